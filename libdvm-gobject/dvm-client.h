@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#if !defined(DVM_INSIDE) && !defined(DVM_COMPILATION)
+#error "Only <dvm.h> can be included directly."
+#endif
+
+#include "dvm-enums.h"
+#include "dvm-job-spec.h"
+#include "dvm-job.h"
+#include "dvm-node.h"
+#include "dvm-proc.h"
+
+G_BEGIN_DECLS
+
+#define DVM_TYPE_CLIENT (dvm_client_get_type ())
+G_DECLARE_FINAL_TYPE (DvmClient, dvm_client, DVM, CLIENT, GObject)
+
+/* name: NULL for the default DVM. Where it looks: private socket, session bus, system bus; nothing is ever started. */
+DvmClient *dvm_client_new (const char *name);
+DvmClient *dvm_client_new_for_address (const char *address);
+DvmClient *dvm_client_new_for_fd (int fd);
+
+void dvm_client_connect_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                               gpointer user_data);
+gboolean dvm_client_connect_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_connect (DvmClient *self, GCancellable *cancellable, GError **error);
+gboolean dvm_client_get_connected (DvmClient *self);
+const char *dvm_client_get_instance_id (DvmClient *self);
+const char *dvm_client_get_address (DvmClient *self);
+
+/* fds: (nullable) with stdin-fd, stdout-fd, stderr-fd in this order, -1 for none */
+void dvm_client_submit_async (DvmClient *self, DvmJobSpec *spec, GCancellable *cancellable,
+                              GAsyncReadyCallback callback, gpointer user_data);
+DvmJob *dvm_client_submit_finish (DvmClient *self, GAsyncResult *result, GError **error);
+DvmJob *dvm_client_submit (DvmClient *self, DvmJobSpec *spec, GCancellable *cancellable, GError **error);
+/* As submit, the job's streams being these descriptors (-1: none); they stay the caller's. */
+void dvm_client_submit_with_fds_async (DvmClient *self, DvmJobSpec *spec, int stdin_fd, int stdout_fd, int stderr_fd,
+                                       GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+DvmJob *dvm_client_submit_with_fds (DvmClient *self, DvmJobSpec *spec, int stdin_fd, int stdout_fd, int stderr_fd,
+                                    GCancellable *cancellable, GError **error);
+
+/* Waits until the job has ended and its output is delivered; the record is then up to date. timeout_ms 0: no limit. */
+void dvm_client_wait_async (DvmClient *self, DvmJob *job, guint timeout_ms, GCancellable *cancellable,
+                            GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_wait_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_wait (DvmClient *self, DvmJob *job, guint timeout_ms, GCancellable *cancellable, GError **error);
+
+/* ranks: (nullable) id set such as "0-3,7"; NULL for all */
+void dvm_client_send_signal_async (DvmClient *self, DvmJob *job, int signum, const char *ranks,
+                                   GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_send_signal_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ranks,
+                                 GCancellable *cancellable, GError **error);
+
+void dvm_client_cancel_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable,
+                                  GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_cancel_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_cancel_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
+/* reference: namespace, number or object path */
+void dvm_client_find_job_async (DvmClient *self, const char *reference, GCancellable *cancellable,
+                                GAsyncReadyCallback callback, gpointer user_data);
+DvmJob *dvm_client_find_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+DvmJob *dvm_client_find_job (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error);
+
+/* (element-type DvmJob), (element-type DvmNode), (element-type DvmProc); paging is done inside */
+void dvm_client_list_jobs_async (DvmClient *self, gboolean all, GCancellable *cancellable,
+                                 GAsyncReadyCallback callback, gpointer user_data);
+GPtrArray *dvm_client_list_jobs_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GPtrArray *dvm_client_list_jobs (DvmClient *self, gboolean all, GCancellable *cancellable, GError **error);
+void dvm_client_list_nodes_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                  gpointer user_data);
+GPtrArray *dvm_client_list_nodes_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GPtrArray *dvm_client_list_nodes (DvmClient *self, GCancellable *cancellable, GError **error);
+void dvm_client_list_procs_async (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
+                                  GAsyncReadyCallback callback, gpointer user_data);
+GPtrArray *dvm_client_list_procs_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GPtrArray *dvm_client_list_procs (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
+                                  GError **error);
+
+/* a(tsuus): time (µs since the epoch), what, old, new, note */
+void dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                 gpointer user_data);
+GVariant *dvm_client_get_trace_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_get_trace (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
+/* One descriptor per stream asked for, in out arguments; -1 for those not asked for. The caller closes them. */
+void dvm_client_attach_async (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable,
+                              GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_attach_finish (DvmClient *self, GAsyncResult *result, int *stdin_fd, int *stdout_fd,
+                                   int *stderr_fd, GError **error);
+gboolean dvm_client_attach (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable, int *stdin_fd,
+                            int *stdout_fd, int *stderr_fd, GError **error);
+
+/* The properties of org.dvm.Manager, a{sv} */
+void dvm_client_get_info_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                gpointer user_data);
+GVariant *dvm_client_get_info_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error);
+
+/* Starts sending the job's state changes to job (its state-changed signal); unsubscribed when the client goes. */
+void dvm_client_watch_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                 gpointer user_data);
+gboolean dvm_client_watch_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_watch_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
+void dvm_client_shutdown_async (DvmClient *self, gboolean force, GCancellable *cancellable,
+                                GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_shutdown_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_shutdown (DvmClient *self, gboolean force, GCancellable *cancellable, GError **error);
+
+G_END_DECLS

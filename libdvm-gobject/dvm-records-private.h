@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Setters of the records, for the daemon's core and for the client of this library alone. Exported under the map node
+ * of private symbols, without any promise.
+ */
+
+#pragma once
+
+#include "dvm.h"
+
+G_BEGIN_DECLS
+
+/* Made by the core (id and nspace are for life) or by the client (update from a{sv}). */
+DvmJob *_dvm_job_new (guint id, const char *nspace);
+DvmNode *_dvm_node_new (guint rank, const char *name);
+
+/* One writer: the state machine. Sets state and reason, notifies, then emits state-changed (old, new, reason). */
+void _dvm_job_set_state (DvmJob *self, DvmJobState state, const char *reason);
+void _dvm_job_set_ended (DvmJob *self, gint64 ended_at);
+void _dvm_job_set_description (DvmJob *self, const char *name, const char *label, const char *const *command);
+void _dvm_job_set_submitter (DvmJob *self, const char *submitter, guint uid, guint pid);
+void _dvm_job_set_session (DvmJob *self, const char *object_path);
+void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
+void _dvm_job_set_num_procs (DvmJob *self, guint num_procs);
+void _dvm_job_set_nodes (DvmJob *self, const char *const *nodes);
+void _dvm_job_set_counts (DvmJob *self, guint launched, guint registered, guint terminated);
+void _dvm_job_set_exit (DvmJob *self, int exit_code, int exit_signal, int failed_rank);
+void _dvm_job_set_created_at (DvmJob *self, gint64 created_at);
+void _dvm_job_set_started_at (DvmJob *self, gint64 started_at);
+/* A process went from one state to another: emits proc-state-changed (rank, old, new). */
+void _dvm_job_proc_state_changed (DvmJob *self, guint rank, DvmProcState old_state, DvmProcState new_state);
+
+void _dvm_node_set_state (DvmNode *self, DvmNodeState state, const char *reason);
+void _dvm_node_set_slots (DvmNode *self, guint slots, guint slots_max);
+void _dvm_node_set_slots_in_use (DvmNode *self, guint slots_in_use);
+void _dvm_node_set_contact (DvmNode *self, const char *address, int pid, const char *const *aliases);
+void _dvm_node_set_topology (DvmNode *self, const char *signature);
+void _dvm_node_set_last_seen (DvmNode *self, gint64 when);
+void _dvm_node_set_origin (DvmNode *self, const char *launcher, const char *allocator);
+void _dvm_node_set_jobs (DvmNode *self, const char *const *object_paths);
+
+/*
+ * The codec between records and the bus: a record's bus properties by their bus names ("NumProcs"). One table per
+ * class serves D-Bus replies, PropertiesChanged, to_variant, to_json and update.
+ */
+typedef struct
+{
+  const char *bus_name;  /* "NumProcs" */
+  const char *json_name; /* "num-procs" */
+  const char *type;      /* D-Bus type */
+} DvmRecordField;
+
+const DvmRecordField *_dvm_job_get_fields (guint *n_fields);
+const DvmRecordField *_dvm_node_get_fields (guint *n_fields);
+/* (transfer floating) (nullable): NULL if the record has no such bus property */
+GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
+/* The bus names that change when the GObject property of this name is notified ("state" -> State, StateName, ...). */
+const char *const *_dvm_record_get_bus_names (GObject *record, const char *property_name);
+gboolean _dvm_record_update (GObject *record, GVariant *properties, GError **error);
+
+DvmProc *_dvm_proc_new (guint rank, guint app, const char *node, guint local_rank, guint node_rank, int pid,
+                        DvmProcState state, int exit_code, int exit_signal, const char *cpuset);
+DvmProc *_dvm_proc_new_from_variant (GVariant *row); /* (uusuuiuiis) */
+
+/* Strips nothing away for machines: the D-Bus name of a code ("org.dvm.Error.BadParam") and its PMIx-free text. */
+const char *_dvm_error_get_dbus_name (DvmError code);
+
+/* JSON of any variant as dvm-cli prints it: keys kebab-case, times stay numbers; (transfer full) */
+char *_dvm_variant_to_json (GVariant *value, gboolean pretty);
+
+/* Per-user runtime directory of a DVM: $XDG_RUNTIME_DIR/dvm/NAME or /tmp/dvm-UID/NAME; nothing is created. */
+char *_dvm_runtime_dir (const char *name);
+
+G_END_DECLS

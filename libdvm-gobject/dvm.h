@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#define DVM_INSIDE
+
+#include "dvm-client.h"
+#include "dvm-enum-types.h"
+#include "dvm-enums.h"
+#include "dvm-error.h"
+#include "dvm-job-spec.h"
+#include "dvm-job.h"
+#include "dvm-node.h"
+#include "dvm-proc.h"
+#include "dvm-version.h"
+
+#undef DVM_INSIDE
