@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+#include "dvmd-effects.h"
+#include "dvmd-state-machine.h"
+
+G_BEGIN_DECLS
+
+/*
+ * The model of the DVM: the job machine, nodes and slots, sessions, history. Pure: no I/O, no clock of its own, no
+ * main loop. Signals:
+ *   job-added (DvmdJob), job-ended (DvmdJob): left the live jobs, job-forgotten (DvmdJob): left the history,
+ *   job-state-changed (DvmdJob, old, new), node-state-changed (guint rank, guint state),
+ *   changed: counters or the DVM's own state changed (at most once per drained event)
+ */
+
+#define DVMD_TYPE_CORE (dvmd_core_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdCore, dvmd_core, DVMD, CORE, GObject)
+
+typedef struct
+{
+  const char *nspace; /* of the DVM itself; a job's is NSPACE@N */
+  const char *host;   /* the controller's own */
+  guint history_limit;
+  gboolean one_shot; /* ends at ALL_JOBS_COMPLETE */
+} DvmdCoreSettings;
+
+typedef struct
+{
+  guint64 jobs_submitted;
+  guint64 jobs_ended;
+  guint64 procs_launched;
+} DvmdCoreStatistics;
+
+typedef struct
+{
+  const char *host;
+  const char *const *aliases;
+  const char *address;
+  int pid;
+  guint hwthreads;
+  const char *topology;
+} DvmdAgentReport;
+
+DvmdCore *dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue,
+                         const DvmdEffects *effects, gpointer world);
+
+/* Before start. slots 0: not given. */
+DvmdNode *dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max);
+void dvmd_core_start (DvmdCore *self);
+
+/* ---- what happened in the world ---- */
+void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report);
+void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
+void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
+void dvmd_core_agent_gone (DvmdCore *self, guint rank);
+/* pid > 0: started; else it could not be started: exit_code 126 or 127 and why */
+void dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason);
+void dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent);
+void dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState state, int exit_code,
+                           int exit_signal);
+void dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, const char *message);
+/* Nothing of the job is left on that agent. */
+void dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent);
+
+/* ---- what people ask ---- */
+DvmdJob *dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error);
+/* Ends the job in error state (KILLED_BY_CMD, ...); FALSE when it has ended already. */
+gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason);
+void dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason);
+
+/* ---- lookups ---- */
+DvmdJob *dvmd_core_get_job (DvmdCore *self, guint id);          /* live or in the history */
+DvmdJob *dvmd_core_find_job (DvmdCore *self, const char *nspace); /* likewise */
+DvmdJob *dvmd_core_get_vm_job (DvmdCore *self);                 /* the DVM's own */
+/* (element-type DvmdJob), ascending by id; ended: the history too */
+GPtrArray *dvmd_core_list_jobs (DvmdCore *self, gboolean ended);
+DvmdNodePool *dvmd_core_get_nodes (DvmdCore *self);
+gboolean dvmd_core_get_ready (DvmdCore *self);
+gboolean dvmd_core_get_shutting_down (DvmdCore *self);
+guint64 dvmd_core_get_membership_epoch (DvmdCore *self);
+guint dvmd_core_get_num_running (DvmdCore *self);
+guint dvmd_core_get_num_held (DvmdCore *self);
+guint dvmd_core_get_num_live (DvmdCore *self);
+guint dvmd_core_get_nodes_expected (DvmdCore *self);
+guint dvmd_core_get_nodes_reported (DvmdCore *self);
+const DvmdCoreStatistics *dvmd_core_get_statistics (DvmdCore *self);
+/* 0: the last id that was given. */
+guint dvmd_core_get_last_job_id (DvmdCore *self);
+
+G_END_DECLS

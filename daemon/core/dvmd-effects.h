@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-job.h"
+#include "dvmd-node-pool.h"
+
+G_BEGIN_DECLS
+
+/*
+ * What the core asks of the world. The engine implements it, and so does the simulation. No function may block or call
+ * back into the core before it has returned; answers come later as calls of dvmd-core.h.
+ */
+typedef struct
+{
+  /* Start the agents of these nodes; each answers by dvmd_core_agent_reported() or dvmd_core_agent_failed(). */
+  void (*launch_agents) (gpointer world, DvmdNode *const *nodes, guint n_nodes);
+  /* Tell membership to every agent; answered by dvmd_core_membership_distributed(). */
+  void (*distribute_membership) (gpointer world, guint64 epoch);
+  /* The DVM takes work. */
+  void (*dvm_ready) (gpointer world);
+  /* Place the job on the nodes, limits[i] processes at most on nodes[i] (oversubscribed: the limits may be passed). */
+  DvmdMap *(*map) (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
+                   gboolean oversubscribe, GError **error);
+  /* The launch message; the agents answer by dvmd_core_local_launch_complete(). */
+  void (*send_launch) (gpointer world, DvmdJob *job);
+  /* End the job's processes (SIGTERM, grace, SIGKILL); each agent of the map answers by dvmd_core_job_gone(). */
+  void (*kill) (gpointer world, DvmdJob *job);
+  /* Tell the originating tool of the start and of the end (L10). */
+  void (*tell_started) (gpointer world, DvmdJob *job);
+  void (*tell_ended) (gpointer world, DvmdJob *job);
+  /* End every agent; each answers by dvmd_core_agent_gone(). force: without grace. */
+  void (*stop_agents) (gpointer world, gboolean force);
+  /* The DVM has ended, in this state (ALL_JOBS_COMPLETE, DAEMONS_TERMINATED, FORCED_EXIT or an error). */
+  void (*dvm_ended) (gpointer world, DvmJobState state, const char *reason);
+} DvmdEffects;
+
+G_END_DECLS

@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvmd-map.h"
+#include "dvmd-proc-table.h"
+
+G_BEGIN_DECLS
+
+typedef struct _DvmdCore DvmdCore;
+
+/* Who asked, as the connection proves it: ":1.42", "private:7", "pmix:NSPACE.RANK". */
+typedef struct
+{
+  char *name;
+  guint uid;
+  guint pid;
+} DvmdRequester;
+
+DvmdRequester *dvmd_requester_new (const char *name, guint uid, guint pid);
+DvmdRequester *dvmd_requester_copy (const DvmdRequester *self);
+void dvmd_requester_free (DvmdRequester *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdRequester, dvmd_requester_free)
+
+#define DVMD_TYPE_JOB (dvmd_job_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdJob, dvmd_job, DVMD, JOB, GObject)
+
+/* One transition of a job or of one of its processes. */
+typedef struct
+{
+  gint64 time; /* µs since the epoch */
+  guint32 rank; /* DVMD_TRACE_JOB: the job itself */
+  guint32 old_state;
+  guint32 new_state;
+  char *note; /* (nullable) */
+} DvmdTraceEntry;
+
+#define DVMD_TRACE_JOB G_MAXUINT32
+
+guint dvmd_job_get_id (DvmdJob *self);
+DvmJob *dvmd_job_get_record (DvmdJob *self);
+DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
+const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);
+DvmJobState dvmd_job_get_state (DvmdJob *self);
+gboolean dvmd_job_get_ended (DvmdJob *self);
+/* (nullable): before MAP_COMPLETE */
+DvmdMap *dvmd_job_get_map (DvmdJob *self);
+/* (nullable): before MAP_COMPLETE */
+DvmdProcTable *dvmd_job_get_procs (DvmdJob *self);
+/* (element-type DvmdTraceEntry) */
+GArray *dvmd_job_get_trace (DvmdJob *self);
+/* TRUE when there were more transitions of processes than are kept. */
+gboolean dvmd_job_get_trace_truncated (DvmdJob *self);
+
+G_END_DECLS

@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+G_BEGIN_DECLS
+
+/* The nodes of the DVM. Rank 0 is the controller: no slots, never mapped onto, not counted. */
+
+typedef struct
+{
+  DvmNode *record;
+  guint rank;
+  guint slots;        /* 0 until known */
+  guint slots_max;    /* 0: no limit beyond slots */
+  guint slots_in_use; /* claimed by jobs, may exceed slots when oversubscribed */
+  guint hwthreads;    /* as its agent reported */
+  gboolean slots_given;
+  GHashTable *jobs; /* set of job ids with processes here */
+} DvmdNode;
+
+typedef struct _DvmdNodePool DvmdNodePool;
+
+typedef void (*DvmdNodeChanged) (DvmdNode *node, DvmNodeState old_state, gpointer user_data);
+
+DvmdNodePool *dvmd_node_pool_new (void);
+void dvmd_node_pool_free (DvmdNodePool *self);
+void dvmd_node_pool_set_changed_func (DvmdNodePool *self, DvmdNodeChanged func, gpointer user_data);
+
+/* The next rank; ranks are never used again. slots 0: not given. */
+DvmdNode *dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slots_max);
+DvmdNode *dvmd_node_pool_get (DvmdNodePool *self, guint rank);
+/* By name or alias; agents before the controller. */
+DvmdNode *dvmd_node_pool_find (DvmdNodePool *self, const char *name);
+guint dvmd_node_pool_get_max_rank (DvmdNodePool *self);
+void dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState state, const char *reason);
+void dvmd_node_pool_set_slots (DvmdNodePool *self, DvmdNode *node, guint slots, guint slots_max);
+void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
+void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
+
+/* Agents alone. */
+guint dvmd_node_pool_count_up (DvmdNodePool *self);
+guint dvmd_node_pool_count_slots (DvmdNodePool *self);
+guint dvmd_node_pool_count_slots_in_use (DvmdNodePool *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdNodePool, dvmd_node_pool_free)
+
+G_END_DECLS

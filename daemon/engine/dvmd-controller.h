@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+#include "dvmd-clock.h"
+#include "dvmd-core.h"
+
+G_BEGIN_DECLS
+
+/*
+ * The controller: rank 0. Decides, hosts no process. Wires core, mapper, output and the links to the agents; the bus
+ * and main() call it. Signals of the model are the core's (dvmd_controller_get_core()).
+ *
+ * Signals of its own:
+ *   ready ()            the DVM takes work
+ *   ended (guint state, const char *reason)   the DVM has ended; the process may leave
+ *   job-finished (DvmdJob)   the job has ended AND its output is delivered: Wait answers now
+ */
+
+#define DVMD_TYPE_CONTROLLER (dvmd_controller_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdController, dvmd_controller, DVMD, CONTROLLER, GObject)
+
+typedef struct
+{
+  const char *name;        /* (nullable): of the DVM */
+  const char *runtime_dir; /* private directory of this DVM */
+  guint slots;             /* 0: hardware threads */
+  gboolean one_shot;
+  guint history_limit;
+  gint64 kill_grace; /* µs between SIGTERM and SIGKILL */
+  gsize keep_output; /* bytes kept of a job that nobody is attached to */
+} DvmdControllerSettings;
+
+DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);
+void dvmd_controller_start (DvmdController *self);
+
+DvmdCore *dvmd_controller_get_core (DvmdController *self);
+const char *dvmd_controller_get_instance_id (DvmdController *self);
+gint64 dvmd_controller_get_started_at (DvmdController *self);
+
+/*
+ * fds: descriptors for stdin, stdout, stderr, -1 for none; they are taken (closed by the controller, also on error).
+ * NotReady never happens: jobs that come early are kept.
+ */
+DvmdJob *dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester,
+                                 const int fds[3], GError **error);
+/* ranks: (nullable) id set. */
+gboolean dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error);
+gboolean dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error);
+/* fds[0..2]: the caller's ends for the streams asked for, -1 for the others; close-on-exec, the caller's to close. */
+gboolean dvmd_controller_attach (DvmdController *self, DvmdJob *job, DvmStreams streams, int fds[3], GError **error);
+/* Ended and its output delivered. */
+gboolean dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job);
+void dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason);
+
+/* Sums since the start, for Manager.Statistics: "jobs-submitted" ... (transfer floating) a{sv} of t */
+GVariant *dvmd_controller_get_statistics (DvmdController *self);
+
+G_END_DECLS
