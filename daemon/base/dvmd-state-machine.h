@@ -32,10 +32,10 @@ void dvmd_event_queue_free (DvmdEventQueue *self);
 gboolean dvmd_event_queue_drain (DvmdEventQueue *self, guint max);
 gboolean dvmd_event_queue_is_empty (DvmdEventQueue *self);
 
-#define DVMD_STATE_ANY G_MAXUINT           /* from: every state that has no row of its own for the event */
+#define DVMD_STATE_ANY      G_MAXUINT       /* from: every state that has no row of its own for the event */
 #define DVMD_STATE_ANY_LIVE (G_MAXUINT - 1) /* from: every state that the table calls live */
-#define DVMD_STATE_GIVEN (G_MAXUINT - 2)   /* to: the state that the event carries (errors) */
-#define DVMD_STATE_SAME (G_MAXUINT - 3)    /* to: no change, the transition's own handler runs */
+#define DVMD_STATE_GIVEN    (G_MAXUINT - 2) /* to: the state that the event carries (errors) */
+#define DVMD_STATE_SAME     (G_MAXUINT - 3) /* to: no change, the transition's own handler runs */
 
 typedef struct
 {

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/*
+ * The settings of a DVM, by name. Each has a type, a built-in value and an origin; a later origin wins over an earlier
+ * one. dvmd-config-table.c is the one list of settings. Files are key files with the single group [dvm]; the
+ * environment variable of "kill-grace" is DVM_KILL_GRACE.
+ */
+
+typedef enum
+{
+  DVMD_CONFIG_ORIGIN_BUILT_IN,
+  DVMD_CONFIG_ORIGIN_SYSTEM_FILE, /* /etc/dvm/dvm.conf */
+  DVMD_CONFIG_ORIGIN_USER_FILE,   /* $XDG_CONFIG_HOME/dvm/dvm.conf */
+  DVMD_CONFIG_ORIGIN_ENVIRONMENT, /* DVM_* */
+  DVMD_CONFIG_ORIGIN_COMMAND_LINE,
+} DvmdConfigOrigin;
+
+typedef enum
+{
+  DVMD_CONFIG_BOOL,    /* true, false, yes, no, on, off, 1, 0 */
+  DVMD_CONFIG_UINT,    /* 17 */
+  DVMD_CONFIG_SIZE,    /* bytes: 1048576, 1024 KiB, 1 MiB */
+  DVMD_CONFIG_SECONDS, /* 5, 0.25, 250 ms, 5 s, 2 min */
+  DVMD_CONFIG_CHOICE,  /* one word of a list */
+  DVMD_CONFIG_STRING,
+} DvmdConfigType;
+
+typedef struct
+{
+  const char *name;
+  DvmdConfigType type;
+  const char *built_in; /* text that parses as type */
+  const char *choices;  /* (nullable): "lazy eager", for DVMD_CONFIG_CHOICE */
+  guint64 min;          /* UINT and SIZE; SECONDS: in µs */
+  guint64 max;
+  const char *description; /* one sentence, for people */
+} DvmdSetting;
+
+const DvmdSetting *dvmd_config_get_settings (guint *n_settings);
+const DvmdSetting *dvmd_config_find_setting (const char *name); /* (nullable) */
+/* What may stand for the value of a setting: "a number from 0 to 100000", for messages and manuals. */
+char *dvmd_setting_describe_values (const DvmdSetting *setting);
+
+typedef struct _DvmdConfig DvmdConfig;
+
+/* Built-in values alone. */
+DvmdConfig *dvmd_config_new (void);
+/* Both files (one that is missing is no error) and the environment, in their order. environ: NULL for one's own. */
+gboolean dvmd_config_load (DvmdConfig *self, const char *const *environ, GError **error);
+/* One file; DVM_ERROR_PARSE_FAILED names file, line and key. A missing file is DVM_ERROR_NOT_FOUND. */
+gboolean dvmd_config_load_file (DvmdConfig *self, const char *path, DvmdConfigOrigin origin, GError **error);
+/* One setting from a text; DVM_ERROR_BAD_PARAM names it and says what would be right. */
+gboolean dvmd_config_set (DvmdConfig *self, const char *name, const char *value, DvmdConfigOrigin origin,
+                          GError **error);
+DvmdConfig *dvmd_config_ref (DvmdConfig *self);
+void dvmd_config_unref (DvmdConfig *self);
+
+/* The name must be in the table and have this type: anything else is a programming error. */
+gboolean dvmd_config_get_bool (DvmdConfig *self, const char *name);
+guint64 dvmd_config_get_uint (DvmdConfig *self, const char *name); /* UINT and SIZE */
+gdouble dvmd_config_get_seconds (DvmdConfig *self, const char *name);
+gint64 dvmd_config_get_usec (DvmdConfig *self, const char *name);        /* a SECONDS setting in µs, for dvmd-clock */
+const char *dvmd_config_get_string (DvmdConfig *self, const char *name); /* the text of any setting */
+DvmdConfigOrigin dvmd_config_get_origin (DvmdConfig *self, const char *name);
+/* "/etc/dvm/dvm.conf:3", "DVM_KILL_GRACE", "built-in" */
+const char *dvmd_config_get_place (DvmdConfig *self, const char *name);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdConfig, dvmd_config_unref)
+
+G_END_DECLS

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/*
+ * Where g_log() messages of a daemon go: one plain line each on stderr, or the journal when stderr is one. info and
+ * debug are shown for the domains in G_MESSAGES_DEBUG ("all", "dvmd-state dvmd-exec").
+ *
+ * Values of environment variables, credentials and a job's data are never given to the log, at no level: log the name
+ * of a variable and the length of data.
+ */
+
+/* Once, at the start of main(). program: "dvmd", kept by reference. */
+void dvmd_log_install (const char *program);
+
+/* A message about an object, whose id stands in front and, in the journal, in the field DVM_OBJECT: "job default-1". */
+void dvmd_log_object (const char *domain, GLogLevelFlags level, const char *object, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+
+/* The line that stderr gets, without its newline: control characters and bytes that are no UTF-8 are escaped. */
+char *dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField *fields, gsize n_fields);
+
+G_END_DECLS

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/*
+ * The private directory of one DVM of one user: $XDG_RUNTIME_DIR/dvm/NAME, or /tmp/dvm-UID/NAME. Who holds its lock is
+ * the DVM of that name. In it: `lock` (with the holder's pid), `bus` (private socket), `sessions/` (directories of
+ * jobs). Everything in it goes when the DVM goes, and what a crashed one left goes when the next one comes.
+ */
+
+typedef struct _DvmdRuntimeDir DvmdRuntimeDir;
+
+/*
+ * Makes and checks the directory (0700, ours, no symbolic link) and takes its lock. name: NULL for "default"; path:
+ * NULL for the usual place. DVM_ERROR_EXISTS names the pid of the holder.
+ */
+DvmdRuntimeDir *dvmd_runtime_dir_acquire (const char *name, const char *path, GError **error);
+/* Removes what is in the directory, the directory, and gives back the lock. */
+void dvmd_runtime_dir_release (DvmdRuntimeDir *self);
+
+const char *dvmd_runtime_dir_get_path (DvmdRuntimeDir *self);
+const char *dvmd_runtime_dir_get_socket_path (DvmdRuntimeDir *self);   /* PATH/bus */
+const char *dvmd_runtime_dir_get_sessions_path (DvmdRuntimeDir *self); /* PATH/sessions, which exists */
+
+/* A DVM's name is [A-Za-z_][A-Za-z0-9_-]*, at most 64 characters. */
+gboolean dvmd_runtime_dir_check_name (const char *name, GError **error);
+
+/*
+ * Makes room for a unix socket at path (one's own `--socket PATH`): refuses paths over 107 bytes, what is no socket or
+ * not ours (DVM_ERROR_BAD_PARAM), and a socket where somebody answers (DVM_ERROR_EXISTS); removes a stale one.
+ */
+gboolean dvmd_socket_path_prepare (const char *path, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdRuntimeDir, dvmd_runtime_dir_release)
+
+G_END_DECLS
