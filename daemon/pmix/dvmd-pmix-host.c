@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix-host.h"
+
+G_DEFINE_INTERFACE (DvmdPmixHost, dvmd_pmix_host, G_TYPE_OBJECT)
+
+static void
+dvmd_pmix_host_default_init (DvmdPmixHostInterface *iface)
+{
+}
+
+void
+dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->connected != NULL)
+    iface->connected (self, nspace, rank);
+}
+
+void
+dvmd_pmix_host_finalized (DvmdPmixHost *self, const char *nspace, guint32 rank)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->finalized != NULL)
+    iface->finalized (self, nspace, rank);
+}
+
+void
+dvmd_pmix_host_lost (DvmdPmixHost *self, const char *nspace, guint32 rank)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->lost != NULL)
+    iface->lost (self, nspace, rank);
+}
+
+void
+dvmd_pmix_host_abort (DvmdPmixHost *self, const char *nspace, guint32 rank, int status, const char *message,
+                      const DvmdPmixProc *targets, guint n_targets)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->abort != NULL)
+    iface->abort (self, nspace, rank, status, message, targets, n_targets);
+}
+
+gboolean
+dvmd_pmix_host_fence (DvmdPmixHost *self, guint64 token, const DvmdPmixProc *participants, guint n_participants,
+                      GBytes *data, gboolean collect, guint timeout)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->fence == NULL)
+    return FALSE;
+  iface->fence (self, token, participants, n_participants, data, collect, timeout);
+  return TRUE;
+}
+
+gboolean
+dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
+                             const char *required_key, guint timeout)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->direct_modex == NULL)
+    return FALSE;
+  iface->direct_modex (self, token, nspace, rank, required_key, timeout);
+  return TRUE;
+}

@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/* PMIx's numbers, for those who include no PMIx header (the server asserts that they are the library's). */
+#define DVMD_PMIX_RANK_UNDEF    G_MAXUINT32
+#define DVMD_PMIX_RANK_WILDCARD (G_MAXUINT32 - 1) /* every rank of the namespace */
+
+typedef enum
+{
+  DVMD_PMIX_SUCCESS = 0,
+  DVMD_PMIX_ERROR = -1,
+  DVMD_PMIX_ERR_PROC_REQUESTED_ABORT = -8,
+  DVMD_PMIX_ERR_NO_PERMISSIONS = -23,
+  DVMD_PMIX_ERR_TIMEOUT = -24,
+  DVMD_PMIX_ERR_UNREACH = -25,
+  DVMD_PMIX_ERR_BAD_PARAM = -27,
+  DVMD_PMIX_ERR_NOT_FOUND = -46,
+  DVMD_PMIX_ERR_NOT_SUPPORTED = -47,
+  DVMD_PMIX_ERR_LOST_CONNECTION = -61,
+  DVMD_PMIX_EVENT_JOB_END = -145,
+  DVMD_PMIX_ERR_JOB_TERM_WO_SYNC = -185,
+  DVMD_PMIX_EVENT_JOB_START = -191,
+  DVMD_PMIX_ERR_PROC_TERM_WO_SYNC = -200,
+  DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG = -402,
+  DVMD_PMIX_ERR_EXIT_NONZERO_TERM = -404,
+} DvmdPmixStatus;
+
+typedef struct
+{
+  const char *nspace;
+  guint32 rank; /* or DVMD_PMIX_RANK_WILDCARD */
+} DvmdPmixProc;
+
+/*
+ * What a PMIx server asks of the agent that owns it. Implemented by the agent; called on the main context the server
+ * was started on, never nested in a call of the agent's own. A method that is NULL is refused to the client as not
+ * supported. A token is answered exactly once (also after stop(), where the answer is dropped).
+ */
+
+#define DVMD_TYPE_PMIX_HOST (dvmd_pmix_host_get_type ())
+G_DECLARE_INTERFACE (DvmdPmixHost, dvmd_pmix_host, DVMD, PMIX_HOST, GObject)
+
+struct _DvmdPmixHostInterface
+{
+  GTypeInterface parent;
+
+  /* The rank has called PMIx_Init, PMIx_Finalize. The client does not wait for the agent. */
+  void (*connected) (DvmdPmixHost *self, const char *nspace, guint32 rank);
+  void (*finalized) (DvmdPmixHost *self, const char *nspace, guint32 rank);
+  /* The connection of a rank broke without PMIx_Finalize. Its process may have gone, or be about to. */
+  void (*lost) (DvmdPmixHost *self, const char *nspace, guint32 rank);
+  /*
+   * PMIx_Abort by nspace.rank of the processes named; none named: of the whole namespace. The client goes on, usually
+   * to exit with status.
+   */
+  void (*abort) (DvmdPmixHost *self, const char *nspace, guint32 rank, int status, const char *message,
+                 const DvmdPmixProc *targets, guint n_targets);
+  /*
+   * All local participants have come to a fence that has participants elsewhere: answered by
+   * dvmd_pmix_complete_fence(). data: what this node contributes, empty unless collect. timeout in s, 0: none.
+   */
+  void (*fence) (DvmdPmixHost *self, guint64 token, const DvmdPmixProc *participants, guint n_participants,
+                 GBytes *data, gboolean collect, guint timeout);
+  /*
+   * A local client wants what nspace.rank, on another node, has put: answered by dvmd_pmix_complete_direct_modex().
+   * required_key (nullable): wait until it has put this one.
+   */
+  void (*direct_modex) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *required_key,
+                        guint timeout);
+};
+
+void dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank);
+void dvmd_pmix_host_finalized (DvmdPmixHost *self, const char *nspace, guint32 rank);
+void dvmd_pmix_host_lost (DvmdPmixHost *self, const char *nspace, guint32 rank);
+void dvmd_pmix_host_abort (DvmdPmixHost *self, const char *nspace, guint32 rank, int status, const char *message,
+                           const DvmdPmixProc *targets, guint n_targets);
+gboolean dvmd_pmix_host_fence (DvmdPmixHost *self, guint64 token, const DvmdPmixProc *participants,
+                               guint n_participants, GBytes *data, gboolean collect, guint timeout);
+gboolean dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
+                                      const char *required_key, guint timeout);
+
+G_END_DECLS

@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix.h"
+
+G_DEFINE_INTERFACE (DvmdPmix, dvmd_pmix, G_TYPE_OBJECT)
+
+static void
+dvmd_pmix_default_init (DvmdPmixInterface *iface)
+{
+}
+
+void
+dvmd_pmix_settings_clear (DvmdPmixSettings *self)
+{
+  g_clear_pointer (&self->runtime_dir, g_free);
+  g_clear_pointer (&self->nspace, g_free);
+  g_clear_pointer (&self->node_name, g_free);
+  g_clear_pointer (&self->topology, dvmd_topology_unref);
+  g_clear_pointer (&self->gds, g_free);
+}
+
+gboolean
+dvmd_pmix_start (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->start (self, settings, host, error);
+}
+
+void
+dvmd_pmix_stop (DvmdPmix *self)
+{
+  DVMD_PMIX_GET_IFACE (self)->stop (self);
+}
+
+void
+dvmd_pmix_register_job_async (DvmdPmix *self, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DVMD_PMIX_GET_IFACE (self)->register_job_async (self, job, callback, user_data);
+}
+
+gboolean
+dvmd_pmix_register_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->register_job_finish (self, result, error);
+}
+
+char **
+dvmd_pmix_dup_environment (DvmdPmix *self, const char *nspace, guint32 rank, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->dup_environment (self, nspace, rank, error);
+}
+
+void
+dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank)
+{
+  DVMD_PMIX_GET_IFACE (self)->deregister_client (self, nspace, rank);
+}
+
+void
+dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DVMD_PMIX_GET_IFACE (self)->deregister_job_async (self, nspace, callback, user_data);
+}
+
+gboolean
+dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->deregister_job_finish (self, result, error);
+}
+
+void
+dvmd_pmix_complete_fence (DvmdPmix *self, guint64 token, int status, GBytes *data)
+{
+  DVMD_PMIX_GET_IFACE (self)->complete_fence (self, token, status, data);
+}
+
+void
+dvmd_pmix_complete_direct_modex (DvmdPmix *self, guint64 token, int status, GBytes *data)
+{
+  DVMD_PMIX_GET_IFACE (self)->complete_direct_modex (self, token, status, data);
+}
+
+void
+dvmd_pmix_fetch_modex_async (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                             gpointer user_data)
+{
+  DVMD_PMIX_GET_IFACE (self)->fetch_modex_async (self, nspace, rank, callback, user_data);
+}
+
+GBytes *
+dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->fetch_modex_finish (self, result, error);
+}
+
+void
+dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                        guint n_targets, GVariant *details)
+{
+  DVMD_PMIX_GET_IFACE (self)->notify_event (self, status, source, targets, n_targets, details);
+}

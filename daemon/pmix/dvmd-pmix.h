@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-host.h"
+#include "dvmd-pmix-job.h"
+#include "dvmd-topology.h"
+
+G_BEGIN_DECLS
+
+/*
+ * The PMIx server of a node as its agent sees it: on the main context only, in GLib's types only. The real one is
+ * dvmd_pmix_server_new() (one per process, one life per process); tests of many agents in one process bring a fake.
+ *
+ * The life of a job:
+ *   register_job_async      the map is known to the library, the session directories are there, local ranks may connect
+ *   dup_environment         for each local rank: put into its environment before it is started
+ *   deregister_client       its process has gone, however it ended
+ *   deregister_job_async    after the last one: everything of the job is freed and removed from the disk
+ */
+
+typedef struct
+{
+  char *runtime_dir;      /* directory of ours (0700); sessions/ and pmix/ are made below it */
+  char *nspace;           /* of the DVM itself */
+  guint32 rank;           /* of the agent */
+  char *node_name;        /* as in the jobs' nodes */
+  DvmdTopology *topology; /* (nullable): the library then looks for itself, which takes 10 ms */
+  char *gds;              /* (nullable): how clients get job data: "hash" (default) or "ds21" (shared memory) */
+} DvmdPmixSettings;
+
+void dvmd_pmix_settings_clear (DvmdPmixSettings *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdPmixSettings, dvmd_pmix_settings_clear)
+
+#define DVMD_TYPE_PMIX (dvmd_pmix_get_type ())
+G_DECLARE_INTERFACE (DvmdPmix, dvmd_pmix, DVMD, PMIX, GObject)
+
+struct _DvmdPmixInterface
+{
+  GTypeInterface parent;
+
+  gboolean (*start) (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error);
+  void (*stop) (DvmdPmix *self);
+  void (*register_job_async) (DvmdPmix *self, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data);
+  gboolean (*register_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
+  char **(*dup_environment) (DvmdPmix *self, const char *nspace, guint32 rank, GError **error);
+  void (*deregister_client) (DvmdPmix *self, const char *nspace, guint32 rank);
+  void (*deregister_job_async) (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data);
+  gboolean (*deregister_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
+  void (*complete_fence) (DvmdPmix *self, guint64 token, int status, GBytes *data);
+  void (*complete_direct_modex) (DvmdPmix *self, guint64 token, int status, GBytes *data);
+  void (*fetch_modex_async) (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                             gpointer user_data);
+  GBytes *(*fetch_modex_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
+  void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                        guint n_targets, GVariant *details);
+};
+
+/*
+ * Starts the library (a few ms, blocking). Its calls of host come on the thread-default main context of this call.
+ * host is not owned: stop() before it goes.
+ */
+gboolean dvmd_pmix_start (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error);
+/* Blocks until the library's thread has ended. Open operations end with DVM_ERROR_SHUTTING_DOWN. */
+void dvmd_pmix_stop (DvmdPmix *self);
+
+/* DVM_ERROR_EXISTS if the namespace is registered already. On failure nothing of the job stays behind. */
+void dvmd_pmix_register_job_async (DvmdPmix *self, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvmd_pmix_register_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
+
+/*
+ * "NAME=value" strings for a local rank of a registered job, all of which replace what the user's environment has under
+ * those names (PMIX_*, the session directory). See also dvmd_pmix_dup_default_environment().
+ */
+char **dvmd_pmix_dup_environment (DvmdPmix *self, const char *nspace, guint32 rank, GError **error);
+/*
+ * "NAME=value" strings that help the MPI libraries, to be set only where the user's environment does not have the name.
+ * The same for all ranks of job. n_pus: hardware threads that the job's ranks on this node share.
+ */
+char **dvmd_pmix_dup_default_environment (DvmdPmixJob *job, guint n_pus);
+
+/* The rank's process has gone: needed for every rank, also for those that finalized. */
+void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank);
+/* Frees everything of the job, clients included, and removes its directories and shared memory. */
+void dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback,
+                                     gpointer user_data);
+gboolean dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
+
+/* data (nullable): the contributions of all nodes, in any order. */
+void dvmd_pmix_complete_fence (DvmdPmix *self, guint64 token, int status, GBytes *data);
+void dvmd_pmix_complete_direct_modex (DvmdPmix *self, guint64 token, int status, GBytes *data);
+/* What a local rank has put, for another node; waits until the rank has committed. */
+void dvmd_pmix_fetch_modex_async (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                  gpointer user_data);
+GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
+
+/*
+ * Tells local clients of an event. source (nullable): the process it comes from, the server itself if NULL. targets:
+ * n_targets 0 is every local client. details (nullable, floating is sunk): a{sv} of PMIx keys with values of type
+ * s, b, i, u, x, t or (su) (a process).
+ */
+void dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                             guint n_targets, GVariant *details);
+
+G_END_DECLS

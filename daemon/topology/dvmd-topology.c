@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-topology"
+
+#include "dvmd-topology.h"
+
+#include <hwloc.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "dvm.h"
+
+struct _DvmdTopology
+{
+  gatomicrefcount ref_count;
+  hwloc_topology_t topology;
+  guint n_pus;
+  guint n_cores;
+  char *signature;
+  char *cpuset;
+};
+
+G_DEFINE_BOXED_TYPE (DvmdTopology, dvmd_topology, dvmd_topology_ref, dvmd_topology_unref)
+
+/* Kinds of object that make nodes alike or different, in the order of the signature. */
+static const struct
+{
+  hwloc_obj_type_t type;
+  const char *suffix;
+} signature_kinds[] = {
+  { HWLOC_OBJ_PACKAGE, "Pa" }, { HWLOC_OBJ_NUMANODE, "Nu" }, { HWLOC_OBJ_L3CACHE, "L3" }, { HWLOC_OBJ_L2CACHE, "L2" },
+  { HWLOC_OBJ_L1CACHE, "L1" }, { HWLOC_OBJ_CORE, "Co" },     { HWLOC_OBJ_PU, "Pu" },
+};
+
+/* Components that find only devices, or need a library of their own to be opened. */
+static const char *const blacklist[] = { "pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl" };
+
+static int
+init_topology (hwloc_topology_t *topology)
+{
+  if (hwloc_topology_init (topology) != 0)
+    return -1;
+  for (gsize i = 0; i < G_N_ELEMENTS (blacklist); i++)
+    hwloc_topology_set_components (*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, blacklist[i]);
+  hwloc_topology_set_io_types_filter (*topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_type_filter (*topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_NONE);
+  return 0;
+}
+
+/* Where the objects are, not only how many: two packages of 2 and 6 cores are not two of 4. */
+static guint32
+hash_shape (hwloc_topology_t topology)
+{
+  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA1);
+  guint32 hash;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (signature_kinds); i++)
+    {
+      hwloc_obj_t object = NULL;
+
+      while ((object = hwloc_get_next_obj_by_type (topology, signature_kinds[i].type, object)) != NULL)
+        {
+          char *text = NULL;
+
+          if (hwloc_bitmap_list_asprintf (&text, object->cpuset) < 0)
+            continue;
+          g_checksum_update (checksum, (const guchar *)text, -1);
+          g_checksum_update (checksum, (const guchar *)";", 1);
+          free (text);
+        }
+      g_checksum_update (checksum, (const guchar *)"|", 1);
+    }
+  hash = (guint32)g_ascii_strtoull (g_checksum_get_string (checksum) + 32, NULL, 16);
+  return hash;
+}
+
+static const char *
+get_architecture (hwloc_topology_t topology, struct utsname *buffer)
+{
+  const char *name = hwloc_obj_get_info_by_name (hwloc_get_root_obj (topology), "Architecture");
+
+  if (name != NULL)
+    return name;
+  return uname (buffer) == 0 ? buffer->machine : "unknown";
+}
+
+static char *
+make_signature (hwloc_topology_t topology)
+{
+  GString *text = g_string_new (NULL);
+  struct utsname buffer;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (signature_kinds); i++)
+    g_string_append_printf (text, "%d%s:", MAX (hwloc_get_nbobjs_by_type (topology, signature_kinds[i].type), 0),
+                            signature_kinds[i].suffix);
+  g_string_append_printf (text, "%s:%s:%08x", get_architecture (topology, &buffer),
+                          G_BYTE_ORDER == G_LITTLE_ENDIAN ? "le" : "be", hash_shape (topology));
+  return g_string_free (text, FALSE);
+}
+
+/* Takes the loaded topology. */
+static DvmdTopology *
+wrap (hwloc_topology_t topology)
+{
+  DvmdTopology *self = g_new0 (DvmdTopology, 1);
+  char *list = NULL;
+
+  g_atomic_ref_count_init (&self->ref_count);
+  self->topology = topology;
+  self->n_pus = (guint)MAX (hwloc_get_nbobjs_by_type (topology, HWLOC_OBJ_PU), 1);
+  self->n_cores = (guint)MAX (hwloc_get_nbobjs_by_type (topology, HWLOC_OBJ_CORE), 0);
+  /* Some virtual machines show no cores. */
+  if (self->n_cores == 0)
+    self->n_cores = self->n_pus;
+  if (hwloc_bitmap_list_asprintf (&list, hwloc_topology_get_allowed_cpuset (topology)) >= 0)
+    self->cpuset = g_strdup (list);
+  free (list);
+  self->signature = make_signature (topology);
+  return self;
+}
+
+static DvmdTopology *
+load (hwloc_topology_t topology, const char *what, GError **error)
+{
+  if (hwloc_topology_load (topology) == 0)
+    return wrap (topology);
+  hwloc_topology_destroy (topology);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "hwloc could not load the topology of %s", what);
+  return NULL;
+}
+
+static gboolean
+create (hwloc_topology_t *topology, GError **error)
+{
+  if (init_topology (topology) == 0)
+    return TRUE;
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_FAILED, "hwloc could not be initialized");
+  return FALSE;
+}
+
+DvmdTopology *
+dvmd_topology_new_local (GError **error)
+{
+  hwloc_topology_t topology;
+
+  if (!create (&topology, error))
+    return NULL;
+  return load (topology, "this machine", error);
+}
+
+DvmdTopology *
+dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error)
+{
+  hwloc_topology_t topology;
+  g_autofree char *copy = g_strndup (xml, length);
+
+  if (!create (&topology, error))
+    return NULL;
+  /* The length that hwloc wants counts the final NUL. */
+  if (hwloc_topology_set_xmlbuffer (topology, copy, (int)strlen (copy) + 1) != 0)
+    {
+      hwloc_topology_destroy (topology);
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                           "The text is not the XML of an hwloc topology, as “lstopo --of xml” writes it");
+      return NULL;
+    }
+  return load (topology, "the XML", error);
+}
+
+DvmdTopology *
+dvmd_topology_new_synthetic (const char *description, GError **error)
+{
+  hwloc_topology_t topology;
+
+  if (!create (&topology, error))
+    return NULL;
+  if (hwloc_topology_set_synthetic (topology, description) != 0)
+    {
+      hwloc_topology_destroy (topology);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                   "“%s” is not a synthetic topology; one is for example “package:2 core:4 pu:2”", description);
+      return NULL;
+    }
+  return load (topology, description, error);
+}
+
+DvmdTopology *
+dvmd_topology_ref (DvmdTopology *self)
+{
+  g_atomic_ref_count_inc (&self->ref_count);
+  return self;
+}
+
+void
+dvmd_topology_unref (DvmdTopology *self)
+{
+  if (!g_atomic_ref_count_dec (&self->ref_count))
+    return;
+  hwloc_topology_destroy (self->topology);
+  g_free (self->signature);
+  g_free (self->cpuset);
+  g_free (self);
+}
+
+guint
+dvmd_topology_get_n_pus (DvmdTopology *self)
+{
+  return self->n_pus;
+}
+
+guint
+dvmd_topology_get_n_cores (DvmdTopology *self)
+{
+  return self->n_cores;
+}
+
+const char *
+dvmd_topology_get_signature (DvmdTopology *self)
+{
+  return self->signature;
+}
+
+const char *
+dvmd_topology_get_cpuset (DvmdTopology *self)
+{
+  return self->cpuset;
+}
+
+char *
+dvmd_topology_dup_xml (DvmdTopology *self, GError **error)
+{
+  char *buffer = NULL;
+  int length = 0;
+  char *xml;
+
+  if (hwloc_topology_export_xmlbuffer (self->topology, &buffer, &length, 0) != 0)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_FAILED, "hwloc could not write the topology as XML");
+      return NULL;
+    }
+  xml = g_strndup (buffer, (gsize)length);
+  hwloc_free_xmlbuffer (self->topology, buffer);
+  return xml;
+}
+
+gpointer
+dvmd_topology_get_hwloc (DvmdTopology *self)
+{
+  return self->topology;
+}

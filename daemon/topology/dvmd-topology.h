@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/*
+ * What a node's hardware looks like. Immutable and reference counted: nodes that are alike share one (the controller
+ * keeps one per signature). This folder alone knows hwloc.
+ */
+
+#define DVMD_TYPE_TOPOLOGY (dvmd_topology_get_type ())
+typedef struct _DvmdTopology DvmdTopology;
+
+GType dvmd_topology_get_type (void);
+
+/* This machine, without its I/O devices; what the process may not use (cgroup, affinity) is left out. */
+DvmdTopology *dvmd_topology_new_local (GError **error);
+/* The text of dvmd_topology_dup_xml(), or lstopo's: another machine. */
+DvmdTopology *dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error);
+/* hwloc's synthetic description, "package:2 core:4 pu:2". */
+DvmdTopology *dvmd_topology_new_synthetic (const char *description, GError **error);
+
+DvmdTopology *dvmd_topology_ref (DvmdTopology *self);
+void dvmd_topology_unref (DvmdTopology *self);
+
+/* Hardware threads and cores that processes may be placed on. */
+guint dvmd_topology_get_n_pus (DvmdTopology *self);
+guint dvmd_topology_get_n_cores (DvmdTopology *self);
+/* The same text for like nodes, and only for like ones: "2Pa:2Nu:4L3:8Co:16Pu:x86_64:le:1f3a5c7b". */
+const char *dvmd_topology_get_signature (DvmdTopology *self);
+/* The numbers of all the hardware threads, "0-15". */
+const char *dvmd_topology_get_cpuset (DvmdTopology *self);
+char *dvmd_topology_dup_xml (DvmdTopology *self, GError **error);
+
+/* The hwloc_topology_t, for the PMIx server, which wants it as it is; lives as long as self. */
+gpointer dvmd_topology_get_hwloc (DvmdTopology *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdTopology, dvmd_topology_unref)
+
+G_END_DECLS
