@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-stream.h"
+
+G_BEGIN_DECLS
+
+/* What the option `output` of a job asks for: how lines are marked and which files are written. */
+
+typedef enum
+{
+  DVMD_OUTPUT_TAG_NONE,
+  DVMD_OUTPUT_TAG_SHORT,    /* [job,rank]<stream>: */
+  DVMD_OUTPUT_TAG_DETAILED, /* [nspace,rank][host:pid]<stream>: */
+  DVMD_OUTPUT_TAG_FULLNAME, /* [nspace,rank]<stream>: */
+  DVMD_OUTPUT_TAG_RANK,     /* [rank]<stream>: */
+} DvmdOutputTag;
+
+typedef struct
+{
+  DvmdOutputTag tag;
+  gboolean timestamp;
+  gboolean merge;   /* stderr comes on stdout */
+  gboolean copy;    /* to the readers too, not only to files */
+  gboolean raw;     /* pieces as they come, not whole lines */
+  gboolean pattern; /* file is a pattern */
+  char *dir;        /* (nullable): DIR/NSPACE/rank.RANK/stdout, stderr */
+  char *file;       /* (nullable): FILE.RANK.out, FILE.RANK.err */
+} DvmdOutputFormat;
+
+/*
+ * text (nullable): "tag,timestamp,merge-stderr-to-stdout,dir=D:COPY". Words may be shortened as long as they are
+ * unambiguous, case does not matter. Unknown words are DVM_ERROR_BAD_PARAM.
+ */
+DvmdOutputFormat *dvmd_output_format_parse (const char *text, GError **error);
+DvmdOutputFormat *dvmd_output_format_new (void);
+void dvmd_output_format_free (DvmdOutputFormat *self);
+/* TRUE when bytes pass as they are. */
+gboolean dvmd_output_format_is_plain (const DvmdOutputFormat *self);
+
+/* Who wrote a line. */
+typedef struct
+{
+  const char *nspace;
+  guint job;
+  guint rank;
+  guint n_ranks;    /* for zero padded ranks */
+  const char *host; /* (nullable) */
+  gint64 pid;
+  DvmdStream stream;
+  gint64 time; /* µs since the epoch */
+} DvmdOutputSource;
+
+/* Appends what stands before a line; nothing for a plain format. */
+void dvmd_output_format_append_tag (const DvmdOutputFormat *self, const DvmdOutputSource *source, GString *text);
+/* (nullable): the file of that stream, NULL if the format names none */
+char *dvmd_output_format_get_path (const DvmdOutputFormat *self, const DvmdOutputSource *source);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdOutputFormat, dvmd_output_format_free)
+
+G_END_DECLS

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+
+#include "dvmd-output-format.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Controller side: where the output of one job goes. Files and descriptors given at Submit, readers that attach, and
+ * the last DVMD_OUTPUT_KEEP bytes when nobody takes a stream.
+ *
+ * Bytes are credited when every reader of the stream has got them: a reader that does not read holds up this job alone.
+ * A reader that closes is dropped.
+ */
+
+#define DVMD_OUTPUT_KEEP (1024 * 1024)
+
+typedef struct _DvmdOutput DvmdOutput;
+
+typedef struct
+{
+  /* So many bytes that were pushed for this rank are off our hands; called within push too. */
+  void (*credited) (DvmdOutput *self, guint rank, gsize n_bytes, gpointer user_data);
+  /* After dvmd_output_end(): everything has been written, or its readers have left. Once, from the main context. */
+  void (*delivered) (DvmdOutput *self, gpointer user_data);
+  /* (nullable): host and pid of a rank, for tag-detailed and %h; host is borrowed */
+  void (*describe) (DvmdOutput *self, guint rank, const char **host, gint64 *pid, gpointer user_data);
+  /* (nullable): something could not be written (disk full, directory missing); output to there is dropped. */
+  void (*failed) (DvmdOutput *self, const char *message, gpointer user_data);
+} DvmdOutputFuncs;
+
+/* format (transfer full, nullable: plain). clock gives the time of the tags. */
+DvmdOutput *dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, guint job, guint n_ranks,
+                             DvmdOutputFormat *format, const DvmdOutputFuncs *funcs, gpointer user_data);
+void dvmd_output_free (DvmdOutput *self);
+
+/* A descriptor given at Submit, taken over (closed on error too). Its O_NONBLOCK is not touched: the client shares it.
+ */
+gboolean dvmd_output_add_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **error);
+/* stdout-path, stderr-path: a file that is made or emptied; both may name one file. */
+gboolean dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *path, GError **error);
+
+/*
+ * Makes a reader for one or both streams at once (NULL: not that one; both may be the same pointer's value in pty jobs:
+ * ask for stdout). What was kept of these streams comes first. The descriptors are the caller's. After the end of the
+ * job the reader gets what was kept, and end-of-file.
+ */
+gboolean dvmd_output_attach (DvmdOutput *self, int *stdout_fd, int *stderr_fd, GError **error);
+guint dvmd_output_get_n_readers (DvmdOutput *self, DvmdStream stream);
+
+void dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes);
+/* The last line is completed, files of this stream are closed. */
+void dvmd_output_push_eof (DvmdOutput *self, guint rank, DvmdStream stream);
+
+/* No push comes any more. TRUE: everything is delivered, delivered() is not called. FALSE: it will be. */
+gboolean dvmd_output_end (DvmdOutput *self);
+gboolean dvmd_output_is_delivered (DvmdOutput *self);
+
+/* Bytes that are kept for the first who attaches. */
+gsize dvmd_output_get_kept (DvmdOutput *self);
+void dvmd_output_drop_kept (DvmdOutput *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdOutput, dvmd_output_free)
+
+G_END_DECLS
