@@ -53,11 +53,11 @@ gboolean dvm_client_wait (DvmClient *self, DvmJob *job, guint timeout_ms, GCance
 void dvm_client_send_signal_async (DvmClient *self, DvmJob *job, int signum, const char *ranks,
                                    GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 gboolean dvm_client_send_signal_finish (DvmClient *self, GAsyncResult *result, GError **error);
-gboolean dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ranks,
-                                 GCancellable *cancellable, GError **error);
+gboolean dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ranks, GCancellable *cancellable,
+                                 GError **error);
 
-void dvm_client_cancel_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable,
-                                  GAsyncReadyCallback callback, gpointer user_data);
+void dvm_client_cancel_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                  gpointer user_data);
 gboolean dvm_client_cancel_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_cancel_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
 
@@ -68,8 +68,8 @@ DvmJob *dvm_client_find_job_finish (DvmClient *self, GAsyncResult *result, GErro
 DvmJob *dvm_client_find_job (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error);
 
 /* (element-type DvmJob), (element-type DvmNode), (element-type DvmProc); paging is done inside */
-void dvm_client_list_jobs_async (DvmClient *self, gboolean all, GCancellable *cancellable,
-                                 GAsyncReadyCallback callback, gpointer user_data);
+void dvm_client_list_jobs_async (DvmClient *self, gboolean all, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                 gpointer user_data);
 GPtrArray *dvm_client_list_jobs_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GPtrArray *dvm_client_list_jobs (DvmClient *self, gboolean all, GCancellable *cancellable, GError **error);
 void dvm_client_list_nodes_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
@@ -91,8 +91,8 @@ GVariant *dvm_client_get_trace (DvmClient *self, DvmJob *job, GCancellable *canc
 /* One descriptor per stream asked for, in out arguments; -1 for those not asked for. The caller closes them. */
 void dvm_client_attach_async (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable,
                               GAsyncReadyCallback callback, gpointer user_data);
-gboolean dvm_client_attach_finish (DvmClient *self, GAsyncResult *result, int *stdin_fd, int *stdout_fd,
-                                   int *stderr_fd, GError **error);
+gboolean dvm_client_attach_finish (DvmClient *self, GAsyncResult *result, int *stdin_fd, int *stdout_fd, int *stderr_fd,
+                                   GError **error);
 gboolean dvm_client_attach (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable, int *stdin_fd,
                             int *stdout_fd, int *stderr_fd, GError **error);
 

@@ -21,6 +21,7 @@ const char *dvm_job_get_name (DvmJob *self);
 const char *dvm_job_get_label (DvmJob *self);
 const char *dvm_job_get_object_path (DvmJob *self);
 DvmJobState dvm_job_get_state (DvmJob *self);
+const char *dvm_job_get_state_name (DvmJob *self);
 gboolean dvm_job_get_ended (DvmJob *self);
 gboolean dvm_job_get_failed (DvmJob *self);
 const char *dvm_job_get_reason (DvmJob *self);

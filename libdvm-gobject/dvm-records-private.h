@@ -44,11 +44,22 @@ void _dvm_node_set_jobs (DvmNode *self, const char *const *object_paths);
  * The codec between records and the bus: a record's bus properties by their bus names ("NumProcs"). One table per
  * class serves D-Bus replies, PropertiesChanged, to_variant, to_json and update.
  */
+typedef enum
+{
+  DVM_RECORD_FIELD_PLAIN,
+  DVM_RECORD_FIELD_TIME,       /* microseconds since the epoch; ISO 8601 in JSON */
+  DVM_RECORD_FIELD_STATE,      /* a number; its name in JSON */
+  DVM_RECORD_FIELD_STATE_NAME, /* follows from the state; not in JSON, where the state is its name */
+} DvmRecordFieldKind;
+
 typedef struct
 {
   const char *bus_name;  /* "NumProcs" */
   const char *json_name; /* "num-procs" */
   const char *type;      /* D-Bus type */
+  DvmRecordFieldKind kind;
+  const char *property;     /* (nullable) GObject property if it is not called as in JSON */
+  const char *bus_names[3]; /* what changes on the bus when the property is notified */
 } DvmRecordField;
 
 const DvmRecordField *_dvm_job_get_fields (guint *n_fields);
@@ -57,6 +68,7 @@ const DvmRecordField *_dvm_node_get_fields (guint *n_fields);
 GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
 /* The bus names that change when the GObject property of this name is notified ("state" -> State, StateName, ...). */
 const char *const *_dvm_record_get_bus_names (GObject *record, const char *property_name);
+/* From a{sv} by bus names. Unknown names are left aside (a newer daemon); a wrong type changes nothing at all. */
 gboolean _dvm_record_update (GObject *record, GVariant *properties, GError **error);
 
 DvmProc *_dvm_proc_new (guint rank, guint app, const char *node, guint local_rank, guint node_rank, int pid,
@@ -66,7 +78,7 @@ DvmProc *_dvm_proc_new_from_variant (GVariant *row); /* (uusuuiuiis) */
 /* Strips nothing away for machines: the D-Bus name of a code ("org.dvm.Error.BadParam") and its PMIx-free text. */
 const char *_dvm_error_get_dbus_name (DvmError code);
 
-/* JSON of any variant as dvm-cli prints it: keys kebab-case, times stay numbers; (transfer full) */
+/* JSON of any variant as dvm-cli prints it: keys of a{sv} in kebab-case, states as names, times (...At) ISO 8601. */
 char *_dvm_variant_to_json (GVariant *value, gboolean pretty);
 
 /* Per-user runtime directory of a DVM: $XDG_RUNTIME_DIR/dvm/NAME or /tmp/dvm-UID/NAME; nothing is created. */

@@ -1,0 +1,853 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-node"
+
+#include "dvm-record-codec-private.h"
+#include "dvm-enum-types.h"
+
+enum
+{
+  PROP_0,
+  PROP_NAME,
+  PROP_ALIASES,
+  PROP_RANK,
+  PROP_STATE,
+  PROP_STATE_NAME,
+  PROP_REASON,
+  PROP_SLOTS,
+  PROP_SLOTS_IN_USE,
+  PROP_SLOTS_MAX,
+  PROP_JOBS,
+  PROP_ADDRESS,
+  PROP_PID,
+  PROP_TOPOLOGY,
+  PROP_LAST_SEEN,
+  PROP_LAUNCHER,
+  PROP_ALLOCATOR,
+  N_PROPS
+};
+
+enum
+{
+  SIGNAL_STATE_CHANGED,
+  N_SIGNALS
+};
+
+static GParamSpec *properties[N_PROPS];
+static guint signals[N_SIGNALS];
+struct _DvmNode
+{
+  GObject parent_instance;
+
+  char *name;
+  char **aliases;
+  guint rank;
+  DvmNodeState state;
+  char *reason;
+  guint slots;
+  guint slots_in_use;
+  guint slots_max;
+  char **jobs;
+  char *address;
+  int pid;
+  char *topology;
+  gint64 last_seen;
+  char *launcher;
+  char *allocator;
+  char *object_path; /* made when it is asked for */
+};
+
+G_DEFINE_FINAL_TYPE (DvmNode, dvm_node, G_TYPE_OBJECT)
+
+static const char *
+get_state_name (guint state)
+{
+  return dvm_node_state_to_string (state);
+}
+
+/* In the order of the properties. */
+static const DvmRecordField fields[] = {
+  { "Name", "name", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Name" } },
+  { "Aliases", "aliases", "as", DVM_RECORD_FIELD_PLAIN, NULL, { "Aliases" } },
+  { "Rank", "rank", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Rank" } },
+  { "State", "state", "u", DVM_RECORD_FIELD_STATE, NULL, { "State", "StateName" } },
+  { "StateName", "state-name", "s", DVM_RECORD_FIELD_STATE_NAME, NULL, { "StateName" } },
+  { "Reason", "reason", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Reason" } },
+  { "Slots", "slots", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Slots" } },
+  { "SlotsInUse", "slots-in-use", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "SlotsInUse" } },
+  { "SlotsMax", "slots-max", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "SlotsMax" } },
+  { "Jobs", "jobs", "ao", DVM_RECORD_FIELD_PLAIN, NULL, { "Jobs" } },
+  { "Address", "address", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Address" } },
+  { "Pid", "pid", "i", DVM_RECORD_FIELD_PLAIN, NULL, { "Pid" } },
+  { "Topology", "topology", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Topology" } },
+  { "LastSeen", "last-seen", "t", DVM_RECORD_FIELD_TIME, NULL, { "LastSeen" } },
+  { "Launcher", "launcher", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Launcher" } },
+  { "Allocator", "allocator", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Allocator" } },
+};
+
+G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
+
+const DvmRecordField *
+_dvm_node_get_fields (guint *n_fields)
+{
+  if (n_fields != NULL)
+    *n_fields = G_N_ELEMENTS (fields);
+  return fields;
+}
+
+static GVariant *
+get_field (gpointer record, guint index)
+{
+  DvmNode *self = record;
+
+  switch (index + 1)
+    {
+    case PROP_NAME:
+      return _dvm_record_string_variant (self->name);
+    case PROP_ALIASES:
+      return _dvm_record_strv_variant (self->aliases);
+    case PROP_RANK:
+      return g_variant_new_uint32 (self->rank);
+    case PROP_STATE:
+      return g_variant_new_uint32 (self->state);
+    case PROP_STATE_NAME:
+      return g_variant_new_string (dvm_node_state_to_string (self->state));
+    case PROP_REASON:
+      return _dvm_record_string_variant (self->reason);
+    case PROP_SLOTS:
+      return g_variant_new_uint32 (self->slots);
+    case PROP_SLOTS_IN_USE:
+      return g_variant_new_uint32 (self->slots_in_use);
+    case PROP_SLOTS_MAX:
+      return g_variant_new_uint32 (self->slots_max);
+    case PROP_JOBS:
+      return _dvm_record_paths_variant (self->jobs);
+    case PROP_ADDRESS:
+      return _dvm_record_string_variant (self->address);
+    case PROP_PID:
+      return g_variant_new_int32 (self->pid);
+    case PROP_TOPOLOGY:
+      return _dvm_record_string_variant (self->topology);
+    case PROP_LAST_SEEN:
+      return g_variant_new_uint64 (self->last_seen);
+    case PROP_LAUNCHER:
+      return _dvm_record_string_variant (self->launcher);
+    case PROP_ALLOCATOR:
+      return _dvm_record_string_variant (self->allocator);
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+static void
+set_field (gpointer record, guint index, GVariant *value)
+{
+  DvmNode *self = record;
+
+  switch (index + 1)
+    {
+    case PROP_NAME:
+      _dvm_record_set_string (self, &self->name, g_variant_get_string (value, NULL), properties[PROP_NAME]);
+      break;
+    case PROP_ALIASES:
+      _dvm_record_set_strv_variant (self, &self->aliases, value, properties[PROP_ALIASES]);
+      break;
+    case PROP_RANK:
+      _dvm_record_set_uint (self, &self->rank, g_variant_get_uint32 (value), properties[PROP_RANK]);
+      break;
+    case PROP_SLOTS:
+      _dvm_record_set_uint (self, &self->slots, g_variant_get_uint32 (value), properties[PROP_SLOTS]);
+      break;
+    case PROP_SLOTS_IN_USE:
+      _dvm_record_set_uint (self, &self->slots_in_use, g_variant_get_uint32 (value), properties[PROP_SLOTS_IN_USE]);
+      break;
+    case PROP_SLOTS_MAX:
+      _dvm_record_set_uint (self, &self->slots_max, g_variant_get_uint32 (value), properties[PROP_SLOTS_MAX]);
+      break;
+    case PROP_JOBS:
+      _dvm_record_set_strv_variant (self, &self->jobs, value, properties[PROP_JOBS]);
+      break;
+    case PROP_ADDRESS:
+      _dvm_record_set_string (self, &self->address, g_variant_get_string (value, NULL), properties[PROP_ADDRESS]);
+      break;
+    case PROP_PID:
+      _dvm_record_set_int (self, &self->pid, g_variant_get_int32 (value), properties[PROP_PID]);
+      break;
+    case PROP_TOPOLOGY:
+      _dvm_record_set_string (self, &self->topology, g_variant_get_string (value, NULL), properties[PROP_TOPOLOGY]);
+      break;
+    case PROP_LAST_SEEN:
+      _dvm_record_set_time (self, &self->last_seen, g_variant_get_uint64 (value), properties[PROP_LAST_SEEN]);
+      break;
+    case PROP_LAUNCHER:
+      _dvm_record_set_string (self, &self->launcher, g_variant_get_string (value, NULL), properties[PROP_LAUNCHER]);
+      break;
+    case PROP_ALLOCATOR:
+      _dvm_record_set_string (self, &self->allocator, g_variant_get_string (value, NULL), properties[PROP_ALLOCATOR]);
+      break;
+    default: /* the state and what follows from it */
+      break;
+    }
+}
+
+static void
+dvm_node_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
+{
+  DvmNode *self = DVM_NODE (object);
+
+  switch (prop_id)
+    {
+    case PROP_NAME:
+      g_value_set_string (value, dvm_node_get_name (self));
+      break;
+    case PROP_ALIASES:
+      g_value_set_boxed (value, dvm_node_get_aliases (self));
+      break;
+    case PROP_RANK:
+      g_value_set_uint (value, dvm_node_get_rank (self));
+      break;
+    case PROP_STATE:
+      g_value_set_enum (value, dvm_node_get_state (self));
+      break;
+    case PROP_STATE_NAME:
+      g_value_set_string (value, dvm_node_get_state_name (self));
+      break;
+    case PROP_REASON:
+      g_value_set_string (value, dvm_node_get_reason (self));
+      break;
+    case PROP_SLOTS:
+      g_value_set_uint (value, dvm_node_get_slots (self));
+      break;
+    case PROP_SLOTS_IN_USE:
+      g_value_set_uint (value, dvm_node_get_slots_in_use (self));
+      break;
+    case PROP_SLOTS_MAX:
+      g_value_set_uint (value, dvm_node_get_slots_max (self));
+      break;
+    case PROP_JOBS:
+      g_value_set_boxed (value, dvm_node_get_jobs (self));
+      break;
+    case PROP_ADDRESS:
+      g_value_set_string (value, dvm_node_get_address (self));
+      break;
+    case PROP_PID:
+      g_value_set_int (value, dvm_node_get_pid (self));
+      break;
+    case PROP_TOPOLOGY:
+      g_value_set_string (value, dvm_node_get_topology (self));
+      break;
+    case PROP_LAST_SEEN:
+      g_value_set_int64 (value, dvm_node_get_last_seen (self));
+      break;
+    case PROP_LAUNCHER:
+      g_value_set_string (value, dvm_node_get_launcher (self));
+      break;
+    case PROP_ALLOCATOR:
+      g_value_set_string (value, dvm_node_get_allocator (self));
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
+      break;
+    }
+}
+
+/**
+ * dvm_node_get_name:
+ * @self: a DvmNode
+ *
+ * The name of the node.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_name (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return self->name != NULL ? self->name : "";
+}
+
+/**
+ * dvm_node_get_aliases:
+ * @self: a DvmNode
+ *
+ * Other names of the node.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_node_get_aliases (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return _dvm_record_get_strv (self->aliases);
+}
+
+/**
+ * dvm_node_get_rank:
+ * @self: a DvmNode
+ *
+ * The rank of the agent; 0 is the controller.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_node_get_rank (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->rank;
+}
+
+/**
+ * dvm_node_get_state:
+ * @self: a DvmNode
+ *
+ * The state.
+ *
+ * Returns: the state
+ * Since: 0.1
+ */
+DvmNodeState
+dvm_node_get_state (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), DVM_NODE_STATE_UNDEF);
+
+  return self->state;
+}
+
+/**
+ * dvm_node_get_state_name:
+ * @self: a DvmNode
+ *
+ * The name of the state, such as "UP".
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_state_name (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return dvm_node_state_to_string (self->state);
+}
+
+/**
+ * dvm_node_get_reason:
+ * @self: a DvmNode
+ *
+ * Why the node is in its state.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_reason (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return self->reason != NULL ? self->reason : "";
+}
+
+/**
+ * dvm_node_get_slots:
+ * @self: a DvmNode
+ *
+ * The number of slots.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_node_get_slots (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->slots;
+}
+
+/**
+ * dvm_node_get_slots_in_use:
+ * @self: a DvmNode
+ *
+ * The number of slots that jobs hold.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_node_get_slots_in_use (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->slots_in_use;
+}
+
+/**
+ * dvm_node_get_slots_max:
+ * @self: a DvmNode
+ *
+ * The number of slots that are never exceeded, 0 for no such limit.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_node_get_slots_max (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->slots_max;
+}
+
+/**
+ * dvm_node_get_jobs:
+ * @self: a DvmNode
+ *
+ * The object paths of the jobs that run on the node.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_node_get_jobs (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return _dvm_record_get_strv (self->jobs);
+}
+
+/**
+ * dvm_node_get_address:
+ * @self: a DvmNode
+ *
+ * The address of the agent.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_address (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return self->address != NULL ? self->address : "";
+}
+
+/**
+ * dvm_node_get_pid:
+ * @self: a DvmNode
+ *
+ * The process id of the agent.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+int
+dvm_node_get_pid (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->pid;
+}
+
+/**
+ * dvm_node_get_topology:
+ * @self: a DvmNode
+ *
+ * The signature of the hardware topology.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_topology (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return self->topology != NULL ? self->topology : "";
+}
+
+/**
+ * dvm_node_get_last_seen:
+ * @self: a DvmNode
+ *
+ * When the agent was last heard of.
+ *
+ * Returns: microseconds since the epoch, 0 if that has not happened yet
+ * Since: 0.1
+ */
+gint64
+dvm_node_get_last_seen (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->last_seen;
+}
+
+/**
+ * dvm_node_get_launcher:
+ * @self: a DvmNode
+ *
+ * The name of the launcher that started the agent.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_launcher (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return self->launcher != NULL ? self->launcher : "";
+}
+
+/**
+ * dvm_node_get_allocator:
+ * @self: a DvmNode
+ *
+ * The name of the allocator that found the node.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_allocator (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return self->allocator != NULL ? self->allocator : "";
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  const GParamFlags flags = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
+
+  /**
+   * DvmNode:name:
+   *
+   * The name of the node.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_NAME] = g_param_spec_string ("name", NULL, NULL, "", flags);
+  /**
+   * DvmNode:aliases:
+   *
+   * Other names of the node.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ALIASES] = g_param_spec_boxed ("aliases", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * DvmNode:rank:
+   *
+   * The rank of the agent; 0 is the controller.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_RANK] = g_param_spec_uint ("rank", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  /**
+   * DvmNode:state:
+   *
+   * The state.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_STATE] = g_param_spec_enum ("state", NULL, NULL, DVM_TYPE_NODE_STATE, DVM_NODE_STATE_UNDEF, flags);
+  /**
+   * DvmNode:state-name:
+   *
+   * The name of the state, such as "UP".
+   *
+   * Since: 0.1
+   */
+  properties[PROP_STATE_NAME] = g_param_spec_string ("state-name", NULL, NULL, "", flags);
+  /**
+   * DvmNode:reason:
+   *
+   * Why the node is in its state.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_REASON] = g_param_spec_string ("reason", NULL, NULL, "", flags);
+  /**
+   * DvmNode:slots:
+   *
+   * The number of slots.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_SLOTS] = g_param_spec_uint ("slots", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  /**
+   * DvmNode:slots-in-use:
+   *
+   * The number of slots that jobs hold.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_SLOTS_IN_USE] = g_param_spec_uint ("slots-in-use", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  /**
+   * DvmNode:slots-max:
+   *
+   * The number of slots that are never exceeded, 0 for no such limit.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_SLOTS_MAX] = g_param_spec_uint ("slots-max", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  /**
+   * DvmNode:jobs:
+   *
+   * The object paths of the jobs that run on the node.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_JOBS] = g_param_spec_boxed ("jobs", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * DvmNode:address:
+   *
+   * The address of the agent.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ADDRESS] = g_param_spec_string ("address", NULL, NULL, "", flags);
+  /**
+   * DvmNode:pid:
+   *
+   * The process id of the agent.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_PID] = g_param_spec_int ("pid", NULL, NULL, G_MININT, G_MAXINT, 0, flags);
+  /**
+   * DvmNode:topology:
+   *
+   * The signature of the hardware topology.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_TOPOLOGY] = g_param_spec_string ("topology", NULL, NULL, "", flags);
+  /**
+   * DvmNode:last-seen:
+   *
+   * When the agent was last heard of, in microseconds since the epoch; 0 if that has not happened.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_LAST_SEEN] = g_param_spec_int64 ("last-seen", NULL, NULL, 0, G_MAXINT64, 0, flags);
+  /**
+   * DvmNode:launcher:
+   *
+   * The name of the launcher that started the agent.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_LAUNCHER] = g_param_spec_string ("launcher", NULL, NULL, "", flags);
+  /**
+   * DvmNode:allocator:
+   *
+   * The name of the allocator that found the node.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ALLOCATOR] = g_param_spec_string ("allocator", NULL, NULL, "", flags);
+
+  g_object_class_install_properties (object_class, N_PROPS, properties);
+}
+
+static void
+set_state_variants (gpointer record, GVariant *state, GVariant *reason)
+{
+  DvmNode *self = record;
+
+  _dvm_node_set_state (self, state != NULL ? (DvmNodeState)g_variant_get_uint32 (state) : self->state,
+                       reason != NULL ? g_variant_get_string (reason, NULL) : self->reason);
+}
+
+static const DvmRecordCodec codec = {
+  .fields = fields,
+  .n_fields = G_N_ELEMENTS (fields),
+  .get = get_field,
+  .set = set_field,
+  .set_state = set_state_variants,
+  .state_name = get_state_name,
+};
+
+static void
+dvm_node_finalize (GObject *object)
+{
+  DvmNode *self = DVM_NODE (object);
+
+  g_free (self->name);
+  g_strfreev (self->aliases);
+  g_free (self->reason);
+  g_strfreev (self->jobs);
+  g_free (self->address);
+  g_free (self->topology);
+  g_free (self->launcher);
+  g_free (self->allocator);
+  g_free (self->object_path);
+  G_OBJECT_CLASS (dvm_node_parent_class)->finalize (object);
+}
+
+static void
+dvm_node_class_init (DvmNodeClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->get_property = dvm_node_get_property;
+  object_class->finalize = dvm_node_finalize;
+  install_properties (object_class);
+  /**
+   * DvmNode::state-changed:
+   * @self: the node
+   * @old_state: the state before
+   * @new_state: the state now
+   * @reason: why, "" if there is nothing to say
+   *
+   * The state has changed. The properties have their new values already.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_STATE_CHANGED] = g_signal_new ("state-changed", DVM_TYPE_NODE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                                G_TYPE_NONE, 3, DVM_TYPE_NODE_STATE, DVM_TYPE_NODE_STATE,
+                                                G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
+  _dvm_record_class_set_codec (klass, &codec);
+}
+
+static void
+dvm_node_init (DvmNode *self)
+{
+}
+
+DvmNode *
+_dvm_node_new (guint rank, const char *name)
+{
+  DvmNode *self = g_object_new (DVM_TYPE_NODE, NULL);
+
+  self->rank = rank;
+  self->name = g_strdup (name);
+  return self;
+}
+
+void
+_dvm_node_set_state (DvmNode *self, DvmNodeState state, const char *reason)
+{
+  DvmNodeState old_state = self->state;
+
+  _dvm_record_set_string (self, &self->reason, reason, properties[PROP_REASON]);
+  if (state == old_state)
+    return;
+  self->state = state;
+  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_STATE]);
+  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_STATE_NAME]);
+  g_signal_emit (self, signals[SIGNAL_STATE_CHANGED], 0, old_state, state, reason != NULL ? reason : "");
+}
+
+void
+_dvm_node_set_slots (DvmNode *self, guint slots, guint slots_max)
+{
+  _dvm_record_set_uint (self, &self->slots, slots, properties[PROP_SLOTS]);
+  _dvm_record_set_uint (self, &self->slots_max, slots_max, properties[PROP_SLOTS_MAX]);
+}
+
+void
+_dvm_node_set_slots_in_use (DvmNode *self, guint slots_in_use)
+{
+  _dvm_record_set_uint (self, &self->slots_in_use, slots_in_use, properties[PROP_SLOTS_IN_USE]);
+}
+
+void
+_dvm_node_set_contact (DvmNode *self, const char *address, int pid, const char *const *aliases)
+{
+  _dvm_record_set_string (self, &self->address, address, properties[PROP_ADDRESS]);
+  _dvm_record_set_int (self, &self->pid, pid, properties[PROP_PID]);
+  _dvm_record_set_strv (self, &self->aliases, aliases, properties[PROP_ALIASES]);
+}
+
+void
+_dvm_node_set_topology (DvmNode *self, const char *signature)
+{
+  _dvm_record_set_string (self, &self->topology, signature, properties[PROP_TOPOLOGY]);
+}
+
+void
+_dvm_node_set_last_seen (DvmNode *self, gint64 when)
+{
+  _dvm_record_set_time (self, &self->last_seen, when, properties[PROP_LAST_SEEN]);
+}
+
+void
+_dvm_node_set_origin (DvmNode *self, const char *launcher, const char *allocator)
+{
+  _dvm_record_set_string (self, &self->launcher, launcher, properties[PROP_LAUNCHER]);
+  _dvm_record_set_string (self, &self->allocator, allocator, properties[PROP_ALLOCATOR]);
+}
+
+void
+_dvm_node_set_jobs (DvmNode *self, const char *const *object_paths)
+{
+  _dvm_record_set_strv (self, &self->jobs, object_paths, properties[PROP_JOBS]);
+}
+
+/**
+ * dvm_node_get_object_path:
+ * @self: a node
+ *
+ * The D-Bus object path of the node, such as "/org/dvm/nodes/3".
+ *
+ * Returns: (transfer none): the object path
+ * Since: 0.1
+ */
+const char *
+dvm_node_get_object_path (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  if (self->object_path == NULL)
+    self->object_path = g_strdup_printf ("/org/dvm/nodes/%u", self->rank);
+  return self->object_path;
+}
+
+/**
+ * dvm_node_to_variant:
+ * @self: a node
+ *
+ * All properties under their D-Bus names, as the bus shows them.
+ *
+ * Returns: (transfer full): a dictionary of type a{sv}
+ * Since: 0.1
+ */
+GVariant *
+dvm_node_to_variant (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return _dvm_record_to_variant (self);
+}
+
+/**
+ * dvm_node_to_json:
+ * @self: a node
+ *
+ * All properties as a JSON object on one line: keys in kebab case, the state as its name, times as ISO 8601 in UTC.
+ *
+ * Returns: (transfer full): the text
+ * Since: 0.1
+ */
+char *
+dvm_node_to_json (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return _dvm_record_to_json (self);
+}
