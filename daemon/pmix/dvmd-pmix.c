@@ -53,6 +53,12 @@ dvmd_pmix_dup_environment (DvmdPmix *self, const char *nspace, guint32 rank, GEr
   return DVMD_PMIX_GET_IFACE (self)->dup_environment (self, nspace, rank, error);
 }
 
+char **
+dvmd_pmix_dup_default_environment (DvmdPmix *self, const char *nspace, guint n_pus, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->dup_default_environment (self, nspace, n_pus, error);
+}
+
 void
 dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank)
 {

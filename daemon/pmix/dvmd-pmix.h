@@ -46,6 +46,7 @@ struct _DvmdPmixInterface
   void (*register_job_async) (DvmdPmix *self, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*register_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   char **(*dup_environment) (DvmdPmix *self, const char *nspace, guint32 rank, GError **error);
+  char **(*dup_default_environment) (DvmdPmix *self, const char *nspace, guint n_pus, GError **error);
   void (*deregister_client) (DvmdPmix *self, const char *nspace, guint32 rank);
   void (*deregister_job_async) (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*deregister_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
@@ -77,11 +78,14 @@ gboolean dvmd_pmix_register_job_finish (DvmdPmix *self, GAsyncResult *result, GE
 char **dvmd_pmix_dup_environment (DvmdPmix *self, const char *nspace, guint32 rank, GError **error);
 /*
  * "NAME=value" strings that help the MPI libraries, to be set only where the user's environment does not have the name.
- * The same for all ranks of job. n_pus: hardware threads that the job's ranks on this node share.
+ * The same for all local ranks of the job. n_pus: hardware threads that they share.
  */
-char **dvmd_pmix_dup_default_environment (DvmdPmixJob *job, guint n_pus);
+char **dvmd_pmix_dup_default_environment (DvmdPmix *self, const char *nspace, guint n_pus, GError **error);
 
-/* The rank's process has gone: needed for every rank, also for those that finalized. */
+/*
+ * The rank's process has gone: needed for every rank, also for those that finalized. A rank that had not finalized leaves
+ * the others waiting in collectives that libpmix cannot end: the agent ends the job (README.md).
+ */
 void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank);
 /* Frees everything of the job, clients included, and removes its directories and shared memory. */
 void dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback,
