@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The one list of settings. The example of dvm.conf in data/ is checked against it by a test.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "dvmd-config.h"
+
+#define KIB      G_GUINT64_CONSTANT (1024)
+#define MIB      (KIB * 1024)
+#define GIB      (MIB * 1024)
+#define HOURS(n) ((guint64)(n)*3600 * G_USEC_PER_SEC)
+
+static const DvmdSetting settings[] = {
+  { "history-limit", DVMD_CONFIG_UINT, "1000", NULL, 0, 1000000, "how many ended jobs can still be asked about" },
+  { "keep-output", DVMD_CONFIG_SIZE, "1 MiB", NULL, 0, GIB,
+    "how much of the last output of a job that nobody is attached to is kept" },
+  { "kill-grace", DVMD_CONFIG_SECONDS, "5", NULL, 0, HOURS (1),
+    "time between SIGTERM and SIGKILL when a job is ended" },
+  { "output-credit", DVMD_CONFIG_SIZE, "1 MiB", NULL, 4 * KIB, GIB,
+    "how much output of one job may be under way before its processes have to wait" },
+  { "pmix", DVMD_CONFIG_CHOICE, "lazy", "lazy eager", 0, 0,
+    "when the PMIx server of a node starts: with its first PMIx job, or before the DVM is ready" },
+  { "pmix-gds", DVMD_CONFIG_STRING, "hash", NULL, 0, 0,
+    "how the PMIx server keeps its data: the value of PMIX_MCA_gds, or empty for the choice of the library" },
+};
+
+const DvmdSetting *
+dvmd_config_get_settings (guint *n_settings)
+{
+  *n_settings = G_N_ELEMENTS (settings);
+  return settings;
+}
+
+const DvmdSetting *
+dvmd_config_find_setting (const char *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (settings); i++)
+    if (strcmp (settings[i].name, name) == 0)
+      return &settings[i];
+  return NULL;
+}
+
+static char *
+describe_choices (const char *choices)
+{
+  g_auto (GStrv) words = g_strsplit (choices, " ", -1);
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    g_string_append_printf (text, "%s\"%s\"", i == 0 ? "" : words[i + 1] != NULL ? ", " : " or ", words[i]);
+  return g_string_free (text, FALSE);
+}
+
+char *
+dvmd_setting_describe_values (const DvmdSetting *setting)
+{
+  switch (setting->type)
+    {
+    case DVMD_CONFIG_BOOL:
+      return g_strdup ("true or false");
+    case DVMD_CONFIG_UINT:
+      return g_strdup_printf ("a number from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, setting->min, setting->max);
+    case DVMD_CONFIG_SIZE:
+      return g_strdup_printf ("bytes from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", as in 65536, 64 KiB or 1 MiB",
+                              setting->min, setting->max);
+    case DVMD_CONFIG_SECONDS:
+      return g_strdup_printf ("seconds from %g to %g, as in 5, 0.25, 250 ms or 2 min",
+                              (gdouble)setting->min / G_USEC_PER_SEC, (gdouble)setting->max / G_USEC_PER_SEC);
+    case DVMD_CONFIG_CHOICE:
+      return describe_choices (setting->choices);
+    case DVMD_CONFIG_STRING:
+      return g_strdup ("a text");
+    }
+  g_return_val_if_reached (NULL);
+}

@@ -1,0 +1,159 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvmd-log.h"
+
+/* What a message of a stranger can at most put on one line. */
+#define LINE_LENGTH_MAX 8192
+
+static const char *
+level_name (GLogLevelFlags level)
+{
+  if (level & G_LOG_LEVEL_ERROR)
+    return "error";
+  if (level & G_LOG_LEVEL_CRITICAL)
+    return "critical";
+  if (level & G_LOG_LEVEL_WARNING)
+    return "warning";
+  if (level & G_LOG_LEVEL_MESSAGE)
+    return "message";
+  return level & G_LOG_LEVEL_INFO ? "info" : "debug";
+}
+
+/* (transfer full) (nullable) */
+static char *
+get_field (const GLogField *fields, gsize n_fields, const char *key)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    if (strcmp (fields[i].key, key) == 0)
+      return fields[i].length < 0 ? g_strdup (fields[i].value) : g_strndup (fields[i].value, (gsize)fields[i].length);
+  return NULL;
+}
+
+static void
+append_escaped (GString *line, const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+
+  for (const char *p = valid; *p != '\0' && line->len < LINE_LENGTH_MAX; p = g_utf8_next_char (p))
+    {
+      gunichar c = g_utf8_get_char (p);
+
+      if (c == '\n')
+        g_string_append (line, "\\n");
+      else if (g_unichar_iscntrl (c))
+        g_string_append_printf (line, "\\x%02x", c);
+      else
+        g_string_append_unichar (line, c);
+    }
+}
+
+char *
+dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField *fields, gsize n_fields)
+{
+  GString *line = g_string_new (NULL);
+  g_autofree char *domain = get_field (fields, n_fields, "GLIB_DOMAIN");
+  g_autofree char *object = get_field (fields, n_fields, "DVM_OBJECT");
+  g_autofree char *message = get_field (fields, n_fields, "MESSAGE");
+
+  g_string_append_printf (line, "%s[%d]: %s: ", program, (int)getpid (), level_name (level));
+  if (domain != NULL)
+    g_string_append_printf (line, "%s: ", domain);
+  if (object != NULL)
+    {
+      append_escaped (line, object);
+      g_string_append (line, ": ");
+    }
+  append_escaped (line, message != NULL ? message : "(no message)");
+  return g_string_free (line, FALSE);
+}
+
+static void
+write_line (const char *line)
+{
+  g_autofree char *text = g_strconcat (line, "\n", NULL);
+  gsize left = strlen (text);
+  const char *p = text;
+
+  /* One write, so that lines of several daemons on one stderr do not mix; a stderr that is gone is nobody's fault. */
+  while (left > 0)
+    {
+      gssize n = write (STDERR_FILENO, p, left);
+
+      if (n <= 0)
+        return;
+      p += n;
+      left -= (gsize)n;
+    }
+}
+
+typedef struct
+{
+  const char *program;
+  GLogLevelFlags fatal;
+  gboolean journal;
+} Writer;
+
+static GLogWriterOutput
+write_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
+{
+  const Writer *writer = user_data;
+  g_autofree char *domain = get_field (fields, n_fields, "GLIB_DOMAIN");
+
+  if (!g_log_writer_default_would_drop (level, domain)
+      && !(writer->journal && g_log_writer_journald (level, fields, n_fields, NULL) == G_LOG_WRITER_HANDLED))
+    {
+      g_autofree char *line = dvmd_log_format_line (writer->program, level, fields, n_fields);
+
+      write_line (line);
+    }
+  /* g_log() ends the process itself; for structured messages GLib leaves G_DEBUG=fatal-warnings to the writer. */
+  if (level & writer->fatal)
+    {
+      g_autofree char *old_api = get_field (fields, n_fields, "GLIB_OLD_LOG_API");
+
+      if (old_api == NULL)
+        G_BREAKPOINT ();
+    }
+  return G_LOG_WRITER_HANDLED;
+}
+
+static void
+writer_free (gpointer data)
+{
+  g_free (data);
+}
+
+void
+dvmd_log_install (const char *program)
+{
+  Writer *writer = g_new0 (Writer, 1);
+
+  writer->program = program;
+  writer->fatal = g_log_set_always_fatal (G_LOG_FATAL_MASK);
+  g_log_set_always_fatal (writer->fatal);
+  writer->journal = g_log_writer_is_journald (STDERR_FILENO);
+  g_log_set_writer_func (write_message, writer, writer_free);
+}
+
+void
+dvmd_log_object (const char *domain, GLogLevelFlags level, const char *object, const char *format, ...)
+{
+  g_autofree char *message = NULL;
+  va_list args;
+
+  /* Most debug messages are for nobody: do not even format them. */
+  if (g_log_writer_default_would_drop (level, domain))
+    return;
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_log_structured (domain, level, "DVM_OBJECT", object, "MESSAGE", "%s", message);
+}

@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-clock.h"
+
+typedef struct
+{
+  DvmdClock *clock;
+  GString *log;
+  char letter;
+  guint remove; /* timer that the function removes, 0 none */
+  gint64 again; /* delay of a timer that the function adds, -1 none */
+} Shot;
+
+static void
+on_shot (gpointer user_data)
+{
+  Shot *shot = user_data;
+
+  g_string_append_printf (shot->log, "%c@%" G_GINT64_FORMAT " ", shot->letter, dvmd_clock_now (shot->clock));
+  if (shot->remove != 0)
+    dvmd_clock_remove_timer (shot->clock, shot->remove);
+  if (shot->again >= 0)
+    {
+      gint64 again = shot->again;
+
+      shot->again = -1;
+      dvmd_clock_add_timer (shot->clock, again, on_shot, shot);
+    }
+}
+
+static void
+test_manual_order (void)
+{
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_manual (1000);
+  g_autoptr (GString) log = g_string_new (NULL);
+  Shot a = { clock, log, 'a', 0, -1 };
+  Shot b = { clock, log, 'b', 0, -1 };
+  Shot c = { clock, log, 'c', 0, -1 };
+
+  g_assert_cmpint (dvmd_clock_now (clock), ==, 1000);
+  dvmd_clock_add_timer (clock, 50, on_shot, &b);
+  dvmd_clock_add_timer (clock, 10, on_shot, &a);
+  dvmd_clock_add_timer (clock, 50, on_shot, &c);
+  dvmd_clock_advance (clock, 9);
+  g_assert_cmpstr (log->str, ==, "");
+  dvmd_clock_advance (clock, 1);
+  g_assert_cmpstr (log->str, ==, "a@1010 ");
+  dvmd_clock_advance (clock, 100);
+  g_assert_cmpstr (log->str, ==, "a@1010 b@1050 c@1050 ");
+  g_assert_cmpint (dvmd_clock_monotonic (clock), ==, 1110);
+}
+
+static void
+test_manual_nested (void)
+{
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_manual (0);
+  g_autoptr (GString) log = g_string_new (NULL);
+  Shot a = { clock, log, 'a', 0, 5 };
+  Shot victim = { clock, log, 'v', 0, -1 };
+
+  dvmd_clock_add_timer (clock, 10, on_shot, &a);
+  a.remove = dvmd_clock_add_timer (clock, 12, on_shot, &victim);
+  dvmd_clock_advance (clock, 100);
+  g_assert_cmpstr (log->str, ==, "a@10 a@15 ");
+  /* Both have fired or are gone: nothing happens. */
+  dvmd_clock_remove_timer (clock, a.remove);
+  dvmd_clock_remove_timer (clock, 0);
+}
+
+static void
+count (gpointer user_data)
+{
+  (*(guint *)user_data)++;
+}
+
+static void
+test_real (void)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_real (context);
+  gint64 start = dvmd_clock_monotonic (clock);
+  guint fired = 0;
+  guint never = 0;
+  guint id;
+
+  id = dvmd_clock_add_timer (clock, 1000, count, &never);
+  dvmd_clock_add_timer (clock, 2000, count, &fired);
+  dvmd_clock_remove_timer (clock, id);
+  while (fired == 0)
+    g_main_context_iteration (context, TRUE);
+  g_assert_cmpuint (never, ==, 0);
+  g_assert_cmpint (dvmd_clock_monotonic (clock) - start, >=, 2000);
+  g_assert_cmpint (ABS (dvmd_clock_now (clock) - g_get_real_time ()), <, 60 * G_USEC_PER_SEC);
+}
+
+/* A clock that goes takes its timers along. */
+static void
+test_real_pending (void)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  DvmdClock *clock = dvmd_clock_new_real (context);
+  guint fired = 0;
+
+  dvmd_clock_add_timer (clock, 0, count, &fired);
+  dvmd_clock_unref (clock);
+  while (g_main_context_iteration (context, FALSE))
+    ;
+  g_assert_cmpuint (fired, ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/clock/manual/order", test_manual_order);
+  g_test_add_func ("/clock/manual/nested", test_manual_nested);
+  g_test_add_func ("/clock/real", test_real);
+  g_test_add_func ("/clock/real/pending", test_real_pending);
+  return g_test_run ();
+}

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "test-log"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "dvmd-log.h"
+
+static void
+test_line (void)
+{
+  const GLogField fields[] = {
+    { "GLIB_DOMAIN", "dvmd-state", -1 },
+    { "DVM_OBJECT", "job default-1", -1 },
+    { "MESSAGE", "two\nlines \x1b[31m\xff end of the text", 20 },
+  };
+  g_autofree char *line = dvmd_log_format_line ("dvmd", G_LOG_LEVEL_INFO, fields, G_N_ELEMENTS (fields));
+  g_autofree char *start = g_strdup_printf ("dvmd[%d]: info: dvmd-state: job default-1: two\\nlines \\x1b[31m",
+                                            getpid ());
+
+  g_assert_true (g_str_has_prefix (line, start));
+  g_assert_true (g_utf8_validate (line, -1, NULL));
+  g_assert_null (strchr (line, '\n'));
+}
+
+static void
+test_long (void)
+{
+  g_autofree char *text = g_strnfill (1000000, 'x');
+  const GLogField fields[] = { { "MESSAGE", text, -1 } };
+  g_autofree char *line = dvmd_log_format_line ("dvmd", G_LOG_LEVEL_WARNING, fields, 1);
+
+  g_assert_cmpuint (strlen (line), <, 10000);
+}
+
+/* The child speaks as a daemon does; what it wrote is looked at here. */
+static void
+test_stderr (void)
+{
+  if (g_test_subprocess ())
+    {
+      dvmd_log_install ("dvmd");
+      g_message ("plain");
+      g_info ("not asked for");
+      dvmd_log_object ("dvmd-exec", G_LOG_LEVEL_INFO, "job 7", "pid %d", 42);
+      dvmd_log_object ("dvmd-io", G_LOG_LEVEL_DEBUG, "job 7", "silent");
+      return;
+    }
+  g_setenv ("G_MESSAGES_DEBUG", "dvmd-exec", TRUE);
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_unsetenv ("G_MESSAGES_DEBUG");
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*dvmd[*]: message: test-log: plain\n*");
+  g_test_trap_assert_stderr ("*dvmd[*]: info: dvmd-exec: job 7: pid 42\n*");
+  g_test_trap_assert_stderr_unmatched ("*not asked for*");
+  g_test_trap_assert_stderr_unmatched ("*silent*");
+}
+
+static void
+test_fatal (void)
+{
+  if (g_test_subprocess ())
+    {
+      dvmd_log_install ("dvmd");
+      dvmd_log_object ("dvmd-exec", G_LOG_LEVEL_WARNING, "job 7", "must not happen");
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr ("*warning: dvmd-exec: job 7: must not happen*");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/log/line", test_line);
+  g_test_add_func ("/log/long", test_long);
+  g_test_add_func ("/log/stderr", test_stderr);
+  g_test_add_func ("/log/fatal", test_fatal);
+  return g_test_run ();
+}
