@@ -1,0 +1,323 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-cgroup"
+
+#include "dvmd-cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dvm.h>
+
+#define POOL_MAX 16
+/* A process that has just died keeps its cgroup busy for a moment. */
+#define REMOVE_TRIES 200
+#define REMOVE_PAUSE 1000 /* µs */
+
+struct _DvmdCgroup
+{
+  char *path;
+  int dir_fd;
+  int events_fd;
+};
+
+struct _DvmdCgroups
+{
+  char *path;
+  GQueue pool;
+  guint n_made;
+};
+
+static gboolean refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static gboolean
+refuse (GError **error, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, text);
+  return FALSE;
+}
+
+/* Where cgroup2 is mounted, and which part of it is seen there. */
+static gboolean
+find_mount (char **mount, char **root, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  if (!g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
+    return refuse (error, "/proc/self/mountinfo cannot be read");
+  lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *type = strstr (lines[i], " - cgroup2 ");
+      g_auto (GStrv) fields = NULL;
+
+      if (type == NULL)
+        continue;
+      fields = g_strsplit (lines[i], " ", 6);
+      if (g_strv_length (fields) < 6)
+        continue;
+      *root = g_strdup (fields[3]);
+      *mount = g_strcompress (fields[4]);
+      return TRUE;
+    }
+  return refuse (error, "no cgroup2 file system is mounted");
+}
+
+static char *
+find_own_path (GError **error)
+{
+  g_autofree char *text = NULL;
+  g_autofree char *mount = NULL;
+  g_autofree char *root = NULL;
+  const char *own;
+  g_autofree char *relative = NULL;
+
+  if (!find_mount (&mount, &root, error))
+    return NULL;
+  if (g_file_get_contents ("/proc/self/cgroup", &text, NULL, NULL) && g_str_has_prefix (text, "0::"))
+    own = text;
+  else
+    own = text != NULL ? strstr (text, "\n0::") : NULL;
+  if (own == NULL)
+    {
+      refuse (error, "this process is in no cgroup of version 2");
+      return NULL;
+    }
+  own = strstr (own, "0::") + strlen ("0::");
+  relative = g_strndup (own, strcspn (own, "\n"));
+  if (strcmp (root, "/") != 0 && g_str_has_prefix (relative, root))
+    return g_build_filename (mount, relative + strlen (root), NULL);
+  return g_build_filename (mount, relative, NULL);
+}
+
+/* What crashed daemons left: dvm-PID of a PID that is gone. Those that are not empty refuse to go. */
+static void
+remove_stale (const char *own)
+{
+  g_autoptr (GDir) dir = g_dir_open (own, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = NULL;
+      g_autofree char *proc = NULL;
+      g_autoptr (GDir) inner = NULL;
+      const char *child;
+
+      if (!g_str_has_prefix (name, "dvm-"))
+        continue;
+      proc = g_strdup_printf ("/proc/%d", atoi (name + strlen ("dvm-")));
+      if (access (proc, F_OK) == 0)
+        continue;
+      path = g_build_filename (own, name, NULL);
+      inner = g_dir_open (path, 0, NULL);
+      while (inner != NULL && (child = g_dir_read_name (inner)) != NULL)
+        if (g_ascii_isdigit (child[0]))
+          {
+            g_autofree char *child_path = g_build_filename (path, child, NULL);
+
+            rmdir (child_path);
+          }
+      rmdir (path);
+    }
+}
+
+static char *
+make_base (const char *own, GError **error)
+{
+  for (guint i = 0; i < 1000; i++)
+    {
+      g_autofree char *name = i == 0 ? g_strdup_printf ("dvm-%d", getpid ())
+                                     : g_strdup_printf ("dvm-%d.%u", getpid (), i);
+      g_autofree char *path = g_build_filename (own, name, NULL);
+
+      if (mkdir (path, 0755) == 0)
+        return g_steal_pointer (&path);
+      if (errno != EEXIST)
+        {
+          refuse (error, "cannot make the cgroup %s: %s", path, g_strerror (errno));
+          return NULL;
+        }
+    }
+  refuse (error, "cannot make a cgroup below %s: all names are taken", own);
+  return NULL;
+}
+
+DvmdCgroups *
+dvmd_cgroups_new (GError **error)
+{
+  g_autofree char *own = find_own_path (error);
+  g_autofree char *procs = NULL;
+  g_autoptr (DvmdCgroups) self = NULL;
+
+  if (own == NULL)
+    return NULL;
+  /* A child is put into a cgroup below by who may write to the one that both have in common: ours. */
+  procs = g_build_filename (own, "cgroup.procs", NULL);
+  if (access (own, W_OK) != 0 || access (procs, W_OK) != 0)
+    {
+      refuse (error, "our own cgroup %s is not ours to write: %s", own, g_strerror (errno));
+      return NULL;
+    }
+  remove_stale (own);
+  self = g_new0 (DvmdCgroups, 1);
+  g_queue_init (&self->pool);
+  self->path = make_base (own, error);
+  return self->path != NULL ? g_steal_pointer (&self) : NULL;
+}
+
+static void
+remove_directory (const char *path)
+{
+  for (guint i = 0; i < REMOVE_TRIES; i++)
+    {
+      if (rmdir (path) == 0 || errno != EBUSY)
+        return;
+      g_usleep (REMOVE_PAUSE);
+    }
+  g_message ("cgroup %s cannot be removed: something still runs in it", path);
+}
+
+static void
+cgroup_free (DvmdCgroup *cgroup)
+{
+  if (cgroup->events_fd >= 0)
+    close (cgroup->events_fd);
+  if (cgroup->dir_fd >= 0)
+    close (cgroup->dir_fd);
+  remove_directory (cgroup->path);
+  g_free (cgroup->path);
+  g_free (cgroup);
+}
+
+void
+dvmd_cgroups_free (DvmdCgroups *self)
+{
+  DvmdCgroup *cgroup;
+
+  while ((cgroup = g_queue_pop_head (&self->pool)) != NULL)
+    cgroup_free (cgroup);
+  if (self->path != NULL)
+    remove_directory (self->path);
+  g_free (self->path);
+  g_free (self);
+}
+
+DvmdCgroup *
+dvmd_cgroups_take (DvmdCgroups *self, GError **error)
+{
+  DvmdCgroup *cgroup = g_queue_pop_head (&self->pool);
+  g_autofree char *name = NULL;
+
+  if (cgroup != NULL)
+    return cgroup;
+  cgroup = g_new0 (DvmdCgroup, 1);
+  name = g_strdup_printf ("%u", ++self->n_made);
+  cgroup->path = g_build_filename (self->path, name, NULL);
+  cgroup->events_fd = -1;
+  cgroup->dir_fd = -1;
+  if (mkdir (cgroup->path, 0755) == 0)
+    cgroup->dir_fd = open (cgroup->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (cgroup->dir_fd >= 0)
+    cgroup->events_fd = openat (cgroup->dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+  if (cgroup->events_fd >= 0)
+    return cgroup;
+  refuse (error, "cannot make the cgroup %s: %s", cgroup->path, g_strerror (errno));
+  cgroup_free (cgroup);
+  return NULL;
+}
+
+void
+dvmd_cgroups_give_back (DvmdCgroups *self, DvmdCgroup *cgroup)
+{
+  if (g_queue_get_length (&self->pool) < POOL_MAX)
+    g_queue_push_head (&self->pool, cgroup);
+  else
+    cgroup_free (cgroup);
+}
+
+int
+dvmd_cgroup_get_fd (DvmdCgroup *self)
+{
+  return self->dir_fd;
+}
+
+GArray *
+dvmd_cgroup_list (DvmdCgroup *self)
+{
+  GArray *pids = g_array_new (FALSE, FALSE, sizeof (pid_t));
+  int fd = openat (self->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+  g_autoptr (GString) text = g_string_new (NULL);
+  char buffer[4096];
+  ssize_t n;
+
+  if (fd < 0)
+    return pids;
+  while ((n = read (fd, buffer, sizeof buffer)) > 0)
+    g_string_append_len (text, buffer, n);
+  close (fd);
+  for (char *at = text->str; *at != '\0';)
+    {
+      char *end;
+      pid_t pid = (pid_t)strtol (at, &end, 10);
+
+      if (end == at)
+        break;
+      /* 0 is a process that this pid namespace does not see. */
+      if (pid > 0)
+        g_array_append_val (pids, pid);
+      at = end + strspn (end, "\n");
+    }
+  return pids;
+}
+
+gboolean
+dvmd_cgroup_is_empty (DvmdCgroup *self)
+{
+  char buffer[256];
+  ssize_t n = pread (self->events_fd, buffer, sizeof buffer - 1, 0);
+  g_autoptr (GArray) pids = NULL;
+
+  if (n > 0)
+    {
+      buffer[n] = '\0';
+      if (strstr (buffer, "populated 0") != NULL)
+        return TRUE;
+    }
+  /* Populated, but perhaps only by processes that are already dead: these are not listed. */
+  pids = dvmd_cgroup_list (self);
+  return pids->len == 0;
+}
+
+void
+dvmd_cgroup_kill (DvmdCgroup *self)
+{
+  int fd = openat (self->dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  gboolean done = fd >= 0 && write (fd, "1", 1) == 1;
+  g_autoptr (GArray) pids = NULL;
+
+  if (fd >= 0)
+    close (fd);
+  if (done)
+    return;
+  /* A kernel before 5.14: the caller comes again until nothing is left. */
+  pids = dvmd_cgroup_list (self);
+  for (guint i = 0; i < pids->len; i++)
+    kill (g_array_index (pids, pid_t, i), SIGKILL);
+}

@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/*
+ * Cgroups (version 2) below our own: dvm-PID/N. Making and removing one costs as much as starting a process, so empty
+ * ones are kept for the next who asks.
+ */
+
+typedef struct _DvmdCgroups DvmdCgroups;
+typedef struct _DvmdCgroup DvmdCgroup;
+
+/* Error: DVM_ERROR_NOT_SUPPORTED with the reason why cgroups cannot be used here. */
+DvmdCgroups *dvmd_cgroups_new (GError **error);
+void dvmd_cgroups_free (DvmdCgroups *self);
+
+DvmdCgroup *dvmd_cgroups_take (DvmdCgroups *self, GError **error);
+/* Nothing may live in it any more. */
+void dvmd_cgroups_give_back (DvmdCgroups *self, DvmdCgroup *cgroup);
+
+/* The directory, for DvmdSpawnRequest. */
+int dvmd_cgroup_get_fd (DvmdCgroup *self);
+gboolean dvmd_cgroup_is_empty (DvmdCgroup *self);
+/* Elements are pid_t. */
+GArray *dvmd_cgroup_list (DvmdCgroup *self);
+void dvmd_cgroup_kill (DvmdCgroup *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdCgroups, dvmd_cgroups_free)
+
+G_END_DECLS

@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-leftovers"
+
+#include "dvmd-leftovers.h"
+
+#include <unistd.h>
+
+#include <dvm.h>
+
+#include "dvmd-proc-scan.h"
+
+typedef enum
+{
+  VERDICT_NONE,
+  VERDICT_OURS,      /* of this job */
+  VERDICT_UNCLAIMED, /* an orphan, or below one, that carries no sign of this job */
+  VERDICT_OTHER,     /* not below us, or of another job */
+} Verdict;
+
+typedef struct
+{
+  DvmdReaper *reaper;
+  GHashTable *groups;
+  const char *mark;
+  gboolean everything;
+  GArray *all;       /* DvmdProcInfo */
+  GHashTable *index; /* pid -> index + 1 */
+  Verdict *verdicts;
+} Scan;
+
+static gboolean
+is_group (Scan *scan, pid_t pid)
+{
+  return g_hash_table_contains (scan->groups, GINT_TO_POINTER (pid));
+}
+
+static Verdict judge (Scan *scan, guint i);
+
+static Verdict
+judge_by_parent (Scan *scan, const DvmdProcInfo *info)
+{
+  guint parent;
+  Verdict above;
+
+  if (info->parent == getpid ())
+    {
+      if (dvmd_reaper_is_watched (scan->reaper, info->pid) || !dvmd_reaper_adopts_orphans (scan->reaper))
+        return VERDICT_OTHER;
+      above = VERDICT_UNCLAIMED;
+    }
+  else
+    {
+      parent = GPOINTER_TO_UINT (g_hash_table_lookup (scan->index, GINT_TO_POINTER (info->parent)));
+      above = parent == 0 ? VERDICT_OTHER : judge (scan, parent - 1);
+    }
+  if (above == VERDICT_UNCLAIMED && (scan->everything || dvmd_proc_has_environ (info->pid, scan->mark)))
+    return VERDICT_OURS;
+  return above;
+}
+
+static Verdict
+judge (Scan *scan, guint i)
+{
+  const DvmdProcInfo *info = &g_array_index (scan->all, DvmdProcInfo, i);
+
+  if (scan->verdicts[i] != VERDICT_NONE)
+    return scan->verdicts[i];
+  /* The list is not of one moment: a circle of parents is possible. */
+  scan->verdicts[i] = VERDICT_OTHER;
+  if (is_group (scan, info->group) || is_group (scan, info->session))
+    scan->verdicts[i] = VERDICT_OURS;
+  else if (info->pid != getpid ())
+    scan->verdicts[i] = judge_by_parent (scan, info);
+  return scan->verdicts[i];
+}
+
+static void
+scan_all (Scan *scan, GArray *found)
+{
+  scan->all = dvmd_proc_list_all ();
+  scan->index = g_hash_table_new (NULL, NULL);
+  scan->verdicts = g_new0 (Verdict, scan->all->len);
+  for (guint i = 0; i < scan->all->len; i++)
+    g_hash_table_insert (scan->index, GINT_TO_POINTER (g_array_index (scan->all, DvmdProcInfo, i).pid),
+                         GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < scan->all->len; i++)
+    {
+      const DvmdProcInfo *info = &g_array_index (scan->all, DvmdProcInfo, i);
+
+      if (!info->zombie && judge (scan, i) == VERDICT_OURS && !is_group (scan, info->group))
+        g_array_append_val (found, info->pid);
+    }
+  g_free (scan->verdicts);
+  g_hash_table_unref (scan->index);
+  g_array_unref (scan->all);
+}
+
+GArray *
+dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gboolean everything)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (pid_t));
+  g_autoptr (GArray) orphans = dvmd_reaper_list_orphans (reaper);
+  Scan scan = { .reaper = reaper, .groups = groups, .mark = mark, .everything = everything };
+
+  if (orphans->len > 0 || g_hash_table_size (groups) > 0)
+    scan_all (&scan, found);
+  return found;
+}
+
+guint
+dvmd_leftovers_count_groups (GHashTable *groups)
+{
+  g_autoptr (GArray) all = NULL;
+  guint n = 0;
+
+  if (g_hash_table_size (groups) == 0)
+    return 0;
+  all = dvmd_proc_list_all ();
+  for (guint i = 0; i < all->len; i++)
+    {
+      const DvmdProcInfo *info = &g_array_index (all, DvmdProcInfo, i);
+
+      if (!info->zombie && g_hash_table_contains (groups, GINT_TO_POINTER (info->group)))
+        n++;
+    }
+  return n;
+}

@@ -1,0 +1,159 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-proc-scan"
+
+#include "dvmd-proc-scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dvm.h>
+
+/* Files of /proc have no size: read to the end. */
+static GString *
+read_file (const char *path)
+{
+  GString *text;
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  char buffer[4096];
+  ssize_t n;
+
+  if (fd < 0)
+    return NULL;
+  text = g_string_new (NULL);
+  do
+    {
+      n = read (fd, buffer, sizeof buffer);
+      if (n > 0)
+        g_string_append_len (text, buffer, n);
+    }
+  while (n > 0 || (n < 0 && errno == EINTR));
+  close (fd);
+  return text;
+}
+
+static void
+free_string (GString *text)
+{
+  if (text != NULL)
+    g_string_free (text, TRUE);
+}
+
+gboolean
+dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info)
+{
+  char path[64];
+  GString *text;
+  const char *rest;
+  char state = '?';
+  gboolean ok;
+
+  g_snprintf (path, sizeof path, "/proc/%d/stat", pid);
+  text = read_file (path);
+  /* The name of the program may contain anything, also parentheses. */
+  rest = text != NULL ? strrchr (text->str, ')') : NULL;
+  ok = rest != NULL && sscanf (rest + 1, " %c %d %d %d", &state, &info->parent, &info->group, &info->session) == 4;
+  info->pid = pid;
+  info->zombie = state == 'Z' || state == 'X';
+  free_string (text);
+  return ok;
+}
+
+GArray *
+dvmd_proc_list_all (void)
+{
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (DvmdProcInfo));
+  g_autoptr (GDir) dir = g_dir_open ("/proc", 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      DvmdProcInfo info;
+
+      if (g_ascii_isdigit (name[0]) && dvmd_proc_get_info (atoi (name), &info))
+        g_array_append_val (all, info);
+    }
+  return all;
+}
+
+static gboolean
+append_children_of_thread (GArray *children, pid_t thread)
+{
+  char path[64];
+  GString *text;
+  char *next;
+
+  g_snprintf (path, sizeof path, "/proc/self/task/%d/children", thread);
+  text = read_file (path);
+  if (text == NULL)
+    return FALSE;
+  next = text->str;
+  while (*next != '\0')
+    {
+      char *end;
+      pid_t pid = (pid_t)strtol (next, &end, 10);
+
+      if (end == next)
+        break;
+      g_array_append_val (children, pid);
+      next = end + strspn (end, " \n");
+    }
+  free_string (text);
+  return TRUE;
+}
+
+static void
+append_children_by_scan (GArray *children)
+{
+  g_autoptr (GArray) all = dvmd_proc_list_all ();
+  pid_t self = getpid ();
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      DvmdProcInfo *info = &g_array_index (all, DvmdProcInfo, i);
+
+      if (info->parent == self)
+        g_array_append_val (children, info->pid);
+    }
+}
+
+GArray *
+dvmd_proc_list_children (void)
+{
+  GArray *children = g_array_new (FALSE, FALSE, sizeof (pid_t));
+  pid_t main_thread = getpid ();
+  pid_t thread = gettid ();
+
+  /* Orphans become children of the main thread, ours are children of the thread that started them. */
+  if (!append_children_of_thread (children, main_thread))
+    append_children_by_scan (children);
+  else if (thread != main_thread)
+    append_children_of_thread (children, thread);
+  return children;
+}
+
+gboolean
+dvmd_proc_has_environ (pid_t pid, const char *string)
+{
+  char path[64];
+  GString *text;
+  gsize length = strlen (string) + 1;
+  gboolean found = FALSE;
+
+  g_snprintf (path, sizeof path, "/proc/%d/environ", pid);
+  text = read_file (path);
+  if (text == NULL)
+    return FALSE;
+  for (const char *at = text->str; !found && at + length <= text->str + text->len + 1; at += strlen (at) + 1)
+    found = memcmp (at, string, length) == 0;
+  free_string (text);
+  return found;
+}

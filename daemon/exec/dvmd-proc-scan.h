@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <sys/types.h>
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* What /proc tells of processes. */
+
+typedef struct
+{
+  pid_t pid;
+  pid_t parent;
+  pid_t group;
+  pid_t session;
+  gboolean zombie;
+} DvmdProcInfo;
+
+/* Children of this process, dead ones included; elements are pid_t. */
+GArray *dvmd_proc_list_children (void);
+/* All processes; elements are DvmdProcInfo. */
+GArray *dvmd_proc_list_all (void);
+gboolean dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info);
+/* TRUE if the environment that the process was started with has this very string "NAME=value". */
+gboolean dvmd_proc_has_environ (pid_t pid, const char *string);
+
+G_END_DECLS

@@ -1,0 +1,338 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-reaper"
+
+#include "dvmd-reaper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dvm.h>
+
+#include "dvmd-proc-scan.h"
+
+/* Ends handled in one turn of the main loop before other sources get their turn. */
+#define REAPS_PER_TURN 64
+
+typedef struct
+{
+  DvmdReaper *reaper;
+  pid_t pid;
+  int pidfd; /* -1 when ends come through the signalfd */
+  DvmdReaperFunc func;
+  gpointer user_data;
+  GSource *source; /* of pidfd */
+} Watch;
+
+struct _DvmdReaper
+{
+  GMainContext *context;
+  gboolean adopts;
+  GHashTable *watches; /* pid -> Watch */
+  GHashTable *ignored; /* pid */
+  int signal_fd;
+  GSource *source; /* of signal_fd */
+};
+
+typedef struct
+{
+  GSource parent;
+  gpointer data;
+  gpointer tag;
+} FdSource;
+
+static gboolean
+fd_source_dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  return callback (user_data);
+}
+
+static GSourceFuncs fd_source_funcs = { .dispatch = fd_source_dispatch };
+
+static GSource *
+add_fd_source (GMainContext *context, int fd, GSourceFunc func, gpointer data, const char *name)
+{
+  GSource *source = g_source_new (&fd_source_funcs, sizeof (FdSource));
+
+  g_source_add_unix_fd (source, fd, G_IO_IN);
+  g_source_set_callback (source, func, data, NULL);
+  g_source_set_name (source, name);
+  g_source_attach (source, context);
+  return source;
+}
+
+static void
+watch_free (gpointer data)
+{
+  Watch *watch = data;
+
+  if (watch->source != NULL)
+    {
+      g_source_destroy (watch->source);
+      g_source_unref (watch->source);
+    }
+  if (watch->pidfd >= 0)
+    close (watch->pidfd);
+  g_free (watch);
+}
+
+void
+dvmd_reaper_block_sigchld (void)
+{
+  sigset_t set;
+
+  sigemptyset (&set);
+  sigaddset (&set, SIGCHLD);
+  pthread_sigmask (SIG_BLOCK, &set, NULL);
+}
+
+/* Takes the status of a dead child. FALSE: it is not dead, or not our child. */
+static gboolean
+reap (DvmdReaper *self, pid_t pid)
+{
+  Watch *watch;
+  DvmdReaperFunc func;
+  gpointer user_data;
+  int status = 0;
+
+  if (waitpid (pid, &status, WNOHANG) != pid)
+    return FALSE;
+  watch = g_hash_table_lookup (self->watches, GINT_TO_POINTER (pid));
+  if (watch == NULL)
+    {
+      g_debug ("adopted process %d has ended with status %d", pid, status);
+      return TRUE;
+    }
+  func = watch->func;
+  user_data = watch->user_data;
+  g_hash_table_remove (self->watches, GINT_TO_POINTER (pid));
+  if (func != NULL)
+    func (pid, status, user_data);
+  return TRUE;
+}
+
+/* A dead child that somebody else waits for hides those behind it from waitid(): look at each by itself. */
+static void
+reap_behind_ignored (DvmdReaper *self)
+{
+  g_autoptr (GArray) children = dvmd_proc_list_children ();
+
+  for (guint i = 0; i < children->len; i++)
+    {
+      pid_t pid = g_array_index (children, pid_t, i);
+
+      if (!g_hash_table_contains (self->ignored, GINT_TO_POINTER (pid)))
+        reap (self, pid);
+    }
+}
+
+static void
+forget_ignored (DvmdReaper *self)
+{
+  GHashTableIter iter;
+  gpointer pid;
+
+  if (g_hash_table_size (self->ignored) == 0)
+    return;
+  g_hash_table_iter_init (&iter, self->ignored);
+  while (g_hash_table_iter_next (&iter, &pid, NULL))
+    {
+      siginfo_t info = { 0 };
+
+      /* Collected by whoever waits for it: the number may be another process's next. */
+      if (waitid (P_PID, (id_t)GPOINTER_TO_INT (pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        g_hash_table_iter_remove (&iter);
+    }
+}
+
+static gboolean
+on_sigchld (gpointer user_data)
+{
+  DvmdReaper *self = user_data;
+  struct signalfd_siginfo signals[16];
+
+  while (read (self->signal_fd, signals, sizeof signals) == sizeof signals)
+    ;
+  g_source_set_ready_time (self->source, -1);
+  forget_ignored (self);
+  for (guint n = 0; n < REAPS_PER_TURN; n++)
+    {
+      siginfo_t info = { 0 };
+
+      if (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+        return G_SOURCE_CONTINUE;
+      if (g_hash_table_contains (self->ignored, GINT_TO_POINTER (info.si_pid)))
+        {
+          reap_behind_ignored (self);
+          return G_SOURCE_CONTINUE;
+        }
+      reap (self, info.si_pid);
+    }
+  g_source_set_ready_time (self->source, 0);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+start_adopting (DvmdReaper *self, GError **error)
+{
+  sigset_t set;
+
+  pthread_sigmask (SIG_SETMASK, NULL, &set);
+  if (!sigismember (&set, SIGCHLD))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
+                   "SIGCHLD is not blocked: dvmd_reaper_block_sigchld() must be called first in main()");
+      return FALSE;
+    }
+  if (prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot become the reaper of orphans: %s", g_strerror (errno));
+      return FALSE;
+    }
+  sigemptyset (&set);
+  sigaddset (&set, SIGCHLD);
+  self->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (self->signal_fd < 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "cannot make a signal descriptor: %s",
+                   g_strerror (errno));
+      return FALSE;
+    }
+  self->adopts = TRUE;
+  self->source = add_fd_source (self->context, self->signal_fd, on_sigchld, self, "dvmd reaper");
+  /* Children that ended before this. */
+  g_source_set_ready_time (self->source, 0);
+  return TRUE;
+}
+
+DvmdReaper *
+dvmd_reaper_new (GMainContext *context, gboolean adopt_orphans, GError **error)
+{
+  g_autoptr (DvmdReaper) self = g_new0 (DvmdReaper, 1);
+
+  self->context = g_main_context_ref (context != NULL ? context : g_main_context_default ());
+  self->signal_fd = -1;
+  self->watches = g_hash_table_new_full (NULL, NULL, NULL, watch_free);
+  self->ignored = g_hash_table_new (NULL, NULL);
+  if (adopt_orphans && !start_adopting (self, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+void
+dvmd_reaper_free (DvmdReaper *self)
+{
+  if (self->adopts)
+    prctl (PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  if (self->source != NULL)
+    {
+      g_source_destroy (self->source);
+      g_source_unref (self->source);
+    }
+  if (self->signal_fd >= 0)
+    close (self->signal_fd);
+  g_hash_table_unref (self->watches);
+  g_hash_table_unref (self->ignored);
+  g_main_context_unref (self->context);
+  g_free (self);
+}
+
+gboolean
+dvmd_reaper_adopts_orphans (DvmdReaper *self)
+{
+  return self->adopts;
+}
+
+static gboolean
+on_pidfd (gpointer user_data)
+{
+  Watch *watch = user_data;
+
+  if (!reap (watch->reaper, watch->pid))
+    g_debug ("process %d is not ours to wait for", watch->pid);
+  return G_SOURCE_CONTINUE;
+}
+
+void
+dvmd_reaper_watch (DvmdReaper *self, pid_t pid, int pidfd, DvmdReaperFunc func, gpointer user_data)
+{
+  Watch *watch = g_new0 (Watch, 1);
+
+  watch->reaper = self;
+  watch->pid = pid;
+  watch->pidfd = pidfd;
+  watch->func = func;
+  watch->user_data = user_data;
+  g_hash_table_insert (self->watches, GINT_TO_POINTER (pid), watch);
+  if (self->adopts)
+    return;
+  if (watch->pidfd < 0)
+    watch->pidfd = (int)syscall (SYS_pidfd_open, pid, 0);
+  if (watch->pidfd < 0)
+    {
+      g_critical ("cannot watch process %d: %s", pid, g_strerror (errno));
+      return;
+    }
+  watch->source = add_fd_source (self->context, watch->pidfd, on_pidfd, watch, "dvmd process");
+}
+
+void
+dvmd_reaper_unwatch (DvmdReaper *self, pid_t pid)
+{
+  Watch *watch = g_hash_table_lookup (self->watches, GINT_TO_POINTER (pid));
+
+  if (watch != NULL)
+    watch->func = NULL;
+}
+
+gboolean
+dvmd_reaper_is_watched (DvmdReaper *self, pid_t pid)
+{
+  return g_hash_table_contains (self->watches, GINT_TO_POINTER (pid));
+}
+
+guint
+dvmd_reaper_get_n_watched (DvmdReaper *self)
+{
+  return g_hash_table_size (self->watches);
+}
+
+void
+dvmd_reaper_ignore (DvmdReaper *self, pid_t pid)
+{
+  g_hash_table_add (self->ignored, GINT_TO_POINTER (pid));
+}
+
+GArray *
+dvmd_reaper_list_orphans (DvmdReaper *self)
+{
+  g_autoptr (GArray) children = NULL;
+  GArray *orphans = g_array_new (FALSE, FALSE, sizeof (pid_t));
+  siginfo_t info = { 0 };
+
+  /* No child at all is the usual case, and one system call tells. */
+  if (!self->adopts || (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD))
+    return orphans;
+  children = dvmd_proc_list_children ();
+  for (guint i = 0; i < children->len; i++)
+    {
+      pid_t pid = g_array_index (children, pid_t, i);
+
+      if (g_hash_table_contains (self->watches, GINT_TO_POINTER (pid))
+          || g_hash_table_contains (self->ignored, GINT_TO_POINTER (pid)) || reap (self, pid))
+        continue;
+      g_array_append_val (orphans, pid);
+    }
+  return orphans;
+}

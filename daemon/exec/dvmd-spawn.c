@@ -1,0 +1,552 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-spawn"
+
+#include "dvmd-spawn-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dvm.h>
+
+#define STACK_SIZE   (128 * 1024)
+#define N_SIGNALS    64
+#define SIGSET_BYTES 8
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+struct _DvmdSpawner
+{
+  void *stack; /* of the child until it executes its program; the lowest page is a guard */
+  int null_fd;
+  gboolean raised;
+  struct rlimit nofile; /* of the children, when raised */
+  gboolean without_clone3;
+};
+
+typedef enum
+{
+  STAGE_NONE,
+  STAGE_CLONE,
+  STAGE_CGROUP,
+  STAGE_SESSION,
+  STAGE_TERMINAL,
+  STAGE_DESCRIPTORS,
+  STAGE_CHDIR,
+  STAGE_CPUS,
+  STAGE_LIMIT,
+  STAGE_EXEC,
+} Stage;
+
+/* What parent and child share. The child writes stage, error and tried alone. */
+typedef struct
+{
+  const DvmdSpawnRequest *request;
+  char *const *candidates;
+  int null_fd;
+  int enter_cgroup; /* -1: born there already, or none */
+  const struct rlimit *nofile;
+  volatile Stage stage;
+  volatile int error;
+  volatile guint tried; /* index of the candidate that error is about */
+} Child;
+
+/*
+ * The child shares the parent's memory, so it only makes system calls. The address sanitizer would leave its marks on
+ * the stack that the next child uses.
+ */
+#define IN_CHILD __attribute__ ((no_sanitize_address, no_sanitize_undefined))
+
+IN_CHILD static void G_GNUC_NORETURN
+child_fail (Child *child, Stage stage, int error)
+{
+  child->stage = stage;
+  child->error = error;
+  for (;;)
+    syscall (SYS_exit_group, DVMD_EXIT_NOT_FOUND);
+}
+
+IN_CHILD static void
+child_enter_cgroup (Child *child)
+{
+  int fd;
+
+  if (child->enter_cgroup < 0)
+    return;
+  fd = (int)syscall (SYS_openat, child->enter_cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC, 0);
+  if (fd < 0 || syscall (SYS_write, fd, "0", 1) != 1)
+    child_fail (child, STAGE_CGROUP, errno);
+}
+
+IN_CHILD static void
+child_set_descriptors (Child *child)
+{
+  const DvmdSpawnRequest *request = child->request;
+  int fds[3];
+
+  fds[0] = request->stdin_fd >= 0 ? request->stdin_fd : child->null_fd;
+  fds[1] = request->stdout_fd >= 0 ? request->stdout_fd : child->null_fd;
+  fds[2] = request->stderr_fd >= 0 ? request->stderr_fd : child->null_fd;
+  /* Out of the way first: one of them may stand where another one goes. */
+  for (int i = 0; i < 3; i++)
+    if (fds[i] < 3)
+      {
+        fds[i] = (int)syscall (SYS_fcntl, fds[i], F_DUPFD, 3);
+        if (fds[i] < 0)
+          child_fail (child, STAGE_DESCRIPTORS, errno);
+      }
+  for (int i = 0; i < 3; i++)
+    if (syscall (SYS_dup3, fds[i], i, 0) < 0)
+      child_fail (child, STAGE_DESCRIPTORS, errno);
+  if (syscall (SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+    {
+      struct rlimit limit = { 1024, 1024 };
+
+      /* A kernel before 5.11. */
+      syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+      for (rlim_t fd = 3; fd < limit.rlim_cur; fd++)
+        syscall (SYS_close, (int)fd);
+    }
+}
+
+IN_CHILD static void
+child_set_session (Child *child)
+{
+  if (child->request->pty)
+    {
+      if (syscall (SYS_setsid) < 0)
+        child_fail (child, STAGE_SESSION, errno);
+      if (syscall (SYS_ioctl, child->request->stdin_fd, TIOCSCTTY, 0) != 0)
+        child_fail (child, STAGE_TERMINAL, errno);
+    }
+  else if (syscall (SYS_setpgid, 0, 0) != 0)
+    child_fail (child, STAGE_SESSION, errno);
+}
+
+/* Handlers first, the mask last: no handler of the parent may ever run here. */
+IN_CHILD static void
+child_reset_signals (void)
+{
+  guint64 default_action[8];
+  guint64 empty_mask = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (default_action); i++)
+    default_action[i] = 0;
+  for (int signum = 1; signum <= N_SIGNALS; signum++)
+    syscall (SYS_rt_sigaction, signum, default_action, NULL, SIGSET_BYTES);
+  syscall (SYS_rt_sigprocmask, SIG_SETMASK, &empty_mask, NULL, SIGSET_BYTES);
+}
+
+IN_CHILD static void G_GNUC_NORETURN
+child_exec (Child *child)
+{
+  int error = ENOENT;
+  guint tried = 0;
+
+  for (guint i = 0; child->candidates[i] != NULL; i++)
+    {
+      syscall (SYS_execve, child->candidates[i], child->request->argv, child->request->envp);
+      switch (errno)
+        {
+        case ENOENT:
+        case ENOTDIR:
+        case ESTALE:
+        case ENODEV:
+        case ETIMEDOUT:
+        case ENAMETOOLONG:
+        case ELOOP:
+          break;
+        case EACCES:
+          /* As shells do: go on looking, and tell of this one if there is no other. */
+          if (error == ENOENT)
+            {
+              error = EACCES;
+              tried = i;
+            }
+          break;
+        default:
+          child->tried = i;
+          child_fail (child, STAGE_EXEC, errno);
+        }
+    }
+  child->tried = tried;
+  child_fail (child, STAGE_EXEC, error);
+}
+
+IN_CHILD static int
+child_main (void *data)
+{
+  Child *child = data;
+  const DvmdSpawnRequest *request = child->request;
+
+  child_enter_cgroup (child);
+  child_set_session (child);
+  child_set_descriptors (child);
+  if (request->cwd != NULL && syscall (SYS_chdir, request->cwd) != 0)
+    child_fail (child, STAGE_CHDIR, errno);
+  if (request->cpus != NULL && syscall (SYS_sched_setaffinity, 0, request->cpus_size, request->cpus) != 0)
+    child_fail (child, STAGE_CPUS, errno);
+  if (child->nofile != NULL && syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, child->nofile, NULL) != 0)
+    child_fail (child, STAGE_LIMIT, errno);
+  child_reset_signals ();
+  child_exec (child);
+}
+
+/* clone3() with a stack for the child. Returns the pid, or the negative errno. */
+static long
+clone3_on_stack (struct clone_args *args, int (*func) (void *), void *data)
+{
+#if defined(__x86_64__)
+  register int (*r8) (void *) __asm__("r8") = func;
+  register void *r9 __asm__("r9") = data;
+  long result;
+
+  __asm__ volatile("syscall\n\t"
+                   "test %%rax, %%rax\n\t"
+                   "jnz 1f\n\t"
+                   "xor %%ebp, %%ebp\n\t"
+                   "mov %%r9, %%rdi\n\t"
+                   "call *%%r8\n\t"
+                   "ud2\n"
+                   "1:"
+                   : "=a"(result)
+                   : "0"((long)SYS_clone3), "D"(args), "S"(sizeof *args), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory", "cc");
+  return result;
+#else
+  return -ENOSYS;
+#endif
+}
+
+static long
+start_child (DvmdSpawner *self, Child *child, int *pidfd)
+{
+  guint64 flags = CLONE_VM | CLONE_VFORK | (pidfd != NULL ? CLONE_PIDFD : 0);
+  char *top = (char *)self->stack + STACK_SIZE;
+  int pid;
+
+  if (!self->without_clone3)
+    {
+      struct clone_args args = { 0 };
+      long result;
+
+      args.flags = flags | CLONE_CLEAR_SIGHAND;
+      args.pidfd = (guint64)(guintptr)pidfd;
+      args.exit_signal = SIGCHLD;
+      args.stack = (guint64)(guintptr)self->stack;
+      args.stack_size = STACK_SIZE;
+      if (child->request->cgroup_fd >= 0)
+        {
+          /* Being born there is much cheaper than moving there. */
+          args.flags |= CLONE_INTO_CGROUP;
+          args.cgroup = (guint64)child->request->cgroup_fd;
+        }
+      child->enter_cgroup = -1;
+      result = clone3_on_stack (&args, child_main, child);
+      if (result != -ENOSYS && result != -EINVAL && result != -EPERM)
+        return result;
+      /* An old kernel, or a container's filter that does not know clone3(). */
+      self->without_clone3 = TRUE;
+    }
+  child->enter_cgroup = child->request->cgroup_fd;
+  pid = clone (child_main, top, (int)flags | SIGCHLD, child, pidfd);
+  return pid < 0 ? -errno : pid;
+}
+
+static const char *
+find_path (const char *const *envp)
+{
+  for (guint i = 0; envp != NULL && envp[i] != NULL; i++)
+    if (g_str_has_prefix (envp[i], "PATH="))
+      return envp[i] + strlen ("PATH=");
+  return DEFAULT_PATH;
+}
+
+static char **
+list_candidates (const DvmdSpawnRequest *request)
+{
+  g_auto (GStrv) dirs = NULL;
+  GStrvBuilder *builder;
+  char **candidates;
+
+  if (strchr (request->argv[0], '/') != NULL || request->argv[0][0] == '\0')
+    return g_strdupv ((char **)(const char *[]){ request->argv[0], NULL });
+  builder = g_strv_builder_new ();
+  dirs = g_strsplit (find_path (request->envp), ":", -1);
+  for (guint i = 0; dirs[i] != NULL; i++)
+    {
+      g_autofree char *path = g_strconcat (dirs[i][0] != '\0' ? dirs[i] : ".", "/", request->argv[0], NULL);
+
+      g_strv_builder_add (builder, path);
+    }
+  candidates = g_strv_builder_end (builder);
+  g_strv_builder_unref (builder);
+  return candidates;
+}
+
+const char *
+dvmd_spawn_find_too_long (const char *const *vector)
+{
+  for (guint i = 0; vector != NULL && vector[i] != NULL; i++)
+    if (strlen (vector[i]) > DVMD_SPAWN_STRING_MAX)
+      return vector[i];
+  return NULL;
+}
+
+static gsize
+vector_bytes (const char *const *vector)
+{
+  gsize n = 0;
+
+  for (guint i = 0; vector != NULL && vector[i] != NULL; i++)
+    n += strlen (vector[i]) + 1 + sizeof (char *);
+  return n;
+}
+
+static void
+set_too_large (const DvmdSpawnRequest *request, GError **error)
+{
+  const char *text = dvmd_spawn_find_too_long (request->envp);
+
+  if (text != NULL)
+    {
+      g_autofree char *name = g_strndup (text, MIN (strcspn (text, "="), 64));
+      g_autofree char *shown = g_utf8_make_valid (name, -1);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "environment variable '%s' has %zu bytes; the system takes at most %d in one string", shown,
+                   strlen (text), DVMD_SPAWN_STRING_MAX);
+      return;
+    }
+  text = dvmd_spawn_find_too_long (request->argv);
+  if (text != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "an argument of the program has %zu bytes; the system takes at most %d in one string", strlen (text),
+                 DVMD_SPAWN_STRING_MAX);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "arguments and environment have %zu bytes together, more than the system takes",
+                 vector_bytes (request->argv) + vector_bytes (request->envp));
+}
+
+/* A file is there and yet ENOENT: what is missing is what would interpret it. */
+static gboolean
+exists_in (const char *cwd, const char *path)
+{
+  g_autofree char *full = g_canonicalize_filename (path, cwd);
+
+  return access (full, F_OK) == 0;
+}
+
+static int
+set_not_found (const DvmdSpawnRequest *request, const Child *child, GError **error)
+{
+  g_autofree char *program = g_utf8_make_valid (request->argv[0], -1);
+
+  for (guint i = 0; child->candidates[i] != NULL && request->argv[0][0] != '\0'; i++)
+    if (exists_in (request->cwd, child->candidates[i]))
+      {
+        g_autofree char *path = g_utf8_make_valid (child->candidates[i], -1);
+
+        g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED,
+                     "program '%s' cannot be executed: the interpreter that it names does not exist", path);
+        return DVMD_EXIT_NOT_FOUND;
+      }
+  if (strchr (request->argv[0], '/') != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "program '%s' does not exist", program);
+  else
+    {
+      g_autofree char *path = g_utf8_make_valid (find_path (request->envp), -1);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "program '%s' was not found in PATH (%s)", program, path);
+    }
+  return DVMD_EXIT_NOT_FOUND;
+}
+
+static int
+set_exec_error (const DvmdSpawnRequest *request, const Child *child, GError **error)
+{
+  g_autofree char *path = g_utf8_make_valid (child->candidates[child->tried], -1);
+  g_autofree char *full = g_canonicalize_filename (child->candidates[child->tried], request->cwd);
+
+  switch (child->error)
+    {
+    case ENOENT:
+      return set_not_found (request, child, error);
+    case E2BIG:
+      set_too_large (request, error);
+      return DVMD_EXIT_NOT_EXECUTABLE;
+    case ENOMEM:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "program '%s' cannot be executed: %s", path,
+                   g_strerror (child->error));
+      return DVMD_EXIT_FAILED;
+    default:
+      g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "program '%s' cannot be executed: %s%s", path,
+                   g_strerror (g_file_test (full, G_FILE_TEST_IS_DIR) ? EISDIR : child->error),
+                   child->error == ENOEXEC ? " (a script needs a first line such as #!/bin/sh)" : "");
+      return DVMD_EXIT_NOT_EXECUTABLE;
+    }
+}
+
+static int
+set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **error)
+{
+  const char *reason = g_strerror (child->error);
+  g_autofree char *cwd = request->cwd != NULL ? g_utf8_make_valid (request->cwd, -1) : NULL;
+  const char *what = "cannot start a process";
+  int code = DVM_ERROR_LAUNCH_FAILED;
+
+  switch (child->stage)
+    {
+    case STAGE_EXEC:
+      return set_exec_error (request, child, error);
+    case STAGE_CHDIR:
+      g_set_error (error, DVM_ERROR, code, "cannot change to directory '%s': %s", cwd, reason);
+      return DVMD_EXIT_FAILED;
+    case STAGE_CLONE:
+      code = DVM_ERROR_OUT_OF_RESOURCE;
+      break;
+    case STAGE_CGROUP:
+      /* Tells DvmdContainer to go on without. */
+      code = DVM_ERROR_NOT_SUPPORTED;
+      what = "cannot start a process in its cgroup";
+      break;
+    case STAGE_SESSION:
+      what = "cannot make a process group";
+      break;
+    case STAGE_TERMINAL:
+      what = "cannot make the pty the controlling terminal";
+      break;
+    case STAGE_DESCRIPTORS:
+      what = "cannot set stdin, stdout and stderr";
+      break;
+    case STAGE_CPUS:
+      what = "cannot bind the process to its cpus";
+      break;
+    case STAGE_LIMIT:
+      what = "cannot restore the limit of open files";
+      break;
+    case STAGE_NONE:
+      break;
+    }
+  g_set_error (error, DVM_ERROR, code, "%s: %s", what, reason);
+  return DVMD_EXIT_FAILED;
+}
+
+DvmdSpawner *
+dvmd_spawner_new (GError **error)
+{
+  g_autoptr (DvmdSpawner) self = g_new0 (DvmdSpawner, 1);
+
+  self->stack = MAP_FAILED;
+  self->null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
+  if (self->null_fd < 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot open /dev/null: %s", g_strerror (errno));
+      return NULL;
+    }
+  self->stack = mmap (NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (self->stack == MAP_FAILED || mprotect (self->stack, (gsize)sysconf (_SC_PAGESIZE), PROT_NONE) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "cannot get memory to start processes: %s",
+                   g_strerror (errno));
+      return NULL;
+    }
+  return g_steal_pointer (&self);
+}
+
+void
+dvmd_spawner_free (DvmdSpawner *self)
+{
+  if (self->stack != MAP_FAILED)
+    munmap (self->stack, STACK_SIZE);
+  if (self->null_fd >= 0)
+    close (self->null_fd);
+  g_free (self);
+}
+
+void
+dvmd_spawner_raise_nofile (DvmdSpawner *self)
+{
+  struct rlimit limit;
+
+  if (self->raised || getrlimit (RLIMIT_NOFILE, &self->nofile) != 0 || self->nofile.rlim_cur == self->nofile.rlim_max)
+    return;
+  limit = self->nofile;
+  limit.rlim_cur = limit.rlim_max;
+  self->raised = setrlimit (RLIMIT_NOFILE, &limit) == 0;
+}
+
+void
+dvmd_spawner_set_without_clone3 (DvmdSpawner *self, gboolean without)
+{
+  self->without_clone3 = without;
+}
+
+pid_t
+dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pidfd, int *exit_code, GError **error)
+{
+  g_auto (GStrv) candidates = NULL;
+  Child child = { 0 };
+  guint64 all_blocked = G_MAXUINT64;
+  guint64 old_mask;
+  int fd = -1;
+  int code;
+  long pid;
+
+  g_return_val_if_fail (request->argv != NULL && request->argv[0] != NULL, -1);
+  g_return_val_if_fail (request->envp != NULL, -1);
+
+  candidates = list_candidates (request);
+  child.request = request;
+  child.candidates = candidates;
+  child.null_fd = self->null_fd;
+  child.nofile = self->raised ? &self->nofile : NULL;
+
+  syscall (SYS_rt_sigprocmask, SIG_SETMASK, &all_blocked, &old_mask, SIGSET_BYTES);
+  pid = start_child (self, &child, pidfd != NULL ? &fd : NULL);
+  syscall (SYS_rt_sigprocmask, SIG_SETMASK, &old_mask, NULL, SIGSET_BYTES);
+
+  if (pid > 0 && child.stage == STAGE_NONE)
+    {
+      if (pidfd != NULL)
+        *pidfd = fd;
+      return (pid_t)pid;
+    }
+  if (pid > 0)
+    {
+      while (waitpid ((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+      if (fd >= 0)
+        close (fd);
+    }
+  else
+    {
+      child.error = (int)-pid;
+      /* The kernel itself puts the child into its cgroup. */
+      child.stage = request->cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM && pid != -EMFILE ? STAGE_CGROUP
+                                                                                                  : STAGE_CLONE;
+    }
+  code = set_stage_error (request, &child, error);
+  if (exit_code != NULL)
+    *exit_code = code;
+  return -1;
+}
