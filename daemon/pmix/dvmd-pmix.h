@@ -83,8 +83,8 @@ char **dvmd_pmix_dup_environment (DvmdPmix *self, const char *nspace, guint32 ra
 char **dvmd_pmix_dup_default_environment (DvmdPmix *self, const char *nspace, guint n_pus, GError **error);
 
 /*
- * The rank's process has gone: needed for every rank, also for those that finalized. A rank that had not finalized leaves
- * the others waiting in collectives that libpmix cannot end: the agent ends the job (README.md).
+ * The rank's process has gone: needed for every rank, also for those that finalized. A rank that had not finalized
+ * leaves the others waiting in collectives that libpmix cannot end: the agent ends the job (README.md).
  */
 void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank);
 /* Frees everything of the job, clients included, and removes its directories and shared memory. */

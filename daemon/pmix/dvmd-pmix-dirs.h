@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/*
+ * Where the jobs of one node's server keep their files, so that all of them can be found and removed again:
+ *
+ *   RUNTIME/pmix                 PMIx's own temporary directory
+ *   RUNTIME/sessions/NSPACE/RANK session directories
+ *   /dev/shm/dvm-UID-XXXXXX/NSPACE shared memory of the MPI libraries; the directory is locked while its server lives
+ */
+
+typedef struct _DvmdPmixDirs DvmdPmixDirs;
+
+/* shm_parent (nullable): instead of /dev/shm. Also removes what servers that died have left there. */
+DvmdPmixDirs *dvmd_pmix_dirs_new (const char *runtime_dir, const char *shm_parent, GError **error);
+/* Removes everything. */
+void dvmd_pmix_dirs_free (DvmdPmixDirs *self);
+
+const char *dvmd_pmix_dirs_get_pmix (DvmdPmixDirs *self);
+const char *dvmd_pmix_dirs_get_sessions (DvmdPmixDirs *self);
+char *dvmd_pmix_dirs_build_session (DvmdPmixDirs *self, const char *nspace);
+/* (nullable): NULL if this machine has no such place. */
+char *dvmd_pmix_dirs_build_shm (DvmdPmixDirs *self, const char *nspace);
+
+/* Both directories of a job; DVM_ERROR_EXISTS if they are there. */
+gboolean dvmd_pmix_dirs_create_job (DvmdPmixDirs *self, const char *nspace, GError **error);
+gboolean dvmd_pmix_dirs_create_rank (DvmdPmixDirs *self, const char *nspace, guint32 rank, GError **error);
+void dvmd_pmix_dirs_remove_job (DvmdPmixDirs *self, const char *nspace);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixDirs, dvmd_pmix_dirs_free)
+
+G_END_DECLS

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix-environment.h"
+
+/*
+ * Each puts its shared memory into a directory of its choice, under names that only it knows; in ours they can be
+ * removed when it could not do so itself. vader: Open MPI 4, sm: Open MPI 5.
+ */
+static const char *const shm_variables[] = {
+  "OMPI_MCA_btl_vader_backing_directory",
+  "OMPI_MCA_btl_sm_backing_directory",
+  "OMPI_MCA_osc_sm_backing_directory",
+  "OMPI_MCA_osc_rdma_backing_directory",
+  "UCX_POSIX_DIR",
+};
+
+char **
+dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const char *shm)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  /* Open MPI 4 otherwise takes itself for a child of no mpirun at all, and each rank for a program of its own. */
+  g_strv_builder_add (builder, "OMPI_MCA_schizo=^orte");
+  /* Ranks that wait by spinning starve those they wait for. */
+  if (n_local > n_pus)
+    g_strv_builder_add (builder, "OMPI_MCA_mpi_yield_when_idle=1");
+  for (gsize i = 0; shm != NULL && i < G_N_ELEMENTS (shm_variables); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("%s=%s", shm_variables[i], shm);
+
+      g_strv_builder_add (builder, text);
+    }
+  return g_strv_builder_end (builder);
+}

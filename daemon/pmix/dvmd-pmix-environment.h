@@ -1,0 +1,17 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/*
+ * What the MPI libraries want to have in their environment, unless the user says otherwise.
+ * n_local: ranks of the job on this node, n_pus: hardware threads they share, shm (nullable): where their segments go.
+ */
+char **dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const char *shm);
+
+G_END_DECLS

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+/*
+ * What the library at hand can do. Keys and status codes are macros, asked for with #ifdef; functions and fields of
+ * structs are found by the build (dvmd-pmix-config.h). No comparison of versions: distributions patch.
+ */
+
+#include <pmix.h>
+#include <pmix_server.h>
+
+#include "dvmd-pmix-config.h"
+#include "dvmd-pmix-host.h"
+
+/* Added after 4.2; older clients do not ask for them, so they are simply not given. */
+#ifdef PMIX_NODE_OVERSUBSCRIBED
+#define DVMD_PMIX_HAS_NODE_OVERSUBSCRIBED 1
+#endif
+#ifdef PMIX_REQUIRED_KEY
+#define DVMD_PMIX_HAS_REQUIRED_KEY 1
+#endif
+#ifdef PMIX_NODE_LIST
+#define DVMD_PMIX_HAS_NODE_LIST 1
+#endif
+
+/* The numbers that dvmd-pmix-host.h shows without PMIx's headers. */
+G_STATIC_ASSERT (DVMD_PMIX_RANK_UNDEF == PMIX_RANK_UNDEF);
+G_STATIC_ASSERT (DVMD_PMIX_RANK_WILDCARD == (PMIX_RANK_WILDCARD));
+G_STATIC_ASSERT ((int)DVMD_PMIX_SUCCESS == PMIX_SUCCESS);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERROR == PMIX_ERROR);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_PROC_REQUESTED_ABORT == PMIX_ERR_PROC_REQUESTED_ABORT);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_NO_PERMISSIONS == PMIX_ERR_NO_PERMISSIONS);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_TIMEOUT == PMIX_ERR_TIMEOUT);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_UNREACH == PMIX_ERR_UNREACH);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_BAD_PARAM == PMIX_ERR_BAD_PARAM);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_NOT_FOUND == PMIX_ERR_NOT_FOUND);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_NOT_SUPPORTED == PMIX_ERR_NOT_SUPPORTED);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_LOST_CONNECTION == PMIX_ERR_LOST_CONNECTION);
+G_STATIC_ASSERT ((int)DVMD_PMIX_EVENT_JOB_END == PMIX_EVENT_JOB_END);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_JOB_TERM_WO_SYNC == PMIX_ERR_JOB_TERM_WO_SYNC);
+G_STATIC_ASSERT ((int)DVMD_PMIX_EVENT_JOB_START == PMIX_EVENT_JOB_START);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_PROC_TERM_WO_SYNC == PMIX_ERR_PROC_TERM_WO_SYNC);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG == PMIX_ERR_PROC_ABORTED_BY_SIG);
+G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_EXIT_NONZERO_TERM == PMIX_ERR_EXIT_NONZERO_TERM);

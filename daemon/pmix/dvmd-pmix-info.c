@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix-info.h"
+
+#include <pmix.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+dvmd_pmix_info_clear (DvmdPmixInfo *self)
+{
+  PMIX_INFO_FREE (self->items, self->length);
+  self->items = NULL;
+  self->length = 0;
+  self->size = 0;
+}
+
+void
+dvmd_pmix_info_reserve (DvmdPmixInfo *self, gsize n)
+{
+  gsize size = MAX (self->size, 8);
+
+  if (self->length + n <= self->size)
+    return;
+  while (size < self->length + n)
+    size *= 2;
+  self->items = realloc (self->items, size * sizeof (pmix_info_t));
+  if (self->items == NULL)
+    g_error ("No memory for %" G_GSIZE_FORMAT " PMIx values", size);
+  self->size = size;
+}
+
+static pmix_value_t *
+append (DvmdPmixInfo *self, const char *key, pmix_data_type_t type)
+{
+  pmix_info_t *item;
+
+  dvmd_pmix_info_reserve (self, 1);
+  item = &self->items[self->length++];
+  memset (item, 0, sizeof *item);
+  g_strlcpy (item->key, key, sizeof item->key);
+  item->value.type = type;
+  return &item->value;
+}
+
+void
+dvmd_pmix_info_add_string (DvmdPmixInfo *self, const char *key, const char *value)
+{
+  if (value != NULL)
+    append (self, key, PMIX_STRING)->data.string = strdup (value);
+}
+
+void
+dvmd_pmix_info_add_uint32 (DvmdPmixInfo *self, const char *key, guint32 value)
+{
+  append (self, key, PMIX_UINT32)->data.uint32 = value;
+}
+
+void
+dvmd_pmix_info_add_uint16 (DvmdPmixInfo *self, const char *key, guint16 value)
+{
+  append (self, key, PMIX_UINT16)->data.uint16 = value;
+}
+
+void
+dvmd_pmix_info_add_rank (DvmdPmixInfo *self, const char *key, guint32 value)
+{
+  append (self, key, PMIX_PROC_RANK)->data.rank = value;
+}
+
+void
+dvmd_pmix_info_add_flag (DvmdPmixInfo *self, const char *key, gboolean value)
+{
+  append (self, key, PMIX_BOOL)->data.flag = value != FALSE;
+}
+
+void
+dvmd_pmix_info_add_proc (DvmdPmixInfo *self, const char *key, const char *nspace, guint32 rank)
+{
+  pmix_proc_t proc;
+
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  dvmd_pmix_info_add (self, key, &proc, PMIX_PROC);
+}
+
+void
+dvmd_pmix_info_add (DvmdPmixInfo *self, const char *key, const void *value, pmix_data_type_t type)
+{
+  dvmd_pmix_info_reserve (self, 1);
+  memset (&self->items[self->length], 0, sizeof (pmix_info_t));
+  PMIX_INFO_LOAD (&self->items[self->length], key, value, type);
+  self->length++;
+}
+
+void
+dvmd_pmix_info_add_topology (DvmdPmixInfo *self, const char *key, pmix_topology_t *topology)
+{
+  append (self, key, PMIX_TOPO)->data.topo = topology;
+  self->items[self->length - 1].flags |= PMIX_INFO_PERSISTENT;
+}
+
+void
+dvmd_pmix_info_add_array (DvmdPmixInfo *self, const char *key, DvmdPmixInfo *array)
+{
+  pmix_data_array_t *data = malloc (sizeof *data);
+
+  data->type = PMIX_INFO;
+  data->size = array->length;
+  data->array = array->items;
+  append (self, key, PMIX_DATA_ARRAY)->data.darray = data;
+  memset (array, 0, sizeof *array);
+}
+
+gboolean
+dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value)
+{
+  const char *nspace;
+  guint32 rank;
+
+  if (g_variant_is_of_type (value, G_VARIANT_TYPE_STRING))
+    dvmd_pmix_info_add_string (self, key, g_variant_get_string (value, NULL));
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_BOOLEAN))
+    dvmd_pmix_info_add_flag (self, key, g_variant_get_boolean (value));
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_INT32))
+    append (self, key, PMIX_INT)->data.integer = g_variant_get_int32 (value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_UINT32))
+    dvmd_pmix_info_add_uint32 (self, key, g_variant_get_uint32 (value));
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_INT64))
+    append (self, key, PMIX_INT64)->data.int64 = g_variant_get_int64 (value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_UINT64))
+    append (self, key, PMIX_UINT64)->data.uint64 = g_variant_get_uint64 (value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("(su)")))
+    {
+      g_variant_get (value, "(&su)", &nspace, &rank);
+      dvmd_pmix_info_add_proc (self, key, nspace, rank);
+    }
+  else
+    return FALSE;
+  return TRUE;
+}

@@ -1,0 +1,288 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-jobinfo.h"
+
+#include <hwloc.h>
+#include <stdlib.h>
+
+#include "dvmd-pmix-gates.h"
+
+/* Per node: what its ranks are, in one pass over the job. */
+typedef struct
+{
+  GString *peers; /* "0,1,2" */
+  guint32 size;
+  guint32 leader;
+} Node;
+
+typedef struct
+{
+  DvmdPmixInfo *info;
+  DvmdPmixJob *job;
+  const char *node_name;
+  const char *sessions_dir;
+  const char *session_dir;
+  DvmdPmixPlaces *places;
+  Node *nodes;
+} Builder;
+
+struct _DvmdPmixPlaces
+{
+  char *all;
+  GHashTable *places;
+};
+
+static void
+place_free (gpointer data)
+{
+  DvmdPmixPlace *place = data;
+
+  free (place->cpuset);
+  free (place->locality);
+  g_free (place);
+}
+
+DvmdPmixPlaces *
+dvmd_pmix_places_new (const char *all)
+{
+  DvmdPmixPlaces *self = g_new0 (DvmdPmixPlaces, 1);
+
+  self->all = g_strdup (all);
+  self->places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, place_free);
+  return self;
+}
+
+void
+dvmd_pmix_places_free (DvmdPmixPlaces *self)
+{
+  g_hash_table_unref (self->places);
+  g_free (self->all);
+  g_free (self);
+}
+
+const DvmdPmixPlace *
+dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset)
+{
+  char source[] = "hwloc";
+  pmix_cpuset_t set = { .source = source };
+  DvmdPmixPlace *place;
+
+  if (cpuset == NULL)
+    cpuset = self->all;
+  if (cpuset == NULL)
+    return NULL;
+  place = g_hash_table_lookup (self->places, cpuset);
+  if (place != NULL)
+    return place;
+
+  set.bitmap = hwloc_bitmap_alloc ();
+  if (hwloc_bitmap_list_sscanf (set.bitmap, cpuset) == 0)
+    {
+      place = g_new0 (DvmdPmixPlace, 1);
+      if (PMIx_server_generate_cpuset_string (&set, &place->cpuset) != PMIX_SUCCESS)
+        place->cpuset = NULL;
+      if (PMIx_server_generate_locality_string (&set, &place->locality) != PMIX_SUCCESS)
+        place->locality = NULL;
+      g_hash_table_insert (self->places, g_strdup (cpuset), place);
+    }
+  else
+    g_message ("“%s” is not a set of hardware threads such as “0-3,8”", cpuset);
+  hwloc_bitmap_free (set.bitmap);
+  return place;
+}
+
+static Node *
+collect_nodes (DvmdPmixJob *job)
+{
+  Node *nodes = g_new0 (Node, MAX (job->n_nodes, 1));
+
+  for (guint32 i = 0; i < job->n_nodes; i++)
+    nodes[i].peers = g_string_new (NULL);
+  for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (job); rank++)
+    {
+      Node *node = &nodes[dvmd_pmix_job_get_rank (job, rank)->node];
+
+      if (node->size++ == 0)
+        node->leader = rank;
+      g_string_append_printf (node->peers, "%s%u", node->peers->len > 0 ? "," : "", rank);
+    }
+  return nodes;
+}
+
+static void
+free_nodes (Node *nodes, guint32 n)
+{
+  for (guint32 i = 0; i < n; i++)
+    g_string_free (nodes[i].peers, TRUE);
+  g_free (nodes);
+}
+
+/* The compressed lists "which nodes" and "which ranks on each". */
+static void
+add_maps (Builder *b)
+{
+  g_autofree char *names = g_strjoinv (",", b->job->nodes);
+  g_autoptr (GString) ranks = g_string_new (NULL);
+  char *text = NULL;
+
+  for (guint32 i = 0; i < b->job->n_nodes; i++)
+    g_string_append_printf (ranks, "%s%s", i > 0 ? ";" : "", b->nodes[i].peers->str);
+  if (PMIx_generate_regex (names, &text) == PMIX_SUCCESS)
+    dvmd_pmix_info_add (b->info, PMIX_NODE_MAP, text, PMIX_REGEX);
+  g_clear_pointer (&text, free);
+  if (PMIx_generate_ppn (ranks->str, &text) == PMIX_SUCCESS)
+    dvmd_pmix_info_add (b->info, PMIX_PROC_MAP, text, PMIX_REGEX);
+  free (text);
+#ifdef DVMD_PMIX_HAS_NODE_LIST
+  dvmd_pmix_info_add_string (b->info, PMIX_NODE_LIST, names);
+#endif
+}
+
+static void
+add_job_level (Builder *b)
+{
+  DvmdPmixJob *job = b->job;
+  guint32 size = dvmd_pmix_job_get_size (job);
+
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_SESSION_ID, job->session_id);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_UNIV_SIZE, job->universe_size > 0 ? job->universe_size : size);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_JOB_SIZE, size);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_MAX_PROCS, job->max_procs > 0 ? job->max_procs : size);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_NUM_NODES, job->n_nodes);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_JOB_NUM_APPS, job->apps->len);
+  dvmd_pmix_info_add_string (b->info, PMIX_JOBID, job->nspace);
+  dvmd_pmix_info_add_string (b->info, PMIX_NSPACE, job->nspace);
+  dvmd_pmix_info_add_string (b->info, PMIX_MAPBY, job->map_by != NULL ? job->map_by : "slot");
+  dvmd_pmix_info_add_string (b->info, PMIX_RANKBY, job->rank_by != NULL ? job->rank_by : "slot");
+  dvmd_pmix_info_add_string (b->info, PMIX_BINDTO, job->bind_to != NULL ? job->bind_to : "none");
+  dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->sessions_dir);
+  dvmd_pmix_info_add_string (b->info, PMIX_NSDIR, b->session_dir);
+  dvmd_pmix_info_add_flag (b->info, PMIX_TDIR_RMCLEAN, TRUE);
+  if (job->parent_nspace == NULL)
+    return;
+  dvmd_pmix_info_add_flag (b->info, PMIX_SPAWNED, TRUE);
+  dvmd_pmix_info_add_proc (b->info, PMIX_PARENT_ID, job->parent_nspace, job->parent_rank);
+}
+
+/* Of this node, as the clients ask without naming one. */
+static void
+add_own_node (Builder *b)
+{
+  DvmdPmixJob *job = b->job;
+  const Node *node;
+
+  dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->node_name);
+  if (job->my_node >= job->n_nodes)
+    return;
+  node = &b->nodes[job->my_node];
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_NODEID, job->my_node);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_LOCAL_SIZE, node->size);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_NODE_SIZE, MAX (job->node_size, node->size));
+  dvmd_pmix_info_add_string (b->info, PMIX_LOCAL_PEERS, node->peers->str);
+  dvmd_pmix_info_add_rank (b->info, PMIX_LOCALLDR, node->leader);
+}
+
+static void
+add_nodes (Builder *b)
+{
+  for (guint32 i = 0; i < b->job->n_nodes; i++)
+    {
+      DvmdPmixInfo array = DVMD_PMIX_INFO_INIT;
+
+      dvmd_pmix_info_add_string (&array, PMIX_HOSTNAME, b->job->nodes[i]);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, i);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_LOCAL_SIZE, b->nodes[i].size);
+      dvmd_pmix_info_add_string (&array, PMIX_LOCAL_PEERS, b->nodes[i].peers->str);
+      dvmd_pmix_info_add_rank (&array, PMIX_LOCALLDR, b->nodes[i].leader);
+      dvmd_pmix_info_add_array (b->info, PMIX_NODE_INFO_ARRAY, &array);
+    }
+}
+
+static void
+add_apps (Builder *b)
+{
+  for (guint32 i = 0; i < b->job->apps->len; i++)
+    {
+      const DvmdPmixApp *app = g_ptr_array_index (b->job->apps, i);
+      g_autofree char *argv = g_strjoinv (" ", app->argv);
+      DvmdPmixInfo array = DVMD_PMIX_INFO_INIT;
+
+      dvmd_pmix_info_add_uint32 (&array, PMIX_APPNUM, i);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_APP_SIZE, app->n_procs);
+      dvmd_pmix_info_add_rank (&array, PMIX_APPLDR, app->first_rank);
+      dvmd_pmix_info_add_string (&array, PMIX_WDIR, app->cwd);
+      dvmd_pmix_info_add_string (&array, PMIX_APP_ARGV, argv);
+      dvmd_pmix_info_add_array (b->info, PMIX_APP_INFO_ARRAY, &array);
+    }
+}
+
+/* What only the node that hosts the rank can say. */
+static void
+add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRank *row)
+{
+  g_autofree char *dir = g_strdup_printf ("%s/%u", b->session_dir, rank);
+  const DvmdPmixPlace *place = dvmd_pmix_places_lookup (b->places, row->cpuset);
+
+  dvmd_pmix_info_add_string (array, PMIX_PROCDIR, dir);
+  if (place == NULL)
+    return;
+  dvmd_pmix_info_add_string (array, PMIX_CPUSET, place->cpuset);
+  dvmd_pmix_info_add_string (array, PMIX_LOCALITY_STRING, place->locality);
+}
+
+static void
+add_ranks (Builder *b)
+{
+  guint32 size = dvmd_pmix_job_get_size (b->job);
+
+  dvmd_pmix_info_reserve (b->info, size);
+  for (guint32 rank = 0; rank < size; rank++)
+    {
+      const DvmdPmixRank *row = dvmd_pmix_job_get_rank (b->job, rank);
+      DvmdPmixInfo array = DVMD_PMIX_INFO_INIT;
+
+      dvmd_pmix_info_reserve (&array, 16);
+      /* The library takes the first for the rank, whatever its key. */
+      dvmd_pmix_info_add_rank (&array, PMIX_RANK, rank);
+      dvmd_pmix_info_add_rank (&array, PMIX_GLOBAL_RANK, rank);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_APPNUM, row->app);
+      dvmd_pmix_info_add_rank (&array, PMIX_APP_RANK, row->app_rank);
+      dvmd_pmix_info_add_uint16 (&array, PMIX_LOCAL_RANK, row->local_rank);
+      dvmd_pmix_info_add_uint16 (&array, PMIX_NODE_RANK, row->node_rank);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, row->node);
+      dvmd_pmix_info_add_string (&array, PMIX_HOSTNAME, b->job->nodes[row->node]);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_REINCARNATION, 0);
+      if (row->node == b->job->my_node)
+        add_local_rank (b, &array, rank, row);
+      dvmd_pmix_info_add_array (b->info, PMIX_PROC_INFO_ARRAY, &array);
+    }
+}
+
+void
+dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node_name, const char *sessions_dir,
+                          const char *session_dir, DvmdPmixPlaces *places)
+{
+  Builder builder = {
+    .info = info,
+    .job = job,
+    .node_name = node_name,
+    .sessions_dir = sessions_dir,
+    .session_dir = session_dir,
+    .places = places,
+    .nodes = collect_nodes (job),
+  };
+
+  add_maps (&builder);
+  add_job_level (&builder);
+  add_own_node (&builder);
+  add_apps (&builder);
+  add_nodes (&builder);
+  add_ranks (&builder);
+  free_nodes (builder.nodes, job->n_nodes);
+}

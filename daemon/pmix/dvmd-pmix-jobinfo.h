@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-info.h"
+#include "dvmd-pmix-job.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *cpuset;   /* as PMIx wants it */
+  char *locality; /* (nullable) */
+} DvmdPmixPlace;
+
+/* Where a process is, by its cpuset; answers are kept. */
+typedef struct _DvmdPmixPlaces DvmdPmixPlaces;
+
+/* all: the cpuset of processes that are not bound. */
+DvmdPmixPlaces *dvmd_pmix_places_new (const char *all);
+void dvmd_pmix_places_free (DvmdPmixPlaces *self);
+/* cpuset (nullable): not bound. (nullable): not a cpuset. */
+const DvmdPmixPlace *dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset);
+
+/* Everything a client may ask about job; session_dir: of the job. */
+void dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node_name, const char *sessions_dir,
+                               const char *session_dir, DvmdPmixPlaces *places);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixPlaces, dvmd_pmix_places_free)
+
+G_END_DECLS

@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-private.h"
+
+#include <string.h>
+
+#include "dvm.h"
+
+guint64
+dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data)
+{
+  DvmdPmixRequest *request = g_new0 (DvmdPmixRequest, 1);
+
+  request->token = ++self->last_token;
+  request->callback = callback;
+  request->callback_data = callback_data;
+  g_hash_table_insert (self->tokens, &request->token, request);
+  return request->token;
+}
+
+static void
+release_bytes (void *data)
+{
+  g_bytes_unref (data);
+}
+
+void
+dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes *data)
+{
+  DvmdPmixRequest *request = g_hash_table_lookup (self->tokens, &token);
+  gconstpointer bytes = NULL;
+  gsize size = 0;
+
+  if (request == NULL)
+    {
+      g_debug ("Answer %" G_GUINT64_FORMAT " comes too late", token);
+      return;
+    }
+  if (data != NULL)
+    {
+      bytes = g_bytes_get_data (data, &size);
+      g_bytes_ref (data);
+    }
+  request->callback (status, bytes, size, request->callback_data, data != NULL ? release_bytes : NULL, data);
+  g_hash_table_remove (self->tokens, &token);
+}
+
+void
+dvmd_pmix_server_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data)
+{
+  dvmd_pmix_server_answer (DVMD_PMIX_SERVER (pmix), token, status, data);
+}
+
+static void
+on_modex_done (DvmdPmixServer *server, GTask *task, int status, GBytes *data)
+{
+  if (status != PMIX_SUCCESS)
+    g_task_return_error (task, dvmd_pmix_error_new (status, "The rank's data could not be had"));
+  else
+    g_task_return_pointer (task, g_bytes_ref (data), (GDestroyNotify)g_bytes_unref);
+}
+
+/* On PMIx's thread; the data is the library's. */
+static void
+on_modex (pmix_status_t status, char *data, size_t size, void *user_data)
+{
+  DvmdPmixOperation *operation = user_data;
+
+  operation->data = g_bytes_new (data, size);
+  dvmd_pmix_operation_step (status, operation);
+}
+
+void
+dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                    gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_fetch_modex_async, callback, user_data);
+  DvmdPmixOperation *operation;
+  pmix_proc_t proc;
+
+  if (task == NULL)
+    return;
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  operation = dvmd_pmix_operation_new (self, task, 1, on_modex_done);
+  dvmd_pmix_operation_called (operation, PMIx_server_dmodex_request (&proc, on_modex, operation));
+}
+
+GBytes *
+dvmd_pmix_server_fetch_modex_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* The library reads the details until it has called back. */
+typedef struct
+{
+  DvmdPmixInfo info;
+} Notification;
+
+static void
+on_notified (pmix_status_t status, void *data)
+{
+  Notification *notification = data;
+
+  dvmd_pmix_info_clear (&notification->info);
+  g_free (notification);
+}
+
+static void
+add_targets (DvmdPmixInfo *info, const DvmdPmixProc *targets, guint n)
+{
+  g_autofree pmix_proc_t *procs = g_new0 (pmix_proc_t, n);
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = n, .array = procs };
+
+  for (guint i = 0; i < n; i++)
+    PMIX_LOAD_PROCID (&procs[i], targets[i].nspace, targets[i].rank);
+  dvmd_pmix_info_add (info, PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+}
+
+static void
+add_details (DvmdPmixInfo *info, GVariant *details)
+{
+  GVariantIter iter;
+  const char *key;
+  GVariant *value;
+
+  g_variant_iter_init (&iter, details);
+  while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
+    if (!dvmd_pmix_info_add_variant (info, key, value))
+      g_message ("Detail “%s” of an event has type %s, which PMIx cannot be given", key,
+                 g_variant_get_type_string (value));
+}
+
+void
+dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                               guint n_targets, GVariant *details)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GVariant) owned = details != NULL ? g_variant_ref_sink (details) : NULL;
+  Notification *notification;
+  pmix_proc_t proc;
+  pmix_status_t rc;
+
+  if (!self->running)
+    return;
+  notification = g_new0 (Notification, 1);
+  if (source != NULL)
+    PMIX_LOAD_PROCID (&proc, source->nspace, source->rank);
+  if (n_targets > 0)
+    add_targets (&notification->info, targets, n_targets);
+  if (owned != NULL)
+    add_details (&notification->info, owned);
+  rc = PMIx_Notify_event (status, source != NULL ? &proc : NULL, n_targets > 0 ? PMIX_RANGE_CUSTOM : PMIX_RANGE_LOCAL,
+                          notification->info.items, notification->info.length, on_notified, notification);
+  if (rc == PMIX_SUCCESS)
+    return;
+  if (rc != PMIX_OPERATION_SUCCEEDED)
+    g_message ("Event %d was not delivered: %s", status, PMIx_Error_string (rc));
+  on_notified (rc, notification);
+}

@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-dirs.h"
+#include "dvmd-pmix-gates.h"
+#include "dvmd-pmix-jobinfo.h"
+#include "dvmd-pmix-queue.h"
+#include "dvmd-pmix-server.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  DvmdPmixJob *job;
+  DvmdPmixInfo info; /* the library reads it until the registration has ended */
+} DvmdPmixServerJob;
+
+struct _DvmdPmixServer
+{
+  GObject parent_instance;
+  DvmdPmixHost *host; /* not owned */
+  DvmdPmixQueue *queue;
+  DvmdPmixDirs *dirs;
+  DvmdPmixPlaces *places;
+  DvmdTopology *topology;
+  char *node_name;
+  GHashTable *jobs;   /* nspace -> DvmdPmixServerJob */
+  GHashTable *tokens; /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
+  GHashTable *tasks;  /* GTasks that wait for the library */
+  guint64 last_token;
+  gboolean running;
+};
+
+/* A question of the library's to which the agent owes an answer. */
+typedef struct
+{
+  guint64 token;
+  pmix_modex_cbfunc_t callback;
+  void *callback_data;
+} DvmdPmixRequest;
+
+/*
+ * What is waited for in the library: one task, answered when count callbacks have come. Made on the main context; the
+ * callbacks come on PMIx's thread.
+ */
+typedef struct
+{
+  DvmdPmixItem item;
+  DvmdPmixQueue *queue;
+  GTask *task;
+  gint count;
+  gint status; /* of the first that failed */
+  GBytes *data;
+  /* On the main context, when all have come. */
+  void (*done) (DvmdPmixServer *server, GTask *task, int status, GBytes *data);
+} DvmdPmixOperation;
+
+typedef void (*DvmdPmixOperationDone) (DvmdPmixServer *server, GTask *task, int status, GBytes *data);
+
+DvmdPmixOperation *dvmd_pmix_operation_new (DvmdPmixServer *server, GTask *task, gint count,
+                                            DvmdPmixOperationDone done);
+/* A pmix_op_cbfunc_t: one of the callbacks has come. From any thread. */
+void dvmd_pmix_operation_step (pmix_status_t status, void *data);
+/* What a library call returned that was to call dvmd_pmix_operation_step() later, or may have failed at once. */
+void dvmd_pmix_operation_called (DvmdPmixOperation *self, pmix_status_t status);
+
+/* NULL, with the error set to the task, unless the server runs. */
+GTask *dvmd_pmix_server_new_task (DvmdPmixServer *self, gpointer tag, GAsyncReadyCallback callback, gpointer user_data);
+GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* dvmd-pmix-upcalls.c: the module that the library calls; queue is where the calls go, NULL after the library's end. */
+pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue);
+void dvmd_pmix_upcalls_watch_lost (void);
+
+/* dvmd-pmix-modex.c */
+guint64 dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data);
+/* Answers self's request at once. */
+void dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes *data);
+void dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                         gpointer user_data);
+GBytes *dvmd_pmix_server_fetch_modex_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error);
+void dvmd_pmix_server_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data);
+void dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                                    guint n_targets, GVariant *details);
+
+G_END_DECLS

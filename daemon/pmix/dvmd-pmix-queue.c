@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix-queue.h"
+
+/* Items run in one turn of the main loop before other sources get theirs. */
+#define ITEMS_PER_TURN 256
+
+struct _DvmdPmixQueue
+{
+  gatomicrefcount ref_count;
+  GSource *source;
+  gpointer owner;
+  GMutex mutex;
+  GQueue items;    /* under mutex */
+  gboolean closed; /* under mutex */
+};
+
+static DvmdPmixItem *
+pop (DvmdPmixQueue *self)
+{
+  GList *link;
+
+  g_mutex_lock (&self->mutex);
+  link = g_queue_pop_head_link (&self->items);
+  if (link == NULL && !self->closed)
+    g_source_set_ready_time (self->source, -1);
+  g_mutex_unlock (&self->mutex);
+  return link != NULL ? link->data : NULL;
+}
+
+static gboolean
+on_ready (gpointer user_data)
+{
+  DvmdPmixQueue *self = dvmd_pmix_queue_ref (user_data);
+
+  for (guint i = 0; i < ITEMS_PER_TURN; i++)
+    {
+      DvmdPmixItem *item = pop (self);
+
+      if (item == NULL)
+        break;
+      item->run (item, self->owner);
+    }
+  dvmd_pmix_queue_unref (self);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  return callback (user_data);
+}
+
+static GSourceFuncs source_funcs = { .dispatch = dispatch };
+
+DvmdPmixQueue *
+dvmd_pmix_queue_new (GMainContext *context, gpointer owner)
+{
+  DvmdPmixQueue *self = g_new0 (DvmdPmixQueue, 1);
+
+  g_atomic_ref_count_init (&self->ref_count);
+  g_mutex_init (&self->mutex);
+  g_queue_init (&self->items);
+  self->owner = owner;
+  self->source = g_source_new (&source_funcs, sizeof (GSource));
+  g_source_set_static_name (self->source, "dvmd pmix queue");
+  g_source_set_callback (self->source, on_ready, self, NULL);
+  g_source_attach (self->source, context);
+  return self;
+}
+
+DvmdPmixQueue *
+dvmd_pmix_queue_ref (DvmdPmixQueue *self)
+{
+  g_atomic_ref_count_inc (&self->ref_count);
+  return self;
+}
+
+void
+dvmd_pmix_queue_unref (DvmdPmixQueue *self)
+{
+  if (!g_atomic_ref_count_dec (&self->ref_count))
+    return;
+  dvmd_pmix_queue_close (self);
+  g_source_unref (self->source);
+  g_mutex_clear (&self->mutex);
+  g_free (self);
+}
+
+void
+dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item)
+{
+  gboolean closed;
+
+  item->link = (GList){ .data = item };
+  g_mutex_lock (&self->mutex);
+  closed = self->closed;
+  if (!closed)
+    {
+      g_queue_push_tail_link (&self->items, &item->link);
+      if (self->items.length == 1)
+        g_source_set_ready_time (self->source, 0);
+    }
+  g_mutex_unlock (&self->mutex);
+  if (closed)
+    item->free (item);
+}
+
+void
+dvmd_pmix_queue_close (DvmdPmixQueue *self)
+{
+  GList *link;
+
+  g_mutex_lock (&self->mutex);
+  self->closed = TRUE;
+  g_mutex_unlock (&self->mutex);
+  /* Nobody adds any more. */
+  while ((link = g_queue_pop_head_link (&self->items)) != NULL)
+    {
+      DvmdPmixItem *item = link->data;
+
+      item->free (item);
+    }
+  g_source_destroy (self->source);
+}

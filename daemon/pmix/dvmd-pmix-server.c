@@ -1,0 +1,473 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-private.h"
+
+#include <string.h>
+
+#include "dvm.h"
+#include "dvmd-pmix-environment.h"
+
+static void dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface);
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (DvmdPmixServer, dvmd_pmix_server, G_TYPE_OBJECT,
+                               G_IMPLEMENT_INTERFACE (DVMD_TYPE_PMIX, dvmd_pmix_server_pmix_init))
+
+static void
+server_job_free (gpointer data)
+{
+  DvmdPmixServerJob *self = data;
+
+  dvmd_pmix_info_clear (&self->info);
+  dvmd_pmix_job_unref (self->job);
+  g_free (self);
+}
+
+GError *
+dvmd_pmix_error_new (int status, const char *format, ...)
+{
+  va_list args;
+  g_autofree char *text = NULL;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  return g_error_new (DVM_ERROR, status == PMIX_ERR_NOT_SUPPORTED ? DVM_ERROR_NOT_SUPPORTED : DVM_ERROR_FAILED,
+                      "%s: PMIx says %s", text, PMIx_Error_string (status));
+}
+
+GTask *
+dvmd_pmix_server_new_task (DvmdPmixServer *self, gpointer tag, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+
+  g_task_set_source_tag (task, tag);
+  if (self->running)
+    return g_steal_pointer (&task);
+  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "The PMIx server is not running");
+  return NULL;
+}
+
+/* Operations */
+
+static void
+operation_free (DvmdPmixItem *item)
+{
+  DvmdPmixOperation *self = (DvmdPmixOperation *)item;
+
+  g_clear_pointer (&self->data, g_bytes_unref);
+  dvmd_pmix_queue_unref (self->queue);
+  g_free (self);
+}
+
+static void
+operation_run (DvmdPmixItem *item, gpointer owner)
+{
+  DvmdPmixOperation *self = (DvmdPmixOperation *)item;
+  DvmdPmixServer *server = owner;
+  g_autoptr (GTask) task = g_object_ref (self->task);
+
+  g_hash_table_remove (server->tasks, task);
+  self->done (server, task, self->status, self->data);
+  operation_free (item);
+}
+
+DvmdPmixOperation *
+dvmd_pmix_operation_new (DvmdPmixServer *server, GTask *task, gint count, DvmdPmixOperationDone done)
+{
+  DvmdPmixOperation *self = g_new0 (DvmdPmixOperation, 1);
+
+  self->item.run = operation_run;
+  self->item.free = operation_free;
+  self->queue = dvmd_pmix_queue_ref (server->queue);
+  self->task = task;
+  self->count = count;
+  self->done = done;
+  g_hash_table_add (server->tasks, g_object_ref (task));
+  return self;
+}
+
+void
+dvmd_pmix_operation_step (pmix_status_t status, void *data)
+{
+  DvmdPmixOperation *self = data;
+
+  if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+    g_atomic_int_compare_and_exchange (&self->status, PMIX_SUCCESS, status);
+  if (g_atomic_int_dec_and_test (&self->count))
+    dvmd_pmix_queue_post (self->queue, &self->item);
+}
+
+void
+dvmd_pmix_operation_called (DvmdPmixOperation *self, pmix_status_t status)
+{
+  if (status != PMIX_SUCCESS)
+    dvmd_pmix_operation_step (status, self);
+}
+
+/* Start and stop */
+
+/* What the environment says of a PMIx server above us is not about ours; PMIX_MCA_* are the user's settings. */
+static void
+clean_environment (const char *gds)
+{
+  g_auto (GStrv) names = g_listenv ();
+
+  for (char **name = names; *name != NULL; name++)
+    if (g_str_has_prefix (*name, "PMIX_") && !g_str_has_prefix (*name, "PMIX_MCA_"))
+      g_unsetenv (*name);
+  g_setenv ("PMIX_MCA_gds", gds != NULL ? gds : "hash", FALSE);
+}
+
+static int
+init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
+{
+  g_auto (DvmdPmixInfo) info = DVMD_PMIX_INFO_INIT;
+  char source[] = "hwloc";
+  pmix_topology_t topology = { .source = source };
+
+  dvmd_pmix_info_add_string (&info, PMIX_SERVER_NSPACE, settings->nspace);
+  dvmd_pmix_info_add_rank (&info, PMIX_SERVER_RANK, settings->rank);
+  dvmd_pmix_info_add_string (&info, PMIX_SERVER_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
+  dvmd_pmix_info_add_string (&info, PMIX_SYSTEM_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
+  dvmd_pmix_info_add_string (&info, PMIX_HOSTNAME, settings->node_name);
+  if (settings->topology != NULL)
+    {
+      topology.topology = dvmd_topology_get_hwloc (settings->topology);
+      dvmd_pmix_info_add_topology (&info, PMIX_TOPOLOGY2, &topology);
+    }
+  clean_environment (settings->gds);
+  return PMIx_server_init (dvmd_pmix_upcalls_set_queue (self->queue), info.items, info.length);
+}
+
+static gboolean
+check_start (DvmdPmixServer *self, GError **error)
+{
+  /* Once finalized it aborts the process when it is started again. */
+  if (!self->running && self->queue == NULL && !PMIx_Initialized ())
+    return TRUE;
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                       "libpmix can be started only once in a process, and has been");
+  return FALSE;
+}
+
+static gboolean
+dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GMainContext) context = g_main_context_ref_thread_default ();
+  const char *all = settings->topology != NULL ? dvmd_topology_get_cpuset (settings->topology) : NULL;
+  int rc;
+
+  if (!check_start (self, error))
+    return FALSE;
+  self->dirs = dvmd_pmix_dirs_new (settings->runtime_dir, NULL, error);
+  if (self->dirs == NULL)
+    return FALSE;
+  self->queue = dvmd_pmix_queue_new (context, self);
+  rc = init_library (self, settings);
+  if (rc != PMIX_SUCCESS)
+    {
+      g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
+      g_propagate_error (error, dvmd_pmix_error_new (rc, "The PMIx server could not be started"));
+      return FALSE;
+    }
+  self->host = host;
+  self->node_name = g_strdup (settings->node_name);
+  self->topology = settings->topology != NULL ? dvmd_topology_ref (settings->topology) : NULL;
+  self->places = dvmd_pmix_places_new (all);
+  self->running = TRUE;
+  dvmd_pmix_upcalls_watch_lost ();
+  return TRUE;
+}
+
+/* The library answers them no more. */
+static void
+fail_tasks (DvmdPmixServer *self)
+{
+  GHashTableIter iter;
+  gpointer task;
+
+  g_hash_table_iter_init (&iter, self->tasks);
+  while (g_hash_table_iter_next (&iter, &task, NULL))
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The PMIx server has been stopped");
+  g_hash_table_remove_all (self->tasks);
+}
+
+static void
+dvmd_pmix_server_stop (DvmdPmix *pmix)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+
+  if (!self->running)
+    return;
+  self->running = FALSE;
+  PMIx_server_finalize ();
+  dvmd_pmix_upcalls_set_queue (NULL);
+  dvmd_pmix_queue_close (self->queue);
+  fail_tasks (self);
+  g_hash_table_remove_all (self->tokens);
+  g_hash_table_remove_all (self->jobs);
+  g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
+  self->host = NULL;
+}
+
+/* Jobs */
+
+static DvmdPmixServerJob *
+find_job (DvmdPmixServer *self, const char *nspace, GError **error)
+{
+  DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, nspace);
+
+  if (job == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The PMIx server knows no job %s", nspace);
+  return job;
+}
+
+static gboolean
+create_dirs (DvmdPmixServer *self, DvmdPmixJob *job, GError **error)
+{
+  if (!dvmd_pmix_dirs_create_job (self->dirs, job->nspace, error))
+    return FALSE;
+  for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (job); rank++)
+    if (dvmd_pmix_job_get_rank (job, rank)->node == job->my_node
+        && !dvmd_pmix_dirs_create_rank (self->dirs, job->nspace, rank, error))
+      {
+        dvmd_pmix_dirs_remove_job (self->dirs, job->nspace);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static DvmdPmixServerJob *
+add_job (DvmdPmixServer *self, DvmdPmixJob *job, GError **error)
+{
+  DvmdPmixServerJob *entry;
+  g_autofree char *session = NULL;
+
+  if (!dvmd_pmix_job_validate (job, error))
+    return NULL;
+  if (g_hash_table_contains (self->jobs, job->nspace))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The PMIx server has a job %s already", job->nspace);
+      return NULL;
+    }
+  if (!create_dirs (self, job, error))
+    return NULL;
+  entry = g_new0 (DvmdPmixServerJob, 1);
+  entry->job = dvmd_pmix_job_ref (job);
+  session = dvmd_pmix_dirs_build_session (self->dirs, job->nspace);
+  dvmd_pmix_build_job_info (&entry->info, job, self->node_name, dvmd_pmix_dirs_get_sessions (self->dirs), session,
+                            self->places);
+  g_hash_table_insert (self->jobs, entry->job->nspace, entry);
+  return entry;
+}
+
+static void
+ignore_status (pmix_status_t status, void *data)
+{
+}
+
+static void
+on_registered (DvmdPmixServer *self, GTask *task, int status, GBytes *data)
+{
+  const char *nspace = g_task_get_task_data (task);
+  DvmdPmixServerJob *entry = g_hash_table_lookup (self->jobs, nspace);
+  pmix_proc_t proc;
+
+  if (entry != NULL)
+    dvmd_pmix_info_clear (&entry->info);
+  if (status == PMIX_SUCCESS)
+    {
+      g_task_return_boolean (task, TRUE);
+      return;
+    }
+  PMIX_LOAD_PROCID (&proc, nspace, PMIX_RANK_WILDCARD);
+  PMIx_server_deregister_nspace (proc.nspace, ignore_status, NULL);
+  dvmd_pmix_dirs_remove_job (self->dirs, nspace);
+  g_hash_table_remove (self->jobs, nspace);
+  g_task_return_error (task, dvmd_pmix_error_new (status, "Job %s could not be registered", nspace));
+}
+
+static void
+dvmd_pmix_server_register_job_async (DvmdPmix *pmix, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_register_job_async, callback, user_data);
+  g_autoptr (GError) error = NULL;
+  DvmdPmixServerJob *entry;
+  DvmdPmixOperation *operation;
+  guint32 n_local;
+  pmix_proc_t proc;
+
+  if (task == NULL)
+    return;
+  entry = add_job (self, job, &error);
+  if (entry == NULL)
+    {
+      g_task_return_error (task, g_steal_pointer (&error));
+      return;
+    }
+  g_task_set_task_data (task, g_strdup (job->nspace), g_free);
+  n_local = dvmd_pmix_job_count_on_node (job, job->my_node);
+  operation = dvmd_pmix_operation_new (self, task, (gint)n_local + 1, on_registered);
+  PMIX_LOAD_PROCID (&proc, job->nspace, PMIX_RANK_WILDCARD);
+  /* All are worked off in this order by the library's thread. */
+  dvmd_pmix_operation_called (operation,
+                              PMIx_server_register_nspace (proc.nspace, (int)n_local, entry->info.items,
+                                                           entry->info.length, dvmd_pmix_operation_step, operation));
+  for (proc.rank = 0; proc.rank < dvmd_pmix_job_get_size (job); proc.rank++)
+    if (dvmd_pmix_job_get_rank (job, proc.rank)->node == job->my_node)
+      dvmd_pmix_operation_called (operation, PMIx_server_register_client (&proc, job->uid, job->gid, NULL,
+                                                                          dvmd_pmix_operation_step, operation));
+}
+
+static gboolean
+dvmd_pmix_server_job_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+static char **
+dvmd_pmix_server_dup_environment (DvmdPmix *pmix, const char *nspace, guint32 rank, GError **error)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  char **strings = NULL;
+  char **copy;
+  pmix_proc_t proc;
+  pmix_status_t rc;
+
+  if (find_job (self, nspace, error) == NULL)
+    return NULL;
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  rc = PMIx_server_setup_fork (&proc, &strings);
+  if (rc != PMIX_SUCCESS)
+    {
+      g_propagate_error (error, dvmd_pmix_error_new (rc, "No environment for rank %u of job %s", rank, nspace));
+      return NULL;
+    }
+  copy = g_strdupv (strings);
+  PMIX_ARGV_FREE (strings);
+  return copy;
+}
+
+static char **
+dvmd_pmix_server_dup_default_environment (DvmdPmix *pmix, const char *nspace, guint n_pus, GError **error)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  DvmdPmixServerJob *entry = find_job (self, nspace, error);
+  g_autofree char *shm = NULL;
+
+  if (entry == NULL)
+    return NULL;
+  shm = dvmd_pmix_dirs_build_shm (self->dirs, nspace);
+  return dvmd_pmix_build_default_environment (dvmd_pmix_job_count_on_node (entry->job, entry->job->my_node), n_pus,
+                                              shm);
+}
+
+/*
+ * Nothing to be told to the library: it sees the connection break and then ends the local collectives with an error.
+ * PMIx_server_deregister_client() would close the connection before that, and the others would wait for ever; it also
+ * leaves an event behind for a descriptor that the next client may get. The namespace takes its ranks with it.
+ */
+static void
+dvmd_pmix_server_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 rank)
+{
+  g_debug ("%s.%u: gone", nspace, rank);
+}
+
+static void
+on_deregistered (DvmdPmixServer *self, GTask *task, int status, GBytes *data)
+{
+  const char *nspace = g_task_get_task_data (task);
+
+  /* The library reports what its stores say, which is of no use to anybody. */
+  if (status != PMIX_SUCCESS)
+    g_debug ("Deregistering %s: %s", nspace, PMIx_Error_string (status));
+  dvmd_pmix_dirs_remove_job (self->dirs, nspace);
+  g_hash_table_remove (self->jobs, nspace);
+  g_task_return_boolean (task, TRUE);
+}
+
+static void
+dvmd_pmix_server_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyncReadyCallback callback,
+                                       gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_deregister_job_async, callback, user_data);
+  g_autoptr (GError) error = NULL;
+  DvmdPmixOperation *operation;
+  pmix_proc_t proc;
+
+  if (task == NULL)
+    return;
+  if (find_job (self, nspace, &error) == NULL)
+    {
+      g_task_return_error (task, g_steal_pointer (&error));
+      return;
+    }
+  g_task_set_task_data (task, g_strdup (nspace), g_free);
+  operation = dvmd_pmix_operation_new (self, task, 1, on_deregistered);
+  PMIX_LOAD_PROCID (&proc, nspace, PMIX_RANK_WILDCARD);
+  PMIx_server_deregister_nspace (proc.nspace, dvmd_pmix_operation_step, operation);
+}
+
+static void
+dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
+{
+  iface->start = dvmd_pmix_server_start;
+  iface->stop = dvmd_pmix_server_stop;
+  iface->register_job_async = dvmd_pmix_server_register_job_async;
+  iface->register_job_finish = dvmd_pmix_server_job_finish;
+  iface->dup_environment = dvmd_pmix_server_dup_environment;
+  iface->dup_default_environment = dvmd_pmix_server_dup_default_environment;
+  iface->deregister_client = dvmd_pmix_server_deregister_client;
+  iface->deregister_job_async = dvmd_pmix_server_deregister_job_async;
+  iface->deregister_job_finish = dvmd_pmix_server_job_finish;
+  iface->complete_fence = dvmd_pmix_server_complete;
+  iface->complete_direct_modex = dvmd_pmix_server_complete;
+  iface->fetch_modex_async = dvmd_pmix_server_fetch_modex_async;
+  iface->fetch_modex_finish = dvmd_pmix_server_fetch_modex_finish;
+  iface->notify_event = dvmd_pmix_server_notify_event;
+}
+
+static void
+dvmd_pmix_server_finalize (GObject *object)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (object);
+
+  dvmd_pmix_server_stop (DVMD_PMIX (self));
+  g_clear_pointer (&self->queue, dvmd_pmix_queue_unref);
+  g_clear_pointer (&self->places, dvmd_pmix_places_free);
+  g_clear_pointer (&self->topology, dvmd_topology_unref);
+  g_clear_pointer (&self->jobs, g_hash_table_unref);
+  g_clear_pointer (&self->tokens, g_hash_table_unref);
+  g_clear_pointer (&self->tasks, g_hash_table_unref);
+  g_free (self->node_name);
+  G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
+}
+
+static void
+dvmd_pmix_server_class_init (DvmdPmixServerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = dvmd_pmix_server_finalize;
+}
+
+static void
+dvmd_pmix_server_init (DvmdPmixServer *self)
+{
+  self->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, server_job_free);
+  self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+  self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
+}
+
+DvmdPmixServer *
+dvmd_pmix_server_new (void)
+{
+  return g_object_new (DVMD_TYPE_PMIX_SERVER, NULL);
+}

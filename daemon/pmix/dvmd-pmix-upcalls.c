@@ -1,0 +1,318 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * PMIx calls the module's functions on its own thread and without a user pointer. Each captures its arguments into an
+ * Upcall, posts it to the main context and does nothing else; on_*() below run there. This is the one file that may
+ * hold a static: where the calls go.
+ */
+static DvmdPmixQueue *current_queue;
+
+typedef struct
+{
+  DvmdPmixItem item;
+  void (*func) (DvmdPmixServer *server, gpointer upcall);
+  pmix_proc_t proc;
+  int status;
+  char *text; /* message of an abort, key of a direct modex */
+  pmix_proc_t *procs;
+  guint n_procs;
+  void *data; /* from malloc */
+  gsize size;
+  gboolean collect;
+  guint timeout;
+  pmix_modex_cbfunc_t callback;
+  void *callback_data;
+} Upcall;
+
+/* Frees what malloc gave, for GBytes. */
+static void
+free_data (gpointer data)
+{
+  free (data);
+}
+
+static void
+upcall_free (DvmdPmixItem *item)
+{
+  Upcall *self = (Upcall *)item;
+
+  g_free (self->text);
+  g_free (self->procs);
+  free (self->data);
+  g_free (self);
+}
+
+static void
+upcall_run (DvmdPmixItem *item, gpointer owner)
+{
+  Upcall *self = (Upcall *)item;
+  g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
+
+  self->func (server, self);
+  upcall_free (item);
+}
+
+static Upcall *
+upcall_new (void (*func) (DvmdPmixServer *, gpointer), const pmix_proc_t *proc)
+{
+  Upcall *self = g_new0 (Upcall, 1);
+
+  self->item.run = upcall_run;
+  self->item.free = upcall_free;
+  self->func = func;
+  if (proc != NULL)
+    self->proc = *proc;
+  return self;
+}
+
+static void
+upcall_post (Upcall *self)
+{
+  dvmd_pmix_queue_post (current_queue, &self->item);
+}
+
+static void
+capture_procs (Upcall *self, const pmix_proc_t *procs, size_t n)
+{
+  self->procs = g_memdup2 (procs, n * sizeof *procs);
+  self->n_procs = (guint)n;
+}
+
+static void
+capture_directives (Upcall *self, const pmix_info_t *info, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      const pmix_value_t *value = &info[i].value;
+
+      if (g_strcmp0 (info[i].key, PMIX_COLLECT_DATA) == 0)
+        self->collect = value->type != PMIX_BOOL || value->data.flag;
+      else if (g_strcmp0 (info[i].key, PMIX_TIMEOUT) == 0 && value->type == PMIX_INT)
+        self->timeout = (guint)MAX (value->data.integer, 0);
+      else if (g_strcmp0 (info[i].key, PMIX_TIMEOUT) == 0 && value->type == PMIX_UINT32)
+        self->timeout = value->data.uint32;
+#ifdef DVMD_PMIX_HAS_REQUIRED_KEY
+      else if (g_strcmp0 (info[i].key, PMIX_REQUIRED_KEY) == 0 && value->type == PMIX_STRING && self->text == NULL)
+        self->text = g_strdup (value->data.string);
+#endif
+    }
+}
+
+/* On the main context */
+
+static void
+on_connected (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  g_debug ("%s.%u: connected", self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_connected (server->host, self->proc.nspace, self->proc.rank);
+}
+
+static void
+on_finalized (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  g_debug ("%s.%u: finalized", self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_finalized (server->host, self->proc.nspace, self->proc.rank);
+}
+
+static void
+on_lost (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  g_debug ("%s.%u: connection lost", self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_lost (server->host, self->proc.nspace, self->proc.rank);
+}
+
+static DvmdPmixProc *
+make_procs (const Upcall *self)
+{
+  DvmdPmixProc *procs = g_new0 (DvmdPmixProc, self->n_procs);
+
+  for (guint i = 0; i < self->n_procs; i++)
+    {
+      procs[i].nspace = self->procs[i].nspace;
+      procs[i].rank = self->procs[i].rank;
+    }
+  return procs;
+}
+
+static void
+on_abort (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+  g_autofree DvmdPmixProc *procs = make_procs (self);
+
+  g_debug ("%s.%u: abort with %d", self->proc.nspace, self->proc.rank, self->status);
+  dvmd_pmix_host_abort (server->host, self->proc.nspace, self->proc.rank, self->status, self->text, procs,
+                        self->n_procs);
+}
+
+static void
+on_fence (DvmdPmixServer *server, gpointer upcall)
+{
+  Upcall *self = upcall;
+  g_autofree DvmdPmixProc *procs = make_procs (self);
+  g_autoptr (GBytes) data = g_bytes_new_with_free_func (self->data, self->size, free_data, self->data);
+  guint64 token = dvmd_pmix_server_add_request (server, self->callback, self->callback_data);
+
+  self->data = NULL;
+  g_debug ("fence %" G_GUINT64_FORMAT " of %u participants, %" G_GSIZE_FORMAT " bytes", token, self->n_procs,
+           self->size);
+  if (!dvmd_pmix_host_fence (server->host, token, procs, self->n_procs, data, self->collect, self->timeout))
+    dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
+}
+
+static void
+on_direct_modex (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+  guint64 token = dvmd_pmix_server_add_request (server, self->callback, self->callback_data);
+
+  g_debug ("direct modex %" G_GUINT64_FORMAT " for %s.%u", token, self->proc.nspace, self->proc.rank);
+  if (!dvmd_pmix_host_direct_modex (server->host, token, self->proc.nspace, self->proc.rank, self->text, self->timeout))
+    dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
+}
+
+/* On PMIx's thread */
+
+/* The status for the library when nothing is left to be waited for. */
+static pmix_status_t
+done (pmix_op_cbfunc_t callback, void *callback_data)
+{
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+#ifdef HAVE_PMIX_SERVER_MODULE_CLIENT_CONNECTED2
+static pmix_status_t
+client_connected2 (const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback,
+                   void *callback_data)
+{
+  upcall_post (upcall_new (on_connected, proc));
+  return done (callback, callback_data);
+}
+#else
+static pmix_status_t
+client_connected (const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  upcall_post (upcall_new (on_connected, proc));
+  return done (callback, callback_data);
+}
+#endif
+
+static pmix_status_t
+client_finalized (const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  upcall_post (upcall_new (on_finalized, proc));
+  return done (callback, callback_data);
+}
+
+static pmix_status_t
+abort_procs (const pmix_proc_t *proc, void *object, int status, const char message[], pmix_proc_t procs[],
+             size_t n_procs, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_abort, proc);
+
+  upcall->status = status;
+  upcall->text = g_strdup (message);
+  capture_procs (upcall, procs, n_procs);
+  upcall_post (upcall);
+  return done (callback, callback_data);
+}
+
+static pmix_status_t
+fence_nb (const pmix_proc_t procs[], size_t n_procs, const pmix_info_t info[], size_t n_info, char *data, size_t n_data,
+          pmix_modex_cbfunc_t callback, void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_fence, NULL);
+
+  capture_procs (upcall, procs, n_procs);
+  capture_directives (upcall, info, n_info);
+  upcall->data = data; /* ours from here */
+  upcall->size = n_data;
+  upcall->callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t
+direct_modex (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, pmix_modex_cbfunc_t callback,
+              void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_direct_modex, proc);
+
+  capture_directives (upcall, info, n_info);
+  upcall->callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+  return PMIX_SUCCESS;
+}
+
+/* Left out, the library would look for another server to ask, and say that it cannot be reached. */
+static pmix_status_t
+query (pmix_proc_t *proc, pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t callback, void *callback_data)
+{
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+static void
+event_lost (size_t registration, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+            pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *callback_data)
+{
+  upcall_post (upcall_new (on_lost, source));
+  if (callback != NULL)
+    callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, callback_data);
+}
+
+static void
+registered (pmix_status_t status, size_t registration, void *data)
+{
+  if (status != PMIX_SUCCESS)
+    g_message ("PMIx will not tell of clients that are lost: %s", PMIx_Error_string (status));
+}
+
+/* Functions that are not there are refused by the library as not supported. */
+static pmix_server_module_t module = {
+#ifdef HAVE_PMIX_SERVER_MODULE_CLIENT_CONNECTED2
+  .client_connected2 = client_connected2,
+#else
+  .client_connected = client_connected,
+#endif
+  .client_finalized = client_finalized,
+  .abort = abort_procs,
+  .fence_nb = fence_nb,
+  .direct_modex = direct_modex,
+  .query = query,
+};
+
+pmix_server_module_t *
+dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue)
+{
+  g_clear_pointer (&current_queue, dvmd_pmix_queue_unref);
+  if (queue != NULL)
+    current_queue = dvmd_pmix_queue_ref (queue);
+  return &module;
+}
+
+void
+dvmd_pmix_upcalls_watch_lost (void)
+{
+  pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+
+  PMIx_Register_event_handler (&code, 1, NULL, 0, event_lost, registered, NULL);
+}

@@ -1,0 +1,260 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/*
+ * A PMIx client for the tests; the first argument says what it does. It prints one line of what it found and exits with
+ * 0, or with a number that says where it failed.
+ */
+
+#include <pmix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t self;
+static uint32_t job_size;
+
+static void
+check (pmix_status_t status, const char *what, int code)
+{
+  if (status == PMIX_SUCCESS)
+    return;
+  fprintf (stderr, "%u: %s: %s\n", self.rank, what, PMIx_Error_string (status));
+  exit (code);
+}
+
+static pmix_status_t
+fence (bool collect)
+{
+  pmix_proc_t all;
+  pmix_info_t info;
+  pmix_status_t status;
+
+  PMIX_LOAD_PROCID (&all, self.nspace, PMIX_RANK_WILDCARD);
+  PMIX_INFO_LOAD (&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+  status = PMIx_Fence (&all, 1, &info, 1);
+  PMIX_INFO_DESTRUCT (&info);
+  return status;
+}
+
+static void
+put (const char *key, const char *text)
+{
+  pmix_value_t value;
+
+  PMIX_VALUE_LOAD (&value, text, PMIX_STRING);
+  check (PMIx_Put (PMIX_GLOBAL, key, &value), "put", 11);
+  PMIX_VALUE_DESTRUCT (&value);
+}
+
+/* A value as text; the string is the caller's. */
+static char *
+get (const char *key, pmix_rank_t rank)
+{
+  pmix_proc_t proc;
+  pmix_value_t *value = NULL;
+  char *text = NULL;
+
+  PMIX_LOAD_PROCID (&proc, self.nspace, rank);
+  if (PMIx_Get (&proc, key, NULL, 0, &value) != PMIX_SUCCESS)
+    return strdup ("-");
+  if (value->type == PMIX_STRING)
+    text = strdup (value->data.string);
+  else
+    {
+      text = malloc (32);
+      if (value->type == PMIX_UINT16)
+        snprintf (text, 32, "%u", value->data.uint16);
+      else if (value->type == PMIX_BOOL)
+        snprintf (text, 32, "%s", value->data.flag ? "true" : "false");
+      else
+        snprintf (text, 32, "%u", value->data.uint32);
+    }
+  PMIX_VALUE_RELEASE (value);
+  return text;
+}
+
+/* Everybody gets what everybody has put. */
+static int
+do_data (bool collect)
+{
+  char text[64];
+
+  snprintf (text, sizeof text, "data of %u", self.rank);
+  put ("test-key", text);
+  check (PMIx_Commit (), "commit", 12);
+  check (fence (collect), "fence", 13);
+  for (uint32_t rank = 0; rank < job_size; rank++)
+    {
+      char *got = get ("test-key", rank);
+
+      snprintf (text, sizeof text, "data of %u", rank);
+      if (strcmp (got, text) != 0)
+        {
+          fprintf (stderr, "%u: rank %u has put “%s”\n", self.rank, rank, got);
+          return 14;
+        }
+      free (got);
+    }
+  check (fence (false), "second fence", 15);
+  printf ("%u ok\n", self.rank);
+  return 0;
+}
+
+/* argv: keys, one ending in "!" is the job's. */
+static int
+do_keys (char **argv)
+{
+  for (; *argv != NULL; argv++)
+    {
+      size_t length = strlen (*argv);
+      int wildcard = length > 0 && (*argv)[length - 1] == '!';
+      char *key = strndup (*argv, length - (wildcard ? 1 : 0));
+      char *text = get (key, wildcard ? PMIX_RANK_WILDCARD : self.rank);
+
+      printf ("%s=%s\n", key, text);
+      free (key);
+      free (text);
+    }
+  return 0;
+}
+
+/* The last rank dies while the others wait for it. */
+static int
+do_die (bool before)
+{
+  pmix_status_t status;
+
+  if (before)
+    check (fence (false), "fence before", 21);
+  if (self.rank == job_size - 1)
+    {
+      usleep (100000);
+      raise (SIGKILL);
+    }
+  status = fence (true);
+  printf ("%u: %s\n", self.rank, PMIx_Error_string (status));
+  return status == PMIX_SUCCESS ? 22 : 0;
+}
+
+static int
+do_abort (void)
+{
+  if (self.rank != 0)
+    {
+      pause ();
+      return 31;
+    }
+  PMIx_Abort (7, "no more", NULL, 0);
+  return 7;
+}
+
+/* What the server does not do must come back as refused, and at once. */
+static int
+do_unsupported (void)
+{
+  pmix_info_t info;
+  pmix_pdata_t data;
+  pmix_query_t query;
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  pmix_status_t published, looked_up;
+  pmix_app_t app;
+  char *argv[] = { "true", NULL };
+  pmix_nspace_t child;
+
+  PMIX_INFO_LOAD (&info, "name", "value", PMIX_STRING);
+  published = PMIx_Publish (&info, 1);
+  PMIX_PDATA_CONSTRUCT (&data);
+  PMIX_LOAD_KEY (data.key, "name");
+  looked_up = PMIx_Lookup (&data, 1, NULL, 0);
+  PMIX_APP_CONSTRUCT (&app);
+  app.cmd = "true";
+  app.argv = argv;
+  app.maxprocs = 1;
+  printf ("publish %s\n", PMIx_Error_string (published));
+  printf ("lookup %s\n", PMIx_Error_string (looked_up));
+  printf ("spawn %s\n", PMIx_Error_string (PMIx_Spawn (NULL, 0, &app, 1, child)));
+  PMIX_QUERY_CONSTRUCT (&query);
+  PMIX_ARGV_APPEND (published, query.keys, PMIX_QUERY_NAMESPACES);
+  printf ("query %s\n", PMIx_Error_string (PMIx_Query_info (&query, 1, &results, &n_results)));
+  printf ("allocate %s\n",
+          PMIx_Error_string (PMIx_Allocation_request (PMIX_ALLOC_NEW, &info, 1, &results, &n_results)));
+  return 0;
+}
+
+static volatile int got_event;
+
+static void
+on_event (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+          pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
+{
+  for (size_t i = 0; i < n_info; i++)
+    if (strcmp (info[i].key, "test-detail") == 0)
+      printf ("%u: event %d, %s\n", self.rank, status, info[i].value.data.string);
+  got_event++;
+  if (callback != NULL)
+    callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static int
+do_event (void)
+{
+  pmix_status_t code = PMIX_EVENT_JOB_END;
+
+  if (PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
+    return 41;
+  check (fence (false), "fence", 42);
+  printf ("%u: ready\n", self.rank);
+  fflush (stdout);
+  while (!got_event)
+    usleep (1000);
+  usleep (50000);
+  return got_event == 1 ? 0 : 43;
+}
+
+static int
+run (int argc, char **argv)
+{
+  const char *verb = argc > 1 ? argv[1] : "data";
+
+  if (strcmp (verb, "nothing") == 0)
+    return 0;
+  if (strcmp (verb, "data") == 0)
+    return do_data (true);
+  if (strcmp (verb, "data-direct") == 0)
+    return do_data (false);
+  if (strcmp (verb, "keys") == 0)
+    return do_keys (argv + 2);
+  if (strcmp (verb, "die") == 0)
+    return do_die (false);
+  if (strcmp (verb, "die-later") == 0)
+    return do_die (true);
+  if (strcmp (verb, "abort") == 0)
+    return do_abort ();
+  if (strcmp (verb, "unsupported") == 0)
+    return do_unsupported ();
+  if (strcmp (verb, "event") == 0)
+    return do_event ();
+  return 2;
+}
+
+int
+main (int argc, char **argv)
+{
+  char *size;
+  int code;
+
+  check (PMIx_Init (&self, NULL, 0), "init", 10);
+  size = get (PMIX_JOB_SIZE, PMIX_RANK_WILDCARD);
+  job_size = (uint32_t)strtoul (size, NULL, 10);
+  free (size);
+  code = run (argc, argv);
+  fflush (stdout);
+  if (code == 0)
+    check (PMIx_Finalize (NULL, 0), "finalize", 16);
+  return code;
+}

@@ -1,0 +1,208 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "dvm.h"
+#include "pmix-fixture.h"
+
+/* libpmix lives once in a process: all tests share the server. */
+static const char *
+get_client (void)
+{
+  return g_test_get_filename (G_TEST_BUILT, "..", "lib", "pmix-client", NULL);
+}
+
+static PmixRun *
+run_client (PmixFixture *fixture, const char *nspace, guint n, const char *verb)
+{
+  const char *argv[] = { get_client (), verb, NULL };
+
+  memset (&fixture->host->n_connected, 0, sizeof (guint) * 5);
+  return pmix_fixture_run (fixture, nspace, n, argv);
+}
+
+static void
+check_all_ok (PmixRun *run, guint n)
+{
+  for (guint rank = 0; rank < n; rank++)
+    {
+      g_autofree char *expected = g_strdup_printf ("%u ok\n", rank);
+
+      g_assert_cmpint (pmix_run_get_status (run, rank), ==, 0);
+      g_assert_cmpstr (pmix_run_get_output (run, rank), ==, expected);
+    }
+}
+
+static void
+test_data (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  g_autoptr (PmixRun) run = run_client (fixture, "data-1", 4, "data");
+
+  check_all_ok (run, 4);
+  pmix_wait_for (&fixture->host->n_finalized, 4);
+  g_assert_cmpuint (fixture->host->n_connected, ==, 4);
+  g_assert_cmpuint (fixture->host->n_lost, ==, 0);
+  pmix_fixture_deregister (fixture, "data-1");
+}
+
+static void
+test_direct (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  g_autoptr (PmixRun) run = run_client (fixture, "direct-1", 3, "data-direct");
+
+  check_all_ok (run, 3);
+  pmix_fixture_deregister (fixture, "direct-1");
+}
+
+static void
+check_fence_broken (PmixFixture *fixture, const char *nspace, const char *verb)
+{
+  g_autoptr (PmixRun) run = run_client (fixture, nspace, 4, verb);
+
+  g_assert_cmpint (pmix_run_get_status (run, 3), ==, 128 + 9);
+  for (guint rank = 0; rank < 3; rank++)
+    g_assert_cmpint (pmix_run_get_status (run, rank), ==, 0);
+  pmix_wait_for (&fixture->host->n_lost, 1);
+  pmix_fixture_deregister (fixture, nspace);
+}
+
+static void
+test_die_in_fence (gconstpointer data)
+{
+  check_fence_broken ((PmixFixture *)data, "die-1", "die");
+}
+
+static void
+test_die_between_fences (gconstpointer data)
+{
+  check_fence_broken ((PmixFixture *)data, "die-2", "die-later");
+}
+
+static void
+test_abort (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_client (), "abort", NULL };
+  g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, "abort-1", 2, argv);
+  g_autoptr (PmixRun) run = NULL;
+
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_wait_for (&fixture->host->n_aborts, 1);
+  g_assert_cmpuint (fixture->host->abort_rank, ==, 0);
+  g_assert_cmpint (fixture->host->abort_status, ==, 7);
+  g_assert_cmpstr (fixture->host->abort_message, ==, "no more");
+  g_subprocess_force_exit (g_ptr_array_index (run->procs, 1));
+  pmix_run_wait (run);
+  g_assert_cmpint (pmix_run_get_status (run, 0), ==, 7);
+  pmix_fixture_deregister (fixture, "abort-1");
+}
+
+static void
+test_unsupported (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  g_autoptr (PmixRun) run = run_client (fixture, "unsupported-1", 1, "unsupported");
+  g_auto (GStrv) lines = g_strsplit (g_strchomp ((char *)pmix_run_get_output (run, 0)), "\n", -1);
+
+  g_assert_cmpint (pmix_run_get_status (run, 0), ==, 0);
+  g_assert_cmpuint (g_strv_length (lines), ==, 5);
+  for (char **line = lines; *line != NULL; line++)
+    {
+      g_test_message ("%s", *line);
+      g_assert_nonnull (strstr (*line, "NOT-SUPPORTED"));
+    }
+  pmix_fixture_deregister (fixture, "unsupported-1");
+}
+
+static void
+test_keys (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *first[] = { get_client (),
+                          "keys",
+                          "pmix.job.size!",
+                          "pmix.univ.size!",
+                          "pmix.max.size!",
+                          "pmix.num.nodes!",
+                          "pmix.job.napps!",
+                          "pmix.lrank",
+                          "pmix.nrank",
+                          "pmix.apprank",
+                          "pmix.appnum",
+                          "pmix.hname",
+                          "pmix.nodeid",
+                          "pmix.lpeers!",
+                          "pmix.local.size!",
+                          "pmix.pdir",
+                          "pmix.nsdir!",
+                          "pmix.cpuset",
+                          NULL };
+  const char *second[] = { get_client (), "nothing", NULL };
+  const char *nodes[] = { g_get_host_name (), NULL };
+  g_autoptr (DvmdPmixJob) job = dvmd_pmix_job_new ("keys-1", nodes, 0);
+  g_autoptr (PmixRun) run = NULL;
+  g_autofree char *expected = NULL;
+
+  dvmd_pmix_job_add_app (job, second, "/", 1);
+  dvmd_pmix_job_add_app (job, first, "/", 2);
+  for (guint16 i = 0; i < 3; i++)
+    dvmd_pmix_job_add_rank (job, 0, i, i + 10, "0");
+  job->universe_size = 17;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_run_wait (run);
+  expected = g_strdup_printf ("pmix.job.size=3\npmix.univ.size=17\npmix.max.size=3\npmix.num.nodes=1\n"
+                              "pmix.job.napps=2\npmix.lrank=2\npmix.nrank=12\npmix.apprank=1\npmix.appnum=1\n"
+                              "pmix.hname=%s\npmix.nodeid=0\npmix.lpeers=0,1,2\npmix.local.size=3\n"
+                              "pmix.pdir=%s/sessions/keys-1/2\npmix.nsdir=%s/sessions/keys-1\npmix.cpuset=hwloc:0\n",
+                              g_get_host_name (), fixture->runtime_dir, fixture->runtime_dir);
+  g_assert_cmpstr (pmix_run_get_output (run, 2), ==, expected);
+  pmix_fixture_deregister (fixture, "keys-1");
+}
+
+static void
+test_errors (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { "true", NULL };
+  g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, "errors-1", 1, argv);
+  g_autoptr (DvmdPmixJob) bad = pmix_fixture_new_job (fixture, "../errors", 1, argv);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  g_assert_false (pmix_fixture_register (fixture, job, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_EXISTS);
+  g_clear_error (&error);
+  g_assert_false (pmix_fixture_register (fixture, bad, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_null (dvmd_pmix_dup_environment (fixture->pmix, "nobody", 0, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+  pmix_fixture_deregister (fixture, "errors-1");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (PmixFixture) fixture = NULL;
+
+  g_test_init (&argc, &argv, NULL);
+  fixture = pmix_fixture_new (NULL);
+  g_test_add_data_func ("/pmix/data", fixture, test_data);
+  g_test_add_data_func ("/pmix/direct", fixture, test_direct);
+  g_test_add_data_func ("/pmix/die-in-fence", fixture, test_die_in_fence);
+  g_test_add_data_func ("/pmix/die-between-fences", fixture, test_die_between_fences);
+  g_test_add_data_func ("/pmix/abort", fixture, test_abort);
+  g_test_add_data_func ("/pmix/unsupported", fixture, test_unsupported);
+  g_test_add_data_func ("/pmix/keys", fixture, test_keys);
+  g_test_add_data_func ("/pmix/errors", fixture, test_errors);
+  return g_test_run ();
+}

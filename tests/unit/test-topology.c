@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "dvm.h"
+#include "dvmd-topology.h"
+
+static void
+test_local (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_local (&error);
+  g_autoptr (DvmdTopology) again = dvmd_topology_new_local (NULL);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvmd_topology_get_n_pus (topology), >=, 1);
+  g_assert_cmpuint (dvmd_topology_get_n_pus (topology), <=, g_get_num_processors ());
+  g_assert_cmpuint (dvmd_topology_get_n_cores (topology), >=, 1);
+  g_assert_nonnull (dvmd_topology_get_cpuset (topology));
+  g_assert_nonnull (dvmd_topology_get_hwloc (topology));
+  g_assert_cmpstr (dvmd_topology_get_signature (topology), ==, dvmd_topology_get_signature (again));
+}
+
+static void
+test_synthetic (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_synthetic ("package:2 core:4 pu:2", &error);
+  g_autoptr (DvmdTopology) other = dvmd_topology_new_synthetic ("package:4 core:2 pu:2", NULL);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvmd_topology_get_n_pus (topology), ==, 16);
+  g_assert_cmpuint (dvmd_topology_get_n_cores (topology), ==, 8);
+  g_assert_cmpstr (dvmd_topology_get_cpuset (topology), ==, "0-15");
+  g_assert_true (g_str_has_prefix (dvmd_topology_get_signature (topology), "2Pa:"));
+  g_assert_cmpstr (dvmd_topology_get_signature (topology), !=, dvmd_topology_get_signature (other));
+  g_assert_cmpuint (strlen (dvmd_topology_get_signature (topology)), <, 100);
+}
+
+static void
+check_round_trip (DvmdTopology *topology)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = dvmd_topology_dup_xml (topology, &error);
+  g_autoptr (DvmdTopology) copy = NULL;
+
+  g_assert_no_error (error);
+  copy = dvmd_topology_new_from_xml (xml, strlen (xml), &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvmd_topology_get_signature (copy), ==, dvmd_topology_get_signature (topology));
+  g_assert_cmpuint (dvmd_topology_get_n_pus (copy), ==, dvmd_topology_get_n_pus (topology));
+  g_assert_cmpstr (dvmd_topology_get_cpuset (copy), ==, dvmd_topology_get_cpuset (topology));
+}
+
+static void
+test_xml (void)
+{
+  g_autoptr (DvmdTopology) local = dvmd_topology_new_local (NULL);
+  g_autoptr (DvmdTopology) synthetic = dvmd_topology_new_synthetic ("package:2 l3:1 core:3 pu:2", NULL);
+
+  check_round_trip (local);
+  check_round_trip (synthetic);
+}
+
+/* What hwloc itself prints about bad XML stays in this child. */
+static void
+test_bad (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (dvmd_topology_new_synthetic ("no such thing", &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+  g_assert_nonnull (strstr (error->message, "no such thing"));
+  g_clear_error (&error);
+  g_assert_null (dvmd_topology_new_from_xml ("<topology", 9, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+  g_clear_error (&error);
+  g_assert_null (dvmd_topology_new_from_xml ("", 0, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/topology/local", test_local);
+  g_test_add_func ("/topology/synthetic", test_synthetic);
+  g_test_add_func ("/topology/xml", test_xml);
+  g_test_add_func ("/topology/bad", test_bad);
+  return g_test_run ();
+}
