@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Finding the DVM that the options name.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* A client for what the options name, not connected yet. */
+DvmClient *dvm_cli_client_new (DvmCli *cli, GError **error);
+/* The same, connected; the error says how to start one. */
+DvmClient *dvm_cli_connect (DvmCli *cli, GError **error);
+/* Makes of a failure to connect the sentence for people. */
+void dvm_cli_explain_connect (DvmCli *cli, GError **error);
+/* TRUE when the caller has named a DVM: then none of our own is put in its place */
+gboolean dvm_cli_is_chosen (DvmCli *cli);
+
+/* (transfer full): as the DVM itself: $XDG_RUNTIME_DIR/dvm/NAME or /tmp/dvm-UID/NAME; name NULL: the default DVM */
+char *dvm_cli_runtime_dir (const char *name);
+/* (transfer full): the path of the private socket that the options name */
+char *dvm_cli_socket_path (DvmCli *cli);
+
+G_END_DECLS

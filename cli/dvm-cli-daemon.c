@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <glib/gi18n-lib.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long a private dvmd may take to leave when its connection is closed: it kills and reaps what is left of the job.
+ */
+#define LEAVE_TIMEOUT_MS 15000
+
+/* The descriptor that --fd names */
+#define DVMD_FD 3
+
+struct _DvmCliEmbedded
+{
+  pid_t pid;
+  int connection; /* a duplicate, to shut the connection down whoever still holds it */
+};
+
+char *
+dvm_cli_find_dvmd (GError **error)
+{
+  const char *given = g_getenv ("DVM_DVMD");
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *directory = self != NULL ? g_path_get_dirname (self) : g_strdup (DVM_BIN_DIR);
+  g_autofree char *beside = g_build_filename (directory, "dvmd", NULL);
+  g_autofree char *in_build_tree = g_build_filename (directory, "..", "daemon", "dvmd", NULL);
+  const char *const candidates[] = { beside, in_build_tree, DVM_BIN_DIR "/dvmd" };
+
+  if (given != NULL && given[0] != '\0')
+    return g_strdup (given);
+  for (gsize i = 0; i < G_N_ELEMENTS (candidates); i++)
+    if (access (candidates[i], X_OK) == 0)
+      return g_strdup (candidates[i]);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND,
+               _ ("dvmd is neither in %s nor in %s; DVM_DVMD may name its path"), directory, DVM_BIN_DIR);
+  return NULL;
+}
+
+gboolean
+dvm_cli_wait_gone (int pidfd, int timeout_ms)
+{
+  struct pollfd poll_fd = { pidfd, POLLIN, 0 };
+  int n;
+
+  do
+    n = poll (&poll_fd, 1, timeout_ms);
+  while (n < 0 && errno == EINTR);
+  return n > 0;
+}
+
+/* stderr stays ours: what goes wrong in the private dvmd concerns the user who waits for it. */
+static int
+spawn_on (const char *path, int fd, pid_t *pid)
+{
+  const char *const argv[] = { path, "--one-shot", "--fd=3", NULL };
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigset_t all;
+  int result;
+
+  sigemptyset (&none);
+  sigfillset (&all);
+  posix_spawnattr_init (&attributes);
+  posix_spawnattr_setsigmask (&attributes, &none);
+  posix_spawnattr_setsigdefault (&attributes, &all);
+  /* A session of its own: keys pressed on the terminal are for us, who then tell it. */
+  posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawn_file_actions_init (&actions);
+  posix_spawn_file_actions_adddup2 (&actions, fd, DVMD_FD);
+  posix_spawn_file_actions_addclosefrom_np (&actions, DVMD_FD + 1);
+  posix_spawn_file_actions_addopen (&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen (&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  result = posix_spawn (pid, path, &actions, &attributes, (char *const *)argv, environ);
+  posix_spawn_file_actions_destroy (&actions);
+  posix_spawnattr_destroy (&attributes);
+  return result;
+}
+
+DvmCliEmbedded *
+dvm_cli_embedded_new (DvmCli *cli, int *fd, GError **error)
+{
+  g_autofree char *path = dvm_cli_find_dvmd (error);
+  int ends[2];
+  pid_t pid;
+  int saved_errno;
+  DvmCliEmbedded *self;
+
+  if (path == NULL)
+    return NULL;
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    {
+      saved_errno = errno;
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot make a socket pair: %s"),
+                   g_strerror (saved_errno));
+      return NULL;
+    }
+  saved_errno = spawn_on (path, ends[1], &pid);
+  close (ends[1]);
+  if (saved_errno != 0)
+    {
+      close (ends[0]);
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot start %s: %s"), path,
+                   g_strerror (saved_errno));
+      return NULL;
+    }
+  self = g_new0 (DvmCliEmbedded, 1);
+  self->pid = pid;
+  self->connection = fcntl (ends[0], F_DUPFD_CLOEXEC, 0);
+  *fd = ends[0];
+  return self;
+}
+
+void
+dvm_cli_embedded_free (DvmCliEmbedded *self)
+{
+  int pidfd = pidfd_open (self->pid, 0);
+
+  shutdown (self->connection, SHUT_RDWR);
+  close (self->connection);
+  /* It is our child, not yet reaped: the id cannot have become another's. */
+  if (pidfd >= 0 && !dvm_cli_wait_gone (pidfd, LEAVE_TIMEOUT_MS))
+    kill (self->pid, SIGKILL);
+  if (pidfd >= 0)
+    close (pidfd);
+  waitpid (self->pid, NULL, 0);
+  g_free (self);
+}

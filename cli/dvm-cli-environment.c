@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-environment.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct _DvmCliEnvironment
+{
+  GPtrArray *variables; /* "NAME=value", NULL-terminated */
+};
+
+/* DVM_NAME and DVM_SOCKET stay: they say which DVM a dvm-cli inside the job talks to. */
+static const char *const internal[] = { "DVM_DVMD", "DVM_LIBEXEC_DIR",  "DVM_PLUGIN_PATH",
+                                        "G_DEBUG",  "G_MESSAGES_DEBUG", "G_SLICE" };
+
+/* assignment: "NAME=value" */
+static gboolean
+is_name_of (const char *name, gsize length, const char *assignment)
+{
+  return strncmp (name, assignment, length) == 0 && assignment[length] == '=';
+}
+
+static gboolean
+is_internal (const char *assignment)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (internal); i++)
+    if (is_name_of (internal[i], strlen (internal[i]), assignment))
+      return TRUE;
+  return FALSE;
+}
+
+DvmCliEnvironment *
+dvm_cli_environment_new (void)
+{
+  DvmCliEnvironment *self = g_new0 (DvmCliEnvironment, 1);
+
+  self->variables = g_ptr_array_new_with_free_func (g_free);
+  for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
+    if (strchr (*variable, '=') != NULL && !is_internal (*variable))
+      g_ptr_array_add (self->variables, g_strdup (*variable));
+  g_ptr_array_add (self->variables, NULL);
+  return self;
+}
+
+void
+dvm_cli_environment_free (DvmCliEnvironment *self)
+{
+  g_ptr_array_unref (self->variables);
+  g_free (self);
+}
+
+void
+dvm_cli_environment_assign (DvmCliEnvironment *self, const char *assignment)
+{
+  gsize length = strcspn (assignment, "=");
+
+  for (guint i = 0; i + 1 < self->variables->len; i++)
+    if (is_name_of (assignment, length, g_ptr_array_index (self->variables, i)))
+      {
+        g_free (g_ptr_array_index (self->variables, i));
+        g_ptr_array_index (self->variables, i) = g_strdup (assignment);
+        return;
+      }
+  g_ptr_array_insert (self->variables, (int)self->variables->len - 1, g_strdup (assignment));
+}
+
+void
+dvm_cli_environment_set (DvmCliEnvironment *self, const char *name, const char *value)
+{
+  g_autofree char *assignment = g_strconcat (name, "=", value, NULL);
+
+  dvm_cli_environment_assign (self, assignment);
+}
+
+gboolean
+dvm_cli_environment_has (DvmCliEnvironment *self, const char *pattern)
+{
+  gsize length = strlen (pattern);
+  gboolean is_prefix = length > 0 && pattern[length - 1] == '*';
+
+  for (guint i = 0; i + 1 < self->variables->len; i++)
+    {
+      const char *variable = g_ptr_array_index (self->variables, i);
+
+      if (is_prefix ? strncmp (variable, pattern, length - 1) == 0 : is_name_of (pattern, length, variable))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+const char *const *
+dvm_cli_environment_get (DvmCliEnvironment *self)
+{
+  return (const char *const *)self->variables->pdata;
+}

@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The environment that goes with a job: ours, without what is meant for us and not for the job's processes.
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct _DvmCliEnvironment DvmCliEnvironment;
+
+/* A copy of our own environment, without debugging switches of GLib and variables internal to the DVM */
+DvmCliEnvironment *dvm_cli_environment_new (void);
+void dvm_cli_environment_free (DvmCliEnvironment *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliEnvironment, dvm_cli_environment_free)
+
+void dvm_cli_environment_set (DvmCliEnvironment *self, const char *name, const char *value);
+/* assignment: "NAME=value" */
+void dvm_cli_environment_assign (DvmCliEnvironment *self, const char *assignment);
+/* pattern: a name, or "PREFIX*" */
+gboolean dvm_cli_environment_has (DvmCliEnvironment *self, const char *pattern);
+const char *const *dvm_cli_environment_get (DvmCliEnvironment *self);
+
+G_END_DECLS

@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-exit.h"
+
+#include <glib/gi18n-lib.h>
+
+#include "dvm-cli-output.h"
+#include "dvm-cli-signals.h"
+
+/* The processes ended by themselves: what they ended with counts. In every other failure the DVM's word does. */
+static gboolean
+is_own_end (DvmJobState state)
+{
+  return state == DVM_JOB_STATE_NON_ZERO_TERM || state == DVM_JOB_STATE_ABORTED_BY_SIG
+         || state == DVM_JOB_STATE_CALLED_ABORT || state == DVM_JOB_STATE_ABORTED_WO_SYNC;
+}
+
+int
+dvm_cli_exit_status (DvmJob *job)
+{
+  DvmJobState state = dvm_job_get_state (job);
+  int code = dvm_job_get_exit_code (job);
+  int signum = dvm_job_get_exit_signal (job);
+
+  if (!dvm_job_get_failed (job))
+    return code & 0xff;
+  if (state == DVM_JOB_STATE_FAILED_TO_START || state == DVM_JOB_STATE_FAILED_TO_LAUNCH)
+    return code == DVM_CLI_EXIT_NOT_FOUND || code == DVM_CLI_EXIT_NOT_EXECUTABLE ? code : DVM_CLI_EXIT_DVM_FAILED;
+  if (state == DVM_JOB_STATE_KILLED_BY_CMD && signum > 0)
+    return 128 + signum;
+  if (!is_own_end (state))
+    return DVM_CLI_EXIT_DVM_FAILED;
+  if (signum > 0)
+    return 128 + signum;
+  /* PMIx_Abort (0) and a rank that left without PMIx_Finalize are failures, whatever the code says. */
+  return (code & 0xff) != 0 ? code & 0xff : DVM_CLI_EXIT_DVM_FAILED;
+}
+
+int
+dvm_cli_report_end (DvmCli *cli, DvmJob *job)
+{
+  const char *reason = dvm_job_get_reason (job);
+  gboolean is_plain = !dvm_job_get_failed (job) || dvm_job_get_state (job) == DVM_JOB_STATE_NON_ZERO_TERM;
+
+  if (is_plain)
+    dvm_cli_tell (cli, _ ("job %s ended with exit code %d"), dvm_job_get_nspace (job), dvm_job_get_exit_code (job));
+  else if (reason != NULL && reason[0] != '\0')
+    dvm_cli_note (cli, "%s", reason);
+  else
+    dvm_cli_note (cli, _ ("job %s failed: %s"), dvm_job_get_nspace (job),
+                  dvm_job_state_to_string (dvm_job_get_state (job)));
+  return dvm_cli_exit_status (job);
+}
+
+char *
+dvm_cli_describe_exit (DvmJob *job)
+{
+  if (!dvm_job_get_ended (job))
+    return g_strdup ("");
+  if (dvm_job_get_exit_signal (job) > 0)
+    return dvm_cli_signal_name (dvm_job_get_exit_signal (job));
+  return g_strdup_printf ("%d", dvm_job_get_exit_code (job));
+}

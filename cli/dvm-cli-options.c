@@ -1,0 +1,369 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-options.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-suggest.h"
+
+typedef struct
+{
+  const DvmCliOption *option;
+  const char *value;
+} Given;
+
+struct _DvmCliArgs
+{
+  GArray *given;    /* of Given */
+  GPtrArray *words; /* of const char *, NULL-terminated */
+};
+
+/* Where the parser stands. */
+typedef struct
+{
+  DvmCliArgs *args;
+  DvmCliOptionLists lists;
+  const char *const *argv;
+  gsize next;
+} Parser;
+
+G_DEFINE_QUARK (dvm - cli - usage - error, dvm_cli_usage_error)
+
+DvmCliArgs *
+dvm_cli_args_new (void)
+{
+  DvmCliArgs *self = g_new0 (DvmCliArgs, 1);
+
+  self->given = g_array_new (FALSE, FALSE, sizeof (Given));
+  self->words = g_ptr_array_new ();
+  g_ptr_array_add (self->words, NULL);
+  return self;
+}
+
+void
+dvm_cli_args_free (DvmCliArgs *self)
+{
+  g_array_unref (self->given);
+  g_ptr_array_unref (self->words);
+  g_free (self);
+}
+
+static gboolean
+has_alias (const DvmCliOption *option, const char *spelling)
+{
+  gsize length = strlen (spelling);
+
+  for (const char *alias = option->aliases; alias != NULL; alias = strchr (alias, ' '))
+    {
+      alias += strspn (alias, " ");
+      if (strcspn (alias, " ") == length && strncmp (alias, spelling, length) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+is_spelled (const DvmCliOption *option, const char *spelling)
+{
+  if (g_str_has_prefix (spelling, "--"))
+    return strcmp (option->name, spelling + 2) == 0 || has_alias (option, spelling);
+  if (option->letter != '\0' && spelling[1] == option->letter && spelling[2] == '\0')
+    return TRUE;
+  return has_alias (option, spelling);
+}
+
+/* spelling: with its dashes and without a value */
+static const DvmCliOption *
+find_spelling (DvmCliOptionLists lists, const char *spelling)
+{
+  for (gsize i = 0; lists[i] != NULL; i++)
+    for (const DvmCliOption *option = lists[i]; option->name != NULL; option++)
+      if (is_spelled (option, spelling))
+        return option;
+  return NULL;
+}
+
+/**
+ * dvm_cli_option_find:
+ * @lists: lists of options
+ * @name: a long name without dashes
+ *
+ * Returns: (nullable): the option of that name
+ */
+const DvmCliOption *
+dvm_cli_option_find (DvmCliOptionLists lists, const char *name)
+{
+  for (gsize i = 0; lists[i] != NULL; i++)
+    for (const DvmCliOption *option = lists[i]; option->name != NULL; option++)
+      if (strcmp (option->name, name) == 0)
+        return option;
+  return NULL;
+}
+
+static const char *
+nearest_option (DvmCliOptionLists lists, const char *name)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (gsize i = 0; lists[i] != NULL; i++)
+    for (const DvmCliOption *option = lists[i]; option->name != NULL; option++)
+      g_ptr_array_add (names, (gpointer)option->name);
+  g_ptr_array_add (names, NULL);
+  return dvm_cli_suggest (name, (const char *const *)names->pdata);
+}
+
+static gboolean
+fail_unknown (DvmCliOptionLists lists, const char *spelling, GError **error)
+{
+  const char *near = nearest_option (lists, spelling + strspn (spelling, "-"));
+
+  if (near != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown option '%s'; did you mean '--%s'?"), spelling, near);
+  else
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown option '%s'"), spelling);
+  return FALSE;
+}
+
+static gboolean
+check_number (const char *spelling, const char *value, guint least, GError **error)
+{
+  guint64 number;
+
+  if (g_ascii_string_to_unsigned (value, 10, least, G_MAXINT32, &number, NULL))
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes a whole number from %u to %d, not '%s'"), spelling,
+               least, G_MAXINT32, value);
+  return FALSE;
+}
+
+static gboolean
+check_choice (const DvmCliOption *option, const char *spelling, const char *value, GError **error)
+{
+  g_auto (GStrv) choices = g_strsplit (option->choices, "|", -1);
+  g_autofree char *listed = NULL;
+  const char *near;
+
+  if (g_strv_contains ((const char *const *)choices, value))
+    return TRUE;
+  listed = g_strjoinv (", ", choices);
+  near = dvm_cli_suggest (value, (const char *const *)choices);
+  if (near != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes one of %s, not '%s'; did you mean '%s'?"), spelling,
+                 listed, value, near);
+  else
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes one of %s, not '%s'"), spelling, listed, value);
+  return FALSE;
+}
+
+static gboolean
+check_value (const DvmCliOption *option, const char *spelling, const char *value, GError **error)
+{
+  switch (option->arg)
+    {
+    case DVM_CLI_ARG_COUNT:
+      return check_number (spelling, value, 1, error);
+    case DVM_CLI_ARG_NUMBER:
+      return check_number (spelling, value, 0, error);
+    case DVM_CLI_ARG_CHOICE:
+      return check_choice (option, spelling, value, error);
+    case DVM_CLI_ARG_STRING:
+      if (value[0] != '\0')
+        return TRUE;
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s has an empty value"), spelling);
+      return FALSE;
+    case DVM_CLI_ARG_NONE:
+    default:
+      return TRUE;
+    }
+}
+
+/* value: what was attached to the option by '=' or directly, or NULL: then the next word is taken */
+static gboolean
+take_option (Parser *parser, const DvmCliOption *option, const char *spelling, const char *value, GError **error)
+{
+  Given given = { option, value };
+
+  if (option->arg == DVM_CLI_ARG_NONE && value != NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes no value"), spelling);
+      return FALSE;
+    }
+  if (option->arg != DVM_CLI_ARG_NONE && value == NULL)
+    {
+      given.value = parser->argv[parser->next];
+      if (given.value == NULL)
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s needs a value: %s"), spelling, _ (option->value));
+          return FALSE;
+        }
+      parser->next++;
+    }
+  if (given.value != NULL && !check_value (option, spelling, given.value, error))
+    return FALSE;
+  g_array_append_val (parser->args->given, given);
+  return TRUE;
+}
+
+static gboolean
+take_long (Parser *parser, const char *word, GError **error)
+{
+  const char *equals = strchr (word, '=');
+  g_autofree char *spelling = equals != NULL ? g_strndup (word, (gsize)(equals - word)) : g_strdup (word);
+  const DvmCliOption *option = find_spelling (parser->lists, spelling);
+
+  if (option == NULL)
+    return fail_unknown (parser->lists, spelling, error);
+  return take_option (parser, option, spelling, equals != NULL ? equals + 1 : NULL, error);
+}
+
+/* "-np 4" (an alias), "-n 4", "-n4", "-qv" */
+static gboolean
+take_short (Parser *parser, const char *word, GError **error)
+{
+  const DvmCliOption *option = find_spelling (parser->lists, word);
+
+  if (option != NULL)
+    return take_option (parser, option, word, NULL, error);
+  for (const char *letter = word + 1; *letter != '\0'; letter++)
+    {
+      const char spelling[3] = { '-', *letter, '\0' };
+
+      option = find_spelling (parser->lists, spelling);
+      if (option == NULL)
+        return fail_unknown (parser->lists, word, error);
+      if (option->arg != DVM_CLI_ARG_NONE)
+        return take_option (parser, option, spelling, letter[1] != '\0' ? letter + 1 : NULL, error);
+      if (!take_option (parser, option, spelling, NULL, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+take_word (Parser *parser, const char *word)
+{
+  GPtrArray *words = parser->args->words;
+
+  g_ptr_array_insert (words, (int)words->len - 1, (gpointer)word);
+}
+
+static void
+take_rest (Parser *parser)
+{
+  while (parser->argv[parser->next] != NULL)
+    take_word (parser, parser->argv[parser->next++]);
+}
+
+/**
+ * dvm_cli_args_parse:
+ * @self: what has been read so far
+ * @lists: the options that are known
+ * @argv: (array zero-terminated=1): what to read; borrowed by @self
+ * @flags: how to read it
+ * @error: a sentence in %DVM_CLI_USAGE_ERROR
+ *
+ * Returns: %FALSE with @error set when @argv has what @lists do not know
+ */
+gboolean
+dvm_cli_args_parse (DvmCliArgs *self, DvmCliOptionLists lists, const char *const *argv, DvmCliParseFlags flags,
+                    GError **error)
+{
+  Parser parser = { self, lists, argv, 0 };
+
+  while (argv[parser.next] != NULL)
+    {
+      const char *word = argv[parser.next++];
+      gboolean ok = TRUE;
+
+      if (strcmp (word, "--") == 0)
+        take_rest (&parser);
+      else if (g_str_has_prefix (word, "--"))
+        ok = take_long (&parser, word, error);
+      else if (word[0] == '-' && word[1] != '\0')
+        ok = take_short (&parser, word, error);
+      else
+        {
+          take_word (&parser, word);
+          if ((flags & DVM_CLI_PARSE_STOP_AT_WORD) != 0)
+            take_rest (&parser);
+        }
+      if (!ok)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+void
+dvm_cli_args_take_options (DvmCliArgs *self, DvmCliArgs *other)
+{
+  g_array_append_vals (self->given, other->given->data, other->given->len);
+}
+
+const char *const *
+dvm_cli_args_get_words (DvmCliArgs *self)
+{
+  return (const char *const *)self->words->pdata;
+}
+
+guint
+dvm_cli_args_get_n_words (DvmCliArgs *self)
+{
+  return self->words->len - 1;
+}
+
+static const Given *
+find_given (DvmCliArgs *self, const char *name)
+{
+  for (guint i = self->given->len; i > 0; i--)
+    {
+      const Given *given = &g_array_index (self->given, Given, i - 1);
+
+      if (strcmp (given->option->name, name) == 0)
+        return given;
+    }
+  return NULL;
+}
+
+gboolean
+dvm_cli_args_has (DvmCliArgs *self, const char *name)
+{
+  return find_given (self, name) != NULL;
+}
+
+const char *
+dvm_cli_args_get (DvmCliArgs *self, const char *name)
+{
+  const Given *given = find_given (self, name);
+
+  return given != NULL ? given->value : NULL;
+}
+
+/* The value was checked by the parser. */
+guint
+dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback)
+{
+  const char *value = dvm_cli_args_get (self, name);
+
+  return value != NULL ? (guint)g_ascii_strtoull (value, NULL, 10) : fallback;
+}
+
+const char **
+dvm_cli_args_get_all (DvmCliArgs *self, const char *name)
+{
+  GPtrArray *values = g_ptr_array_new ();
+
+  for (guint i = 0; i < self->given->len; i++)
+    {
+      const Given *given = &g_array_index (self->given, Given, i);
+
+      if (strcmp (given->option->name, name) == 0)
+        g_ptr_array_add (values, (gpointer)given->value);
+    }
+  g_ptr_array_add (values, NULL);
+  return (const char **)g_ptr_array_free (values, FALSE);
+}

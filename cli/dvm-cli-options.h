@@ -1,0 +1,72 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Options as tables: one row serves the parser, --help and the check that manual and completion agree. GOption is not
+ * used: it takes part in locale and allocation work at every start, has no aliases such as -np, cannot stop at the
+ * program of `run`, and cannot name the nearest match.
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  DVM_CLI_ARG_NONE,   /* a flag */
+  DVM_CLI_ARG_STRING, /* any text but the empty one */
+  DVM_CLI_ARG_COUNT,  /* a number of at least 1 */
+  DVM_CLI_ARG_NUMBER, /* a number of at least 0 */
+  DVM_CLI_ARG_CHOICE, /* one of choices */
+} DvmCliArg;
+
+typedef struct
+{
+  const char *name;    /* "np" for --np */
+  char letter;         /* 'n' for -n, 0 for none */
+  const char *aliases; /* other spellings with their dashes, separated by spaces, or NULL */
+  DvmCliArg arg;
+  const char *value;   /* what --help calls the value, marked for translation */
+  const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE */
+  const char *help;    /* one line, marked for translation */
+} DvmCliOption;
+
+/* Some lists of options, each ended by a row without name; the list of lists ends with NULL. */
+typedef const DvmCliOption *const *DvmCliOptionLists;
+
+typedef struct _DvmCliArgs DvmCliArgs;
+
+typedef enum
+{
+  DVM_CLI_PARSE_DEFAULT = 0,
+  DVM_CLI_PARSE_STOP_AT_WORD = 1 << 0, /* what follows the first word is not ours */
+} DvmCliParseFlags;
+
+#define DVM_CLI_USAGE_ERROR (dvm_cli_usage_error_quark ())
+
+GQuark dvm_cli_usage_error_quark (void);
+
+DvmCliArgs *dvm_cli_args_new (void);
+void dvm_cli_args_free (DvmCliArgs *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliArgs, dvm_cli_args_free)
+
+/* Reads argv (without the program's name); adds to what self has. Errors are DVM_CLI_USAGE_ERROR sentences. */
+gboolean dvm_cli_args_parse (DvmCliArgs *self, DvmCliOptionLists lists, const char *const *argv, DvmCliParseFlags flags,
+                             GError **error);
+/* Adds the options of other, without its words. */
+void dvm_cli_args_take_options (DvmCliArgs *self, DvmCliArgs *other);
+/* The words that are no options; borrowed from argv */
+const char *const *dvm_cli_args_get_words (DvmCliArgs *self);
+guint dvm_cli_args_get_n_words (DvmCliArgs *self);
+
+/* By the long name, without dashes. The last one given counts. */
+gboolean dvm_cli_args_has (DvmCliArgs *self, const char *name);
+const char *dvm_cli_args_get (DvmCliArgs *self, const char *name);
+guint dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback);
+/* (transfer container): every value given, in order, NULL-terminated */
+const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
+
+const DvmCliOption *dvm_cli_option_find (DvmCliOptionLists lists, const char *name);
+
+G_END_DECLS

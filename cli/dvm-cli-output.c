@@ -1,0 +1,166 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-output.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib/gi18n-lib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* 0, or errno of what went wrong */
+static int
+write_all (int fd, const char *text, gsize length)
+{
+  while (length > 0)
+    {
+      gssize n = write (fd, text, length);
+
+      if (n < 0 && errno == EAGAIN)
+        {
+          /* Somebody else has made our descriptor non-blocking. */
+          GPollFD poll_fd = { fd, G_IO_OUT, 0 };
+
+          g_poll (&poll_fd, 1, -1);
+          continue;
+        }
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0)
+        return errno;
+      text += n;
+      length -= (gsize)n;
+    }
+  return 0;
+}
+
+gboolean
+dvm_cli_print (const char *text, GError **error)
+{
+  int saved_errno = write_all (STDOUT_FILENO, text, strlen (text));
+
+  if (saved_errno == 0 || saved_errno == EPIPE)
+    return TRUE;
+  g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot write to standard output: %s"),
+               g_strerror (saved_errno));
+  return FALSE;
+}
+
+static void G_GNUC_PRINTF (1, 0) say (const char *format, va_list arguments)
+{
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  g_autofree char *shown = dvm_cli_escape (text);
+  g_autofree char *line = g_strdup_printf ("dvm-cli: %s\n", shown);
+
+  /* One write: lines of several programs on one terminal must not mix. Nobody is left to be told of a failure. */
+  write_all (STDERR_FILENO, line, strlen (line));
+}
+
+void
+dvm_cli_complain (const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  say (format, arguments);
+  va_end (arguments);
+}
+
+void
+dvm_cli_note (DvmCli *cli, const char *format, ...)
+{
+  va_list arguments;
+
+  if (cli->quiet)
+    return;
+  va_start (arguments, format);
+  say (format, arguments);
+  va_end (arguments);
+}
+
+void
+dvm_cli_tell (DvmCli *cli, const char *format, ...)
+{
+  va_list arguments;
+
+  if (!cli->verbose)
+    return;
+  va_start (arguments, format);
+  say (format, arguments);
+  va_end (arguments);
+}
+
+static void
+append_shown (GString *shown, gunichar character)
+{
+  if (character == '\n')
+    g_string_append (shown, "\\n");
+  else if (character == '\t')
+    g_string_append (shown, "\\t");
+  else if (!g_unichar_isprint (character))
+    g_string_append_printf (shown, character < 0x100 ? "\\x%02x" : "\\u%04x", (guint)character);
+  else
+    g_string_append_unichar (shown, character);
+}
+
+char *
+dvm_cli_escape (const char *text)
+{
+  GString *shown = g_string_sized_new (strlen (text));
+
+  while (*text != '\0')
+    {
+      gunichar character = g_utf8_get_char_validated (text, -1);
+
+      if (character == (gunichar)-1 || character == (gunichar)-2)
+        {
+          g_string_append_printf (shown, "\\x%02x", (guint)(guchar)*text);
+          text++;
+          continue;
+        }
+      append_shown (shown, character);
+      text = g_utf8_next_char (text);
+    }
+  return g_string_free (shown, FALSE);
+}
+
+guint
+dvm_cli_width (const char *text)
+{
+  guint width = 0;
+
+  for (const char *p = text; *p != '\0'; p = g_utf8_next_char (p))
+    {
+      gunichar character = g_utf8_get_char (p);
+
+      if (!g_unichar_iszerowidth (character))
+        width += g_unichar_iswide (character) ? 2 : 1;
+    }
+  return width;
+}
+
+guint
+dvm_cli_terminal_width (void)
+{
+  struct winsize size;
+
+  if (!isatty (STDOUT_FILENO) || ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+    return 0;
+  return size.ws_col;
+}
+
+gboolean
+dvm_cli_may_use_colour (void)
+{
+  const char *no_colour = g_getenv ("NO_COLOR");
+  const char *term = g_getenv ("TERM");
+
+  if (no_colour != NULL && no_colour[0] != '\0')
+    return FALSE;
+  return isatty (STDOUT_FILENO) && term != NULL && strcmp (term, "dumb") != 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The two ways out: standard output for what was asked for, standard error for messages.
+ */
+
+#pragma once
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* Everything or an error; a reader that has closed its end has had enough, which is no error. */
+gboolean dvm_cli_print (const char *text, GError **error);
+
+void dvm_cli_complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* not with --quiet */
+void dvm_cli_note (DvmCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* with --verbose alone */
+void dvm_cli_tell (DvmCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* (transfer full): text for a screen: bytes that are no UTF-8, control characters and the like are escaped */
+char *dvm_cli_escape (const char *text);
+/* columns that text takes on a screen */
+guint dvm_cli_width (const char *text);
+
+/* 0 when standard output is no terminal or its width is not known */
+guint dvm_cli_terminal_width (void);
+gboolean dvm_cli_may_use_colour (void);
+
+G_END_DECLS

@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-records.h"
+
+#include <glib/gi18n-lib.h>
+
+#include "dvm-cli-output.h"
+
+gboolean
+dvm_cli_print_table (DvmCli *cli, DvmCliTable *table, GError **error)
+{
+  g_autofree char *text = NULL;
+
+  if (cli->json)
+    text = dvm_cli_table_to_json (table);
+  else
+    text = dvm_cli_table_to_text (table, dvm_cli_terminal_width (), dvm_cli_may_use_colour ());
+  return dvm_cli_print (text, error);
+}
+
+static void
+append_job (GString *json, DvmJob *job)
+{
+  g_autofree char *text = dvm_job_to_json (job);
+
+  g_string_append (json, g_strchomp (text));
+}
+
+gboolean
+dvm_cli_print_job_json (DvmJob *job, GError **error)
+{
+  g_autoptr (GString) json = g_string_new (NULL);
+
+  append_job (json, job);
+  g_string_append_c (json, '\n');
+  return dvm_cli_print (json->str, error);
+}
+
+gboolean
+dvm_cli_print_jobs_json (GPtrArray *jobs, GError **error)
+{
+  g_autoptr (GString) json = g_string_new ("[");
+
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      g_string_append (json, i > 0 ? ",\n " : "");
+      append_job (json, g_ptr_array_index (jobs, i));
+    }
+  g_string_append (json, "]\n");
+  return dvm_cli_print (json->str, error);
+}
+
+GPtrArray *
+dvm_cli_find_jobs (DvmClient *client, const char *const *references, GError **error)
+{
+  g_autoptr (GPtrArray) jobs = g_ptr_array_new_with_free_func (g_object_unref);
+
+  for (gsize i = 0; references[i] != NULL; i++)
+    {
+      DvmJob *job = dvm_client_find_job (client, references[i], NULL, error);
+
+      if (job == NULL)
+        return NULL;
+      g_ptr_array_add (jobs, job);
+    }
+  return g_steal_pointer (&jobs);
+}
+
+char *
+dvm_cli_describe_command (DvmJob *job)
+{
+  const char *const *command = dvm_job_get_command (job);
+
+  return command != NULL ? g_strjoinv (" ", (char **)command) : g_strdup ("");
+}
+
+char *
+dvm_cli_describe_state (DvmJob *job)
+{
+  const char *state = dvm_job_state_to_string (dvm_job_get_state (job));
+  const char *held_at = dvm_job_get_held_at (job);
+
+  if (held_at == NULL || held_at[0] == '\0')
+    return g_strdup (state);
+  return g_strdup_printf (_ ("%s (waits: %s)"), state, held_at);
+}
+
+char *
+dvm_cli_describe_elapsed (DvmJob *job)
+{
+  gint64 start = dvm_job_get_started_at (job);
+  gint64 end = dvm_job_get_ended (job) ? dvm_job_get_ended_at (job) : g_get_real_time ();
+  gint64 seconds;
+
+  if (start == 0 || end < start)
+    return g_strdup ("");
+  seconds = (end - start) / G_USEC_PER_SEC;
+  if (seconds < 60)
+    return g_strdup_printf ("%.3fs", (double)(end - start) / G_USEC_PER_SEC);
+  if (seconds < 3600)
+    return g_strdup_printf ("%dm%02ds", (int)(seconds / 60), (int)(seconds % 60));
+  return g_strdup_printf ("%dh%02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+}

@@ -1,0 +1,138 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-signals.h"
+
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct _DvmCliSignals
+{
+  int fd;
+  guint source;
+  sigset_t saved;
+  DvmCliSignalFunc func;
+  gpointer user_data;
+};
+
+/* "RTMIN", "RTMIN+3", "RTMAX-1" */
+static int
+real_time_from_name (const char *name)
+{
+  int signum;
+
+  if (g_ascii_strcasecmp (name, "RTMIN") == 0)
+    return SIGRTMIN;
+  if (g_ascii_strcasecmp (name, "RTMAX") == 0)
+    return SIGRTMAX;
+  if (g_ascii_strncasecmp (name, "RTMIN+", 6) == 0)
+    signum = SIGRTMIN + atoi (name + 6);
+  else if (g_ascii_strncasecmp (name, "RTMAX-", 6) == 0)
+    signum = SIGRTMAX - atoi (name + 6);
+  else
+    return 0;
+  return signum >= SIGRTMIN && signum <= SIGRTMAX ? signum : 0;
+}
+
+int
+dvm_cli_signal_from_name (const char *name)
+{
+  guint64 number;
+
+  if (g_ascii_string_to_unsigned (name, 10, 1, (guint64)SIGRTMAX, &number, NULL))
+    return (int)number;
+  if (g_ascii_strncasecmp (name, "SIG", 3) == 0)
+    name += 3;
+  for (int signum = 1; signum < NSIG; signum++)
+    {
+      const char *known = sigabbrev_np (signum);
+
+      if (known != NULL && g_ascii_strcasecmp (known, name) == 0)
+        return signum;
+    }
+  return real_time_from_name (name);
+}
+
+char *
+dvm_cli_signal_name (int signum)
+{
+  const char *known = sigabbrev_np (signum);
+
+  if (known != NULL)
+    return g_strdup_printf ("SIG%s", known);
+  if (signum >= SIGRTMIN && signum <= SIGRTMAX)
+    return g_strdup_printf ("SIGRTMIN+%d", signum - SIGRTMIN);
+  return g_strdup_printf ("signal %d", signum);
+}
+
+char *
+dvm_cli_signal_list (void)
+{
+  GString *list = g_string_new (NULL);
+
+  for (int signum = 1; signum < NSIG; signum++)
+    if (sigabbrev_np (signum) != NULL)
+      g_string_append_printf (list, "%2d SIG%s\n", signum, sigabbrev_np (signum));
+  g_string_append_printf (list, "%2d SIGRTMIN\n%2d SIGRTMAX\n", SIGRTMIN, SIGRTMAX);
+  return g_string_free (list, FALSE);
+}
+
+static gboolean
+is_ignored (int signum)
+{
+  struct sigaction action;
+
+  return sigaction (signum, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static gboolean
+on_signal (int fd, GIOCondition condition, gpointer user_data)
+{
+  DvmCliSignals *self = user_data;
+  struct signalfd_siginfo info;
+
+  while (read (fd, &info, sizeof info) == (gssize)sizeof info)
+    self->func ((int)info.ssi_signo, self->user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+DvmCliSignals *
+dvm_cli_signals_new (DvmCliSignalFunc func, gpointer user_data)
+{
+  static const int wanted[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN };
+  DvmCliSignals *self = g_new0 (DvmCliSignals, 1);
+  sigset_t set;
+
+  sigemptyset (&set);
+  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
+    if (!is_ignored (wanted[i]))
+      sigaddset (&set, wanted[i]);
+  sigprocmask (SIG_BLOCK, &set, &self->saved);
+  self->func = func;
+  self->user_data = user_data;
+  self->fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (self->fd >= 0)
+    self->source = g_unix_fd_add (self->fd, G_IO_IN, on_signal, self);
+  else
+    sigprocmask (SIG_SETMASK, &self->saved, NULL);
+  return self;
+}
+
+void
+dvm_cli_signals_free (DvmCliSignals *self)
+{
+  if (self->fd >= 0)
+    {
+      g_source_remove (self->source);
+      close (self->fd);
+    }
+  sigprocmask (SIG_SETMASK, &self->saved, NULL);
+  g_free (self);
+}

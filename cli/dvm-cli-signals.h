@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Signals: their names, and those that come to us as events of the main loop.
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* "TERM", "SIGTERM", "term", "15"; 0 when there is none of that name */
+int dvm_cli_signal_from_name (const char *name);
+/* (transfer full): "SIGTERM", "SIGRTMIN+3", or "signal 99" */
+char *dvm_cli_signal_name (int signum);
+/* (transfer full): what `kill -l` shows */
+char *dvm_cli_signal_list (void);
+
+typedef struct _DvmCliSignals DvmCliSignals;
+
+typedef void (*DvmCliSignalFunc) (int signum, gpointer user_data);
+
+/*
+ * Takes SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT and SIGTTIN as events. To be called before any thread is started
+ * (threads inherit the mask). Signals that our parent has set to be ignored stay so.
+ */
+DvmCliSignals *dvm_cli_signals_new (DvmCliSignalFunc func, gpointer user_data);
+void dvm_cli_signals_free (DvmCliSignals *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliSignals, dvm_cli_signals_free)
+
+G_END_DECLS

@@ -1,0 +1,299 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-spec.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib/gi18n-lib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvm-cli-environment.h"
+#include "dvm-cli-output.h"
+
+const DvmCliOption dvm_cli_app_options[] = {
+  { "np", 'n', "-c -np --n", DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("number of processes (default: all free slots)") },
+  { "x", 'x', NULL, DVM_CLI_ARG_STRING, N_ ("NAME[=VALUE]"), NULL,
+    N_ ("set an environment variable, or check that NAME or PREFIX* is set") },
+  { "wdir", 0, "--wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
+  { "host", 'H', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
+  { NULL },
+};
+
+const DvmCliOption dvm_cli_job_options[] = {
+  { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL, N_ ("end the job after that time") },
+  { "job-name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("a name for the job") },
+  { "label", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LABEL"), NULL, N_ ("a label, which many jobs may share") },
+  { "output", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("what to do with output: tag, timestamp, dir=DIR, ...") },
+  { "stdin", 0, NULL, DVM_CLI_ARG_STRING, N_ ("RANK"), NULL, N_ ("who gets standard input: a rank, all or none") },
+  { "stdout-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard output to a file") },
+  { "stderr-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard error to a file") },
+  { "pty", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("give the processes a pseudo terminal") },
+  { "map-by", 0, NULL, DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL, N_ ("how processes are placed: slot, node, ...") },
+  { "rank-by", 0, NULL, DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL, N_ ("how ranks are given to places") },
+  { "bind-to", 0, NULL, DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL, N_ ("what processes are bound to: core, none, ...") },
+  { "when-full", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "wait|refuse|oversubscribe",
+    N_ ("without free slots: wait, refuse or oversubscribe") },
+  { "personality", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("KIND"), "pmix|plain",
+    N_ ("pmix (default), or plain: faster, for programs without PMIx") },
+  { "runtime-options", 0, "--rtos", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("directives to the runtime") },
+  { "recoverable", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on when a process fails") },
+  { NULL },
+};
+
+/* "./logs/%r" stays a pattern; only the beginning is made absolute, for the DVM has another directory. */
+static char *
+absolute (const char *path)
+{
+  return path != NULL ? g_canonicalize_filename (path, NULL) : NULL;
+}
+
+static char *
+current_directory (GError **error)
+{
+  char *directory = getcwd (NULL, 0);
+  char *copy = g_strdup (directory);
+
+  if (directory == NULL)
+    g_set_error (error, G_IO_ERROR, g_io_error_from_errno (errno),
+                 _ ("the current directory cannot be named (%s); give one with --wdir"), g_strerror (errno));
+  free (directory);
+  return copy;
+}
+
+static gboolean
+apply_directory (DvmAppSpec *app, DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
+{
+  const char *wanted = dvm_cli_args_get (args, "wdir");
+  g_autofree char *directory = wanted != NULL ? absolute (wanted) : current_directory (error);
+
+  if (directory == NULL)
+    return FALSE;
+  dvm_app_spec_set_cwd (app, directory);
+  if (wanted != NULL)
+    dvm_cli_environment_set (environment, "PWD", directory);
+  return TRUE;
+}
+
+static gboolean
+apply_exports (DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
+{
+  g_autofree const char **exports = dvm_cli_args_get_all (args, "x");
+
+  for (gsize i = 0; exports[i] != NULL; i++)
+    {
+      const char *equals = strchr (exports[i], '=');
+      const char *value = g_getenv (exports[i]);
+
+      if (equals == exports[i])
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option -x takes NAME or NAME=VALUE, not '%s'"), exports[i]);
+          return FALSE;
+        }
+      if (equals != NULL)
+        dvm_cli_environment_assign (environment, exports[i]);
+      else if (value != NULL)
+        dvm_cli_environment_set (environment, exports[i], value);
+      else if (!dvm_cli_environment_has (environment, exports[i]))
+        dvm_cli_complain (_ ("option -x %s: no such variable is set here"), exports[i]);
+    }
+  return TRUE;
+}
+
+/* words: a program and its arguments */
+static DvmAppSpec *
+make_app (DvmCliArgs *args, const char *const *words, GError **error)
+{
+  g_autoptr (DvmAppSpec) app = dvm_app_spec_new (words);
+  g_autoptr (DvmCliEnvironment) environment = dvm_cli_environment_new ();
+  const char *hosts = dvm_cli_args_get (args, "host");
+
+  dvm_app_spec_set_np (app, dvm_cli_args_get_uint (args, "np", 0));
+  if (!apply_exports (args, environment, error) || !apply_directory (app, args, environment, error))
+    return NULL;
+  dvm_app_spec_set_clear_env (app, TRUE);
+  dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
+  if (hosts != NULL)
+    {
+      g_auto (GStrv) list = g_strsplit (hosts, ",", -1);
+
+      dvm_app_spec_set_hosts (app, (const char *const *)list);
+    }
+  return g_steal_pointer (&app);
+}
+
+/* The words up to the next ':'; (transfer container) */
+static const char **
+take_app_words (const char *const **words)
+{
+  GPtrArray *taken = g_ptr_array_new ();
+
+  while (**words != NULL && strcmp (**words, ":") != 0)
+    g_ptr_array_add (taken, (gpointer) * (*words)++);
+  g_ptr_array_add (taken, NULL);
+  return (const char **)g_ptr_array_free (taken, FALSE);
+}
+
+/* Behind ':' stand options of the next program alone; those of the job belong before the first. */
+static gboolean
+parse_next (DvmCliArgs *args, const char *const *words, GError **error)
+{
+  const DvmCliOption *const lists[] = { dvm_cli_app_options, NULL };
+  g_autoptr (GError) local_error = NULL;
+
+  if (dvm_cli_args_parse (args, lists, words, DVM_CLI_PARSE_STOP_AT_WORD, &local_error))
+    {
+      if (dvm_cli_args_get_n_words (args) > 0)
+        return TRUE;
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing behind ':'"));
+      return FALSE;
+    }
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+               _ ("%s (behind ':' only -n, -x, --wdir and --host may stand; options of the job come before its first "
+                  "program)"),
+               local_error->message);
+  return FALSE;
+}
+
+static gboolean
+add_apps (DvmJobSpec *spec, DvmCliArgs *first, GError **error)
+{
+  const char *const *words = dvm_cli_args_get_words (first);
+  g_autoptr (DvmCliArgs) next = NULL;
+  DvmCliArgs *args = first;
+
+  for (;;)
+    {
+      g_autofree const char **app_words = take_app_words (&words);
+      g_autoptr (DvmAppSpec) app = NULL;
+
+      if (app_words[0] == NULL)
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing before ':'"));
+          return FALSE;
+        }
+      app = make_app (args, app_words, error);
+      if (app == NULL)
+        return FALSE;
+      dvm_job_spec_add_app (spec, app);
+      if (*words == NULL)
+        return TRUE;
+      args = dvm_cli_args_new ();
+      g_clear_pointer (&next, dvm_cli_args_free);
+      next = args;
+      if (!parse_next (args, words + 1, error))
+        return FALSE;
+      words = dvm_cli_args_get_words (args);
+    }
+}
+
+static void
+apply_paths (DvmJobSpec *spec, DvmCliArgs *args)
+{
+  g_autofree char *stdout_path = absolute (dvm_cli_args_get (args, "stdout-path"));
+  g_autofree char *stderr_path = absolute (dvm_cli_args_get (args, "stderr-path"));
+
+  if (stdout_path != NULL)
+    dvm_job_spec_set_stdout_path (spec, stdout_path);
+  if (stderr_path != NULL)
+    dvm_job_spec_set_stderr_path (spec, stderr_path);
+}
+
+static void
+apply_options (DvmJobSpec *spec, DvmCliArgs *args)
+{
+  static const struct
+  {
+    const char *option;
+    void (*set) (DvmJobSpec *spec, const char *value);
+  } texts[] = {
+    { "job-name", dvm_job_spec_set_name },           { "label", dvm_job_spec_set_label },
+    { "output", dvm_job_spec_set_output },           { "stdin", dvm_job_spec_set_stdin_target },
+    { "map-by", dvm_job_spec_set_map_by },           { "rank-by", dvm_job_spec_set_rank_by },
+    { "bind-to", dvm_job_spec_set_bind_to },         { "when-full", dvm_job_spec_set_when_full },
+    { "personality", dvm_job_spec_set_personality }, { "runtime-options", dvm_job_spec_set_runtime_options },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    if (dvm_cli_args_has (args, texts[i].option))
+      texts[i].set (spec, dvm_cli_args_get (args, texts[i].option));
+  apply_paths (spec, args);
+  if (dvm_cli_args_has (args, "timeout"))
+    dvm_job_spec_set_timeout (spec, dvm_cli_args_get_uint (args, "timeout", 0));
+  if (dvm_cli_args_has (args, "recoverable"))
+    dvm_job_spec_set_recoverable (spec, TRUE);
+  if (dvm_cli_args_has (args, "pty"))
+    dvm_job_spec_set_pty (spec, TRUE);
+}
+
+/* What the library finds wrong in the description is wrong usage. */
+static gboolean
+validate (DvmJobSpec *spec, GError **error)
+{
+  g_autoptr (GError) local_error = NULL;
+
+  if (dvm_job_spec_validate (spec, &local_error))
+    return TRUE;
+  g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local_error->message);
+  return FALSE;
+}
+
+DvmJobSpec *
+dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+
+  if (!add_apps (spec, cli->args, error))
+    return NULL;
+  if (stdin_target != NULL)
+    dvm_job_spec_set_stdin_target (spec, stdin_target);
+  apply_options (spec, cli->args);
+  return validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+}
+
+static void
+complete_app (DvmAppSpec *app, const char *directory)
+{
+  g_autoptr (DvmCliEnvironment) environment = NULL;
+  const char *const *own = dvm_app_spec_get_env (app);
+
+  if (dvm_app_spec_get_cwd (app) == NULL)
+    dvm_app_spec_set_cwd (app, directory);
+  if (dvm_app_spec_get_clear_env (app))
+    return;
+  environment = dvm_cli_environment_new ();
+  for (gsize i = 0; own != NULL && own[i] != NULL; i++)
+    dvm_cli_environment_assign (environment, own[i]);
+  dvm_app_spec_set_clear_env (app, TRUE);
+  dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
+}
+
+DvmJobSpec *
+dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  g_autofree char *text = NULL;
+  g_autofree char *directory = NULL;
+  gsize length;
+
+  if (!g_file_get_contents (path, &text, &length, error))
+    return NULL;
+  spec = dvm_job_spec_new_from_json (text, (gssize)length, error);
+  if (spec == NULL)
+    {
+      g_prefix_error (error, "%s: ", path);
+      return NULL;
+    }
+  directory = current_directory (error);
+  if (directory == NULL)
+    return NULL;
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    complete_app (dvm_job_spec_get_app (spec, i), directory);
+  apply_options (spec, cli->args);
+  return validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+}

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * From the words of `run` and `submit` to a job description.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* Options of each program, before it and behind ':' */
+extern const DvmCliOption dvm_cli_app_options[];
+/* Options of the whole job */
+extern const DvmCliOption dvm_cli_job_options[];
+
+/* stdin_target: what --stdin is when it is not given, or NULL */
+DvmJobSpec *dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error);
+/* A job file gets the environment and the directory that it does not have from us. */
+DvmJobSpec *dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error);
+
+G_END_DECLS

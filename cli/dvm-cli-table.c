@@ -1,0 +1,356 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-table.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-json.h"
+#include "dvm-cli-output.h"
+
+/* A column that may be cut is never made narrower than this. */
+#define MIN_CUT_WIDTH 8
+
+struct _DvmCliTable
+{
+  const DvmCliColumn *columns;
+  guint n_columns;
+  GPtrArray *cells; /* GVariant, row by row */
+};
+
+static gboolean
+is_last (const DvmCliColumn *column)
+{
+  return column->key == NULL && column->title == NULL;
+}
+
+DvmCliTable *
+dvm_cli_table_new (const DvmCliColumn *columns)
+{
+  DvmCliTable *self = g_new0 (DvmCliTable, 1);
+
+  self->columns = columns;
+  while (!is_last (&columns[self->n_columns]))
+    self->n_columns++;
+  self->cells = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
+  return self;
+}
+
+void
+dvm_cli_table_free (DvmCliTable *self)
+{
+  g_ptr_array_unref (self->cells);
+  g_free (self);
+}
+
+void
+dvm_cli_table_add (DvmCliTable *self, GVariant *const *values)
+{
+  for (guint i = 0; i < self->n_columns; i++)
+    g_ptr_array_add (self->cells, g_variant_ref_sink (values[i]));
+}
+
+guint
+dvm_cli_table_get_n_rows (DvmCliTable *self)
+{
+  return self->cells->len / self->n_columns;
+}
+
+char *
+dvm_cli_format_time (gint64 time)
+{
+  g_autoptr (GDateTime) seconds = g_date_time_new_from_unix_utc (time / G_USEC_PER_SEC);
+  g_autofree char *text = g_date_time_format (seconds, "%Y-%m-%dT%H:%M:%S");
+
+  return g_strdup_printf ("%s.%06dZ", text, (int)(time % G_USEC_PER_SEC));
+}
+
+/* The hour of the viewer's place, with the date when it is not today's. */
+static char *
+format_local_time (gint64 time)
+{
+  g_autoptr (GDateTime) then = NULL;
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+
+  if (time == 0)
+    return g_strdup ("-");
+  then = g_date_time_new_from_unix_local (time / G_USEC_PER_SEC);
+  if (g_date_time_get_day_of_year (then) == g_date_time_get_day_of_year (now)
+      && g_date_time_get_year (then) == g_date_time_get_year (now))
+    return g_date_time_format (then, "%H:%M:%S");
+  return g_date_time_format (then, "%Y-%m-%d %H:%M:%S");
+}
+
+static char *
+show (const DvmCliColumn *column, GVariant *value)
+{
+  switch (column->kind)
+    {
+    case DVM_CLI_KIND_NUMBER:
+      return g_variant_print (value, FALSE);
+    case DVM_CLI_KIND_TIME:
+      return format_local_time ((gint64)g_variant_get_uint64 (value));
+    case DVM_CLI_KIND_OFFSET:
+      return g_strdup_printf ("%.3f", (double)g_variant_get_int64 (value) / 1000.0);
+    case DVM_CLI_KIND_TEXT:
+    case DVM_CLI_KIND_STATE:
+    default:
+      if (g_variant_get_string (value, NULL)[0] == '\0')
+        return g_strdup ("-");
+      return dvm_cli_escape (g_variant_get_string (value, NULL));
+    }
+}
+
+static gboolean
+is_right (const DvmCliColumn *column)
+{
+  return column->kind == DVM_CLI_KIND_NUMBER || column->kind == DVM_CLI_KIND_OFFSET;
+}
+
+/* What a state's name says about how things are. */
+static const char *
+state_colour (const char *state)
+{
+  static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", NULL };
+  static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", NULL };
+  static const char *const bad_marks[] = { "ABORT",  "FAILED", "KILLED", "NON_ZERO", "NEVER",
+                                           "CANNOT", "DOWN",   "FORCED", NULL };
+
+  if (g_strv_contains (good, state))
+    return "\033[32m";
+  if (g_strv_contains (ended, state))
+    return "\033[2m";
+  for (gsize i = 0; bad_marks[i] != NULL; i++)
+    if (strstr (state, bad_marks[i]) != NULL)
+      return "\033[31m";
+  return NULL;
+}
+
+/* Cuts at the end, with an ellipsis, to what fits. */
+static char *
+cut (const char *text, guint width)
+{
+  GString *kept = g_string_new (NULL);
+  guint used = 0;
+
+  if (dvm_cli_width (text) <= width)
+    return g_string_free (g_string_assign (kept, text), FALSE);
+  while (*text != '\0')
+    {
+      const char *next = g_utf8_next_char (text);
+      g_autofree char *character = g_strndup (text, (gsize)(next - text));
+      guint needed = dvm_cli_width (character);
+
+      if (used + needed + 1 > width)
+        break;
+      g_string_append (kept, character);
+      used += needed;
+      text = next;
+    }
+  g_string_append (kept, "…");
+  return g_string_free (kept, FALSE);
+}
+
+static void
+append_padding (GString *text, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_string_append_c (text, ' ');
+}
+
+/* is_last_shown: nothing is padded behind the last column */
+static void
+append_cell (GString *text, const DvmCliColumn *column, const char *shown, guint width, gboolean is_last_shown,
+             gboolean colour)
+{
+  const char *start = colour && column->kind == DVM_CLI_KIND_STATE ? state_colour (shown) : NULL;
+  guint taken = dvm_cli_width (shown);
+  guint padding = taken < width ? width - taken : 0;
+
+  if (is_right (column))
+    append_padding (text, padding);
+  if (start != NULL)
+    g_string_append (text, start);
+  g_string_append (text, shown);
+  if (start != NULL)
+    g_string_append (text, "\033[0m");
+  if (!is_right (column) && !is_last_shown)
+    append_padding (text, padding);
+}
+
+/* The columns for people, in order. */
+static GArray *
+shown_columns (DvmCliTable *self)
+{
+  GArray *shown = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; i < self->n_columns; i++)
+    if (self->columns[i].title != NULL)
+      g_array_append_val (shown, i);
+  return shown;
+}
+
+/* Row 0 is the titles; (transfer full): rows x columns->len strings */
+static GPtrArray *
+show_all (DvmCliTable *self, GArray *columns)
+{
+  GPtrArray *shown = g_ptr_array_new_with_free_func (g_free);
+  guint n_rows = dvm_cli_table_get_n_rows (self);
+
+  for (guint i = 0; i < columns->len; i++)
+    g_ptr_array_add (shown, g_strdup (_ (self->columns[g_array_index (columns, guint, i)].title)));
+  for (guint row = 0; row < n_rows; row++)
+    for (guint i = 0; i < columns->len; i++)
+      {
+        guint column = g_array_index (columns, guint, i);
+
+        g_ptr_array_add (
+            shown, show (&self->columns[column], g_ptr_array_index (self->cells, row * self->n_columns + column)));
+      }
+  return shown;
+}
+
+static guint *
+measure (GPtrArray *shown, guint n_columns)
+{
+  guint *widths = g_new0 (guint, n_columns + 1);
+
+  for (guint i = 0; i < shown->len; i++)
+    widths[i % n_columns] = MAX (widths[i % n_columns], dvm_cli_width (g_ptr_array_index (shown, i)));
+  return widths;
+}
+
+/* Takes from the last column what is too much for the screen. */
+static void
+fit (GPtrArray *shown, guint *widths, guint n_columns, guint screen)
+{
+  guint before = 0;
+  guint room;
+
+  for (guint i = 0; i + 1 < n_columns; i++)
+    before += widths[i] + 2;
+  if (screen == 0 || before + widths[n_columns - 1] <= screen)
+    return;
+  room = screen > before + MIN_CUT_WIDTH ? screen - before : MIN_CUT_WIDTH;
+  for (guint i = n_columns - 1; i < shown->len; i += n_columns)
+    {
+      char *whole = g_ptr_array_index (shown, i);
+
+      g_ptr_array_index (shown, i) = cut (whole, room);
+      g_free (whole);
+    }
+  widths[n_columns - 1] = room;
+}
+
+char *
+dvm_cli_table_to_text (DvmCliTable *self, guint width, gboolean colour)
+{
+  g_autoptr (GArray) columns = shown_columns (self);
+  g_autoptr (GPtrArray) shown = show_all (self, columns);
+  g_autofree guint *widths = measure (shown, columns->len);
+  GString *text = g_string_new (NULL);
+
+  fit (shown, widths, columns->len, width);
+  for (guint i = 0; i < shown->len; i++)
+    {
+      guint place = i % columns->len;
+      gboolean ends_line = place + 1 == columns->len;
+      const DvmCliColumn *column = &self->columns[g_array_index (columns, guint, place)];
+
+      append_cell (text, column, g_ptr_array_index (shown, i), widths[place], ends_line, colour && i >= columns->len);
+      g_string_append (text, ends_line ? "\n" : "  ");
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
+dvm_cli_table_to_list (DvmCliTable *self, gboolean colour)
+{
+  GString *text = g_string_new (NULL);
+  guint width = 0;
+
+  for (guint i = 0; i < self->n_columns; i++)
+    if (self->columns[i].title != NULL)
+      width = MAX (width, dvm_cli_width (_ (self->columns[i].title)));
+  for (guint i = 0; i < self->n_columns; i++)
+    {
+      const DvmCliColumn *column = &self->columns[i];
+      g_autofree char *shown = NULL;
+
+      if (column->title == NULL)
+        continue;
+      shown = show (column, g_ptr_array_index (self->cells, i));
+      append_padding (text, width - dvm_cli_width (_ (column->title)));
+      g_string_append_printf (text, "%s: ", _ (column->title));
+      append_cell (text, column, shown, 0, TRUE, colour);
+      g_string_append_c (text, '\n');
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+append_json_cell (GString *json, const DvmCliColumn *column, GVariant *value)
+{
+  g_autofree char *time = NULL;
+
+  dvm_cli_json_append_string (json, column->key);
+  g_string_append_c (json, ':');
+  if (column->kind != DVM_CLI_KIND_TIME)
+    {
+      dvm_cli_json_append_value (json, value);
+      return;
+    }
+  if (g_variant_get_uint64 (value) == 0)
+    {
+      g_string_append (json, "null");
+      return;
+    }
+  time = dvm_cli_format_time ((gint64)g_variant_get_uint64 (value));
+  dvm_cli_json_append_string (json, time);
+}
+
+static void
+append_json_row (GString *json, DvmCliTable *self, guint row)
+{
+  const char *separator = "";
+
+  g_string_append_c (json, '{');
+  for (guint i = 0; i < self->n_columns; i++)
+    {
+      if (self->columns[i].key == NULL)
+        continue;
+      g_string_append (json, separator);
+      append_json_cell (json, &self->columns[i], g_ptr_array_index (self->cells, row * self->n_columns + i));
+      separator = ",";
+    }
+  g_string_append_c (json, '}');
+}
+
+char *
+dvm_cli_table_to_json_object (DvmCliTable *self)
+{
+  GString *json = g_string_new (NULL);
+
+  append_json_row (json, self, 0);
+  g_string_append_c (json, '\n');
+  return g_string_free (json, FALSE);
+}
+
+char *
+dvm_cli_table_to_json (DvmCliTable *self)
+{
+  GString *json = g_string_new ("[");
+  guint n_rows = dvm_cli_table_get_n_rows (self);
+
+  for (guint row = 0; row < n_rows; row++)
+    {
+      g_string_append (json, row > 0 ? ",\n " : "");
+      append_json_row (json, self, row);
+    }
+  g_string_append (json, "]\n");
+  return g_string_free (json, FALSE);
+}

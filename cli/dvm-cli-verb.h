@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a verb is, and what it is called with. One verb-NAME.c per verb.
+ */
+
+#pragma once
+
+#include "dvm-cli-options.h"
+
+G_BEGIN_DECLS
+
+/* What scripts may rely on; between them lie the exit codes of jobs, and 128 + signal. */
+typedef enum
+{
+  DVM_CLI_EXIT_OK = 0,
+  DVM_CLI_EXIT_FAILED = 1,
+  DVM_CLI_EXIT_USAGE = 2,
+  DVM_CLI_EXIT_DVM_FAILED = 125,
+  DVM_CLI_EXIT_NOT_EXECUTABLE = 126,
+  DVM_CLI_EXIT_NOT_FOUND = 127,
+} DvmCliExit;
+
+typedef struct _DvmCliVerb DvmCliVerb;
+
+typedef struct
+{
+  const DvmCliVerb *verb;
+  DvmCliArgs *args;
+  const char *name;   /* which DVM; NULL for the default one */
+  const char *socket; /* path of its private socket, or NULL */
+  const char *bus;    /* "session", "system", "none" or NULL */
+  gboolean json;
+  gboolean quiet;
+  gboolean verbose;
+} DvmCli;
+
+struct _DvmCliVerb
+{
+  const char *name;
+  const char *synopsis;           /* what stands behind the name in "Usage:"; several lines for several forms */
+  const char *summary;            /* one line, marked for translation */
+  const DvmCliOption *options[3]; /* own ones; the common ones are added */
+  guint min_words;
+  guint max_words;
+  DvmCliParseFlags flags;
+  int failure; /* exit status when the work itself cannot be done */
+  /* Ends with the exit status; or with an error, which is printed, and then `failure` or DVM_CLI_EXIT_USAGE counts. */
+  int (*run) (DvmCli *cli, GError **error);
+  /* (nullable): spellings of this verb alone, made ordinary before parsing; (transfer full) */
+  char **(*rewrite) (const char *const *argv);
+};
+
+extern const DvmCliOption dvm_cli_common_options[];
+
+/* (array zero-terminated=1): every verb, in the order of --help */
+const DvmCliVerb *const *dvm_cli_verbs (void);
+const DvmCliVerb *dvm_cli_verb_find (const char *name);
+/* (nullable): the nearest verb of a name that is none */
+const char *dvm_cli_verb_suggest (const char *name);
+
+extern const DvmCliVerb dvm_cli_verb_attach;
+extern const DvmCliVerb dvm_cli_verb_info;
+extern const DvmCliVerb dvm_cli_verb_job;
+extern const DvmCliVerb dvm_cli_verb_jobs;
+extern const DvmCliVerb dvm_cli_verb_kill;
+extern const DvmCliVerb dvm_cli_verb_nodes;
+extern const DvmCliVerb dvm_cli_verb_run;
+extern const DvmCliVerb dvm_cli_verb_start;
+extern const DvmCliVerb dvm_cli_verb_status;
+extern const DvmCliVerb dvm_cli_verb_stop;
+extern const DvmCliVerb dvm_cli_verb_submit;
+extern const DvmCliVerb dvm_cli_verb_wait;
+
+G_END_DECLS

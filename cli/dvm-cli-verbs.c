@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The table of verbs and the options that every verb takes.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-suggest.h"
+#include "dvm-cli-verb.h"
+
+static const DvmCliVerb *const verbs[] = {
+  &dvm_cli_verb_start,
+  &dvm_cli_verb_stop,
+  &dvm_cli_verb_status,
+  &dvm_cli_verb_info,
+  &dvm_cli_verb_run,
+  &dvm_cli_verb_submit,
+  &dvm_cli_verb_wait,
+  &dvm_cli_verb_attach,
+  &dvm_cli_verb_kill,
+  &dvm_cli_verb_jobs,
+  &dvm_cli_verb_job,
+  &dvm_cli_verb_nodes,
+  NULL,
+};
+
+const DvmCliOption dvm_cli_common_options[] = {
+  { "name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
+    N_ ("which DVM (default: $DVM_NAME, else the unnamed one)") },
+  { "socket", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("its private socket (default: $DVM_SOCKET)") },
+  { "bus", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("BUS"), "session|system|none",
+    N_ ("the message bus: session, system or none") },
+  { "json", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("print one JSON object or array") },
+  { "quiet", 'q', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("print errors alone") },
+  { "verbose", 'v', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("say what is done, on standard error") },
+  { "help", 'h', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("show this help") },
+  { "version", 'V', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("show the version") },
+  { NULL },
+};
+
+const DvmCliVerb *const *
+dvm_cli_verbs (void)
+{
+  return verbs;
+}
+
+const DvmCliVerb *
+dvm_cli_verb_find (const char *name)
+{
+  for (gsize i = 0; verbs[i] != NULL; i++)
+    if (strcmp (verbs[i]->name, name) == 0)
+      return verbs[i];
+  return NULL;
+}
+
+const char *
+dvm_cli_verb_suggest (const char *name)
+{
+  const char *names[G_N_ELEMENTS (verbs)] = { NULL };
+
+  for (gsize i = 0; verbs[i] != NULL; i++)
+    names[i] = verbs[i]->name;
+  return dvm_cli_suggest (name, names);
+}

@@ -1,0 +1,210 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli: finds the verb, reads its options, runs it and ends with its exit status.
+ */
+
+#include "config.h"
+
+#include <fcntl.h>
+#include <glib/gi18n-lib.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvm-cli-help.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-verb.h"
+
+/* A closed standard descriptor would be taken by the next socket or pipe that is opened. */
+static void
+fill_standard_descriptors (void)
+{
+  int fd = open ("/dev/null", O_RDWR);
+
+  while (fd >= 0 && fd <= STDERR_FILENO)
+    fd = dup (fd);
+  if (fd >= 0)
+    close (fd);
+}
+
+static void
+set_up_locale (void)
+{
+  setlocale (LC_ALL, "");
+  bindtextdomain (GETTEXT_PACKAGE, DVM_LOCALE_DIR);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+}
+
+static int
+finish (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (dvm_cli_print (text, &error))
+    return DVM_CLI_EXIT_OK;
+  dvm_cli_complain ("%s", error->message);
+  return DVM_CLI_EXIT_FAILED;
+}
+
+static int
+refuse (const DvmCliVerb *verb, const char *message)
+{
+  dvm_cli_complain ("%s", message);
+  if (verb != NULL)
+    dvm_cli_complain (_ ("'dvm-cli %s --help' shows how it is used"), verb->name);
+  else
+    dvm_cli_complain (_ ("'dvm-cli --help' lists the verbs"));
+  return DVM_CLI_EXIT_USAGE;
+}
+
+static int
+refuse_verb (const char *name)
+{
+  const char *near = dvm_cli_verb_suggest (name);
+  g_autofree char *message = NULL;
+
+  if (near != NULL)
+    message = g_strdup_printf (_ ("unknown verb '%s'; did you mean '%s'?"), name, near);
+  else
+    message = g_strdup_printf (_ ("unknown verb '%s'"), name);
+  return refuse (NULL, message);
+}
+
+static const char *
+get_from_environment (const char *variable)
+{
+  const char *value = g_getenv (variable);
+
+  return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* The command line first; a DVM named there is not overridden by a socket in the environment. */
+static void
+choose_dvm (DvmCli *cli)
+{
+  cli->name = dvm_cli_args_get (cli->args, "name");
+  cli->socket = dvm_cli_args_get (cli->args, "socket");
+  cli->bus = dvm_cli_args_get (cli->args, "bus");
+  if (cli->name == NULL && cli->socket == NULL && cli->bus == NULL)
+    cli->socket = get_from_environment ("DVM_SOCKET");
+  if (cli->name == NULL)
+    cli->name = get_from_environment ("DVM_NAME");
+}
+
+static gboolean
+check_name (const char *name, GError **error)
+{
+  gboolean ok = name == NULL || g_ascii_isalpha (name[0]) || name[0] == '_';
+
+  for (const char *p = name; ok && p != NULL && *p != '\0'; p++)
+    ok = g_ascii_isalnum (*p) || *p == '_' || *p == '-';
+  if (!ok)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("'%s' is no name of a DVM: a letter or '_' first, then letters, digits, '_' and '-'"), name);
+  return ok;
+}
+
+static gboolean
+check_words (const DvmCliVerb *verb, DvmCliArgs *args, GError **error)
+{
+  guint n_words = dvm_cli_args_get_n_words (args);
+  g_autofree char *form = g_strndup (verb->synopsis, strcspn (verb->synopsis, "\n"));
+
+  if (n_words < verb->min_words)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("an argument is missing: dvm-cli %s %s"), verb->name, form);
+  else if (n_words > verb->max_words)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli %s %s"),
+                 dvm_cli_args_get_words (args)[verb->max_words], verb->name, form);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean
+parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, GError **error)
+{
+  const DvmCliOption *lists[G_N_ELEMENTS (verb->options) + 2] = { NULL };
+  gsize n = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
+    lists[n++] = verb->options[i];
+  lists[n] = dvm_cli_common_options;
+  return dvm_cli_args_parse (args, lists, argv, verb->flags, error);
+}
+
+static int
+run_verb (DvmCli *cli)
+{
+  g_autoptr (GError) error = NULL;
+  int status = cli->verb->run (cli, &error);
+
+  if (error == NULL)
+    return status;
+  if (error->domain == DVM_CLI_USAGE_ERROR)
+    return refuse (cli->verb, error->message);
+  dvm_cli_complain ("%s", error->message);
+  return cli->verb->failure;
+}
+
+/* argv: from the word after the verb on; common: the options before the verb */
+static int
+call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
+{
+  g_auto (GStrv) rewritten = verb->rewrite != NULL ? verb->rewrite (argv) : NULL;
+  g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
+  g_autoptr (GError) error = NULL;
+  DvmCli cli = { .verb = verb, .args = args };
+
+  dvm_cli_args_take_options (args, common);
+  if (!parse_verb (verb, args, rewritten != NULL ? (const char *const *)rewritten : argv, &error))
+    return refuse (verb, error->message);
+  if (dvm_cli_args_has (args, "help"))
+    {
+      g_autofree char *text = dvm_cli_help_verb (verb);
+
+      return finish (text);
+    }
+  if (dvm_cli_args_has (args, "version"))
+    return finish ("dvm-cli " DVM_VERSION_STRING "\n");
+  choose_dvm (&cli);
+  cli.json = dvm_cli_args_has (args, "json");
+  cli.quiet = dvm_cli_args_has (args, "quiet");
+  cli.verbose = dvm_cli_args_has (args, "verbose");
+  if (!check_name (cli.name, &error) || !check_words (verb, args, &error))
+    return refuse (verb, error->message);
+  return run_verb (&cli);
+}
+
+int
+main (int argc, char **argv)
+{
+  const DvmCliOption *const lists[] = { dvm_cli_common_options, NULL };
+  const char *const *arguments = (const char *const *)argv + MIN (argc, 1);
+  g_autoptr (DvmCliArgs) common = dvm_cli_args_new ();
+  g_autoptr (GError) error = NULL;
+  const DvmCliVerb *verb;
+  const char *const *words;
+
+  fill_standard_descriptors ();
+  set_up_locale ();
+  /* A pipe that closes is an error of write(), which is then taken for what it is. */
+  signal (SIGPIPE, SIG_IGN);
+
+  if (!dvm_cli_args_parse (common, lists, arguments, DVM_CLI_PARSE_STOP_AT_WORD, &error))
+    return refuse (NULL, error->message);
+  words = dvm_cli_args_get_words (common);
+  if (words[0] == NULL && dvm_cli_args_has (common, "version"))
+    return finish ("dvm-cli " DVM_VERSION_STRING "\n");
+  if (words[0] == NULL && dvm_cli_args_has (common, "help"))
+    {
+      g_autofree char *text = dvm_cli_help_overview ();
+
+      return finish (text);
+    }
+  if (words[0] == NULL)
+    return refuse (NULL, _ ("a verb is missing"));
+  verb = dvm_cli_verb_find (words[0]);
+  return verb != NULL ? call_verb (verb, common, words + 1) : refuse_verb (words[0]);
+}

@@ -1,0 +1,279 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli job: one job looked at: as a whole, by its processes, by its way through the states.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-connect.h"
+#include "dvm-cli-exit.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+#include "dvm-cli-signals.h"
+#include "dvm-cli-suggest.h"
+
+static const DvmCliOption options[] = {
+  { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("procs: these ranks alone, such as 0-3,7") },
+  { NULL },
+};
+
+static const DvmCliColumn show_columns[] = {
+  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static const DvmCliColumn proc_columns[] = {
+  { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },  { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER },
+  { "node", N_ ("NODE"), DVM_CLI_KIND_TEXT },    { "local-rank", N_ ("LOCAL"), DVM_CLI_KIND_NUMBER },
+  { "node-rank", NULL, DVM_CLI_KIND_NUMBER },    { "pid", N_ ("PID"), DVM_CLI_KIND_NUMBER },
+  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE }, { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { "exit-code", NULL, DVM_CLI_KIND_NUMBER },    { "exit-signal", NULL, DVM_CLI_KIND_NUMBER },
+  { "cpuset", N_ ("CPUS"), DVM_CLI_KIND_TEXT },  { NULL, NULL, 0 },
+};
+
+static const DvmCliColumn trace_columns[] = {
+  { "time", N_ ("TIME"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("MS"), DVM_CLI_KIND_OFFSET },
+  { "what", N_ ("WHAT"), DVM_CLI_KIND_TEXT },
+  { "old", N_ ("FROM"), DVM_CLI_KIND_TEXT },
+  { "new", N_ ("TO"), DVM_CLI_KIND_STATE },
+  { "old-number", NULL, DVM_CLI_KIND_NUMBER },
+  { "new-number", NULL, DVM_CLI_KIND_NUMBER },
+  { "note", N_ ("NOTE"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+/* What comes from elsewhere may be NULL or no UTF-8. */
+static GVariant *
+text (const char *value)
+{
+  return g_variant_new_take_string (g_utf8_make_valid (value != NULL ? value : "", -1));
+}
+
+static GVariant *
+take_text (char *value)
+{
+  g_autofree char *owned = value;
+
+  return text (owned);
+}
+
+static char *
+describe_processes (DvmJob *job)
+{
+  return g_strdup_printf (_ ("%u (%u started, %u registered, %u ended)"), dvm_job_get_num_procs (job),
+                          dvm_job_get_num_launched (job), dvm_job_get_num_registered (job),
+                          dvm_job_get_num_terminated (job));
+}
+
+static char *
+describe_submitter (DvmJob *job)
+{
+  return g_strdup_printf (_ ("%s (uid %u, pid %u)"), dvm_job_get_submitter (job), dvm_job_get_submitter_uid (job),
+                          dvm_job_get_submitter_pid (job));
+}
+
+static char *
+describe_failed_rank (DvmJob *job)
+{
+  return dvm_job_get_failed_rank (job) >= 0 ? g_strdup_printf ("%d", dvm_job_get_failed_rank (job)) : g_strdup ("");
+}
+
+static gboolean
+show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (show_columns);
+  const char *const *nodes = dvm_job_get_nodes (job);
+  g_autofree char *list = NULL;
+  GVariant *values[] = {
+    text (dvm_job_get_nspace (job)),
+    g_variant_new_uint32 (dvm_job_get_id (job)),
+    text (dvm_job_get_name (job)),
+    text (dvm_job_get_label (job)),
+    take_text (dvm_cli_describe_state (job)),
+    text (dvm_job_get_reason (job)),
+    take_text (dvm_cli_describe_command (job)),
+    take_text (describe_processes (job)),
+    take_text (nodes != NULL ? g_strjoinv (",", (char **)nodes) : g_strdup ("")),
+    take_text (dvm_cli_describe_exit (job)),
+    take_text (describe_failed_rank (job)),
+    take_text (describe_submitter (job)),
+    g_variant_new_uint64 ((guint64)dvm_job_get_created_at (job)),
+    g_variant_new_uint64 ((guint64)dvm_job_get_started_at (job)),
+    g_variant_new_uint64 ((guint64)dvm_job_get_ended_at (job)),
+    take_text (dvm_cli_describe_elapsed (job)),
+  };
+
+  dvm_cli_table_add (table, values);
+  if (cli->json)
+    return dvm_cli_print_job_json (job, error);
+  list = dvm_cli_table_to_list (table, dvm_cli_may_use_colour ());
+  return dvm_cli_print (list, error);
+}
+
+static char *
+describe_proc_exit (const DvmProc *proc)
+{
+  if (dvm_proc_get_exit_signal (proc) > 0)
+    return dvm_cli_signal_name (dvm_proc_get_exit_signal (proc));
+  if (dvm_proc_state_is_live (dvm_proc_get_state (proc)))
+    return g_strdup ("");
+  return g_strdup_printf ("%d", dvm_proc_get_exit_code (proc));
+}
+
+static void
+add_proc (DvmCliTable *table, const DvmProc *proc)
+{
+  GVariant *values[] = {
+    g_variant_new_uint32 (dvm_proc_get_rank (proc)),
+    g_variant_new_uint32 (dvm_proc_get_app (proc)),
+    text (dvm_proc_get_node (proc)),
+    g_variant_new_uint32 (dvm_proc_get_local_rank (proc)),
+    g_variant_new_uint32 (dvm_proc_get_node_rank (proc)),
+    g_variant_new_int32 (dvm_proc_get_pid (proc)),
+    text (dvm_proc_state_to_string (dvm_proc_get_state (proc))),
+    take_text (describe_proc_exit (proc)),
+    g_variant_new_int32 (dvm_proc_get_exit_code (proc)),
+    g_variant_new_int32 (dvm_proc_get_exit_signal (proc)),
+    text (dvm_proc_get_cpuset (proc)),
+  };
+
+  dvm_cli_table_add (table, values);
+}
+
+static gboolean
+procs (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (proc_columns);
+  g_autoptr (GPtrArray) list = dvm_client_list_procs (client, job, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    add_proc (table, g_ptr_array_index (list, i));
+  return list != NULL && dvm_cli_print_table (cli, table, error);
+}
+
+/* Entries about processes carry the numbers of process states. */
+static const char *
+state_name (const char *what, guint32 state)
+{
+  return g_str_has_prefix (what, "job") ? dvm_job_state_to_string ((DvmJobState)state)
+                                        : dvm_proc_state_to_string ((DvmProcState)state);
+}
+
+static void
+add_trace_entry (DvmCliTable *table, GVariant *entry, guint64 *start)
+{
+  guint64 time;
+  const char *what;
+  guint32 old_state;
+  guint32 new_state;
+  const char *note;
+
+  g_variant_get (entry, "(t&suu&s)", &time, &what, &old_state, &new_state, &note);
+  if (*start == 0)
+    *start = time;
+  {
+    GVariant *values[] = {
+      g_variant_new_uint64 (time),
+      g_variant_new_int64 ((gint64)(time - *start)),
+      text (what),
+      text (state_name (what, old_state)),
+      text (state_name (what, new_state)),
+      g_variant_new_uint32 (old_state),
+      g_variant_new_uint32 (new_state),
+      text (note),
+    };
+
+    dvm_cli_table_add (table, values);
+  }
+}
+
+static gboolean
+trace (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (trace_columns);
+  g_autoptr (GVariant) entries = dvm_client_get_trace (client, job, NULL, error);
+  guint64 start = 0;
+
+  if (entries == NULL)
+    return FALSE;
+  for (gsize i = 0; i < g_variant_n_children (entries); i++)
+    {
+      g_autoptr (GVariant) entry = g_variant_get_child_value (entries, i);
+
+      add_trace_entry (table, entry, &start);
+    }
+  return dvm_cli_print_table (cli, table, error);
+}
+
+typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error);
+
+static View
+find_view (const char *name, GError **error)
+{
+  static const char *const names[] = { "show", "procs", "trace", NULL };
+  static const View views[] = { show, procs, trace };
+  const char *near = dvm_cli_suggest (name, names);
+
+  for (gsize i = 0; names[i] != NULL; i++)
+    if (strcmp (names[i], name) == 0)
+      return views[i];
+  if (near != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
+  else
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job: there are show, procs and trace"),
+                 name);
+  return NULL;
+}
+
+static int
+job_verb (DvmCli *cli, GError **error)
+{
+  const char *const *words = dvm_cli_args_get_words (cli->args);
+  View view = find_view (words[0], error);
+  g_autoptr (DvmClient) client = NULL;
+  g_autoptr (DvmJob) job = NULL;
+
+  if (view == NULL)
+    return DVM_CLI_EXIT_USAGE;
+  if (words[1] == NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a job is missing: dvm-cli job %s JOB"), words[0]);
+      return DVM_CLI_EXIT_USAGE;
+    }
+  client = dvm_cli_connect (cli, error);
+  if (client == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  job = dvm_client_find_job (client, words[1], NULL, error);
+  return job != NULL && view (cli, client, job, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+const DvmCliVerb dvm_cli_verb_job = {
+  .name = "job",
+  .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\ntrace [OPTION...] JOB"),
+  .summary = N_ ("look at a job: as a whole, its processes, its way through the states"),
+  .options = { options },
+  .min_words = 1,
+  .max_words = 2,
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = job_verb,
+};

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli jobs: the table of jobs.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+
+#include "dvm-cli-connect.h"
+#include "dvm-cli-exit.h"
+#include "dvm-cli-records.h"
+
+static const DvmCliOption options[] = {
+  { "all", 'a', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("ended jobs too, as far back as the DVM remembers") },
+  { NULL },
+};
+
+/* For people; JSON has the whole records. */
+static const DvmCliColumn columns[] = {
+  { NULL, N_ ("ID"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("NAMESPACE"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("PROCS"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("CREATED"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("ELAPSED"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("COMMAND"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static void
+add_job (DvmCliTable *table, DvmJob *job)
+{
+  g_autofree char *state = dvm_cli_describe_state (job);
+  g_autofree char *elapsed = dvm_cli_describe_elapsed (job);
+  g_autofree char *exit_text = dvm_cli_describe_exit (job);
+  g_autofree char *command = dvm_cli_describe_command (job);
+  g_autofree char *safe_command = g_utf8_make_valid (command, -1);
+  GVariant *const values[] = {
+    g_variant_new_uint32 (dvm_job_get_id (job)),
+    g_variant_new_string (dvm_job_get_nspace (job)),
+    g_variant_new_string (state),
+    g_variant_new_uint32 (dvm_job_get_num_procs (job)),
+    g_variant_new_uint64 ((guint64)dvm_job_get_created_at (job)),
+    g_variant_new_string (elapsed),
+    g_variant_new_string (exit_text),
+    g_variant_new_string (safe_command),
+  };
+
+  dvm_cli_table_add (table, values);
+}
+
+static int
+list_jobs (DvmCli *cli, GError **error)
+{
+  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
+  g_autoptr (GPtrArray) jobs = NULL;
+  gboolean ok;
+
+  if (client == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  jobs = dvm_client_list_jobs (client, dvm_cli_args_has (cli->args, "all"), NULL, error);
+  if (jobs == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  for (guint i = 0; i < jobs->len && !cli->json; i++)
+    add_job (table, g_ptr_array_index (jobs, i));
+  ok = cli->json ? dvm_cli_print_jobs_json (jobs, error) : dvm_cli_print_table (cli, table, error);
+  return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+const DvmCliVerb dvm_cli_verb_jobs = {
+  .name = "jobs",
+  .synopsis = N_ ("[OPTION...]"),
+  .summary = N_ ("list the jobs that have not ended"),
+  .options = { options },
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = list_jobs,
+};

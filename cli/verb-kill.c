@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli kill: cancels jobs, or sends them a signal.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-connect.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+#include "dvm-cli-signals.h"
+
+static const DvmCliOption options[] = {
+  { "signal", 's', NULL, DVM_CLI_ARG_STRING, N_ ("SIGNAL"), NULL,
+    N_ ("send a signal, by name or number (also -KILL, -9), and do not cancel") },
+  { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL,
+    N_ ("with a signal: to these ranks alone, such as 0-3,7") },
+  { "list", 'l', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("list the signals") },
+  { NULL },
+};
+
+/* "-9" and "-KILL", as kill(1) has them */
+static char **
+rewrite (const char *const *argv)
+{
+  GPtrArray *words = g_ptr_array_new ();
+  gboolean has_ended = FALSE;
+
+  for (gsize i = 0; argv[i] != NULL; i++)
+    {
+      gboolean is_signal = !has_ended && argv[i][0] == '-'
+                           && (g_ascii_isdigit (argv[i][1]) || g_ascii_isupper (argv[i][1]))
+                           && dvm_cli_signal_from_name (argv[i] + 1) > 0;
+
+      has_ended = has_ended || strcmp (argv[i], "--") == 0;
+      g_ptr_array_add (words, is_signal ? g_strdup_printf ("--signal=%s", argv[i] + 1) : g_strdup (argv[i]));
+    }
+  g_ptr_array_add (words, NULL);
+  return (char **)g_ptr_array_free (words, FALSE);
+}
+
+static gboolean
+kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, GError **error)
+{
+  const char *ranks = dvm_cli_args_get (cli->args, "ranks");
+  g_autoptr (DvmJob) job = dvm_client_find_job (client, reference, NULL, error);
+  g_autofree char *name = NULL;
+
+  if (job == NULL)
+    return FALSE;
+  if (signum == 0)
+    {
+      dvm_cli_tell (cli, _ ("cancelling job %s"), dvm_job_get_nspace (job));
+      return dvm_client_cancel_job (client, job, NULL, error);
+    }
+  name = dvm_cli_signal_name (signum);
+  dvm_cli_tell (cli, _ ("sending %s to job %s"), name, dvm_job_get_nspace (job));
+  return dvm_client_send_signal (client, job, signum, ranks, NULL, error);
+}
+
+/* One that fails does not keep the others from being killed. */
+static int
+kill_all (DvmCli *cli, int signum, GError **error)
+{
+  const char *const *words = dvm_cli_args_get_words (cli->args);
+  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
+  g_autoptr (GString) json = g_string_new ("[");
+  int status = DVM_CLI_EXIT_OK;
+
+  if (client == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  for (gsize i = 0; words[i] != NULL; i++)
+    {
+      g_autoptr (GError) local_error = NULL;
+
+      if (kill_one (cli, client, words[i], signum, &local_error))
+        continue;
+      dvm_cli_complain ("%s", local_error->message);
+      status = DVM_CLI_EXIT_FAILED;
+    }
+  return status;
+}
+
+static int
+kill_verb (DvmCli *cli, GError **error)
+{
+  const char *name = dvm_cli_args_get (cli->args, "signal");
+  int signum = name != NULL ? dvm_cli_signal_from_name (name) : 0;
+
+  if (dvm_cli_args_has (cli->args, "list"))
+    {
+      g_autofree char *list = dvm_cli_signal_list ();
+
+      return dvm_cli_print (list, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+    }
+  if (name != NULL && signum == 0)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' is no signal; 'dvm-cli kill -l' lists them"), name);
+  else if (name == NULL && dvm_cli_args_has (cli->args, "ranks"))
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--ranks needs a signal: a job is cancelled as a whole"));
+  else if (dvm_cli_args_get_n_words (cli->args) == 0)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a job is missing: dvm-cli kill [-s SIGNAL] JOB..."));
+  else
+    return kill_all (cli, signum, error);
+  return DVM_CLI_EXIT_USAGE;
+}
+
+const DvmCliVerb dvm_cli_verb_kill = {
+  .name = "kill",
+  .synopsis = N_ ("[OPTION...] [-s SIGNAL] JOB...\n-l"),
+  .summary = N_ ("cancel jobs, or send them a signal"),
+  .options = { options },
+  .max_words = G_MAXUINT,
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = kill_verb,
+  .rewrite = rewrite,
+};

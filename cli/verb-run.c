@@ -1,0 +1,322 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli run: a job attached to us. The DVM gets our own standard descriptors, so its output takes no detour; only a
+ * terminal is read by us. Without a DVM a private one lives for the time of the job.
+ */
+
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gi18n-lib.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvm-cli-await.h"
+#include "dvm-cli-connect.h"
+#include "dvm-cli-daemon.h"
+#include "dvm-cli-exit.h"
+#include "dvm-cli-input.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+#include "dvm-cli-signals.h"
+#include "dvm-cli-spec.h"
+
+typedef struct
+{
+  DvmCli *cli;
+  DvmClient *client;
+  DvmJob *job;              /* NULL until the DVM has accepted it */
+  DvmCliEmbedded *embedded; /* NULL when a DVM was there */
+  DvmCliInput *input;       /* NULL unless we read a terminal */
+  GCancellable *connecting;
+  int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
+  int interrupted; /* the first signal that asked us to end */
+  guint n_interrupts;
+  gboolean is_suspended;
+} Run;
+
+static void
+on_ordered (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!dvm_client_cancel_job_finish (DVM_CLIENT (source), result, &error)
+      && !g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
+    dvm_cli_complain (_ ("the job cannot be cancelled: %s"), error->message);
+}
+
+static void
+on_killed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!dvm_client_send_signal_finish (DVM_CLIENT (source), result, &error))
+    dvm_cli_complain (_ ("the job cannot be killed: %s"), error->message);
+}
+
+static void
+cancel_job (Run *run)
+{
+  dvm_cli_note (run->cli, _ ("cancelling job %s; interrupt again to kill it"), dvm_job_get_nspace (run->job));
+  dvm_client_cancel_job_async (run->client, run->job, NULL, on_ordered, NULL);
+}
+
+static void
+kill_job (Run *run)
+{
+  dvm_cli_note (run->cli, _ ("killing job %s"), dvm_job_get_nspace (run->job));
+  dvm_client_send_signal_async (run->client, run->job, SIGKILL, NULL, NULL, on_killed, NULL);
+}
+
+/* The third time somebody wants out, whatever becomes of the job. */
+static void
+leave_at_once (Run *run)
+{
+  g_clear_pointer (&run->input, dvm_cli_input_free);
+  _exit (128 + run->interrupted);
+}
+
+static void
+interrupt (Run *run, int signum)
+{
+  if (run->interrupted == 0)
+    run->interrupted = signum;
+  run->n_interrupts++;
+  g_cancellable_cancel (run->connecting);
+  if (run->n_interrupts > 2)
+    leave_at_once (run);
+  else if (run->job == NULL)
+    return;
+  else if (run->n_interrupts == 1)
+    cancel_job (run);
+  else
+    kill_job (run);
+}
+
+/* Only when the order has reached the DVM may we stop ourselves. */
+static void
+on_suspended (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  dvm_client_send_signal_finish (DVM_CLIENT (source), result, NULL);
+  kill (getpid (), SIGSTOP);
+}
+
+/* Ctrl-Z stops the job, as it would a program of ours. Processes have process groups without a shell: they ignore
+ * SIGTSTP. */
+static void
+suspend (Run *run)
+{
+  if (run->job == NULL)
+    {
+      kill (getpid (), SIGSTOP);
+      return;
+    }
+  run->is_suspended = TRUE;
+  dvm_client_send_signal_async (run->client, run->job, SIGSTOP, NULL, NULL, on_suspended, run);
+}
+
+static void
+resume (Run *run)
+{
+  if (run->input != NULL)
+    dvm_cli_input_check_foreground (run->input);
+  if (!run->is_suspended)
+    return;
+  run->is_suspended = FALSE;
+  dvm_client_send_signal_async (run->client, run->job, SIGCONT, NULL, NULL, on_killed, NULL);
+}
+
+static void
+on_signal (int signum, gpointer user_data)
+{
+  Run *run = user_data;
+
+  if (signum == SIGTSTP)
+    suspend (run);
+  else if (signum == SIGCONT)
+    resume (run);
+  else if (signum != SIGTTIN)
+    interrupt (run, signum);
+}
+
+static gboolean
+connect_client (Run *run, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+
+  if (run->client == NULL)
+    return FALSE;
+  dvm_client_connect_async (run->client, run->connecting, dvm_cli_ready, &result);
+  return dvm_client_connect_finish (run->client, dvm_cli_await (&result), error);
+}
+
+static gboolean
+connect_embedded (Run *run, GError **error)
+{
+  int fd;
+
+  dvm_cli_tell (run->cli, _ ("no DVM is running: a private one is started for this job"));
+  run->embedded = dvm_cli_embedded_new (run->cli, &fd, error);
+  if (run->embedded == NULL)
+    return FALSE;
+  g_clear_object (&run->client);
+  run->client = dvm_client_new_for_fd (fd);
+  if (connect_client (run, error))
+    return TRUE;
+  g_prefix_error (error, _ ("the private DVM does not answer: "));
+  return FALSE;
+}
+
+/* A DVM that the caller has named is not replaced by a private one. */
+static gboolean
+reach_dvm (Run *run, GError **error)
+{
+  g_autoptr (GError) local_error = NULL;
+
+  run->client = dvm_cli_client_new (run->cli, error);
+  if (run->client == NULL)
+    return FALSE;
+  if (connect_client (run, &local_error))
+    return TRUE;
+  if (!dvm_cli_is_chosen (run->cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
+    return connect_embedded (run, error);
+  g_propagate_error (error, g_steal_pointer (&local_error));
+  dvm_cli_explain_connect (run->cli, error);
+  return FALSE;
+}
+
+static gboolean
+open_terminal (Run *run, gboolean raw, GError **error)
+{
+  int ends[2];
+
+  if (pipe2 (ends, O_CLOEXEC) != 0)
+    {
+      int saved_errno = errno;
+
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot make a pipe: %s"),
+                   g_strerror (saved_errno));
+      return FALSE;
+    }
+  run->stdin_fd = ends[0];
+  run->input = dvm_cli_input_new (STDIN_FILENO, ends[1]);
+  if (raw)
+    dvm_cli_input_make_raw (run->input);
+  return TRUE;
+}
+
+static gboolean
+prepare_input (Run *run, DvmJobSpec *spec, GError **error)
+{
+  run->stdin_fd = -1;
+  if (g_strcmp0 (dvm_job_spec_get_stdin_target (spec), "none") == 0)
+    return TRUE;
+  if (isatty (STDIN_FILENO))
+    return open_terminal (run, dvm_job_spec_get_pty (spec) && isatty (STDOUT_FILENO), error);
+  run->stdin_fd = STDIN_FILENO;
+  return TRUE;
+}
+
+/* The job's end of the pipe has to be closed here, so that we learn when the job closes its own. */
+static void
+drop_input_end (Run *run)
+{
+  if (run->stdin_fd > STDERR_FILENO)
+    close (run->stdin_fd);
+  run->stdin_fd = -1;
+}
+
+static gboolean
+submit (Run *run, DvmJobSpec *spec, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+
+  if (!prepare_input (run, spec, error))
+    return FALSE;
+  dvm_client_submit_with_fds_async (run->client, spec, run->stdin_fd, STDOUT_FILENO, STDERR_FILENO, NULL, dvm_cli_ready,
+                                    &result);
+  run->job = dvm_client_submit_finish (run->client, dvm_cli_await (&result), error);
+  drop_input_end (run);
+  if (run->job == NULL)
+    return FALSE;
+  dvm_cli_tell (run->cli, _ ("job %s is submitted"), dvm_job_get_nspace (run->job));
+  if (run->interrupted != 0)
+    cancel_job (run);
+  return TRUE;
+}
+
+static gboolean
+wait_for_end (Run *run, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+
+  dvm_client_wait_async (run->client, run->job, 0, NULL, dvm_cli_ready, &result);
+  if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
+    return TRUE;
+  g_prefix_error (error, _ ("the end of job %s is not known: "), dvm_job_get_nspace (run->job));
+  return FALSE;
+}
+
+static gboolean
+run_job (Run *run, GError **error)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (run->cli, NULL, error);
+
+  return spec != NULL && reach_dvm (run, error) && submit (run, spec, error) && wait_for_end (run, error);
+}
+
+static void
+clear_run (Run *run)
+{
+  g_clear_pointer (&run->input, dvm_cli_input_free);
+  g_clear_object (&run->job);
+  g_clear_object (&run->client);
+  g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
+  g_clear_object (&run->connecting);
+}
+
+static int
+finish (Run *run, GError **error)
+{
+  int status;
+
+  g_clear_pointer (&run->input, dvm_cli_input_free);
+  status = dvm_cli_report_end (run->cli, run->job);
+  if (run->cli->json && !dvm_cli_print_job_json (run->job, error))
+    return DVM_CLI_EXIT_DVM_FAILED;
+  return status;
+}
+
+static int
+run_verb (DvmCli *cli, GError **error)
+{
+  Run run = { .cli = cli, .stdin_fd = -1, .connecting = g_cancellable_new () };
+  /* Before the first thread: they inherit what is blocked. */
+  g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (on_signal, &run);
+  int status = DVM_CLI_EXIT_DVM_FAILED;
+
+  if (run_job (&run, error))
+    status = finish (&run, error);
+  if (run.interrupted != 0)
+    {
+      g_clear_error (error);
+      status = 128 + run.interrupted;
+    }
+  clear_run (&run);
+  return status;
+}
+
+const DvmCliVerb dvm_cli_verb_run = {
+  .name = "run",
+  .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]..."),
+  .summary = N_ ("run a job and wait for it, with its input and output here"),
+  .options = { dvm_cli_app_options, dvm_cli_job_options },
+  .min_words = 1,
+  .max_words = G_MAXUINT,
+  .flags = DVM_CLI_PARSE_STOP_AT_WORD,
+  .failure = DVM_CLI_EXIT_DVM_FAILED,
+  .run = run_verb,
+};

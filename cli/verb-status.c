@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli status: whether a DVM runs, and how it is, in a few lines.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+
+#include "dvm-cli-connect.h"
+#include "dvm-cli-json.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+
+static const DvmCliOption options[] = {
+  { NULL },
+};
+
+static const DvmCliColumn columns[] = {
+  { "name", N_ ("DVM"), DVM_CLI_KIND_TEXT },
+  { "running", NULL, DVM_CLI_KIND_TEXT },
+  { "ready", NULL, DVM_CLI_KIND_TEXT },
+  { "state", N_ ("State"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
+  { "node-count", NULL, DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Slots"), DVM_CLI_KIND_TEXT },
+  { "slot-count", NULL, DVM_CLI_KIND_NUMBER },
+  { "slots-in-use", NULL, DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },
+  { "jobs-running", NULL, DVM_CLI_KIND_NUMBER },
+  { "jobs-held", NULL, DVM_CLI_KIND_NUMBER },
+  { "started-at", N_ ("Started"), DVM_CLI_KIND_TIME },
+  { "version", N_ ("Version"), DVM_CLI_KIND_TEXT },
+  { "instance-id", N_ ("Instance"), DVM_CLI_KIND_TEXT },
+  { "address", N_ ("Address"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static guint
+get_uint (GVariant *properties, const char *key)
+{
+  guint32 value = 0;
+
+  g_variant_lookup (properties, key, "u", &value);
+  return value;
+}
+
+static GVariant *
+get_text (GVariant *properties, const char *key)
+{
+  const char *value = "";
+
+  g_variant_lookup (properties, key, "&s", &value);
+  return g_variant_new_string (value);
+}
+
+static GVariant *
+describe_slots (GVariant *properties)
+{
+  return g_variant_new_take_string (
+      g_strdup_printf (_ ("%u, %u in use"), get_uint (properties, "SlotCount"), get_uint (properties, "SlotsInUse")));
+}
+
+static GVariant *
+describe_jobs (GVariant *properties)
+{
+  return g_variant_new_take_string (g_strdup_printf (_ ("%u running, %u held"), get_uint (properties, "JobsRunning"),
+                                                     get_uint (properties, "JobsHeld")));
+}
+
+static void
+fill (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
+{
+  gboolean ready = FALSE;
+  guint64 started_at = 0;
+  const char *address = dvm_client_get_address (client);
+
+  g_variant_lookup (properties, "Ready", "b", &ready);
+  g_variant_lookup (properties, "StartedAt", "t", &started_at);
+  {
+    GVariant *values[] = {
+      g_variant_new_string (cli->name != NULL ? cli->name : "default"),
+      g_variant_new_boolean (TRUE),
+      g_variant_new_boolean (ready),
+      ready && !cli->json ? g_variant_new_string ("ready") : get_text (properties, "StateName"),
+      g_variant_new_take_string (g_strdup_printf ("%u", get_uint (properties, "NodeCount"))),
+      g_variant_new_uint32 (get_uint (properties, "NodeCount")),
+      describe_slots (properties),
+      g_variant_new_uint32 (get_uint (properties, "SlotCount")),
+      g_variant_new_uint32 (get_uint (properties, "SlotsInUse")),
+      describe_jobs (properties),
+      g_variant_new_uint32 (get_uint (properties, "JobsRunning")),
+      g_variant_new_uint32 (get_uint (properties, "JobsHeld")),
+      g_variant_new_uint64 (started_at),
+      get_text (properties, "Version"),
+      get_text (properties, "InstanceId"),
+      g_variant_new_string (address != NULL ? address : ""),
+    };
+
+    dvm_cli_table_add (table, values);
+  }
+}
+
+/* That none runs is an answer too; the exit status says the same to scripts. */
+static void
+print_absence (DvmCli *cli)
+{
+  g_autoptr (GString) json = g_string_new ("{\"name\":");
+
+  if (!cli->json)
+    return;
+  dvm_cli_json_append_string (json, cli->name != NULL ? cli->name : "default");
+  g_string_append (json, ",\"running\":false,\"ready\":false}\n");
+  dvm_cli_print (json->str, NULL);
+}
+
+static int
+show_status (DvmCli *cli, GError **error)
+{
+  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
+  g_autoptr (GVariant) properties = client != NULL ? dvm_client_get_info (client, NULL, error) : NULL;
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
+  g_autofree char *text = NULL;
+
+  if (client == NULL)
+    print_absence (cli);
+  if (properties == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  fill (table, cli, client, properties);
+  text = cli->json ? dvm_cli_table_to_json_object (table) : dvm_cli_table_to_list (table, dvm_cli_may_use_colour ());
+  return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+const DvmCliVerb dvm_cli_verb_status = {
+  .name = "status",
+  .synopsis = N_ ("[OPTION...]"),
+  .summary = N_ ("show whether a DVM runs and how it is; exit status 1 if none does"),
+  .options = { options },
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = show_status,
+};

@@ -1,0 +1,137 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli stop: ends a DVM; returns when its process has gone.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "dvm-cli-connect.h"
+#include "dvm-cli-daemon.h"
+#include "dvm-cli-output.h"
+
+/* A DVM ends its jobs first: SIGTERM, time to react, SIGKILL. */
+#define DEFAULT_TIMEOUT 60
+
+static const DvmCliOption options[] = {
+  { "force", 'f', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("kill its jobs at once") },
+  { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL, N_ ("how long to wait for its end (default: 60)") },
+  { NULL },
+};
+
+/* The path of "unix:path=PATH,guid=..."; (transfer full) (nullable) */
+static char *
+path_of_address (const char *address)
+{
+  g_autofree char *value = NULL;
+
+  if (address == NULL || !g_str_has_prefix (address, "unix:path="))
+    return NULL;
+  value = g_strndup (address + strlen ("unix:path="), strcspn (address + strlen ("unix:path="), ",;"));
+  return g_uri_unescape_string (value, NULL);
+}
+
+/* A pidfd of the process that listens at path, -1 if there is none. */
+static int
+open_listener (const char *path)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  struct ucred peer = { 0 };
+  socklen_t length = sizeof peer;
+  int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int pidfd = -1;
+
+  if (fd < 0 || strlen (path) >= sizeof address.sun_path)
+    return -1;
+  memcpy (address.sun_path, path, strlen (path) + 1);
+  if (connect (fd, (struct sockaddr *)&address, sizeof address) == 0
+      && getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid > 0)
+    pidfd = pidfd_open (peer.pid, 0);
+  close (fd);
+  return pidfd;
+}
+
+/* The address that we talk over, or, over a message bus, the socket that a DVM of this name has. */
+static int
+find_process (DvmCli *cli, DvmClient *client)
+{
+  g_autofree char *usual = dvm_cli_socket_path (cli);
+  g_autofree char *path = path_of_address (dvm_client_get_address (client));
+  gboolean is_bus = g_strcmp0 (cli->bus, "session") == 0 || g_strcmp0 (cli->bus, "system") == 0;
+
+  return open_listener (path != NULL && !is_bus ? path : usual);
+}
+
+static gboolean
+on_timeout (gpointer user_data)
+{
+  gboolean *is_over = user_data;
+
+  *is_over = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+/* Without the process all that can be seen is that the connection ends. */
+static gboolean
+wait_disconnected (DvmClient *client, guint seconds)
+{
+  gboolean is_over = FALSE;
+  guint source = g_timeout_add_seconds (seconds, on_timeout, &is_over);
+
+  while (!is_over && dvm_client_get_connected (client))
+    g_main_context_iteration (NULL, TRUE);
+  if (!is_over)
+    g_source_remove (source);
+  return !is_over;
+}
+
+static gboolean
+stop_dvm (DvmCli *cli, DvmClient *client, int pidfd, GError **error)
+{
+  guint seconds = dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT);
+  gboolean is_gone;
+
+  if (!dvm_client_shutdown (client, dvm_cli_args_has (cli->args, "force"), NULL, error))
+    return FALSE;
+  dvm_cli_tell (cli, _ ("the DVM is ending"));
+  is_gone = pidfd >= 0 ? dvm_cli_wait_gone (pidfd, (int)MIN (seconds, G_MAXINT / 1000) * 1000)
+                       : wait_disconnected (client, seconds);
+  if (!is_gone)
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
+                 _ ("the DVM has not ended within %u seconds; 'dvm-cli stop --force' kills its jobs"), seconds);
+  return is_gone;
+}
+
+static int
+stop_verb (DvmCli *cli, GError **error)
+{
+  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
+  gboolean ok;
+  int pidfd;
+
+  if (client == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  pidfd = find_process (cli, client);
+  ok = stop_dvm (cli, client, pidfd, error);
+  if (pidfd >= 0)
+    close (pidfd);
+  if (ok && cli->json)
+    ok = dvm_cli_print ("{\"stopped\":true}\n", error);
+  return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+const DvmCliVerb dvm_cli_verb_stop = {
+  .name = "stop",
+  .synopsis = N_ ("[OPTION...]"),
+  .summary = N_ ("end a DVM and its jobs; returns when it has gone"),
+  .options = { options },
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = stop_verb,
+};
