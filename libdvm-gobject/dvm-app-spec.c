@@ -1,0 +1,602 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-spec"
+
+#include <string.h>
+
+#include "dvm-job-spec-private.h"
+#include "dvm-record-codec-private.h"
+#include "dvm-words-private.h"
+
+/**
+ * DvmAppSpec:
+ *
+ * One program of a job: what to start, how often, where and in which environment.
+ *
+ * Since: 0.1
+ */
+struct _DvmAppSpec
+{
+  GObject parent_instance;
+
+  char **argv;
+  guint np;
+  char *cwd;
+  char **env;
+  char **unset_env;
+  gboolean clear_env;
+  char **hosts;
+};
+
+enum
+{
+  PROP_0,
+  PROP_ARGV,
+  PROP_NP,
+  PROP_CWD,
+  PROP_ENV,
+  PROP_UNSET_ENV,
+  PROP_CLEAR_ENV,
+  PROP_HOSTS,
+  N_PROPS
+};
+
+static GParamSpec *properties[N_PROPS];
+
+G_DEFINE_FINAL_TYPE (DvmAppSpec, dvm_app_spec, G_TYPE_OBJECT)
+
+static void
+dvm_app_spec_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
+{
+  DvmAppSpec *self = DVM_APP_SPEC (object);
+
+  switch (prop_id)
+    {
+    case PROP_ARGV:
+      g_value_set_boxed (value, self->argv);
+      break;
+    case PROP_NP:
+      g_value_set_uint (value, self->np);
+      break;
+    case PROP_CWD:
+      g_value_set_string (value, self->cwd);
+      break;
+    case PROP_ENV:
+      g_value_set_boxed (value, self->env);
+      break;
+    case PROP_UNSET_ENV:
+      g_value_set_boxed (value, self->unset_env);
+      break;
+    case PROP_CLEAR_ENV:
+      g_value_set_boolean (value, self->clear_env);
+      break;
+    case PROP_HOSTS:
+      g_value_set_boxed (value, self->hosts);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
+      break;
+    }
+}
+
+static void
+dvm_app_spec_set_property (GObject *object, guint prop_id, const GValue *value, GParamSpec *pspec)
+{
+  DvmAppSpec *self = DVM_APP_SPEC (object);
+
+  switch (prop_id)
+    {
+    case PROP_ARGV:
+      dvm_app_spec_set_argv (self, g_value_get_boxed (value));
+      break;
+    case PROP_NP:
+      dvm_app_spec_set_np (self, g_value_get_uint (value));
+      break;
+    case PROP_CWD:
+      dvm_app_spec_set_cwd (self, g_value_get_string (value));
+      break;
+    case PROP_ENV:
+      dvm_app_spec_set_env (self, g_value_get_boxed (value));
+      break;
+    case PROP_UNSET_ENV:
+      dvm_app_spec_set_unset_env (self, g_value_get_boxed (value));
+      break;
+    case PROP_CLEAR_ENV:
+      dvm_app_spec_set_clear_env (self, g_value_get_boolean (value));
+      break;
+    case PROP_HOSTS:
+      dvm_app_spec_set_hosts (self, g_value_get_boxed (value));
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
+      break;
+    }
+}
+
+static void
+dvm_app_spec_finalize (GObject *object)
+{
+  DvmAppSpec *self = DVM_APP_SPEC (object);
+
+  g_strfreev (self->argv);
+  g_free (self->cwd);
+  g_strfreev (self->env);
+  g_strfreev (self->unset_env);
+  g_strfreev (self->hosts);
+  G_OBJECT_CLASS (dvm_app_spec_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
+
+  /**
+   * DvmAppSpec:argv:
+   *
+   * The program and its arguments. A program without a slash is looked up in PATH.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ARGV] = g_param_spec_boxed ("argv", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * DvmAppSpec:np:
+   *
+   * The number of processes; 0 stands for all free slots, at least 1.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_NP] = g_param_spec_uint ("np", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  /**
+   * DvmAppSpec:cwd:
+   *
+   * The directory that the processes start in, %NULL for the home directory.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_CWD] = g_param_spec_string ("cwd", NULL, NULL, NULL, flags);
+  /**
+   * DvmAppSpec:env:
+   *
+   * Environment variables that are set, "NAME=value" each. Later ones win.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ENV] = g_param_spec_boxed ("env", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * DvmAppSpec:unset-env:
+   *
+   * Names of environment variables that are removed.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_UNSET_ENV] = g_param_spec_boxed ("unset-env", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * DvmAppSpec:clear-env:
+   *
+   * Whether the environment starts empty, and not as that of the daemon.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_CLEAR_ENV] = g_param_spec_boolean ("clear-env", NULL, NULL, FALSE, flags);
+  /**
+   * DvmAppSpec:hosts:
+   *
+   * The nodes that may be used, "node3" or with a number of slots "node3:4" each; empty for all.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_HOSTS] = g_param_spec_boxed ("hosts", NULL, NULL, G_TYPE_STRV, flags);
+
+  g_object_class_install_properties (object_class, N_PROPS, properties);
+}
+
+static void
+dvm_app_spec_class_init (DvmAppSpecClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->get_property = dvm_app_spec_get_property;
+  object_class->set_property = dvm_app_spec_set_property;
+  object_class->finalize = dvm_app_spec_finalize;
+  install_properties (object_class);
+}
+
+static void
+dvm_app_spec_init (DvmAppSpec *self)
+{
+}
+
+/**
+ * dvm_app_spec_new:
+ * @argv: (nullable) (array zero-terminated=1) (element-type filename): the program and its arguments
+ *
+ * Makes the description of a program.
+ *
+ * Returns: (transfer full): the new object
+ * Since: 0.1
+ */
+DvmAppSpec *
+dvm_app_spec_new (const char *const *argv)
+{
+  DvmAppSpec *self = g_object_new (DVM_TYPE_APP_SPEC, NULL);
+
+  self->argv = g_strdupv ((char **)argv);
+  return self;
+}
+
+/**
+ * dvm_app_spec_get_argv:
+ * @self: a program
+ *
+ * The program and its arguments.
+ *
+ * Returns: (transfer none) (array zero-terminated=1) (element-type filename): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_app_spec_get_argv (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return _dvm_record_get_strv (self->argv);
+}
+
+/**
+ * dvm_app_spec_set_argv:
+ * @self: a program
+ * @argv: (nullable) (array zero-terminated=1) (element-type filename): the program and its arguments
+ *
+ * Sets the program and its arguments.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_argv (DvmAppSpec *self, const char *const *argv)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_strv (self, &self->argv, argv, properties[PROP_ARGV]);
+}
+
+/**
+ * dvm_app_spec_get_np:
+ * @self: a program
+ *
+ * The number of processes.
+ *
+ * Returns: the number, 0 for all free slots, at least 1
+ * Since: 0.1
+ */
+guint
+dvm_app_spec_get_np (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), 0);
+
+  return self->np;
+}
+
+/**
+ * dvm_app_spec_set_np:
+ * @self: a program
+ * @np: the number of processes, 0 for all free slots, at least 1
+ *
+ * Sets the number of processes.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_np (DvmAppSpec *self, guint np)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_uint (self, &self->np, np, properties[PROP_NP]);
+}
+
+/**
+ * dvm_app_spec_get_cwd:
+ * @self: a program
+ *
+ * The directory that the processes start in.
+ *
+ * Returns: (transfer none) (nullable) (type filename): the absolute path, %NULL for the home directory
+ * Since: 0.1
+ */
+const char *
+dvm_app_spec_get_cwd (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return self->cwd;
+}
+
+/**
+ * dvm_app_spec_set_cwd:
+ * @self: a program
+ * @cwd: (nullable) (type filename): an absolute path, %NULL for the home directory
+ *
+ * Sets the directory that the processes start in.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_cwd (DvmAppSpec *self, const char *cwd)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_string (self, &self->cwd, cwd, properties[PROP_CWD]);
+}
+
+/**
+ * dvm_app_spec_get_env:
+ * @self: a program
+ *
+ * The environment variables that are set.
+ *
+ * Returns: (transfer none) (array zero-terminated=1) (element-type filename): "NAME=value" each; later ones win
+ * Since: 0.1
+ */
+const char *const *
+dvm_app_spec_get_env (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return _dvm_record_get_strv (self->env);
+}
+
+/**
+ * dvm_app_spec_set_env:
+ * @self: a program
+ * @env: (nullable) (array zero-terminated=1) (element-type filename): "NAME=value" each; later ones win
+ *
+ * Sets the environment variables, instead of those given before.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_env (DvmAppSpec *self, const char *const *env)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_strv (self, &self->env, env, properties[PROP_ENV]);
+}
+
+/**
+ * dvm_app_spec_setenv:
+ * @self: a program
+ * @name: (type filename): the name of a variable
+ * @value: (type filename): its value
+ *
+ * Adds an environment variable to those given before, or changes its value.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_setenv (DvmAppSpec *self, const char *name, const char *value)
+{
+  gsize length;
+  guint n;
+
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+  g_return_if_fail (name != NULL && value != NULL);
+
+  length = strlen (name);
+  n = self->env != NULL ? g_strv_length (self->env) : 0;
+  for (guint i = 0; i < n; i++)
+    if (strncmp (self->env[i], name, length) == 0 && self->env[i][length] == '=')
+      {
+        g_free (self->env[i]);
+        self->env[i] = g_strconcat (name, "=", value, NULL);
+        g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_ENV]);
+        return;
+      }
+  self->env = g_renew (char *, self->env, n + 2);
+  self->env[n] = g_strconcat (name, "=", value, NULL);
+  self->env[n + 1] = NULL;
+  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_ENV]);
+}
+
+/**
+ * dvm_app_spec_get_unset_env:
+ * @self: a program
+ *
+ * The environment variables that are removed.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): their names
+ * Since: 0.1
+ */
+const char *const *
+dvm_app_spec_get_unset_env (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return _dvm_record_get_strv (self->unset_env);
+}
+
+/**
+ * dvm_app_spec_set_unset_env:
+ * @self: a program
+ * @names: (nullable) (array zero-terminated=1): names of variables
+ *
+ * Sets which environment variables are removed.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_unset_env (DvmAppSpec *self, const char *const *names)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_strv (self, &self->unset_env, names, properties[PROP_UNSET_ENV]);
+}
+
+/**
+ * dvm_app_spec_get_clear_env:
+ * @self: a program
+ *
+ * Whether the environment starts empty, and not as that of the daemon.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_app_spec_get_clear_env (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), FALSE);
+
+  return self->clear_env;
+}
+
+/**
+ * dvm_app_spec_set_clear_env:
+ * @self: a program
+ * @clear: %TRUE to start from an empty environment, not from the daemon's
+ *
+ * Sets what the environment starts from.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_clear_env (DvmAppSpec *self, gboolean clear)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_boolean (self, &self->clear_env, !!clear, properties[PROP_CLEAR_ENV]);
+}
+
+/**
+ * dvm_app_spec_get_hosts:
+ * @self: a program
+ *
+ * The nodes that may be used.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): "node3" or "node3:4" each; empty for all
+ * Since: 0.1
+ */
+const char *const *
+dvm_app_spec_get_hosts (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return _dvm_record_get_strv (self->hosts);
+}
+
+/**
+ * dvm_app_spec_set_hosts:
+ * @self: a program
+ * @hosts: (nullable) (array zero-terminated=1): "node3", or with a number of slots "node3:4", each
+ *
+ * Sets the nodes that may be used.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_hosts (DvmAppSpec *self, const char *const *hosts)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_strv (self, &self->hosts, hosts, properties[PROP_HOSTS]);
+}
+
+static gboolean
+check_argv (DvmAppSpec *self, const char *place, GError **error)
+{
+  if (self->argv == NULL || self->argv[0][0] == '\0')
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%sargv: the program is missing: its first element must not "
+                   "be empty",
+                   place);
+      return FALSE;
+    }
+  for (gsize i = 0; self->argv[i] != NULL; i++)
+    if (strlen (self->argv[i]) > DVM_LONGEST_STRING)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                     "%sargv[%" G_GSIZE_FORMAT "]: %" G_GSIZE_FORMAT " bytes are too long for one argument; "
+                     "the system takes %d",
+                     place, i, strlen (self->argv[i]), DVM_LONGEST_STRING);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+check_variable (const char *variable, const char *place, GError **error)
+{
+  const char *equals = strchr (variable, '=');
+  g_autofree char *name = NULL;
+  g_autofree char *shown = NULL;
+
+  if (equals != NULL && equals != variable && strlen (variable) <= DVM_LONGEST_STRING)
+    return TRUE;
+  name = equals != NULL ? g_strndup (variable, equals - variable) : g_strdup (variable);
+  shown = _dvm_words_show (name);
+  if (equals == NULL || equals == variable)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%senv: “%s” is not NAME=value: a variable needs a name without “=”", place,
+                   equals == variable ? "=" : shown);
+    }
+  else
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%senv: %s has %" G_GSIZE_FORMAT " bytes with its name; the system takes %d", place, shown,
+                   strlen (variable), DVM_LONGEST_STRING);
+    }
+  return FALSE;
+}
+
+static gboolean
+check_environment (DvmAppSpec *self, const char *place, GError **error)
+{
+  for (gsize i = 0; self->env != NULL && self->env[i] != NULL; i++)
+    if (!check_variable (self->env[i], place, error))
+      return FALSE;
+  for (gsize i = 0; self->unset_env != NULL && self->unset_env[i] != NULL; i++)
+    if (self->unset_env[i][0] == '\0' || strchr (self->unset_env[i], '=') != NULL)
+      {
+        g_autofree char *name = _dvm_words_show (self->unset_env[i]);
+
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                     "%sunset-env: “%s” is not a name: it must not be empty or contain “=”", place, name);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+is_utf8_list (char **list)
+{
+  for (gsize i = 0; list != NULL && list[i] != NULL; i++)
+    if (!g_utf8_validate (list[i], -1, NULL))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+_dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error)
+{
+  if (!check_argv (self, place, error) || !check_environment (self, place, error))
+    return FALSE;
+  if (self->cwd != NULL && self->cwd[0] != '/')
+    {
+      g_autofree char *shown = _dvm_words_show (self->cwd);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%scwd: “%s” is not an absolute path", place, shown);
+      return FALSE;
+    }
+  if (!is_utf8_list (self->hosts) || !is_utf8_list (self->unset_env))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%shosts and unset-env must be UTF-8", place);
+      return FALSE;
+    }
+  for (gsize i = 0; self->hosts != NULL && self->hosts[i] != NULL; i++)
+    if (!_dvm_host_parse (self->hosts[i], place, NULL, NULL, error))
+      return FALSE;
+  return TRUE;
+}

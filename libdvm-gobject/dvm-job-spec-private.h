@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Options of a job, parsed: for the daemon and for validation. All words may be shortened and case does not matter.
+ */
+
+#pragma once
+
+#include "dvm.h"
+
+G_BEGIN_DECLS
+
+/* The longest "NAME=value" or argument that the kernel takes at exec. */
+#define DVM_LONGEST_STRING 131071
+
+typedef struct
+{
+  gboolean error_nonzero_status; /* a status other than zero is a failure of the job; default TRUE */
+  gboolean recoverable;          /* default FALSE */
+  gboolean do_not_launch;        /* default FALSE */
+} DvmRuntimeOptions;
+
+typedef enum
+{
+  DVM_MAP_BY_SLOT, /* default */
+  DVM_MAP_BY_NODE,
+} DvmMapBy;
+
+typedef enum
+{
+  DVM_WHEN_FULL_WAIT, /* default */
+  DVM_WHEN_FULL_REFUSE,
+  DVM_WHEN_FULL_OVERSUBSCRIBE,
+} DvmWhenFull;
+
+typedef enum
+{
+  DVM_STDIN_RANK, /* default: rank 0 */
+  DVM_STDIN_ALL,
+  DVM_STDIN_NONE,
+} DvmStdinKind;
+
+typedef struct
+{
+  DvmStdinKind kind;
+  guint rank;
+} DvmStdinTarget;
+
+/*
+ * text (nullable): the default. place: what messages begin with, an empty string or such as "$.". Errors are
+ * DVM_ERROR_BAD_PARAM and DVM_ERROR_NOT_SUPPORTED.
+ */
+gboolean _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error);
+gboolean _dvm_map_by_parse (const char *text, const char *place, DvmMapBy *map_by, GError **error);
+gboolean _dvm_rank_by_check (const char *text, const char *place, GError **error);
+gboolean _dvm_bind_to_check (const char *text, const char *place, GError **error);
+gboolean _dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error);
+gboolean _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *target, GError **error);
+gboolean _dvm_personality_parse (const char *text, const char *place, gboolean *plain, GError **error);
+/* The words only: daemon/io parses them for good. */
+gboolean _dvm_output_check (const char *text, const char *place, GError **error);
+/* "node3" or "node3:4"; slots 0: not given */
+gboolean _dvm_host_parse (const char *text, const char *place, char **name, guint *slots, GError **error);
+
+/* What the job asks for in all, options and runtime-options together; for a spec that has been validated. */
+gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
+gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
+DvmMapBy _dvm_job_spec_get_map_policy (DvmJobSpec *self);
+DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);
+void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
+
+/* The arguments of org.dvm.Manager.Submit: as, a{sv}. */
+DvmJobSpec *_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error);
+
+/* place: "" or "$." before "apps[1].env" and the like. */
+gboolean _dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error);
+gboolean _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error);
+DvmJobSpec *_dvm_job_spec_new_from_variant_at (GVariant *apps, GVariant *options, const char *place, GError **error);
+
+/* Keys of Manager.Submit and SubmitApps. */
+typedef struct
+{
+  const char *name;
+  const char *type;     /* D-Bus type */
+  const char *property; /* of DvmJobSpec; NULL for keys of an application */
+} DvmSpecKey;
+
+const DvmSpecKey *_dvm_spec_find_job_key (const char *name);
+const DvmSpecKey *_dvm_spec_find_app_key (const char *name);
+const DvmSpecKey *_dvm_spec_get_job_keys (gsize *n_keys);
+/* Known but not yet supported, or unknown with the nearest known one. */
+void _dvm_spec_set_key_error (const char *name, gboolean in_app, const char *place, GError **error);
+
+G_END_DECLS

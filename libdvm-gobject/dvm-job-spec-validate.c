@@ -1,0 +1,154 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-spec"
+
+#include "dvm-job-spec-private.h"
+
+/* So many applications in one job are a mistake. */
+#define MOST_APPS 65536
+
+static gboolean
+check_text (const char *text, const char *key, const char *place, GError **error)
+{
+  if (text == NULL || g_utf8_validate (text, -1, NULL))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s is not UTF-8", place, key);
+  return FALSE;
+}
+
+static gboolean
+check_texts (DvmJobSpec *self, const char *place, GError **error)
+{
+  return check_text (dvm_job_spec_get_name (self), "name", place, error)
+         && check_text (dvm_job_spec_get_label (self), "label", place, error)
+         && check_text (dvm_job_spec_get_personality (self), "personality", place, error)
+         && check_text (dvm_job_spec_get_map_by (self), "map-by", place, error)
+         && check_text (dvm_job_spec_get_rank_by (self), "rank-by", place, error)
+         && check_text (dvm_job_spec_get_bind_to (self), "bind-to", place, error)
+         && check_text (dvm_job_spec_get_when_full (self), "when-full", place, error)
+         && check_text (dvm_job_spec_get_output (self), "output", place, error)
+         && check_text (dvm_job_spec_get_stdin_target (self), "stdin", place, error)
+         && check_text (dvm_job_spec_get_stdout_path (self), "stdout-path", place, error)
+         && check_text (dvm_job_spec_get_stderr_path (self), "stderr-path", place, error)
+         && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error);
+}
+
+static gboolean
+check_words (DvmJobSpec *self, const char *place, GError **error)
+{
+  DvmRuntimeOptions options;
+  DvmMapBy map_by;
+  DvmWhenFull when_full;
+  DvmStdinTarget target;
+  gboolean plain;
+
+  return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
+         && _dvm_map_by_parse (dvm_job_spec_get_map_by (self), place, &map_by, error)
+         && _dvm_rank_by_check (dvm_job_spec_get_rank_by (self), place, error)
+         && _dvm_bind_to_check (dvm_job_spec_get_bind_to (self), place, error)
+         && _dvm_when_full_parse (dvm_job_spec_get_when_full (self), place, &when_full, error)
+         && _dvm_output_check (dvm_job_spec_get_output (self), place, error)
+         && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
+         && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error);
+}
+
+gboolean
+_dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
+{
+  guint n_apps = dvm_job_spec_get_n_apps (self);
+  guint64 np = 0;
+
+  if (n_apps == 0 || n_apps > MOST_APPS)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sapps: a job has 1 to %d applications, not %u", place,
+                   MOST_APPS, n_apps);
+      return FALSE;
+    }
+  for (guint i = 0; i < n_apps; i++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (self, i);
+      g_autofree char *app_place = g_strdup_printf ("%sapps[%u].", place, i);
+
+      if (!_dvm_app_spec_validate (app, app_place, error))
+        return FALSE;
+      np += dvm_app_spec_get_np (app);
+    }
+  if (np > G_MAXINT)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%snp: %" G_GUINT64_FORMAT " processes are more than ranks can be numbered (%d)", place, np,
+                   G_MAXINT);
+      return FALSE;
+    }
+  return check_texts (self, place, error) && check_words (self, place, error);
+}
+
+/**
+ * dvm_job_spec_validate:
+ * @self: a job description
+ * @error: return location for an error
+ *
+ * Checks everything that can be known without the DVM. Submitting does so too.
+ *
+ * Returns: %TRUE if the description is right; on error %DVM_ERROR_BAD_PARAM, or %DVM_ERROR_NOT_SUPPORTED for what a
+ *   later version will do
+ * Since: 0.1
+ */
+gboolean
+dvm_job_spec_validate (DvmJobSpec *self, GError **error)
+{
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  return _dvm_job_spec_validate_at (self, "", error);
+}
+
+void
+_dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options)
+{
+  if (!_dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), "", options, NULL))
+    _dvm_runtime_options_parse (NULL, "", options, NULL);
+  if (dvm_job_spec_get_recoverable (self))
+    options->recoverable = TRUE;
+}
+
+gboolean
+_dvm_job_spec_is_recoverable (DvmJobSpec *self)
+{
+  DvmRuntimeOptions options;
+
+  _dvm_job_spec_get_runtime (self, &options);
+  return options.recoverable;
+}
+
+gboolean
+_dvm_job_spec_is_plain (DvmJobSpec *self)
+{
+  gboolean plain;
+
+  return _dvm_personality_parse (dvm_job_spec_get_personality (self), "", &plain, NULL) && plain;
+}
+
+DvmMapBy
+_dvm_job_spec_get_map_policy (DvmJobSpec *self)
+{
+  DvmMapBy map_by;
+
+  if (!_dvm_map_by_parse (dvm_job_spec_get_map_by (self), "", &map_by, NULL))
+    return DVM_MAP_BY_SLOT;
+  return map_by;
+}
+
+DvmWhenFull
+_dvm_job_spec_get_when_full_policy (DvmJobSpec *self)
+{
+  DvmWhenFull when_full;
+
+  if (!_dvm_when_full_parse (dvm_job_spec_get_when_full (self), "", &when_full, NULL))
+    return DVM_WHEN_FULL_WAIT;
+  return when_full;
+}

@@ -1,0 +1,536 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-spec"
+
+#include <string.h>
+
+#include "dvm-job-spec-private.h"
+#include "dvm-words-private.h"
+
+/* Out. */
+
+static gboolean
+is_text (const char *const *list)
+{
+  for (gsize i = 0; list[i] != NULL; i++)
+    if (!g_utf8_validate (list[i], -1, NULL))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+add_strv (GVariantBuilder *builder, const char *key, const char *const *list)
+{
+  if (list[0] != NULL && is_text (list))
+    g_variant_builder_add (builder, "{sv}", key, g_variant_new_strv (list, -1));
+}
+
+static void
+add_argv (GVariantBuilder *builder, const char *const *argv)
+{
+  if (is_text (argv))
+    g_variant_builder_add (builder, "{sv}", "argv", g_variant_new_strv (argv, -1));
+  else
+    g_variant_builder_add (builder, "{sv}", "argv-bytes", g_variant_new_bytestring_array (argv, -1));
+}
+
+static void
+add_cwd (GVariantBuilder *builder, const char *cwd)
+{
+  if (cwd == NULL)
+    return;
+  if (g_utf8_validate (cwd, -1, NULL))
+    g_variant_builder_add (builder, "{sv}", "cwd", g_variant_new_string (cwd));
+  else
+    g_variant_builder_add (builder, "{sv}", "cwd-bytes", g_variant_new_bytestring (cwd));
+}
+
+/* A dictionary takes each name once: of equal names only the last one counts anyway. */
+static GHashTable *
+find_last_indices (const char *const *env, guint n)
+{
+  g_autoptr (GHashTable) last = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < n; i++)
+    g_hash_table_insert (last, g_strndup (env[i], strcspn (env[i], "=")), GUINT_TO_POINTER (i));
+  return g_steal_pointer (&last);
+}
+
+static void
+add_variable (GVariantBuilder *texts, GVariantBuilder *bytes, const char *variable, const char *name)
+{
+  gsize length = strlen (name);
+
+  if (variable[length] == '=' && g_utf8_validate (variable, -1, NULL))
+    g_variant_builder_add (texts, "{ss}", name, variable + length + 1);
+  else
+    g_variant_builder_add_value (bytes, g_variant_new_bytestring (variable));
+}
+
+static void
+add_environment (GVariantBuilder *builder, const char *const *env)
+{
+  guint n = g_strv_length ((char **)env);
+  g_autoptr (GHashTable) last = NULL;
+  g_autoptr (GVariant) text = NULL;
+  g_autoptr (GVariant) other = NULL;
+  GVariantBuilder texts, bytes;
+
+  if (n == 0)
+    return;
+  last = find_last_indices (env, n);
+  g_variant_builder_init (&texts, G_VARIANT_TYPE ("a{ss}"));
+  g_variant_builder_init (&bytes, G_VARIANT_TYPE_BYTESTRING_ARRAY);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = g_strndup (env[i], strcspn (env[i], "="));
+
+      if (GPOINTER_TO_UINT (g_hash_table_lookup (last, name)) == i)
+        add_variable (&texts, &bytes, env[i], name);
+    }
+  text = g_variant_ref_sink (g_variant_builder_end (&texts));
+  other = g_variant_ref_sink (g_variant_builder_end (&bytes));
+  if (g_variant_n_children (text) > 0)
+    g_variant_builder_add (builder, "{sv}", "env", text);
+  if (g_variant_n_children (other) > 0)
+    g_variant_builder_add (builder, "{sv}", "env-bytes", other);
+}
+
+static GVariant *
+app_to_variant (DvmAppSpec *app)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  add_argv (&builder, dvm_app_spec_get_argv (app));
+  if (dvm_app_spec_get_np (app) > 0)
+    g_variant_builder_add (&builder, "{sv}", "np", g_variant_new_uint32 (dvm_app_spec_get_np (app)));
+  add_cwd (&builder, dvm_app_spec_get_cwd (app));
+  add_environment (&builder, dvm_app_spec_get_env (app));
+  add_strv (&builder, "unset-env", dvm_app_spec_get_unset_env (app));
+  if (dvm_app_spec_get_clear_env (app))
+    g_variant_builder_add (&builder, "{sv}", "env-clear", g_variant_new_boolean (TRUE));
+  add_strv (&builder, "hosts", dvm_app_spec_get_hosts (app));
+  return g_variant_builder_end (&builder);
+}
+
+/* (nullable): NULL for the default, which is not sent */
+static GVariant *
+option_to_variant (DvmJobSpec *self, const DvmSpecKey *key)
+{
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_object_get_property (G_OBJECT (self), key->property, &value);
+  switch (key->type[0])
+    {
+    case 's':
+      if (g_value_get_string (&value) == NULL || !g_utf8_validate (g_value_get_string (&value), -1, NULL))
+        return NULL;
+      return g_variant_new_string (g_value_get_string (&value));
+    case 'u':
+      return g_value_get_uint (&value) > 0 ? g_variant_new_uint32 (g_value_get_uint (&value)) : NULL;
+    default:
+      return g_value_get_boolean (&value) ? g_variant_new_boolean (TRUE) : NULL;
+    }
+}
+
+/**
+ * dvm_job_spec_to_variant:
+ * @self: a job description that has been validated
+ *
+ * The description as the arguments of org.dvm.Manager.SubmitApps. Options that have their default are left out.
+ *
+ * Returns: (transfer full): a tuple of type (aa{sv}a{sv})
+ * Since: 0.1
+ */
+GVariant *
+dvm_job_spec_to_variant (DvmJobSpec *self)
+{
+  GVariantBuilder apps, options;
+  const DvmSpecKey *keys;
+  gsize n_keys;
+
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), NULL);
+
+  g_variant_builder_init (&apps, G_VARIANT_TYPE ("aa{sv}"));
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (self); i++)
+    g_variant_builder_add_value (&apps, app_to_variant (dvm_job_spec_get_app (self, i)));
+  g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
+  keys = _dvm_spec_get_job_keys (&n_keys);
+  for (gsize i = 0; i < n_keys; i++)
+    {
+      GVariant *value = option_to_variant (self, &keys[i]);
+
+      if (value != NULL)
+        g_variant_builder_add (&options, "{sv}", keys[i].name, value);
+    }
+  return g_variant_ref_sink (g_variant_new ("(aa{sv}a{sv})", &apps, &options));
+}
+
+/* In. */
+
+static const char *
+describe_type (const char *type)
+{
+  static const struct
+  {
+    const char *type;
+    const char *text;
+  } descriptions[] = {
+    { "b", "true or false" },        { "s", "a text" },       { "u", "a whole number that is not negative" },
+    { "as", "a list of texts" },     { "ay", "bytes" },       { "aay", "a list of bytes" },
+    { "a{ss}", "names with texts" }, { "h", "a descriptor" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (descriptions); i++)
+    if (strcmp (descriptions[i].type, type) == 0)
+      return descriptions[i].text;
+  return type;
+}
+
+static gboolean
+check_type (const char *key, const char *type, GVariant *value, const char *place, GError **error)
+{
+  if (strcmp (g_variant_get_type_string (value), type) == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: must be of type %s (%s), not %.20s", place, key, type,
+               describe_type (type), g_variant_get_type_string (value));
+  return FALSE;
+}
+
+/* The type that a key must have, NULL (with an error) if it has no place there. */
+static const char *
+find_type (const char *name, gboolean in_app, guint n_apps, const char *place, GError **error)
+{
+  static const char *const fd_keys[] = { "stdin-fd", "stdout-fd", "stderr-fd", NULL };
+  const DvmSpecKey *key = in_app ? NULL : _dvm_spec_find_job_key (name);
+
+  if (key == NULL)
+    key = _dvm_spec_find_app_key (name);
+  /* The bus takes the descriptors out of the message before it asks what is to run. */
+  if (key == NULL && !in_app && place[0] == '\0' && g_strv_contains (fd_keys, name))
+    return "h";
+  if (key == NULL)
+    {
+      _dvm_spec_set_key_error (name, in_app, place, error);
+      return NULL;
+    }
+  if (!in_app && (strcmp (name, "argv") == 0 || (strcmp (name, "argv-bytes") == 0 && n_apps != 1)))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%s%s: this belongs to an application, not to the options of the job", place, name);
+      return NULL;
+    }
+  return key->type;
+}
+
+static gboolean
+check_keys (GVariant *dict, gboolean in_app, guint n_apps, const char *place, GError **error)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (gsize i = 0; i < g_variant_n_children (dict); i++)
+    {
+      g_autoptr (GVariant) value = NULL;
+      const char *name;
+      const char *type;
+
+      g_variant_get_child (dict, i, "{&sv}", &name, &value);
+      type = find_type (name, in_app, n_apps, place, error);
+      if (type == NULL || !check_type (name, type, value, place, error))
+        return FALSE;
+      if (!g_hash_table_add (seen, (gpointer)name))
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: given twice", place, name);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/* With or without a NUL behind it. */
+static char *
+get_bytes (GVariant *value, const char *key, const char *place, GError **error)
+{
+  gsize length;
+  const char *data = g_variant_get_fixed_array (value, &length, 1);
+
+  if (length > 0 && data[length - 1] == '\0')
+    length--;
+  if (length > 0 && memchr (data, '\0', length) != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: bytes with a NUL inside cannot be given to a program",
+                   place, key);
+      return NULL;
+    }
+  return length > 0 ? g_strndup (data, length) : g_strdup ("");
+}
+
+static gboolean
+append_bytes (GPtrArray *list, GVariant *values, const char *key, const char *place, GError **error)
+{
+  for (gsize i = 0; i < g_variant_n_children (values); i++)
+    {
+      g_autoptr (GVariant) value = g_variant_get_child_value (values, i);
+      char *bytes = get_bytes (value, key, place, error);
+
+      if (bytes == NULL)
+        return FALSE;
+      g_ptr_array_add (list, bytes);
+    }
+  return TRUE;
+}
+
+static gboolean
+append_environment (GPtrArray *list, GVariant *dict, const char *place, GError **error)
+{
+  g_autoptr (GVariant) texts = g_variant_lookup_value (dict, "env", NULL);
+  g_autoptr (GVariant) bytes = g_variant_lookup_value (dict, "env-bytes", NULL);
+
+  for (gsize i = 0; texts != NULL && i < g_variant_n_children (texts); i++)
+    {
+      const char *name, *value;
+
+      g_variant_get_child (texts, i, "{&s&s}", &name, &value);
+      if (name[0] == '\0' || strchr (name, '=') != NULL)
+        {
+          g_autofree char *shown = _dvm_words_show (name);
+
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "%senv: “%s” is not a name: it must not be empty or contain “=”", place, shown);
+          return FALSE;
+        }
+      g_ptr_array_add (list, g_strconcat (name, "=", value, NULL));
+    }
+  return bytes == NULL || append_bytes (list, bytes, "env-bytes", place, error);
+}
+
+static gboolean
+read_argv (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+{
+  g_autoptr (GVariant) texts = g_variant_lookup_value (dict, "argv", NULL);
+  g_autoptr (GVariant) bytes = g_variant_lookup_value (dict, "argv-bytes", NULL);
+  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func (g_free);
+  g_autofree const char **argv = NULL;
+
+  if (bytes == NULL)
+    {
+      if (texts != NULL)
+        dvm_app_spec_set_argv (app, (argv = g_variant_get_strv (texts, NULL)));
+      return TRUE;
+    }
+  if (texts != NULL && g_variant_n_children (texts) > 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sargv-bytes: given beside argv; one of them is enough",
+                   place);
+      return FALSE;
+    }
+  if (!append_bytes (list, bytes, "argv-bytes", place, error))
+    return FALSE;
+  g_ptr_array_add (list, NULL);
+  dvm_app_spec_set_argv (app, (const char *const *)list->pdata);
+  return TRUE;
+}
+
+static gboolean
+read_np (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+{
+  guint np;
+
+  if (!g_variant_lookup (dict, "np", "u", &np))
+    return TRUE;
+  if (np == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%snp: must be at least 1, not 0", place);
+      return FALSE;
+    }
+  dvm_app_spec_set_np (app, np);
+  return TRUE;
+}
+
+static gboolean
+read_cwd (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+{
+  g_autoptr (GVariant) bytes = g_variant_lookup_value (dict, "cwd-bytes", NULL);
+  g_autofree char *cwd = NULL;
+  const char *text = NULL;
+
+  g_variant_lookup (dict, "cwd", "&s", &text);
+  if (bytes != NULL && text != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%scwd-bytes: given beside cwd; one of them is enough",
+                   place);
+      return FALSE;
+    }
+  if (bytes != NULL)
+    {
+      cwd = get_bytes (bytes, "cwd-bytes", place, error);
+      if (cwd == NULL)
+        return FALSE;
+      text = cwd;
+    }
+  if (text != NULL && text[0] != '/')
+    {
+      g_autofree char *shown = _dvm_words_show (text);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%scwd: “%s” is not an absolute path", place, shown);
+      return FALSE;
+    }
+  if (text != NULL)
+    dvm_app_spec_set_cwd (app, text);
+  return TRUE;
+}
+
+static void
+read_lists (DvmAppSpec *app, GVariant *dict)
+{
+  g_autofree const char **names = NULL;
+  g_autofree const char **hosts = NULL;
+  gboolean clear;
+
+  if (g_variant_lookup (dict, "unset-env", "^a&s", &names))
+    dvm_app_spec_set_unset_env (app, names);
+  if (g_variant_lookup (dict, "hosts", "^a&s", &hosts))
+    dvm_app_spec_set_hosts (app, hosts);
+  if (g_variant_lookup (dict, "env-clear", "b", &clear))
+    dvm_app_spec_set_clear_env (app, clear);
+}
+
+/* What this dictionary says replaces what was read before, but the environment: that is read apart and added up. */
+static gboolean
+read_app (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+{
+  read_lists (app, dict);
+  return read_argv (app, dict, place, error) && read_np (app, dict, place, error) && read_cwd (app, dict, place, error);
+}
+
+static DvmAppSpec *
+app_from_variant (GVariant *dict, GVariant *options, const char *place, const char *app_place, GError **error)
+{
+  g_autoptr (DvmAppSpec) app = dvm_app_spec_new (NULL);
+  g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
+
+  /* The options of the job are the defaults of each application. */
+  if (!read_app (app, options, place, error) || !append_environment (env, options, place, error))
+    return NULL;
+  if (!read_app (app, dict, app_place, error) || !append_environment (env, dict, app_place, error))
+    return NULL;
+  g_ptr_array_add (env, NULL);
+  dvm_app_spec_set_env (app, (const char *const *)env->pdata);
+  return g_steal_pointer (&app);
+}
+
+static gboolean
+read_options (DvmJobSpec *self, GVariant *options, const char *place, GError **error)
+{
+  for (gsize i = 0; i < g_variant_n_children (options); i++)
+    {
+      g_autoptr (GVariant) value = NULL;
+      const DvmSpecKey *key;
+      const char *name;
+
+      g_variant_get_child (options, i, "{&sv}", &name, &value);
+      key = _dvm_spec_find_job_key (name);
+      if (key == NULL)
+        continue;
+      if (key->type[0] == 's' && g_variant_get_string (value, NULL)[0] == '\0' && strcmp (name, "name") != 0
+          && strcmp (name, "label") != 0 && strcmp (name, "output") != 0 && strcmp (name, "runtime-options") != 0)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: must not be empty", place, name);
+          return FALSE;
+        }
+      if (key->type[0] == 's')
+        g_object_set (self, key->property, g_variant_get_string (value, NULL), NULL);
+      else if (key->type[0] == 'u')
+        g_object_set (self, key->property, g_variant_get_uint32 (value), NULL);
+      else
+        g_object_set (self, key->property, g_variant_get_boolean (value), NULL);
+    }
+  return TRUE;
+}
+
+DvmJobSpec *
+_dvm_job_spec_new_from_variant_at (GVariant *apps, GVariant *options, const char *place, GError **error)
+{
+  g_autoptr (DvmJobSpec) self = dvm_job_spec_new ();
+  gsize n_apps = g_variant_n_children (apps);
+
+  if (!check_keys (options, FALSE, n_apps, place, error) || !read_options (self, options, place, error))
+    return NULL;
+  for (gsize i = 0; i < n_apps; i++)
+    {
+      g_autoptr (GVariant) dict = g_variant_get_child_value (apps, i);
+      g_autofree char *app_place = g_strdup_printf ("%sapps[%" G_GSIZE_FORMAT "].", place, i);
+      g_autoptr (DvmAppSpec) app = NULL;
+
+      if (!check_keys (dict, TRUE, n_apps, app_place, error))
+        return NULL;
+      app = app_from_variant (dict, options, place, app_place, error);
+      if (app == NULL)
+        return NULL;
+      dvm_job_spec_add_app (self, app);
+    }
+  if (!_dvm_job_spec_validate_at (self, place, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+/**
+ * dvm_job_spec_new_from_variant:
+ * @apps: a value of type aa{sv}
+ * @options: a value of type a{sv}
+ * @error: return location for an error
+ *
+ * Makes a description from the arguments of org.dvm.Manager.SubmitApps and validates it. Options of the job that an
+ * application could have (np, env, cwd, hosts ...) are the defaults of every application.
+ *
+ * Returns: (transfer full): the description; %NULL on error: %DVM_ERROR_BAD_PARAM or %DVM_ERROR_NOT_SUPPORTED, the
+ *   message names the key
+ * Since: 0.1
+ */
+DvmJobSpec *
+dvm_job_spec_new_from_variant (GVariant *apps, GVariant *options, GError **error)
+{
+  g_return_val_if_fail (apps != NULL && options != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  if (!g_variant_is_of_type (apps, G_VARIANT_TYPE ("aa{sv}"))
+      || !g_variant_is_of_type (options, G_VARIANT_TYPE_VARDICT))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "The applications are of type aa{sv} and the options of type a{sv}, not %.20s and %.20s",
+                   g_variant_get_type_string (apps), g_variant_get_type_string (options));
+      return NULL;
+    }
+  return _dvm_job_spec_new_from_variant_at (apps, options, "", error);
+}
+
+DvmJobSpec *
+_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error)
+{
+  g_autoptr (GVariant) apps = NULL;
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
+  g_variant_builder_open (&builder, G_VARIANT_TYPE_VARDICT);
+  /* Without words the program stands in argv-bytes. */
+  if (g_variant_n_children (argv) > 0)
+    g_variant_builder_add (&builder, "{sv}", "argv", argv);
+  g_variant_builder_close (&builder);
+  apps = g_variant_ref_sink (g_variant_builder_end (&builder));
+  if (g_variant_n_children (argv) > 0)
+    {
+      g_autoptr (GVariant) bytes = g_variant_lookup_value (options, "argv-bytes", NULL);
+
+      if (bytes != NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "argv-bytes: given beside argv; one of them is enough");
+          return NULL;
+        }
+    }
+  return _dvm_job_spec_new_from_variant_at (apps, options, "", error);
+}

@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-spec"
+
+#include <string.h>
+
+#include "dvm-job-spec-private.h"
+#include "dvm-words-private.h"
+
+static const DvmSpecKey job_keys[] = {
+  { "name", "s", "name" },
+  { "label", "s", "label" },
+  { "personality", "s", "personality" },
+  { "map-by", "s", "map-by" },
+  { "rank-by", "s", "rank-by" },
+  { "bind-to", "s", "bind-to" },
+  { "when-full", "s", "when-full" },
+  { "output", "s", "output" },
+  { "stdin", "s", "stdin-target" },
+  { "stdout-path", "s", "stdout-path" },
+  { "stderr-path", "s", "stderr-path" },
+  { "runtime-options", "s", "runtime-options" },
+  { "timeout", "u", "timeout" },
+  { "recoverable", "b", "recoverable" },
+  { "pty", "b", "pty" },
+};
+
+static const DvmSpecKey app_keys[] = {
+  { "argv", "as", NULL },      { "argv-bytes", "aay", NULL }, { "np", "u", NULL },          { "cwd", "s", NULL },
+  { "cwd-bytes", "ay", NULL }, { "env", "a{ss}", NULL },      { "env-bytes", "aay", NULL }, { "unset-env", "as", NULL },
+  { "env-clear", "b", NULL },  { "hosts", "as", NULL },
+};
+
+/* In the contract, but for a later version. */
+static const char *const later_keys[] = {
+  "activate",
+  "add-host",
+  "add-hostfile",
+  "add-hosts",
+  "append-env",
+  "autorestart",
+  "continuous",
+  "display",
+  "enable-recovery",
+  "exec-agent",
+  "forward-signals",
+  "get-stack-traces",
+  "gpu-support",
+  "host",
+  "hostfile",
+  "max-restarts",
+  "memory-alloc-kinds",
+  "npernode",
+  "path",
+  "pmix-prefix",
+  "prefix",
+  "preload-binary",
+  "preload-files",
+  "prepend-env",
+  "pset",
+  "rankfile",
+  "report-state-on-timeout",
+  "session",
+  "set-cwd-to-session-dir",
+  "spawn-timeout",
+  "stop-in-app",
+  "stop-in-init",
+  "stop-on-exec",
+  "target",
+  "xterm",
+  NULL,
+};
+
+static const DvmSpecKey *
+find_key (const DvmSpecKey *keys, gsize n_keys, const char *name)
+{
+  for (gsize i = 0; i < n_keys; i++)
+    if (strcmp (keys[i].name, name) == 0)
+      return &keys[i];
+  return NULL;
+}
+
+const DvmSpecKey *
+_dvm_spec_find_job_key (const char *name)
+{
+  return find_key (job_keys, G_N_ELEMENTS (job_keys), name);
+}
+
+const DvmSpecKey *
+_dvm_spec_find_app_key (const char *name)
+{
+  return find_key (app_keys, G_N_ELEMENTS (app_keys), name);
+}
+
+const DvmSpecKey *
+_dvm_spec_get_job_keys (gsize *n_keys)
+{
+  *n_keys = G_N_ELEMENTS (job_keys);
+  return job_keys;
+}
+
+static const char *
+find_nearest (const char *name, gboolean in_app)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (gsize i = 0; i < G_N_ELEMENTS (app_keys); i++)
+    g_ptr_array_add (names, (gpointer)app_keys[i].name);
+  for (gsize i = 0; !in_app && i < G_N_ELEMENTS (job_keys); i++)
+    g_ptr_array_add (names, (gpointer)job_keys[i].name);
+  for (gsize i = 0; !in_app && later_keys[i] != NULL; i++)
+    g_ptr_array_add (names, (gpointer)later_keys[i]);
+  g_ptr_array_add (names, NULL);
+  return _dvm_words_nearest (name, (const char *const *)names->pdata);
+}
+
+void
+_dvm_spec_set_key_error (const char *name, gboolean in_app, const char *place, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (name);
+  const char *nearest;
+
+  if (g_strv_contains (later_keys, name))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s%s: this option is not supported yet", place, shown);
+      return;
+    }
+  if (in_app && _dvm_spec_find_job_key (name) != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%s%s: this is an option of the whole job, not of one application", place, shown);
+      return;
+    }
+  nearest = find_nearest (name, in_app);
+  if (nearest != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: unknown option; did you mean “%s”?", place, shown,
+                 nearest);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: unknown option", place, shown);
+}

@@ -1,0 +1,380 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-spec"
+
+#include <string.h>
+
+#include "dvm-job-spec-private.h"
+#include "dvm-words-private.h"
+
+enum
+{
+  RUNTIME_ERROR_NONZERO,
+  RUNTIME_RECOVERABLE,
+  RUNTIME_DO_NOT_LAUNCH,
+  N_RUNTIME
+};
+
+static const DvmWord runtime_words[] = {
+  { "error-nonzero-status", RUNTIME_ERROR_NONZERO, TRUE },
+  { "recoverable", RUNTIME_RECOVERABLE, TRUE },
+  { "donotlaunch", RUNTIME_DO_NOT_LAUNCH, TRUE },
+  { "donotspawn", -1, FALSE },
+  { "show-progress", -1, FALSE },
+  { "notifyerrors", -1, FALSE },
+  { "autorestart", -1, FALSE },
+  { "continuous", -1, FALSE },
+  { "max-restarts", -1, FALSE },
+  { "exec-agent", -1, FALSE },
+  { "default-exec-agent", -1, FALSE },
+  { "output-proctable", -1, FALSE },
+  { "stop-on-exec", -1, FALSE },
+  { "stop-in-init", -1, FALSE },
+  { "stop-in-app", -1, FALSE },
+  { "timeout", -1, FALSE },
+  { "spawn-timeout", -1, FALSE },
+  { "report-state-on-timeout", -1, FALSE },
+  { "get-stack-traces", -1, FALSE },
+  { "report-child-jobs-separately", -1, FALSE },
+  { "aggregate-help-messages", -1, FALSE },
+  { "fwd-environment", -1, FALSE },
+};
+
+static const DvmWord map_by_words[] = {
+  { "slot", DVM_MAP_BY_SLOT, TRUE },
+  { "node", DVM_MAP_BY_NODE, TRUE },
+  { "hwthread", -1, FALSE },
+  { "core", -1, FALSE },
+  { "l1cache", -1, FALSE },
+  { "l2cache", -1, FALSE },
+  { "l3cache", -1, FALSE },
+  { "numa", -1, FALSE },
+  { "package", -1, FALSE },
+  { "ppr", -1, FALSE },
+  { "seq", -1, FALSE },
+  { "rankfile", -1, FALSE },
+  { "pe-list", -1, FALSE },
+  { "device", -1, FALSE },
+};
+
+static const DvmWord map_by_qualifiers[] = {
+  { "pe", -1, FALSE },
+  { "span", -1, FALSE },
+  { "oversubscribe", -1, FALSE },
+  { "nooversubscribe", -1, FALSE },
+  { "nolocal", -1, FALSE },
+  { "hwtcpus", -1, FALSE },
+  { "corecpus", -1, FALSE },
+  { "inherit", -1, FALSE },
+  { "noinherit", -1, FALSE },
+  { "file", -1, FALSE },
+  { "ordered", -1, FALSE },
+  { "interleave", -1, FALSE },
+  { "shared", -1, FALSE },
+  { "ndev", -1, FALSE },
+};
+
+static const DvmWord rank_by_words[] = {
+  { "slot", 0, TRUE },
+  { "node", -1, FALSE },
+  { "fill", -1, FALSE },
+  { "span", -1, FALSE },
+};
+
+static const DvmWord bind_to_words[] = {
+  { "none", 0, TRUE },      { "hwthread", -1, FALSE }, { "core", -1, FALSE }, { "l1cache", -1, FALSE },
+  { "l2cache", -1, FALSE }, { "l3cache", -1, FALSE },  { "numa", -1, FALSE }, { "package", -1, FALSE },
+};
+
+static const DvmWord when_full_words[] = {
+  { "wait", DVM_WHEN_FULL_WAIT, TRUE },
+  { "refuse", DVM_WHEN_FULL_REFUSE, TRUE },
+  { "oversubscribe", DVM_WHEN_FULL_OVERSUBSCRIBE, TRUE },
+};
+
+static const DvmWord personality_words[] = {
+  { "pmix", FALSE, TRUE },
+  { "plain", TRUE, TRUE },
+};
+
+static const DvmWord stdin_words[] = {
+  { "all", DVM_STDIN_ALL, TRUE },
+  { "none", DVM_STDIN_NONE, TRUE },
+};
+
+enum
+{
+  OUTPUT_FLAG,
+  OUTPUT_PATH
+};
+
+static const DvmWord output_words[] = {
+  { "tag", OUTPUT_FLAG, TRUE },  { "tag-detailed", OUTPUT_FLAG, TRUE }, { "tag-fullname", OUTPUT_FLAG, TRUE },
+  { "rank", OUTPUT_FLAG, TRUE }, { "timestamp", OUTPUT_FLAG, TRUE },    { "merge-stderr-to-stdout", OUTPUT_FLAG, TRUE },
+  { "dir", OUTPUT_PATH, TRUE },  { "file", OUTPUT_PATH, TRUE },         { "xml", -1, FALSE },
+};
+
+static const DvmWord output_qualifiers[] = {
+  { "copy", 0, TRUE },
+  { "nocopy", 0, TRUE },
+  { "raw", 0, TRUE },
+  { "pattern", 0, TRUE },
+};
+
+/* One entry of a comma list: up to "=" or ":" is the word. */
+static gsize
+word_length (const char *text)
+{
+  return strcspn (text, "=:");
+}
+
+static gboolean
+set_runtime_option (const DvmWord *word, const char *value, const char *place, gint8 *given, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
+  gboolean on;
+
+  if (!_dvm_words_parse_boolean (value, &on))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sruntime-options: %s is “%s”; it can be yes or no", place,
+                   word->name, shown);
+      return FALSE;
+    }
+  if (given[word->value] >= 0 && given[word->value] != on)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sruntime-options: %s is given twice, once yes and once no",
+                   place, word->name);
+      return FALSE;
+    }
+  given[word->value] = on;
+  return TRUE;
+}
+
+gboolean
+_dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error)
+{
+  gint8 given[N_RUNTIME] = { -1, -1, -1 };
+  g_auto (GStrv) entries = NULL;
+
+  entries = text != NULL && text[0] != '\0' ? g_strsplit (text, ",", -1) : g_new0 (char *, 1);
+  for (gsize i = 0; entries[i] != NULL; i++)
+    {
+      gsize length = strcspn (entries[i], "=");
+      const char *value = entries[i][length] == '=' ? entries[i] + length + 1 : NULL;
+      const DvmWord *word;
+
+      word = _dvm_words_find (runtime_words, G_N_ELEMENTS (runtime_words), entries[i], length, place, "runtime-options",
+                              error);
+      if (word == NULL || !set_runtime_option (word, value, place, given, error))
+        return FALSE;
+    }
+  options->error_nonzero_status = given[RUNTIME_ERROR_NONZERO] != FALSE;
+  options->recoverable = given[RUNTIME_RECOVERABLE] == TRUE;
+  options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE;
+  return TRUE;
+}
+
+static gboolean
+refuse_rest (const char *text, const char *place, const char *what, GError **error)
+{
+  g_autofree char *shown = NULL;
+
+  if (text[0] == '\0')
+    return TRUE;
+  shown = _dvm_words_show (text);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: “%s” makes no sense there", place, what, shown);
+  return FALSE;
+}
+
+gboolean
+_dvm_map_by_parse (const char *text, const char *place, DvmMapBy *map_by, GError **error)
+{
+  const DvmWord *word;
+  gsize length;
+
+  *map_by = DVM_MAP_BY_SLOT;
+  if (text == NULL)
+    return TRUE;
+  length = word_length (text);
+  if (text[0] != ':')
+    {
+      word = _dvm_words_find (map_by_words, G_N_ELEMENTS (map_by_words), text, length, place, "map-by", error);
+      if (word == NULL)
+        return FALSE;
+      *map_by = word->value;
+    }
+  /* No qualifier is supported: the search names the first one or the nearest. */
+  if (text[length] == ':')
+    {
+      const char *qualifier = text + length + 1;
+
+      _dvm_words_find (map_by_qualifiers, G_N_ELEMENTS (map_by_qualifiers), qualifier, strcspn (qualifier, "=:,"),
+                       place, "map-by", error);
+      return FALSE;
+    }
+  return refuse_rest (text + length, place, "map-by", error);
+}
+
+static gboolean
+find_only (const DvmWord *words, gsize n_words, const char *text, const char *place, const char *what, int *value,
+           GError **error)
+{
+  const DvmWord *word;
+  gsize length;
+
+  if (text == NULL)
+    return TRUE;
+  length = word_length (text);
+  word = _dvm_words_find (words, n_words, text, length, place, what, error);
+  if (word == NULL)
+    return FALSE;
+  *value = word->value;
+  return refuse_rest (text + length, place, what, error);
+}
+
+gboolean
+_dvm_rank_by_check (const char *text, const char *place, GError **error)
+{
+  int value;
+
+  return find_only (rank_by_words, G_N_ELEMENTS (rank_by_words), text, place, "rank-by", &value, error);
+}
+
+gboolean
+_dvm_bind_to_check (const char *text, const char *place, GError **error)
+{
+  int value;
+
+  return find_only (bind_to_words, G_N_ELEMENTS (bind_to_words), text, place, "bind-to", &value, error);
+}
+
+gboolean
+_dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error)
+{
+  int value = DVM_WHEN_FULL_WAIT;
+
+  if (!find_only (when_full_words, G_N_ELEMENTS (when_full_words), text, place, "when-full", &value, error))
+    return FALSE;
+  *when_full = value;
+  return TRUE;
+}
+
+gboolean
+_dvm_personality_parse (const char *text, const char *place, gboolean *plain, GError **error)
+{
+  *plain = FALSE;
+  return find_only (personality_words, G_N_ELEMENTS (personality_words), text, place, "personality", plain, error);
+}
+
+gboolean
+_dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *target, GError **error)
+{
+  guint64 rank;
+  int kind;
+
+  target->kind = DVM_STDIN_RANK;
+  target->rank = 0;
+  if (text == NULL)
+    return TRUE;
+  if (g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT - 1, &rank, NULL))
+    {
+      target->rank = rank;
+      return TRUE;
+    }
+  if (!g_ascii_isalpha (text[0]))
+    {
+      g_autofree char *shown = _dvm_words_show (text);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%sstdin: “%s” is not a rank; it can be one rank, “all” or “none”", place, shown);
+      return FALSE;
+    }
+  if (!find_only (stdin_words, G_N_ELEMENTS (stdin_words), text, place, "stdin", &kind, error))
+    return FALSE;
+  target->kind = kind;
+  return TRUE;
+}
+
+static gboolean
+check_output_path (const DvmWord *word, const char *rest, const char *place, GError **error)
+{
+  const char *qualifier;
+  gsize length;
+
+  if (rest[0] != '=' || rest[1] == '\0' || rest[1] == ':')
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%soutput: “%s” needs a path: %s=PATH", place, word->name,
+                   word->name);
+      return FALSE;
+    }
+  for (qualifier = strchr (rest, ':'); qualifier != NULL; qualifier = strchr (qualifier, ':'))
+    {
+      qualifier++;
+      length = strcspn (qualifier, ":");
+      if (_dvm_words_find (output_qualifiers, G_N_ELEMENTS (output_qualifiers), qualifier, length, place, "output",
+                           error)
+          == NULL)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+_dvm_output_check (const char *text, const char *place, GError **error)
+{
+  g_auto (GStrv) entries = NULL;
+
+  if (text == NULL || text[0] == '\0')
+    return TRUE;
+  entries = g_strsplit (text, ",", -1);
+  for (gsize i = 0; entries[i] != NULL; i++)
+    {
+      gsize length = word_length (entries[i]);
+      const char *rest = entries[i] + length;
+      const DvmWord *word;
+
+      word = _dvm_words_find (output_words, G_N_ELEMENTS (output_words), entries[i], length, place, "output", error);
+      if (word == NULL)
+        return FALSE;
+      if (word->value == OUTPUT_PATH ? !check_output_path (word, rest, place, error)
+                                     : !refuse_rest (rest, place, "output", error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+_dvm_host_parse (const char *text, const char *place, char **name, guint *slots, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (text);
+  const char *colon = strrchr (text, ':');
+  gsize length = colon != NULL ? (gsize)(colon - text) : strlen (text);
+  guint64 number = 0;
+
+  if (text[0] == '+')
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%shosts: “%s”: relative names are not supported yet",
+                   place, shown);
+      return FALSE;
+    }
+  if (length == 0 || strpbrk (text, " \t\n,") != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%shosts: “%s” is not a host name", place, shown);
+      return FALSE;
+    }
+  if (colon != NULL && !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXINT, &number, NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%shosts: “%s”: behind the colon stands the number of slots, at least 1", place, shown);
+      return FALSE;
+    }
+  if (name != NULL)
+    *name = g_strndup (text, length);
+  if (slots != NULL)
+    *slots = number;
+  return TRUE;
+}

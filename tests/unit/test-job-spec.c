@@ -1,0 +1,448 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <dvm.h>
+#include <string.h>
+
+#include "dvm-job-spec-private.h"
+
+static const char *const ring[] = { "./ring", "-v", NULL };
+
+static DvmJobSpec *
+from_text (const char *apps, const char *options, GError **error)
+{
+  g_autoptr (GVariant) a = g_variant_parse (G_VARIANT_TYPE ("aa{sv}"), apps, NULL, NULL, NULL);
+  g_autoptr (GVariant) o = g_variant_parse (G_VARIANT_TYPE_VARDICT, options, NULL, NULL, NULL);
+
+  g_assert_nonnull (a);
+  g_assert_nonnull (o);
+  return dvm_job_spec_new_from_variant (a, o, error);
+}
+
+/* The message has all these words in it. */
+static void
+assert_refused (DvmJobSpec *spec, GError *error, int code, const char *const *words)
+{
+  g_assert_null (spec);
+  g_assert_error (error, DVM_ERROR, code);
+  g_assert_true (g_utf8_validate (error->message, -1, NULL));
+  for (gsize i = 0; words[i] != NULL; i++)
+    if (strstr (error->message, words[i]) == NULL)
+      g_error ("“%s” does not name “%s”", error->message, words[i]);
+}
+
+static void
+test_builder (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  g_autoptr (GError) error = NULL;
+  DvmAppSpec *app = dvm_job_spec_get_app (spec, 0);
+
+  g_assert_cmpuint (dvm_job_spec_get_n_apps (spec), ==, 1);
+  dvm_app_spec_setenv (app, "A", "1");
+  dvm_app_spec_setenv (app, "AB", "2");
+  dvm_app_spec_setenv (app, "A", "3");
+  g_assert_cmpstr (dvm_app_spec_get_env (app)[0], ==, "A=3");
+  g_assert_cmpstr (dvm_app_spec_get_env (app)[1], ==, "AB=2");
+  g_assert_null (dvm_app_spec_get_env (app)[2]);
+  g_object_set (spec, "name", "n", "map-by", "node", "timeout", 7, "pty", TRUE, "stdin-target", "all", NULL);
+  g_assert_cmpstr (dvm_job_spec_get_name (spec), ==, "n");
+  g_assert_cmpstr (dvm_job_spec_get_stdin_target (spec), ==, "all");
+  g_assert_cmpuint (dvm_job_spec_get_timeout (spec), ==, 7);
+  g_assert_true (dvm_job_spec_get_pty (spec));
+  g_assert_true (dvm_job_spec_validate (spec, &error));
+  g_assert_no_error (error);
+}
+
+static DvmJobSpec *
+make_large (void)
+{
+  const char *const env[] = { "A=1", "B=", "C=x=y", "A=2", "D=\xff", NULL };
+  const char *const unset[] = { "LANG", NULL };
+  const char *const hosts[] = { "node1", "node2:4", NULL };
+  const char *const bytes[] = { "/bin/\xe4", "", "x", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  g_autoptr (DvmAppSpec) second = dvm_app_spec_new (bytes);
+  DvmAppSpec *app = dvm_job_spec_get_app (spec, 0);
+
+  g_object_set (app, "np", 4, "cwd", "/tmp", "env", env, "unset-env", unset, "clear-env", TRUE, "hosts", hosts, NULL);
+  dvm_app_spec_set_cwd (second, "/tmp/\xff");
+  dvm_job_spec_add_app (spec, second);
+  g_object_set (spec, "name", "große Sache", "label", "l", "personality", "plain", "map-by", "node", "rank-by", "slot",
+                "bind-to", "none", "when-full", "refuse", "output", "tag,dir=/tmp/x:nocopy,timestamp", "stdin-target",
+                "3", "stdout-path", "/tmp/o", "stderr-path", "/tmp/e", "runtime-options",
+                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "pty", TRUE, NULL);
+  return g_steal_pointer (&spec);
+}
+
+static void
+test_round_trip (void)
+{
+  g_autoptr (DvmJobSpec) spec = make_large ();
+  g_autoptr (GVariant) value = dvm_job_spec_to_variant (spec);
+  g_autoptr (GVariant) apps = g_variant_get_child_value (value, 0);
+  g_autoptr (GVariant) options = g_variant_get_child_value (value, 1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmJobSpec) copy = dvm_job_spec_new_from_variant (apps, options, &error);
+  g_autoptr (GVariant) value2 = NULL;
+  g_autoptr (DvmJobSpec) copy3 = NULL;
+  g_autoptr (GVariant) value3 = NULL;
+  g_autofree char *json = NULL;
+  DvmAppSpec *app;
+
+  g_assert_no_error (error);
+  value2 = dvm_job_spec_to_variant (copy);
+  g_assert_cmpvariant (value, value2);
+  app = dvm_job_spec_get_app (copy, 0);
+  g_assert_cmpuint (g_strv_length ((char **)dvm_app_spec_get_env (app)), ==, 4);
+  g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "A=2"));
+  g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "C=x=y"));
+  g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "D=\xff"));
+  app = dvm_job_spec_get_app (copy, 1);
+  g_assert_cmpstr (dvm_app_spec_get_argv (app)[0], ==, "/bin/\xe4");
+  g_assert_cmpstr (dvm_app_spec_get_argv (app)[1], ==, "");
+  g_assert_cmpstr (dvm_app_spec_get_cwd (app), ==, "/tmp/\xff");
+
+  json = dvm_job_spec_to_json (spec);
+  g_assert_true (g_utf8_validate (json, -1, NULL));
+  copy3 = dvm_job_spec_new_from_json (json, -1, &error);
+  g_assert_no_error (error);
+  value3 = dvm_job_spec_to_variant (copy3);
+  g_assert_cmpvariant (value, value3);
+}
+
+/* Options of the job are the defaults of its applications. */
+static void
+test_defaults (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmJobSpec) spec = from_text (
+      "[{'argv': <['a']>, 'np': <uint32 3>, 'env': <{'X': '2', 'Y': '3'}>}, {'argv': <['b']>}]",
+      "{'np': <uint32 2>, 'env': <{'X': '1'}>, 'cwd': <'/d'>, 'hosts': <['h:2']>, 'env-clear': <true>}", &error);
+  DvmAppSpec *a, *b;
+
+  g_assert_no_error (error);
+  a = dvm_job_spec_get_app (spec, 0);
+  b = dvm_job_spec_get_app (spec, 1);
+  g_assert_cmpuint (dvm_app_spec_get_np (a), ==, 3);
+  g_assert_cmpuint (dvm_app_spec_get_np (b), ==, 2);
+  g_assert_cmpstr (dvm_app_spec_get_env (a)[0], ==, "X=1");
+  g_assert_cmpstr (dvm_app_spec_get_env (a)[1], ==, "X=2");
+  g_assert_cmpstr (dvm_app_spec_get_env (b)[0], ==, "X=1");
+  g_assert_cmpstr (dvm_app_spec_get_cwd (a), ==, "/d");
+  g_assert_cmpstr (dvm_app_spec_get_hosts (b)[0], ==, "h:2");
+  g_assert_true (dvm_app_spec_get_clear_env (b));
+}
+
+static void
+test_submit (void)
+{
+  g_autoptr (GVariant) argv = g_variant_ref_sink (g_variant_new_strv (ring, -1));
+  g_autoptr (GVariant) none = g_variant_ref_sink (g_variant_new_strv (NULL, 0));
+  g_autoptr (GVariant)
+      options = g_variant_ref_sink (g_variant_new_parsed ("{'np': <uint32 2>, 'stdin-fd': <handle 0>}"));
+  g_autoptr (GVariant) bytes = g_variant_ref_sink (g_variant_new_parsed ("{'argv-bytes': <[b'a', b'\\377']>}"));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmJobSpec) spec = _dvm_job_spec_new_from_submit (argv, options, &error);
+  g_autoptr (DvmJobSpec) spec2 = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, 0)), ==, 2);
+  spec2 = _dvm_job_spec_new_from_submit (none, bytes, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvm_app_spec_get_argv (dvm_job_spec_get_app (spec2, 0))[1], ==, "\xff");
+  g_assert_null (_dvm_job_spec_new_from_submit (argv, bytes, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+}
+
+typedef struct
+{
+  const char *apps;
+  const char *options;
+  int code;
+  const char *words[4];
+} Refusal;
+
+static const Refusal refusals[] = {
+  { "[]", "{}", DVM_ERROR_BAD_PARAM, { "apps", "1" } },
+  { "[{}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].argv", "program" } },
+  { "[{'argv': <['']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].argv" } },
+  { "[{'argv': <@as []>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].argv" } },
+  { "[{'argv': <['a']>}]", "{'np': <uint32 0>}", DVM_ERROR_BAD_PARAM, { "np", "at least 1", "0" } },
+  { "[{'argv': <['a']>}, {'argv': <['b']>, 'np': <uint32 0>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[1].np" } },
+  { "[{'argv': <['a']>}]", "{'np': <-1>}", DVM_ERROR_BAD_PARAM, { "np", "type u", "not i" } },
+  { "[{'argv': <['a']>}]", "{'np': <'4'>}", DVM_ERROR_BAD_PARAM, { "np", "type u", "not s" } },
+  { "[{'argv': <['a']>, 'np': <uint32 2147483648>}]", "{}", DVM_ERROR_BAD_PARAM, { "np", "2147483648" } },
+  { "[{'argv': <['a']>}]", "{'npp': <uint32 1>}", DVM_ERROR_BAD_PARAM, { "npp", "unknown", "“np”" } },
+  { "[{'argv': <['a']>}]", "{'zzzzzzzzzzzz': <1>}", DVM_ERROR_BAD_PARAM, { "zzzzzzzzzzzz", "unknown" } },
+  { "[{'argv': <['a']>}]", "{'hostfile': <'x'>}", DVM_ERROR_NOT_SUPPORTED, { "hostfile" } },
+  { "[{'argv': <['a']>}]", "{'target': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "target" } },
+  { "[{'argv': <['a']>}]", "{'session': <uint32 1>}", DVM_ERROR_NOT_SUPPORTED, { "session" } },
+  { "[{'argv': <['a']>}]", "{'add-hosts': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "add-hosts" } },
+  { "[{'argv': <['a']>, 'map-by': <'slot'>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].map-by", "whole job" } },
+  { "[{'argv': <['a']>}]", "{'argv': <['x']>}", DVM_ERROR_BAD_PARAM, { "argv", "application" } },
+  { "[{'argv': <['a']>, 'stdin-fd': <handle 0>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].stdin-fd" } },
+  { "[{'argv': <['a']>}]", "{'stdin-fd': <1>}", DVM_ERROR_BAD_PARAM, { "stdin-fd", "type h" } },
+  { "[{'argv': <['a']>}]", "{'np': <uint32 1>, 'np': <uint32 2>}", DVM_ERROR_BAD_PARAM, { "np", "twice" } },
+  { "[{'argv': <['a']>}]", "{'env': <{'': 'x'}>}", DVM_ERROR_BAD_PARAM, { "env", "empty" } },
+  { "[{'argv': <['a']>, 'env': <{'A=B': 'x'}>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].env", "A=B" } },
+  { "[{'argv': <['a']>, 'env-bytes': <[b'AB']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].env", "AB" } },
+  { "[{'argv': <['a']>, 'env-bytes': <[b'=x']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].env", "name" } },
+  { "[{'argv': <['a']>, 'unset-env': <['A=']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].unset-env", "A=" } },
+  { "[{'argv-bytes': <[[byte 97, 0, 98]]>}]", "{}", DVM_ERROR_BAD_PARAM, { "argv-bytes", "NUL" } },
+  { "[{'argv-bytes': <[b'a']>, 'argv': <['a']>}]", "{}", DVM_ERROR_BAD_PARAM, { "argv-bytes" } },
+  { "[{'argv': <['a']>, 'cwd': <'here'>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].cwd", "here", "absolute" } },
+  { "[{'argv': <['a']>, 'cwd': <''>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].cwd" } },
+  { "[{'argv': <['a']>, 'cwd': <'/a'>, 'cwd-bytes': <b'/a'>}]", "{}", DVM_ERROR_BAD_PARAM, { "cwd-bytes" } },
+  { "[{'argv': <['a']>}]", "{'hosts': <['']>}", DVM_ERROR_BAD_PARAM, { "hosts" } },
+  { "[{'argv': <['a']>}]", "{'hosts': <['h:0']>}", DVM_ERROR_BAD_PARAM, { "hosts", "h:0" } },
+  { "[{'argv': <['a']>}]", "{'hosts': <['h:x']>}", DVM_ERROR_BAD_PARAM, { "hosts", "h:x" } },
+  { "[{'argv': <['a']>}]", "{'hosts': <['+n1']>}", DVM_ERROR_NOT_SUPPORTED, { "hosts", "+n1" } },
+  { "[{'argv': <['a']>}]", "{'personality': <'prte'>}", DVM_ERROR_BAD_PARAM, { "personality", "prte" } },
+  { "[{'argv': <['a']>}]", "{'when-full': <'wiat'>}", DVM_ERROR_BAD_PARAM, { "when-full", "“wait”" } },
+  { "[{'argv': <['a']>}]", "{'when-full': <''>}", DVM_ERROR_BAD_PARAM, { "when-full", "empty" } },
+  { "[{'argv': <['a']>}]", "{'stdin': <'-1'>}", DVM_ERROR_BAD_PARAM, { "stdin", "-1" } },
+  { "[{'argv': <['a']>}]", "{'stdin': <'most'>}", DVM_ERROR_BAD_PARAM, { "stdin", "most" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'core'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "core" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:node'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "ppr" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'slot:OVERSUBSCRIBE'>}", DVM_ERROR_NOT_SUPPORTED, { "oversubscribe" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <':PE=2'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "pe" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'slots'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“slot”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'slot=1'>}", DVM_ERROR_BAD_PARAM, { "map-by", "=1" } },
+  { "[{'argv': <['a']>}]", "{'rank-by': <'fill'>}", DVM_ERROR_NOT_SUPPORTED, { "rank-by", "fill" } },
+  { "[{'argv': <['a']>}]", "{'bind-to': <'core'>}", DVM_ERROR_NOT_SUPPORTED, { "bind-to", "core" } },
+  { "[{'argv': <['a']>}]", "{'bind-to': <'l'>}", DVM_ERROR_BAD_PARAM, { "bind-to", "more than one" } },
+  { "[{'argv': <['a']>}]", "{'output': <'xml'>}", DVM_ERROR_NOT_SUPPORTED, { "output", "xml" } },
+  { "[{'argv': <['a']>}]", "{'output': <'tagg'>}", DVM_ERROR_BAD_PARAM, { "output", "“tag”" } },
+  { "[{'argv': <['a']>}]", "{'output': <'dir'>}", DVM_ERROR_BAD_PARAM, { "output", "dir=PATH" } },
+  { "[{'argv': <['a']>}]", "{'output': <'tag,,rank'>}", DVM_ERROR_BAD_PARAM, { "output", "missing" } },
+  { "[{'argv': <['a']>}]", "{'output': <'file=/x:zip'>}", DVM_ERROR_BAD_PARAM, { "output", "zip" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts=3'>}", DVM_ERROR_NOT_SUPPORTED, { "max-restarts" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'donotlunch'>}", DVM_ERROR_BAD_PARAM, { "“donotlaunch”" } },
+  { "[{'argv': <['a']>}]", "{'timeout': <-5>}", DVM_ERROR_BAD_PARAM, { "timeout", "type u" } },
+  { "[{'argv': <['a']>}]", "{'env': <['A=1']>}", DVM_ERROR_BAD_PARAM, { "env", "a{ss}", "as" } },
+};
+
+static void
+test_refusals (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (refusals); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmJobSpec) spec = from_text (refusals[i].apps, refusals[i].options, &error);
+
+      if (spec != NULL)
+        g_error ("accepted: %s %s", refusals[i].apps, refusals[i].options);
+      assert_refused (spec, error, refusals[i].code, refusals[i].words);
+    }
+}
+
+/* One byte less than the system's limit goes, one more names the variable. */
+static void
+test_long_strings (void)
+{
+  g_autofree char *longest = g_strnfill (131071 - 4, 'x');
+  g_autofree char *longer = g_strnfill (131071 - 3, 'x');
+  g_autofree char *huge = g_strnfill (1024 * 1024, 'x');
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  DvmAppSpec *app = dvm_job_spec_get_app (spec, 0);
+  const char *const argv[] = { "a", huge, NULL };
+  g_autoptr (GError) error = NULL;
+
+  dvm_app_spec_setenv (app, "BIG", longest);
+  g_assert_true (dvm_job_spec_validate (spec, &error));
+  dvm_app_spec_setenv (app, "BIG", longer);
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_assert_nonnull (strstr (error->message, "BIG"));
+  g_assert_nonnull (strstr (error->message, "131072"));
+  g_clear_error (&error);
+  dvm_app_spec_setenv (app, "BIG", huge);
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  g_assert_nonnull (strstr (error->message, "BIG"));
+  g_clear_error (&error);
+  dvm_app_spec_set_env (app, NULL);
+  dvm_app_spec_set_argv (app, argv);
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  g_assert_nonnull (strstr (error->message, "argv[1]"));
+  g_clear_error (&error);
+  dvm_app_spec_set_argv (app, ring);
+  dvm_app_spec_setenv (app, huge, "");
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  g_assert_cmpuint (strlen (error->message), <, 500);
+}
+
+static void
+test_not_utf8 (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GError) error = NULL;
+
+  dvm_job_spec_set_map_by (spec, "\xff\xfe");
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_assert_nonnull (strstr (error->message, "map-by"));
+  value = dvm_job_spec_to_variant (spec);
+  g_assert_nonnull (value);
+}
+
+static void
+test_parsers (void)
+{
+  DvmRuntimeOptions options;
+  DvmStdinTarget target;
+  DvmWhenFull when_full;
+  DvmMapBy map_by;
+  g_autofree char *name = NULL;
+  guint slots;
+
+  g_assert_true (_dvm_runtime_options_parse (NULL, "", &options, NULL));
+  g_assert_true (options.error_nonzero_status);
+  g_assert_false (options.recoverable);
+  g_assert_true (_dvm_runtime_options_parse ("ERROR-NON=N,recov,donotl=yes", "", &options, NULL));
+  g_assert_false (options.error_nonzero_status);
+  g_assert_true (options.recoverable);
+  g_assert_true (options.do_not_launch);
+  g_assert_true (_dvm_stdin_target_parse ("7", "", &target, NULL));
+  g_assert_cmpint (target.kind, ==, DVM_STDIN_RANK);
+  g_assert_cmpuint (target.rank, ==, 7);
+  g_assert_true (_dvm_stdin_target_parse ("None", "", &target, NULL));
+  g_assert_cmpint (target.kind, ==, DVM_STDIN_NONE);
+  g_assert_true (_dvm_when_full_parse ("over", "", &when_full, NULL));
+  g_assert_cmpint (when_full, ==, DVM_WHEN_FULL_OVERSUBSCRIBE);
+  g_assert_true (_dvm_map_by_parse ("NODE", "", &map_by, NULL));
+  g_assert_cmpint (map_by, ==, DVM_MAP_BY_NODE);
+  g_assert_true (_dvm_host_parse ("node3:4", "", &name, &slots, NULL));
+  g_assert_cmpstr (name, ==, "node3");
+  g_assert_cmpuint (slots, ==, 4);
+}
+
+static void
+test_policies (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  DvmRuntimeOptions options;
+
+  g_assert_false (_dvm_job_spec_is_plain (spec));
+  g_assert_cmpint (_dvm_job_spec_get_map_policy (spec), ==, DVM_MAP_BY_SLOT);
+  g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_WAIT);
+  g_object_set (spec, "personality", "plain", "map-by", "node", "when-full", "refuse", "recoverable", TRUE, NULL);
+  g_assert_true (_dvm_job_spec_is_plain (spec));
+  g_assert_true (_dvm_job_spec_is_recoverable (spec));
+  _dvm_job_spec_get_runtime (spec, &options);
+  g_assert_true (options.recoverable);
+  g_assert_true (options.error_nonzero_status);
+  g_assert_cmpint (_dvm_job_spec_get_map_policy (spec), ==, DVM_MAP_BY_NODE);
+  g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_REFUSE);
+}
+
+typedef struct
+{
+  const char *json;
+  int code;
+  const char *words[4];
+} JsonRefusal;
+
+static const JsonRefusal json_refusals[] = {
+  { "", DVM_ERROR_BAD_PARAM, { "$" } },
+  { "[]", DVM_ERROR_BAD_PARAM, { "$", "object", "list" } },
+  { "{", DVM_ERROR_PARSE_FAILED, { "line 1" } },
+  { "{\n\"a\" 1}", DVM_ERROR_PARSE_FAILED, { "line 2" } },
+  { "{\"apps\": 1}", DVM_ERROR_BAD_PARAM, { "$.apps", "list" } },
+  { "{\"apps\": []}", DVM_ERROR_BAD_PARAM, { "$.apps" } },
+  { "{\"apps\": [1]}", DVM_ERROR_BAD_PARAM, { "$.apps[0]", "object" } },
+  { "{\"apps\": [{\"argv\": [\"a\"]}, {\"argv\": [\"b\"], \"np\": 0}]}", DVM_ERROR_BAD_PARAM, { "$.apps[1].np" } },
+  { "{\"argv\": [\"a\"], \"np\": -1}", DVM_ERROR_BAD_PARAM, { "$.np", "-1" } },
+  { "{\"argv\": [\"a\"], \"np\": 1.5}", DVM_ERROR_BAD_PARAM, { "$.np", "whole" } },
+  { "{\"argv\": [\"a\"], \"np\": 99999999999999999999}", DVM_ERROR_BAD_PARAM, { "$.np" } },
+  { "{\"argv\": [\"a\"], \"np\": \"4\"}", DVM_ERROR_BAD_PARAM, { "$.np", "whole", "text" } },
+  { "{\"argv\": [\"a\"], \"np\": null}", DVM_ERROR_BAD_PARAM, { "$.np", "null" } },
+  { "{\"argv\": [\"a\", 1]}", DVM_ERROR_BAD_PARAM, { "$.argv[1]", "text" } },
+  { "{\"argv\": \"a\"}", DVM_ERROR_BAD_PARAM, { "$.argv", "list" } },
+  { "{\"argv\": [\"a\"], \"env\": {\"A\": 1}}", DVM_ERROR_BAD_PARAM, { "$.env.A" } },
+  { "{\"argv\": [\"a\"], \"env\": [\"A=1\"]}", DVM_ERROR_BAD_PARAM, { "$.env", "object" } },
+  { "{\"argv\": [\"a\"], \"mapby\": \"slot\"}", DVM_ERROR_BAD_PARAM, { "$.mapby", "“map-by”" } },
+  { "{\"argv\": [\"a\"], \"stdin-fd\": 0}", DVM_ERROR_BAD_PARAM, { "$.stdin-fd" } },
+  { "{\"argv\": [\"a\"], \"hostfile\": 0}", DVM_ERROR_NOT_SUPPORTED, { "$.hostfile" } },
+  { "{\"argv\": [\"a\"], \"apps\": []}", DVM_ERROR_BAD_PARAM, { "$.argv" } },
+  { "{\"argv-bytes\": [[97, 256]]}", DVM_ERROR_BAD_PARAM, { "$.argv-bytes[0][1]", "255" } },
+  { "{\"argv\": [\"a\\u0000b\"]}", DVM_ERROR_PARSE_FAILED, { "NUL" } },
+  { "{\"argv\": [\"\xff\"]}", DVM_ERROR_PARSE_FAILED, { "UTF-8" } },
+  { "{\"argv\": ['a']}", DVM_ERROR_PARSE_FAILED, { "line 1" } },
+  { "/* \" */{}", DVM_ERROR_PARSE_FAILED, { "comments" } },
+  { "{\"argv\": [\"a\"], \"map-by\": \"core\"}", DVM_ERROR_NOT_SUPPORTED, { "$.map-by" } },
+  { "{\"apps\": [{\"argv\": [\"a\"], \"cwd\": \"x\"}]}", DVM_ERROR_BAD_PARAM, { "$.apps[0].cwd" } },
+};
+
+static void
+test_json (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_from_json (
+      "{\"argv\": [\"[[\", \"\\\"[\", \"\\\\u0000\"], \"np\": 2, \"env\": {\"A\": \"1\"}, \"name\": \"x\"}", -1,
+      &error);
+  g_autofree char *deep = g_strnfill (1000000, '[');
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvm_app_spec_get_argv (dvm_job_spec_get_app (spec, 0))[1], ==, "\"[");
+  g_assert_cmpstr (dvm_app_spec_get_argv (dvm_job_spec_get_app (spec, 0))[2], ==, "\\u0000");
+  g_assert_cmpuint (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, 0)), ==, 2);
+  g_assert_cmpstr (dvm_job_spec_get_name (spec), ==, "x");
+  g_assert_null (dvm_job_spec_new_from_json (deep, -1, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+  for (gsize i = 0; i < G_N_ELEMENTS (json_refusals); i++)
+    {
+      g_autoptr (GError) json_error = NULL;
+      g_autoptr (DvmJobSpec) refused = dvm_job_spec_new_from_json (json_refusals[i].json, -1, &json_error);
+
+      if (refused != NULL)
+        g_error ("accepted: %s", json_refusals[i].json);
+      assert_refused (refused, json_error, json_refusals[i].code, json_refusals[i].words);
+    }
+}
+
+/* Cut anywhere, a job file is refused with a sentence and nothing else happens. */
+static void
+test_json_cut (void)
+{
+  g_autoptr (DvmJobSpec) spec = make_large ();
+  g_autofree char *json = dvm_job_spec_to_json (spec);
+  gsize length = strlen (json);
+
+  while (length > 0 && g_ascii_isspace (json[length - 1]))
+    length--;
+  for (gsize i = 0; i < length; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmJobSpec) cut = dvm_job_spec_new_from_json (json, i, &error);
+
+      g_assert_null (cut);
+      g_assert_nonnull (error);
+      g_assert_true (error->domain == DVM_ERROR);
+      g_assert_true (g_utf8_validate (error->message, -1, NULL));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/job-spec/builder", test_builder);
+  g_test_add_func ("/job-spec/round-trip", test_round_trip);
+  g_test_add_func ("/job-spec/defaults", test_defaults);
+  g_test_add_func ("/job-spec/submit", test_submit);
+  g_test_add_func ("/job-spec/refusals", test_refusals);
+  g_test_add_func ("/job-spec/long-strings", test_long_strings);
+  g_test_add_func ("/job-spec/not-utf8", test_not_utf8);
+  g_test_add_func ("/job-spec/parsers", test_parsers);
+  g_test_add_func ("/job-spec/policies", test_policies);
+  g_test_add_func ("/job-spec/json", test_json);
+  g_test_add_func ("/job-spec/json-cut", test_json_cut);
+  return g_test_run ();
+}

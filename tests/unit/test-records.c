@@ -1,0 +1,346 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <dvm.h>
+#include <string.h>
+
+#include "dvm-records-private.h"
+
+typedef struct
+{
+  GString *log;
+} Observer;
+
+static void
+on_notify (GObject *object, GParamSpec *pspec, gpointer user_data)
+{
+  Observer *observer = user_data;
+
+  g_string_append_printf (observer->log, "%s ", pspec->name);
+}
+
+static void
+on_state_changed (GObject *object, int old_state, int new_state, const char *reason, gpointer user_data)
+{
+  Observer *observer = user_data;
+  int state;
+
+  /* The new value is there before the signal that tells of it. */
+  g_object_get (object, "state", &state, NULL);
+  g_assert_cmpint (state, ==, new_state);
+  g_string_append_printf (observer->log, "%d->%d(%s) ", old_state, new_state, reason);
+}
+
+static void
+observe (Observer *observer, gpointer record)
+{
+  observer->log = g_string_new (NULL);
+  g_signal_connect (record, "notify", G_CALLBACK (on_notify), observer);
+  g_signal_connect (record, "state-changed", G_CALLBACK (on_state_changed), observer);
+}
+
+static void
+assert_log (Observer *observer, const char *expected)
+{
+  g_assert_cmpstr (observer->log->str, ==, expected);
+  g_string_truncate (observer->log, 0);
+}
+
+static void
+test_job_state (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  Observer observer;
+
+  observe (&observer, job);
+  g_assert_cmpstr (dvm_job_get_object_path (job), ==, "/org/dvm/jobs/7");
+  g_assert_cmpint (dvm_job_get_failed_rank (job), ==, -1);
+  _dvm_job_set_state (job, DVM_JOB_STATE_INIT, NULL);
+  assert_log (&observer, "state state-name 0->1() ");
+  _dvm_job_set_state (job, DVM_JOB_STATE_INIT, NULL);
+  assert_log (&observer, "");
+  _dvm_job_set_state (job, DVM_JOB_STATE_MAP_FAILED, "no room");
+  assert_log (&observer, "reason state state-name failed 1->69(no room) ");
+  g_assert_true (dvm_job_get_failed (job));
+  g_assert_cmpstr (dvm_job_get_state_name (job), ==, "MAP_FAILED");
+  g_assert_false (dvm_job_get_ended (job));
+  _dvm_job_set_ended (job, 1700000000000001);
+  assert_log (&observer, "ended-at ended ");
+  g_assert_true (dvm_job_get_ended (job));
+  _dvm_job_set_ended (job, 1700000000000001);
+  assert_log (&observer, "");
+  g_string_free (observer.log, TRUE);
+}
+
+static void
+fill_job (DvmJob *job)
+{
+  const char *const command[] = { "./ring", "-v", NULL };
+  const char *const nodes[] = { "node1", "node2", NULL };
+
+  _dvm_job_set_description (job, "my ring", "nightly", command);
+  _dvm_job_set_submitter (job, "private:7", 1000, 4242);
+  _dvm_job_set_session (job, "/org/dvm/sessions/0");
+  _dvm_job_set_held_at (job, "slots");
+  _dvm_job_set_num_procs (job, 4);
+  _dvm_job_set_nodes (job, nodes);
+  _dvm_job_set_counts (job, 4, 3, 2);
+  _dvm_job_set_exit (job, 3, 9, 1);
+  _dvm_job_set_created_at (job, 1700000000000000);
+  _dvm_job_set_started_at (job, 1700000001500000);
+  _dvm_job_set_ended (job, 1700000002000001);
+  _dvm_job_set_state (job, DVM_JOB_STATE_NON_ZERO_TERM, "rank 1 ended with status 3");
+}
+
+/* A setter that changes nothing tells nobody. */
+static void
+test_job_quiet (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  Observer observer;
+
+  fill_job (job);
+  observe (&observer, job);
+  fill_job (job);
+  assert_log (&observer, "");
+  _dvm_job_set_counts (job, 4, 4, 2);
+  assert_log (&observer, "num-registered ");
+  _dvm_job_set_held_at (job, "");
+  assert_log (&observer, "held-at ");
+  _dvm_job_set_held_at (job, NULL);
+  assert_log (&observer, "");
+  g_assert_cmpstr (dvm_job_get_held_at (job), ==, "");
+  g_string_free (observer.log, TRUE);
+}
+
+static void
+test_job_variant (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (DvmJob) copy = _dvm_job_new (7, NULL);
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GVariant) value2 = NULL;
+  g_autoptr (GError) error = NULL;
+  Observer observer;
+  const char *text;
+  gboolean failed;
+  guint state;
+
+  fill_job (job);
+  value = dvm_job_to_variant (job);
+  g_assert_cmpstr (g_variant_get_type_string (value), ==, "a{sv}");
+  g_assert_true (g_variant_lookup (value, "Namespace", "&s", &text));
+  g_assert_cmpstr (text, ==, "dvm@7");
+  g_assert_true (g_variant_lookup (value, "State", "u", &state));
+  g_assert_cmpuint (state, ==, 62);
+  g_assert_true (g_variant_lookup (value, "Failed", "b", &failed));
+  g_assert_true (failed);
+  observe (&observer, copy);
+  g_assert_true (_dvm_record_update (G_OBJECT (copy), value, &error));
+  g_assert_no_error (error);
+  g_assert_true (g_str_has_suffix (observer.log->str, "0->62(rank 1 ended with status 3) "));
+  g_string_truncate (observer.log, 0);
+  value2 = dvm_job_to_variant (copy);
+  g_assert_cmpvariant (value, value2);
+  /* The same once more changes nothing. */
+  g_assert_true (_dvm_record_update (G_OBJECT (copy), value, &error));
+  assert_log (&observer, "");
+  g_string_free (observer.log, TRUE);
+}
+
+static void
+test_job_update (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (1, "a");
+  g_autoptr (GVariant) wrong = g_variant_ref_sink (g_variant_new_parsed ("{'NumProcs': <uint32 4>, 'State': <'MAP'>}"));
+  g_autoptr (GVariant)
+      newer = g_variant_ref_sink (g_variant_new_parsed ("{'NumProcs': <uint32 5>, 'Fashion': <'new'>}"));
+  g_autoptr (GVariant) number = g_variant_ref_sink (g_variant_new_uint32 (1));
+  g_autoptr (GVariant) reason = g_variant_ref_sink (g_variant_new_parsed ("{'Reason': <'because'>}"));
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (_dvm_record_update (G_OBJECT (job), wrong, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_assert_nonnull (strstr (error->message, "State"));
+  g_assert_cmpuint (dvm_job_get_num_procs (job), ==, 0);
+  g_clear_error (&error);
+  g_assert_true (_dvm_record_update (G_OBJECT (job), newer, &error));
+  g_assert_cmpuint (dvm_job_get_num_procs (job), ==, 5);
+  g_assert_false (_dvm_record_update (G_OBJECT (job), number, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_true (_dvm_record_update (G_OBJECT (job), reason, &error));
+  g_assert_cmpstr (dvm_job_get_reason (job), ==, "because");
+}
+
+static void
+test_job_json (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autofree char *empty = dvm_job_to_json (job);
+  g_autofree char *json = NULL;
+
+  g_assert_nonnull (strstr (empty, "\"started-at\":null"));
+  fill_job (job);
+  json = dvm_job_to_json (job);
+  g_assert_nonnull (strstr (json, "\"namespace\":\"dvm@7\""));
+  g_assert_nonnull (strstr (json, "\"state\":\"NON_ZERO_TERM\""));
+  g_assert_nonnull (strstr (json, "\"num-procs\":4"));
+  g_assert_nonnull (strstr (json, "\"ended-at\":\"2023-11-14T22:13:22.000001Z\""));
+  g_assert_nonnull (strstr (json, "\"command\":[\"./ring\",\"-v\"]"));
+  g_assert_null (strstr (json, "state-name"));
+  g_assert_null (strchr (json, '\n'));
+}
+
+/* Whatever is notified has a name on the bus, and each name there is of its type. */
+static void
+check_fields (GObject *record, const DvmRecordField *fields, guint n_fields)
+{
+  g_autofree GParamSpec **pspecs = NULL;
+  guint n_pspecs;
+
+  for (guint i = 0; i < n_fields; i++)
+    {
+      g_autoptr (GVariant) value = _dvm_record_get_bus_property (record, fields[i].bus_name);
+
+      g_assert_nonnull (value);
+      g_variant_ref_sink (value);
+      g_assert_cmpstr (g_variant_get_type_string (value), ==, fields[i].type);
+    }
+  pspecs = g_object_class_list_properties (G_OBJECT_GET_CLASS (record), &n_pspecs);
+  g_assert_cmpuint (n_pspecs, ==, n_fields);
+  for (guint i = 0; i < n_pspecs; i++)
+    {
+      const char *const *names = _dvm_record_get_bus_names (record, pspecs[i]->name);
+      g_auto (GValue) value = G_VALUE_INIT;
+
+      g_assert_nonnull (names);
+      g_assert_nonnull (names[0]);
+      g_object_get_property (record, pspecs[i]->name, &value);
+    }
+  g_assert_null (_dvm_record_get_bus_property (record, "Nonsense"));
+  g_assert_null (_dvm_record_get_bus_names (record, "nonsense"));
+}
+
+static void
+test_fields (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (DvmNode) node = _dvm_node_new (1, "node1");
+  const char *const *names = _dvm_record_get_bus_names (G_OBJECT (job), "state");
+  const DvmRecordField *fields;
+  guint n_fields;
+
+  fields = _dvm_job_get_fields (&n_fields);
+  check_fields (G_OBJECT (job), fields, n_fields);
+  fields = _dvm_node_get_fields (&n_fields);
+  check_fields (G_OBJECT (node), fields, n_fields);
+  g_assert_true (g_strv_contains (names, "State"));
+  g_assert_true (g_strv_contains (names, "StateName"));
+  g_assert_cmpstr (_dvm_record_get_bus_names (G_OBJECT (job), "nspace")[0], ==, "Namespace");
+}
+
+static void
+on_proc_state_changed (DvmJob *job, guint rank, DvmProcState old_state, DvmProcState new_state, gpointer user_data)
+{
+  guint *sum = user_data;
+
+  *sum += rank * 10000 + old_state * 100 + new_state;
+}
+
+static void
+test_procs (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (GVariant) row = g_variant_ref_sink (
+      g_variant_new ("(uusuuiuiis)", 3, 1, "node2", 1, 2, 4242, DVM_PROC_STATE_RUNNING, 0, 0, "0-1"));
+  g_autoptr (DvmProc) proc = _dvm_proc_new_from_variant (row);
+  g_autoptr (DvmProc) copy = dvm_proc_copy (proc);
+  guint sum = 0;
+
+  g_assert_cmpuint (dvm_proc_get_rank (copy), ==, 3);
+  g_assert_cmpuint (dvm_proc_get_app (copy), ==, 1);
+  g_assert_cmpstr (dvm_proc_get_node (copy), ==, "node2");
+  g_assert_cmpuint (dvm_proc_get_local_rank (copy), ==, 1);
+  g_assert_cmpuint (dvm_proc_get_node_rank (copy), ==, 2);
+  g_assert_cmpint (dvm_proc_get_pid (copy), ==, 4242);
+  g_assert_cmpint (dvm_proc_get_state (copy), ==, DVM_PROC_STATE_RUNNING);
+  g_assert_cmpint (dvm_proc_get_exit_code (copy), ==, 0);
+  g_assert_cmpint (dvm_proc_get_exit_signal (copy), ==, 0);
+  g_assert_cmpstr (dvm_proc_get_cpuset (copy), ==, "0-1");
+  g_signal_connect (job, "proc-state-changed", G_CALLBACK (on_proc_state_changed), &sum);
+  _dvm_job_proc_state_changed (job, 3, DVM_PROC_STATE_INIT, DVM_PROC_STATE_RUNNING);
+  g_assert_cmpuint (sum, ==, 30104);
+}
+
+static void
+test_node (void)
+{
+  g_autoptr (DvmNode) node = _dvm_node_new (3, "node3");
+  g_autoptr (DvmNode) copy = _dvm_node_new (3, NULL);
+  const char *const aliases[] = { "n3", "10.0.0.3", NULL };
+  const char *const jobs[] = { "/org/dvm/jobs/1", NULL };
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GVariant) value2 = NULL;
+  g_autofree char *json = NULL;
+  Observer observer;
+
+  observe (&observer, node);
+  _dvm_node_set_state (node, DVM_NODE_STATE_UP, "reported");
+  assert_log (&observer, "reason state state-name 0->3(reported) ");
+  _dvm_node_set_slots (node, 8, 16);
+  _dvm_node_set_slots_in_use (node, 2);
+  _dvm_node_set_contact (node, "unix:/x", 99, aliases);
+  _dvm_node_set_topology (node, "sig");
+  _dvm_node_set_last_seen (node, 1700000000000000);
+  _dvm_node_set_origin (node, "local", "hosts");
+  _dvm_node_set_jobs (node, jobs);
+  g_string_truncate (observer.log, 0);
+  _dvm_node_set_slots (node, 8, 16);
+  _dvm_node_set_jobs (node, jobs);
+  assert_log (&observer, "");
+  value = dvm_node_to_variant (node);
+  g_assert_true (_dvm_record_update (G_OBJECT (copy), value, NULL));
+  value2 = dvm_node_to_variant (copy);
+  g_assert_cmpvariant (value, value2);
+  g_assert_cmpstr (dvm_node_get_launcher (copy), ==, "local");
+  g_assert_cmpstr (dvm_node_get_object_path (copy), ==, "/org/dvm/nodes/3");
+  json = dvm_node_to_json (node);
+  g_assert_nonnull (strstr (json, "\"state\":\"UP\""));
+  g_assert_nonnull (strstr (json, "\"last-seen\":\"2023-11-14T22:13:20.000000Z\""));
+  g_string_free (observer.log, TRUE);
+}
+
+static void
+test_variant_json (void)
+{
+  g_autoptr (GVariant) value = g_variant_ref_sink (g_variant_new_parsed (
+      "{'NumProcs': <uint32 3>, 'State': <uint32 11>, 'StateName': <'VM_READY'>, 'StartedAt': <uint64 1>,"
+      " 'Env': <{'PATH': '/bin'}>, 'Statistics': <{'jobs-ended': <uint64 2>}>, 'Bytes': <b'ab\\377'>,"
+      " 'Rows': <[(1, 'x', true, 2.5)]>}"));
+  g_autofree char *json = _dvm_variant_to_json (value, FALSE);
+
+  g_assert_cmpstr (json, ==,
+                   "{\"num-procs\":3,\"state\":\"VM_READY\",\"started-at\":\"1970-01-01T00:00:00.000001Z\","
+                   "\"env\":{\"PATH\":\"/bin\"},\"statistics\":{\"jobs-ended\":2},\"bytes\":\"ab\\\\377\","
+                   "\"rows\":[[1,\"x\",true,2.5]]}");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/records/job/state", test_job_state);
+  g_test_add_func ("/records/job/quiet", test_job_quiet);
+  g_test_add_func ("/records/job/variant", test_job_variant);
+  g_test_add_func ("/records/job/update", test_job_update);
+  g_test_add_func ("/records/job/json", test_job_json);
+  g_test_add_func ("/records/fields", test_fields);
+  g_test_add_func ("/records/procs", test_procs);
+  g_test_add_func ("/records/node", test_node);
+  g_test_add_func ("/records/variant-json", test_variant_json);
+  return g_test_run ();
+}
