@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+#include "dvmd-controller.h"
+
+G_BEGIN_DECLS
+
+/*
+ * The DVM on D-Bus: the same objects on several connections at once (buses, a private socket, single descriptors).
+ *
+ * Signals of its own:
+ *   connection-closed (gboolean is_bus, guint n_left)   a connection has gone; n_left: private ones that are left
+ */
+
+#define DVMD_TYPE_BUS_SERVER (dvmd_bus_server_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdBusServer, dvmd_bus_server, DVMD, BUS_SERVER, GObject)
+
+/* name: (nullable) of the DVM, the bus name is org.dvm.Manager[.NAME]; history_limit: for Manager.HistoryLimit */
+DvmdBusServer *dvmd_bus_server_new (DvmdController *controller, const char *name, guint history_limit);
+
+/*
+ * Connects to the session or the system bus, exports the objects there and takes the name. DVM_ERROR_EXISTS: another
+ * DVM has the name; DVM_ERROR_NOT_FOUND: there is no such bus. Nothing is left behind after an error.
+ */
+void dvmd_bus_server_add_bus_async (DvmdBusServer *self, GBusType type, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvmd_bus_server_add_bus_finish (DvmdBusServer *self, GAsyncResult *result, GError **error);
+/* The same on a bus connection that is open already. */
+void dvmd_bus_server_add_bus_connection_async (DvmdBusServer *self, GDBusConnection *connection,
+                                               GCancellable *cancellable, GAsyncReadyCallback callback,
+                                               gpointer user_data);
+
+/*
+ * The private socket. A socket that nobody listens on any more is replaced; DVM_ERROR_EXISTS if somebody does. The
+ * folder must be there and be private.
+ */
+gboolean dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError **error);
+/* Serves the peer of one connected socket (one-shot DVMs); takes fd, also on error. */
+gboolean dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error);
+
+/* Private connections, those that still authenticate included. */
+guint dvmd_bus_server_get_n_connections (DvmdBusServer *self);
+/* (nullable): "unix:path=..." after listen */
+const char *dvmd_bus_server_get_address (DvmdBusServer *self);
+
+/*
+ * Takes no more connections, answers those who still wait with DVM_ERROR_SHUTTING_DOWN, sends what is pending (two
+ * seconds at most), gives the names back and closes everything. Nothing is served afterwards.
+ */
+void dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, gpointer user_data);
+void dvmd_bus_server_stop_finish (DvmdBusServer *self, GAsyncResult *result);
+
+G_END_DECLS
