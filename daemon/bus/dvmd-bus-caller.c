@@ -1,0 +1,308 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvmd-bus-private.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A call that waits until it is known who calls. */
+typedef struct
+{
+  DvmdBusMethodFunc func;
+  DvmdBusAccess access;
+  DvmdJob *job;
+  GDBusMethodInvocation *invocation;
+} PendingCall;
+
+static void
+run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusMethodFunc func, DvmdJob *job,
+          GDBusMethodInvocation *invocation)
+{
+  DvmdBusCall call = {
+    .server = peer->server,
+    .peer = peer,
+    .caller = caller,
+    .job = job,
+    .parameters = g_dbus_method_invocation_get_parameters (invocation),
+    .invocation = invocation,
+  };
+
+  func (&call);
+}
+
+static gboolean
+may_change (DvmdBusCaller *self)
+{
+  return self->requester.uid == getuid () || self->requester.uid == 0;
+}
+
+static void
+run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusAccess access, DvmdBusMethodFunc func, DvmdJob *job,
+             GDBusMethodInvocation *invocation)
+{
+  if (access == DVMD_BUS_CHANGES && !may_change (caller))
+    dvmd_bus_return_error (invocation,
+                           g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                                        "%s needs the user that this DVM belongs to (uid %u) or root, not uid %u",
+                                        g_dbus_method_invocation_get_method_name (invocation), (guint)getuid (),
+                                        caller->requester.uid));
+  else
+    run_call (peer, caller, func, job, invocation);
+}
+
+static void
+pending_call_free (PendingCall *pending)
+{
+  g_clear_object (&pending->job);
+  g_clear_object (&pending->invocation);
+  g_free (pending);
+}
+
+static DvmdBusCaller *
+caller_new (DvmdBusPeer *peer, const char *name)
+{
+  DvmdBusCaller *self = g_rc_box_new0 (DvmdBusCaller);
+
+  self->peer = peer;
+  self->requester.name = g_strdup (name);
+  g_queue_init (&self->pending);
+  return self;
+}
+
+DvmdBusCaller *
+dvmd_bus_caller_new_private (DvmdBusPeer *peer)
+{
+  DvmdBusCaller *self = caller_new (peer, peer->name);
+  GCredentials *credentials = g_dbus_connection_get_peer_credentials (peer->connection);
+
+  /* Connections without credentials do not pass authentication. */
+  self->requester.uid = credentials != NULL ? g_credentials_get_unix_user (credentials, NULL) : G_MAXUINT;
+  self->requester.pid = credentials != NULL ? MAX (g_credentials_get_unix_pid (credentials, NULL), 0) : 0;
+  self->known = TRUE;
+  return self;
+}
+
+DvmdBusCaller *
+dvmd_bus_caller_ref (DvmdBusCaller *self)
+{
+  return g_rc_box_acquire (self);
+}
+
+static void
+caller_clear (gpointer data)
+{
+  DvmdBusCaller *self = data;
+
+  g_free (self->requester.name);
+  g_queue_clear_full (&self->pending, (GDestroyNotify)pending_call_free);
+}
+
+void
+dvmd_bus_caller_unref (DvmdBusCaller *self)
+{
+  g_rc_box_release_full (self, caller_clear);
+}
+
+void
+dvmd_bus_caller_subscribe (DvmdBusCaller *self)
+{
+  self->n_subscriptions++;
+  self->peer->n_subscriptions++;
+  dvmd_bus_signals_listeners_changed (self->peer->server->signals);
+}
+
+gboolean
+dvmd_bus_caller_unsubscribe (DvmdBusCaller *self)
+{
+  if (self->n_subscriptions == 0)
+    return FALSE;
+  self->n_subscriptions--;
+  self->peer->n_subscriptions--;
+  dvmd_bus_signals_listeners_changed (self->peer->server->signals);
+  return TRUE;
+}
+
+void
+dvmd_bus_caller_leave (DvmdBusCaller *self)
+{
+  g_autoptr (DvmdBusCaller) keep = dvmd_bus_caller_ref (self);
+  DvmdBusPeer *peer = g_steal_pointer (&self->peer);
+
+  if (peer == NULL)
+    return;
+  if (self->watch != 0)
+    g_dbus_connection_signal_unsubscribe (peer->connection, self->watch);
+  self->watch = 0;
+  g_queue_clear_full (&self->pending, (GDestroyNotify)pending_call_free);
+  peer->n_subscriptions -= self->n_subscriptions;
+  self->n_subscriptions = 0;
+  if (peer->server != NULL)
+    {
+      dvmd_bus_waiters_drop (peer->server->waiters, self);
+      dvmd_bus_signals_listeners_changed (peer->server->signals);
+    }
+  if (peer->callers != NULL)
+    g_hash_table_remove (peer->callers, self->requester.name);
+}
+
+static void
+on_name_owner_changed (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                       const char *signal, GVariant *parameters, gpointer user_data)
+{
+  const char *new_owner = NULL;
+
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sss)")))
+    return;
+  g_variant_get_child (parameters, 2, "&s", &new_owner);
+  if (new_owner[0] == '\0')
+    dvmd_bus_caller_leave (user_data);
+}
+
+static void
+run_pending (DvmdBusCaller *self)
+{
+  /* A method may end the connection, and with it the rest. */
+  while (self->peer != NULL && !g_queue_is_empty (&self->pending))
+    {
+      g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (self->peer);
+      PendingCall *pending = g_queue_pop_head (&self->pending);
+
+      run_checked (peer, self, pending->access, pending->func, pending->job, g_steal_pointer (&pending->invocation));
+      pending_call_free (pending);
+    }
+}
+
+static gboolean
+read_credentials (DvmdBusCaller *self, GVariant *reply)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (reply, 0);
+  guint32 uid;
+  guint32 pid = 0;
+
+  if (!g_variant_lookup (dict, "UnixUserID", "u", &uid))
+    return FALSE;
+  g_variant_lookup (dict, "ProcessID", "u", &pid);
+  self->requester.uid = uid;
+  self->requester.pid = pid;
+  return TRUE;
+}
+
+static void
+on_credentials (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (DvmdBusCaller) self = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+
+  if (self->peer == NULL)
+    return;
+  if (reply != NULL && read_credentials (self, reply))
+    {
+      self->known = TRUE;
+      run_pending (self);
+      return;
+    }
+  g_info ("%s cannot be told who it is: %s", self->requester.name, error != NULL ? error->message : "no uid given");
+  while (!g_queue_is_empty (&self->pending))
+    {
+      PendingCall *pending = g_queue_pop_head (&self->pending);
+
+      dvmd_bus_return_error (g_steal_pointer (&pending->invocation),
+                             g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "The bus does not say which user %s is",
+                                          self->requester.name));
+      pending_call_free (pending);
+    }
+  dvmd_bus_caller_leave (self);
+}
+
+/* A caller on a bus: watched first, asked for after that, so that none who leaves in between is missed. */
+static DvmdBusCaller *
+add_bus_caller (DvmdBusPeer *peer, const char *sender)
+{
+  DvmdBusCaller *self = caller_new (peer, sender);
+
+  self->watch = g_dbus_connection_signal_subscribe (peer->connection, "org.freedesktop.DBus", "org.freedesktop.DBus",
+                                                    "NameOwnerChanged", "/org/freedesktop/DBus", sender,
+                                                    G_DBUS_SIGNAL_FLAGS_NONE, on_name_owner_changed,
+                                                    dvmd_bus_caller_ref (self), (GDestroyNotify)dvmd_bus_caller_unref);
+  g_dbus_connection_call (peer->connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                          "GetConnectionCredentials", g_variant_new ("(s)", sender), G_VARIANT_TYPE ("(a{sv})"),
+                          G_DBUS_CALL_FLAGS_NONE, -1, peer->server->cancellable, on_credentials,
+                          dvmd_bus_caller_ref (self));
+  g_hash_table_insert (peer->callers, self->requester.name, self);
+  return self;
+}
+
+static DvmdBusCaller *
+find_caller (DvmdBusPeer *peer, GDBusMethodInvocation *invocation, gboolean needed)
+{
+  const char *sender = g_dbus_method_invocation_get_sender (invocation);
+  DvmdBusCaller *caller;
+
+  if (!peer->is_bus)
+    return peer->self;
+  if (sender == NULL)
+    return NULL;
+  caller = g_hash_table_lookup (peer->callers, sender);
+  if (caller == NULL && needed)
+    caller = add_bus_caller (peer, sender);
+  return caller;
+}
+
+static const DvmdBusMethod *
+find_method (const DvmdBusMethod *methods, gsize n_methods, const char *name)
+{
+  for (gsize i = 0; i < n_methods; i++)
+    if (strcmp (methods[i].name, name) == 0)
+      return &methods[i];
+  return NULL;
+}
+
+void
+dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
+                   GDBusMethodInvocation *invocation)
+{
+  g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
+  const DvmdBusMethod *method = find_method (methods, n_methods, g_dbus_method_invocation_get_method_name (invocation));
+  DvmdBusCaller *caller;
+
+  g_assert (method != NULL); /* the interface description lists no other */
+
+  caller = find_caller (peer, invocation, method->access != DVMD_BUS_READS);
+  if (caller == NULL && method->access != DVMD_BUS_READS)
+    dvmd_bus_return_error (invocation,
+                           g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "A call on a bus needs a sender"));
+  else if (caller != NULL && !caller->known)
+    {
+      /* Calls of one caller stay in their order, those that only read too. */
+      PendingCall *pending = g_new0 (PendingCall, 1);
+
+      pending->func = method->func;
+      pending->access = method->access;
+      g_set_object (&pending->job, job);
+      pending->invocation = invocation;
+      g_queue_push_tail (&caller->pending, pending);
+    }
+  else
+    run_checked (peer, caller, method->access, method->func, job, invocation);
+}
+
+void
+dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error)
+{
+  if (error->domain != DVM_ERROR)
+    {
+      GError *own = g_error_new_literal (DVM_ERROR, DVM_ERROR_FAILED, error->message);
+
+      g_error_free (error);
+      error = own;
+    }
+  g_debug ("%s: %s", g_dbus_method_invocation_get_method_name (invocation), error->message);
+  g_dbus_method_invocation_take_error (invocation, error);
+}

@@ -1,0 +1,195 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-bus-changes.h"
+
+#include <string.h>
+
+/* Rows of one ProcStateChanged. */
+#define MAX_PROC_CHANGES 65536
+
+struct _DvmdBusSnapshot
+{
+  const DvmdBusWatchedProperty *properties;
+  guint n_properties;
+  DvmdBusGetProperty get;
+  GVariant **sent;
+};
+
+DvmdBusSnapshot *
+dvmd_bus_snapshot_new (const DvmdBusWatchedProperty *properties, guint n_properties, DvmdBusGetProperty get)
+{
+  DvmdBusSnapshot *self = g_new0 (DvmdBusSnapshot, 1);
+
+  self->properties = properties;
+  self->n_properties = n_properties;
+  self->get = get;
+  self->sent = g_new0 (GVariant *, n_properties);
+  return self;
+}
+
+void
+dvmd_bus_snapshot_free (DvmdBusSnapshot *self)
+{
+  for (guint i = 0; i < self->n_properties; i++)
+    g_clear_pointer (&self->sent[i], g_variant_unref);
+  g_free (self->sent);
+  g_free (self);
+}
+
+void
+dvmd_bus_snapshot_reset (DvmdBusSnapshot *self, DvmdBusServer *server)
+{
+  for (guint i = 0; i < self->n_properties; i++)
+    {
+      g_clear_pointer (&self->sent[i], g_variant_unref);
+      self->sent[i] = g_variant_ref_sink (self->get (server, NULL, self->properties[i].name));
+    }
+}
+
+GVariant *
+dvmd_bus_snapshot_take (DvmdBusSnapshot *self, DvmdBusServer *server, gboolean with_counters, gboolean *left)
+{
+  GVariantBuilder builder;
+  guint n = 0;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; i < self->n_properties; i++)
+    {
+      const DvmdBusWatchedProperty *property = &self->properties[i];
+      g_autoptr (GVariant) value = NULL;
+
+      /* Counters can be costly to look at too (the list of jobs): looked at only when they may go. */
+      if (property->is_counter && !with_counters)
+        {
+          *left = TRUE;
+          continue;
+        }
+      value = g_variant_ref_sink (self->get (server, NULL, property->name));
+      if (self->sent[i] != NULL && g_variant_equal (value, self->sent[i]))
+        continue;
+      g_variant_builder_add (&builder, "{sv}", property->name, value);
+      g_clear_pointer (&self->sent[i], g_variant_unref);
+      self->sent[i] = g_steal_pointer (&value);
+      n++;
+    }
+  if (n > 0)
+    return g_variant_builder_end (&builder);
+  g_variant_builder_clear (&builder);
+  return NULL;
+}
+
+static void
+state_change_clear (gpointer data)
+{
+  DvmdBusStateChange *change = data;
+
+  g_free (change->reason);
+}
+
+DvmdBusLiveJob *
+dvmd_bus_live_job_new (DvmdJob *job)
+{
+  DvmdBusLiveJob *self = g_new0 (DvmdBusLiveJob, 1);
+
+  self->job = g_object_ref (job);
+  self->path = dvmd_bus_job_path (dvmd_job_get_id (job));
+  self->states = g_array_new (FALSE, FALSE, sizeof (DvmdBusStateChange));
+  g_array_set_clear_func (self->states, state_change_clear);
+  self->procs = g_array_new (FALSE, FALSE, sizeof (DvmdBusProcChange));
+  return self;
+}
+
+void
+dvmd_bus_live_job_free (DvmdBusLiveJob *self)
+{
+  DvmJob *record = dvmd_job_get_record (self->job);
+
+  g_clear_signal_handler (&self->notify_handler, record);
+  g_clear_signal_handler (&self->proc_handler, record);
+  g_array_unref (self->states);
+  g_array_unref (self->procs);
+  g_free (self->path);
+  g_object_unref (self->job);
+  g_free (self);
+}
+
+static gboolean
+is_counter (const DvmRecordField *field)
+{
+  return g_str_has_prefix (field->bus_name, "Num");
+}
+
+static guint64
+get_bit (const char *bus_name)
+{
+  guint n_fields;
+  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+
+  for (guint i = 0; i < n_fields; i++)
+    if (strcmp (fields[i].bus_name, bus_name) == 0)
+      return G_GUINT64_CONSTANT (1) << i;
+  return 0;
+}
+
+void
+dvmd_bus_live_job_mark (DvmdBusLiveJob *self, const char *property)
+{
+  const char *const *names = _dvm_record_get_bus_names (G_OBJECT (dvmd_job_get_record (self->job)), property);
+
+  for (; names != NULL && *names != NULL; names++)
+    self->dirty |= get_bit (*names);
+}
+
+GVariant *
+dvmd_bus_live_job_take_changes (DvmdBusLiveJob *self, gboolean with_counters)
+{
+  GObject *record = G_OBJECT (dvmd_job_get_record (self->job));
+  guint n_fields;
+  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+  GVariantBuilder builder;
+  guint64 left = 0;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; i < n_fields; i++)
+    {
+      guint64 bit = G_GUINT64_CONSTANT (1) << i;
+
+      if ((self->dirty & bit) == 0)
+        continue;
+      if (is_counter (&fields[i]) && !with_counters)
+        left |= bit;
+      else
+        g_variant_builder_add (&builder, "{sv}", fields[i].bus_name,
+                               _dvm_record_get_bus_property (record, fields[i].bus_name));
+    }
+  if (self->dirty != left)
+    {
+      self->dirty = left;
+      return g_variant_builder_end (&builder);
+    }
+  g_variant_builder_clear (&builder);
+  return NULL;
+}
+
+GVariant *
+dvmd_bus_live_job_take_procs (DvmdBusLiveJob *self, guint *position)
+{
+  guint last = MIN (self->procs->len, *position + MAX_PROC_CHANGES);
+  GVariantBuilder builder;
+
+  if (*position >= self->procs->len)
+    return NULL;
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uuu)"));
+  for (; *position < last; (*position)++)
+    {
+      const DvmdBusProcChange *change = &g_array_index (self->procs, DvmdBusProcChange, *position);
+
+      g_variant_builder_add (&builder, "(uuu)", change->rank, change->old_state, change->new_state);
+    }
+  return g_variant_new ("(a(uuu))", &builder);
+}

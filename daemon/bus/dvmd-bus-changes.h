@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-bus-private.h"
+
+G_BEGIN_DECLS
+
+/*
+ * What has changed of the manager or of a session since it was last sent. Values are compared, so that whoever says
+ * "something has changed" need not know what.
+ */
+
+typedef struct
+{
+  const char *name;
+  gboolean is_counter; /* at most ten times a second */
+} DvmdBusWatchedProperty;
+
+typedef struct _DvmdBusSnapshot DvmdBusSnapshot;
+
+DvmdBusSnapshot *dvmd_bus_snapshot_new (const DvmdBusWatchedProperty *properties, guint n_properties,
+                                        DvmdBusGetProperty get);
+void dvmd_bus_snapshot_free (DvmdBusSnapshot *self);
+/* Takes the present values as sent. */
+void dvmd_bus_snapshot_reset (DvmdBusSnapshot *self, DvmdBusServer *server);
+/*
+ * (transfer floating) (nullable): a{sv} of what differs, which counts as sent from now on; NULL for nothing.
+ * with_counters FALSE leaves the counters for the next time and says so in left.
+ */
+GVariant *dvmd_bus_snapshot_take (DvmdBusSnapshot *self, DvmdBusServer *server, gboolean with_counters, gboolean *left);
+
+/* ---- one live job ---- */
+
+typedef struct
+{
+  DvmdJob *job;
+  char *path;
+  DvmdBusPeer *owner; /* (nullable) borrowed: the private connection that created it */
+  gboolean added;     /* not told of yet */
+  gboolean ended;     /* has left the live jobs */
+  gboolean queued;
+  guint64 dirty;  /* one bit for each field of the record */
+  GArray *states; /* StateChange */
+  GArray *procs;  /* ProcChange */
+  gulong notify_handler;
+  gulong proc_handler;
+} DvmdBusLiveJob;
+
+typedef struct
+{
+  guint old_state;
+  guint new_state;
+  char *reason;
+} DvmdBusStateChange;
+
+typedef struct
+{
+  guint32 rank;
+  guint32 old_state;
+  guint32 new_state;
+} DvmdBusProcChange;
+
+DvmdBusLiveJob *dvmd_bus_live_job_new (DvmdJob *job);
+void dvmd_bus_live_job_free (DvmdBusLiveJob *self);
+/* (transfer floating) (nullable): a{sv} of the fields that changed; counters may be left for later */
+GVariant *dvmd_bus_live_job_take_changes (DvmdBusLiveJob *self, gboolean with_counters);
+/* (transfer floating): (a(uuu)) of the next processes that changed; NULL when there is none left */
+GVariant *dvmd_bus_live_job_take_procs (DvmdBusLiveJob *self, guint *position);
+/* Marks what changes on the bus when the record's property is notified. */
+void dvmd_bus_live_job_mark (DvmdBusLiveJob *self, const char *property);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusSnapshot, dvmd_bus_snapshot_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusLiveJob, dvmd_bus_live_job_free)
+
+G_END_DECLS

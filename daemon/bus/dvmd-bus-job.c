@@ -1,0 +1,213 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvm-dbus-interfaces.h"
+#include "dvm-records-private.h"
+#include "dvmd-bus-options.h"
+#include "dvmd-bus-private.h"
+
+#include <string.h>
+
+char *
+dvmd_bus_job_path (guint id)
+{
+  return g_strdup_printf (DVMD_BUS_JOBS_PATH "/%u", id);
+}
+
+gboolean
+dvmd_bus_parse_node (const char *node, guint *id)
+{
+  guint64 number;
+
+  if (!g_ascii_isdigit (node[0]) || (node[0] == '0' && node[1] != '\0')
+      || !g_ascii_string_to_unsigned (node, 10, 0, G_MAXUINT, &number, NULL))
+    return FALSE;
+  *id = number;
+  return TRUE;
+}
+
+DvmdJob *
+dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error)
+{
+  DvmdJob *job = dvmd_core_get_job (server->core, id);
+
+  if (job != NULL)
+    return job;
+  if (id > dvmd_core_get_last_job_id (server->core))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job %u: the last one is %u", id,
+                 dvmd_core_get_last_job_id (server->core));
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+                 "Job %u has been forgotten: its end is more than %u ended jobs ago (HistoryLimit)", id,
+                 server->history_limit);
+  return NULL;
+}
+
+GVariant *
+dvmd_bus_job_get_property (DvmdBusServer *server, gpointer object, const char *name)
+{
+  return _dvm_record_get_bus_property (G_OBJECT (dvmd_job_get_record (object)), name);
+}
+
+static void
+return_result (DvmdBusCall *call, gboolean done, GError *error)
+{
+  if (done)
+    g_dbus_method_invocation_return_value (call->invocation, NULL);
+  else
+    dvmd_bus_return_error (call->invocation, error);
+}
+
+static void
+signal_job (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  const char *ranks = NULL;
+  int number;
+  const DvmdBusOption options[] = {
+    { "ranks", "s", &ranks },
+  };
+  GError *error = NULL;
+
+  g_variant_get (call->parameters, "(i@a{sv})", &number, &dict);
+  return_result (call,
+                 dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error)
+                     && dvmd_controller_signal_job (call->server->controller, call->job, number, ranks, &error),
+                 error);
+}
+
+static void
+cancel_job (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  g_autofree char *reason = g_strdup_printf ("cancelled by %s", call->caller->requester.name);
+  GError *error = NULL;
+
+  return_result (call,
+                 dvmd_bus_options_parse (dict, NULL, 0, &error)
+                     && (dvmd_job_get_ended (call->job)
+                         || dvmd_controller_cancel_job (call->server->controller, call->job, reason, &error)),
+                 error);
+}
+
+static void
+wait_job (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) options = g_variant_get_child_value (call->parameters, 0);
+
+  dvmd_bus_wait (call, call->job, options);
+}
+
+static void
+add_trace_entry (GVariantBuilder *builder, const DvmdTraceEntry *entry)
+{
+  const char *note = entry->note != NULL ? entry->note : "";
+  char what[32] = "job";
+
+  if (entry->rank != DVMD_TRACE_JOB)
+    g_snprintf (what, sizeof what, "rank %u", entry->rank);
+  g_variant_builder_add (builder, "(tsuus)", (guint64)entry->time, what, entry->old_state, entry->new_state, note);
+}
+
+static void
+get_trace (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  GArray *trace = dvmd_job_get_trace (call->job);
+  GVariantBuilder builder;
+  GError *error = NULL;
+
+  if (!dvmd_bus_options_parse (dict, NULL, 0, &error))
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(tsuus)"));
+  for (guint i = 0; i < trace->len; i++)
+    add_trace_entry (&builder, &g_array_index (trace, DvmdTraceEntry, i));
+  if (dvmd_job_get_trace_truncated (call->job) && trace->len > 0)
+    g_variant_builder_add (&builder, "(tsuus)", (guint64)g_array_index (trace, DvmdTraceEntry, trace->len - 1).time,
+                           "trace", 0, 0, "more transitions of processes were not kept");
+  g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(a(tsuus))", &builder));
+}
+
+static const DvmdBusMethod job_methods[] = {
+  { "Attach", DVMD_BUS_CHANGES, dvmd_bus_attach }, { "Cancel", DVMD_BUS_CHANGES, cancel_job },
+  { "GetTrace", DVMD_BUS_READS, get_trace },       { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs },
+  { "Signal", DVMD_BUS_CHANGES, signal_job },      { "Wait", DVMD_BUS_TRACKED, wait_job },
+};
+
+static void
+on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
+{
+  DvmdBusPeer *peer = user_data;
+  const char *node = path + strlen (DVMD_BUS_JOBS_PATH "/");
+  GError *error = NULL;
+  DvmdJob *job;
+  guint id = 0;
+
+  dvmd_bus_parse_node (node, &id);
+  job = dvmd_bus_find_job (peer->server, id, &error);
+  if (job == NULL)
+    dvmd_bus_return_error (invocation, error);
+  else if (dvmd_bus_is_properties_call (invocation))
+    dvmd_bus_handle_properties (peer->server, &dvm_dbus_job_interface, dvmd_bus_job_get_property, job, invocation);
+  else
+    dvmd_bus_dispatch (peer, job_methods, G_N_ELEMENTS (job_methods), job, invocation);
+}
+
+/* The live jobs; the ended ones answer without being listed. */
+static char **
+enumerate (GDBusConnection *connection, const char *sender, const char *path, gpointer user_data)
+{
+  DvmdBusPeer *peer = user_data;
+  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (peer->server->core, FALSE);
+  guint n = MIN (jobs->len, DVMD_BUS_MAX_CHILDREN);
+  char **nodes = g_new0 (char *, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    nodes[i] = g_strdup_printf ("%u", dvmd_job_get_id (jobs->pdata[i]));
+  return nodes;
+}
+
+/* Every number has the interface: the method itself says that there is no such job. */
+static GDBusInterfaceInfo **
+introspect (GDBusConnection *connection, const char *sender, const char *path, const char *node, gpointer user_data)
+{
+  GDBusInterfaceInfo **infos = g_new0 (GDBusInterfaceInfo *, 2);
+  guint id;
+
+  if (node != NULL && dvmd_bus_parse_node (node, &id))
+    infos[0] = (GDBusInterfaceInfo *)&dvm_dbus_job_interface;
+  return infos;
+}
+
+static const GDBusInterfaceVTable *
+dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
+          gpointer *out_user_data, gpointer user_data)
+{
+  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
+
+  *out_user_data = user_data;
+  return &vtable;
+}
+
+gboolean
+dvmd_bus_jobs_export (DvmdBusPeer *peer, GError **error)
+{
+  static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
+  guint id = g_dbus_connection_register_subtree (peer->connection, DVMD_BUS_JOBS_PATH, &vtable,
+                                                 G_DBUS_SUBTREE_FLAGS_DISPATCH_TO_UNENUMERATED_NODES,
+                                                 dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
+
+  if (id == 0)
+    return FALSE;
+  g_array_append_val (peer->subtrees, id);
+  return TRUE;
+}

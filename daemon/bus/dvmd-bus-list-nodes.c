@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvmd-bus-options.h"
+#include "dvmd-bus-rows.h"
+
+static void
+add_nodes (DvmdBusRows *rows, DvmdNodePool *pool, DvmdIdSet *ids, gboolean all, const char *const *columns)
+{
+  guint n_fields;
+  const DvmRecordField *fields = _dvm_node_get_fields (&n_fields);
+  guint max = dvmd_node_pool_get_max_rank (pool);
+
+  for (guint rank = 0; dvmd_id_set_next (ids, rank, &rank) && rank <= max; rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (pool, rank);
+
+      if (node == NULL || (!all && dvm_node_get_state (node->record) == DVM_NODE_STATE_NOT_INCLUDED))
+        continue;
+      if (dvmd_bus_rows_want (rows, rank))
+        dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns));
+    }
+}
+
+void
+dvmd_bus_list_nodes (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  g_autoptr (DvmdIdSet) set = NULL;
+  g_autofree const char **columns = NULL;
+  const char *ids;
+  gboolean all = FALSE;
+  guint limit = 0;
+  const DvmdBusOption options[] = {
+    { "all", "b", &all },
+    { "columns", "as", &columns },
+    { "limit", "u", &limit },
+  };
+  const DvmRecordField *fields;
+  guint n_fields;
+  DvmdBusRows rows;
+  GError *error = NULL;
+
+  g_variant_get (call->parameters, "(&s@a{sv})", &ids, &dict);
+  fields = _dvm_node_get_fields (&n_fields);
+  if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error)
+      || !dvmd_bus_check_columns (columns, fields, n_fields, &error)
+      || (set = dvmd_id_set_parse (ids, "ids", &error)) == NULL)
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
+  add_nodes (&rows, dvmd_core_get_nodes (call->server->core), set, all, columns);
+  g_dbus_method_invocation_return_value (call->invocation, dvmd_bus_rows_end (&rows));
+}

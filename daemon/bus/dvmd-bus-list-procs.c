@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvmd-bus-options.h"
+#include "dvmd-bus-rows.h"
+
+static const char *
+get_node_name (DvmdNodePool *pool, guint rank)
+{
+  DvmdNode *node = rank != DVMD_NO_NODE ? dvmd_node_pool_get (pool, rank) : NULL;
+
+  return node != NULL ? dvm_node_get_name (node->record) : "";
+}
+
+static void
+add_procs (DvmdBusRows *rows, DvmdNodePool *pool, DvmdProcTable *procs, DvmdIdSet *ranks)
+{
+  for (guint rank = 0; dvmd_id_set_next (ranks, rank, &rank) && rank < procs->n_rows; rank++)
+    {
+      const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
+
+      if (dvmd_bus_rows_want (rows, rank))
+        dvmd_bus_rows_add (rows, g_variant_new ("(uusuuiuiis)", rank, row->app, get_node_name (pool, row->node),
+                                                row->local_rank, row->node_rank, row->pid, (guint)row->state,
+                                                row->exit_code, (int)row->exit_signal, ""));
+    }
+}
+
+void
+dvmd_bus_list_procs (DvmdBusCall *call)
+{
+  DvmdProcTable *procs = dvmd_job_get_procs (call->job);
+  g_autoptr (GVariant) dict = NULL;
+  g_autoptr (DvmdIdSet) set = NULL;
+  const char *ranks;
+  guint limit = 0;
+  const DvmdBusOption options[] = {
+    { "limit", "u", &limit },
+  };
+  DvmdBusRows rows;
+  GError *error = NULL;
+
+  g_variant_get (call->parameters, "(&s@a{sv})", &ranks, &dict);
+  if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error)
+      || (set = dvmd_id_set_parse (ranks, "ranks", &error)) == NULL)
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("a(uusuuiuiis)"), limit);
+  if (procs != NULL)
+    add_procs (&rows, dvmd_core_get_nodes (call->server->core), procs, set);
+  g_dbus_method_invocation_return_value (call->invocation, dvmd_bus_rows_end (&rows));
+}

@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the files of this folder share: the server, its connections and who calls on them.
+ */
+
+#pragma once
+
+#include "dvmd-bus-server.h"
+#include "dvmd-id-set.h"
+
+G_BEGIN_DECLS
+
+#define DVMD_BUS_MANAGER_PATH         "/org/dvm/Manager"
+#define DVMD_BUS_JOBS_PATH            "/org/dvm/jobs"
+#define DVMD_BUS_SESSIONS_PATH        "/org/dvm/sessions"
+#define DVMD_BUS_DEFAULT_SESSION_PATH "/org/dvm/sessions/0"
+#define DVMD_BUS_PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
+/* The DVM's own unique name for private peers that behave as on a bus; theirs are :1.N. */
+#define DVMD_BUS_PRIVATE_UNIQUE_NAME ":1.0"
+
+/* A message can hold 128 MiB and an array 64: lists are cut long before. */
+#define DVMD_BUS_MAX_ROWS     4096
+#define DVMD_BUS_MAX_BYTES    (4 * 1024 * 1024)
+#define DVMD_BUS_MAX_ARRAY    (60 * 1024 * 1024)
+#define DVMD_BUS_MAX_CHILDREN 1000
+
+typedef struct _DvmdBusPeer DvmdBusPeer;
+typedef struct _DvmdBusCaller DvmdBusCaller;
+typedef struct _DvmdBusSignals DvmdBusSignals;
+typedef struct _DvmdBusWaiters DvmdBusWaiters;
+
+struct _DvmdBusServer
+{
+  GObject parent_instance;
+
+  DvmdController *controller;
+  DvmdCore *core;
+  char *bus_name;
+  guint history_limit;
+  gboolean stopped;
+
+  GPtrArray *peers;          /* DvmdBusPeer, open */
+  GHashTable *private_peers; /* "private:7" -> DvmdBusPeer, borrowed */
+  guint last_peer;
+  guint n_authenticating;
+  GCancellable *cancellable; /* of what is under way: cancelled by stop */
+
+  GDBusServer *listener;
+  GDBusAuthObserver *observer;
+  char *guid;
+  char *address;
+  char *socket_path;
+
+  DvmdBusSignals *signals;
+  DvmdBusWaiters *waiters;
+  guint force_timer; /* Shutdown with a timeout */
+};
+
+/* ---- connections (dvmd-bus-peer.c) ---- */
+
+struct _DvmdBusPeer
+{
+  DvmdBusServer *server; /* NULL once the connection is closed */
+  GDBusConnection *connection;
+  gboolean is_bus;
+  guint id;
+  char *name;       /* "private:7", "bus:8" */
+  GArray *objects;  /* guint, registrations */
+  GArray *subtrees; /* guint */
+  gulong closed_handler;
+
+  GHashTable *callers;   /* unique name -> DvmdBusCaller; buses */
+  DvmdBusCaller *self;   /* private connections: the one who calls */
+  guint n_subscriptions; /* of all callers */
+  gboolean saw_objects;  /* private: has called GetManagedObjects, gets everything from then on */
+  gboolean owns_name;
+  gboolean said_hello;
+
+  guint n_unconfirmed; /* messages sent since the last that is known to be out */
+  gboolean flushing;
+};
+
+DvmdBusPeer *dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus);
+DvmdBusPeer *dvmd_bus_peer_ref (DvmdBusPeer *self);
+void dvmd_bus_peer_unref (DvmdBusPeer *self);
+/* Exports every object; only after that may calls come in. */
+gboolean dvmd_bus_peer_export (DvmdBusPeer *self, GError **error);
+/* Nothing is served or sent any more. */
+void dvmd_bus_peer_detach (DvmdBusPeer *self);
+/* body: floating or not, shared by many peers. */
+void dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *interface, const char *signal,
+                                GVariant *body);
+/* Wants everything that is sent while somebody is subscribed. */
+gboolean dvmd_bus_peer_is_subscribed (DvmdBusPeer *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusPeer, dvmd_bus_peer_unref)
+
+/* ---- who calls (dvmd-bus-caller.c) ---- */
+
+/* One call of a method; func answers it, now or later. */
+typedef struct
+{
+  DvmdBusServer *server;
+  DvmdBusPeer *peer;
+  DvmdBusCaller *caller; /* (nullable): calls that only read */
+  DvmdJob *job;          /* (nullable) */
+  GVariant *parameters;
+  GDBusMethodInvocation *invocation;
+} DvmdBusCall;
+
+typedef void (*DvmdBusMethodFunc) (DvmdBusCall *call);
+
+typedef enum
+{
+  DVMD_BUS_READS,   /* anybody; the caller need not be known */
+  DVMD_BUS_TRACKED, /* anybody; ends when the caller leaves */
+  DVMD_BUS_CHANGES, /* our own uid and root alone */
+} DvmdBusAccess;
+
+typedef struct
+{
+  const char *name;
+  DvmdBusAccess access;
+  DvmdBusMethodFunc func;
+} DvmdBusMethod;
+
+/* A unique name on a bus, or the other end of a private connection. */
+struct _DvmdBusCaller
+{
+  DvmdBusPeer *peer; /* (nullable) borrowed: NULL when the caller or the connection has gone */
+  DvmdRequester requester;
+  gboolean known; /* credentials have been had */
+  guint watch;    /* buses: NameOwnerChanged */
+  guint n_subscriptions;
+  GQueue pending; /* DvmdBusCall-and-method, until the credentials are known */
+};
+
+DvmdBusCaller *dvmd_bus_caller_new_private (DvmdBusPeer *peer);
+DvmdBusCaller *dvmd_bus_caller_ref (DvmdBusCaller *self);
+void dvmd_bus_caller_unref (DvmdBusCaller *self);
+/* The caller leaves: subscriptions and waits end, calls that wait for it are dropped. */
+void dvmd_bus_caller_leave (DvmdBusCaller *self);
+void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
+gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
+
+/* Runs the method for the call, at once or when it is known who calls; takes the invocation. */
+void dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
+                        GDBusMethodInvocation *invocation);
+/* Answers with the error, which is made one of DVM_ERROR's if it is none; takes both. */
+void dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusCaller, dvmd_bus_caller_unref)
+
+/* ---- objects ---- */
+
+/* (transfer floating) (nullable) */
+typedef GVariant *(*DvmdBusGetProperty) (DvmdBusServer *server, gpointer object, const char *name);
+
+/* a{sv} of every property of the interface, (transfer floating) */
+GVariant *dvmd_bus_get_all (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get,
+                            gpointer object);
+/* Answers Get and GetAll of org.freedesktop.DBus.Properties; takes the invocation. */
+void dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get,
+                                 gpointer object, GDBusMethodInvocation *invocation);
+gboolean dvmd_bus_is_properties_call (GDBusMethodInvocation *invocation);
+
+GVariant *dvmd_bus_manager_get_property (DvmdBusServer *server, gpointer object, const char *name);
+GVariant *dvmd_bus_job_get_property (DvmdBusServer *server, gpointer object, const char *name);
+GVariant *dvmd_bus_session_get_property (DvmdBusServer *server, gpointer object, const char *name);
+
+gboolean dvmd_bus_manager_export (DvmdBusPeer *peer, GError **error);
+gboolean dvmd_bus_jobs_export (DvmdBusPeer *peer, GError **error);
+gboolean dvmd_bus_sessions_export (DvmdBusPeer *peer, GError **error);
+gboolean dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error);
+/* org.freedesktop.DBus for private peers that take us for a bus */
+gboolean dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error);
+
+/* "/org/dvm/jobs/7" */
+char *dvmd_bus_job_path (guint id);
+/* The number behind the path of a subtree: decimal, without leading zeros. */
+gboolean dvmd_bus_parse_node (const char *node, guint *id);
+/* (nullable) with an error: NOT_FOUND; live or in the history */
+DvmdJob *dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error);
+
+/* ---- methods in files of their own ---- */
+
+void dvmd_bus_submit (DvmdBusCall *call);
+void dvmd_bus_submit_apps (DvmdBusCall *call);
+void dvmd_bus_list_jobs (DvmdBusCall *call);
+void dvmd_bus_cancel_jobs (DvmdBusCall *call);
+void dvmd_bus_list_nodes (DvmdBusCall *call);
+void dvmd_bus_list_procs (DvmdBusCall *call);
+void dvmd_bus_attach (DvmdBusCall *call);
+
+/* ---- signals (dvmd-bus-signals.c) ---- */
+
+DvmdBusSignals *dvmd_bus_signals_new (DvmdBusServer *server);
+void dvmd_bus_signals_free (DvmdBusSignals *self);
+/* Somebody has begun or ceased to listen. */
+void dvmd_bus_signals_listeners_changed (DvmdBusSignals *self);
+void dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer);
+/* Sends what is pending. */
+void dvmd_bus_signals_flush (DvmdBusSignals *self);
+/* a{sa{sv}} of the job, (transfer floating) */
+GVariant *dvmd_bus_job_interfaces (DvmdBusServer *server, DvmdJob *job);
+
+/* ---- Wait (dvmd-bus-wait.c) ---- */
+
+DvmdBusWaiters *dvmd_bus_waiters_new (DvmdBusServer *server);
+void dvmd_bus_waiters_free (DvmdBusWaiters *self);
+/* Answers the call when the job has finished; takes the invocation. */
+void dvmd_bus_wait (DvmdBusCall *call, DvmdJob *job, GVariant *options);
+void dvmd_bus_waiters_job_finished (DvmdBusWaiters *self, DvmdJob *job);
+void dvmd_bus_waiters_drop (DvmdBusWaiters *self, DvmdBusCaller *caller);
+/* Everybody who still waits gets this error. */
+void dvmd_bus_waiters_fail (DvmdBusWaiters *self, const GError *error);
+
+G_END_DECLS

@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Get and GetAll are answered here and not by GDBus, because the objects of forgotten jobs say NotFound.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvmd-bus-private.h"
+
+GVariant *
+dvmd_bus_get_all (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get, gpointer object)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; info->properties[i] != NULL; i++)
+    {
+      GVariant *value = get (server, object, info->properties[i]->name);
+
+      if (value != NULL)
+        g_variant_builder_add (&builder, "{sv}", info->properties[i]->name, value);
+    }
+  return g_variant_builder_end (&builder);
+}
+
+gboolean
+dvmd_bus_is_properties_call (GDBusMethodInvocation *invocation)
+{
+  return g_strcmp0 (g_dbus_method_invocation_get_interface_name (invocation), DVMD_BUS_PROPERTIES_INTERFACE) == 0;
+}
+
+void
+dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get,
+                            gpointer object, GDBusMethodInvocation *invocation)
+{
+  GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
+  const char *method = g_dbus_method_invocation_get_method_name (invocation);
+  const char *name = NULL;
+  GVariant *value;
+
+  /* GDBus has looked at interface, name and access already. */
+  if (g_str_equal (method, "GetAll"))
+    {
+      g_dbus_method_invocation_return_value (invocation,
+                                             g_variant_new ("(@a{sv})", dvmd_bus_get_all (server, info, get, object)));
+      return;
+    }
+  if (!g_str_equal (method, "Get"))
+    {
+      dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                                                      "The properties of %s can only be read", info->name));
+      return;
+    }
+  g_variant_get_child (parameters, 1, "&s", &name);
+  value = get (server, object, name);
+  if (value != NULL)
+    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(v)", value));
+  else
+    dvmd_bus_return_error (invocation,
+                           g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s has no property %s", info->name, name));
+}

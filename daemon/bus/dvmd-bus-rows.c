@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-bus-rows.h"
+
+#include <string.h>
+
+void
+dvmd_bus_rows_init (DvmdBusRows *rows, const GVariantType *type, guint limit)
+{
+  g_variant_builder_init (&rows->builder, type);
+  rows->rest = dvmd_id_set_new ();
+  rows->n_rows = 0;
+  rows->limit = limit == 0 ? DVMD_BUS_MAX_ROWS : MIN (limit, DVMD_BUS_MAX_ROWS);
+  rows->n_bytes = 0;
+}
+
+void
+dvmd_bus_rows_clear (DvmdBusRows *rows)
+{
+  g_variant_builder_clear (&rows->builder);
+  g_clear_pointer (&rows->rest, dvmd_id_set_free);
+}
+
+gboolean
+dvmd_bus_rows_want (DvmdBusRows *rows, guint id)
+{
+  if (rows->n_rows < rows->limit && rows->n_bytes < DVMD_BUS_MAX_BYTES)
+    return TRUE;
+  dvmd_id_set_add (rows->rest, id);
+  return FALSE;
+}
+
+void
+dvmd_bus_rows_add (DvmdBusRows *rows, GVariant *row)
+{
+  rows->n_rows++;
+  rows->n_bytes += g_variant_get_size (row);
+  g_variant_builder_add_value (&rows->builder, row);
+}
+
+GVariant *
+dvmd_bus_rows_end (DvmdBusRows *rows)
+{
+  g_autofree char *rest = dvmd_id_set_format (rows->rest);
+  GVariant *children[2] = { g_variant_builder_end (&rows->builder), g_variant_new_string (rest) };
+
+  g_clear_pointer (&rows->rest, dvmd_id_set_free);
+  return g_variant_new_tuple (children, 2);
+}
+
+static gboolean
+is_field (const char *name, const DvmRecordField *fields, guint n_fields)
+{
+  for (guint i = 0; i < n_fields; i++)
+    if (strcmp (fields[i].bus_name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+dvmd_bus_check_columns (const char *const *columns, const DvmRecordField *fields, guint n_fields, GError **error)
+{
+  for (gsize i = 0; columns != NULL && columns[i] != NULL; i++)
+    if (!is_field (columns[i], fields, n_fields))
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                     "columns: there is no property “%s”; they are called as on the object, such as %s and %s",
+                     columns[i], fields[0].bus_name, fields[1].bus_name);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+GVariant *
+dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fields, const char *const *columns)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; i < n_fields; i++)
+    if (columns == NULL || g_strv_contains (columns, fields[i].bus_name))
+      g_variant_builder_add (&builder, "{sv}", fields[i].bus_name,
+                             _dvm_record_get_bus_property (record, fields[i].bus_name));
+  return g_variant_builder_end (&builder);
+}

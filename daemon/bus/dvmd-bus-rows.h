@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvm-records-private.h"
+#include "dvmd-bus-private.h"
+
+G_BEGIN_DECLS
+
+/* An answer in pages: as many rows as fit, and the ids of those that did not. */
+typedef struct
+{
+  GVariantBuilder builder;
+  DvmdIdSet *rest;
+  guint n_rows;
+  guint limit;
+  gsize n_bytes;
+} DvmdBusRows;
+
+/* limit: 0 for as many as an answer takes */
+void dvmd_bus_rows_init (DvmdBusRows *rows, const GVariantType *type, guint limit);
+void dvmd_bus_rows_clear (DvmdBusRows *rows);
+/* TRUE if there is room for one more row; else its id is among the rest. */
+gboolean dvmd_bus_rows_want (DvmdBusRows *rows, guint id);
+/* row: floating */
+void dvmd_bus_rows_add (DvmdBusRows *rows, GVariant *row);
+/* (transfer floating): the rows and the rest; clears rows */
+GVariant *dvmd_bus_rows_end (DvmdBusRows *rows);
+
+/* a{sv} of the record's bus properties, (transfer floating); columns: (nullable) names that have been checked */
+GVariant *dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fields,
+                               const char *const *columns);
+/* Every column is one of the fields; BAD_PARAM names the first that is not. */
+gboolean dvmd_bus_check_columns (const char *const *columns, const DvmRecordField *fields, guint n_fields,
+                                 GError **error);
+
+G_END_DECLS

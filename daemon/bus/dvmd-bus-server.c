@@ -1,0 +1,565 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvmd-bus-private.h"
+
+#include <gio/gunixconnection.h>
+#include <gio/gunixsocketaddress.h>
+#include <glib/gstdio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define STOP_LIMIT_MS             2000
+#define BUS_CALL_LIMIT_MS         10000
+#define REQUEST_NAME_DO_NOT_QUEUE 4
+
+enum
+{
+  REPLY_PRIMARY_OWNER = 1,
+  REPLY_ALREADY_OWNER = 4
+};
+
+enum
+{
+  SIGNAL_CONNECTION_CLOSED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (DvmdBusServer, dvmd_bus_server, G_TYPE_OBJECT)
+
+/* Both run in a thread of GDBus and touch nothing of ours. */
+static gboolean
+on_allow_mechanism (GDBusAuthObserver *observer, const char *mechanism, gpointer user_data)
+{
+  return g_strcmp0 (mechanism, "EXTERNAL") == 0;
+}
+
+static gboolean
+on_authorize (GDBusAuthObserver *observer, GIOStream *stream, GCredentials *credentials, gpointer user_data)
+{
+  uid_t uid = credentials != NULL ? g_credentials_get_unix_user (credentials, NULL) : (uid_t)-1;
+
+  return uid != (uid_t)-1 && (uid == getuid () || uid == 0);
+}
+
+static void
+dvmd_bus_server_dispose (GObject *object)
+{
+  DvmdBusServer *self = DVMD_BUS_SERVER (object);
+
+  g_cancellable_cancel (self->cancellable);
+  g_clear_handle_id (&self->force_timer, g_source_remove);
+  if (self->listener != NULL)
+    g_dbus_server_stop (self->listener);
+  g_clear_object (&self->listener);
+  for (guint i = 0; i < self->peers->len; i++)
+    {
+      DvmdBusPeer *peer = self->peers->pdata[i];
+
+      dvmd_bus_peer_detach (peer);
+      g_dbus_connection_close (peer->connection, NULL, NULL, NULL);
+    }
+  g_ptr_array_set_size (self->peers, 0);
+  g_hash_table_remove_all (self->private_peers);
+  g_clear_pointer (&self->waiters, dvmd_bus_waiters_free);
+  g_clear_pointer (&self->signals, dvmd_bus_signals_free);
+  g_clear_object (&self->controller);
+
+  G_OBJECT_CLASS (dvmd_bus_server_parent_class)->dispose (object);
+}
+
+static void
+dvmd_bus_server_finalize (GObject *object)
+{
+  DvmdBusServer *self = DVMD_BUS_SERVER (object);
+
+  g_ptr_array_unref (self->peers);
+  g_hash_table_unref (self->private_peers);
+  g_object_unref (self->cancellable);
+  g_object_unref (self->observer);
+  g_free (self->bus_name);
+  g_free (self->guid);
+  g_free (self->address);
+  g_free (self->socket_path);
+
+  G_OBJECT_CLASS (dvmd_bus_server_parent_class)->finalize (object);
+}
+
+static void
+dvmd_bus_server_class_init (DvmdBusServerClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->dispose = dvmd_bus_server_dispose;
+  object_class->finalize = dvmd_bus_server_finalize;
+
+  signals[SIGNAL_CONNECTION_CLOSED] = g_signal_new ("connection-closed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST,
+                                                    0, NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_BOOLEAN, G_TYPE_UINT);
+  /* Registers the names of our errors. */
+  dvm_error_quark ();
+}
+
+static void
+dvmd_bus_server_init (DvmdBusServer *self)
+{
+  self->peers = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_bus_peer_unref);
+  self->private_peers = g_hash_table_new (g_str_hash, g_str_equal);
+  self->cancellable = g_cancellable_new ();
+  self->guid = g_dbus_generate_guid ();
+  self->observer = g_dbus_auth_observer_new ();
+  g_signal_connect (self->observer, "allow-mechanism", G_CALLBACK (on_allow_mechanism), NULL);
+  g_signal_connect (self->observer, "authorize-authenticated-peer", G_CALLBACK (on_authorize), NULL);
+}
+
+DvmdBusServer *
+dvmd_bus_server_new (DvmdController *controller, const char *name, guint history_limit)
+{
+  DvmdBusServer *self = g_object_new (DVMD_TYPE_BUS_SERVER, NULL);
+
+  self->controller = g_object_ref (controller);
+  self->core = dvmd_controller_get_core (controller);
+  self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
+  self->history_limit = history_limit;
+  self->waiters = dvmd_bus_waiters_new (self);
+  self->signals = dvmd_bus_signals_new (self);
+  return self;
+}
+
+guint
+dvmd_bus_server_get_n_connections (DvmdBusServer *self)
+{
+  return g_hash_table_size (self->private_peers) + self->n_authenticating;
+}
+
+const char *
+dvmd_bus_server_get_address (DvmdBusServer *self)
+{
+  return self->address;
+}
+
+/* ---- connections that come and go ---- */
+
+static void
+remove_peer (DvmdBusServer *self, DvmdBusPeer *peer)
+{
+  g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
+
+  g_hash_table_remove (self->private_peers, peer->name);
+  g_ptr_array_remove (self->peers, peer);
+  dvmd_bus_peer_detach (peer);
+  dvmd_bus_signals_peer_gone (self->signals, peer);
+}
+
+static void
+on_closed (GDBusConnection *connection, gboolean remote_peer_vanished, GError *error, gpointer user_data)
+{
+  g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (user_data);
+  g_autoptr (DvmdBusServer) self = g_object_ref (peer->server);
+
+  if (peer->is_bus)
+    g_message ("The bus is gone (%s); the private socket goes on", error != NULL ? error->message : "closed");
+  else
+    g_debug ("%s is gone", peer->name);
+  remove_peer (self, peer);
+  g_signal_emit (self, signals[SIGNAL_CONNECTION_CLOSED], 0, peer->is_bus, dvmd_bus_server_get_n_connections (self));
+}
+
+static void
+insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
+{
+  g_ptr_array_add (self->peers, dvmd_bus_peer_ref (peer));
+  if (!peer->is_bus)
+    g_hash_table_insert (self->private_peers, peer->name, peer);
+  peer->closed_handler = g_signal_connect (peer->connection, "closed", G_CALLBACK (on_closed), peer);
+  dvmd_bus_signals_listeners_changed (self->signals);
+}
+
+static gboolean
+add_private (DvmdBusServer *self, GDBusConnection *connection)
+{
+  g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_new (self, connection, FALSE);
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_bus_peer_export (peer, &error))
+    {
+      g_message ("%s is refused: %s", peer->name, error->message);
+      dvmd_bus_peer_detach (peer);
+      return FALSE;
+    }
+  insert_peer (self, peer);
+  g_debug ("%s is uid %u, pid %u", peer->name, peer->self->requester.uid, peer->self->requester.pid);
+  return TRUE;
+}
+
+static gboolean
+on_new_connection (GDBusServer *server, GDBusConnection *connection, gpointer user_data)
+{
+  DvmdBusServer *self = user_data;
+
+  return !self->stopped && add_private (self, connection);
+}
+
+/* ---- the private socket ---- */
+
+static gboolean
+check_path (const char *path, GError **error)
+{
+  gsize longest = sizeof ((struct sockaddr_un *)NULL)->sun_path - 1;
+
+  if (strlen (path) <= longest)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The path of the socket has %zu bytes, and %zu are possible: %s",
+               strlen (path), longest, path);
+  return FALSE;
+}
+
+static gboolean
+is_listening (const char *path)
+{
+  g_autoptr (GSocket)
+      socket = g_socket_new (G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL);
+  g_autoptr (GSocketAddress) address = g_unix_socket_address_new (path);
+
+  return socket != NULL && g_socket_connect (socket, address, NULL, NULL);
+}
+
+/* A socket that a crashed DVM has left is in the way; anything else is not ours to remove. */
+static gboolean
+clear_path (const char *path, GError **error)
+{
+  GStatBuf status;
+
+  if (g_lstat (path, &status) != 0)
+    return TRUE;
+  if (!S_ISSOCK (status.st_mode))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "%s is there and is no socket: give another path", path);
+      return FALSE;
+    }
+  if (is_listening (path))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "Another DVM listens on %s", path);
+      return FALSE;
+    }
+  g_message ("%s was left by a DVM that is gone: replaced", path);
+  if (g_unlink (path) == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s cannot be removed: %s", path, g_strerror (errno));
+  return FALSE;
+}
+
+gboolean
+dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError **error)
+{
+  g_autofree char *escaped = g_dbus_address_escape_value (path);
+  g_autofree char *address = g_strdup_printf ("unix:path=%s", escaped);
+  g_autoptr (GError) own_error = NULL;
+
+  g_return_val_if_fail (self->listener == NULL, FALSE);
+
+  if (!check_path (path, error) || !clear_path (path, error))
+    return FALSE;
+  self->listener = g_dbus_server_new_sync (address, G_DBUS_SERVER_FLAGS_NONE, self->guid, self->observer, NULL,
+                                           &own_error);
+  if (self->listener == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The socket %s cannot be made: %s", path, own_error->message);
+      return FALSE;
+    }
+  /* Its folder is private; this is for a --socket elsewhere. */
+  if (g_chmod (path, 0600) != 0)
+    g_message ("%s keeps its mode: %s", path, g_strerror (errno));
+  g_signal_connect (self->listener, "new-connection", G_CALLBACK (on_new_connection), self);
+  g_dbus_server_start (self->listener);
+  self->address = g_steal_pointer (&address);
+  self->socket_path = g_strdup (path);
+  return TRUE;
+}
+
+static void
+on_fd_authenticated (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (DvmdBusServer) self = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_finish (result, &error);
+
+  self->n_authenticating--;
+  if (connection != NULL && !self->stopped && add_private (self, connection))
+    {
+      g_dbus_connection_start_message_processing (connection);
+      return;
+    }
+  if (error != NULL)
+    g_message ("The connection that was handed in is refused: %s", error->message);
+  g_signal_emit (self, signals[SIGNAL_CONNECTION_CLOSED], 0, FALSE, dvmd_bus_server_get_n_connections (self));
+}
+
+gboolean
+dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error)
+{
+  g_autoptr (GError) own_error = NULL;
+  g_autoptr (GSocket) socket = g_socket_new_from_fd (fd, &own_error);
+  g_autoptr (GSocketConnection) stream = NULL;
+
+  if (socket == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Descriptor %d is no socket: %s", fd, own_error->message);
+      close (fd);
+      return FALSE;
+    }
+  if (g_socket_get_family (socket) != G_SOCKET_FAMILY_UNIX)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Descriptor %d is no unix socket", fd);
+      return FALSE;
+    }
+  stream = g_socket_connection_factory_create_connection (socket);
+  self->n_authenticating++;
+  g_dbus_connection_new (G_IO_STREAM (stream), self->guid,
+                         G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_SERVER
+                             | G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING,
+                         self->observer, self->cancellable, on_fd_authenticated, g_object_ref (self));
+  return TRUE;
+}
+
+/* ---- buses ---- */
+
+static void
+on_name_requested (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  DvmdBusServer *self = g_task_get_source_object (task);
+  DvmdBusPeer *peer = g_task_get_task_data (task);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+  guint32 code = 0;
+
+  if (reply != NULL)
+    g_variant_get (reply, "(u)", &code);
+  if (code == REPLY_PRIMARY_OWNER || code == REPLY_ALREADY_OWNER)
+    {
+      peer->owns_name = TRUE;
+      insert_peer (self, peer);
+      g_task_return_boolean (task, TRUE);
+      return;
+    }
+  dvmd_bus_peer_detach (peer);
+  if (reply != NULL)
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_EXISTS,
+                             "Another DVM has the name %s: stop it, or give this one another --name", self->bus_name);
+  else
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, "The name %s cannot be had: %s", self->bus_name,
+                             error->message);
+}
+
+static void
+take_bus (GTask *task, GDBusConnection *connection)
+{
+  DvmdBusServer *self = g_task_get_source_object (task);
+  DvmdBusPeer *peer = dvmd_bus_peer_new (self, connection, TRUE);
+  GError *error = NULL;
+
+  g_task_set_task_data (task, peer, (GDestroyNotify)dvmd_bus_peer_unref);
+  g_dbus_connection_set_exit_on_close (connection, FALSE);
+  if (!dvmd_bus_peer_export (peer, &error))
+    {
+      dvmd_bus_peer_detach (peer);
+      g_task_return_error (task, error);
+      g_object_unref (task);
+      return;
+    }
+  /* The objects are there before the name is: whoever waits for the name finds them. */
+  g_dbus_connection_call (connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                          "RequestName", g_variant_new ("(su)", self->bus_name, REQUEST_NAME_DO_NOT_QUEUE),
+                          G_VARIANT_TYPE ("(u)"), G_DBUS_CALL_FLAGS_NONE, BUS_CALL_LIMIT_MS,
+                          g_task_get_cancellable (task), on_name_requested, task);
+}
+
+static void
+on_bus_connected (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  GTask *task = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_for_address_finish (result, &error);
+
+  if (connection != NULL)
+    {
+      take_bus (task, connection);
+      return;
+    }
+  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The bus cannot be reached: %s", error->message);
+  g_object_unref (task);
+}
+
+void
+dvmd_bus_server_add_bus_async (DvmdBusServer *self, GBusType type, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer user_data)
+{
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+  g_autofree char *address = g_dbus_address_get_for_bus_sync (type, NULL, NULL);
+
+  g_task_set_source_tag (task, dvmd_bus_server_add_bus_async);
+  /* A bus is used, never started. */
+  if (address == NULL || g_str_has_prefix (address, "autolaunch:"))
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no %s bus here",
+                               type == G_BUS_TYPE_SYSTEM ? "system" : "session");
+      g_object_unref (task);
+      return;
+    }
+  g_dbus_connection_new_for_address (
+      address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION, NULL,
+      cancellable, on_bus_connected, task);
+}
+
+void
+dvmd_bus_server_add_bus_connection_async (DvmdBusServer *self, GDBusConnection *connection, GCancellable *cancellable,
+                                          GAsyncReadyCallback callback, gpointer user_data)
+{
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_set_source_tag (task, dvmd_bus_server_add_bus_connection_async);
+  take_bus (task, connection);
+}
+
+gboolean
+dvmd_bus_server_add_bus_finish (DvmdBusServer *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/* ---- the end ---- */
+
+typedef struct
+{
+  guint n_pending; /* releases and flushes under way */
+  guint timer;
+} StopData;
+
+static void
+stop_data_free (gpointer data)
+{
+  StopData *stop = data;
+
+  g_clear_handle_id (&stop->timer, g_source_remove);
+  g_free (stop);
+}
+
+static void
+finish_stop (GTask *task)
+{
+  DvmdBusServer *self = g_task_get_source_object (task);
+  StopData *stop = g_task_get_task_data (task);
+
+  if (g_task_get_completed (task) || self->waiters == NULL)
+    return;
+  g_clear_handle_id (&stop->timer, g_source_remove);
+  while (self->peers->len > 0)
+    {
+      g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (self->peers->pdata[self->peers->len - 1]);
+
+      remove_peer (self, peer);
+      g_dbus_connection_close (peer->connection, NULL, NULL, NULL);
+    }
+  g_task_return_boolean (task, TRUE);
+}
+
+static gboolean
+on_stop_limit (gpointer user_data)
+{
+  GTask *task = user_data;
+
+  ((StopData *)g_task_get_task_data (task))->timer = 0;
+  g_message ("Not everybody has read the last messages: closed");
+  finish_stop (task);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+stop_step_done (GTask *task)
+{
+  StopData *stop = g_task_get_task_data (task);
+
+  if (--stop->n_pending == 0)
+    finish_stop (task);
+}
+
+static void
+on_stop_flushed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+
+  g_dbus_connection_flush_finish (G_DBUS_CONNECTION (source), result, NULL);
+  stop_step_done (task);
+}
+
+static void
+on_name_released (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, NULL);
+
+  stop_step_done (task);
+}
+
+static void
+stop_peer (GTask *task, DvmdBusPeer *peer)
+{
+  DvmdBusServer *self = g_task_get_source_object (task);
+  StopData *stop = g_task_get_task_data (task);
+
+  if (peer->owns_name)
+    {
+      stop->n_pending++;
+      g_dbus_connection_call (peer->connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                              "ReleaseName", g_variant_new ("(s)", self->bus_name), NULL, G_DBUS_CALL_FLAGS_NONE,
+                              STOP_LIMIT_MS, NULL, on_name_released, g_object_ref (task));
+    }
+  stop->n_pending++;
+  g_dbus_connection_flush (peer->connection, NULL, on_stop_flushed, g_object_ref (task));
+}
+
+static void
+stop_listening (DvmdBusServer *self)
+{
+  if (self->listener == NULL)
+    return;
+  g_dbus_server_stop (self->listener);
+  g_clear_object (&self->listener);
+  g_unlink (self->socket_path);
+}
+
+void
+dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  g_autoptr (GError)
+      error = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM ends, and nobody is left to wait for the job");
+  StopData *stop = g_new0 (StopData, 1);
+
+  g_task_set_source_tag (task, dvmd_bus_server_stop_async);
+  g_task_set_task_data (task, stop, stop_data_free);
+  self->stopped = TRUE;
+  g_clear_handle_id (&self->force_timer, g_source_remove);
+  g_cancellable_cancel (self->cancellable);
+  stop_listening (self);
+  dvmd_bus_waiters_fail (self->waiters, error);
+  dvmd_bus_signals_flush (self->signals);
+  stop->n_pending = 1;
+  stop->timer = g_timeout_add (STOP_LIMIT_MS, on_stop_limit, task);
+  for (guint i = 0; i < self->peers->len; i++)
+    stop_peer (task, self->peers->pdata[i]);
+  stop_step_done (task);
+}
+
+void
+dvmd_bus_server_stop_finish (DvmdBusServer *self, GAsyncResult *result)
+{
+  g_task_propagate_boolean (G_TASK (result), NULL);
+}

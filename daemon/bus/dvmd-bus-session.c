@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvm-dbus-interfaces.h"
+#include "dvmd-bus-private.h"
+
+#include <string.h>
+
+static GVariant *
+get_nodes (DvmdBusServer *server)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (server->core);
+  guint max = dvmd_node_pool_get_max_rank (pool);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
+  for (guint rank = 1; rank <= max; rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (pool, rank);
+
+      if (node != NULL && dvm_node_get_state (node->record) != DVM_NODE_STATE_NOT_INCLUDED)
+        g_variant_builder_add (&builder, "s", dvm_node_get_name (node->record));
+    }
+  return g_variant_builder_end (&builder);
+}
+
+static GVariant *
+get_jobs (DvmdBusServer *server)
+{
+  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (server->core, FALSE);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (jobs->pdata[i]));
+
+      g_variant_builder_add (&builder, "o", path);
+    }
+  return g_variant_builder_end (&builder);
+}
+
+GVariant *
+dvmd_bus_session_get_property (DvmdBusServer *server, gpointer object, const char *name)
+{
+  if (strcmp (name, "Id") == 0)
+    return g_variant_new_uint32 (0);
+  if (strcmp (name, "State") == 0)
+    return g_variant_new_string ("active");
+  if (strcmp (name, "Nodes") == 0)
+    return get_nodes (server);
+  if (strcmp (name, "Jobs") == 0)
+    return get_jobs (server);
+  return NULL;
+}
+
+static void
+on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
+{
+  DvmdBusPeer *peer = user_data;
+
+  /* The interface has no methods yet. */
+  if (strcmp (path, DVMD_BUS_DEFAULT_SESSION_PATH) != 0)
+    dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %s", path));
+  else
+    dvmd_bus_handle_properties (peer->server, &dvm_dbus_session_interface, dvmd_bus_session_get_property, NULL,
+                                invocation);
+}
+
+static char **
+enumerate (GDBusConnection *connection, const char *sender, const char *path, gpointer user_data)
+{
+  const char *const nodes[] = { "0", NULL };
+
+  return g_strdupv ((char **)nodes);
+}
+
+static GDBusInterfaceInfo **
+introspect (GDBusConnection *connection, const char *sender, const char *path, const char *node, gpointer user_data)
+{
+  GDBusInterfaceInfo **infos = g_new0 (GDBusInterfaceInfo *, 2);
+  guint id;
+
+  if (node != NULL && dvmd_bus_parse_node (node, &id))
+    infos[0] = (GDBusInterfaceInfo *)&dvm_dbus_session_interface;
+  return infos;
+}
+
+static const GDBusInterfaceVTable *
+dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
+          gpointer *out_user_data, gpointer user_data)
+{
+  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
+
+  *out_user_data = user_data;
+  return &vtable;
+}
+
+gboolean
+dvmd_bus_sessions_export (DvmdBusPeer *peer, GError **error)
+{
+  static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
+  guint id = g_dbus_connection_register_subtree (peer->connection, DVMD_BUS_SESSIONS_PATH, &vtable,
+                                                 G_DBUS_SUBTREE_FLAGS_DISPATCH_TO_UNENUMERATED_NODES,
+                                                 dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
+
+  if (id == 0)
+    return FALSE;
+  g_array_append_val (peer->subtrees, id);
+  return TRUE;
+}

@@ -1,0 +1,597 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What goes out by itself, and to whom. What happens in one turn of the main loop is collected and sent at its end:
+ * new values first, in one PropertiesChanged for each object, then the signals that tell of them, then the objects
+ * that leave. Nothing is built that nobody gets.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvm-dbus-interfaces.h"
+#include "dvmd-bus-changes.h"
+
+#define COUNTER_INTERVAL_MS 100
+
+typedef enum
+{
+  TO_EVERYBODY,   /* buses, the owner, private connections that have asked for everything */
+  TO_SUBSCRIBERS, /* those who have called Subscribe */
+  TO_FOLLOWERS,   /* those and the owner */
+} Audience;
+
+typedef struct
+{
+  guint32 job;
+  guint32 old_state;
+  guint32 new_state;
+  char *reason;
+} JobChange;
+
+typedef struct
+{
+  guint32 rank;
+  guint32 state;
+} NodeChange;
+
+struct _DvmdBusSignals
+{
+  DvmdBusServer *server;
+  GHashTable *live; /* id -> DvmdBusLiveJob, those that somebody may get signals of */
+  GPtrArray *queue; /* borrowed, in the order of their first change */
+  GArray *job_changes;
+  GArray *node_changes;
+  DvmdBusSnapshot *manager;
+  DvmdBusSnapshot *session;
+  gboolean manager_changed;
+  gboolean session_changed;
+  gboolean has_public; /* somebody gets the signals of every object */
+  gboolean has_subscribers;
+  gboolean flushing;
+  guint flush_source;
+  guint counter_source;
+  gint64 counters_due; /* monotonic */
+};
+
+static const DvmdBusWatchedProperty manager_watched[] = {
+  { "State", FALSE },         { "StateName", FALSE },     { "Ready", FALSE },     { "MembershipEpoch", FALSE },
+  { "NodesExpected", FALSE }, { "NodesReported", FALSE }, { "NodeCount", FALSE }, { "SlotCount", FALSE },
+  { "SlotsInUse", TRUE },     { "JobsRunning", TRUE },    { "JobsHeld", TRUE },
+};
+
+static const DvmdBusWatchedProperty session_watched[] = {
+  { "Nodes", FALSE },
+  { "Jobs", TRUE },
+};
+
+static gboolean
+peer_is_public (DvmdBusPeer *peer)
+{
+  return peer->is_bus || dvmd_bus_peer_is_subscribed (peer);
+}
+
+static gboolean
+is_for (DvmdBusPeer *peer, DvmdBusPeer *owner, Audience audience)
+{
+  switch (audience)
+    {
+    case TO_EVERYBODY:
+      return peer == owner || peer_is_public (peer);
+    case TO_SUBSCRIBERS:
+      return dvmd_bus_peer_is_subscribed (peer);
+    case TO_FOLLOWERS:
+      return peer == owner || dvmd_bus_peer_is_subscribed (peer);
+    default:
+      return FALSE;
+    }
+}
+
+static gboolean
+has_audience (DvmdBusSignals *self, DvmdBusPeer *owner, Audience audience)
+{
+  return (audience != TO_SUBSCRIBERS && owner != NULL)
+         || (audience == TO_EVERYBODY ? self->has_public : self->has_subscribers);
+}
+
+static void
+broadcast (DvmdBusSignals *self, Audience audience, DvmdBusPeer *owner, const char *path, const char *interface,
+           const char *signal, GVariant *body)
+{
+  g_autoptr (GVariant) shared = g_variant_ref_sink (body);
+  GPtrArray *peers = self->server->peers;
+
+  for (guint i = 0; i < peers->len; i++)
+    if (is_for (peers->pdata[i], owner, audience))
+      dvmd_bus_peer_send_signal (peers->pdata[i], path, interface, signal, shared);
+}
+
+static void
+send_properties (DvmdBusSignals *self, DvmdBusPeer *owner, const char *path, const char *interface, GVariant *changed)
+{
+  broadcast (self, TO_EVERYBODY, owner, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
+             g_variant_new ("(s@a{sv}@as)", interface, changed, g_variant_new_strv (NULL, 0)));
+}
+
+static gboolean
+on_counters_due (gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  self->counter_source = 0;
+  dvmd_bus_signals_flush (self);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_flush (gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  self->flush_source = 0;
+  dvmd_bus_signals_flush (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+schedule (DvmdBusSignals *self)
+{
+  if (self->flush_source == 0)
+    self->flush_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_flush, self, NULL);
+}
+
+static void
+schedule_counters (DvmdBusSignals *self, gint64 now)
+{
+  if (self->counter_source == 0)
+    self->counter_source = g_timeout_add (MAX (self->counters_due - now, 0) / 1000 + 1, on_counters_due, self);
+}
+
+static void
+queue_job (DvmdBusSignals *self, DvmdBusLiveJob *live)
+{
+  if (!live->queued)
+    g_ptr_array_add (self->queue, live);
+  live->queued = TRUE;
+  schedule (self);
+}
+
+/* ---- what happens ---- */
+
+static void
+on_notify (GObject *record, GParamSpec *pspec, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvm_job_get_id (DVM_JOB (record))));
+
+  dvmd_bus_live_job_mark (live, g_param_spec_get_name (pspec));
+  if (live->dirty != 0)
+    queue_job (self, live);
+}
+
+static void
+on_proc_state_changed (DvmJob *record, guint rank, guint old_state, guint new_state, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvm_job_get_id (record)));
+  DvmdBusProcChange change = { rank, old_state, new_state };
+
+  if (!has_audience (self, live->owner, TO_FOLLOWERS))
+    return;
+  g_array_append_val (live->procs, change);
+  queue_job (self, live);
+}
+
+static DvmdBusLiveJob *
+watch_job (DvmdBusSignals *self, DvmdJob *job)
+{
+  const DvmdRequester *requester = dvmd_job_get_requester (job);
+  DvmJob *record = dvmd_job_get_record (job);
+  DvmdBusPeer *owner = NULL;
+  DvmdBusLiveJob *live;
+
+  if (requester != NULL && requester->name != NULL)
+    owner = g_hash_table_lookup (self->server->private_peers, requester->name);
+  if (!has_audience (self, owner, TO_EVERYBODY))
+    return NULL;
+  live = dvmd_bus_live_job_new (job);
+  live->owner = owner;
+  live->notify_handler = g_signal_connect (record, "notify", G_CALLBACK (on_notify), self);
+  live->proc_handler = g_signal_connect (record, "proc-state-changed", G_CALLBACK (on_proc_state_changed), self);
+  g_hash_table_insert (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)), live);
+  return live;
+}
+
+static void
+mark_session (DvmdBusSignals *self)
+{
+  if (!self->has_public)
+    return;
+  self->session_changed = TRUE;
+  schedule (self);
+}
+
+static void
+on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (live == NULL && job != dvmd_core_get_vm_job (core))
+    live = watch_job (self, job);
+  if (live == NULL)
+    return;
+  live->added = TRUE;
+  queue_job (self, live);
+  mark_session (self);
+}
+
+static void
+on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (live == NULL)
+    return;
+  live->ended = TRUE;
+  queue_job (self, live);
+  mark_session (self);
+}
+
+static void
+on_core_changed (DvmdCore *core, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  if (!self->has_public)
+    return;
+  self->manager_changed = TRUE;
+  schedule (self);
+}
+
+static void
+on_job_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  guint id = dvmd_job_get_id (job);
+  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (id));
+  const char *reason = dvm_job_get_reason (dvmd_job_get_record (job));
+
+  /* The DVM's own job is the manager's state and no object. */
+  if (job == dvmd_core_get_vm_job (core))
+    {
+      on_core_changed (core, self);
+      return;
+    }
+  if (self->has_subscribers)
+    {
+      JobChange change = { id, old_state, new_state, g_strdup (reason) };
+
+      g_array_append_val (self->job_changes, change);
+      schedule (self);
+    }
+  if (live != NULL && has_audience (self, live->owner, TO_FOLLOWERS))
+    {
+      DvmdBusStateChange change = { old_state, new_state, g_strdup (reason) };
+
+      g_array_append_val (live->states, change);
+      queue_job (self, live);
+    }
+}
+
+static void
+on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  NodeChange change = { rank, state };
+
+  if (self->has_subscribers)
+    g_array_append_val (self->node_changes, change);
+  mark_session (self);
+  on_core_changed (core, self);
+}
+
+static void
+on_job_finished (DvmdController *controller, DvmdJob *job, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  dvmd_bus_waiters_job_finished (self->server->waiters, job);
+}
+
+/* ---- sending ---- */
+
+static void
+send_job_signals (DvmdBusSignals *self, DvmdBusLiveJob *live)
+{
+  const char *interface = dvm_dbus_job_interface.name;
+  guint position = 0;
+  GVariant *body;
+
+  while ((body = dvmd_bus_live_job_take_procs (live, &position)) != NULL)
+    broadcast (self, TO_FOLLOWERS, live->owner, live->path, interface, "ProcStateChanged", body);
+  g_array_set_size (live->procs, 0);
+  for (guint i = 0; i < live->states->len; i++)
+    {
+      const DvmdBusStateChange *change = &g_array_index (live->states, DvmdBusStateChange, i);
+
+      broadcast (
+          self, TO_FOLLOWERS, live->owner, live->path, interface, "StateChanged",
+          g_variant_new ("(uus)", change->old_state, change->new_state, change->reason != NULL ? change->reason : ""));
+    }
+  g_array_set_size (live->states, 0);
+}
+
+static void
+send_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean with_counters)
+{
+  const char *const interfaces[] = { dvm_dbus_job_interface.name, NULL };
+  GVariant *changed;
+
+  if (live->added)
+    {
+      live->added = FALSE;
+      live->dirty = 0;
+      broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+                 g_variant_new ("(o@a{sa{sv}})", live->path, dvmd_bus_job_interfaces (self->server, live->job)));
+    }
+  else if ((changed = dvmd_bus_live_job_take_changes (live, with_counters || live->ended)) != NULL)
+    send_properties (self, live->owner, live->path, interfaces[0], changed);
+  send_job_signals (self, live);
+  if (live->ended)
+    {
+      broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+                 g_variant_new ("(o^as)", live->path, interfaces));
+      g_hash_table_remove (self->live, GUINT_TO_POINTER (dvmd_job_get_id (live->job)));
+    }
+}
+
+static void
+queue_left_jobs (DvmdBusSignals *self)
+{
+  GHashTableIter iter;
+  DvmdBusLiveJob *live;
+
+  g_hash_table_iter_init (&iter, self->live);
+  while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&live))
+    if (live->dirty != 0 && !live->queued)
+      {
+        live->queued = TRUE;
+        g_ptr_array_add (self->queue, live);
+      }
+}
+
+static gboolean
+send_jobs (DvmdBusSignals *self, gboolean with_counters)
+{
+  g_autoptr (GPtrArray) queue = g_steal_pointer (&self->queue);
+  gboolean left = FALSE;
+
+  self->queue = g_ptr_array_new ();
+  for (guint i = 0; i < queue->len; i++)
+    {
+      DvmdBusLiveJob *live = queue->pdata[i];
+      gboolean ended = live->ended;
+
+      live->queued = FALSE;
+      send_job (self, live, with_counters);
+      left |= !ended && live->dirty != 0;
+    }
+  return left;
+}
+
+static gboolean
+send_snapshot (DvmdBusSignals *self, DvmdBusSnapshot *snapshot, const char *path, const char *interface,
+               gboolean with_counters)
+{
+  gboolean left = FALSE;
+  GVariant *changed = dvmd_bus_snapshot_take (snapshot, self->server, with_counters, &left);
+
+  if (changed != NULL)
+    send_properties (self, NULL, path, interface, changed);
+  return left;
+}
+
+static void
+send_job_changes (DvmdBusSignals *self)
+{
+  GVariantBuilder builder;
+
+  if (self->job_changes->len == 0)
+    return;
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(ouus)"));
+  for (guint i = 0; i < self->job_changes->len; i++)
+    {
+      const JobChange *change = &g_array_index (self->job_changes, JobChange, i);
+      g_autofree char *path = dvmd_bus_job_path (change->job);
+
+      g_variant_builder_add (&builder, "(ouus)", path, change->old_state, change->new_state,
+                             change->reason != NULL ? change->reason : "");
+    }
+  g_array_set_size (self->job_changes, 0);
+  broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "JobsChanged",
+             g_variant_new ("(a(ouus))", &builder));
+}
+
+static void
+send_node_changes (DvmdBusSignals *self)
+{
+  GVariantBuilder builder;
+
+  if (self->node_changes->len == 0)
+    return;
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uu)"));
+  for (guint i = 0; i < self->node_changes->len; i++)
+    {
+      const NodeChange *change = &g_array_index (self->node_changes, NodeChange, i);
+
+      g_variant_builder_add (&builder, "(uu)", change->rank, change->state);
+    }
+  g_array_set_size (self->node_changes, 0);
+  broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
+             g_variant_new ("(a(uu))", &builder));
+}
+
+static gboolean
+send_public (DvmdBusSignals *self, gboolean with_counters)
+{
+  gboolean left = FALSE;
+
+  if (self->session_changed && self->has_public)
+    {
+      self->session_changed = send_snapshot (self, self->session, DVMD_BUS_DEFAULT_SESSION_PATH,
+                                             dvm_dbus_session_interface.name, with_counters);
+      left |= self->session_changed;
+    }
+  if (self->manager_changed && self->has_public)
+    {
+      self->manager_changed = send_snapshot (self, self->manager, DVMD_BUS_MANAGER_PATH,
+                                             dvm_dbus_manager_interface.name, with_counters);
+      left |= self->manager_changed;
+    }
+  return left;
+}
+
+void
+dvmd_bus_signals_flush (DvmdBusSignals *self)
+{
+  gint64 now = g_get_monotonic_time ();
+  gboolean with_counters = now >= self->counters_due;
+  gboolean left;
+
+  if (self->flushing)
+    return;
+  self->flushing = TRUE;
+  g_clear_handle_id (&self->flush_source, g_source_remove);
+  if (with_counters && self->counters_due != 0)
+    queue_left_jobs (self);
+  left = send_jobs (self, with_counters);
+  left |= send_public (self, with_counters);
+  send_job_changes (self);
+  send_node_changes (self);
+  if (with_counters)
+    self->counters_due = now + COUNTER_INTERVAL_MS * 1000;
+  if (left)
+    schedule_counters (self, now);
+  self->flushing = FALSE;
+}
+
+/* ---- who listens ---- */
+
+/* From now on the manager and the session are watched too. */
+static void
+begin_public (DvmdBusSignals *self)
+{
+  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (self->server->core, FALSE);
+
+  dvmd_bus_snapshot_reset (self->manager, self->server);
+  dvmd_bus_snapshot_reset (self->session, self->server);
+  self->manager_changed = FALSE;
+  self->session_changed = FALSE;
+  for (guint i = 0; i < jobs->len; i++)
+    if (!g_hash_table_contains (self->live, GUINT_TO_POINTER (dvmd_job_get_id (jobs->pdata[i]))))
+      watch_job (self, jobs->pdata[i]);
+}
+
+static gboolean
+has_no_audience (gpointer key, gpointer value, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusLiveJob *live = value;
+
+  if (has_audience (self, live->owner, TO_EVERYBODY))
+    return FALSE;
+  if (live->queued)
+    g_ptr_array_remove (self->queue, live);
+  return TRUE;
+}
+
+void
+dvmd_bus_signals_listeners_changed (DvmdBusSignals *self)
+{
+  GPtrArray *peers = self->server->peers;
+  gboolean had_public = self->has_public;
+
+  self->has_public = FALSE;
+  self->has_subscribers = FALSE;
+  for (guint i = 0; i < peers->len; i++)
+    {
+      self->has_public |= peer_is_public (peers->pdata[i]);
+      self->has_subscribers |= dvmd_bus_peer_is_subscribed (peers->pdata[i]);
+    }
+  if (self->has_public && !had_public)
+    begin_public (self);
+  if (!self->has_public)
+    g_hash_table_foreach_remove (self->live, has_no_audience, self);
+}
+
+void
+dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer)
+{
+  GHashTableIter iter;
+  DvmdBusLiveJob *live;
+
+  g_hash_table_iter_init (&iter, self->live);
+  while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&live))
+    if (live->owner == peer)
+      live->owner = NULL;
+  dvmd_bus_signals_listeners_changed (self);
+}
+
+static void
+job_change_clear (gpointer data)
+{
+  JobChange *change = data;
+
+  g_free (change->reason);
+}
+
+static void
+connect_model (DvmdBusSignals *self)
+{
+  DvmdCore *core = self->server->core;
+
+  g_signal_connect (core, "job-added", G_CALLBACK (on_job_added), self);
+  g_signal_connect (core, "job-ended", G_CALLBACK (on_job_ended), self);
+  g_signal_connect (core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
+  g_signal_connect (core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
+  g_signal_connect (core, "changed", G_CALLBACK (on_core_changed), self);
+  g_signal_connect (self->server->controller, "job-finished", G_CALLBACK (on_job_finished), self);
+}
+
+DvmdBusSignals *
+dvmd_bus_signals_new (DvmdBusServer *server)
+{
+  DvmdBusSignals *self = g_new0 (DvmdBusSignals, 1);
+
+  self->server = server;
+  self->live = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_live_job_free);
+  self->queue = g_ptr_array_new ();
+  self->job_changes = g_array_new (FALSE, FALSE, sizeof (JobChange));
+  g_array_set_clear_func (self->job_changes, job_change_clear);
+  self->node_changes = g_array_new (FALSE, FALSE, sizeof (NodeChange));
+  self->manager = dvmd_bus_snapshot_new (manager_watched, G_N_ELEMENTS (manager_watched),
+                                         dvmd_bus_manager_get_property);
+  self->session = dvmd_bus_snapshot_new (session_watched, G_N_ELEMENTS (session_watched),
+                                         dvmd_bus_session_get_property);
+  connect_model (self);
+  return self;
+}
+
+void
+dvmd_bus_signals_free (DvmdBusSignals *self)
+{
+  g_signal_handlers_disconnect_by_data (self->server->core, self);
+  g_signal_handlers_disconnect_by_data (self->server->controller, self);
+  g_clear_handle_id (&self->flush_source, g_source_remove);
+  g_clear_handle_id (&self->counter_source, g_source_remove);
+  g_ptr_array_unref (self->queue);
+  g_hash_table_unref (self->live);
+  g_array_unref (self->job_changes);
+  g_array_unref (self->node_changes);
+  dvmd_bus_snapshot_free (self->manager);
+  dvmd_bus_snapshot_free (self->session);
+  g_free (self);
+}

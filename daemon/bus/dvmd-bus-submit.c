@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Submit and SubmitApps: a spec out of the arguments, descriptors out of the message, the job's path as answer.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvmd-bus-private.h"
+
+#include <gio/gunixfdlist.h>
+#include <string.h>
+#include <unistd.h>
+
+/* of libdvm-gobject: the arguments of Submit */
+DvmJobSpec *_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error);
+
+static const char *const fd_options[3] = { "stdin-fd", "stdout-fd", "stderr-fd" };
+
+static int
+find_fd_option (const char *key)
+{
+  for (int i = 0; i < 3; i++)
+    if (strcmp (fd_options[i], key) == 0)
+      return i;
+  return -1;
+}
+
+static void
+close_fds (int fds[3])
+{
+  for (int i = 0; i < 3; i++)
+    {
+      if (fds[i] >= 0)
+        close (fds[i]);
+      fds[i] = -1;
+    }
+}
+
+static gboolean
+take_fd (DvmdBusCall *call, int index, GVariant *value, int fds[3], GError **error)
+{
+  GUnixFDList *list = g_dbus_message_get_unix_fd_list (g_dbus_method_invocation_get_message (call->invocation));
+  int length = list != NULL ? g_unix_fd_list_get_length (list) : 0;
+  g_autoptr (GError) own_error = NULL;
+  int handle;
+
+  if (!g_variant_is_of_type (value, G_VARIANT_TYPE_HANDLE))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The option “%s” is of type h, not %s", fd_options[index],
+                   g_variant_get_type_string (value));
+      return FALSE;
+    }
+  if (fds[index] >= 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The option “%s” is given twice", fd_options[index]);
+      return FALSE;
+    }
+  handle = g_variant_get_handle (value);
+  if (handle < 0 || handle >= length)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "The option “%s” is handle %d, but the message has %d descriptors", fd_options[index], handle,
+                   length);
+      return FALSE;
+    }
+  fds[index] = g_unix_fd_list_get (list, handle, &own_error);
+  if (fds[index] < 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "%s: %s", fd_options[index], own_error->message);
+  return fds[index] >= 0;
+}
+
+/* Takes the descriptors out of the options; what is left is for the spec. */
+static GVariant *
+split_options (DvmdBusCall *call, GVariant *dict, int fds[3], GError **error)
+{
+  gsize n_entries = g_variant_n_children (dict);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (gsize i = 0; i < n_entries; i++)
+    {
+      g_autoptr (GVariant) entry = g_variant_get_child_value (dict, i);
+      g_autoptr (GVariant) value = NULL;
+      const char *key;
+      int index;
+
+      g_variant_get (entry, "{&sv}", &key, &value);
+      index = find_fd_option (key);
+      if (index < 0)
+        g_variant_builder_add_value (&builder, entry);
+      else if (!take_fd (call, index, value, fds, error))
+        {
+          g_variant_builder_clear (&builder);
+          close_fds (fds);
+          return NULL;
+        }
+    }
+  return g_variant_ref_sink (g_variant_builder_end (&builder));
+}
+
+static void
+submit_spec (DvmdBusCall *call, DvmJobSpec *spec, int fds[3])
+{
+  g_autofree char *path = NULL;
+  GError *error = NULL;
+  DvmdJob *job;
+
+  job = dvmd_controller_submit (call->server->controller, spec, &call->caller->requester, fds, &error);
+  if (job == NULL)
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  path = dvmd_bus_job_path (dvmd_job_get_id (job));
+  g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
+}
+
+void
+dvmd_bus_submit (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) argv = g_variant_get_child_value (call->parameters, 0);
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (DvmJobSpec) spec = NULL;
+  int fds[3] = { -1, -1, -1 };
+  GError *error = NULL;
+
+  options = split_options (call, dict, fds, &error);
+  if (options != NULL)
+    spec = _dvm_job_spec_new_from_submit (argv, options, &error);
+  if (spec != NULL)
+    submit_spec (call, spec, fds);
+  else
+    {
+      close_fds (fds);
+      dvmd_bus_return_error (call->invocation, error);
+    }
+}
+
+void
+dvmd_bus_submit_apps (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) apps = g_variant_get_child_value (call->parameters, 0);
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (DvmJobSpec) spec = NULL;
+  int fds[3] = { -1, -1, -1 };
+  GError *error = NULL;
+
+  options = split_options (call, dict, fds, &error);
+  if (options != NULL)
+    spec = dvm_job_spec_new_from_variant (apps, options, &error);
+  if (spec != NULL)
+    submit_spec (call, spec, fds);
+  else
+    {
+      close_fds (fds);
+      dvmd_bus_return_error (call->invocation, error);
+    }
+}
