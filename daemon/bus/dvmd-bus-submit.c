@@ -8,14 +8,12 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvm-job-spec-private.h"
 #include "dvmd-bus-private.h"
 
 #include <gio/gunixfdlist.h>
 #include <string.h>
 #include <unistd.h>
-
-/* of libdvm-gobject: the arguments of Submit */
-DvmJobSpec *_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error);
 
 static const char *const fd_options[3] = { "stdin-fd", "stdout-fd", "stderr-fd" };
 
