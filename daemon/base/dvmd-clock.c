@@ -134,7 +134,7 @@ dvmd_clock_add_timer (DvmdClock *self, gint64 delay, DvmdTimerFunc func, gpointe
   timer->clock = self;
   if (self->context != NULL)
     {
-      timer->source = g_timeout_source_new ((guint) (MAX (delay, 0) / 1000));
+      timer->source = g_timeout_source_new ((guint)(MAX (delay, 0) / 1000));
       g_source_set_ready_time (timer->source, timer->due);
       g_source_set_callback (timer->source, on_timer, timer, NULL);
       g_source_attach (timer->source, self->context);

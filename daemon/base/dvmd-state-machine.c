@@ -85,7 +85,7 @@ queued_event_free (gpointer data)
   QueuedEvent *item = data;
 
   item->table->unref (item->object);
-  g_free ((char *) item->event.reason);
+  g_free ((char *)item->event.reason);
   g_free (item);
 }
 

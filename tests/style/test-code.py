@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The rules of CONTRIBUTING.md that a program can check by reading."""
+
+import os
+import re
+import sys
+
+import house
+
+FUNCTION_MAX = 100
+FILE_MAX = 1000
+CODE = ('.c', '.h', '.py', '.js', '.sh', '.vala')
+SPDX = 'SPDX-License-Identifier: LGPL-2.1-or-later'
+# Paths of somebody's machine.
+MACHINE_PATH = re.compile(r'(?<![\w./~$}>])/(?:home|root|work|Users)/\w')
+# PMIx calls us without a user pointer: this one file alone may hold a static (docs/architecture.md).
+STATICS_ALLOWED = re.compile(r'^daemon/pmix/dvmd-pmix-(thread|upcalls|server|host)\.c$')
+# What GObject itself wants: filled once by class_init, then only read.
+STATIC_IDIOMS = re.compile(r'\b(GParamSpec|GSourceFuncs|gpointer\s+\w*_parent_class)\b|\bguint\s+\w*signals\b|\bgsize\s+\w*(once|quark)\w*\b')
+STATIC = re.compile(r'^[ \t]*static\s+(?!inline\b)([^;={}()]*?)\s*(\[[^;={}]*\]\s*)*(=|;)', re.MULTILINE)
+GLOBAL = re.compile(r'^(?!static|typedef|extern|const|return|struct\s+\w+;|G_|#)[A-Za-z_][\w \t*]*[\w*]\s+\**\w+(\[[^\]]*\])*\s*(=|;)',
+                    re.MULTILINE)
+
+
+def c_files():
+    return house.files(('.c', '.h'))
+
+
+def function_lengths(text):
+    """(name, first line, number of lines) of each function body of C in GNU style."""
+    lines = house.strip_comments(text).splitlines()
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith('{'):
+            before = lines[number - 2].rstrip() if number > 1 else ''
+            start = number if before.endswith(')') else None
+        elif line.startswith('}') and start is not None:
+            name = next((m.group(1) for m in (re.match(r'^(\w+) \(', lines[i]) for i in range(start - 2, -1, -1)) if m), '?')
+            yield name, start, number - start + 1
+            start = None
+
+
+def long_functions(path, text):
+    return [f'{path}:{line}: {name}() has {length} lines, and may have {FUNCTION_MAX}'
+            for name, line, length in function_lengths(text) if length > FUNCTION_MAX]
+
+
+def gotos(path, text):
+    bare = house.strip_comments(text)
+    return [f'{path}:{house.line_of(bare, match.start())}: goto' for match in re.finditer(r'\bgoto\b', bare)]
+
+
+def statics(path, text):
+    """Variables that outlive a call and are not const."""
+    bare = house.strip_comments(text)
+    found = []
+    for pattern in (STATIC, GLOBAL):
+        for match in pattern.finditer(bare):
+            declaration = match.group(0)
+            words = declaration.split('=')[0]
+            is_const = re.search(r'\bconst\b(?!.*\*(?!\s*const))', words) is not None
+            if not is_const and not STATIC_IDIOMS.search(declaration):
+                found.append(f'{path}:{house.line_of(bare, match.start())}: {words.strip(" ;")}: a variable that is '
+                             'shared by all DVMs of a process')
+    return found
+
+
+def without_licence(path, text):
+    head = '\n'.join(text.splitlines()[:5])
+    return [] if SPDX in head else [f'{path}: no line "{SPDX}" at its top']
+
+
+def check_all(check, paths):
+    return [problem for path in paths for problem in check(path, house.read(path))]
+
+
+def test_licences():
+    scripts = [path for path in house.files(('',), ('tools/', '.ci/', 'tests/')) if '.' not in os.path.basename(path)]
+    scripts = [path for path in scripts if house.read(path).startswith('#!')]
+    return check_all(without_licence, house.files(CODE) + scripts)
+
+
+def test_functions():
+    return check_all(long_functions, c_files())
+
+
+def test_file_sizes():
+    sizes = ((path, house.read(path).count('\n')) for path in c_files())
+    return [f'{path} has {size} lines, and may have {FILE_MAX}: a second concept wants a file of its own'
+            for path, size in sizes if size > FILE_MAX]
+
+
+def test_gotos():
+    return check_all(gotos, c_files())
+
+
+def test_statics():
+    paths = [path for path in house.files(('.c',), ('daemon/', 'libdvm-gobject/', 'cli/')) if not STATICS_ALLOWED.match(path)]
+    return check_all(statics, paths)
+
+
+def test_config_first():
+    problems = []
+    for path in house.files(('.c',), ('daemon/', 'libdvm-gobject/', 'cli/')):
+        first = re.search(r'^#include\s+(\S+)', house.strip_comments(house.read(path), strings=False), re.MULTILINE)
+        if first and first.group(1) != '"config.h"':
+            problems.append(f'{path}: the first include is {first.group(1)}, and must be "config.h"')
+    return problems
+
+
+def test_readmes():
+    folders = set()
+    for path in house.files():
+        folder = os.path.dirname(path)
+        while folder and not folder.startswith('.'):
+            folders.add(folder)
+            folder = os.path.dirname(folder)
+    return [f'{folder}/ has no README.md' for folder in sorted(folders)
+            if not os.path.exists(os.path.join(house.TOP, folder, 'README.md'))]
+
+
+def test_machine_paths():
+    problems = []
+    for path in house.files():
+        if path.endswith(('.png', '.gz')):
+            continue
+        text = house.read(path)
+        problems += [f'{path}:{house.line_of(text, match.start())}: a path of one machine' for match in MACHINE_PATH.finditer(text)]
+    return problems
+
+
+def test_text_files():
+    """UTF-8, no blanks at the ends of lines, a newline at the end (.editorconfig)."""
+    problems = []
+    for path in house.files(CODE + ('.md', '.xml', 'meson.build', '.txt')):
+        with open(os.path.join(house.TOP, path), 'rb') as file:
+            data = file.read()
+        try:
+            text = data.decode('utf-8')
+        except UnicodeDecodeError as error:
+            problems.append(f'{path}: not UTF-8: {error}')
+            continue
+        if text and not text.endswith('\n'):
+            problems.append(f'{path}: no newline at its end')
+        blank = re.search(r'[ \t\r]+$', text, re.MULTILINE)
+        if blank:
+            problems.append(f'{path}:{house.line_of(text, blank.start())}: blanks at the end of the line')
+    return problems
+
+
+def test_finds_the_wrong():
+    path = house.EXAMPLES + 'wrong-code.c'
+    text = house.read(path)
+    long_text = 'static void\nendless (void)\n{\n' + '  f ();\n' * FUNCTION_MAX + '}\n'
+    problems = []
+    for check, source, number in ((gotos, text, 1), (statics, text, 3), (without_licence, text, 1), (long_functions, text, 0),
+                                  (long_functions, long_text, 1)):
+        found = check(path, source)
+        if len(found) != number:
+            problems.append(f'{check.__name__} should find {number} in the example, and finds {found}')
+    if MACHINE_PATH.search('/usr/share/dvm, $HOME/home/x, a/root/b') or not MACHINE_PATH.search('see /' + 'home/joe/dvm'):
+        problems.append('paths of a machine are not told from others')
+    return problems
+
+
+if __name__ == '__main__':
+    sys.exit(house.run([
+        ('each file names its licence', test_licences),
+        (f'no function has more than {FUNCTION_MAX} lines', test_functions),
+        (f'no file has more than {FILE_MAX} lines', test_file_sizes),
+        ('no goto', test_gotos),
+        ('no variables shared by all DVMs of a process', test_statics),
+        ('config.h comes first', test_config_first),
+        ('each folder has a README.md', test_readmes),
+        ('no paths of one machine', test_machine_paths),
+        ('text files are clean', test_text_files),
+        ('wrong code is found', test_finds_the_wrong),
+    ]))

@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The project's own tools: what tools/check counts, and that the packages are explained."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import house
+
+COUNT = os.path.join(house.TOP, 'tools', 'count-tests')
+
+RUNS = [
+    ('all good', {'result': 'OK', 'stdout': '1..2\nok 1 a\nok 2 b\n'}, '2 0 0'),
+    ('plan at the end', {'result': 'OK', 'stdout': 'ok 1 a\nok 2 b # SKIP no network\n1..2\n'}, '1 0 1'),
+    ('a failure', {'result': 'FAIL', 'stdout': '1..3\nok 1 a\nnot ok 2 b\nok 3 c # TODO later\n'}, '2 1 0'),
+    ('an expected failure', {'result': 'OK', 'stdout': '1..1\nnot ok 1 a # TODO later\n'}, '1 0 0'),
+    ('a crash after good subtests', {'result': 'ERROR', 'stdout': '1..3\nok 1 a\n'}, '1 1 0'),
+    ('a crash before the first line', {'result': 'ERROR', 'stdout': ''}, '0 1 0'),
+    ('a timeout', {'result': 'TIMEOUT', 'stdout': '1..2\nok 1 a\n'}, '1 1 0'),
+    ('all skipped', {'result': 'SKIP', 'stdout': '1..0 # SKIP not here\n'}, '0 0 1'),
+    ('plain program', {'result': 'OK', 'stdout': 'hello\nok\n'}, '1 0 0'),
+    ('plain program that fails', {'result': 'FAIL', 'stdout': None}, '0 1 0'),
+    ('plain program that skips', {'result': 'SKIP'}, '0 0 1'),
+]
+
+
+def count(tests):
+    with tempfile.NamedTemporaryFile('w', suffix='.json', encoding='utf-8') as log:
+        for test in tests:
+            log.write(json.dumps({'name': 'x', 'duration': 0.1, **test}) + '\n')
+        log.flush()
+        return subprocess.run([COUNT, log.name], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_count():
+    results = [(name, count([test]), expected) for name, test, expected in RUNS]
+    results.append(('together', count([test for _, test, _ in RUNS]), '9 5 3'))
+    return [f'{name}: counted {found}, and it is {expected}' for name, found, expected in results if found != expected]
+
+
+def test_count_without_log():
+    found = subprocess.run([COUNT, '/nonexistent'], capture_output=True, text=True, check=True).stdout.strip()
+    return [] if found == '0 1 0' else [f'no log at all must be a failure, and is {found}']
+
+
+def test_packages_explained():
+    listed = subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), '--list'], capture_output=True, text=True,
+                            check=True).stdout.split()
+    explained = set(re.findall(r'`([a-z0-9][a-z0-9.+-]+)`', house.read('docs/dependencies.md')))
+    return [f'{package}: docs/dependencies.md does not say why it is needed' for package in listed if package not in explained]
+
+
+if __name__ == '__main__':
+    sys.exit(house.run([
+        ('tests are counted', test_count),
+        ('a run without a log is a failure', test_count_without_log),
+        ('each package is explained', test_packages_explained),
+    ]))
