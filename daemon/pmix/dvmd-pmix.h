@@ -23,12 +23,12 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  char *runtime_dir;      /* directory of ours (0700); sessions/ and pmix/ are made below it */
+  char *runtime_dir;      /* directory of this server alone (0700): sessions/ and pmix/ below it are its own */
   char *nspace;           /* of the DVM itself */
   guint32 rank;           /* of the agent */
   char *node_name;        /* as in the jobs' nodes */
   DvmdTopology *topology; /* (nullable): the library then looks for itself, which takes 10 ms */
-  char *gds;              /* (nullable): how clients get job data: "hash" (default) or "ds21" (shared memory) */
+  char *gds;              /* (nullable): libpmix's stores of job data, "ds21,hash"; NULL is "hash", the fastest */
 } DvmdPmixSettings;
 
 void dvmd_pmix_settings_clear (DvmdPmixSettings *self);

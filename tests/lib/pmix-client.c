@@ -152,6 +152,25 @@ do_abort (void)
   return 7;
 }
 
+/* The last rank is on another node, which is not there: what the fence and the get say. */
+static int
+do_remote (void)
+{
+  pmix_status_t status;
+  pmix_value_t *value = NULL;
+  pmix_proc_t proc;
+
+  put ("test-key", self.rank == 0 ? "of 0" : "of another");
+  check (PMIx_Commit (), "commit", 51);
+  status = fence (true);
+  printf ("fence %s\n", PMIx_Error_string (status));
+  fflush (stdout);
+  PMIX_LOAD_PROCID (&proc, self.nspace, job_size - 1);
+  if (self.rank == 0)
+    printf ("get %s\n", PMIx_Error_string (PMIx_Get (&proc, "test-key", NULL, 0, &value)));
+  return 0;
+}
+
 /* What the server does not do must come back as refused, and at once. */
 static int
 do_unsupported (void)
@@ -233,6 +252,8 @@ run (int argc, char **argv)
     return do_die (false);
   if (strcmp (verb, "die-later") == 0)
     return do_die (true);
+  if (strcmp (verb, "remote") == 0)
+    return do_remote ();
   if (strcmp (verb, "abort") == 0)
     return do_abort ();
   if (strcmp (verb, "unsupported") == 0)

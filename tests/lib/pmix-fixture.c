@@ -69,6 +69,7 @@ on_direct_modex (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 
 
   self->modex_token = token;
   self->modex_rank = rank;
+  self->n_modexes++;
 }
 
 static void
@@ -154,16 +155,16 @@ pmix_fixture_free (PmixFixture *self)
   g_free (self);
 }
 
-static void
-on_result (GObject *source, GAsyncResult *result, gpointer user_data)
+void
+pmix_store_result (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   GAsyncResult **slot = user_data;
 
   *slot = g_object_ref (result);
 }
 
-static void
-wait_result (GAsyncResult **slot)
+void
+pmix_wait_result (GAsyncResult **slot)
 {
   while (*slot == NULL)
     g_main_context_iteration (NULL, TRUE);
@@ -174,8 +175,8 @@ pmix_fixture_register (PmixFixture *self, DvmdPmixJob *job, GError **error)
 {
   g_autoptr (GAsyncResult) result = NULL;
 
-  dvmd_pmix_register_job_async (self->pmix, job, on_result, &result);
-  wait_result (&result);
+  dvmd_pmix_register_job_async (self->pmix, job, pmix_store_result, &result);
+  pmix_wait_result (&result);
   return dvmd_pmix_register_job_finish (self->pmix, result, error);
 }
 
@@ -185,8 +186,8 @@ pmix_fixture_deregister (PmixFixture *self, const char *nspace)
   g_autoptr (GAsyncResult) result = NULL;
   g_autoptr (GError) error = NULL;
 
-  dvmd_pmix_deregister_job_async (self->pmix, nspace, on_result, &result);
-  wait_result (&result);
+  dvmd_pmix_deregister_job_async (self->pmix, nspace, pmix_store_result, &result);
+  pmix_wait_result (&result);
   dvmd_pmix_deregister_job_finish (self->pmix, result, &error);
   g_assert_no_error (error);
 }
@@ -273,13 +274,21 @@ start_rank (PmixFixture *self, PmixRun *run, DvmdPmixJob *job, guint rank)
   g_subprocess_communicate_async (proc, NULL, NULL, on_ended, ended);
 }
 
+/* Ranks of other nodes have none. */
+static void
+unref_proc (gpointer proc)
+{
+  if (proc != NULL)
+    g_object_unref (proc);
+}
+
 PmixRun *
 pmix_fixture_start (PmixFixture *self, DvmdPmixJob *job)
 {
   PmixRun *run = g_new0 (PmixRun, 1);
   guint n = dvmd_pmix_job_get_size (job);
 
-  run->procs = g_ptr_array_new_with_free_func (g_object_unref);
+  run->procs = g_ptr_array_new_with_free_func (unref_proc);
   run->outputs = g_ptr_array_new_with_free_func (g_free);
   run->statuses = g_array_new (FALSE, TRUE, sizeof (int));
   g_ptr_array_set_size (run->procs, (gint)n);

@@ -21,6 +21,7 @@ struct _TestHost
   guint n_lost;
   guint n_fences;
   guint n_aborts;
+  guint n_modexes;
   guint32 abort_rank;
   int abort_status;
   char *abort_message;
@@ -62,6 +63,10 @@ void pmix_run_wait (PmixRun *self);
 int pmix_run_get_status (PmixRun *self, guint rank);
 const char *pmix_run_get_output (PmixRun *self, guint rank);
 void pmix_run_free (PmixRun *self);
+
+/* A GAsyncReadyCallback that keeps the result in the GAsyncResult * given, and the waiting for it. */
+void pmix_store_result (GObject *source, GAsyncResult *result, gpointer user_data);
+void pmix_wait_result (GAsyncResult **slot);
 
 /* Register, start, wait. */
 PmixRun *pmix_fixture_run (PmixFixture *self, const char *nspace, guint n, const char *const *argv);

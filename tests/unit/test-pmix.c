@@ -168,6 +168,102 @@ test_keys (gconstpointer data)
   pmix_fixture_deregister (fixture, "keys-1");
 }
 
+/* The agent's part of a job on two nodes: the second one's is played here. */
+static void
+test_remote (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  TestHost *host = fixture->host;
+  const char *argv[] = { get_client (), "remote", NULL };
+  const char *nodes[] = { g_get_host_name (), "elsewhere", NULL };
+  g_autoptr (DvmdPmixJob) job = dvmd_pmix_job_new ("remote-1", nodes, 0);
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) blob = NULL;
+  g_autoptr (PmixRun) run = NULL;
+
+  dvmd_pmix_job_add_app (job, argv, "/", 3);
+  for (guint16 i = 0; i < 3; i++)
+    dvmd_pmix_job_add_rank (job, i == 2, i % 2, i % 2, NULL);
+  host->n_fences = 0;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_wait_for (&host->n_fences, 1);
+  g_assert_cmpuint (g_bytes_get_size (host->fence_data), >, 0);
+
+  dvmd_pmix_fetch_modex_async (fixture->pmix, "remote-1", 0, pmix_store_result, &result);
+  pmix_wait_result (&result);
+  blob = dvmd_pmix_fetch_modex_finish (fixture->pmix, result, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_bytes_get_size (blob), >, 0);
+
+  dvmd_pmix_complete_fence (fixture->pmix, host->fence_token, DVMD_PMIX_SUCCESS, host->fence_data);
+  pmix_wait_for (&host->n_modexes, 1);
+  g_assert_cmpuint (host->modex_rank, ==, 2);
+  dvmd_pmix_complete_direct_modex (fixture->pmix, host->modex_token, DVMD_PMIX_ERR_NOT_FOUND, NULL);
+  /* A second answer is dropped. */
+  dvmd_pmix_complete_direct_modex (fixture->pmix, host->modex_token, DVMD_PMIX_SUCCESS, NULL);
+  pmix_run_wait (run);
+  g_assert_cmpstr (pmix_run_get_output (run, 0), ==, "fence SUCCESS\nget NOT-FOUND\n");
+  g_assert_cmpstr (pmix_run_get_output (run, 1), ==, "fence SUCCESS\n");
+  pmix_fixture_deregister (fixture, "remote-1");
+}
+
+/* The other node has died while ours waits in the fence. */
+static void
+test_remote_fails (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_client (), "remote", NULL };
+  const char *nodes[] = { g_get_host_name (), "elsewhere", NULL };
+  g_autoptr (DvmdPmixJob) job = dvmd_pmix_job_new ("remote-2", nodes, 0);
+  g_autoptr (PmixRun) run = NULL;
+
+  dvmd_pmix_job_add_app (job, argv, "/", 2);
+  dvmd_pmix_job_add_rank (job, 0, 0, 0, NULL);
+  dvmd_pmix_job_add_rank (job, 1, 0, 0, NULL);
+  fixture->host->n_fences = 0;
+  fixture->host->n_modexes = 0;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_wait_for (&fixture->host->n_fences, 1);
+  dvmd_pmix_complete_fence (fixture->pmix, fixture->host->fence_token, DVMD_PMIX_ERR_LOST_CONNECTION, NULL);
+  pmix_wait_for (&fixture->host->n_modexes, 1);
+  dvmd_pmix_complete_direct_modex (fixture->pmix, fixture->host->modex_token, DVMD_PMIX_ERR_UNREACH, NULL);
+  pmix_run_wait (run);
+  g_assert_cmpstr (pmix_run_get_output (run, 0), ==, "fence LOST_CONNECTION\nget UNREACHABLE\n");
+  pmix_fixture_deregister (fixture, "remote-2");
+}
+
+/* An event reaches the job it is for, once, and no other. */
+static void
+test_event (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_client (), "event", NULL };
+  g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, "event-1", 2, argv);
+  DvmdPmixProc target = { "event-1", DVMD_PMIX_RANK_WILDCARD };
+  GVariantBuilder details;
+  g_autoptr (PmixRun) run = NULL;
+
+  fixture->host->n_finalized = 0;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", "test-detail", g_variant_new_string ("hello"));
+  g_variant_builder_add (&details, "{sv}", "test-proc", g_variant_new ("(su)", "event-1", 1));
+  dvmd_pmix_notify_event (fixture->pmix, DVMD_PMIX_EVENT_JOB_END, NULL, &target, 1, g_variant_builder_end (&details));
+  pmix_run_wait (run);
+  for (guint rank = 0; rank < 2; rank++)
+    {
+      g_autofree char *expected = g_strdup_printf ("%u: event -145, hello\n", rank);
+
+      g_assert_cmpint (pmix_run_get_status (run, rank), ==, 0);
+      g_assert_nonnull (strstr (pmix_run_get_output (run, rank), expected));
+    }
+  pmix_fixture_deregister (fixture, "event-1");
+}
+
 static void
 test_errors (gconstpointer data)
 {
@@ -203,6 +299,9 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix/abort", fixture, test_abort);
   g_test_add_data_func ("/pmix/unsupported", fixture, test_unsupported);
   g_test_add_data_func ("/pmix/keys", fixture, test_keys);
+  g_test_add_data_func ("/pmix/remote", fixture, test_remote);
+  g_test_add_data_func ("/pmix/remote-fails", fixture, test_remote_fails);
+  g_test_add_data_func ("/pmix/event", fixture, test_event);
   g_test_add_data_func ("/pmix/errors", fixture, test_errors);
   return g_test_run ();
 }
