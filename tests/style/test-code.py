@@ -149,6 +149,15 @@ def test_text_files():
     return problems
 
 
+def test_messages_listed():
+    """po/POTFILES.in lists the files with messages for people, and no others."""
+    marked = {path for path in house.files(('.c',), ('libdvm-gobject/', 'cli/', 'daemon/'))
+              if re.search(r'\b(N?C?_|ngettext|g_dngettext) \("', house.strip_comments(house.read(path), strings=False))}
+    listed = {line for line in house.read('po/POTFILES.in').splitlines() if line and not line.startswith('#')}
+    return ([f'{path} has messages and is not in po/POTFILES.in' for path in sorted(marked - listed)]
+            + [f'po/POTFILES.in lists {path}, which has no messages' for path in sorted(listed - marked)])
+
+
 def test_finds_the_wrong():
     path = house.EXAMPLES + 'wrong-code.c'
     text = house.read(path)
@@ -175,5 +184,6 @@ if __name__ == '__main__':
         ('each folder has a README.md', test_readmes),
         ('no paths of one machine', test_machine_paths),
         ('text files are clean', test_text_files),
+        ('files with messages are listed', test_messages_listed),
         ('wrong code is found', test_finds_the_wrong),
     ]))
