@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-input"
+
+#include "dvmd-input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dvm.h>
+
+#include "dvmd-fd-source.h"
+
+/* A target that has ended. */
+#define ENDED G_MAXSIZE
+
+struct _DvmdInput
+{
+  gint ref_count;
+  gboolean freed;
+  guint target;
+  guint n_ranks;
+  const DvmdInputFuncs *funcs;
+  gpointer user_data;
+
+  gsize *pending; /* bytes that a target has not taken yet, or ENDED */
+  guint n_pending;
+  guint n_live;
+
+  gboolean owned;
+  gboolean started;
+  gboolean closed; /* end-of-file has been sent */
+  int fd;
+  gboolean is_socket;
+  GSource *source;
+  gpointer tag;
+};
+
+gboolean
+dvmd_input_parse_target (const char *text, guint n_ranks, guint *target, GError **error)
+{
+  guint64 rank = 0;
+
+  if (g_strcmp0 (text, "all") == 0)
+    *target = DVMD_INPUT_ALL;
+  else if (g_strcmp0 (text, "none") == 0)
+    *target = DVMD_INPUT_NONE;
+  else if (text == NULL || text[0] == '\0')
+    *target = 0;
+  else if (g_ascii_string_to_unsigned (text, 10, 0, DVMD_INPUT_NONE - 1, &rank, NULL) && rank < n_ranks)
+    *target = (guint)rank;
+  else
+    {
+      g_autofree char *shown = g_utf8_make_valid (text, -1);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "stdin: '%s' is neither a rank of this job (0 to %u) nor 'all' nor 'none'", shown,
+                   n_ranks > 0 ? n_ranks - 1 : 0);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+input_unref (DvmdInput *self)
+{
+  if (--self->ref_count == 0)
+    g_free (self);
+}
+
+static void
+unwatch (DvmdInput *self)
+{
+  if (self->tag != NULL)
+    g_source_remove_unix_fd (self->source, self->tag);
+  self->tag = NULL;
+}
+
+static void
+close_descriptor (DvmdInput *self)
+{
+  unwatch (self);
+  if (self->fd >= 0)
+    close (self->fd);
+  self->fd = -1;
+}
+
+/* What the slowest target has room for. */
+static gsize
+get_room (DvmdInput *self)
+{
+  gsize most = 0;
+
+  for (guint i = 0; i < self->n_pending; i++)
+    if (self->pending[i] != ENDED)
+      most = MAX (most, self->pending[i]);
+  return most < DVMD_STREAM_WINDOW ? DVMD_STREAM_WINDOW - most : 0;
+}
+
+/* Without room the descriptor is not even polled: the end of its writer would be told again and again. */
+static void
+watch_if_room (DvmdInput *self)
+{
+  if (self->fd < 0 || !self->started || get_room (self) == 0)
+    unwatch (self);
+  else if (self->tag == NULL)
+    self->tag = g_source_add_unix_fd (self->source, self->fd, G_IO_IN);
+}
+
+static void
+send_bytes (DvmdInput *self, const char *data, gsize n)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new (data, n);
+
+  for (guint i = 0; i < self->n_pending; i++)
+    if (self->pending[i] != ENDED)
+      self->pending[i] += n;
+  self->funcs->send (self, self->target, bytes, self->user_data);
+}
+
+static gboolean
+on_readable (gpointer user_data)
+{
+  DvmdInput *self = user_data;
+  char buffer[DVMD_STREAM_CHUNK];
+  gsize wanted = MIN (sizeof buffer, get_room (self));
+  ssize_t n;
+
+  if (self->fd < 0 || wanted == 0)
+    {
+      watch_if_room (self);
+      return G_SOURCE_CONTINUE;
+    }
+  n = self->is_socket ? recv (self->fd, buffer, wanted, MSG_DONTWAIT) : read (self->fd, buffer, wanted);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return G_SOURCE_CONTINUE;
+  self->ref_count++;
+  if (n > 0)
+    send_bytes (self, buffer, (gsize)n);
+  else
+    dvmd_input_close (self);
+  if (!self->freed)
+    watch_if_room (self);
+  input_unref (self);
+  return G_SOURCE_CONTINUE;
+}
+
+DvmdInput *
+dvmd_input_new (GMainContext *context, guint target, guint n_ranks, const DvmdInputFuncs *funcs, gpointer user_data)
+{
+  DvmdInput *self = g_new0 (DvmdInput, 1);
+
+  self->ref_count = 1;
+  self->target = target;
+  self->n_ranks = n_ranks;
+  self->funcs = funcs;
+  self->user_data = user_data;
+  self->fd = -1;
+  self->n_pending = target == DVMD_INPUT_ALL ? n_ranks : target == DVMD_INPUT_NONE ? 0 : 1;
+  self->n_live = self->n_pending;
+  self->pending = g_new0 (gsize, MAX (self->n_pending, 1));
+  self->source = dvmd_fd_source_new (context, "dvmd input", on_readable, self);
+  return self;
+}
+
+void
+dvmd_input_free (DvmdInput *self)
+{
+  self->freed = TRUE;
+  close_descriptor (self);
+  g_clear_pointer (&self->source, dvmd_fd_source_free);
+  g_clear_pointer (&self->pending, g_free);
+  self->n_pending = 0;
+  input_unref (self);
+}
+
+guint
+dvmd_input_get_target (DvmdInput *self)
+{
+  return self->target;
+}
+
+static gboolean
+check_free (DvmdInput *self, GError **error)
+{
+  if (self->target == DVMD_INPUT_NONE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "no rank of this job reads stdin: it was submitted with 'none'");
+  else if (self->owned)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "stdin of this job has its owner already");
+  else if (self->closed)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "nobody reads stdin of this job any more");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static int
+reopen (int fd)
+{
+  char path[64];
+
+  g_snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
+  return open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static void
+take_fd (DvmdInput *self, int fd)
+{
+  self->owned = TRUE;
+  self->fd = fd;
+  watch_if_room (self);
+}
+
+gboolean
+dvmd_input_set_fd (DvmdInput *self, int fd, GError **error)
+{
+  struct stat st;
+  int flags = fcntl (fd, F_GETFL);
+  int again;
+
+  if (!check_free (self, error))
+    {
+      close (fd);
+      return FALSE;
+    }
+  if (flags < 0 || fstat (fd, &st) != 0 || (flags & O_ACCMODE) == O_WRONLY || S_ISDIR (st.st_mode))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "the descriptor given for stdin cannot be read");
+      close (fd);
+      return FALSE;
+    }
+  fcntl (fd, F_SETFD, FD_CLOEXEC);
+  self->is_socket = S_ISSOCK (st.st_mode);
+  /* The client shares the description: O_NONBLOCK is not ours to set, so a pipe or terminal is opened once more. */
+  if (S_ISFIFO (st.st_mode) || isatty (fd))
+    {
+      again = reopen (fd);
+      if (again >= 0)
+        {
+          close (fd);
+          fd = again;
+        }
+    }
+  take_fd (self, fd);
+  return TRUE;
+}
+
+int
+dvmd_input_attach (DvmdInput *self, GError **error)
+{
+  int fds[2];
+
+  if (!check_free (self, error))
+    return -1;
+  if (pipe2 (fds, O_CLOEXEC) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "cannot make a pipe for stdin: %s", g_strerror (errno));
+      return -1;
+    }
+  fcntl (fds[0], F_SETFL, O_NONBLOCK);
+  take_fd (self, fds[0]);
+  return fds[1];
+}
+
+gboolean
+dvmd_input_has_owner (DvmdInput *self)
+{
+  return self->owned;
+}
+
+void
+dvmd_input_start (DvmdInput *self)
+{
+  self->started = TRUE;
+  watch_if_room (self);
+}
+
+static guint
+find_target (DvmdInput *self, guint rank)
+{
+  if (self->target == DVMD_INPUT_ALL && rank < self->n_pending)
+    return rank;
+  return self->target == rank && self->n_pending == 1 ? 0 : G_MAXUINT;
+}
+
+void
+dvmd_input_add_credit (DvmdInput *self, guint rank, gsize n_bytes)
+{
+  guint i = find_target (self, rank);
+
+  if (i == G_MAXUINT || self->pending[i] == ENDED)
+    return;
+  self->pending[i] -= MIN (self->pending[i], n_bytes);
+  watch_if_room (self);
+}
+
+void
+dvmd_input_rank_ended (DvmdInput *self, guint rank)
+{
+  guint i = find_target (self, rank);
+
+  if (i == G_MAXUINT || self->pending[i] == ENDED)
+    return;
+  self->pending[i] = ENDED;
+  if (--self->n_live == 0)
+    {
+      self->closed = TRUE;
+      close_descriptor (self);
+    }
+  else
+    watch_if_room (self);
+}
+
+void
+dvmd_input_close (DvmdInput *self)
+{
+  close_descriptor (self);
+  if (self->closed)
+    return;
+  self->closed = TRUE;
+  if (self->n_live > 0)
+    self->funcs->send (self, self->target, NULL, self->user_data);
+}

@@ -1,0 +1,609 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-output"
+
+#include "dvmd-output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dvm.h>
+
+#include "dvmd-kept.h"
+#include "dvmd-output-files.h"
+#include "dvmd-sink.h"
+
+/* A line that is longer is passed on in pieces. */
+#define LINE_MAX_BYTES 65536
+/* Of the pipe of an attached reader; fewer wake-ups on both sides. */
+#define READER_PIPE_BYTES (256 * 1024)
+
+#define STREAM_BIT(stream) (1u << (stream))
+
+/* Somebody who gets one stream or both. */
+typedef struct
+{
+  DvmdOutput *output;
+  DvmdSink *sink;
+  guint streams;
+  char *path; /* (nullable): of a file of ours */
+} Target;
+
+/* The line that a stream of a rank is in the middle of; not for plain formats. */
+typedef struct
+{
+  guint rank;
+  DvmdStream stream;
+  GString *partial;  /* not passed on yet */
+  gboolean mid_line; /* the beginning of the line has been passed on, with its tag */
+} Line;
+
+/* Bytes that were pushed, as long as a target has them. */
+typedef struct
+{
+  gint ref_count;
+  DvmdOutput *output;
+  guint rank;
+  gsize n_bytes;
+} Receipt;
+
+struct _DvmdOutput
+{
+  gint ref_count; /* receipts and calls under way */
+  gboolean freed;
+  GMainContext *context;
+  DvmdClock *clock;
+  char *nspace;
+  guint job;
+  guint n_ranks;
+  DvmdOutputFormat *format;
+  const DvmdOutputFuncs *funcs;
+  gpointer user_data;
+
+  GPtrArray *targets;     /* Target */
+  DvmdOutputFiles *files; /* (nullable): dir=, file= */
+  GHashTable *lines;      /* rank and stream -> Line */
+  DvmdKept *kept;         /* (nullable) */
+  gboolean ended;
+  gboolean delivered;
+};
+
+static void
+output_unref (DvmdOutput *self)
+{
+  if (--self->ref_count == 0)
+    g_free (self);
+}
+
+static Receipt *
+receipt_new (DvmdOutput *output, guint rank, gsize n_bytes)
+{
+  Receipt *receipt = g_new (Receipt, 1);
+
+  receipt->ref_count = 1;
+  receipt->output = output;
+  receipt->rank = rank;
+  receipt->n_bytes = n_bytes;
+  output->ref_count++;
+  return receipt;
+}
+
+static Receipt *
+receipt_ref (Receipt *receipt)
+{
+  receipt->ref_count++;
+  return receipt;
+}
+
+static void
+receipt_unref (gpointer data)
+{
+  Receipt *receipt = data;
+  DvmdOutput *output = receipt->output;
+
+  if (--receipt->ref_count > 0)
+    return;
+  if (!output->freed)
+    output->funcs->credited (output, receipt->rank, receipt->n_bytes, output->user_data);
+  g_free (receipt);
+  output_unref (output);
+}
+
+static void
+target_free (gpointer data)
+{
+  Target *target = data;
+
+  dvmd_sink_free (target->sink);
+  g_free (target->path);
+  g_free (target);
+}
+
+static gint64
+line_key (guint rank, DvmdStream stream)
+{
+  return ((gint64)rank << 2) | stream;
+}
+
+static void
+line_free (gpointer data)
+{
+  Line *line = data;
+
+  g_string_free (line->partial, TRUE);
+  g_free (line);
+}
+
+static void
+tell_failed (DvmdOutput *self, const char *message)
+{
+  g_message ("job %s: %s", self->nspace, message);
+  if (self->funcs->failed != NULL)
+    self->funcs->failed (self, message, self->user_data);
+}
+
+DvmdOutput *
+dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, guint job, guint n_ranks,
+                 DvmdOutputFormat *format, const DvmdOutputFuncs *funcs, gpointer user_data)
+{
+  DvmdOutput *self = g_new0 (DvmdOutput, 1);
+
+  self->ref_count = 1;
+  self->context = g_main_context_ref (context != NULL ? context : g_main_context_default ());
+  self->clock = dvmd_clock_ref (clock);
+  self->nspace = g_strdup (nspace);
+  self->job = job;
+  self->n_ranks = n_ranks;
+  self->format = format != NULL ? format : dvmd_output_format_new ();
+  self->funcs = funcs;
+  self->user_data = user_data;
+  self->targets = g_ptr_array_new_with_free_func (target_free);
+  if (self->format->dir != NULL || self->format->file != NULL)
+    self->files = dvmd_output_files_new ();
+  if (!dvmd_output_format_is_plain (self->format))
+    self->lines = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, line_free);
+  return self;
+}
+
+void
+dvmd_output_free (DvmdOutput *self)
+{
+  self->freed = TRUE;
+  g_clear_pointer (&self->targets, g_ptr_array_unref);
+  g_clear_pointer (&self->files, dvmd_output_files_free);
+  g_clear_pointer (&self->lines, g_hash_table_unref);
+  g_clear_pointer (&self->kept, dvmd_kept_free);
+  g_clear_pointer (&self->format, dvmd_output_format_free);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->context, g_main_context_unref);
+  g_clear_pointer (&self->nspace, g_free);
+  output_unref (self);
+}
+
+/* Nothing waits any more: readers get their end-of-file. */
+static gboolean
+close_when_empty (DvmdOutput *self)
+{
+  if (!self->ended)
+    return FALSE;
+  for (guint i = self->targets->len; i > 0; i--)
+    {
+      Target *target = g_ptr_array_index (self->targets, i - 1);
+
+      if (dvmd_sink_is_empty (target->sink))
+        g_ptr_array_remove_index_fast (self->targets, i - 1);
+    }
+  return self->targets->len == 0;
+}
+
+static void
+check_delivered (DvmdOutput *self)
+{
+  if (!close_when_empty (self) || self->delivered)
+    return;
+  self->delivered = TRUE;
+  self->funcs->delivered (self, self->user_data);
+}
+
+static void
+on_emptied (DvmdSink *sink, gpointer user_data)
+{
+  Target *target = user_data;
+  DvmdOutput *self = target->output;
+
+  /* While dvmd_output_end() flushes, it looks for itself. */
+  if (self->ended)
+    check_delivered (self);
+}
+
+static void
+on_closed (DvmdSink *sink, const char *message, gpointer user_data)
+{
+  Target *target = user_data;
+  DvmdOutput *self = target->output;
+
+  if (message != NULL)
+    {
+      g_autofree char *text = g_strdup_printf ("output cannot be written to %s: %s",
+                                               target->path != NULL ? target->path : "its reader", message);
+
+      self->ref_count++;
+      tell_failed (self, text);
+      if (self->freed)
+        {
+          output_unref (self);
+          return;
+        }
+      output_unref (self);
+    }
+  else
+    g_debug ("job %s: a reader of its output has left", self->nspace);
+  g_ptr_array_remove_fast (self->targets, target);
+  if (self->ended)
+    check_delivered (self);
+}
+
+static const DvmdSinkFuncs sink_funcs = { .emptied = on_emptied, .closed = on_closed };
+
+static Target *
+add_target (DvmdOutput *self, guint streams, int fd, gboolean own, const char *path, GError **error)
+{
+  Target *target = g_new0 (Target, 1);
+
+  target->output = self;
+  target->streams = streams;
+  target->path = g_strdup (path);
+  target->sink = dvmd_sink_new (self->context, fd, own, &sink_funcs, target, error);
+  if (target->sink == NULL)
+    {
+      g_free (target->path);
+      g_free (target);
+      return NULL;
+    }
+  g_ptr_array_add (self->targets, target);
+  return target;
+}
+
+gboolean
+dvmd_output_add_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **error)
+{
+  return add_target (self, STREAM_BIT (stream), fd, FALSE, NULL, error) != NULL;
+}
+
+gboolean
+dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *path, GError **error)
+{
+  int fd;
+
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      Target *target = g_ptr_array_index (self->targets, i);
+
+      if (g_strcmp0 (target->path, path) == 0)
+        {
+          target->streams |= STREAM_BIT (stream);
+          return TRUE;
+        }
+    }
+  fd = open (path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+  if (fd < 0)
+    {
+      g_autofree char *shown = g_utf8_make_valid (path, -1);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "the file '%s' for %s cannot be opened: %s", shown,
+                   dvmd_stream_name (stream), g_strerror (errno));
+      return FALSE;
+    }
+  return add_target (self, STREAM_BIT (stream), fd, TRUE, path, error) != NULL;
+}
+
+static Target *
+add_reader (DvmdOutput *self, DvmdStream stream, int *read_fd, GError **error)
+{
+  Target *target;
+  int fds[2];
+
+  if (pipe2 (fds, O_CLOEXEC) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "cannot make a pipe for %s: %s",
+                   dvmd_stream_name (stream), g_strerror (errno));
+      return NULL;
+    }
+  fcntl (fds[1], F_SETPIPE_SZ, READER_PIPE_BYTES);
+  target = add_target (self, STREAM_BIT (stream), fds[1], TRUE, NULL, error);
+  if (target == NULL)
+    close (fds[0]);
+  else
+    *read_fd = fds[0];
+  return target;
+}
+
+static void
+give_kept (DvmdOutput *self, Target *target, DvmdStream stream)
+{
+  if (self->kept != NULL)
+    {
+      g_autoptr (GBytes) bytes = dvmd_kept_take (self->kept, stream);
+
+      dvmd_sink_write (target->sink, bytes, NULL, NULL);
+    }
+}
+
+gboolean
+dvmd_output_attach (DvmdOutput *self, int *stdout_fd, int *stderr_fd, GError **error)
+{
+  Target *out = NULL;
+  Target *err = NULL;
+
+  if (stdout_fd != NULL && (out = add_reader (self, DVMD_STREAM_STDOUT, stdout_fd, error)) == NULL)
+    return FALSE;
+  if (stderr_fd != NULL && (err = add_reader (self, DVMD_STREAM_STDERR, stderr_fd, error)) == NULL)
+    {
+      if (out != NULL)
+        {
+          close (*stdout_fd);
+          g_ptr_array_remove_fast (self->targets, out);
+        }
+      return FALSE;
+    }
+  if (out != NULL)
+    give_kept (self, out, DVMD_STREAM_STDOUT);
+  if (err != NULL)
+    give_kept (self, err, DVMD_STREAM_STDERR);
+  close_when_empty (self);
+  return TRUE;
+}
+
+guint
+dvmd_output_get_n_readers (DvmdOutput *self, DvmdStream stream)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->targets->len; i++)
+    if (((Target *)g_ptr_array_index (self->targets, i))->streams & STREAM_BIT (stream))
+      n++;
+  return n;
+}
+
+static void
+describe_source (DvmdOutput *self, guint rank, DvmdStream stream, DvmdOutputSource *source)
+{
+  memset (source, 0, sizeof *source);
+  source->nspace = self->nspace;
+  source->job = self->job;
+  source->rank = rank;
+  source->n_ranks = self->n_ranks;
+  source->stream = stream;
+  source->time = dvmd_clock_now (self->clock);
+  if (self->funcs->describe != NULL && (self->format->tag == DVMD_OUTPUT_TAG_DETAILED || self->format->pattern))
+    self->funcs->describe (self, rank, &source->host, &source->pid, self->user_data);
+}
+
+/* Where the stream goes: with merged streams the tag still tells what it was. */
+static DvmdStream
+route (DvmdOutput *self, DvmdStream stream)
+{
+  return self->format->merge ? DVMD_STREAM_STDOUT : stream;
+}
+
+static char *
+file_path (DvmdOutput *self, guint rank, DvmdStream stream)
+{
+  DvmdOutputSource source;
+
+  describe_source (self, rank, route (self, stream), &source);
+  return dvmd_output_format_get_path (self->format, &source);
+}
+
+static void
+write_to_file (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
+{
+  g_autofree char *path = file_path (self, rank, stream);
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_output_files_write (self->files, path, bytes, &error))
+    tell_failed (self, error->message);
+}
+
+static void
+deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
+{
+  guint bit = STREAM_BIT (route (self, stream));
+  gboolean taken = FALSE;
+
+  if (g_bytes_get_size (bytes) == 0)
+    return;
+  if (self->files != NULL)
+    {
+      write_to_file (self, rank, stream, bytes);
+      if (!self->format->copy || self->freed)
+        return;
+    }
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      Target *target = g_ptr_array_index (self->targets, i);
+
+      if (!(target->streams & bit))
+        continue;
+      dvmd_sink_write (target->sink, bytes, receipt_ref (receipt), receipt_unref);
+      taken = TRUE;
+    }
+  if (taken)
+    return;
+  if (self->kept == NULL)
+    self->kept = dvmd_kept_new (DVMD_OUTPUT_KEEP);
+  dvmd_kept_add (self->kept, route (self, stream), bytes);
+}
+
+/* With its tag, unless it goes on with a line that has one. */
+static void
+append_piece (DvmdOutput *self, Line *line, const DvmdOutputSource *source, const char *data, gsize size, GString *text)
+{
+  if (size == 0)
+    return;
+  if (!line->mid_line)
+    dvmd_output_format_append_tag (self->format, source, text);
+  g_string_append_len (text, data, (gssize)size);
+  line->mid_line = data[size - 1] != '\n';
+}
+
+static void
+append_partial (DvmdOutput *self, Line *line, const DvmdOutputSource *source, GString *text)
+{
+  append_piece (self, line, source, line->partial->str, line->partial->len, text);
+  g_string_truncate (line->partial, 0);
+}
+
+static Line *
+find_line (DvmdOutput *self, guint rank, DvmdStream stream)
+{
+  gint64 key = line_key (rank, stream);
+  Line *line = g_hash_table_lookup (self->lines, &key);
+
+  if (line == NULL)
+    {
+      line = g_new0 (Line, 1);
+      line->rank = rank;
+      line->stream = stream;
+      line->partial = g_string_new (NULL);
+      g_hash_table_insert (self->lines, g_memdup2 (&key, sizeof key), line);
+    }
+  return line;
+}
+
+/* Whole lines with their tags; what is left of the last one waits for its end. */
+static GBytes *
+mark_lines (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
+{
+  Line *line = find_line (self, rank, stream);
+  GString *text = g_string_new (NULL);
+  DvmdOutputSource source;
+  gsize size;
+  const char *data = g_bytes_get_data (bytes, &size);
+
+  describe_source (self, rank, stream, &source);
+  while (size > 0)
+    {
+      const char *newline = memchr (data, '\n', size);
+      gsize n = newline != NULL ? (gsize)(newline - data) + 1 : size;
+
+      if (newline == NULL && !self->format->raw && line->partial->len + n <= LINE_MAX_BYTES)
+        g_string_append_len (line->partial, data, (gssize)n);
+      else
+        {
+          append_partial (self, line, &source, text);
+          append_piece (self, line, &source, data, n, text);
+        }
+      data += n;
+      size -= n;
+    }
+  return g_string_free_to_bytes (text);
+}
+
+void
+dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
+{
+  Receipt *receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
+  g_autoptr (GBytes) text = NULL;
+
+  g_return_if_fail (!self->ended);
+
+  text = self->lines != NULL ? mark_lines (self, rank, stream, bytes) : g_bytes_ref (bytes);
+  deliver (self, rank, stream, text, receipt);
+  receipt_unref (receipt);
+}
+
+static void
+complete_line (DvmdOutput *self, Line *line)
+{
+  GString *text = g_string_new (NULL);
+  g_autoptr (GBytes) bytes = NULL;
+  DvmdOutputSource source;
+  Receipt *receipt;
+
+  describe_source (self, line->rank, line->stream, &source);
+  append_partial (self, line, &source, text);
+  if (line->mid_line)
+    g_string_append_c (text, '\n');
+  line->mid_line = FALSE;
+  bytes = g_string_free_to_bytes (text);
+  /* What it had was credited when it came. */
+  receipt = receipt_new (self, line->rank, 0);
+  deliver (self, line->rank, line->stream, bytes, receipt);
+  receipt_unref (receipt);
+}
+
+void
+dvmd_output_push_eof (DvmdOutput *self, guint rank, DvmdStream stream)
+{
+  gint64 key = line_key (rank, stream);
+  Line *line = self->lines != NULL ? g_hash_table_lookup (self->lines, &key) : NULL;
+
+  self->ref_count++;
+  if (line != NULL)
+    {
+      complete_line (self, line);
+      if (!self->freed)
+        g_hash_table_remove (self->lines, &key);
+    }
+  if (!self->freed && self->files != NULL)
+    {
+      g_autofree char *path = file_path (self, rank, stream);
+
+      dvmd_output_files_close (self->files, path);
+    }
+  output_unref (self);
+}
+
+static void
+complete_lines (DvmdOutput *self)
+{
+  g_autoptr (GList) lines = self->lines != NULL ? g_hash_table_get_values (self->lines) : NULL;
+
+  for (GList *link = lines; link != NULL; link = link->next)
+    complete_line (self, link->data);
+  if (self->lines != NULL)
+    g_hash_table_remove_all (self->lines);
+}
+
+gboolean
+dvmd_output_end (DvmdOutput *self)
+{
+  if (self->ended)
+    return self->delivered;
+  complete_lines (self);
+  g_clear_pointer (&self->files, dvmd_output_files_free);
+  for (guint i = self->targets->len; i > 0; i--)
+    {
+      /* A target that closes is taken out, and the last one takes its place. */
+      if (i <= self->targets->len)
+        dvmd_sink_flush (((Target *)g_ptr_array_index (self->targets, i - 1))->sink);
+    }
+  self->ended = TRUE;
+  self->delivered = close_when_empty (self);
+  return self->delivered;
+}
+
+gboolean
+dvmd_output_is_delivered (DvmdOutput *self)
+{
+  return self->delivered;
+}
+
+gsize
+dvmd_output_get_kept (DvmdOutput *self)
+{
+  return self->kept != NULL ? dvmd_kept_get_size (self->kept) : 0;
+}
+
+void
+dvmd_output_drop_kept (DvmdOutput *self)
+{
+  g_clear_pointer (&self->kept, dvmd_kept_free);
+}
