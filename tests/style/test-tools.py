@@ -47,6 +47,60 @@ def test_count_without_log():
     return [] if found == '0 1 0' else [f'no log at all must be a failure, and is {found}']
 
 
+def install_deps(directory, installed, uid, *arguments):
+    """Runs tools/install-deps with a package system that is made up; apt-get's calls are in directory/apt.log."""
+    programs = {
+        'dpkg-query': f'case "$4" in {installed}) echo installed ;; *) exit 1 ;; esac',
+        'apt-get': f'echo "$*" >>{directory}/apt.log',
+        'id': f'echo {uid}',
+    }
+    for name, body in programs.items():
+        path = os.path.join(directory, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n' + body + '\n')
+        os.chmod(path, 0o755)
+    return subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), *arguments], capture_output=True, text=True, check=False,
+                          env={'PATH': directory + ':/usr/bin:/bin'}, stdin=subprocess.DEVNULL)
+
+
+def apt_calls(directory):
+    path = os.path.join(directory, 'apt.log')
+    if not os.path.exists(path):
+        return ''
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
+def test_install_deps():
+    cases = [
+        # what is there, who asks, exit status, said, given to apt-get
+        ('*', 1000, 0, 'are there', ''),
+        ('*', 0, 0, 'are there', ''),
+        ('gcc', 1000, 1, 'only root can install them: libc6-dev', ''),
+        ('gcc', 0, 0, 'done', '--no-install-recommends libc6-dev'),
+    ]
+    problems = []
+    for installed, uid, status, said, given in cases:
+        with tempfile.TemporaryDirectory() as directory:
+            result = install_deps(directory, installed, uid, 'run')
+            calls = apt_calls(directory)
+            if result.returncode != status or said not in result.stdout + result.stderr:
+                problems.append(f'with {installed} there, uid {uid}: ended with {result.returncode} and said: {result.stdout}{result.stderr}')
+            if (given not in calls) if given else calls:
+                problems.append(f'with {installed} there, uid {uid}: apt-get was called with: {calls}')
+    return problems
+
+
+def test_wrong_options():
+    problems = []
+    for tool in ('install-deps', 'demo', 'check'):
+        result = subprocess.run([os.path.join(house.TOP, 'tools', tool), '--no-such'], capture_output=True, text=True, check=False,
+                                stdin=subprocess.DEVNULL)
+        if result.returncode == 0 or 'usage' not in result.stderr or '--no-such' not in result.stderr:
+            problems.append(f'tools/{tool} --no-such ended with {result.returncode} and said: {result.stderr}')
+    return problems
+
+
 def test_packages_explained():
     listed = subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), '--list'], capture_output=True, text=True,
                             check=True).stdout.split()
@@ -58,5 +112,7 @@ if __name__ == '__main__':
     sys.exit(house.run([
         ('tests are counted', test_count),
         ('a run without a log is a failure', test_count_without_log),
+        ('packages are installed only when they are missing', test_install_deps),
+        ('wrong options are refused', test_wrong_options),
         ('each package is explained', test_packages_explained),
     ]))

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Documents: links lead somewhere, folders are described, the news speak of this version."""
+
+import os
+import re
+import sys
+
+import house
+
+LINK = re.compile(r'\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)')
+
+
+def documents():
+    return house.files(('.md',))
+
+
+def dead_links(path, text):
+    found = []
+    for target in LINK.findall(text):
+        if not re.match(r'\w+:', target) and not os.path.exists(os.path.join(house.TOP, os.path.dirname(path), target)):
+            found.append(f'{path}: the link to {target} leads nowhere')
+    return found
+
+
+def test_links():
+    return [problem for path in documents() for problem in dead_links(path, house.read(path))]
+
+
+def test_folders():
+    """docs/architecture.md speaks of every folder that has rules of its own."""
+    text = house.read('docs/architecture.md')
+    rules = house.read('tests/style/include-rules.txt')
+    folders = re.findall(r'^([\w/-]+):', rules, re.MULTILINE)
+    return [f'docs/architecture.md does not speak of {folder}' for folder in folders
+            if '/' in folder and folder != 'daemon/plugins' and f'`{folder}`' not in text]
+
+
+def test_news():
+    version = re.search(r"version: '(\d+\.\d+)", house.read('meson.build')).group(1)
+    first = re.search(r'^## (\S+)', house.read('NEWS.md'), re.MULTILINE).group(1)
+    return [] if first.startswith(version) else [f'NEWS.md starts with {first}, and meson.build has {version}']
+
+
+def test_first_screen():
+    """The README's first screen has the two commands."""
+    screen = '\n'.join(house.read('README.md').splitlines()[:30])
+    return [f'{command} is not on the first screen of README.md' for command in ('./tools/demo', './tools/check')
+            if command not in screen]
+
+
+def test_finds_the_wrong():
+    found = dead_links('README.md', '[a](no-such-file.md) [b](COPYING) [c](https://example.org/x) [d](docs/#top)')
+    return [] if len(found) == 1 else [f'one link of the example is dead, and these are found: {found}']
+
+
+if __name__ == '__main__':
+    sys.exit(house.run([
+        ('links lead somewhere', test_links),
+        ('each folder is described', test_folders),
+        ('the news speak of this version', test_news),
+        ('the first screen has the two commands', test_first_screen),
+        ('dead links are found', test_finds_the_wrong),
+    ]))
