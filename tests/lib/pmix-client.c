@@ -140,6 +140,17 @@ do_die (bool before)
   return status == PMIX_SUCCESS ? 22 : 0;
 }
 
+/* The last rank dies before the others come to the fence. */
+static int
+do_die_first (void)
+{
+  if (self.rank == job_size - 1)
+    raise (SIGKILL);
+  usleep (500000);
+  printf ("%u: %s\n", self.rank, PMIx_Error_string (fence (true)));
+  return 0;
+}
+
 static int
 do_abort (void)
 {
@@ -202,6 +213,8 @@ do_unsupported (void)
   printf ("query %s\n", PMIx_Error_string (PMIx_Query_info (&query, 1, &results, &n_results)));
   printf ("allocate %s\n",
           PMIx_Error_string (PMIx_Allocation_request (PMIX_ALLOC_NEW, &info, 1, &results, &n_results)));
+  PMIX_QUERY_DESTRUCT (&query);
+  PMIX_INFO_DESTRUCT (&info);
   return 0;
 }
 
@@ -252,6 +265,8 @@ run (int argc, char **argv)
     return do_die (false);
   if (strcmp (verb, "die-later") == 0)
     return do_die (true);
+  if (strcmp (verb, "die-first") == 0)
+    return do_die_first ();
   if (strcmp (verb, "remote") == 0)
     return do_remote ();
   if (strcmp (verb, "abort") == 0)

@@ -85,6 +85,26 @@ test_die_between_fences (gconstpointer data)
   check_fence_broken ((PmixFixture *)data, "die-2", "die-later");
 }
 
+/* libpmix then takes the job for one that has ranks elsewhere, and asks the agent, who knows better. */
+static void
+test_die_before_fence (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_client (), "die-first", NULL };
+  g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, "die-3", 3, argv);
+  g_autoptr (PmixRun) run = NULL;
+
+  fixture->host->n_fences = 0;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_wait_for (&fixture->host->n_fences, 1);
+  dvmd_pmix_complete_fence (fixture->pmix, fixture->host->fence_token, DVMD_PMIX_ERR_LOST_CONNECTION, NULL);
+  pmix_run_wait (run);
+  g_assert_cmpstr (pmix_run_get_output (run, 0), ==, "0: LOST_CONNECTION\n");
+  g_assert_cmpstr (pmix_run_get_output (run, 1), ==, "1: LOST_CONNECTION\n");
+  pmix_fixture_deregister (fixture, "die-3");
+}
+
 static void
 test_abort (gconstpointer data)
 {
@@ -296,6 +316,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix/direct", fixture, test_direct);
   g_test_add_data_func ("/pmix/die-in-fence", fixture, test_die_in_fence);
   g_test_add_data_func ("/pmix/die-between-fences", fixture, test_die_between_fences);
+  g_test_add_data_func ("/pmix/die-before-fence", fixture, test_die_before_fence);
   g_test_add_data_func ("/pmix/abort", fixture, test_abort);
   g_test_add_data_func ("/pmix/unsupported", fixture, test_unsupported);
   g_test_add_data_func ("/pmix/keys", fixture, test_keys);

@@ -1,0 +1,320 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix-fake.h"
+
+#include "dvm.h"
+
+typedef struct
+{
+  gboolean answered;
+  int status;
+  GBytes *data;
+} Answer;
+
+struct _DvmdPmixFake
+{
+  GObject parent_instance;
+  DvmdPmixHost *host; /* not owned */
+  GHashTable *jobs;   /* nspace -> DvmdPmixJob */
+  GHashTable *data;   /* "nspace.rank" -> GBytes */
+  GPtrArray *answers; /* Answer, by token - 1 */
+  GArray *events;     /* int */
+  GError *error;
+};
+
+static void dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface);
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (DvmdPmixFake, dvmd_pmix_fake, G_TYPE_OBJECT,
+                               G_IMPLEMENT_INTERFACE (DVMD_TYPE_PMIX, dvmd_pmix_fake_pmix_init))
+
+static void
+answer_free (gpointer data)
+{
+  Answer *answer = data;
+
+  g_clear_pointer (&answer->data, g_bytes_unref);
+  g_free (answer);
+}
+
+static void
+job_unref (gpointer data)
+{
+  dvmd_pmix_job_unref (data);
+}
+
+static gboolean
+dvmd_pmix_fake_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error)
+{
+  DVMD_PMIX_FAKE (pmix)->host = host;
+  return TRUE;
+}
+
+static void
+dvmd_pmix_fake_stop (DvmdPmix *pmix)
+{
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
+
+  self->host = NULL;
+  g_hash_table_remove_all (self->jobs);
+  g_hash_table_remove_all (self->data);
+}
+
+/* GTask answers from the main context when a task returns in the call that made it, as the real server does. */
+static void
+dvmd_pmix_fake_register_job_async (DvmdPmix *pmix, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  g_autoptr (GError) error = g_steal_pointer (&self->error);
+
+  if (error == NULL && dvmd_pmix_job_validate (job, &error) && g_hash_table_contains (self->jobs, job->nspace))
+    g_set_error (&error, DVM_ERROR, DVM_ERROR_EXISTS, "The PMIx server has a job %s already", job->nspace);
+  if (error != NULL)
+    {
+      g_task_return_error (task, g_steal_pointer (&error));
+      return;
+    }
+  g_hash_table_insert (self->jobs, job->nspace, dvmd_pmix_job_ref (job));
+  g_task_return_boolean (task, TRUE);
+}
+
+static gboolean
+dvmd_pmix_fake_job_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+static gboolean
+check_job (DvmdPmixFake *self, const char *nspace, GError **error)
+{
+  if (g_hash_table_contains (self->jobs, nspace))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The PMIx server knows no job %s", nspace);
+  return FALSE;
+}
+
+static char **
+dvmd_pmix_fake_dup_environment (DvmdPmix *pmix, const char *nspace, guint32 rank, GError **error)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_autofree char *name = g_strdup_printf ("PMIX_NAMESPACE=%s", nspace);
+  g_autofree char *number = g_strdup_printf ("PMIX_RANK=%u", rank);
+
+  if (!check_job (DVMD_PMIX_FAKE (pmix), nspace, error))
+    return NULL;
+  g_strv_builder_add_many (builder, name, number, NULL);
+  return g_strv_builder_end (builder);
+}
+
+static char **
+dvmd_pmix_fake_dup_default_environment (DvmdPmix *pmix, const char *nspace, guint n_pus, GError **error)
+{
+  if (!check_job (DVMD_PMIX_FAKE (pmix), nspace, error))
+    return NULL;
+  return g_new0 (char *, 1);
+}
+
+static void
+dvmd_pmix_fake_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 rank)
+{
+}
+
+static void
+dvmd_pmix_fake_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyncReadyCallback callback,
+                                     gpointer user_data)
+{
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  g_autoptr (GError) error = NULL;
+
+  if (!check_job (self, nspace, &error))
+    {
+      g_task_return_error (task, g_steal_pointer (&error));
+      return;
+    }
+  g_hash_table_remove (self->jobs, nspace);
+  g_task_return_boolean (task, TRUE);
+}
+
+static void
+dvmd_pmix_fake_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data)
+{
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
+  Answer *answer;
+
+  if (token == 0 || token > self->answers->len)
+    return;
+  answer = g_ptr_array_index (self->answers, token - 1);
+  if (answer->answered)
+    return;
+  answer->answered = TRUE;
+  answer->status = status;
+  answer->data = data != NULL ? g_bytes_ref (data) : NULL;
+}
+
+static void
+dvmd_pmix_fake_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                  gpointer user_data)
+{
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  g_autofree char *key = g_strdup_printf ("%s.%u", nspace, rank);
+  GBytes *data = g_hash_table_lookup (self->data, key);
+
+  if (data != NULL)
+    g_task_return_pointer (task, g_bytes_ref (data), (GDestroyNotify)g_bytes_unref);
+  else
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Rank %u of job %s has put nothing", rank, nspace);
+}
+
+static GBytes *
+dvmd_pmix_fake_fetch_modex_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+static void
+dvmd_pmix_fake_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                             guint n_targets, GVariant *details)
+{
+  g_array_append_val (DVMD_PMIX_FAKE (pmix)->events, status);
+  if (details != NULL)
+    g_variant_unref (g_variant_ref_sink (details));
+}
+
+static void
+dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
+{
+  iface->start = dvmd_pmix_fake_start;
+  iface->stop = dvmd_pmix_fake_stop;
+  iface->register_job_async = dvmd_pmix_fake_register_job_async;
+  iface->register_job_finish = dvmd_pmix_fake_job_finish;
+  iface->dup_environment = dvmd_pmix_fake_dup_environment;
+  iface->dup_default_environment = dvmd_pmix_fake_dup_default_environment;
+  iface->deregister_client = dvmd_pmix_fake_deregister_client;
+  iface->deregister_job_async = dvmd_pmix_fake_deregister_job_async;
+  iface->deregister_job_finish = dvmd_pmix_fake_job_finish;
+  iface->complete_fence = dvmd_pmix_fake_complete;
+  iface->complete_direct_modex = dvmd_pmix_fake_complete;
+  iface->fetch_modex_async = dvmd_pmix_fake_fetch_modex_async;
+  iface->fetch_modex_finish = dvmd_pmix_fake_fetch_modex_finish;
+  iface->notify_event = dvmd_pmix_fake_notify_event;
+}
+
+static void
+dvmd_pmix_fake_finalize (GObject *object)
+{
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (object);
+
+  g_hash_table_unref (self->jobs);
+  g_hash_table_unref (self->data);
+  g_ptr_array_unref (self->answers);
+  g_array_unref (self->events);
+  g_clear_error (&self->error);
+  G_OBJECT_CLASS (dvmd_pmix_fake_parent_class)->finalize (object);
+}
+
+static void
+dvmd_pmix_fake_class_init (DvmdPmixFakeClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = dvmd_pmix_fake_finalize;
+}
+
+static void
+dvmd_pmix_fake_init (DvmdPmixFake *self)
+{
+  self->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, job_unref);
+  self->data = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
+  self->answers = g_ptr_array_new_with_free_func (answer_free);
+  self->events = g_array_new (FALSE, FALSE, sizeof (int));
+}
+
+DvmdPmixFake *
+dvmd_pmix_fake_new (void)
+{
+  return g_object_new (DVMD_TYPE_PMIX_FAKE, NULL);
+}
+
+DvmdPmixHost *
+dvmd_pmix_fake_get_host (DvmdPmixFake *self)
+{
+  return self->host;
+}
+
+guint
+dvmd_pmix_fake_get_n_jobs (DvmdPmixFake *self)
+{
+  return g_hash_table_size (self->jobs);
+}
+
+DvmdPmixJob *
+dvmd_pmix_fake_find_job (DvmdPmixFake *self, const char *nspace)
+{
+  return g_hash_table_lookup (self->jobs, nspace);
+}
+
+void
+dvmd_pmix_fake_set_error (DvmdPmixFake *self, const GError *error)
+{
+  g_clear_error (&self->error);
+  self->error = g_error_copy (error);
+}
+
+static guint64
+add_answer (DvmdPmixFake *self)
+{
+  g_ptr_array_add (self->answers, g_new0 (Answer, 1));
+  return self->answers->len;
+}
+
+guint64
+dvmd_pmix_fake_fence (DvmdPmixFake *self, const DvmdPmixProc *participants, guint n_participants, GBytes *data)
+{
+  guint64 token = add_answer (self);
+
+  if (!dvmd_pmix_host_fence (self->host, token, participants, n_participants, data, g_bytes_get_size (data) > 0, 0))
+    dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+guint64
+dvmd_pmix_fake_direct_modex (DvmdPmixFake *self, const char *nspace, guint32 rank)
+{
+  guint64 token = add_answer (self);
+
+  if (!dvmd_pmix_host_direct_modex (self->host, token, nspace, rank, NULL, 0))
+    dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+gboolean
+dvmd_pmix_fake_get_answer (DvmdPmixFake *self, guint64 token, int *status, GBytes **data)
+{
+  const Answer *answer;
+
+  g_return_val_if_fail (token > 0 && token <= self->answers->len, FALSE);
+  answer = g_ptr_array_index (self->answers, token - 1);
+  if (!answer->answered)
+    return FALSE;
+  if (status != NULL)
+    *status = answer->status;
+  if (data != NULL)
+    *data = answer->data;
+  return TRUE;
+}
+
+void
+dvmd_pmix_fake_put (DvmdPmixFake *self, const char *nspace, guint32 rank, GBytes *data)
+{
+  g_hash_table_insert (self->data, g_strdup_printf ("%s.%u", nspace, rank), g_bytes_ref (data));
+}
+
+GArray *
+dvmd_pmix_fake_get_events (DvmdPmixFake *self)
+{
+  return self->events;
+}

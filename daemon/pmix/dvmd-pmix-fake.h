@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix.h"
+
+G_BEGIN_DECLS
+
+/*
+ * A server without libpmix, for tests of many agents in one process: it accepts jobs, answers from an idle source as
+ * the real one does, and remembers. Its clients are played by the test, which calls the host through it.
+ */
+
+#define DVMD_TYPE_PMIX_FAKE (dvmd_pmix_fake_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdPmixFake, dvmd_pmix_fake, DVMD, PMIX_FAKE, GObject)
+
+DvmdPmixFake *dvmd_pmix_fake_new (void);
+
+/* The host given to start(), NULL when not running. */
+DvmdPmixHost *dvmd_pmix_fake_get_host (DvmdPmixFake *self);
+guint dvmd_pmix_fake_get_n_jobs (DvmdPmixFake *self);
+/* (nullable): the job while it is registered. */
+DvmdPmixJob *dvmd_pmix_fake_find_job (DvmdPmixFake *self, const char *nspace);
+/* The next registration fails so. */
+void dvmd_pmix_fake_set_error (DvmdPmixFake *self, const GError *error);
+
+/* All local participants have come to a fence; token of its answer. */
+guint64 dvmd_pmix_fake_fence (DvmdPmixFake *self, const DvmdPmixProc *participants, guint n_participants, GBytes *data);
+/* FALSE: not answered yet. data (out) (optional) (nullable) */
+gboolean dvmd_pmix_fake_get_answer (DvmdPmixFake *self, guint64 token, int *status, GBytes **data);
+/* What a local rank has put: what fetch_modex answers. */
+void dvmd_pmix_fake_put (DvmdPmixFake *self, const char *nspace, guint32 rank, GBytes *data);
+/* A local client asks for what nspace.rank has put; token of its answer. */
+guint64 dvmd_pmix_fake_direct_modex (DvmdPmixFake *self, const char *nspace, guint32 rank);
+
+/* Status codes of the events that came, in their order. */
+GArray *dvmd_pmix_fake_get_events (DvmdPmixFake *self);
+
+G_END_DECLS
