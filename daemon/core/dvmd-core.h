@@ -74,9 +74,9 @@ gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, co
 void dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason);
 
 /* ---- lookups ---- */
-DvmdJob *dvmd_core_get_job (DvmdCore *self, guint id);          /* live or in the history */
+DvmdJob *dvmd_core_get_job (DvmdCore *self, guint id);            /* live or in the history */
 DvmdJob *dvmd_core_find_job (DvmdCore *self, const char *nspace); /* likewise */
-DvmdJob *dvmd_core_get_vm_job (DvmdCore *self);                 /* the DVM's own */
+DvmdJob *dvmd_core_get_vm_job (DvmdCore *self);                   /* the DVM's own */
 /* (element-type DvmdJob), ascending by id; ended: the history too */
 GPtrArray *dvmd_core_list_jobs (DvmdCore *self, gboolean ended);
 DvmdNodePool *dvmd_core_get_nodes (DvmdCore *self);

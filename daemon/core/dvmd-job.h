@@ -32,7 +32,7 @@ G_DECLARE_FINAL_TYPE (DvmdJob, dvmd_job, DVMD, JOB, GObject)
 /* One transition of a job or of one of its processes. */
 typedef struct
 {
-  gint64 time; /* µs since the epoch */
+  gint64 time;  /* µs since the epoch */
   guint32 rank; /* DVMD_TRACE_JOB: the job itself */
   guint32 old_state;
   guint32 new_state;
@@ -51,6 +51,8 @@ gboolean dvmd_job_get_ended (DvmdJob *self);
 DvmdMap *dvmd_job_get_map (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */
 DvmdProcTable *dvmd_job_get_procs (DvmdJob *self);
+/* (element-type guint) (nullable): processes per application, known when the job is admitted */
+GArray *dvmd_job_get_app_np (DvmdJob *self);
 /* (element-type DvmdTraceEntry) */
 GArray *dvmd_job_get_trace (DvmdJob *self);
 /* TRUE when there were more transitions of processes than are kept. */

@@ -60,7 +60,7 @@ covers_every_rank_once (DvmdMap *self)
 
       for (guint k = 0; k < run->count; k++)
         {
-          guint64 rank = run->first_rank + (guint64) k * run->stride;
+          guint64 rank = run->first_rank + (guint64)k * run->stride;
 
           if (rank >= self->num_procs || seen[rank])
             return FALSE;
@@ -129,8 +129,8 @@ dvmd_map_expand (DvmdMap *self)
 static int
 compare_guint (gconstpointer a, gconstpointer b)
 {
-  guint left = *(const guint *) a;
-  guint right = *(const guint *) b;
+  guint left = *(const guint *)a;
+  guint right = *(const guint *)b;
 
   return left < right ? -1 : left > right;
 }

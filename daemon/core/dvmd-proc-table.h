@@ -33,7 +33,7 @@ typedef enum
   DVMD_PROC_OUTPUT_CLOSED = 1 << 3,
   DVMD_PROC_EXITED = 1 << 4,
   DVMD_PROC_ENDED = 1 << 5,
-  DVMD_PROC_KILLED = 1 << 6, /* by a command of the DVM */
+  DVMD_PROC_KILLED = 1 << 6,  /* by a command of the DVM */
   DVMD_PROC_ABORTED = 1 << 7, /* called PMIx_Abort */
 } DvmdProcFlags;
 

@@ -8,6 +8,7 @@
 
 #include "dvmd-clock.h"
 #include "dvmd-core.h"
+#include "dvmd-pmix.h"
 
 G_BEGIN_DECLS
 
@@ -31,8 +32,11 @@ typedef struct
   guint slots;             /* 0: hardware threads */
   gboolean one_shot;
   guint history_limit;
-  gint64 kill_grace; /* µs between SIGTERM and SIGKILL */
-  gsize keep_output; /* bytes kept of a job that nobody is attached to */
+  gint64 kill_grace;      /* µs between SIGTERM and SIGKILL */
+  const char *pmix_gds;   /* (nullable): how PMIx clients get job data */
+  gboolean pmix_eager;    /* start PMIx with the DVM, not with the first job that needs it */
+  gboolean adopt_orphans; /* this process is a subreaper (the daemon, not a test) */
+  DvmdPmix *pmix;         /* (nullable): the real one; a fake in tests of many DVMs in one process */
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

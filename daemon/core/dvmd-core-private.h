@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inside of the core, for its own files.
+ */
+
+#pragma once
+
+#include "dvmd-admission.h"
+#include "dvmd-core.h"
+#include "dvmd-job-private.h"
+
+G_BEGIN_DECLS
+
+struct _DvmdCore
+{
+  GObject parent_instance;
+
+  char *nspace;
+  gboolean one_shot;
+  guint history_limit;
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  const DvmdEffects *effects;
+  gpointer world;
+
+  DvmdNodePool *nodes;
+  DvmdAdmission *admission;
+  DvmdJob *vm_job;
+  guint last_job_id;
+  GHashTable *jobs;      /* id -> DvmdJob, live and in the history */
+  GHashTable *by_nspace; /* namespace -> DvmdJob, likewise */
+  GQueue history;        /* ids, oldest first */
+  GQueue kept;           /* DvmdJob that came before the DVM was ready */
+  GQueue live;           /* DvmdJob, ascending by id */
+  gboolean ready;
+  gboolean shutting_down;
+  gboolean forced;
+  char *end_reason;
+  guint64 epoch;
+  guint n_expected;
+  guint n_reported;
+  guint n_agents; /* that have not gone */
+  guint n_running;
+  DvmdCoreStatistics statistics;
+};
+
+/* The one writer of a job's state, also of the DVM's own. */
+void dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
+                                const char *event_name);
+void dvmd_core_post (DvmdJob *job, guint event);
+void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason);
+/* Posts to the DVM's own job. */
+void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
+/* The job is over: out of the live ones, into the history. */
+void dvmd_core_end_job (DvmdJob *job);
+void dvmd_core_changed (DvmdCore *self);
+/* Jobs that were kept until the DVM was ready go on. */
+void dvmd_core_dispatch_kept (DvmdCore *self);
+
+G_END_DECLS

@@ -1,0 +1,450 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-core-private.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-job-machine.h"
+#include "dvmd-vm-machine.h"
+
+enum
+{
+  JOB_ADDED,
+  JOB_ENDED,
+  JOB_FORGOTTEN,
+  JOB_STATE_CHANGED,
+  NODE_STATE_CHANGED,
+  CHANGED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (DvmdCore, dvmd_core, G_TYPE_OBJECT)
+
+static void
+dvmd_core_dispose (GObject *object)
+{
+  DvmdCore *self = DVMD_CORE (object);
+
+  g_clear_pointer (&self->admission, dvmd_admission_free);
+  g_queue_clear_full (&self->kept, g_object_unref);
+  g_queue_init (&self->live); /* the links are the jobs' own */
+  g_queue_clear (&self->history);
+  g_clear_pointer (&self->by_nspace, g_hash_table_unref);
+  g_clear_pointer (&self->jobs, g_hash_table_unref);
+  g_clear_object (&self->vm_job);
+  g_clear_pointer (&self->nodes, dvmd_node_pool_free);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->nspace, g_free);
+  g_clear_pointer (&self->end_reason, g_free);
+  G_OBJECT_CLASS (dvmd_core_parent_class)->dispose (object);
+}
+
+static guint
+add_signal (const char *name, guint n_params, ...)
+{
+  GType types[3];
+  va_list args;
+
+  va_start (args, n_params);
+  for (guint i = 0; i < n_params; i++)
+    types[i] = va_arg (args, GType);
+  va_end (args);
+  return g_signal_newv (name, DVMD_TYPE_CORE, G_SIGNAL_RUN_LAST, NULL, NULL, NULL, NULL, G_TYPE_NONE, n_params, types);
+}
+
+static void
+dvmd_core_class_init (DvmdCoreClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = dvmd_core_dispose;
+
+  signals[JOB_ADDED] = add_signal ("job-added", 1, DVMD_TYPE_JOB);
+  signals[JOB_ENDED] = add_signal ("job-ended", 1, DVMD_TYPE_JOB);
+  signals[JOB_FORGOTTEN] = add_signal ("job-forgotten", 1, DVMD_TYPE_JOB);
+  signals[JOB_STATE_CHANGED] = add_signal ("job-state-changed", 3, DVMD_TYPE_JOB, G_TYPE_UINT, G_TYPE_UINT);
+  signals[NODE_STATE_CHANGED] = add_signal ("node-state-changed", 2, G_TYPE_UINT, G_TYPE_UINT);
+  signals[CHANGED] = add_signal ("changed", 0);
+}
+
+static void
+dvmd_core_init (DvmdCore *self)
+{
+  self->jobs = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
+  self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+}
+
+static void
+on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
+{
+  DvmdCore *self = user_data;
+
+  g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
+  if (node->rank > 0)
+    dvmd_admission_release (self->admission);
+}
+
+static void
+on_slots_for (DvmdJob *job, gpointer user_data)
+{
+  dvmd_core_post (job, DVMD_JOB_ALLOCATED);
+}
+
+DvmdCore *
+dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue, const DvmdEffects *effects,
+               gpointer world)
+{
+  DvmdCore *self = g_object_new (DVMD_TYPE_CORE, NULL);
+
+  self->nspace = g_strdup (settings->nspace);
+  self->one_shot = settings->one_shot;
+  self->history_limit = settings->history_limit;
+  self->clock = dvmd_clock_ref (clock);
+  self->queue = queue;
+  self->effects = effects;
+  self->world = world;
+  self->nodes = dvmd_node_pool_new ();
+  self->admission = dvmd_admission_new (self->nodes, on_slots_for, self);
+  dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
+  dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
+  self->vm_job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
+  return self;
+}
+
+DvmdNode *
+dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
+{
+  return dvmd_node_pool_add (self->nodes, name, slots, slots_max);
+}
+
+void
+dvmd_core_start (DvmdCore *self)
+{
+  dvmd_core_post_vm (self, DVMD_VM_CREATED, 0, NULL);
+}
+
+void
+dvmd_core_changed (DvmdCore *self)
+{
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+void
+dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
+                           const char *event_name)
+{
+  DvmdCore *self = job->core;
+  const char *note = event->reason != NULL ? event->reason : event_name;
+
+  dvmd_job_add_trace (job, dvmd_clock_now (self->clock), DVMD_TRACE_JOB, old_state, new_state, note);
+  _dvm_job_set_state (job->record, new_state, event->reason != NULL ? event->reason : "");
+  if (job != self->vm_job)
+    g_signal_emit (self, signals[JOB_STATE_CHANGED], 0, job, old_state, new_state);
+}
+
+void
+dvmd_core_post (DvmdJob *job, guint event)
+{
+  dvmd_state_machine_post (job->core->queue, &dvmd_job_table, job, event, 0, NULL);
+}
+
+void
+dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason)
+{
+  dvmd_state_machine_post (job->core->queue, &dvmd_job_table, job, DVMD_JOB_FAILED, state, reason);
+}
+
+void
+dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason)
+{
+  dvmd_state_machine_post (self->queue, &dvmd_vm_table, self->vm_job, event, given, reason);
+}
+
+/* ---- agents ---- */
+
+void
+dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+
+  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
+    {
+      g_message ("An agent reports as rank %u, which is not expected", rank);
+      return;
+    }
+  node->hwthreads = MAX (report->hwthreads, 1);
+  _dvm_node_set_contact (node->record, report->address, report->pid, report->aliases);
+  _dvm_node_set_topology (node->record, report->topology);
+  _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
+  self->n_reported++;
+  dvmd_core_changed (self);
+  if (self->n_reported == self->n_expected)
+    dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
+}
+
+static void
+drop_agent (DvmdCore *self, guint rank, const char *reason)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+
+  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+    return;
+  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, reason);
+  self->n_agents--;
+  dvmd_core_changed (self);
+}
+
+void
+dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
+{
+  drop_agent (self, rank, reason);
+  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+}
+
+void
+dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
+{
+  if (epoch == self->epoch)
+    dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
+}
+
+void
+dvmd_core_agent_gone (DvmdCore *self, guint rank)
+{
+  drop_agent (self, rank, "The agent has ended");
+  if (self->n_agents == 0)
+    dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
+}
+
+/* ---- jobs ---- */
+
+static gboolean
+check_np (DvmJobSpec *spec, GError **error)
+{
+  guint n_open = 0;
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    if (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0)
+      n_open++;
+  if (n_open <= 1)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "“np” is missing for %u applications of the job: one of them at most may go without, it takes what is "
+               "left",
+               n_open);
+  return FALSE;
+}
+
+DvmdJob *
+dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
+{
+  g_autofree char *nspace = NULL;
+  DvmdJob *job;
+
+  if (self->shutting_down)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs");
+      return NULL;
+    }
+  if (!dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+    return NULL;
+  nspace = g_strdup_printf ("%s@%u", self->nspace, ++self->last_job_id);
+  job = dvmd_job_new (self, self->last_job_id, nspace, spec, requester);
+  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (self->last_job_id), job);
+  g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
+  job->live_link.data = job;
+  g_queue_push_tail_link (&self->live, &job->live_link);
+  self->statistics.jobs_submitted++;
+  g_signal_emit (self, signals[JOB_ADDED], 0, job);
+  dvmd_core_post (job, DVMD_JOB_CREATED);
+  dvmd_core_changed (self);
+  return job;
+}
+
+void
+dvmd_core_dispatch_kept (DvmdCore *self)
+{
+  DvmdJob *job;
+
+  while ((job = g_queue_pop_head (&self->kept)) != NULL)
+    {
+      dvmd_core_post (job, DVMD_JOB_DISPATCHED);
+      g_object_unref (job);
+    }
+}
+
+static void
+trim_history (DvmdCore *self)
+{
+  while (self->history.length > self->history_limit)
+    {
+      guint id = GPOINTER_TO_UINT (g_queue_pop_head (&self->history));
+      g_autoptr (DvmdJob) job = g_object_ref (g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)));
+
+      g_hash_table_remove (self->by_nspace, dvm_job_get_nspace (job->record));
+      g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
+      g_signal_emit (self, signals[JOB_FORGOTTEN], 0, job);
+    }
+}
+
+static void
+all_jobs_ended (DvmdCore *self)
+{
+  if (self->shutting_down)
+    {
+      if (self->n_agents == 0)
+        dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
+      else
+        self->effects->stop_agents (self->world, self->forced);
+    }
+  else if (self->one_shot)
+    dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
+}
+
+void
+dvmd_core_end_job (DvmdJob *job)
+{
+  DvmdCore *self = job->core;
+
+  _dvm_job_set_ended (job->record, dvmd_clock_now (self->clock));
+  g_queue_unlink (&self->live, &job->live_link);
+  g_queue_push_tail (&self->history, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  self->statistics.jobs_ended++;
+  g_signal_emit (self, signals[JOB_ENDED], 0, job);
+  dvmd_core_changed (self);
+  trim_history (self);
+  if (self->live.length == 0)
+    all_jobs_ended (self);
+}
+
+gboolean
+dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason)
+{
+  DvmJobState now = dvmd_job_get_state (job);
+
+  if (dvm_job_state_is_error (now) || now >= DVM_JOB_STATE_UNTERMINATED)
+    return FALSE;
+  dvmd_core_post_failure (job, state, reason);
+  return TRUE;
+}
+
+void
+dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason)
+{
+  dvmd_core_post_vm (self, force ? DVMD_VM_FORCE : DVMD_VM_SHUTDOWN, 0, reason);
+}
+
+/* ---- lookups ---- */
+
+DvmdJob *
+dvmd_core_get_job (DvmdCore *self, guint id)
+{
+  return g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
+}
+
+DvmdJob *
+dvmd_core_find_job (DvmdCore *self, const char *nspace)
+{
+  return g_hash_table_lookup (self->by_nspace, nspace);
+}
+
+DvmdJob *
+dvmd_core_get_vm_job (DvmdCore *self)
+{
+  return self->vm_job;
+}
+
+static int
+compare_jobs (gconstpointer a, gconstpointer b)
+{
+  guint left = dvmd_job_get_id (*(DvmdJob *const *)a);
+  guint right = dvmd_job_get_id (*(DvmdJob *const *)b);
+
+  return left < right ? -1 : left > right;
+}
+
+GPtrArray *
+dvmd_core_list_jobs (DvmdCore *self, gboolean ended)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func (g_object_unref);
+
+  if (ended)
+    for (GList *l = self->history.head; l != NULL; l = l->next)
+      g_ptr_array_add (list, g_object_ref (g_hash_table_lookup (self->jobs, l->data)));
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    g_ptr_array_add (list, g_object_ref (l->data));
+  if (ended)
+    g_ptr_array_sort (list, compare_jobs);
+  return list;
+}
+
+DvmdNodePool *
+dvmd_core_get_nodes (DvmdCore *self)
+{
+  return self->nodes;
+}
+
+gboolean
+dvmd_core_get_ready (DvmdCore *self)
+{
+  return self->ready;
+}
+
+gboolean
+dvmd_core_get_shutting_down (DvmdCore *self)
+{
+  return self->shutting_down;
+}
+
+guint64
+dvmd_core_get_membership_epoch (DvmdCore *self)
+{
+  return self->epoch;
+}
+
+guint
+dvmd_core_get_num_running (DvmdCore *self)
+{
+  return self->n_running;
+}
+
+guint
+dvmd_core_get_num_held (DvmdCore *self)
+{
+  return dvmd_admission_get_n_waiting (self->admission) + self->kept.length;
+}
+
+guint
+dvmd_core_get_num_live (DvmdCore *self)
+{
+  return self->live.length;
+}
+
+guint
+dvmd_core_get_nodes_expected (DvmdCore *self)
+{
+  return self->n_expected;
+}
+
+guint
+dvmd_core_get_nodes_reported (DvmdCore *self)
+{
+  return self->n_reported;
+}
+
+const DvmdCoreStatistics *
+dvmd_core_get_statistics (DvmdCore *self)
+{
+  return &self->statistics;
+}
+
+guint
+dvmd_core_get_last_job_id (DvmdCore *self)
+{
+  return self->last_job_id;
+}

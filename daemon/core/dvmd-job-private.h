@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inside of a job, for the core's own files.
+ */
+
+#pragma once
+
+#include "dvmd-core.h"
+
+G_BEGIN_DECLS
+
+struct _DvmdJob
+{
+  GObject parent_instance;
+
+  DvmdCore *core; /* unowned: the core owns its jobs */
+  DvmJob *record;
+  DvmJobSpec *spec; /* NULL for the DVM's own job */
+  DvmdRequester *requester;
+  DvmdMap *map;
+  DvmdProcTable *procs;
+  GArray *trace;
+  guint n_proc_entries; /* of the trace */
+  gboolean trace_truncated;
+
+  /* what the runtime options say */
+  gboolean do_not_launch;
+  gboolean recoverable;
+  gboolean error_nonzero_status;
+
+  GArray *app_np; /* guint per application, known when the job is admitted */
+  guint need;     /* slots that it takes */
+  GArray *claims; /* DvmdClaim */
+  gboolean oversubscribed;
+  gboolean waiting; /* in the queue for slots */
+  GList live_link;  /* in the core's queue of live jobs */
+
+  gboolean launch_sent;
+  gboolean kill_sent;
+  gboolean counted_running;
+  guint n_launched;
+  guint n_failed_start;
+  guint n_registered;
+  guint n_ended;
+  guint n_agents;
+  guint n_agents_launched;
+  GHashTable *agents_left; /* ranks of agents that still have something of the job */
+  gboolean has_exit;       /* the first failure is recorded */
+  guint timer;
+};
+
+typedef struct
+{
+  guint node;
+  guint slots;
+} DvmdClaim;
+
+DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester);
+void dvmd_job_add_trace (DvmdJob *self, gint64 time, guint rank, guint old_state, guint new_state, const char *note);
+/* The one who fails first gives the job's exit. */
+void dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal);
+
+G_END_DECLS

@@ -1,0 +1,261 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One function per state of a job, in the order of the states.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-job"
+
+#include "dvmd-job-steps.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-job-machine.h"
+
+void
+dvmd_job_step_init (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  _dvm_job_set_created_at (job->record, dvmd_clock_now (job->core->clock));
+  dvmd_core_post (job, DVMD_JOB_SET_UP);
+}
+
+void
+dvmd_job_step_init_complete (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  if (job->core->ready)
+    dvmd_core_post (job, DVMD_JOB_DISPATCHED);
+  else
+    g_queue_push_tail (&job->core->kept, g_object_ref (job));
+}
+
+void
+dvmd_job_step_allocate (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  /* Back from the gate: the job stands in the queue for slots and is called from there. */
+  if (event->event == DVMD_JOB_NO_ROOM)
+    _dvm_job_set_held_at (job->record, "slots");
+  else
+    dvmd_core_post (job, DVMD_JOB_ALLOCATED);
+}
+
+void
+dvmd_job_step_allocation_complete (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  dvmd_core_post (job, job->do_not_launch ? DVMD_JOB_NEEDS_NO_LAUNCH : DVMD_JOB_NEEDS_AGENTS);
+}
+
+void
+dvmd_job_step_launch_daemons (gpointer object, const DvmdEvent *event)
+{
+  /* No job brings nodes of its own: every agent that it can use has reported. */
+  dvmd_core_post (object, DVMD_JOB_AGENTS_REPORTED);
+}
+
+void
+dvmd_job_step_daemons_reported (gpointer object, const DvmdEvent *event)
+{
+  dvmd_core_post (object, DVMD_JOB_VM_USABLE);
+}
+
+/* The map gate. Whether a job fits is judged here, on the nodes that there are now. */
+void
+dvmd_job_step_vm_ready (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+  g_autoptr (GError) error = NULL;
+
+  switch (dvmd_admission_judge (job->core->admission, job, &error))
+    {
+    case DVMD_ADMIT:
+      _dvm_job_set_held_at (job->record, "");
+      dvmd_core_post (job, DVMD_JOB_ADMITTED);
+      break;
+    case DVMD_ADMIT_WAIT:
+      dvmd_core_post (job, DVMD_JOB_NO_ROOM);
+      break;
+    case DVMD_ADMIT_NEVER:
+    default:
+      _dvm_job_set_held_at (job->record, "");
+      dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, error->message);
+      break;
+    }
+}
+
+static void
+publish_nodes (DvmdJob *job)
+{
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
+  g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
+
+  job->n_agents = ranks->len;
+  job->agents_left = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < ranks->len; i++)
+    names[i] = dvm_node_get_name (dvmd_node_pool_get (job->core->nodes, g_array_index (ranks, guint, i))->record);
+  _dvm_job_set_nodes (job->record, names);
+}
+
+void
+dvmd_job_step_map (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+  DvmdCore *core = job->core;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) limits = NULL;
+  g_autoptr (GPtrArray) nodes = dvmd_admission_get_candidates (core->admission, job, &limits, &error);
+
+  if (nodes != NULL)
+    job->map = core->effects->map (core->world, job, (DvmdNode *const *)nodes->pdata, (const guint *)limits->data,
+                                   nodes->len, job->oversubscribed, &error);
+  if (job->map == NULL)
+    {
+      dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, error->message);
+      return;
+    }
+  dvmd_admission_claim_map (core->admission, job);
+  job->procs = dvmd_map_expand (job->map);
+  publish_nodes (job);
+  _dvm_job_set_num_procs (job->record, job->procs->n_rows);
+  dvmd_core_post (job, DVMD_JOB_MAPPED);
+}
+
+void
+dvmd_job_step_map_complete (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  dvmd_core_post (job, job->do_not_launch ? DVMD_JOB_MAP_ONLY : DVMD_JOB_TO_PREPARE);
+}
+
+void
+dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
+{
+  dvmd_core_post (object, DVMD_JOB_PREPARED);
+}
+
+void
+dvmd_job_step_launch_apps (gpointer object, const DvmdEvent *event)
+{
+  dvmd_core_post (object, DVMD_JOB_TO_SEND);
+}
+
+void
+dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < agents->len; i++)
+    g_hash_table_add (job->agents_left, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
+  job->launch_sent = TRUE;
+  job->core->effects->send_launch (job->core->world, job);
+}
+
+static void
+on_time_limit (gpointer user_data)
+{
+  DvmdJob *job = user_data;
+  g_autofree char *reason = g_strdup_printf ("The job's time limit of %u s has passed",
+                                             dvm_job_spec_get_timeout (job->spec));
+
+  job->timer = 0;
+  dvmd_core_post_failure (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
+void
+dvmd_job_step_started (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+  DvmdCore *core = job->core;
+  guint timeout = dvm_job_spec_get_timeout (job->spec);
+
+  _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
+  job->counted_running = TRUE;
+  core->n_running++;
+  if (timeout > 0)
+    job->timer = dvmd_clock_add_timer (core->clock, (gint64)timeout * G_USEC_PER_SEC, on_time_limit, job);
+  core->effects->tell_started (core->world, job);
+  dvmd_core_changed (core);
+}
+
+static void
+stop_timer (DvmdJob *job)
+{
+  dvmd_clock_remove_timer (job->core->clock, job->timer);
+  job->timer = 0;
+}
+
+static void
+give_back (DvmdJob *job)
+{
+  if (job->counted_running)
+    job->core->n_running--;
+  job->counted_running = FALSE;
+  dvmd_admission_give_back (job->core->admission, job);
+  dvmd_admission_release (job->core->admission);
+  dvmd_core_changed (job->core);
+}
+
+void
+dvmd_job_step_terminated (gpointer object, const DvmdEvent *event)
+{
+  stop_timer (object);
+  give_back (object);
+  dvmd_core_post (object, DVMD_JOB_TO_TELL);
+}
+
+void
+dvmd_job_step_notify_completed (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  job->core->effects->tell_ended (job->core->world, job);
+  if (!job->launch_sent || g_hash_table_size (job->agents_left) == 0)
+    dvmd_core_post (job, DVMD_JOB_CLEANED);
+}
+
+void
+dvmd_job_step_notified (gpointer object, const DvmdEvent *event)
+{
+  dvmd_core_end_job (object);
+}
+
+void
+dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  stop_timer (job);
+  dvmd_admission_remove (job->core->admission, job);
+  _dvm_job_set_held_at (job->record, "");
+  if (g_queue_remove (&job->core->kept, job))
+    g_object_unref (job);
+  if (job->launch_sent && g_hash_table_size (job->agents_left) > 0)
+    {
+      job->kill_sent = TRUE;
+      job->core->effects->kill (job->core->world, job);
+    }
+  else
+    dvmd_core_post (job, DVMD_JOB_GONE);
+}
+
+void
+dvmd_job_step_gone (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  if (dvmd_job_get_ended (job))
+    return;
+  give_back (job);
+  job->core->effects->tell_ended (job->core->world, job);
+  dvmd_core_end_job (job);
+}

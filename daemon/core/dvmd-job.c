@@ -1,0 +1,223 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-job-private.h"
+
+#include "dvm-job-spec-private.h"
+#include "dvm-records-private.h"
+
+/* Transitions of processes that a trace keeps; those of the job itself are always kept. */
+#define MAX_PROC_TRACE 8192
+
+G_DEFINE_FINAL_TYPE (DvmdJob, dvmd_job, G_TYPE_OBJECT)
+
+DvmdRequester *
+dvmd_requester_new (const char *name, guint uid, guint pid)
+{
+  DvmdRequester *self = g_new0 (DvmdRequester, 1);
+
+  self->name = g_strdup (name);
+  self->uid = uid;
+  self->pid = pid;
+  return self;
+}
+
+DvmdRequester *
+dvmd_requester_copy (const DvmdRequester *self)
+{
+  return dvmd_requester_new (self->name, self->uid, self->pid);
+}
+
+void
+dvmd_requester_free (DvmdRequester *self)
+{
+  g_free (self->name);
+  g_free (self);
+}
+
+static void
+trace_entry_clear (gpointer data)
+{
+  DvmdTraceEntry *entry = data;
+
+  g_free (entry->note);
+}
+
+static void
+dvmd_job_finalize (GObject *object)
+{
+  DvmdJob *self = DVMD_JOB (object);
+
+  g_clear_object (&self->record);
+  g_clear_object (&self->spec);
+  g_clear_pointer (&self->requester, dvmd_requester_free);
+  g_clear_pointer (&self->map, dvmd_map_free);
+  g_clear_pointer (&self->procs, dvmd_proc_table_free);
+  g_clear_pointer (&self->trace, g_array_unref);
+  g_clear_pointer (&self->app_np, g_array_unref);
+  g_clear_pointer (&self->claims, g_array_unref);
+  g_clear_pointer (&self->agents_left, g_hash_table_unref);
+  G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
+}
+
+static void
+dvmd_job_class_init (DvmdJobClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = dvmd_job_finalize;
+}
+
+static void
+dvmd_job_init (DvmdJob *self)
+{
+  self->trace = g_array_new (FALSE, FALSE, sizeof (DvmdTraceEntry));
+  g_array_set_clear_func (self->trace, trace_entry_clear);
+  self->error_nonzero_status = TRUE;
+}
+
+static const char *const *
+first_command (DvmJobSpec *spec)
+{
+  return dvm_app_spec_get_argv (dvm_job_spec_get_app (spec, 0));
+}
+
+static void
+describe (DvmdJob *self)
+{
+  const char *const *argv = first_command (self->spec);
+  g_autofree char *base = NULL;
+  const char *name = dvm_job_spec_get_name (self->spec);
+
+  if (name == NULL)
+    name = base = g_path_get_basename (argv[0]);
+  _dvm_job_set_description (self->record, name, dvm_job_spec_get_label (self->spec), argv);
+}
+
+static void
+read_options (DvmdJob *self)
+{
+  DvmRuntimeOptions options;
+
+  _dvm_job_spec_get_runtime (self->spec, &options);
+  self->do_not_launch = options.do_not_launch;
+  self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
+  self->error_nonzero_status = options.error_nonzero_status;
+}
+
+DvmdJob *
+dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester)
+{
+  DvmdJob *self = g_object_new (DVMD_TYPE_JOB, NULL);
+
+  self->core = core;
+  self->record = _dvm_job_new (id, nspace);
+  if (spec != NULL)
+    {
+      self->spec = g_object_ref (spec);
+      describe (self);
+      read_options (self);
+      _dvm_job_set_session (self->record, "/org/dvm/sessions/0");
+    }
+  if (requester != NULL)
+    {
+      self->requester = dvmd_requester_copy (requester);
+      _dvm_job_set_submitter (self->record, requester->name, requester->uid, requester->pid);
+    }
+  return self;
+}
+
+void
+dvmd_job_add_trace (DvmdJob *self, gint64 time, guint rank, guint old_state, guint new_state, const char *note)
+{
+  DvmdTraceEntry entry = {
+    .time = time,
+    .rank = rank,
+    .old_state = old_state,
+    .new_state = new_state,
+  };
+
+  if (rank != DVMD_TRACE_JOB && self->n_proc_entries++ >= MAX_PROC_TRACE)
+    {
+      self->trace_truncated = TRUE;
+      return;
+    }
+  entry.note = g_strdup (note);
+  g_array_append_val (self->trace, entry);
+}
+
+void
+dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal)
+{
+  if (self->has_exit)
+    return;
+  self->has_exit = TRUE;
+  _dvm_job_set_exit (self->record, exit_code, exit_signal, rank);
+}
+
+guint
+dvmd_job_get_id (DvmdJob *self)
+{
+  return dvm_job_get_id (self->record);
+}
+
+DvmJob *
+dvmd_job_get_record (DvmdJob *self)
+{
+  return self->record;
+}
+
+DvmJobSpec *
+dvmd_job_get_spec (DvmdJob *self)
+{
+  return self->spec;
+}
+
+const DvmdRequester *
+dvmd_job_get_requester (DvmdJob *self)
+{
+  return self->requester;
+}
+
+DvmJobState
+dvmd_job_get_state (DvmdJob *self)
+{
+  return dvm_job_get_state (self->record);
+}
+
+gboolean
+dvmd_job_get_ended (DvmdJob *self)
+{
+  return dvm_job_get_ended (self->record);
+}
+
+DvmdMap *
+dvmd_job_get_map (DvmdJob *self)
+{
+  return self->map;
+}
+
+DvmdProcTable *
+dvmd_job_get_procs (DvmdJob *self)
+{
+  return self->procs;
+}
+
+GArray *
+dvmd_job_get_app_np (DvmdJob *self)
+{
+  return self->app_np;
+}
+
+GArray *
+dvmd_job_get_trace (DvmdJob *self)
+{
+  return self->trace;
+}
+
+gboolean
+dvmd_job_get_trace_truncated (DvmdJob *self)
+{
+  return self->trace_truncated;
+}

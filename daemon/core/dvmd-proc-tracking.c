@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What agents report of their processes, and what follows for the job: counts, events, and the failure policy.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-proc"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-job-machine.h"
+
+/* The state of the job that a process takes down with it. */
+static DvmJobState
+job_state_for (DvmProcState state)
+{
+  switch (state)
+    {
+    case DVM_PROC_STATE_FAILED_TO_START:
+      return DVM_JOB_STATE_FAILED_TO_START;
+    case DVM_PROC_STATE_ABORTED_BY_SIG:
+      return DVM_JOB_STATE_ABORTED_BY_SIG;
+    case DVM_PROC_STATE_TERM_WO_SYNC:
+      return DVM_JOB_STATE_ABORTED_WO_SYNC;
+    case DVM_PROC_STATE_CALLED_ABORT:
+      return DVM_JOB_STATE_CALLED_ABORT;
+    case DVM_PROC_STATE_TERM_NON_ZERO:
+      return DVM_JOB_STATE_NON_ZERO_TERM;
+    case DVM_PROC_STATE_COMM_FAILED:
+      return DVM_JOB_STATE_COMM_FAILED;
+    case DVM_PROC_STATE_KILLED_BY_CMD:
+      return DVM_JOB_STATE_KILLED_BY_CMD;
+    case DVM_PROC_STATE_FAILED_TO_LAUNCH:
+      return DVM_JOB_STATE_FAILED_TO_LAUNCH;
+    default:
+      return DVM_JOB_STATE_ABORTED;
+    }
+}
+
+static char *
+describe_end (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
+{
+  DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
+  DvmdNode *node = dvmd_node_pool_get (job->core->nodes, row->node);
+  const char *host = node != NULL ? dvm_node_get_name (node->record) : "?";
+
+  switch (state)
+    {
+    case DVM_PROC_STATE_ABORTED_BY_SIG:
+      return g_strdup_printf ("Rank %u on %s was ended by signal %d (%s)", rank, host, exit_signal,
+                              g_strsignal (exit_signal));
+    case DVM_PROC_STATE_TERM_WO_SYNC:
+      return g_strdup_printf ("Rank %u on %s called PMIx_Init but ended with status %d without PMIx_Finalize", rank,
+                              host, exit_code);
+    case DVM_PROC_STATE_TERM_NON_ZERO:
+      return g_strdup_printf ("Rank %u on %s ended with status %d", rank, host, exit_code);
+    case DVM_PROC_STATE_CALLED_ABORT:
+      return g_strdup_printf ("Rank %u on %s called PMIx_Abort with status %d", rank, host, exit_code);
+    default:
+      return g_strdup_printf ("Rank %u on %s: %s", rank, host, dvm_proc_state_to_string (state));
+    }
+}
+
+static gboolean
+ends_the_job (DvmdJob *job, DvmProcState state)
+{
+  if (job->recoverable)
+    return FALSE;
+  return state != DVM_PROC_STATE_TERM_NON_ZERO || job->error_nonzero_status;
+}
+
+static void
+set_proc_state (DvmdJob *job, guint rank, DvmProcState state, const char *note)
+{
+  DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
+  DvmProcState old_state = row->state;
+
+  row->state = state;
+  dvmd_job_add_trace (job, dvmd_clock_now (job->core->clock), rank, old_state, state, note);
+  _dvm_job_proc_state_changed (job->record, rank, old_state, state);
+}
+
+static void
+publish_counts (DvmdJob *job)
+{
+  _dvm_job_set_counts (job->record, job->n_launched, job->n_registered, job->n_ended);
+}
+
+/* A process is over, whatever way: once. */
+static void
+count_end (DvmdJob *job, DvmdProcRow *row)
+{
+  if (row->flags & DVMD_PROC_ENDED)
+    return;
+  row->flags |= DVMD_PROC_ENDED;
+  job->n_ended++;
+  publish_counts (job);
+  if (job->n_ended == job->procs->n_rows)
+    dvmd_core_post (job, DVMD_JOB_ALL_TERMINATED);
+}
+
+static void
+proc_failed (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal, const char *reason)
+{
+  dvmd_job_record_exit (job, rank, exit_code, exit_signal);
+  if (ends_the_job (job, state))
+    dvmd_core_post_failure (job, job_state_for (state), reason);
+}
+
+static gboolean
+is_known_rank (DvmdJob *job, guint rank)
+{
+  if (job->procs != NULL && rank < job->procs->n_rows)
+    return TRUE;
+  g_message ("job %s: an agent speaks of rank %u, which the job does not have", dvm_job_get_nspace (job->record), rank);
+  return FALSE;
+}
+
+void
+dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason)
+{
+  DvmdProcRow *row;
+
+  if (!is_known_rank (job, rank))
+    return;
+  row = dvmd_proc_table_row (job->procs, rank);
+  if (pid > 0)
+    {
+      row->pid = pid;
+      row->flags |= DVMD_PROC_LAUNCHED;
+      set_proc_state (job, rank, DVM_PROC_STATE_RUNNING, NULL);
+      self->statistics.procs_launched++;
+      if (job->n_launched++ == 0)
+        dvmd_core_post (job, DVMD_JOB_FIRST_STARTED);
+      publish_counts (job);
+      return;
+    }
+  row->exit_code = exit_code;
+  job->n_failed_start++;
+  set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, reason);
+  proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, reason);
+  count_end (job, row);
+}
+
+void
+dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
+{
+  if (job->procs == NULL)
+    return;
+  job->n_agents_launched++;
+  dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
+  if (job->n_agents_launched == job->n_agents && job->n_launched + job->n_failed_start == job->procs->n_rows)
+    dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
+}
+
+static void
+note_registered (DvmdJob *job, DvmdProcRow *row)
+{
+  if (row->flags & DVMD_PROC_REGISTERED)
+    return;
+  row->flags |= DVMD_PROC_REGISTERED;
+  job->n_registered++;
+  publish_counts (job);
+  if (job->n_registered == job->procs->n_rows)
+    dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
+}
+
+void
+dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
+{
+  g_autofree char *reason = NULL;
+  DvmdProcRow *row;
+
+  if (!is_known_rank (job, rank))
+    return;
+  row = dvmd_proc_table_row (job->procs, rank);
+  if (row->flags & DVMD_PROC_ENDED)
+    {
+      g_debug ("job %s: rank %u has ended already, %s is not news", dvm_job_get_nspace (job->record), rank,
+               dvm_proc_state_to_string (state));
+      return;
+    }
+  if (state == DVM_PROC_STATE_REGISTERED)
+    note_registered (job, row);
+  if (dvm_proc_state_is_live (state))
+    {
+      set_proc_state (job, rank, state, NULL);
+      return;
+    }
+  row->exit_code = exit_code;
+  row->exit_signal = exit_signal;
+  if (dvm_proc_state_is_error (state))
+    {
+      reason = describe_end (job, rank, state, exit_code, exit_signal);
+      set_proc_state (job, rank, state, reason);
+      proc_failed (job, rank, state, exit_code, exit_signal, reason);
+    }
+  else
+    set_proc_state (job, rank, state, NULL);
+  count_end (job, row);
+}
+
+void
+dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, const char *message)
+{
+  g_autofree char *reason = NULL;
+  g_autofree char *who = NULL;
+
+  if (!is_known_rank (job, rank))
+    return;
+  who = describe_end (job, rank, DVM_PROC_STATE_CALLED_ABORT, status, 0);
+  reason = message != NULL && message[0] != '\0' ? g_strdup_printf ("%s: %s", who, message) : g_strdup (who);
+  dvmd_job_record_exit (job, rank, status, 0);
+  dvmd_core_post_failure (job, DVM_JOB_STATE_CALLED_ABORT, reason);
+}
+
+void
+dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
+{
+  if (job->agents_left == NULL || !g_hash_table_remove (job->agents_left, GUINT_TO_POINTER (agent)))
+    return;
+  if (g_hash_table_size (job->agents_left) > 0)
+    return;
+  if (dvm_job_state_is_error (dvmd_job_get_state (job)))
+    dvmd_core_post (job, DVMD_JOB_GONE);
+  else if (dvmd_job_get_state (job) == DVM_JOB_STATE_NOTIFY_COMPLETED)
+    dvmd_core_post (job, DVMD_JOB_CLEANED);
+}

@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The DVM's own job: how it comes up and how it ends.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-vm"
+
+#include "dvmd-vm-machine.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+
+static void
+post (gpointer job, guint event)
+{
+  dvmd_core_post_vm (((DvmdJob *)job)->core, event, 0, NULL);
+}
+
+static void
+step_init (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+
+  _dvm_job_set_created_at (job->record, dvmd_clock_now (job->core->clock));
+  post (job, DVMD_VM_SET_UP);
+}
+
+static void
+step_init_complete (gpointer object, const DvmdEvent *event)
+{
+  post (object, DVMD_VM_TO_ALLOCATE);
+}
+
+static void
+step_allocate (gpointer object, const DvmdEvent *event)
+{
+  /* The nodes were named before the start. */
+  post (object, DVMD_VM_ALLOCATED);
+}
+
+static void
+step_allocation_complete (gpointer object, const DvmdEvent *event)
+{
+  post (object, DVMD_VM_TO_LAUNCH);
+}
+
+static void
+step_launch_daemons (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+  g_autoptr (GPtrArray) agents = g_ptr_array_new ();
+
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
+
+      dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_ADDED, NULL);
+      g_ptr_array_add (agents, node);
+    }
+  core->n_expected = core->n_agents = agents->len;
+  dvmd_core_changed (core);
+  post (object, DVMD_VM_LAUNCHED);
+  core->effects->launch_agents (core->world, (DvmdNode *const *)agents->pdata, agents->len);
+}
+
+/* Slots that nobody gave default to hardware threads (L6). */
+static void
+step_daemons_reported (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
+
+      if (!node->slots_given)
+        dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
+    }
+  post (object, DVMD_VM_TO_DISTRIBUTE);
+}
+
+static void
+step_vm_ready (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  core->epoch++;
+  core->effects->distribute_membership (core->world, core->epoch);
+}
+
+static void
+act_distributed (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+  DvmdCore *core = job->core;
+
+  if (core->ready)
+    return;
+  core->ready = TRUE;
+  _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
+  for (guint rank = 0; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
+    dvmd_node_pool_set_state (core->nodes, dvmd_node_pool_get (core->nodes, rank), DVM_NODE_STATE_UP, NULL);
+  core->effects->dvm_ready (core->world);
+  dvmd_core_changed (core);
+  dvmd_core_dispatch_kept (core);
+}
+
+static void
+fail_live_jobs (DvmdCore *core, DvmJobState state)
+{
+  for (GList *l = core->live.head; l != NULL; l = l->next)
+    dvmd_core_post_failure (l->data, state, core->end_reason);
+}
+
+static void
+stop_agents (DvmdCore *core)
+{
+  if (core->n_agents == 0)
+    dvmd_core_post_vm (core, DVMD_VM_AGENTS_GONE, 0, NULL);
+  else
+    core->effects->stop_agents (core->world, core->forced);
+}
+
+/* The jobs are ended first; the agents when the last of them has gone (dvmd_core_end_job). */
+static void
+begin_end (DvmdCore *core, DvmJobState state_of_jobs)
+{
+  gboolean had_begun = core->shutting_down;
+
+  core->shutting_down = TRUE;
+  core->ready = FALSE;
+  dvmd_core_changed (core);
+  fail_live_jobs (core, state_of_jobs);
+  if (core->live.length == 0 && !had_begun)
+    stop_agents (core);
+}
+
+static void
+act_shutdown (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  if (core->shutting_down)
+    return;
+  g_free (core->end_reason);
+  core->end_reason = g_strdup (event->reason);
+  begin_end (core, DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
+static void
+step_forced_exit (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+  gboolean had_begun = core->shutting_down;
+
+  core->forced = TRUE;
+  g_free (core->end_reason);
+  core->end_reason = g_strdup (event->reason);
+  begin_end (core, DVM_JOB_STATE_FORCED_EXIT);
+  /* An orderly end that is under way becomes a forced one. */
+  if (had_begun)
+    {
+      for (GList *l = core->live.head; l != NULL; l = l->next)
+        if (((DvmdJob *)l->data)->launch_sent)
+          core->effects->kill (core->world, l->data);
+      if (core->live.length == 0)
+        core->effects->stop_agents (core->world, TRUE);
+    }
+}
+
+static void
+act_failed (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  g_free (core->end_reason);
+  core->end_reason = g_strdup (event->reason);
+  core->forced = TRUE;
+  begin_end (core, DVM_JOB_STATE_NEVER_LAUNCHED);
+}
+
+static void
+step_all_jobs_complete (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  core->shutting_down = TRUE;
+  core->ready = FALSE;
+  stop_agents (core);
+}
+
+static void
+tell_ended (DvmdJob *job)
+{
+  DvmdCore *core = job->core;
+
+  _dvm_job_set_ended (job->record, dvmd_clock_now (core->clock));
+  core->effects->dvm_ended (core->world, dvmd_job_get_state (job), core->end_reason);
+}
+
+static void
+step_daemons_terminated (gpointer object, const DvmdEvent *event)
+{
+  tell_ended (object);
+}
+
+static void
+act_agents_gone (gpointer object, const DvmdEvent *event)
+{
+  tell_ended (object);
+}
+
+static const DvmdState vm_states[] = {
+  { DVM_JOB_STATE_UNDEF, NULL },
+  { DVM_JOB_STATE_INIT, step_init },
+  { DVM_JOB_STATE_INIT_COMPLETE, step_init_complete },
+  { DVM_JOB_STATE_ALLOCATE, step_allocate },
+  { DVM_JOB_STATE_ALLOCATION_COMPLETE, step_allocation_complete },
+  { DVM_JOB_STATE_LAUNCH_DAEMONS, step_launch_daemons },
+  { DVM_JOB_STATE_DAEMONS_LAUNCHED, NULL },
+  { DVM_JOB_STATE_DAEMONS_REPORTED, step_daemons_reported },
+  { DVM_JOB_STATE_VM_READY, step_vm_ready },
+  { DVM_JOB_STATE_ALL_JOBS_COMPLETE, step_all_jobs_complete },
+  { DVM_JOB_STATE_DAEMONS_TERMINATED, step_daemons_terminated },
+  { DVM_JOB_STATE_FORCED_EXIT, step_forced_exit },
+};
+
+static const DvmdTransition vm_transitions[] = {
+  { DVM_JOB_STATE_UNDEF, DVMD_VM_CREATED, DVM_JOB_STATE_INIT, NULL },
+  { DVM_JOB_STATE_INIT, DVMD_VM_SET_UP, DVM_JOB_STATE_INIT_COMPLETE, NULL },
+  { DVM_JOB_STATE_INIT_COMPLETE, DVMD_VM_TO_ALLOCATE, DVM_JOB_STATE_ALLOCATE, NULL },
+  { DVM_JOB_STATE_ALLOCATE, DVMD_VM_ALLOCATED, DVM_JOB_STATE_ALLOCATION_COMPLETE, NULL },
+  { DVM_JOB_STATE_ALLOCATION_COMPLETE, DVMD_VM_TO_LAUNCH, DVM_JOB_STATE_LAUNCH_DAEMONS, NULL },
+  { DVM_JOB_STATE_LAUNCH_DAEMONS, DVMD_VM_LAUNCHED, DVM_JOB_STATE_DAEMONS_LAUNCHED, NULL },
+  { DVM_JOB_STATE_DAEMONS_LAUNCHED, DVMD_VM_REPORTED, DVM_JOB_STATE_DAEMONS_REPORTED, NULL },
+  { DVM_JOB_STATE_DAEMONS_REPORTED, DVMD_VM_TO_DISTRIBUTE, DVM_JOB_STATE_VM_READY, NULL },
+  { DVM_JOB_STATE_VM_READY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, act_distributed },
+  { DVM_JOB_STATE_VM_READY, DVMD_VM_ALL_JOBS_DONE, DVM_JOB_STATE_ALL_JOBS_COMPLETE, NULL },
+  { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
+  { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
+  { DVM_JOB_STATE_FAILED_TO_LAUNCH, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
+  { DVMD_STATE_ANY_LIVE, DVMD_VM_AGENTS_GONE, DVM_JOB_STATE_DAEMONS_TERMINATED, NULL },
+  { DVMD_STATE_ANY_LIVE, DVMD_VM_SHUTDOWN, DVMD_STATE_SAME, act_shutdown },
+  { DVMD_STATE_ANY_LIVE, DVMD_VM_FORCE, DVM_JOB_STATE_FORCED_EXIT, NULL },
+  { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_FORCE, DVM_JOB_STATE_FORCED_EXIT, NULL },
+  { DVMD_STATE_ANY_LIVE, DVMD_VM_FAILED, DVMD_STATE_GIVEN, act_failed },
+  /* Late news of a DVM that is ending. */
+  { DVMD_STATE_ANY, DVMD_VM_SET_UP, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_TO_ALLOCATE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_ALLOCATED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_TO_LAUNCH, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_LAUNCHED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_REPORTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_TO_DISTRIBUTE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_SHUTDOWN, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_FORCE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_FAILED, DVMD_STATE_SAME, NULL },
+};
+
+static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
+  [DVMD_VM_CREATED] = "created",         [DVMD_VM_SET_UP] = "set-up",
+  [DVMD_VM_TO_ALLOCATE] = "to-allocate", [DVMD_VM_ALLOCATED] = "allocated",
+  [DVMD_VM_TO_LAUNCH] = "to-launch",     [DVMD_VM_LAUNCHED] = "launched",
+  [DVMD_VM_REPORTED] = "reported",       [DVMD_VM_TO_DISTRIBUTE] = "to-distribute",
+  [DVMD_VM_DISTRIBUTED] = "distributed", [DVMD_VM_ALL_JOBS_DONE] = "all-jobs-done",
+  [DVMD_VM_SHUTDOWN] = "shutdown",       [DVMD_VM_FORCE] = "force",
+  [DVMD_VM_AGENTS_GONE] = "agents-gone", [DVMD_VM_FAILED] = "failed",
+};
+
+static const char *
+state_name (guint state)
+{
+  return dvm_job_state_to_string (state);
+}
+
+/* Before the first event the machine is live as well. */
+static gboolean
+is_live (guint state)
+{
+  return state < DVM_JOB_STATE_UNTERMINATED;
+}
+
+static guint
+get_state (gpointer object)
+{
+  return dvmd_job_get_state (object);
+}
+
+static const char *
+describe (gpointer object)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (object));
+}
+
+static void
+set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
+{
+  dvmd_core_write_job_state (object, old_state, new_state, event, vm_event_names[event->event]);
+  dvmd_core_changed (((DvmdJob *)object)->core);
+}
+
+static void
+refused (gpointer object, guint state, const DvmdEvent *event)
+{
+  g_warning ("DVM %s: event %s is not in the table for state %s", describe (object), vm_event_names[event->event],
+             state_name (state));
+}
+
+const DvmdStateTable dvmd_vm_table = {
+  .name = "dvm",
+  .states = vm_states,
+  .n_states = G_N_ELEMENTS (vm_states),
+  .transitions = vm_transitions,
+  .n_transitions = G_N_ELEMENTS (vm_transitions),
+  .event_names = vm_event_names,
+  .n_events = DVMD_VM_N_EVENTS,
+  .state_name = state_name,
+  .is_live = is_live,
+  .get_state = get_state,
+  .set_state = set_state,
+  .refused = refused,
+  .describe = describe,
+  .ref = g_object_ref,
+  .unref = g_object_unref,
+};

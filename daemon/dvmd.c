@@ -1,0 +1,350 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The daemon: one DVM with its controller, its agent on this machine, its socket and its bus.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <glib-unix.h>
+
+#include "dvmd-bus-server.h"
+#include "dvmd-config.h"
+#include "dvmd-controller.h"
+#include "dvmd-log.h"
+#include "dvmd-reaper.h"
+#include "dvmd-runtime-dir.h"
+
+typedef struct
+{
+  /* the command line */
+  char *name;
+  char *socket_path;
+  char *bus_word;
+  int slots;
+  int ready_fd;
+  int peer_fd;
+  gboolean one_shot;
+  char **settings;
+  gboolean version;
+
+  GMainLoop *loop;
+  DvmdConfig *config;
+  DvmdRuntimeDir *dir;
+  DvmdController *controller;
+  DvmdBusServer *bus;
+  gboolean bus_settled; /* on the bus, or known to go without */
+  gboolean dvm_ready;
+  gboolean stopping;
+  gboolean signalled;
+  int exit_status;
+} Daemon;
+
+/* ---- what the starter hears ---- */
+
+static void
+tell_starter (Daemon *self, const char *text)
+{
+  gsize length = strlen (text);
+  gssize written;
+
+  if (self->ready_fd < 0)
+    return;
+  do
+    written = write (self->ready_fd, text, length);
+  while (written < 0 && errno == EINTR);
+  close (self->ready_fd);
+  self->ready_fd = -1;
+}
+
+static void
+fail (Daemon *self, const char *message)
+{
+  g_autofree char *line = g_strdup_printf ("ERROR: %s\n", message);
+
+  g_message ("%s", message);
+  tell_starter (self, line);
+  self->exit_status = EXIT_FAILURE;
+}
+
+static void
+check_ready (Daemon *self)
+{
+  if (!self->dvm_ready || !self->bus_settled || self->exit_status != EXIT_SUCCESS)
+    return;
+  g_info ("DVM ready");
+  tell_starter (self, "READY\n");
+}
+
+/* ---- the end ---- */
+
+static void
+on_bus_stopped (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Daemon *self = user_data;
+
+  dvmd_bus_server_stop_finish (self->bus, result);
+  g_main_loop_quit (self->loop);
+}
+
+static void
+on_ended (DvmdController *controller, guint state, const char *reason, gpointer user_data)
+{
+  Daemon *self = user_data;
+
+  if (dvm_job_state_is_error (state) && state != DVM_JOB_STATE_FORCED_EXIT)
+    fail (self, reason != NULL ? reason : "The DVM could not be started");
+  if (self->stopping)
+    return;
+  self->stopping = TRUE;
+  dvmd_bus_server_stop_async (self->bus, on_bus_stopped, self);
+}
+
+static gboolean
+on_signal (gpointer user_data)
+{
+  Daemon *self = user_data;
+
+  dvmd_controller_shutdown (self->controller, self->signalled,
+                            self->signalled ? "A second signal ends the DVM at once" : "A signal ends the DVM");
+  self->signalled = TRUE;
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+on_connection_closed (DvmdBusServer *bus, gboolean is_bus, guint n_left, gpointer user_data)
+{
+  Daemon *self = user_data;
+
+  if (is_bus)
+    g_message ("The message bus has gone; the DVM goes on with its socket");
+  else if (self->peer_fd >= 0 && n_left == 0)
+    dvmd_controller_shutdown (self->controller, FALSE, "The program that the DVM was started for has gone");
+}
+
+/* ---- the start ---- */
+
+static void
+on_ready (DvmdController *controller, gpointer user_data)
+{
+  Daemon *self = user_data;
+
+  self->dvm_ready = TRUE;
+  check_ready (self);
+}
+
+static void
+on_bus_added (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Daemon *self = user_data;
+  g_autoptr (GError) error = NULL;
+
+  self->bus_settled = TRUE;
+  if (dvmd_bus_server_add_bus_finish (self->bus, result, &error))
+    {
+      check_ready (self);
+      return;
+    }
+  if (self->bus_word == NULL && !g_error_matches (error, DVM_ERROR, DVM_ERROR_EXISTS))
+    {
+      g_message ("No session bus (%s): the DVM goes on with its socket alone", error->message);
+      check_ready (self);
+      return;
+    }
+  fail (self, error->message);
+  dvmd_controller_shutdown (self->controller, TRUE, error->message);
+}
+
+static gboolean
+parse_bus (Daemon *self, GBusType *type, gboolean *none, GError **error)
+{
+  const char *word = self->bus_word != NULL ? self->bus_word : "session";
+
+  *none = g_str_equal (word, "none");
+  *type = g_str_equal (word, "system") ? G_BUS_TYPE_SYSTEM : G_BUS_TYPE_SESSION;
+  if (*none || g_str_equal (word, "session") || g_str_equal (word, "system"))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--bus=%s: the buses are session, system and none", word);
+  return FALSE;
+}
+
+static gboolean
+serve (Daemon *self, GError **error)
+{
+  GBusType type;
+  gboolean none;
+
+  if (!parse_bus (self, &type, &none, error))
+    return FALSE;
+  if (self->peer_fd >= 0)
+    {
+      self->bus_settled = TRUE;
+      return dvmd_bus_server_add_fd (self->bus, self->peer_fd, error);
+    }
+  if (!dvmd_bus_server_listen (
+          self->bus, self->socket_path != NULL ? self->socket_path : dvmd_runtime_dir_get_socket_path (self->dir),
+          error))
+    return FALSE;
+  if (none)
+    self->bus_settled = TRUE;
+  else
+    dvmd_bus_server_add_bus_async (self->bus, type, NULL, on_bus_added, self);
+  return TRUE;
+}
+
+static gboolean
+make_runtime_dir (Daemon *self, GError **error)
+{
+  g_autofree char *name = NULL;
+
+  if (self->name != NULL && !dvmd_runtime_dir_check_name (self->name, error))
+    return FALSE;
+  /* One-shot DVMs have nothing to do with each other: each has a place of its own. */
+  if (self->one_shot && self->name == NULL)
+    name = g_strdup_printf ("run-%d", getpid ());
+  self->dir = dvmd_runtime_dir_acquire (name != NULL ? name : self->name, NULL, error);
+  return self->dir != NULL;
+}
+
+static gboolean
+start (Daemon *self, GError **error)
+{
+  DvmdControllerSettings settings = { 0 };
+  const char *gds;
+
+  if (!make_runtime_dir (self, error))
+    return FALSE;
+  gds = dvmd_config_get_string (self->config, "pmix-gds");
+  settings.name = self->name;
+  settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
+  settings.slots = self->slots;
+  settings.one_shot = self->one_shot;
+  settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
+  settings.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
+  settings.pmix_gds = gds;
+  settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
+  settings.adopt_orphans = TRUE;
+  self->controller = dvmd_controller_new (&settings, NULL);
+  g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
+  g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
+  self->bus = dvmd_bus_server_new (self->controller, self->name, settings.history_limit);
+  g_signal_connect (self->bus, "connection-closed", G_CALLBACK (on_connection_closed), self);
+  if (!serve (self, error))
+    return FALSE;
+  dvmd_controller_start (self->controller);
+  return TRUE;
+}
+
+/* ---- the command line ---- */
+
+static gboolean
+read_settings (Daemon *self, GError **error)
+{
+  self->config = dvmd_config_new ();
+  if (!dvmd_config_load (self->config, NULL, error))
+    return FALSE;
+  for (gsize i = 0; self->settings != NULL && self->settings[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (self->settings[i], "=", 2);
+
+      if (parts[0] == NULL || parts[1] == NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--set %s: expected NAME=VALUE", self->settings[i]);
+          return FALSE;
+        }
+      if (!dvmd_config_set (self->config, parts[0], parts[1], DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+        return FALSE;
+    }
+  if (self->slots < 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--slots %d: the number of slots must be 1 or more",
+                   self->slots);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+parse (Daemon *self, int *argc, char ***argv, GError **error)
+{
+  const GOptionEntry entries[] = {
+    { "name", 0, 0, G_OPTION_ARG_STRING, &self->name, "Name of the DVM", "NAME" },
+    { "socket", 0, 0, G_OPTION_ARG_FILENAME, &self->socket_path, "Path of the private socket", "PATH" },
+    { "bus", 0, 0, G_OPTION_ARG_STRING, &self->bus_word, "Message bus: session, system or none", "BUS" },
+    { "slots", 0, 0, G_OPTION_ARG_INT, &self->slots, "Slots of this machine (default: its hardware threads)", "N" },
+    { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
+    { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
+    { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
+    { "ready-fd", 0, 0, G_OPTION_ARG_INT, &self->ready_fd, "Tell here when the DVM is ready", "FD" },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &self->version, "Print the version", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new ("- a distributed virtual machine for parallel jobs");
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, argc, argv, error))
+    return FALSE;
+  if (*argc > 1)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "dvmd takes no argument “%s”", (*argv)[1]);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+finish (Daemon *self)
+{
+  g_clear_object (&self->bus);
+  g_clear_object (&self->controller);
+  g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
+  g_clear_pointer (&self->config, dvmd_config_unref);
+  g_clear_pointer (&self->loop, g_main_loop_unref);
+  g_free (self->name);
+  g_free (self->socket_path);
+  g_free (self->bus_word);
+  g_strfreev (self->settings);
+}
+
+int
+main (int argc, char **argv)
+{
+  Daemon self = { .ready_fd = -1, .peer_fd = -1 };
+  g_autoptr (GError) error = NULL;
+
+  dvmd_reaper_block_sigchld ();
+  signal (SIGPIPE, SIG_IGN);
+  dvmd_log_install ("dvmd");
+  if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, &error)))
+    {
+      fail (&self, error->message);
+      finish (&self);
+      return 2;
+    }
+  if (self.version)
+    {
+      printf ("dvmd %s\n", DVM_VERSION_STRING);
+      finish (&self);
+      return EXIT_SUCCESS;
+    }
+  self.loop = g_main_loop_new (NULL, FALSE);
+  if (start (&self, &error))
+    {
+      g_unix_signal_add (SIGTERM, on_signal, &self);
+      g_unix_signal_add (SIGINT, on_signal, &self);
+      g_unix_signal_add (SIGHUP, on_signal, &self);
+      g_main_loop_run (self.loop);
+    }
+  else
+    fail (&self, error->message);
+  finish (&self);
+  return self.exit_status;
+}

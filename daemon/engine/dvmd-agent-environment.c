@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The environment of a process, in this order: the daemon's own or nothing, the application's edits, what helps the
+ * MPI libraries and the user did not set, the PMIx server's, and what says to scripts who they are.
+ */
+
+#include "config.h"
+
+#include "dvmd-agent-private.h"
+
+#include <unistd.h>
+
+/* What made our own start or debugging possible is no business of the jobs. */
+static gboolean
+is_ours (const char *name, gsize length)
+{
+  static const char *const names[] = { "G_DEBUG",       "G_MESSAGES_DEBUG", "G_SLICE",
+                                       "MALLOC_CHECK_", "DVM_PLUGIN_PATH",  "DVM_LIBEXEC_DIR",
+                                       "DVM_DVMD",      "DVM_SOCKET",       "NOTIFY_SOCKET" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    if (strlen (names[i]) == length && strncmp (names[i], name, length) == 0)
+      return TRUE;
+  return length > 5 && strncmp (name, "PMIX_", 5) == 0;
+}
+
+char **
+dvmd_agent_build_base_environment (void)
+{
+  g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+
+  for (char **entry = environ; *entry != NULL; entry++)
+    if (!is_ours (*entry, strcspn (*entry, "=")))
+      g_ptr_array_add (kept, g_strdup (*entry));
+  g_ptr_array_add (kept, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&kept), FALSE);
+}
+
+/* An environment that is being put together: later values replace earlier ones in their place. */
+typedef struct
+{
+  GPtrArray *entries;
+  GHashTable *index; /* name -> position + 1 */
+} Environment;
+
+static void
+environment_init (Environment *self)
+{
+  self->entries = g_ptr_array_new_with_free_func (g_free);
+  self->index = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+}
+
+static char **
+environment_steal (Environment *self)
+{
+  g_autoptr (GPtrArray) entries = g_steal_pointer (&self->entries);
+  GPtrArray *result = g_ptr_array_sized_new (entries->len + 1);
+
+  g_clear_pointer (&self->index, g_hash_table_unref);
+  for (guint i = 0; i < entries->len; i++)
+    if (g_ptr_array_index (entries, i) != NULL)
+      {
+        g_ptr_array_add (result, g_ptr_array_index (entries, i));
+        g_ptr_array_index (entries, i) = NULL;
+      }
+  g_ptr_array_add (result, NULL);
+  return (char **)g_ptr_array_free (result, FALSE);
+}
+
+static void
+environment_put (Environment *self, const char *entry)
+{
+  g_autofree char *name = g_strndup (entry, strcspn (entry, "="));
+  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, name));
+
+  if (position > 0)
+    {
+      g_free (g_ptr_array_index (self->entries, position - 1));
+      g_ptr_array_index (self->entries, position - 1) = g_strdup (entry);
+      return;
+    }
+  g_ptr_array_add (self->entries, g_strdup (entry));
+  g_hash_table_insert (self->index, g_steal_pointer (&name), GUINT_TO_POINTER (self->entries->len));
+}
+
+static void
+environment_put_all (Environment *self, const char *const *entries)
+{
+  for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
+    environment_put (self, entries[i]);
+}
+
+static void
+environment_put_defaults (Environment *self, const char *const *entries)
+{
+  for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
+    {
+      g_autofree char *name = g_strndup (entries[i], strcspn (entries[i], "="));
+
+      if (!g_hash_table_contains (self->index, name))
+        environment_put (self, entries[i]);
+    }
+}
+
+static void
+environment_remove (Environment *self, const char *name)
+{
+  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, name));
+
+  if (position == 0)
+    return;
+  g_clear_pointer (&g_ptr_array_index (self->entries, position - 1), g_free);
+  g_hash_table_remove (self->index, name);
+}
+
+static void environment_printf (Environment *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static void
+environment_printf (Environment *self, const char *format, ...)
+{
+  g_autofree char *entry = NULL;
+  va_list args;
+
+  va_start (args, format);
+  entry = g_strdup_vprintf (format, args);
+  va_end (args);
+  environment_put (self, entry);
+}
+
+static void
+add_job_marks (Environment *environment, DvmdAgentJob *job)
+{
+  environment_printf (environment, "DVM_JOBID=%s", job->local->nspace);
+  environment_printf (environment, "DVM_NODE=%s", job->agent->name);
+  environment_printf (environment, "DVM_SIZE=%u", job->num_procs);
+  environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
+  /* Names that scripts written for mpirun look for. */
+  environment_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->num_procs);
+  environment_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);
+  environment_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
+}
+
+void
+dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
+{
+  Environment environment;
+  g_auto (GStrv) defaults = NULL;
+
+  environment_init (&environment);
+  if (!app->clear_env)
+    environment_put_all (&environment, (const char *const *)job->agent->base_environment);
+  for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
+    environment_remove (&environment, app->unset_env[i]);
+  environment_put_all (&environment, (const char *const *)app->env);
+  if (job->registered)
+    defaults = dvmd_pmix_dup_default_environment (job->agent->pmix, job->local->nspace,
+                                                  dvmd_topology_get_n_pus (job->agent->topology), NULL);
+  environment_put_defaults (&environment, (const char *const *)defaults);
+  add_job_marks (&environment, job);
+  g_strfreev (app->base);
+  app->base = environment_steal (&environment);
+}
+
+char **
+dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error)
+{
+  DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  g_auto (GStrv) pmix = NULL;
+  Environment environment;
+
+  if (job->registered)
+    {
+      pmix = dvmd_pmix_dup_environment (job->agent->pmix, job->local->nspace, proc->rank, error);
+      if (pmix == NULL)
+        return NULL;
+    }
+  environment_init (&environment);
+  environment_put_all (&environment, (const char *const *)app->base);
+  environment_put_all (&environment, (const char *const *)pmix);
+  environment_printf (&environment, "DVM_RANK=%u", proc->rank);
+  environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
+  environment_printf (&environment, "OMPI_COMM_WORLD_RANK=%u", proc->rank);
+  environment_printf (&environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
+  environment_printf (&environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);
+  return environment_steal (&environment);
+}

@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard streams of the local processes, to and from the controller.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+static GVariant *
+bytes_variant (GBytes *bytes)
+{
+  return g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE);
+}
+
+static void
+output (DvmdPipes *pipes, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  dvmd_agent_send (job->agent, DVMD_MSG_OUTPUT,
+                   g_variant_new ("(uuu@ay)", job->local->id, rank, (guint32)stream, bytes_variant (bytes)));
+}
+
+static void
+eof (DvmdPipes *pipes, guint rank, DvmdStream stream, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  DvmdLocalProc *proc = dvmd_local_job_find_proc (job->local, rank);
+
+  dvmd_agent_send (job->agent, DVMD_MSG_OUTPUT_EOF, g_variant_new ("(uuu)", job->local->id, rank, (guint32)stream));
+  if (dvmd_pipes_is_done (pipes))
+    dvmd_local_proc_output_closed (proc);
+}
+
+static void
+stdin_written (DvmdPipes *pipes, guint rank, gsize n_bytes, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  dvmd_agent_send (job->agent, DVMD_MSG_INPUT_TAKEN, g_variant_new ("(uut)", job->local->id, rank, (guint64)n_bytes));
+}
+
+const DvmdPipesFuncs dvmd_agent_pipes_funcs = {
+  .output = output,
+  .eof = eof,
+  .stdin_written = stdin_written,
+};
+
+void
+dvmd_agent_handle_output_credit (DvmdAgent *self, GVariant *body)
+{
+  DvmdAgentJob *job;
+  guint32 id;
+  guint64 n_bytes;
+
+  g_variant_get (body, "(ut)", &id, &n_bytes);
+  job = dvmd_agent_find_job (self, id);
+  if (job != NULL)
+    dvmd_credit_add (job->credit, MIN (n_bytes, G_MAXINT64));
+}
+
+static DvmdPipes *
+find_pipes (DvmdAgent *self, guint32 id, guint32 rank)
+{
+  DvmdAgentJob *job = dvmd_agent_find_job (self, id);
+  DvmdLocalProc *proc = job != NULL ? dvmd_local_job_find_proc (job->local, rank) : NULL;
+
+  return proc != NULL ? proc->streams : NULL;
+}
+
+static void
+write_input (DvmdPipes *pipes, GBytes *bytes)
+{
+  if (bytes == NULL)
+    dvmd_pipes_close_stdin (pipes);
+  else if (!dvmd_pipes_write_stdin (pipes, bytes))
+    g_message ("%" G_GSIZE_FORMAT " bytes of standard input came without credit and are lost",
+               g_bytes_get_size (bytes));
+}
+
+/* bytes NULL: end-of-file */
+static void
+give_input (DvmdAgent *self, guint32 id, guint32 rank, GBytes *bytes)
+{
+  DvmdAgentJob *job = dvmd_agent_find_job (self, id);
+  DvmdPipes *pipes;
+
+  if (job == NULL)
+    return;
+  if (rank != DVMD_ALL_RANKS)
+    {
+      pipes = find_pipes (self, id, rank);
+      if (pipes != NULL)
+        write_input (pipes, bytes);
+      return;
+    }
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->streams != NULL)
+        write_input (proc->streams, bytes);
+    }
+}
+
+void
+dvmd_agent_handle_input (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  guint32 id;
+  guint32 rank;
+
+  g_variant_get (body, "(uu@ay)", &id, &rank, &data);
+  bytes = g_variant_get_data_as_bytes (data);
+  give_input (self, id, rank, bytes);
+}
+
+void
+dvmd_agent_handle_input_eof (DvmdAgent *self, GVariant *body)
+{
+  guint32 id;
+  guint32 rank;
+
+  g_variant_get (body, "(uu)", &id, &rank);
+  give_input (self, id, rank, NULL);
+}

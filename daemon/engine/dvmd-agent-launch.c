@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * From the launch message to a job that can be started: what it says, and the registration with the PMIx server.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+typedef struct
+{
+  DvmdAgent *agent;
+  guint32 job;
+} Pending;
+
+static void
+agent_app_free (gpointer data)
+{
+  DvmdAgentApp *app = data;
+
+  g_strfreev (app->argv);
+  g_free (app->cwd);
+  g_strfreev (app->unset_env);
+  g_strfreev (app->env);
+  g_strfreev (app->base);
+  g_free (app);
+}
+
+void
+dvmd_agent_job_free (DvmdAgentJob *self)
+{
+  for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (self->local->procs, i);
+
+      g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
+    }
+  g_clear_pointer (&self->local, dvmd_local_job_unref);
+  g_clear_pointer (&self->container, dvmd_container_free);
+  g_clear_pointer (&self->credit, dvmd_credit_unref);
+  g_clear_pointer (&self->map, dvmd_map_free);
+  g_clear_pointer (&self->table, dvmd_proc_table_free);
+  g_clear_pointer (&self->apps, g_ptr_array_unref);
+  g_clear_pointer (&self->by_pid, g_hash_table_unref);
+  g_clear_pointer (&self->states, g_array_unref);
+  g_free (self->map_by);
+  g_free (self);
+}
+
+static void
+read_apps (DvmdAgentJob *job, GVariant *apps)
+{
+  gsize n = g_variant_n_children (apps);
+
+  job->apps = g_ptr_array_new_with_free_func (agent_app_free);
+  for (gsize i = 0; i < n; i++)
+    {
+      DvmdAgentApp *app = g_new0 (DvmdAgentApp, 1);
+      g_autoptr (GVariant) row = g_variant_get_child_value (apps, i);
+      g_autoptr (GVariant) argv = g_variant_get_child_value (row, 0);
+      g_autoptr (GVariant) cwd = g_variant_get_child_value (row, 1);
+      g_autoptr (GVariant) env = g_variant_get_child_value (row, 4);
+
+      app->argv = dvmd_variant_dup_bytes_array (argv);
+      app->cwd = dvmd_variant_dup_bytes (cwd);
+      g_variant_get_child (row, 2, "b", &app->clear_env);
+      g_variant_get_child (row, 3, "^as", &app->unset_env);
+      app->env = dvmd_variant_dup_bytes_array (env);
+      app->first_rank = G_MAXUINT32;
+      g_ptr_array_add (job->apps, app);
+    }
+}
+
+static gboolean
+read_map (DvmdAgentJob *job, GVariant *map, GError **error)
+{
+  job->map = dvmd_map_new_from_variant (map, error);
+  if (job->map == NULL)
+    return FALSE;
+  for (guint i = 0; i < job->map->runs->len; i++)
+    if (g_array_index (job->map->runs, DvmdMapRun, i).app >= job->apps->len)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map speaks of an application that is not there");
+        return FALSE;
+      }
+  job->table = dvmd_map_expand (job->map);
+  for (guint rank = 0; rank < job->table->n_rows; rank++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (job->table, rank);
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, row->app);
+
+      app->size++;
+      app->first_rank = MIN (app->first_rank, rank);
+      if (row->node == job->agent->rank)
+        dvmd_local_job_add_proc (job->local, rank, row->app, row->local_rank);
+    }
+  return TRUE;
+}
+
+static void
+read_options (DvmdAgentJob *job, GVariant *options)
+{
+  g_autoptr (GVariantDict) dict = g_variant_dict_new (options);
+  const char *personality = "pmix";
+
+  job->stdin_target = DVMD_NO_STDIN;
+  g_variant_dict_lookup (dict, "personality", "&s", &personality);
+  job->pmix = g_str_equal (personality, "pmix");
+  g_variant_dict_lookup (dict, "pty", "b", &job->pty);
+  g_variant_dict_lookup (dict, "pty-rows", "u", &job->pty_rows);
+  g_variant_dict_lookup (dict, "pty-columns", "u", &job->pty_columns);
+  g_variant_dict_lookup (dict, "merge", "b", &job->merged);
+  g_variant_dict_lookup (dict, "stdin", "u", &job->stdin_target);
+  g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
+}
+
+DvmdAgentJob *
+dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error)
+{
+  DvmdAgentJob *job = g_new0 (DvmdAgentJob, 1);
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) map = NULL;
+  g_autofree char *mark = NULL;
+  const char *nspace;
+  guint32 id;
+
+  g_variant_get (body, "(u&suu@a{sv}@a(aayaybasaay)@a(uuuuu))", &id, &nspace, &job->num_procs, &job->universe, &options,
+                 &apps, &map);
+  job->agent = self;
+  job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
+  job->by_pid = g_hash_table_new (NULL, NULL);
+  read_options (job, options);
+  read_apps (job, apps);
+  if (!read_map (job, map, error))
+    {
+      dvmd_agent_job_free (job);
+      return NULL;
+    }
+  mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
+  job->container = dvmd_container_new (self->containers, mark);
+  job->credit = dvmd_credit_new (DVMD_STREAM_WINDOW);
+  return job;
+}
+
+/* The registration may be answered after the job was killed, never after it was freed: it is freed after this. */
+static void
+on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autofree Pending *pending = user_data;
+  g_autoptr (DvmdAgent) self = pending->agent;
+  g_autoptr (GError) error = NULL;
+  DvmdAgentJob *job = dvmd_agent_find_job (self, pending->job);
+
+  if (!dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error))
+    {
+      if (job != NULL)
+        dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+      return;
+    }
+  if (job == NULL)
+    return;
+  job->registered = TRUE;
+  if (job->killed)
+    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
+  else
+    dvmd_agent_start_procs (job);
+}
+
+static void
+register_job (DvmdAgent *self, DvmdAgentJob *job)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdPmixJob) description = NULL;
+  Pending *pending;
+
+  if (!self->pmix_started && !dvmd_agent_start_pmix (self, &error))
+    {
+      dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+      return;
+    }
+  description = dvmd_agent_describe_job (job);
+  pending = g_new0 (Pending, 1);
+  pending->agent = g_object_ref (self);
+  pending->job = job->local->id;
+  dvmd_pmix_register_job_async (self->pmix, description, on_registered, pending);
+}
+
+void
+dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdAgentJob *job = dvmd_agent_job_new_from_message (self, body, &error);
+
+  if (job == NULL)
+    {
+      /* A controller of the same build does not send such a message. */
+      g_critical ("The launch message cannot be used: %s", error->message);
+      return;
+    }
+  if (job->local->procs->len == 0)
+    {
+      dvmd_agent_job_free (job);
+      return;
+    }
+  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (job->local->id), job);
+  g_hash_table_insert (self->by_nspace, job->local->nspace, job);
+  if (self->stopping)
+    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The agent is ending");
+  else if (job->pmix)
+    register_job (self, job);
+  else
+    dvmd_agent_start_procs (job);
+}

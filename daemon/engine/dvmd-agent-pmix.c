@@ -1,0 +1,220 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the node's PMIx server asks of the agent, and what the agent tells it.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+gboolean
+dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
+{
+  DvmdPmixSettings settings = {
+    .runtime_dir = self->runtime_dir,
+    .nspace = self->dvm_nspace,
+    .rank = self->rank,
+    .node_name = self->name,
+    .topology = self->topology,
+    .gds = self->pmix_gds,
+  };
+
+  if (!dvmd_pmix_start (self->pmix, &settings, DVMD_PMIX_HOST (self), error))
+    return FALSE;
+  self->pmix_started = TRUE;
+  return TRUE;
+}
+
+static const char *
+node_name (DvmdAgent *self, guint rank)
+{
+  if (rank < self->n_nodes && self->node_names[rank][0] != '\0')
+    return self->node_names[rank];
+  return rank == self->rank ? self->name : "unknown";
+}
+
+DvmdPmixJob *
+dvmd_agent_describe_job (DvmdAgentJob *job)
+{
+  DvmdAgent *self = job->agent;
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
+  g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
+  g_autoptr (GHashTable) positions = g_hash_table_new (NULL, NULL);
+  DvmdPmixJob *description;
+  guint my_node = 0;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      guint rank = g_array_index (ranks, guint, i);
+
+      names[i] = node_name (self, rank);
+      g_hash_table_insert (positions, GUINT_TO_POINTER (rank), GUINT_TO_POINTER (i));
+      if (rank == self->rank)
+        my_node = i;
+    }
+  description = dvmd_pmix_job_new (job->local->nspace, names, my_node);
+  description->universe_size = job->universe;
+  description->map_by = g_strdup (job->map_by);
+  for (guint i = 0; i < job->apps->len; i++)
+    {
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
+
+      dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
+    }
+  for (guint rank = 0; rank < job->table->n_rows; rank++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (job->table, rank);
+
+      dvmd_pmix_job_add_rank (description,
+                              GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
+                              row->local_rank, row->node_rank, NULL);
+    }
+  return description;
+}
+
+static DvmdLocalProc *
+find_proc (DvmdAgent *self, const char *nspace, guint32 rank)
+{
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+
+  return job != NULL ? dvmd_local_job_find_proc (job->local, rank) : NULL;
+}
+
+static void
+connected (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdLocalProc *proc = find_proc (DVMD_AGENT (host), nspace, rank);
+
+  if (proc != NULL)
+    dvmd_local_proc_registered (proc);
+}
+
+static void
+finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdLocalProc *proc = find_proc (DVMD_AGENT (host), nspace, rank);
+
+  if (proc != NULL)
+    dvmd_local_proc_finalized (proc);
+}
+
+static void
+lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
+  g_debug ("job %s: the connection of rank %u broke", nspace, rank);
+}
+
+static void
+abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, const char *message,
+              const DvmdPmixProc *targets, guint n_targets)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+  DvmdLocalProc *proc = find_proc (self, nspace, rank);
+
+  if (proc == NULL)
+    return;
+  dvmd_local_proc_called_abort (proc, status);
+  dvmd_agent_send (self, DVMD_MSG_ABORT,
+                   g_variant_new ("(uuis)", job->local->id, rank, status, message != NULL ? message : ""));
+}
+
+/* ---- collectives with ranks on other nodes ---- */
+
+static void
+fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guint n_participants, GBytes *data,
+       gboolean collect, guint timeout)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  GVariantBuilder rows;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < n_participants; i++)
+    g_variant_builder_add (&rows, "(su)", participants[i].nspace, participants[i].rank);
+  dvmd_agent_send (self, DVMD_MSG_FENCE,
+                   g_variant_new ("(ta(su)b@ayu)", token, &rows, collect,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, data, TRUE), timeout));
+}
+
+void
+dvmd_agent_handle_fence_done (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  guint64 token;
+  gint32 status;
+
+  g_variant_get (body, "(ti@ay)", &token, &status, &data);
+  bytes = g_variant_get_data_as_bytes (data);
+  dvmd_pmix_complete_fence (self->pmix, token, status, bytes);
+}
+
+static void
+direct_modex (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *required_key,
+              guint timeout)
+{
+  dvmd_agent_send (DVMD_AGENT (host), DVMD_MSG_MODEX, g_variant_new ("(tsuu)", token, nspace, rank, timeout));
+}
+
+typedef struct
+{
+  DvmdAgent *agent;
+  guint32 asker;
+  guint64 request;
+} ModexAnswer;
+
+static void
+on_modex_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autofree ModexAnswer *answer = user_data;
+  g_autoptr (DvmdAgent) self = answer->agent;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = dvmd_pmix_fetch_modex_finish (DVMD_PMIX (source), result, &error);
+  gint32 status = bytes != NULL ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND;
+
+  if (bytes == NULL)
+    bytes = g_bytes_new_static ("", 0);
+  dvmd_agent_send (self, DVMD_MSG_MODEX_DATA,
+                   g_variant_new ("(uti@ay)", answer->asker, answer->request, status,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
+}
+
+void
+dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body)
+{
+  ModexAnswer *answer = g_new0 (ModexAnswer, 1);
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_get (body, "(ut&su)", &answer->asker, &answer->request, &nspace, &rank);
+  answer->agent = g_object_ref (self);
+  dvmd_pmix_fetch_modex_async (self->pmix, nspace, rank, on_modex_fetched, answer);
+}
+
+void
+dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  guint64 token;
+  gint32 status;
+
+  g_variant_get (body, "(ti@ay)", &token, &status, &data);
+  bytes = g_variant_get_data_as_bytes (data);
+  dvmd_pmix_complete_direct_modex (self->pmix, token, status, bytes);
+}
+
+void
+dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
+{
+  iface->connected = connected;
+  iface->finalized = finalized;
+  iface->lost = lost;
+  iface->abort = abort_called;
+  iface->fence = fence;
+  iface->direct_modex = direct_modex;
+}

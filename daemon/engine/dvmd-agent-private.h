@@ -1,0 +1,134 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inside of the agent, for its own files: one file per job step.
+ */
+
+#pragma once
+
+#include "dvmd-agent.h"
+#include "dvmd-container.h"
+#include "dvmd-local.h"
+#include "dvmd-map.h"
+#include "dvmd-message.h"
+#include "dvmd-pipes.h"
+#include "dvmd-reaper.h"
+#include "dvmd-spawn.h"
+#include "dvmd-topology.h"
+
+G_BEGIN_DECLS
+
+struct _DvmdAgent
+{
+  GObject parent_instance;
+
+  guint rank;
+  char *name;
+  char *dvm_nspace;
+  char *runtime_dir;
+  char *pmix_gds;
+  gboolean pmix_eager;
+  gboolean adopt_orphans;
+  DvmdLink *link;
+  DvmdPmix *pmix;
+  gboolean pmix_started;
+  DvmdClock *clock;
+  GMainContext *context;
+  DvmdEventQueue *queue;
+  DvmdTopology *topology;
+  DvmdSpawner *spawner;
+  DvmdReaper *reaper;
+  DvmdContainers *containers;
+  GHashTable *jobs;      /* id -> DvmdAgentJob */
+  GHashTable *by_nspace; /* namespace -> DvmdAgentJob */
+  GHashTable *unsent;    /* DvmdAgentJob with states that were not sent yet */
+  GSource *flush;
+  char **base_environment;
+  char **node_names; /* by rank, from MEMBERSHIP */
+  guint n_nodes;
+  gboolean stopping;
+  gboolean ended;
+};
+
+/* What the launch message says of one application. */
+typedef struct
+{
+  char **argv;
+  char *cwd;
+  gboolean clear_env;
+  char **unset_env;
+  char **env;
+  guint32 size;       /* ranks, of all nodes */
+  guint32 first_rank; /* the lowest */
+  char **base;        /* environment of its processes but for what belongs to the rank */
+} DvmdAgentApp;
+
+typedef struct
+{
+  DvmdAgent *agent; /* unowned */
+  DvmdLocalJob *local;
+  guint32 num_procs;
+  guint32 universe;
+  DvmdMap *map;
+  DvmdProcTable *table; /* the whole map expanded; its states are not used */
+  GPtrArray *apps;      /* DvmdAgentApp */
+  gboolean pmix;        /* personality */
+  gboolean registered;  /* with the PMIx server */
+  gboolean pty;
+  gboolean merged;
+  guint pty_rows;
+  guint pty_columns;
+  guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  char *map_by;
+  DvmdContainer *container;
+  DvmdCredit *credit;
+  GHashTable *by_pid; /* pid -> DvmdLocalProc */
+  GArray *states;     /* StateRow: changes that were not sent yet */
+  gint64 kill_grace;
+  gboolean killed;   /* before its processes were started */
+  gboolean launched; /* LAUNCHED was sent */
+} DvmdAgentJob;
+
+#define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
+
+void dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body);
+DvmdAgentJob *dvmd_agent_find_job (DvmdAgent *self, guint32 id);
+/* After the last job of an agent that stops. */
+void dvmd_agent_check_end (DvmdAgent *self);
+gint64 dvmd_agent_kill_grace (DvmdAgent *self);
+
+/* dvmd-agent-launch.c */
+void dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body);
+DvmdAgentJob *dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error);
+void dvmd_agent_job_free (DvmdAgentJob *self);
+
+/* dvmd-agent-procs.c */
+extern const DvmdLocalFuncs dvmd_agent_local_funcs;
+void dvmd_agent_start_procs (DvmdAgentJob *job);
+void dvmd_agent_fail_procs (DvmdAgentJob *job, int exit_code, const char *reason);
+void dvmd_agent_handle_signal (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_kill (DvmdAgent *self, GVariant *body);
+void dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace);
+void dvmd_agent_flush_states (DvmdAgentJob *job);
+
+/* dvmd-agent-environment.c */
+char **dvmd_agent_build_base_environment (void);
+void dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app);
+/* (transfer full) */
+char **dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error);
+
+/* dvmd-agent-io.c */
+extern const DvmdPipesFuncs dvmd_agent_pipes_funcs;
+void dvmd_agent_handle_output_credit (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_input (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_input_eof (DvmdAgent *self, GVariant *body);
+
+/* dvmd-agent-pmix.c */
+void dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface);
+gboolean dvmd_agent_start_pmix (DvmdAgent *self, GError **error);
+DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
+void dvmd_agent_handle_fence_done (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body);
+
+G_END_DECLS

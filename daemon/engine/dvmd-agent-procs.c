@@ -1,0 +1,308 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Starting, signalling and ending the local processes of a job, and telling the controller of their states.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include <signal.h>
+
+#include "dvmd-agent-private.h"
+#include "dvmd-id-set.h"
+
+/* Nobody ends what an exited rank left running while others of its job live here. */
+#define NO_LINGER_LIMIT    (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
+#define DEFAULT_KILL_GRACE (5 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  guint32 rank;
+  guint32 state;
+  gint32 exit_code;
+  gint32 exit_signal;
+} StateRow;
+
+/* ---- states ---- */
+
+static void
+proc_changed (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  StateRow row = {
+    .rank = proc->rank,
+    .state = proc->state,
+    .exit_code = proc->exit_code,
+    .exit_signal = proc->exit_signal,
+  };
+
+  /* The launch itself is told by LAUNCHED, which comes first. */
+  if (proc->state == DVM_PROC_STATE_RUNNING || proc->state == DVM_PROC_STATE_FAILED_TO_START)
+    return;
+  if (job->states == NULL)
+    job->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
+  g_array_append_val (job->states, row);
+  if (job->launched && g_hash_table_add (job->agent->unsent, job))
+    g_source_set_ready_time (job->agent->flush, 0);
+}
+
+void
+dvmd_agent_flush_states (DvmdAgentJob *job)
+{
+  GVariantBuilder rows;
+
+  if (job->states == NULL || job->states->len == 0 || !job->launched)
+    return;
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uuii)"));
+  for (guint i = 0; i < job->states->len; i++)
+    {
+      const StateRow *row = &g_array_index (job->states, StateRow, i);
+
+      g_variant_builder_add (&rows, "(uuii)", row->rank, row->state, row->exit_code, row->exit_signal);
+    }
+  g_array_set_size (job->states, 0);
+  dvmd_agent_send (job->agent, DVMD_MSG_PROC_STATES, g_variant_new ("(ua(uuii))", job->local->id, &rows));
+}
+
+static void
+launch_complete (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  GVariantBuilder started;
+  GVariantBuilder failed;
+
+  g_variant_builder_init (&started, G_VARIANT_TYPE ("a(ui)"));
+  g_variant_builder_init (&failed, G_VARIANT_TYPE ("a(uis)"));
+  for (guint i = 0; i < local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (local->procs, i);
+
+      if (proc->flags & DVMD_PROC_LAUNCHED)
+        g_variant_builder_add (&started, "(ui)", proc->rank, proc->pid);
+      else
+        g_variant_builder_add (&failed, "(uis)", proc->rank, proc->exit_code, proc->reason);
+    }
+  dvmd_agent_send (job->agent, DVMD_MSG_LAUNCHED, g_variant_new ("(ua(ui)a(uis))", local->id, &started, &failed));
+  job->launched = TRUE;
+  dvmd_agent_flush_states (job);
+}
+
+/* ---- the end ---- */
+
+/* What is in the pipes now is little: it goes on without credit, so that no reader can keep a job from ending. */
+static void
+drain_all (DvmdAgentJob *job)
+{
+  dvmd_credit_add (job->credit, G_MAXINT64);
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->streams != NULL)
+        dvmd_pipes_drain (proc->streams);
+    }
+}
+
+static void
+on_nothing_left (DvmdContainer *container, gpointer user_data)
+{
+  drain_all (user_data);
+}
+
+/* What the ranks left behind is ended; only then is nobody left who could write. */
+static void
+all_exited (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  if (dvmd_container_finish (job->container, job->kill_grace, on_nothing_left, job))
+    drain_all (job);
+}
+
+static void
+on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (DvmdLocalJob) local = user_data;
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_pmix_deregister_job_finish (DVMD_PMIX (source), result, &error))
+    g_message ("job %s: %s", local->nspace, error->message);
+  dvmd_local_job_cleaned (local);
+}
+
+static void
+all_ended (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  g_hash_table_remove (job->agent->unsent, job);
+  dvmd_agent_flush_states (job);
+  if (job->registered)
+    dvmd_pmix_deregister_job_async (job->agent->pmix, local->nspace, on_deregistered, dvmd_local_job_ref (local));
+  else
+    dvmd_local_job_cleaned (local);
+}
+
+static void
+gone (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  DvmdAgent *self = job->agent;
+
+  dvmd_agent_send (self, DVMD_MSG_JOB_GONE, g_variant_new ("(u)", local->id));
+  g_hash_table_remove (self->unsent, job);
+  g_hash_table_remove (self->by_nspace, local->nspace);
+  g_hash_table_remove (self->jobs, GUINT_TO_POINTER (local->id));
+  dvmd_agent_check_end (self);
+}
+
+const DvmdLocalFuncs dvmd_agent_local_funcs = {
+  .proc_changed = proc_changed,
+  .launch_complete = launch_complete,
+  .all_exited = all_exited,
+  .all_ended = all_ended,
+  .gone = gone,
+};
+
+/* ---- start ---- */
+
+static void
+on_rank_exit (pid_t pid, int status, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  DvmdLocalProc *proc = g_hash_table_lookup (job->by_pid, GINT_TO_POINTER (pid));
+
+  g_hash_table_remove (job->by_pid, GINT_TO_POINTER (pid));
+  if (job->registered)
+    dvmd_pmix_deregister_client (job->agent->pmix, job->local->nspace, proc->rank);
+  dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);
+  dvmd_local_proc_exited (proc, status);
+}
+
+static DvmdPipesFlags
+pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  DvmdPipesFlags flags = DVMD_PIPES_NONE;
+
+  if (job->stdin_target == DVMD_ALL_RANKS || job->stdin_target == proc->rank)
+    flags |= DVMD_PIPES_STDIN;
+  /* One terminal, that of the rank that reads from it. */
+  if (job->pty && (job->stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))
+    flags = DVMD_PIPES_PTY;
+  if (job->merged)
+    flags |= DVMD_PIPES_MERGED;
+  return flags;
+}
+
+static gboolean
+start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **error)
+{
+  DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
+  g_auto (GStrv) environment = dvmd_agent_build_environment (job, proc, error);
+  DvmdPipes *pipes;
+  pid_t pid;
+
+  *exit_code = DVMD_EXIT_FAILED;
+  if (environment == NULL)
+    return FALSE;
+  pipes = dvmd_pipes_new (job->agent->context, proc->rank, pipes_flags (job, proc), job->credit,
+                          &dvmd_agent_pipes_funcs, job, error);
+  if (pipes == NULL)
+    return FALSE;
+  if (dvmd_pipes_is_pty (pipes) && job->pty_rows > 0)
+    dvmd_pipes_set_window_size (pipes, job->pty_rows, job->pty_columns);
+  request.argv = (const char *const *)app->argv;
+  request.envp = (const char *const *)environment;
+  request.cwd = app->cwd;
+  request.stdin_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDIN);
+  request.stdout_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDOUT);
+  request.stderr_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDERR);
+  request.pty = dvmd_pipes_is_pty (pipes);
+  pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
+  if (pid < 0)
+    {
+      dvmd_pipes_free (pipes);
+      return FALSE;
+    }
+  proc->streams = pipes;
+  g_hash_table_insert (job->by_pid, GINT_TO_POINTER (pid), proc);
+  dvmd_pipes_start (pipes);
+  dvmd_local_proc_started (proc, pid);
+  return TRUE;
+}
+
+void
+dvmd_agent_start_procs (DvmdAgentJob *job)
+{
+  job->kill_grace = DEFAULT_KILL_GRACE;
+  for (guint i = 0; i < job->apps->len; i++)
+    dvmd_agent_prepare_app_environment (job, g_ptr_array_index (job->apps, i));
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+      g_autoptr (GError) error = NULL;
+      int exit_code;
+
+      if (!start_proc (job, proc, &exit_code, &error))
+        dvmd_local_proc_not_started (proc, exit_code, error->message);
+    }
+}
+
+void
+dvmd_agent_fail_procs (DvmdAgentJob *job, int exit_code, const char *reason)
+{
+  for (guint i = 0; i < job->local->procs->len; i++)
+    dvmd_local_proc_not_started (g_ptr_array_index (job->local->procs, i), exit_code, reason);
+}
+
+/* ---- signals ---- */
+
+void
+dvmd_agent_handle_signal (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (DvmdIdSet) ranks = NULL;
+  const char *text;
+  DvmdAgentJob *job;
+  guint32 id;
+  gint32 signum;
+
+  g_variant_get (body, "(ui&s)", &id, &signum, &text);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL)
+    return;
+  ranks = dvmd_id_set_parse (text, "ranks", NULL);
+  for (guint i = 0; ranks != NULL && i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->pid > 0 && !(proc->flags & DVMD_PROC_EXITED) && dvmd_id_set_contains (ranks, proc->rank))
+        dvmd_container_signal_rank (job->container, proc->pid, signum);
+    }
+}
+
+void
+dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
+{
+  job->kill_grace = grace;
+  dvmd_local_job_killed (job->local, grace == 0);
+  if (job->local->n_tried == 0)
+    job->killed = TRUE;
+  else
+    dvmd_container_terminate (job->container, grace);
+}
+
+void
+dvmd_agent_handle_kill (DvmdAgent *self, GVariant *body)
+{
+  DvmdAgentJob *job;
+  guint32 id;
+  gint64 grace;
+
+  g_variant_get (body, "(ux)", &id, &grace);
+  job = dvmd_agent_find_job (self, id);
+  if (job != NULL)
+    dvmd_agent_kill_job (job, grace);
+}

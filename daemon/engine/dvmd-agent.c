@@ -1,0 +1,277 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+#include <unistd.h>
+
+enum
+{
+  ENDED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (DvmdAgent, dvmd_agent, G_TYPE_OBJECT,
+                               G_IMPLEMENT_INTERFACE (DVMD_TYPE_PMIX_HOST, dvmd_agent_pmix_host_iface_init))
+
+static void
+dvmd_agent_dispose (GObject *object)
+{
+  DvmdAgent *self = DVMD_AGENT (object);
+
+  if (self->pmix_started)
+    dvmd_pmix_stop (self->pmix);
+  self->pmix_started = FALSE;
+  if (self->link != NULL)
+    g_signal_handlers_disconnect_by_data (self->link, self);
+  g_clear_object (&self->link);
+  if (self->flush != NULL)
+    g_source_destroy (self->flush);
+  g_clear_pointer (&self->flush, g_source_unref);
+  g_clear_pointer (&self->unsent, g_hash_table_unref);
+  g_clear_pointer (&self->by_nspace, g_hash_table_unref);
+  g_clear_pointer (&self->jobs, g_hash_table_unref);
+  g_clear_pointer (&self->containers, dvmd_containers_free);
+  g_clear_pointer (&self->reaper, dvmd_reaper_free);
+  g_clear_pointer (&self->spawner, dvmd_spawner_free);
+  g_clear_pointer (&self->queue, dvmd_event_queue_free);
+  g_clear_object (&self->pmix);
+  g_clear_pointer (&self->topology, dvmd_topology_unref);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->context, g_main_context_unref);
+  G_OBJECT_CLASS (dvmd_agent_parent_class)->dispose (object);
+}
+
+static void
+dvmd_agent_finalize (GObject *object)
+{
+  DvmdAgent *self = DVMD_AGENT (object);
+
+  g_free (self->name);
+  g_free (self->dvm_nspace);
+  g_free (self->runtime_dir);
+  g_free (self->pmix_gds);
+  g_strfreev (self->base_environment);
+  g_strfreev (self->node_names);
+  G_OBJECT_CLASS (dvmd_agent_parent_class)->finalize (object);
+}
+
+static void
+dvmd_agent_class_init (DvmdAgentClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = dvmd_agent_dispose;
+  G_OBJECT_CLASS (klass)->finalize = dvmd_agent_finalize;
+  signals[ENDED] = g_signal_new ("ended", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+dvmd_agent_init (DvmdAgent *self)
+{
+  self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_agent_job_free);
+  self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+  self->unsent = g_hash_table_new (NULL, NULL);
+}
+
+void
+dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body)
+{
+  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, self->rank, 0, body);
+
+  dvmd_link_send (self->link, message);
+}
+
+DvmdAgentJob *
+dvmd_agent_find_job (DvmdAgent *self, guint32 id)
+{
+  return g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
+}
+
+static void
+handle_membership (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariantIter) rows = NULL;
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  guint64 epoch;
+  guint32 rank;
+  const char *name;
+
+  g_variant_get (body, "(ta(uss))", &epoch, &rows);
+  while (g_variant_iter_next (rows, "(u&s&s)", &rank, &name, NULL))
+    {
+      if (rank >= names->len)
+        g_ptr_array_set_size (names, rank + 1);
+      g_ptr_array_index (names, rank) = g_strdup (name);
+    }
+  for (guint i = 0; i < names->len; i++)
+    if (g_ptr_array_index (names, i) == NULL)
+      g_ptr_array_index (names, i) = g_strdup ("");
+  self->n_nodes = names->len;
+  g_ptr_array_add (names, NULL);
+  g_strfreev (self->node_names);
+  self->node_names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  dvmd_agent_send (self, DVMD_MSG_WIRED, g_variant_new ("(t)", epoch));
+}
+
+static void
+handle_stop (DvmdAgent *self, GVariant *body)
+{
+  GHashTableIter iter;
+  gpointer job;
+  gint64 grace;
+
+  g_variant_get (body, "(x)", &grace);
+  self->stopping = TRUE;
+  g_hash_table_iter_init (&iter, self->jobs);
+  while (g_hash_table_iter_next (&iter, NULL, &job))
+    dvmd_agent_kill_job (job, grace);
+  dvmd_agent_check_end (self);
+}
+
+void
+dvmd_agent_check_end (DvmdAgent *self)
+{
+  if (!self->stopping || self->ended || g_hash_table_size (self->jobs) > 0)
+    return;
+  self->ended = TRUE;
+  if (self->pmix_started)
+    dvmd_pmix_stop (self->pmix);
+  self->pmix_started = FALSE;
+  dvmd_agent_send (self, DVMD_MSG_GONE, g_variant_new ("()"));
+  g_signal_emit (self, signals[ENDED], 0);
+}
+
+typedef void (*Handler) (DvmdAgent *self, GVariant *body);
+
+static Handler
+find_handler (DvmdMessageKind kind)
+{
+  static const struct
+  {
+    DvmdMessageKind kind;
+    Handler handler;
+  } handlers[] = {
+    { DVMD_MSG_MEMBERSHIP, handle_membership },
+    { DVMD_MSG_LAUNCH, dvmd_agent_handle_launch },
+    { DVMD_MSG_SIGNAL, dvmd_agent_handle_signal },
+    { DVMD_MSG_KILL, dvmd_agent_handle_kill },
+    { DVMD_MSG_OUTPUT_CREDIT, dvmd_agent_handle_output_credit },
+    { DVMD_MSG_INPUT, dvmd_agent_handle_input },
+    { DVMD_MSG_INPUT_EOF, dvmd_agent_handle_input_eof },
+    { DVMD_MSG_FENCE_DONE, dvmd_agent_handle_fence_done },
+    { DVMD_MSG_MODEX_ASK, dvmd_agent_handle_modex_ask },
+    { DVMD_MSG_MODEX_ANSWER, dvmd_agent_handle_modex_answer },
+    { DVMD_MSG_STOP, handle_stop },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
+    if (handlers[i].kind == kind)
+      return handlers[i].handler;
+  return NULL;
+}
+
+static void
+on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
+{
+  DvmdAgent *self = user_data;
+  Handler handler = find_handler (message->kind);
+
+  if (handler == NULL)
+    g_message ("A message of kind %s is not for an agent", dvmd_message_kind_name (message->kind));
+  else
+    handler (self, message->body);
+}
+
+static gboolean
+on_flush (gpointer user_data)
+{
+  DvmdAgent *self = user_data;
+  GHashTableIter iter;
+  gpointer job;
+
+  g_source_set_ready_time (self->flush, -1);
+  g_hash_table_iter_init (&iter, self->unsent);
+  while (g_hash_table_iter_next (&iter, &job, NULL))
+    {
+      g_hash_table_iter_remove (&iter);
+      dvmd_agent_flush_states (job);
+    }
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  return callback (user_data);
+}
+
+static GSourceFuncs flush_source_funcs = { .dispatch = dispatch };
+
+DvmdAgent *
+dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
+                GMainContext *context)
+{
+  DvmdAgent *self = g_object_new (DVMD_TYPE_AGENT, NULL);
+
+  self->rank = settings->rank;
+  self->name = g_strdup (settings->name);
+  self->dvm_nspace = g_strdup (settings->dvm_nspace);
+  self->runtime_dir = g_strdup (settings->runtime_dir);
+  self->pmix_gds = g_strdup (settings->pmix_gds);
+  self->pmix_eager = settings->pmix_eager;
+  self->adopt_orphans = settings->adopt_orphans;
+  self->link = g_object_ref (link);
+  self->pmix = g_object_ref (pmix);
+  self->clock = dvmd_clock_ref (clock);
+  self->context = context != NULL ? g_main_context_ref (context) : NULL;
+  self->queue = dvmd_event_queue_new_for_context (context);
+  self->base_environment = dvmd_agent_build_base_environment ();
+  self->flush = g_source_new (&flush_source_funcs, sizeof (GSource));
+  g_source_set_static_name (self->flush, "dvmd agent states");
+  g_source_set_callback (self->flush, on_flush, self, NULL);
+  g_source_attach (self->flush, context);
+  g_signal_connect (link, "message", G_CALLBACK (on_message), self);
+  return self;
+}
+
+static void
+report (DvmdAgent *self)
+{
+  const char *host = g_get_host_name ();
+  g_autofree char *short_name = g_strndup (host, strcspn (host, "."));
+  const char *aliases[] = { short_name, "localhost", NULL };
+
+  dvmd_agent_send (self, DVMD_MSG_REPORT,
+                   g_variant_new ("(uss^assius)", self->rank, DVM_VERSION_STRING, host, aliases, "", (gint32)getpid (),
+                                  dvmd_topology_get_n_pus (self->topology),
+                                  dvmd_topology_get_signature (self->topology)));
+}
+
+gboolean
+dvmd_agent_start (DvmdAgent *self, GError **error)
+{
+  self->topology = dvmd_topology_new_local (error);
+  if (self->topology == NULL)
+    return FALSE;
+  self->spawner = dvmd_spawner_new (error);
+  if (self->spawner == NULL)
+    return FALSE;
+  dvmd_spawner_raise_nofile (self->spawner);
+  self->reaper = dvmd_reaper_new (self->context, self->adopt_orphans, error);
+  if (self->reaper == NULL)
+    return FALSE;
+  self->containers = dvmd_containers_new (self->context, self->clock, self->spawner, self->reaper, DVMD_CONTAINERS_AUTO,
+                                          error);
+  if (self->containers == NULL)
+    return FALSE;
+  if (self->pmix_eager && !dvmd_agent_start_pmix (self, error))
+    return FALSE;
+  report (self);
+  return TRUE;
+}

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+#include "dvmd-link.h"
+#include "dvmd-pmix.h"
+#include "dvmd-state-machine.h"
+
+G_BEGIN_DECLS
+
+/*
+ * The agent: runs the processes of one node and owns the truth about them. It speaks to the controller through its
+ * link alone, so that it can live in the controller's process or in one of its own.
+ *
+ * Signal: ended (): everything is ended and GONE is sent.
+ */
+
+#define DVMD_TYPE_AGENT (dvmd_agent_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdAgent, dvmd_agent, DVMD, AGENT, GObject)
+
+typedef struct
+{
+  guint rank;
+  const char *name;        /* of the node */
+  const char *dvm_nspace;  /* of the DVM */
+  const char *runtime_dir; /* private directory of this daemon */
+  const char *pmix_gds;    /* (nullable) */
+  gboolean pmix_eager;     /* start PMIx with the agent, not with the first job that needs it */
+  gboolean adopt_orphans;  /* this process is the subreaper: not in tests that share it */
+} DvmdAgentSettings;
+
+/* link, pmix: reffed. pmix is a fake in tests of many agents in one process. */
+DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
+                           GMainContext *context);
+/* Looks at the machine and reports to the controller. */
+gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
+
+G_END_DECLS

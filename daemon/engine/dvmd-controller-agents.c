@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The agents: started in this process, wired by the membership, stopped.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+#include "dvmd-loopback.h"
+
+typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
+
+static Handler
+find_handler (DvmdMessageKind kind)
+{
+  static const struct
+  {
+    DvmdMessageKind kind;
+    Handler handler;
+  } handlers[] = {
+    { DVMD_MSG_REPORT, dvmd_controller_handle_report },
+    { DVMD_MSG_WIRED, dvmd_controller_handle_wired },
+    { DVMD_MSG_LAUNCHED, dvmd_controller_handle_launched },
+    { DVMD_MSG_PROC_STATES, dvmd_controller_handle_proc_states },
+    { DVMD_MSG_ABORT, dvmd_controller_handle_abort },
+    { DVMD_MSG_JOB_GONE, dvmd_controller_handle_job_gone },
+    { DVMD_MSG_OUTPUT, dvmd_controller_handle_output },
+    { DVMD_MSG_OUTPUT_EOF, dvmd_controller_handle_output_eof },
+    { DVMD_MSG_INPUT_TAKEN, dvmd_controller_handle_input_taken },
+    { DVMD_MSG_FENCE, dvmd_controller_handle_fence },
+    { DVMD_MSG_MODEX, dvmd_controller_handle_modex },
+    { DVMD_MSG_MODEX_DATA, dvmd_controller_handle_modex_data },
+    { DVMD_MSG_GONE, dvmd_controller_handle_gone },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
+    if (handlers[i].kind == kind)
+      return handlers[i].handler;
+  return NULL;
+}
+
+static void
+on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
+{
+  DvmdController *self = user_data;
+  Handler handler = find_handler (message->kind);
+
+  if (handler == NULL)
+    g_message ("A message of kind %s is not for the controller", dvmd_message_kind_name (message->kind));
+  else
+    handler (self, message->source, message->body);
+}
+
+static void
+start_embedded (DvmdController *self, DvmdNode *node)
+{
+  DvmdAgentSettings settings = {
+    .rank = node->rank,
+    .name = dvm_node_get_name (node->record),
+    .dvm_nspace = self->nspace,
+    .runtime_dir = self->runtime_dir,
+    .pmix_gds = self->pmix_gds,
+    .pmix_eager = self->pmix_eager,
+    .adopt_orphans = self->adopt_orphans,
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdLink) theirs = NULL;
+  g_autoptr (DvmdAgent) agent = NULL;
+  DvmdLink *ours = NULL;
+
+  dvmd_loopback_new_pair (self->context, &ours, &theirs);
+  g_signal_connect_object (ours, "message", G_CALLBACK (on_message), self, 0);
+  g_hash_table_insert (self->links, GUINT_TO_POINTER (node->rank), ours);
+  agent = dvmd_agent_new (&settings, theirs, self->pmix, self->clock, self->context);
+  if (!dvmd_agent_start (agent, &error))
+    {
+      dvmd_core_agent_failed (self->core, node->rank, error->message);
+      return;
+    }
+  g_ptr_array_add (self->embedded, g_steal_pointer (&agent));
+}
+
+void
+dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes)
+{
+  for (guint i = 0; i < n_nodes; i++)
+    start_embedded (world, nodes[i]);
+}
+
+static void
+broadcast (DvmdController *self, DvmdMessageKind kind, GVariant *body)
+{
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
+  GHashTableIter iter;
+  gpointer rank;
+
+  self->broadcasts++;
+  g_hash_table_iter_init (&iter, self->links);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    dvmd_controller_send (self, GPOINTER_TO_UINT (rank), kind, sunk);
+}
+
+void
+dvmd_controller_distribute_membership (gpointer world, guint64 epoch)
+{
+  DvmdController *self = world;
+  DvmdNodePool *nodes = dvmd_core_get_nodes (self->core);
+  GVariantBuilder rows;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uss)"));
+  for (guint rank = 0; rank <= dvmd_node_pool_get_max_rank (nodes); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (nodes, rank);
+      const char *address = node != NULL ? dvm_node_get_address (node->record) : NULL;
+
+      if (node != NULL)
+        g_variant_builder_add (&rows, "(uss)", rank, dvm_node_get_name (node->record), address != NULL ? address : "");
+    }
+  self->epoch = epoch;
+  self->wired_left = g_hash_table_size (self->links);
+  broadcast (self, DVMD_MSG_MEMBERSHIP, g_variant_new ("(ta(uss))", epoch, &rows));
+}
+
+void
+dvmd_controller_stop_agents (gpointer world, gboolean force)
+{
+  DvmdController *self = world;
+
+  broadcast (self, DVMD_MSG_STOP, g_variant_new ("(x)", force ? (gint64)0 : self->kill_grace));
+}
+
+void
+dvmd_controller_handle_report (DvmdController *self, guint source, GVariant *body)
+{
+  DvmdAgentReport report = { 0 };
+  g_autofree const char **aliases = NULL;
+  const char *version;
+  guint32 rank;
+
+  g_variant_get (body, "(u&s&s^a&s&siu&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
+                 &report.hwthreads, &report.topology);
+  report.aliases = aliases;
+  dvmd_core_agent_reported (self->core, rank, &report);
+}
+
+void
+dvmd_controller_handle_wired (DvmdController *self, guint rank, GVariant *body)
+{
+  guint64 epoch;
+
+  g_variant_get (body, "(t)", &epoch);
+  if (epoch == self->epoch && self->wired_left > 0 && --self->wired_left == 0)
+    dvmd_core_membership_distributed (self->core, epoch);
+}
+
+void
+dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body)
+{
+  dvmd_core_agent_gone (self->core, rank);
+}

@@ -1,0 +1,238 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Fences whose participants live on several nodes, and data that a rank on one node wants of a rank on another.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+
+/* One fence: agents contribute, the last one completes it for all. */
+typedef struct
+{
+  char *key;
+  GHashTable *jobs;    /* set of job ids that take part */
+  GHashTable *missing; /* set of ranks of agents that have not contributed */
+  GHashTable *tokens;  /* rank of agent -> guint64 * */
+  GByteArray *data;
+  guint timer;
+  DvmdController *controller; /* unowned */
+} Fence;
+
+void
+dvmd_fence_free (gpointer data)
+{
+  Fence *self = data;
+
+  dvmd_clock_remove_timer (self->controller->clock, self->timer);
+  g_hash_table_unref (self->jobs);
+  g_hash_table_unref (self->missing);
+  g_hash_table_unref (self->tokens);
+  g_byte_array_unref (self->data);
+  g_free (self->key);
+  g_free (self);
+}
+
+static char *
+make_key (GVariant *participants)
+{
+  GString *key = g_string_new (NULL);
+  GVariantIter iter;
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_iter_init (&iter, participants);
+  while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
+    g_string_append_printf (key, "%s.%u;", nspace, rank);
+  return g_string_free (key, FALSE);
+}
+
+static void
+expect_agents (Fence *self, DvmdJob *job, guint32 rank)
+{
+  g_autoptr (GArray) agents = NULL;
+
+  g_hash_table_add (self->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  if (rank != DVMD_PMIX_RANK_WILDCARD)
+    {
+      DvmdProcTable *procs = dvmd_job_get_procs (job);
+
+      if (rank < procs->n_rows)
+        g_hash_table_add (self->missing, GUINT_TO_POINTER (dvmd_proc_table_row (procs, rank)->node));
+      return;
+    }
+  agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+  for (guint i = 0; i < agents->len; i++)
+    g_hash_table_add (self->missing, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
+}
+
+/* FALSE: a participant's job does not exist or is failing. */
+static gboolean
+expect_participants (Fence *self, GVariant *participants)
+{
+  GVariantIter iter;
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_iter_init (&iter, participants);
+  while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
+    {
+      DvmdJob *job = dvmd_core_find_job (self->controller->core, nspace);
+
+      if (job == NULL || dvmd_job_get_map (job) == NULL || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
+        return FALSE;
+      expect_agents (self, job, rank);
+    }
+  return TRUE;
+}
+
+static Fence *
+fence_new (DvmdController *controller, char *key)
+{
+  Fence *self = g_new0 (Fence, 1);
+
+  self->controller = controller;
+  self->key = key;
+  self->jobs = g_hash_table_new (NULL, NULL);
+  self->missing = g_hash_table_new (NULL, NULL);
+  self->tokens = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->data = g_byte_array_new ();
+  return self;
+}
+
+static void
+send_done (DvmdController *self, guint agent, guint64 token, int status, GBytes *data)
+{
+  dvmd_controller_send (
+      self, agent, DVMD_MSG_FENCE_DONE,
+      g_variant_new ("(ti@ay)", token, status, g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, data, TRUE)));
+}
+
+static void
+complete (Fence *self, int status)
+{
+  g_autoptr (GBytes) data = g_bytes_new (self->data->data, status == DVMD_PMIX_SUCCESS ? self->data->len : 0);
+  GHashTableIter iter;
+  gpointer agent;
+  gpointer token;
+
+  g_hash_table_iter_init (&iter, self->tokens);
+  while (g_hash_table_iter_next (&iter, &agent, &token))
+    send_done (self->controller, GPOINTER_TO_UINT (agent), *(guint64 *)token, status, data);
+  g_hash_table_remove (self->controller->fences, self->key);
+}
+
+static void
+on_fence_timeout (gpointer user_data)
+{
+  Fence *self = user_data;
+
+  self->timer = 0;
+  complete (self, DVMD_PMIX_ERR_TIMEOUT);
+}
+
+static Fence *
+find_fence (DvmdController *self, GVariant *participants, guint32 timeout)
+{
+  g_autofree char *key = make_key (participants);
+  Fence *fence = g_hash_table_lookup (self->fences, key);
+
+  if (fence != NULL)
+    return fence;
+  fence = fence_new (self, g_steal_pointer (&key));
+  if (!expect_participants (fence, participants))
+    {
+      dvmd_fence_free (fence);
+      return NULL;
+    }
+  if (timeout > 0)
+    fence->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_fence_timeout, fence);
+  g_hash_table_insert (self->fences, g_strdup (fence->key), fence);
+  return fence;
+}
+
+void
+dvmd_controller_handle_fence (DvmdController *self, guint source, GVariant *body)
+{
+  g_autoptr (GVariant) participants = NULL;
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  gboolean collect;
+  guint64 token;
+  guint32 timeout;
+  Fence *fence;
+
+  g_variant_get (body, "(t@a(su)b@ayu)", &token, &participants, &collect, &data, &timeout);
+  fence = find_fence (self, participants, timeout);
+  if (fence == NULL)
+    {
+      send_done (self, source, token, DVMD_PMIX_ERR_LOST_CONNECTION, none);
+      return;
+    }
+  g_byte_array_append (fence->data, g_variant_get_data (data), g_variant_get_size (data));
+  g_hash_table_insert (fence->tokens, GUINT_TO_POINTER (source), g_memdup2 (&token, sizeof token));
+  g_hash_table_remove (fence->missing, GUINT_TO_POINTER (source));
+  if (g_hash_table_size (fence->missing) == 0)
+    complete (fence, DVMD_PMIX_SUCCESS);
+}
+
+void
+dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job)
+{
+  g_autoptr (GPtrArray) broken = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer fence;
+
+  g_hash_table_iter_init (&iter, self->fences);
+  while (g_hash_table_iter_next (&iter, NULL, &fence))
+    if (g_hash_table_contains (((Fence *)fence)->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job))))
+      g_ptr_array_add (broken, fence);
+  for (guint i = 0; i < broken->len; i++)
+    complete (g_ptr_array_index (broken, i), DVMD_PMIX_ERR_LOST_CONNECTION);
+}
+
+/* ---- direct modex: passed on to the agent of the rank, and back ---- */
+
+static void
+answer_modex (DvmdController *self, guint agent, guint64 token, int status, GVariant *data)
+{
+  dvmd_controller_send (self, agent, DVMD_MSG_MODEX_ANSWER, g_variant_new ("(ti@ay)", token, status, data));
+}
+
+void
+dvmd_controller_handle_modex (DvmdController *self, guint source, GVariant *body)
+{
+  const char *nspace;
+  DvmdProcTable *procs;
+  DvmdJob *job;
+  guint64 token;
+  guint32 rank;
+  guint32 timeout;
+
+  g_variant_get (body, "(t&suu)", &token, &nspace, &rank, &timeout);
+  job = dvmd_core_find_job (self->core, nspace);
+  procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
+  if (procs == NULL || rank >= procs->n_rows)
+    {
+      answer_modex (self, source, token, DVMD_PMIX_ERR_NOT_FOUND,
+                    g_variant_new_from_data (G_VARIANT_TYPE_BYTESTRING, "", 0, TRUE, NULL, NULL));
+      return;
+    }
+  dvmd_controller_send (self, dvmd_proc_table_row (procs, rank)->node, DVMD_MSG_MODEX_ASK,
+                        g_variant_new ("(utsu)", source, token, nspace, rank));
+}
+
+void
+dvmd_controller_handle_modex_data (DvmdController *self, guint source, GVariant *body)
+{
+  g_autoptr (GVariant) data = NULL;
+  guint32 asker;
+  guint64 token;
+  gint32 status;
+
+  g_variant_get (body, "(uti@ay)", &asker, &token, &status, &data);
+  answer_modex (self, asker, token, status, data);
+}

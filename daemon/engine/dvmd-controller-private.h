@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inside of the controller, for its own files.
+ */
+
+#pragma once
+
+#include "dvmd-agent.h"
+#include "dvmd-controller.h"
+#include "dvmd-input.h"
+#include "dvmd-link.h"
+#include "dvmd-output.h"
+
+G_BEGIN_DECLS
+
+/* The streams of one job. */
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  DvmdJob *job;
+  DvmdOutput *output;
+  DvmdInput *input;     /* NULL until the job is launched */
+  int stdin_fd;         /* waits for the launch */
+  gboolean stdin_owned; /* somebody has it */
+  guint stdin_target;
+  GHashTable *uncredited; /* rank of agent -> bytes, as gpointer */
+  gboolean ended;
+  gboolean finished;
+} DvmdJobStreams;
+
+struct _DvmdController
+{
+  GObject parent_instance;
+
+  char *name;
+  char *instance_id;
+  char *runtime_dir;
+  char *nspace;
+  char *host;
+  gint64 started_at;
+  gint64 kill_grace;
+  char *pmix_gds;
+  gboolean pmix_eager;
+  gboolean adopt_orphans;
+  GMainContext *context;
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdCore *core;
+  GHashTable *links;   /* rank -> DvmdLink */
+  GPtrArray *embedded; /* DvmdAgent of this process */
+  DvmdPmix *pmix;      /* of the embedded agent */
+  GHashTable *streams; /* job id -> DvmdJobStreams */
+  GHashTable *fences;  /* key -> Fence */
+  guint64 epoch;
+  guint wired_left;
+  guint64 output_bytes;
+  guint64 broadcasts;
+  guint64 launch_messages;
+  guint64 launch_bytes;
+};
+
+void dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GVariant *body);
+/* To every agent that has processes of the job. */
+void dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body);
+void dvmd_controller_finish_job (DvmdController *self, DvmdJob *job);
+
+/* dvmd-controller-agents.c */
+void dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes);
+void dvmd_controller_distribute_membership (gpointer world, guint64 epoch);
+void dvmd_controller_stop_agents (gpointer world, gboolean force);
+void dvmd_controller_handle_report (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_wired (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-launch.c */
+DvmdMap *dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
+                              gboolean oversubscribe, GError **error);
+void dvmd_controller_send_launch (gpointer world, DvmdJob *job);
+void dvmd_controller_kill (gpointer world, DvmdJob *job);
+void dvmd_controller_handle_launched (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_proc_states (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_abort (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_job_gone (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-streams.c */
+DvmdJobStreams *dvmd_job_streams_new (DvmdController *self, DvmJobSpec *spec, const char *nspace, guint id, int fds[3],
+                                      GError **error);
+void dvmd_job_streams_free (DvmdJobStreams *self);
+/* The launch is being sent: who gets stdin is known. */
+void dvmd_job_streams_launch (DvmdJobStreams *self);
+void dvmd_job_streams_started (DvmdJobStreams *self);
+void dvmd_job_streams_end (DvmdJobStreams *self);
+gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error);
+void dvmd_controller_handle_output (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_output_eof (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_input_taken (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-collectives.c */
+void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_modex (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_modex_data (DvmdController *self, guint rank, GVariant *body);
+/* Fences that a job took part in cannot be completed any more. */
+void dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job);
+void dvmd_fence_free (gpointer fence);
+
+G_END_DECLS

@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard streams of jobs: from agents to whoever wants the output, and from the owner of stdin to the agents.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+
+#include "dvmd-controller-private.h"
+
+/* Credit goes back to an agent when this much has come together. */
+#define CREDIT_STEP (DVMD_STREAM_WINDOW / 4)
+
+static void
+credited (DvmdOutput *output, guint rank, gsize n_bytes, gpointer user_data)
+{
+  DvmdJobStreams *self = user_data;
+  DvmdProcTable *procs = self->job != NULL ? dvmd_job_get_procs (self->job) : NULL;
+  gpointer agent;
+  gsize sum;
+
+  if (procs == NULL || rank >= procs->n_rows)
+    return;
+  agent = GUINT_TO_POINTER (dvmd_proc_table_row (procs, rank)->node);
+  sum = GPOINTER_TO_SIZE (g_hash_table_lookup (self->uncredited, agent)) + n_bytes;
+  if (sum >= CREDIT_STEP)
+    {
+      dvmd_controller_send (self->controller, GPOINTER_TO_UINT (agent), DVMD_MSG_OUTPUT_CREDIT,
+                            g_variant_new ("(ut)", dvmd_job_get_id (self->job), (guint64)sum));
+      sum = 0;
+    }
+  g_hash_table_insert (self->uncredited, agent, GSIZE_TO_POINTER (sum));
+}
+
+static void
+finish (DvmdJobStreams *self)
+{
+  if (self->finished)
+    return;
+  self->finished = TRUE;
+  dvmd_controller_finish_job (self->controller, self->job);
+}
+
+static void
+delivered (DvmdOutput *output, gpointer user_data)
+{
+  finish (user_data);
+}
+
+static void
+describe (DvmdOutput *output, guint rank, const char **host, gint64 *pid, gpointer user_data)
+{
+  DvmdJobStreams *self = user_data;
+  DvmdProcTable *procs = self->job != NULL ? dvmd_job_get_procs (self->job) : NULL;
+  DvmdProcRow *row;
+  DvmdNode *node;
+
+  if (procs == NULL || rank >= procs->n_rows)
+    return;
+  row = dvmd_proc_table_row (procs, rank);
+  node = dvmd_node_pool_get (dvmd_core_get_nodes (self->controller->core), row->node);
+  *host = node != NULL ? dvm_node_get_name (node->record) : NULL;
+  *pid = row->pid;
+}
+
+static void
+failed (DvmdOutput *output, const char *message, gpointer user_data)
+{
+  DvmdJobStreams *self = user_data;
+
+  g_message ("job %s: %s", self->job != NULL ? dvm_job_get_nspace (dvmd_job_get_record (self->job)) : "?", message);
+}
+
+static const DvmdOutputFuncs output_funcs = {
+  .credited = credited,
+  .delivered = delivered,
+  .describe = describe,
+  .failed = failed,
+};
+
+void
+dvmd_job_streams_free (DvmdJobStreams *self)
+{
+  g_clear_pointer (&self->input, dvmd_input_free);
+  g_clear_pointer (&self->output, dvmd_output_free);
+  g_clear_pointer (&self->uncredited, g_hash_table_unref);
+  if (self->stdin_fd >= 0)
+    close (self->stdin_fd);
+  g_clear_object (&self->job);
+  g_free (self);
+}
+
+static guint
+count_ranks (DvmJobSpec *spec)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    n += dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i));
+  return MAX (n, 1);
+}
+
+static gboolean
+add_outputs (DvmdJobStreams *self, DvmJobSpec *spec, int fds[3], GError **error)
+{
+  const char *paths[2] = { dvm_job_spec_get_stdout_path (spec), dvm_job_spec_get_stderr_path (spec) };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      DvmdStream stream = i == 0 ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR;
+      int fd = g_steal_fd (&fds[i + 1]);
+
+      if (fd >= 0 && !dvmd_output_add_fd (self->output, stream, fd, error))
+        return FALSE;
+      if (paths[i] != NULL && !dvmd_output_add_path (self->output, stream, paths[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* fds that were taken are set to -1. */
+DvmdJobStreams *
+dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *nspace, guint id, int fds[3],
+                      GError **error)
+{
+  DvmdOutputFormat *format = dvmd_output_format_parse (dvm_job_spec_get_output (spec), error);
+  DvmdJobStreams *self;
+
+  if (format == NULL)
+    return NULL;
+  self = g_new0 (DvmdJobStreams, 1);
+  self->controller = controller;
+  self->uncredited = g_hash_table_new (NULL, NULL);
+  self->stdin_target = DVMD_INPUT_NONE;
+  self->stdin_fd = g_steal_fd (&fds[0]);
+  self->stdin_owned = self->stdin_fd >= 0;
+  self->output = dvmd_output_new (controller->context, controller->clock, nspace, id, count_ranks (spec), format,
+                                  &output_funcs, self);
+  if (!add_outputs (self, spec, fds, error))
+    {
+      dvmd_job_streams_free (self);
+      return NULL;
+    }
+  return self;
+}
+
+/* ---- stdin ---- */
+
+static void
+send_input (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
+{
+  DvmdJobStreams *self = user_data;
+  guint32 id = dvmd_job_get_id (self->job);
+  guint32 to = rank == DVMD_INPUT_ALL ? DVMD_ALL_RANKS : rank;
+  DvmdMessageKind kind = bytes != NULL ? DVMD_MSG_INPUT : DVMD_MSG_INPUT_EOF;
+  g_autoptr (GVariant) body = NULL;
+
+  if (bytes != NULL)
+    body = g_variant_new ("(uu@ay)", id, to, g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE));
+  else
+    body = g_variant_new ("(uu)", id, to);
+  g_variant_ref_sink (body);
+  if (rank == DVMD_INPUT_ALL)
+    dvmd_controller_send_to_job (self->controller, self->job, kind, body);
+  else
+    dvmd_controller_send (self->controller, dvmd_proc_table_row (dvmd_job_get_procs (self->job), rank)->node, kind,
+                          body);
+}
+
+static const DvmdInputFuncs input_funcs = { .send = send_input };
+
+/*
+ * A job that nobody gave a stdin has none, unless it says who is to have one: then it waits for somebody who attaches.
+ * A terminal is always read from.
+ */
+void
+dvmd_job_streams_launch (DvmdJobStreams *self)
+{
+  DvmJobSpec *spec = dvmd_job_get_spec (self->job);
+  const char *text = dvm_job_spec_get_stdin_target (spec);
+  guint n_ranks = dvmd_job_get_procs (self->job)->n_rows;
+  g_autoptr (GError) error = NULL;
+
+  self->stdin_target = DVMD_INPUT_NONE;
+  if (text != NULL || self->stdin_owned || dvm_job_spec_get_pty (spec))
+    if (!dvmd_input_parse_target (text, n_ranks, &self->stdin_target, &error))
+      {
+        g_message ("job %s: %s", dvm_job_get_nspace (dvmd_job_get_record (self->job)), error->message);
+        self->stdin_target = DVMD_INPUT_NONE;
+      }
+  self->input = dvmd_input_new (self->controller->context, self->stdin_target, n_ranks, &input_funcs, self);
+  if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
+    g_message ("job %s: %s", dvm_job_get_nspace (dvmd_job_get_record (self->job)), error->message);
+}
+
+void
+dvmd_job_streams_started (DvmdJobStreams *self)
+{
+  if (self->input != NULL)
+    dvmd_input_start (self->input);
+}
+
+void
+dvmd_job_streams_end (DvmdJobStreams *self)
+{
+  self->ended = TRUE;
+  if (self->input != NULL)
+    dvmd_input_close (self->input);
+  if (self->stdin_fd >= 0)
+    close (g_steal_fd (&self->stdin_fd));
+  if (dvmd_output_end (self->output))
+    finish (self);
+}
+
+static int
+attach_stdin (DvmdJobStreams *self, GError **error)
+{
+  int ends[2];
+
+  if (self->ended)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The job has ended: nobody reads its standard input");
+      return -1;
+    }
+  if (self->input != NULL)
+    return dvmd_input_attach (self->input, error);
+  if (self->stdin_owned)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The job's standard input has its owner already");
+      return -1;
+    }
+  /* Not launched yet: what is written waits in the pipe. */
+  if (!g_unix_open_pipe (ends, FD_CLOEXEC, error))
+    return -1;
+  self->stdin_fd = ends[0];
+  self->stdin_owned = TRUE;
+  return ends[1];
+}
+
+gboolean
+dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error)
+{
+  gboolean is_pty = dvm_job_spec_get_pty (dvmd_job_get_spec (self->job));
+  gboolean want_out = (streams & (DVM_STREAMS_STDOUT | DVM_STREAMS_PTY)) != 0;
+  gboolean want_err = (streams & DVM_STREAMS_STDERR) != 0;
+
+  fds[0] = fds[1] = fds[2] = -1;
+  if ((streams & DVM_STREAMS_PTY) && !is_pty)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“pty”: the job was not submitted with one");
+      return FALSE;
+    }
+  if ((streams & DVM_STREAMS_STDIN) || (streams & DVM_STREAMS_PTY))
+    {
+      fds[0] = attach_stdin (self, error);
+      if (fds[0] < 0)
+        return FALSE;
+    }
+  if ((want_out || want_err)
+      && !dvmd_output_attach (self->output, want_out ? &fds[1] : NULL, want_err ? &fds[2] : NULL, error))
+    {
+      if (fds[0] >= 0)
+        close (g_steal_fd (&fds[0]));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- messages ---- */
+
+static DvmdJobStreams *
+find_streams (DvmdController *self, guint32 id)
+{
+  return g_hash_table_lookup (self->streams, GUINT_TO_POINTER (id));
+}
+
+static gboolean
+is_rank (DvmdJobStreams *streams, guint32 rank)
+{
+  DvmdProcTable *procs = dvmd_job_get_procs (streams->job);
+
+  return procs != NULL && rank < procs->n_rows;
+}
+
+void
+dvmd_controller_handle_output (DvmdController *self, guint source, GVariant *body)
+{
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  DvmdJobStreams *streams;
+  guint32 id;
+  guint32 rank;
+  guint32 stream;
+
+  g_variant_get (body, "(uuu@ay)", &id, &rank, &stream, &data);
+  streams = find_streams (self, id);
+  if (streams == NULL || !is_rank (streams, rank) || stream >= DVMD_N_STREAMS)
+    return;
+  bytes = g_variant_get_data_as_bytes (data);
+  self->output_bytes += g_bytes_get_size (bytes);
+  dvmd_output_push (streams->output, rank, stream, bytes);
+}
+
+void
+dvmd_controller_handle_output_eof (DvmdController *self, guint source, GVariant *body)
+{
+  DvmdJobStreams *streams;
+  guint32 id;
+  guint32 rank;
+  guint32 stream;
+
+  g_variant_get (body, "(uuu)", &id, &rank, &stream);
+  streams = find_streams (self, id);
+  if (streams != NULL && is_rank (streams, rank) && stream < DVMD_N_STREAMS)
+    dvmd_output_push_eof (streams->output, rank, stream);
+}
+
+void
+dvmd_controller_handle_input_taken (DvmdController *self, guint source, GVariant *body)
+{
+  DvmdJobStreams *streams;
+  guint32 id;
+  guint32 rank;
+  guint64 n_bytes;
+
+  g_variant_get (body, "(uut)", &id, &rank, &n_bytes);
+  streams = find_streams (self, id);
+  if (streams != NULL && streams->input != NULL && is_rank (streams, rank))
+    dvmd_input_add_credit (streams->input, rank, n_bytes);
+}

@@ -1,0 +1,386 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "dvmd-controller-private.h"
+#include "dvmd-id-set.h"
+#include "dvmd-pmix-server.h"
+
+enum
+{
+  READY,
+  ENDED,
+  JOB_FINISHED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (DvmdController, dvmd_controller, G_TYPE_OBJECT)
+
+static void
+dvmd_controller_dispose (GObject *object)
+{
+  DvmdController *self = DVMD_CONTROLLER (object);
+
+  g_clear_pointer (&self->streams, g_hash_table_unref);
+  g_clear_pointer (&self->fences, g_hash_table_unref);
+  g_clear_pointer (&self->embedded, g_ptr_array_unref);
+  g_clear_pointer (&self->links, g_hash_table_unref);
+  if (self->core != NULL)
+    g_signal_handlers_disconnect_by_data (self->core, self);
+  /* What still waits in the queue holds jobs that belong to the core. */
+  g_clear_pointer (&self->queue, dvmd_event_queue_free);
+  g_clear_object (&self->core);
+  g_clear_object (&self->pmix);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->context, g_main_context_unref);
+  G_OBJECT_CLASS (dvmd_controller_parent_class)->dispose (object);
+}
+
+static void
+dvmd_controller_finalize (GObject *object)
+{
+  DvmdController *self = DVMD_CONTROLLER (object);
+
+  g_free (self->name);
+  g_free (self->instance_id);
+  g_free (self->runtime_dir);
+  g_free (self->nspace);
+  g_free (self->host);
+  g_free (self->pmix_gds);
+  G_OBJECT_CLASS (dvmd_controller_parent_class)->finalize (object);
+}
+
+static void
+dvmd_controller_class_init (DvmdControllerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = dvmd_controller_dispose;
+  G_OBJECT_CLASS (klass)->finalize = dvmd_controller_finalize;
+  signals[READY] = g_signal_new ("ready", DVMD_TYPE_CONTROLLER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[ENDED] = g_signal_new ("ended", DVMD_TYPE_CONTROLLER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
+                                 G_TYPE_UINT, G_TYPE_STRING);
+  signals[JOB_FINISHED] = g_signal_new ("job-finished", DVMD_TYPE_CONTROLLER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                        G_TYPE_NONE, 1, DVMD_TYPE_JOB);
+}
+
+static void
+dvmd_controller_init (DvmdController *self)
+{
+  self->links = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
+  self->embedded = g_ptr_array_new_with_free_func (g_object_unref);
+  self->streams = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_job_streams_free);
+  self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
+}
+
+/* ---- effects ---- */
+
+static void
+effect_dvm_ready (gpointer world)
+{
+  g_signal_emit (world, signals[READY], 0);
+}
+
+static void
+effect_tell_started (gpointer world, DvmdJob *job)
+{
+  DvmdController *self = world;
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (streams != NULL)
+    dvmd_job_streams_started (streams);
+}
+
+static void
+effect_tell_ended (gpointer world, DvmdJob *job)
+{
+  dvmd_controller_fail_fences (world, job);
+}
+
+static void
+effect_dvm_ended (gpointer world, DvmJobState state, const char *reason)
+{
+  g_signal_emit (world, signals[ENDED], 0, (guint)state, reason);
+}
+
+static const DvmdEffects controller_effects = {
+  .launch_agents = dvmd_controller_launch_agents,
+  .distribute_membership = dvmd_controller_distribute_membership,
+  .dvm_ready = effect_dvm_ready,
+  .map = dvmd_controller_map,
+  .send_launch = dvmd_controller_send_launch,
+  .kill = dvmd_controller_kill,
+  .tell_started = effect_tell_started,
+  .tell_ended = effect_tell_ended,
+  .stop_agents = dvmd_controller_stop_agents,
+  .dvm_ended = effect_dvm_ended,
+};
+
+/* ---- the life of jobs ---- */
+
+static void
+on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  DvmdController *self = user_data;
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (streams != NULL)
+    dvmd_job_streams_end (streams);
+  else
+    dvmd_controller_finish_job (self, job);
+}
+
+static void
+on_job_forgotten (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  DvmdController *self = user_data;
+
+  g_hash_table_remove (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+}
+
+void
+dvmd_controller_finish_job (DvmdController *self, DvmdJob *job)
+{
+  g_signal_emit (self, signals[JOB_FINISHED], 0, job);
+}
+
+DvmdController *
+dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context)
+{
+  DvmdController *self = g_object_new (DVMD_TYPE_CONTROLLER, NULL);
+  DvmdCoreSettings core_settings = { 0 };
+  g_autofree char *id = g_uuid_string_random ();
+
+  self->name = g_strdup (settings->name);
+  self->instance_id = g_strdup (id);
+  self->runtime_dir = g_strdup (settings->runtime_dir);
+  self->nspace = g_strdup_printf ("dvm-%.8s", id);
+  self->host = g_strdup (g_get_host_name ());
+  self->kill_grace = settings->kill_grace;
+  self->pmix_gds = g_strdup (settings->pmix_gds);
+  self->pmix_eager = settings->pmix_eager;
+  self->adopt_orphans = settings->adopt_orphans;
+  self->pmix = settings->pmix != NULL ? g_object_ref (settings->pmix) : DVMD_PMIX (dvmd_pmix_server_new ());
+  self->context = context != NULL ? g_main_context_ref (context) : NULL;
+  self->clock = dvmd_clock_new_real (context);
+  self->queue = dvmd_event_queue_new_for_context (context);
+  self->started_at = dvmd_clock_now (self->clock);
+  core_settings.nspace = self->nspace;
+  core_settings.host = self->host;
+  core_settings.history_limit = settings->history_limit;
+  core_settings.one_shot = settings->one_shot;
+  self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
+  g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
+  g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
+  dvmd_core_add_node (self->core, self->host, settings->slots, 0);
+  return self;
+}
+
+void
+dvmd_controller_start (DvmdController *self)
+{
+  dvmd_core_start (self->core);
+}
+
+DvmdCore *
+dvmd_controller_get_core (DvmdController *self)
+{
+  return self->core;
+}
+
+const char *
+dvmd_controller_get_instance_id (DvmdController *self)
+{
+  return self->instance_id;
+}
+
+gint64
+dvmd_controller_get_started_at (DvmdController *self)
+{
+  return self->started_at;
+}
+
+void
+dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GVariant *body)
+{
+  DvmdLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (rank));
+  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, 0, rank, body);
+
+  if (link != NULL)
+    dvmd_link_send (link, message);
+}
+
+void
+dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body)
+{
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
+  g_autoptr (GArray) agents = NULL;
+
+  if (dvmd_job_get_map (job) == NULL)
+    return;
+  agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+  for (guint i = 0; i < agents->len; i++)
+    dvmd_controller_send (self, g_array_index (agents, guint, i), kind, sunk);
+}
+
+/* ---- what people ask ---- */
+
+static void
+close_fds (int fds[3])
+{
+  for (guint i = 0; i < 3; i++)
+    {
+      if (fds[i] >= 0)
+        close (fds[i]);
+      fds[i] = -1;
+    }
+}
+
+DvmdJob *
+dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int given[3],
+                        GError **error)
+{
+  int fds[3] = { given[0], given[1], given[2] };
+  guint id = dvmd_core_get_last_job_id (self->core) + 1;
+  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
+  DvmdJobStreams *streams;
+  DvmdJob *job;
+
+  if (!dvm_job_spec_validate (spec, error))
+    {
+      close_fds (fds);
+      return NULL;
+    }
+  /* The streams first: whether the output can be written is known before the job exists. */
+  streams = dvmd_job_streams_new (self, spec, nspace, id, fds, error);
+  close_fds (fds);
+  if (streams == NULL)
+    return NULL;
+  job = dvmd_core_submit (self->core, spec, requester, error);
+  if (job == NULL)
+    {
+      dvmd_job_streams_free (streams);
+      return NULL;
+    }
+  streams->job = g_object_ref (job);
+  g_hash_table_insert (self->streams, GUINT_TO_POINTER (id), streams);
+  return job;
+}
+
+static gboolean
+check_live (DvmdJob *job, GError **error)
+{
+  if (!dvmd_job_get_ended (job))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended: nothing of it runs",
+               dvm_job_get_nspace (dvmd_job_get_record (job)));
+  return FALSE;
+}
+
+static gboolean
+check_ranks (DvmdJob *job, const char *ranks, GError **error)
+{
+  g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks, "ranks", error);
+  DvmdProcTable *procs = dvmd_job_get_procs (job);
+  guint rank;
+
+  if (set == NULL)
+    return FALSE;
+  if (ranks[0] == '\0' || !dvmd_id_set_next (set, procs->n_rows, &rank))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“ranks”: job %s has the ranks 0 to %u, %u is none of them",
+               dvm_job_get_nspace (dvmd_job_get_record (job)), procs->n_rows - 1, rank);
+  return FALSE;
+}
+
+gboolean
+dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error)
+{
+  if (signum < 1 || signum >= NSIG)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%d is not the number of a signal: use 1 to %d", signum,
+                   NSIG - 1);
+      return FALSE;
+    }
+  if (!check_live (job, error))
+    return FALSE;
+  if (dvmd_job_get_procs (job) == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "Job %s has no processes yet (%s)",
+                   dvm_job_get_nspace (dvmd_job_get_record (job)), dvm_job_state_to_string (dvmd_job_get_state (job)));
+      return FALSE;
+    }
+  if (!check_ranks (job, ranks != NULL ? ranks : "", error))
+    return FALSE;
+  dvmd_controller_send_to_job (self, job, DVMD_MSG_SIGNAL,
+                               g_variant_new ("(uis)", dvmd_job_get_id (job), signum, ranks != NULL ? ranks : ""));
+  return TRUE;
+}
+
+gboolean
+dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error)
+{
+  if (!check_live (job, error))
+    return FALSE;
+  dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  return TRUE;
+}
+
+gboolean
+dvmd_controller_attach (DvmdController *self, DvmdJob *job, DvmStreams streams, int fds[3], GError **error)
+{
+  DvmdJobStreams *job_streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  g_return_val_if_fail (job_streams != NULL, FALSE);
+  return dvmd_job_streams_attach (job_streams, streams, fds, error);
+}
+
+gboolean
+dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job)
+{
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  return dvmd_job_get_ended (job) && (streams == NULL || streams->finished);
+}
+
+void
+dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason)
+{
+  dvmd_core_shutdown (self->core, force, reason);
+}
+
+GVariant *
+dvmd_controller_get_statistics (DvmdController *self)
+{
+  const DvmdCoreStatistics *core = dvmd_core_get_statistics (self->core);
+  GVariantBuilder builder;
+  GHashTableIter iter;
+  gpointer link;
+  guint64 sent = 0;
+  guint64 received = 0;
+
+  g_hash_table_iter_init (&iter, self->links);
+  while (g_hash_table_iter_next (&iter, NULL, &link))
+    {
+      sent += dvmd_link_get_n_sent (link);
+      received += dvmd_link_get_n_received (link);
+    }
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&builder, "{sv}", "jobs-submitted", g_variant_new_uint64 (core->jobs_submitted));
+  g_variant_builder_add (&builder, "{sv}", "jobs-ended", g_variant_new_uint64 (core->jobs_ended));
+  g_variant_builder_add (&builder, "{sv}", "procs-launched", g_variant_new_uint64 (core->procs_launched));
+  g_variant_builder_add (&builder, "{sv}", "broadcasts", g_variant_new_uint64 (self->broadcasts));
+  g_variant_builder_add (&builder, "{sv}", "launch-messages", g_variant_new_uint64 (self->launch_messages));
+  g_variant_builder_add (&builder, "{sv}", "launch-bytes", g_variant_new_uint64 (self->launch_bytes));
+  g_variant_builder_add (&builder, "{sv}", "messages-sent", g_variant_new_uint64 (sent));
+  g_variant_builder_add (&builder, "{sv}", "messages-received", g_variant_new_uint64 (received));
+  g_variant_builder_add (&builder, "{sv}", "output-bytes", g_variant_new_uint64 (self->output_bytes));
+  return g_variant_builder_end (&builder);
+}

@@ -1,0 +1,141 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-message.h"
+
+typedef struct
+{
+  DvmdMessageKind kind;
+  const char *name;
+  const char *type;
+} Kind;
+
+static const Kind kinds[] = {
+  { DVMD_MSG_REPORT, "report", "(ussassius)" },
+  { DVMD_MSG_WIRED, "wired", "(t)" },
+  { DVMD_MSG_LAUNCHED, "launched", "(ua(ui)a(uis))" },
+  { DVMD_MSG_PROC_STATES, "proc-states", "(ua(uuii))" },
+  { DVMD_MSG_ABORT, "abort", "(uuis)" },
+  { DVMD_MSG_JOB_GONE, "job-gone", "(u)" },
+  { DVMD_MSG_OUTPUT, "output", "(uuuay)" },
+  { DVMD_MSG_OUTPUT_EOF, "output-eof", "(uuu)" },
+  { DVMD_MSG_INPUT_TAKEN, "input-taken", "(uut)" },
+  { DVMD_MSG_FENCE, "fence", "(ta(su)bayu)" },
+  { DVMD_MSG_MODEX, "modex", "(tsuu)" },
+  { DVMD_MSG_MODEX_DATA, "modex-data", "(utiay)" },
+  { DVMD_MSG_GONE, "gone", "()" },
+  { DVMD_MSG_MEMBERSHIP, "membership", "(ta(uss))" },
+  { DVMD_MSG_LAUNCH, "launch", DVMD_LAUNCH_TYPE },
+  { DVMD_MSG_SIGNAL, "signal", "(uis)" },
+  { DVMD_MSG_KILL, "kill", "(ux)" },
+  { DVMD_MSG_OUTPUT_CREDIT, "output-credit", "(ut)" },
+  { DVMD_MSG_INPUT, "input", "(uuay)" },
+  { DVMD_MSG_INPUT_EOF, "input-eof", "(uu)" },
+  { DVMD_MSG_FENCE_DONE, "fence-done", "(tiay)" },
+  { DVMD_MSG_MODEX_ASK, "modex-ask", "(utsu)" },
+  { DVMD_MSG_MODEX_ANSWER, "modex-answer", "(tiay)" },
+  { DVMD_MSG_STOP, "stop", "(x)" },
+};
+
+static const Kind *
+find_kind (DvmdMessageKind kind)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (kinds[i].kind == kind)
+      return &kinds[i];
+  return NULL;
+}
+
+const char *
+dvmd_message_kind_name (DvmdMessageKind kind)
+{
+  const Kind *row = find_kind (kind);
+
+  return row != NULL ? row->name : "unknown";
+}
+
+const GVariantType *
+dvmd_message_kind_type (DvmdMessageKind kind)
+{
+  const Kind *row = find_kind (kind);
+
+  return row != NULL ? G_VARIANT_TYPE (row->type) : NULL;
+}
+
+DvmdMessage *
+dvmd_message_new (DvmdMessageKind kind, guint32 source, guint32 destination, GVariant *body)
+{
+  DvmdMessage *self;
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
+
+  g_return_val_if_fail (dvmd_message_kind_type (kind) != NULL, NULL);
+  g_return_val_if_fail (g_variant_is_of_type (sunk, dvmd_message_kind_type (kind)), NULL);
+
+  self = g_new0 (DvmdMessage, 1);
+  g_atomic_ref_count_init (&self->ref_count);
+  self->kind = kind;
+  self->source = source;
+  self->destination = destination;
+  self->body = g_steal_pointer (&sunk);
+  return self;
+}
+
+DvmdMessage *
+dvmd_message_ref (DvmdMessage *self)
+{
+  g_atomic_ref_count_inc (&self->ref_count);
+  return self;
+}
+
+void
+dvmd_message_unref (DvmdMessage *self)
+{
+  if (!g_atomic_ref_count_dec (&self->ref_count))
+    return;
+  g_variant_unref (self->body);
+  g_free (self);
+}
+
+GVariant *
+dvmd_variant_new_bytes (const char *text)
+{
+  return g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, text, strlen (text), 1);
+}
+
+char *
+dvmd_variant_dup_bytes (GVariant *bytes)
+{
+  gsize n;
+  const char *data = g_variant_get_fixed_array (bytes, &n, 1);
+
+  return g_strndup (data != NULL ? data : "", n);
+}
+
+GVariant *
+dvmd_variant_new_bytes_array (const char *const *texts)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("aay"));
+  for (gsize i = 0; texts != NULL && texts[i] != NULL; i++)
+    g_variant_builder_add_value (&builder, dvmd_variant_new_bytes (texts[i]));
+  return g_variant_builder_end (&builder);
+}
+
+char **
+dvmd_variant_dup_bytes_array (GVariant *array)
+{
+  gsize n = g_variant_n_children (array);
+  char **texts = g_new0 (char *, n + 1);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) bytes = g_variant_get_child_value (array, i);
+
+      texts[i] = dvmd_variant_dup_bytes (bytes);
+    }
+  return texts;
+}

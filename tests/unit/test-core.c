@@ -1,0 +1,802 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The pure core with a world that only writes down what it was asked for: whole jobs without a process.
+ */
+
+#include "config.h"
+
+#include "dvmd-core.h"
+#include "dvmd-job-machine.h"
+
+#define START G_GINT64_CONSTANT (1700000000000000)
+
+typedef struct
+{
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdCore *core;
+  GString *log; /* effects in their order */
+  gboolean ready;
+  gboolean ended;
+  DvmJobState end_state;
+  guint64 epoch;
+  guint n_agents;
+} World;
+
+/* ---- effects ---- */
+
+static void
+world_launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
+{
+  World *world = data;
+
+  world->n_agents = n_nodes;
+  g_string_append_printf (world->log, "agents %u\n", n_nodes);
+}
+
+static void
+world_distribute (gpointer data, guint64 epoch)
+{
+  World *world = data;
+
+  world->epoch = epoch;
+  g_string_append_printf (world->log, "membership %" G_GUINT64_FORMAT "\n", epoch);
+}
+
+static void
+world_ready (gpointer data)
+{
+  ((World *)data)->ready = TRUE;
+}
+
+static DvmdMap *
+world_map (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
+           gboolean oversubscribe, GError **error)
+{
+  DvmdMap *map = dvmd_map_new ();
+  GArray *np = dvmd_job_get_app_np (job);
+  guint rank = 0;
+
+  for (guint app = 0; app < np->len; app++)
+    {
+      guint left = g_array_index (np, guint, app);
+
+      for (guint i = 0; i < n_nodes && left > 0; i++)
+        {
+          guint count = oversubscribe && i == n_nodes - 1 ? left : MIN (left, limits[i]);
+
+          if (count > 0)
+            dvmd_map_add_run (map, nodes[i]->rank, app, rank, count, 1);
+          rank += count;
+          left -= count;
+        }
+    }
+  return map;
+}
+
+static void
+world_send_launch (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "launch %u\n", dvmd_job_get_id (job));
+}
+
+static void
+world_kill (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "kill %u\n", dvmd_job_get_id (job));
+}
+
+static void
+world_tell_started (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "started %u\n", dvmd_job_get_id (job));
+}
+
+static void
+world_tell_ended (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "ended %u\n", dvmd_job_get_id (job));
+}
+
+static void
+world_stop_agents (gpointer data, gboolean force)
+{
+  g_string_append_printf (((World *)data)->log, "stop%s\n", force ? " forced" : "");
+}
+
+static void
+world_dvm_ended (gpointer data, DvmJobState state, const char *reason)
+{
+  World *world = data;
+
+  world->ended = TRUE;
+  world->end_state = state;
+}
+
+static const DvmdEffects world_effects = {
+  .launch_agents = world_launch_agents,
+  .distribute_membership = world_distribute,
+  .dvm_ready = world_ready,
+  .map = world_map,
+  .send_launch = world_send_launch,
+  .kill = world_kill,
+  .tell_started = world_tell_started,
+  .tell_ended = world_tell_ended,
+  .stop_agents = world_stop_agents,
+  .dvm_ended = world_dvm_ended,
+};
+
+/* ---- the world ---- */
+
+static void
+run (World *world)
+{
+  dvmd_event_queue_drain (world->queue, 0);
+}
+
+static void
+world_init (World *world, guint n_nodes, guint slots, gboolean one_shot)
+{
+  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3, .one_shot = one_shot };
+
+  *world = (World){ 0 };
+  world->log = g_string_new (NULL);
+  world->clock = dvmd_clock_new_manual (START);
+  world->queue = dvmd_event_queue_new (NULL, NULL);
+  world->core = dvmd_core_new (&settings, world->clock, world->queue, &world_effects, world);
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node%u", i + 1);
+
+      dvmd_core_add_node (world->core, name, slots, 0);
+    }
+  dvmd_core_start (world->core);
+  run (world);
+}
+
+static void
+report_all (World *world)
+{
+  const char *aliases[] = { "alias", NULL };
+  DvmdAgentReport report = {
+    .host = "h", .aliases = aliases, .address = "", .pid = 7, .hwthreads = 2, .topology = "t"
+  };
+
+  for (guint rank = 1; rank <= world->n_agents; rank++)
+    dvmd_core_agent_reported (world->core, rank, &report);
+  run (world);
+}
+
+static void
+bring_up (World *world)
+{
+  report_all (world);
+  dvmd_core_membership_distributed (world->core, world->epoch);
+  run (world);
+  g_assert_true (world->ready);
+}
+
+static void
+world_clear (World *world)
+{
+  dvmd_event_queue_free (world->queue);
+  g_object_unref (world->core);
+  dvmd_clock_unref (world->clock);
+  g_string_free (world->log, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (World, world_clear)
+
+static DvmJobSpec *
+make_spec (guint np)
+{
+  const char *argv[] = { "/bin/prog", NULL };
+  DvmJobSpec *spec = dvm_job_spec_new_for_argv (argv);
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
+  return spec;
+}
+
+static DvmdJob *
+submit_spec (World *world, DvmJobSpec *spec)
+{
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job = dvmd_core_submit (world->core, spec, requester, &error);
+
+  g_assert_no_error (error);
+  run (world);
+  return job;
+}
+
+static DvmdJob *
+submit (World *world, guint np)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+
+  return submit_spec (world, spec);
+}
+
+static void
+launch_all (World *world, DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+
+  for (guint i = 0; i < agents->len; i++)
+    {
+      guint agent = g_array_index (agents, guint, i);
+      DvmdProcTable *procs = dvmd_job_get_procs (job);
+
+      for (guint rank = 0; rank < procs->n_rows; rank++)
+        if (dvmd_proc_table_row (procs, rank)->node == agent)
+          dvmd_core_proc_launched (world->core, job, rank, 100 + rank, 0, NULL);
+      dvmd_core_local_launch_complete (world->core, job, agent);
+    }
+  run (world);
+}
+
+static void
+end_proc (World *world, DvmdJob *job, guint rank, DvmProcState state, int code, int signum)
+{
+  dvmd_core_proc_state (world->core, job, rank, state, code, signum);
+  run (world);
+}
+
+static void
+all_gone (World *world, DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+
+  for (guint i = 0; i < agents->len; i++)
+    dvmd_core_job_gone (world->core, job, g_array_index (agents, guint, i));
+  run (world);
+}
+
+static void
+run_to_end (World *world, DvmdJob *job)
+{
+  guint n = dvmd_job_get_procs (job)->n_rows;
+
+  launch_all (world, job);
+  for (guint rank = 0; rank < n; rank++)
+    end_proc (world, job, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (world, job);
+}
+
+static char *
+states_of (DvmdJob *job)
+{
+  GArray *trace = dvmd_job_get_trace (job);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < trace->len; i++)
+    {
+      DvmdTraceEntry *entry = &g_array_index (trace, DvmdTraceEntry, i);
+
+      if (entry->rank != DVMD_TRACE_JOB)
+        continue;
+      g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", dvm_job_state_to_string (entry->new_state));
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+assert_state (DvmdJob *job, DvmJobState state)
+{
+  g_assert_cmpstr (dvm_job_state_to_string (dvmd_job_get_state (job)), ==, dvm_job_state_to_string (state));
+}
+
+/* ---- tests ---- */
+
+#define UP_TO_SEND                                                                                                     \
+  "INIT INIT_COMPLETE ALLOCATE ALLOCATION_COMPLETE LAUNCH_DAEMONS DAEMONS_REPORTED VM_READY MAP MAP_COMPLETE "         \
+  "SYSTEM_PREP LAUNCH_APPS SEND_LAUNCH_MSG"
+
+static void
+test_order (void)
+{
+  g_auto (World) world = { 0 };
+  g_autofree char *states = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit (&world, 3);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 3);
+  launch_all (&world, job);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  for (guint rank = 0; rank < 3; rank++)
+    end_proc (&world, job, rank, DVM_PROC_STATE_REGISTERED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_REGISTERED);
+  for (guint rank = 0; rank < 3; rank++)
+    end_proc (&world, job, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
+  /* Ended everywhere, but not gone from the agents. */
+  assert_state (job, DVM_JOB_STATE_NOTIFY_COMPLETED);
+  g_assert_false (dvmd_job_get_ended (job));
+  all_gone (&world, job);
+  g_assert_true (dvmd_job_get_ended (job));
+  states = states_of (job);
+  g_assert_cmpstr (states, ==,
+                   UP_TO_SEND " STARTED LOCAL_LAUNCH_COMPLETE RUNNING REGISTERED TERMINATED NOTIFY_COMPLETED NOTIFIED");
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
+  g_assert_cmpuint (dvm_job_get_num_terminated (dvmd_job_get_record (job)), ==, 3);
+  g_assert_cmpuint (dvm_job_get_num_registered (dvmd_job_get_record (job)), ==, 3);
+  g_assert_cmpstr (dvm_job_get_nspace (dvmd_job_get_record (job)), ==, "dvm-test@1");
+}
+
+/* The DVM's own job comes up in the order of spec/000 (L4-L7). */
+static void
+test_vm_order (void)
+{
+  g_auto (World) world = { 0 };
+  g_autofree char *states = NULL;
+
+  world_init (&world, 2, 0, FALSE);
+  assert_state (dvmd_core_get_vm_job (world.core), DVM_JOB_STATE_DAEMONS_LAUNCHED);
+  g_assert_cmpuint (dvmd_core_get_nodes_expected (world.core), ==, 2);
+  report_all (&world);
+  g_assert_false (dvmd_core_get_ready (world.core));
+  dvmd_core_membership_distributed (world.core, world.epoch);
+  run (&world);
+  g_assert_true (dvmd_core_get_ready (world.core));
+  states = states_of (dvmd_core_get_vm_job (world.core));
+  g_assert_cmpstr (states, ==,
+                   "INIT INIT_COMPLETE ALLOCATE ALLOCATION_COMPLETE LAUNCH_DAEMONS DAEMONS_LAUNCHED DAEMONS_REPORTED "
+                   "VM_READY");
+  /* Slots that nobody gave: hardware threads (L6). */
+  g_assert_cmpuint (dvmd_node_pool_count_slots (dvmd_core_get_nodes (world.core)), ==, 4);
+  g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
+}
+
+static void
+test_kept_until_ready (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *first;
+  DvmdJob *second;
+
+  world_init (&world, 1, 4, FALSE);
+  first = submit (&world, 1);
+  second = submit (&world, 1);
+  assert_state (first, DVM_JOB_STATE_INIT_COMPLETE);
+  g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 2);
+  bring_up (&world);
+  assert_state (first, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  assert_state (second, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_nonnull (strstr (world.log->str, "launch 1\nlaunch 2\n"));
+}
+
+static void
+test_do_not_launch (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  g_autofree char *states = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  dvm_job_spec_set_runtime_options (spec, "donotlaunch");
+  job = submit_spec (&world, spec);
+  g_assert_true (dvmd_job_get_ended (job));
+  states = states_of (job);
+  g_assert_cmpstr (states, ==,
+                   "INIT INIT_COMPLETE ALLOCATE ALLOCATION_COMPLETE DAEMONS_REPORTED VM_READY MAP MAP_COMPLETE "
+                   "TERMINATED NOTIFY_COMPLETED NOTIFIED");
+  g_assert_null (strstr (world.log->str, "launch"));
+  g_assert_nonnull (dvmd_job_get_map (job));
+}
+
+/* First come first served: a small job does not overtake a large one that waits for the same node. */
+static void
+test_slots_in_order (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *first;
+  DvmdJob *large;
+  DvmdJob *small;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  first = submit (&world, 3);
+  large = submit (&world, 4);
+  small = submit (&world, 1);
+  assert_state (large, DVM_JOB_STATE_ALLOCATE);
+  assert_state (small, DVM_JOB_STATE_ALLOCATE);
+  g_assert_cmpstr (dvm_job_get_held_at (dvmd_job_get_record (large)), ==, "slots");
+  g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 2);
+  run_to_end (&world, first);
+  assert_state (large, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_cmpstr (dvm_job_get_held_at (dvmd_job_get_record (large)), ==, "");
+  assert_state (small, DVM_JOB_STATE_ALLOCATE);
+  run_to_end (&world, large);
+  assert_state (small, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  run_to_end (&world, small);
+  g_assert_true (dvmd_job_get_ended (small));
+}
+
+/* A job that was released from the queue keeps its slots until it is mapped. */
+static void
+test_no_overtaking_after_release (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 0, 0);
+  DvmdJob *first;
+  DvmdJob *waiting;
+  DvmdJob *late;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  first = submit (&world, 2);
+  waiting = submit (&world, 2);
+  launch_all (&world, first);
+  dvmd_core_proc_state (world.core, first, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  dvmd_core_proc_state (world.core, first, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  late = dvmd_core_submit (world.core, spec, requester, NULL);
+  run (&world);
+  assert_state (waiting, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  assert_state (late, DVM_JOB_STATE_ALLOCATE);
+}
+
+static void
+test_never_fits (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  job = submit (&world, 3);
+  assert_state (job, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "3 processes"));
+}
+
+static void
+test_default_slots_take_all (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *small;
+  DvmdJob *job;
+
+  world_init (&world, 1, 0, FALSE);
+  bring_up (&world);
+  small = submit (&world, 1);
+  job = submit (&world, 5);
+  assert_state (job, DVM_JOB_STATE_ALLOCATE);
+  run_to_end (&world, small);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_cmpuint (dvm_job_get_num_procs (dvmd_job_get_record (job)), ==, 5);
+  run_to_end (&world, job);
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
+}
+
+static void
+test_when_full (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) refuse = make_spec (1);
+  g_autoptr (DvmJobSpec) oversubscribe = make_spec (3);
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  submit (&world, 2);
+  dvm_job_spec_set_when_full (refuse, "refuse");
+  job = submit_spec (&world, refuse);
+  assert_state (job, DVM_JOB_STATE_MAP_FAILED);
+  dvm_job_spec_set_when_full (oversubscribe, "oversubscribe");
+  job = submit_spec (&world, oversubscribe);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  run_to_end (&world, job);
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 2);
+}
+
+static void
+test_np_left_out (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  submit (&world, 1);
+  job = submit (&world, 0);
+  g_assert_cmpuint (dvm_job_get_num_procs (dvmd_job_get_record (job)), ==, 3);
+}
+
+static void
+test_hosts (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  g_autoptr (DvmJobSpec) unknown = make_spec (1);
+  const char *hosts[] = { "node2", NULL };
+  const char *wrong[] = { "node9", NULL };
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  job = submit_spec (&world, spec);
+  g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (job), 2), ==, 2);
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (unknown, 0), wrong);
+  job = submit_spec (&world, unknown);
+  assert_state (job, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "node9"));
+}
+
+/* The first failure gives state, exit and reason; the others are killed; the job ends when nothing is left. */
+static void
+test_failure (void)
+{
+  g_auto (World) world = { 0 };
+  DvmJob *record;
+  DvmdJob *job;
+
+  world_init (&world, 1, 3, FALSE);
+  bring_up (&world);
+  job = submit (&world, 3);
+  record = dvmd_job_get_record (job);
+  launch_all (&world, job);
+  end_proc (&world, job, 1, DVM_PROC_STATE_TERM_NON_ZERO, 3, 0);
+  assert_state (job, DVM_JOB_STATE_NON_ZERO_TERM);
+  g_assert_true (dvm_job_get_failed (record));
+  g_assert_false (dvm_job_get_ended (record));
+  g_assert_nonnull (strstr (world.log->str, "kill 1\n"));
+  end_proc (&world, job, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+  end_proc (&world, job, 2, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+  g_assert_false (dvm_job_get_ended (record));
+  all_gone (&world, job);
+  g_assert_true (dvm_job_get_ended (record));
+  assert_state (job, DVM_JOB_STATE_NON_ZERO_TERM);
+  g_assert_cmpint (dvm_job_get_exit_code (record), ==, 3);
+  g_assert_cmpint (dvm_job_get_failed_rank (record), ==, 1);
+  g_assert_nonnull (strstr (dvm_job_get_reason (record), "Rank 1"));
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
+}
+
+static void
+test_not_started (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  job = submit (&world, 2);
+  dvmd_core_proc_launched (world.core, job, 0, 0, 127, "no such program");
+  dvmd_core_proc_launched (world.core, job, 1, 0, 127, "no such program");
+  dvmd_core_local_launch_complete (world.core, job, 1);
+  dvmd_core_job_gone (world.core, job, 1);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_FAILED_TO_START);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpint (dvm_job_get_exit_code (dvmd_job_get_record (job)), ==, 127);
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "no such program");
+}
+
+static void
+test_recoverable (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  job = submit_spec (&world, spec);
+  launch_all (&world, job);
+  end_proc (&world, job, 0, DVM_PROC_STATE_ABORTED_BY_SIG, 0, 11);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  end_proc (&world, job, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+  g_assert_cmpint (dvm_job_get_exit_signal (dvmd_job_get_record (job)), ==, 11);
+}
+
+/* The time limit counts from STARTED. */
+static void
+test_time_limit (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  DvmdJob *job;
+
+  world_init (&world, 1, 1, FALSE);
+  bring_up (&world);
+  dvm_job_spec_set_timeout (spec, 10);
+  job = submit_spec (&world, spec);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  launch_all (&world, job);
+  dvmd_clock_advance (world.clock, 9 * G_USEC_PER_SEC);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  dvmd_clock_advance (world.clock, 2 * G_USEC_PER_SEC);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "10 s"));
+}
+
+static void
+test_cancel_everywhere (void)
+{
+  /* Cancelled after so many events of its way: whatever it was doing, it ends once and gives everything back. */
+  for (guint steps = 0; steps < 40; steps++)
+    {
+      g_auto (World) world = { 0 };
+      g_autoptr (DvmJobSpec) spec = make_spec (2);
+      g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 0, 0);
+      DvmdJob *job;
+
+      world_init (&world, 1, 2, FALSE);
+      bring_up (&world);
+      job = dvmd_core_submit (world.core, spec, requester, NULL);
+      dvmd_event_queue_drain (world.queue, steps);
+      dvmd_core_fail_job (world.core, job, DVM_JOB_STATE_KILLED_BY_CMD, "cancelled");
+      run (&world);
+      if (strstr (world.log->str, "launch 1") != NULL)
+        {
+          g_assert_nonnull (strstr (world.log->str, "kill 1"));
+          launch_all (&world, job);
+          end_proc (&world, job, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+          end_proc (&world, job, 1, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+          all_gone (&world, job);
+        }
+      assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+      g_assert_true (dvmd_job_get_ended (job));
+      g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
+      g_assert_cmpuint (dvmd_core_get_num_live (world.core), ==, 0);
+    }
+}
+
+static void
+test_history (void)
+{
+  g_auto (World) world = { 0 };
+
+  world_init (&world, 1, 1, FALSE);
+  bring_up (&world);
+  for (guint i = 0; i < 5; i++)
+    run_to_end (&world, submit (&world, 1));
+  g_assert_null (dvmd_core_get_job (world.core, 1));
+  g_assert_null (dvmd_core_find_job (world.core, "dvm-test@2"));
+  g_assert_nonnull (dvmd_core_get_job (world.core, 3));
+  g_assert_nonnull (dvmd_core_find_job (world.core, "dvm-test@5"));
+  g_assert_cmpuint (dvmd_core_get_last_job_id (world.core), ==, 5);
+}
+
+static void
+test_shutdown (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *running;
+  DvmdJob *waiting;
+
+  world_init (&world, 1, 1, FALSE);
+  bring_up (&world);
+  running = submit (&world, 1);
+  waiting = submit (&world, 1);
+  launch_all (&world, running);
+  dvmd_core_shutdown (world.core, FALSE, "asked");
+  run (&world);
+  assert_state (running, DVM_JOB_STATE_KILLED_BY_CMD);
+  assert_state (waiting, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_null (strstr (world.log->str, "stop"));
+  g_assert_null (dvmd_core_submit (world.core, spec, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN);
+  end_proc (&world, running, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+  all_gone (&world, running);
+  g_assert_nonnull (strstr (world.log->str, "stop\n"));
+  dvmd_core_agent_gone (world.core, 1);
+  run (&world);
+  g_assert_true (world.ended);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
+}
+
+static void
+test_forced_exit (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 1, FALSE);
+  bring_up (&world);
+  job = submit (&world, 1);
+  launch_all (&world, job);
+  dvmd_core_shutdown (world.core, FALSE, "asked");
+  run (&world);
+  dvmd_core_shutdown (world.core, TRUE, "asked again");
+  run (&world);
+  assert_state (dvmd_core_get_vm_job (world.core), DVM_JOB_STATE_FORCED_EXIT);
+  end_proc (&world, job, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 9);
+  all_gone (&world, job);
+  dvmd_core_agent_gone (world.core, 1);
+  run (&world);
+  g_assert_true (world.ended);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FORCED_EXIT);
+}
+
+static void
+test_one_shot (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 1, TRUE);
+  bring_up (&world);
+  job = submit (&world, 1);
+  run_to_end (&world, job);
+  assert_state (dvmd_core_get_vm_job (world.core), DVM_JOB_STATE_ALL_JOBS_COMPLETE);
+  dvmd_core_agent_gone (world.core, 1);
+  run (&world);
+  g_assert_true (world.ended);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_ALL_JOBS_COMPLETE);
+}
+
+static void
+test_agent_failed (void)
+{
+  g_auto (World) world = { 0 };
+
+  world_init (&world, 2, 1, FALSE);
+  dvmd_core_agent_failed (world.core, 1, "no topology");
+  run (&world);
+  dvmd_core_agent_gone (world.core, 2);
+  run (&world);
+  g_assert_true (world.ended);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+}
+
+/* Every transition of the table leads from states that exist to states that exist. */
+static void
+test_table (void)
+{
+  guint to;
+
+  g_assert_true (dvmd_state_table_lookup (&dvmd_job_table, DVM_JOB_STATE_RUNNING, DVMD_JOB_FAILED,
+                                          DVM_JOB_STATE_CALLED_ABORT, &to));
+  g_assert_cmpuint (to, ==, DVM_JOB_STATE_CALLED_ABORT);
+  /* What has ended stays as it is. */
+  g_assert_true (dvmd_state_table_lookup (&dvmd_job_table, DVM_JOB_STATE_NOTIFIED, DVMD_JOB_FAILED,
+                                          DVM_JOB_STATE_CALLED_ABORT, &to));
+  g_assert_cmpuint (to, ==, DVM_JOB_STATE_NOTIFIED);
+  /* Nothing is created twice. */
+  g_assert_false (dvmd_state_table_lookup (&dvmd_job_table, DVM_JOB_STATE_RUNNING, DVMD_JOB_CREATED, 0, NULL));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/core/order", test_order);
+  g_test_add_func ("/core/vm-order", test_vm_order);
+  g_test_add_func ("/core/kept-until-ready", test_kept_until_ready);
+  g_test_add_func ("/core/do-not-launch", test_do_not_launch);
+  g_test_add_func ("/core/slots/in-order", test_slots_in_order);
+  g_test_add_func ("/core/slots/no-overtaking", test_no_overtaking_after_release);
+  g_test_add_func ("/core/slots/never-fits", test_never_fits);
+  g_test_add_func ("/core/slots/default-take-all", test_default_slots_take_all);
+  g_test_add_func ("/core/slots/when-full", test_when_full);
+  g_test_add_func ("/core/slots/np-left-out", test_np_left_out);
+  g_test_add_func ("/core/hosts", test_hosts);
+  g_test_add_func ("/core/failure", test_failure);
+  g_test_add_func ("/core/not-started", test_not_started);
+  g_test_add_func ("/core/recoverable", test_recoverable);
+  g_test_add_func ("/core/time-limit", test_time_limit);
+  g_test_add_func ("/core/cancel-everywhere", test_cancel_everywhere);
+  g_test_add_func ("/core/history", test_history);
+  g_test_add_func ("/core/shutdown", test_shutdown);
+  g_test_add_func ("/core/forced-exit", test_forced_exit);
+  g_test_add_func ("/core/one-shot", test_one_shot);
+  g_test_add_func ("/core/agent-failed", test_agent_failed);
+  g_test_add_func ("/core/table", test_table);
+  return g_test_run ();
+}
