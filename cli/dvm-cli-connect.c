@@ -47,22 +47,21 @@ dvm_cli_is_chosen (DvmCli *cli)
   return cli->name != NULL || cli->socket != NULL || cli->bus != NULL;
 }
 
-static DvmClient *
-new_for_socket (DvmCli *cli)
+/* (transfer full) (nullable): where alone to look; NULL: at every usual place */
+static char *
+get_address (DvmCli *cli)
 {
-  g_autofree char *path = dvm_cli_socket_path (cli);
-  g_autofree char *escaped = g_dbus_address_escape_value (path);
-  g_autofree char *address = g_strdup_printf ("unix:path=%s", escaped);
-
-  return dvm_client_new_for_address (address);
+  if (cli->socket != NULL || g_strcmp0 (cli->bus, "none") == 0)
+    return dvm_cli_socket_path (cli);
+  return g_strdup (cli->bus);
 }
 
 DvmClient *
-dvm_cli_client_new (DvmCli *cli, GError **error)
+dvm_cli_client_new (DvmCli *cli)
 {
-  if (cli->socket != NULL || g_strcmp0 (cli->bus, "none") == 0)
-    return new_for_socket (cli);
-  return dvm_client_new (cli->name);
+  g_autofree char *address = get_address (cli);
+
+  return g_object_new (DVM_TYPE_CLIENT, "name", cli->name, "address", address, NULL);
 }
 
 void
@@ -77,6 +76,9 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
   g_clear_error (error);
   if (cli->socket != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no DVM answers at the socket %s: %s"), cli->socket, cause);
+  else if (g_strcmp0 (cli->bus, "session") == 0 || g_strcmp0 (cli->bus, "system") == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no DVM named %s is on the %s bus: %s"),
+                 name != NULL ? name : "default", cli->bus, cause);
   else if (name != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                  _ ("no DVM named %s is running; 'dvm-cli start --name %s' starts one"), name, name);
@@ -87,10 +89,8 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
 DvmClient *
 dvm_cli_connect (DvmCli *cli, GError **error)
 {
-  g_autoptr (DvmClient) client = dvm_cli_client_new (cli, error);
+  g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
 
-  if (client == NULL)
-    return NULL;
   if (!dvm_client_connect (client, NULL, error))
     {
       dvm_cli_explain_connect (cli, error);

@@ -13,7 +13,7 @@
 G_BEGIN_DECLS
 
 /* A client for what the options name, not connected yet. */
-DvmClient *dvm_cli_client_new (DvmCli *cli, GError **error);
+DvmClient *dvm_cli_client_new (DvmCli *cli);
 /* The same, connected; the error says how to start one. */
 DvmClient *dvm_cli_connect (DvmCli *cli, GError **error);
 /* Makes of a failure to connect the sentence for people. */

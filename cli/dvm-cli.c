@@ -89,6 +89,8 @@ choose_dvm (DvmCli *cli)
   cli->bus = dvm_cli_args_get (cli->args, "bus");
   if (cli->name == NULL && cli->socket == NULL && cli->bus == NULL)
     cli->socket = get_from_environment ("DVM_SOCKET");
+  else
+    g_unsetenv ("DVM_SOCKET");
   if (cli->name == NULL)
     cli->name = get_from_environment ("DVM_NAME");
 }

@@ -147,8 +147,6 @@ connect_client (Run *run, GError **error)
 {
   g_autoptr (GAsyncResult) result = NULL;
 
-  if (run->client == NULL)
-    return FALSE;
   dvm_client_connect_async (run->client, run->connecting, dvm_cli_ready, &result);
   return dvm_client_connect_finish (run->client, dvm_cli_await (&result), error);
 }
@@ -176,9 +174,7 @@ reach_dvm (Run *run, GError **error)
 {
   g_autoptr (GError) local_error = NULL;
 
-  run->client = dvm_cli_client_new (run->cli, error);
-  if (run->client == NULL)
-    return FALSE;
+  run->client = dvm_cli_client_new (run->cli);
   if (connect_client (run, &local_error))
     return TRUE;
   if (!dvm_cli_is_chosen (run->cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))

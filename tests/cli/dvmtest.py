@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests of the command line share: TAP, a private place to run in, real DVMs."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+CLI = os.environ["DVM_CLI"]
+DVMD = os.environ.get("DVM_DVMD", "")
+
+# A test that hangs ends here; nothing is measured.
+LIMIT = 120
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def equal(got, wanted, what=""):
+    if got != wanted:
+        raise Failed(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def contains(text, part, what=""):
+    if part not in text:
+        raise Failed(f"{what}: {part!r} is not in {text!r}")
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(f"never came true: {what}")
+        time.sleep(0.01)
+
+
+def alive(pid):
+    """Whether a process lives; a zombie does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Place:
+    """A directory of our own, and an environment in which no other DVM and no bus can be found."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="dvmcli-")
+        os.chmod(self.path, 0o700)
+        self.env = dict(os.environ)
+        for name in ("DVM_NAME", "DVM_SOCKET"):
+            self.env.pop(name, None)
+        self.env.update(
+            XDG_RUNTIME_DIR=self.path,
+            XDG_CONFIG_HOME=self.path,
+            DBUS_SESSION_BUS_ADDRESS=f"unix:path={self.path}/no-session-bus",
+            DBUS_SYSTEM_BUS_ADDRESS=f"unix:path={self.path}/no-system-bus",
+            LC_ALL="C.UTF-8",
+            TERM="dumb",
+        )
+
+    def cli(self, *args, stdin=subprocess.DEVNULL, env=None, text=True, **options):
+        if isinstance(stdin, (str, bytes)):
+            options["input"] = stdin
+        else:
+            options["stdin"] = stdin
+        return subprocess.run(
+            [CLI, *args],
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=options.pop("stderr", subprocess.PIPE),
+            env={**self.env, **(env or {})},
+            text=text,
+            timeout=LIMIT,
+            **options,
+        )
+
+    def popen(self, *args, stdin=subprocess.DEVNULL, env=None, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen([CLI, *args], stdin=stdin, env={**self.env, **(env or {})}, **options)
+
+    def json(self, *args):
+        result = self.cli(*args, "--json")
+        equal(result.returncode, 0, f"{args}: {result.stderr}")
+        return json.loads(result.stdout)
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Dvm(Place):
+    """A DVM of our own; ended by its pid whatever happens."""
+
+    def __init__(self, *options):
+        super().__init__()
+        ready, ready_end = os.pipe()
+        self.process = subprocess.Popen(
+            [DVMD, "--bus=none", f"--ready-fd={ready_end}", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=self.env,
+            pass_fds=[ready_end],
+        )
+        os.close(ready_end)
+        with os.fdopen(ready) as pipe:
+            answer = pipe.read()
+        if answer != "READY\n":
+            self.close()
+            raise Failed(f"dvmd is not ready: {answer!r}")
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(LIMIT)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.remove()
+
+
+@contextlib.contextmanager
+def place():
+    it = Place()
+    try:
+        yield it
+    finally:
+        it.remove()
+
+
+@contextlib.contextmanager
+def dvm(*options):
+    it = Dvm(*options)
+    try:
+        yield it
+    finally:
+        it.close()
+
+
+class Terminal:
+    """A process with a controlling terminal, as a shell would start it."""
+
+    def __init__(self, place, *args, env=None):
+        self.output = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(CLI, [CLI, *args], {**place.env, **(env or {})})
+
+    def read_until(self, part):
+        end = time.monotonic() + LIMIT
+        while part not in self.output:
+            readable, _, _ = select.select([self.fd], [], [], 1)
+            if readable:
+                try:
+                    data = os.read(self.fd, 65536)
+                except OSError:
+                    data = b""
+                if not data:
+                    break
+                self.output += data
+            if time.monotonic() > end:
+                break
+        contains(self.output, part, "terminal")
+
+    def write(self, data):
+        os.write(self.fd, data)
+
+    def wait(self):
+        """The exit status as a shell shows it."""
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            readable, _, _ = select.select([self.fd], [], [], 0.05)
+            if readable:
+                try:
+                    self.output += os.read(self.fd, 65536)
+                except OSError:
+                    pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                os.close(self.fd)
+                code = os.waitstatus_to_exitcode(status)
+                return 128 - code if code < 0 else code
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        raise Failed(f"it did not end: {self.output!r}")
+
+
+def run_tests(tests):
+    """tests: functions, each with a docstring that says what must hold."""
+    wanted = sys.argv[1:]
+    failed = 0
+    tests = [test for test in tests if not wanted or test.__name__ in wanted]
+    print(f"1..{len(tests)}", flush=True)
+    for number, test in enumerate(tests, 1):
+        name = f"{test.__name__}: {test.__doc__}"
+        try:
+            test()
+            print(f"ok {number} - {name}", flush=True)
+        except Exception as error:  # every failure is a line of TAP
+            failed += 1
+            print(f"not ok {number} - {name}")
+            trace = "" if isinstance(error, Failed) else traceback.format_exc()
+            for line in f"{error}\n{trace}".rstrip().split("\n"):
+                print(f"# {line}")
+            sys.stdout.flush()
+    return 1 if failed else 0
+
+
+def functions(namespace):
+    """The tests of a file: its functions that are called test_*, in their order."""
+    return [value for name, value in namespace.items() if name.startswith("test_") and callable(value)]
+
+
+def help_rows(text):
+    """The options of a help text: [(spellings, whether a value follows)]"""
+    rows = []
+    for row in re.findall(r"^ {2,6}(-[^ ].*?)(?:  |$)", text, re.MULTILINE):
+        words = [word.rstrip(",") for word in row.split()]
+        rows.append(([word for word in words if word.startswith("-")], not words[-1].startswith("-")))
+    return rows
+
+
+def help_options(*verb):
+    """The spellings of options in a help text: (own ones, common ones)"""
+    text = subprocess.run([CLI, *verb, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    parts = text.partition("Options of every verb:")
+    return tuple({word for words, _ in help_rows(part) for word in words} for part in (parts[0], parts[2]))
+
+
+def verbs():
+    text = subprocess.run([CLI, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    part = text.partition("Verbs:\n")[2].partition("\n\n")[0]
+    return [line.split()[0] for line in part.split("\n")]

@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""dvm-cli run, with a DVM and without one."""
+
+import hashlib
+import json
+import os
+import signal
+import sys
+
+from dvmtest import (
+    Terminal,
+    alive,
+    check,
+    contains,
+    dvm,
+    equal,
+    functions,
+    place,
+    run_tests,
+    wait_until,
+)
+
+
+def where(test):
+    """Runs a test twice: with a DVM that is there, and with the private one of `run`."""
+
+    def twice():
+        with dvm("--slots=8") as there:
+            test(there)
+        with place() as nothing:
+            test(nothing)
+            equal(os.listdir(nothing.path), [], "nothing is left of the private DVM")
+
+    twice.__name__ = test.__name__
+    twice.__doc__ = test.__doc__
+    return twice
+
+
+def plain(here, *args, **options):
+    return here.cli("run", "--personality", "plain", *args, **options)
+
+
+@where
+def test_exit(here):
+    """the exit status is the job's"""
+    equal(plain(here, "-n", "1", "true").returncode, 0)
+    equal(plain(here, "-n", "1", "false").returncode, 1)
+    equal(plain(here, "-n", "2", "sh", "-c", "exit 42").returncode, 42)
+    equal(plain(here, "-n", "1", "sh", "-c", "exit 255").returncode, 255)
+    equal(plain(here, "-n", "1", "sh", "-c", "kill -SEGV $$").returncode, 128 + signal.SIGSEGV)
+    equal(plain(here, "-n", "1", "sh", "-c", "kill -KILL $$").returncode, 137)
+
+
+@where
+def test_not_started(here):
+    """126 and 127 as from a shell, each with a sentence"""
+    result = plain(here, "-n", "1", "no-such-program-anywhere")
+    equal(result.returncode, 127)
+    contains(result.stderr, "no-such-program-anywhere")
+    result = plain(here, "-n", "1", "/no/such/program")
+    equal(result.returncode, 127)
+    result = plain(here, "-n", "1", "/etc/passwd")
+    equal(result.returncode, 126)
+    contains(result.stderr, "/etc/passwd")
+    result = plain(here, "-n", "1", "--wdir", "/no/such/directory", "true")
+    equal(result.returncode, 125)
+    contains(result.stderr, "/no/such/directory")
+
+
+@where
+def test_output(here):
+    """output comes back byte-exact, and so does standard error"""
+    data = os.urandom(3_000_000)
+    path = os.path.join(here.path, "data")
+    with open(path, "wb") as file:
+        file.write(data)
+    result = plain(here, "-n", "1", "cat", path, text=False)
+    equal(hashlib.sha256(result.stdout).digest(), hashlib.sha256(data).digest(), "standard output")
+    equal(result.stderr, b"")
+    result = plain(here, "-n", "1", "sh", "-c", f"cat {path} >&2", text=False)
+    equal(hashlib.sha256(result.stderr).digest(), hashlib.sha256(data).digest(), "standard error")
+    equal(result.stdout, b"")
+    result = plain(here, "-n", "4", "echo", "x")
+    equal(result.stdout, "x\n" * 4)
+    result = plain(here, "-n", "1", "sh", "-c", "printf x; printf y >&2; exit 3")
+    equal((result.stdout, result.stderr, result.returncode), ("x", "y", 3))
+    os.unlink(path)
+
+
+@where
+def test_input(here):
+    """standard input goes to rank 0: from a pipe, from a file, from nowhere"""
+    data = os.urandom(1_000_000)
+    result = plain(here, "-n", "1", "cat", stdin=data, text=False)
+    equal(hashlib.sha256(result.stdout).digest(), hashlib.sha256(data).digest(), "pipe")
+    path = os.path.join(here.path, "data")
+    with open(path, "wb") as file:
+        file.write(data)
+    with open(path, "rb") as file:
+        result = plain(here, "-n", "1", "cat", stdin=file, text=False)
+    equal(hashlib.sha256(result.stdout).digest(), hashlib.sha256(data).digest(), "file")
+    os.unlink(path)
+    equal(plain(here, "-n", "2", "cat").stdout, "", "/dev/null")
+    equal(plain(here, "-n", "2", "cat", stdin="a\n").stdout, "a\n", "rank 0 alone")
+    equal(plain(here, "-n", "2", "--stdin", "all", "cat", stdin="a\n").stdout, "a\na\n", "all")
+    equal(plain(here, "-n", "2", "--stdin", "none", "cat", stdin="a\n").stdout, "", "none")
+    result = here.cli("run", "--personality", "plain", "-n", "1", "cat", preexec_fn=lambda: os.close(0))
+    equal((result.stdout, result.returncode), ("", 0), "closed")
+
+
+@where
+def test_environment(here):
+    """the environment and the directory are ours, bytes and all"""
+    env = {"CLI_A": "one\ntwo", "G_DEBUG": "", "G_MESSAGES_DEBUG": "x", "DVM_DVMD": os.environ["DVM_DVMD"]}
+    script = 'printf "%s|%s|%s|%s|%s" "$CLI_A" "$CLI_B" "${G_MESSAGES_DEBUG-none}" "${DVM_DVMD-none}" "$PWD"'
+    result = plain(here, "-n", "1", "-x", "CLI_B=a=b", "-x", "CLI_A", "sh", "-c", script, env=env, cwd="/usr")
+    equal(result.stdout, "one\ntwo|a=b|none|none|/usr")
+    equal(result.stderr, "")
+    result = plain(here, "-n", "1", "--wdir", "bin", "pwd", cwd="/usr")
+    equal(result.stdout, os.path.realpath("/usr/bin") + "\n")
+    result = plain(here, "-n", "1", "-x", "NO_SUCH_VARIABLE", "true")
+    equal(result.returncode, 0)
+    contains(result.stderr, "NO_SUCH_VARIABLE")
+    result = here.cli(b"run", b"-n", b"1", b"--personality=plain", b"-x", b"RAW=\xff\xfe", b"sh", b"-c", b'printf "%s" "$RAW$1"',
+                      b"sh", b"\xe9", text=False)
+    equal(result.stdout, b"\xff\xfe\xe9", "bytes that are no UTF-8")
+
+
+@where
+def test_apps(here):
+    """several programs make one job"""
+    result = plain(here, "-n", "1", "-x", "A=1", "sh", "-c", "echo first $A", ":", "-n", "2", "sh", "-c", "echo second $A", ":", "echo", "third")
+    contains(result.stderr + str(result.returncode), "0")
+    lines = sorted(result.stdout.split("\n"))
+    check("first 1" in lines and lines.count("second ") + lines.count("second") == 2 and "third" in lines, f"{lines}")
+
+
+@where
+def test_options_of_program(here):
+    """what stands behind the program is the program's"""
+    equal(plain(here, "-n", "1", "echo", "-n", "3", "--json", "--").stdout, "3 --json --")
+    equal(plain(here, "-n", "1", "--", "echo", "--help").stdout, "--help\n")
+
+
+@where
+def test_json(here):
+    """--json: the last line describes the job"""
+    result = plain(here, "-n", "2", "--json", "echo", "x")
+    lines = result.stdout.split("\n")
+    equal(lines[:2], ["x", "x"])
+    job = json.loads(lines[2])
+    equal((job["state"], job["exit-code"], job["num-procs"]), ("NOTIFIED", 0, 2))
+
+
+@where
+def test_timeout(here):
+    """--timeout ends the job, with 125 and a sentence"""
+    result = plain(here, "-n", "1", "--timeout", "1", "sleep", "600")
+    equal(result.returncode, 125, result.stderr)
+    check(result.stderr.startswith("dvm-cli: "), result.stderr)
+
+
+@where
+def test_interrupted(here):
+    """Ctrl-C cancels the job: 130, and no process is left"""
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "echo $$; exec sleep 600")
+        pid = int(child.stdout.readline())
+        check(alive(pid), "the process lives")
+        child.send_signal(signum)
+        _, stderr = child.communicate()
+        equal(child.returncode, 128 + signum)
+        contains(stderr, b"cancelling job")
+        wait_until(lambda: not alive(pid), "the process is gone")
+
+
+@where
+def test_interrupted_twice(here):
+    """a second Ctrl-C kills what ignores the first"""
+    script = "trap '' TERM INT HUP; echo $$; while :; do sleep 1; done"
+    child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", script)
+    pid = int(child.stdout.readline())
+    child.send_signal(signal.SIGINT)
+    contains(child.stderr.readline(), b"cancelling job")
+    child.send_signal(signal.SIGINT)
+    _, stderr = child.communicate()
+    contains(stderr, b"killing job")
+    equal(child.returncode, 130)
+    wait_until(lambda: not alive(pid), "the process is gone")
+
+
+@where
+def test_closed_reader(here):
+    """a reader that goes does not hold up the job"""
+    child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "echo x; yes | head -c 10000000; exit 5")
+    child.stdout.readline()
+    child.stdout.close()
+    check(child.wait(120) in (5, 141), "it ends")
+    child.stderr.close()
+
+
+@where
+def test_terminal(here):
+    """a terminal is read line by line, and Ctrl-C on it cancels"""
+    terminal = Terminal(here, "run", "--personality", "plain", "-n", "1", "sh", "-c", "read a; echo got $a; cat; echo end")
+    terminal.write(b"one\n")
+    terminal.read_until(b"got one")
+    terminal.write(b"two\n\x04")
+    terminal.read_until(b"two\r\nend")
+    equal(terminal.wait(), 0)
+    terminal = Terminal(here, "run", "--personality", "plain", "-n", "1", "sh", "-c", "echo here; exec sleep 600")
+    terminal.read_until(b"here")
+    terminal.write(b"\x03")
+    equal(terminal.wait(), 130)
+
+
+def test_stopped():
+    """Ctrl-Z stops the processes of the job, and continuing continues them"""
+    with dvm("--slots=2") as here:
+        child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "echo $$; exec sleep 600")
+        pid = int(child.stdout.readline())
+        state = lambda of: open(f"/proc/{of}/stat").read().rsplit(")", 1)[1].split()[0]
+        child.send_signal(signal.SIGTSTP)
+        wait_until(lambda: state(pid) == "T" and state(child.pid) == "T", "both are stopped")
+        child.send_signal(signal.SIGCONT)
+        wait_until(lambda: state(pid) != "T", "the process goes on")
+        child.send_signal(signal.SIGINT)
+        child.communicate()
+        equal(child.returncode, 130)
+
+
+def test_killed():
+    """when run itself is killed, its private DVM and its job end"""
+    with place() as here:
+        child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "echo $$; exec sleep 600")
+        pid = int(child.stdout.readline())
+        child.kill()
+        child.communicate()
+        wait_until(lambda: not alive(pid), "the process is gone")
+
+
+def test_many():
+    """runs beside each other do not disturb each other"""
+    with dvm("--slots=32") as here:
+        children = [here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", f"echo {i}; exit {i}") for i in range(20)]
+        for i, child in enumerate(children):
+            stdout, stderr = child.communicate()
+            equal((stdout, child.returncode), (f"{i}\n".encode(), i), stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))

@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""dvm-cli start and stop: real daemons in the background."""
+
+import os
+import signal
+import sys
+
+from dvmtest import alive, check, contains, equal, functions, place, run_tests, wait_until
+
+
+def start(here, *args, **options):
+    result = here.cli("start", "--bus", "none", "--json", *args, **options)
+    equal(result.returncode, 0, result.stderr)
+    import json
+
+    return json.loads(result.stdout)
+
+
+def end(pid):
+    if alive(pid):
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not alive(pid), "the daemon is gone")
+
+
+def test_start_and_stop():
+    """start returns when the DVM is ready, stop when its process has gone"""
+    with place() as here:
+        result = here.cli("start", "--bus", "none", "--slots", "2")
+        equal((result.returncode, result.stdout, result.stderr), (0, "DVM ready\n", ""))
+        try:
+            status = here.json("status")
+            equal((status["ready"], status["slot-count"]), (True, 2))
+            equal(here.cli("run", "--personality", "plain", "-n", "1", "echo", "x").stdout, "x\n")
+        finally:
+            result = here.cli("stop")
+        equal((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        equal(os.listdir(here.path), [], "nothing is left")
+        equal(here.cli("stop").returncode, 1, "there is none any more")
+
+
+def test_hygiene():
+    """nothing of the caller's stays open in the daemon"""
+    with place() as here:
+        read_end, write_end = os.pipe()
+        answer = start(here, pass_fds=[write_end])
+        pid = answer["pid"]
+        try:
+            os.close(write_end)
+            equal(os.read(read_end, 1), b"", "the pipe of the caller is closed")
+            equal(os.readlink(f"/proc/{pid}/cwd"), "/")
+            for fd in (0, 1, 2):
+                equal(os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
+            check(os.getsid(pid) == pid, "a session of its own")
+            equal(answer["socket"], here.path + "/dvm/default/bus")
+        finally:
+            os.close(read_end)
+            end(pid)
+
+
+def test_twice():
+    """a second DVM of one name is refused and named; another name is another DVM"""
+    with place() as here:
+        first = start(here)
+        try:
+            result = here.cli("start", "--bus", "none")
+            equal((result.returncode, result.stdout), (1, ""))
+            contains(result.stderr, "default")
+            second = start(here, "--name", "other", "--slots", "5")
+            try:
+                equal(here.json("status", "--name", "other")["slot-count"], 5)
+                equal(here.cli("status", "--name", "third").returncode, 1)
+            finally:
+                equal(here.cli("stop", "--name", "other").returncode, 0)
+            check(not alive(second["pid"]), "the other is gone")
+            check(alive(first["pid"]), "the first goes on")
+        finally:
+            end(first["pid"])
+
+
+def test_socket():
+    """--socket names the private socket, and DVM_SOCKET finds it"""
+    with place() as here:
+        path = here.path + "/my socket"
+        answer = start(here, "--socket", path)
+        try:
+            equal(here.cli("status", "--socket", path).returncode, 0)
+            equal(here.cli("status", env={"DVM_SOCKET": path}).returncode, 0)
+            equal(here.cli("stop", "--socket", path).returncode, 0)
+            check(not alive(answer["pid"]), "gone")
+        finally:
+            end(answer["pid"])
+
+
+def test_failures():
+    """a DVM that cannot start says why"""
+    with place() as here:
+        result = here.cli("start", env={"DVM_DVMD": "/no/such/dvmd"})
+        equal((result.returncode, result.stdout), (1, ""))
+        contains(result.stderr, "/no/such/dvmd")
+        result = here.cli("start", env={"DVM_DVMD": "/bin/false"})
+        equal(result.returncode, 1)
+        contains(result.stderr, "--foreground")
+        result = here.cli("start", "--bus", "none", "--socket", "/no/such/directory/bus")
+        equal(result.returncode, 1)
+        check(result.stderr.startswith("dvm-cli: "), result.stderr)
+        result = here.cli("start", "--log", "/no/such/directory/log")
+        equal(result.returncode, 1)
+        contains(result.stderr, "/no/such/directory/log")
+        script = here.path + "/slow"
+        with open(script, "w") as file:
+            file.write("#!/bin/sh\nexec sleep 600\n")
+        os.chmod(script, 0o755)
+        result = here.cli("start", "--timeout", "1", env={"DVM_DVMD": script})
+        equal(result.returncode, 1)
+        contains(result.stderr, "not ready within 1 second")
+
+
+def test_foreground():
+    """--foreground becomes the daemon, and ends with it"""
+    with place() as here:
+        child = here.popen("start", "--bus", "none", "--foreground")
+        equal(child.stdout.readline(), b"DVM ready\n")
+        equal(here.cli("status").returncode, 0)
+        equal(here.cli("stop").returncode, 0)
+        child.communicate()
+        equal(child.returncode, 0)
+
+
+def test_stop_with_jobs():
+    """stop ends the jobs, with --force at once"""
+    for options in ([], ["--force"]):
+        with place() as here:
+            answer = start(here)
+            try:
+                script = "trap '' TERM; echo $$; while :; do sleep 0.1; done" if options else "echo $$; exec sleep 600"
+                child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", script)
+                pid = int(child.stdout.readline())
+                result = here.cli("stop", *options)
+                equal((result.returncode, result.stderr), (0, ""))
+                check(not alive(pid), "the process is gone")
+                check(not alive(answer["pid"]), "the daemon is gone")
+                child.communicate()
+                check(child.returncode >= 125, f"run says so: {child.returncode}")
+            finally:
+                end(answer["pid"])
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Wrong usage and what needs no DVM."""
+
+import json
+import os
+import subprocess
+import sys
+
+from dvmtest import CLI, check, contains, equal, functions, place, run_tests, verbs
+
+
+def refuse(*args, mention):
+    with place() as here:
+        result = here.cli(*args)
+    equal(result.returncode, 2, f"{args}: exit status, {result.stderr}")
+    equal(result.stdout, "", f"{args}: output")
+    check(result.stderr.startswith("dvm-cli: "), f"{args}: {result.stderr}")
+    contains(result.stderr, mention, f"{args}")
+
+
+def test_unknown_verbs():
+    """unknown verbs are refused, with the nearest match"""
+    refuse("sbumit", "x", mention="did you mean 'submit'?")
+    refuse("rn", "x", mention="did you mean 'run'?")
+    refuse("grow", "--count", "2", mention="unknown verb 'grow'")
+    refuse("", mention="unknown verb ''")
+    refuse(mention="a verb is missing")
+
+
+def test_unknown_options():
+    """unknown options are refused, with the nearest match, for every verb"""
+    refuse("--jsn", mention="did you mean '--json'?")
+    for verb in verbs():
+        refuse(verb, "--verbsoe", mention="did you mean '--verbose'?")
+        refuse(verb, "--no-such-option-at-all", mention="unknown option '--no-such-option-at-all'")
+    refuse("start", "--nodes", "2", mention="unknown option '--nodes'")
+    refuse("start", "--elastic", mention="unknown option '--elastic'")
+    refuse("jobs", "-Z", mention="unknown option '-Z'")
+
+
+def test_numbers():
+    """a number of processes that is none is refused with a sentence"""
+    for value in ("0", "-1", "x", "1.5", "", "4294967297", "99999999999999999999"):
+        refuse("run", "-n", value, "/bin/true", mention=f"not '{value}'")
+        refuse("submit", f"--np={value}", "/bin/true", mention=f"not '{value}'")
+    refuse("run", "-np", "0", "/bin/true", mention="option -np takes a whole number")
+    refuse("run", "--timeout", "soon", "/bin/true", mention="--timeout")
+    refuse("run", "-n", mention="needs a value")
+
+
+def test_missing():
+    """missing arguments are named"""
+    refuse("run", mention="PROGRAM")
+    refuse("submit", mention="a program is missing")
+    refuse("wait", mention="JOB")
+    refuse("attach", mention="JOB")
+    refuse("kill", mention="a job is missing")
+    refuse("job", mention="JOB")
+    refuse("job", "show", mention="a job is missing")
+    refuse("job", "shwo", "1", mention="did you mean 'show'?")
+    refuse("run", "a", ":", mention="behind ':'")
+    refuse("run", ":", "a", mention="before ':'")
+    refuse("attach", "1", "2", mention="'2'")
+    refuse("jobs", "1", mention="'1'")
+
+
+def test_apps():
+    """behind ':' only options of a program may stand"""
+    refuse("run", "a", ":", "--timeout", "3", "b", mention="--timeout")
+    refuse("run", "a", ":", "-n", "0", "b", mention="not '0'")
+    refuse("run", "-x", "=3", "a", mention="'=3'")
+
+
+def test_values():
+    """values that are none are refused"""
+    refuse("--name", "3x", "jobs", mention="'3x'")
+    refuse("--name", "a/b", "jobs", mention="'a/b'")
+    refuse("jobs", "--bus", "sesion", mention="did you mean 'session'?")
+    refuse("run", "--when-full", "wiat", "x", mention="did you mean 'wait'?")
+    refuse("kill", "-s", "NOPE", "1", mention="'NOPE' is no signal")
+    refuse("kill", "--ranks", "1", "1", mention="needs a signal")
+    refuse("run", "--stdin", "everybody", "x", mention="everybody")
+
+
+def test_help():
+    """--help and --version work everywhere and go to standard output"""
+    with place() as here:
+        for args in [[]] + [[verb] for verb in verbs()]:
+            for option in ("--help", "-h"):
+                result = here.cli(*args, option)
+                equal((result.returncode, result.stderr), (0, ""), f"{args}")
+                contains(result.stdout, "Usage: dvm-cli")
+            for option in ("--version", "-V"):
+                result = here.cli(*args, option)
+                equal((result.returncode, result.stderr), (0, ""), f"{args}")
+                check(result.stdout.startswith("dvm-cli "), result.stdout)
+
+
+def test_no_dvm():
+    """without a DVM a sentence says how to start one, and none is started"""
+    with place() as here:
+        for args in (["jobs"], ["nodes"], ["info"], ["stop"], ["status"], ["kill", "1"], ["submit", "true"], ["job", "show", "1"]):
+            result = here.cli(*args)
+            equal(result.returncode, 1, f"{args}")
+            contains(result.stderr, "no DVM is running; 'dvm-cli start' starts one", f"{args}")
+            equal(result.stdout, "")
+        for args in (["wait", "1"], ["attach", "1"]):
+            result = here.cli(*args)
+            equal(result.returncode, 125, f"{args}")
+            contains(result.stderr, "no DVM is running", f"{args}")
+        result = here.cli("run", "--name", "absent", "true")
+        equal(result.returncode, 125)
+        contains(result.stderr, "no DVM named absent is running")
+        result = here.cli("jobs", env={"DVM_SOCKET": here.path + "/none"})
+        equal(result.returncode, 1)
+        contains(result.stderr, here.path + "/none")
+        equal(json.loads(here.cli("status", "--json").stdout), {"name": "default", "running": False, "ready": False})
+        equal(os.listdir(here.path), [], "nothing is left behind")
+
+
+def test_closed_output():
+    """a reader that goes is no error; a full disk is"""
+    with place() as here:
+        result = subprocess.run(
+            ["bash", "-c", 'set -o pipefail; "$0" kill -l | head -1', CLI], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        equal((result.returncode, result.stderr, result.stdout), (0, "", " 1 SIGHUP\n"))
+        with open("/dev/full", "w") as full:
+            result = here.cli("kill", "-l", stdout=full)
+        equal(result.returncode, 1)
+        contains(result.stderr, "standard output")
+        result = subprocess.run(["bash", "-c", '"$0" kill -l >&- 2>&- <&-', CLI])
+        equal(result.returncode, 0, "closed descriptors")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))

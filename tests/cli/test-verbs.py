@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The verbs that look at jobs and change them, with a real DVM."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from dvmtest import CLI, alive, check, contains, dvm, equal, functions, run_tests, wait_until
+
+TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
+
+
+def submit(here, *args):
+    result = here.cli("submit", "--personality", "plain", *args)
+    equal(result.returncode, 0, result.stderr)
+    check(result.stdout.endswith("\n") and result.stdout.count("\n") == 1, result.stdout)
+    return result.stdout.strip()
+
+
+def test_submit_and_wait():
+    """submit prints the namespace; wait ends as the job did"""
+    with dvm("--slots=4") as here:
+        job = submit(here, "-n", "2", "sh", "-c", "exit 7")
+        equal(here.cli("wait", job).returncode, 7)
+        equal(here.cli("wait", job).returncode, 7, "again")
+        good = submit(here, "-n", "1", "true")
+        equal(here.cli("wait", good).returncode, 0)
+        equal(here.cli("wait", good, job).returncode, 7, "both")
+        jobs = json.loads(here.cli("wait", "--json", good, job).stdout)
+        equal([entry["namespace"] for entry in jobs], [good, job])
+        number = here.json("job", "show", job)["id"]
+        equal(here.cli("wait", str(number)).returncode, 7, "by number")
+        equal(here.cli("wait", f"/org/dvm/jobs/{number}").returncode, 7, "by path")
+        missing = submit(here, "-n", "1", "no-such-program-anywhere")
+        result = here.cli("wait", missing)
+        equal(result.returncode, 127)
+        contains(result.stderr, "no-such-program-anywhere")
+        result = here.cli("wait", "no-such-job")
+        equal(result.returncode, 125)
+        contains(result.stderr, "no-such-job")
+
+
+def test_submit_file():
+    """submit --file takes the job from JSON"""
+    with dvm("--slots=4") as here:
+        path = os.path.join(here.path, "job.json")
+        with open(path, "w") as file:
+            json.dump({"personality": "plain", "apps": [{"argv": ["sh", "-c", "exit $CODE"], "np": 1}]}, file)
+        result = here.cli("submit", "--file", path, env={"CODE": "9"})
+        equal(result.returncode, 0, result.stderr)
+        equal(here.cli("wait", result.stdout.strip()).returncode, 9)
+        with open(path, "w") as file:
+            file.write("{")
+        result = here.cli("submit", "--file", path)
+        check(result.returncode in (1, 2), "a broken file")
+        contains(result.stderr, path)
+        equal(here.cli("submit", "--file", path, "true").returncode, 2)
+
+
+def test_jobs():
+    """jobs lists what runs, with --all what has ended too"""
+    with dvm("--slots=4") as here:
+        equal(here.json("jobs"), [])
+        ended = submit(here, "-n", "1", "true")
+        here.cli("wait", ended)
+        job = submit(here, "-n", "2", "--job-name", "naps", "--label", "mine", "sleep", "600")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 2, "it runs")
+        jobs = here.json("jobs")
+        equal([entry["namespace"] for entry in jobs], [job])
+        entry = jobs[0]
+        equal((entry["state"], entry["name"], entry["label"], entry["num-procs"]), ("RUNNING", "naps", "mine", 2))
+        equal(entry["command"], ["sleep", "600"])
+        check(TIME.match(entry["created-at"]), entry["created-at"])
+        equal(entry["submitter-pid"] > 0, True)
+        table = here.cli("jobs").stdout.split("\n")
+        equal(table[0].split(), ["ID", "NAMESPACE", "STATE", "PROCS", "CREATED", "ELAPSED", "EXIT", "COMMAND"])
+        contains(table[1], "sleep 600")
+        both = here.json("jobs", "--all")
+        equal({entry["namespace"] for entry in both}, {ended, job})
+        equal(here.cli("kill", job).returncode, 0)
+        here.cli("wait", job)
+        equal(here.json("jobs"), [])
+
+
+def test_job():
+    """job show, procs and trace, for people and as JSON"""
+    with dvm("--slots=4") as here:
+        job = submit(here, "-n", "3", "sleep", "600")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 3, "it runs")
+        contains(here.cli("job", "show", job).stdout, "sleep 600")
+        procs = here.json("job", "procs", job)
+        equal([proc["rank"] for proc in procs], [0, 1, 2])
+        for proc in procs:
+            check(alive(proc["pid"]), "the pid is right")
+            equal(proc["state"], "RUNNING")
+        equal([proc["rank"] for proc in here.json("job", "procs", job, "--ranks", "1-2")], [1, 2])
+        equal(here.cli("job", "procs", job).stdout.count("\n"), 4)
+        equal(here.cli("kill", job).returncode, 0)
+        here.cli("wait", job)
+        good = submit(here, "-n", "1", "true")
+        here.cli("wait", good)
+        trace = here.json("job", "trace", good)
+        states = [entry["new"] for entry in trace if entry["what"].startswith("job")]
+        wanted = ["INIT_COMPLETE", "ALLOCATE", "ALLOCATION_COMPLETE", "LAUNCH_DAEMONS", "DAEMONS_LAUNCHED", "DAEMONS_REPORTED",
+                  "VM_READY", "MAP", "MAP_COMPLETE", "SYSTEM_PREP", "LAUNCH_APPS", "SEND_LAUNCH_MSG", "STARTED", "RUNNING",
+                  "TERMINATED", "NOTIFY_COMPLETED", "NOTIFIED"]
+        equal([state for state in states if state in wanted], wanted, "the order of states")
+        check(all(TIME.match(entry["time"]) for entry in trace), "times")
+        contains(here.cli("job", "trace", good).stdout, "NOTIFIED")
+        result = here.cli("job", "show", "999")
+        equal(result.returncode, 1)
+        contains(result.stderr, "999")
+
+
+def test_kill():
+    """kill cancels, or sends a signal"""
+    with dvm("--slots=4") as here:
+        job = submit(here, "-n", "1", "sleep", "600")
+        equal(here.cli("kill", job).returncode, 0)
+        check(here.cli("wait", job).returncode >= 125, "a cancelled job has failed")
+        equal(here.json("job", "show", job)["state"], "KILLED_BY_CMD")
+        for args in (["-s", "USR1"], ["-s", "SIGUSR1"], ["-s", "10"], ["-USR1"], ["-10"], ["--signal=usr1"]):
+            job = submit(here, "-n", "1", "sh", "-c", "trap 'exit 33' USR1; while :; do sleep 0.05; done")
+            wait_until(lambda: here.json("job", "show", job)["num-launched"] == 1, "it runs")
+            # A signal before the trap is set ends the shell by that signal.
+            equal(here.cli("kill", *args, job).returncode, 0)
+            check(here.cli("wait", job).returncode in (33, 128 + signal.SIGUSR1), f"{args}")
+        result = here.cli("kill", "no-such-job")
+        equal(result.returncode, 1)
+        contains(result.stderr, "no-such-job")
+        result = here.cli("kill", job)
+        check(result.returncode in (0, 1), "a job that has ended")
+
+
+def test_attach():
+    """attach shows what was kept and what comes, feeds the job, and leaves it running on Ctrl-C"""
+    with dvm("--slots=4") as here:
+        job = submit(here, "-n", "1", "--stdin", "0", "sh", "-c", "echo kept; echo err >&2; read a; echo got $a; exit 4")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 1, "it runs")
+        result = here.cli("attach", job, stdin="word\n")
+        equal((result.stdout, result.returncode), ("kept\ngot word\n", 4))
+        contains(result.stderr, "err\n")
+        job = submit(here, "-n", "1", "sh", "-c", "echo $$; exec sleep 600")
+        child = here.popen("attach", job)
+        pid = int(child.stdout.readline())
+        child.send_signal(signal.SIGINT)
+        _, stderr = child.communicate()
+        equal(child.returncode, 130)
+        contains(stderr, b"goes on")
+        check(alive(pid), "the job goes on")
+        here.cli("kill", job)
+        here.cli("wait", job)
+        job = submit(here, "-n", "1", "sh", "-c", "echo kept; exit 3")
+        equal(here.cli("wait", job).returncode, 3)
+        result = here.cli("attach", job)
+        equal((result.stdout, result.returncode), ("kept\n", 3), "an ended job")
+
+
+def test_nodes_status_info():
+    """nodes, status and info"""
+    with dvm("--slots=3") as here:
+        nodes = here.json("nodes")
+        equal([node["rank"] for node in nodes], [0, 1])
+        equal((nodes[0]["slots"], nodes[1]["slots"], nodes[1]["state"]), (0, 3, "UP"))
+        equal(here.cli("nodes").stdout.split("\n")[0].split()[:4], ["RANK", "NAME", "STATE", "SLOTS"])
+        status = here.json("status")
+        equal((status["running"], status["ready"], status["slot-count"], status["node-count"]), (True, True, 3, 1))
+        contains(here.cli("status").stdout, "ready")
+        info = here.json("info")
+        equal((info["ready"], info["slot-count"]), (True, 3))
+        check(TIME.match(info["started-at"]), info["started-at"])
+        check(isinstance(info["statistics"], dict), "statistics")
+        contains(here.cli("info").stdout, "slot-count: 3\n")
+        pipe = subprocess.run(["bash", "-c", 'set -o pipefail; "$0" jobs | head -1', CLI], env=here.env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        equal((pipe.returncode, pipe.stderr), (0, ""), "a closed pipe")
+
+
+def test_full():
+    """when the slots are taken a job waits, is refused, or oversubscribes"""
+    with dvm("--slots=2") as here:
+        job = submit(here, "-n", "2", "sleep", "600")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 2, "it runs")
+        waiting = submit(here, "-n", "1", "true")
+        wait_until(lambda: here.json("job", "show", waiting)["held-at"] == "slots", "it waits")
+        contains(here.cli("jobs").stdout, "waits: slots")
+        result = here.cli("run", "--personality", "plain", "-n", "1", "--when-full", "refuse", "true")
+        equal(result.returncode, 125)
+        check(result.stderr.startswith("dvm-cli: "), result.stderr)
+        result = here.cli("run", "--personality", "plain", "-n", "1", "--when-full", "oversubscribe", "true")
+        equal(result.returncode, 0, result.stderr)
+        result = here.cli("run", "--personality", "plain", "-n", "3", "true")
+        equal(result.returncode, 125, "more than there will ever be")
+        here.cli("kill", "-9", job)
+        equal(here.cli("wait", waiting).returncode, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))
