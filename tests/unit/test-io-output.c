@@ -735,7 +735,8 @@ test_random_pieces (Fixture *fixture, gconstpointer data)
       g_assert_true (dvmd_output_attach (fixture->output, &out, NULL, NULL));
       while (at < input->len)
         {
-          gsize n = MIN (input->len - at, (gsize)g_test_rand_int_range (1, 500));
+          gsize cut = (gsize)g_test_rand_int_range (1, 500);
+          gsize n = MIN (input->len - at, cut);
 
           push_bytes (fixture, 2, DVMD_STREAM_STDOUT, input->str + at, n);
           at += n;
