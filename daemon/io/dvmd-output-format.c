@@ -137,17 +137,21 @@ set_word (DvmdOutputFormat *self, Word word, const char *value, GError **error)
   return TRUE;
 }
 
-/* Takes ":QUALIFIER"s from the end; anything else behind a colon belongs to the value. */
+/*
+ * Takes ":QUALIFIER"s from the end; anything else behind a colon belongs to the value. Behind a value they are written
+ * in full: a directory may well be called a:c.
+ */
 static gboolean
 take_qualifiers (DvmdOutputFormat *self, char *item, GError **error)
 {
+  gboolean has_value = strchr (item, '=') != NULL;
   char *colon;
 
   while ((colon = strrchr (item, ':')) != NULL)
     {
       Word word = find_word (colon + 1, strlen (colon + 1));
 
-      if (word == N_WORDS || !is_qualifier (word))
+      if (word == N_WORDS || !is_qualifier (word) || (has_value && strlen (colon + 1) < strlen (words[word])))
         break;
       if (!set_word (self, word, NULL, error))
         return FALSE;
