@@ -67,6 +67,12 @@ void dvm_client_find_job_async (DvmClient *self, const char *reference, GCancell
 DvmJob *dvm_client_find_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
 DvmJob *dvm_client_find_job (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error);
 
+/* Reads all properties of the job again. */
+void dvm_client_refresh_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_refresh_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_refresh_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
 /* (element-type DvmJob), (element-type DvmNode), (element-type DvmProc); paging is done inside */
 void dvm_client_list_jobs_async (DvmClient *self, gboolean all, GCancellable *cancellable, GAsyncReadyCallback callback,
                                  gpointer user_data);

@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One call to the DVM, and what every call shares.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include <string.h>
+
+#include "dvm-client-private.h"
+
+void
+_dvm_sync_begin (DvmSync *sync)
+{
+  sync->context = g_main_context_new ();
+  sync->result = NULL;
+  g_main_context_push_thread_default (sync->context);
+}
+
+void
+_dvm_sync_done (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmSync *sync = user_data;
+
+  sync->result = g_object_ref (result);
+}
+
+GAsyncResult *
+_dvm_sync_wait (DvmSync *sync)
+{
+  while (sync->result == NULL)
+    g_main_context_iteration (sync->context, TRUE);
+  return sync->result;
+}
+
+void
+_dvm_sync_end (DvmSync *sync)
+{
+  g_main_context_pop_thread_default (sync->context);
+  g_clear_object (&sync->result);
+  g_main_context_unref (sync->context);
+}
+
+static int
+map_dbus_error (int code)
+{
+  switch (code)
+    {
+    case G_DBUS_ERROR_UNKNOWN_OBJECT:
+    case G_DBUS_ERROR_SERVICE_UNKNOWN:
+    case G_DBUS_ERROR_NAME_HAS_NO_OWNER:
+      return DVM_ERROR_NOT_FOUND;
+    case G_DBUS_ERROR_UNKNOWN_METHOD:
+    case G_DBUS_ERROR_UNKNOWN_INTERFACE:
+    case G_DBUS_ERROR_NOT_SUPPORTED:
+      return DVM_ERROR_NOT_SUPPORTED;
+    case G_DBUS_ERROR_ACCESS_DENIED:
+    case G_DBUS_ERROR_AUTH_FAILED:
+      return DVM_ERROR_NO_PERMISSIONS;
+    case G_DBUS_ERROR_INVALID_ARGS:
+    case G_DBUS_ERROR_INVALID_SIGNATURE:
+      return DVM_ERROR_BAD_PARAM;
+    case G_DBUS_ERROR_TIMEOUT:
+    case G_DBUS_ERROR_TIMED_OUT:
+      return DVM_ERROR_TIMEOUT;
+    case G_DBUS_ERROR_LIMITS_EXCEEDED:
+    case G_DBUS_ERROR_NO_MEMORY:
+      return DVM_ERROR_OUT_OF_RESOURCE;
+    default:
+      return DVM_ERROR_FAILED;
+    }
+}
+
+static gboolean
+is_lost (GError *error)
+{
+  return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CLOSED)
+         || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_BROKEN_PIPE)
+         || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED)
+         || g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_DISCONNECTED)
+         || g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY);
+}
+
+GError *
+_dvm_client_clean_error (GError *error)
+{
+  GError *clean;
+
+  if (g_dbus_error_is_remote_error (error))
+    g_dbus_error_strip_remote_error (error);
+  if (error->domain == DVM_ERROR || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return error;
+  if (is_lost (error))
+    clean = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The connection to the DVM is lost: it has ended");
+  else if (error->domain == G_DBUS_ERROR)
+    clean = g_error_new_literal (DVM_ERROR, map_dbus_error (error->code), error->message);
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
+    clean = g_error_new_literal (DVM_ERROR, DVM_ERROR_TIMEOUT, "The DVM has not answered in time");
+  else
+    clean = g_error_new_literal (DVM_ERROR, DVM_ERROR_FAILED, error->message);
+  g_error_free (error);
+  return clean;
+}
+
+void
+_dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReadyCallback done)
+{
+  if (self->connection == NULL)
+    {
+      if (call->parameters != NULL)
+        g_variant_unref (g_variant_ref_sink (call->parameters));
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
+      g_object_unref (task);
+      return;
+    }
+  g_dbus_connection_call_with_unix_fd_list (self->connection, self->owner, call->path, call->interface, call->method,
+                                            call->parameters, G_VARIANT_TYPE (call->reply),
+                                            G_DBUS_CALL_FLAGS_NO_AUTO_START, call->timeout_ms, call->fds,
+                                            g_task_get_cancellable (task), done, task);
+}
+
+GVariant *
+_dvm_client_call_finish (GObject *connection, GAsyncResult *result, GTask *task, GUnixFDList **fds)
+{
+  GError *error = NULL;
+  GVariant *reply = g_dbus_connection_call_with_unix_fd_list_finish (G_DBUS_CONNECTION (connection), fds, result,
+                                                                     &error);
+
+  if (reply == NULL)
+    g_task_return_error (task, _dvm_client_clean_error (error));
+  return reply;
+}
+
+DvmJob *
+_dvm_client_new_job (const char *path, GError **error)
+{
+  guint64 id;
+
+  if (g_str_has_prefix (path, DVM_JOBS_PATH "/")
+      && g_ascii_string_to_unsigned (path + strlen (DVM_JOBS_PATH "/"), 10, 0, G_MAXUINT, &id, NULL))
+    return _dvm_job_new (id, NULL);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is not the path of a job; it is like " DVM_JOBS_PATH "/7",
+               path);
+  return NULL;
+}

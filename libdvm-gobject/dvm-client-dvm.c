@@ -1,0 +1,266 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The DVM itself, and the trace of a job: answers that are passed on as they are.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include "dvm-client-private.h"
+
+static void
+on_only_value (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
+}
+
+/**
+ * dvm_client_get_trace_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks for the trace of a job: each change of its state and when it happened.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                            gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "GetTrace", NULL, "(a(tsuus))", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_get_trace_async);
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(a{sv})", NULL);
+  _dvm_client_call (self, &call, task, on_only_value);
+}
+
+/**
+ * dvm_client_get_trace_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_get_trace_async().
+ *
+ * Returns: (transfer full): a value of type a(tsuus): time in microseconds since the epoch, what, old and new state,
+ *   a note
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_get_trace_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_get_trace:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * The trace of a job: each change of its state and when it happened.
+ *
+ * Returns: (transfer full): a value of type a(tsuus): time in microseconds since the epoch, what, old and new state,
+ *   a note
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_get_trace (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  GVariant *trace;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (DVM_IS_JOB (job), NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_get_trace_async (self, job, cancellable, _dvm_sync_done, &sync);
+  trace = dvm_client_get_trace_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return trace;
+}
+
+/**
+ * dvm_client_get_info_async:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks for the properties of the DVM.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_get_info_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_PROPERTIES, "GetAll", NULL, "(a{sv})", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_get_info_async);
+  call.parameters = g_variant_new ("(s)", DVM_MANAGER_INTERFACE);
+  _dvm_client_call (self, &call, task, on_only_value);
+}
+
+/**
+ * dvm_client_get_info_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_get_info_async().
+ *
+ * Returns: (transfer full): the properties of org.dvm.Manager, a dictionary of type a{sv}
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_get_info_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_get_info:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * The properties of the DVM: its version, state, slots, jobs and so on.
+ *
+ * Returns: (transfer full): the properties of org.dvm.Manager, a dictionary of type a{sv}
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  GVariant *info;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_get_info_async (self, cancellable, _dvm_sync_done, &sync);
+  info = dvm_client_get_info_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return info;
+}
+
+/* A DVM that left before its answer did has done what it was told. */
+static void
+on_shut_down (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = NULL;
+  GError *error = NULL;
+
+  reply = g_dbus_connection_call_with_unix_fd_list_finish (G_DBUS_CONNECTION (source), NULL, result, &error);
+  if (reply == NULL)
+    error = _dvm_client_clean_error (error);
+  if (reply != NULL || g_error_matches (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN))
+    {
+      g_clear_error (&error);
+      g_task_return_boolean (task, TRUE);
+    }
+  else
+    g_task_return_error (task, error);
+}
+
+/**
+ * dvm_client_shutdown_async:
+ * @self: a client that is connected
+ * @force: whether jobs are killed without grace
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Ends the DVM and its jobs.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_shutdown_async (DvmClient *self, gboolean force, GCancellable *cancellable, GAsyncReadyCallback callback,
+                           gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Shutdown", NULL, "()", -1, NULL };
+  GVariantBuilder options;
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_shutdown_async);
+  g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
+  if (force)
+    g_variant_builder_add (&options, "{sv}", "force", g_variant_new_boolean (TRUE));
+  call.parameters = g_variant_new ("(a{sv})", &options);
+  _dvm_client_call (self, &call, task, on_shut_down);
+}
+
+/**
+ * dvm_client_shutdown_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_shutdown_async().
+ *
+ * Returns: %TRUE if the DVM is ending; the connection is closed when it has
+ * Since: 0.1
+ */
+gboolean
+dvm_client_shutdown_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_shutdown:
+ * @self: a client that is connected
+ * @force: whether jobs are killed without grace
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Ends the DVM and its jobs.
+ *
+ * Returns: %TRUE if the DVM is ending; the connection is closed when it has
+ * Since: 0.1
+ */
+gboolean
+dvm_client_shutdown (DvmClient *self, gboolean force, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_shutdown_async (self, force, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_shutdown_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}

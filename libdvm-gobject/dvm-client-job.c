@@ -1,0 +1,321 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is done with one job: wait, signal, cancel, read again.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include <string.h>
+
+#include "dvm-client-private.h"
+
+static GTask *
+new_job_task (DvmClient *self, DvmJob *job, gpointer tag, GCancellable *cancellable, GAsyncReadyCallback callback,
+              gpointer user_data)
+{
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_set_source_tag (task, tag);
+  g_task_set_task_data (task, g_object_ref (job), g_object_unref);
+  return task;
+}
+
+static void
+on_done (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_boolean (task, TRUE);
+}
+
+/* The result of Wait as the properties of a job. */
+static GVariant *
+result_to_properties (GVariant *result)
+{
+  static const char *const names[][2] = {
+    { "state", "State" },
+    { "exit-code", "ExitCode" },
+    { "exit-signal", "ExitSignal" },
+    { "failed-rank", "FailedRank" },
+    { "reason", "Reason" },
+  };
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (GVariant) value = g_variant_lookup_value (result, names[i][0], NULL);
+
+      if (value != NULL)
+        g_variant_builder_add (&builder, "{sv}", names[i][1], value);
+    }
+  g_variant_builder_add (&builder, "{sv}", "Ended", g_variant_new_boolean (TRUE));
+  return g_variant_ref_sink (g_variant_builder_end (&builder));
+}
+
+static void
+on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+  DvmClient *self = g_task_get_source_object (task);
+  DvmJob *job = g_task_get_task_data (task);
+  g_autoptr (GVariant) dict = NULL;
+  g_autoptr (GVariant) changes = NULL;
+  GError *error = NULL;
+
+  if (reply == NULL)
+    return;
+  g_variant_get (reply, "(@a{sv})", &dict);
+  changes = result_to_properties (dict);
+  _dvm_client_watches_settle (self->watches, job);
+  if (_dvm_record_update (G_OBJECT (job), changes, &error))
+    g_task_return_boolean (task, TRUE);
+  else
+    g_task_return_error (task, error);
+}
+
+/**
+ * dvm_client_wait_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @timeout_ms: after how many milliseconds to give up, 0 for never
+ * @cancellable: (nullable): a way to stop waiting; the job goes on
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Waits until the job has ended and its output is delivered.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_wait_async (DvmClient *self, DvmJob *job, guint timeout_ms, GCancellable *cancellable,
+                       GAsyncReadyCallback callback, gpointer user_data)
+{
+  GVariantBuilder options;
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Wait", NULL, "(a{sv})", G_MAXINT, NULL };
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
+  if (timeout_ms > 0)
+    g_variant_builder_add (&options, "{sv}", "timeout", g_variant_new_uint32 (timeout_ms));
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(a{sv})", &options);
+  _dvm_client_call (self, &call, new_job_task (self, job, dvm_client_wait_async, cancellable, callback, user_data),
+                    on_ended);
+}
+
+/**
+ * dvm_client_wait_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_wait_async(). The job's record says how it ended: state, exit code, signal, reason.
+ *
+ * Returns: %TRUE if the job has ended, however it did; on error %DVM_ERROR_TIMEOUT, %DVM_ERROR_NOT_FOUND,
+ *   %DVM_ERROR_SHUTTING_DOWN if the DVM went away
+ * Since: 0.1
+ */
+gboolean
+dvm_client_wait_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_wait:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @timeout_ms: after how many milliseconds to give up, 0 for never
+ * @cancellable: (nullable): a way to stop waiting; the job goes on
+ * @error: return location for an error
+ *
+ * Waits until the job has ended and its output is delivered. The job's record says how it ended: state, exit code,
+ * signal, reason.
+ *
+ * Returns: %TRUE if the job has ended, however it did; on error %DVM_ERROR_TIMEOUT, %DVM_ERROR_NOT_FOUND,
+ *   %DVM_ERROR_SHUTTING_DOWN if the DVM went away
+ * Since: 0.1
+ */
+gboolean
+dvm_client_wait (DvmClient *self, DvmJob *job, guint timeout_ms, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_wait_async (self, job, timeout_ms, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_wait_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}
+
+/**
+ * dvm_client_send_signal_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @signum: the number of the signal
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Sends a signal to processes of a job.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_send_signal_async (DvmClient *self, DvmJob *job, int signum, const char *ranks, GCancellable *cancellable,
+                              GAsyncReadyCallback callback, gpointer user_data)
+{
+  GVariantBuilder options;
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Signal", NULL, "()", -1, NULL };
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
+  if (ranks != NULL)
+    g_variant_builder_add (&options, "{sv}", "ranks", g_variant_new_string (ranks));
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(ia{sv})", signum, &options);
+  _dvm_client_call (self, &call,
+                    new_job_task (self, job, dvm_client_send_signal_async, cancellable, callback, user_data), on_done);
+}
+
+/**
+ * dvm_client_send_signal_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_send_signal_async().
+ *
+ * Returns: %TRUE if the signal is on its way; on error %DVM_ERROR_BAD_PARAM, %DVM_ERROR_NOT_FOUND
+ * Since: 0.1
+ */
+gboolean
+dvm_client_send_signal_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_send_signal:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @signum: the number of the signal
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Sends a signal to processes of a job.
+ *
+ * Returns: %TRUE if the signal is on its way; on error %DVM_ERROR_BAD_PARAM, %DVM_ERROR_NOT_FOUND
+ * Since: 0.1
+ */
+gboolean
+dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ranks, GCancellable *cancellable,
+                        GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_send_signal_async (self, job, signum, ranks, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_send_signal_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}
+
+/**
+ * dvm_client_cancel_job_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Ends a job: its processes are asked to leave, then killed.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_cancel_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                             gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Cancel", NULL, "()", -1, NULL };
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(a{sv})", NULL);
+  _dvm_client_call (self, &call,
+                    new_job_task (self, job, dvm_client_cancel_job_async, cancellable, callback, user_data), on_done);
+}
+
+/**
+ * dvm_client_cancel_job_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_cancel_job_async().
+ *
+ * Returns: %TRUE if the job is being ended; dvm_client_wait() tells when it has
+ * Since: 0.1
+ */
+gboolean
+dvm_client_cancel_job_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_cancel_job:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Ends a job: its processes are asked to leave, then killed.
+ *
+ * Returns: %TRUE if the job is being ended; dvm_client_wait() tells when it has
+ * Since: 0.1
+ */
+gboolean
+dvm_client_cancel_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_cancel_job_async (self, job, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_cancel_job_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}

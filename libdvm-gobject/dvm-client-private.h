@@ -1,0 +1,105 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gunixfdlist.h>
+
+#include "dvm-records-private.h"
+
+G_BEGIN_DECLS
+
+#define DVM_MANAGER_PATH      "/org/dvm/Manager"
+#define DVM_MANAGER_INTERFACE "org.dvm.Manager"
+#define DVM_JOB_INTERFACE     "org.dvm.Job"
+#define DVM_NODE_INTERFACE    "org.dvm.Node"
+#define DVM_JOBS_PATH         "/org/dvm/jobs"
+#define DVM_PROPERTIES        "org.freedesktop.DBus.Properties"
+#define DVM_BUS_NAME          "org.freedesktop.DBus"
+#define DVM_BUS_PATH          "/org/freedesktop/DBus"
+
+typedef struct _DvmClientWatches DvmClientWatches;
+
+struct _DvmClient
+{
+  GObject parent_instance;
+
+  /* Where to look. */
+  char *name;          /* (nullable): of the DVM */
+  char *given_address; /* (nullable): the only place to look */
+  int fd;              /* -1, or an open socket that belongs to us until it is connected */
+
+  /* What was found. */
+  GDBusConnection *connection; /* (nullable) */
+  char *owner;                 /* (nullable): unique name on a bus; NULL on a private socket */
+  char *address;               /* (nullable) */
+  char *instance_id;           /* (nullable) */
+  gboolean connected;          /* as last notified */
+  gulong closed_handler;
+
+  DvmClientWatches *watches; /* (nullable) */
+};
+
+/* Places to look, in order. */
+typedef enum
+{
+  DVM_PLACE_FD,
+  DVM_PLACE_SOCKET, /* a DVM's own socket, peer to peer */
+  DVM_PLACE_BUS,
+} DvmPlaceKind;
+
+typedef struct
+{
+  DvmPlaceKind kind;
+  char *address;            /* D-Bus address, NULL for a descriptor */
+  char *path;               /* (nullable): of a socket */
+  const char *title;        /* "the session bus" */
+  gboolean check_directory; /* a place in our runtime directory, where nobody else may have put something */
+} DvmPlace;
+
+/* (element-type DvmPlace); NULL on error */
+GPtrArray *_dvm_client_find_places (DvmClient *self, GError **error);
+/* (transfer full): the stream of a socket or descriptor; not for buses */
+GIOStream *_dvm_client_open_place (DvmClient *self, const DvmPlace *place, GError **error);
+char *_dvm_client_get_bus_name (DvmClient *self);
+
+/* One call to the DVM, on behalf of task. */
+typedef struct
+{
+  const char *path;
+  const char *interface;
+  const char *method;
+  GVariant *parameters; /* (transfer floating) (nullable) */
+  const char *reply;    /* type */
+  int timeout_ms;       /* -1: default, G_MAXINT: none */
+  GUnixFDList *fds;     /* (nullable) */
+} DvmCall;
+
+/* Takes task over: done gets it as user_data. */
+void _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReadyCallback done);
+/* (transfer full): NULL when task has been given the error. fds (nullable) */
+GVariant *_dvm_client_call_finish (GObject *connection, GAsyncResult *result, GTask *task, GUnixFDList **fds);
+/* For people: without the bus's prefix, and in DVM_ERROR. */
+GError *_dvm_client_clean_error (GError *error);
+
+/* Makes the record be that of path; the id is read from it. NULL if it is no job's path. */
+DvmJob *_dvm_client_new_job (const char *path, GError **error);
+
+void _dvm_client_watches_free (DvmClientWatches *watches);
+/* The job has come to its end by another way: what is still on the way tells of the past. */
+void _dvm_client_watches_settle (DvmClientWatches *watches, DvmJob *job);
+
+/* A synchronous call runs the asynchronous one on a main context of its own. */
+typedef struct
+{
+  GMainContext *context;
+  GAsyncResult *result;
+} DvmSync;
+
+void _dvm_sync_begin (DvmSync *sync);
+void _dvm_sync_done (GObject *source, GAsyncResult *result, gpointer user_data);
+GAsyncResult *_dvm_sync_wait (DvmSync *sync);
+void _dvm_sync_end (DvmSync *sync);
+
+G_END_DECLS

@@ -1,0 +1,284 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include <unistd.h>
+
+#include "dvm-client-private.h"
+
+/**
+ * DvmClient:
+ *
+ * A connection to a DVM. Each call is there twice: asynchronous, and synchronous without running the caller's main
+ * loop. A client belongs to the thread that made it.
+ *
+ * Since: 0.1
+ */
+
+enum
+{
+  PROP_0,
+  PROP_NAME,
+  PROP_ADDRESS,
+  PROP_FD,
+  PROP_CONNECTED,
+  PROP_INSTANCE_ID,
+  N_PROPS
+};
+
+static GParamSpec *properties[N_PROPS];
+
+G_DEFINE_FINAL_TYPE (DvmClient, dvm_client, G_TYPE_OBJECT)
+
+static void
+dvm_client_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
+{
+  DvmClient *self = DVM_CLIENT (object);
+
+  switch (prop_id)
+    {
+    case PROP_NAME:
+      g_value_set_string (value, self->name);
+      break;
+    case PROP_ADDRESS:
+      g_value_set_string (value, dvm_client_get_address (self));
+      break;
+    case PROP_CONNECTED:
+      g_value_set_boolean (value, dvm_client_get_connected (self));
+      break;
+    case PROP_INSTANCE_ID:
+      g_value_set_string (value, self->instance_id);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
+      break;
+    }
+}
+
+static void
+dvm_client_set_property (GObject *object, guint prop_id, const GValue *value, GParamSpec *pspec)
+{
+  DvmClient *self = DVM_CLIENT (object);
+
+  switch (prop_id)
+    {
+    case PROP_NAME:
+      self->name = g_value_dup_string (value);
+      break;
+    case PROP_ADDRESS:
+      self->given_address = g_value_dup_string (value);
+      break;
+    case PROP_FD:
+      self->fd = g_value_get_int (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
+      break;
+    }
+}
+
+static void
+dvm_client_dispose (GObject *object)
+{
+  DvmClient *self = DVM_CLIENT (object);
+
+  g_clear_pointer (&self->watches, _dvm_client_watches_free);
+  if (self->connection != NULL)
+    g_clear_signal_handler (&self->closed_handler, self->connection);
+  g_clear_object (&self->connection);
+  G_OBJECT_CLASS (dvm_client_parent_class)->dispose (object);
+}
+
+static void
+dvm_client_finalize (GObject *object)
+{
+  DvmClient *self = DVM_CLIENT (object);
+
+  if (self->fd >= 0)
+    close (self->fd);
+  g_free (self->name);
+  g_free (self->given_address);
+  g_free (self->owner);
+  g_free (self->address);
+  g_free (self->instance_id);
+  G_OBJECT_CLASS (dvm_client_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  const GParamFlags readable = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
+  const GParamFlags given = G_PARAM_CONSTRUCT_ONLY | G_PARAM_WRITABLE | G_PARAM_EXPLICIT_NOTIFY
+                            | G_PARAM_STATIC_STRINGS;
+
+  /**
+   * DvmClient:name:
+   *
+   * The name of the DVM; %NULL for the one that $DVM_NAME names, or else the default one.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_NAME] = g_param_spec_string ("name", NULL, NULL, NULL, given | G_PARAM_READABLE);
+  /**
+   * DvmClient:address:
+   *
+   * The D-Bus address that the client is connected to. When it is made: the only place to look, "session", "system",
+   * the absolute path of a DVM's socket or its D-Bus address; %NULL for what $DVM_SOCKET says, or else all the usual
+   * places.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ADDRESS] = g_param_spec_string ("address", NULL, NULL, NULL, given | G_PARAM_READABLE);
+  /**
+   * DvmClient:fd:
+   *
+   * A socket that is connected to a DVM already, -1 for none. The client closes it.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_FD] = g_param_spec_int ("fd", NULL, NULL, -1, G_MAXINT, -1, given);
+  /**
+   * DvmClient:connected:
+   *
+   * Whether there is a connection to the DVM.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_CONNECTED] = g_param_spec_boolean ("connected", NULL, NULL, FALSE, readable);
+  /**
+   * DvmClient:instance-id:
+   *
+   * What tells this run of the DVM from any other; %NULL before the client is connected.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_INSTANCE_ID] = g_param_spec_string ("instance-id", NULL, NULL, NULL, readable);
+
+  g_object_class_install_properties (object_class, N_PROPS, properties);
+}
+
+static void
+dvm_client_class_init (DvmClientClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  /* GDBus maps remote errors to our codes only after the domain has been registered. */
+  dvm_error_quark ();
+  object_class->get_property = dvm_client_get_property;
+  object_class->set_property = dvm_client_set_property;
+  object_class->dispose = dvm_client_dispose;
+  object_class->finalize = dvm_client_finalize;
+  install_properties (object_class);
+}
+
+static void
+dvm_client_init (DvmClient *self)
+{
+  self->fd = -1;
+}
+
+/**
+ * dvm_client_new:
+ * @name: (nullable): the name of the DVM; %NULL for the one that $DVM_NAME names, or else the default one
+ *
+ * Makes a client that is not connected yet. It will look at the DVM's private socket, on the session bus and on the
+ * system bus, or only at $DVM_SOCKET if that is set.
+ *
+ * Returns: (transfer full): the client
+ * Since: 0.1
+ */
+DvmClient *
+dvm_client_new (const char *name)
+{
+  return g_object_new (DVM_TYPE_CLIENT, "name", name, NULL);
+}
+
+/**
+ * dvm_client_new_for_address:
+ * @address: "session", "system", the absolute path of a DVM's socket, or its D-Bus address
+ *
+ * Makes a client that will look at one place only.
+ *
+ * Returns: (transfer full): the client
+ * Since: 0.1
+ */
+DvmClient *
+dvm_client_new_for_address (const char *address)
+{
+  g_return_val_if_fail (address != NULL, NULL);
+
+  return g_object_new (DVM_TYPE_CLIENT, "address", address, NULL);
+}
+
+/**
+ * dvm_client_new_for_fd:
+ * @fd: a socket that is connected to a DVM; the client closes it
+ *
+ * Makes a client for a DVM of one's own, started with the other end of a socket pair.
+ *
+ * Returns: (transfer full): the client
+ * Since: 0.1
+ */
+DvmClient *
+dvm_client_new_for_fd (int fd)
+{
+  g_return_val_if_fail (fd >= 0, NULL);
+
+  return g_object_new (DVM_TYPE_CLIENT, "fd", fd, NULL);
+}
+
+/**
+ * dvm_client_get_connected:
+ * @self: a client
+ *
+ * Whether there is a connection to the DVM.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_client_get_connected (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+
+  return self->connection != NULL && !g_dbus_connection_is_closed (self->connection);
+}
+
+/**
+ * dvm_client_get_instance_id:
+ * @self: a client
+ *
+ * What tells this run of the DVM from any other.
+ *
+ * Returns: (transfer none) (nullable): the id; %NULL before the client is connected
+ * Since: 0.1
+ */
+const char *
+dvm_client_get_instance_id (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return self->instance_id;
+}
+
+/**
+ * dvm_client_get_address:
+ * @self: a client
+ *
+ * The D-Bus address that the client is connected to.
+ *
+ * Returns: (transfer none) (nullable): the address, or what the client was made with before it is connected; %NULL if
+ *   there is none
+ * Since: 0.1
+ */
+const char *
+dvm_client_get_address (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return self->address != NULL ? self->address : self->given_address;
+}
