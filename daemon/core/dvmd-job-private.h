@@ -43,6 +43,8 @@ struct _DvmdJob
   guint n_failed_start;
   guint n_registered;
   guint n_ended;
+  guint n_ended_unregistered; /* well, but without having called PMIx_Init */
+  guint unregistered_rank;    /* the first of them */
   guint n_agents;
   guint n_agents_launched;
   GHashTable *agents_left; /* ranks of agents that still have something of the job */

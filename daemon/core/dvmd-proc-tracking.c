@@ -155,6 +155,36 @@ dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
 }
 
+/*
+ * Ranks that have called PMIx_Init wait for those that never will: the library cannot end their collectives, so the job
+ * ends.
+ */
+static void
+check_unregistered (DvmdJob *job)
+{
+  g_autofree char *reason = NULL;
+  DvmdNode *node;
+  guint rank = job->unregistered_rank;
+
+  if (job->n_registered == 0 || job->n_ended_unregistered == 0 || job->recoverable || job->has_exit)
+    return;
+  node = dvmd_node_pool_get (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
+  reason = g_strdup_printf ("Rank %u on %s ended without calling PMIx_Init, but others of its job have called it and "
+                            "would wait for it",
+                            rank, dvm_node_get_name (node->record));
+  proc_failed (job, rank, DVM_PROC_STATE_TERM_WO_SYNC, 0, 0, reason);
+}
+
+static void
+note_unregistered_end (DvmdJob *job, guint rank, DvmdProcRow *row)
+{
+  if (row->flags & DVMD_PROC_REGISTERED)
+    return;
+  if (job->n_ended_unregistered++ == 0)
+    job->unregistered_rank = rank;
+  check_unregistered (job);
+}
+
 static void
 note_registered (DvmdJob *job, DvmdProcRow *row)
 {
@@ -165,6 +195,7 @@ note_registered (DvmdJob *job, DvmdProcRow *row)
   publish_counts (job);
   if (job->n_registered == job->procs->n_rows)
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
+  check_unregistered (job);
 }
 
 void
@@ -198,7 +229,10 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
       proc_failed (job, rank, state, exit_code, exit_signal, reason);
     }
   else
-    set_proc_state (job, rank, state, NULL);
+    {
+      set_proc_state (job, rank, state, NULL);
+      note_unregistered_end (job, rank, row);
+    }
   count_end (job, row);
 }
 

@@ -74,7 +74,8 @@ start_embedded (DvmdController *self, DvmdNode *node)
   dvmd_loopback_new_pair (self->context, &ours, &theirs);
   g_signal_connect_object (ours, "message", G_CALLBACK (on_message), self, 0);
   g_hash_table_insert (self->links, GUINT_TO_POINTER (node->rank), ours);
-  agent = dvmd_agent_new (&settings, theirs, self->pmix, self->clock, self->context);
+  agent = dvmd_agent_new (&settings, theirs, g_ptr_array_index (self->pmix, node->rank - 1), self->clock,
+                          self->context);
   if (!dvmd_agent_start (agent, &error))
     {
       dvmd_core_agent_failed (self->core, node->rank, error->message);

@@ -49,7 +49,7 @@ struct _DvmdController
   DvmdCore *core;
   GHashTable *links;   /* rank -> DvmdLink */
   GPtrArray *embedded; /* DvmdAgent of this process */
-  DvmdPmix *pmix;      /* of the embedded agent */
+  GPtrArray *pmix;     /* DvmdPmix of each embedded agent, by rank - 1 */
   GHashTable *streams; /* job id -> DvmdJobStreams */
   GHashTable *fences;  /* key -> Fence */
   guint64 epoch;

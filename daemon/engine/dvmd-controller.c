@@ -39,7 +39,7 @@ dvmd_controller_dispose (GObject *object)
   /* What still waits in the queue holds jobs that belong to the core. */
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
   g_clear_object (&self->core);
-  g_clear_object (&self->pmix);
+  g_clear_pointer (&self->pmix, g_ptr_array_unref);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->dispose (object);
@@ -76,6 +76,7 @@ dvmd_controller_init (DvmdController *self)
 {
   self->links = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   self->embedded = g_ptr_array_new_with_free_func (g_object_unref);
+  self->pmix = g_ptr_array_new_with_free_func (g_object_unref);
   self->streams = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_job_streams_free);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
 }
@@ -151,6 +152,20 @@ dvmd_controller_finish_job (DvmdController *self, DvmdJob *job)
   g_signal_emit (self, signals[JOB_FINISHED], 0, job);
 }
 
+static void
+add_nodes (DvmdController *self, const DvmdControllerSettings *settings)
+{
+  const char *const here[] = { self->host, NULL };
+  const char *const *names = settings->nodes != NULL ? settings->nodes : here;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      dvmd_core_add_node (self->core, names[i], settings->slots, 0);
+      g_ptr_array_add (self->pmix, settings->pmix != NULL ? (gpointer)g_object_ref (settings->pmix[i])
+                                                          : (gpointer)dvmd_pmix_server_new ());
+    }
+}
+
 DvmdController *
 dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context)
 {
@@ -167,7 +182,6 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
   self->adopt_orphans = settings->adopt_orphans;
-  self->pmix = settings->pmix != NULL ? g_object_ref (settings->pmix) : DVMD_PMIX (dvmd_pmix_server_new ());
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->clock = dvmd_clock_new_real (context);
   self->queue = dvmd_event_queue_new_for_context (context);
@@ -179,7 +193,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
-  dvmd_core_add_node (self->core, self->host, settings->slots, 0);
+  add_nodes (self, settings);
   return self;
 }
 

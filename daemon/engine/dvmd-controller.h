@@ -36,7 +36,10 @@ typedef struct
   const char *pmix_gds;   /* (nullable): how PMIx clients get job data */
   gboolean pmix_eager;    /* start PMIx with the DVM, not with the first job that needs it */
   gboolean adopt_orphans; /* this process is a subreaper (the daemon, not a test) */
-  DvmdPmix *pmix;         /* (nullable): the real one; a fake in tests of many DVMs in one process */
+  /* (nullable): names of the nodes, each with an agent in this process; NULL: this machine alone */
+  const char *const *nodes;
+  /* (nullable): the PMIx server of each node; NULL: the real one, which a process can have once */
+  DvmdPmix *const *pmix;
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

@@ -578,6 +578,28 @@ test_not_started (void)
   g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "no such program");
 }
 
+/* One that never calls PMIx_Init would keep the others waiting, whichever comes first. */
+static void
+test_unregistered (void)
+{
+  for (guint first = 0; first < 2; first++)
+    {
+      g_auto (World) world = { 0 };
+      DvmdJob *job;
+
+      world_init (&world, 1, 2, FALSE);
+      bring_up (&world);
+      job = submit (&world, 2);
+      launch_all (&world, job);
+      end_proc (&world, job, first, first == 0 ? DVM_PROC_STATE_TERMINATED : DVM_PROC_STATE_REGISTERED, 0, 0);
+      assert_state (job, DVM_JOB_STATE_RUNNING);
+      end_proc (&world, job, 1 - first, first == 0 ? DVM_PROC_STATE_REGISTERED : DVM_PROC_STATE_TERMINATED, 0, 0);
+      assert_state (job, DVM_JOB_STATE_ABORTED_WO_SYNC);
+      g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "Rank 0"));
+      g_assert_cmpint (dvm_job_get_failed_rank (dvmd_job_get_record (job)), ==, 0);
+    }
+}
+
 static void
 test_recoverable (void)
 {
@@ -790,6 +812,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core/failure", test_failure);
   g_test_add_func ("/core/not-started", test_not_started);
   g_test_add_func ("/core/recoverable", test_recoverable);
+  g_test_add_func ("/core/unregistered", test_unregistered);
   g_test_add_func ("/core/time-limit", test_time_limit);
   g_test_add_func ("/core/cancel-everywhere", test_cancel_everywhere);
   g_test_add_func ("/core/history", test_history);

@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A controller with two agents in one process, each with a PMIx server that the test plays the clients of: real
+ * processes, real messages.
+ */
+
+#include "config.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "dvmd-controller.h"
+#include "dvmd-pmix-fake.h"
+
+typedef struct
+{
+  char *dir;
+  DvmdPmixFake *fakes[2];
+  DvmdController *controller;
+  gboolean ready;
+  gboolean ended;
+} Fixture;
+
+static void
+on_ready (DvmdController *controller, gpointer user_data)
+{
+  ((Fixture *)user_data)->ready = TRUE;
+}
+
+static void
+on_ended (DvmdController *controller, guint state, const char *reason, gpointer user_data)
+{
+  ((Fixture *)user_data)->ended = TRUE;
+}
+
+static gboolean
+on_too_long (gpointer user_data)
+{
+  g_error ("waited for a minute");
+  return G_SOURCE_REMOVE;
+}
+
+#define wait_until(condition)                                                                                          \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    guint guard = g_timeout_add_seconds (60, on_too_long, NULL);                                                       \
+    while (!(condition))                                                                                               \
+      g_main_context_iteration (NULL, TRUE);                                                                           \
+    g_source_remove (guard);                                                                                           \
+  }                                                                                                                    \
+  G_STMT_END
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  const char *nodes[] = { "one", "two", NULL };
+  DvmdControllerSettings settings = { 0 };
+  DvmdPmix *pmix[2];
+
+  self->dir = g_dir_make_tmp ("dvm-engine-XXXXXX", NULL);
+  for (guint i = 0; i < 2; i++)
+    {
+      self->fakes[i] = dvmd_pmix_fake_new ();
+      pmix[i] = DVMD_PMIX (self->fakes[i]);
+    }
+  settings.runtime_dir = self->dir;
+  settings.slots = 2;
+  settings.history_limit = 10;
+  settings.kill_grace = G_USEC_PER_SEC / 5;
+  settings.nodes = nodes;
+  settings.pmix = pmix;
+  self->controller = dvmd_controller_new (&settings, NULL);
+  g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
+  g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
+  dvmd_controller_start (self->controller);
+  wait_until (self->ready);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  dvmd_controller_shutdown (self->controller, FALSE, "the test is over");
+  wait_until (self->ended);
+  g_object_unref (self->controller);
+  for (guint i = 0; i < 2; i++)
+    g_object_unref (self->fakes[i]);
+  g_rmdir (self->dir);
+  g_free (self->dir);
+}
+
+static DvmdJob *
+submit (Fixture *self, guint np, const char *personality, const char *script)
+{
+  const char *argv[] = { "/bin/sh", "-c", script, NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_personality (spec, personality);
+  job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  return job;
+}
+
+static char *
+read_all (int fd)
+{
+  GString *text = g_string_new (NULL);
+  char buffer[4096];
+  gssize n;
+
+  while ((n = read (fd, buffer, sizeof buffer)) > 0)
+    g_string_append_len (text, buffer, n);
+  close (fd);
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_output (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 4, "plain", "echo rank $DVM_RANK of $DVM_SIZE on $DVM_NODE");
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  int fds[3];
+
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+  dvmd_controller_attach (self->controller, job, DVM_STREAMS_STDOUT, fds, &error);
+  g_assert_no_error (error);
+  /* What was kept fits into the pipe; the writer needs the main loop all the same. */
+  for (guint i = 0; i < 100; i++)
+    g_main_context_iteration (NULL, FALSE);
+  text = read_all (fds[1]);
+  g_assert_nonnull (strstr (text, "rank 0 of 4 on one\n"));
+  g_assert_nonnull (strstr (text, "rank 1 of 4 on two\n"));
+  g_assert_nonnull (strstr (text, "rank 2 of 4 on one\n"));
+  g_assert_nonnull (strstr (text, "rank 3 of 4 on two\n"));
+}
+
+static const char *
+nspace_of (DvmdJob *job)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (job));
+}
+
+static void
+test_fence (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 2, "pmix", "exec sleep 1000");
+  DvmdPmixProc everybody = { .nspace = nspace_of (job), .rank = DVMD_PMIX_RANK_WILDCARD };
+  g_autoptr (GBytes) one = g_bytes_new_static ("one;", 4);
+  g_autoptr (GBytes) two = g_bytes_new_static ("two;", 4);
+  GBytes *answer;
+  guint64 tokens[2];
+  int status;
+
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  g_assert_nonnull (dvmd_pmix_fake_find_job (self->fakes[0], nspace_of (job)));
+  g_assert_nonnull (dvmd_pmix_fake_find_job (self->fakes[1], nspace_of (job)));
+  tokens[0] = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, one);
+  for (guint i = 0; i < 20; i++)
+    g_main_context_iteration (NULL, FALSE);
+  g_assert_false (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+  tokens[1] = dvmd_pmix_fake_fence (self->fakes[1], &everybody, 1, two);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[1], tokens[1], &status, &answer));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpmem (g_bytes_get_data (answer, NULL), g_bytes_get_size (answer), "one;two;", 8);
+  /* A fence of a job that fails ends for those who wait. */
+  tokens[0] = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, one);
+  dvmd_controller_signal_job (self->controller, job, SIGKILL, "1", NULL);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_ABORTED_BY_SIG);
+  g_assert_cmpint (dvm_job_get_failed_rank (dvmd_job_get_record (job)), ==, 1);
+  g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+}
+
+static void
+test_modex (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 2, "pmix", "exec sleep 1000");
+  g_autoptr (GBytes) blob = g_bytes_new_static ("address", 7);
+  GBytes *answer;
+  guint64 token;
+  int status;
+
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  dvmd_pmix_fake_put (self->fakes[1], nspace_of (job), 1, blob);
+  token = dvmd_pmix_fake_direct_modex (self->fakes[0], nspace_of (job), 1);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, &answer));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  g_assert_true (g_bytes_equal (answer, blob));
+  token = dvmd_pmix_fake_direct_modex (self->fakes[0], "no-such-job", 1);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_NOT_FOUND);
+  dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_cmpint (dvm_job_get_exit_signal (dvmd_job_get_record (job)), ==, SIGTERM);
+}
+
+static void
+test_abort (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 2, "pmix", "exec sleep 1000");
+  DvmJob *record = dvmd_job_get_record (job);
+
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  dvmd_pmix_host_abort (dvmd_pmix_fake_get_host (self->fakes[1]), nspace_of (job), 1, 7, "no more", NULL, 0);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_CALLED_ABORT);
+  g_assert_cmpint (dvm_job_get_exit_code (record), ==, 7);
+  g_assert_cmpint (dvm_job_get_failed_rank (record), ==, 1);
+  g_assert_nonnull (strstr (dvm_job_get_reason (record), "no more"));
+}
+
+static void
+test_registration_fails (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GError) wanted = g_error_new (DVM_ERROR, DVM_ERROR_FAILED, "no room for another job");
+  DvmdJob *job;
+
+  dvmd_pmix_fake_set_error (self->fakes[1], wanted);
+  job = submit (self, 2, "pmix", "exec sleep 1000");
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_FAILED_TO_START);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "no room"));
+}
+
+/* Killed while the PMIx server still registers it. */
+static void
+test_cancel_early (Fixture *self, gconstpointer data)
+{
+  for (guint turns = 0; turns < 12; turns++)
+    {
+      DvmdJob *job = submit (self, 2, "pmix", "exec sleep 1000");
+
+      for (guint i = 0; i < turns; i++)
+        g_main_context_iteration (NULL, FALSE);
+      dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+      wait_until (dvmd_controller_job_is_finished (self->controller, job));
+      g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+      g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+      g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[1]), ==, 0);
+    }
+}
+
+#define add(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  signal (SIGPIPE, SIG_IGN);
+  g_test_init (&argc, &argv, NULL);
+  add ("/engine/output", test_output);
+  add ("/engine/fence", test_fence);
+  add ("/engine/modex", test_modex);
+  add ("/engine/abort", test_abort);
+  add ("/engine/registration-fails", test_registration_fails);
+  add ("/engine/cancel-early", test_cancel_early);
+  return g_test_run ();
+}
