@@ -197,7 +197,7 @@ try_place_sync (DvmClient *self, Attempt *attempt, GCancellable *cancellable, GE
 }
 
 /**
- * dvm_client_connect:
+ * dvm_client_connect: (skip)
  * @self: a client
  * @cancellable: (nullable): a way to give up
  * @error: return location for an error
@@ -236,6 +236,25 @@ dvm_client_connect (DvmClient *self, GCancellable *cancellable, GError **error)
     }
   g_propagate_error (error, attempt_give_up (attempt, self));
   return FALSE;
+}
+
+/**
+ * dvm_client_connect_sync:
+ * @self: a client
+ * @cancellable: (nullable): a way to give up
+ * @error: return location for an error
+ *
+ * Looks for the DVM and connects to it: at its private socket, on the session bus, on the system bus, or only where
+ * the client was told to look. Nothing is ever started. This is dvm_client_connect() for languages where every object
+ * has a method of that name already.
+ *
+ * Returns: %TRUE if connected; on error %DVM_ERROR_NOT_FOUND if there is no DVM
+ * Since: 0.1
+ */
+gboolean
+dvm_client_connect_sync (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  return dvm_client_connect (self, cancellable, error);
 }
 
 /* From the main loop. */

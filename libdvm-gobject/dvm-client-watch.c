@@ -20,9 +20,11 @@
 typedef struct
 {
   DvmJob *job;
-  gboolean settled; /* the end is known from elsewhere */
-  GVariant *held;   /* (nullable): Ended and EndedAt */
-  guint target;     /* the state that belongs to held */
+  gboolean following; /* a step has been seen: the next ones join on */
+  gboolean ahead;     /* the values were read: steps up to them may still come, and are passed over */
+  gboolean settled;   /* the end is known from elsewhere */
+  GVariant *held;     /* (nullable): Ended and EndedAt */
+  guint target;       /* the state that belongs to held */
 } Watch;
 
 struct _DvmClientWatches
@@ -101,13 +103,24 @@ release_held (Watch *watch)
   update (watch, held);
 }
 
+static gboolean
+is_final (DvmJobState state)
+{
+  return state == DVM_JOB_STATE_NOTIFIED || dvm_job_state_is_error (state);
+}
+
 static void
 set_state (Watch *watch, GVariant *parameters)
 {
+  DvmJobState state = dvm_job_get_state (watch->job);
   guint old_state, new_state;
   const char *reason;
 
   g_variant_get (parameters, "(uu&s)", &old_state, &new_state, &reason);
+  watch->following = TRUE;
+  if (watch->ahead && old_state != state && new_state != state && !is_final (new_state))
+    return;
+  watch->ahead = FALSE;
   _dvm_job_set_state (watch->job, new_state, reason);
   release_held (watch);
 }
@@ -211,8 +224,6 @@ add_watch (DvmClient *self, DvmJob *job)
   const char *path = dvm_job_get_object_path (job);
   Watch *watch;
 
-  if (self->watches == NULL)
-    self->watches = watches_new (self);
   watch = g_hash_table_lookup (self->watches->by_path, path);
   if (watch != NULL && watch->job == job)
     return;
@@ -221,30 +232,38 @@ add_watch (DvmClient *self, DvmJob *job)
   g_hash_table_insert (self->watches->by_path, g_strdup (path), watch);
 }
 
-/* Signals that were sent before this answer have been seen before it: what it says is newer. */
+/* What was read when nothing had been heard of the job yet. */
+static gboolean
+start_from (Watch *watch, GVariant *properties, GError **error)
+{
+  g_clear_pointer (&watch->held, g_variant_unref);
+  watch->ahead = TRUE;
+  return _dvm_record_update (G_OBJECT (watch->job), properties, error);
+}
+
 static void
 on_properties (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (GTask) task = user_data;
   g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
   DvmClient *self = g_task_get_source_object (task);
-  DvmJob *job = g_task_get_task_data (task);
+  const char *path = dvm_job_get_object_path (g_task_get_task_data (task));
   g_autoptr (GVariant) dict = NULL;
+  g_autoptr (Watch) watch = NULL;
   GError *error = NULL;
-  Watch *watch;
 
   if (reply == NULL)
     return;
   g_variant_get (reply, "(@a{sv})", &dict);
-  watch = self->watches != NULL ? g_hash_table_lookup (self->watches->by_path, dvm_job_get_object_path (job)) : NULL;
-  if (watch != NULL)
-    g_clear_pointer (&watch->held, g_variant_unref);
-  if (watch != NULL && watch->settled)
-    g_task_return_boolean (task, TRUE);
-  else if (_dvm_record_update (G_OBJECT (job), dict, &error))
-    g_task_return_boolean (task, TRUE);
-  else
-    g_task_return_error (task, error);
+  watch = self->watches != NULL ? find_watch (self->watches, path) : NULL;
+  if (watch != NULL && watch->following)
+    set_properties (watch, dict);
+  else if (watch != NULL && !start_from (watch, dict, &error))
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_task_return_boolean (task, TRUE);
 }
 
 /* Takes task over. */
@@ -303,22 +322,6 @@ new_watch_task (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncR
   return task;
 }
 
-static void
-on_asked (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  DvmClient *self = DVM_CLIENT (source);
-  GTask *task = user_data;
-  GError *error = NULL;
-
-  if (g_task_propagate_boolean (G_TASK (result), &error))
-    read_properties (self, task);
-  else
-    {
-      g_task_return_error (task, error);
-      g_object_unref (task);
-    }
-}
-
 static gboolean
 check_connected (DvmClient *self, GTask *task)
 {
@@ -327,6 +330,113 @@ check_connected (DvmClient *self, GTask *task)
   g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
   g_object_unref (task);
   return FALSE;
+}
+
+/**
+ * dvm_client_subscribe_async:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks the DVM for the signals of its jobs, as dvm_client_subscribe() does.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_subscribe_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                            gpointer user_data)
+{
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_subscribe_async);
+  if (!check_connected (self, task))
+    return;
+  if (self->watches == NULL)
+    self->watches = watches_new (self);
+  subscribe (self, task);
+}
+
+/**
+ * dvm_client_subscribe_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_subscribe_async().
+ *
+ * Returns: %TRUE if signals come from now on
+ * Since: 0.1
+ */
+gboolean
+dvm_client_subscribe_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/* In the caller's context, where the signals are to come; only the answer is awaited in another. */
+static gboolean
+subscribe_sync (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  if (self->connection == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
+      return FALSE;
+    }
+  if (self->watches == NULL)
+    self->watches = watches_new (self);
+  if (self->watches->asked)
+    return TRUE;
+  _dvm_sync_begin (&sync);
+  dvm_client_subscribe_async (self, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_subscribe_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}
+
+/**
+ * dvm_client_subscribe:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Asks the DVM for the signals of its jobs. dvm_client_watch_job() does so by itself; whoever does it before a job is
+ * submitted, and watches the job at once, sees it from its first state on. The signals come to the main context that
+ * is the thread's default.
+ *
+ * Returns: %TRUE if signals come from now on
+ * Since: 0.1
+ */
+gboolean
+dvm_client_subscribe (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+
+  return subscribe_sync (self, cancellable, error);
+}
+
+static void
+on_asked (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmClient *self = DVM_CLIENT (source);
+  GTask *task = user_data;
+  GError *error = NULL;
+
+  if (dvm_client_subscribe_finish (self, result, &error))
+    read_properties (self, task);
+  else
+    {
+      g_task_return_error (task, error);
+      g_object_unref (task);
+    }
 }
 
 /**
@@ -353,11 +463,13 @@ dvm_client_watch_job_async (DvmClient *self, DvmJob *job, GCancellable *cancella
   task = new_watch_task (self, job, cancellable, callback, user_data);
   if (!check_connected (self, task))
     return;
+  if (self->watches == NULL)
+    self->watches = watches_new (self);
   add_watch (self, job);
   if (self->watches->asked)
     read_properties (self, task);
   else
-    subscribe (self, new_watch_task (self, job, cancellable, on_asked, task));
+    dvm_client_subscribe_async (self, cancellable, on_asked, task);
 }
 
 /**
@@ -396,30 +508,13 @@ dvm_client_watch_job_finish (DvmClient *self, GAsyncResult *result, GError **err
 gboolean
 dvm_client_watch_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
 {
-  GTask *task;
-  DvmSync sync;
-  gboolean ok = TRUE;
-
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  if (self->connection == NULL)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
-      return FALSE;
-    }
-  add_watch (self, job);
-  if (!self->watches->asked)
-    {
-      _dvm_sync_begin (&sync);
-      subscribe (self, new_watch_task (self, job, cancellable, _dvm_sync_done, &sync));
-      ok = g_task_propagate_boolean (G_TASK (_dvm_sync_wait (&sync)), error);
-      _dvm_sync_end (&sync);
-    }
-  if (!ok)
+  if (!subscribe_sync (self, cancellable, error))
     return FALSE;
-  /* In the caller's context, among the signals: read here it could be overtaken by what is older. */
-  task = new_watch_task (self, job, NULL, NULL, NULL);
-  read_properties (self, task);
+  add_watch (self, job);
+  /* In the caller's context, among the signals: read elsewhere it could be overtaken by what is older. */
+  read_properties (self, new_watch_task (self, job, NULL, NULL, NULL));
   return TRUE;
 }

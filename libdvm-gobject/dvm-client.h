@@ -28,6 +28,8 @@ void dvm_client_connect_async (DvmClient *self, GCancellable *cancellable, GAsyn
                                gpointer user_data);
 gboolean dvm_client_connect_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_connect (DvmClient *self, GCancellable *cancellable, GError **error);
+/* The same for languages where every object has a method "connect" already. */
+gboolean dvm_client_connect_sync (DvmClient *self, GCancellable *cancellable, GError **error);
 gboolean dvm_client_get_connected (DvmClient *self);
 const char *dvm_client_get_instance_id (DvmClient *self);
 const char *dvm_client_get_address (DvmClient *self);
@@ -107,6 +109,12 @@ void dvm_client_get_info_async (DvmClient *self, GCancellable *cancellable, GAsy
                                 gpointer user_data);
 GVariant *dvm_client_get_info_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GVariant *dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error);
+
+/* Before a job is submitted: with it a watch sees the job from its first state on. */
+void dvm_client_subscribe_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                 gpointer user_data);
+gboolean dvm_client_subscribe_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_subscribe (DvmClient *self, GCancellable *cancellable, GError **error);
 
 /* Starts sending the job's state changes to job (its state-changed signal); unsubscribed when the client goes. */
 void dvm_client_watch_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
