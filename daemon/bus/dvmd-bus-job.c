@@ -54,10 +54,11 @@ dvmd_bus_job_get_property (DvmdBusServer *server, gpointer object, const char *n
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_job_get_record (object)), name);
 }
 
+/* error: NULL for done; taken */
 static void
-return_result (DvmdBusCall *call, gboolean done, GError *error)
+return_result (DvmdBusCall *call, GError *error)
 {
-  if (done)
+  if (error == NULL)
     g_dbus_method_invocation_return_value (call->invocation, NULL);
   else
     dvmd_bus_return_error (call->invocation, error);
@@ -75,10 +76,9 @@ signal_job (DvmdBusCall *call)
   GError *error = NULL;
 
   g_variant_get (call->parameters, "(i@a{sv})", &number, &dict);
-  return_result (call,
-                 dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error)
-                     && dvmd_controller_signal_job (call->server->controller, call->job, number, ranks, &error),
-                 error);
+  if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
+    dvmd_controller_signal_job (call->server->controller, call->job, number, ranks, &error);
+  return_result (call, error);
 }
 
 static void
@@ -88,11 +88,10 @@ cancel_job (DvmdBusCall *call)
   g_autofree char *reason = g_strdup_printf ("cancelled by %s", call->caller->requester.name);
   GError *error = NULL;
 
-  return_result (call,
-                 dvmd_bus_options_parse (dict, NULL, 0, &error)
-                     && (dvmd_job_get_ended (call->job)
-                         || dvmd_controller_cancel_job (call->server->controller, call->job, reason, &error)),
-                 error);
+  /* A job that has ended or fails already is left as it is. */
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error) && !dvmd_job_get_ended (call->job))
+    dvmd_controller_cancel_job (call->server->controller, call->job, reason, &error);
+  return_result (call, error);
 }
 
 static void

@@ -218,7 +218,7 @@ on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
   DvmdBusSignals *self = user_data;
   DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  if (live == NULL && job != dvmd_core_get_vm_job (core))
+  if (live == NULL)
     live = watch_job (self, job);
   if (live == NULL)
     return;
@@ -259,12 +259,7 @@ on_job_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_s
   DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (id));
   const char *reason = dvm_job_get_reason (dvmd_job_get_record (job));
 
-  /* The DVM's own job is the manager's state and no object. */
-  if (job == dvmd_core_get_vm_job (core))
-    {
-      on_core_changed (core, self);
-      return;
-    }
+  on_core_changed (core, self);
   if (self->has_subscribers)
     {
       JobChange change = { id, old_state, new_state, g_strdup (reason) };
@@ -279,6 +274,15 @@ on_job_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_s
       g_array_append_val (live->states, change);
       queue_job (self, live);
     }
+}
+
+/* The DVM's own job is the manager's state and no object. */
+static void
+on_vm_state (GObject *record, GParamSpec *pspec, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  on_core_changed (self->server->core, self);
 }
 
 static void
@@ -298,6 +302,8 @@ on_job_finished (DvmdController *controller, DvmdJob *job, gpointer user_data)
 {
   DvmdBusSignals *self = user_data;
 
+  /* The core may not have told us yet that it has ended, or long since. */
+  on_job_ended (self->server->core, job, self);
   dvmd_bus_waiters_job_finished (self->server->waiters, job);
 }
 
@@ -558,6 +564,7 @@ connect_model (DvmdBusSignals *self)
   g_signal_connect (core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
   g_signal_connect (core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
   g_signal_connect (core, "changed", G_CALLBACK (on_core_changed), self);
+  g_signal_connect (dvmd_job_get_record (dvmd_core_get_vm_job (core)), "notify::state", G_CALLBACK (on_vm_state), self);
   g_signal_connect (self->server->controller, "job-finished", G_CALLBACK (on_job_finished), self);
 }
 
@@ -583,6 +590,7 @@ dvmd_bus_signals_new (DvmdBusServer *server)
 void
 dvmd_bus_signals_free (DvmdBusSignals *self)
 {
+  g_signal_handlers_disconnect_by_data (dvmd_job_get_record (dvmd_core_get_vm_job (self->server->core)), self);
   g_signal_handlers_disconnect_by_data (self->server->core, self);
   g_signal_handlers_disconnect_by_data (self->server->controller, self);
   g_clear_handle_id (&self->flush_source, g_source_remove);
