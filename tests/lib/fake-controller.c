@@ -1,0 +1,427 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "fake-controller.h"
+
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAKE_INSTANCE "5f5c4e5a-0000-4000-8000-000000000001"
+
+struct _DvmdController
+{
+  GObject parent_instance;
+
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdCore *core;
+  gint64 started_at;
+  gboolean hold_output;
+  GPtrArray *held; /* DvmdJob */
+  int last_signal;
+  char *last_ranks;
+  guint shutdown;
+  gboolean had_fd[3];
+};
+
+G_DEFINE_FINAL_TYPE (DvmdController, dvmd_controller, G_TYPE_OBJECT)
+
+/* Something of the world that happens after the core has returned. */
+typedef struct
+{
+  DvmdController *self;
+  DvmdJob *job; /* (nullable) */
+  guint64 number;
+} Later;
+
+static void
+later_free (gpointer data)
+{
+  Later *later = data;
+
+  g_object_unref (later->self);
+  g_clear_object (&later->job);
+  g_free (later);
+}
+
+static void
+do_later (DvmdController *self, GSourceFunc func, DvmdJob *job, guint64 number)
+{
+  Later *later = g_new0 (Later, 1);
+
+  later->self = g_object_ref (self);
+  g_set_object (&later->job, job);
+  later->number = number;
+  g_idle_add_full (G_PRIORITY_DEFAULT, func, later, later_free);
+}
+
+static gboolean
+agent_reports (gpointer data)
+{
+  Later *later = data;
+  const DvmdAgentReport report = { .host = "here", .address = "", .pid = 1, .hwthreads = 4, .topology = "" };
+
+  dvmd_core_agent_reported (later->self->core, later->number, &report);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes)
+{
+  for (guint i = 0; i < n_nodes; i++)
+    do_later (world, agent_reports, NULL, nodes[i]->rank);
+}
+
+static gboolean
+is_distributed (gpointer data)
+{
+  Later *later = data;
+
+  dvmd_core_membership_distributed (later->self->core, later->number);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+distribute_membership (gpointer world, guint64 epoch)
+{
+  do_later (world, is_distributed, NULL, epoch);
+}
+
+static void
+dvm_ready (gpointer world)
+{
+  g_signal_emit_by_name (world, "ready");
+}
+
+static DvmdMap *
+map_job (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
+         gboolean oversubscribe, GError **error)
+{
+  DvmdMap *map = dvmd_map_new ();
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
+  guint rank = 0;
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      guint np = MAX (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)), 1);
+
+      dvmd_map_add_run (map, nodes[0]->rank, i, rank, np, 1);
+      rank += np;
+    }
+  map->num_procs = rank;
+  return map;
+}
+
+static void
+end_procs (DvmdController *self, DvmdJob *job, int exit_code, int exit_signal)
+{
+  DvmdProcTable *procs = dvmd_job_get_procs (job);
+  DvmProcState state = DVM_PROC_STATE_TERMINATED;
+
+  if (exit_signal != 0)
+    state = DVM_PROC_STATE_ABORTED_BY_SIG;
+  else if (exit_code != 0)
+    state = DVM_PROC_STATE_TERM_NON_ZERO;
+  for (guint rank = 0; rank < procs->n_rows; rank++)
+    {
+      dvmd_core_proc_state (self->core, job, rank, DVM_PROC_STATE_IOF_COMPLETE, 0, 0);
+      dvmd_core_proc_state (self->core, job, rank, state, exit_code, exit_signal);
+    }
+}
+
+static gboolean
+is_launched (gpointer data)
+{
+  Later *later = data;
+  DvmdProcTable *procs = dvmd_job_get_procs (later->job);
+  const char *program = dvm_app_spec_get_argv (dvm_job_spec_get_app (dvmd_job_get_spec (later->job), 0))[0];
+
+  for (guint rank = 0; rank < procs->n_rows; rank++)
+    dvmd_core_proc_launched (later->self->core, later->job, rank, 1000 + rank, 0, NULL);
+  dvmd_core_local_launch_complete (later->self->core, later->job, 1);
+  if (strcmp (program, "true") == 0 || strcmp (program, "false") == 0)
+    end_procs (later->self, later->job, strcmp (program, "false") == 0, 0);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+send_launch (gpointer world, DvmdJob *job)
+{
+  do_later (world, is_launched, job, 0);
+}
+
+static gboolean
+is_gone (gpointer data)
+{
+  Later *later = data;
+
+  dvmd_core_job_gone (later->self->core, later->job, 1);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+is_killed (gpointer data)
+{
+  Later *later = data;
+
+  end_procs (later->self, later->job, 0, 15);
+  return is_gone (data);
+}
+
+static void
+kill_job (gpointer world, DvmdJob *job)
+{
+  do_later (world, dvmd_job_get_procs (job) != NULL ? is_killed : is_gone, job, 0);
+}
+
+static void
+tell_started (gpointer world, DvmdJob *job)
+{
+}
+
+static void
+tell_ended (gpointer world, DvmdJob *job)
+{
+  do_later (world, is_gone, job, 0);
+}
+
+static gboolean
+agent_is_gone (gpointer data)
+{
+  Later *later = data;
+
+  dvmd_core_agent_gone (later->self->core, 1);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+stop_agents (gpointer world, gboolean force)
+{
+  do_later (world, agent_is_gone, NULL, 0);
+}
+
+static void
+dvm_ended (gpointer world, DvmJobState state, const char *reason)
+{
+  g_signal_emit_by_name (world, "ended", (guint)state, reason);
+}
+
+static const DvmdEffects fake_effects = {
+  .launch_agents = launch_agents,
+  .distribute_membership = distribute_membership,
+  .dvm_ready = dvm_ready,
+  .map = map_job,
+  .send_launch = send_launch,
+  .kill = kill_job,
+  .tell_started = tell_started,
+  .tell_ended = tell_ended,
+  .stop_agents = stop_agents,
+  .dvm_ended = dvm_ended,
+};
+
+static void
+on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  DvmdController *self = user_data;
+
+  if (self->hold_output)
+    g_ptr_array_add (self->held, g_object_ref (job));
+  else
+    g_signal_emit_by_name (self, "job-finished", job);
+}
+
+static void
+dvmd_controller_finalize (GObject *object)
+{
+  DvmdController *self = DVMD_CONTROLLER (object);
+
+  g_object_unref (self->core);
+  dvmd_event_queue_free (self->queue);
+  dvmd_clock_unref (self->clock);
+  g_ptr_array_unref (self->held);
+  g_free (self->last_ranks);
+
+  G_OBJECT_CLASS (dvmd_controller_parent_class)->finalize (object);
+}
+
+static void
+dvmd_controller_class_init (DvmdControllerClass *klass)
+{
+  GType type = G_TYPE_FROM_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = dvmd_controller_finalize;
+  g_signal_new ("ready", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  g_signal_new ("ended", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_UINT, G_TYPE_STRING);
+  g_signal_new ("job-finished", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, DVMD_TYPE_JOB);
+}
+
+static void
+dvmd_controller_init (DvmdController *self)
+{
+  self->held = g_ptr_array_new_with_free_func (g_object_unref);
+}
+
+DvmdController *
+fake_controller_new (guint slots, guint history_limit)
+{
+  DvmdController *self = g_object_new (DVMD_TYPE_CONTROLLER, NULL);
+  const DvmdCoreSettings settings = { .nspace = "dvm-fake", .host = "here", .history_limit = history_limit };
+
+  self->clock = dvmd_clock_new_real (NULL);
+  self->queue = dvmd_event_queue_new_for_context (NULL);
+  self->started_at = dvmd_clock_now (self->clock);
+  self->core = dvmd_core_new (&settings, self->clock, self->queue, &fake_effects, self);
+  g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
+  dvmd_core_add_node (self->core, "here", slots, 0);
+  return self;
+}
+
+void
+dvmd_controller_start (DvmdController *self)
+{
+  dvmd_core_start (self->core);
+}
+
+DvmdCore *
+dvmd_controller_get_core (DvmdController *self)
+{
+  return self->core;
+}
+
+const char *
+dvmd_controller_get_instance_id (DvmdController *self)
+{
+  return FAKE_INSTANCE;
+}
+
+gint64
+dvmd_controller_get_started_at (DvmdController *self)
+{
+  return self->started_at;
+}
+
+DvmdJob *
+dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
+                        GError **error)
+{
+  for (guint i = 0; i < 3; i++)
+    {
+      self->had_fd[i] = fds[i] >= 0 && (fcntl (fds[i], F_GETFD) & FD_CLOEXEC) != 0;
+      if (fds[i] >= 0)
+        close (fds[i]);
+    }
+  return dvmd_core_submit (self->core, spec, requester, error);
+}
+
+gboolean
+dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error)
+{
+  if (signum < 1 || signum > 64)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%d is not the number of a signal", signum);
+      return FALSE;
+    }
+  self->last_signal = signum;
+  g_free (self->last_ranks);
+  self->last_ranks = g_strdup (ranks);
+  return TRUE;
+}
+
+gboolean
+dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error)
+{
+  return dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
+gboolean
+dvmd_controller_attach (DvmdController *self, DvmdJob *job, DvmStreams streams, int fds[3], GError **error)
+{
+  static const char text[] = "hello\n";
+
+  if (streams & DVM_STREAMS_PTY)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "The job has no pseudo terminal");
+      return FALSE;
+    }
+  for (guint i = 0; i < 3; i++)
+    {
+      int pipe[2];
+
+      fds[i] = -1;
+      if ((streams & (1 << i)) == 0 || !g_unix_open_pipe (pipe, FD_CLOEXEC, error))
+        continue;
+      if (i > 0 && write (pipe[1], text, strlen (text)) < 0)
+        g_assert_not_reached ();
+      fds[i] = pipe[i == 0 ? 1 : 0];
+      close (pipe[i == 0 ? 0 : 1]);
+    }
+  return TRUE;
+}
+
+gboolean
+dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job)
+{
+  return dvmd_job_get_ended (job) && !g_ptr_array_find (self->held, job, NULL);
+}
+
+void
+dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason)
+{
+  self->shutdown = force ? 2 : 1;
+  dvmd_core_shutdown (self->core, force, reason);
+}
+
+GVariant *
+dvmd_controller_get_statistics (DvmdController *self)
+{
+  const DvmdCoreStatistics *statistics = dvmd_core_get_statistics (self->core);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&builder, "{sv}", "jobs-submitted", g_variant_new_uint64 (statistics->jobs_submitted));
+  g_variant_builder_add (&builder, "{sv}", "jobs-ended", g_variant_new_uint64 (statistics->jobs_ended));
+  g_variant_builder_add (&builder, "{sv}", "procs-launched", g_variant_new_uint64 (statistics->procs_launched));
+  return g_variant_builder_end (&builder);
+}
+
+void
+fake_controller_end_job (DvmdController *self, DvmdJob *job, int exit_code)
+{
+  end_procs (self, job, exit_code, 0);
+}
+
+void
+fake_controller_hold_output (DvmdController *self, gboolean hold)
+{
+  self->hold_output = hold;
+  while (!hold && self->held->len > 0)
+    {
+      g_autoptr (DvmdJob) job = g_ptr_array_steal_index (self->held, 0);
+
+      g_signal_emit_by_name (self, "job-finished", job);
+    }
+}
+
+int
+fake_controller_get_last_signal (DvmdController *self, const char **ranks)
+{
+  *ranks = self->last_ranks;
+  return self->last_signal;
+}
+
+guint
+fake_controller_get_shutdown (DvmdController *self)
+{
+  return self->shutdown;
+}
+
+gboolean
+fake_controller_had_fd (DvmdController *self, guint index)
+{
+  return self->had_fd[index];
+}
