@@ -292,17 +292,11 @@ dvmd_cgroup_is_empty (DvmdCgroup *self)
 {
   char buffer[256];
   ssize_t n = pread (self->events_fd, buffer, sizeof buffer - 1, 0);
-  g_autoptr (GArray) pids = NULL;
 
-  if (n > 0)
-    {
-      buffer[n] = '\0';
-      if (strstr (buffer, "populated 0") != NULL)
-        return TRUE;
-    }
-  /* Populated, but perhaps only by processes that are already dead: these are not listed. */
-  pids = dvmd_cgroup_list (self);
-  return pids->len == 0;
+  if (n <= 0)
+    return FALSE;
+  buffer[n] = '\0';
+  return strstr (buffer, "populated 0") != NULL;
 }
 
 void

@@ -416,6 +416,9 @@ finish (DvmdContainer *self)
   DvmdContainerFunc func = g_steal_pointer (&self->func);
   g_autoptr (GList) groups = g_hash_table_get_values (self->groups);
 
+  /* What had to be ended is our dead child by now: gone means reaped too. */
+  if (self->kill_at != G_MAXINT64)
+    g_array_unref (dvmd_reaper_list_orphans (self->set->reaper));
   self->finished = TRUE;
   self->finishing = FALSE;
   g_ptr_array_remove_fast (self->set->unfinished, self);
