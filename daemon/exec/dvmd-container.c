@@ -216,6 +216,13 @@ dvmd_container_spawn (DvmdContainer *self, const DvmdSpawnRequest *request, Dvmd
   return pid;
 }
 
+/* G_MAXINT64 is a limit that is never reached. */
+static gint64
+add_time (gint64 time, gint64 delta)
+{
+  return delta > G_MAXINT64 - time ? G_MAXINT64 : time + MAX (delta, 0);
+}
+
 /* Once the leader has been reaped: its number belongs to the group as long as the group has members. */
 static gboolean
 group_is_empty (Group *group)
@@ -304,8 +311,8 @@ dvmd_container_rank_ended (DvmdContainer *self, pid_t pid, gint64 linger, gint64
     }
   group->func = func;
   group->user_data = user_data;
-  group->term_at = dvmd_clock_monotonic (self->set->clock) + linger;
-  group->kill_at = group->term_at + grace;
+  group->term_at = add_time (dvmd_clock_monotonic (self->set->clock), linger);
+  group->kill_at = add_time (group->term_at, grace);
   group->look = FIRST_LOOK;
   group->timer = dvmd_clock_add_timer (self->set->clock, group->look, on_group_timer, group);
   return FALSE;
@@ -469,7 +476,7 @@ dvmd_container_terminate (DvmdContainer *self, gint64 grace)
       signal_everything (self, SIGTERM);
       signal_everything (self, SIGCONT);
     }
-  self->kill_at = MIN (self->kill_at, now + MAX (grace, 0));
+  self->kill_at = MIN (self->kill_at, add_time (now, grace));
   dvmd_clock_remove_timer (clock, self->timer);
   self->look = FIRST_LOOK;
   self->timer = dvmd_clock_add_timer (clock, self->look, on_timer, self);

@@ -509,11 +509,12 @@ mark_lines (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
 void
 dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
 {
-  Receipt *receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
   g_autoptr (GBytes) text = NULL;
+  Receipt *receipt;
 
   g_return_if_fail (!self->ended);
 
+  receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
   text = self->lines != NULL ? mark_lines (self, rank, stream, bytes) : g_bytes_ref (bytes);
   deliver (self, rank, stream, text, receipt);
   receipt_unref (receipt);
