@@ -83,16 +83,34 @@ first_command (DvmJobSpec *spec)
   return dvm_app_spec_get_argv (dvm_job_spec_get_app (spec, 0));
 }
 
+/* Records are UTF-8: a word that is not is shown with its bytes as \377. */
+static char *
+show_word (const char *word)
+{
+  return g_utf8_validate (word, -1, NULL) ? g_strdup (word) : g_strescape (word, NULL);
+}
+
+static char **
+show_command (const char *const *argv)
+{
+  g_autoptr (GPtrArray) shown = g_ptr_array_new ();
+
+  for (; *argv != NULL; argv++)
+    g_ptr_array_add (shown, show_word (*argv));
+  g_ptr_array_add (shown, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&shown), FALSE);
+}
+
 static void
 describe (DvmdJob *self)
 {
-  const char *const *argv = first_command (self->spec);
+  g_auto (GStrv) argv = show_command (first_command (self->spec));
   g_autofree char *base = NULL;
   const char *name = dvm_job_spec_get_name (self->spec);
 
   if (name == NULL)
     name = base = g_path_get_basename (argv[0]);
-  _dvm_job_set_description (self->record, name, dvm_job_spec_get_label (self->spec), argv);
+  _dvm_job_set_description (self->record, name, dvm_job_spec_get_label (self->spec), (const char *const *)argv);
 }
 
 static void
