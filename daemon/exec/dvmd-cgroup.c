@@ -32,7 +32,7 @@ struct _DvmdCgroup
 
 struct _DvmdCgroups
 {
-  char *path;
+  char *own; /* the cgroup of this process */
   GQueue pool;
   guint n_made;
 };
@@ -106,7 +106,7 @@ find_own_path (GError **error)
   return g_build_filename (mount, relative, NULL);
 }
 
-/* What crashed daemons left: dvm-PID of a PID that is gone. Those that are not empty refuse to go. */
+/* What crashed daemons left: dvm-PID.N of a PID that is gone. Those that are not empty refuse to go. */
 static void
 remove_stale (const char *own)
 {
@@ -117,46 +117,15 @@ remove_stale (const char *own)
     {
       g_autofree char *path = NULL;
       g_autofree char *proc = NULL;
-      g_autoptr (GDir) inner = NULL;
-      const char *child;
 
-      if (!g_str_has_prefix (name, "dvm-"))
+      if (!g_str_has_prefix (name, "dvm-") || !g_ascii_isdigit (name[strlen ("dvm-")]))
         continue;
       proc = g_strdup_printf ("/proc/%d", atoi (name + strlen ("dvm-")));
       if (access (proc, F_OK) == 0)
         continue;
       path = g_build_filename (own, name, NULL);
-      inner = g_dir_open (path, 0, NULL);
-      while (inner != NULL && (child = g_dir_read_name (inner)) != NULL)
-        if (g_ascii_isdigit (child[0]))
-          {
-            g_autofree char *child_path = g_build_filename (path, child, NULL);
-
-            rmdir (child_path);
-          }
       rmdir (path);
     }
-}
-
-static char *
-make_base (const char *own, GError **error)
-{
-  for (guint i = 0; i < 1000; i++)
-    {
-      g_autofree char *name = i == 0 ? g_strdup_printf ("dvm-%d", getpid ())
-                                     : g_strdup_printf ("dvm-%d.%u", getpid (), i);
-      g_autofree char *path = g_build_filename (own, name, NULL);
-
-      if (mkdir (path, 0755) == 0)
-        return g_steal_pointer (&path);
-      if (errno != EEXIST)
-        {
-          refuse (error, "cannot make the cgroup %s: %s", path, g_strerror (errno));
-          return NULL;
-        }
-    }
-  refuse (error, "cannot make a cgroup below %s: all names are taken", own);
-  return NULL;
 }
 
 DvmdCgroups *
@@ -178,8 +147,8 @@ dvmd_cgroups_new (GError **error)
   remove_stale (own);
   self = g_new0 (DvmdCgroups, 1);
   g_queue_init (&self->pool);
-  self->path = make_base (own, error);
-  return self->path != NULL ? g_steal_pointer (&self) : NULL;
+  self->own = g_steal_pointer (&own);
+  return g_steal_pointer (&self);
 }
 
 static void
@@ -213,32 +182,50 @@ dvmd_cgroups_free (DvmdCgroups *self)
 
   while ((cgroup = g_queue_pop_head (&self->pool)) != NULL)
     cgroup_free (cgroup);
-  if (self->path != NULL)
-    remove_directory (self->path);
-  g_free (self->path);
+  g_free (self->own);
   g_free (self);
+}
+
+/* Another part of this process may have taken a name. */
+static char *
+make_directory (DvmdCgroups *self, GError **error)
+{
+  g_autofree char *path = NULL;
+
+  do
+    {
+      g_autofree char *name = g_strdup_printf ("dvm-%d.%u", getpid (), ++self->n_made);
+
+      g_free (path);
+      path = g_build_filename (self->own, name, NULL);
+      if (mkdir (path, 0755) == 0)
+        return g_steal_pointer (&path);
+    }
+  while (errno == EEXIST);
+  refuse (error, "cannot make the cgroup %s: %s", path, g_strerror (errno));
+  return NULL;
 }
 
 DvmdCgroup *
 dvmd_cgroups_take (DvmdCgroups *self, GError **error)
 {
   DvmdCgroup *cgroup = g_queue_pop_head (&self->pool);
-  g_autofree char *name = NULL;
+  char *path;
 
   if (cgroup != NULL)
     return cgroup;
+  path = make_directory (self, error);
+  if (path == NULL)
+    return NULL;
   cgroup = g_new0 (DvmdCgroup, 1);
-  name = g_strdup_printf ("%u", ++self->n_made);
-  cgroup->path = g_build_filename (self->path, name, NULL);
+  cgroup->path = path;
   cgroup->events_fd = -1;
-  cgroup->dir_fd = -1;
-  if (mkdir (cgroup->path, 0755) == 0)
-    cgroup->dir_fd = open (cgroup->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  cgroup->dir_fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (cgroup->dir_fd >= 0)
     cgroup->events_fd = openat (cgroup->dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
   if (cgroup->events_fd >= 0)
     return cgroup;
-  refuse (error, "cannot make the cgroup %s: %s", cgroup->path, g_strerror (errno));
+  refuse (error, "the cgroup %s cannot be used: %s", path, g_strerror (errno));
   cgroup_free (cgroup);
   return NULL;
 }
