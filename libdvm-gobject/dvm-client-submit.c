@@ -56,6 +56,8 @@ make_arguments (DvmJobSpec *spec, const int fds[3], GUnixFDList *list, GError **
   if (!add_fd (list, &dict, "stdin-fd", fds[0], error) || !add_fd (list, &dict, "stdout-fd", fds[1], error)
       || !add_fd (list, &dict, "stderr-fd", fds[2], error))
     return NULL;
+  /* Who wants to follow the job subscribes: see dvm_client_watch_job(). */
+  g_variant_dict_insert (&dict, "signals", "b", FALSE);
   return g_variant_new ("(@aa{sv}@a{sv})", apps, g_variant_dict_end (&dict));
 }
 

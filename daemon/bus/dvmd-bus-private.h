@@ -76,6 +76,7 @@ struct _DvmdBusPeer
   gboolean saw_objects;  /* private: has called GetManagedObjects, gets everything from then on */
   gboolean owns_name;
   gboolean said_hello;
+  gboolean submits_quietly; /* the call that is being served asked for no signals of its job */
 
   guint n_unconfirmed; /* messages sent since the last that is known to be out */
   gboolean flushing;

@@ -193,6 +193,8 @@ watch_job (DvmdBusSignals *self, DvmdJob *job)
 
   if (requester != NULL && requester->name != NULL)
     owner = g_hash_table_lookup (self->server->private_peers, requester->name);
+  if (owner != NULL && owner->submits_quietly)
+    owner = NULL;
   if (!has_audience (self, owner, TO_EVERYBODY))
     return NULL;
   live = dvmd_bus_live_job_new (job);

@@ -70,26 +70,49 @@ take_fd (DvmdBusCall *call, int index, GVariant *value, int fds[3], GError **err
   return fds[index] >= 0;
 }
 
-/* Takes the descriptors out of the options; what is left is for the spec. */
+/* `signals` false: the connection wants to hear of this job only when it has subscribed. */
+static gboolean
+take_signals (DvmdBusCall *call, GVariant *value, GError **error)
+{
+  if (!g_variant_is_of_type (value, G_VARIANT_TYPE_BOOLEAN))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The option “signals” is of type b, not %s",
+                   g_variant_get_type_string (value));
+      return FALSE;
+    }
+  call->peer->submits_quietly = !g_variant_get_boolean (value);
+  return TRUE;
+}
+
+/* Takes what is about this call out of the options; what is left is for the spec. */
 static GVariant *
 split_options (DvmdBusCall *call, GVariant *dict, int fds[3], GError **error)
 {
   gsize n_entries = g_variant_n_children (dict);
   GVariantBuilder builder;
 
+  call->peer->submits_quietly = FALSE;
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (gsize i = 0; i < n_entries; i++)
     {
       g_autoptr (GVariant) entry = g_variant_get_child_value (dict, i);
       g_autoptr (GVariant) value = NULL;
       const char *key;
+      gboolean taken;
       int index;
 
       g_variant_get (entry, "{&sv}", &key, &value);
       index = find_fd_option (key);
-      if (index < 0)
-        g_variant_builder_add_value (&builder, entry);
-      else if (!take_fd (call, index, value, fds, error))
+      if (strcmp (key, "signals") == 0)
+        taken = take_signals (call, value, error);
+      else if (index >= 0)
+        taken = take_fd (call, index, value, fds, error);
+      else
+        {
+          g_variant_builder_add_value (&builder, entry);
+          continue;
+        }
+      if (!taken)
         {
           g_variant_builder_clear (&builder);
           close_fds (fds);

@@ -89,7 +89,7 @@ run_jobs (Bench *self, guint window)
 static double
 run_floor (guint n_jobs, guint window)
 {
-  char *argv[] = { (char *) "/bin/true", NULL };
+  char *argv[] = { (char *)"/bin/true", NULL };
   gint64 start = g_get_monotonic_time ();
   guint running = 0;
   pid_t pid;
