@@ -101,9 +101,9 @@ void dvmd_pmix_fetch_modex_async (DvmdPmix *self, const char *nspace, guint32 ra
 GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
 
 /*
- * Tells local clients of an event. source (nullable): the process it comes from, the server itself if NULL. targets:
- * n_targets 0 is every local client. details (nullable, floating is sunk): a{sv} of PMIx keys with values of type
- * s, b, i, u, x, t or (su) (a process).
+ * Tells local clients of an event; one that is just connecting may miss it. source (nullable): the process it comes
+ * from, the server itself if NULL. targets: n_targets 0 is every local client. details (nullable, floating is sunk):
+ * a{sv} of PMIx keys with values of type s, b, i, u, x, t or (su) (a process).
  */
 void dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                              guint n_targets, GVariant *details);

@@ -7,8 +7,8 @@
 #include "pmix-fixture.h"
 
 #include <glib/gstdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include "dvmd-remove-tree.h"
 
@@ -254,6 +254,13 @@ build_environment (PmixFixture *self, const char *nspace, guint rank)
   return all;
 }
 
+/* A test that fails must not leave ranks behind that hold its output open. */
+static void
+die_with_parent (gpointer user_data)
+{
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static void
 start_rank (PmixFixture *self, PmixRun *run, DvmdPmixJob *job, guint rank)
 {
@@ -265,6 +272,7 @@ start_rank (PmixFixture *self, PmixRun *run, DvmdPmixJob *job, guint rank)
   Ended *ended = g_new0 (Ended, 1);
 
   g_subprocess_launcher_set_environ (launcher, environment);
+  g_subprocess_launcher_set_child_setup (launcher, die_with_parent, NULL, NULL);
   proc = g_subprocess_launcher_spawnv (launcher, (const char *const *)app->argv, &error);
   g_assert_no_error (error);
   g_ptr_array_index (run->procs, rank) = proc;
