@@ -8,10 +8,10 @@
 
 #include "dvmd-pmix-jobinfo.h"
 
-#include <hwloc.h>
 #include <stdlib.h>
 
 #include "dvmd-pmix-gates.h"
+#include "dvmd-topology.h"
 
 /* Per node: what its ranks are, in one pass over the job. */
 typedef struct
@@ -81,19 +81,19 @@ dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset)
   if (place != NULL)
     return place;
 
-  set.bitmap = hwloc_bitmap_alloc ();
-  if (hwloc_bitmap_list_sscanf (set.bitmap, cpuset) == 0)
+  set.bitmap = dvmd_topology_bitmap_new (cpuset);
+  if (set.bitmap == NULL)
     {
-      place = g_new0 (DvmdPmixPlace, 1);
-      if (PMIx_server_generate_cpuset_string (&set, &place->cpuset) != PMIX_SUCCESS)
-        place->cpuset = NULL;
-      if (PMIx_server_generate_locality_string (&set, &place->locality) != PMIX_SUCCESS)
-        place->locality = NULL;
-      g_hash_table_insert (self->places, g_strdup (cpuset), place);
+      g_message ("“%s” is not a set of hardware threads such as “0-3,8”", cpuset);
+      return NULL;
     }
-  else
-    g_message ("“%s” is not a set of hardware threads such as “0-3,8”", cpuset);
-  hwloc_bitmap_free (set.bitmap);
+  place = g_new0 (DvmdPmixPlace, 1);
+  if (PMIx_server_generate_cpuset_string (&set, &place->cpuset) != PMIX_SUCCESS)
+    place->cpuset = NULL;
+  if (PMIx_server_generate_locality_string (&set, &place->locality) != PMIX_SUCCESS)
+    place->locality = NULL;
+  g_hash_table_insert (self->places, g_strdup (cpuset), place);
+  dvmd_topology_bitmap_free (set.bitmap);
   return place;
 }
 

@@ -269,3 +269,21 @@ dvmd_topology_get_hwloc (DvmdTopology *self)
 {
   return self->topology;
 }
+
+gpointer
+dvmd_topology_bitmap_new (const char *list)
+{
+  hwloc_bitmap_t bitmap = hwloc_bitmap_alloc ();
+
+  /* hwloc takes what is no number at all for 0. */
+  if (list[strspn (list, "0123456789,-")] == '\0' && hwloc_bitmap_list_sscanf (bitmap, list) == 0)
+    return bitmap;
+  hwloc_bitmap_free (bitmap);
+  return NULL;
+}
+
+void
+dvmd_topology_bitmap_free (gpointer bitmap)
+{
+  hwloc_bitmap_free (bitmap);
+}

@@ -83,6 +83,16 @@ test_bad (void)
   g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
 }
 
+static void
+test_bitmap (void)
+{
+  gpointer bitmap = dvmd_topology_bitmap_new ("0-3,8");
+
+  g_assert_nonnull (bitmap);
+  dvmd_topology_bitmap_free (bitmap);
+  g_assert_null (dvmd_topology_bitmap_new ("core 0"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -91,5 +101,6 @@ main (int argc, char **argv)
   g_test_add_func ("/topology/synthetic", test_synthetic);
   g_test_add_func ("/topology/xml", test_xml);
   g_test_add_func ("/topology/bad", test_bad);
+  g_test_add_func ("/topology/bitmap", test_bitmap);
   return g_test_run ();
 }
