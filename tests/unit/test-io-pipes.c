@@ -377,6 +377,65 @@ test_free_in_callback (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (fixture->n_eof[1], ==, 0);
 }
 
+typedef struct
+{
+  int fd;
+  GString *text;
+  GRand *rand;
+} RandomWriter;
+
+static gpointer
+write_random (gpointer data)
+{
+  RandomWriter *writer = data;
+  gsize at = 0;
+
+  while (at < writer->text->len)
+    {
+      gsize cut = (gsize)g_rand_int_range (writer->rand, 1, 90000);
+      gsize n = MIN (cut, writer->text->len - at);
+
+      write_all (writer->fd, writer->text->str + at, n);
+      at += n;
+    }
+  close (writer->fd);
+  return NULL;
+}
+
+/* Any sizes of writes, any credits: the same bytes in the same order, and never more than the credit. */
+static void
+test_random_sizes (Fixture *fixture, gconstpointer data)
+{
+  RandomWriter writer = { .fd = take_child_fd (fixture, DVMD_STREAM_STDOUT) };
+  gint64 end = g_get_monotonic_time () + LIMIT;
+  gsize allowed = DVMD_STREAM_WINDOW;
+  GThread *thread;
+
+  writer.text = g_string_new (NULL);
+  writer.rand = g_rand_new_with_seed ((guint32)g_test_rand_int ());
+  for (guint i = 0; i < 2000000; i++)
+    g_string_append_c (writer.text, (char)g_test_rand_int_range (0, 256));
+  dvmd_pipes_start (fixture->pipes);
+  thread = g_thread_new ("writer", write_random, &writer);
+  while (fixture->n_eof[DVMD_STREAM_STDOUT] == 0)
+    {
+      g_assert_cmpint (g_get_monotonic_time (), <, end);
+      g_main_context_iteration (NULL, FALSE);
+      g_assert_cmpuint (fixture->text[1]->len, <=, allowed);
+      if (dvmd_credit_get (fixture->credit) == 0)
+        {
+          gint64 more = g_test_rand_int_range (1, 100000);
+
+          allowed += (gsize)more;
+          dvmd_credit_add (fixture->credit, more);
+        }
+    }
+  g_thread_join (thread);
+  g_assert_cmpmem (fixture->text[1]->str, fixture->text[1]->len, writer.text->str, writer.text->len);
+  g_string_free (writer.text, TRUE);
+  g_rand_free (writer.rand);
+}
+
 static void
 test_not_pty (Fixture *fixture, gconstpointer data)
 {
@@ -405,6 +464,7 @@ main (int argc, char **argv)
   add ("/io/pipes/stdin-nobody", DVMD_PIPES_STDIN, test_stdin_nobody);
   add ("/io/pipes/pty", DVMD_PIPES_PTY, test_pty);
   add ("/io/pipes/free-in-callback", DVMD_PIPES_NONE, test_free_in_callback);
+  add ("/io/pipes/random-sizes", DVMD_PIPES_NONE, test_random_sizes);
   add ("/io/pipes/not-pty", DVMD_PIPES_NONE, test_not_pty);
   return g_test_run ();
 }
