@@ -17,6 +17,7 @@
 
 #include "dvmd-cgroup.h"
 #include "dvmd-leftovers.h"
+#include "dvmd-proc-scan.h"
 
 /* How often a clean-up that is under way is looked at, in µs: often first, then at twice the last interval. */
 #define FIRST_LOOK 1000
@@ -32,6 +33,7 @@ struct _DvmdContainers
   char *why_not;
   GPtrArray *unfinished; /* DvmdContainer, borrowed */
   guint n_containers;
+  gint64 busy_since; /* when the first of the unfinished ones was made, in ticks of /proc */
 };
 
 /* A process group; it is there until it is known to be empty. */
@@ -154,6 +156,8 @@ dvmd_container_new (DvmdContainers *set, const char *mark)
       if (self->cgroup == NULL)
         stop_using_cgroups (set, error->message);
     }
+  if (set->unfinished->len == 0)
+    set->busy_since = dvmd_proc_get_ticks ();
   g_ptr_array_add (set->unfinished, self);
   set->n_containers++;
   return self;
@@ -355,13 +359,16 @@ dvmd_container_signal_rank (DvmdContainer *self, pid_t pid, int signum)
   return TRUE;
 }
 
-/* Elements are pid_t: what the job runs outside of the process groups of its ranks. */
+/*
+ * Elements are pid_t: what the job runs outside of the process groups of its ranks. The last job has also what nobody
+ * claims; what is older than the jobs is something of the daemon's own.
+ */
 static GArray *
 list_strays (DvmdContainer *self)
 {
   gboolean last = self->set->unfinished->len == 1 && self->set->unfinished->pdata[0] == self;
 
-  return dvmd_leftovers_list (self->set->reaper, self->groups, self->mark, last);
+  return dvmd_leftovers_list (self->set->reaper, self->groups, self->mark, last ? self->set->busy_since : G_MAXINT64);
 }
 
 static void

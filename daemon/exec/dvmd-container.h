@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  * Everything that a job runs on this node, what its processes left behind included. Where cgroup v2 may be used each
  * container is a cgroup; else it is the process groups of the ranks, and those adopted orphans that stand in one of
  * their sessions, carry the job's mark in their environment, or descend from such a process. An orphan that no
- * container claims is ended with the last container.
+ * container claims is ended with the last container, unless it is older than all of them.
  *
  * DvmdContainers is the factory, one per agent; it keeps empty cgroups for the next job.
  */

@@ -27,7 +27,7 @@ typedef struct
   DvmdReaper *reaper;
   GHashTable *groups;
   const char *mark;
-  gboolean everything;
+  gint64 since;
   GArray *all;       /* DvmdProcInfo */
   GHashTable *index; /* pid -> index + 1 */
   Verdict *verdicts;
@@ -58,7 +58,7 @@ judge_by_parent (Scan *scan, const DvmdProcInfo *info)
       parent = GPOINTER_TO_UINT (g_hash_table_lookup (scan->index, GINT_TO_POINTER (info->parent)));
       above = parent == 0 ? VERDICT_OTHER : judge (scan, parent - 1);
     }
-  if (above == VERDICT_UNCLAIMED && (scan->everything || dvmd_proc_has_environ (info->pid, scan->mark)))
+  if (above == VERDICT_UNCLAIMED && (info->started >= scan->since || dvmd_proc_has_environ (info->pid, scan->mark)))
     return VERDICT_OURS;
   return above;
 }
@@ -101,11 +101,11 @@ scan_all (Scan *scan, GArray *found)
 }
 
 GArray *
-dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gboolean everything)
+dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gint64 since)
 {
   GArray *found = g_array_new (FALSE, FALSE, sizeof (pid_t));
   g_autoptr (GArray) orphans = dvmd_reaper_list_orphans (reaper);
-  Scan scan = { .reaper = reaper, .groups = groups, .mark = mark, .everything = everything };
+  Scan scan = { .reaper = reaper, .groups = groups, .mark = mark, .since = since };
 
   if (orphans->len > 0 || g_hash_table_size (groups) > 0)
     scan_all (&scan, found);

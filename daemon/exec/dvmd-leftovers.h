@@ -11,10 +11,11 @@ G_BEGIN_DECLS
 /*
  * Which living processes belong to a job but have left the process groups of its ranks (keys of groups: pid_t). These
  * are descendants of its ranks, and adopted orphans that stand in a session of a rank, carry the mark in their
- * environment, or descend from one that does; with everything also every orphan that nobody knows. Elements are pid_t.
+ * environment, or descend from one that does; also every orphan that nobody knows, if it was started at
+ * `since` (ticks of dvmd_proc_get_ticks()) or later. Elements are pid_t.
  * Reads /proc only when a rank lives or there are orphans.
  */
-GArray *dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gboolean everything);
+GArray *dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gint64 since);
 
 /* Living processes in these process groups. */
 guint dvmd_leftovers_count_groups (GHashTable *groups);

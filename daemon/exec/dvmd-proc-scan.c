@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <dvm.h>
@@ -47,6 +48,31 @@ free_string (GString *text)
     g_string_free (text, TRUE);
 }
 
+gint64
+dvmd_proc_get_ticks (void)
+{
+  gint64 per_second = sysconf (_SC_CLK_TCK);
+  struct timespec now;
+
+  clock_gettime (CLOCK_BOOTTIME, &now);
+  return now.tv_sec * per_second + now.tv_nsec * per_second / G_GINT64_CONSTANT (1000000000);
+}
+
+/* Field 22 of the line; state is the third. */
+static gint64
+find_start (const char *from_state)
+{
+  const char *at = from_state;
+
+  for (guint i = 3; i < 22 && at != NULL; i++)
+    {
+      at = strchr (at, ' ');
+      if (at != NULL)
+        at++;
+    }
+  return at != NULL ? g_ascii_strtoll (at, NULL, 10) : 0;
+}
+
 gboolean
 dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info)
 {
@@ -62,6 +88,7 @@ dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info)
   rest = text != NULL ? strrchr (text->str, ')') : NULL;
   ok = rest != NULL && sscanf (rest + 1, " %c %d %d %d", &state, &info->parent, &info->group, &info->session) == 4;
   info->pid = pid;
+  info->started = ok ? find_start (rest + 2) : 0;
   info->zombie = state == 'Z' || state == 'X';
   free_string (text);
   return ok;

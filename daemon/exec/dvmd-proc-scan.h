@@ -19,12 +19,15 @@ typedef struct
   pid_t group;
   pid_t session;
   gboolean zombie;
+  gint64 started; /* in ticks, as dvmd_proc_get_ticks() */
 } DvmdProcInfo;
 
 /* Children of this process, dead ones included; elements are pid_t. */
 GArray *dvmd_proc_list_children (void);
 /* All processes; elements are DvmdProcInfo. */
 GArray *dvmd_proc_list_all (void);
+/* Time since the machine was started, in the coarse unit of /proc. */
+gint64 dvmd_proc_get_ticks (void);
 gboolean dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info);
 /* TRUE if the environment that the process was started with has this very string "NAME=value". */
 gboolean dvmd_proc_has_environ (pid_t pid, const char *string);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -437,6 +438,47 @@ test_finish_with_ranks (Fixture *fixture, gconstpointer data)
   dvmd_container_free (container);
 }
 
+/* An orphan that was there before any job, such as a bus daemon that a library started, is none of a job's. */
+static void
+test_older_orphan_stays (Fixture *fixture, gconstpointer data)
+{
+  const char *argv[] = { "sh", "-c", "sleep 1000 >/dev/null & echo $!", NULL };
+  DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
+  char buffer[32] = { 0 };
+  DvmdContainer *container;
+  pid_t older;
+  pid_t pid;
+  int fds[2];
+
+  if (fixture->set == NULL)
+    return;
+  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, NULL));
+  request.argv = argv;
+  request.envp = other_env;
+  request.stdout_fd = fds[1];
+  pid = dvmd_spawner_spawn (fixture->spawner, &request, NULL, NULL, NULL);
+  dvmd_reaper_watch (fixture->reaper, pid, -1, on_ended, fixture);
+  iterate_until (one_ended, fixture);
+  g_assert_cmpint (read (fds[0], buffer, sizeof buffer - 1), >, 0);
+  older = atoi (buffer);
+  close (fds[0]);
+  close (fds[1]);
+  /* More than the unit of time of /proc. */
+  g_usleep (50000);
+
+  fixture->n_ended = 0;
+  container = dvmd_container_new (fixture->set, job_env[1]);
+  pid = start (fixture, container, job_env, "echo ready", NULL, 0);
+  iterate_until (one_ended, fixture);
+  dvmd_container_rank_ended (container, pid, 0, 0, NULL, NULL);
+  if (!dvmd_container_finish (container, 0, on_finished, fixture))
+    iterate_until (one_finished, fixture);
+  dvmd_container_free (container);
+  g_assert_true (is_alive (older));
+  kill (older, SIGKILL);
+  assert_gone (older);
+}
+
 static void
 test_abandoned (Fixture *fixture, gconstpointer data)
 {
@@ -486,6 +528,7 @@ main (int argc, char **argv)
   add ("signals", test_signals);
   add ("linger", test_linger);
   add ("finish-with-ranks", test_finish_with_ranks);
+  add ("older-orphan-stays", test_older_orphan_stays);
   add ("abandoned", test_abandoned);
   return g_test_run ();
 }
