@@ -43,6 +43,8 @@ typedef struct
   DvmdBusServer *bus;
   gboolean bus_settled; /* on the bus, or known to go without */
   gboolean dvm_ready;
+  gboolean has_peer; /* the one program that a private DVM serves */
+  gboolean ended;    /* the DVM has; the process serves its peer until that leaves */
   gboolean stopping;
   gboolean signalled;
   int exit_status;
@@ -96,16 +98,25 @@ on_bus_stopped (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
+stop_bus (Daemon *self)
+{
+  if (self->stopping)
+    return;
+  self->stopping = TRUE;
+  dvmd_bus_server_stop_async (self->bus, on_bus_stopped, self);
+}
+
+static void
 on_ended (DvmdController *controller, guint state, const char *reason, gpointer user_data)
 {
   Daemon *self = user_data;
 
   if (dvm_job_state_is_error (state) && state != DVM_JOB_STATE_FORCED_EXIT)
     fail (self, reason != NULL ? reason : "The DVM could not be started");
-  if (self->stopping)
-    return;
-  self->stopping = TRUE;
-  dvmd_bus_server_stop_async (self->bus, on_bus_stopped, self);
+  /* The one whom we serve may only now ask how its job ended: it is the first to leave. */
+  self->ended = TRUE;
+  if (!self->has_peer || self->signalled)
+    stop_bus (self);
 }
 
 static gboolean
@@ -113,6 +124,8 @@ on_signal (gpointer user_data)
 {
   Daemon *self = user_data;
 
+  if (self->ended)
+    stop_bus (self);
   dvmd_controller_shutdown (self->controller, self->signalled,
                             self->signalled ? "A second signal ends the DVM at once" : "A signal ends the DVM");
   self->signalled = TRUE;
@@ -126,8 +139,14 @@ on_connection_closed (DvmdBusServer *bus, gboolean is_bus, guint n_left, gpointe
 
   if (is_bus)
     g_message ("The message bus has gone; the DVM goes on with its socket");
-  else if (self->peer_fd >= 0 && n_left == 0)
-    dvmd_controller_shutdown (self->controller, FALSE, "The program that the DVM was started for has gone");
+  else if (self->has_peer && n_left == 0)
+    {
+      self->has_peer = FALSE;
+      if (self->ended)
+        stop_bus (self);
+      else
+        dvmd_controller_shutdown (self->controller, FALSE, "The program that the DVM was started for has gone");
+    }
 }
 
 /* ---- the start ---- */
@@ -187,6 +206,7 @@ serve (Daemon *self, GError **error)
   if (self->peer_fd >= 0)
     {
       self->bus_settled = TRUE;
+      self->has_peer = TRUE;
       return dvmd_bus_server_add_fd (self->bus, self->peer_fd, error);
     }
   if (!dvmd_bus_server_listen (
