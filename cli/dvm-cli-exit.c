@@ -30,8 +30,6 @@ dvm_cli_exit_status (DvmJob *job)
     return code & 0xff;
   if (state == DVM_JOB_STATE_FAILED_TO_START || state == DVM_JOB_STATE_FAILED_TO_LAUNCH)
     return code == DVM_CLI_EXIT_NOT_FOUND || code == DVM_CLI_EXIT_NOT_EXECUTABLE ? code : DVM_CLI_EXIT_DVM_FAILED;
-  if (state == DVM_JOB_STATE_KILLED_BY_CMD && signum > 0)
-    return 128 + signum;
   if (!is_own_end (state))
     return DVM_CLI_EXIT_DVM_FAILED;
   if (signum > 0)
@@ -47,11 +45,11 @@ dvm_cli_report_end (DvmCli *cli, DvmJob *job)
   gboolean is_plain = !dvm_job_get_failed (job) || dvm_job_get_state (job) == DVM_JOB_STATE_NON_ZERO_TERM;
 
   if (is_plain)
-    dvm_cli_tell (cli, _ ("job %s ended with exit code %d"), dvm_job_get_nspace (job), dvm_job_get_exit_code (job));
+    dvm_cli_tell (cli, _ ("job %u ended with exit code %d"), dvm_job_get_id (job), dvm_job_get_exit_code (job));
   else if (reason != NULL && reason[0] != '\0')
     dvm_cli_note (cli, "%s", reason);
   else
-    dvm_cli_note (cli, _ ("job %s failed: %s"), dvm_job_get_nspace (job),
+    dvm_cli_note (cli, _ ("job %u failed: %s"), dvm_job_get_id (job),
                   dvm_job_state_to_string (dvm_job_get_state (job)));
   return dvm_cli_exit_status (job);
 }

@@ -71,6 +71,14 @@ dvm_cli_find_jobs (DvmClient *client, const char *const *references, GError **er
 }
 
 char *
+dvm_cli_job_name (DvmJob *job)
+{
+  const char *nspace = dvm_job_get_nspace (job);
+
+  return nspace != NULL && nspace[0] != '\0' ? g_strdup (nspace) : g_strdup_printf ("%u", dvm_job_get_id (job));
+}
+
+char *
 dvm_cli_describe_command (DvmJob *job)
 {
   const char *const *command = dvm_job_get_command (job);

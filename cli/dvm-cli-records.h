@@ -22,6 +22,8 @@ gboolean dvm_cli_print_job_json (DvmJob *job, GError **error);
 /* (transfer full): the jobs that the words name, in order; NULL with error when one does not exist */
 GPtrArray *dvm_cli_find_jobs (DvmClient *client, const char *const *references, GError **error);
 
+/* (transfer full): for messages: the namespace, or the number while the DVM has not told more */
+char *dvm_cli_job_name (DvmJob *job);
 /* (transfer full) */
 char *dvm_cli_describe_command (DvmJob *job);
 char *dvm_cli_describe_state (DvmJob *job);

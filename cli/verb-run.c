@@ -60,14 +60,18 @@ on_killed (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 cancel_job (Run *run)
 {
-  dvm_cli_note (run->cli, _ ("cancelling job %s; interrupt again to kill it"), dvm_job_get_nspace (run->job));
+  g_autofree char *name = dvm_cli_job_name (run->job);
+
+  dvm_cli_note (run->cli, _ ("cancelling job %s; interrupt again to kill it"), name);
   dvm_client_cancel_job_async (run->client, run->job, NULL, on_ordered, NULL);
 }
 
 static void
 kill_job (Run *run)
 {
-  dvm_cli_note (run->cli, _ ("killing job %s"), dvm_job_get_nspace (run->job));
+  g_autofree char *name = dvm_cli_job_name (run->job);
+
+  dvm_cli_note (run->cli, _ ("killing job %s"), name);
   dvm_client_send_signal_async (run->client, run->job, SIGKILL, NULL, NULL, on_killed, NULL);
 }
 
@@ -100,8 +104,11 @@ interrupt (Run *run, int signum)
 static void
 on_suspended (GObject *source, GAsyncResult *result, gpointer user_data)
 {
+  Run *run = user_data;
+
   dvm_client_send_signal_finish (DVM_CLIENT (source), result, NULL);
-  kill (getpid (), SIGSTOP);
+  if (run->is_suspended)
+    kill (getpid (), SIGSTOP);
 }
 
 /* Ctrl-Z stops the job, as it would a program of ours. Processes have process groups without a shell: they ignore
@@ -109,12 +116,10 @@ on_suspended (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 suspend (Run *run)
 {
-  if (run->job == NULL)
-    {
-      kill (getpid (), SIGSTOP);
-      return;
-    }
   run->is_suspended = TRUE;
+  /* Its processes may run already; the order follows as soon as we know whom to give it. */
+  if (run->job == NULL)
+    return;
   dvm_client_send_signal_async (run->client, run->job, SIGSTOP, NULL, NULL, on_suspended, run);
 }
 
@@ -126,6 +131,8 @@ resume (Run *run)
   if (!run->is_suspended)
     return;
   run->is_suspended = FALSE;
+  if (run->job == NULL)
+    return;
   dvm_client_send_signal_async (run->client, run->job, SIGCONT, NULL, NULL, on_killed, NULL);
 }
 
@@ -238,10 +245,24 @@ submit (Run *run, DvmJobSpec *spec, GError **error)
   drop_input_end (run);
   if (run->job == NULL)
     return FALSE;
-  dvm_cli_tell (run->cli, _ ("job %s is submitted"), dvm_job_get_nspace (run->job));
+  dvm_cli_tell (run->cli, _ ("job %u is submitted"), dvm_job_get_id (run->job));
   if (run->interrupted != 0)
     cancel_job (run);
+  else if (run->is_suspended)
+    suspend (run);
   return TRUE;
+}
+
+/* For --json: a private DVM leaves with its job, so the record has to be complete by then. */
+static gboolean
+follow (Run *run, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+
+  if (!run->cli->json)
+    return TRUE;
+  dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
+  return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
 }
 
 static gboolean
@@ -252,7 +273,7 @@ wait_for_end (Run *run, GError **error)
   dvm_client_wait_async (run->client, run->job, 0, NULL, dvm_cli_ready, &result);
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
     return TRUE;
-  g_prefix_error (error, _ ("the end of job %s is not known: "), dvm_job_get_nspace (run->job));
+  g_prefix_error (error, _ ("the end of job %u is not known: "), dvm_job_get_id (run->job));
   return FALSE;
 }
 
@@ -261,7 +282,8 @@ run_job (Run *run, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (run->cli, NULL, error);
 
-  return spec != NULL && reach_dvm (run, error) && submit (run, spec, error) && wait_for_end (run, error);
+  return spec != NULL && reach_dvm (run, error) && submit (run, spec, error) && follow (run, error)
+         && wait_for_end (run, error);
 }
 
 static void
@@ -274,6 +296,15 @@ clear_run (Run *run)
   g_clear_object (&run->connecting);
 }
 
+/* Waiting has told how the job ended; the rest of the record is asked for, unless a private DVM has left already. */
+static gboolean
+print_record (Run *run, GError **error)
+{
+  g_autoptr (DvmJob) job = dvm_client_find_job (run->client, dvm_job_get_object_path (run->job), NULL, NULL);
+
+  return dvm_cli_print_job_json (job != NULL ? job : run->job, error);
+}
+
 static int
 finish (Run *run, GError **error)
 {
@@ -281,7 +312,7 @@ finish (Run *run, GError **error)
 
   g_clear_pointer (&run->input, dvm_cli_input_free);
   status = dvm_cli_report_end (run->cli, run->job);
-  if (run->cli->json && !dvm_cli_print_job_json (run->job, error))
+  if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;
   return status;
 }

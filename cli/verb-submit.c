@@ -34,12 +34,21 @@ make_spec (DvmCli *cli, GError **error)
   return NULL;
 }
 
+/* The answer to a submission is the job's path; its namespace is asked for. */
+static DvmJob *
+submit_job (DvmClient *client, DvmJobSpec *spec, GError **error)
+{
+  g_autoptr (DvmJob) job = dvm_client_submit (client, spec, NULL, error);
+
+  return job != NULL ? dvm_client_find_job (client, dvm_job_get_object_path (job), NULL, error) : NULL;
+}
+
 static int
 submit (DvmCli *cli, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = make_spec (cli, error);
   g_autoptr (DvmClient) client = spec != NULL ? dvm_cli_connect (cli, error) : NULL;
-  g_autoptr (DvmJob) job = client != NULL ? dvm_client_submit (client, spec, NULL, error) : NULL;
+  g_autoptr (DvmJob) job = client != NULL ? submit_job (client, spec, error) : NULL;
   g_autofree char *line = NULL;
 
   if (job == NULL)

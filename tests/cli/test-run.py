@@ -139,8 +139,8 @@ def test_apps(here):
 @where
 def test_options_of_program(here):
     """what stands behind the program is the program's"""
-    equal(plain(here, "-n", "1", "echo", "-n", "3", "--json", "--").stdout, "3 --json --")
-    equal(plain(here, "-n", "1", "--", "echo", "--help").stdout, "--help\n")
+    equal(plain(here, "-n", "1", "echo", "-n", "3", "--json", "--").stdout, "3 --json --", "options")
+    equal(plain(here, "-n", "1", "--", "printf", "%s", "--help").stdout, "--help")
 
 
 @where

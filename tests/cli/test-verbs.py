@@ -106,7 +106,7 @@ def test_job():
         here.cli("wait", good)
         trace = here.json("job", "trace", good)
         states = [entry["new"] for entry in trace if entry["what"].startswith("job")]
-        wanted = ["INIT_COMPLETE", "ALLOCATE", "ALLOCATION_COMPLETE", "LAUNCH_DAEMONS", "DAEMONS_LAUNCHED", "DAEMONS_REPORTED",
+        wanted = ["INIT_COMPLETE", "ALLOCATE", "ALLOCATION_COMPLETE", "LAUNCH_DAEMONS", "DAEMONS_REPORTED",
                   "VM_READY", "MAP", "MAP_COMPLETE", "SYSTEM_PREP", "LAUNCH_APPS", "SEND_LAUNCH_MSG", "STARTED", "RUNNING",
                   "TERMINATED", "NOTIFY_COMPLETED", "NOTIFIED"]
         equal([state for state in states if state in wanted], wanted, "the order of states")
