@@ -136,13 +136,15 @@ get_bit (const char *bus_name)
   return 0;
 }
 
-void
-dvmd_bus_live_job_mark (DvmdBusLiveJob *self, const char *property)
+guint64
+dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property)
 {
   const char *const *names = _dvm_record_get_bus_names (G_OBJECT (dvmd_job_get_record (self->job)), property);
+  guint64 mask = 0;
 
   for (; names != NULL && *names != NULL; names++)
-    self->dirty |= get_bit (*names);
+    mask |= get_bit (*names);
+  return mask;
 }
 
 GVariant *

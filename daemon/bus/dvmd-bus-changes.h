@@ -69,8 +69,8 @@ void dvmd_bus_live_job_free (DvmdBusLiveJob *self);
 GVariant *dvmd_bus_live_job_take_changes (DvmdBusLiveJob *self, gboolean with_counters);
 /* (transfer floating): (a(uuu)) of the next processes that changed; NULL when there is none left */
 GVariant *dvmd_bus_live_job_take_procs (DvmdBusLiveJob *self, guint *position);
-/* Marks what changes on the bus when the record's property is notified. */
-void dvmd_bus_live_job_mark (DvmdBusLiveJob *self, const char *property);
+/* The fields that change on the bus when the record's property is notified. */
+guint64 dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusSnapshot, dvmd_bus_snapshot_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusLiveJob, dvmd_bus_live_job_free)

@@ -39,8 +39,9 @@ typedef struct
 struct _DvmdBusSignals
 {
   DvmdBusServer *server;
-  GHashTable *live; /* id -> DvmdBusLiveJob, those that somebody may get signals of */
-  GPtrArray *queue; /* borrowed, in the order of their first change */
+  GHashTable *masks; /* GParamSpec of a record -> the fields that it stands for */
+  GHashTable *live;  /* id -> DvmdBusLiveJob, those that somebody may get signals of */
+  GPtrArray *queue;  /* borrowed, in the order of their first change */
   GArray *job_changes;
   GArray *node_changes;
   DvmdBusSnapshot *manager;
@@ -159,13 +160,30 @@ queue_job (DvmdBusSignals *self, DvmdBusLiveJob *live)
 
 /* ---- what happens ---- */
 
+static guint64
+get_mask (DvmdBusSignals *self, DvmdBusLiveJob *live, GParamSpec *pspec)
+{
+  guint64 *mask = g_hash_table_lookup (self->masks, pspec);
+
+  if (mask == NULL)
+    {
+      mask = g_new (guint64, 1);
+      *mask = dvmd_bus_live_job_get_mask (live, g_param_spec_get_name (pspec));
+      g_hash_table_insert (self->masks, pspec, mask);
+    }
+  return *mask;
+}
+
 static void
 on_notify (GObject *record, GParamSpec *pspec, gpointer user_data)
 {
   DvmdBusSignals *self = user_data;
   DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvm_job_get_id (DVM_JOB (record))));
 
-  dvmd_bus_live_job_mark (live, g_param_spec_get_name (pspec));
+  /* An object that is not told of yet will be told of with all its values. */
+  if (live->added)
+    return;
+  live->dirty |= get_mask (self, live, pspec);
   if (live->dirty != 0)
     queue_job (self, live);
 }
@@ -183,18 +201,13 @@ on_proc_state_changed (DvmJob *record, guint rank, guint old_state, guint new_st
   queue_job (self, live);
 }
 
+/* owner: (nullable) the private connection that is to hear of the job though it has not subscribed */
 static DvmdBusLiveJob *
-watch_job (DvmdBusSignals *self, DvmdJob *job)
+watch_job (DvmdBusSignals *self, DvmdJob *job, DvmdBusPeer *owner)
 {
-  const DvmdRequester *requester = dvmd_job_get_requester (job);
   DvmJob *record = dvmd_job_get_record (job);
-  DvmdBusPeer *owner = NULL;
   DvmdBusLiveJob *live;
 
-  if (requester != NULL && requester->name != NULL)
-    owner = g_hash_table_lookup (self->server->private_peers, requester->name);
-  if (owner != NULL && owner->submits_quietly)
-    owner = NULL;
   if (!has_audience (self, owner, TO_EVERYBODY))
     return NULL;
   live = dvmd_bus_live_job_new (job);
@@ -203,6 +216,18 @@ watch_job (DvmdBusSignals *self, DvmdJob *job)
   live->proc_handler = g_signal_connect (record, "proc-state-changed", G_CALLBACK (on_proc_state_changed), self);
   g_hash_table_insert (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)), live);
   return live;
+}
+
+/* A job is added while the call that submits it is served. */
+static DvmdBusPeer *
+find_owner (DvmdBusSignals *self, DvmdJob *job)
+{
+  const DvmdRequester *requester = dvmd_job_get_requester (job);
+  DvmdBusPeer *owner = NULL;
+
+  if (requester != NULL && requester->name != NULL)
+    owner = g_hash_table_lookup (self->server->private_peers, requester->name);
+  return owner != NULL && !owner->submits_quietly ? owner : NULL;
 }
 
 static void
@@ -218,10 +243,8 @@ static void
 on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
 {
   DvmdBusSignals *self = user_data;
-  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  DvmdBusLiveJob *live = watch_job (self, job, find_owner (self, job));
 
-  if (live == NULL)
-    live = watch_job (self, job);
   if (live == NULL)
     return;
   live->added = TRUE;
@@ -500,7 +523,7 @@ begin_public (DvmdBusSignals *self)
   self->session_changed = FALSE;
   for (guint i = 0; i < jobs->len; i++)
     if (!g_hash_table_contains (self->live, GUINT_TO_POINTER (dvmd_job_get_id (jobs->pdata[i]))))
-      watch_job (self, jobs->pdata[i]);
+      watch_job (self, jobs->pdata[i], NULL);
 }
 
 static gboolean
@@ -577,6 +600,7 @@ dvmd_bus_signals_new (DvmdBusServer *server)
 
   self->server = server;
   self->live = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_live_job_free);
+  self->masks = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->queue = g_ptr_array_new ();
   self->job_changes = g_array_new (FALSE, FALSE, sizeof (JobChange));
   g_array_set_clear_func (self->job_changes, job_change_clear);
@@ -599,6 +623,7 @@ dvmd_bus_signals_free (DvmdBusSignals *self)
   g_clear_handle_id (&self->counter_source, g_source_remove);
   g_ptr_array_unref (self->queue);
   g_hash_table_unref (self->live);
+  g_hash_table_unref (self->masks);
   g_array_unref (self->job_changes);
   g_array_unref (self->node_changes);
   dvmd_bus_snapshot_free (self->manager);

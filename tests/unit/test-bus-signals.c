@@ -111,6 +111,28 @@ test_owner (Fixture *f, gconstpointer data)
   g_assert_cmpuint (bus_client_count (f->client, "/org/dvm/sessions/*"), ==, 0);
 }
 
+/* The client of the library waits for the end and wants to hear of nothing else. */
+static void
+test_quiet (Fixture *f, gconstpointer data)
+{
+  g_autofree char *quiet = bus_client_submit (f->client, "hold", "{'np': <uint32 1>, 'signals': <false>}");
+  g_autofree char *loud = bus_client_submit (f->client, "true", "{'np': <uint32 1>, 'signals': <true>}");
+
+  finish (f->client, loud);
+  wait_running (f, quiet);
+  /* Somebody else listens for a while. */
+  subscribe (f->other);
+  bus_client_sync (f->client);
+  g_assert_cmpuint (bus_client_count (f->client, "/org/dvm/jobs/1 *"), ==, 0);
+  g_assert_cmpuint (bus_client_count (f->client, "/org/dvm/jobs/2 *"), >, 0);
+  fake_controller_end_job (f->bus.controller, job_at (f, quiet), 0);
+  finish (f->client, quiet);
+  bus_client_sync (f->client);
+  g_assert_cmpuint (bus_client_count (f->client, "*'/org/dvm/jobs/1'*"), ==, 0);
+  g_assert_cmpuint (bus_client_count (f->client, "/org/dvm/jobs/1 *"), ==, 0);
+  bus_client_wait_for (f->other, "/org/dvm/jobs/1 org.dvm.Job.StateChanged (34, 35, *");
+}
+
 /* Every state in its order, whatever the turns of the main loop were. */
 static void
 test_all_states (Fixture *f, gconstpointer data)
@@ -290,6 +312,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/bus/signals/owner", Fixture, NULL, set_up, test_owner, tear_down);
+  g_test_add ("/bus/signals/quiet", Fixture, NULL, set_up, test_quiet, tear_down);
   g_test_add ("/bus/signals/all-states", Fixture, NULL, set_up, test_all_states, tear_down);
   g_test_add ("/bus/signals/order", Fixture, NULL, set_up, test_order, tear_down);
   g_test_add ("/bus/signals/subscribed", Fixture, NULL, set_up, test_subscribed, tear_down);
