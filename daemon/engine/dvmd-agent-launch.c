@@ -10,6 +10,9 @@
 
 #include "dvmd-agent-private.h"
 
+/* Of a controller that does not say. */
+#define DEFAULT_KILL_GRACE (5 * G_USEC_PER_SEC)
+
 typedef struct
 {
   DvmdAgent *agent;
@@ -107,8 +110,10 @@ read_options (DvmdAgentJob *job, GVariant *options)
   const char *personality = "pmix";
 
   job->stdin_target = DVMD_NO_STDIN;
+  job->kill_grace = DEFAULT_KILL_GRACE;
   g_variant_dict_lookup (dict, "personality", "&s", &personality);
   job->pmix = g_str_equal (personality, "pmix");
+  g_variant_dict_lookup (dict, "kill-grace", "x", &job->kill_grace);
   g_variant_dict_lookup (dict, "pty", "b", &job->pty);
   g_variant_dict_lookup (dict, "pty-rows", "u", &job->pty_rows);
   g_variant_dict_lookup (dict, "pty-columns", "u", &job->pty_columns);

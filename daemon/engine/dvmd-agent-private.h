@@ -95,7 +95,6 @@ void dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body);
 DvmdAgentJob *dvmd_agent_find_job (DvmdAgent *self, guint32 id);
 /* After the last job of an agent that stops. */
 void dvmd_agent_check_end (DvmdAgent *self);
-gint64 dvmd_agent_kill_grace (DvmdAgent *self);
 
 /* dvmd-agent-launch.c */
 void dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body);

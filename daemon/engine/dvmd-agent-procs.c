@@ -14,8 +14,7 @@
 #include "dvmd-id-set.h"
 
 /* Nobody ends what an exited rank left running while others of its job live here. */
-#define NO_LINGER_LIMIT    (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
-#define DEFAULT_KILL_GRACE (5 * G_USEC_PER_SEC)
+#define NO_LINGER_LIMIT (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
 
 typedef struct
 {
@@ -237,7 +236,6 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
 void
 dvmd_agent_start_procs (DvmdAgentJob *job)
 {
-  job->kill_grace = DEFAULT_KILL_GRACE;
   for (guint i = 0; i < job->apps->len; i++)
     dvmd_agent_prepare_app_environment (job, g_ptr_array_index (job->apps, i));
   for (guint i = 0; i < job->local->procs->len; i++)

@@ -49,7 +49,7 @@ describe_app (DvmAppSpec *app)
 }
 
 static GVariant *
-describe_options (DvmdJob *job, DvmdJobStreams *streams)
+describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
 {
   DvmJobSpec *spec = dvmd_job_get_spec (job);
   const char *personality = dvm_job_spec_get_personality (spec);
@@ -63,6 +63,7 @@ describe_options (DvmdJob *job, DvmdJobStreams *streams)
     g_variant_dict_insert (&dict, "map-by", "s", map_by);
   if (dvm_job_spec_get_pty (spec))
     g_variant_dict_insert (&dict, "pty", "b", TRUE);
+  g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
   g_variant_dict_insert (&dict, "stdin", "u", (guint32)streams->stdin_target);
   return g_variant_dict_end (&dict);
 }
@@ -83,7 +84,7 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
   body = g_variant_ref_sink (g_variant_new (
       "(usuu@a{sv}a(aayaybasaay)@a(uuuuu))", dvmd_job_get_id (job), dvm_job_get_nspace (dvmd_job_get_record (job)),
       dvmd_job_get_procs (job)->n_rows, dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
-      describe_options (job, streams), &apps, dvmd_map_to_variant (dvmd_job_get_map (job))));
+      describe_options (self, job, streams), &apps, dvmd_map_to_variant (dvmd_job_get_map (job))));
   self->launch_messages++;
   self->launch_bytes += g_variant_get_size (body);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_LAUNCH, body);
