@@ -56,6 +56,32 @@ bench_jobs (PmixFixture *fixture, guint n_jobs, guint n_procs)
            n_jobs * 1000 / ms_since (start), (int)(get_rss_kib () - before), n_jobs);
 }
 
+/* One of many nodes of a large job. */
+static void
+bench_large (PmixFixture *fixture, guint n_nodes, guint per_node)
+{
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new_with_free_func (g_free);
+  const char *argv[] = { "/bin/true", NULL };
+  g_autoptr (DvmdPmixJob) job = NULL;
+  g_autoptr (GError) error = NULL;
+  guint before = get_rss_kib ();
+  gint64 start = g_get_monotonic_time ();
+
+  g_ptr_array_add (nodes, g_strdup (g_get_host_name ()));
+  for (guint i = 1; i < n_nodes; i++)
+    g_ptr_array_add (nodes, g_strdup_printf ("node%05u", i));
+  g_ptr_array_add (nodes, NULL);
+  job = dvmd_pmix_job_new ("large", (const char *const *)nodes->pdata, 0);
+  dvmd_pmix_job_add_app (job, argv, "/", n_nodes * per_node);
+  for (guint i = 0; i < n_nodes * per_node; i++)
+    dvmd_pmix_job_add_rank (job, i / per_node, (guint16)(i % per_node), (guint16)(i % per_node), NULL);
+  pmix_fixture_register (fixture, job, &error);
+  g_assert_no_error (error);
+  g_print ("%u x %u ranks registered: %.0f ms, %d KiB\n", n_nodes, per_node, ms_since (start),
+           (int)(get_rss_kib () - before));
+  pmix_fixture_deregister (fixture, "large");
+}
+
 static void
 bench_clients (PmixFixture *fixture, guint n_clients, guint round, const char *program)
 {
@@ -94,10 +120,12 @@ main (int argc, char **argv)
   start = g_get_monotonic_time ();
   fixture = pmix_fixture_new (gds);
   g_print ("topology and PMIx server start: %.2f ms, %u KiB\n", ms_since (start), get_rss_kib ());
+  fixture->quick = TRUE;
   bench_jobs (fixture, n_jobs, 1);
   bench_jobs (fixture, n_jobs / 10, 64);
   for (guint i = 0; i < n_rounds && argc > 5; i++)
     bench_clients (fixture, n_clients, i, argv[5]);
+  bench_large (fixture, 100, 100);
   start = g_get_monotonic_time ();
   g_clear_pointer (&fixture, pmix_fixture_free);
   g_print ("stop: %.2f ms\n", ms_since (start));

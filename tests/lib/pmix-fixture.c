@@ -227,8 +227,9 @@ on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
   else
     status = 128 + g_subprocess_get_term_sig (proc);
   g_array_index (ended->run->statuses, int, ended->rank) = status;
-  g_ptr_array_index (ended->run->outputs, ended->rank) = g_strndup (g_bytes_get_data (out, NULL),
-                                                                    g_bytes_get_size (out));
+  if (out != NULL)
+    g_ptr_array_index (ended->run->outputs, ended->rank) = g_strndup (g_bytes_get_data (out, NULL),
+                                                                      g_bytes_get_size (out));
   ended->run->n_running--;
 }
 
@@ -265,14 +266,16 @@ static void
 start_rank (PmixFixture *self, PmixRun *run, DvmdPmixJob *job, guint rank)
 {
   const DvmdPmixApp *app = g_ptr_array_index (job->apps, dvmd_pmix_job_get_rank (job, rank)->app);
-  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  GSubprocessFlags flags = self->quick ? G_SUBPROCESS_FLAGS_INHERIT_FDS : G_SUBPROCESS_FLAGS_STDOUT_PIPE;
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (flags);
   g_auto (GStrv) environment = build_environment (self, job->nspace, rank);
   g_autoptr (GError) error = NULL;
   GSubprocess *proc;
   Ended *ended = g_new0 (Ended, 1);
 
   g_subprocess_launcher_set_environ (launcher, environment);
-  g_subprocess_launcher_set_child_setup (launcher, die_with_parent, NULL, NULL);
+  if (!self->quick)
+    g_subprocess_launcher_set_child_setup (launcher, die_with_parent, NULL, NULL);
   proc = g_subprocess_launcher_spawnv (launcher, (const char *const *)app->argv, &error);
   g_assert_no_error (error);
   g_ptr_array_index (run->procs, rank) = proc;

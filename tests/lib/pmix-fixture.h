@@ -37,6 +37,7 @@ typedef struct
   TestHost *host;
   char *runtime_dir;
   DvmdTopology *topology;
+  gboolean quick; /* ranks are started the fastest way and their output is not caught */
 } PmixFixture;
 
 typedef struct
