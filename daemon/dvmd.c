@@ -16,11 +16,11 @@
 
 #include <glib-unix.h>
 
+#include "dvmd-agent.h"
 #include "dvmd-bus-server.h"
 #include "dvmd-config.h"
 #include "dvmd-controller.h"
 #include "dvmd-log.h"
-#include "dvmd-reaper.h"
 #include "dvmd-runtime-dir.h"
 
 typedef struct
@@ -340,7 +340,7 @@ main (int argc, char **argv)
   Daemon self = { .ready_fd = -1, .peer_fd = -1 };
   g_autoptr (GError) error = NULL;
 
-  dvmd_reaper_block_sigchld ();
+  dvmd_agent_prepare_process ();
   signal (SIGPIPE, SIG_IGN);
   dvmd_log_install ("dvmd");
   if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, &error)))

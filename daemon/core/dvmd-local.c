@@ -8,7 +8,7 @@
 
 #include "dvmd-local.h"
 
-#include <sys/wait.h>
+#include <stdlib.h> /* WIFSIGNALED() and the like */
 
 enum
 {

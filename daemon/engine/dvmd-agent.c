@@ -213,6 +213,12 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
 
 static GSourceFuncs flush_source_funcs = { .dispatch = dispatch };
 
+void
+dvmd_agent_prepare_process (void)
+{
+  dvmd_reaper_block_sigchld ();
+}
+
 DvmdAgent *
 dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
                 GMainContext *context)

@@ -32,6 +32,9 @@ typedef struct
   gboolean adopt_orphans;  /* this process is the subreaper: not in tests that share it */
 } DvmdAgentSettings;
 
+/* First thing in main() of a program with an agent that adopts orphans, before there is any thread. */
+void dvmd_agent_prepare_process (void);
+
 /* link, pmix: reffed. pmix is a fake in tests of many agents in one process. */
 DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
                            GMainContext *context);
