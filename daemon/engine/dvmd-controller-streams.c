@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <glib-unix.h>
@@ -246,11 +247,62 @@ attach_stdin (DvmdJobStreams *self, GError **error)
   return ends[1];
 }
 
+static gboolean
+give_stdin (DvmdJobStreams *self, int fd, GError **error)
+{
+  if (self->input != NULL)
+    return dvmd_input_set_fd (self->input, fd, error);
+  self->stdin_fd = fd;
+  self->stdin_owned = TRUE;
+  return TRUE;
+}
+
+/* The terminal of a job that has ended has nobody who reads from it. */
+static gboolean
+give_terminal_input (DvmdJobStreams *self, int socket, GError **error)
+{
+  int input;
+
+  if (self->ended)
+    return TRUE;
+  if (self->input == NULL && self->stdin_owned)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The job's terminal has its owner already");
+      return FALSE;
+    }
+  input = fcntl (socket, F_DUPFD_CLOEXEC, 3);
+  if (input >= 0)
+    return give_stdin (self, input, error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "There is no descriptor left for the terminal: %s",
+               g_strerror (errno));
+  return FALSE;
+}
+
+/* One socket for both directions; -1 on error. */
+static int
+attach_pty (DvmdJobStreams *self, GError **error)
+{
+  int ends[2];
+
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "Could not make a socket for the terminal: %s",
+                   g_strerror (errno));
+      return -1;
+    }
+  if (!give_terminal_input (self, ends[0], error))
+    close (ends[0]);
+  else if (dvmd_output_attach_fd (self->output, DVMD_STREAM_STDOUT, ends[0], error))
+    return ends[1];
+  close (ends[1]);
+  return -1;
+}
+
 gboolean
 dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error)
 {
   gboolean is_pty = dvm_job_spec_get_pty (dvmd_job_get_spec (self->job));
-  gboolean want_out = (streams & (DVM_STREAMS_STDOUT | DVM_STREAMS_PTY)) != 0;
+  gboolean want_out = (streams & DVM_STREAMS_STDOUT) != 0;
   gboolean want_err = (streams & DVM_STREAMS_STDERR) != 0;
 
   fds[0] = fds[1] = fds[2] = -1;
@@ -259,7 +311,12 @@ dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], G
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“pty”: the job was not submitted with one");
       return FALSE;
     }
-  if ((streams & DVM_STREAMS_STDIN) || (streams & DVM_STREAMS_PTY))
+  if (streams & DVM_STREAMS_PTY)
+    {
+      fds[0] = attach_pty (self, error);
+      return fds[0] >= 0;
+    }
+  if (streams & DVM_STREAMS_STDIN)
     {
       fds[0] = attach_stdin (self, error);
       if (fds[0] < 0)

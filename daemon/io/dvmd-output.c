@@ -360,6 +360,18 @@ dvmd_output_attach (DvmdOutput *self, int *stdout_fd, int *stderr_fd, GError **e
   return TRUE;
 }
 
+gboolean
+dvmd_output_attach_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **error)
+{
+  Target *target = add_target (self, STREAM_BIT (stream), fd, TRUE, NULL, error);
+
+  if (target == NULL)
+    return FALSE;
+  give_kept (self, target, stream);
+  close_when_empty (self);
+  return TRUE;
+}
+
 guint
 dvmd_output_get_n_readers (DvmdOutput *self, DvmdStream stream)
 {

@@ -51,6 +51,8 @@ gboolean dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *
  * job the reader gets what was kept, and end-of-file.
  */
 gboolean dvmd_output_attach (DvmdOutput *self, int *stdout_fd, int *stderr_fd, GError **error);
+/* The same on a descriptor of ours that is taken over (closed on error too): the socket of a terminal's user. */
+gboolean dvmd_output_attach_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **error);
 guint dvmd_output_get_n_readers (DvmdOutput *self, DvmdStream stream);
 
 void dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes);
