@@ -415,10 +415,41 @@ class Terminal(dvmtest.Case):
         self.assertEqual(list(fds), ['pty'])
         fd = fds['pty']
         self.read_until(fd, rb'\[True, True, True\]\r?\n')
+        self.assert_refused('Exists', 'owner', job.attach, pty=True)
         os.write(fd, b'abc\n')
         self.read_until(fd, rb'cba\r?\n')
         self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(os.read(fd, 4096), b'')
         os.close(fd)
+
+    def test_attach_pty_before_and_after(self):
+        """Before the job has a process, and when it has ended."""
+        dvm = self.dvm(slots=1, settings=['kill-grace=0.5'])
+        first = dvm.submit(['sleep', '1000'], np=1)
+        first.wait_running()
+        job = dvm.submit(self.SHOW, np=1, pty=True)
+        fd = job.attach(pty=True)['pty']
+        os.write(fd, b'early\n')
+        first.cancel()
+        self.read_until(fd, rb'ylrae\r?\n')
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        os.close(fd)
+        second = dvm.submit(['sh', '-c', 'tty >/dev/null && echo kept'], np=1, pty=True)
+        self.assertEqual(second.wait()['state'], NOTIFIED)
+        fd = second.attach(pty=True)['pty']
+        self.read_until(fd, rb'kept\r?\n')
+        self.assertEqual(os.read(fd, 4096), b'')
+        os.close(fd)
+
+    def test_terminal_that_closes(self):
+        """Closing is end-of-file for the program, and its output is drained."""
+        dvm = self.dvm(slots=1)
+        job = dvm.submit(['sh', '-c', 'cat; head -c 1000000 /dev/zero'], np=1, pty=True)
+        fd = job.attach(pty=True)['pty']
+        os.write(fd, b'abc\n')
+        self.read_until(fd, rb'abc\r?\n')
+        os.close(fd)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
 
 
 if __name__ == '__main__':
