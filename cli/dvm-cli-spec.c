@@ -171,6 +171,7 @@ add_apps (DvmJobSpec *spec, DvmCliArgs *first, GError **error)
     {
       g_autofree const char **app_words = take_app_words (&words);
       g_autoptr (DvmAppSpec) app = NULL;
+      g_autoptr (DvmCliArgs) behind = NULL;
 
       if (app_words[0] == NULL)
         {
@@ -183,12 +184,13 @@ add_apps (DvmJobSpec *spec, DvmCliArgs *first, GError **error)
       dvm_job_spec_add_app (spec, app);
       if (*words == NULL)
         return TRUE;
-      args = dvm_cli_args_new ();
-      g_clear_pointer (&next, dvm_cli_args_free);
-      next = args;
-      if (!parse_next (args, words + 1, error))
+      behind = dvm_cli_args_new ();
+      if (!parse_next (behind, words + 1, error))
         return FALSE;
-      words = dvm_cli_args_get_words (args);
+      words = dvm_cli_args_get_words (behind);
+      /* words pointed into the former ones until now. */
+      g_clear_pointer (&next, dvm_cli_args_free);
+      args = next = g_steal_pointer (&behind);
     }
 }
 
