@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The least that a PMIx server can do: one job of N local clients, registered, started, waited for. Prints the
+ * milliseconds from the registration to the last exit (P17's floor). No DVM, no GLib main loop.
+ */
+
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int n_done;
+
+static void
+on_done (pmix_status_t status, void *data)
+{
+  pthread_mutex_lock (&lock);
+  n_done++;
+  pthread_cond_signal (&changed);
+  pthread_mutex_unlock (&lock);
+}
+
+static void
+wait_for (pmix_status_t status, int wanted)
+{
+  if (status == PMIX_OPERATION_SUCCEEDED)
+    on_done (PMIX_SUCCESS, NULL);
+  else if (status != PMIX_SUCCESS)
+    {
+      fprintf (stderr, "%s\n", PMIx_Error_string (status));
+      exit (1);
+    }
+  pthread_mutex_lock (&lock);
+  while (n_done < wanted)
+    pthread_cond_wait (&changed, &lock);
+  pthread_mutex_unlock (&lock);
+}
+
+static pmix_status_t
+connected (const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t n, pmix_op_cbfunc_t func, void *data)
+{
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t
+finalized (const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t func, void *data)
+{
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_server_module_t module = { .client_connected2 = connected, .client_finalized = finalized };
+
+static double
+now (void)
+{
+  struct timespec time;
+
+  clock_gettime (CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+}
+
+static void
+register_job (const char *nspace, uint32_t n)
+{
+  pmix_info_t info[4];
+  char *text = malloc (8 * n + 1);
+  char *map;
+  size_t length = 0;
+
+  for (uint32_t i = 0; i < n; i++)
+    length += sprintf (text + length, "%s%u", i > 0 ? "," : "", i);
+  PMIX_INFO_LOAD (&info[0], PMIX_JOB_SIZE, &n, PMIX_UINT32);
+  PMIX_INFO_LOAD (&info[1], PMIX_LOCAL_PEERS, text, PMIX_STRING);
+  PMIx_generate_regex ("here", &map);
+  PMIX_INFO_LOAD (&info[2], PMIX_NODE_MAP, map, PMIX_REGEX);
+  PMIx_generate_ppn (text, &map);
+  PMIX_INFO_LOAD (&info[3], PMIX_PROC_MAP, map, PMIX_REGEX);
+  wait_for (PMIx_server_register_nspace (nspace, n, info, 4, on_done, NULL), 1);
+  free (text);
+}
+
+static void
+start_client (const char *nspace, uint32_t rank, char **argv)
+{
+  pmix_proc_t proc;
+  char **env = NULL;
+  pid_t pid;
+
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  wait_for (PMIx_server_register_client (&proc, getuid (), getgid (), NULL, on_done, NULL), rank + 2);
+  for (char **entry = environ; *entry != NULL; entry++)
+    {
+      pmix_status_t status;
+
+      PMIX_ARGV_APPEND (status, env, *entry);
+      if (status != PMIX_SUCCESS)
+        exit (1);
+    }
+  PMIx_server_setup_fork (&proc, &env);
+  if (posix_spawnp (&pid, argv[0], NULL, NULL, argv, env) != 0)
+    exit (1);
+}
+
+int
+main (int argc, char **argv)
+{
+  uint32_t n = argc > 2 ? (uint32_t)atoi (argv[1]) : 0;
+  char directory[] = "/tmp/bare-pmix-XXXXXX";
+  pmix_info_t info;
+  double start;
+
+  if (n == 0 || mkdtemp (directory) == NULL)
+    {
+      fprintf (stderr, "usage: bare-pmix N PROGRAM [ARGS]\n");
+      return 2;
+    }
+  setenv ("PMIX_MCA_gds", "hash", 1);
+  PMIX_INFO_LOAD (&info, PMIX_SERVER_TMPDIR, directory, PMIX_STRING);
+  if (PMIx_server_init (&module, &info, 1) != PMIX_SUCCESS)
+    return 1;
+  start = now ();
+  register_job ("bare", n);
+  for (uint32_t rank = 0; rank < n; rank++)
+    start_client ("bare", rank, argv + 2);
+  for (uint32_t i = 0; i < n; i++)
+    wait (NULL);
+  printf ("%.1f\n", now () - start);
+  PMIx_server_finalize ();
+  rmdir (directory);
+  return 0;
+}
