@@ -21,7 +21,7 @@ static const DvmdSetting settings[] = {
     "how much of the last output of a job that nobody is attached to is kept" },
   { "kill-grace", DVMD_CONFIG_SECONDS, "5", NULL, 0, HOURS (1),
     "time between SIGTERM and SIGKILL when a job is ended" },
-  { "output-credit", DVMD_CONFIG_SIZE, "1 MiB", NULL, 4 * KIB, GIB,
+  { "output-credit", DVMD_CONFIG_SIZE, "256 KiB", NULL, 4 * KIB, GIB,
     "how much output of one job may be under way before its processes have to wait" },
   { "pmix", DVMD_CONFIG_CHOICE, "lazy", "lazy eager", 0, 0,
     "when the PMIx server of a node starts: with its first PMIx job, or before the DVM is ready" },

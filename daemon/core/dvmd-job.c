@@ -222,6 +222,12 @@ dvmd_job_get_procs (DvmdJob *self)
   return self->procs;
 }
 
+gboolean
+dvmd_job_get_map_by_node (DvmdJob *self)
+{
+  return _dvm_job_spec_get_map_policy (self->spec) == DVM_MAP_BY_NODE;
+}
+
 GArray *
 dvmd_job_get_app_np (DvmdJob *self)
 {

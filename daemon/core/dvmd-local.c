@@ -8,8 +8,6 @@
 
 #include "dvmd-local.h"
 
-#include <stdlib.h> /* WIFSIGNALED() and the like */
-
 enum
 {
   PROC_STARTED,
@@ -245,12 +243,10 @@ dvmd_local_proc_output_closed (DvmdLocalProc *self)
 }
 
 void
-dvmd_local_proc_exited (DvmdLocalProc *self, int status)
+dvmd_local_proc_exited (DvmdLocalProc *self, int exit_code, int exit_signal)
 {
-  if (WIFSIGNALED (status))
-    self->exit_signal = WTERMSIG (status);
-  else
-    self->exit_code = WEXITSTATUS (status);
+  self->exit_code = exit_code;
+  self->exit_signal = exit_signal;
   self->flags |= DVMD_PROC_EXITED;
   post_proc (self, PROC_EXITED, final_state (self));
   count_exited (self->job);

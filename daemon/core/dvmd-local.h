@@ -81,8 +81,8 @@ void dvmd_local_proc_registered (DvmdLocalProc *self);
 void dvmd_local_proc_finalized (DvmdLocalProc *self);
 void dvmd_local_proc_called_abort (DvmdLocalProc *self, int status);
 void dvmd_local_proc_output_closed (DvmdLocalProc *self);
-/* status as of waitpid */
-void dvmd_local_proc_exited (DvmdLocalProc *self, int status);
+/* exit_signal 0: it ended by itself, with exit_code */
+void dvmd_local_proc_exited (DvmdLocalProc *self, int exit_code, int exit_signal);
 /* A command ends the job: what its processes do from now on is its doing. */
 void dvmd_local_job_killed (DvmdLocalJob *self, gboolean forced);
 void dvmd_local_job_cleaned (DvmdLocalJob *self);

@@ -111,6 +111,7 @@ read_options (DvmdAgentJob *job, GVariant *options)
 
   job->stdin_target = DVMD_NO_STDIN;
   job->kill_grace = DEFAULT_KILL_GRACE;
+  job->output_credit = DVMD_STREAM_WINDOW;
   g_variant_dict_lookup (dict, "personality", "&s", &personality);
   job->pmix = g_str_equal (personality, "pmix");
   g_variant_dict_lookup (dict, "kill-grace", "x", &job->kill_grace);
@@ -119,6 +120,7 @@ read_options (DvmdAgentJob *job, GVariant *options)
   g_variant_dict_lookup (dict, "pty-columns", "u", &job->pty_columns);
   g_variant_dict_lookup (dict, "merge", "b", &job->merged);
   g_variant_dict_lookup (dict, "stdin", "u", &job->stdin_target);
+  g_variant_dict_lookup (dict, "credit", "t", &job->output_credit);
   g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
 }
 
@@ -147,7 +149,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
     }
   mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
   job->container = dvmd_container_new (self->containers, mark);
-  job->credit = dvmd_credit_new (DVMD_STREAM_WINDOW);
+  job->credit = dvmd_credit_new (job->output_credit);
   return job;
 }
 

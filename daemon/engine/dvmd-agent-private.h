@@ -81,6 +81,7 @@ typedef struct
   guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
   char *map_by;
   DvmdContainer *container;
+  guint64 output_credit; /* bytes */
   DvmdCredit *credit;
   GHashTable *by_pid; /* pid -> DvmdLocalProc */
   GArray *states;     /* StateRow: changes that were not sent yet */

@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "dvmd-agent-private.h"
 #include "dvmd-id-set.h"
@@ -177,7 +178,10 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   if (job->registered)
     dvmd_pmix_deregister_client (job->agent->pmix, job->local->nspace, proc->rank);
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);
-  dvmd_local_proc_exited (proc, status);
+  if (WIFSIGNALED (status))
+    dvmd_local_proc_exited (proc, 0, WTERMSIG (status));
+  else
+    dvmd_local_proc_exited (proc, WEXITSTATUS (status), 0);
 }
 
 static DvmdPipesFlags

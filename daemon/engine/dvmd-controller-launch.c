@@ -11,8 +11,6 @@
 #include "dvmd-controller-private.h"
 #include "dvmd-mapper.h"
 
-#include "dvm-job-spec-private.h"
-
 DvmdMap *
 dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
                      gboolean oversubscribe, GError **error)
@@ -23,8 +21,7 @@ dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const
 
   for (guint i = 0; i < n_nodes; i++)
     ranks[i] = nodes[i]->rank;
-  request.by = _dvm_job_spec_get_map_policy (dvmd_job_get_spec (job)) == DVM_MAP_BY_NODE ? DVMD_MAP_BY_NODE
-                                                                                         : DVMD_MAP_BY_SLOT;
+  request.by = dvmd_job_get_map_by_node (job) ? DVMD_MAP_BY_NODE : DVMD_MAP_BY_SLOT;
   request.app_np = (const guint *)app_np->data;
   request.n_apps = app_np->len;
   request.nodes = ranks;
@@ -65,6 +62,7 @@ describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
     g_variant_dict_insert (&dict, "pty", "b", TRUE);
   g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
   g_variant_dict_insert (&dict, "stdin", "u", (guint32)streams->stdin_target);
+  g_variant_dict_insert (&dict, "credit", "t", (guint64)self->output_credit);
   return g_variant_dict_end (&dict);
 }
 

@@ -40,6 +40,8 @@ struct _DvmdController
   char *host;
   gint64 started_at;
   gint64 kill_grace;
+  gsize keep_output;
+  gsize output_credit;
   char *pmix_gds;
   gboolean pmix_eager;
   gboolean adopt_orphans;

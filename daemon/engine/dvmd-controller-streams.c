@@ -18,9 +18,6 @@
 
 #include "dvmd-controller-private.h"
 
-/* Credit goes back to an agent when this much has come together. */
-#define CREDIT_STEP (DVMD_STREAM_WINDOW / 4)
-
 static void
 credited (DvmdOutput *output, guint rank, gsize n_bytes, gpointer user_data)
 {
@@ -33,7 +30,8 @@ credited (DvmdOutput *output, guint rank, gsize n_bytes, gpointer user_data)
     return;
   agent = GUINT_TO_POINTER (dvmd_proc_table_row (procs, rank)->node);
   sum = GPOINTER_TO_SIZE (g_hash_table_lookup (self->uncredited, agent)) + n_bytes;
-  if (sum >= CREDIT_STEP)
+  /* Credit goes back when some of it has come together, not for every line. */
+  if (sum >= self->controller->output_credit / 4)
     {
       dvmd_controller_send (self->controller, GPOINTER_TO_UINT (agent), DVMD_MSG_OUTPUT_CREDIT,
                             g_variant_new ("(ut)", dvmd_job_get_id (self->job), (guint64)sum));
@@ -146,6 +144,7 @@ dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *
   self->stdin_owned = self->stdin_fd >= 0;
   self->output = dvmd_output_new (controller->context, controller->clock, nspace, id, count_ranks (spec), format,
                                   &output_funcs, self);
+  dvmd_output_set_keep (self->output, controller->keep_output);
   if (!add_outputs (self, spec, fds, error))
     {
       dvmd_job_streams_free (self);

@@ -179,6 +179,8 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->nspace = g_strdup_printf ("dvm-%.8s", id);
   self->host = g_strdup (g_get_host_name ());
   self->kill_grace = settings->kill_grace;
+  self->keep_output = settings->keep_output;
+  self->output_credit = settings->output_credit > 0 ? settings->output_credit : DVMD_STREAM_WINDOW;
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
   self->adopt_orphans = settings->adopt_orphans;

@@ -33,6 +33,8 @@ typedef struct
   gboolean one_shot;
   guint history_limit;
   gint64 kill_grace;      /* µs between SIGTERM and SIGKILL */
+  gsize keep_output;      /* bytes kept of a job that nobody is attached to; 0: nothing */
+  gsize output_credit;    /* bytes of a job's output under way from one agent; 0: the usual */
   const char *pmix_gds;   /* (nullable): how PMIx clients get job data */
   gboolean pmix_eager;    /* start PMIx with the DVM, not with the first job that needs it */
   gboolean adopt_orphans; /* this process is a subreaper (the daemon, not a test) */

@@ -70,6 +70,7 @@ struct _DvmdOutput
   DvmdOutputFiles *files; /* (nullable): dir=, file= */
   GHashTable *lines;      /* rank and stream -> Line */
   DvmdKept *kept;         /* (nullable) */
+  gsize keep;
   gboolean ended;
   gboolean delivered;
 };
@@ -160,6 +161,7 @@ dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, gu
   self->nspace = g_strdup (nspace);
   self->job = job;
   self->n_ranks = n_ranks;
+  self->keep = DVMD_OUTPUT_KEEP;
   self->format = format != NULL ? format : dvmd_output_format_new ();
   self->funcs = funcs;
   self->user_data = user_data;
@@ -169,6 +171,12 @@ dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, gu
   if (!dvmd_output_format_is_plain (self->format))
     self->lines = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, line_free);
   return self;
+}
+
+void
+dvmd_output_set_keep (DvmdOutput *self, gsize max)
+{
+  self->keep = max;
 }
 
 void
@@ -449,7 +457,7 @@ deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt
   if (taken)
     return;
   if (self->kept == NULL)
-    self->kept = dvmd_kept_new (DVMD_OUTPUT_KEEP);
+    self->kept = dvmd_kept_new (self->keep);
   dvmd_kept_add (self->kept, route (self, stream), bytes);
 }
 

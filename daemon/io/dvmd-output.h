@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 
 /*
  * Controller side: where the output of one job goes. Files and descriptors given at Submit, readers that attach, and
- * the last DVMD_OUTPUT_KEEP bytes when nobody takes a stream.
+ * the last bytes (DVMD_OUTPUT_KEEP unless told otherwise) when nobody takes a stream.
  *
  * Bytes are credited when every reader of the stream has got them: a reader that does not read holds up this job alone.
  * A reader that closes is dropped.
@@ -38,6 +38,8 @@ typedef struct
 DvmdOutput *dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, guint job, guint n_ranks,
                              DvmdOutputFormat *format, const DvmdOutputFuncs *funcs, gpointer user_data);
 void dvmd_output_free (DvmdOutput *self);
+/* How much is kept for the first who attaches; before the first push. */
+void dvmd_output_set_keep (DvmdOutput *self, gsize max);
 
 /* A descriptor given at Submit, taken over (closed on error too). Its O_NONBLOCK is not touched: the client shares it.
  */

@@ -71,7 +71,7 @@ now (void)
 }
 
 static void
-register_job (const char *nspace, uint32_t n)
+register_job (const pmix_nspace_t nspace, uint32_t n)
 {
   pmix_info_t info[4];
   char *text = malloc (8 * n + 1);
@@ -91,7 +91,7 @@ register_job (const char *nspace, uint32_t n)
 }
 
 static void
-start_client (const char *nspace, uint32_t rank, char **argv)
+start_client (const pmix_nspace_t nspace, uint32_t rank, char **argv)
 {
   pmix_proc_t proc;
   char **env = NULL;
@@ -118,6 +118,7 @@ main (int argc, char **argv)
   uint32_t n = argc > 2 ? (uint32_t)atoi (argv[1]) : 0;
   char directory[] = "/tmp/bare-pmix-XXXXXX";
   pmix_info_t info;
+  pmix_nspace_t nspace = "bare";
   double start;
 
   if (n == 0 || mkdtemp (directory) == NULL)
@@ -130,9 +131,9 @@ main (int argc, char **argv)
   if (PMIx_server_init (&module, &info, 1) != PMIX_SUCCESS)
     return 1;
   start = now ();
-  register_job ("bare", n);
+  register_job (nspace, n);
   for (uint32_t rank = 0; rank < n; rank++)
-    start_client ("bare", rank, argv + 2);
+    start_client (nspace, rank, argv + 2);
   for (uint32_t i = 0; i < n; i++)
     wait (NULL);
   printf ("%.1f\n", now () - start);

@@ -71,6 +71,7 @@ set_up (Fixture *self, gconstpointer data)
   settings.slots = 2;
   settings.history_limit = 10;
   settings.kill_grace = G_USEC_PER_SEC / 5;
+  settings.keep_output = 65536;
   settings.nodes = nodes;
   settings.pmix = pmix;
   self->controller = dvmd_controller_new (&settings, NULL);
