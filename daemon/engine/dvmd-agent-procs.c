@@ -175,6 +175,9 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   DvmdLocalProc *proc = g_hash_table_lookup (job->by_pid, GINT_TO_POINTER (pid));
 
   g_hash_table_remove (job->by_pid, GINT_TO_POINTER (pid));
+  /* Whether it had called PMIx_Init and PMIx_Finalize is on its way from another thread. */
+  if (job->registered)
+    dvmd_pmix_catch_up (job->agent->pmix);
   if (job->registered)
     dvmd_pmix_deregister_client (job->agent->pmix, job->local->nspace, proc->rank);
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);

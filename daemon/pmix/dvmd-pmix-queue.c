@@ -111,6 +111,26 @@ dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item)
 }
 
 void
+dvmd_pmix_queue_run_pending (DvmdPmixQueue *self)
+{
+  g_autoptr (DvmdPmixQueue) ref = dvmd_pmix_queue_ref (self);
+  guint n;
+
+  g_mutex_lock (&self->mutex);
+  n = self->items.length;
+  g_mutex_unlock (&self->mutex);
+  for (; n > 0; n--)
+    {
+      DvmdPmixItem *item = pop (self);
+
+      /* An item that was run may have run the rest. */
+      if (item == NULL)
+        break;
+      item->run (item, self->owner);
+    }
+}
+
+void
 dvmd_pmix_queue_close (DvmdPmixQueue *self)
 {
   GList *link;

@@ -32,6 +32,8 @@ DvmdPmixQueue *dvmd_pmix_queue_ref (DvmdPmixQueue *self);
 void dvmd_pmix_queue_unref (DvmdPmixQueue *self);
 /* From any thread. */
 void dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item);
+/* On the main context: runs what has been posted until now. */
+void dvmd_pmix_queue_run_pending (DvmdPmixQueue *self);
 /* On the main context: nothing is run any more, what waits and what still comes is freed. */
 void dvmd_pmix_queue_close (DvmdPmixQueue *self);
 

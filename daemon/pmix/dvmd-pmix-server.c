@@ -237,6 +237,15 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   self->host = NULL;
 }
 
+static void
+dvmd_pmix_server_catch_up (DvmdPmix *pmix)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+
+  if (self->running)
+    dvmd_pmix_queue_run_pending (self->queue);
+}
+
 /* Jobs */
 
 static DvmdPmixServerJob *
@@ -449,6 +458,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->deregister_client = dvmd_pmix_server_deregister_client;
   iface->deregister_job_async = dvmd_pmix_server_deregister_job_async;
   iface->deregister_job_finish = dvmd_pmix_server_job_finish;
+  iface->catch_up = dvmd_pmix_server_catch_up;
   iface->complete_fence = dvmd_pmix_server_complete;
   iface->complete_direct_modex = dvmd_pmix_server_complete;
   iface->fetch_modex_async = dvmd_pmix_server_fetch_modex_async;

@@ -78,6 +78,14 @@ dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **
 }
 
 void
+dvmd_pmix_catch_up (DvmdPmix *self)
+{
+  /* A server that calls the host at once has nothing to catch up with. */
+  if (DVMD_PMIX_GET_IFACE (self)->catch_up != NULL)
+    DVMD_PMIX_GET_IFACE (self)->catch_up (self);
+}
+
+void
 dvmd_pmix_complete_fence (DvmdPmix *self, guint64 token, int status, GBytes *data)
 {
   DVMD_PMIX_GET_IFACE (self)->complete_fence (self, token, status, data);

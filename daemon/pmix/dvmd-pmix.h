@@ -50,6 +50,7 @@ struct _DvmdPmixInterface
   void (*deregister_client) (DvmdPmix *self, const char *nspace, guint32 rank);
   void (*deregister_job_async) (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*deregister_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
+  void (*catch_up) (DvmdPmix *self);
   void (*complete_fence) (DvmdPmix *self, guint64 token, int status, GBytes *data);
   void (*complete_direct_modex) (DvmdPmix *self, guint64 token, int status, GBytes *data);
   void (*fetch_modex_async) (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
@@ -91,6 +92,12 @@ void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 ra
 void dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback,
                                      gpointer user_data);
 gboolean dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
+
+/*
+ * Calls the host for all that clients have told until now. What a process told before it ended is then known: to be
+ * called when its end is, before that is judged.
+ */
+void dvmd_pmix_catch_up (DvmdPmix *self);
 
 /* data (nullable): the contributions of all nodes, in any order. */
 void dvmd_pmix_complete_fence (DvmdPmix *self, guint64 token, int status, GBytes *data);
