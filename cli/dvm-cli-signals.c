@@ -84,6 +84,22 @@ dvm_cli_signal_list (void)
   return g_string_free (list, FALSE);
 }
 
+char *
+dvm_cli_signal_list_json (void)
+{
+  GString *list = g_string_new ("[");
+
+  for (int signum = 1; signum <= SIGRTMAX; signum++)
+    {
+      g_autofree char *name = dvm_cli_signal_name (signum);
+
+      if (g_str_has_prefix (name, "SIG"))
+        g_string_append_printf (list, "%s{\"number\":%d,\"name\":\"%s\"}", list->len > 1 ? ",\n " : "", signum, name);
+    }
+  g_string_append (list, "]\n");
+  return g_string_free (list, FALSE);
+}
+
 static gboolean
 is_ignored (int signum)
 {

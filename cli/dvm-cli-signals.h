@@ -16,6 +16,8 @@ int dvm_cli_signal_from_name (const char *name);
 char *dvm_cli_signal_name (int signum);
 /* (transfer full): what `kill -l` shows */
 char *dvm_cli_signal_list (void);
+/* (transfer full): an array of {"number", "name"} */
+char *dvm_cli_signal_list_json (void);
 
 typedef struct _DvmCliSignals DvmCliSignals;
 

@@ -32,7 +32,8 @@ fill_standard_descriptors (void)
 static void
 set_up_locale (void)
 {
-  setlocale (LC_ALL, "");
+  setlocale (LC_CTYPE, "");
+  setlocale (LC_MESSAGES, "");
   bindtextdomain (GETTEXT_PACKAGE, DVM_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
 }

@@ -43,8 +43,28 @@ rewrite (const char *const *argv)
   return (char **)g_ptr_array_free (words, FALSE);
 }
 
+/* For JSON alone: what was done to whom. */
+static const DvmCliColumn columns[] = {
+  { "namespace", NULL, DVM_CLI_KIND_TEXT },
+  { "action", NULL, DVM_CLI_KIND_TEXT },
+  { "signal", NULL, DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static void
+add_killed (DvmCliTable *table, DvmJob *job, const char *action, const char *signal_name)
+{
+  GVariant *const values[] = {
+    g_variant_new_string (dvm_job_get_nspace (job)),
+    g_variant_new_string (action),
+    g_variant_new_string (signal_name),
+  };
+
+  dvm_cli_table_add (table, values);
+}
+
 static gboolean
-kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, GError **error)
+kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, DvmCliTable *table, GError **error)
 {
   const char *ranks = dvm_cli_args_get (cli->args, "ranks");
   g_autoptr (DvmJob) job = dvm_client_find_job (client, reference, NULL, error);
@@ -55,11 +75,17 @@ kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, GEr
   if (signum == 0)
     {
       dvm_cli_tell (cli, _ ("cancelling job %s"), dvm_job_get_nspace (job));
-      return dvm_client_cancel_job (client, job, NULL, error);
+      if (!dvm_client_cancel_job (client, job, NULL, error))
+        return FALSE;
+      add_killed (table, job, "cancel", "");
+      return TRUE;
     }
   name = dvm_cli_signal_name (signum);
   dvm_cli_tell (cli, _ ("sending %s to job %s"), name, dvm_job_get_nspace (job));
-  return dvm_client_send_signal (client, job, signum, ranks, NULL, error);
+  if (!dvm_client_send_signal (client, job, signum, ranks, NULL, error))
+    return FALSE;
+  add_killed (table, job, "signal", name);
+  return TRUE;
 }
 
 /* One that fails does not keep the others from being killed. */
@@ -68,7 +94,7 @@ kill_all (DvmCli *cli, int signum, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (cli->args);
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
-  g_autoptr (GString) json = g_string_new ("[");
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
   int status = DVM_CLI_EXIT_OK;
 
   if (client == NULL)
@@ -77,11 +103,13 @@ kill_all (DvmCli *cli, int signum, GError **error)
     {
       g_autoptr (GError) local_error = NULL;
 
-      if (kill_one (cli, client, words[i], signum, &local_error))
+      if (kill_one (cli, client, words[i], signum, table, &local_error))
         continue;
       dvm_cli_complain ("%s", local_error->message);
       status = DVM_CLI_EXIT_FAILED;
     }
+  if (cli->json && !dvm_cli_print_table (cli, table, error))
+    return DVM_CLI_EXIT_FAILED;
   return status;
 }
 
@@ -93,7 +121,7 @@ kill_verb (DvmCli *cli, GError **error)
 
   if (dvm_cli_args_has (cli->args, "list"))
     {
-      g_autofree char *list = dvm_cli_signal_list ();
+      g_autofree char *list = cli->json ? dvm_cli_signal_list_json () : dvm_cli_signal_list ();
 
       return dvm_cli_print (list, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
     }

@@ -6,6 +6,7 @@
 
 #include "config.h"
 
+#include <gio/gio.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -19,6 +20,8 @@
 
 /* A DVM ends its jobs first: SIGTERM, time to react, SIGKILL. */
 #define DEFAULT_TIMEOUT 60
+
+#define BUS_NAME "org.dvm.Manager"
 
 static const DvmCliOption options[] = {
   { "force", 'f', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("kill its jobs at once") },
@@ -58,15 +61,40 @@ open_listener (const char *path)
   return pidfd;
 }
 
-/* The address that we talk over, or, over a message bus, the socket that a DVM of this name has. */
+/* A pidfd of the process that owns the DVM's name on the message bus at address, -1 if there is none. */
+static int
+open_owner (DvmCli *cli, const char *address)
+{
+  g_autoptr (GDBusConnection) bus = g_dbus_connection_new_for_address_sync (
+      address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION, NULL,
+      NULL, NULL);
+  g_autofree char *name = cli->name != NULL ? g_strconcat (BUS_NAME ".", cli->name, NULL) : g_strdup (BUS_NAME);
+  g_autoptr (GVariant) reply = NULL;
+  guint32 pid;
+
+  if (bus == NULL)
+    return -1;
+  g_dbus_connection_set_exit_on_close (bus, FALSE);
+  reply = g_dbus_connection_call_sync (bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                       "GetConnectionUnixProcessID", g_variant_new ("(s)", name),
+                                       G_VARIANT_TYPE ("(u)"), G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, NULL, NULL);
+  if (reply == NULL)
+    return -1;
+  g_variant_get (reply, "(u)", &pid);
+  return pidfd_open ((pid_t)pid, 0);
+}
+
+/* What we talk over is the private socket, or else a message bus. */
 static int
 find_process (DvmCli *cli, DvmClient *client)
 {
+  const char *address = dvm_client_get_address (client);
   g_autofree char *usual = dvm_cli_socket_path (cli);
-  g_autofree char *path = path_of_address (dvm_client_get_address (client));
-  gboolean is_bus = g_strcmp0 (cli->bus, "session") == 0 || g_strcmp0 (cli->bus, "system") == 0;
+  g_autofree char *path = path_of_address (address);
 
-  return open_listener (path != NULL && !is_bus ? path : usual);
+  if (g_strcmp0 (path, usual) == 0)
+    return open_listener (path);
+  return address != NULL ? open_owner (cli, address) : -1;
 }
 
 static gboolean

@@ -51,6 +51,20 @@ def test_manual():
     equal(pages, {f"dvm-cli-{verb}.1" for verb in verbs()}, "pages")
 
 
+def test_manual_of_dvmd():
+    """the daemon's options and settings are in its manual, and the reverse"""
+    text = subprocess.run([os.environ["DVM_DVMD"], "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    options = set(re.findall(r"--?[A-Za-z?][A-Za-z-]*", " ".join(re.findall(r"^  (-.*?)(?:  |$)", text, re.MULTILINE))))
+    options -= {"--help-all"}
+    found = {word for entry in re.findall(r"^\.TP\n(-.*)$", manual("dvmd.8"), re.MULTILINE)
+             for word in re.findall(r"(?:^|(?<=\s))--?[A-Za-z?][A-Za-z-]*", entry)}
+    equal(found, options | {"--help", "-h", "-?"}, "options")
+    with open(os.path.join(SOURCE, "daemon", "base", "dvmd-config-table.c")) as table:
+        settings = set(re.findall(r'^  { "([a-z-]+)", DVMD_CONFIG_', table.read(), re.MULTILINE))
+    section = manual("dvmd.8").partition(".SH SETTINGS")[2].partition(".SH")[0]
+    equal(set(re.findall(r"^\.TP\n([a-z-]+)$", section, re.MULTILINE)), settings, "settings")
+
+
 def test_typesetting():
     """the manual is set without a warning"""
     for name in sorted(os.listdir(MAN)):

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """dvm-cli start and stop: real daemons in the background."""
 
+import json
 import os
 import signal
+import subprocess
 import sys
 
 from dvmtest import alive, check, contains, equal, functions, place, run_tests, wait_until
@@ -12,8 +14,6 @@ from dvmtest import alive, check, contains, equal, functions, place, run_tests, 
 def start(here, *args, **options):
     result = here.cli("start", "--bus", "none", "--json", *args, **options)
     equal(result.returncode, 0, result.stderr)
-    import json
-
     return json.loads(result.stdout)
 
 
@@ -76,6 +76,34 @@ def test_twice():
             check(alive(first["pid"]), "the first goes on")
         finally:
             end(first["pid"])
+
+
+def test_session_bus():
+    """over the session bus: found, used and stopped, whatever its socket is called"""
+    with place() as here:
+        bus = subprocess.Popen(
+            ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1", f"--address=unix:path={here.path}/session"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            here.env["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().strip()
+            for name in ([], ["--name", "other"]):
+                answer = json.loads(here.cli("start", "--json", "--socket", here.path + "/elsewhere", *name).stdout)
+                try:
+                    for options in ([], ["--bus", "session"]):
+                        status = here.json("status", *name, *options)
+                        contains(status["address"], here.path + "/session")
+                    result = here.cli("run", "--bus", "session", *name, "--personality", "plain", "-n", "1", "cat", stdin="x")
+                    equal((result.stdout, result.stderr, result.returncode), ("x", "", 0))
+                    result = here.cli("stop", *name)
+                    equal((result.returncode, result.stderr), (0, ""))
+                    check(not alive(answer["pid"]), "gone when stop returns")
+                finally:
+                    end(answer["pid"])
+            equal(here.cli("status", "--bus", "session").returncode, 1)
+        finally:
+            bus.terminate()
+            bus.wait()
+            bus.stdout.close()
 
 
 def test_socket():

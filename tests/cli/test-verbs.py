@@ -130,6 +130,9 @@ def test_kill():
             # A signal before the trap is set ends the shell by that signal.
             equal(here.cli("kill", *args, job).returncode, 0)
             check(here.cli("wait", job).returncode in (33, 128 + signal.SIGUSR1), f"{args}")
+        job = submit(here, "-n", "1", "sleep", "600")
+        equal(here.json("kill", "-9", job), [{"namespace": job, "action": "signal", "signal": "SIGKILL"}])
+        check({"number": 9, "name": "SIGKILL"} in here.json("kill", "-l"), "kill -l --json")
         result = here.cli("kill", "no-such-job")
         equal(result.returncode, 1)
         contains(result.stderr, "no-such-job")
