@@ -285,6 +285,7 @@ read_settings (Daemon *self, GError **error)
       if (!dvmd_config_set (self->config, parts[0], parts[1], DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
         return FALSE;
     }
+  dvmd_config_log (self->config);
   if (self->slots < 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--slots %d: the number of slots must be 1 or more",

@@ -486,3 +486,17 @@ dvmd_config_get_place (DvmdConfig *self, const char *name)
 {
   return get_value (self, name)->place;
 }
+
+void
+dvmd_config_log (DvmdConfig *self)
+{
+  guint n_settings;
+  const DvmdSetting *settings = dvmd_config_get_settings (&n_settings);
+
+  for (guint i = 0; i < n_settings; i++)
+    {
+      const Value *value = get_value (self, settings[i].name);
+
+      g_info ("%s = %s (%s)", settings[i].name, value->text, value->place);
+    }
+}

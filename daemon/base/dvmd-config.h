@@ -73,6 +73,9 @@ DvmdConfigOrigin dvmd_config_get_origin (DvmdConfig *self, const char *name);
 /* "/etc/dvm/dvm.conf:3", "DVM_KILL_GRACE", "built-in" */
 const char *dvmd_config_get_place (DvmdConfig *self, const char *name);
 
+/* Every setting with its value and its place, for those who ask for it (log domain dvmd-config, level info). */
+void dvmd_config_log (DvmdConfig *self);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdConfig, dvmd_config_unref)
 
 G_END_DECLS
