@@ -222,8 +222,9 @@ class Kills(dvmtest.Case):
 
     def test_signal_reaches_the_whole_group(self):
         dvm = self.dvm(slots=2)
-        job, out, _ = dvm.start(['sh', '-c', "sh -c 'trap \"echo child; exit 0\" USR1; echo up; while :; do sleep 0.02; "
-                                 "done' & trap '' USR1; wait"], np=1)
+        # The trap of the outer shell comes first: an "up" must not be seen before it.
+        job, out, _ = dvm.start(['sh', '-c', "trap : USR1; sh -c 'trap \"echo child; exit 0\" USR1; echo up; while :; do "
+                                 "sleep 0.02; done' & wait; wait"], np=1)
         dvmtest.wait_until(lambda: out.data == b'up\n', 'trap')
         job.signal(signal.SIGUSR1)
         self.assertEqual(job.wait()['state'], NOTIFIED)
