@@ -315,6 +315,10 @@ class Dvm:
     def job(self, number):
         return Job(self, f'/org/dvm/jobs/{number}')
 
+    def get_nodes(self):
+        """The rows of ListNodes, the controller's first."""
+        return self.call('ListNodes', '(sa{sv})', '', {})[0]
+
     def log(self):
         with open(self.log_path, 'r', errors='replace') as f:
             return f.read()

@@ -255,6 +255,8 @@ run (int argc, char **argv)
 
   if (strcmp (verb, "nothing") == 0)
     return 0;
+  if (strcmp (verb, "wait") == 0)
+    return pause ();
   if (strcmp (verb, "data") == 0)
     return do_data (true);
   if (strcmp (verb, "data-direct") == 0)
