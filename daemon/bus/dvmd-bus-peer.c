@@ -8,9 +8,10 @@
 
 #include "dvmd-bus-private.h"
 
-/* So many messages may be under way before it is looked whether the other end reads them; it is closed at MAX. */
-#define UNCONFIRMED_LOOK 2048
-#define UNCONFIRMED_MAX  65536
+/* So many messages may be under way before it is looked whether the other end reads them; it is closed at MAX, 55 MB.
+ */
+#define UNCONFIRMED_LOOK 1024
+#define UNCONFIRMED_MAX  16384
 
 DvmdBusPeer *
 dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus)

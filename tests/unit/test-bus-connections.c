@@ -124,6 +124,42 @@ test_authentication (Fixture *f, gconstpointer data)
   bus_client_free (good);
 }
 
+/* Subscribed, and then it does not read: memory stays bounded, because it is closed. */
+static void
+test_never_reads (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GSocketClient) client = g_socket_client_new ();
+  g_autoptr (GSocketAddress) address = g_unix_socket_address_new (f->bus.socket);
+  g_autoptr (GSocketConnection) stream = g_socket_client_connect (client, G_SOCKET_CONNECTABLE (address), NULL, NULL);
+  GOutputStream *out = g_io_stream_get_output_stream (G_IO_STREAM (stream));
+  g_autofree char *uid = g_strdup_printf ("%u", (guint)getuid ());
+  g_autoptr (GString) hello = g_string_new ("xAUTH EXTERNAL ");
+  g_autoptr (GDBusMessage) message = g_dbus_message_new_method_call (NULL, MANAGER_PATH, MANAGER, "Subscribe");
+  g_autofree guchar *blob = NULL;
+  BusClient *other = bus_client_new_private (&f->bus);
+  gsize size;
+
+  for (const char *p = uid; *p != '\0'; p++)
+    g_string_append_printf (hello, "%02x", *p);
+  g_string_append (hello, "\r\nBEGIN\r\n");
+  hello->str[0] = '\0';
+  g_dbus_message_set_serial (message, 1);
+  blob = g_dbus_message_to_blob (message, &size, G_DBUS_CAPABILITY_FLAGS_NONE, NULL);
+  g_assert_true (g_output_stream_write_all (out, hello->str, hello->len, NULL, NULL, NULL));
+  g_assert_true (g_output_stream_write_all (out, blob, size, NULL, NULL, NULL));
+  bus_wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 2);
+  while (dvmd_bus_server_get_n_connections (f->bus.server) == 2)
+    {
+      g_autofree char *job = bus_client_submit (other, "true", "{'np': <uint32 1>, 'signals': <false>}");
+      g_autoptr (GVariant) result = bus_client_check (other, job, JOB, "Wait", g_variant_new_parsed ("(@a{sv} {},)"));
+      const char *number = strrchr (job, '/') + 1;
+
+      g_assert_cmpint (atoi (number), <, 10000);
+    }
+  bus_client_sync (other);
+  bus_client_free (other);
+}
+
 static void
 on_closed (DvmdBusServer *server, gboolean is_bus, guint n_left, gpointer user_data)
 {
@@ -394,6 +430,7 @@ main (int argc, char **argv)
   g_test_add ("/bus/connections/socket", Fixture, NULL, set_up, test_socket, tear_down);
   g_test_add ("/bus/connections/stale-socket", Fixture, NULL, set_up, test_stale_socket, tear_down);
   g_test_add ("/bus/connections/authentication", Fixture, NULL, set_up, test_authentication, tear_down);
+  g_test_add ("/bus/connections/never-reads", Fixture, NULL, set_up, test_never_reads, tear_down);
   g_test_add ("/bus/connections/descriptor", Fixture, NULL, set_up, test_descriptor, tear_down);
   g_test_add ("/bus/connections/stop", Fixture, NULL, set_up, test_stop, tear_down);
   g_test_add ("/bus/connections/hello", Fixture, NULL, set_up, test_hello, tear_down);
