@@ -73,9 +73,11 @@ on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
     return;
   g_variant_get (reply, "(@a{sv})", &dict);
   changes = result_to_properties (dict);
-  _dvm_client_watches_settle (self->watches, job);
   if (_dvm_record_update (G_OBJECT (job), changes, &error))
-    g_task_return_boolean (task, TRUE);
+    {
+      _dvm_client_watches_settle (self->watches, job);
+      g_task_return_boolean (task, TRUE);
+    }
   else
     g_task_return_error (task, error);
 }

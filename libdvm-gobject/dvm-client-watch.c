@@ -72,17 +72,6 @@ _dvm_client_watches_free (DvmClientWatches *watches)
   g_free (watches);
 }
 
-void
-_dvm_client_watches_settle (DvmClientWatches *watches, DvmJob *job)
-{
-  Watch *watch = watches != NULL ? g_hash_table_lookup (watches->by_path, dvm_job_get_object_path (job)) : NULL;
-
-  if (watch == NULL || watch->job != job)
-    return;
-  watch->settled = TRUE;
-  g_clear_pointer (&watch->held, g_variant_unref);
-}
-
 static void
 update (Watch *watch, GVariant *properties)
 {
@@ -90,6 +79,20 @@ update (Watch *watch, GVariant *properties)
 
   if (!_dvm_record_update (G_OBJECT (watch->job), properties, &error))
     g_message ("%s: %s", dvm_job_get_object_path (watch->job), error->message);
+}
+
+void
+_dvm_client_watches_settle (DvmClientWatches *watches, DvmJob *job)
+{
+  g_autoptr (Watch) watch = watches != NULL ? find_watch (watches, dvm_job_get_object_path (job)) : NULL;
+  g_autoptr (GVariant) held = NULL;
+
+  if (watch == NULL || watch->job != job)
+    return;
+  watch->settled = TRUE;
+  held = g_steal_pointer (&watch->held);
+  if (held != NULL)
+    update (watch, held);
 }
 
 static void

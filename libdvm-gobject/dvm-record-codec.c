@@ -171,12 +171,12 @@ _dvm_record_update (GObject *record, GVariant *properties, GError **error)
         continue;
       codec->set (record, index, value);
     }
-  g_object_thaw_notify (record);
   /* Last, so that whoever hears of the new state finds everything else up to date. */
   state = g_variant_lookup_value (properties, "State", NULL);
   reason = g_variant_lookup_value (properties, "Reason", NULL);
   if (state != NULL || reason != NULL)
     codec->set_state (record, state, reason);
+  g_object_thaw_notify (record);
   return TRUE;
 }
 

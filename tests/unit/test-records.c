@@ -141,7 +141,7 @@ test_job_variant (void)
   observe (&observer, copy);
   g_assert_true (_dvm_record_update (G_OBJECT (copy), value, &error));
   g_assert_no_error (error);
-  g_assert_true (g_str_has_suffix (observer.log->str, "0->62(rank 1 ended with status 3) "));
+  g_assert_true (g_str_has_prefix (observer.log->str, "0->62(rank 1 ended with status 3) "));
   g_string_truncate (observer.log, 0);
   value2 = dvm_job_to_variant (copy);
   g_assert_cmpvariant (value, value2);
