@@ -1,0 +1,450 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The library against a real dvmd: $DVM_DVMD with a private socket in a directory of its own.
+ */
+
+#include "config.h"
+
+#include <dvm.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SAFETY_LIMIT_S 60
+
+typedef struct
+{
+  char *dir;
+  char *socket;
+  GPid pid;
+  DvmClient *client;
+} Fixture;
+
+/* A test that fails must not leave a daemon behind. */
+static void
+inherit_fd (gpointer data)
+{
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  fcntl (GPOINTER_TO_INT (data), F_SETFD, 0);
+}
+
+static GPid
+start_dvmd (Fixture *fixture, const char *const *arguments, int fd)
+{
+  g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "XDG_RUNTIME_DIR", fixture->dir, TRUE);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  g_autoptr (GError) error = NULL;
+  GPid pid;
+
+  g_ptr_array_add (argv, (gpointer)g_getenv ("DVM_DVMD"));
+  for (gsize i = 0; arguments[i] != NULL; i++)
+    g_ptr_array_add (argv, (gpointer)arguments[i]);
+  g_ptr_array_add (argv, NULL);
+  g_spawn_async (NULL, (char **)argv->pdata, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN,
+                 inherit_fd, GINT_TO_POINTER (fd), &pid, &error);
+  g_assert_no_error (error);
+  return pid;
+}
+
+/* Until the daemon has written "ready", or has gone. */
+static void
+await_ready (int fd)
+{
+  char text[64];
+  ssize_t n;
+
+  do
+    n = read (fd, text, sizeof text);
+  while (n < 0 && errno == EINTR);
+  g_assert_cmpint (n, >, 0);
+  close (fd);
+}
+
+static void
+set_up (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *ready = NULL;
+  g_autoptr (GError) error = NULL;
+  int fds[2];
+
+  fixture->dir = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+  fixture->socket = g_build_filename (fixture->dir, "socket", NULL);
+  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, &error));
+  ready = g_strdup_printf ("--ready-fd=%d", fds[1]);
+  {
+    g_autofree char *socket = g_strconcat ("--socket=", fixture->socket, NULL);
+    const char *const arguments[] = { "--bus=none", "--slots=4", "--set=kill-grace=1", socket, ready, NULL };
+
+    fixture->pid = start_dvmd (fixture, arguments, fds[1]);
+  }
+  close (fds[1]);
+  await_ready (fds[0]);
+  fixture->client = dvm_client_new_for_address (fixture->socket);
+  g_assert_true (dvm_client_connect (fixture->client, NULL, &error));
+  g_assert_no_error (error);
+}
+
+static void
+remove_dir (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *child = g_build_filename (path, name, NULL);
+
+      if (g_file_test (child, G_FILE_TEST_IS_DIR))
+        remove_dir (child);
+      else
+        g_unlink (child);
+    }
+  g_rmdir (path);
+}
+
+static void
+await_exit (GPid pid)
+{
+  int status;
+
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_true (WIFEXITED (status));
+  g_assert_cmpint (WEXITSTATUS (status), ==, 0);
+}
+
+static void
+tear_down (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (fixture->pid != 0)
+    {
+      g_assert_true (dvm_client_shutdown (fixture->client, TRUE, NULL, &error));
+      g_assert_no_error (error);
+      await_exit (fixture->pid);
+    }
+  g_object_unref (fixture->client);
+  remove_dir (fixture->dir);
+  g_free (fixture->socket);
+  g_free (fixture->dir);
+}
+
+static DvmJobSpec *
+shell (const char *script, const char *argument)
+{
+  const char *const argv[] = { "/bin/sh", "-c", script, "sh", argument, NULL };
+  DvmJobSpec *spec = dvm_job_spec_new_for_argv (argv);
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 1);
+  dvm_job_spec_set_personality (spec, "plain");
+  return spec;
+}
+
+static DvmJob *
+submit (Fixture *fixture, DvmJobSpec *spec, int out)
+{
+  g_autoptr (GError) error = NULL;
+  DvmJob *job = dvm_client_submit_with_fds (fixture->client, spec, -1, out, out, NULL, &error);
+
+  g_assert_no_error (error);
+  return job;
+}
+
+static void
+wait_for (Fixture *fixture, DvmJob *job)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (dvm_client_wait (fixture->client, job, 0, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_true (dvm_job_get_ended (job));
+}
+
+/* What is there until the other side closes. */
+static char *
+read_all (int fd)
+{
+  GString *text = g_string_new (NULL);
+  char buffer[1024];
+  ssize_t n;
+
+  while ((n = read (fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))
+    if (n > 0)
+      g_string_append_len (text, buffer, n);
+  close (fd);
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_run (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("printf '%s %s %s' \"$1\" \"$DVM_TEST\" \"$PWD\"; exit 3", "\xff\xfe");
+  DvmAppSpec *app = dvm_job_spec_get_app (spec, 0);
+  g_autofree char *output = NULL;
+  g_autoptr (DvmJob) job = NULL;
+  g_autoptr (GError) error = NULL;
+  int fds[2];
+
+  dvm_app_spec_setenv (app, "DVM_TEST", "\xe4=");
+  dvm_app_spec_set_cwd (app, "/usr");
+  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, NULL));
+  job = submit (fixture, spec, fds[1]);
+  close (fds[1]);
+  output = read_all (fds[0]);
+  g_assert_cmpstr (output, ==, "\xff\xfe \xe4= /usr");
+  wait_for (fixture, job);
+  g_assert_cmpint (dvm_job_get_state (job), ==, DVM_JOB_STATE_NON_ZERO_TERM);
+  g_assert_cmpint (dvm_job_get_exit_code (job), ==, 3);
+  g_assert_cmpint (dvm_job_get_failed_rank (job), ==, 0);
+  g_assert_true (dvm_client_refresh_job (fixture->client, job, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvm_job_get_nspace (job), !=, "");
+  g_assert_cmpint (dvm_job_get_ended_at (job), >, dvm_job_get_created_at (job));
+  g_assert_cmpuint (dvm_job_get_submitter_uid (job), ==, geteuid ());
+}
+
+static void
+on_state_changed (DvmJob *job, DvmJobState old_state, DvmJobState new_state, const char *reason, gpointer user_data)
+{
+  GArray *states = user_data;
+
+  g_assert_cmpint (old_state, ==, g_array_index (states, DvmJobState, states->len - 1));
+  g_array_append_val (states, new_state);
+}
+
+static void
+on_waited (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (dvm_client_wait_finish (DVM_CLIENT (source), result, &error));
+  g_assert_no_error (error);
+  g_main_loop_quit (user_data);
+}
+
+static gboolean
+on_limit (gpointer data)
+{
+  g_error ("waited in vain for the end of a job");
+  return G_SOURCE_REMOVE;
+}
+
+/* L4: a follower that subscribed before sees every state, in the order of the specification. */
+static void
+test_follow (Fixture *fixture, gconstpointer data)
+{
+  static const DvmJobState expected[] = {
+    DVM_JOB_STATE_UNDEF,
+    DVM_JOB_STATE_INIT,
+    DVM_JOB_STATE_INIT_COMPLETE,
+    DVM_JOB_STATE_ALLOCATE,
+    DVM_JOB_STATE_ALLOCATION_COMPLETE,
+    DVM_JOB_STATE_LAUNCH_DAEMONS,
+    DVM_JOB_STATE_DAEMONS_REPORTED,
+    DVM_JOB_STATE_VM_READY,
+    DVM_JOB_STATE_MAP,
+    DVM_JOB_STATE_MAP_COMPLETE,
+    DVM_JOB_STATE_SYSTEM_PREP,
+    DVM_JOB_STATE_LAUNCH_APPS,
+    DVM_JOB_STATE_SEND_LAUNCH_MSG,
+    DVM_JOB_STATE_STARTED,
+    DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE,
+    DVM_JOB_STATE_RUNNING,
+    DVM_JOB_STATE_TERMINATED,
+    DVM_JOB_STATE_NOTIFY_COMPLETED,
+    DVM_JOB_STATE_NOTIFIED,
+  };
+  g_autoptr (DvmJobSpec) spec = shell ("exit 0", NULL);
+  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
+  g_autoptr (GArray) states = g_array_new (FALSE, FALSE, sizeof (DvmJobState));
+  g_autoptr (DvmJob) job = NULL;
+  g_autoptr (GError) error = NULL;
+  guint limit = g_timeout_add_seconds (SAFETY_LIMIT_S, on_limit, NULL);
+
+  g_array_append_val (states, expected[0]);
+  g_assert_true (dvm_client_subscribe (fixture->client, NULL, &error));
+  g_assert_no_error (error);
+  job = submit (fixture, spec, -1);
+  g_signal_connect (job, "state-changed", G_CALLBACK (on_state_changed), states);
+  g_assert_true (dvm_client_watch_job (fixture->client, job, NULL, &error));
+  g_assert_no_error (error);
+  dvm_client_wait_async (fixture->client, job, 0, NULL, on_waited, loop);
+  g_main_loop_run (loop);
+  g_source_remove (limit);
+  g_assert_cmpmem (states->data, states->len * sizeof (DvmJobState), expected, sizeof expected);
+  g_assert_true (dvm_job_get_ended (job));
+}
+
+static void
+test_signal (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("echo go; exec sleep 1000", NULL);
+  g_autoptr (DvmJob) job = NULL;
+  g_autoptr (GError) error = NULL;
+  char text[8];
+  int fds[2];
+
+  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, NULL));
+  job = submit (fixture, spec, fds[1]);
+  close (fds[1]);
+  g_assert_cmpint (read (fds[0], text, sizeof text), ==, 3);
+  close (fds[0]);
+  g_assert_false (dvm_client_send_signal (fixture->client, job, 4711, NULL, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_true (dvm_client_send_signal (fixture->client, job, SIGTERM, "0", NULL, &error));
+  g_assert_no_error (error);
+  wait_for (fixture, job);
+  g_assert_cmpint (dvm_job_get_state (job), ==, DVM_JOB_STATE_ABORTED_BY_SIG);
+  g_assert_cmpint (dvm_job_get_exit_signal (job), ==, SIGTERM);
+}
+
+static void
+test_cancel (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("exec sleep 1000", NULL);
+  g_autoptr (DvmJob) job = submit (fixture, spec, -1);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (dvm_client_cancel_job (fixture->client, job, NULL, &error));
+  g_assert_no_error (error);
+  wait_for (fixture, job);
+  g_assert_cmpint (dvm_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
+static void
+test_attach (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("exec cat", NULL);
+  g_autoptr (DvmJob) job = NULL;
+  g_autofree char *output = NULL;
+  g_autoptr (GError) error = NULL;
+  int in, out, err;
+
+  /* Who says where its input goes has one, and waits for somebody to attach. */
+  dvm_job_spec_set_stdin_target (spec, "0");
+  job = submit (fixture, spec, -1);
+  g_assert_true (
+      dvm_client_attach (fixture->client, job, DVM_STREAMS_STDIN | DVM_STREAMS_STDOUT, NULL, &in, &out, &err, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (err, ==, -1);
+  g_assert_cmpint (write (in, "hello", 5), ==, 5);
+  close (in);
+  output = read_all (out);
+  g_assert_cmpstr (output, ==, "hello");
+  wait_for (fixture, job);
+  g_assert_cmpint (dvm_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+}
+
+static void
+test_lists (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("exit 0", NULL);
+  g_autoptr (DvmJob) job = NULL;
+  g_autoptr (DvmJob) found = NULL;
+  g_autoptr (GPtrArray) jobs = NULL;
+  g_autoptr (GPtrArray) nodes = NULL;
+  g_autoptr (GPtrArray) procs = NULL;
+  g_autoptr (GVariant) trace = NULL;
+  g_autoptr (GError) error = NULL;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 3);
+  job = submit (fixture, spec, -1);
+  wait_for (fixture, job);
+  procs = dvm_client_list_procs (fixture->client, job, "1-2", NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (procs->len, ==, 2);
+  g_assert_cmpuint (dvm_proc_get_rank (procs->pdata[1]), ==, 2);
+  g_assert_cmpint (dvm_proc_get_state (procs->pdata[1]), ==, DVM_PROC_STATE_TERMINATED);
+  jobs = dvm_client_list_jobs (fixture->client, TRUE, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (jobs->len, ==, 1);
+  found = dvm_client_find_job (fixture->client, dvm_job_get_nspace (jobs->pdata[0]), NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvm_job_get_id (found), ==, dvm_job_get_id (job));
+  g_assert_cmpuint (dvm_job_get_num_procs (found), ==, 3);
+  nodes = dvm_client_list_nodes (fixture->client, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (nodes->len, ==, 2);
+  g_assert_cmpuint (dvm_node_get_slots (nodes->pdata[1]), ==, 4);
+  trace = dvm_client_get_trace (fixture->client, job, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_variant_n_children (trace), >, 18);
+  g_assert_null (dvm_client_find_job (fixture->client, "4711", NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+}
+
+/* A DVM that is killed in the middle of a wait ends the wait. */
+static void
+test_killed (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("exec sleep 1", NULL);
+  g_autoptr (DvmJob) job = submit (fixture, spec, -1);
+  g_autoptr (GError) error = NULL;
+  int status;
+
+  g_assert_cmpint (kill (fixture->pid, SIGKILL), ==, 0);
+  g_assert_false (dvm_client_wait (fixture->client, job, 0, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN);
+  g_assert_cmpint (waitpid (fixture->pid, &status, 0), ==, fixture->pid);
+  fixture->pid = 0;
+}
+
+/* A private DVM on a socket pair leaves when its client does. */
+static void
+test_private (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *fd = NULL;
+  g_autoptr (DvmClient) client = NULL;
+  g_autoptr (DvmJobSpec) spec = shell ("exit 7", NULL);
+  g_autoptr (DvmJob) job = NULL;
+  g_autoptr (GError) error = NULL;
+  int fds[2];
+  GPid pid;
+
+  g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
+  fd = g_strdup_printf ("--fd=%d", fds[1]);
+  {
+    const char *const arguments[] = { "--bus=none", "--name=private", fd, NULL };
+
+    pid = start_dvmd (fixture, arguments, fds[1]);
+  }
+  close (fds[1]);
+  client = dvm_client_new_for_fd (fds[0]);
+  g_assert_true (dvm_client_connect (client, NULL, &error));
+  g_assert_no_error (error);
+  job = dvm_client_submit (client, spec, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (dvm_client_wait (client, job, 0, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (dvm_job_get_exit_code (job), ==, 7);
+  g_clear_object (&client);
+  await_exit (pid);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  if (g_getenv ("DVM_DVMD") == NULL)
+    g_error ("DVM_DVMD must say where dvmd is");
+  g_unsetenv ("DVM_SOCKET");
+  g_unsetenv ("DVM_NAME");
+  g_test_add ("/client-dvmd/run", Fixture, NULL, set_up, test_run, tear_down);
+  g_test_add ("/client-dvmd/follow", Fixture, NULL, set_up, test_follow, tear_down);
+  g_test_add ("/client-dvmd/signal", Fixture, NULL, set_up, test_signal, tear_down);
+  g_test_add ("/client-dvmd/cancel", Fixture, NULL, set_up, test_cancel, tear_down);
+  g_test_add ("/client-dvmd/attach", Fixture, NULL, set_up, test_attach, tear_down);
+  g_test_add ("/client-dvmd/lists", Fixture, NULL, set_up, test_lists, tear_down);
+  g_test_add ("/client-dvmd/killed", Fixture, NULL, set_up, test_killed, tear_down);
+  g_test_add ("/client-dvmd/private", Fixture, NULL, set_up, test_private, tear_down);
+  return g_test_run ();
+}
