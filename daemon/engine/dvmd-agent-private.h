@@ -42,7 +42,8 @@ struct _DvmdAgent
   GHashTable *jobs;      /* id -> DvmdAgentJob */
   GHashTable *by_nspace; /* namespace -> DvmdAgentJob */
   GHashTable *unsent;    /* DvmdAgentJob with states that were not sent yet */
-  GSource *flush;
+  GQueue starting;       /* DvmdAgentJob with processes that are not started yet */
+  GSource *turn;         /* what is put off to the next turn of the main loop */
   char **base_environment;
   char **node_names; /* by rank, from MEMBERSHIP */
   guint n_nodes;
@@ -86,13 +87,16 @@ typedef struct
   GHashTable *by_pid; /* pid -> DvmdLocalProc */
   GArray *states;     /* StateRow: changes that were not sent yet */
   gint64 kill_grace;
-  gboolean killed;   /* before its processes were started */
+  gboolean killed;
+  guint next_start;  /* of the local processes */
   gboolean launched; /* LAUNCHED was sent */
 } DvmdAgentJob;
 
 #define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
 
 void dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body);
+/* Unsent states and unfinished starts have their turn. */
+void dvmd_agent_schedule (DvmdAgent *self);
 DvmdAgentJob *dvmd_agent_find_job (DvmdAgent *self, guint32 id);
 /* After the last job of an agent that stops. */
 void dvmd_agent_check_end (DvmdAgent *self);
@@ -105,6 +109,7 @@ void dvmd_agent_job_free (DvmdAgentJob *self);
 /* dvmd-agent-procs.c */
 extern const DvmdLocalFuncs dvmd_agent_local_funcs;
 void dvmd_agent_start_procs (DvmdAgentJob *job);
+void dvmd_agent_continue_start (DvmdAgentJob *job);
 void dvmd_agent_fail_procs (DvmdAgentJob *job, int exit_code, const char *reason);
 void dvmd_agent_handle_signal (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_kill (DvmdAgent *self, GVariant *body);

@@ -17,6 +17,9 @@
 /* Nobody ends what an exited rank left running while others of its job live here. */
 #define NO_LINGER_LIMIT (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
 
+/* Processes that a job starts in one turn of the main loop: others, and their output, get theirs in between. */
+#define STARTS_PER_TURN 16
+
 typedef struct
 {
   guint32 rank;
@@ -45,7 +48,7 @@ proc_changed (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
     job->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
   g_array_append_val (job->states, row);
   if (job->launched && g_hash_table_add (job->agent->unsent, job))
-    g_source_set_ready_time (job->agent->flush, 0);
+    dvmd_agent_schedule (job->agent);
 }
 
 void
@@ -245,14 +248,29 @@ dvmd_agent_start_procs (DvmdAgentJob *job)
 {
   for (guint i = 0; i < job->apps->len; i++)
     dvmd_agent_prepare_app_environment (job, g_ptr_array_index (job->apps, i));
-  for (guint i = 0; i < job->local->procs->len; i++)
+  dvmd_agent_continue_start (job);
+}
+
+void
+dvmd_agent_continue_start (DvmdAgentJob *job)
+{
+  GPtrArray *procs = job->local->procs;
+
+  for (guint n = 0; n < STARTS_PER_TURN && job->next_start < procs->len; n++)
     {
-      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+      DvmdLocalProc *proc = g_ptr_array_index (procs, job->next_start++);
       g_autoptr (GError) error = NULL;
       int exit_code;
 
-      if (!start_proc (job, proc, &exit_code, &error))
+      if (job->killed)
+        dvmd_local_proc_not_started (proc, DVMD_EXIT_FAILED, "The job was ended before this process was started");
+      else if (!start_proc (job, proc, &exit_code, &error))
         dvmd_local_proc_not_started (proc, exit_code, error->message);
+    }
+  if (job->next_start < procs->len)
+    {
+      g_queue_push_tail (&job->agent->starting, job);
+      dvmd_agent_schedule (job->agent);
     }
 }
 
@@ -293,9 +311,9 @@ dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
 {
   job->kill_grace = grace;
   dvmd_local_job_killed (job->local, grace == 0);
-  if (job->local->n_tried == 0)
-    job->killed = TRUE;
-  else
+  /* Those that are not started yet will not be. */
+  job->killed = TRUE;
+  if (job->local->n_tried > 0)
     dvmd_container_terminate (job->container, grace);
 }
 

@@ -32,9 +32,10 @@ dvmd_agent_dispose (GObject *object)
   if (self->link != NULL)
     g_signal_handlers_disconnect_by_data (self->link, self);
   g_clear_object (&self->link);
-  if (self->flush != NULL)
-    g_source_destroy (self->flush);
-  g_clear_pointer (&self->flush, g_source_unref);
+  if (self->turn != NULL)
+    g_source_destroy (self->turn);
+  g_clear_pointer (&self->turn, g_source_unref);
+  g_queue_clear (&self->starting);
   g_clear_pointer (&self->unsent, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
@@ -77,6 +78,7 @@ dvmd_agent_init (DvmdAgent *self)
   self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_agent_job_free);
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
   self->unsent = g_hash_table_new (NULL, NULL);
+  g_queue_init (&self->starting);
 }
 
 void
@@ -189,20 +191,28 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
 }
 
 static gboolean
-on_flush (gpointer user_data)
+on_turn (gpointer user_data)
 {
   DvmdAgent *self = user_data;
   GHashTableIter iter;
   gpointer job;
 
-  g_source_set_ready_time (self->flush, -1);
+  g_source_set_ready_time (self->turn, -1);
   g_hash_table_iter_init (&iter, self->unsent);
   while (g_hash_table_iter_next (&iter, &job, NULL))
     {
       g_hash_table_iter_remove (&iter);
       dvmd_agent_flush_states (job);
     }
+  for (guint n = self->starting.length; n > 0; n--)
+    dvmd_agent_continue_start (g_queue_pop_head (&self->starting));
   return G_SOURCE_CONTINUE;
+}
+
+void
+dvmd_agent_schedule (DvmdAgent *self)
+{
+  g_source_set_ready_time (self->turn, 0);
 }
 
 static gboolean
@@ -211,7 +221,7 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
   return callback (user_data);
 }
 
-static GSourceFuncs flush_source_funcs = { .dispatch = dispatch };
+static GSourceFuncs turn_source_funcs = { .dispatch = dispatch };
 
 void
 dvmd_agent_prepare_process (void)
@@ -238,10 +248,10 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->queue = dvmd_event_queue_new_for_context (context);
   self->base_environment = dvmd_agent_build_base_environment ();
-  self->flush = g_source_new (&flush_source_funcs, sizeof (GSource));
-  g_source_set_static_name (self->flush, "dvmd agent states");
-  g_source_set_callback (self->flush, on_flush, self, NULL);
-  g_source_attach (self->flush, context);
+  self->turn = g_source_new (&turn_source_funcs, sizeof (GSource));
+  g_source_set_static_name (self->turn, "dvmd agent");
+  g_source_set_callback (self->turn, on_turn, self, NULL);
+  g_source_attach (self->turn, context);
   g_signal_connect (link, "message", G_CALLBACK (on_message), self);
   return self;
 }

@@ -256,6 +256,30 @@ test_cancel_early (Fixture *self, gconstpointer data)
     }
 }
 
+/* Processes are started some at a time: a job may be ended in between, whatever was started is ended with it. */
+static void
+test_cancel_half_started (Fixture *self, gconstpointer data)
+{
+  const char *argv[] = { "/bin/sh", "-c", "exec sleep 1000", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  const int fds[3] = { -1, -1, -1 };
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 100);
+  dvm_job_spec_set_when_full (spec, "oversubscribe");
+  dvm_job_spec_set_personality (spec, "plain");
+  for (guint turns = 1; turns < 10; turns++)
+    {
+      DvmdJob *job = dvmd_controller_submit (self->controller, spec, requester, fds, NULL);
+
+      for (guint i = 0; i < turns; i++)
+        g_main_context_iteration (NULL, FALSE);
+      dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+      wait_until (dvmd_controller_job_is_finished (self->controller, job));
+      g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+    }
+}
+
 #define add(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
 
 int
@@ -269,5 +293,6 @@ main (int argc, char **argv)
   add ("/engine/abort", test_abort);
   add ("/engine/registration-fails", test_registration_fails);
   add ("/engine/cancel-early", test_cancel_early);
+  add ("/engine/cancel-half-started", test_cancel_half_started);
   return g_test_run ();
 }
