@@ -401,6 +401,12 @@ dvmd_core_get_shutting_down (DvmdCore *self)
   return self->shutting_down;
 }
 
+gboolean
+dvmd_core_get_forced (DvmdCore *self)
+{
+  return self->forced;
+}
+
 guint64
 dvmd_core_get_membership_epoch (DvmdCore *self)
 {

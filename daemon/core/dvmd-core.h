@@ -82,6 +82,8 @@ GPtrArray *dvmd_core_list_jobs (DvmdCore *self, gboolean ended);
 DvmdNodePool *dvmd_core_get_nodes (DvmdCore *self);
 gboolean dvmd_core_get_ready (DvmdCore *self);
 gboolean dvmd_core_get_shutting_down (DvmdCore *self);
+/* The end is a forced one: nobody gets time to clean up. */
+gboolean dvmd_core_get_forced (DvmdCore *self);
 guint64 dvmd_core_get_membership_epoch (DvmdCore *self);
 guint dvmd_core_get_num_running (DvmdCore *self);
 guint dvmd_core_get_num_held (DvmdCore *self);

@@ -92,7 +92,8 @@ void
 dvmd_controller_kill (gpointer world, DvmdJob *job)
 {
   DvmdController *self = world;
-  gint64 grace = dvmd_job_get_state (job) == DVM_JOB_STATE_FORCED_EXIT ? 0 : self->kill_grace;
+  gboolean at_once = dvmd_job_get_state (job) == DVM_JOB_STATE_FORCED_EXIT || dvmd_core_get_forced (self->core);
+  gint64 grace = at_once ? 0 : self->kill_grace;
 
   dvmd_controller_fail_fences (self, job);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_KILL, g_variant_new ("(ux)", dvmd_job_get_id (job), grace));
