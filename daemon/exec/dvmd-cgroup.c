@@ -106,7 +106,32 @@ find_own_path (GError **error)
   return g_build_filename (mount, relative, NULL);
 }
 
-/* What crashed daemons left: dvm-PID.N of a PID that is gone. Those that are not empty refuse to go. */
+static void remove_directory (const char *path);
+
+/* 0 is a process of another pid namespace, and so may be the daemon that only seems to be gone. */
+static gboolean
+sees_all_of (const char *path)
+{
+  g_autofree char *procs = g_build_filename (path, "cgroup.procs", NULL);
+  g_autofree char *text = NULL;
+
+  return g_file_get_contents (procs, &text, NULL, NULL) && text[0] != '0' && strstr (text, "\n0\n") == NULL;
+}
+
+static void
+end_stale (const char *path)
+{
+  DvmdCgroup cgroup = { .dir_fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+
+  if (cgroup.dir_fd < 0)
+    return;
+  g_message ("ending what a daemon that has died left running in %s", path);
+  dvmd_cgroup_kill (&cgroup);
+  close (cgroup.dir_fd);
+  remove_directory (path);
+}
+
+/* What crashed daemons left: dvm-PID.N of a PID that is gone, with the processes in it. */
 static void
 remove_stale (const char *own)
 {
@@ -124,7 +149,8 @@ remove_stale (const char *own)
       if (access (proc, F_OK) == 0)
         continue;
       path = g_build_filename (own, name, NULL);
-      rmdir (path);
+      if (rmdir (path) != 0 && errno == EBUSY && sees_all_of (path))
+        end_stale (path);
     }
 }
 

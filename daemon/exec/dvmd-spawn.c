@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -59,6 +60,7 @@ typedef struct
   const DvmdSpawnRequest *request;
   char *const *candidates;
   int null_fd;
+  pid_t parent;
   int enter_cgroup; /* -1: born there already, or none */
   const struct rlimit *nofile;
   volatile Stage stage;
@@ -138,6 +140,15 @@ child_set_session (Child *child)
     child_fail (child, STAGE_SESSION, errno);
 }
 
+/* Nobody watches a process whose agent has died: it ends too. (Not what it started: that is for the next agent.) */
+IN_CHILD static void
+child_tie_to_parent (Child *child)
+{
+  syscall (SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (syscall (SYS_getppid) != child->parent)
+    child_fail (child, STAGE_SESSION, ESRCH);
+}
+
 /* Handlers first, the mask last: no handler of the parent may ever run here. */
 IN_CHILD static void
 child_reset_signals (void)
@@ -194,6 +205,7 @@ child_main (void *data)
   Child *child = data;
   const DvmdSpawnRequest *request = child->request;
 
+  child_tie_to_parent (child);
   child_enter_cgroup (child);
   child_set_session (child);
   child_set_descriptors (child);
@@ -519,6 +531,7 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
   child.request = request;
   child.candidates = candidates;
   child.null_fd = self->null_fd;
+  child.parent = getpid ();
   child.nofile = self->raised ? &self->nofile : NULL;
 
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &all_blocked, &old_mask, SIGSET_BYTES);
