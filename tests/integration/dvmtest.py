@@ -92,9 +92,19 @@ class Connection:
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT
         if name is not None:
             flags |= Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
-        self.raw = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
+        self.raw = wait_until(lambda: self._try_connect(address, flags), f'a place at {address}')
         self.raw.set_exit_on_close(False)
         self.name = name
+
+    @staticmethod
+    def _try_connect(address, flags):
+        """None: too many connect at this moment."""
+        try:
+            return Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
+        except GLib.Error as error:
+            if not error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.WOULD_BLOCK):
+                raise
+            return None
 
     def call(self, path, interface, method, signature='()', *args, fds=(), limit=LIMIT):
         """The answer unpacked; with fds, those descriptors travel along. Descriptors come back in self.fds."""
@@ -224,6 +234,10 @@ class Finished:
 
 
 class Dvm:
+    peer = None  # the socket of its only client
+    early = None  # called when the process is there and not yet ready
+    default_bus = False  # nothing is said about the bus
+
     def __init__(self, slots=None, name=None, bus=None, settings=(), env=None, place=None, socket=None):
         self.place = place or tempfile.mkdtemp(prefix='dvmtest-', dir='/tmp')
         self.runtime = os.path.join(self.place, 'run')
@@ -239,7 +253,12 @@ class Dvm:
         self._start(slots, name, bus, settings, env or {}, socket)
 
     def _start(self, slots, name, bus, settings, env, socket):
-        self.argv = [DVMD, f'--bus={bus or "none"}']
+        self.argv = [DVMD]
+        passed = [self.peer.fileno()] if self.peer is not None else []
+        if passed:
+            self.argv += [f'--fd={passed[0]}', '--one-shot']
+        elif not self.default_bus:
+            self.argv += [f'--bus={bus or "none"}']
         self.argv += [f'--slots={slots}'] if slots else []
         self.argv += [f'--name={name}'] if name else []
         self.argv += [f'--socket={socket}'] if socket else []
@@ -251,9 +270,11 @@ class Dvm:
         key, value = self.mark.split('=')
         environment[key] = value
         with open(self.log_path, 'wb') as log:
-            self.process = subprocess.Popen(self.argv + [f'--ready-fd={tell}'], env=environment, pass_fds=[tell],
+            self.process = subprocess.Popen(self.argv + [f'--ready-fd={tell}'], env=environment, pass_fds=[tell] + passed,
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.place)
         os.close(tell)
+        if self.early is not None:
+            self.early()
         self.answer = Reader(ready).finish().decode()
 
     # ---- use ----
@@ -358,6 +379,9 @@ class Dvm:
         files = leftovers.list_tree(self.runtime)
         if files not in ([], ['dvm']):
             raise AssertionError(f'files are left in the runtime directory: {files}')
+        groups = leftovers.list_cgroups(self.pid)
+        if groups:
+            raise AssertionError(f'cgroups are left: {groups}')
         allowed = {'run', 'home'}
         strange = [n for n in os.listdir(self.place) if n not in allowed and leftovers._OURS.search(n)]
         if strange:

@@ -78,6 +78,27 @@ def is_in_use(path):
         os.close(fd)
 
 
+def uses_cgroups():
+    """Whether a daemon that we start may make cgroups."""
+    return find_cgroup() is not None and os.access(os.path.join(find_cgroup(), 'cgroup.procs'), os.W_OK)
+
+
+def find_cgroup():
+    """The directory of our own cgroup of version 2, or None."""
+    own = [line[3:] for line in _read('/proc/self/cgroup').decode().splitlines() if line.startswith('0::')]
+    for line in _read('/proc/self/mountinfo').decode().splitlines():
+        fields = line.split(' - ')
+        if own and fields[1].startswith('cgroup2 '):
+            return fields[0].split()[4] + own[0]
+    return None
+
+
+def list_cgroups(pid):
+    """The cgroups that the daemon of this pid has made."""
+    folder = find_cgroup()
+    return [n for n in os.listdir(folder) if n.startswith(f'dvm-{pid}.')] if folder else []
+
+
 def list_tree(path):
     """Every file and directory below path, relative to it."""
     found = []

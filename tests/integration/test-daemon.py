@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The daemon itself: its end by signals, its death, its names, buses, sockets and clients."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import dvmtest
+import leftovers
+from dvmtest import FORCED_EXIT, KILLED_BY_CMD, NOTIFIED, Gio, GLib
+
+DEAF = ['sh', '-c', "trap '' TERM; echo deaf; while :; do sleep 1000; done"]
+
+
+class End(dvmtest.Case):
+    def test_sigterm_with_jobs(self):
+        """Running, waiting and leaving children behind: all are ended, and nothing is left."""
+        dvm = self.dvm(slots=4, settings=['kill-grace=0.5'])
+        jobs = [dvm.submit(['sleep', '1000'], np=2), dvm.submit(['sleep', '1000'], np=2),
+                dvm.submit(['true'], np=4)]
+        jobs[0].wait_running()
+        jobs[1].wait_running()
+        self.assertEqual(dvm.stop(), 0)
+        dvm.check_clean()
+        self.assertFalse(os.path.exists(dvm.socket))
+
+    def test_other_signals(self):
+        for number in (signal.SIGINT, signal.SIGHUP):
+            dvm = self.dvm(slots=1)
+            dvm.submit(['sleep', '1000'], np=1).wait_running()
+            self.assertEqual(dvm.stop(number), 0)
+            dvm.check_clean()
+
+    def test_waiters_are_answered(self):
+        """Who waits for a job when the DVM ends learns how the job ended."""
+        dvm = self.dvm(slots=1, settings=['kill-grace=0.5'])
+        job = dvm.submit(['sleep', '1000'], np=1)
+        job.wait_running()
+        answers = []
+        dvm.connection.raw.call(None, job.path, 'org.dvm.Job', 'Wait', GLib.Variant('(a{sv})', ({},)), None, 0, -1, None,
+                                lambda raw, result: answers.append(raw.call_finish(result).unpack()[0]))
+        job.get('State')  # calls of one connection come in their order
+        self.assertEqual(dvm.stop(), 0)
+        dvmtest.wait_until(lambda: answers, 'the answer')
+        self.assertEqual(answers[0]['state'], KILLED_BY_CMD)
+
+    def test_second_signal_is_at_once(self):
+        dvm = self.dvm(slots=1, settings=['kill-grace=300'])
+        job, out, _ = dvm.start(DEAF, np=1)
+        dvmtest.wait_until(lambda: out.data == b'deaf\n', 'trap')
+        dvm.process.send_signal(signal.SIGTERM)
+        dvmtest.wait_until(lambda: job.state == KILLED_BY_CMD, 'the first signal')
+        self.assertEqual(dvm.stop(), 0)
+        dvm.check_clean()
+
+    def test_shutdown(self):
+        dvm = self.dvm(slots=1, settings=['kill-grace=0.5'])
+        dvm.submit(['sleep', '1000'], np=1).wait_running()
+        dvm.call('Shutdown', '(a{sv})', {})
+        self.assertEqual(dvm.wait_exit(), 0)
+        dvm.check_clean()
+
+    def test_shutdown_by_force(self):
+        dvm = self.dvm(slots=1, settings=['kill-grace=300'])
+        _, out, _ = dvm.start(DEAF, np=1)
+        dvmtest.wait_until(lambda: out.data == b'deaf\n', 'trap')
+        dvm.call('Shutdown', '(a{sv})', dvmtest.to_options({'force': True}))
+        self.assertEqual(dvm.wait_exit(), 0)
+        dvm.check_clean()
+
+    def test_shutdown_with_a_limit(self):
+        dvm = self.dvm(slots=1, settings=['kill-grace=300'])
+        _, out, _ = dvm.start(DEAF, np=1)
+        dvmtest.wait_until(lambda: out.data == b'deaf\n', 'trap')
+        dvm.call('Shutdown', '(a{sv})', dvmtest.to_options({'timeout': 1}))
+        self.assertEqual(dvm.wait_exit(), 0)
+        dvm.check_clean()
+
+    def test_nothing_is_taken_while_it_ends(self):
+        dvm = self.dvm(slots=2, settings=['kill-grace=300'])
+        job, out, _ = dvm.start(DEAF, np=1)
+        dvmtest.wait_until(lambda: out.data == b'deaf\n', 'trap')
+        dvm.process.send_signal(signal.SIGTERM)
+        dvmtest.wait_until(lambda: job.state == KILLED_BY_CMD, 'the signal to have come')
+        self.assert_refused('ShuttingDown', 'ending', dvm.submit, ['true'])
+        self.assertFalse(dvm.get('Ready'))
+        self.assertEqual(dvm.stop(), 0)
+
+    def test_end_in_the_middle_of_a_launch(self):
+        for calls in range(8):
+            dvm = self.dvm(slots=16, settings=['kill-grace=0.5'])
+            dvm.submit(['sleep', '1000'], np=16)
+            for _ in range(calls):
+                dvm.get('Version')
+            self.assertEqual(dvm.stop(), 0)
+            dvm.check_clean()
+
+    def test_end_before_ready(self):
+        """A signal that comes in the middle of the start."""
+        for pause in range(12):
+            dvm = dvmtest.Dvm.__new__(dvmtest.Dvm)
+            dvm.early = lambda: (time.sleep(pause / 500), dvm.process.send_signal(signal.SIGTERM))
+            dvm.__init__(slots=1)
+            self.dvms.append(dvm)
+            # Before the handlers are there the signal itself ends it; the next one puts that in order.
+            self.assertIn(dvm.wait_exit(), (0, -signal.SIGTERM), dvm.log())
+            if dvm.process.returncode == 0:
+                dvm.check_clean()
+
+
+class Death(dvmtest.Case):
+    def test_kill_9_and_takeover(self):
+        """The next one finds the socket, directories and processes of a crashed one, and puts all in order."""
+        dvm = self.dvm(slots=2)
+        dvm.submit(['sh', '-c', 'sleep 1000 & exec sleep 1000'], np=2).wait_running()
+        self.assertEqual(dvm.stop(signal.SIGKILL), -signal.SIGKILL)
+        self.assertTrue(os.path.exists(dvm.socket))
+        second = self.dvm(slots=2, place=dvm.place)
+        self.assertIn('left behind', second.log())
+        self.assert_success(second.run(['true'], np=2))
+        if leftovers.uses_cgroups():
+            dvmtest.wait_until(lambda: not dvm.processes(), 'what the first left to end')
+        sessions = os.path.join(second.runtime, 'dvm', 'default', 'sessions')
+        self.assertEqual(second.stop(), 0)
+        self.assertFalse(os.path.exists(sessions))
+        second.check_clean()
+
+    def test_ranks_end_with_their_daemon(self):
+        dvm = self.dvm(slots=4)
+        job = dvm.submit(['sleep', '1000'], np=4)
+        job.wait_running()
+        pids = job.pids()
+        dvm.stop(signal.SIGKILL)
+        dvmtest.wait_until(lambda: not any(leftovers.is_running(pid) for pid in pids), 'the ranks to end')
+
+    def test_stale_socket(self):
+        """A socket in the way that nobody listens on."""
+        place = self.place()
+        folder = os.path.join(place, 'run', 'dvm', 'default')
+        os.makedirs(folder, mode=0o700)
+        for path in ('run', 'run/dvm', 'run/dvm/default'):
+            os.chmod(os.path.join(place, path), 0o700)
+        stale = socket.socket(socket.AF_UNIX)
+        stale.bind(os.path.join(folder, 'bus'))
+        stale.close()
+        dvm = self.dvm(slots=1, place=place)
+        self.assert_success(dvm.run(['true']))
+
+    def test_stale_socket_of_its_own_path(self):
+        place = self.place()
+        path = os.path.join(place, 'socket')
+        stale = socket.socket(socket.AF_UNIX)
+        stale.bind(path)
+        stale.close()
+        dvm = self.dvm(slots=1, socket=path)
+        self.assert_success(dvm.run(['true']))
+        self.assertEqual(dvm.stop(), 0)
+        self.assertFalse(os.path.exists(path))
+
+    def test_socket_path_that_is_something_else(self):
+        """A file of the user is not removed for a socket."""
+        place = self.place()
+        path = os.path.join(place, 'precious')
+        with open(path, 'w') as f:
+            f.write('data')
+        dvm = self.try_dvm(slots=1, socket=path)
+        self.assertTrue(dvm.answer.startswith('ERROR: '), dvm.answer)
+        self.assertIn('precious', dvm.answer)
+        self.assertNotEqual(dvm.wait_exit(), 0)
+        with open(path) as f:
+            self.assertEqual(f.read(), 'data')
+        dvm.check_clean()
+
+    def test_socket_path_of_another(self):
+        first = self.dvm(slots=1)
+        second = self.try_dvm(slots=1, socket=first.socket)
+        self.assertTrue(second.answer.startswith('ERROR: '), second.answer)
+        self.assertNotEqual(second.wait_exit(), 0)
+        self.assert_success(first.run(['true']))
+
+
+class Names(dvmtest.Case):
+    def test_two_of_one_name(self):
+        first = self.dvm(slots=1)
+        second = self.try_dvm(slots=1, place=first.place)
+        self.assertTrue(second.answer.startswith('ERROR: '), second.answer)
+        self.assertIn(str(first.pid), second.answer)
+        self.assertIn('default', second.answer)
+        self.assertNotEqual(second.wait_exit(), 0)
+        self.assert_success(first.run(['true']))
+
+    def test_two_of_two_names(self):
+        first = self.dvm(slots=1)
+        second = self.dvm(slots=1, name='other', place=first.place)
+        self.assert_success(first.run(['true']))
+        self.assert_success(second.run(['true']))
+        self.assertEqual(second.stop(), 0)
+        self.assert_success(first.run(['true']))
+        self.assertEqual(first.stop(), 0)
+        first.check_clean()
+
+    def test_many_at_once_of_one_name(self):
+        """However they race: one wins, the others say so."""
+        place = self.place()
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(dvmtest.Dvm(slots=1, place=place))) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.dvms += found
+        winners = [dvm for dvm in found if dvm.answer == 'READY\n']
+        self.assertEqual(len(winners), 1, [dvm.answer for dvm in found])
+        for dvm in found:
+            if dvm is not winners[0]:
+                self.assertIn('ERROR: ', dvm.answer)
+                self.assertNotEqual(dvm.wait_exit(), 0)
+        winners[0].connection = winners[0].connect()
+        self.assert_success(winners[0].run(['true']))
+
+    def test_without_runtime_directory(self):
+        """No XDG_RUNTIME_DIR, as on a clean machine: a private directory in /tmp."""
+        name = f'test{os.getpid()}'
+        folder = f'/tmp/dvm-{os.geteuid()}'
+        existed = os.path.exists(folder)
+        dvm = self.try_dvm(slots=1, name=name, env={'XDG_RUNTIME_DIR': ''})
+        self.assertEqual(dvm.answer, 'READY\n')
+        dvm.socket = f'{folder}/{name}/bus'
+        self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+        dvm.connection = dvm.connect()
+        self.assert_success(dvm.run(['true']))
+        self.assertEqual(dvm.stop(), 0)
+        self.assertFalse(os.path.exists(f'{folder}/{name}'))
+        if not existed:
+            self.assertTrue(not os.path.exists(folder) or os.listdir(folder))
+
+
+class Bus(dvmtest.Case):
+    def setUp(self):
+        super().setUp()
+        # One of our own: its address stays, and it can be ended.
+        self.folder = self.place()
+        self.address = f'unix:path={self.folder}/session'
+        self.daemon = None
+        self.start_bus()
+
+    def start_bus(self):
+        self.daemon = subprocess.Popen(['dbus-daemon', '--session', '--nofork', '--nopidfile',
+                                        f'--address={self.address}', '--print-address=1'],
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.daemon.stdout.readline()
+
+    def stop_bus(self):
+        self.daemon.terminate()
+        self.daemon.wait()
+        self.daemon.stdout.close()
+
+    def clear(self):
+        super().clear()
+        self.stop_bus()
+
+    def dvm_on_bus(self, **options):
+        env = dict(options.pop('env', {}), DBUS_SESSION_BUS_ADDRESS=self.address)
+        dvm = self.try_dvm(bus='session', env=env, **options)
+        if dvm.answer == 'READY\n':
+            dvm.connection = dvmtest.Connection(self.address, 'org.dvm.Manager')
+        return dvm
+
+    def has_owner(self, name='org.dvm.Manager'):
+        connection = dvmtest.Connection(self.address, 'org.freedesktop.DBus')
+        try:
+            return connection.call('/org/freedesktop/DBus', 'org.freedesktop.DBus', 'NameHasOwner', '(s)', name)[0]
+        finally:
+            connection.close()
+
+    def test_job_over_the_bus(self):
+        dvm = self.dvm_on_bus(slots=2)
+        done = dvm.run(['echo', 'hello'], np=2)
+        self.assert_success(done)
+        self.assertEqual(done.lines, ['hello'] * 2)
+        self.assertTrue(done.job.get('Submitter').startswith(':'))
+        self.assertEqual(done.job.get('SubmitterPid'), os.getpid())
+
+    def test_name_is_released(self):
+        dvm = self.dvm_on_bus(slots=1)
+        self.assertTrue(self.has_owner())
+        dvm.submit(['sleep', '1000'], np=1).wait_running()
+        self.assertEqual(dvm.stop(), 0)
+        self.assertFalse(self.has_owner())
+        dvm.check_clean()
+
+    def test_name_is_taken(self):
+        """Another runtime directory, the same bus: the name decides."""
+        first = self.dvm_on_bus(slots=1)
+        second = self.dvm_on_bus(slots=1)
+        self.assertTrue(second.answer.startswith('ERROR: '), second.answer)
+        self.assertIn('org.dvm.Manager', second.answer)
+        self.assertNotEqual(second.wait_exit(), 0)
+        second.check_clean()
+        self.assert_success(first.run(['true']))
+
+    def test_own_name(self):
+        dvm = self.dvm_on_bus(slots=1, name='blue')
+        self.assertEqual(dvm.answer, 'READY\n')
+        self.assertTrue(self.has_owner('org.dvm.Manager.blue'))
+        self.assertFalse(self.has_owner())
+        dvm.connection.name = 'org.dvm.Manager.blue'
+        self.assert_success(dvm.run(['true']))
+
+    def test_bus_that_goes(self):
+        """The DVM goes on with its socket, and its jobs do not notice."""
+        dvm = self.dvm_on_bus(slots=2)
+        job = dvm.submit(['sleep', '1000'], np=1)
+        job.wait_running()
+        self.stop_bus()
+        self.start_bus()
+        dvm.connection = dvm.connect()
+        self.assertEqual(job.state, dvmtest.RUNNING)
+        self.assert_success(dvm.run(['true']))
+
+    def test_no_bus(self):
+        """An address where nobody is, and nobody asked for a bus: said, and gone on with the socket."""
+        dvm = dvmtest.Dvm.__new__(dvmtest.Dvm)
+        dvm.default_bus = True
+        dvm.__init__(slots=1, env={'DBUS_SESSION_BUS_ADDRESS': f'unix:path={self.folder}/nobody'})
+        self.dvms.append(dvm)
+        self.assertEqual(dvm.answer, 'READY\n')
+        self.assertIn('goes on with its socket', dvm.log())
+        dvm.connection = dvm.connect()
+        self.assert_success(dvm.run(['true']))
+
+    def test_bus_that_was_asked_for_is_not_there(self):
+        dvm = self.try_dvm(slots=1, bus='session',
+                           env={'DBUS_SESSION_BUS_ADDRESS': f'unix:path={self.folder}/nobody'})
+        self.assertTrue(dvm.answer.startswith('ERROR: '), dvm.answer)
+        self.assertNotEqual(dvm.wait_exit(), 0)
+        dvm.check_clean()
+
+
+class Clients(dvmtest.Case):
+    def test_garbage_on_the_socket(self):
+        dvm = self.dvm(slots=1)
+        for data in (b'', b'\0', b'\0AUTH\r\n', b'GET / HTTP/1.0\r\n\r\n', b'\0' * 4096, os.urandom(65536)):
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(dvm.socket)
+            try:
+                client.sendall(data)
+            except OSError:
+                pass
+            client.close()
+        self.assert_success(dvm.run(['true']))
+
+    def test_clients_that_say_nothing(self):
+        """Half-open connections keep nobody else out."""
+        dvm = self.dvm(slots=1)
+        silent = []
+        for _ in range(40):
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(dvm.socket)
+            silent.append(client)
+        dvm.connection = dvm.connect()
+        self.assert_success(dvm.run(['true']))
+        self.assertEqual(dvm.stop(), 0)
+        for client in silent:
+            client.close()
+
+    def test_many_clients(self):
+        dvm = self.dvm(slots=4)
+        clients = [dvm.connect() for _ in range(100)]
+        for client in clients:
+            self.assertEqual(client.call(*dvmtest.MANAGER[:1], dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Manager',
+                                         'Ready')[0], True)
+        before = len(os.listdir(f'/proc/{dvm.pid}/fd'))
+        for client in clients:
+            client.close()
+        dvmtest.wait_until(lambda: len(os.listdir(f'/proc/{dvm.pid}/fd')) <= before - 100, 'connections to close')
+
+    def test_subscriber_that_vanishes(self):
+        dvm = self.dvm(slots=2)
+        for _ in range(10):
+            other = dvm.connect()
+            other.call(*dvmtest.MANAGER, 'Subscribe')
+            other.raw.call(None, '/org/dvm/Manager', 'org.dvm.Manager', 'Submit',
+                           GLib.Variant('(asa{sv})', (['true'], {})), None, 0, -1, None, None)
+            other.raw.flush_sync(None)
+            other.close()
+        dvmtest.wait_until(lambda: dvm.get('Statistics')['jobs-ended'] == 10, 'all to end')
+
+    def test_state_changes_are_told(self):
+        dvm = self.dvm(slots=1)
+        heard = []
+        dvm.connection.raw.signal_subscribe(None, 'org.dvm.Job', 'StateChanged', None, None, 0,
+                                            lambda *args: heard.append(args[5].unpack()[1]))
+        dvm.call('Subscribe', '()')
+        done = dvm.run(['true'])
+        dvmtest.wait_until(lambda: heard and heard[-1] == NOTIFIED, 'the last state')
+        # The first ones were over before there was an object to tell of.
+        trace = done.job.job_trace()
+        self.assertEqual(heard, trace[-len(heard):])
+        self.assertGreater(len(heard), 10)
+
+    def test_memory_over_many_jobs(self):
+        """A thousand jobs later the daemon is as small as before."""
+        dvm = self.dvm(slots=4, settings=['history-limit=10'])
+
+        def run(count):
+            jobs = [dvm.submit(['true'], np=1, personality='plain') for _ in range(count)]
+            jobs[-1].wait()
+            dvmtest.wait_until(lambda: dvm.get('SlotsInUse') == 0, 'all to end')
+        run(300)
+        before = dvm.rss()
+        descriptors = len(os.listdir(f'/proc/{dvm.pid}/fd'))
+        run(1000)
+        self.assertLess(dvm.rss() - before, 4 << 20)
+        self.assertLessEqual(len(os.listdir(f'/proc/{dvm.pid}/fd')), descriptors + 2)
+
+
+class OneShot(dvmtest.Case):
+    def start(self, **options):
+        """A private daemon on a socket pair, as `dvm-cli run` starts it."""
+        ours, theirs = socket.socketpair()
+        dvm = dvmtest.Dvm.__new__(dvmtest.Dvm)
+        dvm.peer = theirs
+        dvm.__init__(**options)
+        theirs.close()
+        self.dvms.append(dvm)
+        self.assertEqual(dvm.answer, 'READY\n', dvm.log())
+        stream = Gio.SocketConnection.new_from_fd(ours.detach()) if hasattr(Gio.SocketConnection, 'new_from_fd') else \
+            Gio.Socket.new_from_fd(ours.detach()).connection_factory_create_connection()
+        connection = dvmtest.Connection.__new__(dvmtest.Connection)
+        connection.name = None
+        connection.raw = Gio.DBusConnection.new_sync(stream, None, Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT, None,
+                                                     None)
+        connection.raw.set_exit_on_close(False)
+        dvm.connection = connection
+        return dvm
+
+    def test_ends_after_its_job(self):
+        dvm = self.start(slots=2)
+        done = dvm.run(['echo', 'hello'], np=2)
+        self.assert_success(done)
+        self.assertEqual(done.lines, ['hello'] * 2)
+        # Its client may still ask; when that has left, it ends.
+        self.assertEqual(done.job.get('ExitCode'), 0)
+        self.assert_refused('ShuttingDown', 'ending', dvm.submit, ['true'])
+        dvm.connection.close()
+        self.assertEqual(dvm.wait_exit(), 0)
+        dvm.check_clean()
+
+    def test_ends_with_its_client(self):
+        dvm = self.start(slots=2, settings=['kill-grace=0.5'])
+        dvm.submit(['sleep', '1000'], np=2).wait_running()
+        dvm.connection.close()
+        self.assertEqual(dvm.wait_exit(), 0)
+        dvm.check_clean()
+
+
+if __name__ == '__main__':
+    dvmtest.main()
