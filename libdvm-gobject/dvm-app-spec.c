@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-job-spec-private.h"
@@ -508,8 +509,8 @@ check_argv (DvmAppSpec *self, const char *place, GError **error)
   if (self->argv == NULL || self->argv[0][0] == '\0')
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%sargv: the program is missing: its first element must not "
-                   "be empty",
+                   _ ("%sargv: the program is missing: its first element must not "
+                      "be empty"),
                    place);
       return FALSE;
     }
@@ -517,9 +518,8 @@ check_argv (DvmAppSpec *self, const char *place, GError **error)
     if (strlen (self->argv[i]) > DVM_LONGEST_STRING)
       {
         g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                     "%sargv[%" G_GSIZE_FORMAT "]: %" G_GSIZE_FORMAT " bytes are too long for one argument; "
-                     "the system takes %d",
-                     place, i, strlen (self->argv[i]), DVM_LONGEST_STRING);
+                     _ ("%sargv[%zu]: %zu bytes are too long for one argument; the system takes %d"), place, i,
+                     strlen (self->argv[i]), DVM_LONGEST_STRING);
         return FALSE;
       }
   return TRUE;
@@ -539,14 +539,14 @@ check_variable (const char *variable, const char *place, GError **error)
   if (equals == NULL || equals == variable)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%senv: “%s” is not NAME=value: a variable needs a name without “=”", place,
+                   _ ("%senv: “%s” is not NAME=value: a variable needs a name without “=”"), place,
                    equals == variable ? "=" : shown);
     }
   else
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%senv: %s has %" G_GSIZE_FORMAT " bytes with its name; the system takes %d", place, shown,
-                   strlen (variable), DVM_LONGEST_STRING);
+                   _ ("%senv: %s has %zu bytes with its name; the system takes %d"), place, shown, strlen (variable),
+                   DVM_LONGEST_STRING);
     }
   return FALSE;
 }
@@ -563,7 +563,7 @@ check_environment (DvmAppSpec *self, const char *place, GError **error)
         g_autofree char *name = _dvm_words_show (self->unset_env[i]);
 
         g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                     "%sunset-env: “%s” is not a name: it must not be empty or contain “=”", place, name);
+                     _ ("%sunset-env: “%s” is not a name: it must not be empty or contain “=”"), place, name);
         return FALSE;
       }
   return TRUE;
@@ -587,12 +587,12 @@ _dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error)
     {
       g_autofree char *shown = _dvm_words_show (self->cwd);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%scwd: “%s” is not an absolute path", place, shown);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%scwd: “%s” is not an absolute path"), place, shown);
       return FALSE;
     }
   if (!is_utf8_list (self->hosts) || !is_utf8_list (self->unset_env))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%shosts and unset-env must be UTF-8", place);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shosts and unset-env must be UTF-8"), place);
       return FALSE;
     }
   for (gsize i = 0; self->hosts != NULL && self->hosts[i] != NULL; i++)

@@ -7,6 +7,7 @@
 #define G_LOG_DOMAIN "dvm-client"
 
 #include <fcntl.h>
+#include <glib/gi18n-lib.h>
 #include <unistd.h>
 
 #include "dvm-client-private.h"
@@ -49,7 +50,7 @@ take_fd (GVariant *dict, const char *key, GUnixFDList *list, int *fd, GError **e
     return TRUE;
   if (list == NULL || handle < 0 || handle >= g_unix_fd_list_get_length (list))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The DVM's answer lacks the descriptor for %s", key);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, _ ("The DVM's answer lacks the descriptor for %s"), key);
       return FALSE;
     }
   *fd = g_unix_fd_list_get (list, handle, error);
@@ -66,7 +67,7 @@ take_pty (GVariant *dict, GUnixFDList *list, Streams *streams, GError **error)
     return TRUE;
   streams->fds[1] = fcntl (streams->fds[0], F_DUPFD_CLOEXEC, 3);
   if (streams->fds[1] < 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "There is no descriptor left for the terminal");
+    g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, _ ("There is no descriptor left for the terminal"));
   return streams->fds[1] >= 0;
 }
 
@@ -141,7 +142,7 @@ dvm_client_attach_async (DvmClient *self, DvmJob *job, DvmStreams streams, GCanc
   g_task_set_source_tag (task, dvm_client_attach_async);
   if (streams == DVM_STREAMS_NONE)
     {
-      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_BAD_PARAM, "No stream was asked for");
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("No stream was asked for"));
       g_object_unref (task);
       return;
     }

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-client-private.h"
@@ -94,11 +95,11 @@ _dvm_client_clean_error (GError *error)
   if (error->domain == DVM_ERROR || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return error;
   if (is_lost (error))
-    clean = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The connection to the DVM is lost: it has ended");
+    clean = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, _ ("The connection to the DVM is lost: it has ended"));
   else if (error->domain == G_DBUS_ERROR)
     clean = g_error_new_literal (DVM_ERROR, map_dbus_error (error->code), error->message);
   else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-    clean = g_error_new_literal (DVM_ERROR, DVM_ERROR_TIMEOUT, "The DVM has not answered in time");
+    clean = g_error_new_literal (DVM_ERROR, DVM_ERROR_TIMEOUT, _ ("The DVM has not answered in time"));
   else
     clean = g_error_new_literal (DVM_ERROR, DVM_ERROR_FAILED, error->message);
   g_error_free (error);
@@ -112,7 +113,7 @@ _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReady
     {
       if (call->parameters != NULL)
         g_variant_unref (g_variant_ref_sink (call->parameters));
-      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, _ ("The client is not connected to a DVM"));
       g_object_unref (task);
       return;
     }
@@ -142,7 +143,7 @@ _dvm_client_new_job (const char *path, GError **error)
   if (g_str_has_prefix (path, DVM_JOBS_PATH "/")
       && g_ascii_string_to_unsigned (path + strlen (DVM_JOBS_PATH "/"), 10, 0, G_MAXUINT, &id, NULL))
     return _dvm_job_new (id, NULL);
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is not the path of a job; it is like " DVM_JOBS_PATH "/7",
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("“%s” is not the path of a job; it is like /org/dvm/jobs/7"),
                path);
   return NULL;
 }

@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
+
 #include "dvm-client-private.h"
 
 #define SOCKET_FLAGS G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT
@@ -89,8 +91,8 @@ attempt_give_up (Attempt *attempt, DvmClient *self)
 {
   g_autofree char *name = _dvm_client_get_bus_name (self);
 
-  return g_error_new (DVM_ERROR, attempt->code, "No DVM was found as %s (%s)", name,
-                      attempt->failures->len > 0 ? attempt->failures->str : "there is no bus");
+  return g_error_new (DVM_ERROR, attempt->code, _ ("No DVM was found as %s (%s)"), name,
+                      attempt->failures->len > 0 ? attempt->failures->str : _ ("there is no bus"));
 }
 
 static void
@@ -143,7 +145,7 @@ check_instance_id (GVariant *reply, GError **error)
   g_variant_get (reply, "(v)", &value);
   if (g_variant_is_of_type (value, G_VARIANT_TYPE_STRING))
     return reply;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "what answers is not a DVM");
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, _ ("what answers is not a DVM"));
   g_variant_unref (reply);
   return NULL;
 }
@@ -153,7 +155,7 @@ check_unconnected (DvmClient *self, GError **error)
 {
   if (self->connection == NULL)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The client has been connected before; make a new one");
+  g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, _ ("The client has been connected before; make a new one"));
   return FALSE;
 }
 

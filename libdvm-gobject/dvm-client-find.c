@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-client-private.h"
@@ -185,7 +186,7 @@ dvm_client_find_job_async (DvmClient *self, const char *reference, GCancellable 
   else if (reference[0] == '\0' || !g_utf8_validate (reference, -1, NULL))
     {
       g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                               "A job is named by its namespace, its number or its object path");
+                               _ ("A job is named by its namespace, its number or its object path"));
       g_object_unref (task);
     }
   else

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-client-private.h"
@@ -93,7 +94,8 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
   else if (rest[0] == '\0')
     g_task_return_pointer (task, g_ptr_array_ref (list->rows), (GDestroyNotify)g_ptr_array_unref);
   else if (strcmp (rest, list->ids) == 0)
-    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, "The DVM does not get on with the list at %s", rest);
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, _ ("The DVM does not get on with the list at %s"),
+                             rest);
   else
     {
       g_free (list->ids);

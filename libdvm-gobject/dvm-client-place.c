@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <gio/gunixsocketaddress.h>
+#include <glib/gi18n-lib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -59,7 +60,7 @@ add_bus (GPtrArray *places, GBusType type)
 
   if (address == NULL)
     return;
-  place = add_place (places, DVM_PLACE_BUS, type == G_BUS_TYPE_SESSION ? "the session bus" : "the system bus");
+  place = add_place (places, DVM_PLACE_BUS, type == G_BUS_TYPE_SESSION ? _ ("the session bus") : _ ("the system bus"));
   place->address = g_steal_pointer (&address);
 }
 
@@ -92,7 +93,7 @@ add_address (GPtrArray *places, const char *address, GError **error)
     }
   if (address[0] == '/')
     {
-      add_socket (places, address, "the socket");
+      add_socket (places, address, _ ("the socket"));
       return TRUE;
     }
   if (!g_dbus_is_supported_address (address, NULL))
@@ -100,12 +101,12 @@ add_address (GPtrArray *places, const char *address, GError **error)
       g_autofree char *shown = g_utf8_make_valid (address, -1);
 
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "“%s” is not an address; it can be “session”, “system”, the absolute path of a socket or a D-Bus "
-                   "address such as unix:path=/run/dvm/bus",
+                   _ ("“%s” is not an address; it can be “session”, “system”, the absolute path of a socket or a D-Bus "
+                      "address such as unix:path=/run/dvm/bus"),
                    shown);
       return FALSE;
     }
-  place = add_place (places, DVM_PLACE_SOCKET, "the address");
+  place = add_place (places, DVM_PLACE_SOCKET, _ ("the address"));
   place->address = g_strdup (address);
   return TRUE;
 }
@@ -143,7 +144,7 @@ add_default_places (DvmClient *self, GPtrArray *places)
   g_autofree char *dir = _dvm_runtime_dir (get_name (self));
   g_autofree char *path = g_build_filename (dir, "bus", NULL);
 
-  add_socket (places, path, "the socket");
+  add_socket (places, path, _ ("the socket"));
   ((DvmPlace *)g_ptr_array_index (places, 0))->check_directory = TRUE;
   if (has_session_bus ())
     add_bus (places, G_BUS_TYPE_SESSION);
@@ -161,14 +162,15 @@ _dvm_client_find_places (DvmClient *self, GError **error)
     {
       g_autofree char *shown = g_utf8_make_valid (name, -1);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "“%s” cannot be the name of a DVM: names have letters, digits, “_” and “-” and begin with a letter "
-                   "or “_”",
-                   shown);
+      g_set_error (
+          error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+          _ ("“%s” cannot be the name of a DVM: names have letters, digits, “_” and “-” and begin with a letter "
+             "or “_”"),
+          shown);
       return NULL;
     }
   if (self->fd >= 0)
-    add_place (places, DVM_PLACE_FD, "the descriptor");
+    add_place (places, DVM_PLACE_FD, _ ("the descriptor"));
   else if (given != NULL && given[0] != '\0')
     {
       if (!add_address (places, given, error))
@@ -188,13 +190,13 @@ check_directory (const char *path, GError **error)
 
   if (lstat (dir, &st) != 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "there is no %s", path);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("there is no %s"), path);
       return FALSE;
     }
   if (!S_ISDIR (st.st_mode) || st.st_uid != geteuid () || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
-                   "the directory %s is not ours alone, so nothing in it can be trusted", dir);
+                   _ ("the directory %s is not ours alone, so nothing in it can be trusted"), dir);
       return FALSE;
     }
   return TRUE;
@@ -214,7 +216,7 @@ check_peer (GSocket *socket, GError **error)
     return FALSE;
   if (uid == geteuid () || uid == 0 || geteuid () == 0)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "it belongs to the user with the id %u, not to us",
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, _ ("it belongs to the user with the id %u, not to us"),
                (guint)uid);
   return FALSE;
 }
@@ -250,8 +252,9 @@ open_path (const DvmPlace *place, GError **error)
   if (strlen (place->path) >= sizeof (((struct sockaddr_un *)NULL)->sun_path))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "the path %s has %u bytes; the system takes %u for a socket, so choose a shorter one", place->path,
-                   (guint)strlen (place->path), (guint)sizeof (((struct sockaddr_un *)NULL)->sun_path) - 1);
+                   _ ("the path %s has %u bytes; the system takes %u for a socket, so choose a shorter one"),
+                   place->path, (guint)strlen (place->path),
+                   (guint)sizeof (((struct sockaddr_un *)NULL)->sun_path) - 1);
       return NULL;
     }
   if (place->check_directory && !check_directory (place->path, error))
@@ -263,7 +266,7 @@ open_path (const DvmPlace *place, GError **error)
   g_socket_set_timeout (socket, CONNECT_TIMEOUT_S);
   if (!g_socket_connect (socket, address, NULL, &own_error))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s: %s", place->path, own_error->message);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("%s: %s"), place->path, own_error->message);
       return NULL;
     }
   g_socket_set_timeout (socket, 0);

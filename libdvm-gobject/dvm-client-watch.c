@@ -9,6 +9,7 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-client-private.h"
@@ -330,7 +331,7 @@ check_connected (DvmClient *self, GTask *task)
 {
   if (self->connection != NULL)
     return TRUE;
-  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
+  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, _ ("The client is not connected to a DVM"));
   g_object_unref (task);
   return FALSE;
 }
@@ -391,7 +392,7 @@ subscribe_sync (DvmClient *self, GCancellable *cancellable, GError **error)
 
   if (self->connection == NULL)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The client is not connected to a DVM");
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, _ ("The client is not connected to a DVM"));
       return FALSE;
     }
   if (self->watches == NULL)

@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
 #include <unistd.h>
 
 #include "dvm-client-private.h"
@@ -166,6 +167,8 @@ dvm_client_class_init (DvmClientClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
+  bindtextdomain (GETTEXT_PACKAGE, DVM_LOCALE_DIR);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   /* GDBus maps remote errors to our codes only after the domain has been registered. */
   dvm_error_quark ();
   object_class->get_property = dvm_client_get_property;

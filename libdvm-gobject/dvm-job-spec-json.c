@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
 #include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,27 +103,28 @@ describe_node (JsonNode *node)
   switch (json_node_get_node_type (node))
     {
     case JSON_NODE_OBJECT:
-      return "an object";
+      return _ ("an object");
     case JSON_NODE_ARRAY:
-      return "a list";
+      return _ ("a list");
     case JSON_NODE_NULL:
-      return "null";
+      return _ ("null");
     default:
       break;
     }
   if (json_node_get_value_type (node) == G_TYPE_STRING)
-    return "a text";
+    return _ ("a text");
   if (json_node_get_value_type (node) == G_TYPE_BOOLEAN)
-    return "true or false";
+    return _ ("true or false");
   if (json_node_get_value_type (node) == G_TYPE_DOUBLE)
-    return "a fraction or a number that is too large";
-  return "a number";
+    return _ ("a fraction or a number that is too large");
+  return _ ("a number");
 }
 
 static GVariant *
 set_wrong_type (JsonNode *node, const char *place, const char *expected, GError **error)
 {
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: must be %s, not %s", place, expected, describe_node (node));
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: must be %s, not %s"), place, expected,
+               describe_node (node));
   return NULL;
 }
 
@@ -133,13 +135,15 @@ number_to_variant (JsonNode *node, const char *type, const char *place, GError *
   gint64 value;
 
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_INT64)
-    return set_wrong_type (node, place, "a whole number", error);
+    return set_wrong_type (node, place, _ ("a whole number"), error);
   value = json_node_get_int (node);
   if (value < 0 || value > most)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%s: must be a whole number from 0 to %" G_GINT64_FORMAT ", not %" G_GINT64_FORMAT, place, most,
-                   value);
+      g_autofree char *most_text = g_strdup_printf ("%" G_GINT64_FORMAT, most);
+      g_autofree char *value_text = g_strdup_printf ("%" G_GINT64_FORMAT, value);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: must be a whole number from 0 to %s, not %s"), place,
+                   most_text, value_text);
       return NULL;
     }
   return type[0] == 'y' ? g_variant_new_byte (value) : g_variant_new_uint32 (value);
@@ -155,7 +159,7 @@ list_to_variant (JsonNode *node, const char *type, const char *place, GError **e
   JsonArray *array;
 
   if (!JSON_NODE_HOLDS_ARRAY (node))
-    return set_wrong_type (node, place, "a list", error);
+    return set_wrong_type (node, place, _ ("a list"), error);
   array = json_node_get_array (node);
   g_variant_builder_init (&builder, G_VARIANT_TYPE (type));
   for (guint i = 0; i < json_array_get_length (array); i++)
@@ -183,7 +187,7 @@ texts_to_variant (JsonNode *node, const char *place, GError **error)
   JsonNode *value;
 
   if (!JSON_NODE_HOLDS_OBJECT (node))
-    return set_wrong_type (node, place, "an object", error);
+    return set_wrong_type (node, place, _ ("an object"), error);
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{ss}"));
   json_object_iter_init_ordered (&iter, json_node_get_object (node));
   while (json_object_iter_next_ordered (&iter, &name, &value))
@@ -194,7 +198,7 @@ texts_to_variant (JsonNode *node, const char *place, GError **error)
       if (!JSON_NODE_HOLDS_VALUE (value) || json_node_get_value_type (value) != G_TYPE_STRING)
         {
           g_variant_builder_clear (&builder);
-          return set_wrong_type (value, item_place, "a text", error);
+          return set_wrong_type (value, item_place, _ ("a text"), error);
         }
       g_variant_builder_add (&builder, "{ss}", name, json_node_get_string (value));
     }
@@ -214,11 +218,11 @@ node_to_variant (JsonNode *node, const char *type, const char *place, GError **e
       return list_to_variant (node, type, place, error);
     case 's':
       if (value_type != G_TYPE_STRING)
-        return set_wrong_type (node, place, "a text", error);
+        return set_wrong_type (node, place, _ ("a text"), error);
       return g_variant_new_string (json_node_get_string (node));
     case 'b':
       if (value_type != G_TYPE_BOOLEAN)
-        return set_wrong_type (node, place, "true or false", error);
+        return set_wrong_type (node, place, _ ("true or false"), error);
       return g_variant_new_boolean (json_node_get_boolean (node));
     default:
       return number_to_variant (node, type, place, error);
@@ -267,7 +271,7 @@ apps_to_variant (JsonNode *node, GError **error)
   JsonArray *array;
 
   if (!JSON_NODE_HOLDS_ARRAY (node))
-    return set_wrong_type (node, "$.apps", "a list of applications", error);
+    return set_wrong_type (node, "$.apps", _ ("a list of applications"), error);
   array = json_node_get_array (node);
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
   for (guint i = 0; i < json_array_get_length (array); i++)
@@ -280,7 +284,7 @@ apps_to_variant (JsonNode *node, GError **error)
       if (JSON_NODE_HOLDS_OBJECT (item))
         app = object_to_variant (json_node_get_object (item), TRUE, member_place, NULL, error);
       else
-        set_wrong_type (item, place, "an object", error);
+        set_wrong_type (item, place, _ ("an object"), error);
       if (app == NULL)
         {
           g_variant_builder_clear (&builder);
@@ -350,7 +354,7 @@ set_parse_error (const char *json, gsize offset, const char *what, GError **erro
   for (gsize i = 0; i < offset; i++)
     if (json[i] == '\n')
       line++;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "line %u: %s", line, what);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("line %u: %s"), line, what);
   return FALSE;
 }
 
@@ -362,10 +366,10 @@ set_syntax_error (const char *message, GError **error)
   int start = 0;
 
   if (sscanf (message, "<data>:%u:%u: Parse error: %n", &line, &column, &start) >= 2 && start > 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "line %u, column %u: this is not JSON: %s", line, column,
+    g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("line %u, column %u: this is not JSON: %s"), line, column,
                  message + start);
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "this is not JSON: %s", message);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("this is not JSON: %s"), message);
 }
 
 /* What the parser would fall over or cut short. */
@@ -377,22 +381,22 @@ check_text (const char *json, gsize length, GError **error)
   const char *end;
 
   if (!g_utf8_validate_len (json, length, &end))
-    return set_parse_error (json, end - json, "this is not UTF-8", error);
+    return set_parse_error (json, end - json, _ ("this is not UTF-8"), error);
   for (gsize i = 0; i < length; i++)
     {
       if (in_string && json[i] == '\\' && i + 1 < length)
         {
           if (length - i > 5 && strncmp (json + i, "\\u0000", 6) == 0)
-            return set_parse_error (json, i, "a NUL character cannot be in a text", error);
+            return set_parse_error (json, i, _ ("a NUL character cannot be in a text"), error);
           i++;
         }
       else if (json[i] == '"')
         in_string = !in_string;
       /* The parser takes comments and single quotes, JSON has neither; they could hide brackets from this check. */
       else if (!in_string && (json[i] == '/' || json[i] == '\''))
-        return set_parse_error (json, i, "this is not JSON: comments and single quotes are not part of it", error);
+        return set_parse_error (json, i, _ ("this is not JSON: comments and single quotes are not part of it"), error);
       else if (!in_string && (json[i] == '[' || json[i] == '{') && ++depth > DEEPEST)
-        return set_parse_error (json, i, "lists and objects are nested too deeply", error);
+        return set_parse_error (json, i, _ ("lists and objects are nested too deeply"), error);
       else if (!in_string && (json[i] == ']' || json[i] == '}') && depth > 0)
         depth--;
     }
@@ -435,8 +439,8 @@ dvm_job_spec_new_from_json (const char *json, gssize length, GError **error)
   root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "$: a job is an object, not %s",
-                   root != NULL ? describe_node (root) : "nothing");
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("$: a job is an object, not %s"),
+                   root != NULL ? describe_node (root) : _ ("nothing"));
       return NULL;
     }
   return spec_from_object (json_node_get_object (root), error);

@@ -6,6 +6,8 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
+
 #include "dvm-job-spec-private.h"
 
 /* So many applications in one job are a mistake. */
@@ -16,7 +18,7 @@ check_text (const char *text, const char *key, const char *place, GError **error
 {
   if (text == NULL || g_utf8_validate (text, -1, NULL))
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s is not UTF-8", place, key);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s is not UTF-8"), place, key);
   return FALSE;
 }
 
@@ -64,7 +66,7 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
 
   if (n_apps == 0 || n_apps > MOST_APPS)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sapps: a job has 1 to %d applications, not %u", place,
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%sapps: a job has 1 to %d applications, not %u"), place,
                    MOST_APPS, n_apps);
       return FALSE;
     }
@@ -80,8 +82,7 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
   if (np > G_MAXINT)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%snp: %" G_GUINT64_FORMAT " processes are more than ranks can be numbered (%d)", place, np,
-                   G_MAXINT);
+                   _ ("%snp: %lu processes are more than ranks can be numbered (%d)"), place, (gulong)np, G_MAXINT);
       return FALSE;
     }
   return check_texts (self, place, error) && check_words (self, place, error);

@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-job-spec-private.h"
@@ -181,14 +182,19 @@ describe_type (const char *type)
     const char *type;
     const char *text;
   } descriptions[] = {
-    { "b", "true or false" },        { "s", "a text" },       { "u", "a whole number that is not negative" },
-    { "as", "a list of texts" },     { "ay", "bytes" },       { "aay", "a list of bytes" },
-    { "a{ss}", "names with texts" }, { "h", "a descriptor" },
+    { "b", N_ ("true or false") },
+    { "s", N_ ("a text") },
+    { "u", N_ ("a whole number that is not negative") },
+    { "as", N_ ("a list of texts") },
+    { "ay", N_ ("bytes") },
+    { "aay", N_ ("a list of bytes") },
+    { "a{ss}", N_ ("names with texts") },
+    { "h", N_ ("a descriptor") },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (descriptions); i++)
     if (strcmp (descriptions[i].type, type) == 0)
-      return descriptions[i].text;
+      return _ (descriptions[i].text);
   return type;
 }
 
@@ -197,7 +203,7 @@ check_type (const char *key, const char *type, GVariant *value, const char *plac
 {
   if (strcmp (g_variant_get_type_string (value), type) == 0)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: must be of type %s (%s), not %.20s", place, key, type,
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: must be of type %s (%s), not %.20s"), place, key, type,
                describe_type (type), g_variant_get_type_string (value));
   return FALSE;
 }
@@ -222,7 +228,7 @@ find_type (const char *name, gboolean in_app, guint n_apps, const char *place, G
   if (!in_app && (strcmp (name, "argv") == 0 || (strcmp (name, "argv-bytes") == 0 && n_apps != 1)))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%s%s: this belongs to an application, not to the options of the job", place, name);
+                   _ ("%s%s: this belongs to an application, not to the options of the job"), place, name);
       return NULL;
     }
   return key->type;
@@ -245,7 +251,7 @@ check_keys (GVariant *dict, gboolean in_app, guint n_apps, const char *place, GE
         return FALSE;
       if (!g_hash_table_add (seen, (gpointer)name))
         {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: given twice", place, name);
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: given twice"), place, name);
           return FALSE;
         }
     }
@@ -263,8 +269,8 @@ get_bytes (GVariant *value, const char *key, const char *place, GError **error)
     length--;
   if (length > 0 && memchr (data, '\0', length) != NULL)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: bytes with a NUL inside cannot be given to a program",
-                   place, key);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%s%s: bytes with a NUL inside cannot be given to a program"), place, key);
       return NULL;
     }
   return length > 0 ? g_strndup (data, length) : g_strdup ("");
@@ -301,7 +307,7 @@ append_environment (GPtrArray *list, GVariant *dict, const char *place, GError *
           g_autofree char *shown = _dvm_words_show (name);
 
           g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                       "%senv: “%s” is not a name: it must not be empty or contain “=”", place, shown);
+                       _ ("%senv: “%s” is not a name: it must not be empty or contain “=”"), place, shown);
           return FALSE;
         }
       g_ptr_array_add (list, g_strconcat (name, "=", value, NULL));
@@ -325,7 +331,7 @@ read_argv (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
     }
   if (texts != NULL && g_variant_n_children (texts) > 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sargv-bytes: given beside argv; one of them is enough",
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%sargv-bytes: given beside argv; one of them is enough"),
                    place);
       return FALSE;
     }
@@ -345,7 +351,7 @@ read_np (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
     return TRUE;
   if (np == 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%snp: must be at least 1, not 0", place);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%snp: must be at least 1, not 0"), place);
       return FALSE;
     }
   dvm_app_spec_set_np (app, np);
@@ -362,7 +368,7 @@ read_cwd (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
   g_variant_lookup (dict, "cwd", "&s", &text);
   if (bytes != NULL && text != NULL)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%scwd-bytes: given beside cwd; one of them is enough",
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%scwd-bytes: given beside cwd; one of them is enough"),
                    place);
       return FALSE;
     }
@@ -377,7 +383,7 @@ read_cwd (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
     {
       g_autofree char *shown = _dvm_words_show (text);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%scwd: “%s” is not an absolute path", place, shown);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%scwd: “%s” is not an absolute path"), place, shown);
       return FALSE;
     }
   if (text != NULL)
@@ -440,7 +446,7 @@ read_options (DvmJobSpec *self, GVariant *options, const char *place, GError **e
       if (key->type[0] == 's' && g_variant_get_string (value, NULL)[0] == '\0' && strcmp (name, "name") != 0
           && strcmp (name, "label") != 0 && strcmp (name, "output") != 0 && strcmp (name, "runtime-options") != 0)
         {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: must not be empty", place, name);
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: must not be empty"), place, name);
           return FALSE;
         }
       if (key->type[0] == 's')
@@ -502,7 +508,7 @@ dvm_job_spec_new_from_variant (GVariant *apps, GVariant *options, GError **error
       || !g_variant_is_of_type (options, G_VARIANT_TYPE_VARDICT))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "The applications are of type aa{sv} and the options of type a{sv}, not %.20s and %.20s",
+                   _ ("The applications are of type aa{sv} and the options of type a{sv}, not %.20s and %.20s"),
                    g_variant_get_type_string (apps), g_variant_get_type_string (options));
       return NULL;
     }
@@ -528,7 +534,8 @@ _dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error
 
       if (bytes != NULL)
         {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "argv-bytes: given beside argv; one of them is enough");
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       _ ("argv-bytes: given beside argv; one of them is enough"));
           return NULL;
         }
     }

@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-record"
 
+#include <glib/gi18n-lib.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
 
@@ -126,7 +127,7 @@ check_types (const DvmRecordCodec *codec, GVariant *properties, GError **error)
 
   if (!g_variant_is_of_type (properties, G_VARIANT_TYPE_VARDICT))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The properties of a record are a{sv}, not %s",
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The properties of a record are a{sv}, not %s"),
                    g_variant_get_type_string (properties));
       return FALSE;
     }
@@ -138,8 +139,8 @@ check_types (const DvmRecordCodec *codec, GVariant *properties, GError **error)
 
       if (field == NULL || strcmp (g_variant_get_type_string (value), field->type) == 0)
         continue;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The property %s is of type %s, not %s", name, field->type,
-                   g_variant_get_type_string (value));
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The property %s is of type %s, not %s"), name,
+                   field->type, g_variant_get_type_string (value));
       g_variant_unref (value);
       return FALSE;
     }

@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-job-spec-private.h"
@@ -126,19 +127,20 @@ _dvm_spec_set_key_error (const char *name, gboolean in_app, const char *place, G
 
   if (g_strv_contains (later_keys, name))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s%s: this option is not supported yet", place, shown);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, _ ("%s%s: this option is not supported yet"), place,
+                   shown);
       return;
     }
   if (in_app && _dvm_spec_find_job_key (name) != NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%s%s: this is an option of the whole job, not of one application", place, shown);
+                   _ ("%s%s: this is an option of the whole job, not of one application"), place, shown);
       return;
     }
   nearest = find_nearest (name, in_app);
   if (nearest != NULL)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: unknown option; did you mean “%s”?", place, shown,
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: unknown option; did you mean “%s”?"), place, shown,
                  nearest);
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: unknown option", place, shown);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: unknown option"), place, shown);
 }

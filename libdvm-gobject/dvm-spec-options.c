@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-job-spec-private.h"
@@ -140,14 +141,14 @@ set_runtime_option (const DvmWord *word, const char *value, const char *place, g
 
   if (!_dvm_words_parse_boolean (value, &on))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sruntime-options: %s is “%s”; it can be yes or no", place,
-                   word->name, shown);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%sruntime-options: %s is “%s”; it can be yes or no"),
+                   place, word->name, shown);
       return FALSE;
     }
   if (given[word->value] >= 0 && given[word->value] != on)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%sruntime-options: %s is given twice, once yes and once no",
-                   place, word->name);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sruntime-options: %s is given twice, once yes and once no"), place, word->name);
       return FALSE;
     }
   given[word->value] = on;
@@ -186,7 +187,7 @@ refuse_rest (const char *text, const char *place, const char *what, GError **err
   if (text[0] == '\0')
     return TRUE;
   shown = _dvm_words_show (text);
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: “%s” makes no sense there", place, what, shown);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” makes no sense there"), place, what, shown);
   return FALSE;
 }
 
@@ -290,7 +291,7 @@ _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *ta
       g_autofree char *shown = _dvm_words_show (text);
 
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%sstdin: “%s” is not a rank; it can be one rank, “all” or “none”", place, shown);
+                   _ ("%sstdin: “%s” is not a rank; it can be one rank, “all” or “none”"), place, shown);
       return FALSE;
     }
   if (!find_only (stdin_words, G_N_ELEMENTS (stdin_words), text, place, "stdin", &kind, error))
@@ -307,7 +308,7 @@ check_output_path (const DvmWord *word, const char *rest, const char *place, GEr
 
   if (rest[0] != '=' || rest[1] == '\0' || rest[1] == ':')
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%soutput: “%s” needs a path: %s=PATH", place, word->name,
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%soutput: “%s” needs a path: %s=PATH"), place, word->name,
                    word->name);
       return FALSE;
     }
@@ -357,19 +358,19 @@ _dvm_host_parse (const char *text, const char *place, char **name, guint *slots,
 
   if (text[0] == '+')
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%shosts: “%s”: relative names are not supported yet",
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, _ ("%shosts: “%s”: relative names are not supported yet"),
                    place, shown);
       return FALSE;
     }
   if (length == 0 || strpbrk (text, " \t\n,") != NULL)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%shosts: “%s” is not a host name", place, shown);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shosts: “%s” is not a host name"), place, shown);
       return FALSE;
     }
   if (colon != NULL && !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXINT, &number, NULL))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%shosts: “%s”: behind the colon stands the number of slots, at least 1", place, shown);
+                   _ ("%shosts: “%s”: behind the colon stands the number of slots, at least 1"), place, shown);
       return FALSE;
     }
   if (name != NULL)

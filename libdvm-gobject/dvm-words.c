@@ -6,6 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-words"
 
+#include <glib/gi18n-lib.h>
 #include <string.h>
 
 #include "dvm-words-private.h"
@@ -92,10 +93,10 @@ set_unknown (const DvmWord *words, gsize n_words, const char *text, const char *
   for (gsize i = 0; i < n_words; i++)
     consider (text, words[i].name, &nearest, &least);
   if (nearest != NULL)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: unknown word “%s”; did you mean “%s”?", place, what,
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: unknown word “%s”; did you mean “%s”?"), place, what,
                  shown, nearest);
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: unknown word “%s”", place, what, shown);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: unknown word “%s”"), place, what, shown);
 }
 
 /* An exact name wins over longer ones that begin like it. */
@@ -133,7 +134,7 @@ _dvm_words_find (const DvmWord *words, gsize n_words, const char *text, gsize le
 
   if (length == 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: a word is missing", place, what);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: a word is missing"), place, what);
       return NULL;
     }
   found = match (words, n_words, word, length, &ambiguous);
@@ -144,13 +145,13 @@ _dvm_words_find (const DvmWord *words, gsize n_words, const char *text, gsize le
     }
   if (ambiguous)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s%s: “%s” is the beginning of more than one word", place,
-                   what, shown);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” is the beginning of more than one word"),
+                   place, what, shown);
       return NULL;
     }
   if (!found->supported)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s%s: “%s” is not supported yet", place, what,
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, _ ("%s%s: “%s” is not supported yet"), place, what,
                    found->name);
       return NULL;
     }
