@@ -28,6 +28,7 @@ struct _DvmdCgroup
   char *path;
   int dir_fd;
   int events_fd;
+  gboolean killed; /* cgroup.kill was written */
 };
 
 struct _DvmdCgroups
@@ -259,7 +260,8 @@ dvmd_cgroups_take (DvmdCgroups *self, GError **error)
 void
 dvmd_cgroups_give_back (DvmdCgroups *self, DvmdCgroup *cgroup)
 {
-  if (g_queue_get_length (&self->pool) < POOL_MAX)
+  /* Linux 6.18 kills whatever is cloned into a cgroup that was killed once: such a one is never used again. */
+  if (!cgroup->killed && g_queue_get_length (&self->pool) < POOL_MAX)
     g_queue_push_head (&self->pool, cgroup);
   else
     cgroup_free (cgroup);
@@ -321,6 +323,7 @@ dvmd_cgroup_kill (DvmdCgroup *self)
 
   if (fd >= 0)
     close (fd);
+  self->killed = self->killed || done;
   if (done)
     return;
   /* A kernel before 5.14: the caller comes again until nothing is left. */
