@@ -8,6 +8,9 @@
 
 #include "dvm-job-spec-private.h"
 
+/* A node whose slots are fewer is never oversubscribed beyond this: so many processes no machine has. */
+#define MAX_OVERSUBSCRIBED 65536
+
 struct _DvmdAdmission
 {
   DvmdNodePool *nodes;
@@ -194,6 +197,21 @@ overlaps_waiting (DvmdAdmission *self, const Candidates *candidates)
   return FALSE;
 }
 
+/* Beyond every slot that there is: bounded, so that a number that was mistyped cannot eat the daemon's memory. */
+static gboolean
+check_most (DvmdJob *job, const Candidates *candidates, GError **error)
+{
+  guint64 most = MAX (candidates->total, (guint64)candidates->nodes->len * MAX_OVERSUBSCRIBED);
+
+  most = MIN (most, DVMD_MAP_MAX_PROCS);
+  if (job->need <= most)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "The job asks for %u processes: on its %u nodes there can be %" G_GUINT64_FORMAT " at most", job->need,
+               candidates->nodes->len, most);
+  return FALSE;
+}
+
 static DvmdAdmit
 judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
 {
@@ -203,6 +221,8 @@ judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
       return DVMD_ADMIT_NEVER;
     }
   resolve_np (job, candidates->n_free);
+  if (!check_most (job, candidates, error))
+    return DVMD_ADMIT_NEVER;
   job->oversubscribed = FALSE;
   if (job->need <= candidates->n_free)
     return DVMD_ADMIT;

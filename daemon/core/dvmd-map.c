@@ -6,9 +6,6 @@
 
 #include "dvmd-map.h"
 
-/* More ranks than this in one job is a broken message, not a job. */
-#define MAX_PROCS (1u << 26)
-
 DvmdMap *
 dvmd_map_new (void)
 {
@@ -82,11 +79,11 @@ dvmd_map_new_from_variant (GVariant *variant, GError **error)
   while (g_variant_iter_next (&iter, "(uuuuu)", &run.node, &run.app, &run.first_rank, &run.count, &run.stride))
     {
       total += run.count;
-      if (total > MAX_PROCS)
+      if (total > DVMD_MAP_MAX_PROCS)
         break;
       dvmd_map_add_run (self, run.node, run.app, run.first_rank, run.count, run.stride);
     }
-  if (total > MAX_PROCS || !covers_every_rank_once (self))
+  if (total > DVMD_MAP_MAX_PROCS || !covers_every_rank_once (self))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
                    "The map of %" G_GUINT64_FORMAT " processes does not give each rank exactly one place", total);

@@ -15,6 +15,9 @@ G_BEGIN_DECLS
  * 128 processes each is a thousand runs; what travels to the agents does not grow with the processes per node.
  */
 
+/* More ranks than this in one job are a mistake of whoever asks. */
+#define DVMD_MAP_MAX_PROCS (1u << 26)
+
 typedef struct
 {
   guint32 node; /* rank of the agent */

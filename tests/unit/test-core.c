@@ -454,6 +454,22 @@ test_never_fits (void)
   g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "3 processes"));
 }
 
+/* Nobody gave the slots, so that any number may be oversubscribed; but not one that only a slip of the hand gives. */
+static void
+test_absurd_number (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 0, FALSE);
+  bring_up (&world);
+  job = submit (&world, 2000000000);
+  assert_state (job, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "2000000000 processes"));
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
+  run_to_end (&world, submit (&world, 1000));
+}
+
 static void
 test_default_slots_take_all (void)
 {
@@ -805,6 +821,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core/slots/in-order", test_slots_in_order);
   g_test_add_func ("/core/slots/no-overtaking", test_no_overtaking_after_release);
   g_test_add_func ("/core/slots/never-fits", test_never_fits);
+  g_test_add_func ("/core/slots/absurd-number", test_absurd_number);
   g_test_add_func ("/core/slots/default-take-all", test_default_slots_take_all);
   g_test_add_func ("/core/slots/when-full", test_when_full);
   g_test_add_func ("/core/slots/np-left-out", test_np_left_out);
