@@ -88,8 +88,10 @@ typedef struct
   GArray *states;     /* StateRow: changes that were not sent yet */
   gint64 kill_grace;
   gboolean killed;
-  guint next_start;  /* of the local processes */
-  gboolean launched; /* LAUNCHED was sent */
+  guint next_start;      /* of the local processes */
+  gboolean launched;     /* LAUNCHED was sent */
+  gboolean ranks_ended;  /* every local rank is in its last state */
+  gboolean nothing_left; /* of processes, children of the ranks too */
 } DvmdAgentJob;
 
 #define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)

@@ -109,22 +109,6 @@ drain_all (DvmdAgentJob *job)
 }
 
 static void
-on_nothing_left (DvmdContainer *container, gpointer user_data)
-{
-  drain_all (user_data);
-}
-
-/* What the ranks left behind is ended; only then is nobody left who could write. */
-static void
-all_exited (DvmdLocalJob *local, gpointer user_data)
-{
-  DvmdAgentJob *job = user_data;
-
-  if (dvmd_container_finish (job->container, job->kill_grace, on_nothing_left, job))
-    drain_all (job);
-}
-
-static void
 on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (DvmdLocalJob) local = user_data;
@@ -135,6 +119,40 @@ on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
   dvmd_local_job_cleaned (local);
 }
 
+/* Ranks may have ended, with their output, while something that they left behind still has to be ended. */
+static void
+check_over (DvmdAgentJob *job)
+{
+  DvmdLocalJob *local = job->local;
+
+  if (!job->ranks_ended || !job->nothing_left)
+    return;
+  if (job->registered)
+    dvmd_pmix_deregister_job_async (job->agent->pmix, local->nspace, on_deregistered, dvmd_local_job_ref (local));
+  else
+    dvmd_local_job_cleaned (local);
+}
+
+static void
+on_nothing_left (DvmdContainer *container, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  job->nothing_left = TRUE;
+  drain_all (job);
+  check_over (job);
+}
+
+/* What the ranks left behind is ended; only then is nobody left who could write. */
+static void
+all_exited (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  if (dvmd_container_finish (job->container, job->kill_grace, on_nothing_left, job))
+    on_nothing_left (job->container, job);
+}
+
 static void
 all_ended (DvmdLocalJob *local, gpointer user_data)
 {
@@ -142,10 +160,8 @@ all_ended (DvmdLocalJob *local, gpointer user_data)
 
   g_hash_table_remove (job->agent->unsent, job);
   dvmd_agent_flush_states (job);
-  if (job->registered)
-    dvmd_pmix_deregister_job_async (job->agent->pmix, local->nspace, on_deregistered, dvmd_local_job_ref (local));
-  else
-    dvmd_local_job_cleaned (local);
+  job->ranks_ended = TRUE;
+  check_over (job);
 }
 
 static void

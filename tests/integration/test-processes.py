@@ -110,6 +110,24 @@ class Leaves(dvmtest.Case):
         self.assertEqual(done.state, NOTIFIED, done)
         self.assertEqual(dvm.job_processes(), [])
 
+    def test_the_jobs_after_a_killed_one_run(self):
+        dvm = self.dvm(slots=4, settings=['kill-grace=0.1'])
+        for _ in range(3):
+            job, out, _ = dvm.start(['sh', '-c', 'trap "" TERM; echo deaf; while :; do sleep 1; done'], np=1)
+            dvmtest.wait_until(lambda: out.data == b'deaf\n', 'the trap')
+            job.cancel()
+            self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+            self.assert_success(dvm.run(['true'], np=4))
+
+    def test_a_silent_child_is_gone(self):
+        """One that keeps no pipe of its rank open: the job ends when the child has, deaf as it is."""
+        dvm = self.dvm(slots=4, settings=['kill-grace=0.2'])
+        for personality in ('plain', 'pmix'):
+            done = dvm.run(['sh', '-c', '(trap "" TERM; exec >/dev/null 2>&1 </dev/null; sleep 1000) & exit 0'],
+                           personality=personality)
+            self.assertEqual(done.state, NOTIFIED, done)
+            self.assertEqual(dvm.job_processes(), [])
+
     def test_children_get_the_grace_of_the_settings(self):
         """Longer than the limit of the test: the child that needs a second for its end has it."""
         dvm = self.dvm(slots=4, settings=['kill-grace=300'])
