@@ -303,7 +303,11 @@ all_jobs_ended (DvmdCore *self)
         self->effects->stop_agents (self->world, self->forced);
     }
   else if (self->one_shot)
-    dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
+    {
+      /* At once: a job that came before the event is handled would find its agents gone. */
+      self->shutting_down = TRUE;
+      dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
+    }
 }
 
 void

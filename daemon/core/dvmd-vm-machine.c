@@ -97,7 +97,7 @@ act_distributed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
   DvmdCore *core = job->core;
 
-  if (core->ready)
+  if (core->ready || core->shutting_down)
     return;
   core->ready = TRUE;
   _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
@@ -238,7 +238,8 @@ static const DvmdTransition vm_transitions[] = {
   { DVM_JOB_STATE_DAEMONS_LAUNCHED, DVMD_VM_REPORTED, DVM_JOB_STATE_DAEMONS_REPORTED, NULL },
   { DVM_JOB_STATE_DAEMONS_REPORTED, DVMD_VM_TO_DISTRIBUTE, DVM_JOB_STATE_VM_READY, NULL },
   { DVM_JOB_STATE_VM_READY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, act_distributed },
-  { DVM_JOB_STATE_VM_READY, DVMD_VM_ALL_JOBS_DONE, DVM_JOB_STATE_ALL_JOBS_COMPLETE, NULL },
+  /* Also before it is ready: the one job may be cancelled while it waits for that. */
+  { DVMD_STATE_ANY_LIVE, DVMD_VM_ALL_JOBS_DONE, DVM_JOB_STATE_ALL_JOBS_COMPLETE, NULL },
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
   { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
   { DVM_JOB_STATE_FAILED_TO_LAUNCH, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },

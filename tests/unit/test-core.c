@@ -779,6 +779,70 @@ test_one_shot (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_ALL_JOBS_COMPLETE);
 }
 
+/* A job that comes when the last one has just ended is refused: it would wait for agents that leave. */
+static void
+test_one_shot_takes_no_more (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 1, 1, TRUE);
+  bring_up (&world);
+  job = submit (&world, 1);
+  launch_all (&world, job);
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  dvmd_core_job_gone (world.core, job, 1);
+  while (!dvmd_job_get_ended (job))
+    dvmd_event_queue_drain (world.queue, 1);
+  g_assert_null (dvmd_core_submit (world.core, spec, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN);
+  run (&world);
+  assert_state (dvmd_core_get_vm_job (world.core), DVM_JOB_STATE_ALL_JOBS_COMPLETE);
+}
+
+static void
+test_one_shot_cancelled_early (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *kept;
+
+  world_init (&world, 1, 1, TRUE);
+  kept = submit (&world, 1);
+  dvmd_core_fail_job (world.core, kept, DVM_JOB_STATE_KILLED_BY_CMD, "cancelled");
+  run (&world);
+  g_assert_true (dvmd_job_get_ended (kept));
+  report_all (&world);
+  dvmd_core_membership_distributed (world.core, world.epoch);
+  dvmd_core_agent_gone (world.core, 1);
+  run (&world);
+  g_assert_true (world.ended);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_ALL_JOBS_COMPLETE);
+}
+
+/* What was on its way when the end began does not make the DVM ready. */
+static void
+test_shutdown_before_ready (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *kept;
+
+  world_init (&world, 1, 1, FALSE);
+  kept = submit (&world, 1);
+  report_all (&world);
+  dvmd_core_shutdown (world.core, FALSE, "asked");
+  run (&world);
+  assert_state (kept, DVM_JOB_STATE_KILLED_BY_CMD);
+  dvmd_core_membership_distributed (world.core, world.epoch);
+  run (&world);
+  g_assert_false (world.ready);
+  g_assert_false (dvmd_core_get_ready (world.core));
+  dvmd_core_agent_gone (world.core, 1);
+  run (&world);
+  g_assert_true (world.ended);
+}
+
 static void
 test_agent_failed (void)
 {
@@ -836,6 +900,9 @@ main (int argc, char **argv)
   g_test_add_func ("/core/shutdown", test_shutdown);
   g_test_add_func ("/core/forced-exit", test_forced_exit);
   g_test_add_func ("/core/one-shot", test_one_shot);
+  g_test_add_func ("/core/one-shot/no-more", test_one_shot_takes_no_more);
+  g_test_add_func ("/core/one-shot/cancelled-early", test_one_shot_cancelled_early);
+  g_test_add_func ("/core/shutdown-before-ready", test_shutdown_before_ready);
   g_test_add_func ("/core/agent-failed", test_agent_failed);
   g_test_add_func ("/core/table", test_table);
   return g_test_run ();
