@@ -11,6 +11,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* Nothing tells a process that a shell has put it into the foreground, unless it was stopped before. */
+#define FOREGROUND_CHECK_MS 250
+
 struct _DvmCliInput
 {
   int from;
@@ -25,6 +28,12 @@ struct _DvmCliInput
 };
 
 static void wait_for_input (DvmCliInput *self);
+
+static gboolean
+is_in_background (DvmCliInput *self)
+{
+  return self->is_terminal && tcgetpgrp (self->from) != getpgrp ();
+}
 
 static void
 finish (DvmCliInput *self)
@@ -81,9 +90,12 @@ on_input (int fd, GIOCondition condition, gpointer user_data)
   if (n < 0 && (errno == EINTR || errno == EAGAIN))
     return G_SOURCE_CONTINUE;
   self->source = 0;
-  /* A terminal that is not ours at the moment: go on after SIGCONT. */
-  if (n < 0 && errno == EIO && self->is_terminal && tcgetpgrp (self->from) != getpgrp ())
-    return G_SOURCE_REMOVE;
+  /* A terminal that is not ours at the moment. */
+  if (n < 0 && errno == EIO && is_in_background (self))
+    {
+      wait_for_input (self);
+      return G_SOURCE_REMOVE;
+    }
   if (n <= 0)
     {
       finish (self);
@@ -96,12 +108,24 @@ on_input (int fd, GIOCondition condition, gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+static gboolean
+on_check (gpointer user_data)
+{
+  DvmCliInput *self = user_data;
+
+  if (is_in_background (self))
+    return G_SOURCE_CONTINUE;
+  wait_for_input (self);
+  return G_SOURCE_REMOVE;
+}
+
 static void
 wait_for_input (DvmCliInput *self)
 {
-  if (self->is_terminal && tcgetpgrp (self->from) != getpgrp ())
-    return;
-  self->source = g_unix_fd_add (self->from, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, self);
+  if (is_in_background (self))
+    self->source = g_timeout_add (FOREGROUND_CHECK_MS, on_check, self);
+  else
+    self->source = g_unix_fd_add (self->from, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, self);
 }
 
 DvmCliInput *
@@ -134,15 +158,10 @@ dvm_cli_input_free (DvmCliInput *self)
 void
 dvm_cli_input_check_foreground (DvmCliInput *self)
 {
-  gboolean is_foreground = !self->is_terminal || tcgetpgrp (self->from) == getpgrp ();
-  gboolean has_output = self->written < self->length;
-
-  if (self->to < 0 || has_output)
+  if (self->to < 0 || self->written < self->length)
     return;
-  if (!is_foreground)
-    g_clear_handle_id (&self->source, g_source_remove);
-  else if (self->source == 0)
-    wait_for_input (self);
+  g_clear_handle_id (&self->source, g_source_remove);
+  wait_for_input (self);
 }
 
 void

@@ -9,6 +9,7 @@ import signal
 import sys
 
 from dvmtest import (
+    CLI,
     Terminal,
     alive,
     check,
@@ -228,6 +229,52 @@ def test_stopped():
         child.send_signal(signal.SIGINT)
         child.communicate()
         equal(child.returncode, 130)
+
+
+def test_job_control():
+    """in the background of a shell the terminal is the shell's; in the foreground it is the job's"""
+    with dvm("--slots=2") as here:
+        shell = Terminal(here, "--norc", "--noprofile", "-i", program="/bin/bash", env={"PS1": "$ ", "HISTFILE": ""})
+        script = "echo up; read a; echo got $a; cat; exit 6"
+        # What is typed too early is the shell's.
+        in_foreground = lambda: os.tcgetpgrp(shell.fd) != shell.pid
+
+        shell.write(f"{CLI} run --personality plain -n 1 sh -c '{script}' &\n".encode())
+        shell.read_until(b"up\r\n")
+        shell.write(b"echo $((1000 + 1))\n")
+        shell.read_until(b"1001")
+        shell.write(b"fg\n")
+        wait_until(in_foreground, "it is in the foreground")
+        shell.write(b"word\n")
+        shell.read_until(b"got word")
+        shell.write(b"\x1a")
+        shell.read_until(b"Stopped")
+        wait_until(lambda: not in_foreground(), "the shell is in the foreground")
+        shell.write(b"bg\n")
+        shell.write(b"echo $((1000 + 2))\n")
+        shell.read_until(b"1002")
+        shell.write(b"fg\n")
+        wait_until(in_foreground, "it is in the foreground again")
+        shell.write(b"more\n")
+        shell.read_until(b"more\r\nmore")
+        shell.write(b"\x04")
+        wait_until(lambda: not in_foreground(), "it has ended")
+        shell.write(b"echo status $?\n")
+        shell.read_until(b"status 6")
+        shell.write(b"exit\n")
+        shell.wait()
+
+
+def test_pty():
+    """--pty gives a terminal, whose keys are the job's"""
+    with dvm("--slots=2") as here:
+        script = "test -t 0 && test -t 1 && echo terminal; read a; echo got $a; exec cat"
+        terminal = Terminal(here, "run", "--personality", "plain", "-n", "1", "--pty", "sh", "-c", script)
+        terminal.read_until(b"terminal")
+        terminal.write(b"word\r")
+        terminal.read_until(b"got word")
+        terminal.write(b"\x03")
+        equal(terminal.wait(), 130)
 
 
 def test_killed():
