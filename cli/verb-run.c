@@ -239,6 +239,8 @@ submit (Run *run, DvmJobSpec *spec, GError **error)
 
   if (!prepare_input (run, spec, error))
     return FALSE;
+  /* Whatever becomes of us, nobody has to look for what we have left running. */
+  dvm_client_set_jobs_end_with_client (run->client, TRUE);
   dvm_client_submit_with_fds_async (run->client, spec, run->stdin_fd, STDOUT_FILENO, STDERR_FILENO, NULL, dvm_cli_ready,
                                     &result);
   run->job = dvm_client_submit_finish (run->client, dvm_cli_await (&result), error);

@@ -30,6 +30,8 @@ struct _DvmClient
   char *given_address; /* (nullable): the only place to look */
   int fd;              /* -1, or an open socket that belongs to us until it is connected */
 
+  gboolean jobs_end_with_client;
+
   /* What was found. */
   GDBusConnection *connection; /* (nullable) */
   char *owner;                 /* (nullable): unique name on a bus; NULL on a private socket */

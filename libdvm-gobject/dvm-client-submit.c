@@ -46,7 +46,7 @@ add_fd (GUnixFDList *list, GVariantDict *options, const char *key, int fd, GErro
 
 /* (transfer floating): the arguments of SubmitApps */
 static GVariant *
-make_arguments (DvmJobSpec *spec, const int fds[3], GUnixFDList *list, GError **error)
+make_arguments (DvmClient *self, DvmJobSpec *spec, const int fds[3], GUnixFDList *list, GError **error)
 {
   g_autoptr (GVariant) value = dvm_job_spec_to_variant (spec);
   g_autoptr (GVariant) apps = g_variant_get_child_value (value, 0);
@@ -58,6 +58,8 @@ make_arguments (DvmJobSpec *spec, const int fds[3], GUnixFDList *list, GError **
     return NULL;
   /* Who wants to follow the job subscribes: see dvm_client_watch_job(). */
   g_variant_dict_insert (&dict, "signals", "b", FALSE);
+  if (self->jobs_end_with_client)
+    g_variant_dict_insert (&dict, "end-with-caller", "b", TRUE);
   return g_variant_new ("(@aa{sv}@a{sv})", apps, g_variant_dict_end (&dict));
 }
 
@@ -69,7 +71,7 @@ submit (DvmClient *self, DvmJobSpec *spec, const int fds[3], GTask *task)
   GError *error = NULL;
 
   if (dvm_job_spec_validate (spec, &error))
-    call.parameters = make_arguments (spec, fds, list, &error);
+    call.parameters = make_arguments (self, spec, fds, list, &error);
   if (call.parameters == NULL)
     {
       g_task_return_error (task, _dvm_client_clean_error (error));

@@ -28,6 +28,7 @@ enum
   PROP_FD,
   PROP_CONNECTED,
   PROP_INSTANCE_ID,
+  PROP_JOBS_END_WITH_CLIENT,
   N_PROPS
 };
 
@@ -54,6 +55,9 @@ dvm_client_get_property (GObject *object, guint prop_id, GValue *value, GParamSp
     case PROP_INSTANCE_ID:
       g_value_set_string (value, self->instance_id);
       break;
+    case PROP_JOBS_END_WITH_CLIENT:
+      g_value_set_boolean (value, self->jobs_end_with_client);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
       break;
@@ -75,6 +79,9 @@ dvm_client_set_property (GObject *object, guint prop_id, const GValue *value, GP
       break;
     case PROP_FD:
       self->fd = g_value_get_int (value);
+      break;
+    case PROP_JOBS_END_WITH_CLIENT:
+      dvm_client_set_jobs_end_with_client (self, g_value_get_boolean (value));
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
@@ -150,6 +157,16 @@ install_properties (GObjectClass *object_class)
    * Since: 0.1
    */
   properties[PROP_CONNECTED] = g_param_spec_boolean ("connected", NULL, NULL, FALSE, readable);
+  /**
+   * DvmClient:jobs-end-with-client:
+   *
+   * Whether the jobs that are submitted from now on are cancelled when the connection of this client ends, as it does
+   * when its process is killed.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_JOBS_END_WITH_CLIENT] = g_param_spec_boolean ("jobs-end-with-client", NULL, NULL, FALSE,
+                                                                readable | G_PARAM_WRITABLE);
   /**
    * DvmClient:instance-id:
    *
@@ -249,6 +266,44 @@ dvm_client_get_connected (DvmClient *self)
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
 
   return self->connection != NULL && !g_dbus_connection_is_closed (self->connection);
+}
+
+/**
+ * dvm_client_get_jobs_end_with_client:
+ * @self: a client
+ *
+ * Whether the jobs that are submitted from now on are cancelled when the connection of this client ends.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_client_get_jobs_end_with_client (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+
+  return self->jobs_end_with_client;
+}
+
+/**
+ * dvm_client_set_jobs_end_with_client:
+ * @self: a client
+ * @end: %TRUE or %FALSE
+ *
+ * Says whether the jobs that are submitted from now on are cancelled when the connection of this client ends, as it
+ * does when its process is killed. Those that have been submitted stay as they are.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_set_jobs_end_with_client (DvmClient *self, gboolean end)
+{
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  if (self->jobs_end_with_client == !!end)
+    return;
+  self->jobs_end_with_client = !!end;
+  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_JOBS_END_WITH_CLIENT]);
 }
 
 /**

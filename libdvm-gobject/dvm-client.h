@@ -34,6 +34,10 @@ gboolean dvm_client_get_connected (DvmClient *self);
 const char *dvm_client_get_instance_id (DvmClient *self);
 const char *dvm_client_get_address (DvmClient *self);
 
+/* Jobs that are submitted from now on are cancelled when the client's connection ends. */
+gboolean dvm_client_get_jobs_end_with_client (DvmClient *self);
+void dvm_client_set_jobs_end_with_client (DvmClient *self, gboolean end);
+
 /* fds: (nullable) with stdin-fd, stdout-fd, stderr-fd in this order, -1 for none */
 void dvm_client_submit_async (DvmClient *self, DvmJobSpec *spec, GCancellable *cancellable,
                               GAsyncReadyCallback callback, gpointer user_data);

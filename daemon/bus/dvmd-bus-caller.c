@@ -101,6 +101,7 @@ caller_clear (gpointer data)
 
   g_free (self->requester.name);
   g_queue_clear_full (&self->pending, (GDestroyNotify)pending_call_free);
+  g_clear_pointer (&self->jobs, g_array_unref);
 }
 
 void
@@ -128,6 +129,45 @@ dvmd_bus_caller_unsubscribe (DvmdBusCaller *self)
   return TRUE;
 }
 
+static DvmdJob *
+find_live (DvmdBusServer *server, guint id)
+{
+  DvmdJob *job = dvmd_core_get_job (server->core, id);
+
+  return job != NULL && !dvmd_job_get_ended (job) ? job : NULL;
+}
+
+void
+dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job)
+{
+  guint id = dvmd_job_get_id (job);
+
+  if (self->peer == NULL)
+    return;
+  if (self->jobs == NULL)
+    self->jobs = g_array_new (FALSE, FALSE, sizeof (guint));
+  /* One who submits for days does not gather what has ended. */
+  while (self->jobs->len > 0 && find_live (self->peer->server, g_array_index (self->jobs, guint, 0)) == NULL)
+    g_array_remove_index (self->jobs, 0);
+  g_array_append_val (self->jobs, id);
+}
+
+static void
+end_jobs (DvmdBusServer *server, DvmdBusCaller *self)
+{
+  g_autoptr (GArray) jobs = g_steal_pointer (&self->jobs);
+
+  for (guint i = 0; jobs != NULL && !server->stopped && i < jobs->len; i++)
+    {
+      DvmdJob *job = find_live (server, g_array_index (jobs, guint, i));
+      g_autofree char *reason = g_strdup_printf ("%s, who ran it, has left", self->requester.name);
+      g_autoptr (GError) error = NULL;
+
+      if (job != NULL && !dvmd_controller_cancel_job (server->controller, job, reason, &error))
+        g_message ("A job of %s cannot be ended: %s", self->requester.name, error->message);
+    }
+}
+
 void
 dvmd_bus_caller_leave (DvmdBusCaller *self)
 {
@@ -146,6 +186,7 @@ dvmd_bus_caller_leave (DvmdBusCaller *self)
     {
       dvmd_bus_waiters_drop (peer->server->waiters, self);
       dvmd_bus_signals_listeners_changed (peer->server->signals);
+      end_jobs (peer->server, self);
     }
   if (peer->callers != NULL)
     g_hash_table_remove (peer->callers, self->requester.name);

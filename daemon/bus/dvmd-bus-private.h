@@ -135,6 +135,7 @@ struct _DvmdBusCaller
   guint watch;    /* buses: NameOwnerChanged */
   guint n_subscriptions;
   GQueue pending; /* DvmdBusCall-and-method, until the credentials are known */
+  GArray *jobs;   /* guint, ids of those that are to end with the caller; (nullable) */
 };
 
 DvmdBusCaller *dvmd_bus_caller_new_private (DvmdBusPeer *peer);
@@ -142,6 +143,8 @@ DvmdBusCaller *dvmd_bus_caller_ref (DvmdBusCaller *self);
 void dvmd_bus_caller_unref (DvmdBusCaller *self);
 /* The caller leaves: subscriptions and waits end, calls that wait for it are dropped. */
 void dvmd_bus_caller_leave (DvmdBusCaller *self);
+/* The job is cancelled when the caller leaves. */
+void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
 void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
 gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
 

@@ -15,6 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What a call says about itself and not about its job. */
+typedef struct
+{
+  int fds[3];
+  gboolean end_with_caller;
+} CallOptions;
+
 static const char *const fd_options[3] = { "stdin-fd", "stdout-fd", "stderr-fd" };
 
 static int
@@ -70,28 +77,27 @@ take_fd (DvmdBusCall *call, int index, GVariant *value, int fds[3], GError **err
   return fds[index] >= 0;
 }
 
-/* `signals` false: the connection wants to hear of this job only when it has subscribed. */
 static gboolean
-take_signals (DvmdBusCall *call, GVariant *value, GError **error)
+take_boolean (const char *key, GVariant *value, gboolean *taken, GError **error)
 {
   if (!g_variant_is_of_type (value, G_VARIANT_TYPE_BOOLEAN))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The option “signals” is of type b, not %s",
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The option “%s” is of type b, not %s", key,
                    g_variant_get_type_string (value));
       return FALSE;
     }
-  call->peer->submits_quietly = !g_variant_get_boolean (value);
+  *taken = g_variant_get_boolean (value);
   return TRUE;
 }
 
 /* Takes what is about this call out of the options; what is left is for the spec. */
 static GVariant *
-split_options (DvmdBusCall *call, GVariant *dict, int fds[3], GError **error)
+split_options (DvmdBusCall *call, GVariant *dict, CallOptions *own, GError **error)
 {
   gsize n_entries = g_variant_n_children (dict);
+  gboolean signals = TRUE;
   GVariantBuilder builder;
 
-  call->peer->submits_quietly = FALSE;
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (gsize i = 0; i < n_entries; i++)
     {
@@ -104,9 +110,11 @@ split_options (DvmdBusCall *call, GVariant *dict, int fds[3], GError **error)
       g_variant_get (entry, "{&sv}", &key, &value);
       index = find_fd_option (key);
       if (strcmp (key, "signals") == 0)
-        taken = take_signals (call, value, error);
+        taken = take_boolean (key, value, &signals, error);
+      else if (strcmp (key, "end-with-caller") == 0)
+        taken = take_boolean (key, value, &own->end_with_caller, error);
       else if (index >= 0)
-        taken = take_fd (call, index, value, fds, error);
+        taken = take_fd (call, index, value, own->fds, error);
       else
         {
           g_variant_builder_add_value (&builder, entry);
@@ -115,26 +123,30 @@ split_options (DvmdBusCall *call, GVariant *dict, int fds[3], GError **error)
       if (!taken)
         {
           g_variant_builder_clear (&builder);
-          close_fds (fds);
+          close_fds (own->fds);
           return NULL;
         }
     }
+  /* The connection wants to hear of this job only when it has subscribed. */
+  call->peer->submits_quietly = !signals;
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
 static void
-submit_spec (DvmdBusCall *call, DvmJobSpec *spec, int fds[3])
+submit_spec (DvmdBusCall *call, DvmJobSpec *spec, CallOptions *own)
 {
   g_autofree char *path = NULL;
   GError *error = NULL;
   DvmdJob *job;
 
-  job = dvmd_controller_submit (call->server->controller, spec, &call->caller->requester, fds, &error);
+  job = dvmd_controller_submit (call->server->controller, spec, &call->caller->requester, own->fds, &error);
   if (job == NULL)
     {
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
+  if (own->end_with_caller)
+    dvmd_bus_caller_keep_job (call->caller, job);
   path = dvmd_bus_job_path (dvmd_job_get_id (job));
   g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
 }
@@ -146,17 +158,17 @@ dvmd_bus_submit (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
   g_autoptr (GVariant) options = NULL;
   g_autoptr (DvmJobSpec) spec = NULL;
-  int fds[3] = { -1, -1, -1 };
+  CallOptions own = { .fds = { -1, -1, -1 } };
   GError *error = NULL;
 
-  options = split_options (call, dict, fds, &error);
+  options = split_options (call, dict, &own, &error);
   if (options != NULL)
     spec = _dvm_job_spec_new_from_submit (argv, options, &error);
   if (spec != NULL)
-    submit_spec (call, spec, fds);
+    submit_spec (call, spec, &own);
   else
     {
-      close_fds (fds);
+      close_fds (own.fds);
       dvmd_bus_return_error (call->invocation, error);
     }
 }
@@ -168,17 +180,17 @@ dvmd_bus_submit_apps (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
   g_autoptr (GVariant) options = NULL;
   g_autoptr (DvmJobSpec) spec = NULL;
-  int fds[3] = { -1, -1, -1 };
+  CallOptions own = { .fds = { -1, -1, -1 } };
   GError *error = NULL;
 
-  options = split_options (call, dict, fds, &error);
+  options = split_options (call, dict, &own, &error);
   if (options != NULL)
     spec = dvm_job_spec_new_from_variant (apps, options, &error);
   if (spec != NULL)
-    submit_spec (call, spec, fds);
+    submit_spec (call, spec, &own);
   else
     {
-      close_fds (fds);
+      close_fds (own.fds);
       dvmd_bus_return_error (call->invocation, error);
     }
 }

@@ -287,6 +287,20 @@ def test_killed():
         wait_until(lambda: not alive(pid), "the process is gone")
 
 
+def test_left_behind():
+    """a job that was submitted stays when its client has gone, and one that was run says why it ended"""
+    with dvm("--slots=2") as here:
+        here.cli("submit", "--personality", "plain", "-n", "1", "sleep", "600")
+        child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "echo; exec sleep 600")
+        child.stdout.readline()
+        child.kill()
+        child.communicate()
+        wait_until(lambda: len(here.json("jobs")) == 1, "the job of run has ended")
+        jobs = here.json("jobs", "--all")
+        equal([job["state"] for job in jobs], ["RUNNING", "KILLED_BY_CMD"])
+        contains(jobs[1]["reason"], "has left")
+
+
 def test_many():
     """runs beside each other do not disturb each other"""
     with dvm("--slots=32") as here:
