@@ -47,10 +47,9 @@ dvm_cli_report_end (DvmCli *cli, DvmJob *job)
   if (is_plain)
     dvm_cli_tell (cli, _ ("job %u ended with exit code %d"), dvm_job_get_id (job), dvm_job_get_exit_code (job));
   else if (reason != NULL && reason[0] != '\0')
-    dvm_cli_note (cli, "%s", reason);
+    dvm_cli_complain ("%s", reason);
   else
-    dvm_cli_note (cli, _ ("job %u failed: %s"), dvm_job_get_id (job),
-                  dvm_job_state_to_string (dvm_job_get_state (job)));
+    dvm_cli_complain (_ ("job %u failed: %s"), dvm_job_get_id (job), dvm_job_state_to_string (dvm_job_get_state (job)));
   return dvm_cli_exit_status (job);
 }
 

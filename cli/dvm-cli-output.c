@@ -13,13 +13,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* 0, or errno of what went wrong */
-static int
-write_all (int fd, const char *text, gsize length)
+int
+dvm_cli_write_all (int fd, const char *bytes, gsize length)
 {
   while (length > 0)
     {
-      gssize n = write (fd, text, length);
+      gssize n = write (fd, bytes, length);
 
       if (n < 0 && errno == EAGAIN)
         {
@@ -33,7 +32,7 @@ write_all (int fd, const char *text, gsize length)
         continue;
       if (n < 0)
         return errno;
-      text += n;
+      bytes += n;
       length -= (gsize)n;
     }
   return 0;
@@ -42,7 +41,7 @@ write_all (int fd, const char *text, gsize length)
 gboolean
 dvm_cli_print (const char *text, GError **error)
 {
-  int saved_errno = write_all (STDOUT_FILENO, text, strlen (text));
+  int saved_errno = dvm_cli_write_all (STDOUT_FILENO, text, strlen (text));
 
   if (saved_errno == 0 || saved_errno == EPIPE)
     return TRUE;
@@ -58,7 +57,7 @@ static void G_GNUC_PRINTF (1, 0) say (const char *format, va_list arguments)
   g_autofree char *line = g_strdup_printf ("dvm-cli: %s\n", shown);
 
   /* One write: lines of several programs on one terminal must not mix. Nobody is left to be told of a failure. */
-  write_all (STDERR_FILENO, line, strlen (line));
+  dvm_cli_write_all (STDERR_FILENO, line, strlen (line));
 }
 
 void

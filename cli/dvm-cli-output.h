@@ -10,6 +10,9 @@
 
 G_BEGIN_DECLS
 
+/* 0, or errno of what went wrong; waits when the descriptor does not block */
+int dvm_cli_write_all (int fd, const char *bytes, gsize length);
+
 /* Everything or an error; a reader that has closed its end has had enough, which is no error. */
 gboolean dvm_cli_print (const char *text, GError **error);
 

@@ -61,23 +61,6 @@ on_signal (int signum, gpointer user_data)
     }
 }
 
-static gboolean
-write_out (int fd, const char *bytes, gsize length)
-{
-  while (length > 0)
-    {
-      gssize n = write (fd, bytes, length);
-
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0)
-        return FALSE;
-      bytes += n;
-      length -= (gsize)n;
-    }
-  return TRUE;
-}
-
 static void
 close_stream (Stream *stream)
 {
@@ -98,7 +81,7 @@ on_output (int fd, GIOCondition condition, gpointer user_data)
 
   if (n < 0 && (errno == EINTR || errno == EAGAIN))
     return G_SOURCE_CONTINUE;
-  if (n > 0 && write_out (stream->to, buffer, (gsize)n))
+  if (n > 0 && dvm_cli_write_all (stream->to, buffer, (gsize)n) == 0)
     return G_SOURCE_CONTINUE;
   /* The end, or a reader of ours that has gone; the DVM drains what nobody reads. */
   stream->source = 0;

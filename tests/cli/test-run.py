@@ -64,7 +64,7 @@ def test_not_started(here):
     result = plain(here, "-n", "1", "/etc/passwd")
     equal(result.returncode, 126)
     contains(result.stderr, "/etc/passwd")
-    result = plain(here, "-n", "1", "--wdir", "/no/such/directory", "true")
+    result = plain(here, "--quiet", "-n", "1", "--wdir", "/no/such/directory", "true")
     equal(result.returncode, 125)
     contains(result.stderr, "/no/such/directory")
 
