@@ -250,6 +250,7 @@ start (Daemon *self, GError **error)
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
   settings.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
   settings.keep_output = dvmd_config_get_uint (self->config, "keep-output");
+  settings.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
   settings.output_credit = dvmd_config_get_uint (self->config, "output-credit");
   settings.pmix_gds = gds;
   settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");

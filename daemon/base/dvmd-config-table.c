@@ -19,6 +19,8 @@ static const DvmdSetting settings[] = {
   { "history-limit", DVMD_CONFIG_UINT, "1000", NULL, 0, 1000000, "how many ended jobs can still be asked about" },
   { "keep-output", DVMD_CONFIG_SIZE, "1 MiB", NULL, 0, GIB,
     "how much of the last output of a job that nobody is attached to is kept" },
+  { "keep-output-total", DVMD_CONFIG_SIZE, "64 MiB", NULL, 0, 1024 * GIB,
+    "how much output of ended jobs is kept in all; that of the oldest goes first" },
   { "kill-grace", DVMD_CONFIG_SECONDS, "5", NULL, 0, HOURS (1),
     "time between SIGTERM and SIGKILL when a job is ended" },
   { "output-credit", DVMD_CONFIG_SIZE, "256 KiB", NULL, 4 * KIB, GIB,

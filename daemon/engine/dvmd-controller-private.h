@@ -27,6 +27,7 @@ typedef struct
   GHashTable *uncredited; /* rank of agent -> bytes, as gpointer */
   gboolean ended;
   gboolean finished;
+  gsize kept; /* bytes that are counted in the controller's kept_bytes */
 } DvmdJobStreams;
 
 struct _DvmdController
@@ -41,6 +42,9 @@ struct _DvmdController
   gint64 started_at;
   gint64 kill_grace;
   gsize keep_output;
+  guint64 keep_output_total;
+  GQueue kept;        /* DvmdJobStreams of ended jobs whose output is kept, oldest first */
+  guint64 kept_bytes; /* of them together, as it was when they ended */
   gsize output_credit;
   char *pmix_gds;
   gboolean pmix_eager;

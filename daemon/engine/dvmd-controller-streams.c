@@ -40,12 +40,45 @@ credited (DvmdOutput *output, guint rank, gsize n_bytes, gpointer user_data)
   g_hash_table_insert (self->uncredited, agent, GSIZE_TO_POINTER (sum));
 }
 
+/* Nobody has to keep the output of this job any more. */
+static void
+forget_kept (DvmdJobStreams *self)
+{
+  if (self->kept == 0)
+    return;
+  g_queue_remove (&self->controller->kept, self);
+  self->controller->kept_bytes -= self->kept;
+  self->kept = 0;
+}
+
+/* A thousand jobs of the history must not keep a gigabyte: the oldest output goes. */
+static void
+count_kept (DvmdJobStreams *self)
+{
+  DvmdController *controller = self->controller;
+
+  self->kept = dvmd_output_get_kept (self->output);
+  if (self->kept == 0)
+    return;
+  g_queue_push_tail (&controller->kept, self);
+  controller->kept_bytes += self->kept;
+  while (controller->kept_bytes > controller->keep_output_total)
+    {
+      DvmdJobStreams *oldest = g_queue_peek_head (&controller->kept);
+
+      g_info ("job %s: its output is no longer kept", dvm_job_get_nspace (dvmd_job_get_record (oldest->job)));
+      dvmd_output_drop_kept (oldest->output);
+      forget_kept (oldest);
+    }
+}
+
 static void
 finish (DvmdJobStreams *self)
 {
   if (self->finished)
     return;
   self->finished = TRUE;
+  count_kept (self);
   dvmd_controller_finish_job (self->controller, self->job);
 }
 
@@ -89,6 +122,7 @@ static const DvmdOutputFuncs output_funcs = {
 void
 dvmd_job_streams_free (DvmdJobStreams *self)
 {
+  forget_kept (self);
   g_clear_pointer (&self->input, dvmd_input_free);
   g_clear_pointer (&self->output, dvmd_output_free);
   g_clear_pointer (&self->uncredited, g_hash_table_unref);

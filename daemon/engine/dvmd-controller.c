@@ -78,6 +78,7 @@ dvmd_controller_init (DvmdController *self)
   self->embedded = g_ptr_array_new_with_free_func (g_object_unref);
   self->pmix = g_ptr_array_new_with_free_func (g_object_unref);
   self->streams = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_job_streams_free);
+  g_queue_init (&self->kept);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
 }
 
@@ -180,6 +181,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->host = g_strdup (g_get_host_name ());
   self->kill_grace = settings->kill_grace;
   self->keep_output = settings->keep_output;
+  self->keep_output_total = settings->keep_output_total;
   self->output_credit = settings->output_credit > 0 ? settings->output_credit : DVMD_STREAM_WINDOW;
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;

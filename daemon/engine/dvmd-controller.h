@@ -32,12 +32,13 @@ typedef struct
   guint slots;             /* 0: hardware threads */
   gboolean one_shot;
   guint history_limit;
-  gint64 kill_grace;      /* µs between SIGTERM and SIGKILL */
-  gsize keep_output;      /* bytes kept of a job that nobody is attached to; 0: nothing */
-  gsize output_credit;    /* bytes of a job's output under way from one agent; 0: the usual */
-  const char *pmix_gds;   /* (nullable): how PMIx clients get job data */
-  gboolean pmix_eager;    /* start PMIx with the DVM, not with the first job that needs it */
-  gboolean adopt_orphans; /* this process is a subreaper (the daemon, not a test) */
+  gint64 kill_grace;         /* µs between SIGTERM and SIGKILL */
+  gsize keep_output;         /* bytes kept of a job that nobody is attached to; 0: nothing */
+  guint64 keep_output_total; /* bytes kept of all ended jobs together */
+  gsize output_credit;       /* bytes of a job's output under way from one agent; 0: the usual */
+  const char *pmix_gds;      /* (nullable): how PMIx clients get job data */
+  gboolean pmix_eager;       /* start PMIx with the DVM, not with the first job that needs it */
+  gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
   /* (nullable): names of the nodes, each with an agent in this process; NULL: this machine alone */
   const char *const *nodes;
   /* (nullable): the PMIx server of each node; NULL: the real one, which a process can have once */

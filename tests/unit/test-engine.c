@@ -72,6 +72,7 @@ set_up (Fixture *self, gconstpointer data)
   settings.history_limit = 10;
   settings.kill_grace = G_USEC_PER_SEC / 5;
   settings.keep_output = 65536;
+  settings.keep_output_total = 5000;
   settings.nodes = nodes;
   settings.pmix = pmix;
   self->controller = dvmd_controller_new (&settings, NULL);
@@ -144,6 +145,30 @@ test_output (Fixture *self, gconstpointer data)
   g_assert_nonnull (strstr (text, "rank 1 of 4 on two\n"));
   g_assert_nonnull (strstr (text, "rank 2 of 4 on one\n"));
   g_assert_nonnull (strstr (text, "rank 3 of 4 on two\n"));
+}
+
+/* Kept output of ended jobs has a limit for all of them: the oldest goes first. */
+static void
+test_kept_in_all (Fixture *self, gconstpointer data)
+{
+  DvmdJob *jobs[3];
+
+  for (guint i = 0; i < 3; i++)
+    {
+      jobs[i] = submit (self, 1, "plain", "printf %02000d 0");
+      wait_until (dvmd_controller_job_is_finished (self->controller, jobs[i]));
+    }
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autofree char *text = NULL;
+      int fds[3];
+
+      g_assert_true (dvmd_controller_attach (self->controller, jobs[i], DVM_STREAMS_STDOUT, fds, NULL));
+      for (guint k = 0; k < 100; k++)
+        g_main_context_iteration (NULL, FALSE);
+      text = read_all (fds[1]);
+      g_assert_cmpuint (strlen (text), ==, i == 0 ? 0 : 2000);
+    }
 }
 
 static const char *
@@ -288,6 +313,7 @@ main (int argc, char **argv)
   signal (SIGPIPE, SIG_IGN);
   g_test_init (&argc, &argv, NULL);
   add ("/engine/output", test_output);
+  add ("/engine/kept-in-all", test_kept_in_all);
   add ("/engine/fence", test_fence);
   add ("/engine/modex", test_modex);
   add ("/engine/abort", test_abort);
