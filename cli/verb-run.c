@@ -313,7 +313,8 @@ finish (Run *run, GError **error)
   int status;
 
   g_clear_pointer (&run->input, dvm_cli_input_free);
-  status = dvm_cli_report_end (run->cli, run->job);
+  /* Who has cancelled the job need not be told that it was cancelled. */
+  status = run->interrupted != 0 ? 128 + run->interrupted : dvm_cli_report_end (run->cli, run->job);
   if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;
   return status;

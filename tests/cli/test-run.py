@@ -5,8 +5,10 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import sys
+import time
 
 from dvmtest import (
     CLI,
@@ -172,8 +174,22 @@ def test_interrupted(here):
         child.send_signal(signum)
         _, stderr = child.communicate()
         equal(child.returncode, 128 + signum)
-        contains(stderr, b"cancelling job")
+        check(re.fullmatch(rb"dvm-cli: cancelling job [^\n]*; interrupt again to kill it\n", stderr), f"{stderr}")
         wait_until(lambda: not alive(pid), "the process is gone")
+
+
+@where
+def test_interrupted_at_any_time(here):
+    """an interrupt at whatever moment ends run and its job"""
+    for delay in range(20):
+        child = here.popen("run", "--personality", "plain", "-n", "1", "sleep", "600")
+        time.sleep(delay / 1000)
+        child.send_signal(signal.SIGINT)
+        child.communicate()
+        # Before it has set up anything the signal itself ends it.
+        check(child.returncode in (130, -signal.SIGINT), f"after {delay} ms: {child.returncode}")
+    if here.cli("status").returncode == 0:
+        wait_until(lambda: here.json("jobs") == [], "no job is left")
 
 
 @where
