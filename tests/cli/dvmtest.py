@@ -73,6 +73,8 @@ class Place:
             DBUS_SESSION_BUS_ADDRESS=f"unix:path={self.path}/no-session-bus",
             DBUS_SYSTEM_BUS_ADDRESS=f"unix:path={self.path}/no-system-bus",
             LC_ALL="C.UTF-8",
+            # Folders of another user in the PATH make of "not found" a "permission denied".
+            PATH="/usr/local/bin:/usr/bin:/bin",
             TERM="dumb",
         )
 
