@@ -60,9 +60,12 @@ def test_manual_of_dvmd():
              for word in re.findall(r"(?:^|(?<=\s))--?[A-Za-z?][A-Za-z-]*", entry)}
     equal(found, options | {"--help", "-h", "-?"}, "options")
     with open(os.path.join(SOURCE, "daemon", "base", "dvmd-config-table.c")) as table:
-        settings = set(re.findall(r'^  { "([a-z-]+)", DVMD_CONFIG_', table.read(), re.MULTILINE))
+        settings = dict(re.findall(r'^  { "([a-z-]+)", DVMD_CONFIG_[A-Z]+, "([^"]*)"', table.read(), re.MULTILINE))
     section = manual("dvmd.8").partition(".SH SETTINGS")[2].partition(".SH")[0]
-    equal(set(re.findall(r"^\.TP\n([a-z-]+)$", section, re.MULTILINE)), settings, "settings")
+    entries = dict(re.findall(r"^\.TP\n([a-z-]+)\n(.*)$", section, re.MULTILINE))
+    equal(set(entries), set(settings), "settings")
+    for name, value in settings.items():
+        check(re.search(rf"\b{re.escape(value)}\b", entries[name]), f"{name}: {value!r} is not in {entries[name]!r}")
 
 
 def test_typesetting():
