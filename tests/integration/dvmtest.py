@@ -460,6 +460,11 @@ class Case(unittest.TestCase):
         for word in [words] if isinstance(words, str) else words:
             self.assertIn(word, caught.exception.message)
 
+    def assert_no_processes(self, dvm):
+        """No process of any of its jobs lives at this moment."""
+        left = [leftovers.describe_process(pid) for pid in dvm.job_processes()]
+        self.assertEqual(left, [])
+
     def assert_success(self, finished):
         self.assertEqual(finished.state, NOTIFIED, repr(finished))
         self.assertEqual(finished.code, 0, repr(finished))

@@ -6,9 +6,7 @@ import os
 import re
 
 # What the daemon, PMIx and the MPI libraries call their files.
-_OURS = re.compile(r'dvm|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc', re.I)
-# Directories of the tests themselves and of the build.
-_NOT_OURS = re.compile(r'^dvmtest-')
+_OURS = re.compile(r'^(dvm-|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
 
 
 def _read(path):
@@ -42,7 +40,9 @@ def is_running(pid):
 
 def describe_process(pid):
     command = _read(f'/proc/{pid}/cmdline').replace(b'\0', b' ').decode(errors='replace')
-    return f'pid {pid}: {command}'
+    status = _read(f'/proc/{pid}/status').decode(errors='replace')
+    facts = [' '.join(line.split()) for line in status.splitlines() if line.startswith(('State', 'PPid', 'NSpgid'))]
+    return f'pid {pid}: {command} {facts}'
 
 
 def list_shared_places():
@@ -51,7 +51,7 @@ def list_shared_places():
     for place in ('/tmp', '/dev/shm'):
         for name in os.listdir(place):
             path = os.path.join(place, name)
-            if _OURS.search(name) and not _NOT_OURS.match(name) and _is_own(path):
+            if _OURS.search(name) and _is_own(path):
                 found.add(path)
     return found
 

@@ -17,7 +17,7 @@ class Programs(dvmtest.Case):
         self.assertEqual(done.state, FAILED_TO_START, done)
         self.assertEqual(done.code, 127, done)
         self.assertIn('/no/such/program', done.reason)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_no_such_program_in_path(self):
         done = self.dvm(slots=4).run(['no-such-program-anywhere'])
@@ -74,7 +74,7 @@ class Programs(dvmtest.Case):
         done = dvm.run(None, apps=[{'argv': ['sleep', '600'], 'np': 2}, {'argv': ['/no/such'], 'np': 1}])
         self.assertEqual((done.state, done.code), (FAILED_TO_START, 127), done)
         self.assertEqual(done.result['failed-rank'], 2, done)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
 
 class Numbers(dvmtest.Case):

@@ -206,7 +206,7 @@ class Readers(dvmtest.Case):
         self.wait_for_standstill(job.pids()[0])
         job.cancel()
         dvmtest.wait_until(lambda: job.get('Ended'), 'the end of the job')
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
         self.assertEqual(dvm.get('SlotsInUse'), 0)
         # Its output is not delivered yet, so that Wait still waits; it ends when the reader goes.
         self.assert_refused('Timeout', 'Job 1', job.call, 'Wait', '(a{sv})', dvmtest.to_options({'timeout': 100}))

@@ -39,7 +39,7 @@ class Clients(dvmtest.Case):
         self.assertEqual(done.result['failed-rank'], 0, done)
         self.assertIn('no more', done.reason)
         self.assertIn('ank 0', done.reason)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_killed_in_a_fence(self):
         """The last rank dies, the others wait for it: all end, and the rank is named."""
@@ -49,7 +49,7 @@ class Clients(dvmtest.Case):
             self.assertEqual((done.state, done.signal), (ABORTED_BY_SIG, 9), done)
             self.assertEqual(done.result['failed-rank'], 3, done)
             self.assertIn('ank 3', done.reason)
-            self.assertEqual(dvm.job_processes(), [])
+            self.assert_no_processes(dvm)
 
     def test_killed_in_a_fence_of_a_recoverable_job(self):
         """Nobody ends the others: their fence must come back with an error."""
@@ -90,7 +90,7 @@ class Clients(dvmtest.Case):
         dvmtest.wait_until(lambda: out.data.count(b'ready') == 4, 'all to be up')
         job.cancel()
         self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_many_jobs(self):
         dvm = self.dvm(slots=8)
@@ -142,7 +142,7 @@ class OpenMpi(dvmtest.Case):
         os.kill(job.pids()[2], signal.SIGKILL)
         result = job.wait()
         self.assertEqual((result['state'], result['failed-rank']), (ABORTED_BY_SIG, 2), result)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
         self.assertEqual(self.shared(dvm), [])
         self.assert_success(dvm.run([RING], np=4))
 
@@ -151,7 +151,7 @@ class OpenMpi(dvmtest.Case):
         job = self.start_endless(dvm)
         job.cancel()
         self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
         self.assertEqual(self.shared(dvm), [])
 
     def test_stop_in_the_middle(self):

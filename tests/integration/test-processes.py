@@ -46,7 +46,7 @@ class Ends(dvmtest.Case):
         self.assertEqual((done.state, done.code), (NON_ZERO_TERM, 42), done)
         self.assertEqual(done.result['failed-rank'], 2, done)
         self.assertIn('ank 2', done.reason)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_later_failures_do_not_count(self):
         dvm = self.dvm(slots=4, settings=['kill-grace=5'])
@@ -76,7 +76,7 @@ class Ends(dvmtest.Case):
         self.assertEqual(done.state, KILLED_BY_CMD, done)
         self.assertIn('limit', done.reason)
         self.assertGreaterEqual(time.monotonic() - begin, 1)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_timeout_does_not_strike_later(self):
         dvm = self.dvm(slots=1)
@@ -108,7 +108,7 @@ class Leaves(dvmtest.Case):
         done = dvm.run(['sh', '-c', LEAVE_CHILDREN], np=2)
         self.assertEqual(done.lines, ['left'] * 2)
         self.assertEqual(done.state, NOTIFIED, done)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_the_jobs_after_a_killed_one_run(self):
         dvm = self.dvm(slots=4, settings=['kill-grace=0.1'])
@@ -142,7 +142,7 @@ class Leaves(dvmtest.Case):
         dvmtest.wait_until(lambda: out.data.count(b'left\n') == 2, 'both to have left children')
         job.cancel()
         self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_orphans_of_a_job_are_not_those_of_another(self):
         dvm = self.dvm(slots=4, settings=['kill-grace=0.5'])
@@ -153,7 +153,7 @@ class Leaves(dvmtest.Case):
         self.assertEqual(len(dvm.job_processes()), count)
         job.cancel()
         job.wait()
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_environment_cleared_by_the_child(self):
         """A daemon that hides: new session, new environment, no descriptors."""
@@ -192,7 +192,7 @@ class Leaves(dvmtest.Case):
         done = dvm.run(['sh', '-c', 'sleep 1000 & echo out'])
         self.assert_success(done)
         self.assertEqual(done.out, b'out\n')
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
 
 class Kills(dvmtest.Case):
@@ -204,7 +204,7 @@ class Kills(dvmtest.Case):
         job.cancel()
         self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
         self.assertGreaterEqual(time.monotonic() - begin, 0.5)
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_grace_is_given(self):
         """Who cleans up at SIGTERM has the time for it."""
@@ -268,7 +268,7 @@ class Kills(dvmtest.Case):
             result = job.wait()
             self.assertEqual(result['state'], KILLED_BY_CMD, result)
             self.assertIn('cancelled', result['reason'])
-            self.assertEqual(dvm.job_processes(), [])
+            self.assert_no_processes(dvm)
         self.assertEqual(dvm.get('SlotsInUse'), 0)
         job.cancel()  # once more is no error
         self.assert_success(dvm.run(['true'], np=4))

@@ -130,7 +130,7 @@ class Many(dvmtest.Case):
         self.assertEqual(dvm.get('JobsRunning'), 0)
         statistics = dvm.get('Statistics')
         self.assertEqual((statistics['jobs-submitted'], statistics['jobs-ended']), (200, 200))
-        self.assertEqual(dvm.job_processes(), [])
+        self.assert_no_processes(dvm)
 
     def test_200_jobs_side_by_side(self):
         """All run at the same time: nobody ends before the last has started."""
