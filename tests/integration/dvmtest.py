@@ -71,11 +71,11 @@ def to_variant(key, value):
     if isinstance(value, str):
         return GLib.Variant('s', value)
     if isinstance(value, bytes):
-        return GLib.Variant('ay', value)
+        return GLib.Variant.new_from_bytes(GLib.VariantType('ay'), GLib.Bytes(value), True)
     if isinstance(value, dict):
         return GLib.Variant('a{ss}', value)
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], bytes):
-        return GLib.Variant('aay', value)
+        return GLib.Variant.new_array(GLib.VariantType('ay'), [to_variant(key, word) for word in value])
     if isinstance(value, (list, tuple)):
         return GLib.Variant('as', value)
     raise TypeError(f'{key}: {type(value)}')
@@ -352,6 +352,11 @@ class Dvm:
                     return int(line.split()[1]) * 1024
         return 0
 
+    def is_instrumented(self):
+        """Under the address sanitizer memory says nothing: what was freed is kept for a while."""
+        with open(f'/proc/{self.pid}/maps') as f:
+            return 'libasan' in f.read()
+
     # ---- the end ----
 
     def processes(self):
@@ -464,6 +469,12 @@ class Case(unittest.TestCase):
         """No process of any of its jobs lives at this moment."""
         left = [leftovers.describe_process(pid) for pid in dvm.job_processes()]
         self.assertEqual(left, [])
+
+    def assert_growth(self, dvm, before, limit):
+        """The daemon has grown by less than limit bytes since it had before bytes."""
+        growth = dvm.rss() - before
+        if not dvm.is_instrumented():
+            self.assertLess(growth, limit)
 
     def assert_success(self, finished):
         self.assertEqual(finished.state, NOTIFIED, repr(finished))

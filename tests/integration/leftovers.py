@@ -6,7 +6,7 @@ import os
 import re
 
 # What the daemon, PMIx and the MPI libraries call their files.
-_OURS = re.compile(r'^(dvm-|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
+_OURS = re.compile(r'^(dvm-\d|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
 
 
 def _read(path):

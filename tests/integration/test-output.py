@@ -147,7 +147,7 @@ class Readers(dvmtest.Case):
         with open(progress) as f:
             sent = int(f.read())
         self.assertLess(sent, 8 * MIB, 'bytes under way')
-        self.assertLess(dvm.rss() - before, 16 * MIB)
+        self.assert_growth(dvm, before, 16 * MIB)
         # Others do not notice.
         done = dvm.run(writer(2 * MIB), np=2)
         self.assert_success(done)
@@ -162,7 +162,7 @@ class Readers(dvmtest.Case):
         first = int(data[data.index(b'\n') + 1:][4:14])
         for i, line in enumerate(data.split(b'\n')[1:-1]):
             self.assertEqual(line[4:14], b'%010d' % (first + i))
-        self.assertLess(dvm.rss() - before, 16 * MIB)
+        self.assert_growth(dvm, before, 16 * MIB)
 
     def wait_for_standstill(self, pid):
         """Until the writer sleeps in write: its pipe is full and stays full."""
@@ -192,7 +192,7 @@ class Readers(dvmtest.Case):
         os.close(write_end)
         job.wait_state(dvmtest.RUNNING)
         self.wait_for_standstill(job.pids()[0])
-        self.assertLess(dvm.rss() - before, 16 * MIB)
+        self.assert_growth(dvm, before, 16 * MIB)
         data = dvmtest.Reader(read_end).finish()
         self.assertEqual(job.wait()['state'], NOTIFIED)
         self.assertEqual(len(data), size)
@@ -361,7 +361,7 @@ class Input(dvmtest.Case):
         job.wait_running()
         before = dvm.rss()
         self.assert_success(dvm.run(['cat'], stdin=b'y' * MIB))
-        self.assertLess(dvm.rss() - before, 8 * MIB)
+        self.assert_growth(dvm, before, 8 * MIB)
         job.cancel()
         self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
 
