@@ -58,10 +58,27 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error);
 }
 
+/* np: of all applications, 0: not known before the job is mapped */
+static gboolean
+check_stdin_rank (DvmJobSpec *self, guint64 np, const char *place, GError **error)
+{
+  DvmStdinTarget target;
+
+  if (!_dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error))
+    return FALSE;
+  if (np == 0 || target.kind != DVM_STDIN_RANK || target.rank < np)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sstdin: there is no rank %u, the ranks of this job are 0 to %u"), place, (guint)target.rank,
+               (guint)np - 1);
+  return FALSE;
+}
+
 gboolean
 _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
 {
   guint n_apps = dvm_job_spec_get_n_apps (self);
+  gboolean np_known = TRUE;
   guint64 np = 0;
 
   if (n_apps == 0 || n_apps > MOST_APPS)
@@ -78,6 +95,7 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
       if (!_dvm_app_spec_validate (app, app_place, error))
         return FALSE;
       np += dvm_app_spec_get_np (app);
+      np_known = np_known && dvm_app_spec_get_np (app) > 0;
     }
   if (np > G_MAXINT)
     {
@@ -85,7 +103,8 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
                    _ ("%snp: %lu processes are more than ranks can be numbered (%d)"), place, (gulong)np, G_MAXINT);
       return FALSE;
     }
-  return check_texts (self, place, error) && check_words (self, place, error);
+  return check_texts (self, place, error) && check_words (self, place, error)
+         && check_stdin_rank (self, np_known ? np : 0, place, error);
 }
 
 /**

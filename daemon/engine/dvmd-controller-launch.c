@@ -11,6 +11,19 @@
 #include "dvmd-controller-private.h"
 #include "dvmd-mapper.h"
 
+/* How many ranks there are may be known only now. */
+static gboolean
+check_stdin (DvmdJob *job, GError **error)
+{
+  GArray *app_np = dvmd_job_get_app_np (job);
+  guint n_ranks = 0;
+  guint target;
+
+  for (guint i = 0; i < app_np->len; i++)
+    n_ranks += g_array_index (app_np, guint, i);
+  return dvmd_input_parse_target (dvm_job_spec_get_stdin_target (dvmd_job_get_spec (job)), n_ranks, &target, error);
+}
+
 DvmdMap *
 dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
                      gboolean oversubscribe, GError **error)
@@ -19,6 +32,8 @@ dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const
   GArray *app_np = dvmd_job_get_app_np (job);
   DvmdMapRequest request = { 0 };
 
+  if (!check_stdin (job, error))
+    return NULL;
   for (guint i = 0; i < n_nodes; i++)
     ranks[i] = nodes[i]->rank;
   request.by = dvmd_job_get_map_by_node (job) ? DVMD_MAP_BY_NODE : DVMD_MAP_BY_SLOT;

@@ -225,12 +225,9 @@ dvmd_job_streams_launch (DvmdJobStreams *self)
   g_autoptr (GError) error = NULL;
 
   self->stdin_target = DVMD_INPUT_NONE;
+  /* The map has checked it. */
   if (text != NULL || self->stdin_owned || dvm_job_spec_get_pty (spec))
-    if (!dvmd_input_parse_target (text, n_ranks, &self->stdin_target, &error))
-      {
-        g_message ("job %s: %s", dvm_job_get_nspace (dvmd_job_get_record (self->job)), error->message);
-        self->stdin_target = DVMD_INPUT_NONE;
-      }
+    dvmd_input_parse_target (text, n_ranks, &self->stdin_target, NULL);
   self->input = dvmd_input_new (self->controller->context, self->stdin_target, n_ranks, &input_funcs, self);
   if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
     g_message ("job %s: %s", dvm_job_get_nspace (dvmd_job_get_record (self->job)), error->message);

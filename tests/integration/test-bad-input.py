@@ -7,7 +7,7 @@ import sys
 from gi.repository import GLib
 
 import dvmtest
-from dvmtest import FAILED_TO_START
+from dvmtest import FAILED_TO_START, MAP_FAILED
 
 
 class Programs(dvmtest.Case):
@@ -18,6 +18,13 @@ class Programs(dvmtest.Case):
         self.assertEqual(done.code, 127, done)
         self.assertIn('/no/such/program', done.reason)
         self.assert_no_processes(dvm)
+
+    def test_stdin_of_a_rank_that_there_is_not(self):
+        dvm = self.dvm(slots=2)
+        self.assert_refused('BadParam', 'no rank 5', dvm.submit, ['cat'], np=2, stdin='5')
+        result = dvm.submit(['cat'], stdin='5').wait()
+        self.assertEqual(result['state'], MAP_FAILED, result)
+        self.assertIn('0 to 1', result['reason'])
 
     def test_no_such_program_in_path(self):
         done = self.dvm(slots=4).run(['no-such-program-anywhere'])
