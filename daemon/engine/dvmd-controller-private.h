@@ -27,7 +27,8 @@ typedef struct
   GHashTable *uncredited; /* rank of agent -> bytes, as gpointer */
   gboolean ended;
   gboolean finished;
-  gsize kept; /* bytes that are counted in the controller's kept_bytes */
+  gboolean forgotten; /* the job has left the history; this goes when nobody reads any more */
+  gsize kept;         /* bytes that are counted in the controller's kept_bytes */
 } DvmdJobStreams;
 
 struct _DvmdController
@@ -97,6 +98,8 @@ void dvmd_job_streams_free (DvmdJobStreams *self);
 void dvmd_job_streams_launch (DvmdJobStreams *self);
 void dvmd_job_streams_started (DvmdJobStreams *self);
 void dvmd_job_streams_end (DvmdJobStreams *self);
+/* The job leaves the history; frees the streams, at once or when their last reader is done. */
+void dvmd_job_streams_forget (DvmdJobStreams *self);
 gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error);
 void dvmd_controller_handle_output (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_output_eof (DvmdController *self, guint rank, GVariant *body);

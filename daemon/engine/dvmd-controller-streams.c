@@ -83,9 +83,19 @@ finish (DvmdJobStreams *self)
 }
 
 static void
+drop (DvmdJobStreams *self)
+{
+  g_hash_table_remove (self->controller->streams, GUINT_TO_POINTER (dvmd_job_get_id (self->job)));
+}
+
+static void
 delivered (DvmdOutput *output, gpointer user_data)
 {
-  finish (user_data);
+  DvmdJobStreams *self = user_data;
+
+  finish (self);
+  if (self->forgotten)
+    drop (self);
 }
 
 static void
@@ -115,6 +125,7 @@ failed (DvmdOutput *output, const char *message, gpointer user_data)
 static const DvmdOutputFuncs output_funcs = {
   .credited = credited,
   .delivered = delivered,
+  .read_up = delivered,
   .describe = describe,
   .failed = failed,
 };
@@ -244,12 +255,21 @@ void
 dvmd_job_streams_end (DvmdJobStreams *self)
 {
   self->ended = TRUE;
-  if (self->input != NULL)
-    dvmd_input_close (self->input);
+  /* Not kept for the history: the main loop would look at a thousand sources that have nothing to say. */
+  g_clear_pointer (&self->input, dvmd_input_free);
   if (self->stdin_fd >= 0)
     close (g_steal_fd (&self->stdin_fd));
   if (dvmd_output_end (self->output))
     finish (self);
+}
+
+void
+dvmd_job_streams_forget (DvmdJobStreams *self)
+{
+  self->forgotten = TRUE;
+  if (dvmd_output_get_n_readers (self->output, DVMD_STREAM_STDOUT) == 0
+      && dvmd_output_get_n_readers (self->output, DVMD_STREAM_STDERR) == 0)
+    drop (self);
 }
 
 static int

@@ -143,8 +143,10 @@ static void
 on_job_forgotten (DvmdCore *core, DvmdJob *job, gpointer user_data)
 {
   DvmdController *self = user_data;
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  g_hash_table_remove (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  if (streams != NULL)
+    dvmd_job_streams_forget (streams);
 }
 
 void

@@ -213,10 +213,15 @@ close_when_empty (DvmdOutput *self)
 static void
 check_delivered (DvmdOutput *self)
 {
-  if (!close_when_empty (self) || self->delivered)
+  if (!close_when_empty (self))
     return;
-  self->delivered = TRUE;
-  self->funcs->delivered (self, self->user_data);
+  if (!self->delivered)
+    {
+      self->delivered = TRUE;
+      self->funcs->delivered (self, self->user_data);
+    }
+  else if (self->funcs->read_up != NULL)
+    self->funcs->read_up (self, self->user_data);
 }
 
 static void

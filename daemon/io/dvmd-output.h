@@ -26,8 +26,13 @@ typedef struct
 {
   /* So many bytes that were pushed for this rank are off our hands; called within push too. */
   void (*credited) (DvmdOutput *self, guint rank, gsize n_bytes, gpointer user_data);
-  /* After dvmd_output_end(): everything has been written, or its readers have left. Once, from the main context. */
+  /*
+   * After dvmd_output_end(): everything has been written, or its readers have left. Once, from the main context; the
+   * output may be freed here.
+   */
   void (*delivered) (DvmdOutput *self, gpointer user_data);
+  /* (nullable): the same for those who attached after that, each time that the last of them is done */
+  void (*read_up) (DvmdOutput *self, gpointer user_data);
   /* (nullable): host and pid of a rank, for tag-detailed and %h; host is borrowed */
   void (*describe) (DvmdOutput *self, guint rank, const char **host, gint64 *pid, gpointer user_data);
   /* (nullable): something could not be written (disk full, directory missing); output to there is dropped. */

@@ -7,10 +7,13 @@
 
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <glib-unix.h>
 #include <glib/gstdio.h>
 
 #include "dvmd-controller.h"
@@ -305,6 +308,81 @@ test_cancel_half_started (Fixture *self, gconstpointer data)
     }
 }
 
+static void
+on_job_finished (DvmdController *controller, DvmdJob *job, gpointer user_data)
+{
+  if (dvmd_job_get_id (job) == 1)
+    (*(guint *)user_data)++;
+}
+
+static void
+run_beyond_the_history (Fixture *self)
+{
+  for (guint i = 0; i < 12; i++)
+    {
+      DvmdJob *job = submit (self, 1, "plain", "exit 0");
+
+      wait_until (dvmd_controller_job_is_finished (self->controller, job));
+    }
+  g_assert_null (dvmd_core_get_job (dvmd_controller_get_core (self->controller), 1));
+}
+
+/* Reads a little at a time, with the main loop running, so that the writer goes on. */
+static gsize
+read_slowly (int fd)
+{
+  gsize size = 0;
+  char buffer[4096];
+  gssize n;
+
+  g_unix_set_fd_nonblocking (fd, TRUE, NULL);
+  for (;;)
+    {
+      while ((n = read (fd, buffer, sizeof buffer)) > 0)
+        size += n;
+      if (n == 0)
+        break;
+      g_assert_cmpint (errno, ==, EAGAIN);
+      g_main_context_iteration (NULL, FALSE);
+    }
+  close (fd);
+  return size;
+}
+
+/* A job leaves the history while somebody still reads its output: nothing is lost, and who waits for it is told. */
+static void
+test_forgotten_while_read (Fixture *self, gconstpointer data)
+{
+  guint finished = 0;
+  DvmdJob *job;
+  int fds[3];
+
+  g_signal_connect (self->controller, "job-finished", G_CALLBACK (on_job_finished), &finished);
+  job = submit (self, 1, "plain", "sleep 0.2; head -c 500000 /dev/zero");
+  g_assert_true (dvmd_controller_attach (self->controller, job, DVM_STREAMS_STDOUT, fds, NULL));
+  wait_until (dvmd_job_get_ended (job));
+  g_assert_false (dvmd_controller_job_is_finished (self->controller, job));
+  run_beyond_the_history (self);
+  g_assert_cmpuint (finished, ==, 0);
+  g_assert_cmpuint (read_slowly (fds[1]), ==, 500000);
+  wait_until (finished == 1);
+  g_signal_handlers_disconnect_by_data (self->controller, &finished);
+}
+
+/* The same with output that was kept, and is being read when the job leaves the history. */
+static void
+test_forgotten_while_kept_is_read (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 1, "plain", "head -c 4900 /dev/zero");
+  int fds[3];
+
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_true (dvmd_controller_attach (self->controller, job, DVM_STREAMS_STDOUT, fds, NULL));
+  fcntl (fds[1], F_SETPIPE_SZ, 4096);
+  run_beyond_the_history (self);
+  g_assert_cmpuint (read_slowly (fds[1]), ==, 4900);
+}
+
 #define add(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
 
 int
@@ -320,5 +398,7 @@ main (int argc, char **argv)
   add ("/engine/registration-fails", test_registration_fails);
   add ("/engine/cancel-early", test_cancel_early);
   add ("/engine/cancel-half-started", test_cancel_half_started);
+  add ("/engine/forgotten-while-read", test_forgotten_while_read);
+  add ("/engine/forgotten-while-kept-is-read", test_forgotten_while_kept_is_read);
   return g_test_run ();
 }
