@@ -49,6 +49,7 @@ struct _DvmdPipes
   int child_fds[DVMD_N_STREAMS];
   gboolean started;
 
+  int hangup_fd; /* of a pty whose other side nobody has open */
   int stdin_fd;
   gpointer stdin_tag;
   GQueue stdin_queue; /* GBytes */
@@ -177,6 +178,10 @@ end_reader (Reader *reader)
 {
   DvmdPipes *self = reader->pipes;
 
+  unwatch (self, &reader->tag);
+  /* Closing a pty hangs up on who may only be about to exit, its descriptors closed already. */
+  if (self->flags & DVMD_PIPES_PTY)
+    self->hangup_fd = g_steal_fd (&reader->fd);
   close_reader (reader);
   self->funcs->eof (self, self->rank, reader->stream, self->user_data);
 }
@@ -244,6 +249,7 @@ drop_stdin (DvmdPipes *self)
 {
   unwatch (self, &self->stdin_tag);
   close_fd (&self->stdin_fd);
+  close_fd (&self->hangup_fd);
   g_queue_clear_full (&self->stdin_queue, (GDestroyNotify)g_bytes_unref);
   self->stdin_offset = 0;
   told_written (self, self->stdin_bytes);
@@ -392,6 +398,7 @@ dvmd_pipes_new (GMainContext *context, guint rank, DvmdPipesFlags flags, DvmdCre
   self->funcs = funcs;
   self->user_data = user_data;
   self->stdin_fd = -1;
+  self->hangup_fd = -1;
   for (guint i = 0; i < DVMD_N_STREAMS; i++)
     {
       self->child_fds[i] = -1;
@@ -429,6 +436,7 @@ dvmd_pipes_free (DvmdPipes *self)
     close_reader (&self->readers[i]);
   unwatch (self, &self->stdin_tag);
   close_fd (&self->stdin_fd);
+  close_fd (&self->hangup_fd);
   g_queue_clear_full (&self->stdin_queue, (GDestroyNotify)g_bytes_unref);
   g_clear_pointer (&self->source, dvmd_fd_source_free);
   g_clear_pointer (&self->credit, dvmd_credit_unref);
