@@ -59,6 +59,7 @@ typedef struct
 {
   const DvmdSpawnRequest *request;
   char *const *candidates;
+  gboolean searched; /* in PATH */
   int null_fd;
   pid_t parent;
   int enter_cgroup; /* -1: born there already, or none */
@@ -183,8 +184,10 @@ child_exec (Child *child)
         case ELOOP:
           break;
         case EACCES:
-          /* As shells do: go on looking, and tell of this one if there is no other. */
-          if (error == ENOENT)
+          /* As shells do: go on looking, and tell of this one if there is no other. Of a directory of the search path
+             that may not be entered nobody knows that it is there. */
+          if (error == ENOENT
+              && (!child->searched || syscall (SYS_faccessat, AT_FDCWD, child->candidates[i], F_OK) == 0))
             {
               error = EACCES;
               tried = i;
@@ -532,6 +535,7 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
   child.candidates = candidates;
   child.null_fd = self->null_fd;
   child.parent = getpid ();
+  child.searched = strchr (request->argv[0], '/') == NULL;
   child.nofile = self->raised ? &self->nofile : NULL;
 
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &all_blocked, &old_mask, SIGSET_BYTES);
