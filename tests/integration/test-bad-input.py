@@ -31,6 +31,21 @@ class Programs(dvmtest.Case):
         self.assertEqual((done.state, done.code), (FAILED_TO_START, 127), done)
         self.assertIn('no-such-program-anywhere', done.reason)
 
+    def test_search_path_that_may_not_be_entered(self):
+        """As shells say it: a program that is nowhere else is not found; one that is there is not executable."""
+        dvm = self.dvm(slots=4)
+        closed = os.path.join(dvm.home, 'closed')
+        os.mkdir(closed)
+        os.mkdir(os.path.join(dvm.home, 'plain'))
+        with open(os.path.join(dvm.home, 'plain', 'no-program'), 'w') as f:
+            f.write('data')
+        os.chmod(closed, 0)
+        done = dvm.run(['no-such-program-anywhere'], env={'PATH': f'{closed}:/usr/bin'})
+        self.assertEqual((done.state, done.code), (FAILED_TO_START, 127), done)
+        done = dvm.run(['no-program'], env={'PATH': f'{closed}:{dvm.home}/plain:/usr/bin'})
+        self.assertEqual((done.state, done.code), (FAILED_TO_START, 126), done)
+        self.assert_success(dvm.run(['true'], env={'PATH': f'{closed}:{dvm.home}/plain:/usr/bin'}))
+
     def test_not_executable(self):
         dvm = self.dvm(slots=4)
         path = os.path.join(dvm.home, 'data.txt')

@@ -405,7 +405,8 @@ class Terminal(dvmtest.Case):
         os.write(fds['stdin'], b'abc\n')
         os.close(fds['stdin'])
         self.read_until(fds['stdout'], rb'abc\r?\n.*abc\r?\n')
-        self.assertEqual(job.wait()['state'], NOTIFIED)
+        result = job.wait()
+        self.assertEqual(result['state'], NOTIFIED, result)
         os.close(fds['stdout'])
 
     def test_attach_pty(self):
