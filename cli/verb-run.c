@@ -20,9 +20,13 @@
 #include "dvm-cli-exit.h"
 #include "dvm-cli-input.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-reader.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-spec.h"
+
+/* A job that has not got its slots by then has to wait, and its user wants to know. */
+#define HELD_NOTE_MS 1000
 
 typedef struct
 {
@@ -31,6 +35,8 @@ typedef struct
   DvmJob *job;              /* NULL until the DVM has accepted it */
   DvmCliEmbedded *embedded; /* NULL when a DVM was there */
   DvmCliInput *input;       /* NULL unless we read a terminal */
+  DvmCliReader *reader;     /* of our standard output */
+  guint held_timer;
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -53,7 +59,8 @@ on_killed (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!dvm_client_send_signal_finish (DVM_CLIENT (source), result, &error))
+  if (!dvm_client_send_signal_finish (DVM_CLIENT (source), result, &error)
+      && !g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
     dvm_cli_complain (_ ("the job cannot be killed: %s"), error->message);
 }
 
@@ -133,7 +140,8 @@ resume (Run *run)
   run->is_suspended = FALSE;
   if (run->job == NULL)
     return;
-  dvm_client_send_signal_async (run->client, run->job, SIGCONT, NULL, NULL, on_killed, NULL);
+  /* One that waits for slots, or has ended, has no processes to go on. */
+  dvm_client_send_signal_async (run->client, run->job, SIGCONT, NULL, NULL, NULL, NULL);
 }
 
 static void
@@ -255,12 +263,49 @@ submit (Run *run, DvmJobSpec *spec, GError **error)
   return TRUE;
 }
 
+/* As a program in a pipeline that writes to nobody. */
+static void
+on_missed (gpointer user_data)
+{
+  Run *run = user_data;
+
+  if (run->interrupted != 0)
+    return;
+  run->interrupted = SIGPIPE;
+  dvm_client_cancel_job_async (run->client, run->job, NULL, on_ordered, NULL);
+}
+
+static void
+on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Run *run = user_data;
+  g_autofree char *name = NULL;
+
+  if (!dvm_client_refresh_job_finish (DVM_CLIENT (source), result, NULL)
+      || g_strcmp0 (dvm_job_get_held_at (run->job), "slots") != 0)
+    return;
+  name = dvm_cli_job_name (run->job);
+  dvm_cli_note (run->cli, _ ("job %s waits for slots that other jobs have; interrupt to give up"), name);
+}
+
+static gboolean
+look_whether_held (gpointer user_data)
+{
+  Run *run = user_data;
+
+  run->held_timer = 0;
+  dvm_client_refresh_job_async (run->client, run->job, NULL, on_refreshed, run);
+  return G_SOURCE_REMOVE;
+}
+
 /* For --json: a private DVM leaves with its job, so the record has to be complete by then. */
 static gboolean
 follow (Run *run, GError **error)
 {
   g_autoptr (GAsyncResult) result = NULL;
 
+  run->reader = dvm_cli_reader_new (run->client, run->job, on_missed, run);
+  run->held_timer = g_timeout_add (HELD_NOTE_MS, look_whether_held, run);
   if (!run->cli->json)
     return TRUE;
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
@@ -292,6 +337,8 @@ static void
 clear_run (Run *run)
 {
   g_clear_pointer (&run->input, dvm_cli_input_free);
+  g_clear_pointer (&run->reader, dvm_cli_reader_free);
+  g_clear_handle_id (&run->held_timer, g_source_remove);
   g_clear_object (&run->job);
   g_clear_object (&run->client);
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);

@@ -218,6 +218,38 @@ def test_closed_reader(here):
 
 
 @where
+def test_writes_to_nobody(here):
+    """a job that writes on when nobody reads its output ends, as it does in a pipeline of a shell"""
+    child = here.popen("run", "--personality", "plain", "-n", "1", "yes")
+    child.stdout.readline()
+    child.stdout.close()
+    equal(child.wait(120), 141)
+    equal(child.stderr.read(), b"")
+    child.stderr.close()
+
+
+@where
+def test_silent_without_reader(here):
+    """a job that writes nothing more goes on without a reader of its output"""
+    child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "echo x; sleep 1; exit 3")
+    child.stdout.readline()
+    child.stdout.close()
+    equal(child.wait(120), 3)
+    child.stderr.close()
+
+
+def test_held():
+    """a user hears that the job waits for slots"""
+    with dvm("--slots=1") as here:
+        here.cli("submit", "--personality", "plain", "-n", "1", "sleep", "600")
+        child = here.popen("run", "--personality", "plain", "-n", "1", "true")
+        contains(child.stderr.readline(), b"waits for slots")
+        child.send_signal(signal.SIGINT)
+        child.communicate()
+        equal(child.returncode, 130)
+
+
+@where
 def test_terminal(here):
     """a terminal is read line by line, and Ctrl-C on it cancels"""
     terminal = Terminal(here, "run", "--personality", "plain", "-n", "1", "sh", "-c", "read a; echo got $a; cat; echo end")
