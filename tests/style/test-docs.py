@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Documents: links lead somewhere, folders are described, the news speak of this version."""
 
+import glob
 import os
 import re
 import sys
@@ -36,6 +37,17 @@ def test_folders():
             if '/' in folder and folder != 'daemon/plugins' and f'`{folder}`' not in text]
 
 
+def test_files():
+    """Files that docs/architecture.md names are there."""
+    problems = []
+    folder = ''
+    for name in re.findall(r'`([\w/.*-]+\.[ch])`', house.read('docs/architecture.md')):
+        folder = os.path.dirname(name) or folder
+        if not glob.glob(os.path.join(house.TOP, folder, os.path.basename(name))):
+            problems.append(f'docs/architecture.md names {name}, which is not in {folder}')
+    return problems
+
+
 def test_news():
     version = re.search(r"version: '(\d+\.\d+)", house.read('meson.build')).group(1)
     first = re.search(r'^## (\S+)', house.read('NEWS.md'), re.MULTILINE).group(1)
@@ -58,6 +70,7 @@ if __name__ == '__main__':
     sys.exit(house.run([
         ('links lead somewhere', test_links),
         ('each folder is described', test_folders),
+        ('the files named are there', test_files),
         ('the news speak of this version', test_news),
         ('the first screen has the two commands', test_first_screen),
         ('dead links are found', test_finds_the_wrong),
