@@ -112,21 +112,34 @@ on_closed (GDBusConnection *connection, gboolean remote_peer_vanished, GError *e
   update_connected (DVM_CLIENT (user_data));
 }
 
+/* reply: (nullable): the instance id, which is asked for later if it is not here */
 static void
 adopt (DvmClient *self, Attempt *attempt, GVariant *reply)
 {
   g_autoptr (GVariant) value = NULL;
 
-  g_variant_get (reply, "(v)", &value);
-  self->instance_id = g_variant_dup_string (value, NULL);
+  if (reply != NULL)
+    {
+      g_variant_get (reply, "(v)", &value);
+      self->instance_id = g_variant_dup_string (value, NULL);
+    }
   self->address = g_strdup (attempt_get_place (attempt)->address);
   self->owner = g_steal_pointer (&attempt->owner);
   self->connection = g_steal_pointer (&attempt->connection);
   self->closed_handler = g_signal_connect (self->connection, "closed", G_CALLBACK (on_closed), self);
-  g_debug ("connected to %s, instance %s", self->address != NULL ? self->address : "a descriptor", self->instance_id);
+  g_debug ("connected to %s, instance %s", self->address != NULL ? self->address : "a descriptor",
+           self->instance_id != NULL ? self->instance_id : "not asked for yet");
   g_object_notify (G_OBJECT (self), "address");
   g_object_notify (G_OBJECT (self), "instance-id");
   update_connected (self);
+}
+
+/* In our own directory and at the other end of our own socket there is a DVM: it need not say so before the first call.
+ */
+static gboolean
+must_ask (const DvmPlace *place)
+{
+  return place->kind != DVM_PLACE_FD && !place->check_directory;
 }
 
 static GVariant *
@@ -159,6 +172,28 @@ check_unconnected (DvmClient *self, GError **error)
   return FALSE;
 }
 
+void
+_dvm_client_ask_instance_id (DvmClient *self)
+{
+  g_autoptr (GVariant) reply = NULL;
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (self->instance_id != NULL || !dvm_client_get_connected (self))
+    return;
+  reply = g_dbus_connection_call_sync (self->connection, self->owner, DVM_MANAGER_PATH, DVM_PROPERTIES, "Get",
+                                       instance_id_parameters (), G_VARIANT_TYPE ("(v)"),
+                                       G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, NULL, &error);
+  reply = check_instance_id (reply, &error);
+  if (reply == NULL)
+    {
+      g_debug ("the instance is not known: %s", error->message);
+      return;
+    }
+  g_variant_get (reply, "(v)", &value);
+  self->instance_id = g_variant_dup_string (value, NULL);
+}
+
 /* In the caller's thread. */
 
 static gboolean
@@ -187,6 +222,11 @@ try_place_sync (DvmClient *self, Attempt *attempt, GCancellable *cancellable, GE
       if (owner == NULL)
         return FALSE;
       g_variant_get (owner, "(s)", &attempt->owner);
+    }
+  if (!must_ask (place))
+    {
+      adopt (self, attempt, NULL);
+      return TRUE;
     }
   reply = g_dbus_connection_call_sync (attempt->connection, attempt->owner, DVM_MANAGER_PATH, DVM_PROPERTIES, "Get",
                                        instance_id_parameters (), G_VARIANT_TYPE ("(v)"),
@@ -276,21 +316,13 @@ place_failed (GTask *task, GError *error)
   try_place (task);
 }
 
+/* Takes task over. reply: (nullable) */
 static void
-on_instance_id (GObject *source, GAsyncResult *result, gpointer user_data)
+connected (GTask *task, GVariant *reply)
 {
-  GTask *task = user_data;
   DvmClient *self = g_task_get_source_object (task);
-  g_autoptr (GVariant) reply = NULL;
   GError *error = NULL;
 
-  reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
-  reply = check_instance_id (reply, &error);
-  if (reply == NULL)
-    {
-      place_failed (task, error);
-      return;
-    }
   /* Somebody may have connected meanwhile. */
   if (!check_unconnected (self, &error))
     g_task_return_error (task, error);
@@ -303,10 +335,32 @@ on_instance_id (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
+on_instance_id (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  GTask *task = user_data;
+  g_autoptr (GVariant) reply = NULL;
+  GError *error = NULL;
+
+  reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+  reply = check_instance_id (reply, &error);
+  if (reply == NULL)
+    {
+      place_failed (task, error);
+      return;
+    }
+  connected (task, reply);
+}
+
+static void
 ask_instance_id (GTask *task)
 {
   Attempt *attempt = g_task_get_task_data (task);
 
+  if (!must_ask (attempt_get_place (attempt)))
+    {
+      connected (task, NULL);
+      return;
+    }
   g_dbus_connection_call (attempt->connection, attempt->owner, DVM_MANAGER_PATH, DVM_PROPERTIES, "Get",
                           instance_id_parameters (), G_VARIANT_TYPE ("(v)"), G_DBUS_CALL_FLAGS_NO_AUTO_START, -1,
                           g_task_get_cancellable (task), on_instance_id, task);

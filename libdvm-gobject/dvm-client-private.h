@@ -36,7 +36,7 @@ struct _DvmClient
   GDBusConnection *connection; /* (nullable) */
   char *owner;                 /* (nullable): unique name on a bus; NULL on a private socket */
   char *address;               /* (nullable) */
-  char *instance_id;           /* (nullable) */
+  char *instance_id;           /* (nullable): not asked for yet */
   gboolean connected;          /* as last notified */
   gulong closed_handler;
 
@@ -65,6 +65,8 @@ GPtrArray *_dvm_client_find_places (DvmClient *self, GError **error);
 /* (transfer full): the stream of a socket or descriptor; not for buses */
 GIOStream *_dvm_client_open_place (DvmClient *self, const DvmPlace *place, GError **error);
 char *_dvm_client_get_bus_name (DvmClient *self);
+/* Reads the id if it is not known yet; that waits for the DVM. */
+void _dvm_client_ask_instance_id (DvmClient *self);
 
 /* One call to the DVM, on behalf of task. */
 typedef struct

@@ -53,7 +53,7 @@ dvm_client_get_property (GObject *object, guint prop_id, GValue *value, GParamSp
       g_value_set_boolean (value, dvm_client_get_connected (self));
       break;
     case PROP_INSTANCE_ID:
-      g_value_set_string (value, self->instance_id);
+      g_value_set_string (value, dvm_client_get_instance_id (self));
       break;
     case PROP_JOBS_END_WITH_CLIENT:
       g_value_set_boolean (value, self->jobs_end_with_client);
@@ -310,7 +310,8 @@ dvm_client_set_jobs_end_with_client (DvmClient *self, gboolean end)
  * dvm_client_get_instance_id:
  * @self: a client
  *
- * What tells this run of the DVM from any other.
+ * What tells this run of the DVM from any other. Where connecting did not need it, the DVM is asked when it is first
+ * wanted, and its answer is awaited.
  *
  * Returns: (transfer none) (nullable): the id; %NULL before the client is connected
  * Since: 0.1
@@ -320,6 +321,7 @@ dvm_client_get_instance_id (DvmClient *self)
 {
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
+  _dvm_client_ask_instance_id (self);
   return self->instance_id;
 }
 
