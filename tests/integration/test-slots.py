@@ -153,9 +153,19 @@ class Many(dvmtest.Case):
 
     def test_jobs_before_ready_are_kept(self):
         """A submission may come as soon as there is a socket."""
-        dvm = self.dvm(slots=2)
-        self.assert_success(dvm.run(['true'], np=2))
-        self.assertTrue(dvm.get('Ready'))
+        for _ in range(5):
+            dvm = dvmtest.Dvm.__new__(dvmtest.Dvm)
+            dvm.early = lambda: self.submit_early(dvm)
+            dvm.__init__(slots=2)
+            self.dvms.append(dvm)
+            self.assertEqual(dvm.answer, 'READY\n')
+            self.assertEqual(self.early_job.wait()['state'], NOTIFIED)
+            self.assertTrue(dvm.get('Ready'))
+
+    def submit_early(self, dvm):
+        dvmtest.wait_until(lambda: os.path.exists(dvm.socket), 'the socket')
+        dvm.connection = dvm.connect()
+        self.early_job = dvm.submit(['true'], np=2)
 
 
 class Ended(dvmtest.Case):
