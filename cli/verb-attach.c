@@ -46,6 +46,13 @@ typedef struct
 } Stream;
 
 static void
+interrupt (Attach *attach, int signum)
+{
+  attach->interrupted = signum;
+  g_cancellable_cancel (attach->cancellable);
+}
+
+static void
 on_signal (int signum, gpointer user_data)
 {
   Attach *attach = user_data;
@@ -55,10 +62,7 @@ on_signal (int signum, gpointer user_data)
   else if (signum == SIGTSTP)
     kill (getpid (), SIGSTOP);
   else if (signum == SIGINT || signum == SIGTERM || signum == SIGHUP)
-    {
-      attach->interrupted = signum;
-      g_cancellable_cancel (attach->cancellable);
-    }
+    interrupt (attach, signum);
 }
 
 static void
@@ -83,7 +87,9 @@ on_output (int fd, GIOCondition condition, gpointer user_data)
     return G_SOURCE_CONTINUE;
   if (n > 0 && dvm_cli_write_all (stream->to, buffer, (gsize)n) == 0)
     return G_SOURCE_CONTINUE;
-  /* The end, or a reader of ours that has gone; the DVM drains what nobody reads. */
+  /* Without a reader of the output there is nothing left to do here; the DVM drains what nobody reads. */
+  if (n > 0 && stream->to == STDOUT_FILENO)
+    interrupt (stream->attach, SIGPIPE);
   stream->source = 0;
   close_stream (stream);
   return G_SOURCE_REMOVE;

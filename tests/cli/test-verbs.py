@@ -140,6 +140,18 @@ def test_kill():
         check(result.returncode in (0, 1), "a job that has ended")
 
 
+def test_attach_without_reader():
+    """attach leaves, and the job goes on, when nobody reads its output any more"""
+    with dvm("--slots=2") as here:
+        job = here.cli("submit", "--personality", "plain", "-n", "1", "yes").stdout.strip()
+        child = here.popen("attach", "--no-stdin", job)
+        child.stdout.readline()
+        child.stdout.close()
+        equal(child.wait(120), 141)
+        child.stderr.close()
+        equal(len(here.json("jobs")), 1)
+
+
 def test_attach():
     """attach shows what was kept and what comes, feeds the job, and leaves it running on Ctrl-C"""
     with dvm("--slots=4") as here:
