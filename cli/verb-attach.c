@@ -82,14 +82,21 @@ on_output (int fd, GIOCondition condition, gpointer user_data)
   Stream *stream = user_data;
   char buffer[65536];
   gssize n = read (fd, buffer, sizeof buffer);
+  int failure = 0;
 
   if (n < 0 && (errno == EINTR || errno == EAGAIN))
     return G_SOURCE_CONTINUE;
-  if (n > 0 && dvm_cli_write_all (stream->to, buffer, (gsize)n) == 0)
+  if (n > 0)
+    failure = dvm_cli_write_all (stream->to, buffer, (gsize)n);
+  if (n > 0 && failure == 0)
     return G_SOURCE_CONTINUE;
   /* Without a reader of the output there is nothing left to do here; the DVM drains what nobody reads. */
-  if (n > 0 && stream->to == STDOUT_FILENO)
-    interrupt (stream->attach, SIGPIPE);
+  if (failure != 0 && stream->to == STDOUT_FILENO)
+    {
+      if (failure != EPIPE)
+        dvm_cli_complain (_ ("cannot write to standard output: %s"), g_strerror (failure));
+      interrupt (stream->attach, SIGPIPE);
+    }
   stream->source = 0;
   close_stream (stream);
   return G_SOURCE_REMOVE;

@@ -75,7 +75,8 @@ add_candidate (Candidates *into, DvmdNode *node, guint limit)
   g_array_append_val (into->free, unused);
   into->total += limit;
   into->n_free += unused;
-  into->given = into->given || node->slots_given;
+  /* A number behind the host is given too, where it is a limit. */
+  into->given = into->given || node->slots_given || limit < node->slots;
 }
 
 /* "node3:4" of --host: adds up to the limit of that node for this job alone. */

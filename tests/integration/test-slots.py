@@ -118,6 +118,14 @@ class Slots(dvmtest.Case):
         self.assertEqual(done.state, MAP_FAILED, done)
         self.assert_success(dvm.run(['true'], np=2, hosts=[f'{host}:2']))
 
+    def test_slots_of_a_host_whose_slots_nobody_gave(self):
+        dvm = self.dvm()
+        host = os.uname().nodename
+        self.assert_success(dvm.run(['true'], np=300))
+        if dvm.get('SlotCount') > 1:
+            done = dvm.run(['true'], np=2, hosts=[f'{host}:1'])
+            self.assertEqual(done.state, MAP_FAILED, done)
+
 
 class Many(dvmtest.Case):
     def test_200_jobs_at_once(self):
