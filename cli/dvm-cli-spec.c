@@ -19,8 +19,8 @@ const DvmCliOption dvm_cli_app_options[] = {
   { "np", 'n', "-c -np --n", DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("number of processes (default: all free slots)") },
   { "x", 'x', NULL, DVM_CLI_ARG_STRING, N_ ("NAME[=VALUE]"), NULL,
     N_ ("set an environment variable, or check that NAME or PREFIX* is set") },
-  { "wdir", 0, "--wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
-  { "host", 'H', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
+  { "wdir", 0, "-wd -wdir --wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
+  { "host", 'H', "-host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
   { NULL },
 };
 

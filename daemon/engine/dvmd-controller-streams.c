@@ -114,20 +114,11 @@ describe (DvmdOutput *output, guint rank, const char **host, gint64 *pid, gpoint
   *pid = row->pid;
 }
 
-static void
-failed (DvmdOutput *output, const char *message, gpointer user_data)
-{
-  DvmdJobStreams *self = user_data;
-
-  g_message ("job %s: %s", self->job != NULL ? dvm_job_get_nspace (dvmd_job_get_record (self->job)) : "?", message);
-}
-
 static const DvmdOutputFuncs output_funcs = {
   .credited = credited,
   .delivered = delivered,
   .read_up = delivered,
   .describe = describe,
-  .failed = failed,
 };
 
 void

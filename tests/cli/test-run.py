@@ -139,6 +139,12 @@ def test_apps(here):
     check("first 1" in lines and lines.count("second ") + lines.count("second") == 2 and "third" in lines, f"{lines}")
 
 
+def test_habits_of_mpirun():
+    """options that mpirun takes with one dash"""
+    with place() as here:
+        equal(plain(here, "-np", "1", "-host", "localhost", "-wdir", "/", "pwd").stdout, "/\n")
+
+
 @where
 def test_options_of_program(here):
     """what stands behind the program is the program's"""
