@@ -93,8 +93,8 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
   g_string_append_printf (text, "\n%s\n", _ (verb->summary));
   for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
     {
-      g_string_append_printf (text, "%s", i == 0 ? "\n" : "");
-      g_string_append_printf (text, "%s%s", i == 0 ? _ ("Options:") : "", i == 0 ? "\n" : "");
+      if (i == 0 && verb->options[i]->name != NULL)
+        g_string_append_printf (text, "\n%s\n", _ ("Options:"));
       append_options (text, verb->options[i]);
     }
   g_string_append_printf (text, "\n%s\n", _ ("Options of every verb:"));

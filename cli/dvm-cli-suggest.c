@@ -80,5 +80,6 @@ dvm_cli_suggest (const char *word, const char *const *candidates)
           best_distance = distance;
         }
     }
-  return best_distance <= (length + 2) / 3 ? best : NULL;
+  /* Nothing is left of a word when every letter of it is wrong. */
+  return best_distance <= (length + 2) / 3 && best_distance < length ? best : NULL;
 }

@@ -97,6 +97,13 @@ def test_help():
                 check(result.stdout.startswith("dvm-cli "), result.stdout)
 
 
+def test_help_without_options():
+    """a verb without options of its own has no heading for them"""
+    with place() as here:
+        check("\nOptions:\n" not in here.cli("nodes", "--help").stdout, "an empty heading")
+        contains(here.cli("stop", "--help").stdout, "\nOptions:\n")
+
+
 def test_no_dvm():
     """without a DVM a sentence says how to start one, and none is started"""
     with place() as here:

@@ -145,6 +145,7 @@ test_refused (void)
 static void
 test_suggest (void)
 {
+  const char *const letters[] = { "x", NULL };
   static const char *const verbs[] = { "start", "status", "stop", "run", "submit", "wait", "jobs", "job", NULL };
 
   g_assert_cmpuint (dvm_cli_word_distance ("", "abc"), ==, 3);
@@ -155,6 +156,8 @@ test_suggest (void)
   g_assert_cmpstr (dvm_cli_suggest ("stat", verbs), ==, "status");
   g_assert_cmpstr (dvm_cli_suggest ("jobz", verbs), ==, "jobs");
   g_assert_null (dvm_cli_suggest ("grow", verbs));
+  g_assert_null (dvm_cli_suggest ("N", verbs));
+  g_assert_null (dvm_cli_suggest ("N", letters));
   g_assert_null (dvm_cli_suggest ("", verbs));
 }
 
