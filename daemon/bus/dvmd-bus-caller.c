@@ -146,9 +146,14 @@ dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job)
     return;
   if (self->jobs == NULL)
     self->jobs = g_array_new (FALSE, FALSE, sizeof (guint));
-  /* One who submits for days does not gather what has ended. */
-  while (self->jobs->len > 0 && find_live (self->peer->server, g_array_index (self->jobs, guint, 0)) == NULL)
-    g_array_remove_index (self->jobs, 0);
+  /* One who submits for days does not gather what has ended, also behind a job that runs as long. */
+  if (self->jobs->len >= self->jobs_limit)
+    {
+      for (guint i = self->jobs->len; i > 0; i--)
+        if (find_live (self->peer->server, g_array_index (self->jobs, guint, i - 1)) == NULL)
+          g_array_remove_index_fast (self->jobs, i - 1);
+      self->jobs_limit = 2 * self->jobs->len + 32;
+    }
   g_array_append_val (self->jobs, id);
 }
 

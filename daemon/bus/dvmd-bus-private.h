@@ -134,8 +134,9 @@ struct _DvmdBusCaller
   gboolean known; /* credentials have been had */
   guint watch;    /* buses: NameOwnerChanged */
   guint n_subscriptions;
-  GQueue pending; /* DvmdBusCall-and-method, until the credentials are known */
-  GArray *jobs;   /* guint, ids of those that are to end with the caller; (nullable) */
+  GQueue pending;   /* DvmdBusCall-and-method, until the credentials are known */
+  GArray *jobs;     /* guint, ids of those that are to end with the caller; (nullable) */
+  guint jobs_limit; /* at that length the ended ones are taken out */
 };
 
 DvmdBusCaller *dvmd_bus_caller_new_private (DvmdBusPeer *peer);
