@@ -22,8 +22,10 @@ add_nodes (DvmdBusRows *rows, DvmdNodePool *pool, DvmdIdSet *ids, gboolean all, 
 
       if (node == NULL || (!all && dvm_node_get_state (node->record) == DVM_NODE_STATE_NOT_INCLUDED))
         continue;
-      if (dvmd_bus_rows_want (rows, rank))
-        dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns));
+      if (!dvmd_bus_rows_want (rows, rank))
+        continue;
+      dvmd_node_pool_publish_jobs (node);
+      dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns));
     }
 }
 

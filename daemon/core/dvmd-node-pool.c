@@ -142,13 +142,17 @@ dvmd_node_pool_set_slots (DvmdNodePool *self, DvmdNode *node, guint slots, guint
   count (self, node, 1);
 }
 
-/* The jobs of a node as object paths, for its record. */
-static void
-publish_jobs (DvmdNode *node)
+void
+dvmd_node_pool_publish_jobs (DvmdNode *node)
 {
-  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GList) ids = g_hash_table_get_keys (node->jobs);
+  g_autoptr (GPtrArray) paths = NULL;
+  g_autoptr (GList) ids = NULL;
 
+  if (!node->jobs_changed)
+    return;
+  node->jobs_changed = FALSE;
+  paths = g_ptr_array_new_with_free_func (g_free);
+  ids = g_hash_table_get_keys (node->jobs);
   for (GList *l = ids; l != NULL; l = l->next)
     g_ptr_array_add (paths, g_strdup_printf ("/org/dvm/jobs/%u", GPOINTER_TO_UINT (l->data)));
   g_ptr_array_add (paths, NULL);
@@ -161,8 +165,8 @@ dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint sl
   node->slots_in_use += slots;
   self->n_slots_in_use += slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
-  if (g_hash_table_add (node->jobs, GUINT_TO_POINTER (job_id)))
-    publish_jobs (node);
+  g_hash_table_add (node->jobs, GUINT_TO_POINTER (job_id));
+  node->jobs_changed = TRUE;
 }
 
 void
@@ -173,8 +177,8 @@ dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guin
   node->slots_in_use -= slots;
   self->n_slots_in_use -= slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
-  if (g_hash_table_remove (node->jobs, GUINT_TO_POINTER (job_id)))
-    publish_jobs (node);
+  g_hash_table_remove (node->jobs, GUINT_TO_POINTER (job_id));
+  node->jobs_changed = TRUE;
 }
 
 guint

@@ -19,7 +19,8 @@ typedef struct
   guint slots_in_use; /* claimed by jobs, may exceed slots when oversubscribed */
   guint hwthreads;    /* as its agent reported */
   gboolean slots_given;
-  GHashTable *jobs; /* set of job ids with processes here */
+  GHashTable *jobs;      /* set of job ids with processes here */
+  gboolean jobs_changed; /* since the record had them */
 } DvmdNode;
 
 typedef struct _DvmdNodePool DvmdNodePool;
@@ -40,6 +41,8 @@ void dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState 
 void dvmd_node_pool_set_slots (DvmdNodePool *self, DvmdNode *node, guint slots, guint slots_max);
 void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
+/* Before the record is read: with a thousand jobs on a node it does not follow each that comes and goes. */
+void dvmd_node_pool_publish_jobs (DvmdNode *node);
 
 /* Agents alone. */
 guint dvmd_node_pool_count_up (DvmdNodePool *self);

@@ -325,6 +325,25 @@ test_order (void)
   g_assert_cmpstr (dvm_job_get_nspace (dvmd_job_get_record (job)), ==, "dvm-test@1");
 }
 
+static void
+test_jobs_of_a_node (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdNode *node;
+  DvmdJob *job;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  node = dvmd_node_pool_get (dvmd_core_get_nodes (world.core), 1);
+  job = submit (&world, 1);
+  dvmd_node_pool_publish_jobs (node);
+  g_assert_cmpuint (g_strv_length ((char **)dvm_node_get_jobs (node->record)), ==, 1);
+  g_assert_cmpstr (dvm_node_get_jobs (node->record)[0], ==, "/org/dvm/jobs/1");
+  run_to_end (&world, job);
+  dvmd_node_pool_publish_jobs (node);
+  g_assert_cmpuint (g_strv_length ((char **)dvm_node_get_jobs (node->record)), ==, 0);
+}
+
 /* The DVM's own job comes up in the order of spec/000 (L4-L7). */
 static void
 test_vm_order (void)
@@ -879,6 +898,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/core/order", test_order);
+  g_test_add_func ("/core/jobs-of-a-node", test_jobs_of_a_node);
   g_test_add_func ("/core/vm-order", test_vm_order);
   g_test_add_func ("/core/kept-until-ready", test_kept_until_ready);
   g_test_add_func ("/core/do-not-launch", test_do_not_launch);
