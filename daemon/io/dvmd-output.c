@@ -141,10 +141,33 @@ line_free (gpointer data)
   g_free (line);
 }
 
+/* Who gets the job's standard error is told there. */
+static gboolean
+tell_readers (DvmdOutput *self, const char *message)
+{
+  g_autofree char *line = g_strdup_printf ("dvmd: job %s: %s\n", self->nspace, message);
+  g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
+  gboolean told = FALSE;
+
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      Target *target = g_ptr_array_index (self->targets, i);
+
+      if (!(target->streams & STREAM_BIT (DVMD_STREAM_STDERR)) || dvmd_sink_is_closed (target->sink))
+        continue;
+      dvmd_sink_write (target->sink, bytes, NULL, NULL);
+      told = TRUE;
+    }
+  return told;
+}
+
 static void
 tell_failed (DvmdOutput *self, const char *message)
 {
-  g_message ("job %s: %s", self->nspace, message);
+  if (tell_readers (self, message))
+    g_info ("job %s: %s", self->nspace, message);
+  else
+    g_message ("job %s: %s", self->nspace, message);
   if (self->funcs->failed != NULL)
     self->funcs->failed (self, message, self->user_data);
 }

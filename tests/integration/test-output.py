@@ -117,6 +117,12 @@ class Formats(dvmtest.Case):
         self.assertEqual(job.wait()['state'], NOTIFIED)
         self.assertIn('/dev/full', dvm.log())
 
+    def test_full_disk_is_told(self):
+        """Who reads the standard error of a job hears that its standard output is lost."""
+        done = self.dvm(slots=2).run(writer(4 * MIB), stdout_path='/dev/full')
+        self.assertEqual(done.state, NOTIFIED)
+        self.assertIn(b'output cannot be written to /dev/full', done.err)
+
     def test_directory_of_files(self):
         dvm = self.dvm(slots=2)
         folder = os.path.join(dvm.home, 'results')
