@@ -161,8 +161,8 @@ class Launch(dvmtest.Case):
     def test_L11_either_order(self):
         """TERMINATED comes once, after output and exit status, whichever was first."""
         dvm = self.dvm(slots=1)
-        exit_first = dvm.run(['true'])
-        self.assertEqual(rank_states(exit_first.job, 0), [4, 7, 20])
+        exit_first = dvm.run(['true'])  # as they come
+        self.assertIn(rank_states(exit_first.job, 0), ([4, 6, 20], [4, 7, 20]))
         output_first = dvm.run(['sh', '-c', 'exec >&- 2>&-; read line; exit 0'], stdin=b'')
         self.assertEqual(rank_states(output_first.job, 0)[-1], 20)
         held = dvm.submit(['sh', '-c', 'exec >&- 2>&- </dev/null; exec sleep 1000'], np=1)

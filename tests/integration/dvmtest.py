@@ -367,8 +367,19 @@ class Dvm:
         return [pid for pid in self.processes() if pid != self.pid]
 
     def wait_exit(self):
-        wait_until(lambda: self.process.poll() is not None, 'dvmd to end')
+        try:
+            wait_until(lambda: self.process.poll() is not None, 'dvmd to end')
+        except AssertionError as error:
+            raise AssertionError(f'{error}\n{self.stacks()}') from None
         return self.process.returncode
+
+    def stacks(self):
+        """Where the threads of a dvmd that hangs are, if there is a debugger to tell."""
+        if shutil.which('gdb') is None:
+            return 'no gdb'
+        return subprocess.run(['gdb', '-p', str(self.pid), '-batch', '-nx', '-ex', 'thread apply all bt 25'],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                              timeout=60).stdout.decode(errors='replace')
 
     def stop(self, number=signal.SIGTERM):
         """Ends dvmd and returns its exit status."""
