@@ -106,7 +106,7 @@ dvm_client_submit_async (DvmClient *self, DvmJobSpec *spec, GCancellable *cancel
  * @result: what the callback got
  * @error: return location for an error
  *
- * Ends dvm_client_submit_async() and dvm_client_submit_with_fds_async(). The record has the number of the job and its
+ * Ends dvm_client_submit_async(). The record has the number of the job and its
  * object path; waiting for the job fills in how it ended, dvm_client_refresh_job() all the rest.
  *
  * Returns: (transfer full): the job; %NULL on error, %DVM_ERROR_BAD_PARAM if the description is wrong
@@ -167,6 +167,23 @@ dvm_client_submit_with_fds_async (DvmClient *self, DvmJobSpec *spec, int stdin_f
   task = g_task_new (self, cancellable, callback, user_data);
   g_task_set_source_tag (task, dvm_client_submit_with_fds_async);
   submit (self, spec, fds, task);
+}
+
+/**
+ * dvm_client_submit_with_fds_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_submit_with_fds_async(), as dvm_client_submit_finish() does.
+ *
+ * Returns: (transfer full): the job; %NULL on error, %DVM_ERROR_BAD_PARAM if the description is wrong
+ * Since: 0.1
+ */
+DvmJob *
+dvm_client_submit_with_fds_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  return dvm_client_submit_finish (self, result, error);
 }
 
 /**

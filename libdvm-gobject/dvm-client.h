@@ -46,6 +46,7 @@ DvmJob *dvm_client_submit (DvmClient *self, DvmJobSpec *spec, GCancellable *canc
 /* As submit, the job's streams being these descriptors (-1: none); they stay the caller's. */
 void dvm_client_submit_with_fds_async (DvmClient *self, DvmJobSpec *spec, int stdin_fd, int stdout_fd, int stderr_fd,
                                        GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+DvmJob *dvm_client_submit_with_fds_finish (DvmClient *self, GAsyncResult *result, GError **error);
 DvmJob *dvm_client_submit_with_fds (DvmClient *self, DvmJobSpec *spec, int stdin_fd, int stdout_fd, int stderr_fd,
                                     GCancellable *cancellable, GError **error);
 

@@ -9,6 +9,17 @@
 #include "dvm-record-codec-private.h"
 #include "dvm-enum-types.h"
 
+/**
+ * DvmJob:
+ *
+ * What is known of a job: where it is on its way, how many of its processes run, and how it ended.
+ *
+ * A record: it is read, and changes by itself after [method@Dvm.Client.watch_job]. [method@Dvm.Client.wait] fills in
+ * how the job ended, [method@Dvm.Client.refresh_job] all the rest.
+ *
+ * Since: 0.1
+ */
+
 enum
 {
   PROP_0,

@@ -9,6 +9,17 @@
 #include "dvm-record-codec-private.h"
 #include "dvm-enum-types.h"
 
+/**
+ * DvmNode:
+ *
+ * What is known of a node of the DVM: a machine, or a part of one, with an agent on it. Rank 0 is the controller, which
+ * runs no processes.
+ *
+ * A record: it is read, and changes by itself when its client follows the DVM.
+ *
+ * Since: 0.1
+ */
+
 enum
 {
   PROP_0,

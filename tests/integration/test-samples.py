@@ -16,12 +16,24 @@ WAY = ['UNDEF', 'INIT', 'INIT_COMPLETE', 'ALLOCATE', 'ALLOCATION_COMPLETE', 'LAU
        'LOCAL_LAUNCH_COMPLETE', 'RUNNING']
 
 
+def command(language):
+    """The sample in this language; a program of the build for those that are compiled."""
+    if language == 'python':
+        return [sys.executable, os.path.join(SAMPLES, 'submit-and-follow.py')]
+    program = os.environ.get(f'DVM_TEST_SAMPLE_{language.upper()}')
+    if not program:
+        raise unittest.SkipTest(f'the build has no sample in {language}: valac and vapigen make it')
+    return [program]
+
+
 class Follow(dvmtest.Case):
+    language = 'python'
+
     def follow(self, *arguments):
+        sample = command(self.language)
         dvm = self.dvm(slots=4)
         environment = dict(os.environ, DVM_SOCKET=dvm.socket)
-        done = subprocess.run([sys.executable, os.path.join(SAMPLES, 'submit-and-follow.py'), *arguments],
-                              env=environment, capture_output=True, text=True, timeout=dvmtest.LIMIT, check=False)
+        done = subprocess.run([*sample, *arguments], env=environment, capture_output=True, text=True, timeout=dvmtest.LIMIT, check=False)
         self.assertEqual(done.stderr, '')
         lines = done.stdout.splitlines()
         self.assertRegex(lines[0], r'^submitted /org/dvm/jobs/[0-9]+$')
@@ -49,6 +61,14 @@ class Follow(dvmtest.Case):
         self.assertEqual((status, states[-1]), (127, 'FAILED_TO_START'))
 
 
+class FollowInC(Follow):
+    language = 'c'
+
+
+class FollowInVala(Follow):
+    language = 'vala'
+
+
 class Nowhere(unittest.TestCase):
     """No daemon: a sentence, and no endless wait."""
 
@@ -60,12 +80,21 @@ class Nowhere(unittest.TestCase):
     def clear(self):
         pass
 
-    def test_no_dvm(self):
+    def check(self, language):
         environment = dict(os.environ, DVM_SOCKET='/nonexistent/bus')
-        done = subprocess.run([sys.executable, os.path.join(SAMPLES, 'submit-and-follow.py'), 'true'],
-                              env=environment, capture_output=True, text=True, timeout=dvmtest.LIMIT, check=False)
+        done = subprocess.run([*command(language), 'true'], env=environment, capture_output=True, text=True,
+                              timeout=dvmtest.LIMIT, check=False)
         self.assertEqual(done.returncode, 125)
         self.assertIn('/nonexistent/bus', done.stderr)
+
+    def test_no_dvm(self):
+        self.check('python')
+
+    def test_no_dvm_in_c(self):
+        self.check('c')
+
+    def test_no_dvm_in_vala(self):
+        self.check('vala')
 
 
 if __name__ == '__main__':

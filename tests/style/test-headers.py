@@ -12,15 +12,18 @@ import house
 LANGUAGES = {'C11': ('cc', 'c', 'c11'), 'C++17': ('c++', 'c++', 'c++17')}
 
 
+GENERATED = ['dvm-enum-types.h', 'dvm-version.h']
+
+
 def public_headers():
-    return [path for path in house.files(('.h',), ('libdvm-gobject/',)) if not path.endswith('-private.h')]
+    return [path for path in house.files(('.h',), ('libdvm-gobject/',)) if not path.endswith('-private.h')] + GENERATED
 
 
 def compile_header(compiler, language, standard, header, flags):
-    # As a user has it: through <dvm.h> first for the headers that may not be included alone.
-    source = f'#include <dvm.h>\n#include "{os.path.basename(header)}"\n'
-    if os.path.basename(header) == 'dvm.h':
-        source = '#include <dvm.h>\n'
+    # Alone, as the library has it: a header that needs another one includes it.
+    source = f'#include "{os.path.basename(header)}"\ntypedef int not_empty;\n'
+    if os.path.basename(header) != 'dvm.h':
+        flags = ['-DDVM_COMPILATION', *flags]
     command = [compiler, '-x', language, f'-std={standard}', '-pedantic-errors', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', *flags,
                '-']
     return subprocess.run(command, input=source, capture_output=True, text=True, check=False)
@@ -42,6 +45,14 @@ def check(language, build_dir):
     return problems
 
 
+def test_only_through_dvm_h(build_dir):
+    """What is not <dvm.h> says so to a user who includes it alone."""
+    words = 'Only <dvm.h> can be included directly.'
+    headers = [path for path in public_headers() if path != 'libdvm-gobject/dvm.h']
+    return [f'{path}: it may be included without <dvm.h>' for path in headers
+            if words not in house.read(os.path.join(build_dir, path) if path in GENERATED else path)]
+
+
 def test_guards():
     return [f'{path}: no #pragma once' for path in house.files(('.h',)) if '\n#pragma once\n' not in house.read(path)]
 
@@ -51,5 +62,6 @@ if __name__ == '__main__':
     sys.exit(house.run([
         ('public headers compile as C11', lambda: check('C11', BUILD_DIR)),
         ('public headers compile as C++17', lambda: check('C++17', BUILD_DIR)),
+        ('users include <dvm.h> alone', lambda: test_only_through_dvm_h(BUILD_DIR)),
         ('headers have #pragma once', test_guards),
     ]))
