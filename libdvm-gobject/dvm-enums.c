@@ -6,6 +6,8 @@
 
 #define G_LOG_DOMAIN "dvm-enums"
 
+#include <string.h>
+
 #include "dvm.h"
 
 /* What a number of a newer daemon is called that this library does not know. */
@@ -309,4 +311,107 @@ dvm_node_state_from_string (const char *name, DvmNodeState *state)
   if (state != NULL)
     *state = value;
   return TRUE;
+}
+
+static int
+find_word (const char *const *words, gsize n_words, const char *name)
+{
+  for (gsize i = 1; name != NULL && i < n_words; i++)
+    if (strcmp (words[i], name) == 0)
+      return i;
+  return 0;
+}
+
+static const char *const session_states[] = { "undef", "active", "paused", "terminating", "ended" };
+static const char *const campaign_kinds[] = { "undef", "grow", "shrink" };
+static const char *const campaign_states[] = { "undef", "waiting", "running", "rolling-back", "completed", "failed" };
+
+/**
+ * dvm_session_state_to_string:
+ * @state: a state of a session
+ *
+ * The word for a state of a session that stands on the bus.
+ *
+ * Returns: (transfer none): the word, "undef" for what has none
+ * Since: 0.1
+ */
+const char *
+dvm_session_state_to_string (DvmSessionState state)
+{
+  return (guint)state < G_N_ELEMENTS (session_states) ? session_states[state] : session_states[0];
+}
+
+/**
+ * dvm_session_state_from_string:
+ * @name: (nullable): a word such as it stands on the bus, or %NULL
+ *
+ * The state of a session that a word stands for.
+ *
+ * Returns: the state of a session, %DVM_SESSION_STATE_UNDEF for words that are not known
+ * Since: 0.1
+ */
+DvmSessionState
+dvm_session_state_from_string (const char *name)
+{
+  return (DvmSessionState)find_word (session_states, G_N_ELEMENTS (session_states), name);
+}
+
+/**
+ * dvm_campaign_kind_to_string:
+ * @kind: a kind of a campaign
+ *
+ * The word for a kind of a campaign that stands on the bus.
+ *
+ * Returns: (transfer none): the word, "undef" for what has none
+ * Since: 0.1
+ */
+const char *
+dvm_campaign_kind_to_string (DvmCampaignKind kind)
+{
+  return (guint)kind < G_N_ELEMENTS (campaign_kinds) ? campaign_kinds[kind] : campaign_kinds[0];
+}
+
+/**
+ * dvm_campaign_kind_from_string:
+ * @name: (nullable): a word such as it stands on the bus, or %NULL
+ *
+ * The kind of a campaign that a word stands for.
+ *
+ * Returns: the kind of a campaign, %DVM_CAMPAIGN_KIND_UNDEF for words that are not known
+ * Since: 0.1
+ */
+DvmCampaignKind
+dvm_campaign_kind_from_string (const char *name)
+{
+  return (DvmCampaignKind)find_word (campaign_kinds, G_N_ELEMENTS (campaign_kinds), name);
+}
+
+/**
+ * dvm_campaign_state_to_string:
+ * @state: a state of a campaign
+ *
+ * The word for a state of a campaign that stands on the bus.
+ *
+ * Returns: (transfer none): the word, "undef" for what has none
+ * Since: 0.1
+ */
+const char *
+dvm_campaign_state_to_string (DvmCampaignState state)
+{
+  return (guint)state < G_N_ELEMENTS (campaign_states) ? campaign_states[state] : campaign_states[0];
+}
+
+/**
+ * dvm_campaign_state_from_string:
+ * @name: (nullable): a word such as it stands on the bus, or %NULL
+ *
+ * The state of a campaign that a word stands for.
+ *
+ * Returns: the state of a campaign, %DVM_CAMPAIGN_STATE_UNDEF for words that are not known
+ * Since: 0.1
+ */
+DvmCampaignState
+dvm_campaign_state_from_string (const char *name)
+{
+  return (DvmCampaignState)find_word (campaign_states, G_N_ELEMENTS (campaign_states), name);
 }

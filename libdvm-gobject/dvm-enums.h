@@ -222,6 +222,67 @@ typedef enum
 } DvmNodeState;
 
 /**
+ * DvmSessionState:
+ * @DVM_SESSION_STATE_UNDEF: no state yet, or one that this library does not know
+ * @DVM_SESSION_STATE_ACTIVE: takes jobs
+ * @DVM_SESSION_STATE_PAUSED: its jobs are stopped
+ * @DVM_SESSION_STATE_TERMINATING: its jobs are being ended
+ * @DVM_SESSION_STATE_ENDED: has ended; final
+ *
+ * States of a session.
+ *
+ * Since: 0.1
+ */
+typedef enum
+{
+  DVM_SESSION_STATE_UNDEF,
+  DVM_SESSION_STATE_ACTIVE,
+  DVM_SESSION_STATE_PAUSED,
+  DVM_SESSION_STATE_TERMINATING,
+  DVM_SESSION_STATE_ENDED,
+} DvmSessionState;
+
+/**
+ * DvmCampaignKind:
+ * @DVM_CAMPAIGN_KIND_UNDEF: not known
+ * @DVM_CAMPAIGN_KIND_GROW: nodes come
+ * @DVM_CAMPAIGN_KIND_SHRINK: nodes go
+ *
+ * What a campaign does.
+ *
+ * Since: 0.1
+ */
+typedef enum
+{
+  DVM_CAMPAIGN_KIND_UNDEF,
+  DVM_CAMPAIGN_KIND_GROW,
+  DVM_CAMPAIGN_KIND_SHRINK,
+} DvmCampaignKind;
+
+/**
+ * DvmCampaignState:
+ * @DVM_CAMPAIGN_STATE_UNDEF: no state yet, or one that this library does not know
+ * @DVM_CAMPAIGN_STATE_WAITING: not begun
+ * @DVM_CAMPAIGN_STATE_RUNNING: agents come or go
+ * @DVM_CAMPAIGN_STATE_ROLLING_BACK: a grow has failed, and what has come leaves again
+ * @DVM_CAMPAIGN_STATE_COMPLETED: done; final
+ * @DVM_CAMPAIGN_STATE_FAILED: has failed; final
+ *
+ * States of a campaign.
+ *
+ * Since: 0.1
+ */
+typedef enum
+{
+  DVM_CAMPAIGN_STATE_UNDEF,
+  DVM_CAMPAIGN_STATE_WAITING,
+  DVM_CAMPAIGN_STATE_RUNNING,
+  DVM_CAMPAIGN_STATE_ROLLING_BACK,
+  DVM_CAMPAIGN_STATE_COMPLETED,
+  DVM_CAMPAIGN_STATE_FAILED,
+} DvmCampaignState;
+
+/**
  * DvmStreams:
  * @DVM_STREAMS_NONE: no stream
  * @DVM_STREAMS_STDIN: the standard input of the job
@@ -254,5 +315,13 @@ gboolean dvm_proc_state_is_error (DvmProcState state);
 
 const char *dvm_node_state_to_string (DvmNodeState state);
 gboolean dvm_node_state_from_string (const char *name, DvmNodeState *state);
+
+const char *dvm_session_state_to_string (DvmSessionState state);
+DvmSessionState dvm_session_state_from_string (const char *name);
+
+const char *dvm_campaign_kind_to_string (DvmCampaignKind kind);
+DvmCampaignKind dvm_campaign_kind_from_string (const char *name);
+const char *dvm_campaign_state_to_string (DvmCampaignState state);
+DvmCampaignState dvm_campaign_state_from_string (const char *name);
 
 G_END_DECLS

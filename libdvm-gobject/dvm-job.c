@@ -1082,13 +1082,14 @@ install_signals (void)
    * @new_state: the state now
    * @reason: why, "" if there is nothing to say
    *
-   * The state has changed. The properties have their new values already.
+   * The state has changed. The properties have their new values already. The detail is the name of the new state, as in
+   * "state-changed::NOTIFIED".
    *
    * Since: 0.1
    */
-  signals[SIGNAL_STATE_CHANGED] = g_signal_new ("state-changed", DVM_TYPE_JOB, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                                G_TYPE_NONE, 3, DVM_TYPE_JOB_STATE, DVM_TYPE_JOB_STATE,
-                                                G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
+  signals[SIGNAL_STATE_CHANGED] = g_signal_new ("state-changed", DVM_TYPE_JOB, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0,
+                                                NULL, NULL, NULL, G_TYPE_NONE, 3, DVM_TYPE_JOB_STATE,
+                                                DVM_TYPE_JOB_STATE, G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
   /**
    * DvmJob::proc-state-changed:
    * @self: the job
@@ -1096,13 +1097,14 @@ install_signals (void)
    * @old_state: its state before
    * @new_state: its state now
    *
-   * The state of one of its processes has changed.
+   * The state of one of its processes has changed. The detail is the name of its new state, as in
+   * "proc-state-changed::TERMINATED".
    *
    * Since: 0.1
    */
-  signals[SIGNAL_PROC_STATE_CHANGED] = g_signal_new ("proc-state-changed", DVM_TYPE_JOB, G_SIGNAL_RUN_LAST, 0, NULL,
-                                                     NULL, NULL, G_TYPE_NONE, 3, G_TYPE_UINT, DVM_TYPE_PROC_STATE,
-                                                     DVM_TYPE_PROC_STATE);
+  signals[SIGNAL_PROC_STATE_CHANGED] = g_signal_new (
+      "proc-state-changed", DVM_TYPE_JOB, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
+      G_TYPE_UINT, DVM_TYPE_PROC_STATE, DVM_TYPE_PROC_STATE);
 }
 
 static void
@@ -1147,7 +1149,8 @@ _dvm_job_set_state (DvmJob *self, DvmJobState state, const char *reason)
   g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_STATE_NAME]);
   if (dvm_job_state_is_error (state) != failed_before)
     g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_FAILED]);
-  g_signal_emit (self, signals[SIGNAL_STATE_CHANGED], 0, old_state, state, reason != NULL ? reason : "");
+  g_signal_emit (self, signals[SIGNAL_STATE_CHANGED], g_quark_from_static_string (dvm_job_state_to_string (state)),
+                 old_state, state, reason != NULL ? reason : "");
 }
 
 void
@@ -1228,7 +1231,8 @@ _dvm_job_set_started_at (DvmJob *self, gint64 started_at)
 void
 _dvm_job_proc_state_changed (DvmJob *self, guint rank, DvmProcState old_state, DvmProcState new_state)
 {
-  g_signal_emit (self, signals[SIGNAL_PROC_STATE_CHANGED], 0, rank, old_state, new_state);
+  g_signal_emit (self, signals[SIGNAL_PROC_STATE_CHANGED],
+                 g_quark_from_static_string (dvm_proc_state_to_string (new_state)), rank, old_state, new_state);
 }
 
 /**

@@ -725,13 +725,14 @@ dvm_node_class_init (DvmNodeClass *klass)
    * @new_state: the state now
    * @reason: why, "" if there is nothing to say
    *
-   * The state has changed. The properties have their new values already.
+   * The state has changed. The properties have their new values already. The detail is the name of the new state, as in
+   * "state-changed::UP".
    *
    * Since: 0.1
    */
-  signals[SIGNAL_STATE_CHANGED] = g_signal_new ("state-changed", DVM_TYPE_NODE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                                G_TYPE_NONE, 3, DVM_TYPE_NODE_STATE, DVM_TYPE_NODE_STATE,
-                                                G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
+  signals[SIGNAL_STATE_CHANGED] = g_signal_new ("state-changed", DVM_TYPE_NODE, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED,
+                                                0, NULL, NULL, NULL, G_TYPE_NONE, 3, DVM_TYPE_NODE_STATE,
+                                                DVM_TYPE_NODE_STATE, G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
   _dvm_record_class_set_codec (klass, &codec);
 }
 
@@ -761,7 +762,8 @@ _dvm_node_set_state (DvmNode *self, DvmNodeState state, const char *reason)
   self->state = state;
   g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_STATE]);
   g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_STATE_NAME]);
-  g_signal_emit (self, signals[SIGNAL_STATE_CHANGED], 0, old_state, state, reason != NULL ? reason : "");
+  g_signal_emit (self, signals[SIGNAL_STATE_CHANGED], g_quark_from_static_string (dvm_node_state_to_string (state)),
+                 old_state, state, reason != NULL ? reason : "");
 }
 
 void

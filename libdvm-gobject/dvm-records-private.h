@@ -40,6 +40,28 @@ void _dvm_node_set_last_seen (DvmNode *self, gint64 when);
 void _dvm_node_set_origin (DvmNode *self, const char *launcher, const char *allocator);
 void _dvm_node_set_jobs (DvmNode *self, const char *const *object_paths);
 
+DvmSession *_dvm_session_new (guint id);
+void _dvm_session_set_state (DvmSession *self, DvmSessionState state, const char *reason);
+void _dvm_session_set_allocation (DvmSession *self, const char *alloc_id, const char *request_id);
+void _dvm_session_set_nodes (DvmSession *self, const char *const *nodes);
+void _dvm_session_set_jobs (DvmSession *self, const char *const *jobs);
+void _dvm_session_set_family (DvmSession *self, const char *parent, const char *const *children);
+void _dvm_session_set_owners (DvmSession *self, const char *owner, const char *const *owners);
+void _dvm_session_set_sharing (DvmSession *self, const char *inheritance, gboolean shared, gboolean separate);
+void _dvm_session_set_expires_at (DvmSession *self, gint64 expires_at);
+
+DvmCampaign *_dvm_campaign_new (guint id);
+void _dvm_campaign_set_state (DvmCampaign *self, DvmCampaignState state, const char *reason);
+void _dvm_campaign_set_request (DvmCampaign *self, DvmCampaignKind kind, const char *alloc_id, const char *request_id,
+                                const char *requester);
+void _dvm_campaign_set_targets (DvmCampaign *self, const guint32 *targets, gsize n_targets, const char *const *hosts);
+void _dvm_campaign_set_pending (DvmCampaign *self, guint pending);
+void _dvm_campaign_set_outcome (DvmCampaign *self, int status, const char *cause);
+void _dvm_campaign_set_started_at (DvmCampaign *self, gint64 started_at);
+void _dvm_campaign_set_ended_at (DvmCampaign *self, gint64 ended_at);
+void _dvm_campaign_set_repairs (DvmCampaign *self, guint tree_repairs, guint links_changed);
+void _dvm_campaign_set_held_jobs (DvmCampaign *self, const char *const *held_jobs);
+
 /*
  * The codec between records and the bus: a record's bus properties by their bus names ("NumProcs"). One table per
  * class serves D-Bus replies, PropertiesChanged, to_variant, to_json and update.
@@ -64,6 +86,8 @@ typedef struct
 
 const DvmRecordField *_dvm_job_get_fields (guint *n_fields);
 const DvmRecordField *_dvm_node_get_fields (guint *n_fields);
+const DvmRecordField *_dvm_session_get_fields (guint *n_fields);
+const DvmRecordField *_dvm_campaign_get_fields (guint *n_fields);
 /* (transfer floating) (nullable): NULL if the record has no such bus property */
 GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
 /* The bus names that change when the GObject property of this name is notified ("state" -> State, StateName, ...). */

@@ -6,6 +6,7 @@
 
 #define DVM_INSIDE
 
+#include "dvm-campaign.h"
 #include "dvm-client.h"
 #include "dvm-enum-types.h"
 #include "dvm-enums.h"
@@ -14,6 +15,7 @@
 #include "dvm-job.h"
 #include "dvm-node.h"
 #include "dvm-proc.h"
+#include "dvm-session.h"
 #include "dvm-version.h"
 
 #undef DVM_INSIDE

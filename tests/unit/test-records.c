@@ -50,12 +50,22 @@ assert_log (Observer *observer, const char *expected)
 }
 
 static void
+count (GObject *object, int old_state, int new_state, const char *reason, gpointer user_data)
+{
+  guint *n = user_data;
+
+  ++*n;
+}
+
+static void
 test_job_state (void)
 {
   g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
   Observer observer;
+  guint failed = 0;
 
   observe (&observer, job);
+  g_signal_connect (job, "state-changed::MAP_FAILED", G_CALLBACK (count), &failed);
   g_assert_cmpstr (dvm_job_get_object_path (job), ==, "/org/dvm/jobs/7");
   g_assert_cmpint (dvm_job_get_failed_rank (job), ==, -1);
   _dvm_job_set_state (job, DVM_JOB_STATE_INIT, NULL);
@@ -64,6 +74,7 @@ test_job_state (void)
   assert_log (&observer, "");
   _dvm_job_set_state (job, DVM_JOB_STATE_MAP_FAILED, "no room");
   assert_log (&observer, "reason state state-name failed 1->69(no room) ");
+  g_assert_cmpuint (failed, ==, 1);
   g_assert_true (dvm_job_get_failed (job));
   g_assert_cmpstr (dvm_job_get_state_name (job), ==, "MAP_FAILED");
   g_assert_false (dvm_job_get_ended (job));
@@ -230,6 +241,8 @@ test_fields (void)
 {
   g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
   g_autoptr (DvmNode) node = _dvm_node_new (1, "node1");
+  g_autoptr (DvmSession) session = _dvm_session_new (1);
+  g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (1);
   const char *const *names = _dvm_record_get_bus_names (G_OBJECT (job), "state");
   const DvmRecordField *fields;
   guint n_fields;
@@ -238,6 +251,10 @@ test_fields (void)
   check_fields (G_OBJECT (job), fields, n_fields);
   fields = _dvm_node_get_fields (&n_fields);
   check_fields (G_OBJECT (node), fields, n_fields);
+  fields = _dvm_session_get_fields (&n_fields);
+  check_fields (G_OBJECT (session), fields, n_fields);
+  fields = _dvm_campaign_get_fields (&n_fields);
+  check_fields (G_OBJECT (campaign), fields, n_fields);
   g_assert_true (g_strv_contains (names, "State"));
   g_assert_true (g_strv_contains (names, "StateName"));
   g_assert_cmpstr (_dvm_record_get_bus_names (G_OBJECT (job), "nspace")[0], ==, "Namespace");
@@ -315,6 +332,134 @@ test_node (void)
 }
 
 static void
+fill_session (DvmSession *session)
+{
+  const char *const nodes[] = { "node1", "node2", NULL };
+  const char *const jobs[] = { "/org/dvm/jobs/7", NULL };
+  const char *const children[] = { "/org/dvm/sessions/4", NULL };
+  const char *const owners[] = { "dvm@7", "bus.1000", NULL };
+
+  _dvm_session_set_allocation (session, "dvm.3", "mine");
+  _dvm_session_set_nodes (session, nodes);
+  _dvm_session_set_jobs (session, jobs);
+  _dvm_session_set_family (session, "/org/dvm/sessions/0", children);
+  _dvm_session_set_owners (session, "dvm@7", owners);
+  _dvm_session_set_sharing (session, "child-default", TRUE, FALSE);
+  _dvm_session_set_expires_at (session, 1700000000000000);
+  _dvm_session_set_state (session, DVM_SESSION_STATE_PAUSED, "told to");
+}
+
+static void
+test_session (void)
+{
+  g_autoptr (DvmSession) session = _dvm_session_new (3);
+  g_autoptr (DvmSession) copy = _dvm_session_new (3);
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GVariant) value2 = NULL;
+  g_autoptr (GVariant)
+      newer = g_variant_ref_sink (g_variant_new_parsed ("{'State': <'asleep'>, 'Dreams': <uint32 5>}"));
+  g_autofree char *json = NULL;
+  Observer observer;
+  guint ended = 0;
+
+  g_assert_cmpstr (dvm_session_get_parent (session), ==, "/");
+  fill_session (session);
+  observe (&observer, session);
+  g_signal_connect (session, "state-changed::ended", G_CALLBACK (count), &ended);
+  fill_session (session);
+  assert_log (&observer, "");
+  value = dvm_session_to_variant (session);
+  g_assert_true (_dvm_record_update (G_OBJECT (copy), value, NULL));
+  value2 = dvm_session_to_variant (copy);
+  g_assert_cmpvariant (value, value2);
+  g_assert_cmpstr (dvm_session_get_reason (copy), ==, "told to");
+  g_assert_cmpstr (dvm_session_get_object_path (copy), ==, "/org/dvm/sessions/3");
+  json = dvm_session_to_json (session);
+  g_assert_nonnull (strstr (json, "\"state\":\"paused\""));
+  g_assert_nonnull (strstr (json, "\"expires-at\":\"2023-11-14T22:13:20.000000Z\""));
+  _dvm_session_set_state (session, DVM_SESSION_STATE_ACTIVE, NULL);
+  assert_log (&observer, "reason state 2->1() ");
+  g_assert_cmpuint (ended, ==, 0);
+  _dvm_session_set_state (session, DVM_SESSION_STATE_ENDED, "released");
+  assert_log (&observer, "reason state 1->4(released) ");
+  g_assert_cmpuint (ended, ==, 1);
+  /* A newer daemon may have states and properties that we do not know. */
+  g_assert_true (_dvm_record_update (G_OBJECT (session), newer, NULL));
+  g_assert_cmpint (dvm_session_get_state (session), ==, DVM_SESSION_STATE_UNDEF);
+  g_string_free (observer.log, TRUE);
+}
+
+static void
+fill_campaign (DvmCampaign *campaign)
+{
+  const guint32 targets[] = { 4, 5, 9 };
+  const char *const hosts[] = { "node4", "node5", "node9", NULL };
+  const char *const held[] = { "/org/dvm/jobs/7", "/org/dvm/jobs/8", NULL };
+
+  _dvm_campaign_set_request (campaign, DVM_CAMPAIGN_KIND_GROW, "dvm.3", "mine", "private:7");
+  _dvm_campaign_set_targets (campaign, targets, G_N_ELEMENTS (targets), hosts);
+  _dvm_campaign_set_pending (campaign, 2);
+  _dvm_campaign_set_started_at (campaign, 1700000000000000);
+  _dvm_campaign_set_repairs (campaign, 1, 6);
+  _dvm_campaign_set_held_jobs (campaign, held);
+  _dvm_campaign_set_state (campaign, DVM_CAMPAIGN_STATE_ROLLING_BACK, "node9 did not come");
+}
+
+static void
+test_campaign (void)
+{
+  g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (2);
+  g_autoptr (DvmCampaign) copy = _dvm_campaign_new (2);
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GVariant) value2 = NULL;
+  g_autofree char *json = NULL;
+  const guint32 *targets;
+  Observer observer;
+  gsize n_targets;
+
+  g_assert_null (dvm_campaign_get_targets (campaign, &n_targets));
+  g_assert_cmpuint (n_targets, ==, 0);
+  fill_campaign (campaign);
+  observe (&observer, campaign);
+  fill_campaign (campaign);
+  assert_log (&observer, "");
+  targets = dvm_campaign_get_targets (campaign, &n_targets);
+  g_assert_cmpuint (n_targets, ==, 3);
+  g_assert_cmpuint (targets[2], ==, 9);
+  value = dvm_campaign_to_variant (campaign);
+  g_assert_true (_dvm_record_update (G_OBJECT (copy), value, NULL));
+  value2 = dvm_campaign_to_variant (copy);
+  g_assert_cmpvariant (value, value2);
+  g_assert_cmpint (dvm_campaign_get_kind (copy), ==, DVM_CAMPAIGN_KIND_GROW);
+  g_assert_cmpstr (dvm_campaign_get_object_path (copy), ==, "/org/dvm/campaigns/2");
+  json = dvm_campaign_to_json (campaign);
+  g_assert_nonnull (strstr (json, "\"kind\":\"grow\",\"state\":\"rolling-back\""));
+  g_assert_nonnull (strstr (json, "\"targets\":[4,5,9]"));
+  g_assert_nonnull (strstr (json, "\"ended-at\":null"));
+  _dvm_campaign_set_outcome (campaign, -25, "lost");
+  assert_log (&observer, "status cause ");
+  _dvm_campaign_set_ended_at (campaign, 1700000000000001);
+  assert_log (&observer, "ended-at ");
+  _dvm_campaign_set_state (campaign, DVM_CAMPAIGN_STATE_FAILED, "node9 did not come");
+  assert_log (&observer, "state 3->5(node9 did not come) ");
+  g_string_free (observer.log, TRUE);
+}
+
+static void
+test_words (void)
+{
+  for (int i = DVM_SESSION_STATE_ACTIVE; i <= DVM_SESSION_STATE_ENDED; i++)
+    g_assert_cmpint (dvm_session_state_from_string (dvm_session_state_to_string (i)), ==, i);
+  for (int i = DVM_CAMPAIGN_STATE_WAITING; i <= DVM_CAMPAIGN_STATE_FAILED; i++)
+    g_assert_cmpint (dvm_campaign_state_from_string (dvm_campaign_state_to_string (i)), ==, i);
+  for (int i = DVM_CAMPAIGN_KIND_GROW; i <= DVM_CAMPAIGN_KIND_SHRINK; i++)
+    g_assert_cmpint (dvm_campaign_kind_from_string (dvm_campaign_kind_to_string (i)), ==, i);
+  g_assert_cmpint (dvm_session_state_from_string (NULL), ==, DVM_SESSION_STATE_UNDEF);
+  g_assert_cmpint (dvm_campaign_kind_from_string ("explode"), ==, DVM_CAMPAIGN_KIND_UNDEF);
+  g_assert_cmpstr (dvm_campaign_state_to_string ((DvmCampaignState)99), ==, "undef");
+}
+
+static void
 test_variant_json (void)
 {
   g_autoptr (GVariant) value = g_variant_ref_sink (g_variant_new_parsed (
@@ -341,6 +486,9 @@ main (int argc, char **argv)
   g_test_add_func ("/records/fields", test_fields);
   g_test_add_func ("/records/procs", test_procs);
   g_test_add_func ("/records/node", test_node);
+  g_test_add_func ("/records/session", test_session);
+  g_test_add_func ("/records/campaign", test_campaign);
+  g_test_add_func ("/records/words", test_words);
   g_test_add_func ("/records/variant-json", test_variant_json);
   return g_test_run ();
 }
