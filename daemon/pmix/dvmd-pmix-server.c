@@ -227,8 +227,10 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   if (!self->running)
     return;
   self->running = FALSE;
-  PMIx_server_finalize ();
-  dvmd_pmix_upcalls_set_queue (NULL);
+  /*
+   * PMIx_server_finalize() is not called: after a client was killed while it connected, that of 4.2.2 walks over peers
+   * that were freed, and hangs. The library has one life in a process anyway; its thread finds the queue closed.
+   */
   dvmd_pmix_queue_close (self->queue);
   fail_tasks (self);
   g_hash_table_remove_all (self->tokens);

@@ -65,7 +65,8 @@ struct _DvmdPmixInterface
  * host is not owned: stop() before it goes.
  */
 gboolean dvmd_pmix_start (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error);
-/* Blocks until the library's thread has ended. Open operations end with DVM_ERROR_SHUTTING_DOWN. */
+/* The host is not called any more, and files are removed; the library's thread ends with the process. Open operations
+ * end with DVM_ERROR_SHUTTING_DOWN. */
 void dvmd_pmix_stop (DvmdPmix *self);
 
 /* DVM_ERROR_EXISTS if the namespace is registered already. On failure nothing of the job stays behind. */
