@@ -234,6 +234,20 @@ make_runtime_dir (Daemon *self, GError **error)
   return self->dir != NULL;
 }
 
+static DvmdPlugins *
+load_plugins (Daemon *self, GError **error)
+{
+  const char *path = dvmd_config_get_string (self->config, "plugin-path");
+  const DvmdPluginsSettings settings = {
+    .path = path[0] != '\0' ? path : DVM_PLUGIN_DIR,
+    .disabled = dvmd_config_get_string (self->config, "disabled-plugins"),
+    .settings = dvmd_config_get_string (self->config, "plugin-settings"),
+    .script = dvmd_config_get_string (self->config, "test-plugin"),
+  };
+
+  return dvmd_plugins_new (&settings, error);
+}
+
 static gboolean
 start (Daemon *self, GError **error)
 {
@@ -241,6 +255,9 @@ start (Daemon *self, GError **error)
   const char *gds;
 
   if (!make_runtime_dir (self, error))
+    return FALSE;
+  settings.plugins = load_plugins (self, error);
+  if (settings.plugins == NULL)
     return FALSE;
   gds = dvmd_config_get_string (self->config, "pmix-gds");
   settings.name = self->name;

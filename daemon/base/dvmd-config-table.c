@@ -16,6 +16,8 @@
 #define HOURS(n) ((guint64)(n)*3600 * G_USEC_PER_SEC)
 
 static const DvmdSetting settings[] = {
+  { "disabled-plugins", DVMD_CONFIG_STRING, "", NULL, 0, 0,
+    "plugins that are not used: KIND-NAME, as in mapper-round-robin, with blanks between them" },
   { "history-limit", DVMD_CONFIG_UINT, "1000", NULL, 0, 1000000, "how many ended jobs can still be asked about" },
   { "keep-output", DVMD_CONFIG_SIZE, "1 MiB", NULL, 0, GIB,
     "how much of the last output of a job that nobody is attached to is kept" },
@@ -29,6 +31,12 @@ static const DvmdSetting settings[] = {
     "when the PMIx server of a node starts: with its first PMIx job, or before the DVM is ready" },
   { "pmix-gds", DVMD_CONFIG_STRING, "hash", NULL, 0, 0,
     "how the PMIx server keeps its data: the value of PMIX_MCA_gds, or empty for the choice of the library" },
+  { "plugin-path", DVMD_CONFIG_STRING, "", NULL, 0, 0,
+    "directories with plugins, with colons between them; empty: the one that belongs to the installation" },
+  { "plugin-settings", DVMD_CONFIG_STRING, "", NULL, 0, 0,
+    "settings of plugins: KIND-NAME.KEY=VALUE, with blanks between them; values are quoted as in a shell" },
+  { "test-plugin", DVMD_CONFIG_STRING, "", NULL, 0, 0,
+    "for tests: the script of a launcher, an allocator and a mapper that do what it says; empty: there are none" },
 };
 
 const DvmdSetting *

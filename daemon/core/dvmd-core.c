@@ -168,6 +168,18 @@ dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *r
 /* ---- agents ---- */
 
 void
+dvmd_core_allocated (DvmdCore *self)
+{
+  dvmd_core_post_vm (self, DVMD_VM_ALLOCATED, 0, NULL);
+}
+
+void
+dvmd_core_allocation_failed (DvmdCore *self, const char *reason)
+{
+  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_ALLOC_FAILED, reason);
+}
+
+void
 dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
 {
   DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);

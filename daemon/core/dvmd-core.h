@@ -49,11 +49,14 @@ typedef struct
 DvmdCore *dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue,
                          const DvmdEffects *effects, gpointer world);
 
-/* Before start. slots 0: not given. */
+/* Before start, or while the effect "allocate" is under way. slots 0: not given. */
 DvmdNode *dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max);
 void dvmd_core_start (DvmdCore *self);
 
 /* ---- what happened in the world ---- */
+/* The nodes of the DVM have been added, or cannot be had. */
+void dvmd_core_allocated (DvmdCore *self);
+void dvmd_core_allocation_failed (DvmdCore *self, const char *reason);
 void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report);
 void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
 void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);

@@ -15,6 +15,11 @@ G_BEGIN_DECLS
  */
 typedef struct
 {
+  /*
+   * (nullable): Find the nodes of the DVM: dvmd_core_add_node() for each, then dvmd_core_allocated(), or
+   * dvmd_core_allocation_failed(). NULL: they were added before the start.
+   */
+  void (*allocate) (gpointer world);
   /* Start the agents of these nodes; each answers by dvmd_core_agent_reported() or dvmd_core_agent_failed(). */
   void (*launch_agents) (gpointer world, DvmdNode *const *nodes, guint n_nodes);
   /* Tell membership to every agent; answered by dvmd_core_membership_distributed(). */

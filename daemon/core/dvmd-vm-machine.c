@@ -37,8 +37,12 @@ step_init_complete (gpointer object, const DvmdEvent *event)
 static void
 step_allocate (gpointer object, const DvmdEvent *event)
 {
-  /* The nodes were named before the start. */
-  post (object, DVMD_VM_ALLOCATED);
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  if (core->effects->allocate != NULL)
+    core->effects->allocate (core->world);
+  else
+    post (object, DVMD_VM_ALLOCATED);
 }
 
 static void
@@ -243,6 +247,7 @@ static const DvmdTransition vm_transitions[] = {
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
   { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
   { DVM_JOB_STATE_FAILED_TO_LAUNCH, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
+  { DVM_JOB_STATE_ALLOC_FAILED, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
   { DVMD_STATE_ANY_LIVE, DVMD_VM_AGENTS_GONE, DVM_JOB_STATE_DAEMONS_TERMINATED, NULL },
   { DVMD_STATE_ANY_LIVE, DVMD_VM_SHUTDOWN, DVMD_STATE_SAME, act_shutdown },
   { DVMD_STATE_ANY_LIVE, DVMD_VM_FORCE, DVM_JOB_STATE_FORCED_EXIT, NULL },

@@ -38,6 +38,7 @@ struct _DvmdAgent
   DvmdTopology *topology;
   DvmdSpawner *spawner;
   DvmdReaper *reaper;
+  gboolean shares_reaper;
   DvmdContainers *containers;
   GHashTable *jobs;      /* id -> DvmdAgentJob */
   GHashTable *by_nspace; /* namespace -> DvmdAgentJob */

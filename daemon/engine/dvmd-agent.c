@@ -40,6 +40,8 @@ dvmd_agent_dispose (GObject *object)
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_pointer (&self->containers, dvmd_containers_free);
+  if (self->shares_reaper)
+    self->reaper = NULL;
   g_clear_pointer (&self->reaper, dvmd_reaper_free);
   g_clear_pointer (&self->spawner, dvmd_spawner_free);
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
@@ -242,6 +244,8 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
   self->adopt_orphans = settings->adopt_orphans;
+  self->reaper = settings->reaper;
+  self->shares_reaper = settings->reaper != NULL;
   self->link = g_object_ref (link);
   self->pmix = g_object_ref (pmix);
   self->clock = dvmd_clock_ref (clock);
@@ -279,7 +283,8 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
   if (self->spawner == NULL)
     return FALSE;
   dvmd_spawner_raise_nofile (self->spawner);
-  self->reaper = dvmd_reaper_new (self->context, self->adopt_orphans, error);
+  if (!self->shares_reaper)
+    self->reaper = dvmd_reaper_new (self->context, self->adopt_orphans, error);
   if (self->reaper == NULL)
     return FALSE;
   self->containers = dvmd_containers_new (self->context, self->clock, self->spawner, self->reaper, DVMD_CONTAINERS_AUTO,

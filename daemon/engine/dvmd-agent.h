@@ -7,6 +7,7 @@
 #include "dvmd-clock.h"
 #include "dvmd-link.h"
 #include "dvmd-pmix.h"
+#include "dvmd-reaper.h"
 #include "dvmd-state-machine.h"
 
 G_BEGIN_DECLS
@@ -30,6 +31,7 @@ typedef struct
   const char *pmix_gds;    /* (nullable) */
   gboolean pmix_eager;     /* start PMIx with the agent, not with the first job that needs it */
   gboolean adopt_orphans;  /* this process is the subreaper: not in tests that share it */
+  DvmdReaper *reaper;      /* (nullable): that of the process, where others start children too; it lives longer */
 } DvmdAgentSettings;
 
 /* First thing in main() of a program with an agent that adopts orphans, before there is any thread. */

@@ -65,6 +65,7 @@ start_embedded (DvmdController *self, DvmdNode *node)
     .pmix_gds = self->pmix_gds,
     .pmix_eager = self->pmix_eager,
     .adopt_orphans = self->adopt_orphans,
+    .reaper = self->reaper,
   };
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdLink) theirs = NULL;

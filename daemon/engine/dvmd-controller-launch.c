@@ -9,7 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-private.h"
-#include "dvmd-mapper.h"
+#include "dvmd-map-driver.h"
 
 /* How many ranks there are may be known only now. */
 static gboolean
@@ -28,22 +28,28 @@ DvmdMap *
 dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
                      gboolean oversubscribe, GError **error)
 {
-  g_autofree guint *ranks = g_new (guint, n_nodes);
+  g_autofree DvmdPluginNode *offered = g_new0 (DvmdPluginNode, n_nodes);
   GArray *app_np = dvmd_job_get_app_np (job);
   DvmdMapRequest request = { 0 };
 
   if (!check_stdin (job, error))
     return NULL;
   for (guint i = 0; i < n_nodes; i++)
-    ranks[i] = nodes[i]->rank;
-  request.by = dvmd_job_get_map_by_node (job) ? DVMD_MAP_BY_NODE : DVMD_MAP_BY_SLOT;
-  request.app_np = (const guint *)app_np->data;
+    {
+      offered[i].name = dvm_node_get_name (nodes[i]->record);
+      offered[i].rank = nodes[i]->rank;
+      offered[i].slots = nodes[i]->slots;
+      offered[i].slots_max = nodes[i]->slots_max;
+      offered[i].limit = limits[i];
+    }
+  request.map_by = dvmd_job_get_map_by_node (job) ? "node" : "slot";
+  request.app_np = (const guint32 *)app_np->data;
   request.n_apps = app_np->len;
-  request.nodes = ranks;
-  request.limits = limits;
+  request.nodes = offered;
   request.n_nodes = n_nodes;
   request.oversubscribe = oversubscribe;
-  return dvmd_mapper_map (&request, error);
+  return dvmd_map_driver_map (dvmd_plugins_get_active (((DvmdController *)world)->plugins, DVMD_PLUGIN_MAPPER),
+                              &request, error);
 }
 
 static GVariant *

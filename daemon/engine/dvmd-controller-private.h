@@ -54,9 +54,17 @@ struct _DvmdController
   DvmdClock *clock;
   DvmdEventQueue *queue;
   DvmdCore *core;
-  GHashTable *links;   /* rank -> DvmdLink */
-  GPtrArray *embedded; /* DvmdAgent of this process */
-  GPtrArray *pmix;     /* DvmdPmix of each embedded agent, by rank - 1 */
+  GHashTable *links;     /* rank -> DvmdLink */
+  GPtrArray *embedded;   /* DvmdAgent of this process */
+  GPtrArray *pmix;       /* DvmdPmix of each embedded agent, by rank - 1 */
+  GPtrArray *given_pmix; /* (nullable): those that were given for them */
+  DvmdPlugins *plugins;
+  DvmdSpawner *spawner; /* of the commands of plugins */
+  DvmdReaper *reaper;   /* of this process */
+  char **hosts;         /* (nullable): the nodes that are asked for */
+  guint slots;
+  guint next_allocator;
+  GCancellable *allocating;
   GHashTable *streams; /* job id -> DvmdJobStreams */
   GHashTable *fences;  /* key -> Fence */
   guint64 epoch;
@@ -71,6 +79,9 @@ void dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kin
 /* To every agent that has processes of the job. */
 void dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body);
 void dvmd_controller_finish_job (DvmdController *self, DvmdJob *job);
+
+/* dvmd-controller-allocate.c */
+void dvmd_controller_allocate (gpointer world);
 
 /* dvmd-controller-agents.c */
 void dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes);

@@ -32,7 +32,13 @@ dvmd_controller_dispose (GObject *object)
 
   g_clear_pointer (&self->streams, g_hash_table_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
+  if (self->allocating != NULL)
+    g_cancellable_cancel (self->allocating);
+  g_clear_object (&self->allocating);
   g_clear_pointer (&self->embedded, g_ptr_array_unref);
+  g_clear_pointer (&self->plugins, dvmd_plugins_free);
+  g_clear_pointer (&self->reaper, dvmd_reaper_free);
+  g_clear_pointer (&self->spawner, dvmd_spawner_free);
   g_clear_pointer (&self->links, g_hash_table_unref);
   if (self->core != NULL)
     g_signal_handlers_disconnect_by_data (self->core, self);
@@ -40,6 +46,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
   g_clear_object (&self->core);
   g_clear_pointer (&self->pmix, g_ptr_array_unref);
+  g_clear_pointer (&self->given_pmix, g_ptr_array_unref);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->dispose (object);
@@ -56,6 +63,7 @@ dvmd_controller_finalize (GObject *object)
   g_free (self->nspace);
   g_free (self->host);
   g_free (self->pmix_gds);
+  g_strfreev (self->hosts);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->finalize (object);
 }
 
@@ -113,6 +121,7 @@ effect_dvm_ended (gpointer world, DvmJobState state, const char *reason)
 }
 
 static const DvmdEffects controller_effects = {
+  .allocate = dvmd_controller_allocate,
   .launch_agents = dvmd_controller_launch_agents,
   .distribute_membership = dvmd_controller_distribute_membership,
   .dvm_ready = effect_dvm_ready,
@@ -156,17 +165,23 @@ dvmd_controller_finish_job (DvmdController *self, DvmdJob *job)
 }
 
 static void
-add_nodes (DvmdController *self, const DvmdControllerSettings *settings)
+take_nodes (DvmdController *self, const DvmdControllerSettings *settings)
 {
-  const char *const here[] = { self->host, NULL };
-  const char *const *names = settings->nodes != NULL ? settings->nodes : here;
+  self->hosts = g_strdupv ((char **)settings->nodes);
+  self->slots = settings->slots;
+  if (settings->pmix == NULL)
+    return;
+  self->given_pmix = g_ptr_array_new_with_free_func (g_object_unref);
+  for (guint i = 0; settings->nodes[i] != NULL; i++)
+    g_ptr_array_add (self->given_pmix, g_object_ref (settings->pmix[i]));
+}
 
-  for (guint i = 0; names[i] != NULL; i++)
-    {
-      dvmd_core_add_node (self->core, names[i], settings->slots, 0);
-      g_ptr_array_add (self->pmix, settings->pmix != NULL ? (gpointer)g_object_ref (settings->pmix[i])
-                                                          : (gpointer)dvmd_pmix_server_new ());
-    }
+static DvmdPlugins *
+builtin_plugins (void)
+{
+  const DvmdPluginsSettings none = { 0 };
+
+  return dvmd_plugins_new (&none, NULL);
 }
 
 DvmdController *
@@ -199,14 +214,31 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
-  add_nodes (self, settings);
+  take_nodes (self, settings);
+  self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   return self;
 }
 
 void
 dvmd_controller_start (DvmdController *self)
 {
+  g_autoptr (GError) error = NULL;
+
+  /* One reaper for all children of the process: an agent would take those of plugins for orphans. */
+  self->spawner = dvmd_spawner_new (&error);
+  if (self->spawner != NULL)
+    self->reaper = dvmd_reaper_new (self->context, self->adopt_orphans, &error);
+  if (self->reaper != NULL)
+    dvmd_plugins_set_processes (self->plugins, self->spawner, self->reaper);
+  else
+    g_message ("Plugins cannot start commands: %s", error->message);
   dvmd_core_start (self->core);
+}
+
+GVariant *
+dvmd_controller_list_plugins (DvmdController *self)
+{
+  return dvmd_plugins_to_variant (self->plugins);
 }
 
 DvmdCore *

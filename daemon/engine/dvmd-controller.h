@@ -9,6 +9,7 @@
 #include "dvmd-clock.h"
 #include "dvmd-core.h"
 #include "dvmd-pmix.h"
+#include "dvmd-plugins.h"
 
 G_BEGIN_DECLS
 
@@ -39,6 +40,7 @@ typedef struct
   const char *pmix_gds;      /* (nullable): how PMIx clients get job data */
   gboolean pmix_eager;       /* start PMIx with the DVM, not with the first job that needs it */
   gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
+  DvmdPlugins *plugins;      /* (nullable) (transfer full); NULL: those of the program */
   /* (nullable): names of the nodes, each with an agent in this process; NULL: this machine alone */
   const char *const *nodes;
   /* (nullable): the PMIx server of each node; NULL: the real one, which a process can have once */
@@ -66,6 +68,9 @@ gboolean dvmd_controller_attach (DvmdController *self, DvmdJob *job, DvmStreams 
 /* Ended and its output delivered. */
 gboolean dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job);
 void dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason);
+
+/* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
+GVariant *dvmd_controller_list_plugins (DvmdController *self);
 
 /* Sums since the start, for Manager.Statistics: "jobs-submitted" ... (transfer floating) a{sv} of t */
 GVariant *dvmd_controller_get_statistics (DvmdController *self);

@@ -96,7 +96,7 @@ typedef struct
 } BadFile;
 
 static const BadFile bad_files[] = {
-  { "[dvm]\nkill-grace=5\nkil-grace=6\n", ":3: ", "there is no setting \"kil-grace\"; there are history-limit" },
+  { "[dvm]\nkill-grace=5\nkil-grace=6\n", ":3: ", "there is no setting \"kil-grace\"; there are disabled-plugins" },
   { "[dvm]\n\nhistory-limit = lots\n", ":3: ", "\"lots\" is no value of history-limit; it takes a number from 0 to" },
   { "[dvm]\nhistory-limit = -1\n", ":2: ", "it takes a number from 0" },
   { "[dvm]\nhistory-limit = 99999999999999999999999\n", ":2: ", "it takes a number from 0" },
@@ -178,7 +178,8 @@ test_example (Fixture *fixture, gconstpointer data)
   g_assert_no_error (error);
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *line = g_strdup_printf ("\n#%s = %s\n", settings[i].name, settings[i].built_in);
+      g_autofree char *line = g_strdup_printf ("\n#%s =%s%s\n", settings[i].name,
+                                               settings[i].built_in[0] != '\0' ? " " : "", settings[i].built_in);
 
       g_test_message ("%s", settings[i].name);
       g_assert_nonnull (strstr (text, line));

@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The plugins that are part of the program: the table is made by Meson.
+ */
+
+#pragma once
+
+#include "dvmd-plugin.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const DvmdPluginInfo *info; /* NULL: the end */
+  gboolean test_only;         /* waits for a script */
+} DvmdBuiltinPlugin;
+
+extern const DvmdBuiltinPlugin dvmd_builtin_plugins[];
+
+G_END_DECLS

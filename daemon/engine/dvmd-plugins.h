@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-plugin.h"
+#include "dvmd-reaper.h"
+#include "dvmd-spawn.h"
+
+G_BEGIN_DECLS
+
+/*
+ * The plugins of one DVM: those of the program and those of the search path. What cannot be loaded is refused with a
+ * sentence in the log, and the DVM lives.
+ */
+
+typedef struct _DvmdPlugins DvmdPlugins;
+
+typedef struct
+{
+  const char *path;     /* (nullable): directories with colons between them; NULL: no files */
+  const char *disabled; /* (nullable): "mapper-round-robin allocator-hosts" */
+  const char *settings; /* (nullable): "mapper-site.key=value allocator-x.y=z"; '' and \ quote as in a shell */
+  const char *script;   /* (nullable): for the plugins of tests, which are loaded with it alone */
+} DvmdPluginsSettings;
+
+typedef struct
+{
+  const DvmdPluginInfo *info;
+  char *path;      /* NULL: part of the program */
+  gpointer plugin; /* DvmdPlugin; NULL: disabled */
+} DvmdPluginEntry;
+
+/* NULL with an error for settings that cannot be understood; a plugin that is refused is none. */
+DvmdPlugins *dvmd_plugins_new (const DvmdPluginsSettings *settings, GError **error);
+void dvmd_plugins_free (DvmdPlugins *self);
+
+/*
+ * One file. The error says why it is refused. Files that are loaded stay in the process.
+ */
+gboolean dvmd_plugins_load_file (DvmdPlugins *self, const char *path, GError **error);
+
+/* From here on plugins can spawn commands; to be called again with NULL before the two are freed. */
+void dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdReaper *reaper);
+
+/* (element-type DvmdPluginEntry): all that were loaded, in the order in which they are asked. */
+GPtrArray *dvmd_plugins_list (DvmdPlugins *self);
+/* (element-type DvmdPlugin): the active ones of a kind, in the order in which they are asked. */
+GPtrArray *dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind);
+/* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
+GVariant *dvmd_plugins_to_variant (DvmdPlugins *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPlugins, dvmd_plugins_free)
+
+G_END_DECLS

@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-allocator.h"
+
+#include "dvmd-verdict-private.h"
+
+G_DEFINE_ABSTRACT_TYPE (DvmdAllocator, dvmd_allocator, DVMD_TYPE_PLUGIN)
+
+static void
+decline_allocate (DvmdAllocator *self, const DvmdAllocationRequest *request, GCancellable *cancellable,
+                  GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_return_pointer (task, NULL, NULL);
+}
+
+static DvmdPluginVerdict
+real_allocate_finish (DvmdAllocator *self, GAsyncResult *result, DvmdAllocation **allocation, GError **error)
+{
+  GError *local = NULL;
+
+  *allocation = g_task_propagate_pointer (G_TASK (result), &local);
+  return dvmd_verdict_take (*allocation != NULL, local, error);
+}
+
+static void
+decline_give_back (DvmdAllocator *self, const char *alloc_id, const char *const *names, GCancellable *cancellable,
+                   GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_return_boolean (task, FALSE);
+}
+
+static DvmdPluginVerdict
+real_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error)
+{
+  GError *local = NULL;
+  gboolean done = g_task_propagate_boolean (G_TASK (result), &local);
+
+  return dvmd_verdict_take (done, local, error);
+}
+
+static void
+dvmd_allocator_class_init (DvmdAllocatorClass *klass)
+{
+  klass->allocate_async = decline_allocate;
+  klass->allocate_finish = real_allocate_finish;
+  klass->give_back_async = decline_give_back;
+  klass->give_back_finish = real_give_back_finish;
+}
+
+static void
+dvmd_allocator_init (DvmdAllocator *self)
+{
+}
+
+void
+dvmd_allocator_allocate_async (DvmdAllocator *self, const DvmdAllocationRequest *request, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+
+  DVMD_ALLOCATOR_GET_CLASS (self)->allocate_async (self, request, cancellable, callback, user_data);
+}
+
+DvmdPluginVerdict
+dvmd_allocator_allocate_finish (DvmdAllocator *self, GAsyncResult *result, DvmdAllocation **allocation, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
+
+  *allocation = NULL;
+  return DVMD_ALLOCATOR_GET_CLASS (self)->allocate_finish (self, result, allocation, error);
+}
+
+void
+dvmd_allocator_give_back_async (DvmdAllocator *self, const char *alloc_id, const char *const *names,
+                                GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+
+  DVMD_ALLOCATOR_GET_CLASS (self)->give_back_async (self, alloc_id, names, cancellable, callback, user_data);
+}
+
+DvmdPluginVerdict
+dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
+
+  return DVMD_ALLOCATOR_GET_CLASS (self)->give_back_finish (self, result, error);
+}

@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-plugin-base.h"
+
+G_BEGIN_DECLS
+
+/**
+ * DvmdLaunchRequest:
+ * @nodes: the nodes that want an agent
+ * @n_nodes: how many there are
+ * @agent_argv: the command line of an agent, the same for all. A launcher that starts each by a command of its own
+ *   appends "--node" and the name of the node; one that starts all by one command leaves it away, and an agent takes
+ *   the name of its host
+ * @agent_input: what an agent is to find on its standard input: it proves that it may join, and is to be seen nowhere
+ *
+ * Agents that are to be started. Borrowed until launch_async() has returned.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  const DvmdPluginNode *nodes;
+  guint32 n_nodes;
+  const char *const *agent_argv;
+  GBytes *agent_input;
+  gpointer reserved[4];
+} DvmdLaunchRequest;
+
+/**
+ * DvmdLauncher:
+ *
+ * Starts the agents of nodes and ends those that do not end by themselves.
+ *
+ * Since: 0.1
+ */
+#define DVMD_TYPE_LAUNCHER (dvmd_launcher_get_type ())
+G_DECLARE_DERIVABLE_TYPE (DvmdLauncher, dvmd_launcher, DVMD, LAUNCHER, DvmdPlugin)
+
+/**
+ * DvmdLauncherClass:
+ * @parent_class: the parent
+ * @launch_async: starts agents. It is done when nothing more is left to be started; that an agent has come up is known
+ *   by its report to the controller. A node that cannot be reached is told by dvmd_launcher_node_failed(), with the
+ *   reason: unreachable, refused, authentication, agent missing, version, timeout
+ * @launch_finish: the answer. Need not be given by those who answer with a GTask: %TRUE for done, %FALSE for declined,
+ *   an error for failed as a whole
+ * @terminate_async: ends the agents of these nodes and all below them; called for those that do not end when told to
+ * @terminate_finish: the answer, as for @launch_finish
+ *
+ * Since: 0.1
+ */
+struct _DvmdLauncherClass
+{
+  DvmdPluginClass parent_class;
+
+  void (*launch_async) (DvmdLauncher *self, const DvmdLaunchRequest *request, GCancellable *cancellable,
+                        GAsyncReadyCallback callback, gpointer user_data);
+  DvmdPluginVerdict (*launch_finish) (DvmdLauncher *self, GAsyncResult *result, GError **error);
+  void (*terminate_async) (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes, GCancellable *cancellable,
+                           GAsyncReadyCallback callback, gpointer user_data);
+  DvmdPluginVerdict (*terminate_finish) (DvmdLauncher *self, GAsyncResult *result, GError **error);
+
+  gpointer reserved[4];
+};
+
+/* What is not implemented is declined. */
+void dvmd_launcher_launch_async (DvmdLauncher *self, const DvmdLaunchRequest *request, GCancellable *cancellable,
+                                 GAsyncReadyCallback callback, gpointer user_data);
+DvmdPluginVerdict dvmd_launcher_launch_finish (DvmdLauncher *self, GAsyncResult *result, GError **error);
+void dvmd_launcher_terminate_async (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes,
+                                    GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+DvmdPluginVerdict dvmd_launcher_terminate_finish (DvmdLauncher *self, GAsyncResult *result, GError **error);
+
+/**
+ * dvmd_launcher_node_failed:
+ * @self: a launcher
+ * @rank: of the node whose agent could not be started, or ended before it has reported
+ * @reason: why
+ *
+ * Tells the controller, by the signal "node-failed" (guint, GError).
+ *
+ * Since: 0.1
+ */
+void dvmd_launcher_node_failed (DvmdLauncher *self, guint32 rank, const GError *reason);
+
+G_END_DECLS

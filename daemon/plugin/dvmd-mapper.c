@@ -1,0 +1,79 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-mapper.h"
+
+struct _DvmdPlacement
+{
+  GArray *runs; /* DvmdPlacementRun */
+};
+
+G_DEFINE_ABSTRACT_TYPE (DvmdMapper, dvmd_mapper, DVMD_TYPE_PLUGIN)
+
+static DvmdPluginVerdict
+decline (DvmdMapper *self, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
+{
+  return DVMD_PLUGIN_DECLINED;
+}
+
+static void
+dvmd_mapper_class_init (DvmdMapperClass *klass)
+{
+  klass->map = decline;
+}
+
+static void
+dvmd_mapper_init (DvmdMapper *self)
+{
+}
+
+DvmdPluginVerdict
+dvmd_mapper_map (DvmdMapper *self, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_MAPPER (self), DVMD_PLUGIN_DECLINED);
+
+  return DVMD_MAPPER_GET_CLASS (self)->map (self, request, placement, error);
+}
+
+DvmdPlacement *
+dvmd_placement_new (void)
+{
+  DvmdPlacement *self = g_new0 (DvmdPlacement, 1);
+
+  self->runs = g_array_new (FALSE, FALSE, sizeof (DvmdPlacementRun));
+  return self;
+}
+
+void
+dvmd_placement_free (DvmdPlacement *self)
+{
+  g_array_unref (self->runs);
+  g_free (self);
+}
+
+void
+dvmd_placement_add (DvmdPlacement *self, guint32 node, guint32 app, guint32 first_rank, guint32 count, guint32 stride)
+{
+  DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .count = count, .stride = stride };
+  DvmdPlacementRun *last = NULL;
+
+  g_return_if_fail (self != NULL);
+
+  if (self->runs->len > 0)
+    last = &g_array_index (self->runs, DvmdPlacementRun, self->runs->len - 1);
+  if (last != NULL && last->node == node && last->app == app && last->stride == 1 && stride == 1
+      && last->first_rank + last->count == first_rank)
+    last->count += count;
+  else
+    g_array_append_val (self->runs, run);
+}
+
+const DvmdPlacementRun *
+dvmd_placement_get_runs (DvmdPlacement *self, guint *n_runs)
+{
+  *n_runs = self->runs->len;
+  return (const DvmdPlacementRun *)self->runs->data;
+}

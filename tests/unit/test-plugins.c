@@ -1,0 +1,457 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The loader, the host, the driver of the mappers, and the plugins of the program, the scripted ones among them.
+ */
+
+#include "config.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+#include <gmodule.h>
+
+#include "dvmd-map-driver.h"
+#include "dvmd-plugins.h"
+
+static DvmdPlugins *
+load (const char *disabled, const char *settings, const char *script)
+{
+  const DvmdPluginsSettings given = { .disabled = disabled, .settings = settings, .script = script };
+  g_autoptr (GError) error = NULL;
+  DvmdPlugins *plugins = dvmd_plugins_new (&given, &error);
+
+  g_assert_no_error (error);
+  return plugins;
+}
+
+/* ---- mapping ---- */
+
+static DvmdMap *
+map (DvmdPlugins *plugins, const char *by, const guint *np, guint n_apps, const guint *limits, guint n_nodes,
+     gboolean oversubscribe, GError **error)
+{
+  g_autofree DvmdPluginNode *nodes = g_new0 (DvmdPluginNode, n_nodes);
+  DvmdMapRequest request = { .map_by = by, .app_np = np, .n_apps = n_apps, .n_nodes = n_nodes };
+
+  for (guint i = 0; i < n_nodes; i++)
+    nodes[i] = (DvmdPluginNode){ .name = "x", .rank = 10 + i, .limit = limits[i] };
+  request.nodes = nodes;
+  request.oversubscribe = oversubscribe;
+  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &request, error);
+}
+
+static char *
+show (DvmdMap *self)
+{
+  g_autoptr (GVariant) variant = g_variant_ref_sink (dvmd_map_to_variant (self));
+
+  return g_variant_print (variant, FALSE);
+}
+
+static void
+check_map (const char *by, const guint *np, guint n_apps, const guint *limits, guint n_nodes, gboolean oversubscribe,
+           const char *expected)
+{
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) result = map (plugins, by, np, n_apps, limits, n_nodes, oversubscribe, &error);
+  g_autofree char *text = NULL;
+
+  g_assert_no_error (error);
+  text = show (result);
+  g_assert_cmpstr (text, ==, expected);
+}
+
+static void
+test_round_robin (void)
+{
+  const guint five[] = { 5 };
+  const guint two_apps[] = { 2, 3 };
+  const guint limits[] = { 2, 0, 4 };
+  const guint even[] = { 2, 2 };
+  const guint nothing[] = { 0, 0, 0 };
+
+  check_map ("slot", five, 1, limits, 3, FALSE, "[(10, 0, 0, 2, 1), (12, 0, 2, 3, 1)]");
+  check_map ("slot", two_apps, 2, limits, 3, FALSE, "[(10, 0, 0, 2, 1), (12, 1, 2, 3, 1)]");
+  check_map ("node", five, 1, limits, 3, FALSE, "[(10, 0, 0, 2, 2), (12, 0, 1, 2, 2), (12, 0, 4, 1, 1)]");
+  check_map ("node", two_apps, 2, limits, 3, FALSE,
+             "[(10, 0, 0, 1, 2), (12, 0, 1, 1, 2), (10, 1, 2, 1, 2), (12, 1, 3, 1, 2), (12, 1, 4, 1, 1)]");
+  check_map ("slot", five, 1, even, 2, TRUE, "[(10, 0, 0, 3, 1), (11, 0, 3, 2, 1)]");
+  check_map ("slot", five, 1, nothing, 3, TRUE, "[(10, 0, 0, 2, 1), (11, 0, 2, 2, 1), (12, 0, 4, 1, 1)]");
+}
+
+static void
+check_refused (const char *disabled, const char *script, const char *by, const guint *np, const char *mention)
+{
+  const guint limits[] = { 2, 2 };
+  g_autoptr (DvmdPlugins) plugins = load (disabled, NULL, script);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) result = map (plugins, by, np, 1, limits, 2, FALSE, &error);
+
+  g_assert_null (result);
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+  if (strstr (error->message, mention) == NULL)
+    g_error ("\"%s\" does not speak of \"%s\"", error->message, mention);
+}
+
+static void
+test_map_errors (void)
+{
+  const guint three[] = { 3 };
+  const guint five[] = { 5 };
+
+  check_refused (NULL, NULL, "slot", five, "do not fit into the 4 slots");
+  check_refused (NULL, NULL, "moon", three, "No mapper takes \"map-by\" moon");
+  check_refused ("mapper-round-robin", NULL, "slot", three, "No mapper takes");
+  check_refused (NULL, "mapper fail not today", "slot", three, "not today");
+  check_refused (NULL, "mapper done", "slot", three, "more processes on a node than that may take");
+  check_refused (NULL, "mapper wrong", "slot", three, "a rank has no place");
+  check_refused (NULL, "mapper dance", "slot", three, "\"dance\" is no action");
+  check_refused (NULL, "mapper delay 5; mapper done", "slot", three, "cannot wait");
+}
+
+static void
+test_decline (void)
+{
+  const guint two[] = { 2 };
+  const guint limits[] = { 2, 2 };
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, "mapper decline; launcher done; mapper done");
+  const char *const expected[] = { "[(10, 0, 0, 1, 2), (11, 0, 1, 1, 2)]", "[(10, 0, 0, 2, 1)]",
+                                   "[(10, 0, 0, 1, 2), (11, 0, 1, 1, 2)]" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmdMap) result = map (plugins, "node", two, 1, limits, 2, FALSE, &error);
+      g_autofree char *text = NULL;
+
+      g_assert_no_error (error);
+      text = show (result);
+      g_assert_cmpstr (text, ==, expected[i]);
+    }
+}
+
+/* ---- launcher and allocator, by script ---- */
+
+typedef struct
+{
+  DvmdPluginVerdict verdict;
+  DvmdAllocation *allocation;
+  GError *error;
+  guint n_failed;
+  gboolean done;
+} Answer;
+
+static void
+answer_clear (Answer *answer)
+{
+  g_clear_pointer (&answer->allocation, dvmd_allocation_unref);
+  g_clear_error (&answer->error);
+  memset (answer, 0, sizeof *answer);
+}
+
+static void
+on_allocated (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Answer *answer = user_data;
+
+  answer->verdict = dvmd_allocator_allocate_finish (DVMD_ALLOCATOR (source), result, &answer->allocation,
+                                                    &answer->error);
+  answer->done = TRUE;
+}
+
+static void
+allocate (DvmdPlugins *plugins, Answer *answer, GCancellable *cancellable)
+{
+  DvmdAllocator *allocator = g_ptr_array_index (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_ALLOCATOR), 0);
+  const char *const hosts[] = { "a", "b", NULL };
+  const DvmdAllocationRequest request = { .host = "here", .hosts = hosts, .slots = 3 };
+
+  answer_clear (answer);
+  dvmd_allocator_allocate_async (allocator, &request, cancellable, on_allocated, answer);
+  if (cancellable != NULL)
+    g_cancellable_cancel (cancellable);
+  while (!answer->done)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static void
+test_allocator (void)
+{
+  g_autoptr (DvmdPlugins) plugins = load (
+      NULL, NULL, "allocator done; allocator delay 1; allocator fail no room; allocator wrong; allocator done");
+  g_autoptr (DvmdPlugins) real = load (NULL, NULL, NULL);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Answer answer = { 0 };
+  const DvmdPluginNode *nodes;
+  guint n_nodes;
+
+  allocate (plugins, &answer, NULL);
+  g_assert_cmpint (answer.verdict, ==, DVMD_PLUGIN_DONE);
+  nodes = dvmd_allocation_get_nodes (answer.allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 2);
+  g_assert_cmpstr (nodes[1].name, ==, "b");
+  g_assert_cmpuint (nodes[1].slots, ==, 3);
+  g_assert_cmpstr (dvmd_allocation_get_id (answer.allocation), ==, "test");
+  allocate (plugins, &answer, NULL);
+  g_assert_cmpint (answer.verdict, ==, DVMD_PLUGIN_FAILED);
+  g_assert_cmpstr (answer.error->message, ==, "no room");
+  allocate (plugins, &answer, NULL);
+  dvmd_allocation_get_nodes (answer.allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 0);
+  allocate (plugins, &answer, cancellable);
+  g_assert_error (answer.error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  allocate (plugins, &answer, NULL);
+  g_assert_cmpint (answer.verdict, ==, DVMD_PLUGIN_DECLINED);
+  allocate (real, &answer, NULL);
+  dvmd_allocation_get_nodes (answer.allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 2);
+  answer_clear (&answer);
+}
+
+static void
+on_launched (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Answer *answer = user_data;
+
+  answer->verdict = dvmd_launcher_launch_finish (DVMD_LAUNCHER (source), result, &answer->error);
+  answer->done = TRUE;
+}
+
+static void
+on_terminated (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Answer *answer = user_data;
+
+  answer->verdict = dvmd_launcher_terminate_finish (DVMD_LAUNCHER (source), result, &answer->error);
+  answer->done = TRUE;
+}
+
+static void
+on_node_failed (DvmdLauncher *launcher, guint rank, const GError *error, gpointer user_data)
+{
+  g_assert_nonnull (strstr (error->message, "unreachable"));
+  ((Answer *)user_data)->n_failed += rank;
+}
+
+static void
+test_launcher (void)
+{
+  g_autoptr (DvmdPlugins)
+      plugins = load (NULL, NULL, "launcher delay 1; launcher done; launcher wrong; launcher fail x");
+  DvmdLauncher *launcher = g_ptr_array_index (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_LAUNCHER), 0);
+  const DvmdPluginNode nodes[] = { { .name = "a", .rank = 1 }, { .name = "b", .rank = 2 } };
+  const DvmdLaunchRequest request = { .nodes = nodes, .n_nodes = 2 };
+  const DvmdPluginVerdict expected[] = { DVMD_PLUGIN_DONE, DVMD_PLUGIN_DONE, DVMD_PLUGIN_FAILED, DVMD_PLUGIN_DECLINED };
+  Answer answer = { 0 };
+
+  g_signal_connect (launcher, "node-failed", G_CALLBACK (on_node_failed), &answer);
+  for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      answer_clear (&answer);
+      dvmd_launcher_launch_async (launcher, &request, NULL, on_launched, &answer);
+      while (!answer.done)
+        g_main_context_iteration (NULL, TRUE);
+      g_assert_cmpint (answer.verdict, ==, expected[i]);
+      g_assert_cmpuint (answer.n_failed, ==, i == 1 ? 3 : 0);
+    }
+  answer_clear (&answer);
+  dvmd_launcher_terminate_async (launcher, nodes, 2, NULL, on_terminated, &answer);
+  while (!answer.done)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpint (answer.verdict, ==, DVMD_PLUGIN_DECLINED);
+  g_signal_handlers_disconnect_by_data (launcher, &answer);
+}
+
+/* ---- the host ---- */
+
+typedef struct
+{
+  DvmdPluginOutcome outcome;
+  GError *error;
+  gboolean done;
+} Spawned;
+
+static void
+on_spawned (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Spawned *spawned = user_data;
+
+  dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &spawned->outcome, &spawned->error);
+  spawned->done = TRUE;
+}
+
+static void
+spawn (DvmdPluginHost *host, Spawned *spawned, const char *script, GBytes *input, GCancellable *cancellable)
+{
+  const char *const argv[] = { "sh", "-c", script, NULL };
+  const DvmdPluginCommand command = { .argv = argv, .input = input };
+
+  memset (spawned, 0, sizeof *spawned);
+  dvmd_plugin_host_spawn_async (host, &command, cancellable, on_spawned, spawned);
+  if (cancellable != NULL)
+    g_cancellable_cancel (cancellable);
+  while (!spawned->done)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static void
+test_host (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdSpawner) spawner = dvmd_spawner_new (&error);
+  g_autoptr (DvmdReaper) reaper = dvmd_reaper_new (NULL, FALSE, &error);
+  g_autoptr (DvmdPlugins) plugins = load (NULL, "mapper-round-robin.word='two words' nobody.x=1", NULL);
+  gpointer mapper = g_ptr_array_index (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), 0);
+  DvmdPluginHost *host = dvmd_plugin_get_host (mapper);
+  g_autoptr (GBytes) secret = g_bytes_new_static ("secret", 6);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Spawned spawned;
+
+  g_assert_cmpstr (dvmd_plugin_host_get_setting (host, "word"), ==, "two words");
+  g_assert_null (dvmd_plugin_host_get_setting (host, "x"));
+  dvmd_plugin_host_log (host, G_LOG_LEVEL_WARNING, "no plugin ends the process: %d", 7);
+  spawn (host, &spawned, "exit 3", NULL, NULL);
+  g_assert_error (spawned.error, DVM_ERROR, DVM_ERROR_NOT_READY);
+  g_clear_error (&spawned.error);
+  dvmd_plugins_set_processes (plugins, spawner, reaper);
+  spawn (host, &spawned, "cat; echo oh >&2; exit 3", secret, NULL);
+  g_assert_no_error (spawned.error);
+  g_assert_cmpint (spawned.outcome.exit_code, ==, 3);
+  g_assert_cmpmem (g_bytes_get_data (spawned.outcome.output, NULL), g_bytes_get_size (spawned.outcome.output), "secret",
+                   6);
+  g_assert_cmpuint (g_bytes_get_size (spawned.outcome.messages), ==, 3);
+  dvmd_plugin_outcome_clear (&spawned.outcome);
+  /* More than a pipe holds, and more than is kept. */
+  spawn (host, &spawned, "head -c 3000000 /dev/zero; kill -TERM $$", NULL, NULL);
+  g_assert_cmpint (spawned.outcome.exit_signal, ==, SIGTERM);
+  g_assert_cmpuint (g_bytes_get_size (spawned.outcome.output), ==, 1024 * 1024);
+  dvmd_plugin_outcome_clear (&spawned.outcome);
+  spawn (host, &spawned, "sleep 1000", NULL, cancellable);
+  g_assert_error (spawned.error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_clear_error (&spawned.error);
+  g_assert_cmpuint (dvmd_reaper_get_n_watched (reaper), ==, 0);
+  dvmd_plugins_set_processes (plugins, NULL, NULL);
+}
+
+/* ---- the loader ---- */
+
+static void
+load_wrong (DvmdPlugins *plugins, const char *name, const char *mention)
+{
+  g_autofree char *file = g_strdup_printf ("plugin-%s." G_MODULE_SUFFIX, name);
+  const char *path = g_test_get_filename (G_TEST_BUILT, file, NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (dvmd_plugins_load_file (plugins, path, &error));
+  g_assert_true (error->domain == DVM_ERROR);
+  if (strstr (error->message, mention) == NULL || strstr (error->message, path) == NULL)
+    g_error ("\"%s\" does not speak of \"%s\" and %s", error->message, mention, path);
+}
+
+static void
+test_refusals (void)
+{
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+  guint before = dvmd_plugins_list (plugins)->len;
+
+  load_wrong (plugins, "missing-symbol", "function_that_nobody_has");
+  load_wrong (plugins, "no-info", "does not export dvmd_plugin_info");
+  load_wrong (plugins, "wrong-abi", "version 2 of the plugin interface, and this is version 1");
+  load_wrong (plugins, "wrong-kind", "there is no kind 77");
+  load_wrong (plugins, "wrong-name", "small letters");
+  load_wrong (plugins, "wrong-size", "are right");
+  load_wrong (plugins, "does-not-exist", "no regular file");
+  g_assert_cmpuint (dvmd_plugins_list (plugins)->len, ==, before);
+}
+
+static void
+test_wrong_type (void)
+{
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+
+  load_wrong (plugins, "wrong-type", "no class that derives from DvmdLauncher");
+}
+
+static void
+test_good (void)
+{
+  g_autofree char *good = g_test_build_filename (G_TEST_BUILT, "plugin-good." G_MODULE_SUFFIX, NULL);
+
+  /* Two DVMs in one process share the code, and have each a plugin of their own. */
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (DvmdPlugins) plugins = load (i == 0 ? NULL : "mapper-mistake", NULL, NULL);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GVariant) rows = NULL;
+      g_autofree char *text = NULL;
+
+      g_assert_true (dvmd_plugins_load_file (plugins, good, &error));
+      g_assert_no_error (error);
+      load_wrong (plugins, "good", "the mapper \"mistake\" is taken from");
+      g_assert_cmpuint (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER)->len, ==, i == 0 ? 2 : 1);
+      rows = g_variant_ref_sink (dvmd_plugins_to_variant (plugins));
+      text = g_variant_print (rows, FALSE);
+      g_assert_nonnull (strstr (text, i == 0 ? "'active': <true>, 'path': <'/" : "'active': <false>, 'path': <'/"));
+      g_assert_nonnull (strstr (text, "{'kind': <'mapper'>, 'name': <'round-robin'>, 'description': <'"));
+    }
+}
+
+static void
+test_directory (void)
+{
+  g_autofree char *dir = g_dir_make_tmp ("dvm-plugins-XXXXXX", NULL);
+  g_autofree char *broken = g_build_filename (dir, "broken.so", NULL);
+  g_autofree char *other = g_build_filename (dir, "README", NULL);
+  g_autofree char *path = g_strdup_printf ("/does/not/exist::%s", dir);
+  const DvmdPluginsSettings settings = { .path = path };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdPlugins) plugins = NULL;
+
+  g_assert_true (g_file_set_contents (broken, "\177ELF and nothing else", -1, NULL));
+  g_assert_true (g_file_set_contents (other, "no plugin", -1, NULL));
+  plugins = dvmd_plugins_new (&settings, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER)->len, ==, 1);
+  g_assert_false (dvmd_plugins_load_file (plugins, broken, &error));
+  g_assert_nonnull (strstr (error->message, "cannot be opened"));
+  g_unlink (broken);
+  g_unlink (other);
+  g_rmdir (dir);
+}
+
+static void
+test_settings (void)
+{
+  const char *const wrong[] = { "x", "x=1", ".y=1", "mapper-x.=1", "'open" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      const DvmdPluginsSettings settings = { .settings = wrong[i] };
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (dvmd_plugins_new (&settings, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+      g_assert_true (g_str_has_prefix (error->message, "plugin-settings: "));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/plugins/round-robin", test_round_robin);
+  g_test_add_func ("/plugins/map-errors", test_map_errors);
+  g_test_add_func ("/plugins/decline", test_decline);
+  g_test_add_func ("/plugins/allocator", test_allocator);
+  g_test_add_func ("/plugins/launcher", test_launcher);
+  g_test_add_func ("/plugins/host", test_host);
+  g_test_add_func ("/plugins/refusals", test_refusals);
+  g_test_add_func ("/plugins/good", test_good);
+  g_test_add_func ("/plugins/wrong-type", test_wrong_type);
+  g_test_add_func ("/plugins/directory", test_directory);
+  g_test_add_func ("/plugins/settings", test_settings);
+  return g_test_run ();
+}
