@@ -65,6 +65,7 @@ extern const DvmCliVerb dvm_cli_verb_job;
 extern const DvmCliVerb dvm_cli_verb_jobs;
 extern const DvmCliVerb dvm_cli_verb_kill;
 extern const DvmCliVerb dvm_cli_verb_nodes;
+extern const DvmCliVerb dvm_cli_verb_plugins;
 extern const DvmCliVerb dvm_cli_verb_run;
 extern const DvmCliVerb dvm_cli_verb_start;
 extern const DvmCliVerb dvm_cli_verb_status;

@@ -168,6 +168,78 @@ dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error)
   return info;
 }
 
+/**
+ * dvm_client_list_plugins_async:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lists the plugins that the DVM has loaded.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_list_plugins_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                               gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "ListPlugins", NULL, "(aa{sv})", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_list_plugins_async);
+  call.parameters = g_variant_new ("(a{sv})", NULL);
+  _dvm_client_call (self, &call, task, on_only_value);
+}
+
+/**
+ * dvm_client_list_plugins_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_list_plugins_async().
+ *
+ * Returns: (transfer full): a list of type aa{sv}: kind (s), name (s), description (s), active (b), path (s) of each
+ *   plugin, in the order in which they are asked; path is empty for those that are part of the program
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_list_plugins_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_list_plugins:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lists the plugins that the DVM has loaded.
+ *
+ * Returns: (transfer full): a list of type aa{sv}, as of dvm_client_list_plugins_finish()
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_list_plugins (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  GVariant *plugins;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_list_plugins_async (self, cancellable, _dvm_sync_done, &sync);
+  plugins = dvm_client_list_plugins_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return plugins;
+}
+
 /* A DVM that left before its answer did has done what it was told. */
 static void
 on_shut_down (GObject *source, GAsyncResult *result, gpointer user_data)

@@ -95,6 +95,12 @@ GPtrArray *dvm_client_list_procs_finish (DvmClient *self, GAsyncResult *result, 
 GPtrArray *dvm_client_list_procs (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
                                   GError **error);
 
+/* aa{sv}: kind, name, description, active, path of each plugin that the DVM has loaded */
+void dvm_client_list_plugins_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                    gpointer user_data);
+GVariant *dvm_client_list_plugins_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_list_plugins (DvmClient *self, GCancellable *cancellable, GError **error);
+
 /* a(tsuus): time (µs since the epoch), what, old, new, note */
 void dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
                                  gpointer user_data);

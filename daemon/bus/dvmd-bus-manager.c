@@ -265,12 +265,34 @@ shutdown_dvm (DvmdBusCall *call)
   dvmd_controller_shutdown (server->controller, force || (limited && timeout == 0), reason);
 }
 
+static void
+list_plugins (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  GError *error = NULL;
+
+  g_variant_get (call->parameters, "(@a{sv})", &dict);
+  if (!dvmd_bus_options_parse (dict, NULL, 0, &error))
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  g_dbus_method_invocation_return_value (
+      call->invocation, g_variant_new ("(@aa{sv})", dvmd_controller_list_plugins (call->server->controller)));
+}
+
 static const DvmdBusMethod manager_methods[] = {
-  { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs }, { "FindJob", DVMD_BUS_READS, find_job },
-  { "ListJobs", DVMD_BUS_READS, dvmd_bus_list_jobs },       { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
-  { "Shutdown", DVMD_BUS_CHANGES, shutdown_dvm },           { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit },
-  { "SubmitApps", DVMD_BUS_CHANGES, dvmd_bus_submit_apps }, { "Subscribe", DVMD_BUS_TRACKED, subscribe },
-  { "Unsubscribe", DVMD_BUS_TRACKED, unsubscribe },         { "WaitJob", DVMD_BUS_TRACKED, wait_job },
+  { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs },
+  { "FindJob", DVMD_BUS_READS, find_job },
+  { "ListJobs", DVMD_BUS_READS, dvmd_bus_list_jobs },
+  { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
+  { "ListPlugins", DVMD_BUS_READS, list_plugins },
+  { "Shutdown", DVMD_BUS_CHANGES, shutdown_dvm },
+  { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit },
+  { "SubmitApps", DVMD_BUS_CHANGES, dvmd_bus_submit_apps },
+  { "Subscribe", DVMD_BUS_TRACKED, subscribe },
+  { "Unsubscribe", DVMD_BUS_TRACKED, unsubscribe },
+  { "WaitJob", DVMD_BUS_TRACKED, wait_job },
 };
 
 static void

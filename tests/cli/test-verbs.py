@@ -179,6 +179,10 @@ def test_attach():
 def test_nodes_status_info():
     """nodes, status and info"""
     with dvm("--slots=3") as here:
+        plugins = here.json("plugins")
+        equal({(one["kind"], one["name"], one["active"], one["path"]) for one in plugins},
+              {("mapper", "round-robin", True, ""), ("allocator", "hosts", True, "")})
+        equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "PATH"])
         nodes = here.json("nodes")
         equal([node["rank"] for node in nodes], [0, 1])
         equal((nodes[0]["slots"], nodes[1]["slots"], nodes[1]["state"]), (0, 3, "UP"))

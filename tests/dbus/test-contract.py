@@ -275,6 +275,7 @@ class Hostile(Case):
         draw = random.Random(os.environ.get('DVM_TEST_SEED', '1'))
         methods = {(*MANAGER, 'Submit'): '(asa{sv})', (*MANAGER, 'SubmitApps'): '(aa{sv}a{sv})',
                    (*MANAGER, 'ListJobs'): '(a{sv})', (*MANAGER, 'ListNodes'): '(sa{sv})',
+                   (*MANAGER, 'ListPlugins'): '(a{sv})',
                    (*MANAGER, 'WaitJob'): '(sa{sv})', (*MANAGER, 'FindJob'): '(s)',
                    (job.path, 'org.dvm.Job', 'ListProcs'): '(sa{sv})', (job.path, 'org.dvm.Job', 'Attach'): '(a{sv})',
                    (job.path, 'org.dvm.Job', 'Signal'): '(ia{sv})', (job.path, 'org.dvm.Job', 'Wait'): '(a{sv})',

@@ -287,6 +287,13 @@ dvmd_controller_start (DvmdController *self)
   dvmd_core_start (self->core);
 }
 
+GVariant *
+dvmd_controller_list_plugins (DvmdController *self)
+{
+  return g_variant_new_parsed ("[{'kind': <'mapper'>, 'name': <'fake'>, 'description': <'places nothing'>, "
+                               "'active': <true>, 'path': <''>}]");
+}
+
 DvmdCore *
 dvmd_controller_get_core (DvmdController *self)
 {

@@ -407,6 +407,16 @@ test_list_nodes (Fixture *f, gconstpointer data)
 }
 
 static void
+test_list_plugins (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GVariant) all = bus_client_check (f->client, MANAGER_PATH, MANAGER, "ListPlugins", parse ("(@a{sv} {},)"));
+  g_autofree char *text = g_variant_print (all, FALSE);
+
+  g_assert_nonnull (strstr (text, "'kind': <'mapper'>, 'name': <'fake'>"));
+  refused (f, MANAGER_PATH, MANAGER, "ListPlugins", "({'kind': <'mapper'>},)", BAD_PARAM, "kind");
+}
+
+static void
 test_list_procs (Fixture *f, gconstpointer data)
 {
   g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 3>}");
@@ -658,6 +668,7 @@ main (int argc, char **argv)
     { "/bus/list-jobs", test_list_jobs },
     { "/bus/columns", test_columns },
     { "/bus/list-nodes", test_list_nodes },
+    { "/bus/list-plugins", test_list_plugins },
     { "/bus/list-procs", test_list_procs },
     { "/bus/find", test_find },
     { "/bus/cancel", test_cancel },

@@ -320,6 +320,7 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_autoptr (DvmJob) job = submit (fixture->client, "a");
   g_autoptr (GPtrArray) jobs = NULL;
   g_autoptr (GPtrArray) nodes = NULL;
+  g_autoptr (GVariant) plugins = NULL;
   g_autoptr (GPtrArray) procs = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -330,6 +331,10 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (dvm_job_get_nspace (jobs->pdata[0]), ==, "a@0");
   for (guint i = 0; i < 4; i++)
     g_assert_cmpuint (dvm_job_get_id (jobs->pdata[i]), ==, i);
+  plugins = dvm_client_list_plugins (fixture->client, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (g_variant_is_of_type (plugins, G_VARIANT_TYPE ("aa{sv}")));
+  g_assert_cmpuint (g_variant_n_children (plugins), ==, 1);
   nodes = dvm_client_list_nodes (fixture->client, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (nodes->len, ==, 1);
