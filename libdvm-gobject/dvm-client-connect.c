@@ -109,7 +109,12 @@ update_connected (DvmClient *self)
 static void
 on_closed (GDBusConnection *connection, gboolean remote_peer_vanished, GError *error, gpointer user_data)
 {
-  update_connected (DVM_CLIENT (user_data));
+  g_autoptr (DvmClient) self = g_object_ref (DVM_CLIENT (user_data));
+
+  if (self->lists != NULL)
+    _dvm_client_lists_lost (self->lists);
+  _dvm_client_reconnect_lost (self);
+  update_connected (self);
 }
 
 /* reply: (nullable): the instance id, which is asked for later if it is not here */
@@ -131,6 +136,9 @@ adopt (DvmClient *self, Attempt *attempt, GVariant *reply)
            self->instance_id != NULL ? self->instance_id : "not asked for yet");
   g_object_notify (G_OBJECT (self), "address");
   g_object_notify (G_OBJECT (self), "instance-id");
+  if (self->lists != NULL)
+    _dvm_client_lists_connected (self->lists);
+  _dvm_client_reconnect_connected (self);
   update_connected (self);
 }
 

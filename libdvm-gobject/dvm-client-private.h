@@ -20,6 +20,7 @@ G_BEGIN_DECLS
 #define DVM_BUS_PATH          "/org/freedesktop/DBus"
 
 typedef struct _DvmClientWatches DvmClientWatches;
+typedef struct _DvmClientLists DvmClientLists;
 
 struct _DvmClient
 {
@@ -41,6 +42,15 @@ struct _DvmClient
   gulong closed_handler;
 
   DvmClientWatches *watches; /* (nullable) */
+  DvmClientLists *lists;     /* (nullable): nobody has asked for one */
+
+  /* Coming back to a DVM. */
+  gboolean reconnect;
+  GMainContext *context; /* (nullable): where it is tried */
+  GSource *retry;        /* (nullable) */
+  guint delay_ms;        /* before the next try */
+  guint owner_changed;   /* subscription on a bus */
+  char *last_instance;   /* (nullable): the one before */
 };
 
 /* Places to look, in order. */
@@ -89,6 +99,16 @@ GError *_dvm_client_clean_error (GError *error);
 
 /* Makes the record be that of path; the id is read from it. NULL if it is no job's path. */
 DvmJob *_dvm_client_new_job (const char *path, GError **error);
+
+void _dvm_client_lists_free (DvmClientLists *self);
+void _dvm_client_lists_connected (DvmClientLists *self);
+void _dvm_client_lists_lost (DvmClientLists *self);
+
+/* The connection is there, or has gone. */
+void _dvm_client_reconnect_connected (DvmClient *self);
+void _dvm_client_reconnect_lost (DvmClient *self);
+void _dvm_client_reconnect_stop (DvmClient *self);
+void _dvm_client_emit_instance_changed (DvmClient *self);
 
 void _dvm_client_watches_free (DvmClientWatches *watches);
 /* The job has come to its end by another way: what is still on the way tells of the past. */

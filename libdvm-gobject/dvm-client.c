@@ -29,10 +29,18 @@ enum
   PROP_CONNECTED,
   PROP_INSTANCE_ID,
   PROP_JOBS_END_WITH_CLIENT,
+  PROP_RECONNECT,
   N_PROPS
 };
 
+enum
+{
+  SIGNAL_INSTANCE_CHANGED,
+  N_SIGNALS
+};
+
 static GParamSpec *properties[N_PROPS];
+static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (DvmClient, dvm_client, G_TYPE_OBJECT)
 
@@ -58,6 +66,9 @@ dvm_client_get_property (GObject *object, guint prop_id, GValue *value, GParamSp
     case PROP_JOBS_END_WITH_CLIENT:
       g_value_set_boolean (value, self->jobs_end_with_client);
       break;
+    case PROP_RECONNECT:
+      g_value_set_boolean (value, self->reconnect);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
       break;
@@ -80,6 +91,9 @@ dvm_client_set_property (GObject *object, guint prop_id, const GValue *value, GP
     case PROP_FD:
       self->fd = g_value_get_int (value);
       break;
+    case PROP_RECONNECT:
+      dvm_client_set_reconnect (self, g_value_get_boolean (value));
+      break;
     case PROP_JOBS_END_WITH_CLIENT:
       dvm_client_set_jobs_end_with_client (self, g_value_get_boolean (value));
       break;
@@ -94,6 +108,9 @@ dvm_client_dispose (GObject *object)
 {
   DvmClient *self = DVM_CLIENT (object);
 
+  _dvm_client_reconnect_stop (self);
+  self->reconnect = FALSE;
+  g_clear_pointer (&self->lists, _dvm_client_lists_free);
   g_clear_pointer (&self->watches, _dvm_client_watches_free);
   if (self->connection != NULL)
     g_clear_signal_handler (&self->closed_handler, self->connection);
@@ -113,6 +130,7 @@ dvm_client_finalize (GObject *object)
   g_free (self->owner);
   g_free (self->address);
   g_free (self->instance_id);
+  g_free (self->last_instance);
   G_OBJECT_CLASS (dvm_client_parent_class)->finalize (object);
 }
 
@@ -175,8 +193,22 @@ install_properties (GObjectClass *object_class)
    * Since: 0.1
    */
   properties[PROP_INSTANCE_ID] = g_param_spec_string ("instance-id", NULL, NULL, NULL, readable);
+  /**
+   * DvmClient:reconnect:
+   *
+   * Whether the client looks for the DVM again when the connection is lost.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_RECONNECT] = g_param_spec_boolean ("reconnect", NULL, NULL, FALSE, readable | G_PARAM_WRITABLE);
 
   g_object_class_install_properties (object_class, N_PROPS, properties);
+}
+
+void
+_dvm_client_emit_instance_changed (DvmClient *self)
+{
+  g_signal_emit (self, signals[SIGNAL_INSTANCE_CHANGED], 0, self->instance_id);
 }
 
 static void
@@ -193,6 +225,17 @@ dvm_client_class_init (DvmClientClass *klass)
   object_class->dispose = dvm_client_dispose;
   object_class->finalize = dvm_client_finalize;
   install_properties (object_class);
+  /**
+   * DvmClient::instance-changed:
+   * @self: the client
+   * @instance_id: what tells this run of the DVM from any other
+   *
+   * The client has come back, and the DVM is another run of it: jobs of the one before are not there.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_INSTANCE_CHANGED] = g_signal_new ("instance-changed", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0, NULL,
+                                                   NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void

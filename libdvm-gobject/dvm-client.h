@@ -33,6 +33,15 @@ gboolean dvm_client_connect_sync (DvmClient *self, GCancellable *cancellable, GE
 gboolean dvm_client_get_connected (DvmClient *self);
 const char *dvm_client_get_instance_id (DvmClient *self);
 const char *dvm_client_get_address (DvmClient *self);
+/* Comes back by itself when the connection is lost; "instance-changed" if it is another run of the DVM. */
+void dvm_client_set_reconnect (DvmClient *self, gboolean reconnect);
+gboolean dvm_client_get_reconnect (DvmClient *self);
+
+/* What there is, kept up to date by the main loop. */
+GListModel *dvm_client_get_jobs (DvmClient *self);
+GListModel *dvm_client_get_nodes (DvmClient *self);
+GListModel *dvm_client_get_sessions (DvmClient *self);
+GListModel *dvm_client_get_campaigns (DvmClient *self);
 
 /* Jobs that are submitted from now on are cancelled when the client's connection ends. */
 gboolean dvm_client_get_jobs_end_with_client (DvmClient *self);

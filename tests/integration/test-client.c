@@ -69,24 +69,32 @@ await_ready (int fd)
 }
 
 static void
-set_up (Fixture *fixture, gconstpointer data)
+start_daemon (Fixture *fixture)
 {
   g_autofree char *ready = NULL;
+  g_autofree char *socket = g_strconcat ("--socket=", fixture->socket, NULL);
   g_autoptr (GError) error = NULL;
   int fds[2];
 
-  fixture->dir = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
-  fixture->socket = g_build_filename (fixture->dir, "socket", NULL);
   g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, &error));
   ready = g_strdup_printf ("--ready-fd=%d", fds[1]);
   {
-    g_autofree char *socket = g_strconcat ("--socket=", fixture->socket, NULL);
     const char *const arguments[] = { "--bus=none", "--slots=4", "--set=kill-grace=1", socket, ready, NULL };
 
     fixture->pid = start_dvmd (fixture, arguments, fds[1]);
   }
   close (fds[1]);
   await_ready (fds[0]);
+}
+
+static void
+set_up (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  fixture->dir = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+  fixture->socket = g_build_filename (fixture->dir, "socket", NULL);
+  start_daemon (fixture);
   fixture->client = dvm_client_new_for_address (fixture->socket);
   g_assert_true (dvm_client_connect (fixture->client, NULL, &error));
   g_assert_no_error (error);
@@ -430,6 +438,112 @@ test_private (Fixture *fixture, gconstpointer data)
   await_exit (pid);
 }
 
+/* Runs the main loop until a list has so many items. */
+static void
+await_items (GListModel *model, guint n, const char *what)
+{
+  guint limit = g_timeout_add_seconds (SAFETY_LIMIT_S, on_limit, (gpointer)what);
+
+  while (g_list_model_get_n_items (model) != n)
+    g_main_context_iteration (NULL, TRUE);
+  g_source_remove (limit);
+}
+
+typedef struct
+{
+  guint changes;
+  guint items;
+} Splices;
+
+static void
+on_items_changed (GListModel *model, guint position, guint removed, guint added, gpointer user_data)
+{
+  Splices *splices = user_data;
+
+  splices->changes++;
+  splices->items += removed + added;
+}
+
+/* Jobs that were there, jobs that come, jobs that go. */
+static void
+test_models (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("read x", "");
+  GListModel *jobs, *nodes, *sessions;
+  g_autoptr (GPtrArray) held = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (DvmJob) first = NULL;
+  g_autoptr (DvmSession) session = NULL;
+  Splices splices = { 0, 0 };
+  int fds[2];
+
+  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, NULL));
+  for (guint i = 0; i < 3; i++)
+    g_ptr_array_add (held, dvm_client_submit_with_fds (fixture->client, spec, fds[0], -1, -1, NULL, NULL));
+  jobs = dvm_client_get_jobs (fixture->client);
+  nodes = dvm_client_get_nodes (fixture->client);
+  sessions = dvm_client_get_sessions (fixture->client);
+  g_assert_true (jobs == dvm_client_get_jobs (fixture->client));
+  g_assert_true (g_list_model_get_item_type (jobs) == DVM_TYPE_JOB);
+  g_assert_cmpuint (g_list_model_get_n_items (dvm_client_get_campaigns (fixture->client)), ==, 0);
+  g_signal_connect (jobs, "items-changed", G_CALLBACK (on_items_changed), &splices);
+  await_items (jobs, 3, "the jobs that were there");
+  g_assert_cmpuint (splices.changes, ==, 1);
+  for (guint i = 0; i < 2; i++)
+    g_ptr_array_add (held, dvm_client_submit_with_fds (fixture->client, spec, fds[0], -1, -1, NULL, NULL));
+  await_items (jobs, 5, "the jobs that came");
+  await_items (nodes, 2, "the nodes");
+  await_items (sessions, 1, "the default session");
+  session = g_list_model_get_item (sessions, 0);
+  g_assert_cmpint (dvm_session_get_state (session), ==, DVM_SESSION_STATE_ACTIVE);
+  first = g_list_model_get_item (jobs, 0);
+  g_assert_cmpstr (dvm_job_get_object_path (first), ==, dvm_job_get_object_path (held->pdata[0]));
+  close (fds[0]);
+  close (fds[1]);
+  await_items (jobs, 0, "the end of the jobs");
+  /* The record has seen the end before it left the list. */
+  g_assert_true (dvm_job_get_ended (first));
+  g_assert_cmpuint (splices.items, ==, 10);
+}
+
+static void
+on_instance_changed (DvmClient *client, const char *id, gpointer user_data)
+{
+  char **last = user_data;
+
+  g_free (*last);
+  *last = g_strdup (id);
+}
+
+/* A dvmd goes and a new one comes: the client is there again, with the lists of the new one. */
+static void
+test_reconnect (Fixture *fixture, gconstpointer data)
+{
+  GListModel *nodes = dvm_client_get_nodes (fixture->client);
+  g_autofree char *before = g_strdup (dvm_client_get_instance_id (fixture->client));
+  g_autofree char *after = NULL;
+  g_autoptr (GError) error = NULL;
+  guint limit;
+
+  dvm_client_set_reconnect (fixture->client, TRUE);
+  g_signal_connect (fixture->client, "instance-changed", G_CALLBACK (on_instance_changed), &after);
+  await_items (nodes, 2, "the nodes");
+  g_assert_true (dvm_client_shutdown (fixture->client, TRUE, NULL, &error));
+  g_assert_no_error (error);
+  await_items (nodes, 0, "the nodes to go");
+  g_assert_false (dvm_client_get_connected (fixture->client));
+  await_exit (fixture->pid);
+  start_daemon (fixture);
+  await_items (nodes, 2, "the nodes to come back");
+  g_assert_true (dvm_client_get_connected (fixture->client));
+  limit = g_timeout_add_seconds (SAFETY_LIMIT_S, on_limit, "the new instance");
+  while (after == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  g_source_remove (limit);
+  g_assert_cmpstr (before, !=, after);
+  g_assert_cmpstr (dvm_client_get_instance_id (fixture->client), ==, after);
+  dvm_client_set_reconnect (fixture->client, FALSE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -444,6 +558,8 @@ main (int argc, char **argv)
   g_test_add ("/client-dvmd/cancel", Fixture, NULL, set_up, test_cancel, tear_down);
   g_test_add ("/client-dvmd/attach", Fixture, NULL, set_up, test_attach, tear_down);
   g_test_add ("/client-dvmd/lists", Fixture, NULL, set_up, test_lists, tear_down);
+  g_test_add ("/client-dvmd/models", Fixture, NULL, set_up, test_models, tear_down);
+  g_test_add ("/client-dvmd/reconnect", Fixture, NULL, set_up, test_reconnect, tear_down);
   g_test_add ("/client-dvmd/killed", Fixture, NULL, set_up, test_killed, tear_down);
   g_test_add ("/client-dvmd/private", Fixture, NULL, set_up, test_private, tear_down);
   return g_test_run ();

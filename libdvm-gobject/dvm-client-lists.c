@@ -1,0 +1,635 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Lists for people who look: listed once, then kept up to date by signals. Each list changes by at most one splice per
+ * turn of the main loop, however much has happened.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include <string.h>
+
+#include "dvm-client-private.h"
+
+#define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
+#define INTROSPECTABLE "org.freedesktop.DBus.Introspectable"
+
+typedef enum
+{
+  KIND_JOBS,
+  KIND_NODES,
+  KIND_SESSIONS,
+  KIND_CAMPAIGNS,
+  N_KINDS
+} Kind;
+
+static const char *const interfaces[N_KINDS] = { DVM_JOB_INTERFACE, DVM_NODE_INTERFACE, "org.dvm.Session",
+                                                 "org.dvm.Campaign" };
+/* Where the objects are that no method lists. */
+static const char *const folders[N_KINDS] = { NULL, NULL, "/org/dvm/sessions", "/org/dvm/campaigns" };
+
+struct _DvmClientLists
+{
+  DvmClient *client; /* unowned: it owns us */
+  GMainContext *context;
+  GListStore *stores[N_KINDS];
+  GHashTable *records; /* object path -> record, whether it is in its store yet or not */
+  GPtrArray *added[N_KINDS];
+  GHashTable *removed[N_KINDS]; /* set of records (owned) */
+  GSource *flush;               /* (nullable): something is to be spliced */
+
+  /* As long as there is a connection. */
+  GDBusConnection *connection; /* (nullable) */
+  GCancellable *cancellable;
+  guint subscriptions[4];
+  gboolean listing_jobs;
+  GHashTable *gone;    /* paths that were removed while jobs are being listed */
+  GHashTable *touched; /* paths of jobs that changed before they were listed */
+  gboolean listing_nodes;
+  gboolean nodes_changed; /* while they are being listed */
+};
+
+static gboolean
+find_kind (const char *interface, Kind *kind)
+{
+  for (Kind i = 0; i < N_KINDS; i++)
+    if (strcmp (interfaces[i], interface) == 0)
+      {
+        *kind = i;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static const char *
+get_path (GObject *record)
+{
+  if (DVM_IS_JOB (record))
+    return dvm_job_get_object_path (DVM_JOB (record));
+  if (DVM_IS_NODE (record))
+    return dvm_node_get_object_path (DVM_NODE (record));
+  if (DVM_IS_SESSION (record))
+    return dvm_session_get_object_path (DVM_SESSION (record));
+  return dvm_campaign_get_object_path (DVM_CAMPAIGN (record));
+}
+
+static GObject *
+new_record (Kind kind)
+{
+  switch (kind)
+    {
+    case KIND_JOBS:
+      return G_OBJECT (_dvm_job_new (0, NULL));
+    case KIND_NODES:
+      return G_OBJECT (_dvm_node_new (0, NULL));
+    case KIND_SESSIONS:
+      return G_OBJECT (_dvm_session_new (0));
+    case KIND_CAMPAIGNS:
+      return G_OBJECT (_dvm_campaign_new (0));
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+static void
+new_changes (DvmClientLists *self, Kind kind)
+{
+  self->added[kind] = g_ptr_array_new_with_free_func (g_object_unref);
+  self->removed[kind] = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
+}
+
+/* The rest of a list from its first change on to its last is replaced at once. */
+static void
+splice (DvmClientLists *self, Kind kind)
+{
+  GListModel *model = G_LIST_MODEL (self->stores[kind]);
+  guint n = g_list_model_get_n_items (model);
+  g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func (g_object_unref);
+  /* Whoever hears of the change may cause the next one. */
+  g_autoptr (GPtrArray) added = g_steal_pointer (&self->added[kind]);
+  g_autoptr (GHashTable) removed = g_steal_pointer (&self->removed[kind]);
+  guint first = n;
+  guint last = n; /* one behind the last change */
+  guint left = g_hash_table_size (removed);
+
+  new_changes (self, kind);
+  if (left == 0 && added->len == 0)
+    return;
+  for (guint i = 0; i < n && left > 0; i++)
+    {
+      g_autoptr (GObject) record = g_list_model_get_item (model, i);
+
+      if (g_hash_table_contains (removed, record))
+        {
+          first = MIN (first, i);
+          left--;
+          last = i + 1;
+        }
+      else if (first < n)
+        g_ptr_array_add (kept, g_steal_pointer (&record));
+    }
+  if (added->len > 0)
+    {
+      for (guint i = last; first < n && i < n; i++)
+        g_ptr_array_add (kept, g_list_model_get_item (model, i));
+      last = n;
+      g_ptr_array_extend (kept, added, (GCopyFunc)g_object_ref, NULL);
+    }
+  g_list_store_splice (self->stores[kind], first, last - first, kept->pdata, kept->len);
+}
+
+static gboolean
+on_flush (gpointer user_data)
+{
+  DvmClientLists *self = user_data;
+  g_autoptr (DvmClient) client = g_object_ref (self->client);
+
+  g_clear_pointer (&self->flush, g_source_unref);
+  for (Kind kind = 0; kind < N_KINDS && client->lists == self; kind++)
+    splice (self, kind);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+queue_flush (DvmClientLists *self)
+{
+  if (self->flush != NULL)
+    return;
+  self->flush = g_idle_source_new ();
+  g_source_set_priority (self->flush, G_PRIORITY_DEFAULT_IDLE);
+  g_source_set_static_name (self->flush, "dvm-client-lists");
+  g_source_set_callback (self->flush, on_flush, self, NULL);
+  g_source_attach (self->flush, self->context);
+}
+
+static void
+add_record (DvmClientLists *self, Kind kind, GObject *record)
+{
+  const char *path = get_path (record);
+
+  if (g_hash_table_contains (self->records, path))
+    return;
+  g_hash_table_insert (self->records, g_strdup (path), g_object_ref (record));
+  g_ptr_array_add (self->added[kind], g_object_ref (record));
+  queue_flush (self);
+}
+
+static void
+remove_path (DvmClientLists *self, Kind kind, const char *path)
+{
+  GObject *record = g_hash_table_lookup (self->records, path);
+
+  if (record == NULL)
+    return;
+  /* What has not been shown yet is never shown. */
+  if (!g_ptr_array_remove (self->added[kind], record))
+    g_hash_table_add (self->removed[kind], g_object_ref (record));
+  g_hash_table_remove (self->records, path);
+  queue_flush (self);
+}
+
+static void
+update_record (GObject *record, GVariant *properties)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!_dvm_record_update (record, properties, &error))
+    g_message ("%s: %s", get_path (record), error->message);
+}
+
+static void
+add_properties (DvmClientLists *self, Kind kind, GVariant *properties)
+{
+  g_autoptr (GObject) record = new_record (kind);
+  GObject *known;
+
+  update_record (record, properties);
+  known = g_hash_table_lookup (self->records, get_path (record));
+  if (known != NULL)
+    update_record (known, properties);
+  else
+    add_record (self, kind, record);
+}
+
+static void
+on_added (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *name,
+          GVariant *parameters, gpointer user_data)
+{
+  DvmClientLists *self = user_data;
+  g_autoptr (GVariantIter) iter = NULL;
+  const char *added;
+  GVariant *properties;
+  Kind kind;
+
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(oa{sa{sv}})")))
+    return;
+  g_variant_get (parameters, "(&oa{sa{sv}})", NULL, &iter);
+  while (g_variant_iter_loop (iter, "{&s@a{sv}}", &added, &properties))
+    if (find_kind (added, &kind))
+      add_properties (self, kind, properties);
+}
+
+static void
+on_removed (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *name,
+            GVariant *parameters, gpointer user_data)
+{
+  DvmClientLists *self = user_data;
+  g_autofree const char **removed = NULL;
+  const char *object;
+  Kind kind;
+
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(oas)")))
+    return;
+  g_variant_get (parameters, "(&o^a&s)", &object, &removed);
+  for (gsize i = 0; removed[i] != NULL; i++)
+    if (find_kind (removed[i], &kind))
+      {
+        remove_path (self, kind, object);
+        if (kind == KIND_JOBS && self->listing_jobs)
+          g_hash_table_add (self->gone, g_strdup (object));
+      }
+}
+
+static void
+on_changed (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *name,
+            GVariant *parameters, gpointer user_data)
+{
+  DvmClientLists *self = user_data;
+  g_autoptr (GVariant) changed = NULL;
+  g_autoptr (GObject) record = NULL;
+
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sa{sv}as)")))
+    return;
+  record = g_hash_table_lookup (self->records, path);
+  if (record != NULL)
+    {
+      g_object_ref (record);
+      g_variant_get (parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
+      update_record (record, changed);
+    }
+  else if (self->listing_jobs && g_str_has_prefix (path, DVM_JOBS_PATH "/"))
+    g_hash_table_add (self->touched, g_strdup (path));
+}
+
+static void
+add_listed_jobs (DvmClientLists *self, GPtrArray *jobs)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      const char *path = get_path (jobs->pdata[i]);
+
+      if (g_hash_table_contains (self->gone, path))
+        continue;
+      if (g_hash_table_contains (self->touched, path))
+        dvm_client_refresh_job_async (self->client, jobs->pdata[i], self->cancellable, NULL, NULL);
+      add_record (self, KIND_JOBS, jobs->pdata[i]);
+    }
+}
+
+/* Whoever was cancelled has no lists any more. */
+static gboolean
+is_cancelled (GError *error)
+{
+  if (error == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return error != NULL;
+  g_info ("a list cannot be had: %s", error->message);
+  return FALSE;
+}
+
+static void
+on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) jobs = dvm_client_list_jobs_finish (DVM_CLIENT (source), result, &error);
+  DvmClientLists *self = user_data;
+
+  if (is_cancelled (error))
+    return;
+  if (jobs != NULL)
+    add_listed_jobs (self, jobs);
+  self->listing_jobs = FALSE;
+  g_hash_table_remove_all (self->gone);
+  g_hash_table_remove_all (self->touched);
+}
+
+static void list_nodes (DvmClientLists *self);
+
+static void
+on_nodes (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes_finish (DVM_CLIENT (source), result, &error);
+  DvmClientLists *self = user_data;
+
+  if (is_cancelled (error))
+    return;
+  self->listing_nodes = FALSE;
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    {
+      g_autoptr (GVariant) properties = dvm_node_to_variant (nodes->pdata[i]);
+
+      add_properties (self, KIND_NODES, properties);
+    }
+  if (self->nodes_changed)
+    list_nodes (self);
+}
+
+static void
+list_nodes (DvmClientLists *self)
+{
+  self->nodes_changed = self->listing_nodes;
+  if (self->listing_nodes)
+    return;
+  self->listing_nodes = TRUE;
+  dvm_client_list_nodes_async (self->client, self->cancellable, on_nodes, self);
+}
+
+static void
+on_nodes_changed (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                  const char *name, GVariant *parameters, gpointer user_data)
+{
+  list_nodes (user_data);
+}
+
+static void
+on_object (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+  g_autoptr (GVariant) properties = NULL;
+
+  if (reply == NULL)
+    {
+      is_cancelled (error);
+      return;
+    }
+  g_variant_get (reply, "(@a{sv})", &properties);
+  /* Both have their number under one name, and campaigns alone have a kind. */
+  add_properties (user_data, g_variant_lookup (properties, "Kind", "s", NULL) ? KIND_CAMPAIGNS : KIND_SESSIONS,
+                  properties);
+}
+
+static void
+read_object (DvmClientLists *self, Kind kind, const char *name)
+{
+  g_autofree char *path = g_strconcat (folders[kind], "/", name, NULL);
+
+  if (!g_variant_is_object_path (path))
+    return;
+  g_dbus_connection_call (self->connection, self->client->owner, path, DVM_PROPERTIES, "GetAll",
+                          g_variant_new ("(s)", interfaces[kind]), G_VARIANT_TYPE ("(a{sv})"),
+                          G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, self->cancellable, on_object, self);
+}
+
+static void
+on_folder (Kind kind, GObject *source, GAsyncResult *result, DvmClientLists *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+  g_autoptr (GDBusNodeInfo) info = NULL;
+  const char *xml;
+
+  /* A DVM that has no such objects has no such folder. */
+  if (reply == NULL)
+    return;
+  g_variant_get (reply, "(&s)", &xml);
+  info = g_dbus_node_info_new_for_xml (xml, NULL);
+  for (gsize i = 0; info != NULL && info->nodes != NULL && info->nodes[i] != NULL; i++)
+    if (info->nodes[i]->path != NULL)
+      read_object (self, kind, info->nodes[i]->path);
+}
+
+static void
+on_sessions (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  on_folder (KIND_SESSIONS, source, result, user_data);
+}
+
+static void
+on_campaigns (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  on_folder (KIND_CAMPAIGNS, source, result, user_data);
+}
+
+static void
+list_folder (DvmClientLists *self, Kind kind, GAsyncReadyCallback done)
+{
+  g_dbus_connection_call (self->connection, self->client->owner, folders[kind], INTROSPECTABLE, "Introspect", NULL,
+                          G_VARIANT_TYPE ("(s)"), G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, self->cancellable, done, self);
+}
+
+static guint
+subscribe (DvmClientLists *self, const char *interface, const char *member, const char *path,
+           GDBusSignalCallback callback)
+{
+  /* One rule for all of them goes to a bus, which these calls cannot say. */
+  return g_dbus_connection_signal_subscribe (self->connection, self->client->owner, interface, member, path, NULL,
+                                             G_DBUS_SIGNAL_FLAGS_NO_MATCH_RULE, callback, self, NULL);
+}
+
+static void
+ask_for_signals (DvmClientLists *self)
+{
+  DvmClient *client = self->client;
+
+  self->subscriptions[0] = subscribe (self, OBJECT_MANAGER, "InterfacesAdded", "/org/dvm", on_added);
+  self->subscriptions[1] = subscribe (self, OBJECT_MANAGER, "InterfacesRemoved", "/org/dvm", on_removed);
+  self->subscriptions[2] = subscribe (self, DVM_PROPERTIES, "PropertiesChanged", NULL, on_changed);
+  self->subscriptions[3] = subscribe (self, DVM_MANAGER_INTERFACE, "NodesChanged", DVM_MANAGER_PATH, on_nodes_changed);
+  if (client->owner != NULL)
+    {
+      g_autofree char *rule = g_strdup_printf ("type='signal',sender='%s',path_namespace='/org/dvm'", client->owner);
+
+      g_dbus_connection_call (self->connection, DVM_BUS_NAME, DVM_BUS_PATH, DVM_BUS_NAME, "AddMatch",
+                              g_variant_new ("(s)", rule), NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL, NULL);
+    }
+  g_dbus_connection_call (self->connection, client->owner, DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Subscribe", NULL,
+                          NULL, G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, NULL, NULL, NULL);
+}
+
+void
+_dvm_client_lists_connected (DvmClientLists *self)
+{
+  g_return_if_fail (self->connection == NULL);
+
+  self->connection = g_object_ref (self->client->connection);
+  self->cancellable = g_cancellable_new ();
+  g_main_context_push_thread_default (self->context);
+  ask_for_signals (self);
+  self->listing_jobs = TRUE;
+  dvm_client_list_jobs_async (self->client, FALSE, self->cancellable, on_jobs, self);
+  self->listing_nodes = FALSE;
+  list_nodes (self);
+  list_folder (self, KIND_SESSIONS, on_sessions);
+  list_folder (self, KIND_CAMPAIGNS, on_campaigns);
+  g_main_context_pop_thread_default (self->context);
+}
+
+static void
+disconnect (DvmClientLists *self)
+{
+  if (self->connection == NULL)
+    return;
+  g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+  for (gsize i = 0; i < G_N_ELEMENTS (self->subscriptions); i++)
+    g_dbus_connection_signal_unsubscribe (self->connection, self->subscriptions[i]);
+  g_clear_object (&self->connection);
+}
+
+void
+_dvm_client_lists_lost (DvmClientLists *self)
+{
+  disconnect (self);
+  g_hash_table_remove_all (self->records);
+  g_hash_table_remove_all (self->gone);
+  g_hash_table_remove_all (self->touched);
+  for (Kind kind = 0; kind < N_KINDS; kind++)
+    {
+      GListModel *model = G_LIST_MODEL (self->stores[kind]);
+
+      g_ptr_array_set_size (self->added[kind], 0);
+      for (guint i = 0; i < g_list_model_get_n_items (model); i++)
+        g_hash_table_add (self->removed[kind], g_list_model_get_item (model, i));
+    }
+  queue_flush (self);
+}
+
+static DvmClientLists *
+lists_new (DvmClient *client)
+{
+  const GType types[N_KINDS] = { DVM_TYPE_JOB, DVM_TYPE_NODE, DVM_TYPE_SESSION, DVM_TYPE_CAMPAIGN };
+  DvmClientLists *self = g_new0 (DvmClientLists, 1);
+
+  self->client = client;
+  self->context = g_main_context_ref_thread_default ();
+  self->records = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+  self->gone = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->touched = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (Kind kind = 0; kind < N_KINDS; kind++)
+    {
+      self->stores[kind] = g_list_store_new (types[kind]);
+      new_changes (self, kind);
+    }
+  return self;
+}
+
+void
+_dvm_client_lists_free (DvmClientLists *self)
+{
+  disconnect (self);
+  if (self->flush != NULL)
+    g_source_destroy (self->flush);
+  g_clear_pointer (&self->flush, g_source_unref);
+  for (Kind kind = 0; kind < N_KINDS; kind++)
+    {
+      g_object_unref (self->stores[kind]);
+      g_ptr_array_unref (self->added[kind]);
+      g_hash_table_unref (self->removed[kind]);
+    }
+  g_hash_table_unref (self->records);
+  g_hash_table_unref (self->gone);
+  g_hash_table_unref (self->touched);
+  g_main_context_unref (self->context);
+  g_free (self);
+}
+
+static GListModel *
+get_list (DvmClient *client, Kind kind)
+{
+  if (client->lists == NULL)
+    {
+      client->lists = lists_new (client);
+      if (dvm_client_get_connected (client))
+        _dvm_client_lists_connected (client->lists);
+    }
+  return G_LIST_MODEL (client->lists->stores[kind]);
+}
+
+/**
+ * dvm_client_get_jobs:
+ * @self: a client, connected or not yet
+ *
+ * The live jobs of the DVM, in the order in which they came. A job leaves the list when it has ended and everybody has
+ * been told. The records change with the jobs; a state that is passed quickly may not be seen here:
+ * dvm_client_watch_job() tells of each.
+ *
+ * The list is empty at first and is filled in the main context that is the thread's default when the first list is
+ * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
+ * again when there is a new one.
+ *
+ * Returns: (transfer none): a list of #DvmJob, always the same one
+ * Since: 0.1
+ */
+GListModel *
+dvm_client_get_jobs (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return get_list (self, KIND_JOBS);
+}
+
+/**
+ * dvm_client_get_nodes:
+ * @self: a client, connected or not yet
+ *
+ * The nodes of the DVM, the controller (rank 0) among them.
+ *
+ * The list is empty at first and is filled in the main context that is the thread's default when the first list is
+ * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
+ * again when there is a new one.
+ *
+ * Returns: (transfer none): a list of #DvmNode, always the same one
+ * Since: 0.1
+ */
+GListModel *
+dvm_client_get_nodes (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return get_list (self, KIND_NODES);
+}
+
+/**
+ * dvm_client_get_sessions:
+ * @self: a client, connected or not yet
+ *
+ * The sessions of the DVM; the default one is always there.
+ *
+ * The list is empty at first and is filled in the main context that is the thread's default when the first list is
+ * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
+ * again when there is a new one.
+ *
+ * Returns: (transfer none): a list of #DvmSession, always the same one
+ * Since: 0.1
+ */
+GListModel *
+dvm_client_get_sessions (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return get_list (self, KIND_SESSIONS);
+}
+
+/**
+ * dvm_client_get_campaigns:
+ * @self: a client, connected or not yet
+ *
+ * The campaigns that are running.
+ *
+ * The list is empty at first and is filled in the main context that is the thread's default when the first list is
+ * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
+ * again when there is a new one.
+ *
+ * Returns: (transfer none): a list of #DvmCampaign, always the same one
+ * Since: 0.1
+ */
+GListModel *
+dvm_client_get_campaigns (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return get_list (self, KIND_CAMPAIGNS);
+}
