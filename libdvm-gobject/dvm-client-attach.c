@@ -224,3 +224,67 @@ dvm_client_attach (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellabl
   _dvm_sync_end (&sync);
   return ok;
 }
+
+/**
+ * dvm_client_open_streams_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @streams: which streams, at least one
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Attaches to streams of a job, as dvm_client_open_streams() does.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_open_streams_async (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer user_data)
+{
+  dvm_client_attach_async (self, job, streams, cancellable, callback, user_data);
+}
+
+/**
+ * dvm_client_open_streams_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_open_streams_async().
+ *
+ * Returns: (transfer full): the streams; %NULL on error, %DVM_ERROR_EXISTS if somebody else has the standard input
+ * Since: 0.1
+ */
+DvmJobStreams *
+dvm_client_open_streams_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  int in, out, err;
+
+  if (!dvm_client_attach_finish (self, result, &in, &out, &err, error))
+    return NULL;
+  return _dvm_job_streams_new (in, out, err);
+}
+
+/**
+ * dvm_client_open_streams:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @streams: which streams, at least one
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Attaches to streams of a job, as dvm_client_attach() does, for programs that read and write streams of GIO.
+ *
+ * Returns: (transfer full): the streams; %NULL on error, %DVM_ERROR_EXISTS if somebody else has the standard input
+ * Since: 0.1
+ */
+DvmJobStreams *
+dvm_client_open_streams (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable, GError **error)
+{
+  int in, out, err;
+
+  if (!dvm_client_attach (self, job, streams, cancellable, &in, &out, &err, error))
+    return NULL;
+  return _dvm_job_streams_new (in, out, err);
+}

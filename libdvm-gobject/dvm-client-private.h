@@ -100,6 +100,9 @@ GError *_dvm_client_clean_error (GError *error);
 /* Makes the record be that of path; the id is read from it. NULL if it is no job's path. */
 DvmJob *_dvm_client_new_job (const char *path, GError **error);
 
+/* Takes the descriptors over; -1 for none. */
+DvmJobStreams *_dvm_job_streams_new (int stdin_fd, int stdout_fd, int stderr_fd);
+
 void _dvm_client_lists_free (DvmClientLists *self);
 void _dvm_client_lists_connected (DvmClientLists *self);
 void _dvm_client_lists_lost (DvmClientLists *self);

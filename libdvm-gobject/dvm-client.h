@@ -10,6 +10,7 @@
 
 #include "dvm-enums.h"
 #include "dvm-job-spec.h"
+#include "dvm-job-streams.h"
 #include "dvm-job.h"
 #include "dvm-node.h"
 #include "dvm-proc.h"
@@ -123,6 +124,13 @@ gboolean dvm_client_attach_finish (DvmClient *self, GAsyncResult *result, int *s
                                    GError **error);
 gboolean dvm_client_attach (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable, int *stdin_fd,
                             int *stdout_fd, int *stderr_fd, GError **error);
+
+/* The same as streams of GIO. */
+void dvm_client_open_streams_async (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data);
+DvmJobStreams *dvm_client_open_streams_finish (DvmClient *self, GAsyncResult *result, GError **error);
+DvmJobStreams *dvm_client_open_streams (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable,
+                                        GError **error);
 
 /* The properties of org.dvm.Manager, a{sv} */
 void dvm_client_get_info_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,

@@ -12,6 +12,7 @@
 #include "dvm-enums.h"
 #include "dvm-error.h"
 #include "dvm-job-spec.h"
+#include "dvm-job-streams.h"
 #include "dvm-job.h"
 #include "dvm-node.h"
 #include "dvm-proc.h"

@@ -464,6 +464,41 @@ on_items_changed (GListModel *model, guint position, guint removed, guint added,
   splices->items += removed + added;
 }
 
+/* What is written to the job comes back from it. */
+static void
+test_streams (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("read x; echo got $x; echo wrong >&2", "");
+  g_autoptr (DvmJobStreams) streams = NULL;
+  g_autoptr (DvmJobStreams) second = NULL;
+  g_autoptr (GDataInputStream) lines = NULL;
+  g_autoptr (DvmJob) job = NULL;
+  g_autofree char *line = NULL;
+  g_autoptr (GError) error = NULL;
+  char buffer[16] = "";
+
+  dvm_job_spec_set_stdin_target (spec, "0");
+  job = dvm_client_submit (fixture->client, spec, NULL, &error);
+  g_assert_no_error (error);
+  streams = dvm_client_open_streams (fixture->client, job, DVM_STREAMS_STDIN | DVM_STREAMS_STDOUT | DVM_STREAMS_STDERR,
+                                     NULL, &error);
+  g_assert_no_error (error);
+  second = dvm_client_open_streams (fixture->client, job, DVM_STREAMS_STDIN, NULL, &error);
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_EXISTS);
+  g_assert_null (second);
+  g_clear_error (&error);
+  g_assert_true (g_output_stream_write_all (dvm_job_streams_get_stdin (streams), "ping\n", 5, NULL, NULL, &error));
+  g_assert_no_error (error);
+  lines = g_data_input_stream_new (dvm_job_streams_get_stdout (streams));
+  line = g_data_input_stream_read_line (lines, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (line, ==, "got ping");
+  g_assert_true (
+      g_input_stream_read_all (dvm_job_streams_get_stderr (streams), buffer, sizeof buffer - 1, NULL, NULL, &error));
+  g_assert_cmpstr (buffer, ==, "wrong\n");
+  wait_for (fixture, job);
+}
+
 /* Jobs that were there, jobs that come, jobs that go. */
 static void
 test_models (Fixture *fixture, gconstpointer data)
@@ -558,6 +593,7 @@ main (int argc, char **argv)
   g_test_add ("/client-dvmd/cancel", Fixture, NULL, set_up, test_cancel, tear_down);
   g_test_add ("/client-dvmd/attach", Fixture, NULL, set_up, test_attach, tear_down);
   g_test_add ("/client-dvmd/lists", Fixture, NULL, set_up, test_lists, tear_down);
+  g_test_add ("/client-dvmd/streams", Fixture, NULL, set_up, test_streams, tear_down);
   g_test_add ("/client-dvmd/models", Fixture, NULL, set_up, test_models, tear_down);
   g_test_add ("/client-dvmd/reconnect", Fixture, NULL, set_up, test_reconnect, tear_down);
   g_test_add ("/client-dvmd/killed", Fixture, NULL, set_up, test_killed, tear_down);
