@@ -3,6 +3,7 @@
 """What libdvm-gobject exports is what its public headers declare, its map lists, and the GIR shows, and nothing else.
 
     test-symbols.py LIBRARY DIRECTORY-OF-GENERATED-HEADERS [GIR]
+    test-symbols.py --print     the functions of the public headers, as they stand in abi-1.0.txt
 """
 
 import os
@@ -13,6 +14,9 @@ import sys
 import house
 
 MAP = 'libdvm-gobject/libdvm-gobject.map'
+# What programs are compiled against: may grow, and change in nothing else once a version is out.
+ABI = 'tests/style/abi-1.0.txt'
+FUNCTION = re.compile(r'^([A-Za-z_][\w *]*?[ *])(dvm_\w+)\s*\(([^;{]*)\);', re.MULTILINE)
 # In C alone: the GIR has another function or nothing for them, with the reason beside the declaration.
 NOT_IN_GIR = {'dvm_client_connect'}
 
@@ -30,6 +34,25 @@ def declared(generated):
     paths = [path for path in house.files(('.h',), ('libdvm-gobject/',)) if not path.endswith('-private.h')]
     paths += [os.path.join(generated, 'dvm-enum-types.h'), os.path.join(generated, 'dvm-version.h')]
     return {name for path in paths for name in names_of_header(house.read(path))}
+
+
+def prototypes():
+    found = []
+    for path in house.files(('.h',), ('libdvm-gobject/',)):
+        if not path.endswith('-private.h'):
+            text = house.strip_comments(house.read(path))
+            found += [f'GType {name}_get_type (void)' for name in re.findall(r'G_DECLARE_\w+_TYPE \(\w+, (dvm_\w+),', text)]
+            for kind, name, arguments in FUNCTION.findall(text):
+                kind, arguments = ' '.join(kind.split()), ' '.join(arguments.split())
+                found.append(f'{kind}{"" if kind.endswith("*") else " "}{name} ({arguments})')
+    return sorted(found, key=lambda line: line[line.index('dvm_'):])
+
+
+def check_abi():
+    frozen = [line for line in house.read(ABI).splitlines() if line and not line.startswith('#')]
+    now = prototypes()
+    return [f'{line}: gone or changed; programs that were compiled with it break' for line in frozen if line not in now] + \
+        [f'{line}: new; it belongs into {ABI}, see test-symbols.py --print' for line in now if line not in frozen]
 
 
 def listed(text):
@@ -91,10 +114,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmJob, dvm_job_nothing)
 
 
 def main():
+    if sys.argv[1:] == ['--print']:
+        print('\n'.join(prototypes()))
+        return 0
     library, generated = sys.argv[1:3]
     tests = [
         ('this test finds what it looks for', check_itself),
         ('the map lists the public headers', lambda: check_map(generated)),
+        ('the functions are those that programs were compiled with', check_abi),
         ('the library exports what the map lists', lambda: check_library(library)),
     ]
     if len(sys.argv) > 3:
