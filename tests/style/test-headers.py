@@ -15,8 +15,12 @@ LANGUAGES = {'C11': ('cc', 'c', 'c11'), 'C++17': ('c++', 'c++', 'c++17')}
 GENERATED = ['dvm-enum-types.h', 'dvm-version.h']
 
 
+def headers_of(folder):
+    return [path for path in house.files(('.h',), (folder,)) if not path.endswith('-private.h')]
+
+
 def public_headers():
-    return [path for path in house.files(('.h',), ('libdvm-gobject/',)) if not path.endswith('-private.h')] + GENERATED
+    return headers_of('libdvm-gobject/') + GENERATED
 
 
 def compile_header(compiler, language, standard, header, flags):
@@ -36,9 +40,9 @@ def check(language, build_dir):
     cflags = subprocess.run(['pkg-config', '--cflags', 'gio-unix-2.0'], capture_output=True, text=True, check=True).stdout.split()
     # Other people's headers are not ours to mend.
     flags = ['-isystem' + flag[2:] if flag.startswith('-I') else flag for flag in cflags]
-    flags += ['-I' + os.path.join(house.TOP, 'libdvm-gobject'), '-I' + build_dir]
+    flags += ['-I' + os.path.join(house.TOP, folder) for folder in ('libdvm-gobject', 'daemon/plugin')] + ['-I' + build_dir]
     problems = []
-    for header in public_headers():
+    for header in public_headers() + headers_of('daemon/plugin/'):
         result = compile_header(compiler, name, standard, header, flags)
         if result.returncode:
             problems += [f'{header} as {language}:'] + result.stderr.splitlines()[:8]

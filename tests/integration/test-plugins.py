@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plugins built against the installed project, loaded by the installed daemon; what is refused, and scripted ones."""
+
+import atexit
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+
+import dvmtest
+from dvmtest import MAP_FAILED, NOTIFIED
+
+BUILD = os.environ['DVM_TEST_BUILD']
+SOURCE = os.environ['DVM_TEST_SOURCE']
+MESON = shutil.which('meson', path='/usr/bin') or 'meson'
+EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
+KINDS = {('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
+
+
+def run(*argv, **kwargs):
+    result = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            check=False, **kwargs)
+    if result.returncode:
+        raise AssertionError(f'{" ".join(argv)}: {result.returncode}\n{result.stdout}')
+    return result.stdout
+
+
+class Tree:
+    """The project, installed, and the examples, built against that."""
+
+    def __init__(self):
+        self.place = tempfile.mkdtemp(prefix='dvmtest-plugins-')
+        run(MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', os.path.join(self.place, 'dest'))
+        pc = glob.glob(os.path.join(self.place, 'dest', '**', 'dvm-plugin-1.0.pc'), recursive=True)[0]
+        self.daemon = glob.glob(os.path.join(self.place, 'dest', '**', 'bin', 'dvmd'), recursive=True)[0]
+        # The files for pkg-config name the prefix that was configured: here it lies below another directory.
+        prefix = os.path.dirname(os.path.dirname(self.daemon))
+        for path in glob.glob(os.path.join(os.path.dirname(pc), '*.pc')):
+            with open(path, encoding='utf-8') as file:
+                lines = [f'prefix={prefix}\n' if line.startswith('prefix=') else line for line in file]
+            with open(path, 'w', encoding='utf-8') as file:
+                file.writelines(lines)
+        self.env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(pc))
+        self.libdir = os.path.dirname(os.path.dirname(pc))
+        self.modules = os.path.join(self.place, 'modules')
+        os.mkdir(self.modules)
+        run('make', '-C', EXAMPLES, f'BUILD={self.modules}', env=self.env)
+
+
+class Installed(dvmtest.Case):
+    tree = None
+
+    def setUp(self):
+        super().setUp()
+        if Installed.tree is None:
+            Installed.tree = Tree()
+            atexit.register(shutil.rmtree, Installed.tree.place)
+
+    def installed(self, *settings, path=None, **kwargs):
+        was, dvmtest.DVMD = dvmtest.DVMD, self.tree.daemon
+        try:
+            return self.dvm(settings=[f'plugin-path={path or self.tree.modules}', *settings], **kwargs)
+        finally:
+            dvmtest.DVMD = was
+
+    def plugins(self, dvm):
+        return {(row['kind'], row['name']): row for row in dvm.call('ListPlugins', '(a{sv})', {})[0]}
+
+    def test_meson(self):
+        """The other way to build them."""
+        build = os.path.join(self.tree.place, 'meson')
+        run(MESON, 'setup', build, EXAMPLES, env=self.tree.env)
+        run('ninja', '-C', build, env=self.tree.env)
+        self.assertEqual(len(glob.glob(os.path.join(build, '*.so'))), 3)
+
+    def test_listed(self):
+        dvm = self.installed('disabled-plugins=launcher-command', slots=1)
+        plugins = self.plugins(dvm)
+        self.assertEqual(set(plugins), KINDS | {('mapper', 'round-robin'), ('allocator', 'hosts')})
+        row = plugins['mapper', 'reverse']
+        self.assertTrue(row['active'])
+        self.assertEqual(row['path'], os.path.join(self.tree.modules, 'mapper-reverse.so'))
+        self.assertFalse(plugins['launcher', 'command']['active'])
+        self.assertEqual(plugins['mapper', 'round-robin']['path'], '')
+
+    def test_mapper(self):
+        dvm = self.installed('disabled-plugins=mapper-round-robin', slots=4)
+        self.assertEqual(dvm.run(['true'], np=4).state, NOTIFIED)
+        result = dvm.run(['true'], np=2, **{'map-by': 'node'})
+        self.assertEqual(result.state, MAP_FAILED)
+        self.assertIn('No mapper takes', result.reason)
+
+    def test_allocator(self):
+        dvm = self.installed('disabled-plugins=allocator-hosts', 'plugin-settings=allocator-command.command="echo elsewhere"')
+        self.assertEqual(dvm.call('ListNodes', '(sa{sv})', '', {})[0][1]['Name'], 'elsewhere')
+        self.assertEqual(dvm.run(['true']).state, NOTIFIED)
+
+    def test_refused(self):
+        """What cannot be loaded is told, with its name and the reason; all else works."""
+        broken = os.path.join(self.tree.place, 'broken')
+        os.mkdir(broken)
+        with open(os.path.join(broken, 'a-broken.so'), 'w', encoding='ascii') as file:
+            file.write('this is no program')
+        for mistake in ('missing-symbol', 'no-info', 'wrong-abi', 'wrong-size'):
+            shutil.copy(os.path.join(BUILD, 'tests', 'unit', f'plugin-{mistake}.so'), broken)
+        shutil.copy(os.path.join(self.tree.modules, 'mapper-reverse.so'), os.path.join(broken, 'a-mapper.so'))
+        shutil.copy(os.path.join(self.tree.modules, 'mapper-reverse.so'), os.path.join(broken, 'b-mapper.so'))
+        dvm = self.installed(path=broken, env={'LD_LIBRARY_PATH': self.tree.libdir})
+        self.assertEqual(dvm.run(['true']).state, NOTIFIED)
+        self.assertIn(('mapper', 'reverse'), self.plugins(dvm))
+        self.assertEqual(len(self.plugins(dvm)), 3)
+        with open(dvm.log_path, encoding='utf-8', errors='replace') as file:
+            lines = [line for line in file if 'is refused: ' in line]
+        for name, reason in [('a-broken.so', 'cannot be opened'), ('plugin-missing-symbol.so', 'function_that_nobody_has'),
+                             ('plugin-no-info.so', 'does not export'), ('plugin-wrong-abi.so', 'this is version 1'),
+                             ('plugin-wrong-size.so', 'bytes where'), ('b-mapper.so', 'is taken from')]:
+            self.assertTrue([line for line in lines if name in line and reason in line], (name, lines))
+        self.assertEqual(len(lines), 6)
+
+
+class Scripted(dvmtest.Case):
+    """The plugins of tests, in a daemon."""
+
+    def test_only_with_a_script(self):
+        dvm = self.dvm(slots=1)
+        self.assertFalse([row for row in dvm.call('ListPlugins', '(a{sv})', {})[0] if row['name'] == 'test'])
+
+    def test_mapper(self):
+        dvm = self.dvm(slots=2, settings=['test-plugin=mapper decline; mapper fail not on a Monday; mapper wrong; mapper done'])
+        states = [dvm.run(['true'], np=2) for _ in range(5)]
+        self.assertEqual([job.state for job in states], [NOTIFIED, MAP_FAILED, MAP_FAILED, NOTIFIED, NOTIFIED])
+        self.assertIn('not on a Monday', states[1].reason)
+        self.assertIn('a rank has no place', states[2].reason)
+
+    def test_allocator_delays(self):
+        dvm = self.dvm(slots=2, env={'DVM_TEST_PLUGIN': 'allocator delay 300; allocator done'})
+        self.assertEqual(dvm.run(['true'], np=2).state, NOTIFIED)
+
+    def test_no_nodes(self):
+        for setting, mention in [('test-plugin=allocator fail the scheduler is away', 'the scheduler is away'),
+                                 ('test-plugin=allocator wrong', 'has found no nodes'),
+                                 ('disabled-plugins=allocator-hosts', 'No allocator has found nodes')]:
+            dvm = self.try_dvm(settings=[setting])
+            self.assertTrue(dvm.answer.startswith('ERROR: '), dvm.answer)
+            self.assertIn(mention, dvm.answer)
+            self.assertEqual(dvm.process.wait(dvmtest.LIMIT), 1)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
