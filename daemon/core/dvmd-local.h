@@ -34,6 +34,10 @@ typedef struct
   guint8 flags;     /* DvmdProcFlags */
   char *reason;     /* (nullable): why it could not be started */
   gpointer streams; /* the engine's */
+  gboolean lost;    /* the PMIx server has seen its connection break */
+  gboolean reaped;  /* and waits for that, with status as of waitpid */
+  int status;
+  guint timer;
 } DvmdLocalProc;
 
 typedef struct

@@ -13,6 +13,9 @@
 /* Of a controller that does not say. */
 #define DEFAULT_KILL_GRACE (5 * G_USEC_PER_SEC)
 
+/* How long the PMIx server may take to know a job. */
+#define REGISTER_LIMIT (30 * G_USEC_PER_SEC)
+
 typedef struct
 {
   DvmdAgent *agent;
@@ -35,10 +38,12 @@ agent_app_free (gpointer data)
 void
 dvmd_agent_job_free (DvmdAgentJob *self)
 {
+  dvmd_clock_remove_timer (self->agent->clock, self->timer);
   for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
     {
       DvmdLocalProc *proc = g_ptr_array_index (self->local->procs, i);
 
+      dvmd_clock_remove_timer (self->agent->clock, proc->timer);
       g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
     }
   g_clear_pointer (&self->local, dvmd_local_job_unref);
@@ -153,6 +158,27 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   return job;
 }
 
+static void
+stop_waiting (DvmdAgentJob *job)
+{
+  dvmd_clock_remove_timer (job->agent->clock, job->timer);
+  job->timer = 0;
+}
+
+/* No job hangs because a library does. */
+static void
+on_no_answer (gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  g_autofree char *reason = g_strdup_printf ("The PMIx server of %s does not answer: jobs with --personality plain can "
+                                             "still be run, others need a new DVM",
+                                             job->agent->name);
+
+  job->timer = 0;
+  job->given_up = TRUE;
+  dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, reason);
+}
+
 /* The registration may be answered after the job was killed, never after it was freed: it is freed after this. */
 static void
 on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -164,12 +190,16 @@ on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
 
   if (!dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error))
     {
-      if (job != NULL)
-        dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+      if (job != NULL && !job->given_up)
+        {
+          stop_waiting (job);
+          dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+        }
       return;
     }
-  if (job == NULL)
+  if (job == NULL || job->given_up)
     return;
+  stop_waiting (job);
   job->registered = TRUE;
   if (job->killed)
     dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
@@ -193,6 +223,7 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   pending = g_new0 (Pending, 1);
   pending->agent = g_object_ref (self);
   pending->job = job->local->id;
+  job->timer = dvmd_clock_add_timer (self->clock, REGISTER_LIMIT, on_no_answer, job);
   dvmd_pmix_register_job_async (self->pmix, description, on_registered, pending);
 }
 

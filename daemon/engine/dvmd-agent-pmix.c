@@ -104,8 +104,13 @@ finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
 static void
 lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdLocalProc *proc = find_proc (self, nspace, rank);
+
   /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
   g_debug ("job %s: the connection of rank %u broke", nspace, rank);
+  if (proc != NULL)
+    dvmd_agent_proc_lost (g_hash_table_lookup (self->by_nspace, nspace), proc);
 }
 
 static void

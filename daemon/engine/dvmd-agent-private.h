@@ -75,6 +75,8 @@ typedef struct
   DvmdProcTable *table; /* the whole map expanded; its states are not used */
   GPtrArray *apps;      /* DvmdAgentApp */
   gboolean pmix;        /* personality */
+  gboolean given_up;    /* the PMIx server did not answer */
+  guint timer;          /* for its answer */
   gboolean registered;  /* with the PMIx server */
   gboolean pty;
   gboolean merged;
@@ -118,6 +120,8 @@ void dvmd_agent_handle_signal (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_kill (DvmdAgent *self, GVariant *body);
 void dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace);
 void dvmd_agent_flush_states (DvmdAgentJob *job);
+/* The PMIx server has seen the connection of this process break. */
+void dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc);
 
 /* dvmd-agent-environment.c */
 char **dvmd_agent_build_base_environment (void);

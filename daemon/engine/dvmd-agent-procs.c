@@ -17,6 +17,10 @@
 /* Nobody ends what an exited rank left running while others of its job live here. */
 #define NO_LINGER_LIMIT (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
 
+/* How long the PMIx server may take to see that a process has gone, and to forget a job. */
+#define LOST_LIMIT       (G_USEC_PER_SEC)
+#define DEREGISTER_LIMIT (30 * G_USEC_PER_SEC)
+
 /* Processes that a job starts in one turn of the main loop: others, and their output, get theirs in between. */
 #define STARTS_PER_TURN 16
 
@@ -108,15 +112,50 @@ drain_all (DvmdAgentJob *job)
     }
 }
 
+/* The PMIx server is to forget a job: answered by it, or given up. */
+typedef struct
+{
+  DvmdAgent *agent;
+  DvmdLocalJob *local;
+  guint timer; /* 0: given up */
+} Deregistration;
+
 static void
 on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
 {
-  g_autoptr (DvmdLocalJob) local = user_data;
+  g_autofree Deregistration *self = user_data;
+  g_autoptr (DvmdAgent) agent = self->agent;
+  g_autoptr (DvmdLocalJob) local = self->local;
   g_autoptr (GError) error = NULL;
 
   if (!dvmd_pmix_deregister_job_finish (DVMD_PMIX (source), result, &error))
     g_message ("job %s: %s", local->nspace, error->message);
+  if (self->timer == 0)
+    return;
+  dvmd_clock_remove_timer (agent->clock, self->timer);
   dvmd_local_job_cleaned (local);
+}
+
+/* It may never answer any more: the job ends all the same. */
+static void
+on_not_deregistered (gpointer user_data)
+{
+  Deregistration *self = user_data;
+
+  g_message ("job %s: the PMIx server of this node does not answer; files of the job may be left", self->local->nspace);
+  self->timer = 0;
+  dvmd_local_job_cleaned (self->local);
+}
+
+static void
+deregister (DvmdAgentJob *job)
+{
+  Deregistration *self = g_new0 (Deregistration, 1);
+
+  self->agent = g_object_ref (job->agent);
+  self->local = dvmd_local_job_ref (job->local);
+  self->timer = dvmd_clock_add_timer (job->agent->clock, DEREGISTER_LIMIT, on_not_deregistered, self);
+  dvmd_pmix_deregister_job_async (job->agent->pmix, job->local->nspace, on_deregistered, self);
 }
 
 /* Ranks may have ended, with their output, while something that they left behind still has to be ended. */
@@ -128,7 +167,7 @@ check_over (DvmdAgentJob *job)
   if (!job->ranks_ended || !job->nothing_left)
     return;
   if (job->registered)
-    dvmd_pmix_deregister_job_async (job->agent->pmix, local->nspace, on_deregistered, dvmd_local_job_ref (local));
+    deregister (job);
   else
     dvmd_local_job_cleaned (local);
 }
@@ -188,6 +227,24 @@ const DvmdLocalFuncs dvmd_agent_local_funcs = {
 /* ---- start ---- */
 
 static void
+tell_exit (DvmdLocalProc *proc)
+{
+  if (WIFSIGNALED (proc->status))
+    dvmd_local_proc_exited (proc, 0, WTERMSIG (proc->status));
+  else
+    dvmd_local_proc_exited (proc, WEXITSTATUS (proc->status), 0);
+}
+
+static void
+on_not_seen (gpointer user_data)
+{
+  DvmdLocalProc *proc = user_data;
+
+  proc->timer = 0;
+  tell_exit (proc);
+}
+
+static void
 on_rank_exit (pid_t pid, int status, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
@@ -200,10 +257,27 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   if (job->registered)
     dvmd_pmix_deregister_client (job->agent->pmix, job->local->nspace, proc->rank);
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);
-  if (WIFSIGNALED (status))
-    dvmd_local_proc_exited (proc, 0, WTERMSIG (status));
+  proc->reaped = TRUE;
+  proc->status = status;
+  /*
+   * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
+   * then hangs, when it sees two of its participants go in one turn of its thread.
+   */
+  if ((proc->flags & DVMD_PROC_REGISTERED) && !(proc->flags & DVMD_PROC_FINALIZED) && !proc->lost)
+    proc->timer = dvmd_clock_add_timer (job->agent->clock, LOST_LIMIT, on_not_seen, proc);
   else
-    dvmd_local_proc_exited (proc, WEXITSTATUS (status), 0);
+    tell_exit (proc);
+}
+
+void
+dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  proc->lost = TRUE;
+  if (proc->timer == 0)
+    return;
+  dvmd_clock_remove_timer (job->agent->clock, proc->timer);
+  proc->timer = 0;
+  tell_exit (proc);
 }
 
 static DvmdPipesFlags

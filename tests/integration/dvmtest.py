@@ -151,7 +151,14 @@ class Job:
 
     def wait(self, limit=LIMIT):
         """The result of Wait: state, state-name, exit-code, exit-signal, failed-rank, reason."""
-        return self.call('Wait', '(a{sv})', to_options({'timeout': int(limit * 1000)}), limit=limit + 5)[0]
+        try:
+            return self.call('Wait', '(a{sv})', to_options({'timeout': int(limit * 1000)}), limit=limit + 5)[0]
+        except DBusError as error:
+            if limit < LIMIT:
+                raise
+            lines = [str(error)] + [str(entry) for entry in self.trace()] + [str(row) for row in self.procs()]
+            lines += [leftovers.describe_process(pid) for pid in self.dvm.processes()]
+            raise AssertionError('\n'.join(lines + [self.dvm.stacks()])) from None
 
     def wait_state(self, *states):
         return wait_until(lambda: self.state in states, f'{self.path} in state {states}')

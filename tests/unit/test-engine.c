@@ -214,6 +214,31 @@ test_fence (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
 }
 
+/* A rank that had called PMIx_Init is not reported before the PMIx server has seen it go. */
+static void
+test_lost_first (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 2, "pmix", "exec sleep 1000");
+  DvmdPmixHost *host;
+  int pid;
+
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  host = dvmd_pmix_fake_get_host (self->fakes[1]);
+  dvmd_pmix_host_connected (host, nspace_of (job), 1);
+  wait_until (dvm_job_get_num_registered (dvmd_job_get_record (job)) == 1);
+  pid = dvmd_proc_table_row (dvmd_job_get_procs (job), 1)->pid;
+  kill (pid, SIGKILL);
+  /* Reaped: the agent knows. */
+  wait_until (kill (pid, 0) != 0);
+  for (guint i = 0; i < 20; i++)
+    g_main_context_iteration (NULL, FALSE);
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_RUNNING);
+  dvmd_pmix_host_lost (host, nspace_of (job), 1);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_ABORTED_BY_SIG);
+  g_assert_cmpint (dvm_job_get_failed_rank (dvmd_job_get_record (job)), ==, 1);
+}
+
 static void
 test_modex (Fixture *self, gconstpointer data)
 {
@@ -393,6 +418,7 @@ main (int argc, char **argv)
   add ("/engine/output", test_output);
   add ("/engine/kept-in-all", test_kept_in_all);
   add ("/engine/fence", test_fence);
+  add ("/engine/lost-first", test_lost_first);
   add ("/engine/modex", test_modex);
   add ("/engine/abort", test_abort);
   add ("/engine/registration-fails", test_registration_fails);
