@@ -15,7 +15,9 @@ dvm_cli_print_table (DvmCli *cli, DvmCliTable *table, GError **error)
 {
   g_autofree char *text = NULL;
 
-  if (cli->json)
+  if (cli->json_lines)
+    text = dvm_cli_table_to_json_lines (table);
+  else if (cli->json)
     text = dvm_cli_table_to_json (table);
   else
     text = dvm_cli_table_to_text (table, dvm_cli_terminal_width (), dvm_cli_may_use_colour ());

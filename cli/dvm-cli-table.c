@@ -341,6 +341,20 @@ dvm_cli_table_to_json_object (DvmCliTable *self)
 }
 
 char *
+dvm_cli_table_to_json_lines (DvmCliTable *self)
+{
+  GString *json = g_string_new (NULL);
+  guint n_rows = dvm_cli_table_get_n_rows (self);
+
+  for (guint row = 0; row < n_rows; row++)
+    {
+      append_json_row (json, self, row);
+      g_string_append_c (json, '\n');
+    }
+  return g_string_free (json, FALSE);
+}
+
+char *
 dvm_cli_table_to_json (DvmCliTable *self)
 {
   GString *json = g_string_new ("[");

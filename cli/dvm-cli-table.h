@@ -43,6 +43,8 @@ char *dvm_cli_table_to_text (DvmCliTable *self, guint width, gboolean colour);
 /* "Title: value" lines of the first row; (transfer full) */
 char *dvm_cli_table_to_list (DvmCliTable *self, gboolean colour);
 char *dvm_cli_table_to_json (DvmCliTable *self);
+/* Each row as an object on a line of its own */
+char *dvm_cli_table_to_json_lines (DvmCliTable *self);
 /* The first row alone, as an object */
 char *dvm_cli_table_to_json_object (DvmCliTable *self);
 

@@ -31,6 +31,7 @@ typedef struct
   const char *socket; /* path of its private socket, or NULL */
   const char *bus;    /* "session", "system", "none" or NULL */
   gboolean json;
+  gboolean json_lines; /* and each row on a line of its own; json is set too */
   gboolean quiet;
   gboolean verbose;
 } DvmCli;

@@ -172,7 +172,8 @@ call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
   if (dvm_cli_args_has (args, "version"))
     return finish ("dvm-cli " DVM_VERSION_STRING "\n");
   choose_dvm (&cli);
-  cli.json = dvm_cli_args_has (args, "json");
+  cli.json_lines = dvm_cli_args_has (args, "json-lines");
+  cli.json = cli.json_lines || dvm_cli_args_has (args, "json");
   cli.quiet = dvm_cli_args_has (args, "quiet");
   cli.verbose = dvm_cli_args_has (args, "verbose");
   if (!check_name (cli.name, &error) || !check_words (verb, args, &error))

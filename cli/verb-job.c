@@ -18,6 +18,7 @@
 
 static const DvmCliOption options[] = {
   { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("procs: these ranks alone, such as 0-3,7") },
+  { "json-lines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("as --json, but one object a line") },
   { NULL },
 };
 

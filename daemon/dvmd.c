@@ -33,6 +33,7 @@ typedef struct
   int ready_fd;
   int peer_fd;
   gboolean one_shot;
+  char *trace_file;
   char **settings;
   gboolean version;
 
@@ -248,6 +249,16 @@ load_plugins (Daemon *self, GError **error)
   return dvmd_plugins_new (&settings, error);
 }
 
+/* *file is NULL when none is wanted. */
+static gboolean
+open_trace_file (Daemon *self, DvmdTraceFile **file, GError **error)
+{
+  const char *path = dvmd_config_get_string (self->config, "trace-file");
+
+  *file = path[0] != '\0' ? dvmd_trace_file_new (path, NULL, error) : NULL;
+  return *file != NULL || path[0] == '\0';
+}
+
 static gboolean
 start (Daemon *self, GError **error)
 {
@@ -259,6 +270,11 @@ start (Daemon *self, GError **error)
   settings.plugins = load_plugins (self, error);
   if (settings.plugins == NULL)
     return FALSE;
+  if (!open_trace_file (self, &settings.trace_file, error))
+    {
+      dvmd_plugins_free (settings.plugins);
+      return FALSE;
+    }
   gds = dvmd_config_get_string (self->config, "pmix-gds");
   settings.name = self->name;
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
@@ -303,6 +319,9 @@ read_settings (Daemon *self, GError **error)
       if (!dvmd_config_set (self->config, parts[0], parts[1], DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
         return FALSE;
     }
+  if (self->trace_file != NULL
+      && !dvmd_config_set (self->config, "trace-file", self->trace_file, DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+    return FALSE;
   dvmd_config_log (self->config);
   if (self->slots < 0)
     {
@@ -321,6 +340,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "socket", 0, 0, G_OPTION_ARG_FILENAME, &self->socket_path, "Path of the private socket", "PATH" },
     { "bus", 0, 0, G_OPTION_ARG_STRING, &self->bus_word, "Message bus: session, system or none", "BUS" },
     { "slots", 0, 0, G_OPTION_ARG_INT, &self->slots, "Slots of this machine (default: its hardware threads)", "N" },
+    { "trace-file", 0, 0, G_OPTION_ARG_FILENAME, &self->trace_file, "File for every change of state", "PATH" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
     { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
@@ -352,6 +372,7 @@ finish (Daemon *self)
   g_free (self->name);
   g_free (self->socket_path);
   g_free (self->bus_word);
+  g_free (self->trace_file);
   g_strfreev (self->settings);
 }
 

@@ -37,6 +37,8 @@ static const DvmdSetting settings[] = {
     "settings of plugins: KIND-NAME.KEY=VALUE, with blanks between them; values are quoted as in a shell" },
   { "test-plugin", DVMD_CONFIG_STRING, "", NULL, 0, 0,
     "for tests: the script of a launcher, an allocator and a mapper that do what it says; empty: there are none" },
+  { "trace-file", DVMD_CONFIG_STRING, "", NULL, 0, 0,
+    "file to which every change of state is added, one JSON object a line; empty: there is none" },
 };
 
 const DvmdSetting *

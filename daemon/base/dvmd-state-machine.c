@@ -162,9 +162,10 @@ process (const QueuedEvent *item)
       return;
     }
   next = row->to == DVMD_STATE_GIVEN ? item->event.given : row->to;
-  g_debug ("%s %s: %s: %s -> %s%s%s", table->name, table->describe (object), event_name, table->state_name (state),
-           table->state_name (next), item->event.reason != NULL ? ": " : "",
-           item->event.reason != NULL ? item->event.reason : "");
+  if (!table->traces)
+    g_debug ("%s %s: %s: %s -> %s%s%s", table->name, table->describe (object), event_name, table->state_name (state),
+             table->state_name (next), item->event.reason != NULL ? ": " : "",
+             item->event.reason != NULL ? item->event.reason : "");
   table->set_state (object, state, next, &item->event);
   if (row->act != NULL)
     row->act (object, &item->event);

@@ -78,6 +78,7 @@ typedef struct
   /* (nullable): an event that the table does not have in this state */
   void (*refused) (gpointer object, guint state, const DvmdEvent *event);
   const char *(*describe) (gpointer object); /* id for the log */
+  gboolean traces;                           /* set_state logs the change itself */
   gpointer (*ref) (gpointer object);
   void (*unref) (gpointer object);
 } DvmdStateTable;

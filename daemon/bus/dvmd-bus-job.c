@@ -106,10 +106,8 @@ static void
 add_trace_entry (GVariantBuilder *builder, const DvmdTraceEntry *entry)
 {
   const char *note = entry->note != NULL ? entry->note : "";
-  char what[32] = "job";
+  g_autofree char *what = dvmd_trace_entry_describe (entry);
 
-  if (entry->rank != DVMD_TRACE_JOB)
-    g_snprintf (what, sizeof what, "rank %u", entry->rank);
   g_variant_builder_add (builder, "(tsuus)", (guint64)entry->time, what, entry->old_state, entry->new_state, note);
 }
 

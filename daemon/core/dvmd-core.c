@@ -141,7 +141,7 @@ dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const
   DvmdCore *self = job->core;
   const char *note = event->reason != NULL ? event->reason : event_name;
 
-  dvmd_job_add_trace (job, dvmd_clock_now (self->clock), DVMD_TRACE_JOB, old_state, new_state, note);
+  dvmd_job_trace (job, DVMD_TRACE_JOB, old_state, new_state, note);
   _dvm_job_set_state (job->record, new_state, event->reason != NULL ? event->reason : "");
   if (job != self->vm_job)
     g_signal_emit (self, signals[JOB_STATE_CHANGED], 0, job, old_state, new_state);

@@ -38,6 +38,8 @@ typedef struct
   void (*tell_ended) (gpointer world, DvmdJob *job);
   /* End every agent; each answers by dvmd_core_agent_gone(). force: without grace. */
   void (*stop_agents) (gpointer world, gboolean force);
+  /* (nullable): A job, one of its processes or the DVM's own job has a new state; for the trace, act on nothing. */
+  void (*traced) (gpointer world, DvmdJob *job, const DvmdTraceEntry *entry);
   /* The DVM has ended, in this state (ALL_JOBS_COMPLETE, DAEMONS_TERMINATED, FORCED_EXIT or an error). */
   void (*dvm_ended) (gpointer world, DvmJobState state, const char *reason);
 } DvmdEffects;

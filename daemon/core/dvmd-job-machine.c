@@ -177,6 +177,7 @@ const DvmdStateTable dvmd_job_table = {
   .set_state = set_state,
   .refused = refused,
   .describe = describe,
+  .traces = TRUE,
   .ref = g_object_ref,
   .unref = g_object_unref,
 };

@@ -59,7 +59,11 @@ typedef struct
 } DvmdClaim;
 
 DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester);
-void dvmd_job_add_trace (DvmdJob *self, gint64 time, guint rank, guint old_state, guint new_state, const char *note);
+/*
+ * A transition of the job (rank DVMD_TRACE_JOB) or of one of its processes has happened. This is the one source of the
+ * job's trace, of the log domain dvmd-state and of the trace file.
+ */
+void dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, const char *note);
 /* The one who fails first gives the job's exit. */
 void dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal);
 

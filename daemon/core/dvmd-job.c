@@ -9,9 +9,6 @@
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 
-/* Transitions of processes that a trace keeps; those of the job itself are always kept. */
-#define MAX_PROC_TRACE 8192
-
 G_DEFINE_FINAL_TYPE (DvmdJob, dvmd_job, G_TYPE_OBJECT)
 
 DvmdRequester *
@@ -144,25 +141,6 @@ dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, co
       _dvm_job_set_submitter (self->record, requester->name, requester->uid, requester->pid);
     }
   return self;
-}
-
-void
-dvmd_job_add_trace (DvmdJob *self, gint64 time, guint rank, guint old_state, guint new_state, const char *note)
-{
-  DvmdTraceEntry entry = {
-    .time = time,
-    .rank = rank,
-    .old_state = old_state,
-    .new_state = new_state,
-  };
-
-  if (rank != DVMD_TRACE_JOB && self->n_proc_entries++ >= MAX_PROC_TRACE)
-    {
-      self->trace_truncated = TRUE;
-      return;
-    }
-  entry.note = g_strdup (note);
-  g_array_append_val (self->trace, entry);
 }
 
 void

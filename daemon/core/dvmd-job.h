@@ -41,6 +41,11 @@ typedef struct
 
 #define DVMD_TRACE_JOB G_MAXUINT32
 
+/* (transfer full): whose transition: "job" or "rank 3" */
+char *dvmd_trace_entry_describe (const DvmdTraceEntry *self);
+/* The name of a number in it: states of jobs and of processes have names of their own. */
+const char *dvmd_trace_entry_state_name (const DvmdTraceEntry *self, guint state);
+
 guint dvmd_job_get_id (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);

@@ -78,7 +78,7 @@ set_proc_state (DvmdJob *job, guint rank, DvmProcState state, const char *note)
   DvmProcState old_state = row->state;
 
   row->state = state;
-  dvmd_job_add_trace (job, dvmd_clock_now (job->core->clock), rank, old_state, state, note);
+  dvmd_job_trace (job, rank, old_state, state, note);
   _dvm_job_proc_state_changed (job->record, rank, old_state, state);
 }
 

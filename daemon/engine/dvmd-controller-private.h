@@ -59,9 +59,10 @@ struct _DvmdController
   GPtrArray *pmix;       /* DvmdPmix of each embedded agent, by rank - 1 */
   GPtrArray *given_pmix; /* (nullable): those that were given for them */
   DvmdPlugins *plugins;
-  DvmdSpawner *spawner; /* of the commands of plugins */
-  DvmdReaper *reaper;   /* of this process */
-  char **hosts;         /* (nullable): the nodes that are asked for */
+  DvmdTraceFile *trace_file; /* (nullable) */
+  DvmdSpawner *spawner;      /* of the commands of plugins */
+  DvmdReaper *reaper;        /* of this process */
+  char **hosts;              /* (nullable): the nodes that are asked for */
   guint slots;
   guint next_allocator;
   GCancellable *allocating;

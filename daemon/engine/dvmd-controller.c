@@ -45,6 +45,7 @@ dvmd_controller_dispose (GObject *object)
   /* What still waits in the queue holds jobs that belong to the core. */
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
   g_clear_object (&self->core);
+  g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
   g_clear_pointer (&self->pmix, g_ptr_array_unref);
   g_clear_pointer (&self->given_pmix, g_ptr_array_unref);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
@@ -120,6 +121,19 @@ effect_dvm_ended (gpointer world, DvmJobState state, const char *reason)
   g_signal_emit (world, signals[ENDED], 0, (guint)state, reason);
 }
 
+static void
+effect_traced (gpointer world, DvmdJob *job, const DvmdTraceEntry *entry)
+{
+  DvmdController *self = world;
+  g_autofree char *what = NULL;
+
+  if (self->trace_file == NULL)
+    return;
+  /* The DVM's own job has no processes, and no other has its number. */
+  what = dvmd_job_get_id (job) == 0 ? g_strdup ("dvm") : dvmd_trace_entry_describe (entry);
+  dvmd_trace_file_add (self->trace_file, dvm_job_get_nspace (dvmd_job_get_record (job)), what, entry);
+}
+
 static const DvmdEffects controller_effects = {
   .allocate = dvmd_controller_allocate,
   .launch_agents = dvmd_controller_launch_agents,
@@ -131,6 +145,7 @@ static const DvmdEffects controller_effects = {
   .tell_started = effect_tell_started,
   .tell_ended = effect_tell_ended,
   .stop_agents = dvmd_controller_stop_agents,
+  .traced = effect_traced,
   .dvm_ended = effect_dvm_ended,
 };
 
@@ -203,6 +218,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
   self->adopt_orphans = settings->adopt_orphans;
+  self->trace_file = settings->trace_file;
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->clock = dvmd_clock_new_real (context);
   self->queue = dvmd_event_queue_new_for_context (context);

@@ -10,6 +10,7 @@
 #include "dvmd-core.h"
 #include "dvmd-pmix.h"
 #include "dvmd-plugins.h"
+#include "dvmd-trace-file.h"
 
 G_BEGIN_DECLS
 
@@ -41,6 +42,7 @@ typedef struct
   gboolean pmix_eager;       /* start PMIx with the DVM, not with the first job that needs it */
   gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
   DvmdPlugins *plugins;      /* (nullable) (transfer full); NULL: those of the program */
+  DvmdTraceFile *trace_file; /* (nullable) (transfer full): where every transition is written */
   /* (nullable): names of the nodes, each with an agent in this process; NULL: this machine alone */
   const char *const *nodes;
   /* (nullable): the PMIx server of each node; NULL: the real one, which a process can have once */

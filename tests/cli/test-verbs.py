@@ -111,6 +111,8 @@ def test_job():
                   "TERMINATED", "NOTIFY_COMPLETED", "NOTIFIED"]
         equal([state for state in states if state in wanted], wanted, "the order of states")
         check(all(TIME.match(entry["time"]) for entry in trace), "times")
+        lines = here.cli("job", "trace", "--json-lines", good).stdout.splitlines()
+        equal([json.loads(line) for line in lines], trace, "one object a line")
         contains(here.cli("job", "trace", good).stdout, "NOTIFIED")
         result = here.cli("job", "show", "999")
         equal(result.returncode, 1)

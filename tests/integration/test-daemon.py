@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The daemon itself: its end by signals, its death, its names, buses, sockets and clients."""
 
+import json
 import os
 import signal
 import socket
@@ -422,6 +423,39 @@ class Clients(dvmtest.Case):
         run(1000)
         self.assert_growth(dvm, before, 4 << 20)
         self.assertLessEqual(len(os.listdir(f'/proc/{dvm.pid}/fd')), descriptors + 16)  # cgroups that wait for the next job
+
+
+class Trace(dvmtest.Case):
+    def test_file(self):
+        """Every transition of the DVM's job, of jobs and of processes, and the same as Job.GetTrace tells."""
+        place = self.place()
+        path = os.path.join(place, 'trace')
+        dvm = self.dvm(slots=2, settings=[f'trace-file={path}'])
+        job = dvm.run(['true'], np=2).job
+        told, name = job.trace(), job.nspace
+        self.assertEqual(dvm.stop(), 0)
+        with open(path) as file:
+            lines = [json.loads(line) for line in file]
+        own = [(line['what'], line['old-number'], line['new-number'], line['note']) for line in lines if line['job'] == name]
+        self.assertEqual(own, [tuple(row[1:]) for row in told])
+        self.assertEqual([line['rank'] for line in lines if line['what'].startswith('rank')].count(1), 3)
+        states = [line['new'] for line in lines if line['what'] == 'dvm']
+        self.assertEqual((states[0], states[-1]), ('INIT', 'DAEMONS_TERMINATED'))
+        self.assertIn('VM_READY', states)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+
+    def test_full_disk(self):
+        """It costs the trace and nothing else."""
+        dvm = self.dvm(slots=1, settings=['trace-file=/dev/full'])
+        for _ in range(3):
+            self.assertEqual(dvm.run(['true']).code, 0)
+        self.assertEqual(dvm.log().count('/dev/full cannot be written'), 1)
+
+    def test_no_such_place(self):
+        done = subprocess.run([dvmtest.DVMD, '--bus=none', '--trace-file=/nowhere/at/all'], stderr=subprocess.PIPE,
+                              env=dict(os.environ, XDG_RUNTIME_DIR=self.place()), timeout=dvmtest.LIMIT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'/nowhere/at/all cannot be opened', done.stderr)
 
 
 class OneShot(dvmtest.Case):

@@ -85,6 +85,7 @@ test_json (void)
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
   g_autofree char *array = NULL;
   g_autofree char *object = NULL;
+  g_autofree char *lines = NULL;
 
   add (table, 7, "a\"\\\n", 1767323045000006, "RUNNING", "x");
   add (table, 8, "", 0, "RUNNING", "y");
@@ -97,6 +98,9 @@ test_json (void)
   g_assert_cmpstr (
       object, ==,
       "{\"id\":7,\"name\":\"a\\\"\\\\\\u000a\",\"at\":\"2026-01-02T03:04:05.000006Z\",\"command\":\"x\"}\n");
+  lines = dvm_cli_table_to_json_lines (table);
+  g_assert_true (g_str_has_prefix (lines, object));
+  g_assert_cmpstr (lines + strlen (object), ==, "{\"id\":8,\"name\":\"\",\"at\":null,\"command\":\"y\"}\n");
 }
 
 static void

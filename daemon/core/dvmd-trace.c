@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The trace: every transition of a job and of its processes, for whoever asks, for the log and for the world.
+ */
+
+#include "config.h"
+
+/* That of the state machine: agents log their own transitions there. */
+#define G_LOG_DOMAIN "dvmd-state"
+
+#include "dvmd-core-private.h"
+#include "dvmd-log.h"
+
+/* Transitions of processes that a trace keeps; those of the job itself are always kept. */
+#define MAX_PROC_TRACE 8192
+
+char *
+dvmd_trace_entry_describe (const DvmdTraceEntry *self)
+{
+  return self->rank == DVMD_TRACE_JOB ? g_strdup ("job") : g_strdup_printf ("rank %u", self->rank);
+}
+
+const char *
+dvmd_trace_entry_state_name (const DvmdTraceEntry *self, guint state)
+{
+  return self->rank == DVMD_TRACE_JOB ? dvm_job_state_to_string ((DvmJobState)state)
+                                      : dvm_proc_state_to_string ((DvmProcState)state);
+}
+
+static void
+log_entry (DvmdJob *job, const DvmdTraceEntry *entry)
+{
+  const char *nspace = dvm_job_get_nspace (job->record);
+  g_autofree char *object = NULL;
+
+  if (g_log_writer_default_would_drop (G_LOG_LEVEL_DEBUG, G_LOG_DOMAIN))
+    return;
+  if (entry->rank == DVMD_TRACE_JOB)
+    object = g_strdup_printf ("%s %s", job == job->core->vm_job ? "dvm" : "job", nspace);
+  else
+    object = g_strdup_printf ("job %s rank %u", nspace, entry->rank);
+  dvmd_log_object (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, object, "%s -> %s%s%s",
+                   dvmd_trace_entry_state_name (entry, entry->old_state),
+                   dvmd_trace_entry_state_name (entry, entry->new_state), entry->note != NULL ? ": " : "",
+                   entry->note != NULL ? entry->note : "");
+}
+
+void
+dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, const char *note)
+{
+  DvmdCore *core = self->core;
+  DvmdTraceEntry entry = {
+    .time = dvmd_clock_now (core->clock),
+    .rank = rank,
+    .old_state = old_state,
+    .new_state = new_state,
+    .note = (char *)note,
+  };
+
+  log_entry (self, &entry);
+  if (core->effects->traced != NULL)
+    core->effects->traced (core->world, self, &entry);
+  if (rank != DVMD_TRACE_JOB && self->n_proc_entries++ >= MAX_PROC_TRACE)
+    {
+      self->trace_truncated = TRUE;
+      return;
+    }
+  entry.note = g_strdup (note);
+  g_array_append_val (self->trace, entry);
+}
