@@ -19,9 +19,13 @@
 #include <dvm.h>
 
 #define POOL_MAX 16
-/* A process that has just died keeps its cgroup busy for a moment. */
-#define REMOVE_TRIES 200
-#define REMOVE_PAUSE 1000 /* µs */
+/* A process that has just died keeps its cgroup busy for a moment: µs between two tries, doubled each time. */
+#define FIRST_PAUSE 1000
+#define LAST_PAUSE  G_USEC_PER_SEC
+/* So many tries, which is half a second, and the log hears of it. */
+#define MANY_TRIES 9
+/* What is still busy when the daemon ends gets so many tries more, FIRST_PAUSE apart. */
+#define FINAL_TRIES 200
 
 struct _DvmdCgroup
 {
@@ -31,10 +35,22 @@ struct _DvmdCgroup
   gboolean killed; /* cgroup.kill was written */
 };
 
+/* A cgroup that is to be removed and is still busy. */
+typedef struct
+{
+  DvmdCgroups *set;
+  char *path;
+  guint n_tries;
+  gint64 pause;
+  guint timer;
+} Leaving;
+
 struct _DvmdCgroups
 {
+  DvmdClock *clock;
   char *own; /* the cgroup of this process */
   GQueue pool;
+  GQueue leaving; /* Leaving */
   guint n_made;
 };
 
@@ -107,7 +123,71 @@ find_own_path (GError **error)
   return g_build_filename (mount, relative, NULL);
 }
 
-static void remove_directory (const char *path);
+/* FALSE: it is busy. */
+static gboolean
+try_remove (const char *path)
+{
+  return rmdir (path) == 0 || errno != EBUSY;
+}
+
+static void
+leaving_free (Leaving *leaving)
+{
+  dvmd_clock_remove_timer (leaving->set->clock, leaving->timer);
+  g_free (leaving->path);
+  g_free (leaving);
+}
+
+static void
+on_leaving_timer (gpointer user_data)
+{
+  Leaving *leaving = user_data;
+
+  leaving->timer = 0;
+  if (try_remove (leaving->path))
+    {
+      g_queue_remove (&leaving->set->leaving, leaving);
+      leaving_free (leaving);
+      return;
+    }
+  if (++leaving->n_tries == MANY_TRIES)
+    g_message ("cgroup %s cannot be removed yet: something still runs in it", leaving->path);
+  leaving->pause = MIN (leaving->pause * 2, LAST_PAUSE);
+  leaving->timer = dvmd_clock_add_timer (leaving->set->clock, leaving->pause, on_leaving_timer, leaving);
+}
+
+/* Now, or as soon as nothing is in it any more; nobody waits for it. */
+static void
+remove_directory (DvmdCgroups *self, const char *path)
+{
+  Leaving *leaving;
+
+  if (try_remove (path))
+    return;
+  leaving = g_new0 (Leaving, 1);
+  leaving->set = self;
+  leaving->path = g_strdup (path);
+  leaving->pause = FIRST_PAUSE;
+  leaving->timer = dvmd_clock_add_timer (self->clock, leaving->pause, on_leaving_timer, leaving);
+  g_queue_push_tail (&self->leaving, leaving);
+}
+
+/* At the end, when no timer will run any more. */
+static void
+remove_leaving (DvmdCgroups *self)
+{
+  Leaving *leaving;
+  guint n_tries = 0;
+
+  while ((leaving = g_queue_pop_head (&self->leaving)) != NULL)
+    {
+      while (!try_remove (leaving->path) && n_tries++ < FINAL_TRIES)
+        g_usleep (FIRST_PAUSE);
+      if (n_tries > FINAL_TRIES)
+        g_message ("cgroup %s is left behind: something still runs in it", leaving->path);
+      leaving_free (leaving);
+    }
+}
 
 /* 0 is a process of another pid namespace, and so may be the daemon that only seems to be gone. */
 static gboolean
@@ -120,7 +200,7 @@ sees_all_of (const char *path)
 }
 
 static void
-end_stale (const char *path)
+end_stale (DvmdCgroups *self, const char *path)
 {
   DvmdCgroup cgroup = { .dir_fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
 
@@ -129,14 +209,14 @@ end_stale (const char *path)
   g_message ("ending what a daemon that has died left running in %s", path);
   dvmd_cgroup_kill (&cgroup);
   close (cgroup.dir_fd);
-  remove_directory (path);
+  remove_directory (self, path);
 }
 
 /* What crashed daemons left: dvm-PID.N of a PID that is gone, with the processes in it. */
 static void
-remove_stale (const char *own)
+remove_stale (DvmdCgroups *self)
 {
-  g_autoptr (GDir) dir = g_dir_open (own, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (self->own, 0, NULL);
   const char *name;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
@@ -149,14 +229,14 @@ remove_stale (const char *own)
       proc = g_strdup_printf ("/proc/%d", atoi (name + strlen ("dvm-")));
       if (access (proc, F_OK) == 0)
         continue;
-      path = g_build_filename (own, name, NULL);
+      path = g_build_filename (self->own, name, NULL);
       if (rmdir (path) != 0 && errno == EBUSY && sees_all_of (path))
-        end_stale (path);
+        end_stale (self, path);
     }
 }
 
 DvmdCgroups *
-dvmd_cgroups_new (GError **error)
+dvmd_cgroups_new (DvmdClock *clock, GError **error)
 {
   g_autofree char *own = find_own_path (error);
   g_autofree char *procs = NULL;
@@ -171,33 +251,23 @@ dvmd_cgroups_new (GError **error)
       refuse (error, "our own cgroup %s is not ours to write: %s", own, g_strerror (errno));
       return NULL;
     }
-  remove_stale (own);
   self = g_new0 (DvmdCgroups, 1);
+  self->clock = dvmd_clock_ref (clock);
   g_queue_init (&self->pool);
+  g_queue_init (&self->leaving);
   self->own = g_steal_pointer (&own);
+  remove_stale (self);
   return g_steal_pointer (&self);
 }
 
 static void
-remove_directory (const char *path)
-{
-  for (guint i = 0; i < REMOVE_TRIES; i++)
-    {
-      if (rmdir (path) == 0 || errno != EBUSY)
-        return;
-      g_usleep (REMOVE_PAUSE);
-    }
-  g_message ("cgroup %s cannot be removed: something still runs in it", path);
-}
-
-static void
-cgroup_free (DvmdCgroup *cgroup)
+cgroup_free (DvmdCgroups *self, DvmdCgroup *cgroup)
 {
   if (cgroup->events_fd >= 0)
     close (cgroup->events_fd);
   if (cgroup->dir_fd >= 0)
     close (cgroup->dir_fd);
-  remove_directory (cgroup->path);
+  remove_directory (self, cgroup->path);
   g_free (cgroup->path);
   g_free (cgroup);
 }
@@ -208,7 +278,9 @@ dvmd_cgroups_free (DvmdCgroups *self)
   DvmdCgroup *cgroup;
 
   while ((cgroup = g_queue_pop_head (&self->pool)) != NULL)
-    cgroup_free (cgroup);
+    cgroup_free (self, cgroup);
+  remove_leaving (self);
+  dvmd_clock_unref (self->clock);
   g_free (self->own);
   g_free (self);
 }
@@ -253,7 +325,7 @@ dvmd_cgroups_take (DvmdCgroups *self, GError **error)
   if (cgroup->events_fd >= 0)
     return cgroup;
   refuse (error, "the cgroup %s cannot be used: %s", path, g_strerror (errno));
-  cgroup_free (cgroup);
+  cgroup_free (self, cgroup);
   return NULL;
 }
 
@@ -264,7 +336,7 @@ dvmd_cgroups_give_back (DvmdCgroups *self, DvmdCgroup *cgroup)
   if (!cgroup->killed && g_queue_get_length (&self->pool) < POOL_MAX)
     g_queue_push_head (&self->pool, cgroup);
   else
-    cgroup_free (cgroup);
+    cgroup_free (self, cgroup);
 }
 
 int

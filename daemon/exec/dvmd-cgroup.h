@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include <glib.h>
+#include "dvmd-clock.h"
 
 G_BEGIN_DECLS
 
@@ -17,11 +17,12 @@ typedef struct _DvmdCgroups DvmdCgroups;
 typedef struct _DvmdCgroup DvmdCgroup;
 
 /* Error: DVM_ERROR_NOT_SUPPORTED with the reason why cgroups cannot be used here. */
-DvmdCgroups *dvmd_cgroups_new (GError **error);
+DvmdCgroups *dvmd_cgroups_new (DvmdClock *clock, GError **error);
+/* Waits a moment (200 ms at most in all) for cgroups that could not be removed yet. */
 void dvmd_cgroups_free (DvmdCgroups *self);
 
 DvmdCgroup *dvmd_cgroups_take (DvmdCgroups *self, GError **error);
-/* Nothing may live in it any more. */
+/* Nothing may live in it any more. One that is not kept and still busy is removed from the main loop when it can be. */
 void dvmd_cgroups_give_back (DvmdCgroups *self, DvmdCgroup *cgroup);
 
 /* The directory, for DvmdSpawnRequest. */

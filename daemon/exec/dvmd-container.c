@@ -93,7 +93,7 @@ dvmd_containers_new (GMainContext *context, DvmdClock *clock, DvmdSpawner *spawn
       self->why_not = g_strdup ("process groups were asked for");
       return g_steal_pointer (&self);
     }
-  self->cgroups = dvmd_cgroups_new (&local_error);
+  self->cgroups = dvmd_cgroups_new (clock, &local_error);
   if (self->cgroups == NULL)
     {
       if (kind == DVMD_CONTAINERS_CGROUP)

@@ -1,0 +1,178 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "test-exec-cgroup"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dvmd-cgroup.h"
+
+#define SAFETY_LIMIT_S 60
+
+typedef struct
+{
+  DvmdClock *clock;
+  DvmdCgroups *cgroups;
+  DvmdCgroup *cgroup;
+  char *path;
+  pid_t pid; /* lives in the cgroup */
+} Fixture;
+
+static char *
+find_path (int dir_fd)
+{
+  g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", dir_fd);
+
+  return g_file_read_link (link, NULL);
+}
+
+static void
+start_process (Fixture *fixture)
+{
+  char number[16];
+  int fd;
+
+  fixture->pid = fork ();
+  if (fixture->pid == 0)
+    for (;;)
+      pause ();
+  g_assert_cmpint (fixture->pid, >, 0);
+  fd = openat (dvmd_cgroup_get_fd (fixture->cgroup), "cgroup.procs", O_WRONLY);
+  g_snprintf (number, sizeof number, "%d", fixture->pid);
+  g_assert_cmpint (write (fd, number, strlen (number)), ==, (gssize)strlen (number));
+  close (fd);
+}
+
+static void
+end_process (Fixture *fixture)
+{
+  kill (fixture->pid, SIGKILL);
+  g_assert_cmpint (waitpid (fixture->pid, NULL, 0), ==, fixture->pid);
+}
+
+/* FALSE: the test is skipped. A cgroup that was killed once, and so will not be kept, with a process in it. */
+static gboolean
+set_up (Fixture *fixture)
+{
+  g_autoptr (GError) error = NULL;
+
+  fixture->clock = dvmd_clock_new_manual (0);
+  fixture->cgroups = dvmd_cgroups_new (fixture->clock, &error);
+  if (fixture->cgroups == NULL)
+    {
+      g_test_skip (error->message);
+      return FALSE;
+    }
+  fixture->cgroup = dvmd_cgroups_take (fixture->cgroups, &error);
+  g_assert_no_error (error);
+  dvmd_cgroup_kill (fixture->cgroup);
+  fixture->path = find_path (dvmd_cgroup_get_fd (fixture->cgroup));
+  start_process (fixture);
+  return TRUE;
+}
+
+static void
+clear (Fixture *fixture)
+{
+  g_clear_pointer (&fixture->cgroups, dvmd_cgroups_free);
+  g_clear_pointer (&fixture->clock, dvmd_clock_unref);
+  g_free (fixture->path);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, clear)
+
+static void
+await_removal (Fixture *fixture)
+{
+  gint64 limit = g_get_monotonic_time () + SAFETY_LIMIT_S * G_USEC_PER_SEC;
+
+  while (access (fixture->path, F_OK) == 0)
+    {
+      g_assert_cmpint (g_get_monotonic_time (), <, limit);
+      g_thread_yield ();
+      dvmd_clock_advance (fixture->clock, G_USEC_PER_SEC);
+    }
+}
+
+/* Whoever gives back a busy one goes on at once, and it is removed by the main loop. */
+static void
+test_busy (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+
+  if (!set_up (&fixture))
+    return;
+  dvmd_cgroups_give_back (fixture.cgroups, fixture.cgroup);
+  g_assert_cmpint (access (fixture.path, F_OK), ==, 0);
+  g_assert_cmpint (kill (fixture.pid, 0), ==, 0);
+  end_process (&fixture);
+  await_removal (&fixture);
+}
+
+/* That takes long: one message. */
+static void
+test_very_busy (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+
+  if (!set_up (&fixture))
+    return;
+  dvmd_cgroups_give_back (fixture.cgroups, fixture.cgroup);
+  g_test_expect_message ("dvmd-cgroup", G_LOG_LEVEL_MESSAGE, "*cannot be removed yet*");
+  dvmd_clock_advance (fixture.clock, 60 * G_USEC_PER_SEC);
+  g_test_assert_expected_messages ();
+  end_process (&fixture);
+  await_removal (&fixture);
+}
+
+/* Nothing is left at the end, although no timer has run. */
+static void
+test_end (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+
+  if (!set_up (&fixture))
+    return;
+  dvmd_cgroups_give_back (fixture.cgroups, fixture.cgroup);
+  end_process (&fixture);
+  g_clear_pointer (&fixture.cgroups, dvmd_cgroups_free);
+  g_assert_cmpint (access (fixture.path, F_OK), !=, 0);
+  dvmd_clock_advance (fixture.clock, 60 * G_USEC_PER_SEC);
+}
+
+/* What will not go is told of, and no timer looks at it any more. */
+static void
+test_end_busy (void)
+{
+  g_auto (Fixture) fixture = { 0 };
+
+  if (!set_up (&fixture))
+    return;
+  dvmd_cgroups_give_back (fixture.cgroups, fixture.cgroup);
+  g_test_expect_message ("dvmd-cgroup", G_LOG_LEVEL_MESSAGE, "*is left behind*");
+  g_clear_pointer (&fixture.cgroups, dvmd_cgroups_free);
+  g_test_assert_expected_messages ();
+  end_process (&fixture);
+  dvmd_clock_advance (fixture.clock, 60 * G_USEC_PER_SEC);
+  while (rmdir (fixture.path) != 0 && errno == EBUSY)
+    g_usleep (1000);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/exec/cgroup/busy", test_busy);
+  g_test_add_func ("/exec/cgroup/very-busy", test_very_busy);
+  g_test_add_func ("/exec/cgroup/end", test_end);
+  g_test_add_func ("/exec/cgroup/end-busy", test_end_busy);
+  return g_test_run ();
+}
