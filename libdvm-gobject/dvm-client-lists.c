@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Lists for people who look: listed once, then kept up to date by signals. Each list changes by at most one splice per
- * turn of the main loop, however much has happened.
+ * turn of the main loop, however much has happened, and what stays is never taken out.
  */
 
 #include "config.h"
@@ -38,6 +38,7 @@ struct _DvmClientLists
   GHashTable *records; /* object path -> record, whether it is in its store yet or not */
   GPtrArray *added[N_KINDS];
   GHashTable *removed[N_KINDS]; /* set of records (owned) */
+  guint settled[N_KINDS];       /* so many items at the front of a list are not among the removed */
   GSource *flush;               /* (nullable): something is to be spliced */
 
   /* As long as there is a connection. */
@@ -93,6 +94,12 @@ new_record (Kind kind)
     }
 }
 
+static gboolean
+has_changes (DvmClientLists *self, Kind kind)
+{
+  return self->added[kind]->len > 0 || g_hash_table_size (self->removed[kind]) > 0;
+}
+
 static void
 new_changes (DvmClientLists *self, Kind kind)
 {
@@ -100,45 +107,77 @@ new_changes (DvmClientLists *self, Kind kind)
   self->removed[kind] = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 
-/* The rest of a list from its first change on to its last is replaced at once. */
+static gboolean
+is_removed (DvmClientLists *self, Kind kind, guint position)
+{
+  g_autoptr (GObject) record = g_list_model_get_item (G_LIST_MODEL (self->stores[kind]), position);
+
+  return g_hash_table_contains (self->removed[kind], record);
+}
+
+/* What goes at the end, and what is new behind it; first is where that begins. */
+static guint
+find_tail (DvmClientLists *self, Kind kind, guint n)
+{
+  guint first = n;
+
+  while (first > 0 && is_removed (self, kind, first - 1))
+    first--;
+  return first;
+}
+
+/* The first items that go and are neighbours. */
+static guint
+find_run (DvmClientLists *self, Kind kind, guint n, guint *last)
+{
+  guint first = self->settled[kind];
+
+  while (first < n && !is_removed (self, kind, first))
+    first++;
+  for (*last = first; *last < n && is_removed (self, kind, *last);)
+    (*last)++;
+  self->settled[kind] = first;
+  return first;
+}
+
+static void
+forget_removed (DvmClientLists *self, Kind kind, guint first, guint last)
+{
+  for (guint i = first; i < last; i++)
+    {
+      g_autoptr (GObject) record = g_list_model_get_item (G_LIST_MODEL (self->stores[kind]), i);
+
+      g_hash_table_remove (self->removed[kind], record);
+    }
+}
+
+/*
+ * One change that leaves alone what stays: whoever shows the list loses the selection of an item that goes and comes
+ * again. What is left is for the next turn.
+ */
 static void
 splice (DvmClientLists *self, Kind kind)
 {
-  GListModel *model = G_LIST_MODEL (self->stores[kind]);
-  guint n = g_list_model_get_n_items (model);
-  g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func (g_object_unref);
-  /* Whoever hears of the change may cause the next one. */
-  g_autoptr (GPtrArray) added = g_steal_pointer (&self->added[kind]);
-  g_autoptr (GHashTable) removed = g_steal_pointer (&self->removed[kind]);
-  guint first = n;
-  guint last = n; /* one behind the last change */
-  guint left = g_hash_table_size (removed);
+  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->stores[kind]));
+  g_autoptr (GPtrArray) added = NULL;
+  guint first;
+  guint last = n;
 
-  new_changes (self, kind);
-  if (left == 0 && added->len == 0)
-    return;
-  for (guint i = 0; i < n && left > 0; i++)
+  if (self->added[kind]->len > 0)
     {
-      g_autoptr (GObject) record = g_list_model_get_item (model, i);
-
-      if (g_hash_table_contains (removed, record))
-        {
-          first = MIN (first, i);
-          left--;
-          last = i + 1;
-        }
-      else if (first < n)
-        g_ptr_array_add (kept, g_steal_pointer (&record));
+      first = find_tail (self, kind, n);
+      /* Whoever hears of the change may cause the next one. */
+      added = g_steal_pointer (&self->added[kind]);
+      self->added[kind] = g_ptr_array_new_with_free_func (g_object_unref);
     }
-  if (added->len > 0)
-    {
-      for (guint i = last; first < n && i < n; i++)
-        g_ptr_array_add (kept, g_list_model_get_item (model, i));
-      last = n;
-      g_ptr_array_extend (kept, added, (GCopyFunc)g_object_ref, NULL);
-    }
-  g_list_store_splice (self->stores[kind], first, last - first, kept->pdata, kept->len);
+  else
+    first = find_run (self, kind, n, &last);
+  forget_removed (self, kind, first, last);
+  g_list_store_splice (self->stores[kind], first, last - first, added != NULL ? added->pdata : NULL,
+                       added != NULL ? added->len : 0);
 }
+
+static void queue_flush (DvmClientLists *self);
 
 static gboolean
 on_flush (gpointer user_data)
@@ -148,7 +187,12 @@ on_flush (gpointer user_data)
 
   g_clear_pointer (&self->flush, g_source_unref);
   for (Kind kind = 0; kind < N_KINDS && client->lists == self; kind++)
-    splice (self, kind);
+    {
+      if (has_changes (self, kind))
+        splice (self, kind);
+      if (client->lists == self && has_changes (self, kind))
+        queue_flush (self);
+    }
   return G_SOURCE_REMOVE;
 }
 
@@ -185,7 +229,10 @@ remove_path (DvmClientLists *self, Kind kind, const char *path)
     return;
   /* What has not been shown yet is never shown. */
   if (!g_ptr_array_remove (self->added[kind], record))
-    g_hash_table_add (self->removed[kind], g_object_ref (record));
+    {
+      g_hash_table_add (self->removed[kind], g_object_ref (record));
+      self->settled[kind] = 0;
+    }
   g_hash_table_remove (self->records, path);
   queue_flush (self);
 }
@@ -491,6 +538,7 @@ _dvm_client_lists_lost (DvmClientLists *self)
       GListModel *model = G_LIST_MODEL (self->stores[kind]);
 
       g_ptr_array_set_size (self->added[kind], 0);
+      self->settled[kind] = 0;
       for (guint i = 0; i < g_list_model_get_n_items (model); i++)
         g_hash_table_add (self->removed[kind], g_list_model_get_item (model, i));
     }
