@@ -11,6 +11,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int
@@ -48,6 +49,29 @@ dvm_cli_print (const char *text, GError **error)
   g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot write to standard output: %s"),
                g_strerror (saved_errno));
   return FALSE;
+}
+
+gboolean
+dvm_cli_print_line (const char *line, gboolean *reader_gone, GError **error)
+{
+  int saved_errno = dvm_cli_write_all (STDOUT_FILENO, line, strlen (line));
+
+  if (saved_errno == 0)
+    return TRUE;
+  if (saved_errno == EPIPE)
+    *reader_gone = TRUE;
+  else
+    g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot write to standard output: %s"),
+                 g_strerror (saved_errno));
+  return FALSE;
+}
+
+gboolean
+dvm_cli_is_pipe (int fd)
+{
+  struct stat info;
+
+  return fstat (fd, &info) == 0 && (S_ISFIFO (info.st_mode) || S_ISSOCK (info.st_mode));
 }
 
 static void G_GNUC_PRINTF (1, 0) say (const char *format, va_list arguments)

@@ -16,6 +16,11 @@ int dvm_cli_write_all (int fd, const char *bytes, gsize length);
 /* Everything or an error; a reader that has closed its end has had enough, which is no error. */
 gboolean dvm_cli_print (const char *text, GError **error);
 
+/* For those who go on printing: FALSE with reader_gone set when nobody reads any more, or with an error */
+gboolean dvm_cli_print_line (const char *line, gboolean *reader_gone, GError **error);
+/* whether a reader can go away: a pipe or a socket */
+gboolean dvm_cli_is_pipe (int fd);
+
 void dvm_cli_complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* not with --quiet */
 void dvm_cli_note (DvmCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);

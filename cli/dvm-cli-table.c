@@ -111,9 +111,8 @@ is_right (const DvmCliColumn *column)
   return column->kind == DVM_CLI_KIND_NUMBER || column->kind == DVM_CLI_KIND_OFFSET;
 }
 
-/* What a state's name says about how things are. */
-static const char *
-state_colour (const char *state)
+const char *
+dvm_cli_state_colour (const char *state)
 {
   static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", NULL };
   static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", NULL };
@@ -167,7 +166,7 @@ static void
 append_cell (GString *text, const DvmCliColumn *column, const char *shown, guint width, gboolean is_last_shown,
              gboolean colour)
 {
-  const char *start = colour && column->kind == DVM_CLI_KIND_STATE ? state_colour (shown) : NULL;
+  const char *start = colour && column->kind == DVM_CLI_KIND_STATE ? dvm_cli_state_colour (shown) : NULL;
   guint taken = dvm_cli_width (shown);
   guint padding = taken < width ? width - taken : 0;
 

@@ -48,6 +48,9 @@ char *dvm_cli_table_to_json_lines (DvmCliTable *self);
 /* The first row alone, as an object */
 char *dvm_cli_table_to_json_object (DvmCliTable *self);
 
+/* (nullable): the escape sequence for what a state's name says about how things are: good, bad, over */
+const char *dvm_cli_state_colour (const char *state);
+
 /* (transfer full): "2026-01-02T03:04:05.000006Z" */
 char *dvm_cli_format_time (gint64 time);
 

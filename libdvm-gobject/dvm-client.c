@@ -312,6 +312,42 @@ dvm_client_get_connected (DvmClient *self)
 }
 
 /**
+ * dvm_client_get_dbus_connection:
+ * @self: a client
+ *
+ * The connection that the client uses, for calls and signals of the D-Bus interfaces that have no function here.
+ * Calls go to dvm_client_get_dbus_name_owner(). It is another one after the client has come back to a DVM.
+ *
+ * Returns: (transfer none) (nullable): the connection; %NULL if the client is not connected
+ * Since: 0.1
+ */
+GDBusConnection *
+dvm_client_get_dbus_connection (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return self->connection;
+}
+
+/**
+ * dvm_client_get_dbus_name_owner:
+ * @self: a client
+ *
+ * The unique name that the DVM has on the message bus.
+ *
+ * Returns: (transfer none) (nullable): the name; %NULL on a private socket, where names are not used, and if the
+ *   client is not connected
+ * Since: 0.1
+ */
+const char *
+dvm_client_get_dbus_name_owner (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return self->owner;
+}
+
+/**
  * dvm_client_get_jobs_end_with_client:
  * @self: a client
  *

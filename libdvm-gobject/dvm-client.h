@@ -34,6 +34,9 @@ gboolean dvm_client_connect_sync (DvmClient *self, GCancellable *cancellable, GE
 gboolean dvm_client_get_connected (DvmClient *self);
 const char *dvm_client_get_instance_id (DvmClient *self);
 const char *dvm_client_get_address (DvmClient *self);
+/* For what has no function here. The owner is NULL on a private socket. */
+GDBusConnection *dvm_client_get_dbus_connection (DvmClient *self);
+const char *dvm_client_get_dbus_name_owner (DvmClient *self);
 /* Comes back by itself when the connection is lost; "instance-changed" if it is another run of the DVM. */
 void dvm_client_set_reconnect (DvmClient *self, gboolean reconnect);
 gboolean dvm_client_get_reconnect (DvmClient *self);
