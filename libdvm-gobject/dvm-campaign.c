@@ -77,25 +77,173 @@ struct _DvmCampaign
 
 G_DEFINE_FINAL_TYPE (DvmCampaign, dvm_campaign, G_TYPE_OBJECT)
 
+static const char *
+state_to_string (guint state)
+{
+  return dvm_campaign_state_to_string ((DvmCampaignState)state);
+}
+
+static guint
+state_from_string (const char *word)
+{
+  return dvm_campaign_state_from_string (word);
+}
+
+static const DvmRecordWords state_words = { dvm_campaign_state_get_type, state_to_string, state_from_string };
+
+static const char *
+kind_to_string (guint kind)
+{
+  return dvm_campaign_kind_to_string ((DvmCampaignKind)kind);
+}
+
+static guint
+kind_from_string (const char *word)
+{
+  return dvm_campaign_kind_from_string (word);
+}
+
+static const DvmRecordWords kind_words = { dvm_campaign_kind_get_type, kind_to_string, kind_from_string };
+
 /* In the order of the properties. */
 static const DvmRecordField fields[] = {
-  { "Id", "id", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Id" } },
-  { "Kind", "kind", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Kind" } },
-  { "State", "state", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "State" } },
-  { "AllocId", "alloc-id", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "AllocId" } },
-  { "RequestId", "request-id", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "RequestId" } },
-  { "Requester", "requester", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Requester" } },
-  { "Targets", "targets", "au", DVM_RECORD_FIELD_PLAIN, NULL, { "Targets" } },
-  { "Hosts", "hosts", "as", DVM_RECORD_FIELD_PLAIN, NULL, { "Hosts" } },
-  { "Pending", "pending", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Pending" } },
-  { "Status", "status", "i", DVM_RECORD_FIELD_PLAIN, NULL, { "Status" } },
-  { "Cause", "cause", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Cause" } },
-  { "Reason", "reason", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Reason" } },
-  { "StartedAt", "started-at", "t", DVM_RECORD_FIELD_TIME, NULL, { "StartedAt" } },
-  { "EndedAt", "ended-at", "t", DVM_RECORD_FIELD_TIME, NULL, { "EndedAt" } },
-  { "TreeRepairs", "tree-repairs", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "TreeRepairs" } },
-  { "LinksChanged", "links-changed", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "LinksChanged" } },
-  { "HeldJobs", "held-jobs", "ao", DVM_RECORD_FIELD_PLAIN, NULL, { "HeldJobs" } },
+  /**
+   * DvmCampaign:id:
+   *
+   * The number of the campaign.
+   *
+   * Since: 0.1
+   */
+  { "Id", "id", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmCampaign, id) },
+  /**
+   * DvmCampaign:kind:
+   *
+   * Whether the DVM grows or shrinks.
+   *
+   * Since: 0.1
+   */
+  { "Kind", "kind", DVM_RECORD_FIELD_ENUM_WORD, G_STRUCT_OFFSET (DvmCampaign, kind), .words = &kind_words },
+  /**
+   * DvmCampaign:state:
+   *
+   * The state.
+   *
+   * Since: 0.1
+   */
+  { "State", "state", DVM_RECORD_FIELD_ENUM_WORD, G_STRUCT_OFFSET (DvmCampaign, state), .words = &state_words,
+    .guarded = TRUE },
+  /**
+   * DvmCampaign:alloc-id:
+   *
+   * The id of the allocation that changes.
+   *
+   * Since: 0.1
+   */
+  { "AllocId", "alloc-id", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmCampaign, alloc_id) },
+  /**
+   * DvmCampaign:request-id:
+   *
+   * The id of the request.
+   *
+   * Since: 0.1
+   */
+  { "RequestId", "request-id", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmCampaign, request_id) },
+  /**
+   * DvmCampaign:requester:
+   *
+   * Who asked for it.
+   *
+   * Since: 0.1
+   */
+  { "Requester", "requester", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmCampaign, requester) },
+  /**
+   * DvmCampaign:targets:
+   *
+   * The ranks of the agents that come or go; a list of type au.
+   *
+   * Since: 0.1
+   */
+  { "Targets", "targets", DVM_RECORD_FIELD_RANKS, G_STRUCT_OFFSET (DvmCampaign, targets) },
+  /**
+   * DvmCampaign:hosts:
+   *
+   * The names of the nodes that come or go.
+   *
+   * Since: 0.1
+   */
+  { "Hosts", "hosts", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmCampaign, hosts) },
+  /**
+   * DvmCampaign:pending:
+   *
+   * How many targets have not come or gone yet.
+   *
+   * Since: 0.1
+   */
+  { "Pending", "pending", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmCampaign, pending) },
+  /**
+   * DvmCampaign:status:
+   *
+   * The PMIx status of its end.
+   *
+   * Since: 0.1
+   */
+  { "Status", "status", DVM_RECORD_FIELD_INT, G_STRUCT_OFFSET (DvmCampaign, status) },
+  /**
+   * DvmCampaign:cause:
+   *
+   * What made it fail.
+   *
+   * Since: 0.1
+   */
+  { "Cause", "cause", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmCampaign, cause) },
+  /**
+   * DvmCampaign:reason:
+   *
+   * Why the campaign is in its state.
+   *
+   * Since: 0.1
+   */
+  { "Reason", "reason", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmCampaign, reason), .guarded = TRUE },
+  /**
+   * DvmCampaign:started-at:
+   *
+   * When it began, in microseconds since the epoch; 0 if there is no such time.
+   *
+   * Since: 0.1
+   */
+  { "StartedAt", "started-at", DVM_RECORD_FIELD_TIME, G_STRUCT_OFFSET (DvmCampaign, started_at) },
+  /**
+   * DvmCampaign:ended-at:
+   *
+   * When it ended, in microseconds since the epoch; 0 if there is no such time.
+   *
+   * Since: 0.1
+   */
+  { "EndedAt", "ended-at", DVM_RECORD_FIELD_TIME, G_STRUCT_OFFSET (DvmCampaign, ended_at) },
+  /**
+   * DvmCampaign:tree-repairs:
+   *
+   * How often the tree was repaired for it.
+   *
+   * Since: 0.1
+   */
+  { "TreeRepairs", "tree-repairs", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmCampaign, tree_repairs) },
+  /**
+   * DvmCampaign:links-changed:
+   *
+   * How many links of the tree it changed.
+   *
+   * Since: 0.1
+   */
+  { "LinksChanged", "links-changed", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmCampaign, links_changed) },
+  /**
+   * DvmCampaign:held-jobs:
+   *
+   * The object paths of the jobs that wait for it.
+   *
+   * Since: 0.1
+   */
+  { "HeldJobs", "held-jobs", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmCampaign, held_jobs) },
 };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
@@ -108,193 +256,23 @@ _dvm_campaign_get_fields (guint *n_fields)
   return fields;
 }
 
-static GVariant *
-get_field (gpointer record, guint index)
-{
-  DvmCampaign *self = record;
-
-  switch (index + 1)
-    {
-    case PROP_ID:
-      return g_variant_new_uint32 (self->id);
-    case PROP_KIND:
-      return g_variant_new_string (dvm_campaign_kind_to_string (self->kind));
-    case PROP_STATE:
-      return g_variant_new_string (dvm_campaign_state_to_string (self->state));
-    case PROP_ALLOC_ID:
-      return _dvm_record_string_variant (self->alloc_id);
-    case PROP_REQUEST_ID:
-      return _dvm_record_string_variant (self->request_id);
-    case PROP_REQUESTER:
-      return _dvm_record_string_variant (self->requester);
-    case PROP_TARGETS:
-      return self->targets != NULL ? g_variant_ref (self->targets) : g_variant_new ("au", NULL);
-    case PROP_HOSTS:
-      return _dvm_record_strv_variant (self->hosts);
-    case PROP_PENDING:
-      return g_variant_new_uint32 (self->pending);
-    case PROP_STATUS:
-      return g_variant_new_int32 (self->status);
-    case PROP_CAUSE:
-      return _dvm_record_string_variant (self->cause);
-    case PROP_REASON:
-      return _dvm_record_string_variant (self->reason);
-    case PROP_STARTED_AT:
-      return g_variant_new_uint64 (self->started_at);
-    case PROP_ENDED_AT:
-      return g_variant_new_uint64 (self->ended_at);
-    case PROP_TREE_REPAIRS:
-      return g_variant_new_uint32 (self->tree_repairs);
-    case PROP_LINKS_CHANGED:
-      return g_variant_new_uint32 (self->links_changed);
-    case PROP_HELD_JOBS:
-      return _dvm_record_paths_variant (self->held_jobs);
-    default:
-      g_assert_not_reached ();
-    }
-}
-
 static void
-set_targets (DvmCampaign *self, GVariant *value)
+set_state (gpointer record, guint state, const char *reason)
 {
-  if (g_variant_n_children (value) == 0)
-    value = NULL;
-  if (self->targets == NULL ? value == NULL : value != NULL && g_variant_equal (self->targets, value))
-    return;
-  g_clear_pointer (&self->targets, g_variant_unref);
-  if (value != NULL)
-    self->targets = g_variant_ref (value);
-  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_TARGETS]);
+  _dvm_campaign_set_state (record, state, reason);
 }
 
-static void
-set_kind (DvmCampaign *self, DvmCampaignKind kind)
-{
-  if (self->kind == kind)
-    return;
-  self->kind = kind;
-  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_KIND]);
-}
-
-static void
-set_field (gpointer record, guint index, GVariant *value)
-{
-  DvmCampaign *self = record;
-
-  switch (index + 1)
-    {
-    case PROP_ID:
-      _dvm_record_set_uint (self, &self->id, g_variant_get_uint32 (value), properties[PROP_ID]);
-      break;
-    case PROP_KIND:
-      set_kind (self, dvm_campaign_kind_from_string (g_variant_get_string (value, NULL)));
-      break;
-    case PROP_ALLOC_ID:
-      _dvm_record_set_string (self, &self->alloc_id, g_variant_get_string (value, NULL), properties[PROP_ALLOC_ID]);
-      break;
-    case PROP_REQUEST_ID:
-      _dvm_record_set_string (self, &self->request_id, g_variant_get_string (value, NULL), properties[PROP_REQUEST_ID]);
-      break;
-    case PROP_REQUESTER:
-      _dvm_record_set_string (self, &self->requester, g_variant_get_string (value, NULL), properties[PROP_REQUESTER]);
-      break;
-    case PROP_TARGETS:
-      set_targets (self, value);
-      break;
-    case PROP_HOSTS:
-      _dvm_record_set_strv_variant (self, &self->hosts, value, properties[PROP_HOSTS]);
-      break;
-    case PROP_PENDING:
-      _dvm_record_set_uint (self, &self->pending, g_variant_get_uint32 (value), properties[PROP_PENDING]);
-      break;
-    case PROP_STATUS:
-      _dvm_record_set_int (self, &self->status, g_variant_get_int32 (value), properties[PROP_STATUS]);
-      break;
-    case PROP_CAUSE:
-      _dvm_record_set_string (self, &self->cause, g_variant_get_string (value, NULL), properties[PROP_CAUSE]);
-      break;
-    case PROP_STARTED_AT:
-      _dvm_record_set_time (self, &self->started_at, g_variant_get_uint64 (value), properties[PROP_STARTED_AT]);
-      break;
-    case PROP_ENDED_AT:
-      _dvm_record_set_time (self, &self->ended_at, g_variant_get_uint64 (value), properties[PROP_ENDED_AT]);
-      break;
-    case PROP_TREE_REPAIRS:
-      _dvm_record_set_uint (self, &self->tree_repairs, g_variant_get_uint32 (value), properties[PROP_TREE_REPAIRS]);
-      break;
-    case PROP_LINKS_CHANGED:
-      _dvm_record_set_uint (self, &self->links_changed, g_variant_get_uint32 (value), properties[PROP_LINKS_CHANGED]);
-      break;
-    case PROP_HELD_JOBS:
-      _dvm_record_set_strv_variant (self, &self->held_jobs, value, properties[PROP_HELD_JOBS]);
-      break;
-    default: /* the state and what follows from it */
-      break;
-    }
-}
+static const DvmRecordCodec codec = {
+  .fields = fields,
+  .n_fields = G_N_ELEMENTS (fields),
+  .properties = properties,
+  .set_state = set_state,
+};
 
 static void
 dvm_campaign_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
 {
-  DvmCampaign *self = DVM_CAMPAIGN (object);
-
-  switch (prop_id)
-    {
-    case PROP_ID:
-      g_value_set_uint (value, dvm_campaign_get_id (self));
-      break;
-    case PROP_KIND:
-      g_value_set_enum (value, dvm_campaign_get_kind (self));
-      break;
-    case PROP_STATE:
-      g_value_set_enum (value, dvm_campaign_get_state (self));
-      break;
-    case PROP_ALLOC_ID:
-      g_value_set_string (value, dvm_campaign_get_alloc_id (self));
-      break;
-    case PROP_REQUEST_ID:
-      g_value_set_string (value, dvm_campaign_get_request_id (self));
-      break;
-    case PROP_REQUESTER:
-      g_value_set_string (value, dvm_campaign_get_requester (self));
-      break;
-    case PROP_TARGETS:
-      g_value_take_variant (value, g_variant_ref_sink (get_field (self, PROP_TARGETS - 1)));
-      break;
-    case PROP_HOSTS:
-      g_value_set_boxed (value, dvm_campaign_get_hosts (self));
-      break;
-    case PROP_PENDING:
-      g_value_set_uint (value, dvm_campaign_get_pending (self));
-      break;
-    case PROP_STATUS:
-      g_value_set_int (value, dvm_campaign_get_status (self));
-      break;
-    case PROP_CAUSE:
-      g_value_set_string (value, dvm_campaign_get_cause (self));
-      break;
-    case PROP_REASON:
-      g_value_set_string (value, dvm_campaign_get_reason (self));
-      break;
-    case PROP_STARTED_AT:
-      g_value_set_int64 (value, dvm_campaign_get_started_at (self));
-      break;
-    case PROP_ENDED_AT:
-      g_value_set_int64 (value, dvm_campaign_get_ended_at (self));
-      break;
-    case PROP_TREE_REPAIRS:
-      g_value_set_uint (value, dvm_campaign_get_tree_repairs (self));
-      break;
-    case PROP_LINKS_CHANGED:
-      g_value_set_uint (value, dvm_campaign_get_links_changed (self));
-      break;
-    case PROP_HELD_JOBS:
-      g_value_set_boxed (value, dvm_campaign_get_held_jobs (self));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
+  _dvm_record_get_property (object, &codec, prop_id, value);
 }
 
 /**
@@ -590,183 +568,11 @@ dvm_campaign_get_held_jobs (DvmCampaign *self)
 }
 
 static void
-install_properties (GObjectClass *object_class)
-{
-  const GParamFlags flags = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
-
-  /**
-   * DvmCampaign:id:
-   *
-   * The number of the campaign.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ID] = g_param_spec_uint ("id", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmCampaign:kind:
-   *
-   * Whether the DVM grows or shrinks.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_KIND] = g_param_spec_enum ("kind", NULL, NULL, DVM_TYPE_CAMPAIGN_KIND, DVM_CAMPAIGN_KIND_UNDEF,
-                                             flags);
-  /**
-   * DvmCampaign:state:
-   *
-   * The state.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STATE] = g_param_spec_enum ("state", NULL, NULL, DVM_TYPE_CAMPAIGN_STATE, DVM_CAMPAIGN_STATE_UNDEF,
-                                              flags);
-  /**
-   * DvmCampaign:alloc-id:
-   *
-   * The id of the allocation that changes.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ALLOC_ID] = g_param_spec_string ("alloc-id", NULL, NULL, "", flags);
-  /**
-   * DvmCampaign:request-id:
-   *
-   * The id of the request.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_REQUEST_ID] = g_param_spec_string ("request-id", NULL, NULL, "", flags);
-  /**
-   * DvmCampaign:requester:
-   *
-   * Who asked for it.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_REQUESTER] = g_param_spec_string ("requester", NULL, NULL, "", flags);
-  /**
-   * DvmCampaign:targets:
-   *
-   * The ranks of the agents that come or go; a list of type au.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_TARGETS] = g_param_spec_variant ("targets", NULL, NULL, G_VARIANT_TYPE ("au"), NULL, flags);
-  /**
-   * DvmCampaign:hosts:
-   *
-   * The names of the nodes that come or go.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_HOSTS] = g_param_spec_boxed ("hosts", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmCampaign:pending:
-   *
-   * How many targets have not come or gone yet.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_PENDING] = g_param_spec_uint ("pending", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmCampaign:status:
-   *
-   * The PMIx status of its end.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STATUS] = g_param_spec_int ("status", NULL, NULL, G_MININT, G_MAXINT, 0, flags);
-  /**
-   * DvmCampaign:cause:
-   *
-   * What made it fail.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_CAUSE] = g_param_spec_string ("cause", NULL, NULL, "", flags);
-  /**
-   * DvmCampaign:reason:
-   *
-   * Why the campaign is in its state.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_REASON] = g_param_spec_string ("reason", NULL, NULL, "", flags);
-  /**
-   * DvmCampaign:started-at:
-   *
-   * When it began, in microseconds since the epoch; 0 if there is no such time.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STARTED_AT] = g_param_spec_int64 ("started-at", NULL, NULL, 0, G_MAXINT64, 0, flags);
-  /**
-   * DvmCampaign:ended-at:
-   *
-   * When it ended, in microseconds since the epoch; 0 if there is no such time.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ENDED_AT] = g_param_spec_int64 ("ended-at", NULL, NULL, 0, G_MAXINT64, 0, flags);
-  /**
-   * DvmCampaign:tree-repairs:
-   *
-   * How often the tree was repaired for it.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_TREE_REPAIRS] = g_param_spec_uint ("tree-repairs", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmCampaign:links-changed:
-   *
-   * How many links of the tree it changed.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_LINKS_CHANGED] = g_param_spec_uint ("links-changed", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmCampaign:held-jobs:
-   *
-   * The object paths of the jobs that wait for it.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_HELD_JOBS] = g_param_spec_boxed ("held-jobs", NULL, NULL, G_TYPE_STRV, flags);
-
-  g_object_class_install_properties (object_class, N_PROPS, properties);
-}
-
-static void
-set_state_variants (gpointer record, GVariant *state, GVariant *reason)
-{
-  DvmCampaign *self = record;
-
-  _dvm_campaign_set_state (
-      self, state != NULL ? dvm_campaign_state_from_string (g_variant_get_string (state, NULL)) : self->state,
-      reason != NULL ? g_variant_get_string (reason, NULL) : self->reason);
-}
-
-static const DvmRecordCodec codec = {
-  .fields = fields,
-  .n_fields = G_N_ELEMENTS (fields),
-  .get = get_field,
-  .set = set_field,
-  .set_state = set_state_variants,
-};
-
-static void
 dvm_campaign_finalize (GObject *object)
 {
   DvmCampaign *self = DVM_CAMPAIGN (object);
 
-  g_free (self->alloc_id);
-  g_free (self->request_id);
-  g_free (self->requester);
-  g_clear_pointer (&self->targets, g_variant_unref);
-  g_strfreev (self->hosts);
-  g_free (self->cause);
-  g_free (self->reason);
-  g_strfreev (self->held_jobs);
+  _dvm_record_clear (self, &codec);
   g_free (self->object_path);
   G_OBJECT_CLASS (dvm_campaign_parent_class)->finalize (object);
 }
@@ -778,7 +584,6 @@ dvm_campaign_class_init (DvmCampaignClass *klass)
 
   object_class->get_property = dvm_campaign_get_property;
   object_class->finalize = dvm_campaign_finalize;
-  install_properties (object_class);
   /**
    * DvmCampaign::state-changed:
    * @self: the campaign
@@ -794,7 +599,7 @@ dvm_campaign_class_init (DvmCampaignClass *klass)
   signals[SIGNAL_STATE_CHANGED] = g_signal_new (
       "state-changed", DVM_TYPE_CAMPAIGN, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
       DVM_TYPE_CAMPAIGN_STATE, DVM_TYPE_CAMPAIGN_STATE, G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
-  _dvm_record_class_set_codec (klass, &codec);
+  _dvm_record_class_install (klass, &codec);
 }
 
 static void
@@ -829,7 +634,7 @@ void
 _dvm_campaign_set_request (DvmCampaign *self, DvmCampaignKind kind, const char *alloc_id, const char *request_id,
                            const char *requester)
 {
-  set_kind (self, kind);
+  _dvm_record_set_uint (self, (guint *)&self->kind, kind, properties[PROP_KIND]);
   _dvm_record_set_string (self, &self->alloc_id, alloc_id, properties[PROP_ALLOC_ID]);
   _dvm_record_set_string (self, &self->request_id, request_id, properties[PROP_REQUEST_ID]);
   _dvm_record_set_string (self, &self->requester, requester, properties[PROP_REQUESTER]);
@@ -841,7 +646,7 @@ _dvm_campaign_set_targets (DvmCampaign *self, const guint32 *targets, gsize n_ta
   g_autoptr (GVariant) value = g_variant_ref_sink (
       g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, targets, n_targets, sizeof *targets));
 
-  set_targets (self, value);
+  _dvm_record_set_variant (self, &self->targets, value, properties[PROP_TARGETS]);
   _dvm_record_set_strv (self, &self->hosts, hosts, properties[PROP_HOSTS]);
 }
 

@@ -75,29 +75,145 @@ struct _DvmNode
 G_DEFINE_FINAL_TYPE (DvmNode, dvm_node, G_TYPE_OBJECT)
 
 static const char *
-get_state_name (guint state)
+state_to_string (guint state)
 {
-  return dvm_node_state_to_string (state);
+  return dvm_node_state_to_string ((DvmNodeState)state);
 }
+
+static const DvmRecordWords state_words = { dvm_node_state_get_type, state_to_string, NULL };
 
 /* In the order of the properties. */
 static const DvmRecordField fields[] = {
-  { "Name", "name", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Name" } },
-  { "Aliases", "aliases", "as", DVM_RECORD_FIELD_PLAIN, NULL, { "Aliases" } },
-  { "Rank", "rank", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Rank" } },
-  { "State", "state", "u", DVM_RECORD_FIELD_STATE, NULL, { "State", "StateName" } },
-  { "StateName", "state-name", "s", DVM_RECORD_FIELD_STATE_NAME, NULL, { "StateName" } },
-  { "Reason", "reason", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Reason" } },
-  { "Slots", "slots", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Slots" } },
-  { "SlotsInUse", "slots-in-use", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "SlotsInUse" } },
-  { "SlotsMax", "slots-max", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "SlotsMax" } },
-  { "Jobs", "jobs", "ao", DVM_RECORD_FIELD_PLAIN, NULL, { "Jobs" } },
-  { "Address", "address", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Address" } },
-  { "Pid", "pid", "i", DVM_RECORD_FIELD_PLAIN, NULL, { "Pid" } },
-  { "Topology", "topology", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Topology" } },
-  { "LastSeen", "last-seen", "t", DVM_RECORD_FIELD_TIME, NULL, { "LastSeen" } },
-  { "Launcher", "launcher", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Launcher" } },
-  { "Allocator", "allocator", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Allocator" } },
+  /**
+   * DvmNode:name:
+   *
+   * The name of the node.
+   *
+   * Since: 0.1
+   */
+  { "Name", "name", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, name) },
+  /**
+   * DvmNode:aliases:
+   *
+   * Other names of the node.
+   *
+   * Since: 0.1
+   */
+  { "Aliases", "aliases", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmNode, aliases) },
+  /**
+   * DvmNode:rank:
+   *
+   * The rank of the agent; 0 is the controller.
+   *
+   * Since: 0.1
+   */
+  { "Rank", "rank", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, rank) },
+  /**
+   * DvmNode:state:
+   *
+   * The state.
+   *
+   * Since: 0.1
+   */
+  { "State", "state", DVM_RECORD_FIELD_ENUM_NUMBER, G_STRUCT_OFFSET (DvmNode, state), .words = &state_words,
+    .guarded = TRUE },
+  /**
+   * DvmNode:state-name:
+   *
+   * The name of the state, such as "UP".
+   *
+   * Since: 0.1
+   */
+  { "StateName", "state-name", DVM_RECORD_FIELD_ENUM_NAME, G_STRUCT_OFFSET (DvmNode, state), .words = &state_words,
+    .guarded = TRUE },
+  /**
+   * DvmNode:reason:
+   *
+   * Why the node is in its state.
+   *
+   * Since: 0.1
+   */
+  { "Reason", "reason", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, reason), .guarded = TRUE },
+  /**
+   * DvmNode:slots:
+   *
+   * The number of slots.
+   *
+   * Since: 0.1
+   */
+  { "Slots", "slots", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, slots) },
+  /**
+   * DvmNode:slots-in-use:
+   *
+   * The number of slots that jobs hold.
+   *
+   * Since: 0.1
+   */
+  { "SlotsInUse", "slots-in-use", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, slots_in_use) },
+  /**
+   * DvmNode:slots-max:
+   *
+   * The number of slots that are never exceeded, 0 for no such limit.
+   *
+   * Since: 0.1
+   */
+  { "SlotsMax", "slots-max", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, slots_max) },
+  /**
+   * DvmNode:jobs:
+   *
+   * The object paths of the jobs that run on the node.
+   *
+   * Since: 0.1
+   */
+  { "Jobs", "jobs", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmNode, jobs) },
+  /**
+   * DvmNode:address:
+   *
+   * The address of the agent.
+   *
+   * Since: 0.1
+   */
+  { "Address", "address", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, address) },
+  /**
+   * DvmNode:pid:
+   *
+   * The process id of the agent.
+   *
+   * Since: 0.1
+   */
+  { "Pid", "pid", DVM_RECORD_FIELD_INT, G_STRUCT_OFFSET (DvmNode, pid) },
+  /**
+   * DvmNode:topology:
+   *
+   * The signature of the hardware topology.
+   *
+   * Since: 0.1
+   */
+  { "Topology", "topology", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, topology) },
+  /**
+   * DvmNode:last-seen:
+   *
+   * When the agent was last heard of, in microseconds since the epoch; 0 if that has not happened.
+   *
+   * Since: 0.1
+   */
+  { "LastSeen", "last-seen", DVM_RECORD_FIELD_TIME, G_STRUCT_OFFSET (DvmNode, last_seen) },
+  /**
+   * DvmNode:launcher:
+   *
+   * The name of the launcher that started the agent.
+   *
+   * Since: 0.1
+   */
+  { "Launcher", "launcher", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, launcher) },
+  /**
+   * DvmNode:allocator:
+   *
+   * The name of the allocator that found the node.
+   *
+   * Since: 0.1
+   */
+  { "Allocator", "allocator", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, allocator) },
 };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
@@ -110,160 +226,23 @@ _dvm_node_get_fields (guint *n_fields)
   return fields;
 }
 
-static GVariant *
-get_field (gpointer record, guint index)
-{
-  DvmNode *self = record;
-
-  switch (index + 1)
-    {
-    case PROP_NAME:
-      return _dvm_record_string_variant (self->name);
-    case PROP_ALIASES:
-      return _dvm_record_strv_variant (self->aliases);
-    case PROP_RANK:
-      return g_variant_new_uint32 (self->rank);
-    case PROP_STATE:
-      return g_variant_new_uint32 (self->state);
-    case PROP_STATE_NAME:
-      return g_variant_new_string (dvm_node_state_to_string (self->state));
-    case PROP_REASON:
-      return _dvm_record_string_variant (self->reason);
-    case PROP_SLOTS:
-      return g_variant_new_uint32 (self->slots);
-    case PROP_SLOTS_IN_USE:
-      return g_variant_new_uint32 (self->slots_in_use);
-    case PROP_SLOTS_MAX:
-      return g_variant_new_uint32 (self->slots_max);
-    case PROP_JOBS:
-      return _dvm_record_paths_variant (self->jobs);
-    case PROP_ADDRESS:
-      return _dvm_record_string_variant (self->address);
-    case PROP_PID:
-      return g_variant_new_int32 (self->pid);
-    case PROP_TOPOLOGY:
-      return _dvm_record_string_variant (self->topology);
-    case PROP_LAST_SEEN:
-      return g_variant_new_uint64 (self->last_seen);
-    case PROP_LAUNCHER:
-      return _dvm_record_string_variant (self->launcher);
-    case PROP_ALLOCATOR:
-      return _dvm_record_string_variant (self->allocator);
-    default:
-      g_assert_not_reached ();
-    }
-}
-
 static void
-set_field (gpointer record, guint index, GVariant *value)
+set_state (gpointer record, guint state, const char *reason)
 {
-  DvmNode *self = record;
-
-  switch (index + 1)
-    {
-    case PROP_NAME:
-      _dvm_record_set_string (self, &self->name, g_variant_get_string (value, NULL), properties[PROP_NAME]);
-      break;
-    case PROP_ALIASES:
-      _dvm_record_set_strv_variant (self, &self->aliases, value, properties[PROP_ALIASES]);
-      break;
-    case PROP_RANK:
-      _dvm_record_set_uint (self, &self->rank, g_variant_get_uint32 (value), properties[PROP_RANK]);
-      break;
-    case PROP_SLOTS:
-      _dvm_record_set_uint (self, &self->slots, g_variant_get_uint32 (value), properties[PROP_SLOTS]);
-      break;
-    case PROP_SLOTS_IN_USE:
-      _dvm_record_set_uint (self, &self->slots_in_use, g_variant_get_uint32 (value), properties[PROP_SLOTS_IN_USE]);
-      break;
-    case PROP_SLOTS_MAX:
-      _dvm_record_set_uint (self, &self->slots_max, g_variant_get_uint32 (value), properties[PROP_SLOTS_MAX]);
-      break;
-    case PROP_JOBS:
-      _dvm_record_set_strv_variant (self, &self->jobs, value, properties[PROP_JOBS]);
-      break;
-    case PROP_ADDRESS:
-      _dvm_record_set_string (self, &self->address, g_variant_get_string (value, NULL), properties[PROP_ADDRESS]);
-      break;
-    case PROP_PID:
-      _dvm_record_set_int (self, &self->pid, g_variant_get_int32 (value), properties[PROP_PID]);
-      break;
-    case PROP_TOPOLOGY:
-      _dvm_record_set_string (self, &self->topology, g_variant_get_string (value, NULL), properties[PROP_TOPOLOGY]);
-      break;
-    case PROP_LAST_SEEN:
-      _dvm_record_set_time (self, &self->last_seen, g_variant_get_uint64 (value), properties[PROP_LAST_SEEN]);
-      break;
-    case PROP_LAUNCHER:
-      _dvm_record_set_string (self, &self->launcher, g_variant_get_string (value, NULL), properties[PROP_LAUNCHER]);
-      break;
-    case PROP_ALLOCATOR:
-      _dvm_record_set_string (self, &self->allocator, g_variant_get_string (value, NULL), properties[PROP_ALLOCATOR]);
-      break;
-    default: /* the state and what follows from it */
-      break;
-    }
+  _dvm_node_set_state (record, state, reason);
 }
+
+static const DvmRecordCodec codec = {
+  .fields = fields,
+  .n_fields = G_N_ELEMENTS (fields),
+  .properties = properties,
+  .set_state = set_state,
+};
 
 static void
 dvm_node_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
 {
-  DvmNode *self = DVM_NODE (object);
-
-  switch (prop_id)
-    {
-    case PROP_NAME:
-      g_value_set_string (value, dvm_node_get_name (self));
-      break;
-    case PROP_ALIASES:
-      g_value_set_boxed (value, dvm_node_get_aliases (self));
-      break;
-    case PROP_RANK:
-      g_value_set_uint (value, dvm_node_get_rank (self));
-      break;
-    case PROP_STATE:
-      g_value_set_enum (value, dvm_node_get_state (self));
-      break;
-    case PROP_STATE_NAME:
-      g_value_set_string (value, dvm_node_get_state_name (self));
-      break;
-    case PROP_REASON:
-      g_value_set_string (value, dvm_node_get_reason (self));
-      break;
-    case PROP_SLOTS:
-      g_value_set_uint (value, dvm_node_get_slots (self));
-      break;
-    case PROP_SLOTS_IN_USE:
-      g_value_set_uint (value, dvm_node_get_slots_in_use (self));
-      break;
-    case PROP_SLOTS_MAX:
-      g_value_set_uint (value, dvm_node_get_slots_max (self));
-      break;
-    case PROP_JOBS:
-      g_value_set_boxed (value, dvm_node_get_jobs (self));
-      break;
-    case PROP_ADDRESS:
-      g_value_set_string (value, dvm_node_get_address (self));
-      break;
-    case PROP_PID:
-      g_value_set_int (value, dvm_node_get_pid (self));
-      break;
-    case PROP_TOPOLOGY:
-      g_value_set_string (value, dvm_node_get_topology (self));
-      break;
-    case PROP_LAST_SEEN:
-      g_value_set_int64 (value, dvm_node_get_last_seen (self));
-      break;
-    case PROP_LAUNCHER:
-      g_value_set_string (value, dvm_node_get_launcher (self));
-      break;
-    case PROP_ALLOCATOR:
-      g_value_set_string (value, dvm_node_get_allocator (self));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
+  _dvm_record_get_property (object, &codec, prop_id, value);
 }
 
 /**
@@ -539,173 +518,11 @@ dvm_node_get_allocator (DvmNode *self)
 }
 
 static void
-install_properties (GObjectClass *object_class)
-{
-  const GParamFlags flags = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
-
-  /**
-   * DvmNode:name:
-   *
-   * The name of the node.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_NAME] = g_param_spec_string ("name", NULL, NULL, "", flags);
-  /**
-   * DvmNode:aliases:
-   *
-   * Other names of the node.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ALIASES] = g_param_spec_boxed ("aliases", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmNode:rank:
-   *
-   * The rank of the agent; 0 is the controller.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_RANK] = g_param_spec_uint ("rank", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmNode:state:
-   *
-   * The state.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STATE] = g_param_spec_enum ("state", NULL, NULL, DVM_TYPE_NODE_STATE, DVM_NODE_STATE_UNDEF, flags);
-  /**
-   * DvmNode:state-name:
-   *
-   * The name of the state, such as "UP".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STATE_NAME] = g_param_spec_string ("state-name", NULL, NULL, "", flags);
-  /**
-   * DvmNode:reason:
-   *
-   * Why the node is in its state.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_REASON] = g_param_spec_string ("reason", NULL, NULL, "", flags);
-  /**
-   * DvmNode:slots:
-   *
-   * The number of slots.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_SLOTS] = g_param_spec_uint ("slots", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmNode:slots-in-use:
-   *
-   * The number of slots that jobs hold.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_SLOTS_IN_USE] = g_param_spec_uint ("slots-in-use", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmNode:slots-max:
-   *
-   * The number of slots that are never exceeded, 0 for no such limit.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_SLOTS_MAX] = g_param_spec_uint ("slots-max", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmNode:jobs:
-   *
-   * The object paths of the jobs that run on the node.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_JOBS] = g_param_spec_boxed ("jobs", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmNode:address:
-   *
-   * The address of the agent.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ADDRESS] = g_param_spec_string ("address", NULL, NULL, "", flags);
-  /**
-   * DvmNode:pid:
-   *
-   * The process id of the agent.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_PID] = g_param_spec_int ("pid", NULL, NULL, G_MININT, G_MAXINT, 0, flags);
-  /**
-   * DvmNode:topology:
-   *
-   * The signature of the hardware topology.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_TOPOLOGY] = g_param_spec_string ("topology", NULL, NULL, "", flags);
-  /**
-   * DvmNode:last-seen:
-   *
-   * When the agent was last heard of, in microseconds since the epoch; 0 if that has not happened.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_LAST_SEEN] = g_param_spec_int64 ("last-seen", NULL, NULL, 0, G_MAXINT64, 0, flags);
-  /**
-   * DvmNode:launcher:
-   *
-   * The name of the launcher that started the agent.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_LAUNCHER] = g_param_spec_string ("launcher", NULL, NULL, "", flags);
-  /**
-   * DvmNode:allocator:
-   *
-   * The name of the allocator that found the node.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ALLOCATOR] = g_param_spec_string ("allocator", NULL, NULL, "", flags);
-
-  g_object_class_install_properties (object_class, N_PROPS, properties);
-}
-
-static void
-set_state_variants (gpointer record, GVariant *state, GVariant *reason)
-{
-  DvmNode *self = record;
-
-  _dvm_node_set_state (self, state != NULL ? (DvmNodeState)g_variant_get_uint32 (state) : self->state,
-                       reason != NULL ? g_variant_get_string (reason, NULL) : self->reason);
-}
-
-static const DvmRecordCodec codec = {
-  .fields = fields,
-  .n_fields = G_N_ELEMENTS (fields),
-  .get = get_field,
-  .set = set_field,
-  .set_state = set_state_variants,
-  .state_name = get_state_name,
-};
-
-static void
 dvm_node_finalize (GObject *object)
 {
   DvmNode *self = DVM_NODE (object);
 
-  g_free (self->name);
-  g_strfreev (self->aliases);
-  g_free (self->reason);
-  g_strfreev (self->jobs);
-  g_free (self->address);
-  g_free (self->topology);
-  g_free (self->launcher);
-  g_free (self->allocator);
+  _dvm_record_clear (self, &codec);
   g_free (self->object_path);
   G_OBJECT_CLASS (dvm_node_parent_class)->finalize (object);
 }
@@ -717,7 +534,6 @@ dvm_node_class_init (DvmNodeClass *klass)
 
   object_class->get_property = dvm_node_get_property;
   object_class->finalize = dvm_node_finalize;
-  install_properties (object_class);
   /**
    * DvmNode::state-changed:
    * @self: the node
@@ -733,7 +549,7 @@ dvm_node_class_init (DvmNodeClass *klass)
   signals[SIGNAL_STATE_CHANGED] = g_signal_new ("state-changed", DVM_TYPE_NODE, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED,
                                                 0, NULL, NULL, NULL, G_TYPE_NONE, 3, DVM_TYPE_NODE_STATE,
                                                 DVM_TYPE_NODE_STATE, G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
-  _dvm_record_class_set_codec (klass, &codec);
+  _dvm_record_class_install (klass, &codec);
 }
 
 static void

@@ -53,24 +53,36 @@ _dvm_record_get_bus_property (GObject *record, const char *bus_name)
 
   if (find_field (codec, bus_name, &index) == NULL)
     return NULL;
-  return codec->get (record, index);
+  return _dvm_record_field_to_variant (record, &codec->fields[index]);
 }
 
-const char *const *
-_dvm_record_get_bus_names (GObject *record, const char *property_name)
+static const DvmRecordField *
+find_property (const DvmRecordCodec *codec, const char *name)
 {
-  const DvmRecordCodec *codec = get_codec (record);
-
-  g_return_val_if_fail (codec != NULL, NULL);
-
   for (guint i = 0; i < codec->n_fields; i++)
     {
       const DvmRecordField *field = &codec->fields[i];
 
-      if (strcmp (field->property != NULL ? field->property : field->json_name, property_name) == 0)
-        return field->bus_names;
+      if (strcmp (field->property != NULL ? field->property : field->json_name, name) == 0)
+        return field;
     }
   return NULL;
+}
+
+guint64
+_dvm_record_get_changed_fields (GObject *record, const char *property_name)
+{
+  const DvmRecordCodec *codec = get_codec (record);
+  const DvmRecordField *changed;
+  guint64 mask = 0;
+
+  g_return_val_if_fail (codec != NULL, 0);
+
+  changed = find_property (codec, property_name);
+  for (guint i = 0; changed != NULL && i < codec->n_fields; i++)
+    if (codec->fields[i].offset == changed->offset)
+      mask |= G_GUINT64_CONSTANT (1) << i;
+  return mask;
 }
 
 GVariant *
@@ -81,22 +93,24 @@ _dvm_record_to_variant (gpointer record)
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < codec->n_fields; i++)
-    g_variant_builder_add (&builder, "{sv}", codec->fields[i].bus_name, codec->get (record, i));
+    g_variant_builder_add (&builder, "{sv}", codec->fields[i].bus_name,
+                           _dvm_record_field_to_variant (record, &codec->fields[i]));
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
 static void
-add_json_field (JsonBuilder *builder, const DvmRecordCodec *codec, guint index, GVariant *value)
+add_json_field (JsonBuilder *builder, gpointer record, const DvmRecordField *field)
 {
-  const DvmRecordField *field = &codec->fields[index];
+  g_autoptr (GVariant) value = NULL;
 
-  if (field->kind == DVM_RECORD_FIELD_STATE_NAME)
+  if (field->kind == DVM_RECORD_FIELD_ENUM_NAME)
     return;
+  value = g_variant_ref_sink (_dvm_record_field_to_variant (record, field));
   json_builder_set_member_name (builder, field->json_name);
   if (field->kind == DVM_RECORD_FIELD_TIME)
     _dvm_json_add_time (builder, g_variant_get_uint64 (value));
-  else if (field->kind == DVM_RECORD_FIELD_STATE)
-    json_builder_add_string_value (builder, codec->state_name (g_variant_get_uint32 (value)));
+  else if (field->kind == DVM_RECORD_FIELD_ENUM_NUMBER)
+    json_builder_add_string_value (builder, field->words->to_string (g_variant_get_uint32 (value)));
   else
     _dvm_json_add_variant (builder, value);
 }
@@ -109,11 +123,7 @@ _dvm_record_to_json (gpointer record)
 
   json_builder_begin_object (builder);
   for (guint i = 0; i < codec->n_fields; i++)
-    {
-      g_autoptr (GVariant) value = g_variant_ref_sink (codec->get (record, i));
-
-      add_json_field (builder, codec, i, value);
-    }
+    add_json_field (builder, record, &codec->fields[i]);
   json_builder_end_object (builder);
   return _dvm_json_finish (builder, FALSE);
 }
@@ -137,22 +147,39 @@ check_types (const DvmRecordCodec *codec, GVariant *properties, GError **error)
       guint index;
       const DvmRecordField *field = find_field (codec, name, &index);
 
-      if (field == NULL || strcmp (g_variant_get_type_string (value), field->type) == 0)
+      if (field == NULL || strcmp (g_variant_get_type_string (value), _dvm_record_field_get_type (field)) == 0)
         continue;
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The property %s is of type %s, not %s"), name,
-                   field->type, g_variant_get_type_string (value));
+                   _dvm_record_field_get_type (field), g_variant_get_type_string (value));
       g_variant_unref (value);
       return FALSE;
     }
   return TRUE;
 }
 
+/* The state comes last, so that whoever hears of the new one finds everything else up to date. */
+static void
+update_state (gpointer record, const DvmRecordCodec *codec, GVariant *properties)
+{
+  g_autoptr (GVariant) state = g_variant_lookup_value (properties, "State", NULL);
+  g_autoptr (GVariant) reason = g_variant_lookup_value (properties, "Reason", NULL);
+  const DvmRecordField *field;
+  guint index;
+
+  if (state == NULL && reason == NULL)
+    return;
+  if (state == NULL)
+    state = g_variant_ref_sink (_dvm_record_get_bus_property (record, "State"));
+  if (reason == NULL)
+    reason = g_variant_ref_sink (_dvm_record_get_bus_property (record, "Reason"));
+  field = find_field (codec, "State", &index);
+  codec->set_state (record, _dvm_record_field_to_enum (field, state), g_variant_get_string (reason, NULL));
+}
+
 gboolean
 _dvm_record_update (GObject *record, GVariant *properties, GError **error)
 {
   const DvmRecordCodec *codec = get_codec (record);
-  g_autoptr (GVariant) state = NULL;
-  g_autoptr (GVariant) reason = NULL;
   GVariantIter iter;
   const char *name;
   GVariant *value;
@@ -168,15 +195,10 @@ _dvm_record_update (GObject *record, GVariant *properties, GError **error)
       guint index;
       const DvmRecordField *field = find_field (codec, name, &index);
 
-      if (field == NULL)
-        continue;
-      codec->set (record, index, value);
+      if (field != NULL && !field->guarded)
+        _dvm_record_field_from_variant (record, field, value, codec->properties[index + 1]);
     }
-  /* Last, so that whoever hears of the new state finds everything else up to date. */
-  state = g_variant_lookup_value (properties, "State", NULL);
-  reason = g_variant_lookup_value (properties, "Reason", NULL);
-  if (state != NULL || reason != NULL)
-    codec->set_state (record, state, reason);
+  update_state (record, codec, properties);
   g_object_thaw_notify (record);
   return TRUE;
 }
@@ -250,6 +272,19 @@ _dvm_record_set_strv (gpointer record, char ***field, const char *const *value, 
 }
 
 gboolean
+_dvm_record_set_variant (gpointer record, GVariant **field, GVariant *value, GParamSpec *pspec)
+{
+  if (value != NULL && g_variant_n_children (value) == 0)
+    value = NULL;
+  if (*field == NULL ? value == NULL : value != NULL && g_variant_equal (*field, value))
+    return FALSE;
+  g_clear_pointer (field, g_variant_unref);
+  *field = value != NULL ? g_variant_ref (value) : NULL;
+  g_object_notify_by_pspec (record, pspec);
+  return TRUE;
+}
+
+gboolean
 _dvm_record_set_strv_variant (gpointer record, char ***field, GVariant *value, GParamSpec *pspec)
 {
   g_autofree const char **list = g_variant_is_of_type (value, G_VARIANT_TYPE_STRING_ARRAY)
@@ -265,28 +300,4 @@ _dvm_record_get_strv (char **field)
   static const char *const empty[] = { NULL };
 
   return field != NULL ? (const char *const *)field : empty;
-}
-
-GVariant *
-_dvm_record_string_variant (const char *value)
-{
-  return g_variant_new_string (value != NULL ? value : "");
-}
-
-GVariant *
-_dvm_record_strv_variant (char **value)
-{
-  return g_variant_new_strv (_dvm_record_get_strv (value), -1);
-}
-
-GVariant *
-_dvm_record_path_variant (const char *value)
-{
-  return g_variant_new_object_path (value != NULL ? value : "/");
-}
-
-GVariant *
-_dvm_record_paths_variant (char **value)
-{
-  return g_variant_new_objv (_dvm_record_get_strv (value), -1);
 }

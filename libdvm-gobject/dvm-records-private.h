@@ -63,35 +63,55 @@ void _dvm_campaign_set_repairs (DvmCampaign *self, guint tree_repairs, guint lin
 void _dvm_campaign_set_held_jobs (DvmCampaign *self, const char *const *held_jobs);
 
 /*
- * The codec between records and the bus: a record's bus properties by their bus names ("NumProcs"). One table per
- * class serves D-Bus replies, PropertiesChanged, to_variant, to_json and update.
+ * A record class is one table of its fields. Its properties, D-Bus replies, PropertiesChanged, to_variant, to_json and
+ * update all go by it.
  */
 typedef enum
 {
-  DVM_RECORD_FIELD_PLAIN,
-  DVM_RECORD_FIELD_TIME,       /* microseconds since the epoch; ISO 8601 in JSON */
-  DVM_RECORD_FIELD_STATE,      /* a number; its name in JSON */
-  DVM_RECORD_FIELD_STATE_NAME, /* follows from the state; not in JSON, where the state is its name */
+  DVM_RECORD_FIELD_UINT,        /* guint: u */
+  DVM_RECORD_FIELD_INT,         /* int: i */
+  DVM_RECORD_FIELD_RANK,        /* int, -1 for none: i */
+  DVM_RECORD_FIELD_BOOLEAN,     /* gboolean: b */
+  DVM_RECORD_FIELD_TIME,        /* gint64, microseconds since the epoch: t; ISO 8601 in JSON */
+  DVM_RECORD_FIELD_STRING,      /* char *, NULL for "": s */
+  DVM_RECORD_FIELD_PATH,        /* char *, NULL for "/": o */
+  DVM_RECORD_FIELD_STRV,        /* char **, NULL for an empty one: as */
+  DVM_RECORD_FIELD_PATHS,       /* char **, NULL for an empty one: ao */
+  DVM_RECORD_FIELD_RANKS,       /* GVariant *, NULL for an empty one: au */
+  DVM_RECORD_FIELD_ENUM_NUMBER, /* an enumeration as its number: u; its name in JSON */
+  DVM_RECORD_FIELD_ENUM_WORD,   /* an enumeration as its name: s */
+  DVM_RECORD_FIELD_ENUM_NAME, /* the name of an enumeration that is a field too: s; not in JSON, where that is its name
+                               */
 } DvmRecordFieldKind;
+
+typedef struct
+{
+  GType (*get_type) (void);
+  const char *(*to_string) (guint value);
+  guint (*from_string) (const char *word); /* (nullable): enumerations that are numbers on the bus */
+} DvmRecordWords;
 
 typedef struct
 {
   const char *bus_name;  /* "NumProcs" */
   const char *json_name; /* "num-procs" */
-  const char *type;      /* D-Bus type */
   DvmRecordFieldKind kind;
-  const char *property;     /* (nullable) GObject property if it is not called as in JSON */
-  const char *bus_names[3]; /* what changes on the bus when the property is notified */
+  gsize offset;                /* in the instance */
+  const char *property;        /* (nullable): the GObject property if it is not called as in JSON */
+  const DvmRecordWords *words; /* of the ENUM kinds */
+  gboolean guarded;            /* written by the record itself alone: the state, and what follows from other fields */
 } DvmRecordField;
 
+/* D-Bus type */
+const char *_dvm_record_field_get_type (const DvmRecordField *field);
 const DvmRecordField *_dvm_job_get_fields (guint *n_fields);
 const DvmRecordField *_dvm_node_get_fields (guint *n_fields);
 const DvmRecordField *_dvm_session_get_fields (guint *n_fields);
 const DvmRecordField *_dvm_campaign_get_fields (guint *n_fields);
 /* (transfer floating) (nullable): NULL if the record has no such bus property */
 GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
-/* The bus names that change when the GObject property of this name is notified ("state" -> State, StateName, ...). */
-const char *const *_dvm_record_get_bus_names (GObject *record, const char *property_name);
+/* The fields that change when the GObject property of this name is notified, as bits: 1 << their index. */
+guint64 _dvm_record_get_changed_fields (GObject *record, const char *property_name);
 /* From a{sv} by bus names. Unknown names are left aside (a newer daemon); a wrong type changes nothing at all. */
 gboolean _dvm_record_update (GObject *record, GVariant *properties, GError **error);
 

@@ -73,23 +73,143 @@ struct _DvmSession
 
 G_DEFINE_FINAL_TYPE (DvmSession, dvm_session, G_TYPE_OBJECT)
 
+static const char *
+state_to_string (guint state)
+{
+  return dvm_session_state_to_string ((DvmSessionState)state);
+}
+
+static guint
+state_from_string (const char *word)
+{
+  return dvm_session_state_from_string (word);
+}
+
+static const DvmRecordWords state_words = { dvm_session_state_get_type, state_to_string, state_from_string };
+
 /* In the order of the properties. */
 static const DvmRecordField fields[] = {
-  { "Id", "id", "u", DVM_RECORD_FIELD_PLAIN, NULL, { "Id" } },
-  { "AllocId", "alloc-id", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "AllocId" } },
-  { "RequestId", "request-id", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "RequestId" } },
-  { "State", "state", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "State" } },
-  { "Reason", "reason", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Reason" } },
-  { "Nodes", "nodes", "as", DVM_RECORD_FIELD_PLAIN, NULL, { "Nodes" } },
-  { "Jobs", "jobs", "ao", DVM_RECORD_FIELD_PLAIN, NULL, { "Jobs" } },
-  { "Parent", "parent", "o", DVM_RECORD_FIELD_PLAIN, NULL, { "Parent" } },
-  { "Children", "children", "ao", DVM_RECORD_FIELD_PLAIN, NULL, { "Children" } },
-  { "Owner", "owner", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Owner" } },
-  { "Owners", "owners", "as", DVM_RECORD_FIELD_PLAIN, NULL, { "Owners" } },
-  { "Inheritance", "inheritance", "s", DVM_RECORD_FIELD_PLAIN, NULL, { "Inheritance" } },
-  { "Shared", "shared", "b", DVM_RECORD_FIELD_PLAIN, NULL, { "Shared" } },
-  { "Separate", "separate", "b", DVM_RECORD_FIELD_PLAIN, NULL, { "Separate" } },
-  { "ExpiresAt", "expires-at", "t", DVM_RECORD_FIELD_TIME, NULL, { "ExpiresAt" } },
+  /**
+   * DvmSession:id:
+   *
+   * The number of the session; 0 is the default one.
+   *
+   * Since: 0.1
+   */
+  { "Id", "id", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmSession, id) },
+  /**
+   * DvmSession:alloc-id:
+   *
+   * The id of its allocation.
+   *
+   * Since: 0.1
+   */
+  { "AllocId", "alloc-id", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, alloc_id) },
+  /**
+   * DvmSession:request-id:
+   *
+   * The id of the request that made it.
+   *
+   * Since: 0.1
+   */
+  { "RequestId", "request-id", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, request_id) },
+  /**
+   * DvmSession:state:
+   *
+   * The state.
+   *
+   * Since: 0.1
+   */
+  { "State", "state", DVM_RECORD_FIELD_ENUM_WORD, G_STRUCT_OFFSET (DvmSession, state), .words = &state_words,
+    .guarded = TRUE },
+  /**
+   * DvmSession:reason:
+   *
+   * Why the session is in its state.
+   *
+   * Since: 0.1
+   */
+  { "Reason", "reason", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, reason), .guarded = TRUE },
+  /**
+   * DvmSession:nodes:
+   *
+   * The names of its nodes.
+   *
+   * Since: 0.1
+   */
+  { "Nodes", "nodes", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmSession, nodes) },
+  /**
+   * DvmSession:jobs:
+   *
+   * The object paths of its live jobs.
+   *
+   * Since: 0.1
+   */
+  { "Jobs", "jobs", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmSession, jobs) },
+  /**
+   * DvmSession:parent:
+   *
+   * The object path of the session that it came from.
+   *
+   * Since: 0.1
+   */
+  { "Parent", "parent", DVM_RECORD_FIELD_PATH, G_STRUCT_OFFSET (DvmSession, parent) },
+  /**
+   * DvmSession:children:
+   *
+   * The object paths of the sessions that came from it.
+   *
+   * Since: 0.1
+   */
+  { "Children", "children", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmSession, children) },
+  /**
+   * DvmSession:owner:
+   *
+   * The namespace of its owner.
+   *
+   * Since: 0.1
+   */
+  { "Owner", "owner", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, owner) },
+  /**
+   * DvmSession:owners:
+   *
+   * The namespaces of all who own it.
+   *
+   * Since: 0.1
+   */
+  { "Owners", "owners", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmSession, owners) },
+  /**
+   * DvmSession:inheritance:
+   *
+   * Which sessions the children of its jobs get: "none", "child", "default" or "child-default".
+   *
+   * Since: 0.1
+   */
+  { "Inheritance", "inheritance", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, inheritance) },
+  /**
+   * DvmSession:shared:
+   *
+   * Whether others may use its nodes.
+   *
+   * Since: 0.1
+   */
+  { "Shared", "shared", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmSession, shared) },
+  /**
+   * DvmSession:separate:
+   *
+   * Whether it outlives its parent.
+   *
+   * Since: 0.1
+   */
+  { "Separate", "separate", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmSession, separate) },
+  /**
+   * DvmSession:expires-at:
+   *
+   * When its time is over, in microseconds since the epoch; 0 if there is no such time.
+   *
+   * Since: 0.1
+   */
+  { "ExpiresAt", "expires-at", DVM_RECORD_FIELD_TIME, G_STRUCT_OFFSET (DvmSession, expires_at) },
 };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
@@ -102,156 +222,23 @@ _dvm_session_get_fields (guint *n_fields)
   return fields;
 }
 
-static GVariant *
-get_field (gpointer record, guint index)
-{
-  DvmSession *self = record;
-
-  switch (index + 1)
-    {
-    case PROP_ID:
-      return g_variant_new_uint32 (self->id);
-    case PROP_ALLOC_ID:
-      return _dvm_record_string_variant (self->alloc_id);
-    case PROP_REQUEST_ID:
-      return _dvm_record_string_variant (self->request_id);
-    case PROP_STATE:
-      return g_variant_new_string (dvm_session_state_to_string (self->state));
-    case PROP_REASON:
-      return _dvm_record_string_variant (self->reason);
-    case PROP_NODES:
-      return _dvm_record_strv_variant (self->nodes);
-    case PROP_JOBS:
-      return _dvm_record_paths_variant (self->jobs);
-    case PROP_PARENT:
-      return _dvm_record_path_variant (self->parent);
-    case PROP_CHILDREN:
-      return _dvm_record_paths_variant (self->children);
-    case PROP_OWNER:
-      return _dvm_record_string_variant (self->owner);
-    case PROP_OWNERS:
-      return _dvm_record_strv_variant (self->owners);
-    case PROP_INHERITANCE:
-      return _dvm_record_string_variant (self->inheritance);
-    case PROP_SHARED:
-      return g_variant_new_boolean (self->shared);
-    case PROP_SEPARATE:
-      return g_variant_new_boolean (self->separate);
-    case PROP_EXPIRES_AT:
-      return g_variant_new_uint64 (self->expires_at);
-    default:
-      g_assert_not_reached ();
-    }
-}
-
 static void
-set_field (gpointer record, guint index, GVariant *value)
+set_state (gpointer record, guint state, const char *reason)
 {
-  DvmSession *self = record;
-
-  switch (index + 1)
-    {
-    case PROP_ID:
-      _dvm_record_set_uint (self, &self->id, g_variant_get_uint32 (value), properties[PROP_ID]);
-      break;
-    case PROP_ALLOC_ID:
-      _dvm_record_set_string (self, &self->alloc_id, g_variant_get_string (value, NULL), properties[PROP_ALLOC_ID]);
-      break;
-    case PROP_REQUEST_ID:
-      _dvm_record_set_string (self, &self->request_id, g_variant_get_string (value, NULL), properties[PROP_REQUEST_ID]);
-      break;
-    case PROP_NODES:
-      _dvm_record_set_strv_variant (self, &self->nodes, value, properties[PROP_NODES]);
-      break;
-    case PROP_JOBS:
-      _dvm_record_set_strv_variant (self, &self->jobs, value, properties[PROP_JOBS]);
-      break;
-    case PROP_PARENT:
-      _dvm_record_set_path (self, &self->parent, g_variant_get_string (value, NULL), properties[PROP_PARENT]);
-      break;
-    case PROP_CHILDREN:
-      _dvm_record_set_strv_variant (self, &self->children, value, properties[PROP_CHILDREN]);
-      break;
-    case PROP_OWNER:
-      _dvm_record_set_string (self, &self->owner, g_variant_get_string (value, NULL), properties[PROP_OWNER]);
-      break;
-    case PROP_OWNERS:
-      _dvm_record_set_strv_variant (self, &self->owners, value, properties[PROP_OWNERS]);
-      break;
-    case PROP_INHERITANCE:
-      _dvm_record_set_string (self, &self->inheritance, g_variant_get_string (value, NULL),
-                              properties[PROP_INHERITANCE]);
-      break;
-    case PROP_SHARED:
-      _dvm_record_set_boolean (self, &self->shared, g_variant_get_boolean (value), properties[PROP_SHARED]);
-      break;
-    case PROP_SEPARATE:
-      _dvm_record_set_boolean (self, &self->separate, g_variant_get_boolean (value), properties[PROP_SEPARATE]);
-      break;
-    case PROP_EXPIRES_AT:
-      _dvm_record_set_time (self, &self->expires_at, g_variant_get_uint64 (value), properties[PROP_EXPIRES_AT]);
-      break;
-    default: /* the state and what follows from it */
-      break;
-    }
+  _dvm_session_set_state (record, state, reason);
 }
+
+static const DvmRecordCodec codec = {
+  .fields = fields,
+  .n_fields = G_N_ELEMENTS (fields),
+  .properties = properties,
+  .set_state = set_state,
+};
 
 static void
 dvm_session_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
 {
-  DvmSession *self = DVM_SESSION (object);
-
-  switch (prop_id)
-    {
-    case PROP_ID:
-      g_value_set_uint (value, dvm_session_get_id (self));
-      break;
-    case PROP_ALLOC_ID:
-      g_value_set_string (value, dvm_session_get_alloc_id (self));
-      break;
-    case PROP_REQUEST_ID:
-      g_value_set_string (value, dvm_session_get_request_id (self));
-      break;
-    case PROP_STATE:
-      g_value_set_enum (value, dvm_session_get_state (self));
-      break;
-    case PROP_REASON:
-      g_value_set_string (value, dvm_session_get_reason (self));
-      break;
-    case PROP_NODES:
-      g_value_set_boxed (value, dvm_session_get_nodes (self));
-      break;
-    case PROP_JOBS:
-      g_value_set_boxed (value, dvm_session_get_jobs (self));
-      break;
-    case PROP_PARENT:
-      g_value_set_string (value, dvm_session_get_parent (self));
-      break;
-    case PROP_CHILDREN:
-      g_value_set_boxed (value, dvm_session_get_children (self));
-      break;
-    case PROP_OWNER:
-      g_value_set_string (value, dvm_session_get_owner (self));
-      break;
-    case PROP_OWNERS:
-      g_value_set_boxed (value, dvm_session_get_owners (self));
-      break;
-    case PROP_INHERITANCE:
-      g_value_set_string (value, dvm_session_get_inheritance (self));
-      break;
-    case PROP_SHARED:
-      g_value_set_boolean (value, dvm_session_get_shared (self));
-      break;
-    case PROP_SEPARATE:
-      g_value_set_boolean (value, dvm_session_get_separate (self));
-      break;
-    case PROP_EXPIRES_AT:
-      g_value_set_int64 (value, dvm_session_get_expires_at (self));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
+  _dvm_record_get_property (object, &codec, prop_id, value);
 }
 
 /**
@@ -510,168 +497,11 @@ dvm_session_get_expires_at (DvmSession *self)
 }
 
 static void
-install_properties (GObjectClass *object_class)
-{
-  const GParamFlags flags = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
-
-  /**
-   * DvmSession:id:
-   *
-   * The number of the session; 0 is the default one.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ID] = g_param_spec_uint ("id", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmSession:alloc-id:
-   *
-   * The id of its allocation.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_ALLOC_ID] = g_param_spec_string ("alloc-id", NULL, NULL, "", flags);
-  /**
-   * DvmSession:request-id:
-   *
-   * The id of the request that made it.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_REQUEST_ID] = g_param_spec_string ("request-id", NULL, NULL, "", flags);
-  /**
-   * DvmSession:state:
-   *
-   * The state.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STATE] = g_param_spec_enum ("state", NULL, NULL, DVM_TYPE_SESSION_STATE, DVM_SESSION_STATE_UNDEF,
-                                              flags);
-  /**
-   * DvmSession:reason:
-   *
-   * Why the session is in its state.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_REASON] = g_param_spec_string ("reason", NULL, NULL, "", flags);
-  /**
-   * DvmSession:nodes:
-   *
-   * The names of its nodes.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_NODES] = g_param_spec_boxed ("nodes", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmSession:jobs:
-   *
-   * The object paths of its live jobs.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_JOBS] = g_param_spec_boxed ("jobs", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmSession:parent:
-   *
-   * The object path of the session that it came from.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_PARENT] = g_param_spec_string ("parent", NULL, NULL, "/", flags);
-  /**
-   * DvmSession:children:
-   *
-   * The object paths of the sessions that came from it.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_CHILDREN] = g_param_spec_boxed ("children", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmSession:owner:
-   *
-   * The namespace of its owner.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_OWNER] = g_param_spec_string ("owner", NULL, NULL, "", flags);
-  /**
-   * DvmSession:owners:
-   *
-   * The namespaces of all who own it.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_OWNERS] = g_param_spec_boxed ("owners", NULL, NULL, G_TYPE_STRV, flags);
-  /**
-   * DvmSession:inheritance:
-   *
-   * Which sessions the children of its jobs get: "none", "child", "default" or "child-default".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_INHERITANCE] = g_param_spec_string ("inheritance", NULL, NULL, "", flags);
-  /**
-   * DvmSession:shared:
-   *
-   * Whether others may use its nodes.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_SHARED] = g_param_spec_boolean ("shared", NULL, NULL, FALSE, flags);
-  /**
-   * DvmSession:separate:
-   *
-   * Whether it outlives its parent.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_SEPARATE] = g_param_spec_boolean ("separate", NULL, NULL, FALSE, flags);
-  /**
-   * DvmSession:expires-at:
-   *
-   * When its time is over, in microseconds since the epoch; 0 if there is no such time.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_EXPIRES_AT] = g_param_spec_int64 ("expires-at", NULL, NULL, 0, G_MAXINT64, 0, flags);
-
-  g_object_class_install_properties (object_class, N_PROPS, properties);
-}
-
-static void
-set_state_variants (gpointer record, GVariant *state, GVariant *reason)
-{
-  DvmSession *self = record;
-
-  _dvm_session_set_state (
-      self, state != NULL ? dvm_session_state_from_string (g_variant_get_string (state, NULL)) : self->state,
-      reason != NULL ? g_variant_get_string (reason, NULL) : self->reason);
-}
-
-static const DvmRecordCodec codec = {
-  .fields = fields,
-  .n_fields = G_N_ELEMENTS (fields),
-  .get = get_field,
-  .set = set_field,
-  .set_state = set_state_variants,
-};
-
-static void
 dvm_session_finalize (GObject *object)
 {
   DvmSession *self = DVM_SESSION (object);
 
-  g_free (self->alloc_id);
-  g_free (self->request_id);
-  g_free (self->reason);
-  g_strfreev (self->nodes);
-  g_strfreev (self->jobs);
-  g_free (self->parent);
-  g_strfreev (self->children);
-  g_free (self->owner);
-  g_strfreev (self->owners);
-  g_free (self->inheritance);
+  _dvm_record_clear (self, &codec);
   g_free (self->object_path);
   G_OBJECT_CLASS (dvm_session_parent_class)->finalize (object);
 }
@@ -683,7 +513,6 @@ dvm_session_class_init (DvmSessionClass *klass)
 
   object_class->get_property = dvm_session_get_property;
   object_class->finalize = dvm_session_finalize;
-  install_properties (object_class);
   /**
    * DvmSession::state-changed:
    * @self: the session
@@ -699,7 +528,7 @@ dvm_session_class_init (DvmSessionClass *klass)
   signals[SIGNAL_STATE_CHANGED] = g_signal_new (
       "state-changed", DVM_TYPE_SESSION, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
       DVM_TYPE_SESSION_STATE, DVM_TYPE_SESSION_STATE, G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
-  _dvm_record_class_set_codec (klass, &codec);
+  _dvm_record_class_install (klass, &codec);
 }
 
 static void

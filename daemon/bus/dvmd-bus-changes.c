@@ -7,8 +7,6 @@
 #include "dvm-records-private.h"
 #include "dvmd-bus-changes.h"
 
-#include <string.h>
-
 /* Rows of one ProcStateChanged. */
 #define MAX_PROC_CHANGES 65536
 
@@ -124,27 +122,10 @@ is_counter (const DvmRecordField *field)
   return g_str_has_prefix (field->bus_name, "Num");
 }
 
-static guint64
-get_bit (const char *bus_name)
-{
-  guint n_fields;
-  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
-
-  for (guint i = 0; i < n_fields; i++)
-    if (strcmp (fields[i].bus_name, bus_name) == 0)
-      return G_GUINT64_CONSTANT (1) << i;
-  return 0;
-}
-
 guint64
 dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property)
 {
-  const char *const *names = _dvm_record_get_bus_names (G_OBJECT (dvmd_job_get_record (self->job)), property);
-  guint64 mask = 0;
-
-  for (; names != NULL && *names != NULL; names++)
-    mask |= get_bit (*names);
-  return mask;
+  return _dvm_record_get_changed_fields (G_OBJECT (dvmd_job_get_record (self->job)), property);
 }
 
 GVariant *

@@ -113,7 +113,7 @@ test_properties (Fixture *f, gconstpointer data)
                                                                        fields[i].bus_name);
 
       g_assert_nonnull (info);
-      g_assert_cmpstr (info->signature, ==, fields[i].type);
+      g_assert_cmpstr (info->signature, ==, _dvm_record_field_get_type (&fields[i]));
     }
 }
 

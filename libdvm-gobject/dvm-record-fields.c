@@ -1,0 +1,290 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What follows from the table of a record's fields: its properties, how they are read and written as GValue and as
+ * GVariant, and how they are freed.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-record"
+
+#include <string.h>
+
+#include "dvm-record-codec-private.h"
+
+/* Enumerations are read and written as guint. */
+G_STATIC_ASSERT (sizeof (DvmJobState) == sizeof (guint));
+
+static guint
+get_number (gconstpointer record, const DvmRecordField *field)
+{
+  return G_STRUCT_MEMBER (guint, record, field->offset);
+}
+
+static const char *
+get_text (gconstpointer record, const DvmRecordField *field)
+{
+  return G_STRUCT_MEMBER (const char *, record, field->offset);
+}
+
+static char **
+get_list (gconstpointer record, const DvmRecordField *field)
+{
+  return G_STRUCT_MEMBER (char **, record, field->offset);
+}
+
+/* ---- properties ---- */
+
+static GParamSpec *
+make_pspec (const DvmRecordCodec *codec, const DvmRecordField *field)
+{
+  const char *name = field->property != NULL ? field->property : field->json_name;
+  GParamFlags flags = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
+
+  if (codec->is_spec && !field->guarded)
+    flags |= G_PARAM_WRITABLE;
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+      return g_param_spec_uint (name, NULL, NULL, 0, G_MAXUINT, 0, flags);
+    case DVM_RECORD_FIELD_INT:
+      return g_param_spec_int (name, NULL, NULL, G_MININT, G_MAXINT, 0, flags);
+    case DVM_RECORD_FIELD_RANK:
+      return g_param_spec_int (name, NULL, NULL, -1, G_MAXINT, -1, flags);
+    case DVM_RECORD_FIELD_BOOLEAN:
+      return g_param_spec_boolean (name, NULL, NULL, FALSE, flags);
+    case DVM_RECORD_FIELD_TIME:
+      return g_param_spec_int64 (name, NULL, NULL, 0, G_MAXINT64, 0, flags);
+    case DVM_RECORD_FIELD_STRING:
+    case DVM_RECORD_FIELD_ENUM_NAME:
+      return g_param_spec_string (name, NULL, NULL, codec->is_spec ? NULL : "", flags);
+    case DVM_RECORD_FIELD_PATH:
+      return g_param_spec_string (name, NULL, NULL, "/", flags);
+    case DVM_RECORD_FIELD_STRV:
+    case DVM_RECORD_FIELD_PATHS:
+      return g_param_spec_boxed (name, NULL, NULL, G_TYPE_STRV, flags);
+    case DVM_RECORD_FIELD_RANKS:
+      return g_param_spec_variant (name, NULL, NULL, G_VARIANT_TYPE ("au"), NULL, flags);
+    case DVM_RECORD_FIELD_ENUM_NUMBER:
+    case DVM_RECORD_FIELD_ENUM_WORD:
+      return g_param_spec_enum (name, NULL, NULL, field->words->get_type (), 0, flags);
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+void
+_dvm_record_class_install (gpointer klass, const DvmRecordCodec *codec)
+{
+  for (guint i = 0; i < codec->n_fields; i++)
+    codec->properties[i + 1] = make_pspec (codec, &codec->fields[i]);
+  g_object_class_install_properties (klass, codec->n_fields + 1, codec->properties);
+  _dvm_record_class_set_codec (klass, codec);
+}
+
+void
+_dvm_record_get_property (gpointer record, const DvmRecordCodec *codec, guint prop_id, GValue *value)
+{
+  const DvmRecordField *field = &codec->fields[prop_id - 1];
+
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+      g_value_set_uint (value, get_number (record, field));
+      break;
+    case DVM_RECORD_FIELD_INT:
+    case DVM_RECORD_FIELD_RANK:
+      g_value_set_int (value, G_STRUCT_MEMBER (int, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_BOOLEAN:
+      g_value_set_boolean (value, G_STRUCT_MEMBER (gboolean, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_TIME:
+      g_value_set_int64 (value, G_STRUCT_MEMBER (gint64, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_STRING:
+    case DVM_RECORD_FIELD_PATH:
+      {
+        const char *text = get_text (record, field);
+
+        g_value_set_string (value,
+                            text != NULL ? text : G_PARAM_SPEC_STRING (codec->properties[prop_id])->default_value);
+        break;
+      }
+    case DVM_RECORD_FIELD_STRV:
+    case DVM_RECORD_FIELD_PATHS:
+      g_value_set_boxed (value, codec->is_spec ? (gconstpointer)get_list (record, field)
+                                               : _dvm_record_get_strv (get_list (record, field)));
+      break;
+    case DVM_RECORD_FIELD_RANKS:
+      g_value_take_variant (value, g_variant_ref_sink (_dvm_record_field_to_variant (record, field)));
+      break;
+    case DVM_RECORD_FIELD_ENUM_NUMBER:
+    case DVM_RECORD_FIELD_ENUM_WORD:
+      g_value_set_enum (value, (int)get_number (record, field));
+      break;
+    case DVM_RECORD_FIELD_ENUM_NAME:
+      g_value_set_string (value, field->words->to_string (get_number (record, field)));
+      break;
+    }
+}
+
+void
+_dvm_record_set_property (gpointer record, const DvmRecordCodec *codec, guint prop_id, const GValue *value)
+{
+  const DvmRecordField *field = &codec->fields[prop_id - 1];
+  gpointer place = G_STRUCT_MEMBER_P (record, field->offset);
+  GParamSpec *pspec = codec->properties[prop_id];
+
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+      _dvm_record_set_uint (record, place, g_value_get_uint (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_BOOLEAN:
+      _dvm_record_set_boolean (record, place, g_value_get_boolean (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_STRING:
+      _dvm_record_set_string (record, place, g_value_get_string (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_STRV:
+      _dvm_record_set_strv (record, place, g_value_get_boxed (value), pspec);
+      break;
+    default: /* only descriptions of jobs are written by strangers, and they have no other kinds */
+      g_assert_not_reached ();
+    }
+}
+
+/* ---- variants ---- */
+
+const char *
+_dvm_record_field_get_type (const DvmRecordField *field)
+{
+  static const char *const types[] = {
+    [DVM_RECORD_FIELD_UINT] = "u",      [DVM_RECORD_FIELD_INT] = "i",         [DVM_RECORD_FIELD_RANK] = "i",
+    [DVM_RECORD_FIELD_BOOLEAN] = "b",   [DVM_RECORD_FIELD_TIME] = "t",        [DVM_RECORD_FIELD_STRING] = "s",
+    [DVM_RECORD_FIELD_PATH] = "o",      [DVM_RECORD_FIELD_STRV] = "as",       [DVM_RECORD_FIELD_PATHS] = "ao",
+    [DVM_RECORD_FIELD_RANKS] = "au",    [DVM_RECORD_FIELD_ENUM_NUMBER] = "u", [DVM_RECORD_FIELD_ENUM_WORD] = "s",
+    [DVM_RECORD_FIELD_ENUM_NAME] = "s",
+  };
+
+  return types[field->kind];
+}
+
+GVariant *
+_dvm_record_field_to_variant (gconstpointer record, const DvmRecordField *field)
+{
+  const char *text;
+  GVariant *ranks;
+
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+    case DVM_RECORD_FIELD_ENUM_NUMBER:
+      return g_variant_new_uint32 (get_number (record, field));
+    case DVM_RECORD_FIELD_INT:
+    case DVM_RECORD_FIELD_RANK:
+      return g_variant_new_int32 (G_STRUCT_MEMBER (int, record, field->offset));
+    case DVM_RECORD_FIELD_BOOLEAN:
+      return g_variant_new_boolean (G_STRUCT_MEMBER (gboolean, record, field->offset));
+    case DVM_RECORD_FIELD_TIME:
+      return g_variant_new_uint64 (G_STRUCT_MEMBER (gint64, record, field->offset));
+    case DVM_RECORD_FIELD_STRING:
+      text = get_text (record, field);
+      return g_variant_new_string (text != NULL ? text : "");
+    case DVM_RECORD_FIELD_PATH:
+      text = get_text (record, field);
+      return g_variant_new_object_path (text != NULL ? text : "/");
+    case DVM_RECORD_FIELD_STRV:
+      return g_variant_new_strv (_dvm_record_get_strv (get_list (record, field)), -1);
+    case DVM_RECORD_FIELD_PATHS:
+      return g_variant_new_objv (_dvm_record_get_strv (get_list (record, field)), -1);
+    case DVM_RECORD_FIELD_RANKS:
+      ranks = G_STRUCT_MEMBER (GVariant *, record, field->offset);
+      return ranks != NULL ? g_variant_ref (ranks) : g_variant_new ("au", NULL);
+    case DVM_RECORD_FIELD_ENUM_WORD:
+    case DVM_RECORD_FIELD_ENUM_NAME:
+      return g_variant_new_string (field->words->to_string (get_number (record, field)));
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+guint
+_dvm_record_field_to_enum (const DvmRecordField *field, GVariant *value)
+{
+  if (field->kind == DVM_RECORD_FIELD_ENUM_NUMBER)
+    return g_variant_get_uint32 (value);
+  return field->words->from_string (g_variant_get_string (value, NULL));
+}
+
+void
+_dvm_record_field_from_variant (gpointer record, const DvmRecordField *field, GVariant *value, GParamSpec *pspec)
+{
+  gpointer place = G_STRUCT_MEMBER_P (record, field->offset);
+
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+      _dvm_record_set_uint (record, place, g_variant_get_uint32 (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_INT:
+    case DVM_RECORD_FIELD_RANK:
+      _dvm_record_set_int (record, place, g_variant_get_int32 (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_BOOLEAN:
+      _dvm_record_set_boolean (record, place, g_variant_get_boolean (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_TIME:
+      _dvm_record_set_time (record, place, g_variant_get_uint64 (value), pspec);
+      break;
+    case DVM_RECORD_FIELD_STRING:
+      _dvm_record_set_string (record, place, g_variant_get_string (value, NULL), pspec);
+      break;
+    case DVM_RECORD_FIELD_PATH:
+      _dvm_record_set_path (record, place, g_variant_get_string (value, NULL), pspec);
+      break;
+    case DVM_RECORD_FIELD_STRV:
+    case DVM_RECORD_FIELD_PATHS:
+      _dvm_record_set_strv_variant (record, place, value, pspec);
+      break;
+    case DVM_RECORD_FIELD_RANKS:
+      _dvm_record_set_variant (record, place, value, pspec);
+      break;
+    case DVM_RECORD_FIELD_ENUM_NUMBER:
+    case DVM_RECORD_FIELD_ENUM_WORD:
+      _dvm_record_set_uint (record, place, _dvm_record_field_to_enum (field, value), pspec);
+      break;
+    case DVM_RECORD_FIELD_ENUM_NAME: /* follows from the enumeration */
+      break;
+    }
+}
+
+/* ---- the end ---- */
+
+void
+_dvm_record_clear (gpointer record, const DvmRecordCodec *codec)
+{
+  for (guint i = 0; i < codec->n_fields; i++)
+    {
+      gpointer place = G_STRUCT_MEMBER_P (record, codec->fields[i].offset);
+
+      switch (codec->fields[i].kind)
+        {
+        case DVM_RECORD_FIELD_STRING:
+        case DVM_RECORD_FIELD_PATH:
+          g_clear_pointer ((char **)place, g_free);
+          break;
+        case DVM_RECORD_FIELD_STRV:
+        case DVM_RECORD_FIELD_PATHS:
+          g_clear_pointer ((char ***)place, g_strfreev);
+          break;
+        case DVM_RECORD_FIELD_RANKS:
+          g_clear_pointer ((GVariant **)place, g_variant_unref);
+          break;
+        default:
+          break;
+        }
+    }
+}
