@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-hints.h"
 #include "dvm-cli-suggest.h"
 
 typedef struct
@@ -121,8 +122,11 @@ static gboolean
 fail_unknown (DvmCliOptionLists lists, const char *spelling, GError **error)
 {
   const char *near = nearest_option (lists, spelling + strspn (spelling, "-"));
+  g_autofree char *hint = dvm_cli_hint_option (spelling);
 
-  if (near != NULL)
+  if (hint != NULL)
+    g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, hint);
+  else if (near != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown option '%s'; did you mean '--%s'?"), spelling, near);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown option '%s'"), spelling);

@@ -10,7 +10,6 @@
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -165,25 +164,4 @@ dvm_cli_width (const char *text)
         width += g_unichar_iswide (character) ? 2 : 1;
     }
   return width;
-}
-
-guint
-dvm_cli_terminal_width (void)
-{
-  struct winsize size;
-
-  if (!isatty (STDOUT_FILENO) || ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
-    return 0;
-  return size.ws_col;
-}
-
-gboolean
-dvm_cli_may_use_colour (void)
-{
-  const char *no_colour = g_getenv ("NO_COLOR");
-  const char *term = g_getenv ("TERM");
-
-  if (no_colour != NULL && no_colour[0] != '\0')
-    return FALSE;
-  return isatty (STDOUT_FILENO) && term != NULL && strcmp (term, "dumb") != 0;
 }

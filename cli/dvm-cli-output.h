@@ -32,8 +32,4 @@ char *dvm_cli_escape (const char *text);
 /* columns that text takes on a screen */
 guint dvm_cli_width (const char *text);
 
-/* 0 when standard output is no terminal or its width is not known */
-guint dvm_cli_terminal_width (void);
-gboolean dvm_cli_may_use_colour (void);
-
 G_END_DECLS

@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 
 #include "dvm-cli-output.h"
+#include "dvm-cli-screen.h"
 
 gboolean
 dvm_cli_print_table (DvmCli *cli, DvmCliTable *table, GError **error)
@@ -20,8 +21,8 @@ dvm_cli_print_table (DvmCli *cli, DvmCliTable *table, GError **error)
   else if (cli->json)
     text = dvm_cli_table_to_json (table);
   else
-    text = dvm_cli_table_to_text (table, dvm_cli_terminal_width (), dvm_cli_may_use_colour ());
-  return dvm_cli_print (text, error);
+    text = dvm_cli_table_to_text (table, dvm_cli_terminal_width (), dvm_cli_may_use_colour (cli));
+  return dvm_cli_show (cli, text, error);
 }
 
 static void

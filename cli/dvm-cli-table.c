@@ -223,15 +223,54 @@ measure (GPtrArray *shown, guint n_columns)
   return widths;
 }
 
+/* The width of all columns but the last one, with the gaps between them */
+static guint
+width_before_last (const guint *widths, guint n_columns)
+{
+  guint before = 0;
+
+  for (guint i = 0; i + 1 < n_columns; i++)
+    before += widths[i] + 2;
+  return before;
+}
+
+/* Whether it fits when the last column is cut as far as it may be. */
+static gboolean
+may_fit (const guint *widths, guint n_columns, guint screen)
+{
+  return screen == 0 || n_columns < 2
+         || width_before_last (widths, n_columns) + MIN (widths[n_columns - 1], MIN_CUT_WIDTH) <= screen;
+}
+
+/* Leaves out the column that can be done without most easily; FALSE: none can. */
+static gboolean
+drop_column (DvmCliTable *self, GArray *columns)
+{
+  guint found = columns->len;
+  guint8 least = G_MAXUINT8;
+
+  for (guint i = 0; i < columns->len; i++)
+    {
+      guint8 drop = self->columns[g_array_index (columns, guint, i)].drop;
+
+      if (drop == 0 || drop >= least)
+        continue;
+      least = drop;
+      found = i;
+    }
+  if (found == columns->len)
+    return FALSE;
+  g_array_remove_index (columns, found);
+  return TRUE;
+}
+
 /* Takes from the last column what is too much for the screen. */
 static void
 fit (GPtrArray *shown, guint *widths, guint n_columns, guint screen)
 {
-  guint before = 0;
+  guint before = width_before_last (widths, n_columns);
   guint room;
 
-  for (guint i = 0; i + 1 < n_columns; i++)
-    before += widths[i] + 2;
   if (screen == 0 || before + widths[n_columns - 1] <= screen)
     return;
   room = screen > before + MIN_CUT_WIDTH ? screen - before : MIN_CUT_WIDTH;
@@ -245,14 +284,42 @@ fit (GPtrArray *shown, guint *widths, guint n_columns, guint screen)
   widths[n_columns - 1] = room;
 }
 
+static void append_record (DvmCliTable *self, GString *text, guint row, guint screen, gboolean colour);
+
+/* For screens that are narrower than any sensible table: one line for each value */
+static char *
+to_records (DvmCliTable *self, guint screen, gboolean colour)
+{
+  GString *text = g_string_new (NULL);
+  guint n_rows = dvm_cli_table_get_n_rows (self);
+
+  for (guint row = 0; row < n_rows; row++)
+    {
+      if (row > 0)
+        g_string_append_c (text, '\n');
+      append_record (self, text, row, screen, colour);
+    }
+  return g_string_free (text, FALSE);
+}
+
 char *
 dvm_cli_table_to_text (DvmCliTable *self, guint width, gboolean colour)
 {
   g_autoptr (GArray) columns = shown_columns (self);
   g_autoptr (GPtrArray) shown = show_all (self, columns);
   g_autofree guint *widths = measure (shown, columns->len);
-  GString *text = g_string_new (NULL);
+  GString *text;
 
+  while (!may_fit (widths, columns->len, width))
+    {
+      if (!drop_column (self, columns))
+        return to_records (self, width, colour);
+      g_ptr_array_unref (shown);
+      g_free (widths);
+      shown = show_all (self, columns);
+      widths = measure (shown, columns->len);
+    }
+  text = g_string_new (NULL);
   fit (shown, widths, columns->len, width);
   for (guint i = 0; i < shown->len; i++)
     {
@@ -266,10 +333,10 @@ dvm_cli_table_to_text (DvmCliTable *self, guint width, gboolean colour)
   return g_string_free (text, FALSE);
 }
 
-char *
-dvm_cli_table_to_list (DvmCliTable *self, gboolean colour)
+/* screen: 0 for no limit */
+static void
+append_record (DvmCliTable *self, GString *text, guint row, guint screen, gboolean colour)
 {
-  GString *text = g_string_new (NULL);
   guint width = 0;
 
   for (guint i = 0; i < self->n_columns; i++)
@@ -278,16 +345,26 @@ dvm_cli_table_to_list (DvmCliTable *self, gboolean colour)
   for (guint i = 0; i < self->n_columns; i++)
     {
       const DvmCliColumn *column = &self->columns[i];
+      g_autofree char *whole = NULL;
       g_autofree char *shown = NULL;
 
       if (column->title == NULL)
         continue;
-      shown = show (column, g_ptr_array_index (self->cells, i));
+      whole = show (column, g_ptr_array_index (self->cells, row * self->n_columns + i));
+      shown = screen > 0 ? cut (whole, MAX (screen, width + 2 + MIN_CUT_WIDTH) - width - 2) : g_strdup (whole);
       append_padding (text, width - dvm_cli_width (_ (column->title)));
       g_string_append_printf (text, "%s: ", _ (column->title));
       append_cell (text, column, shown, 0, TRUE, colour);
       g_string_append_c (text, '\n');
     }
+}
+
+char *
+dvm_cli_table_to_list (DvmCliTable *self, gboolean colour)
+{
+  GString *text = g_string_new (NULL);
+
+  append_record (self, text, 0, 0, colour);
   return g_string_free (text, FALSE);
 }
 

@@ -25,11 +25,13 @@ typedef struct
   const char *key;   /* in JSON; NULL: for people alone */
   const char *title; /* for people, marked for translation; NULL: in JSON alone */
   DvmCliKind kind;
+  guint8 drop; /* when the screen is too narrow: 0 stays, 1 is the first to go, then 2, ... */
 } DvmCliColumn;
 
 typedef struct _DvmCliTable DvmCliTable;
 
-/* columns: ended by a row without key and title; they stay the caller's. The last column for people may be cut. */
+/* columns: ended by a row without key and title; they stay the caller's. On a narrow screen the last column for people
+ * is cut, columns are dropped, and in the end every row becomes a list of its values. */
 DvmCliTable *dvm_cli_table_new (const DvmCliColumn *columns);
 void dvm_cli_table_free (DvmCliTable *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliTable, dvm_cli_table_free)

@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-hints.h"
 #include "dvm-cli-suggest.h"
 #include "dvm-cli-verb.h"
 
@@ -25,6 +26,10 @@ const DvmCliOption dvm_cli_common_options[] = {
   { "bus", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("BUS"), "session|system|none",
     N_ ("the message bus: session, system or none") },
   { "json", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("print one JSON object or array") },
+  { "color", 0, "--colour", DVM_CLI_ARG_CHOICE, N_ ("WHEN"), "auto|always|never",
+    N_ ("colours: auto (on a terminal), always or never") },
+  { "no-pager", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("do not show long output through $DVM_PAGER, $PAGER or less") },
   { "quiet", 'q', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("print errors alone") },
   { "verbose", 'v', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("say what is done, on standard error") },
   { "help", 'h', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("show this help") },
@@ -51,7 +56,10 @@ const char *
 dvm_cli_verb_suggest (const char *name)
 {
   const char *names[G_N_ELEMENTS (verbs)] = { NULL };
+  const char *hint = dvm_cli_hint_verb (name);
 
+  if (hint != NULL && dvm_cli_verb_find (hint) != NULL)
+    return hint;
   for (gsize i = 0; verbs[i] != NULL; i++)
     names[i] = verbs[i]->name;
   return dvm_cli_suggest (name, names);

@@ -15,6 +15,7 @@
 
 #include "dvm-cli-help.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-screen.h"
 #include "dvm-cli-verb.h"
 
 /* A closed standard descriptor would be taken by the next socket or pipe that is opened. */
@@ -39,11 +40,12 @@ set_up_locale (void)
 }
 
 static int
-finish (const char *text)
+finish (DvmCliArgs *args, const char *text)
 {
   g_autoptr (GError) error = NULL;
+  DvmCli cli = { .args = args };
 
-  if (dvm_cli_print (text, &error))
+  if (dvm_cli_show (&cli, text, &error))
     return DVM_CLI_EXIT_OK;
   dvm_cli_complain ("%s", error->message);
   return DVM_CLI_EXIT_FAILED;
@@ -167,10 +169,10 @@ call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
     {
       g_autofree char *text = dvm_cli_help_verb (verb);
 
-      return finish (text);
+      return finish (args, text);
     }
   if (dvm_cli_args_has (args, "version"))
-    return finish ("dvm-cli " DVM_VERSION_STRING "\n");
+    return finish (args, "dvm-cli " DVM_VERSION_STRING "\n");
   choose_dvm (&cli);
   cli.json_lines = dvm_cli_args_has (args, "json-lines");
   cli.json = cli.json_lines || dvm_cli_args_has (args, "json");
@@ -200,12 +202,12 @@ main (int argc, char **argv)
     return refuse (NULL, error->message);
   words = dvm_cli_args_get_words (common);
   if (words[0] == NULL && dvm_cli_args_has (common, "version"))
-    return finish ("dvm-cli " DVM_VERSION_STRING "\n");
+    return finish (common, "dvm-cli " DVM_VERSION_STRING "\n");
   if (words[0] == NULL && dvm_cli_args_has (common, "help"))
     {
       g_autofree char *text = dvm_cli_help_overview ();
 
-      return finish (text);
+      return finish (common, text);
     }
   if (words[0] == NULL)
     return refuse (NULL, _ ("a verb is missing"));

@@ -16,6 +16,7 @@
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-screen.h"
 #include "dvm-cli-table.h"
 
 static const DvmCliOption options[] = {
@@ -280,7 +281,7 @@ events_verb (DvmCli *cli, GError **error)
   int status = DVM_CLI_EXIT_FAILED;
 
   follow.n_left = dvm_cli_args_get_uint (cli->args, "count", G_MAXUINT);
-  follow.colour = dvm_cli_may_use_colour ();
+  follow.colour = dvm_cli_may_use_colour (cli);
   if (!choose_kinds (&follow, error))
     return DVM_CLI_EXIT_USAGE;
   follow.client = dvm_cli_connect (cli, error);

@@ -13,6 +13,7 @@
 #include "dvm-cli-exit.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-screen.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-suggest.h"
 
@@ -43,19 +44,19 @@ static const DvmCliColumn show_columns[] = {
 };
 
 static const DvmCliColumn proc_columns[] = {
-  { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },  { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER },
-  { "node", N_ ("NODE"), DVM_CLI_KIND_TEXT },    { "local-rank", N_ ("LOCAL"), DVM_CLI_KIND_NUMBER },
-  { "node-rank", NULL, DVM_CLI_KIND_NUMBER },    { "pid", N_ ("PID"), DVM_CLI_KIND_NUMBER },
-  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE }, { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
-  { "exit-code", NULL, DVM_CLI_KIND_NUMBER },    { "exit-signal", NULL, DVM_CLI_KIND_NUMBER },
-  { "cpuset", N_ ("CPUS"), DVM_CLI_KIND_TEXT },  { NULL, NULL, 0 },
+  { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },    { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER, 1 },
+  { "node", N_ ("NODE"), DVM_CLI_KIND_TEXT },      { "local-rank", N_ ("LOCAL"), DVM_CLI_KIND_NUMBER, 2 },
+  { "node-rank", NULL, DVM_CLI_KIND_NUMBER },      { "pid", N_ ("PID"), DVM_CLI_KIND_NUMBER, 4 },
+  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE },   { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { "exit-code", NULL, DVM_CLI_KIND_NUMBER },      { "exit-signal", NULL, DVM_CLI_KIND_NUMBER },
+  { "cpuset", N_ ("CPUS"), DVM_CLI_KIND_TEXT, 3 }, { NULL, NULL, 0 },
 };
 
 static const DvmCliColumn trace_columns[] = {
-  { "time", N_ ("TIME"), DVM_CLI_KIND_TIME },
+  { "time", N_ ("TIME"), DVM_CLI_KIND_TIME, 1 },
   { NULL, N_ ("MS"), DVM_CLI_KIND_OFFSET },
   { "what", N_ ("WHAT"), DVM_CLI_KIND_TEXT },
-  { "old", N_ ("FROM"), DVM_CLI_KIND_TEXT },
+  { "old", N_ ("FROM"), DVM_CLI_KIND_TEXT, 2 },
   { "new", N_ ("TO"), DVM_CLI_KIND_STATE },
   { "old-number", NULL, DVM_CLI_KIND_NUMBER },
   { "new-number", NULL, DVM_CLI_KIND_NUMBER },
@@ -127,7 +128,7 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   dvm_cli_table_add (table, values);
   if (cli->json)
     return dvm_cli_print_job_json (job, error);
-  list = dvm_cli_table_to_list (table, dvm_cli_may_use_colour ());
+  list = dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
   return dvm_cli_print (list, error);
 }
 
@@ -246,17 +247,32 @@ find_view (const char *name, GError **error)
   return NULL;
 }
 
+/* "dvm-cli job 3" can only mean that it is to be shown. */
+static gboolean
+looks_like_job (const char *word)
+{
+  return g_ascii_isdigit (word[0]) || word[0] == '/' || strchr (word, '@') != NULL;
+}
+
 static int
 job_verb (DvmCli *cli, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (cli->args);
-  View view = find_view (words[0], error);
+  const char *reference = words[1];
+  View view;
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (DvmJob) job = NULL;
 
+  if (reference == NULL && looks_like_job (words[0]))
+    {
+      view = show;
+      reference = words[0];
+    }
+  else
+    view = find_view (words[0], error);
   if (view == NULL)
     return DVM_CLI_EXIT_USAGE;
-  if (words[1] == NULL)
+  if (reference == NULL)
     {
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a job is missing: dvm-cli job %s JOB"), words[0]);
       return DVM_CLI_EXIT_USAGE;
@@ -264,7 +280,7 @@ job_verb (DvmCli *cli, GError **error)
   client = dvm_cli_connect (cli, error);
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;
-  job = dvm_client_find_job (client, words[1], NULL, error);
+  job = dvm_client_find_job (client, reference, NULL, error);
   return job != NULL && view (cli, client, job, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 

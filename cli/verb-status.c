@@ -12,6 +12,7 @@
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-screen.h"
 
 static const DvmCliOption options[] = {
   { NULL },
@@ -128,7 +129,7 @@ show_status (DvmCli *cli, GError **error)
   if (properties == NULL)
     return DVM_CLI_EXIT_FAILED;
   fill (table, cli, client, properties);
-  text = cli->json ? dvm_cli_table_to_json_object (table) : dvm_cli_table_to_list (table, dvm_cli_may_use_colour ());
+  text = cli->json ? dvm_cli_table_to_json_object (table) : dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
   return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 

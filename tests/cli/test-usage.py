@@ -39,6 +39,24 @@ def test_unknown_options():
     refuse("jobs", "-Z", mention="unknown option '-Z'")
 
 
+def test_hints():
+    """what other launchers call otherwise is answered with the name that it has here"""
+    for given, here in (
+        ("--oversubscribe", "'--when-full oversubscribe'"),
+        ("-oversubscribe", "'--when-full oversubscribe'"),
+        ("--tag-output", "'--output tag'"),
+        ("--use-hwthread-cpus", "--slots"),
+        ("--mca", "-x OMPI_MCA_NAME=VALUE"),
+        ("-mca", "-x OMPI_MCA_NAME=VALUE"),
+        ("--allow-run-as-root", "not needed"),
+        ("--bynode", "'--map-by node'"),
+        ("--output-filename=x", "'--output file=FILE'"),
+    ):
+        refuse("run", given, "x", mention=here)
+    for given, here in (("ps", "jobs"), ("prun", "run"), ("prte", "start"), ("pterm", "stop"), ("squeue", "jobs"), ("scancel", "kill")):
+        refuse(given, "1", mention=f"did you mean '{here}'?")
+
+
 def test_numbers():
     """a number of processes that is none is refused with a sentence"""
     for value in ("0", "-1", "x", "1.5", "", "4294967297", "99999999999999999999"):

@@ -35,6 +35,8 @@ def test_submit_and_wait():
         equal([entry["namespace"] for entry in jobs], [good, job])
         number = here.json("job", "show", job)["id"]
         equal(here.cli("wait", str(number)).returncode, 7, "by number")
+        for reference in (str(number), job, f"/org/dvm/jobs/{number}"):
+            equal(here.json("job", reference)["namespace"], job, "job without a view shows it")
         equal(here.cli("wait", f"/org/dvm/jobs/{number}").returncode, 7, "by path")
         missing = submit(here, "-n", "1", "no-such-program-anywhere")
         result = here.cli("wait", missing)

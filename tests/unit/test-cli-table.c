@@ -52,6 +52,40 @@ test_text (void)
   g_assert_nonnull (strstr (coloured, "\033[32mRUNNING\033[0m   /bin/sh"));
 }
 
+/* From wide to narrow: cut the last, drop what can be dropped, one line for each value. */
+static void
+test_narrow (void)
+{
+  static const DvmCliColumn narrow[] = {
+    { "id", "ID", DVM_CLI_KIND_NUMBER },      { "size", "SIZE", DVM_CLI_KIND_NUMBER, 2 },
+    { "of", "OWNER", DVM_CLI_KIND_TEXT, 1 },  { "state", "STATE", DVM_CLI_KIND_STATE },
+    { "what", "COMMAND", DVM_CLI_KIND_TEXT }, { NULL, NULL, 0 },
+  };
+  static const struct
+  {
+    guint width;
+    const char *text;
+  } cases[] = {
+    { 44, "ID  SIZE  OWNER  STATE    COMMAND\n 7     3  me     RUNNING  e\xcc\x81 tu, and all the…\n" },
+    { 30, "ID  SIZE  STATE    COMMAND\n 7     3  RUNNING  e\xcc\x81 tu, and …\n" },
+    { 22, "ID  STATE    COMMAND\n 7  RUNNING  e\xcc\x81 tu, an…\n" },
+    { 20, "     ID: 7\n   SIZE: 3\n  OWNER: me\n  STATE: RUNNING\nCOMMAND: e\xcc\x81 tu, and …\n" },
+    { 1, "     ID: 7\n   SIZE: 3\n  OWNER: me\n  STATE: RUNNING\nCOMMAND: e\xcc\x81 tu, a…\n" },
+  };
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (narrow);
+  GVariant *const values[] = { g_variant_new_uint32 (7), g_variant_new_uint32 (3), g_variant_new_string ("me"),
+                               g_variant_new_string ("RUNNING"),
+                               g_variant_new_string ("e\xcc\x81 tu, and all the rest") };
+
+  dvm_cli_table_add (table, values);
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = dvm_cli_table_to_text (table, cases[i].width, FALSE);
+
+      g_assert_cmpstr (text, ==, cases[i].text);
+    }
+}
+
 static void
 test_empty (void)
 {
@@ -173,6 +207,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/table/text", test_text);
+  g_test_add_func ("/cli/table/narrow", test_narrow);
   g_test_add_func ("/cli/table/empty", test_empty);
   g_test_add_func ("/cli/table/hostile", test_hostile);
   g_test_add_func ("/cli/table/json", test_json);

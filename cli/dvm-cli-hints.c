@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-hints.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+typedef struct
+{
+  const char *names; /* without dashes, separated by spaces */
+  const char *here;  /* what to write instead */
+} Other;
+
+static const Other others[] = {
+  { "oversubscribe", "--when-full oversubscribe" },
+  { "nooversubscribe", "--when-full refuse" },
+  { "tag-output l prepend-rank", "--output tag" },
+  { "timestamp-output", "--output timestamp" },
+  { "merge-stderr-to-stdout", "--output merge-stderr-to-stdout" },
+  { "output-filename", "--output file=FILE" },
+  { "output-directory", "--output dir=DIR" },
+  { "outfile-pattern", "--stdout-path PATH" },
+  { "errfile-pattern", "--stderr-path PATH" },
+  { "bynode", "--map-by node" },
+  { "byslot", "--map-by slot" },
+  { "bind-to-none", "--bind-to none" },
+  { "bind-to-core", "--bind-to core" },
+  { "bind-to-socket", "--bind-to package" },
+  { "enable-recovery", "--recoverable" },
+  { "genv env export", "-x NAME=VALUE" },
+  { "hosts H", "--host LIST" },
+  { "ntasks nprocs", "-n N" },
+  { "chdir", "--wdir DIR" },
+  { "dvm-uri dvm hnp uri-file", "--name NAME, --socket PATH" },
+  { "daemonize", "dvm-cli start" },
+  { "display-map display-devel-map report-bindings", "dvm-cli job procs JOB" },
+};
+
+typedef struct
+{
+  const char *names;
+  const char *sentence; /* marked for translation */
+} Remark;
+
+static const Remark remarks[] = {
+  { "mca omca prtemca pmixmca gmca gpmixmca",
+    N_ ("parameters of MCA go to programs by '-x OMPI_MCA_NAME=VALUE'; the settings of the DVM stand in dvm.conf") },
+  { "use-hwthread-cpus use-hwthreads-as-cpus",
+    N_ ("hardware threads are what counts as slots here, unless 'dvm-cli start --slots N' says another number") },
+  { "allow-run-as-root", N_ ("it is not needed: a DVM belongs to whoever starts it, root or not") },
+  { "genvall genvnone envall", N_ ("the whole environment goes with the job; -x NAME=VALUE changes it") },
+  { "hostfile machinefile default-hostfile", N_ ("name the nodes with --host NODE:SLOTS,...") },
+};
+
+static gboolean
+has_name (const char *names, const char *name)
+{
+  g_auto (GStrv) list = g_strsplit (names, " ", -1);
+
+  return g_strv_contains ((const char *const *)list, name);
+}
+
+char *
+dvm_cli_hint_option (const char *spelling)
+{
+  const char *name = spelling + strspn (spelling, "-");
+
+  for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
+    if (has_name (others[i].names, name))
+      return g_strdup_printf (_ ("unknown option '%s'; here it is '%s'"), spelling, others[i].here);
+  for (gsize i = 0; i < G_N_ELEMENTS (remarks); i++)
+    if (has_name (remarks[i].names, name))
+      return g_strdup_printf (_ ("unknown option '%s': %s"), spelling, _ (remarks[i].sentence));
+  return NULL;
+}
+
+const char *
+dvm_cli_hint_verb (const char *name)
+{
+  static const Other verbs[] = {
+    { "prun mpirun mpiexec srun exec", "run" },
+    { "prte dvm up", "start" },
+    { "pterm shutdown down", "stop" },
+    { "sbatch qsub bsub", "submit" },
+    { "ps pps squeue qstat bjobs list", "jobs" },
+    { "show procs trace timing", "job" },
+    { "scancel qdel bkill cancel signal", "kill" },
+    { "sinfo hosts pbsnodes", "nodes" },
+    { "log logs output", "attach" },
+    { "watch monitor follow", "events" },
+    { "settings", "config" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (verbs); i++)
+    if (has_name (verbs[i].names, name))
+      return verbs[i].here;
+  return NULL;
+}

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What depends on the terminal: its width, colours, and a pager for what does not fit on it.
+ */
+
+#pragma once
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* 0 when standard output is no terminal or its width is not known */
+guint dvm_cli_terminal_width (void);
+/* --color first, then NO_COLOR, CLICOLOR_FORCE and CLICOLOR, then whether standard output is a terminal */
+gboolean dvm_cli_may_use_colour (DvmCli *cli);
+/* As dvm_cli_print(), through a pager when the text does not fit on the terminal */
+gboolean dvm_cli_show (DvmCli *cli, const char *text, GError **error);
+
+G_END_DECLS
