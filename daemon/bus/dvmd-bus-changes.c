@@ -50,6 +50,18 @@ dvmd_bus_snapshot_reset (DvmdBusSnapshot *self, DvmdBusServer *server)
 }
 
 GVariant *
+dvmd_bus_snapshot_get_sent (DvmdBusSnapshot *self)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; i < self->n_properties; i++)
+    if (self->sent[i] != NULL)
+      g_variant_builder_add (&builder, "{sv}", self->properties[i].name, self->sent[i]);
+  return g_variant_builder_end (&builder);
+}
+
+GVariant *
 dvmd_bus_snapshot_take (DvmdBusSnapshot *self, DvmdBusServer *server, gboolean with_counters, gboolean *left)
 {
   GVariantBuilder builder;
@@ -129,48 +141,47 @@ dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property)
 }
 
 GVariant *
-dvmd_bus_live_job_take_changes (DvmdBusLiveJob *self, gboolean with_counters)
+dvmd_bus_job_get_fields (DvmdJob *job, guint64 mask)
 {
-  GObject *record = G_OBJECT (dvmd_job_get_record (self->job));
+  GObject *record = G_OBJECT (dvmd_job_get_record (job));
   guint n_fields;
   const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
   GVariantBuilder builder;
-  guint64 left = 0;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < n_fields; i++)
-    {
-      guint64 bit = G_GUINT64_CONSTANT (1) << i;
+    if ((mask & (G_GUINT64_CONSTANT (1) << i)) != 0)
+      g_variant_builder_add (&builder, "{sv}", fields[i].bus_name,
+                             _dvm_record_get_bus_property (record, fields[i].bus_name));
+  return g_variant_builder_end (&builder);
+}
 
-      if ((self->dirty & bit) == 0)
-        continue;
-      if (is_counter (&fields[i]) && !with_counters)
-        left |= bit;
-      else
-        g_variant_builder_add (&builder, "{sv}", fields[i].bus_name,
-                               _dvm_record_get_bus_property (record, fields[i].bus_name));
-    }
-  if (self->dirty != left)
-    {
-      self->dirty = left;
-      return g_variant_builder_end (&builder);
-    }
-  g_variant_builder_clear (&builder);
-  return NULL;
+guint64
+dvmd_bus_live_job_take_fields (DvmdBusLiveJob *self, gboolean with_counters)
+{
+  guint n_fields;
+  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+  guint64 taken = self->dirty;
+
+  for (guint i = 0; i < n_fields && !with_counters; i++)
+    if (is_counter (&fields[i]))
+      taken &= ~(G_GUINT64_CONSTANT (1) << i);
+  self->dirty &= ~taken;
+  return taken;
 }
 
 GVariant *
-dvmd_bus_live_job_take_procs (DvmdBusLiveJob *self, guint *position)
+dvmd_bus_proc_changes_take (GArray *procs, guint *position)
 {
-  guint last = MIN (self->procs->len, *position + MAX_PROC_CHANGES);
+  guint last = MIN (procs->len, *position + MAX_PROC_CHANGES);
   GVariantBuilder builder;
 
-  if (*position >= self->procs->len)
+  if (*position >= procs->len)
     return NULL;
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uuu)"));
   for (; *position < last; (*position)++)
     {
-      const DvmdBusProcChange *change = &g_array_index (self->procs, DvmdBusProcChange, *position);
+      const DvmdBusProcChange *change = &g_array_index (procs, DvmdBusProcChange, *position);
 
       g_variant_builder_add (&builder, "(uuu)", change->rank, change->old_state, change->new_state);
     }

@@ -31,6 +31,8 @@ void dvmd_bus_snapshot_reset (DvmdBusSnapshot *self, DvmdBusServer *server);
  * with_counters FALSE leaves the counters for the next time and says so in left.
  */
 GVariant *dvmd_bus_snapshot_take (DvmdBusSnapshot *self, DvmdBusServer *server, gboolean with_counters, gboolean *left);
+/* (transfer floating): a{sv} of all that has been sent last */
+GVariant *dvmd_bus_snapshot_get_sent (DvmdBusSnapshot *self);
 
 /* ---- one live job ---- */
 
@@ -65,10 +67,12 @@ typedef struct
 
 DvmdBusLiveJob *dvmd_bus_live_job_new (DvmdJob *job);
 void dvmd_bus_live_job_free (DvmdBusLiveJob *self);
-/* (transfer floating) (nullable): a{sv} of the fields that changed; counters may be left for later */
-GVariant *dvmd_bus_live_job_take_changes (DvmdBusLiveJob *self, gboolean with_counters);
-/* (transfer floating): (a(uuu)) of the next processes that changed; NULL when there is none left */
-GVariant *dvmd_bus_live_job_take_procs (DvmdBusLiveJob *self, guint *position);
+/* The fields that changed, which count as told from now on; counters may be left for later */
+guint64 dvmd_bus_live_job_take_fields (DvmdBusLiveJob *self, gboolean with_counters);
+/* (transfer floating): a{sv} of these fields as they are now */
+GVariant *dvmd_bus_job_get_fields (DvmdJob *job, guint64 mask);
+/* (transfer floating): (a(uuu)) of the next of these DvmdBusProcChange; NULL when there is none left */
+GVariant *dvmd_bus_proc_changes_take (GArray *procs, guint *position);
 /* The fields that change on the bus when the record's property is notified. */
 guint64 dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property);
 

@@ -70,7 +70,7 @@ hello (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
     }
   peer->said_hello = TRUE;
   g_dbus_connection_add_filter (peer->connection, add_sender, NULL, NULL);
-  g_dbus_method_invocation_return_value (invocation, g_variant_new ("(s)", name));
+  dvmd_bus_return_value (invocation, g_variant_new ("(s)", name));
 }
 
 static char *
@@ -94,16 +94,16 @@ about_name (DvmdBusPeer *peer, const char *method, GVariant *parameters, GDBusMe
   g_variant_get_child (parameters, 0, "&s", &name);
   owner = find_owner (peer, name);
   if (strcmp (method, "NameHasOwner") == 0)
-    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(b)", owner != NULL));
+    dvmd_bus_return_value (invocation, g_variant_new ("(b)", owner != NULL));
   else if (owner == NULL)
     g_dbus_method_invocation_return_error (
         invocation, G_DBUS_ERROR,
         strcmp (method, "GetNameOwner") == 0 ? G_DBUS_ERROR_NAME_HAS_NO_OWNER : G_DBUS_ERROR_SERVICE_UNKNOWN,
         "Nobody has the name “%s”: this is the private socket of %s", name, peer->server->bus_name);
   else if (strcmp (method, "GetNameOwner") == 0)
-    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(s)", owner));
+    dvmd_bus_return_value (invocation, g_variant_new ("(s)", owner));
   else
-    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(u)", REPLY_ALREADY_RUNNING));
+    dvmd_bus_return_value (invocation, g_variant_new ("(u)", REPLY_ALREADY_RUNNING));
 }
 
 static void
@@ -112,7 +112,7 @@ list_names (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
   g_autofree char *own = get_unique_name (peer);
   const char *names[] = { BUS_NAME, peer->server->bus_name, DVMD_BUS_PRIVATE_UNIQUE_NAME, own, NULL };
 
-  g_dbus_method_invocation_return_value (invocation, g_variant_new ("(^as)", names));
+  dvmd_bus_return_value (invocation, g_variant_new ("(^as)", names));
 }
 
 static void
@@ -126,7 +126,7 @@ on_method_call (GDBusConnection *connection, const char *sender, const char *pat
   else if (strcmp (method, "ListNames") == 0)
     list_names (peer, invocation);
   else if (g_str_has_suffix (method, "Match"))
-    g_dbus_method_invocation_return_value (invocation, NULL);
+    dvmd_bus_return_value (invocation, NULL);
   else
     about_name (peer, method, parameters, invocation);
 }

@@ -99,7 +99,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
     if (is_selected (&filter, jobs->pdata[i]) && dvmd_bus_rows_want (&rows, dvmd_job_get_id (jobs->pdata[i])))
       dvmd_bus_rows_add (&rows,
                          dvmd_bus_record_row (dvmd_job_get_record (jobs->pdata[i]), fields, n_fields, filter.columns));
-  g_dbus_method_invocation_return_value (call->invocation, dvmd_bus_rows_end (&rows));
+  dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }
 
 static guint
@@ -138,5 +138,5 @@ dvmd_bus_cancel_jobs (DvmdBusCall *call)
         call->invocation, g_error_new (DVM_ERROR, DVM_ERROR_BAD_PARAM,
                                        "The filter is empty: give ids, label, session, state, or all to end them all"));
   else
-    g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(u)", cancel_selected (call, &filter)));
+    dvmd_bus_return_value (call->invocation, g_variant_new ("(u)", cancel_selected (call, &filter)));
 }

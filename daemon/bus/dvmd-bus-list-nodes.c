@@ -59,5 +59,5 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
   add_nodes (&rows, dvmd_core_get_nodes (call->server->core), set, all, columns);
-  g_dbus_method_invocation_return_value (call->invocation, dvmd_bus_rows_end (&rows));
+  dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

@@ -11,6 +11,11 @@
 #include "dvm-dbus-interfaces.h"
 #include "dvmd-bus-private.h"
 
+#include <string.h>
+
+/* Nobody is served while objects are written out: so much of a turn. */
+#define SLICE (3 * G_TIME_SPAN_MILLISECOND)
+
 static const char object_manager_xml[] = "<node>"
                                          "  <interface name='org.freedesktop.DBus.ObjectManager'>"
                                          "    <method name='GetManagedObjects'>"
@@ -43,24 +48,127 @@ dvmd_bus_job_interfaces (DvmdBusServer *server, DvmdJob *job)
   return get_interfaces (server, &dvm_dbus_job_interface, dvmd_bus_job_get_property, job);
 }
 
-static GVariant *
-get_managed_objects (DvmdBusServer *server)
+/* ---- GetManagedObjects: made in slices, because there may be many jobs ---- */
+
+/* The peer and the jobs are for the main context alone. */
+typedef struct
 {
-  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (server->core, FALSE);
+  DvmdBusPeer *peer;
+  DvmdBusBacklog *backlog;
+  GDBusMethodInvocation *invocation;
+  GPtrArray *jobs;
+  guint position;
   GVariantBuilder builder;
+  gsize size;
+} List;
 
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{oa{sa{sv}}}"));
-  g_variant_builder_add (&builder, "{o@a{sa{sv}}}", DVMD_BUS_MANAGER_PATH,
-                         get_interfaces (server, &dvm_dbus_manager_interface, dvmd_bus_manager_get_property, NULL));
-  g_variant_builder_add (&builder, "{o@a{sa{sv}}}", DVMD_BUS_DEFAULT_SESSION_PATH,
-                         get_interfaces (server, &dvm_dbus_session_interface, dvmd_bus_session_get_property, NULL));
-  for (guint i = 0; i < jobs->len; i++)
+static void
+list_free (gpointer data)
+{
+  List *list = data;
+
+  g_variant_builder_clear (&list->builder);
+  g_clear_object (&list->invocation);
+  g_free (list);
+}
+
+static void
+add_object (List *list, const char *path, GVariant *interfaces)
+{
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (interfaces);
+
+  /* Makes one block of many small ones, which are more to keep and to free. */
+  g_variant_get_data (sunk);
+  list->size += g_variant_get_size (sunk) + strlen (path);
+  g_variant_builder_add (&list->builder, "{o@a{sa{sv}}}", path, sunk);
+}
+
+/* Much is to be written out and freed: elsewhere. The connection is not used meanwhile for what we have to say. */
+static void
+send_list (GTask *task, gpointer source, gpointer task_data, GCancellable *cancellable)
+{
+  List *list = task_data;
+  GDBusMessage *call = g_dbus_method_invocation_get_message (list->invocation);
+  g_autoptr (GDBusMessage) message = g_dbus_message_new_method_reply (call);
+
+  g_dbus_message_set_body (message, g_variant_new ("(@a{oa{sa{sv}}})", g_variant_builder_end (&list->builder)));
+  dvmd_bus_backlog_add (list->backlog, message);
+  g_dbus_connection_send_message (g_dbus_method_invocation_get_connection (list->invocation), message,
+                                  G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL);
+  g_clear_object (&message);
+  g_task_return_boolean (task, TRUE);
+}
+
+static void
+finish_list (GTask *task)
+{
+  List *list = g_task_get_task_data (task);
+
+  g_clear_pointer (&list->jobs, g_ptr_array_unref);
+  if (list->peer->server != NULL && list->size <= DVMD_BUS_MAX_ARRAY)
     {
-      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (jobs->pdata[i]));
-
-      g_variant_builder_add (&builder, "{o@a{sa{sv}}}", path, dvmd_bus_job_interfaces (server, jobs->pdata[i]));
+      g_task_run_in_thread (task, send_list);
+      return;
     }
-  return g_variant_ref_sink (g_variant_builder_end (&builder));
+  dvmd_bus_return_error (
+      g_steal_pointer (&list->invocation),
+      g_error_new (DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "There are too many jobs for one message: use ListJobs"));
+  g_task_return_boolean (task, FALSE);
+}
+
+static gboolean
+add_slice (gpointer user_data)
+{
+  GTask *task = user_data;
+  List *list = g_task_get_task_data (task);
+  gint64 until = g_get_monotonic_time () + SLICE;
+
+  while (list->position < list->jobs->len && list->peer->server != NULL)
+    {
+      DvmdJob *job = list->jobs->pdata[list->position++];
+      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (job));
+
+      /* One that has ended meanwhile is not there any more. */
+      if (!dvmd_job_get_ended (job))
+        add_object (list, path, dvmd_bus_job_interfaces (list->peer->server, job));
+      if (g_get_monotonic_time () >= until)
+        return G_SOURCE_CONTINUE;
+    }
+  finish_list (task);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_list_done (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  List *list = g_task_get_task_data (G_TASK (result));
+
+  dvmd_bus_peer_end_list (list->peer);
+  g_clear_pointer (&list->peer, dvmd_bus_peer_unref);
+}
+
+static void
+begin_list (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
+{
+  g_autoptr (GTask) task = g_task_new (peer->connection, NULL, on_list_done, NULL);
+  DvmdBusServer *server = peer->server;
+  List *list = g_new0 (List, 1);
+
+  list->peer = dvmd_bus_peer_ref (peer);
+  list->backlog = peer->backlog;
+  list->invocation = invocation;
+  list->jobs = dvmd_core_list_jobs (server->core, FALSE);
+  g_variant_builder_init (&list->builder, G_VARIANT_TYPE ("a{oa{sa{sv}}}"));
+  /* What changes from now on is told after the answer. */
+  dvmd_bus_peer_begin_list (peer);
+  g_task_set_task_data (task, list, list_free);
+  g_task_set_source_tag (task, begin_list);
+  add_object (list, DVMD_BUS_MANAGER_PATH,
+              get_interfaces (server, &dvm_dbus_manager_interface, dvmd_bus_manager_get_property, NULL));
+  add_object (list, DVMD_BUS_DEFAULT_SESSION_PATH,
+              get_interfaces (server, &dvm_dbus_session_interface, dvmd_bus_session_get_property, NULL));
+  if (add_slice (task) == G_SOURCE_CONTINUE)
+    g_idle_add_full (G_PRIORITY_DEFAULT, add_slice, g_steal_pointer (&task), g_object_unref);
 }
 
 static void
@@ -68,24 +176,15 @@ on_method_call (GDBusConnection *connection, const char *sender, const char *pat
                 const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
 {
   DvmdBusPeer *peer = user_data;
-  DvmdBusServer *server = peer->server;
-  g_autoptr (GVariant) objects = NULL;
 
-  /* What is pending tells of the time before the answer. */
-  dvmd_bus_signals_flush (server->signals);
-  objects = get_managed_objects (server);
-  if (g_variant_get_size (objects) > DVMD_BUS_MAX_ARRAY)
-    {
-      dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
-                                                      "There are too many jobs for one message: use ListJobs"));
-      return;
-    }
-  g_dbus_method_invocation_return_value (invocation, g_variant_new ("(@a{oa{sa{sv}}})", objects));
+  /* What is pending tells of the time before the answer, if that is soon done. */
+  dvmd_bus_signals_flush_some (peer->server->signals);
   if (!peer->is_bus && !peer->saw_objects)
     {
       peer->saw_objects = TRUE;
-      dvmd_bus_signals_listeners_changed (server->signals);
+      dvmd_bus_signals_listeners_changed (peer->server->signals);
     }
+  begin_list (peer, invocation);
 }
 
 gboolean

@@ -6,12 +6,25 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-behind.h"
 
-/* So many messages may be under way before it is looked whether the other end reads them; it is closed at MAX, 55 MB.
- */
-#define UNCONFIRMED_LOOK 1024
-#define UNCONFIRMED_MAX  16384
+/* More than MANY bytes that wait: what happens is gathered until there are FEW again. With MAX it is closed. */
+#define MANY        (1024 * 1024)
+#define FEW         (256 * 1024)
+#define MAX_WAITING (64 * 1024 * 1024)
+/* So many objects nobody has on its screen. */
+#define MAX_BEHIND 200000
+/* Nobody else is served meanwhile. */
+#define SLICE         (3 * G_TIME_SPAN_MILLISECOND)
+#define WATCH_SECONDS 1
+
+static GQuark
+peer_quark (void)
+{
+  return g_quark_from_static_string ("dvmd-bus-peer");
+}
+
+static void catch_up (gpointer user_data);
 
 DvmdBusPeer *
 dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus)
@@ -21,6 +34,8 @@ dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean 
   self->server = server;
   self->connection = g_object_ref (connection);
   self->is_bus = is_bus;
+  self->backlog = dvmd_bus_backlog_new (catch_up, self);
+  g_object_set_qdata (G_OBJECT (connection), peer_quark (), self);
   self->id = ++server->last_peer;
   self->name = g_strdup_printf ("%s:%u", is_bus ? "bus" : "private", self->id);
   self->objects = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -45,6 +60,9 @@ peer_clear (gpointer data)
 
   g_clear_pointer (&self->callers, g_hash_table_unref);
   g_clear_pointer (&self->self, dvmd_bus_caller_unref);
+  g_clear_pointer (&self->behind, dvmd_bus_behind_free);
+  dvmd_bus_backlog_release (self->backlog);
+  g_object_set_qdata (G_OBJECT (self->connection), peer_quark (), NULL);
   g_array_unref (self->objects);
   g_array_unref (self->subtrees);
   g_free (self->name);
@@ -97,32 +115,127 @@ dvmd_bus_peer_detach (DvmdBusPeer *self)
   g_array_set_size (self->subtrees, 0);
 }
 
-static void
-on_flushed (GObject *source, GAsyncResult *result, gpointer user_data)
+DvmdBusPeer *
+dvmd_bus_peer_of (GDBusConnection *connection)
 {
-  g_autoptr (DvmdBusPeer) self = user_data;
-
-  self->flushing = FALSE;
-  if (g_dbus_connection_flush_finish (G_DBUS_CONNECTION (source), result, NULL))
-    self->n_unconfirmed = 0;
+  return g_object_get_qdata (G_OBJECT (connection), peer_quark ());
 }
 
-/* Memory stays bounded: GDBus itself queues without end for a peer that does not read. */
+/* ---- those who read slowly, or not at all ---- */
+
 static void
-count_message (DvmdBusPeer *self)
+give_up (DvmdBusPeer *self, const char *why)
 {
-  if (++self->n_unconfirmed < UNCONFIRMED_LOOK)
+  if (self->given_up)
     return;
-  if (!self->flushing)
+  self->given_up = TRUE;
+  g_message ("%s does not read its messages (%s): closed", self->name, why);
+  g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+}
+
+void
+dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 patience)
+{
+  guint written = dvmd_bus_backlog_get_written (self->backlog);
+  gint64 now = g_get_monotonic_time ();
+  g_autofree char *why = NULL;
+
+  if (written != self->written || dvmd_bus_backlog_get_bytes (self->backlog) == 0)
     {
-      self->flushing = TRUE;
-      g_dbus_connection_flush (self->connection, NULL, on_flushed, dvmd_bus_peer_ref (self));
+      self->written = written;
+      self->written_at = now;
     }
-  if (self->n_unconfirmed == UNCONFIRMED_MAX)
+  else if (self->is_bus)
+    return; /* the bus sees to its own clients */
+  else if (now - self->written_at >= patience)
     {
-      g_message ("%s does not read its messages: closed", self->name);
-      g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+      why = g_strdup_printf ("for %" G_GINT64_FORMAT " s", (now - self->written_at) / G_USEC_PER_SEC);
+      give_up (self, why);
     }
+}
+
+/* While somebody is behind it is looked whether that one takes anything at all. */
+static gboolean
+on_watch (gpointer user_data)
+{
+  DvmdBusServer *server = user_data;
+  g_autoptr (GPtrArray) peers = g_ptr_array_copy (server->peers, (GCopyFunc)dvmd_bus_peer_ref, NULL);
+  gboolean any = FALSE;
+
+  g_ptr_array_set_free_func (peers, (GDestroyNotify)dvmd_bus_peer_unref);
+  for (guint i = 0; i < peers->len; i++)
+    if (((DvmdBusPeer *)peers->pdata[i])->behind != NULL)
+      {
+        dvmd_bus_peer_check_progress (peers->pdata[i], server->patience);
+        any = TRUE;
+      }
+  if (!any)
+    server->watch_timer = 0;
+  return any;
+}
+
+void
+dvmd_bus_peer_fall_behind (DvmdBusPeer *self)
+{
+  self->full = FALSE;
+  if (self->behind != NULL || self->server == NULL)
+    return;
+  g_debug ("%s is behind: %zu bytes wait for it", self->name, dvmd_bus_backlog_get_bytes (self->backlog));
+  self->behind = dvmd_bus_behind_new ();
+  self->written = dvmd_bus_backlog_get_written (self->backlog);
+  self->written_at = g_get_monotonic_time ();
+  if (self->server->watch_timer == 0)
+    self->server->watch_timer = g_timeout_add_seconds (WATCH_SECONDS, on_watch, self->server);
+  if (self->n_lists == 0)
+    dvmd_bus_backlog_request (self->backlog, FEW);
+}
+
+static void
+catch_up (gpointer user_data)
+{
+  DvmdBusPeer *self = user_data;
+
+  if (self->server == NULL || self->behind == NULL || self->n_lists > 0)
+    return;
+  if (dvmd_bus_behind_send (self->behind, self, MANY, g_get_monotonic_time () + SLICE))
+    {
+      g_clear_pointer (&self->behind, dvmd_bus_behind_free);
+      self->full = FALSE;
+    }
+  else
+    dvmd_bus_backlog_request (self->backlog, FEW);
+}
+
+void
+dvmd_bus_peer_begin_list (DvmdBusPeer *self)
+{
+  self->n_lists++;
+  dvmd_bus_peer_fall_behind (self);
+}
+
+void
+dvmd_bus_peer_end_list (DvmdBusPeer *self)
+{
+  if (--self->n_lists == 0)
+    dvmd_bus_backlog_request (self->backlog, FEW);
+}
+
+void
+dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message)
+{
+  g_autoptr (GError) error = NULL;
+  gsize waiting = dvmd_bus_backlog_get_bytes (self->backlog);
+
+  if (g_dbus_connection_is_closed (self->connection))
+    return;
+  dvmd_bus_backlog_add (self->backlog, message);
+  if (!g_dbus_connection_send_message (self->connection, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, &error))
+    g_debug ("%s: a message is lost: %s", self->name, error->message);
+  self->full |= waiting > MANY;
+  if (!self->is_bus && waiting > MAX_WAITING)
+    give_up (self, "64 MiB wait for it");
+  else if (self->behind != NULL && dvmd_bus_behind_get_n_jobs (self->behind) > MAX_BEHIND)
+    give_up (self, "more jobs have come and gone than can be kept for it");
 }
 
 void
@@ -130,15 +243,11 @@ dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *inte
                            GVariant *body)
 {
   g_autoptr (GDBusMessage) message = g_dbus_message_new_signal (path, interface, signal);
-  g_autoptr (GError) error = NULL;
 
   g_dbus_message_set_body (message, body);
-  if (!g_dbus_connection_send_message (self->connection, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, &error))
-    {
-      g_debug ("%s: %s is lost: %s", self->name, signal, error->message);
-      return;
-    }
-  count_message (self);
+  if (self->said_hello)
+    g_dbus_message_set_sender (message, DVMD_BUS_PRIVATE_UNIQUE_NAME);
+  dvmd_bus_peer_send (self, message);
 }
 
 gboolean

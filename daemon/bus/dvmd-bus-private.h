@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "dvmd-bus-backlog.h"
 #include "dvmd-bus-server.h"
 #include "dvmd-id-set.h"
 
@@ -21,11 +22,12 @@ G_BEGIN_DECLS
 
 /* A message can hold 128 MiB and an array 64: lists are cut long before. */
 #define DVMD_BUS_MAX_ROWS     4096
-#define DVMD_BUS_MAX_BYTES    (4 * 1024 * 1024)
+#define DVMD_BUS_MAX_BYTES    (256 * 1024) /* nobody else is served while a page is made */
 #define DVMD_BUS_MAX_ARRAY    (60 * 1024 * 1024)
 #define DVMD_BUS_MAX_CHILDREN 1000
 
 typedef struct _DvmdBusPeer DvmdBusPeer;
+typedef struct _DvmdBusBehind DvmdBusBehind;
 typedef struct _DvmdBusCaller DvmdBusCaller;
 typedef struct _DvmdBusSignals DvmdBusSignals;
 typedef struct _DvmdBusWaiters DvmdBusWaiters;
@@ -55,6 +57,8 @@ struct _DvmdBusServer
   DvmdBusSignals *signals;
   DvmdBusWaiters *waiters;
   guint force_timer; /* Shutdown with a timeout */
+  gint64 patience;   /* microseconds that somebody may leave unread what waits for it */
+  guint watch_timer; /* while somebody is behind */
 };
 
 /* ---- connections (dvmd-bus-peer.c) ---- */
@@ -78,8 +82,13 @@ struct _DvmdBusPeer
   gboolean said_hello;
   gboolean submits_quietly; /* the call that is being served asked for no signals of its job */
 
-  guint n_unconfirmed; /* messages sent since the last that is known to be out */
-  gboolean flushing;
+  DvmdBusBacklog *backlog;
+  DvmdBusBehind *behind; /* (nullable): signals of objects are gathered there, not sent */
+  gboolean full;         /* falls behind after the object that is being told of */
+  gboolean given_up;     /* is being closed */
+  guint n_lists;         /* GetManagedObjects under way: behind for as long */
+  guint written;         /* of the backlog, when it was last looked at */
+  gint64 written_at;
 };
 
 DvmdBusPeer *dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus);
@@ -89,6 +98,16 @@ void dvmd_bus_peer_unref (DvmdBusPeer *self);
 gboolean dvmd_bus_peer_export (DvmdBusPeer *self, GError **error);
 /* Nothing is served or sent any more. */
 void dvmd_bus_peer_detach (DvmdBusPeer *self);
+/* Counts it, and closes the connection that lets too much gather. */
+void dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message);
+/* From now on changes are gathered; they are told when no list is under way and the backlog is short. */
+void dvmd_bus_peer_fall_behind (DvmdBusPeer *self);
+void dvmd_bus_peer_begin_list (DvmdBusPeer *self);
+void dvmd_bus_peer_end_list (DvmdBusPeer *self);
+/* Closes one that has taken nothing for so long (microseconds) while something waits for it. */
+void dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 patience);
+/* (nullable) */
+DvmdBusPeer *dvmd_bus_peer_of (GDBusConnection *connection);
 /* body: floating or not, shared by many peers. */
 void dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *interface, const char *signal,
                                 GVariant *body);
@@ -152,6 +171,8 @@ gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
 /* Runs the method for the call, at once or when it is known who calls; takes the invocation. */
 void dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
                         GDBusMethodInvocation *invocation);
+/* Answers with the value (floating, or NULL for nothing); takes the invocation. */
+void dvmd_bus_return_value (GDBusMethodInvocation *invocation, GVariant *value);
 /* Answers with the error, which is made one of DVM_ERROR's if it is none; takes both. */
 void dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error);
 
@@ -205,8 +226,14 @@ void dvmd_bus_signals_free (DvmdBusSignals *self);
 /* Somebody has begun or ceased to listen. */
 void dvmd_bus_signals_listeners_changed (DvmdBusSignals *self);
 void dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer);
-/* Sends what is pending. */
+/* Sends what is pending, however long it takes. */
 void dvmd_bus_signals_flush (DvmdBusSignals *self);
+/* Sends as much of it as is soon sent. */
+void dvmd_bus_signals_flush_some (DvmdBusSignals *self);
+/* Sends what is pending of this job: before its end is told in another way. */
+void dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job);
+/* (transfer floating): a{sv} of the manager or a session as it was sent last */
+GVariant *dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path);
 /* a{sa{sv}} of the job, (transfer floating) */
 GVariant *dvmd_bus_job_interfaces (DvmdBusServer *server, DvmdJob *job);
 

@@ -44,8 +44,7 @@ dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *inf
   /* GDBus has looked at interface, name and access already. */
   if (g_str_equal (method, "GetAll"))
     {
-      g_dbus_method_invocation_return_value (invocation,
-                                             g_variant_new ("(@a{sv})", dvmd_bus_get_all (server, info, get, object)));
+      dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", dvmd_bus_get_all (server, info, get, object)));
       return;
     }
   if (!g_str_equal (method, "Get"))
@@ -57,7 +56,7 @@ dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *inf
   g_variant_get_child (parameters, 1, "&s", &name);
   value = get (server, object, name);
   if (value != NULL)
-    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(v)", value));
+    dvmd_bus_return_value (invocation, g_variant_new ("(v)", value));
   else
     dvmd_bus_return_error (invocation,
                            g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s has no property %s", info->name, name));

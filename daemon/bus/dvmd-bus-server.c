@@ -56,6 +56,7 @@ dvmd_bus_server_dispose (GObject *object)
 
   g_cancellable_cancel (self->cancellable);
   g_clear_handle_id (&self->force_timer, g_source_remove);
+  g_clear_handle_id (&self->watch_timer, g_source_remove);
   if (self->listener != NULL)
     g_dbus_server_stop (self->listener);
   g_clear_object (&self->listener);
@@ -127,9 +128,16 @@ dvmd_bus_server_new (DvmdController *controller, const char *name, guint history
   self->core = dvmd_controller_get_core (controller);
   self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
   self->history_limit = history_limit;
+  self->patience = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
   self->signals = dvmd_bus_signals_new (self);
   return self;
+}
+
+void
+dvmd_bus_server_set_patience (DvmdBusServer *self, gint64 patience)
+{
+  self->patience = patience;
 }
 
 guint

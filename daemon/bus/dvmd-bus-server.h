@@ -43,6 +43,8 @@ gboolean dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError *
 /* Serves the peer of one connected socket (one-shot DVMs); takes fd, also on error. */
 gboolean dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error);
 
+/* How long, in microseconds, somebody may leave unread what waits for it before it is closed (300 s). */
+void dvmd_bus_server_set_patience (DvmdBusServer *self, gint64 patience);
 /* Private connections, those that still authenticate included. */
 guint dvmd_bus_server_get_n_connections (DvmdBusServer *self);
 /* (nullable): "unix:path=..." after listen */

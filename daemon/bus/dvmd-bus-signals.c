@@ -11,9 +11,15 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-dbus-interfaces.h"
-#include "dvmd-bus-changes.h"
+#include "dvmd-bus-behind.h"
+
+#include <string.h>
 
 #define COUNTER_INTERVAL_MS 100
+/* Nobody is served while signals are made: so much of a turn. */
+#define SLICE (3 * G_TIME_SPAN_MILLISECOND)
+/* Rows of one JobsChanged. */
+#define MAX_JOB_CHANGES 4096
 
 typedef enum
 {
@@ -36,20 +42,33 @@ typedef struct
   guint32 state;
 } NodeChange;
 
+/* What has happened up to one moment. Values go before the signals that tell of them. */
+typedef struct
+{
+  GArray *queue;
+  GArray *job_changes;
+  GArray *node_changes;
+  guint position;
+  gboolean with_counters;
+  gboolean left; /* counters that may not go yet */
+} Batch;
+
 struct _DvmdBusSignals
 {
   DvmdBusServer *server;
   GHashTable *masks; /* GParamSpec of a record -> the fields that it stands for */
   GHashTable *live;  /* id -> DvmdBusLiveJob, those that somebody may get signals of */
-  GPtrArray *queue;  /* borrowed, in the order of their first change */
+  GArray *queue;     /* ids, in the order of their first change */
   GArray *job_changes;
   GArray *node_changes;
+  Batch *batch; /* (nullable): what is being sent, in slices */
   DvmdBusSnapshot *manager;
   DvmdBusSnapshot *session;
   gboolean manager_changed;
   gboolean session_changed;
   gboolean has_public; /* somebody gets the signals of every object */
   gboolean has_subscribers;
+  gboolean pending; /* something has happened since the batch was begun */
   gboolean flushing;
   guint flush_source;
   guint counter_source;
@@ -104,7 +123,7 @@ broadcast (DvmdBusSignals *self, Audience audience, DvmdBusPeer *owner, const ch
   GPtrArray *peers = self->server->peers;
 
   for (guint i = 0; i < peers->len; i++)
-    if (is_for (peers->pdata[i], owner, audience))
+    if (((DvmdBusPeer *)peers->pdata[i])->behind == NULL && is_for (peers->pdata[i], owner, audience))
       dvmd_bus_peer_send_signal (peers->pdata[i], path, interface, signal, shared);
 }
 
@@ -115,13 +134,23 @@ send_properties (DvmdBusSignals *self, DvmdBusPeer *owner, const char *path, con
              g_variant_new ("(s@a{sv}@as)", interface, changed, g_variant_new_strv (NULL, 0)));
 }
 
+static gboolean on_flush (gpointer user_data);
+
+static void
+schedule (DvmdBusSignals *self)
+{
+  self->pending = TRUE;
+  if (self->flush_source == 0)
+    self->flush_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_flush, self, NULL);
+}
+
 static gboolean
 on_counters_due (gpointer user_data)
 {
   DvmdBusSignals *self = user_data;
 
   self->counter_source = 0;
-  dvmd_bus_signals_flush (self);
+  schedule (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -131,15 +160,8 @@ on_flush (gpointer user_data)
   DvmdBusSignals *self = user_data;
 
   self->flush_source = 0;
-  dvmd_bus_signals_flush (self);
+  dvmd_bus_signals_flush_some (self);
   return G_SOURCE_REMOVE;
-}
-
-static void
-schedule (DvmdBusSignals *self)
-{
-  if (self->flush_source == 0)
-    self->flush_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_flush, self, NULL);
 }
 
 static void
@@ -152,8 +174,10 @@ schedule_counters (DvmdBusSignals *self, gint64 now)
 static void
 queue_job (DvmdBusSignals *self, DvmdBusLiveJob *live)
 {
+  guint id = dvmd_job_get_id (live->job);
+
   if (!live->queued)
-    g_ptr_array_add (self->queue, live);
+    g_array_append_val (self->queue, id);
   live->queued = TRUE;
   schedule (self);
 }
@@ -341,7 +365,7 @@ send_job_signals (DvmdBusSignals *self, DvmdBusLiveJob *live)
   guint position = 0;
   GVariant *body;
 
-  while ((body = dvmd_bus_live_job_take_procs (live, &position)) != NULL)
+  while ((body = dvmd_bus_proc_changes_take (live->procs, &position)) != NULL)
     broadcast (self, TO_FOLLOWERS, live->owner, live->path, interface, "ProcStateChanged", body);
   g_array_set_size (live->procs, 0);
   for (guint i = 0; i < live->states->len; i++)
@@ -355,21 +379,46 @@ send_job_signals (DvmdBusSignals *self, DvmdBusLiveJob *live)
   g_array_set_size (live->states, 0);
 }
 
+/* Those who are behind are told later. */
+static void
+miss_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean added, guint64 fields)
+{
+  GPtrArray *peers = self->server->peers;
+
+  for (guint i = 0; i < peers->len; i++)
+    {
+      DvmdBusPeer *peer = peers->pdata[i];
+
+      if (peer->behind != NULL && is_for (peer, live->owner, TO_EVERYBODY))
+        dvmd_bus_behind_miss_job (peer->behind, live, added, fields, is_for (peer, live->owner, TO_FOLLOWERS));
+    }
+}
+
+/* Only now: nobody falls behind in the midst of an object. */
+static void
+check_peers (DvmdBusSignals *self)
+{
+  GPtrArray *peers = self->server->peers;
+
+  for (guint i = 0; i < peers->len; i++)
+    if (((DvmdBusPeer *)peers->pdata[i])->full)
+      dvmd_bus_peer_fall_behind (peers->pdata[i]);
+}
+
 static void
 send_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean with_counters)
 {
   const char *const interfaces[] = { dvm_dbus_job_interface.name, NULL };
-  GVariant *changed;
+  gboolean added = live->added;
+  guint64 fields = dvmd_bus_live_job_take_fields (live, with_counters || live->ended || added);
 
-  if (live->added)
-    {
-      live->added = FALSE;
-      live->dirty = 0;
-      broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
-                 g_variant_new ("(o@a{sa{sv}})", live->path, dvmd_bus_job_interfaces (self->server, live->job)));
-    }
-  else if ((changed = dvmd_bus_live_job_take_changes (live, with_counters || live->ended)) != NULL)
-    send_properties (self, live->owner, live->path, interfaces[0], changed);
+  live->added = FALSE;
+  miss_job (self, live, added, fields);
+  if (added)
+    broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+               g_variant_new ("(o@a{sa{sv}})", live->path, dvmd_bus_job_interfaces (self->server, live->job)));
+  else if (fields != 0)
+    send_properties (self, live->owner, live->path, interfaces[0], dvmd_bus_job_get_fields (live->job, fields));
   send_job_signals (self, live);
   if (live->ended)
     {
@@ -377,6 +426,7 @@ send_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean with_counters)
                  g_variant_new ("(o^as)", live->path, interfaces));
       g_hash_table_remove (self->live, GUINT_TO_POINTER (dvmd_job_get_id (live->job)));
     }
+  check_peers (self);
 }
 
 static void
@@ -387,30 +437,30 @@ queue_left_jobs (DvmdBusSignals *self)
 
   g_hash_table_iter_init (&iter, self->live);
   while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&live))
-    if (live->dirty != 0 && !live->queued)
-      {
-        live->queued = TRUE;
-        g_ptr_array_add (self->queue, live);
-      }
+    if (live->dirty != 0)
+      queue_job (self, live);
 }
 
+/* FALSE: the time is over before the batch is. */
 static gboolean
-send_jobs (DvmdBusSignals *self, gboolean with_counters)
+send_jobs (DvmdBusSignals *self, Batch *batch, gint64 until)
 {
-  g_autoptr (GPtrArray) queue = g_steal_pointer (&self->queue);
-  gboolean left = FALSE;
-
-  self->queue = g_ptr_array_new ();
-  for (guint i = 0; i < queue->len; i++)
+  while (batch->position < batch->queue->len)
     {
-      DvmdBusLiveJob *live = queue->pdata[i];
-      gboolean ended = live->ended;
+      guint id = g_array_index (batch->queue, guint, batch->position);
+      DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (id));
 
+      if (g_get_monotonic_time () >= until)
+        return FALSE;
+      batch->position++;
+      if (live == NULL)
+        continue; /* its end has been told already, or nobody listens any more */
       live->queued = FALSE;
-      send_job (self, live, with_counters);
-      left |= !ended && live->dirty != 0;
+      send_job (self, live, batch->with_counters);
+      live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (id));
+      batch->left |= live != NULL && live->dirty != 0;
     }
-  return left;
+  return TRUE;
 }
 
 static gboolean
@@ -420,47 +470,60 @@ send_snapshot (DvmdBusSignals *self, DvmdBusSnapshot *snapshot, const char *path
   gboolean left = FALSE;
   GVariant *changed = dvmd_bus_snapshot_take (snapshot, self->server, with_counters, &left);
 
-  if (changed != NULL)
-    send_properties (self, NULL, path, interface, changed);
+  if (changed == NULL)
+    return left;
+  for (guint i = 0; i < self->server->peers->len; i++)
+    {
+      DvmdBusPeer *peer = self->server->peers->pdata[i];
+
+      if (peer->behind != NULL && peer_is_public (peer))
+        dvmd_bus_behind_miss (peer->behind,
+                              snapshot == self->manager ? DVMD_BUS_MISSED_MANAGER : DVMD_BUS_MISSED_SESSION);
+    }
+  send_properties (self, NULL, path, interface, changed);
   return left;
 }
 
+/* Those who are behind know by the states of the jobs. */
 static void
-send_job_changes (DvmdBusSignals *self)
+send_job_changes (DvmdBusSignals *self, GArray *changes)
 {
-  GVariantBuilder builder;
-
-  if (self->job_changes->len == 0)
-    return;
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(ouus)"));
-  for (guint i = 0; i < self->job_changes->len; i++)
+  for (guint first = 0; first < changes->len; first += MAX_JOB_CHANGES)
     {
-      const JobChange *change = &g_array_index (self->job_changes, JobChange, i);
-      g_autofree char *path = dvmd_bus_job_path (change->job);
+      GVariantBuilder builder;
 
-      g_variant_builder_add (&builder, "(ouus)", path, change->old_state, change->new_state,
-                             change->reason != NULL ? change->reason : "");
+      g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(ouus)"));
+      for (guint i = first; i < MIN (first + MAX_JOB_CHANGES, changes->len); i++)
+        {
+          const JobChange *change = &g_array_index (changes, JobChange, i);
+          g_autofree char *path = dvmd_bus_job_path (change->job);
+
+          g_variant_builder_add (&builder, "(ouus)", path, change->old_state, change->new_state,
+                                 change->reason != NULL ? change->reason : "");
+        }
+      broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "JobsChanged",
+                 g_variant_new ("(a(ouus))", &builder));
     }
-  g_array_set_size (self->job_changes, 0);
-  broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "JobsChanged",
-             g_variant_new ("(a(ouus))", &builder));
 }
 
 static void
-send_node_changes (DvmdBusSignals *self)
+send_node_changes (DvmdBusSignals *self, GArray *changes)
 {
   GVariantBuilder builder;
 
-  if (self->node_changes->len == 0)
+  if (changes->len == 0)
     return;
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uu)"));
-  for (guint i = 0; i < self->node_changes->len; i++)
+  for (guint i = 0; i < changes->len; i++)
     {
-      const NodeChange *change = &g_array_index (self->node_changes, NodeChange, i);
+      const NodeChange *change = &g_array_index (changes, NodeChange, i);
 
       g_variant_builder_add (&builder, "(uu)", change->rank, change->state);
+      for (guint k = 0; k < self->server->peers->len; k++)
+        if (((DvmdBusPeer *)self->server->peers->pdata[k])->behind != NULL)
+          dvmd_bus_behind_miss_node (((DvmdBusPeer *)self->server->peers->pdata[k])->behind, change->rank,
+                                     change->state);
     }
-  g_array_set_size (self->node_changes, 0);
   broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
              g_variant_new ("(a(uu))", &builder));
 }
@@ -485,28 +548,116 @@ send_public (DvmdBusSignals *self, gboolean with_counters)
   return left;
 }
 
-void
-dvmd_bus_signals_flush (DvmdBusSignals *self)
+static void
+job_change_clear (gpointer data)
+{
+  JobChange *change = data;
+
+  g_free (change->reason);
+}
+
+static GArray *
+new_job_changes (void)
+{
+  GArray *changes = g_array_new (FALSE, FALSE, sizeof (JobChange));
+
+  g_array_set_clear_func (changes, job_change_clear);
+  return changes;
+}
+
+static void
+batch_free (Batch *batch)
+{
+  g_array_unref (batch->queue);
+  g_array_unref (batch->job_changes);
+  g_array_unref (batch->node_changes);
+  g_free (batch);
+}
+
+static Batch *
+begin_batch (DvmdBusSignals *self)
+{
+  Batch *batch = g_new0 (Batch, 1);
+
+  batch->with_counters = g_get_monotonic_time () >= self->counters_due;
+  if (batch->with_counters && self->counters_due != 0)
+    queue_left_jobs (self);
+  batch->queue = g_steal_pointer (&self->queue);
+  batch->job_changes = g_steal_pointer (&self->job_changes);
+  batch->node_changes = g_steal_pointer (&self->node_changes);
+  self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->job_changes = new_job_changes ();
+  self->node_changes = g_array_new (FALSE, FALSE, sizeof (NodeChange));
+  return batch;
+}
+
+static void
+end_batch (DvmdBusSignals *self, Batch *batch)
 {
   gint64 now = g_get_monotonic_time ();
-  gboolean with_counters = now >= self->counters_due;
-  gboolean left;
+
+  batch->left |= send_public (self, batch->with_counters);
+  send_job_changes (self, batch->job_changes);
+  send_node_changes (self, batch->node_changes);
+  check_peers (self);
+  if (batch->with_counters)
+    self->counters_due = now + COUNTER_INTERVAL_MS * 1000;
+  if (batch->left)
+    schedule_counters (self, now);
+  batch_free (batch);
+}
+
+/* One batch at most, or as much of it as there is time for. */
+static void
+send_some (DvmdBusSignals *self, gint64 until)
+{
+  gboolean done;
 
   if (self->flushing)
     return;
   self->flushing = TRUE;
-  g_clear_handle_id (&self->flush_source, g_source_remove);
-  if (with_counters && self->counters_due != 0)
-    queue_left_jobs (self);
-  left = send_jobs (self, with_counters);
-  left |= send_public (self, with_counters);
-  send_job_changes (self);
-  send_node_changes (self);
-  if (with_counters)
-    self->counters_due = now + COUNTER_INTERVAL_MS * 1000;
-  if (left)
-    schedule_counters (self, now);
+  if (self->batch == NULL)
+    {
+      g_clear_handle_id (&self->flush_source, g_source_remove);
+      self->pending = FALSE;
+      self->batch = begin_batch (self);
+    }
+  done = send_jobs (self, self->batch, until);
+  if (done)
+    end_batch (self, g_steal_pointer (&self->batch));
   self->flushing = FALSE;
+}
+
+void
+dvmd_bus_signals_flush (DvmdBusSignals *self)
+{
+  /* What is left of a batch, and what has come since. */
+  if (self->batch != NULL)
+    send_some (self, G_MAXINT64);
+  send_some (self, G_MAXINT64);
+}
+
+void
+dvmd_bus_signals_flush_some (DvmdBusSignals *self)
+{
+  send_some (self, g_get_monotonic_time () + SLICE);
+  if (self->batch != NULL || self->pending)
+    schedule (self);
+}
+
+void
+dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job)
+{
+  DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (live != NULL && live->queued && !self->flushing)
+    send_job (self, live, TRUE);
+}
+
+GVariant *
+dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path)
+{
+  return dvmd_bus_snapshot_get_sent (strcmp (path, DVMD_BUS_MANAGER_PATH) == 0 ? self->manager : self->session);
 }
 
 /* ---- who listens ---- */
@@ -532,11 +683,7 @@ has_no_audience (gpointer key, gpointer value, gpointer user_data)
   DvmdBusSignals *self = user_data;
   DvmdBusLiveJob *live = value;
 
-  if (has_audience (self, live->owner, TO_EVERYBODY))
-    return FALSE;
-  if (live->queued)
-    g_ptr_array_remove (self->queue, live);
-  return TRUE;
+  return !has_audience (self, live->owner, TO_EVERYBODY);
 }
 
 void
@@ -572,14 +719,6 @@ dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer)
 }
 
 static void
-job_change_clear (gpointer data)
-{
-  JobChange *change = data;
-
-  g_free (change->reason);
-}
-
-static void
 connect_model (DvmdBusSignals *self)
 {
   DvmdCore *core = self->server->core;
@@ -601,9 +740,8 @@ dvmd_bus_signals_new (DvmdBusServer *server)
   self->server = server;
   self->live = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_live_job_free);
   self->masks = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  self->queue = g_ptr_array_new ();
-  self->job_changes = g_array_new (FALSE, FALSE, sizeof (JobChange));
-  g_array_set_clear_func (self->job_changes, job_change_clear);
+  self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->job_changes = new_job_changes ();
   self->node_changes = g_array_new (FALSE, FALSE, sizeof (NodeChange));
   self->manager = dvmd_bus_snapshot_new (manager_watched, G_N_ELEMENTS (manager_watched),
                                          dvmd_bus_manager_get_property);
@@ -621,7 +759,8 @@ dvmd_bus_signals_free (DvmdBusSignals *self)
   g_signal_handlers_disconnect_by_data (self->server->controller, self);
   g_clear_handle_id (&self->flush_source, g_source_remove);
   g_clear_handle_id (&self->counter_source, g_source_remove);
-  g_ptr_array_unref (self->queue);
+  g_clear_pointer (&self->batch, batch_free);
+  g_array_unref (self->queue);
   g_hash_table_unref (self->live);
   g_hash_table_unref (self->masks);
   g_array_unref (self->job_changes);

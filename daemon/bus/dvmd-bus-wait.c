@@ -125,8 +125,8 @@ dvmd_bus_wait (DvmdBusCall *call, DvmdJob *job, GVariant *dict)
     dvmd_bus_return_error (call->invocation, error);
   else if (dvmd_controller_job_is_finished (server->controller, job))
     {
-      dvmd_bus_signals_flush (server->signals);
-      g_dbus_method_invocation_return_value (call->invocation, get_result (job));
+      dvmd_bus_signals_flush_job (server->signals, job);
+      dvmd_bus_return_value (call->invocation, get_result (job));
     }
   else
     add_waiter (server->waiters, call, dvmd_job_get_id (job), timeout);
@@ -141,13 +141,13 @@ dvmd_bus_waiters_job_finished (DvmdBusWaiters *self, DvmdJob *job)
   if (!g_hash_table_steal_extended (self->by_job, GUINT_TO_POINTER (dvmd_job_get_id (job)), NULL, (gpointer *)&list))
     return;
   /* The last values first: whoever hears of the end finds them. */
-  dvmd_bus_signals_flush (self->server->signals);
+  dvmd_bus_signals_flush_job (self->server->signals, job);
   result = g_variant_ref_sink (get_result (job));
   for (guint i = 0; i < list->len; i++)
     {
       Waiter *waiter = list->pdata[i];
 
-      g_dbus_method_invocation_return_value (g_steal_pointer (&waiter->invocation), result);
+      dvmd_bus_return_value (g_steal_pointer (&waiter->invocation), result);
     }
 }
 

@@ -1,0 +1,294 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvm-dbus-interfaces.h"
+#include "dvmd-bus-behind.h"
+
+typedef struct
+{
+  guint id;
+  gboolean added;
+  gboolean ended;
+  guint64 fields;
+  gboolean has_state;
+  guint old_state;
+  guint new_state;
+  char *reason;
+  GArray *procs; /* (nullable) DvmdBusProcChange */
+} MissedJob;
+
+struct _DvmdBusBehind
+{
+  GHashTable *jobs; /* id -> MissedJob, owned by order */
+  GQueue order;
+  GHashTable *nodes; /* rank -> state */
+  guint missed;
+};
+
+static void
+missed_job_free (gpointer data)
+{
+  MissedJob *job = data;
+
+  g_free (job->reason);
+  g_clear_pointer (&job->procs, g_array_unref);
+  g_free (job);
+}
+
+DvmdBusBehind *
+dvmd_bus_behind_new (void)
+{
+  DvmdBusBehind *self = g_new0 (DvmdBusBehind, 1);
+
+  self->jobs = g_hash_table_new (NULL, NULL);
+  g_queue_init (&self->order);
+  self->nodes = g_hash_table_new (NULL, NULL);
+  return self;
+}
+
+void
+dvmd_bus_behind_free (DvmdBusBehind *self)
+{
+  g_hash_table_unref (self->jobs);
+  g_queue_clear_full (&self->order, missed_job_free);
+  g_hash_table_unref (self->nodes);
+  g_free (self);
+}
+
+static MissedJob *
+get_job (DvmdBusBehind *self, guint id)
+{
+  MissedJob *job = g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
+
+  if (job != NULL)
+    return job;
+  job = g_new0 (MissedJob, 1);
+  job->id = id;
+  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
+  g_queue_push_tail (&self->order, job);
+  return job;
+}
+
+static void
+miss_states (MissedJob *job, GArray *states)
+{
+  const DvmdBusStateChange *last;
+
+  if (states->len == 0)
+    return;
+  last = &g_array_index (states, DvmdBusStateChange, states->len - 1);
+  if (!job->has_state)
+    job->old_state = g_array_index (states, DvmdBusStateChange, 0).old_state;
+  job->has_state = TRUE;
+  job->new_state = last->new_state;
+  g_free (job->reason);
+  job->reason = g_strdup (last->reason);
+}
+
+/* One row for each process: from its first old state to its last new one. */
+static void
+merge_procs (GArray *procs)
+{
+  g_autoptr (GHashTable) rows = g_hash_table_new (NULL, NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < procs->len; i++)
+    {
+      DvmdBusProcChange change = g_array_index (procs, DvmdBusProcChange, i);
+      gpointer row;
+
+      if (g_hash_table_lookup_extended (rows, GUINT_TO_POINTER (change.rank), NULL, &row))
+        {
+          g_array_index (procs, DvmdBusProcChange, GPOINTER_TO_UINT (row)).new_state = change.new_state;
+          continue;
+        }
+      g_hash_table_insert (rows, GUINT_TO_POINTER (change.rank), GUINT_TO_POINTER (n));
+      g_array_index (procs, DvmdBusProcChange, n++) = change;
+    }
+  g_array_set_size (procs, n);
+}
+
+static void
+miss_procs (MissedJob *job, GArray *procs, guint n_procs)
+{
+  if (procs->len == 0)
+    return;
+  if (job->procs == NULL)
+    job->procs = g_array_new (FALSE, FALSE, sizeof (DvmdBusProcChange));
+  g_array_append_vals (job->procs, procs->data, procs->len);
+  if (job->procs->len > 4 * n_procs + 16)
+    merge_procs (job->procs);
+}
+
+void
+dvmd_bus_behind_miss_job (DvmdBusBehind *self, const DvmdBusLiveJob *live, gboolean added, guint64 fields,
+                          gboolean follows)
+{
+  MissedJob *job = get_job (self, dvmd_job_get_id (live->job));
+
+  job->added |= added;
+  job->fields |= fields;
+  job->ended |= live->ended;
+  if (!follows)
+    return;
+  miss_states (job, live->states);
+  miss_procs (job, live->procs, dvm_job_get_num_procs (dvmd_job_get_record (live->job)));
+  /* Many may end while somebody sleeps, and each with many processes. */
+  if (job->ended)
+    g_clear_pointer (&job->procs, g_array_unref);
+}
+
+void
+dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint state)
+{
+  g_hash_table_insert (self->nodes, GUINT_TO_POINTER (rank), GUINT_TO_POINTER (state));
+}
+
+void
+dvmd_bus_behind_miss (DvmdBusBehind *self, DvmdBusMissed what)
+{
+  self->missed |= what;
+}
+
+guint
+dvmd_bus_behind_get_n_jobs (DvmdBusBehind *self)
+{
+  return self->order.length;
+}
+
+/* ---- telling it ---- */
+
+static void
+send_procs (DvmdBusPeer *peer, const char *path, GArray *procs)
+{
+  guint position = 0;
+  GVariant *body;
+
+  merge_procs (procs);
+  while ((body = dvmd_bus_proc_changes_take (procs, &position)) != NULL)
+    dvmd_bus_peer_send_signal (peer, path, dvm_dbus_job_interface.name, "ProcStateChanged", body);
+}
+
+static void
+send_values (DvmdBusPeer *peer, const char *path, const MissedJob *missed, DvmdJob *job)
+{
+  if (missed->added)
+    dvmd_bus_peer_send_signal (peer, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+                               g_variant_new ("(o@a{sa{sv}})", path, dvmd_bus_job_interfaces (peer->server, job)));
+  else if (missed->fields != 0)
+    dvmd_bus_peer_send_signal (peer, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
+                               g_variant_new ("(s@a{sv}@as)", dvm_dbus_job_interface.name,
+                                              dvmd_bus_job_get_fields (job, missed->fields),
+                                              g_variant_new_strv (NULL, 0)));
+}
+
+static void
+send_job (DvmdBusPeer *peer, const MissedJob *missed)
+{
+  const char *const interfaces[] = { dvm_dbus_job_interface.name, NULL };
+  DvmdJob *job = dvmd_core_get_job (peer->server->core, missed->id);
+  g_autofree char *path = dvmd_bus_job_path (missed->id);
+
+  /* One that has been forgotten meanwhile has no values any more. */
+  if (job != NULL)
+    send_values (peer, path, missed, job);
+  if (missed->procs != NULL)
+    send_procs (peer, path, missed->procs);
+  if (missed->has_state)
+    dvmd_bus_peer_send_signal (
+        peer, path, dvm_dbus_job_interface.name, "StateChanged",
+        g_variant_new ("(uus)", missed->old_state, missed->new_state, missed->reason != NULL ? missed->reason : ""));
+  if (missed->ended && (job != NULL || !missed->added))
+    dvmd_bus_peer_send_signal (peer, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+                               g_variant_new ("(o^as)", path, interfaces));
+}
+
+static void
+send_nodes (DvmdBusBehind *self, DvmdBusPeer *peer)
+{
+  GVariantBuilder builder;
+  GHashTableIter iter;
+  gpointer rank;
+  gpointer state;
+
+  if (g_hash_table_size (self->nodes) == 0)
+    return;
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uu)"));
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, &rank, &state))
+    g_variant_builder_add (&builder, "(uu)", GPOINTER_TO_UINT (rank), GPOINTER_TO_UINT (state));
+  g_hash_table_remove_all (self->nodes);
+  if (dvmd_bus_peer_is_subscribed (peer))
+    dvmd_bus_peer_send_signal (peer, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
+                               g_variant_new ("(a(uu))", &builder));
+  else
+    g_variant_builder_clear (&builder);
+}
+
+static void
+send_rest (DvmdBusBehind *self, DvmdBusPeer *peer)
+{
+  const struct
+  {
+    DvmdBusMissed what;
+    const char *path;
+    const char *interface;
+  } objects[] = {
+    { DVMD_BUS_MISSED_SESSION, DVMD_BUS_DEFAULT_SESSION_PATH, dvm_dbus_session_interface.name },
+    { DVMD_BUS_MISSED_MANAGER, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (objects); i++)
+    if (self->missed & objects[i].what)
+      dvmd_bus_peer_send_signal (peer, objects[i].path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
+                                 g_variant_new ("(s@a{sv}@as)", objects[i].interface,
+                                                dvmd_bus_signals_get_sent (peer->server->signals, objects[i].path),
+                                                g_variant_new_strv (NULL, 0)));
+  self->missed = 0;
+  send_nodes (self, peer);
+}
+
+static gboolean
+send_jobs (DvmdBusBehind *self, DvmdBusPeer *peer, GVariantBuilder *changes, gsize most, gint64 until)
+{
+  while (!g_queue_is_empty (&self->order))
+    {
+      MissedJob *job;
+      g_autofree char *path = NULL;
+
+      if (dvmd_bus_backlog_get_bytes (peer->backlog) >= most || g_get_monotonic_time () >= until)
+        return FALSE;
+      job = g_queue_pop_head (&self->order);
+      g_hash_table_remove (self->jobs, GUINT_TO_POINTER (job->id));
+      send_job (peer, job);
+      path = dvmd_bus_job_path (job->id);
+      if (job->has_state)
+        g_variant_builder_add (changes, "(ouus)", path, job->old_state, job->new_state,
+                               job->reason != NULL ? job->reason : "");
+      missed_job_free (job);
+    }
+  return TRUE;
+}
+
+gboolean
+dvmd_bus_behind_send (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until)
+{
+  g_autoptr (GVariant) changes = NULL;
+  GVariantBuilder builder;
+  gboolean all;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(ouus)"));
+  all = send_jobs (self, peer, &builder, most, until);
+  changes = g_variant_ref_sink (g_variant_builder_end (&builder));
+  if (g_variant_n_children (changes) > 0 && dvmd_bus_peer_is_subscribed (peer))
+    dvmd_bus_peer_send_signal (peer, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "JobsChanged",
+                               g_variant_new ("(@a(ouus))", changes));
+  if (all)
+    send_rest (self, peer);
+  return all;
+}

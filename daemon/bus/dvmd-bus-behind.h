@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-bus-changes.h"
+
+G_BEGIN_DECLS
+
+/*
+ * What a connection has not been told of, because it reads more slowly than things happen, or is being given a list.
+ * Of each object the last state is kept and no history: so it is bounded by what there is. When the connection can take
+ * it, it is told of everything at once: an object that came and went meanwhile is named in JobsChanged alone once it is
+ * forgotten.
+ */
+
+typedef enum
+{
+  DVMD_BUS_MISSED_MANAGER = 1 << 0,
+  DVMD_BUS_MISSED_SESSION = 1 << 1,
+} DvmdBusMissed;
+
+DvmdBusBehind *dvmd_bus_behind_new (void);
+void dvmd_bus_behind_free (DvmdBusBehind *self);
+/* The job as it would be told of now: fields, states and processes that changed (those to followers alone). */
+void dvmd_bus_behind_miss_job (DvmdBusBehind *self, const DvmdBusLiveJob *live, gboolean added, guint64 fields,
+                               gboolean follows);
+void dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint state);
+void dvmd_bus_behind_miss (DvmdBusBehind *self, DvmdBusMissed what);
+guint dvmd_bus_behind_get_n_jobs (DvmdBusBehind *self);
+/* Sends until everything is told (TRUE), the backlog has so many bytes, or the time (monotonic) has come. */
+gboolean dvmd_bus_behind_send (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusBehind, dvmd_bus_behind_free)
+
+G_END_DECLS
