@@ -106,6 +106,12 @@ dvm_cli_option_find (DvmCliOptionLists lists, const char *name)
   return NULL;
 }
 
+const DvmCliOption *
+dvm_cli_option_find_spelling (DvmCliOptionLists lists, const char *spelling)
+{
+  return find_spelling (lists, spelling);
+}
+
 static const char *
 nearest_option (DvmCliOptionLists lists, const char *name)
 {

@@ -67,6 +67,8 @@ guint dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback)
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
 
+/* spelling: with its dashes */
+const DvmCliOption *dvm_cli_option_find_spelling (DvmCliOptionLists lists, const char *spelling);
 const DvmCliOption *dvm_cli_option_find (DvmCliOptionLists lists, const char *name);
 
 G_END_DECLS

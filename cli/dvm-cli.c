@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dvm-cli-complete.h"
 #include "dvm-cli-help.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
@@ -198,6 +199,8 @@ main (int argc, char **argv)
   /* A pipe that closes is an error of write(), which is then taken for what it is. */
   signal (SIGPIPE, SIG_IGN);
 
+  if (g_strcmp0 (arguments[0], DVM_CLI_COMPLETE) == 0)
+    return dvm_cli_complete (arguments + 1);
   if (!dvm_cli_args_parse (common, lists, arguments, DVM_CLI_PARSE_STOP_AT_WORD, &error))
     return refuse (NULL, error->message);
   words = dvm_cli_args_get_words (common);

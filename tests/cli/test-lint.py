@@ -1,17 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Help, manual and completion say the same."""
+"""Help and manual say the same."""
 
 import os
 import re
 import subprocess
 import sys
 
-from dvmtest import check, equal, functions, help_options, help_rows, run_tests, verbs
+from dvmtest import check, equal, functions, help_options, run_tests, verbs
 
 SOURCE = os.environ["DVM_SOURCE_DIR"]
 MAN = os.path.join(SOURCE, "cli", "man")
-COMPLETION = os.path.join(SOURCE, "cli", "completion", "dvm-cli")
 
 
 def manual(name):
@@ -25,16 +24,6 @@ def manual_options(name):
     """Options that have an entry of their own: the line after .TP"""
     entries = re.findall(r"^\.TP\n(-.*)$", manual(name), re.MULTILINE)
     return {word for entry in entries for word in re.findall(r"(?:^|(?<=\s))--?[A-Za-z][A-Za-z-]*", entry)}
-
-
-def complete(*words):
-    """What bash would offer; the last word is the one to be completed."""
-    script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dvm_cli; printf "%s\\n" "${COMPREPLY[@]}"'
-    result = subprocess.run(
-        ["bash", "-c", script, "bash", COMPLETION, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    equal(result.stderr, "", f"{words}")
-    return set(result.stdout.split())
 
 
 def test_manual():
@@ -77,31 +66,6 @@ def test_typesetting():
             ["groff", "-man", "-Tutf8", "-ww", "-z", os.path.join(MAN, name)], stderr=subprocess.PIPE, text=True
         )
         equal((result.returncode, result.stderr), (0, ""), name)
-
-
-def test_completion():
-    """every verb and option of --help is completed, and the reverse"""
-    equal(complete("dvm-cli", ""), set(verbs()), "verbs")
-    for verb in verbs():
-        own, common = help_options(verb)
-        wanted = own | common
-        equal(complete("dvm-cli", verb, "-"), wanted, verb)
-        equal(complete("dvm-cli", verb, "--"), {option for option in wanted if option.startswith("--")}, verb)
-    equal(complete("dvm-cli", "job", ""), {"show", "procs", "trace"})
-    equal(complete("dvm-cli", "--bus", "s"), {"session", "system"})
-    equal(complete("dvm-cli", "run", "-n", "2", "--when-full", "w"), {"wait"})
-
-
-def test_completion_of_values():
-    """the completion knows which options take a value: behind those no option is offered"""
-    for verb in verbs():
-        text = subprocess.run(
-            [os.environ["DVM_CLI"], verb, "--help"], stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
-        for words, takes_value in help_rows(text):
-            for option in words:
-                offered = complete("dvm-cli", verb, option, "--quie")
-                equal(offered == {"--quiet"}, not takes_value, f"{verb} {option}: offered {offered}")
 
 
 if __name__ == "__main__":

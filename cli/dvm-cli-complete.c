@@ -1,0 +1,422 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-complete.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvm-cli-connect.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+#include "dvm-cli-signals.h"
+
+/* Nobody waits longer for a proposal. */
+#define PATIENCE_SECONDS 2
+
+typedef struct
+{
+  DvmCli cli;
+  const DvmCliVerb *verb; /* (nullable) */
+  const DvmCliOption *lists[G_N_ELEMENTS (((DvmCliVerb *)NULL)->options) + 2];
+  const DvmCliOption *pending; /* (nullable): its value is to be completed */
+  GPtrArray *arguments;        /* the verb's own words so far, borrowed */
+  gsize program;               /* where a program begins; 0: nowhere yet */
+  gboolean only_words;         /* behind "--" */
+  const char *current;
+  const char *prefix; /* of candidates: "--bus=" */
+  GString *text;
+} Complete;
+
+/* What the values of options are, beside those that are a choice. */
+static const struct
+{
+  const char *names;
+  const char *kind;
+} value_kinds[] = {
+  { "socket file log stdout-path stderr-path hostfile", "files" },
+  { "wdir", "directories" },
+};
+
+static void
+offer (Complete *self, const char *candidate, const char *description)
+{
+  g_autofree char *shown = dvm_cli_escape (description != NULL ? description : "");
+
+  if (g_str_has_prefix (candidate, self->current))
+    g_string_append_printf (self->text, "%s%s\t%s\n", self->prefix, candidate, shown);
+}
+
+/* ---- what comes from the DVM ---- */
+
+static DvmClient *
+connect_client (Complete *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!dvm_cli_is_chosen (&self->cli))
+    self->cli.socket = g_getenv ("DVM_SOCKET");
+  if (self->cli.name == NULL)
+    self->cli.name = g_getenv ("DVM_NAME");
+  alarm (PATIENCE_SECONDS);
+  return dvm_cli_connect (&self->cli, &error);
+}
+
+/* Jobs that have ended can be looked at, but neither killed nor attached to in any useful way. */
+static void
+offer_jobs (Complete *self)
+{
+  gboolean all = strcmp (self->verb->name, "kill") != 0 && strcmp (self->verb->name, "events") != 0;
+  g_autoptr (DvmClient) client = connect_client (self);
+  g_autoptr (GPtrArray) jobs = client != NULL ? dvm_client_list_jobs (client, all, NULL, NULL) : NULL;
+
+  for (guint i = 0; jobs != NULL && i < jobs->len; i++)
+    {
+      DvmJob *job = g_ptr_array_index (jobs, i);
+      g_autofree char *number = g_strdup_printf ("%u", dvm_job_get_id (job));
+      g_autofree char *state = dvm_cli_describe_state (job);
+      g_autofree char *command = dvm_cli_describe_command (job);
+      g_autofree char *description = g_strdup_printf ("%s %s", state, command);
+
+      offer (self, g_ascii_isdigit (self->current[0]) ? number : dvm_job_get_nspace (job), description);
+    }
+}
+
+static void
+offer_nodes (Complete *self)
+{
+  g_autoptr (DvmClient) client = connect_client (self);
+  g_autoptr (GPtrArray) nodes = client != NULL ? dvm_client_list_nodes (client, NULL, NULL) : NULL;
+
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    {
+      DvmNode *node = g_ptr_array_index (nodes, i);
+
+      if (dvm_node_get_rank (node) > 0)
+        offer (self, dvm_node_get_name (node), dvm_node_state_to_string (dvm_node_get_state (node)));
+    }
+}
+
+/* The DVMs of this user are folders beside each other. */
+static void
+offer_names (Complete *self)
+{
+  g_autofree char *own = dvm_cli_runtime_dir (NULL);
+  g_autofree char *parent = g_path_get_dirname (own);
+  g_autoptr (GDir) directory = g_dir_open (parent, 0, NULL);
+  const char *name;
+
+  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL)
+    {
+      g_autofree char *socket = g_build_filename (parent, name, "bus", NULL);
+
+      if (g_file_test (socket, G_FILE_TEST_EXISTS))
+        offer (self, name, NULL);
+    }
+}
+
+/* ---- what is in the tables ---- */
+
+static void
+offer_list (Complete *self, const char *list)
+{
+  g_auto (GStrv) words = g_strsplit (list, "|", -1);
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    offer (self, words[i], NULL);
+}
+
+static void
+offer_variables (Complete *self)
+{
+  g_auto (GStrv) names = g_listenv ();
+
+  for (gsize i = 0; names[i] != NULL; i++)
+    offer (self, names[i], NULL);
+}
+
+static void
+offer_signals (Complete *self)
+{
+  for (int signum = 1; signum < 32; signum++)
+    {
+      g_autofree char *name = dvm_cli_signal_name (signum);
+
+      if (g_str_has_prefix (name, "SIG"))
+        offer (self, g_str_has_prefix (self->current, "SIG") ? name : name + 3, NULL);
+    }
+}
+
+static const char *
+offer_value (Complete *self, const DvmCliOption *option)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (value_kinds); i++)
+    {
+      g_auto (GStrv) names = g_strsplit (value_kinds[i].names, " ", -1);
+
+      if (g_strv_contains ((const char *const *)names, option->name))
+        return value_kinds[i].kind;
+    }
+  if (option->choices != NULL)
+    offer_list (self, option->choices);
+  else if (strcmp (option->name, "name") == 0)
+    offer_names (self);
+  else if (strcmp (option->name, "x") == 0)
+    offer_variables (self);
+  else if (strcmp (option->name, "signal") == 0)
+    offer_signals (self);
+  else if (strcmp (option->name, "stdin") == 0)
+    offer_list (self, "0|all|none");
+  else if (strcmp (option->name, "kind") == 0)
+    offer_list (self, "dvm|job|proc|node|session|campaign");
+  else if (strcmp (option->name, "host") == 0)
+    offer_nodes (self);
+  else
+    return "none";
+  return "words";
+}
+
+static void
+offer_spelling (Complete *self, const char *spelling, const DvmCliOption *option)
+{
+  offer (self, spelling, _ (option->help));
+}
+
+static void
+offer_options (Complete *self)
+{
+  for (gsize i = 0; self->lists[i] != NULL; i++)
+    for (const DvmCliOption *option = self->lists[i]; option->name != NULL; option++)
+      {
+        g_auto (GStrv) aliases = g_strsplit (option->aliases != NULL ? option->aliases : "", " ", -1);
+        g_autofree char *name = g_strdup_printf ("--%s", option->name);
+        const char letter[3] = { '-', option->letter, '\0' };
+
+        offer_spelling (self, name, option);
+        for (gsize j = 0; aliases[j] != NULL; j++)
+          if (aliases[j][0] != '\0')
+            offer_spelling (self, aliases[j], option);
+        if (option->letter != '\0')
+          offer_spelling (self, letter, option);
+      }
+}
+
+/* The words of a synopsis that are arguments: "show [OPTION...] JOB" is "show", "JOB"; (transfer full) */
+static char **
+split_form (const char *form)
+{
+  g_auto (GStrv) words = g_strsplit (form, " ", -1);
+  GStrvBuilder *builder = g_strv_builder_new ();
+  char **result;
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    {
+      g_autofree char *word = g_strdup (words[i] + strspn (words[i], "["));
+
+      word[strcspn (word, ".]")] = '\0';
+      if (word[0] == '\0' || strcmp (word, "OPTION") == 0)
+        continue;
+      /* An option of this form, with its value if there is one */
+      if (word[0] == '-')
+        {
+          i += words[i + 1] != NULL;
+          continue;
+        }
+      g_strv_builder_add (builder, word);
+    }
+  result = g_strv_builder_end (builder);
+  g_strv_builder_unref (builder);
+  return result;
+}
+
+static gboolean
+form_fits (Complete *self, char **form)
+{
+  guint n = g_strv_length (form);
+
+  for (guint i = 0; i < self->arguments->len && i < n; i++)
+    if (g_ascii_islower (form[i][0]) && strcmp (form[i], g_ptr_array_index (self->arguments, i)) != 0)
+      return FALSE;
+  return n > 0;
+}
+
+static const char *
+offer_argument (Complete *self, const char *word, gboolean repeats)
+{
+  if (g_ascii_islower (word[0]) && !repeats)
+    offer (self, word, NULL);
+  else if (strcmp (word, "JOB") == 0)
+    offer_jobs (self);
+  else if (strcmp (word, "NODE") == 0)
+    offer_nodes (self);
+  else if (strcmp (word, "PROGRAM") == 0)
+    return "commands";
+  return "words";
+}
+
+/* A form's last argument may be repeated. */
+static const char *
+offer_arguments (Complete *self)
+{
+  g_auto (GStrv) forms = g_strsplit (self->verb->synopsis, "\n", -1);
+  g_autoptr (GHashTable) done = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const char *kind = "words";
+
+  if (self->arguments->len >= self->verb->max_words)
+    return "none";
+  for (gsize i = 0; forms[i] != NULL; i++)
+    {
+      g_auto (GStrv) form = split_form (forms[i]);
+      guint n = g_strv_length (form);
+      guint place = MIN (self->arguments->len, n > 0 ? n - 1 : 0);
+
+      if (form_fits (self, form) && g_hash_table_add (done, g_strdup (form[place])))
+        kind = offer_argument (self, form[place], self->arguments->len > place);
+    }
+  return kind;
+}
+
+static const char *
+offer_verbs (Complete *self)
+{
+  const DvmCliVerb *const *verbs = dvm_cli_verbs ();
+
+  for (gsize i = 0; verbs[i] != NULL; i++)
+    offer (self, verbs[i]->name, _ (verbs[i]->summary));
+  return "words";
+}
+
+/* ---- the words so far ---- */
+
+static void
+note_option (Complete *self, const DvmCliOption *option, const char *value)
+{
+  if (strcmp (option->name, "name") == 0)
+    self->cli.name = value;
+  else if (strcmp (option->name, "socket") == 0)
+    self->cli.socket = value;
+  else if (strcmp (option->name, "bus") == 0)
+    self->cli.bus = value;
+}
+
+static void
+choose_verb (Complete *self, const char *name)
+{
+  gsize n = 0;
+
+  self->verb = dvm_cli_verb_find (name);
+  for (gsize i = 0; self->verb != NULL && i < G_N_ELEMENTS (self->verb->options) && self->verb->options[i] != NULL; i++)
+    self->lists[n++] = self->verb->options[i];
+  self->lists[n] = dvm_cli_common_options;
+}
+
+static void
+read_option (Complete *self, const char *word)
+{
+  const char *equals = strchr (word, '=');
+  g_autofree char *spelling = equals != NULL ? g_strndup (word, (gsize)(equals - word)) : g_strdup (word);
+  const DvmCliOption *option = dvm_cli_option_find_spelling (self->lists, spelling);
+
+  if (option == NULL || option->arg == DVM_CLI_ARG_NONE)
+    return;
+  if (equals != NULL)
+    note_option (self, option, equals + 1);
+  else
+    self->pending = option;
+}
+
+/* place: of word in the line, dvm-cli itself being 0 */
+static void
+read_word (Complete *self, const char *word, gsize place)
+{
+  gboolean takes_program = self->verb != NULL && (self->verb->flags & DVM_CLI_PARSE_STOP_AT_WORD) != 0;
+
+  if (self->program > 0)
+    {
+      if (strcmp (word, ":") == 0)
+        {
+          self->program = 0;
+          self->only_words = FALSE;
+        }
+      return;
+    }
+  if (self->pending != NULL)
+    {
+      note_option (self, self->pending, word);
+      self->pending = NULL;
+    }
+  else if (!self->only_words && strcmp (word, "--") == 0)
+    self->only_words = TRUE;
+  else if (!self->only_words && word[0] == '-' && word[1] != '\0')
+    read_option (self, word);
+  else if (self->verb == NULL)
+    choose_verb (self, word);
+  else if (takes_program)
+    self->program = place;
+  else
+    g_ptr_array_add (self->arguments, (gpointer)word);
+}
+
+/* "--bus=ses" is completed as a value, and offered as a whole. */
+static const DvmCliOption *
+split_current (Complete *self, char **prefix)
+{
+  const char *equals = strchr (self->current, '=');
+  g_autofree char *spelling = equals != NULL ? g_strndup (self->current, (gsize)(equals - self->current)) : NULL;
+
+  if (self->only_words || spelling == NULL || !g_str_has_prefix (spelling, "--"))
+    return NULL;
+  *prefix = g_strdup_printf ("%s=", spelling);
+  self->prefix = *prefix;
+  self->current = equals + 1;
+  return dvm_cli_option_find_spelling (self->lists, spelling);
+}
+
+static const char *
+offer_all (Complete *self, char **prefix)
+{
+  const DvmCliOption *option = self->pending;
+
+  if (option == NULL)
+    option = split_current (self, prefix);
+  if (option != NULL)
+    return offer_value (self, option);
+  if (!self->only_words && self->current[0] == '-')
+    {
+      offer_options (self);
+      return "words";
+    }
+  return self->verb != NULL ? offer_arguments (self) : offer_verbs (self);
+}
+
+int
+dvm_cli_complete (const char *const *words)
+{
+  g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
+  g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
+  g_autoptr (GString) text = g_string_new (NULL);
+  Complete self = { .cli = { .args = args }, .lists = { dvm_cli_common_options } };
+  g_autofree char *prefix = NULL;
+  g_autofree char *answer = NULL;
+  gsize n = g_strv_length ((char **)words);
+
+  self.arguments = arguments;
+  self.text = text;
+  self.prefix = "";
+  self.current = n > 0 ? words[n - 1] : "";
+  for (gsize i = 0; i + 1 < n; i++)
+    read_word (&self, words[i], i + 1);
+  if (self.program > 0)
+    answer = g_strdup_printf ("program %zu\n", self.program);
+  else
+    {
+      const char *kind = offer_all (&self, &prefix);
+
+      answer = g_strdup_printf ("%s\n%s", kind, text->str);
+    }
+  return dvm_cli_print (answer, NULL) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}

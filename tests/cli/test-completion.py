@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Completion: what dvm-cli proposes, and that bash, zsh and fish really show it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from dvmtest import CLI, Terminal, check, dvm, equal, functions, help_options, help_rows, place, run_tests, verbs
+
+SOURCE = os.environ["DVM_SOURCE_DIR"]
+FOLDER = os.path.join(SOURCE, "cli", "completion")
+
+
+def ask(here, *words):
+    """(kind, candidates) for a line; the last word is the one to be completed"""
+    result = here.cli("__complete", *words)
+    equal((result.returncode, result.stderr), (0, ""), f"{words}")
+    kind, *rows = result.stdout.splitlines()
+    return kind, {row.split("\t")[0] for row in rows}
+
+
+def in_path(here):
+    """An environment where dvm-cli is found by its name."""
+    folder = os.path.join(here.path, "bin")
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+        os.symlink(CLI, os.path.join(folder, "dvm-cli"))
+    return {**here.env, "PATH": folder + ":" + here.env["PATH"], "HOME": here.path}
+
+
+def bash(here, line, loaded=""):
+    script = loaded + 'source "$1"; COMP_LINE=$2; COMP_POINT=${#2}; COMP_WORDS=($2); _dvm_cli; printf "%s\\n" "${COMPREPLY[@]}"'
+    result = subprocess.run(["bash", "-c", script, "bash", os.path.join(FOLDER, "dvm-cli.bash"), line], env=in_path(here),
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here.path)
+    equal(result.stderr, "", line)
+    return set(result.stdout.split("\n")) - {""}
+
+
+def fish(here, line):
+    script = 'source $argv[1]; complete -C $argv[2]'
+    result = subprocess.run(["fish", "--no-config", "-c", script, os.path.join(FOLDER, "dvm-cli.fish"), line], env=in_path(here),
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here.path)
+    equal(result.stderr, "", line)
+    return {row.split("\t")[0] for row in result.stdout.split("\n")} - {""}
+
+
+ZSH_SETUP = r"""
+PROMPT=; RPROMPT=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; LISTMAX=0
+fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D
+compadd () {
+  if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi
+  local -a hits; builtin compadd -A hits "$@"; print -rl -- "HIT:"${^hits}
+}
+finish () { print -r -- "EN""D" }
+comppostfuncs=(finish)
+bindkey '^I' complete-word
+print RE""ADY
+"""
+
+
+def zsh(here, line):
+    setup = os.path.join(here.path, "setup.zsh")
+    with open(setup, "w") as script:
+        script.write(ZSH_SETUP % FOLDER)
+    shell = Terminal(here, "-f", "-i", env={**in_path(here), "TERM": "xterm"}, program=shutil.which("zsh"))
+    try:
+        shell.write(f"source {setup}\n".encode())
+        shell.read_until(b"READY")
+        shell.write(line.encode() + b"\t")
+        shell.read_until(b"END")
+    finally:
+        os.kill(shell.pid, 9)
+        shell.wait()
+    return set(re.findall(r"HIT:(\S+)", shell.output.decode(errors="replace")))
+
+
+def test_tables():
+    """every verb and option of --help is proposed, and the reverse"""
+    with place() as here:
+        equal(ask(here, ""), ("words", set(verbs())))
+        for verb in verbs():
+            own, common = help_options(verb)
+            wanted = own | common
+            equal(ask(here, verb, "-"), ("words", wanted), verb)
+            equal(ask(here, verb, "--"), ("words", {option for option in wanted if option.startswith("--")}), verb)
+
+
+def test_values():
+    """it is known which options take a value, and what that may be"""
+    with place() as here:
+        for verb in verbs():
+            text = here.cli(verb, "--help").stdout
+            for words, takes_value in help_rows(text):
+                for option in words:
+                    offered = ask(here, verb, option, "--quie")[1]
+                    equal(offered == {"--quiet"}, not takes_value, f"{verb} {option}: {offered}")
+        for words, wanted in (
+            (["--bus", "s"], ("words", {"session", "system"})),
+            (["--bus=s"], ("words", {"--bus=session", "--bus=system"})),
+            (["run", "-n", "2", "--when-full", "w"], ("words", {"wait"})),
+            (["kill", "-s", "SIGKI"], ("words", {"SIGKILL"})),
+            (["kill", "-s", "KI"], ("words", {"KILL"})),
+            (["run", "-x", "XDG_RUN"], ("words", {"XDG_RUNTIME_DIR"})),
+            (["run", "--wdir", ""], ("directories", set())),
+            (["--socket", ""], ("files", set())),
+            (["submit", "-f", ""], ("files", set())),
+            (["run", ""], ("commands", set())),
+            (["run", "-n", "4", "ls", ""], ("program 4", set())),
+            (["run", "ls", ":", "-"], ("words", help_options("run")[0] | help_options("run")[1])),
+            (["--quiet", "run", "ls", "-l", ""], ("program 3", set())),
+            (["no-such-verb", "x"], ("words", set())),
+            (["jobs", ""], ("none", set())),
+            (["--name", ""], ("words", set())),
+        ):
+            equal(ask(here, *words), wanted, f"{words}")
+
+
+def test_jobs():
+    """jobs, nodes and DVMs are those that there are"""
+    with dvm("--slots=2") as here:
+        job = here.cli("submit", "--personality", "plain", "-n", "1", "sleep", "600").stdout.strip()
+        ended = here.cli("submit", "--personality", "plain", "-n", "1", "true").stdout.strip()
+        here.cli("wait", ended)
+        equal(ask(here, "kill", ""), ("words", {job}))
+        equal(ask(here, "wait", ""), ("words", {job, ended}))
+        equal(ask(here, "wait", job, ended[:4]), ("words", {job, ended}))
+        equal(ask(here, "attach", "1"), ("words", {"1"}))
+        equal(ask(here, "attach", "1", ""), ("none", set()), "one is enough")
+        equal(ask(here, "job", "procs", ""), ("words", {job, ended}))
+        equal(ask(here, "--name", ""), ("words", {"default"}))
+        equal(ask(here, "--name", "other", "kill", ""), ("words", set()))
+        equal(len(ask(here, "run", "--host", "")[1]), 1)
+        for shell in (bash, fish, zsh):
+            offered = shell(here, "dvm-cli kill ")
+            check(offered == {job}, f"{shell.__name__}: {offered}")
+        # bash cuts words at the @ of a namespace, and puts back only what stands behind it.
+        stem, at, rest = job.partition("@")
+        if at:
+            equal(bash(here, f"dvm-cli kill {stem}@"), {rest})
+
+
+def test_shells():
+    """the scripts of the three shells show what is proposed"""
+    with place() as here:
+        os.mkdir(os.path.join(here.path, "a folder"))
+        with open(os.path.join(here.path, "job.json"), "w") as file:
+            file.write("{}")
+        for shell in (bash, fish, zsh):
+            name = shell.__name__
+            equal(shell(here, "dvm-cli jo"), {"job", "jobs"}, name)
+            equal(shell(here, "dvm-cli run --when-full "), {"wait", "refuse", "oversubscribe"}, name)
+            equal(shell(here, "dvm-cli stop --fo"), {"--force"}, name)
+        # A single file is put into the line at once by zsh, and is no list to be seen.
+        for shell in (bash, fish):
+            equal(shell(here, "dvm-cli submit --file jo"), {"job.json"}, shell.__name__)
+            check("uname" in shell(here, "dvm-cli run unam"), shell.__name__)
+        equal(bash(here, "dvm-cli run -n 2 ls job"), {"job.json"})
+        equal(fish(here, "dvm-cli run -n 2 cat job"), {"job.json"})
+        equal(bash(here, "dvm-cli --bus=s"), {"session", "system"}, "= breaks words too")
+
+
+def test_syntax():
+    """the scripts have no mistakes, and zsh finds its own by the name"""
+    for shell, name in (("bash", "dvm-cli.bash"), ("zsh", "_dvm-cli"), ("fish", "dvm-cli.fish")):
+        result = subprocess.run([shell, "-n", os.path.join(FOLDER, name)], stderr=subprocess.PIPE, text=True)
+        equal((result.returncode, result.stderr), (0, ""), name)
+    with open(os.path.join(FOLDER, "_dvm-cli")) as script:
+        equal(script.readline(), "#compdef dvm-cli\n")
+
+
+if __name__ == "__main__":
+    check(os.path.isdir(FOLDER), "no completion")
+    sys.exit(run_tests(functions(globals())))
