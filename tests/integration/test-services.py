@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What systemd and the message bus get of an installation: all in place, and right in the eyes of their own tools."""
+
+import configparser
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+import dvmtest
+
+BUILD = os.environ['DVM_TEST_BUILD']
+MESON = '/usr/bin/meson' if os.path.exists('/usr/bin/meson') else 'meson'
+UNITS = ('user', 'system')
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+class Services(dvmtest.Case):
+    tree = None
+
+    @classmethod
+    def install(cls, place):
+        subprocess.run([MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', place], check=True,
+                       stdout=subprocess.DEVNULL)
+        for folder, _, names in os.walk(place):
+            if 'dvmd' in names:
+                return os.path.dirname(folder), os.path.join(folder, 'dvmd')
+        raise AssertionError('dvmd is not installed')
+
+    def setUp(self):
+        super().setUp()
+        self.folder = self.place()
+        self.prefix, self.dvmd = self.install(os.path.join(self.folder, 'dest'))
+
+    def path(self, *words):
+        path = os.path.join(self.prefix, *words)
+        self.assertTrue(os.path.isfile(path), f'{path} is not installed')
+        return path
+
+    def need(self, tool):
+        if shutil.which(tool) is None:
+            raise dvmtest.unittest.SkipTest(f'{tool} is not there')
+
+    def test_everything_is_in_place(self):
+        program = self.dvmd.split('/dest', 1)[1]
+        for kind, bus in zip(UNITS, ('services', 'system-services')):
+            unit = read(self.path('lib', 'systemd', kind, 'dvm.service'))
+            self.assertIn('Type=dbus\nBusName=org.dvm.Manager\n', unit)
+            command = f'{program} --activated --bus={"session" if kind == "user" else "system"}'
+            self.assertIn(f'ExecStart={command}\n', unit)
+            service = configparser.ConfigParser(interpolation=None)
+            service.optionxform = str
+            service.read_string(read(self.path('share', 'dbus-1', bus, 'org.dvm.Manager.service')))
+            service = dict(service['D-BUS Service'])
+            self.assertEqual(service.pop('User', 'dvm'), 'dvm')
+            self.assertEqual(service, {'Name': 'org.dvm.Manager', 'Exec': command, 'SystemdService': 'dvm.service'})
+        policy = xml.etree.ElementTree.parse(self.path('share', 'dbus-1', 'system.d', 'org.dvm.Manager.conf')).getroot()
+        owners = [p.get('user') or p.get('group') for p in policy for rule in p if rule.get('own_prefix')]
+        self.assertEqual(owners, ['root', 'dvm', 'dvm'])
+        self.assertEqual([rule.attrib for p in policy for rule in p if p.get('context') == 'default'],
+                         [{'send_destination_prefix': 'org.dvm.Manager'}])
+
+    def test_units(self):
+        """systemd-analyze has nothing to say about them."""
+        self.need('systemd-analyze')
+        program = self.dvmd.split('/dest', 1)[1]
+        for kind in UNITS:
+            # It looks for the program where the unit says it is.
+            unit = read(self.path('lib', 'systemd', kind, 'dvm.service')).replace(program, self.dvmd)
+            path = os.path.join(self.folder, kind, 'dvm.service')
+            os.mkdir(os.path.dirname(path))
+            with open(path, 'w') as f:
+                f.write(unit)
+            env = dict(os.environ, XDG_RUNTIME_DIR=self.folder)
+            done = subprocess.run(['systemd-analyze', 'verify', f'--{kind}', '--man=no', path], env=env,
+                                  capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            ours = [line for line in (done.stdout + done.stderr).splitlines() if 'dvm' in line]
+            self.assertEqual(ours, [], done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_wrong_unit_is_seen(self):
+        self.need('systemd-analyze')
+        path = os.path.join(self.folder, 'dvm.service')
+        with open(path, 'w') as f:
+            f.write(read(self.path('lib', 'systemd', 'system', 'dvm.service')).replace('KillMode=', 'KilMode='))
+        done = subprocess.run(['systemd-analyze', 'verify', '--system', '--man=no', path], capture_output=True, text=True)
+        self.assertIn('KilMode', done.stderr)
+
+    def test_user(self):
+        """systemd-sysusers would make the user, in a root of its own."""
+        self.need('systemd-sysusers')
+        root = os.path.join(self.folder, 'root')
+        os.makedirs(os.path.join(root, 'etc'))
+        done = subprocess.run(['systemd-sysusers', f'--root={root}', self.path('lib', 'sysusers.d', 'dvm.conf')],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        user = next(line for line in read(os.path.join(root, 'etc', 'passwd')).splitlines() if line.startswith('dvm:'))
+        self.assertEqual(user.split(':')[5], '/var/lib/dvm')
+        self.assertIn('\ndvm:', '\n' + read(os.path.join(root, 'etc', 'group')))
+
+    def test_directories(self):
+        """systemd-tmpfiles makes the home, and leaves the sockets in /tmp alone however old they are."""
+        self.need('systemd-tmpfiles')
+        if os.geteuid() != 0:
+            raise dvmtest.unittest.SkipTest('only root may give directories to the user dvm')
+        root = os.path.join(self.folder, 'root')
+        lines = read(self.path('lib', 'tmpfiles.d', 'dvm.conf'))
+        self.assertIn('x /tmp/dvm-*\n', lines)
+        os.makedirs(os.path.join(root, 'etc'))
+        with open(os.path.join(root, 'etc', 'passwd'), 'w') as f:
+            f.write('root:x:0:0::/root:/bin/sh\ndvm:x:61234:61234::/var/lib/dvm:/usr/sbin/nologin\n')
+        with open(os.path.join(root, 'etc', 'group'), 'w') as f:
+            f.write('root:x:0:\ndvm:x:61234:\n')
+        old = os.path.join(root, 'tmp', 'dvm-1000', 'default')
+        other = os.path.join(root, 'tmp', 'other')
+        for path in (old, other):
+            os.makedirs(path)
+        rules = os.path.join(self.folder, 'rules.conf')
+        with open(rules, 'w') as f:
+            f.write(lines + 'd /tmp 1777 root root 0\n')
+        done = subprocess.run(['systemd-tmpfiles', '--create', '--clean', f'--root={root}', rules], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        home = os.stat(os.path.join(root, 'var', 'lib', 'dvm'))
+        self.assertEqual((home.st_uid, home.st_gid, home.st_mode & 0o7777), (61234, 61234, 0o750))
+        self.assertTrue(os.path.isdir(old))
+        self.assertFalse(os.path.exists(other))
+
+
+if __name__ == '__main__':
+    dvmtest.main()
