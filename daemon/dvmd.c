@@ -20,8 +20,13 @@
 #include "dvmd-bus-server.h"
 #include "dvmd-config.h"
 #include "dvmd-controller.h"
+#include "dvmd-idle.h"
 #include "dvmd-log.h"
 #include "dvmd-runtime-dir.h"
+
+/* How long one that is activated waits for the one before it to go, and how often it looks; in µs. */
+#define PREDECESSOR_LIMIT (10 * G_USEC_PER_SEC)
+#define PREDECESSOR_PAUSE (10 * 1000)
 
 typedef struct
 {
@@ -34,6 +39,7 @@ typedef struct
   int peer_fd;
   gboolean one_shot;
   char *trace_file;
+  gboolean activated;
   char **settings;
   gboolean version;
 
@@ -42,6 +48,7 @@ typedef struct
   DvmdRuntimeDir *dir;
   DvmdController *controller;
   DvmdBusServer *bus;
+  DvmdIdle *idle;       /* (nullable): leaves when there is nothing to do */
   gboolean bus_settled; /* on the bus, or known to go without */
   gboolean dvm_ready;
   gboolean has_peer; /* the one program that a private DVM serves */
@@ -101,6 +108,7 @@ on_bus_stopped (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 stop_bus (Daemon *self)
 {
+  g_clear_pointer (&self->idle, dvmd_idle_free);
   if (self->stopping)
     return;
   self->stopping = TRUE;
@@ -125,6 +133,13 @@ on_signal (gpointer user_data)
 {
   Daemon *self = user_data;
 
+  /* Who started us may answer the loss of the name with a signal: a job that came just before is not to suffer. */
+  if (self->idle != NULL && !self->signalled && dvmd_idle_is_leaving (self->idle))
+    {
+      self->signalled = TRUE;
+      dvmd_idle_hurry (self->idle);
+      return G_SOURCE_CONTINUE;
+    }
   if (self->ended)
     stop_bus (self);
   dvmd_controller_shutdown (self->controller, self->signalled,
@@ -138,16 +153,13 @@ on_connection_closed (DvmdBusServer *bus, gboolean is_bus, guint n_left, gpointe
 {
   Daemon *self = user_data;
 
-  if (is_bus)
-    g_message ("The message bus has gone; the DVM goes on with its socket");
-  else if (self->has_peer && n_left == 0)
-    {
-      self->has_peer = FALSE;
-      if (self->ended)
-        stop_bus (self);
-      else
-        dvmd_controller_shutdown (self->controller, FALSE, "The program that the DVM was started for has gone");
-    }
+  if (is_bus || !self->has_peer || n_left > 0)
+    return;
+  self->has_peer = FALSE;
+  if (self->ended)
+    stop_bus (self);
+  else
+    dvmd_controller_shutdown (self->controller, FALSE, "The program that the DVM was started for has gone");
 }
 
 /* ---- the start ---- */
@@ -173,7 +185,7 @@ on_bus_added (GObject *source, GAsyncResult *result, gpointer user_data)
       check_ready (self);
       return;
     }
-  if (self->bus_word == NULL && !g_error_matches (error, DVM_ERROR, DVM_ERROR_EXISTS))
+  if (self->bus_word == NULL && !self->activated && !g_error_matches (error, DVM_ERROR, DVM_ERROR_EXISTS))
     {
       g_message ("No session bus (%s): the DVM goes on with its socket alone", error->message);
       check_ready (self);
@@ -221,6 +233,28 @@ serve (Daemon *self, GError **error)
   return TRUE;
 }
 
+/* Who is started by a call that came just as the last one left waits until that has gone. */
+static DvmdRuntimeDir *
+acquire_dir (Daemon *self, const char *name, GError **error)
+{
+  gint64 limit = g_get_monotonic_time () + (self->activated ? PREDECESSOR_LIMIT : 0);
+
+  while (TRUE)
+    {
+      g_autoptr (GError) own_error = NULL;
+      DvmdRuntimeDir *dir = dvmd_runtime_dir_acquire (name, NULL, &own_error);
+
+      if (dir != NULL)
+        return dir;
+      if (!g_error_matches (own_error, DVM_ERROR, DVM_ERROR_EXISTS) || g_get_monotonic_time () >= limit)
+        {
+          g_propagate_error (error, g_steal_pointer (&own_error));
+          return NULL;
+        }
+      g_usleep (PREDECESSOR_PAUSE);
+    }
+}
+
 static gboolean
 make_runtime_dir (Daemon *self, GError **error)
 {
@@ -231,7 +265,7 @@ make_runtime_dir (Daemon *self, GError **error)
   /* One-shot DVMs have nothing to do with each other: each has a place of its own. */
   if (self->one_shot && self->name == NULL)
     name = g_strdup_printf ("run-%d", getpid ());
-  self->dir = dvmd_runtime_dir_acquire (name != NULL ? name : self->name, NULL, error);
+  self->dir = acquire_dir (self, name != NULL ? name : self->name, error);
   return self->dir != NULL;
 }
 
@@ -295,11 +329,30 @@ start (Daemon *self, GError **error)
   g_signal_connect (self->bus, "connection-closed", G_CALLBACK (on_connection_closed), self);
   if (!serve (self, error))
     return FALSE;
+  if (self->activated)
+    self->idle = dvmd_idle_new (self->controller, self->bus, dvmd_config_get_usec (self->config, "idle-exit"));
   dvmd_controller_start (self->controller);
   return TRUE;
 }
 
 /* ---- the command line ---- */
+
+static gboolean
+check_activated (Daemon *self, GError **error)
+{
+  const char *wrong = NULL;
+
+  if (self->name != NULL)
+    wrong = "--name: a message bus starts the DVM without a name alone";
+  else if (self->one_shot || self->peer_fd >= 0)
+    wrong = "--one-shot or --fd: it serves whoever calls on the bus";
+  else if (g_strcmp0 (self->bus_word, "none") == 0)
+    wrong = "--bus=none: the bus has started it";
+  if (!self->activated || wrong == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--activated does not go with %s", wrong);
+  return FALSE;
+}
 
 static gboolean
 read_settings (Daemon *self, GError **error)
@@ -329,7 +382,7 @@ read_settings (Daemon *self, GError **error)
                    self->slots);
       return FALSE;
     }
-  return TRUE;
+  return check_activated (self, error);
 }
 
 static gboolean
@@ -343,6 +396,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "trace-file", 0, 0, G_OPTION_ARG_FILENAME, &self->trace_file, "File for every change of state", "PATH" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
+    { "activated", 0, 0, G_OPTION_ARG_NONE, &self->activated, "A message bus starts it; end when idle", NULL },
     { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
     { "ready-fd", 0, 0, G_OPTION_ARG_INT, &self->ready_fd, "Tell here when the DVM is ready", "FD" },
     { "version", 0, 0, G_OPTION_ARG_NONE, &self->version, "Print the version", NULL },
@@ -364,6 +418,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
 static void
 finish (Daemon *self)
 {
+  g_clear_pointer (&self->idle, dvmd_idle_free);
   g_clear_object (&self->bus);
   g_clear_object (&self->controller);
   g_clear_pointer (&self->dir, dvmd_runtime_dir_release);

@@ -19,6 +19,8 @@ static const DvmdSetting settings[] = {
   { "disabled-plugins", DVMD_CONFIG_STRING, "", NULL, 0, 0,
     "plugins that are not used: KIND-NAME, as in mapper-round-robin, with blanks between them" },
   { "history-limit", DVMD_CONFIG_UINT, "1000", NULL, 0, 1000000, "how many ended jobs can still be asked about" },
+  { "idle-exit", DVMD_CONFIG_SECONDS, "300", NULL, 0, HOURS (8760),
+    "how long a DVM that a message bus has started stays without a job; 0: until somebody ends it" },
   { "keep-output", DVMD_CONFIG_SIZE, "1 MiB", NULL, 0, GIB,
     "how much of the last output of a job that nobody is attached to is kept" },
   { "keep-output-total", DVMD_CONFIG_SIZE, "64 MiB", NULL, 0, 1024 * GIB,

@@ -239,6 +239,16 @@ read_credentials (DvmdBusCaller *self, GVariant *reply)
   return TRUE;
 }
 
+/* (transfer full) */
+static GError *
+unknown_caller_error (DvmdBusCaller *self)
+{
+  if (self->peer->server != NULL && self->peer->server->stopped)
+    return g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more calls");
+  return g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "The bus does not say which user %s is",
+                      self->requester.name);
+}
+
 static void
 on_credentials (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -259,9 +269,7 @@ on_credentials (GObject *source, GAsyncResult *result, gpointer user_data)
     {
       PendingCall *pending = g_queue_pop_head (&self->pending);
 
-      dvmd_bus_return_error (g_steal_pointer (&pending->invocation),
-                             g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "The bus does not say which user %s is",
-                                          self->requester.name));
+      dvmd_bus_return_error (g_steal_pointer (&pending->invocation), unknown_caller_error (self));
       pending_call_free (pending);
     }
   dvmd_bus_caller_leave (self);

@@ -59,7 +59,19 @@ struct _DvmdBusServer
   guint force_timer; /* Shutdown with a timeout */
   gint64 patience;   /* microseconds that somebody may leave unread what waits for it */
   guint watch_timer; /* while somebody is behind */
+
+  /* the message bus (dvmd-bus-buses.c) */
+  char *bus_address; /* (nullable): where to come back to */
+  guint n_joining;   /* attempts under way */
+  guint bus_retry;   /* source */
+  guint bus_delay;   /* ms before the next try */
+  gboolean bus_told; /* that another DVM has the name */
 };
+
+/* The connection is served from now on. */
+void dvmd_bus_insert_peer (DvmdBusServer *self, DvmdBusPeer *peer);
+/* The message bus has closed its connection: it is looked for until it is back. */
+void dvmd_bus_lost (DvmdBusServer *self, const GError *error);
 
 /* ---- connections (dvmd-bus-peer.c) ---- */
 

@@ -14,15 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define STOP_LIMIT_MS             2000
-#define BUS_CALL_LIMIT_MS         10000
-#define REQUEST_NAME_DO_NOT_QUEUE 4
-
-enum
-{
-  REPLY_PRIMARY_OWNER = 1,
-  REPLY_ALREADY_OWNER = 4
-};
+#define STOP_LIMIT_MS 2000
 
 enum
 {
@@ -57,6 +49,7 @@ dvmd_bus_server_dispose (GObject *object)
   g_cancellable_cancel (self->cancellable);
   g_clear_handle_id (&self->force_timer, g_source_remove);
   g_clear_handle_id (&self->watch_timer, g_source_remove);
+  g_clear_handle_id (&self->bus_retry, g_source_remove);
   if (self->listener != NULL)
     g_dbus_server_stop (self->listener);
   g_clear_object (&self->listener);
@@ -86,6 +79,7 @@ dvmd_bus_server_finalize (GObject *object)
   g_object_unref (self->cancellable);
   g_object_unref (self->observer);
   g_free (self->bus_name);
+  g_free (self->bus_address);
   g_free (self->guid);
   g_free (self->address);
   g_free (self->socket_path);
@@ -171,16 +165,16 @@ on_closed (GDBusConnection *connection, gboolean remote_peer_vanished, GError *e
   g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (user_data);
   g_autoptr (DvmdBusServer) self = g_object_ref (peer->server);
 
-  if (peer->is_bus)
-    g_message ("The bus is gone (%s); the private socket goes on", error != NULL ? error->message : "closed");
-  else
+  if (!peer->is_bus)
     g_debug ("%s is gone", peer->name);
   remove_peer (self, peer);
+  if (peer->is_bus)
+    dvmd_bus_lost (self, error);
   g_signal_emit (self, signals[SIGNAL_CONNECTION_CLOSED], 0, peer->is_bus, dvmd_bus_server_get_n_connections (self));
 }
 
-static void
-insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
+void
+dvmd_bus_insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
 {
   g_ptr_array_add (self->peers, dvmd_bus_peer_ref (peer));
   if (!peer->is_bus)
@@ -201,7 +195,7 @@ add_private (DvmdBusServer *self, GDBusConnection *connection)
       dvmd_bus_peer_detach (peer);
       return FALSE;
     }
-  insert_peer (self, peer);
+  dvmd_bus_insert_peer (self, peer);
   g_debug ("%s is uid %u, pid %u", peer->name, peer->self->requester.uid, peer->self->requester.pid);
   return TRUE;
 }
@@ -336,112 +330,6 @@ dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error)
   return TRUE;
 }
 
-/* ---- buses ---- */
-
-static void
-on_name_requested (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  DvmdBusServer *self = g_task_get_source_object (task);
-  DvmdBusPeer *peer = g_task_get_task_data (task);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
-  guint32 code = 0;
-
-  if (reply != NULL)
-    g_variant_get (reply, "(u)", &code);
-  if (code == REPLY_PRIMARY_OWNER || code == REPLY_ALREADY_OWNER)
-    {
-      peer->owns_name = TRUE;
-      insert_peer (self, peer);
-      g_task_return_boolean (task, TRUE);
-      return;
-    }
-  dvmd_bus_peer_detach (peer);
-  if (reply != NULL)
-    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_EXISTS,
-                             "Another DVM has the name %s: stop it, or give this one another --name", self->bus_name);
-  else
-    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, "The name %s cannot be had: %s", self->bus_name,
-                             error->message);
-}
-
-static void
-take_bus (GTask *task, GDBusConnection *connection)
-{
-  DvmdBusServer *self = g_task_get_source_object (task);
-  DvmdBusPeer *peer = dvmd_bus_peer_new (self, connection, TRUE);
-  GError *error = NULL;
-
-  g_task_set_task_data (task, peer, (GDestroyNotify)dvmd_bus_peer_unref);
-  g_dbus_connection_set_exit_on_close (connection, FALSE);
-  if (!dvmd_bus_peer_export (peer, &error))
-    {
-      dvmd_bus_peer_detach (peer);
-      g_task_return_error (task, error);
-      g_object_unref (task);
-      return;
-    }
-  /* The objects are there before the name is: whoever waits for the name finds them. */
-  g_dbus_connection_call (connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                          "RequestName", g_variant_new ("(su)", self->bus_name, REQUEST_NAME_DO_NOT_QUEUE),
-                          G_VARIANT_TYPE ("(u)"), G_DBUS_CALL_FLAGS_NONE, BUS_CALL_LIMIT_MS,
-                          g_task_get_cancellable (task), on_name_requested, task);
-}
-
-static void
-on_bus_connected (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  GTask *task = user_data;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_for_address_finish (result, &error);
-
-  if (connection != NULL)
-    {
-      take_bus (task, connection);
-      return;
-    }
-  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The bus cannot be reached: %s", error->message);
-  g_object_unref (task);
-}
-
-void
-dvmd_bus_server_add_bus_async (DvmdBusServer *self, GBusType type, GCancellable *cancellable,
-                               GAsyncReadyCallback callback, gpointer user_data)
-{
-  GTask *task = g_task_new (self, cancellable, callback, user_data);
-  g_autofree char *address = g_dbus_address_get_for_bus_sync (type, NULL, NULL);
-
-  g_task_set_source_tag (task, dvmd_bus_server_add_bus_async);
-  /* A bus is used, never started. */
-  if (address == NULL || g_str_has_prefix (address, "autolaunch:"))
-    {
-      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no %s bus here",
-                               type == G_BUS_TYPE_SYSTEM ? "system" : "session");
-      g_object_unref (task);
-      return;
-    }
-  g_dbus_connection_new_for_address (
-      address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION, NULL,
-      cancellable, on_bus_connected, task);
-}
-
-void
-dvmd_bus_server_add_bus_connection_async (DvmdBusServer *self, GDBusConnection *connection, GCancellable *cancellable,
-                                          GAsyncReadyCallback callback, gpointer user_data)
-{
-  GTask *task = g_task_new (self, cancellable, callback, user_data);
-
-  g_task_set_source_tag (task, dvmd_bus_server_add_bus_connection_async);
-  take_bus (task, connection);
-}
-
-gboolean
-dvmd_bus_server_add_bus_finish (DvmdBusServer *self, GAsyncResult *result, GError **error)
-{
-  return g_task_propagate_boolean (G_TASK (result), error);
-}
-
 /* ---- the end ---- */
 
 typedef struct
@@ -555,6 +443,7 @@ dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, g
   g_task_set_task_data (task, stop, stop_data_free);
   self->stopped = TRUE;
   g_clear_handle_id (&self->force_timer, g_source_remove);
+  g_clear_handle_id (&self->bus_retry, g_source_remove);
   g_cancellable_cancel (self->cancellable);
   stop_listening (self);
   dvmd_bus_waiters_fail (self->waiters, error);

@@ -25,7 +25,8 @@ DvmdBusServer *dvmd_bus_server_new (DvmdController *controller, const char *name
 
 /*
  * Connects to the session or the system bus, exports the objects there and takes the name. DVM_ERROR_EXISTS: another
- * DVM has the name; DVM_ERROR_NOT_FOUND: there is no such bus. Nothing is left behind after an error.
+ * DVM has the name; DVM_ERROR_NOT_FOUND: there is no such bus. Nothing is left behind after an error. A bus that goes
+ * later is looked for at the same address until it is back, and the name is taken again.
  */
 void dvmd_bus_server_add_bus_async (DvmdBusServer *self, GBusType type, GCancellable *cancellable,
                                     GAsyncReadyCallback callback, gpointer user_data);
@@ -34,6 +35,15 @@ gboolean dvmd_bus_server_add_bus_finish (DvmdBusServer *self, GAsyncResult *resu
 void dvmd_bus_server_add_bus_connection_async (DvmdBusServer *self, GDBusConnection *connection,
                                                GCancellable *cancellable, GAsyncReadyCallback callback,
                                                gpointer user_data);
+
+/*
+ * For a DVM that the next call starts again: gives its name back and serves what was sent to it before that. Whoever
+ * calls now gets the next DVM, so nobody is lost. It may have got work by then; dvmd_bus_server_stay() takes the name
+ * again. FALSE: it is just joining the bus, and calls may be on their way: not now.
+ */
+void dvmd_bus_server_leave_async (DvmdBusServer *self, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvmd_bus_server_leave_finish (DvmdBusServer *self, GAsyncResult *result);
+void dvmd_bus_server_stay (DvmdBusServer *self);
 
 /*
  * The private socket. A socket that nobody listens on any more is replaced; DVM_ERROR_EXISTS if somebody does. The

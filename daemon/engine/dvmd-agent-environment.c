@@ -15,9 +15,24 @@
 static gboolean
 is_ours (const char *name, gsize length)
 {
-  static const char *const names[] = { "G_DEBUG",       "G_MESSAGES_DEBUG", "G_SLICE",
-                                       "MALLOC_CHECK_", "DVM_PLUGIN_PATH",  "DVM_LIBEXEC_DIR",
-                                       "DVM_DVMD",      "DVM_SOCKET",       "NOTIFY_SOCKET" };
+  static const char *const names[] = {
+    "G_DEBUG",
+    "G_MESSAGES_DEBUG",
+    "G_SLICE",
+    "MALLOC_CHECK_",
+    "DVM_PLUGIN_PATH",
+    "DVM_LIBEXEC_DIR",
+    "DVM_DVMD",
+    "DVM_SOCKET",
+    /* of a service, and of one that a message bus has started */
+    "NOTIFY_SOCKET",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "MANAGERPID",
+    "SYSTEMD_EXEC_PID",
+    "DBUS_STARTER_ADDRESS",
+    "DBUS_STARTER_BUS_TYPE",
+  };
 
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     if (strlen (names[i]) == length && strncmp (names[i], name, length) == 0)
