@@ -5,6 +5,7 @@ import atexit
 import collections
 import concurrent.futures
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -65,6 +66,7 @@ class _Task:
         self.spec = spec
         self.args = spec.get_app(0).get_argv() if spec.get_n_apps() > 0 else []
         self.check = check
+        self.captures = capture
         self.text = text
         self.job = None
         self.ended = False
@@ -95,6 +97,8 @@ class _Task:
 class Executor(concurrent.futures.Executor):
     """Runs programs as jobs of the DVM `name`, at most max_pending of them in the DVM at a time.
 
+    Those whose output is collected are fewer, if there are few descriptors (an eighth of RLIMIT_NOFILE).
+
     A thread of its own talks to the DVM, so it may be used from any thread, and from any event loop (with
     asyncio.wrap_future()). Its jobs end with this process. It must not be used after a fork().
     """
@@ -113,6 +117,9 @@ class Executor(concurrent.futures.Executor):
         self._broken = None
         # What belongs to the thread.
         self._in_flight = set()
+        self._n_captured = 0
+        # Each has four descriptors while it is being submitted, and GLib ends a program that has none left.
+        self._max_captured = max(1, min(max_pending, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8))
         self._context = GLib.MainContext()
         self._loop = GLib.MainLoop.new(self._context, False)
         started = concurrent.futures.Future()
@@ -221,7 +228,7 @@ class Executor(concurrent.futures.Executor):
                     if self._closed and not self._in_flight:
                         self._loop.quit()
                     return
-                if len(self._in_flight) >= self._max_pending and self._broken is None:
+                if not self._has_room(self._queue[0]) and self._broken is None:
                     return
                 task = self._queue.popleft()
                 error = self._broken
@@ -230,15 +237,29 @@ class Executor(concurrent.futures.Executor):
             else:
                 self._begin(task)
 
-    def _begin(self, task):
+    def _has_room(self, task):
+        return len(self._in_flight) < self._max_pending and (not task.captures or self._n_captured < self._max_captured)
+
+    def _enter(self, task):
         self._in_flight.add(task)
+        self._n_captured += task.captures
+
+    def _leave(self, task):
+        self._in_flight.remove(task)
+        self._n_captured -= task.captures
+
+    def _begin(self, task):
+        self._enter(task)
         fds = [-1, -1]
         try:
-            if task.output[0] is not None:
-                fds = [self._open_pipe(task, index) for index in range(2)]
+            if task.captures:
+                for index in range(2):
+                    fds[index] = self._open_pipe(task, index)
             self._client.submit_with_fds_async(task.spec, -1, *fds, None, self._on_submitted, task)
         except Exception as error:
-            self._end(task, error)
+            # Not _end(): whoever began this one goes on with the next.
+            self._leave(task)
+            task.settle(error)
         finally:
             for fd in fds:
                 if fd >= 0:
@@ -293,7 +314,7 @@ class Executor(concurrent.futures.Executor):
     def _end(self, task, error=None):
         if task not in self._in_flight:
             return
-        self._in_flight.remove(task)
+        self._leave(task)
         task.settle(error)
         self._go_on()
 

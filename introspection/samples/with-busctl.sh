@@ -51,8 +51,13 @@ echo "ended as $(property "$job" StateName), exit code $code, signal $signal"
 
 if [ -n "$monitor" ]; then
     # The new values come before the answer to Wait, but the monitor may be slow to write them.
-    while kill -0 "$monitor" 2>/dev/null && ! grep -q '"EndedAt"' "$place/signals"; do sleep 0.1; done
-    echo "signals seen: $(grep -c 'Member=PropertiesChanged' "$place/signals")"
+    mine='index($0, "Path=") { mine = index($0, "Path=" job " ") }'
+    while kill -0 "$monitor" 2>/dev/null \
+        && ! awk -v job="$job" "$mine"' mine && /"EndedAt"/ { seen = 1 } END { exit !seen }' "$place/signals"
+    do
+        sleep 0.1
+    done
+    echo "signals seen: $(awk -v job="$job" "$mine"' mine && /Member=/ { n++ } END { print n + 0 }' "$place/signals")"
 fi
 
 [ "$signal" -eq 0 ] || exit $((128 + signal))

@@ -430,11 +430,19 @@ class Executor(Case):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
         self.assertEqual(executor.submit(['true']).result(LIMIT).returncode, 0)
 
-    def run_script(self, dvm, end):
-        script = ('import os, sys, gi; gi.require_version("Dvm", "1.0"); from gi.repository import Dvm\n'
-                  f'future = Dvm.Executor(address={dvm.socket!r}).submit(["sh", "-c", "sleep 0.2; echo late"], text=True)\n'
+    def run_script(self, dvm, end, begin='', limit=LIMIT):
+        script = ('import os, resource, sys, gi; gi.require_version("Dvm", "1.0"); from gi.repository import Dvm\n'
+                  f'{begin}\nexecutor = Dvm.Executor(address={dvm.socket!r}, max_pending=1000)\n'
+                  'future = executor.submit(["sh", "-c", "sleep 0.2; echo late"], text=True)\n'
                   f'future.add_done_callback(lambda f: print(f.result().stdout, end="", flush=True))\n{end}')
-        return subprocess.run([sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, timeout=LIMIT, check=False)
+        return subprocess.run([sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, timeout=limit, check=False)
+
+    def test_few_descriptors(self):
+        """GLib ends a program that has none left: it must not come to that."""
+        done = self.run_script(self.dvm(slots=4), 'print([r.stdout.strip() for r in executor.map(["echo"], range(300), text=True)])',
+                               'resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(repr([str(n) for n in range(300)]), done.stdout)
 
     def test_end_of_the_program(self):
         """Without a shutdown what was submitted is finished, as with other executors."""
