@@ -41,7 +41,7 @@ struct _DvmCliVerb
   const char *name;
   const char *synopsis;           /* what stands behind the name in "Usage:"; several lines for several forms */
   const char *summary;            /* one line, marked for translation */
-  const DvmCliOption *options[3]; /* own ones; the common ones are added */
+  const DvmCliOption *options[4]; /* own ones; the common ones are added */
   guint min_words;
   guint max_words;
   DvmCliParseFlags flags;
@@ -66,6 +66,7 @@ extern const DvmCliVerb dvm_cli_verb_info;
 extern const DvmCliVerb dvm_cli_verb_job;
 extern const DvmCliVerb dvm_cli_verb_jobs;
 extern const DvmCliVerb dvm_cli_verb_kill;
+extern const DvmCliVerb dvm_cli_verb_map;
 extern const DvmCliVerb dvm_cli_verb_nodes;
 extern const DvmCliVerb dvm_cli_verb_plugins;
 extern const DvmCliVerb dvm_cli_verb_run;

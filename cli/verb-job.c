@@ -11,6 +11,7 @@
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-exit.h"
+#include "dvm-cli-map.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-screen.h"
@@ -18,7 +19,7 @@
 #include "dvm-cli-suggest.h"
 
 static const DvmCliOption options[] = {
-  { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("procs: these ranks alone, such as 0-3,7") },
+  { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("procs, map: these ranks alone, such as 0-3,7") },
   { "json-lines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("as --json, but one object a line") },
   { NULL },
 };
@@ -173,6 +174,14 @@ procs (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   return list != NULL && dvm_cli_print_table (cli, table, error);
 }
 
+static gboolean
+map (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  g_autoptr (GVariant) rows = dvm_client_map_job (client, job, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
+
+  return rows != NULL && dvm_cli_print_map (cli, rows, error);
+}
+
 /* Entries about processes carry the numbers of process states. */
 static const char *
 state_name (const char *what, guint32 state)
@@ -232,8 +241,8 @@ typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **
 static View
 find_view (const char *name, GError **error)
 {
-  static const char *const names[] = { "show", "procs", "trace", NULL };
-  static const View views[] = { show, procs, trace };
+  static const char *const names[] = { "show", "procs", "map", "trace", NULL };
+  static const View views[] = { show, procs, map, trace };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -242,7 +251,7 @@ find_view (const char *name, GError **error)
   if (near != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
   else
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job: there are show, procs and trace"),
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job: there are show, procs, map and trace"),
                  name);
   return NULL;
 }
@@ -286,8 +295,8 @@ job_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
-  .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\ntrace [OPTION...] JOB"),
-  .summary = N_ ("look at a job: as a whole, its processes, its way through the states"),
+  .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB"),
+  .summary = N_ ("look at a job: as a whole, its processes and their places, its way through the states"),
   .options = { options },
   .min_words = 1,
   .max_words = 2,

@@ -19,6 +19,7 @@
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-input.h"
+#include "dvm-cli-map.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-reader.h"
 #include "dvm-cli-records.h"
@@ -37,6 +38,9 @@ typedef struct
   DvmCliInput *input;       /* NULL unless we read a terminal */
   DvmCliReader *reader;     /* of our standard output */
   guint held_timer;
+  gboolean show_map;    /* --display map */
+  gulong map_handler;   /* the map is shown when the job has it */
+  gboolean showing_map; /* it is being asked for */
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -298,6 +302,38 @@ look_whether_held (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+static void
+on_map (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Run *run = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) map = dvm_client_map_job_finish (DVM_CLIENT (source), result, &error);
+
+  run->showing_map = FALSE;
+  if (map == NULL || !dvm_cli_print_map (run->cli, map, &error))
+    dvm_cli_complain (_ ("the map cannot be shown: %s"), error->message);
+}
+
+static void
+on_mapped (DvmJob *job, GParamSpec *pspec, gpointer user_data)
+{
+  Run *run = user_data;
+
+  if (!run->show_map || dvm_job_get_num_procs (job) == 0)
+    return;
+  run->show_map = FALSE;
+  run->showing_map = TRUE;
+  dvm_client_map_job_async (run->client, job, NULL, NULL, on_map, run);
+}
+
+/* A job that is not to be launched has nothing but its map. */
+static gboolean
+is_map_only (Run *run)
+{
+  return dvm_client_refresh_job (run->client, run->job, NULL, NULL) && !dvm_job_get_failed (run->job)
+         && dvm_job_get_num_launched (run->job) == 0 && dvm_job_get_num_procs (run->job) > 0;
+}
+
 /* For --json: a private DVM leaves with its job, so the record has to be complete by then. */
 static gboolean
 follow (Run *run, GError **error)
@@ -306,7 +342,9 @@ follow (Run *run, GError **error)
 
   run->reader = dvm_cli_reader_new (run->client, run->job, on_missed, run);
   run->held_timer = g_timeout_add (HELD_NOTE_MS, look_whether_held, run);
-  if (!run->cli->json)
+  if (run->show_map)
+    run->map_handler = g_signal_connect (run->job, "notify::num-procs", G_CALLBACK (on_mapped), run);
+  if (!run->cli->json && !run->show_map)
     return TRUE;
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
@@ -319,7 +357,11 @@ wait_for_end (Run *run, GError **error)
 
   dvm_client_wait_async (run->client, run->job, 0, NULL, dvm_cli_ready, &result);
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
-    return TRUE;
+    {
+      while (run->showing_map)
+        g_main_context_iteration (NULL, TRUE);
+      return TRUE;
+    }
   g_prefix_error (error, _ ("the end of job %u is not known: "), dvm_job_get_id (run->job));
   return FALSE;
 }
@@ -327,10 +369,21 @@ wait_for_end (Run *run, GError **error)
 static gboolean
 run_job (Run *run, GError **error)
 {
-  g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (run->cli, NULL, error);
+  g_autoptr (DvmJobSpec) spec = NULL;
 
-  return spec != NULL && reach_dvm (run, error) && submit (run, spec, error) && follow (run, error)
-         && wait_for_end (run, error);
+  if (!dvm_cli_parse_display (run->cli, &run->show_map, error))
+    return FALSE;
+  spec = dvm_cli_spec_new (run->cli, NULL, error);
+  if (spec == NULL || !reach_dvm (run, error) || !submit (run, spec, error) || !follow (run, error)
+      || !wait_for_end (run, error))
+    return FALSE;
+  if (run->cli->json || dvm_job_spec_get_runtime_options (spec) == NULL || !is_map_only (run))
+    return TRUE;
+  run->show_map = run->show_map || run->map_handler == 0;
+  on_mapped (run->job, NULL, run);
+  while (run->showing_map)
+    g_main_context_iteration (NULL, TRUE);
+  return TRUE;
 }
 
 static void
@@ -339,6 +392,8 @@ clear_run (Run *run)
   g_clear_pointer (&run->input, dvm_cli_input_free);
   g_clear_pointer (&run->reader, dvm_cli_reader_free);
   g_clear_handle_id (&run->held_timer, g_source_remove);
+  if (run->job != NULL)
+    g_clear_signal_handler (&run->map_handler, run->job);
   g_clear_object (&run->job);
   g_clear_object (&run->client);
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
@@ -386,11 +441,17 @@ run_verb (DvmCli *cli, GError **error)
   return status;
 }
 
+static const DvmCliOption run_options[] = {
+  { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("what to show of the job: map, where its ranks are") },
+  { NULL },
+};
+
 const DvmCliVerb dvm_cli_verb_run = {
   .name = "run",
   .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]..."),
   .summary = N_ ("run a job and wait for it, with its input and output here"),
-  .options = { dvm_cli_app_options, dvm_cli_job_options },
+  .options = { dvm_cli_app_options, dvm_cli_job_options, run_options },
   .min_words = 1,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

@@ -63,6 +63,24 @@ DvmJob *dvm_client_submit_with_fds_finish (DvmClient *self, GAsyncResult *result
 DvmJob *dvm_client_submit_with_fds (DvmClient *self, DvmJobSpec *spec, int stdin_fd, int stdout_fd, int stderr_fd,
                                     GCancellable *cancellable, GError **error);
 
+/* (element-type DvmJobSpec) specs: all are accepted or none is; (element-type DvmJob) */
+void dvm_client_submit_many_async (DvmClient *self, GPtrArray *specs, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data);
+GPtrArray *dvm_client_submit_many_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GPtrArray *dvm_client_submit_many (DvmClient *self, GPtrArray *specs, GCancellable *cancellable, GError **error);
+
+/* a(uuussss): rank, application, local rank, node, cpuset, object, note; ranks: (nullable) id set, NULL for all */
+void dvm_client_map_async (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable,
+                           GAsyncReadyCallback callback, gpointer user_data);
+GVariant *dvm_client_map_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_map (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable,
+                          GError **error);
+void dvm_client_map_job_async (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer user_data);
+GVariant *dvm_client_map_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_map_job (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
+                              GError **error);
+
 /* Waits until the job has ended and its output is delivered; the record is then up to date. timeout_ms 0: no limit. */
 void dvm_client_wait_async (DvmClient *self, DvmJob *job, guint timeout_ms, GCancellable *cancellable,
                             GAsyncReadyCallback callback, gpointer user_data);

@@ -190,6 +190,8 @@ dvmd_bus_caller_leave (DvmdBusCaller *self)
   if (peer->server != NULL)
     {
       dvmd_bus_waiters_drop (peer->server->waiters, self);
+      dvmd_bus_batches_drop (peer->server, self);
+      dvmd_bus_maps_drop (peer->server, self);
       dvmd_bus_signals_listeners_changed (peer->server->signals);
       end_jobs (peer->server, self);
     }

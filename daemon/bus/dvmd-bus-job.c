@@ -136,7 +136,8 @@ get_trace (DvmdBusCall *call)
 static const DvmdBusMethod job_methods[] = {
   { "Attach", DVMD_BUS_CHANGES, dvmd_bus_attach }, { "Cancel", DVMD_BUS_CHANGES, cancel_job },
   { "GetTrace", DVMD_BUS_READS, get_trace },       { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs },
-  { "Signal", DVMD_BUS_CHANGES, signal_job },      { "Wait", DVMD_BUS_TRACKED, wait_job },
+  { "Map", DVMD_BUS_READS, dvmd_bus_map_job },     { "Signal", DVMD_BUS_CHANGES, signal_job },
+  { "Wait", DVMD_BUS_TRACKED, wait_job },
 };
 
 static void

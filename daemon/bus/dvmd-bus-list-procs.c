@@ -9,8 +9,8 @@
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
 
-static const char *
-get_node_name (DvmdNodePool *pool, guint rank)
+const char *
+dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank)
 {
   DvmdNode *node = rank != DVMD_NO_NODE ? dvmd_node_pool_get (pool, rank) : NULL;
 
@@ -25,9 +25,10 @@ add_procs (DvmdBusRows *rows, DvmdNodePool *pool, DvmdProcTable *procs, DvmdIdSe
       const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
 
       if (dvmd_bus_rows_want (rows, rank))
-        dvmd_bus_rows_add (rows, g_variant_new ("(uusuuiuiis)", rank, row->app, get_node_name (pool, row->node),
-                                                row->local_rank, row->node_rank, row->pid, (guint)row->state,
-                                                row->exit_code, (int)row->exit_signal, ""));
+        dvmd_bus_rows_add (rows,
+                           g_variant_new ("(uusuuiuiis)", rank, row->app, dvmd_bus_get_node_name (pool, row->node),
+                                          row->local_rank, row->node_rank, row->pid, (guint)row->state, row->exit_code,
+                                          (int)row->exit_signal, ""));
     }
 }
 

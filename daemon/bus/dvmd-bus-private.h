@@ -56,9 +56,11 @@ struct _DvmdBusServer
 
   DvmdBusSignals *signals;
   DvmdBusWaiters *waiters;
-  guint force_timer; /* Shutdown with a timeout */
-  gint64 patience;   /* microseconds that somebody may leave unread what waits for it */
-  guint watch_timer; /* while somebody is behind */
+  GPtrArray *batches;    /* of SubmitMany, under way */
+  GPtrArray *early_maps; /* calls of Map that wait for the DVM to be ready */
+  guint force_timer;     /* Shutdown with a timeout */
+  gint64 patience;       /* microseconds that somebody may leave unread what waits for it */
+  guint watch_timer;     /* while somebody is behind */
 
   /* the message bus (dvmd-bus-buses.c) */
   char *bus_address; /* (nullable): where to come back to */
@@ -225,11 +227,16 @@ DvmdJob *dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error);
 
 void dvmd_bus_submit (DvmdBusCall *call);
 void dvmd_bus_submit_apps (DvmdBusCall *call);
+void dvmd_bus_submit_many (DvmdBusCall *call);
 void dvmd_bus_list_jobs (DvmdBusCall *call);
 void dvmd_bus_cancel_jobs (DvmdBusCall *call);
 void dvmd_bus_list_nodes (DvmdBusCall *call);
 void dvmd_bus_list_procs (DvmdBusCall *call);
 void dvmd_bus_attach (DvmdBusCall *call);
+void dvmd_bus_map (DvmdBusCall *call);
+void dvmd_bus_map_job (DvmdBusCall *call);
+/* "" for DVMD_NO_NODE and nodes that are gone */
+const char *dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank);
 
 /* ---- signals (dvmd-bus-signals.c) ---- */
 
@@ -248,6 +255,21 @@ void dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job);
 GVariant *dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path);
 /* a{sa{sv}} of the job, (transfer floating) */
 GVariant *dvmd_bus_job_interfaces (DvmdBusServer *server, DvmdJob *job);
+
+/* ---- SubmitMany (dvmd-bus-submit-many.c) ---- */
+
+GPtrArray *dvmd_bus_batches_new (void);
+/* The caller has left: what it has begun, and what does not exist yet, is forgotten. */
+void dvmd_bus_batches_drop (DvmdBusServer *server, DvmdBusCaller *caller);
+/* Everything that is under way gets this error. */
+void dvmd_bus_batches_fail (DvmdBusServer *server, const GError *error);
+
+/* ---- Map before the DVM is ready (dvmd-bus-map.c): as the batches ---- */
+
+GPtrArray *dvmd_bus_maps_new (void);
+void dvmd_bus_maps_ready (DvmdBusServer *server);
+void dvmd_bus_maps_drop (DvmdBusServer *server, DvmdBusCaller *caller);
+void dvmd_bus_maps_fail (DvmdBusServer *server, const GError *error);
 
 /* ---- Wait (dvmd-bus-wait.c) ---- */
 

@@ -63,6 +63,8 @@ dvmd_bus_server_dispose (GObject *object)
   g_ptr_array_set_size (self->peers, 0);
   g_hash_table_remove_all (self->private_peers);
   g_clear_pointer (&self->waiters, dvmd_bus_waiters_free);
+  g_clear_pointer (&self->batches, g_ptr_array_unref);
+  g_clear_pointer (&self->early_maps, g_ptr_array_unref);
   g_clear_pointer (&self->signals, dvmd_bus_signals_free);
   g_clear_object (&self->controller);
 
@@ -124,6 +126,9 @@ dvmd_bus_server_new (DvmdController *controller, const char *name, guint history
   self->history_limit = history_limit;
   self->patience = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
+  self->batches = dvmd_bus_batches_new ();
+  self->early_maps = dvmd_bus_maps_new ();
+  g_signal_connect_object (controller, "ready", G_CALLBACK (dvmd_bus_maps_ready), self, G_CONNECT_SWAPPED);
   self->signals = dvmd_bus_signals_new (self);
   return self;
 }
@@ -436,7 +441,7 @@ dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, g
 {
   g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
   g_autoptr (GError)
-      error = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM ends, and nobody is left to wait for the job");
+      error = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM ends, and nothing is left to wait for");
   StopData *stop = g_new0 (StopData, 1);
 
   g_task_set_source_tag (task, dvmd_bus_server_stop_async);
@@ -447,6 +452,8 @@ dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, g
   g_cancellable_cancel (self->cancellable);
   stop_listening (self);
   dvmd_bus_waiters_fail (self->waiters, error);
+  dvmd_bus_batches_fail (self, error);
+  dvmd_bus_maps_fail (self, error);
   dvmd_bus_signals_flush (self->signals);
   stop->n_pending = 1;
   stop->timer = g_timeout_add (STOP_LIMIT_MS, on_stop_limit, task);

@@ -9,18 +9,11 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-submit.h"
 
 #include <gio/gunixfdlist.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What a call says about itself and not about its job. */
-typedef struct
-{
-  int fds[3];
-  gboolean end_with_caller;
-} CallOptions;
 
 static const char *const fd_options[3] = { "stdin-fd", "stdout-fd", "stderr-fd" };
 
@@ -33,14 +26,14 @@ find_fd_option (const char *key)
   return -1;
 }
 
-static void
-close_fds (int fds[3])
+void
+dvmd_bus_call_options_close (DvmdBusCallOptions *own)
 {
   for (int i = 0; i < 3; i++)
     {
-      if (fds[i] >= 0)
-        close (fds[i]);
-      fds[i] = -1;
+      if (own->fds[i] >= 0)
+        close (own->fds[i]);
+      own->fds[i] = -1;
     }
 }
 
@@ -90,12 +83,10 @@ take_boolean (const char *key, GVariant *value, gboolean *taken, GError **error)
   return TRUE;
 }
 
-/* Takes what is about this call out of the options; what is left is for the spec. */
-static GVariant *
-split_options (DvmdBusCall *call, GVariant *dict, CallOptions *own, GError **error)
+GVariant *
+dvmd_bus_split_options (DvmdBusCall *call, GVariant *dict, DvmdBusCallOptions *own, GError **error)
 {
   gsize n_entries = g_variant_n_children (dict);
-  gboolean signals = TRUE;
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
@@ -110,7 +101,7 @@ split_options (DvmdBusCall *call, GVariant *dict, CallOptions *own, GError **err
       g_variant_get (entry, "{&sv}", &key, &value);
       index = find_fd_option (key);
       if (strcmp (key, "signals") == 0)
-        taken = take_boolean (key, value, &signals, error);
+        taken = take_boolean (key, value, &own->signals, error);
       else if (strcmp (key, "end-with-caller") == 0)
         taken = take_boolean (key, value, &own->end_with_caller, error);
       else if (index >= 0)
@@ -123,30 +114,45 @@ split_options (DvmdBusCall *call, GVariant *dict, CallOptions *own, GError **err
       if (!taken)
         {
           g_variant_builder_clear (&builder);
-          close_fds (own->fds);
+          dvmd_bus_call_options_close (own);
           return NULL;
         }
     }
-  /* The connection wants to hear of this job only when it has subscribed. */
-  call->peer->submits_quietly = !signals;
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
+void
+dvmd_bus_submitted (DvmdBusServer *server, DvmdBusCaller *caller, DvmdJob *job, const DvmdBusCallOptions *own)
+{
+  g_autofree char *reason = NULL;
+
+  if (!own->end_with_caller)
+    return;
+  if (caller->peer != NULL)
+    {
+      dvmd_bus_caller_keep_job (caller, job);
+      return;
+    }
+  reason = g_strdup_printf ("%s, who ran it, has left", caller->requester.name);
+  dvmd_controller_cancel_job (server->controller, job, reason, NULL);
+}
+
 static void
-submit_spec (DvmdBusCall *call, DvmJobSpec *spec, CallOptions *own)
+submit_spec (DvmdBusCall *call, DvmJobSpec *spec, DvmdBusCallOptions *own)
 {
   g_autofree char *path = NULL;
   GError *error = NULL;
   DvmdJob *job;
 
+  /* The connection wants to hear of this job only when it has subscribed. */
+  call->peer->submits_quietly = !own->signals;
   job = dvmd_controller_submit (call->server->controller, spec, &call->caller->requester, own->fds, &error);
   if (job == NULL)
     {
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
-  if (own->end_with_caller)
-    dvmd_bus_caller_keep_job (call->caller, job);
+  dvmd_bus_submitted (call->server, call->caller, job, own);
   path = dvmd_bus_job_path (dvmd_job_get_id (job));
   g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
 }
@@ -158,17 +164,17 @@ dvmd_bus_submit (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
   g_autoptr (GVariant) options = NULL;
   g_autoptr (DvmJobSpec) spec = NULL;
-  CallOptions own = { .fds = { -1, -1, -1 } };
+  DvmdBusCallOptions own = DVMD_BUS_CALL_OPTIONS_INIT;
   GError *error = NULL;
 
-  options = split_options (call, dict, &own, &error);
+  options = dvmd_bus_split_options (call, dict, &own, &error);
   if (options != NULL)
     spec = _dvm_job_spec_new_from_submit (argv, options, &error);
   if (spec != NULL)
     submit_spec (call, spec, &own);
   else
     {
-      close_fds (own.fds);
+      dvmd_bus_call_options_close (&own);
       dvmd_bus_return_error (call->invocation, error);
     }
 }
@@ -180,17 +186,17 @@ dvmd_bus_submit_apps (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
   g_autoptr (GVariant) options = NULL;
   g_autoptr (DvmJobSpec) spec = NULL;
-  CallOptions own = { .fds = { -1, -1, -1 } };
+  DvmdBusCallOptions own = DVMD_BUS_CALL_OPTIONS_INIT;
   GError *error = NULL;
 
-  options = split_options (call, dict, &own, &error);
+  options = dvmd_bus_split_options (call, dict, &own, &error);
   if (options != NULL)
     spec = dvm_job_spec_new_from_variant (apps, options, &error);
   if (spec != NULL)
     submit_spec (call, spec, &own);
   else
     {
-      close_fds (own.fds);
+      dvmd_bus_call_options_close (&own);
       dvmd_bus_return_error (call->invocation, error);
     }
 }

@@ -386,6 +386,29 @@ dvmd_admission_get_candidates (DvmdAdmission *self, DvmdJob *job, GArray **limit
   return g_steal_pointer (&candidates.nodes);
 }
 
+GPtrArray *
+dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, GArray **limits, gboolean *waits, GError **error)
+{
+  g_auto (Candidates) candidates = { 0 };
+  DvmdAdmit verdict;
+
+  if (!find_candidates (self, job, &candidates, error))
+    return NULL;
+  verdict = judge_numbers (job, &candidates, error);
+  *waits = verdict == DVMD_ADMIT_WAIT;
+  if (*waits)
+    {
+      g_array_set_size (candidates.free, 0);
+      g_array_append_vals (candidates.free, candidates.limits->data, candidates.limits->len);
+      candidates.n_free = candidates.total;
+      verdict = judge_numbers (job, &candidates, error);
+    }
+  if (verdict != DVMD_ADMIT)
+    return NULL;
+  *limits = g_array_ref (job->oversubscribed ? candidates.limits : candidates.free);
+  return g_steal_pointer (&candidates.nodes);
+}
+
 void
 dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job)
 {

@@ -40,6 +40,11 @@ guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
 
 /* The nodes and limits that the mapper may use, the job's own claims counted as free. (element-type DvmdNode) */
 GPtrArray *dvmd_admission_get_candidates (DvmdAdmission *self, DvmdJob *job, GArray **limits, GError **error);
+/*
+ * The same for a job that does not exist, and nothing is claimed. waits: it would have to wait; then every slot counts
+ * as free. NULL: error says why it can never go on.
+ */
+GPtrArray *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, GArray **limits, gboolean *waits, GError **error);
 /* The claims become those of the map. */
 void dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job);
 void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);

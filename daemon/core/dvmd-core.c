@@ -252,30 +252,92 @@ check_np (DvmJobSpec *spec, GError **error)
   return FALSE;
 }
 
-DvmdJob *
-dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
+static gboolean
+check_open (DvmdCore *self, GError **error)
 {
-  g_autofree char *nspace = NULL;
+  if (!self->shutting_down)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs");
+  return FALSE;
+}
+
+guint
+dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, GError **error)
+{
+  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+    return 0;
+  return ++self->last_job_id;
+}
+
+void
+dvmd_core_unreserve (DvmdCore *self, guint id)
+{
+  if (id == self->last_job_id)
+    self->last_job_id--;
+}
+
+/* Ascending by id: a job whose number was reserved may come after younger ones. */
+static void
+link_live (DvmdCore *self, DvmdJob *job)
+{
+  GList *before = self->live.tail;
+
+  while (before != NULL && dvmd_job_get_id (before->data) > dvmd_job_get_id (job))
+    before = before->prev;
+  job->live_link.data = job;
+  if (before == self->live.tail)
+    g_queue_push_tail_link (&self->live, &job->live_link);
+  else
+    g_queue_insert_before_link (&self->live, before != NULL ? before->next : self->live.head, &job->live_link);
+}
+
+DvmdJob *
+dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
+{
+  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
   DvmdJob *job;
 
-  if (self->shutting_down)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs");
-      return NULL;
-    }
-  if (!dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+  if (!check_open (self, error))
     return NULL;
-  nspace = g_strdup_printf ("%s@%u", self->nspace, ++self->last_job_id);
-  job = dvmd_job_new (self, self->last_job_id, nspace, spec, requester);
-  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (self->last_job_id), job);
+  job = dvmd_job_new (self, id, nspace, spec, requester);
+  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
   g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
-  job->live_link.data = job;
-  g_queue_push_tail_link (&self->live, &job->live_link);
+  link_live (self, job);
   self->statistics.jobs_submitted++;
   g_signal_emit (self, signals[JOB_ADDED], 0, job);
   dvmd_core_post (job, DVMD_JOB_CREATED);
   dvmd_core_changed (self);
   return job;
+}
+
+DvmdJob *
+dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
+{
+  guint id = dvmd_core_reserve (self, spec, error);
+
+  return id != 0 ? dvmd_core_submit_reserved (self, id, spec, requester, error) : NULL;
+}
+
+DvmdMap *
+dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error)
+{
+  g_autoptr (DvmdJob) job = NULL;
+  g_autoptr (GPtrArray) nodes = NULL;
+  g_autoptr (GArray) limits = NULL;
+
+  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+    return NULL;
+  if (!self->ready)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM has no nodes yet to place processes on");
+      return NULL;
+    }
+  job = dvmd_job_new (self, 0, self->nspace, spec, NULL);
+  nodes = dvmd_admission_try (self->admission, job, &limits, waits, error);
+  if (nodes == NULL)
+    return NULL;
+  return self->effects->map (self->world, job, (DvmdNode *const *)nodes->pdata, (const guint *)limits->data, nodes->len,
+                             job->oversubscribed, error);
 }
 
 void

@@ -311,35 +311,74 @@ close_fds (int fds[3])
     }
 }
 
-DvmdJob *
-dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int given[3],
-                        GError **error)
+struct _DvmdSubmission
+{
+  DvmdCore *core; /* unowned; NULL when the job exists */
+  guint id;
+  DvmJobSpec *spec;
+  DvmdJobStreams *streams; /* NULL when they are the job's */
+};
+
+void
+dvmd_submission_free (DvmdSubmission *submission)
+{
+  g_clear_pointer (&submission->streams, dvmd_job_streams_free);
+  if (submission->core != NULL)
+    dvmd_core_unreserve (submission->core, submission->id);
+  g_object_unref (submission->spec);
+  g_free (submission);
+}
+
+DvmdSubmission *
+dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int given[3], GError **error)
 {
   int fds[3] = { given[0], given[1], given[2] };
-  guint id = dvmd_core_get_last_job_id (self->core) + 1;
+  guint id = dvmd_core_reserve (self->core, spec, error);
   g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
-  DvmdJobStreams *streams;
-  DvmdJob *job;
+  DvmdJobStreams *streams = NULL;
+  DvmdSubmission *submission;
 
-  if (!dvm_job_spec_validate (spec, error))
-    {
-      close_fds (fds);
-      return NULL;
-    }
   /* The streams first: whether the output can be written is known before the job exists. */
-  streams = dvmd_job_streams_new (self, spec, nspace, id, fds, error);
+  if (id != 0)
+    streams = dvmd_job_streams_new (self, spec, nspace, id, fds, error);
   close_fds (fds);
   if (streams == NULL)
-    return NULL;
-  job = dvmd_core_submit (self->core, spec, requester, error);
-  if (job == NULL)
     {
-      dvmd_job_streams_free (streams);
+      dvmd_core_unreserve (self->core, id);
       return NULL;
     }
-  streams->job = g_object_ref (job);
-  g_hash_table_insert (self->streams, GUINT_TO_POINTER (id), streams);
+  submission = g_new0 (DvmdSubmission, 1);
+  submission->core = self->core;
+  submission->id = id;
+  submission->spec = g_object_ref (spec);
+  submission->streams = streams;
+  return submission;
+}
+
+DvmdJob *
+dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, const DvmdRequester *requester,
+                            GError **error)
+{
+  DvmdJobStreams *streams = submission->streams;
+  DvmdJob *job = dvmd_core_submit_reserved (self->core, submission->id, submission->spec, requester, error);
+
+  if (job != NULL)
+    {
+      submission->core = NULL;
+      streams->job = g_object_ref (job);
+      g_hash_table_insert (self->streams, GUINT_TO_POINTER (submission->id), g_steal_pointer (&submission->streams));
+    }
+  dvmd_submission_free (submission);
   return job;
+}
+
+DvmdJob *
+dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
+                        GError **error)
+{
+  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, fds, error);
+
+  return submission != NULL ? dvmd_controller_accept_job (self, submission, requester, error) : NULL;
 }
 
 static gboolean

@@ -62,6 +62,17 @@ gint64 dvmd_controller_get_started_at (DvmdController *self);
  */
 DvmdJob *dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester,
                                  const int fds[3], GError **error);
+/*
+ * In two steps, for jobs that are all accepted or none is: a job that is prepared has its number and its output, and
+ * nothing can be wrong with it any more. It exists when it is accepted; that fails only when the DVM ends meanwhile.
+ */
+typedef struct _DvmdSubmission DvmdSubmission;
+DvmdSubmission *dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int fds[3], GError **error);
+/* Takes the submission. */
+DvmdJob *dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, const DvmdRequester *requester,
+                                     GError **error);
+/* Nothing becomes of it. */
+void dvmd_submission_free (DvmdSubmission *submission);
 /* ranks: (nullable) id set. */
 gboolean dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error);
 gboolean dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error);

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from dvmtest import CLI, alive, check, contains, dvm, equal, functions, run_tests, wait_until
+from dvmtest import CLI, alive, check, contains, dvm, equal, functions, place, run_tests, wait_until
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
 
@@ -87,6 +87,51 @@ def test_jobs():
         equal(here.cli("kill", job).returncode, 0)
         here.cli("wait", job)
         equal(here.json("jobs"), [])
+
+
+def get_map(here, *args):
+    result = here.cli("map", "--json", *args)
+    equal(result.returncode, 0, result.stderr)
+    return json.loads(result.stdout)
+
+
+def test_map():
+    """map and job map show where ranks go; map starts nothing, with and without a DVM"""
+    with dvm("--slots=4") as here:
+        rows = get_map(here, "-n", "2", "no-such-program", ":", "-n", "1", "other")
+        equal([(row["rank"], row["app"], row["local-rank"], row["note"]) for row in rows],
+              [(0, 0, 0, ""), (1, 0, 1, ""), (2, 1, 2, "")])
+        equal(get_map(here, "-n", "3", "--ranks", "1", "x"), [rows[1]])
+        equal(here.json("info")["statistics"]["jobs-submitted"], 0)
+        job = submit(here, "-n", "3", "sleep", "600")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 3, "it runs")
+        equal([row["rank"] for row in here.json("job", "map", job)], [0, 1, 2])
+        equal([row["rank"] for row in here.json("job", "map", job, "--ranks", "1-2")], [1, 2])
+        equal(here.cli("job", "map", job).stdout.count("\n"), 4)
+        contains(here.cli("map", "-n", "2", "x").stdout, "waits for slots")
+        result = here.cli("map", "-n", "5", "x")
+        equal(result.returncode, 1)
+        contains(result.stderr, "4 slots")
+        equal(here.cli("map").returncode, 2)
+        equal(here.cli("kill", job).returncode, 0)
+        here.cli("wait", job)
+    with place() as here:
+        equal([row["rank"] for row in get_map(here, "-n", "2", "x")], [0, 1])
+
+
+def test_display_map():
+    """run --display map shows the map and the output; donotlaunch shows the map alone"""
+    for where in (place, lambda: dvm("--slots=4")):
+        with where() as here:
+            for args in (("--display", "map"), ("--runtime-options", "donotlaunch"),
+                         ("--display", "map", "--runtime-options", "donotlaunch")):
+                result = here.cli("run", "--personality", "plain", *args, "-n", "2", "echo", "the output")
+                equal(result.returncode, 0, result.stderr)
+                equal(result.stdout.count("LOCAL"), 1, f"{args}: {result.stdout}")
+                equal(result.stdout.count("the output"), 0 if "donotlaunch" in args else 2, f"{args}")
+            equal(here.cli("run", "--display", "map", "--json", "true").returncode, 2)
+            result = here.cli("run", "--display", "allocation", "true")
+            contains(result.stderr, "allocation")
 
 
 def test_job():

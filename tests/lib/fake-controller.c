@@ -312,17 +312,63 @@ dvmd_controller_get_started_at (DvmdController *self)
   return self->started_at;
 }
 
-DvmdJob *
-dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
-                        GError **error)
+struct _DvmdSubmission
 {
+  guint id;
+  DvmJobSpec *spec;
+  DvmdCore *core;
+};
+
+void
+dvmd_submission_free (DvmdSubmission *submission)
+{
+  if (submission->core != NULL)
+    dvmd_core_unreserve (submission->core, submission->id);
+  g_object_unref (submission->spec);
+  g_free (submission);
+}
+
+DvmdSubmission *
+dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int fds[3], GError **error)
+{
+  guint id;
+  DvmdSubmission *submission;
+
   for (guint i = 0; i < 3; i++)
     {
       self->had_fd[i] = fds[i] >= 0 && (fcntl (fds[i], F_GETFD) & FD_CLOEXEC) != 0;
       if (fds[i] >= 0)
         close (fds[i]);
     }
-  return dvmd_core_submit (self->core, spec, requester, error);
+  id = dvmd_core_reserve (self->core, spec, error);
+  if (id == 0)
+    return NULL;
+  submission = g_new0 (DvmdSubmission, 1);
+  submission->id = id;
+  submission->core = self->core;
+  submission->spec = g_object_ref (spec);
+  return submission;
+}
+
+DvmdJob *
+dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, const DvmdRequester *requester,
+                            GError **error)
+{
+  DvmdJob *job = dvmd_core_submit_reserved (self->core, submission->id, submission->spec, requester, error);
+
+  if (job != NULL)
+    submission->core = NULL;
+  dvmd_submission_free (submission);
+  return job;
+}
+
+DvmdJob *
+dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
+                        GError **error)
+{
+  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, fds, error);
+
+  return submission != NULL ? dvmd_controller_accept_job (self, submission, requester, error) : NULL;
 }
 
 gboolean

@@ -197,7 +197,7 @@ test_submit_refused (Fixture *f, gconstpointer data)
   refused (f, MANAGER_PATH, MANAGER, "SubmitApps", "(@aa{sv} [], @a{sv} {})", BAD_PARAM, NULL);
   refused (f, MANAGER_PATH, MANAGER, "SubmitApps", "([{'np': <uint32 1>}], @a{sv} {})", BAD_PARAM, "argv");
   refused (f, MANAGER_PATH, MANAGER, "SubmitApps", "([{'argv': <'x'>}], @a{sv} {})", BAD_PARAM, "argv");
-  refused (f, MANAGER_PATH, MANAGER, "SubmitMany", "(@a(asa{sv}) [], @a{sv} {})",
+  refused (f, MANAGER_PATH, MANAGER, "SubmitAll", "(@a(asa{sv}) [], @a{sv} {})",
            "org.freedesktop.DBus.Error.UnknownMethod", NULL);
   g_assert_cmpuint (dvmd_core_get_last_job_id (dvmd_controller_get_core (f->bus.controller)), ==, 0);
 }

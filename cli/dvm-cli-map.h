@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where the ranks of a job go, for people and as JSON.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* map: a(uuussss), as dvm_client_map() answers it */
+gboolean dvm_cli_print_map (DvmCli *cli, GVariant *map, GError **error);
+/* What --display says: TRUE in map when the map is wanted. Other words are refused. */
+gboolean dvm_cli_parse_display (DvmCli *cli, gboolean *map, GError **error);
+
+G_END_DECLS

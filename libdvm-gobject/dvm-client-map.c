@@ -1,0 +1,210 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where the processes of a job go.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include "dvm-client-private.h"
+
+static void
+on_only_value (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
+}
+
+/* (transfer full): options with ranks, if there are any */
+static GVariant *
+add_ranks (GVariant *options, const char *ranks)
+{
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (options);
+
+  if (ranks != NULL)
+    g_variant_dict_insert (&dict, "ranks", "s", ranks);
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
+/**
+ * dvm_client_map_async:
+ * @self: a client that is connected
+ * @spec: what would be run
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks where the processes of a job would go.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_map_async (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable,
+                      GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Map", NULL, "(a(uuussss))", G_MAXINT, NULL };
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (GVariant) all = NULL;
+  GError *error = NULL;
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB_SPEC (spec));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_map_async);
+  if (!dvm_job_spec_validate (spec, &error))
+    {
+      g_task_return_error (task, error);
+      g_object_unref (task);
+      return;
+    }
+  value = g_variant_ref_sink (dvm_job_spec_to_variant (spec));
+  g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &options);
+  all = add_ranks (options, ranks);
+  call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);
+  _dvm_client_call (self, &call, task, on_only_value);
+}
+
+/**
+ * dvm_client_map_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_map_async().
+ *
+ * Returns: (transfer full): a value of type a(uuussss): rank, application, local rank, node, cpuset, object, note of
+ *   each process; %NULL on error, %DVM_ERROR_MAP_FAILED if such a job can never run
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_map_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_map:
+ * @self: a client that is connected
+ * @spec: what would be run
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Asks where the processes of a job would go.
+ *
+ * Nothing is claimed and nothing is started. If the job would have to wait for slots, each note says so, and the map is
+ * that of its turn.
+ *
+ * Returns: (transfer full): a value of type a(uuussss): rank, application, local rank, node, cpuset, object, note of
+ *   each process; %NULL on error, %DVM_ERROR_MAP_FAILED if such a job can never run
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_map (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  GVariant *answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (spec), NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_map_async (self, spec, ranks, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_map_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
+
+/**
+ * dvm_client_map_job_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks where the processes of a job are.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_map_job_async (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
+                          GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Map", NULL, "(a(uuussss))", -1, NULL };
+  g_autoptr (GVariant) options = NULL;
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_map_job_async);
+  options = add_ranks (NULL, ranks);
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(@a{sv})", options);
+  _dvm_client_call (self, &call, task, on_only_value);
+}
+
+/**
+ * dvm_client_map_job_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_map_job_async().
+ *
+ * Returns: (transfer full): a value of type a(uuussss): rank, application, local rank, node, cpuset, object, note of
+ *   each process; %NULL on error, %DVM_ERROR_NOT_READY before the job is mapped
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_map_job_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_map_job:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Asks where the processes of a job are.
+ *
+ * Returns: (transfer full): a value of type a(uuussss): rank, application, local rank, node, cpuset, object, note of
+ *   each process; %NULL on error, %DVM_ERROR_NOT_READY before the job is mapped
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_map_job (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  GVariant *answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (DVM_IS_JOB (job), NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_map_job_async (self, job, ranks, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_map_job_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
