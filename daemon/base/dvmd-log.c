@@ -60,17 +60,11 @@ dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField
 {
   GString *line = g_string_new (NULL);
   g_autofree char *domain = get_field (fields, n_fields, "GLIB_DOMAIN");
-  g_autofree char *object = get_field (fields, n_fields, "DVM_OBJECT");
   g_autofree char *message = get_field (fields, n_fields, "MESSAGE");
 
   g_string_append_printf (line, "%s[%d]: %s: ", program, (int)getpid (), level_name (level));
   if (domain != NULL)
     g_string_append_printf (line, "%s: ", domain);
-  if (object != NULL)
-    {
-      append_escaped (line, object);
-      g_string_append (line, ": ");
-    }
   append_escaped (line, message != NULL ? message : "(no message)");
   return g_string_free (line, FALSE);
 }
@@ -101,6 +95,19 @@ typedef struct
   gboolean journal;
 } Writer;
 
+/* Where GLib does not say which program speaks: journalctl -t asks for that. */
+static gboolean
+write_journal (const Writer *writer, GLogLevelFlags level, const GLogField *fields, gsize n_fields)
+{
+  g_autofree GLogField *all = g_new (GLogField, n_fields + 1);
+
+  memcpy (all, fields, n_fields * sizeof *fields);
+  all[n_fields].key = "SYSLOG_IDENTIFIER";
+  all[n_fields].value = writer->program;
+  all[n_fields].length = -1;
+  return g_log_writer_journald (level, all, n_fields + 1, NULL) == G_LOG_WRITER_HANDLED;
+}
+
 static GLogWriterOutput
 write_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
 {
@@ -108,7 +115,7 @@ write_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
   g_autofree char *domain = get_field (fields, n_fields, "GLIB_DOMAIN");
 
   if (!g_log_writer_default_would_drop (level, domain)
-      && !(writer->journal && g_log_writer_journald (level, fields, n_fields, NULL) == G_LOG_WRITER_HANDLED))
+      && !(writer->journal && write_journal (writer, level, fields, n_fields)))
     {
       g_autofree char *line = dvmd_log_format_line (writer->program, level, fields, n_fields);
 
@@ -143,17 +150,105 @@ dvmd_log_install (const char *program)
   g_log_set_writer_func (write_message, writer, writer_free);
 }
 
-void
-dvmd_log_object (const char *domain, GLogLevelFlags level, const char *object, const char *format, ...)
+/* (transfer full): "job default@1 rank 3 on node1" */
+static char *
+describe_subject (const DvmdLogSubject *subject)
 {
+  GString *text = g_string_new (NULL);
+
+  if (subject->job != NULL)
+    g_string_append_printf (text, "job %s", subject->job);
+  if (subject->rank != NULL)
+    g_string_append_printf (text, "%srank %u", text->len > 0 ? " " : "", *subject->rank);
+  if (subject->node != NULL)
+    g_string_append_printf (text, "%s%s", text->len > 0 ? " on " : "node ", subject->node);
+  return g_string_free (text, FALSE);
+}
+
+static void
+add_field (GLogField *fields, gsize *n_fields, const char *key, const char *value)
+{
+  if (value == NULL)
+    return;
+  fields[*n_fields].key = key;
+  fields[*n_fields].value = value;
+  fields[*n_fields].length = -1;
+  (*n_fields)++;
+}
+
+/* As g_log_structured() has it, which cannot leave a field out. */
+static const char *
+priority (GLogLevelFlags level)
+{
+  if (level & G_LOG_LEVEL_ERROR)
+    return "3";
+  if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING))
+    return "4";
+  if (level & G_LOG_LEVEL_MESSAGE)
+    return "5";
+  return level & G_LOG_LEVEL_INFO ? "6" : "7";
+}
+
+static void log_va (const char *domain, GLogLevelFlags level, const DvmdLogSubject *subject, const char *format,
+                    va_list args) G_GNUC_PRINTF (4, 0);
+
+static void
+log_va (const char *domain, GLogLevelFlags level, const DvmdLogSubject *subject, const char *format, va_list args)
+{
+  g_autofree char *about = NULL;
+  g_autofree char *text = NULL;
   g_autofree char *message = NULL;
-  va_list args;
+  char rank[16];
+  GLogField fields[6];
+  gsize n_fields = 0;
 
   /* Most debug messages are for nobody: do not even format them. */
   if (g_log_writer_default_would_drop (level, domain))
     return;
+  about = describe_subject (subject);
+  text = g_strdup_vprintf (format, args);
+  message = g_strdup_printf ("%s: %s", about, text);
+  add_field (fields, &n_fields, "PRIORITY", priority (level));
+  add_field (fields, &n_fields, "GLIB_DOMAIN", domain);
+  add_field (fields, &n_fields, "MESSAGE", message);
+  add_field (fields, &n_fields, "JOB", subject->job);
+  if (subject->rank != NULL)
+    {
+      g_snprintf (rank, sizeof rank, "%u", *subject->rank);
+      add_field (fields, &n_fields, "RANK", rank);
+    }
+  add_field (fields, &n_fields, "NODE", subject->node);
+  g_log_structured_array (level, fields, n_fields);
+}
+
+void
+dvmd_log_about (const char *domain, GLogLevelFlags level, const DvmdLogSubject *subject, const char *format, ...)
+{
+  va_list args;
+
   va_start (args, format);
-  message = g_strdup_vprintf (format, args);
+  log_va (domain, level, subject, format, args);
   va_end (args);
-  g_log_structured (domain, level, "DVM_OBJECT", object, "MESSAGE", "%s", message);
+}
+
+void
+dvmd_log_job (const char *domain, GLogLevelFlags level, const char *job, const char *format, ...)
+{
+  const DvmdLogSubject subject = { .job = job };
+  va_list args;
+
+  va_start (args, format);
+  log_va (domain, level, &subject, format, args);
+  va_end (args);
+}
+
+void
+dvmd_log_rank (const char *domain, GLogLevelFlags level, const char *job, guint32 rank, const char *format, ...)
+{
+  const DvmdLogSubject subject = { .job = job, .rank = &rank };
+  va_list args;
+
+  va_start (args, format);
+  log_va (domain, level, &subject, format, args);
+  va_end (args);
 }

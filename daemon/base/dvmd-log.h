@@ -19,9 +19,21 @@ G_BEGIN_DECLS
 /* Once, at the start of main(). program: "dvmd", kept by reference. */
 void dvmd_log_install (const char *program);
 
-/* A message about an object, whose id stands in front and, in the journal, in the field DVM_OBJECT: "job default-1". */
-void dvmd_log_object (const char *domain, GLogLevelFlags level, const char *object, const char *format, ...)
+/* What a message is about; NULL: no such thing. In the journal these are fields to search by: JOB, RANK, NODE. */
+typedef struct
+{
+  const char *job;     /* namespace */
+  const guint32 *rank; /* of the job */
+  const char *node;    /* name */
+} DvmdLogSubject;
+
+/* The message has its subject in front, as in "job default@1 rank 3 on node1: ". */
+void dvmd_log_about (const char *domain, GLogLevelFlags level, const DvmdLogSubject *subject, const char *format, ...)
     G_GNUC_PRINTF (4, 5);
+void dvmd_log_job (const char *domain, GLogLevelFlags level, const char *job, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+void dvmd_log_rank (const char *domain, GLogLevelFlags level, const char *job, guint32 rank, const char *format, ...)
+    G_GNUC_PRINTF (5, 6);
 
 /* The line that stderr gets, without its newline: control characters and bytes that are no UTF-8 are escaped. */
 char *dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField *fields, gsize n_fields);

@@ -11,6 +11,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-log.h"
 
 enum
 {
@@ -84,6 +85,8 @@ on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
 {
   DvmdCore *self = user_data;
 
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
+                  "%s, as rank %u", dvm_node_state_to_string (dvm_node_get_state (node->record)), node->rank);
   g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
   if (node->rank > 0)
     dvmd_admission_release (self->admission);
@@ -384,6 +387,19 @@ all_jobs_ended (DvmdCore *self)
     }
 }
 
+static void
+log_end (DvmdJob *job)
+{
+  const char *nspace = dvm_job_get_nspace (job->record);
+  const char *state = dvm_job_state_to_string (dvmd_job_get_state (job));
+  const char *reason = dvm_job_get_reason (job->record);
+
+  if (reason != NULL && reason[0] != '\0')
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, nspace, "ended: %s: %s", state, reason);
+  else
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, nspace, "ended: %s", state);
+}
+
 void
 dvmd_core_end_job (DvmdJob *job)
 {
@@ -393,6 +409,7 @@ dvmd_core_end_job (DvmdJob *job)
   g_queue_unlink (&self->live, &job->live_link);
   g_queue_push_tail (&self->history, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   self->statistics.jobs_ended++;
+  log_end (job);
   g_signal_emit (self, signals[JOB_ENDED], 0, job);
   dvmd_core_changed (self);
   trim_history (self);

@@ -11,6 +11,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-log.h"
 
 /* The state of the job that a process takes down with it. */
 static DvmJobState
@@ -114,7 +115,8 @@ is_known_rank (DvmdJob *job, guint rank)
 {
   if (job->procs != NULL && rank < job->procs->n_rows)
     return TRUE;
-  g_message ("job %s: an agent speaks of rank %u, which the job does not have", dvm_job_get_nspace (job->record), rank);
+  dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (job->record),
+                "an agent speaks of rank %u, which the job does not have", rank);
   return FALSE;
 }
 
@@ -209,8 +211,8 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
   row = dvmd_proc_table_row (job->procs, rank);
   if (row->flags & DVMD_PROC_ENDED)
     {
-      g_debug ("job %s: rank %u has ended already, %s is not news", dvm_job_get_nspace (job->record), rank,
-               dvm_proc_state_to_string (state));
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record), rank,
+                     "it has ended already, %s is not news", dvm_proc_state_to_string (state));
       return;
     }
   if (state == DVM_PROC_STATE_REGISTERED)

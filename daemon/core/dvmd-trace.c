@@ -31,19 +31,17 @@ dvmd_trace_entry_state_name (const DvmdTraceEntry *self, guint state)
 static void
 log_entry (DvmdJob *job, const DvmdTraceEntry *entry)
 {
-  const char *nspace = dvm_job_get_nspace (job->record);
-  g_autofree char *object = NULL;
+  const DvmdLogSubject subject = {
+    .job = dvm_job_get_nspace (job->record),
+    .rank = entry->rank != DVMD_TRACE_JOB ? &entry->rank : NULL,
+  };
 
   if (g_log_writer_default_would_drop (G_LOG_LEVEL_DEBUG, G_LOG_DOMAIN))
     return;
-  if (entry->rank == DVMD_TRACE_JOB)
-    object = g_strdup_printf ("%s %s", job == job->core->vm_job ? "dvm" : "job", nspace);
-  else
-    object = g_strdup_printf ("job %s rank %u", nspace, entry->rank);
-  dvmd_log_object (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, object, "%s -> %s%s%s",
-                   dvmd_trace_entry_state_name (entry, entry->old_state),
-                   dvmd_trace_entry_state_name (entry, entry->new_state), entry->note != NULL ? ": " : "",
-                   entry->note != NULL ? entry->note : "");
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, &subject, "%s -> %s%s%s",
+                  dvmd_trace_entry_state_name (entry, entry->old_state),
+                  dvmd_trace_entry_state_name (entry, entry->new_state), entry->note != NULL ? ": " : "",
+                  entry->note != NULL ? entry->note : "");
 }
 
 void

@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-private.h"
+#include "dvmd-log.h"
 
 gboolean
 dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
@@ -108,7 +109,8 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
   DvmdLocalProc *proc = find_proc (self, nspace, rank);
 
   /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
-  g_debug ("job %s: the connection of rank %u broke", nspace, rank);
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, &(DvmdLogSubject){ nspace, &rank, self->name },
+                  "its connection broke");
   if (proc != NULL)
     dvmd_agent_proc_lost (g_hash_table_lookup (self->by_nspace, nspace), proc);
 }

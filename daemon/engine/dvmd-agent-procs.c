@@ -13,6 +13,7 @@
 
 #include "dvmd-agent-private.h"
 #include "dvmd-id-set.h"
+#include "dvmd-log.h"
 
 /* Nobody ends what an exited rank left running while others of its job live here. */
 #define NO_LINGER_LIMIT (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
@@ -129,7 +130,8 @@ on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   if (!dvmd_pmix_deregister_job_finish (DVMD_PMIX (source), result, &error))
-    g_message ("job %s: %s", local->nspace, error->message);
+    dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .job = local->nspace, .node = agent->name },
+                    "%s", error->message);
   if (self->timer == 0)
     return;
   dvmd_clock_remove_timer (agent->clock, self->timer);
@@ -142,7 +144,9 @@ on_not_deregistered (gpointer user_data)
 {
   Deregistration *self = user_data;
 
-  g_message ("job %s: the PMIx server of this node does not answer; files of the job may be left", self->local->nspace);
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
+                  &(DvmdLogSubject){ .job = self->local->nspace, .node = self->agent->name },
+                  "the PMIx server of this node does not answer; files of the job may be left");
   self->timer = 0;
   dvmd_local_job_cleaned (self->local);
 }

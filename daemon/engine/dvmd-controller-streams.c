@@ -17,6 +17,7 @@
 #include <glib/gstdio.h>
 
 #include "dvmd-controller-private.h"
+#include "dvmd-log.h"
 
 static void
 credited (DvmdOutput *output, guint rank, gsize n_bytes, gpointer user_data)
@@ -66,7 +67,8 @@ count_kept (DvmdJobStreams *self)
     {
       DvmdJobStreams *oldest = g_queue_peek_head (&controller->kept);
 
-      g_info ("job %s: its output is no longer kept", dvm_job_get_nspace (dvmd_job_get_record (oldest->job)));
+      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (dvmd_job_get_record (oldest->job)),
+                    "its output is no longer kept");
       dvmd_output_drop_kept (oldest->output);
       forget_kept (oldest);
     }
@@ -232,7 +234,8 @@ dvmd_job_streams_launch (DvmdJobStreams *self)
     dvmd_input_parse_target (text, n_ranks, &self->stdin_target, NULL);
   self->input = dvmd_input_new (self->controller->context, self->stdin_target, n_ranks, &input_funcs, self);
   if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
-    g_message ("job %s: %s", dvm_job_get_nspace (dvmd_job_get_record (self->job)), error->message);
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (dvmd_job_get_record (self->job)), "%s",
+                  error->message);
 }
 
 void

@@ -18,6 +18,7 @@
 #include "dvmd-kept.h"
 #include "dvmd-output-files.h"
 #include "dvmd-sink.h"
+#include "dvmd-log.h"
 
 /* A line that is longer is passed on in pieces. */
 #define LINE_MAX_BYTES 65536
@@ -165,9 +166,9 @@ static void
 tell_failed (DvmdOutput *self, const char *message)
 {
   if (tell_readers (self, message))
-    g_info ("job %s: %s", self->nspace, message);
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, self->nspace, "%s", message);
   else
-    g_message ("job %s: %s", self->nspace, message);
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, self->nspace, "%s", message);
   if (self->funcs->failed != NULL)
     self->funcs->failed (self, message, self->user_data);
 }
@@ -279,7 +280,7 @@ on_closed (DvmdSink *sink, const char *message, gpointer user_data)
       output_unref (self);
     }
   else
-    g_debug ("job %s: a reader of its output has left", self->nspace);
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->nspace, "a reader of its output has left");
   g_ptr_array_remove_fast (self->targets, target);
   if (self->ended)
     check_delivered (self);

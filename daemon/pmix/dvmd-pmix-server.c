@@ -12,6 +12,7 @@
 
 #include "dvm.h"
 #include "dvmd-pmix-environment.h"
+#include "dvmd-log.h"
 
 static void dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface);
 
@@ -409,7 +410,7 @@ dvmd_pmix_server_dup_default_environment (DvmdPmix *pmix, const char *nspace, gu
 static void
 dvmd_pmix_server_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 rank)
 {
-  g_debug ("%s.%u: gone", nspace, rank);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, nspace, rank, "gone");
 }
 
 static void
@@ -419,7 +420,7 @@ on_deregistered (DvmdPmixServer *self, GTask *task, int status, GBytes *data)
 
   /* The library reports what its stores say, which is of no use to anybody. */
   if (status != PMIX_SUCCESS)
-    g_debug ("Deregistering %s: %s", nspace, PMIx_Error_string (status));
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, nspace, "deregistering: %s", PMIx_Error_string (status));
   dvmd_pmix_dirs_remove_job (self->dirs, nspace);
   g_hash_table_remove (self->jobs, nspace);
   g_task_return_boolean (task, TRUE);

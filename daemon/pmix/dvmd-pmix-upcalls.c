@@ -7,6 +7,7 @@
 #define G_LOG_DOMAIN "dvmd-pmix"
 
 #include "dvmd-pmix-private.h"
+#include "dvmd-log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,7 @@ on_connected (DvmdPmixServer *server, gpointer upcall)
 {
   const Upcall *self = upcall;
 
-  g_debug ("%s.%u: connected", self->proc.nspace, self->proc.rank);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "connected");
   dvmd_pmix_host_connected (server->host, self->proc.nspace, self->proc.rank);
 }
 
@@ -125,7 +126,7 @@ on_finalized (DvmdPmixServer *server, gpointer upcall)
 {
   const Upcall *self = upcall;
 
-  g_debug ("%s.%u: finalized", self->proc.nspace, self->proc.rank);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "finalized");
   dvmd_pmix_host_finalized (server->host, self->proc.nspace, self->proc.rank);
 }
 
@@ -134,7 +135,7 @@ on_lost (DvmdPmixServer *server, gpointer upcall)
 {
   const Upcall *self = upcall;
 
-  g_debug ("%s.%u: connection lost", self->proc.nspace, self->proc.rank);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "connection lost");
   dvmd_pmix_host_lost (server->host, self->proc.nspace, self->proc.rank);
 }
 
@@ -157,7 +158,7 @@ on_abort (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
   g_autofree DvmdPmixProc *procs = make_procs (self);
 
-  g_debug ("%s.%u: abort with %d", self->proc.nspace, self->proc.rank, self->status);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "abort with %d", self->status);
   dvmd_pmix_host_abort (server->host, self->proc.nspace, self->proc.rank, self->status, self->text, procs,
                         self->n_procs);
 }

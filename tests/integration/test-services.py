@@ -2,8 +2,10 @@
 """What systemd and the message bus get of an installation: all in place, and right in the eyes of their own tools."""
 
 import configparser
+import json
 import os
 import shutil
+import signal
 import subprocess
 import xml.etree.ElementTree
 
@@ -12,11 +14,24 @@ import dvmtest
 BUILD = os.environ['DVM_TEST_BUILD']
 MESON = '/usr/bin/meson' if os.path.exists('/usr/bin/meson') else 'meson'
 UNITS = ('user', 'system')
+JOURNALD = '/lib/systemd/systemd-journald'
+# A journal of its own in a mount namespace of its own, and dvmd as a service that writes to it.
+WITH_JOURNAL = '''#!/bin/sh
+mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal /run/log/journal || exit 1
+/usr/bin/python3 {place}/start-journald >{place}/journald.pid
+until [ -S /run/systemd/journal/socket ] && [ -S /run/systemd/journal/stdout ]; do sleep 0.02; done
+exec systemd-cat -t dvmd {dvmd} "$@"
+'''
 
 
 def read(path):
     with open(path) as f:
         return f.read()
+# It inherits nothing, least of all the descriptor by which dvmd says that it is ready.
+START_JOURNALD = '''import subprocess
+print(subprocess.Popen(['{journald}'], env={{}}, start_new_session=True, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
+'''
 
 
 class Services(dvmtest.Case):
@@ -129,6 +144,82 @@ class Services(dvmtest.Case):
         self.assertEqual((home.st_uid, home.st_gid, home.st_mode & 0o7777), (61234, 61234, 0o750))
         self.assertTrue(os.path.isdir(old))
         self.assertFalse(os.path.exists(other))
+
+
+class Journal(dvmtest.Case):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.place()
+        self.journald = None
+        self.program = dvmtest.DVMD
+
+    def clear(self):
+        dvmtest.DVMD = self.program
+        super().clear()
+        if self.journald is not None:
+            os.kill(self.journald, signal.SIGTERM)
+
+    def need(self):
+        for tool in ('unshare', 'nsenter', 'systemd-cat', 'journalctl', JOURNALD):
+            if shutil.which(tool) is None:
+                raise dvmtest.unittest.SkipTest(f'{tool} is not there')
+        if os.geteuid() != 0 or subprocess.run(['unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/run'],
+                                               capture_output=True).returncode != 0:
+            raise dvmtest.unittest.SkipTest('a journal of its own needs root and a mount namespace')
+
+    def start(self, **options):
+        with open(os.path.join(self.folder, 'start-journald'), 'w') as f:
+            f.write(START_JOURNALD.format(journald=JOURNALD))
+        script = os.path.join(self.folder, 'with-journal')
+        with open(script, 'w') as f:
+            f.write(WITH_JOURNAL.format(place=self.folder, dvmd=self.program))
+        wrapper = os.path.join(self.folder, 'dvmd')
+        with open(wrapper, 'w') as f:
+            f.write(f'#!/bin/sh\nexec unshare -m sh {script} "$@"\n')
+        os.chmod(wrapper, 0o755)
+        dvmtest.DVMD = wrapper
+        dvm = self.try_dvm(**options)
+        with open(os.path.join(self.folder, 'journald.pid')) as f:
+            self.journald = int(f.read())
+        self.assertEqual(dvm.answer, 'READY\n', dvm.log())
+        dvm.connection = dvm.connect()
+        return dvm
+
+    def journal(self, *matches):
+        """Records of dvmd in which all these fields are as said, in their order."""
+        done = subprocess.run(['nsenter', '-t', str(self.journald), '-m', 'journalctl', '-D', '/run/log/journal',
+                               '--no-pager', '-q', '-o', 'json', 'SYSLOG_IDENTIFIER=dvmd', *matches],
+                              capture_output=True, text=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_fields(self):
+        """Messages can be found by job, by rank and by node, and stderr gets none of them."""
+        self.need()
+        dvm = self.start(slots=2, env={'G_MESSAGES_DEBUG': 'dvmd-core dvmd-state'})
+        done = dvm.run(['sh', '-c', 'exit 7'], np=2)
+        other = dvm.run(['true'])
+        nspace = done.job.nspace
+        records = dvmtest.wait_until(lambda: [r for r in self.journal(f'JOB={nspace}') if ': ended' in r['MESSAGE']],
+                                     'the end of the job to be in the journal')
+        self.assertEqual(len(records), 1)
+        self.assertTrue(records[0]['MESSAGE'].startswith(f'job {nspace}: ended: NON_ZERO_TERM'), records[0])
+        self.assertEqual((records[0]['GLIB_DOMAIN'], records[0]['PRIORITY']), ('dvmd-core', '6'))
+        self.assertNotIn('RANK', records[0])
+        for rank in '01':
+            states = [r['MESSAGE'] for r in self.journal(f'JOB={nspace}', f'RANK={rank}')]
+            self.assertIn(f'job {nspace} rank {rank}: INIT -> RUNNING', states)
+            self.assertTrue(all(text.startswith(f'job {nspace} rank {rank}: ') for text in states), states)
+        self.assertTrue(self.journal(f'JOB={other.job.nspace}'))
+        node = dvm.get_nodes()[1]['Name']
+        self.assertTrue([r for r in self.journal(f'NODE={node}') if r['MESSAGE'].startswith(f'node {node}: UP')])
+        self.assertEqual(dvm.log(), '')
+
+    def test_plain_text_elsewhere(self):
+        """Without a journal the same messages are lines with their domain."""
+        dvm = self.dvm(slots=1, env={'G_MESSAGES_DEBUG': 'dvmd-core'})
+        done = dvm.run(['true'])
+        line = f'dvmd[{dvm.pid}]: info: dvmd-core: job {done.job.nspace}: ended: NOTIFIED'
+        dvmtest.wait_until(lambda: line in dvm.log(), 'the line')
 
 
 if __name__ == '__main__':

@@ -58,6 +58,17 @@ def test_first_screen():
             if command not in screen]
 
 
+def test_log_domains():
+    """dvmd(8) has the domains of the daemon's messages, each and no other, in their order."""
+    used = {domain for path in house.files(('.c', '.h'), ('daemon/',))
+            for domain in re.findall(r'^#define G_LOG_DOMAIN "([^"]+)"', house.read(path), re.MULTILINE)}
+    section = re.search(r'^\.SH LOG MESSAGES\n(.*?)^\.SH', house.read('cli/man/dvmd.8'), re.MULTILINE | re.DOTALL).group(1)
+    shown = [name.replace('\\-', '-') for name in re.findall(r'^\.TP\n\\fB(.*)\\fR$', section, re.MULTILINE)]
+    return ([f'dvmd(8) does not have the log domain {domain}' for domain in sorted(used - set(shown))]
+            + [f'dvmd(8) has the log domain {domain}, which nobody uses' for domain in sorted(set(shown) - used)]
+            + ([] if shown == sorted(shown) else ['the log domains of dvmd(8) are not in their order']))
+
+
 def test_finds_the_wrong():
     found = dead_links('README.md', '[a](no-such-file.md) [b](COPYING) [c](https://example.org/x) [d](docs/#top)')
     return [] if len(found) == 1 else [f'one link of the example is dead, and these are found: {found}']
@@ -70,5 +81,6 @@ if __name__ == '__main__':
         ('the files named are there', test_files),
         ('the news speak of this version', test_news),
         ('the first screen has the two commands', test_first_screen),
+        ('the log domains are in the manual', test_log_domains),
         ('dead links are found', test_finds_the_wrong),
     ]))
