@@ -22,6 +22,8 @@
 /* How often a clean-up that is under way is looked at, in µs: often first, then at twice the last interval. */
 #define FIRST_LOOK 1000
 #define LAST_LOOK  50000
+/* So often a process that cannot be told whose it is may keep a clean-up waiting. */
+#define MAX_UNCLEAR_LOOKS 200
 
 struct _DvmdContainers
 {
@@ -63,6 +65,7 @@ struct _DvmdContainer
   guint timer;
   gint64 look;
   gint64 kill_at; /* G_MAXINT64: nobody asked */
+  guint n_unclear_looks;
   DvmdContainerFunc func;
   gpointer user_data;
 };
@@ -361,20 +364,22 @@ dvmd_container_signal_rank (DvmdContainer *self, pid_t pid, int signum)
 
 /*
  * Elements are pid_t: what the job runs outside of the process groups of its ranks. The last job has also what nobody
- * claims; what is older than the jobs is something of the daemon's own.
+ * claims; what is older than the jobs is something of the daemon's own. n_unclear: that may be of the job as well.
  */
 static GArray *
-list_strays (DvmdContainer *self)
+list_strays (DvmdContainer *self, guint *n_unclear)
 {
   gboolean last = self->set->unfinished->len == 1 && self->set->unfinished->pdata[0] == self;
 
-  return dvmd_leftovers_list (self->set->reaper, self->groups, self->mark, last ? self->set->busy_since : G_MAXINT64);
+  return dvmd_leftovers_list (self->set->reaper, self->groups, self->mark, last ? self->set->busy_since : G_MAXINT64,
+                              n_unclear);
 }
 
 static void
 signal_everything (DvmdContainer *self, int signum)
 {
   g_autoptr (GArray) pids = NULL;
+  guint n_unclear;
 
   if (self->cgroup != NULL && signum == SIGKILL)
     {
@@ -386,7 +391,7 @@ signal_everything (DvmdContainer *self, int signum)
   else
     {
       signal_groups (self, signum, TRUE);
-      pids = list_strays (self);
+      pids = list_strays (self, &n_unclear);
     }
   for (guint i = 0; i < pids->len; i++)
     kill (g_array_index (pids, pid_t, i), signum);
@@ -397,6 +402,7 @@ is_empty (DvmdContainer *self)
 {
   g_autoptr (GList) groups = NULL;
   g_autoptr (GArray) strays = NULL;
+  guint n_unclear;
 
   if (self->cgroup != NULL)
     return dvmd_cgroup_is_empty (self->cgroup);
@@ -406,8 +412,10 @@ is_empty (DvmdContainer *self)
       set_emptied (link->data);
   if (g_hash_table_size (self->groups) > 0)
     return FALSE;
-  strays = list_strays (self);
-  return strays->len == 0;
+  strays = list_strays (self, &n_unclear);
+  if (strays->len > 0)
+    return FALSE;
+  return n_unclear == 0 || self->n_unclear_looks++ >= MAX_UNCLEAR_LOOKS;
 }
 
 /* A rank whose end the reaper has not yet told is not gone. */
@@ -510,7 +518,8 @@ guint
 dvmd_container_count (DvmdContainer *self)
 {
   g_autoptr (GArray) pids = NULL;
-  guint n = 0;
+  guint n_unclear;
+  guint n;
 
   if (self->finished)
     return 0;
@@ -519,7 +528,8 @@ dvmd_container_count (DvmdContainer *self)
       pids = dvmd_cgroup_list (self->cgroup);
       return pids->len;
     }
-  pids = list_strays (self);
-  n = pids->len;
-  return n + dvmd_leftovers_count_groups (self->groups);
+  /* In this order: who leaves a group in between is a stray then. */
+  n = dvmd_leftovers_count_groups (self->groups);
+  pids = list_strays (self, &n_unclear);
+  return n + pids->len + n_unclear;
 }

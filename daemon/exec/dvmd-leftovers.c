@@ -19,6 +19,7 @@ typedef enum
   VERDICT_NONE,
   VERDICT_OURS,      /* of this job */
   VERDICT_UNCLAIMED, /* an orphan, or below one, that carries no sign of this job */
+  VERDICT_UNCLEAR,   /* the same, and it cannot be told at this moment what it carries */
   VERDICT_OTHER,     /* not below us, or of another job */
 } Verdict;
 
@@ -31,6 +32,7 @@ typedef struct
   GArray *all;       /* DvmdProcInfo */
   GHashTable *index; /* pid -> index + 1 */
   Verdict *verdicts;
+  guint n_unclear;
 } Scan;
 
 static gboolean
@@ -40,6 +42,22 @@ is_group (Scan *scan, pid_t pid)
 }
 
 static Verdict judge (Scan *scan, guint i);
+
+static Verdict
+judge_by_itself (Scan *scan, const DvmdProcInfo *info, Verdict above)
+{
+  if (info->started >= scan->since)
+    return VERDICT_OURS;
+  switch (dvmd_proc_search_environ (info->pid, scan->mark))
+    {
+    case DVMD_PROC_ENVIRON_HAS:
+      return VERDICT_OURS;
+    case DVMD_PROC_ENVIRON_UNCLEAR:
+      return VERDICT_UNCLEAR;
+    default:
+      return above;
+    }
+}
 
 static Verdict
 judge_by_parent (Scan *scan, const DvmdProcInfo *info)
@@ -58,9 +76,7 @@ judge_by_parent (Scan *scan, const DvmdProcInfo *info)
       parent = GPOINTER_TO_UINT (g_hash_table_lookup (scan->index, GINT_TO_POINTER (info->parent)));
       above = parent == 0 ? VERDICT_OTHER : judge (scan, parent - 1);
     }
-  if (above == VERDICT_UNCLAIMED && (info->started >= scan->since || dvmd_proc_has_environ (info->pid, scan->mark)))
-    return VERDICT_OURS;
-  return above;
+  return above == VERDICT_UNCLAIMED || above == VERDICT_UNCLEAR ? judge_by_itself (scan, info, above) : above;
 }
 
 static Verdict
@@ -92,8 +108,12 @@ scan_all (Scan *scan, GArray *found)
     {
       const DvmdProcInfo *info = &g_array_index (scan->all, DvmdProcInfo, i);
 
-      if (!info->zombie && judge (scan, i) == VERDICT_OURS && !is_group (scan, info->group))
+      if (info->zombie || is_group (scan, info->group))
+        continue;
+      if (judge (scan, i) == VERDICT_OURS)
         g_array_append_val (found, info->pid);
+      else if (scan->verdicts[i] == VERDICT_UNCLEAR)
+        scan->n_unclear++;
     }
   g_free (scan->verdicts);
   g_hash_table_unref (scan->index);
@@ -101,7 +121,7 @@ scan_all (Scan *scan, GArray *found)
 }
 
 GArray *
-dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gint64 since)
+dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, gint64 since, guint *n_unclear)
 {
   GArray *found = g_array_new (FALSE, FALSE, sizeof (pid_t));
   g_autoptr (GArray) orphans = dvmd_reaper_list_orphans (reaper);
@@ -109,6 +129,7 @@ dvmd_leftovers_list (DvmdReaper *reaper, GHashTable *groups, const char *mark, g
 
   if (orphans->len > 0 || g_hash_table_size (groups) > 0)
     scan_all (&scan, found);
+  *n_unclear = scan.n_unclear;
   return found;
 }
 

@@ -167,20 +167,50 @@ dvmd_proc_list_children (void)
   return children;
 }
 
-gboolean
-dvmd_proc_has_environ (pid_t pid, const char *string)
+/* Fields 50 and 51 of the line: where the environment lies in the memory of the process; 0 in the middle of an exec. */
+static gboolean
+get_environ_size (pid_t pid, gsize *size)
+{
+  char path[64];
+  GString *text;
+  g_auto (GStrv) fields = NULL;
+  const char *rest;
+  guint64 start;
+  guint64 end;
+
+  g_snprintf (path, sizeof path, "/proc/%d/stat", pid);
+  text = read_file (path);
+  rest = text != NULL ? strrchr (text->str, ')') : NULL;
+  fields = rest != NULL ? g_strsplit (rest + 2, " ", -1) : g_new0 (char *, 1);
+  free_string (text);
+  if (g_strv_length (fields) < 50)
+    return FALSE;
+  start = g_ascii_strtoull (fields[50 - 3], NULL, 10);
+  end = g_ascii_strtoull (fields[51 - 3], NULL, 10);
+  *size = end - start;
+  return end != 0;
+}
+
+DvmdProcEnviron
+dvmd_proc_search_environ (pid_t pid, const char *string)
 {
   char path[64];
   GString *text;
   gsize length = strlen (string) + 1;
+  gsize read_bytes;
+  gsize size;
   gboolean found = FALSE;
 
   g_snprintf (path, sizeof path, "/proc/%d/environ", pid);
   text = read_file (path);
   if (text == NULL)
-    return FALSE;
+    return DVMD_PROC_ENVIRON_LACKS;
   for (const char *at = text->str; !found && at + length <= text->str + text->len + 1; at += strlen (at) + 1)
     found = memcmp (at, string, length) == 0;
+  read_bytes = text->len;
   free_string (text);
-  return found;
+  if (found)
+    return DVMD_PROC_ENVIRON_HAS;
+  /* At exec the old environment goes away, also from under who reads it, before the new one is there. */
+  return get_environ_size (pid, &size) && read_bytes >= size ? DVMD_PROC_ENVIRON_LACKS : DVMD_PROC_ENVIRON_UNCLEAR;
 }

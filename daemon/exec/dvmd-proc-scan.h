@@ -22,6 +22,13 @@ typedef struct
   gint64 started; /* in ticks, as dvmd_proc_get_ticks() */
 } DvmdProcInfo;
 
+typedef enum
+{
+  DVMD_PROC_ENVIRON_LACKS, /* or we may not look */
+  DVMD_PROC_ENVIRON_HAS,
+  DVMD_PROC_ENVIRON_UNCLEAR, /* at this moment: it is going from one program to another, or to its end */
+} DvmdProcEnviron;
+
 /* Children of this process, dead ones included; elements are pid_t. */
 GArray *dvmd_proc_list_children (void);
 /* All processes; elements are DvmdProcInfo. */
@@ -29,7 +36,7 @@ GArray *dvmd_proc_list_all (void);
 /* Time since the machine was started, in the coarse unit of /proc. */
 gint64 dvmd_proc_get_ticks (void);
 gboolean dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info);
-/* TRUE if the environment that the process was started with has this very string "NAME=value". */
-gboolean dvmd_proc_has_environ (pid_t pid, const char *string);
+/* Whether the environment that the process was started with has this very string "NAME=value". */
+DvmdProcEnviron dvmd_proc_search_environ (pid_t pid, const char *string);
 
 G_END_DECLS

@@ -4,6 +4,7 @@
 import fcntl
 import os
 import re
+import time
 
 # What the daemon, PMIx and the MPI libraries call their files.
 _OURS = re.compile(r'^(dvm-\d|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
@@ -19,14 +20,33 @@ def _read(path):
 
 def find_processes(marks):
     """The pids of all processes that have one of the marks (b'NAME=value') in their environment."""
-    found = []
-    for name in os.listdir('/proc'):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        entries = _read(f'/proc/{name}/environ').split(b'\0')
-        if any(mark in entries for mark in marks) and not is_zombie(int(name)):
-            found.append(int(name))
-    return found
+    pids = [int(name) for name in os.listdir('/proc') if name.isdigit() and int(name) != os.getpid()]
+    return [pid for pid in pids if _carries(pid, marks)]
+
+
+def _carries(pid, marks):
+    """Whether a living process has one of the marks. At exec it has no environment for a moment: then once more."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            with open(f'/proc/{pid}/environ', 'rb') as f:
+                environment = f.read()
+        except OSError:  # gone, or none of ours
+            return False
+        if any(mark in environment.split(b'\0') for mark in marks):
+            return is_running(pid)
+        if _is_told(pid, environment):
+            return False
+    return False
+
+
+def _is_told(pid, environment):
+    """Whether that is all of the environment, or there will never be more of it. See proc(5) for the fields."""
+    fields = _read(f'/proc/{pid}/stat').rpartition(b') ')[2].split()
+    if len(fields) < 49 or fields[0] in (b'Z', b'X') or int(fields[20]) == 0:  # gone, or without memory
+        return True
+    start, end = int(fields[47]), int(fields[48])
+    return end != 0 and len(environment) >= end - start
 
 
 def is_zombie(pid):

@@ -148,12 +148,24 @@ class Leaves(dvmtest.Case):
         dvm = self.dvm(slots=4, settings=['kill-grace=0.5'])
         job, out, _ = dvm.start(['sh', '-c', '(setsid sleep 1000 >/dev/null 2>&1 &); echo left; exec sleep 1000'], np=1)
         dvmtest.wait_until(lambda: out.data == b'left\n' * out.data.count(b'\n') != b'', 'an orphan')
-        count = len(dvm.job_processes())
+        before = dvm.job_processes()
+        self.assertEqual(len(before), 2)
         self.assert_success(dvm.run(['sh', '-c', LEAVE_CHILDREN]))
-        self.assertEqual(len(dvm.job_processes()), count)
+        self.assertEqual(dvm.job_processes(), before)
         job.cancel()
         job.wait()
         self.assert_no_processes(dvm)
+
+    def test_one_that_changes_programs_is_gone(self):
+        """At exec a process has no environment for a moment, by which it could be told from those of another job."""
+        dvm = self.dvm(slots=2)
+        other = dvm.submit(['sleep', '1000'], np=1)
+        other.wait_running()
+        pids = other.pids()
+        script = """export X='exec sh -c "$X"'; (setsid sh -c "$X" >/dev/null 2>&1 </dev/null &)"""
+        for _ in range(20):
+            self.assert_success(dvm.run(['sh', '-c', script], personality='plain'))
+            self.assertEqual(dvm.job_processes(), pids)
 
     def test_environment_cleared_by_the_child(self):
         """A daemon that hides: new session, new environment, no descriptors."""

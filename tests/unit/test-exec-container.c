@@ -344,6 +344,27 @@ test_other_job_stays (Fixture *fixture, gconstpointer data)
   dvmd_container_free (other);
 }
 
+/* Between two programs a process has no environment to be known by: it belongs to its job all the same. */
+static void
+test_changes_programs (Fixture *fixture, gconstpointer data)
+{
+  DvmdContainer *other;
+
+  if (fixture->set == NULL)
+    return;
+  /* With another job at hand, who is not known by anything is not taken for this one's. */
+  other = dvmd_container_new (fixture->set, other_env[1]);
+  for (guint i = 0; i < 50; i++)
+    {
+      fixture->n_ended = fixture->n_finished = 0;
+      run_leftovers (fixture, "export X='exec sh -c \"$X\"'; setsid sh -c \"$X\" & echo $!; echo ready", 1,
+                     30 * G_USEC_PER_SEC);
+    }
+  if (!dvmd_container_finish (other, 0, on_finished, fixture))
+    iterate_until (one_finished, fixture);
+  dvmd_container_free (other);
+}
+
 static void
 test_escalation (Fixture *fixture, gconstpointer data)
 {
@@ -524,6 +545,7 @@ main (int argc, char **argv)
   add ("stopped", test_stopped);
   add ("tree", test_tree);
   add ("other-job-stays", test_other_job_stays);
+  add ("changes-programs", test_changes_programs);
   add ("escalation", test_escalation);
   add ("signals", test_signals);
   add ("linger", test_linger);
