@@ -48,11 +48,10 @@ struct _DvmdBusServer
   guint n_authenticating;
   GCancellable *cancellable; /* of what is under way: cancelled by stop */
 
-  GDBusServer *listener;
+  DvmdBusListener *listener; /* (nullable) */
   GDBusAuthObserver *observer;
   char *guid;
   char *address;
-  char *socket_path;
 
   DvmdBusSignals *signals;
   DvmdBusWaiters *waiters;
@@ -82,6 +81,7 @@ struct _DvmdBusPeer
   DvmdBusServer *server; /* NULL once the connection is closed */
   GDBusConnection *connection;
   gboolean is_bus;
+  gboolean is_guest; /* has come by the private socket */
   guint id;
   char *name;       /* "private:7", "bus:8" */
   GArray *objects;  /* guint, registrations */

@@ -50,9 +50,7 @@ dvmd_bus_server_dispose (GObject *object)
   g_clear_handle_id (&self->force_timer, g_source_remove);
   g_clear_handle_id (&self->watch_timer, g_source_remove);
   g_clear_handle_id (&self->bus_retry, g_source_remove);
-  if (self->listener != NULL)
-    g_dbus_server_stop (self->listener);
-  g_clear_object (&self->listener);
+  g_clear_pointer (&self->listener, dvmd_bus_listener_free);
   for (guint i = 0; i < self->peers->len; i++)
     {
       DvmdBusPeer *peer = self->peers->pdata[i];
@@ -84,7 +82,6 @@ dvmd_bus_server_finalize (GObject *object)
   g_free (self->bus_address);
   g_free (self->guid);
   g_free (self->address);
-  g_free (self->socket_path);
 
   G_OBJECT_CLASS (dvmd_bus_server_parent_class)->finalize (object);
 }
@@ -133,6 +130,12 @@ dvmd_bus_server_new (DvmdController *controller, const char *name, guint history
   return self;
 }
 
+DvmdBusListener *
+dvmd_bus_server_get_listener (DvmdBusServer *self)
+{
+  return self->listener;
+}
+
 void
 dvmd_bus_server_set_patience (DvmdBusServer *self, gint64 patience)
 {
@@ -158,6 +161,8 @@ remove_peer (DvmdBusServer *self, DvmdBusPeer *peer)
 {
   g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
 
+  if (peer->is_guest && self->listener != NULL)
+    dvmd_bus_listener_connection_gone (self->listener);
   g_hash_table_remove (self->private_peers, peer->name);
   g_ptr_array_remove (self->peers, peer);
   dvmd_bus_peer_detach (peer);
@@ -189,11 +194,12 @@ dvmd_bus_insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
 }
 
 static gboolean
-add_private (DvmdBusServer *self, GDBusConnection *connection)
+add_private (DvmdBusServer *self, GDBusConnection *connection, gboolean is_guest)
 {
   g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_new (self, connection, FALSE);
   g_autoptr (GError) error = NULL;
 
+  peer->is_guest = is_guest;
   if (!dvmd_bus_peer_export (peer, &error))
     {
       g_message ("%s is refused: %s", peer->name, error->message);
@@ -206,11 +212,11 @@ add_private (DvmdBusServer *self, GDBusConnection *connection)
 }
 
 static gboolean
-on_new_connection (GDBusServer *server, GDBusConnection *connection, gpointer user_data)
+on_new_connection (GDBusConnection *connection, gpointer user_data)
 {
   DvmdBusServer *self = user_data;
 
-  return !self->stopped && add_private (self, connection);
+  return !self->stopped && add_private (self, connection, TRUE);
 }
 
 /* ---- the private socket ---- */
@@ -267,14 +273,14 @@ dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError **error)
 {
   g_autofree char *escaped = g_dbus_address_escape_value (path);
   g_autofree char *address = g_strdup_printf ("unix:path=%s", escaped);
+  const DvmdBusListenerSettings settings = { self->guid, self->observer, on_new_connection, self };
   g_autoptr (GError) own_error = NULL;
 
   g_return_val_if_fail (self->listener == NULL, FALSE);
 
   if (!check_path (path, error) || !clear_path (path, error))
     return FALSE;
-  self->listener = g_dbus_server_new_sync (address, G_DBUS_SERVER_FLAGS_NONE, self->guid, self->observer, NULL,
-                                           &own_error);
+  self->listener = dvmd_bus_listener_new (path, &settings, &own_error);
   if (self->listener == NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The socket %s cannot be made: %s", path, own_error->message);
@@ -283,10 +289,7 @@ dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError **error)
   /* Its folder is private; this is for a --socket elsewhere. */
   if (g_chmod (path, 0600) != 0)
     g_message ("%s keeps its mode: %s", path, g_strerror (errno));
-  g_signal_connect (self->listener, "new-connection", G_CALLBACK (on_new_connection), self);
-  g_dbus_server_start (self->listener);
   self->address = g_steal_pointer (&address);
-  self->socket_path = g_strdup (path);
   return TRUE;
 }
 
@@ -298,7 +301,7 @@ on_fd_authenticated (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GDBusConnection) connection = g_dbus_connection_new_finish (result, &error);
 
   self->n_authenticating--;
-  if (connection != NULL && !self->stopped && add_private (self, connection))
+  if (connection != NULL && !self->stopped && add_private (self, connection, FALSE))
     {
       g_dbus_connection_start_message_processing (connection);
       return;
@@ -429,11 +432,7 @@ stop_peer (GTask *task, DvmdBusPeer *peer)
 static void
 stop_listening (DvmdBusServer *self)
 {
-  if (self->listener == NULL)
-    return;
-  g_dbus_server_stop (self->listener);
-  g_clear_object (&self->listener);
-  g_unlink (self->socket_path);
+  g_clear_pointer (&self->listener, dvmd_bus_listener_free);
 }
 
 void

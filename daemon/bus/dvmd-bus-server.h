@@ -6,6 +6,7 @@
 
 #include <gio/gio.h>
 
+#include "dvmd-bus-listener.h"
 #include "dvmd-controller.h"
 
 G_BEGIN_DECLS
@@ -53,6 +54,8 @@ gboolean dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError *
 /* Serves the peer of one connected socket (one-shot DVMs); takes fd, also on error. */
 gboolean dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error);
 
+/* (nullable) after listen, until stop */
+DvmdBusListener *dvmd_bus_server_get_listener (DvmdBusServer *self);
 /* How long, in microseconds, somebody may leave unread what waits for it before it is closed (300 s). */
 void dvmd_bus_server_set_patience (DvmdBusServer *self, gint64 patience);
 /* Private connections, those that still authenticate included. */
