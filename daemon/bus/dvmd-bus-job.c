@@ -59,7 +59,7 @@ static void
 return_result (DvmdBusCall *call, GError *error)
 {
   if (error == NULL)
-    g_dbus_method_invocation_return_value (call->invocation, NULL);
+    dvmd_bus_return_value (call->invocation, NULL);
   else
     dvmd_bus_return_error (call->invocation, error);
 }
@@ -130,7 +130,7 @@ get_trace (DvmdBusCall *call)
   if (dvmd_job_get_trace_truncated (call->job) && trace->len > 0)
     g_variant_builder_add (&builder, "(tsuus)", (guint64)g_array_index (trace, DvmdTraceEntry, trace->len - 1).time,
                            "trace", 0, 0, "more transitions of processes were not kept");
-  g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(a(tsuus))", &builder));
+  dvmd_bus_return_value (call->invocation, g_variant_new ("(a(tsuus))", &builder));
 }
 
 static const DvmdBusMethod job_methods[] = {

@@ -56,5 +56,5 @@ dvmd_bus_list_procs (DvmdBusCall *call)
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("a(uusuuiuiis)"), limit);
   if (procs != NULL)
     add_procs (&rows, dvmd_core_get_nodes (call->server->core), procs, set);
-  g_dbus_method_invocation_return_value (call->invocation, dvmd_bus_rows_end (&rows));
+  dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

@@ -184,7 +184,7 @@ find_job (DvmdBusCall *call)
     {
       g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (job));
 
-      g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
+      dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
     }
   else
     dvmd_bus_return_error (call->invocation,
@@ -213,14 +213,14 @@ static void
 subscribe (DvmdBusCall *call)
 {
   dvmd_bus_caller_subscribe (call->caller);
-  g_dbus_method_invocation_return_value (call->invocation, NULL);
+  dvmd_bus_return_value (call->invocation, NULL);
 }
 
 static void
 unsubscribe (DvmdBusCall *call)
 {
   if (dvmd_bus_caller_unsubscribe (call->caller))
-    g_dbus_method_invocation_return_value (call->invocation, NULL);
+    dvmd_bus_return_value (call->invocation, NULL);
   else
     dvmd_bus_return_error (call->invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s is not subscribed",
                                                           call->caller->requester.name));
@@ -258,7 +258,7 @@ shutdown_dvm (DvmdBusCall *call)
     }
   reason = g_strdup_printf ("%s asked for the end of the DVM", call->caller->requester.name);
   /* Answered first: the daemon may be gone by the time that the jobs are. */
-  g_dbus_method_invocation_return_value (call->invocation, NULL);
+  dvmd_bus_return_value (call->invocation, NULL);
   g_clear_handle_id (&server->force_timer, g_source_remove);
   if (limited && timeout > 0 && !force)
     server->force_timer = g_timeout_add_seconds (MIN (timeout, G_MAXINT / 1000), on_force, server);
@@ -277,8 +277,8 @@ list_plugins (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
-  g_dbus_method_invocation_return_value (
-      call->invocation, g_variant_new ("(@aa{sv})", dvmd_controller_list_plugins (call->server->controller)));
+  dvmd_bus_return_value (call->invocation,
+                         g_variant_new ("(@aa{sv})", dvmd_controller_list_plugins (call->server->controller)));
 }
 
 static const DvmdBusMethod manager_methods[] = {

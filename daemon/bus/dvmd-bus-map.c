@@ -65,7 +65,7 @@ static void
 return_map (GDBusMethodInvocation *invocation, GVariant *map, GError *error)
 {
   if (map != NULL)
-    g_dbus_method_invocation_return_value (invocation, map);
+    dvmd_bus_return_value (invocation, map);
   else
     dvmd_bus_return_error (invocation, error);
 }

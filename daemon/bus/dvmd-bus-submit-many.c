@@ -136,8 +136,8 @@ accept (Batch *batch, GError **error)
 static void
 finish (Batch *batch)
 {
-  g_dbus_method_invocation_return_value (g_steal_pointer (&batch->invocation),
-                                         g_variant_new ("(@ao)", g_variant_builder_end (&batch->paths)));
+  dvmd_bus_return_value (g_steal_pointer (&batch->invocation),
+                         g_variant_new ("(@ao)", g_variant_builder_end (&batch->paths)));
   /* What an ended builder holds is gone. */
   g_variant_builder_init (&batch->paths, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
   drop (batch);

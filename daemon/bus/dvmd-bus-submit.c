@@ -154,7 +154,7 @@ submit_spec (DvmdBusCall *call, DvmJobSpec *spec, DvmdBusCallOptions *own)
     }
   dvmd_bus_submitted (call->server, call->caller, job, own);
   path = dvmd_bus_job_path (dvmd_job_get_id (job));
-  g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
+  dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }
 
 void
