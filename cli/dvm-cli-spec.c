@@ -15,6 +15,15 @@
 #include "dvm-cli-environment.h"
 #include "dvm-cli-output.h"
 
+/* Far more than any job description has */
+#define JOB_FILE_MAX (64 * 1024 * 1024)
+
+const DvmCliOption dvm_cli_file_options[] = {
+  { "file", 'f', NULL, DVM_CLI_ARG_STRING, N_ ("JOB.json"), NULL,
+    N_ ("take the job from a file (-: standard input), not from the words") },
+  { NULL },
+};
+
 const DvmCliOption dvm_cli_app_options[] = {
   { "np", 'n', "-c -np --n", DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("number of processes (default: all free slots)") },
   { "x", 'x', NULL, DVM_CLI_ARG_STRING, N_ ("NAME[=VALUE]"), NULL,
@@ -275,6 +284,33 @@ complete_app (DvmAppSpec *app, const char *directory)
   dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
 }
 
+/* "-": standard input */
+static gboolean
+read_job_file (const char *path, char **text, gsize *length, GError **error)
+{
+  g_autoptr (GString) whole = g_string_new (NULL);
+  char buffer[65536];
+  gssize n;
+
+  if (strcmp (path, "-") != 0)
+    return g_file_get_contents (path, text, length, error);
+  while ((n = read (STDIN_FILENO, buffer, sizeof buffer)) != 0)
+    {
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0 || whole->len + (gsize)n > JOB_FILE_MAX)
+        {
+          g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, _ ("cannot read a job from standard input: %s"),
+                       n < 0 ? g_strerror (errno) : _ ("it is too large"));
+          return FALSE;
+        }
+      g_string_append_len (whole, buffer, n);
+    }
+  *length = whole->len;
+  *text = g_string_free (g_steal_pointer (&whole), FALSE);
+  return TRUE;
+}
+
 DvmJobSpec *
 dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
 {
@@ -283,12 +319,12 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   g_autofree char *directory = NULL;
   gsize length;
 
-  if (!g_file_get_contents (path, &text, &length, error))
+  if (!read_job_file (path, &text, &length, error))
     return NULL;
   spec = dvm_job_spec_new_from_json (text, (gssize)length, error);
   if (spec == NULL)
     {
-      g_prefix_error (error, "%s: ", path);
+      g_prefix_error (error, "%s: ", strcmp (path, "-") != 0 ? path : _ ("standard input"));
       return NULL;
     }
   directory = current_directory (error);
@@ -298,4 +334,22 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
     complete_app (dvm_job_spec_get_app (spec, i), directory);
   apply_options (spec, cli->args);
   return validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+}
+
+DvmJobSpec *
+dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error)
+{
+  const char *file = dvm_cli_args_get (cli->args, "file");
+  guint n_words = dvm_cli_args_get_n_words (cli->args);
+
+  if (file == NULL && n_words > 0)
+    return dvm_cli_spec_new (cli, stdin_target, error);
+  if (file != NULL && n_words == 0)
+    return dvm_cli_spec_new_from_file (cli, file, error);
+  if (file != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program and --file exclude each other"));
+  else
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing: dvm-cli %s [OPTION...] PROGRAM"),
+                 cli->verb->name);
+  return NULL;
 }

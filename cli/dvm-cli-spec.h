@@ -12,6 +12,8 @@
 
 G_BEGIN_DECLS
 
+/* --file, of those who take a job */
+extern const DvmCliOption dvm_cli_file_options[];
 /* Options of each program, before it and behind ':' */
 extern const DvmCliOption dvm_cli_app_options[];
 /* Options of the whole job */
@@ -19,6 +21,8 @@ extern const DvmCliOption dvm_cli_job_options[];
 
 /* stdin_target: what --stdin is when it is not given, or NULL */
 DvmJobSpec *dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error);
+/* As the former, or from the file that --file names */
+DvmJobSpec *dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error);
 /* A job file gets the environment and the directory that it does not have from us. */
 DvmJobSpec *dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error);
 

@@ -61,6 +61,7 @@ const DvmCliVerb *dvm_cli_verb_find (const char *name);
 const char *dvm_cli_verb_suggest (const char *name);
 
 extern const DvmCliVerb dvm_cli_verb_attach;
+extern const DvmCliVerb dvm_cli_verb_config;
 extern const DvmCliVerb dvm_cli_verb_events;
 extern const DvmCliVerb dvm_cli_verb_info;
 extern const DvmCliVerb dvm_cli_verb_job;

@@ -17,6 +17,7 @@
 #include "dvm-cli-screen.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-suggest.h"
+#include "dvm-cli-timing.h"
 
 static const DvmCliOption options[] = {
   { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("procs, map: these ranks alone, such as 0-3,7") },
@@ -238,11 +239,20 @@ trace (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 
 typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error);
 
+static gboolean
+timing (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  const char *const *words = dvm_cli_args_get_words (cli->args);
+  g_autoptr (GPtrArray) jobs = dvm_cli_find_jobs (client, words + 1, error);
+
+  return jobs != NULL && dvm_cli_print_timing (cli, client, jobs, error);
+}
+
 static View
 find_view (const char *name, GError **error)
 {
-  static const char *const names[] = { "show", "procs", "map", "trace", NULL };
-  static const View views[] = { show, procs, map, trace };
+  static const char *const names[] = { "show", "procs", "map", "trace", "timing", NULL };
+  static const View views[] = { show, procs, map, trace, timing };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -251,8 +261,8 @@ find_view (const char *name, GError **error)
   if (near != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
   else
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job: there are show, procs, map and trace"),
-                 name);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("unknown view '%s' of a job: there are show, procs, map, trace and timing"), name);
   return NULL;
 }
 
@@ -286,6 +296,12 @@ job_verb (DvmCli *cli, GError **error)
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a job is missing: dvm-cli job %s JOB"), words[0]);
       return DVM_CLI_EXIT_USAGE;
     }
+  if (view != timing && reference == words[1] && words[2] != NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli job %s JOB"), words[2],
+                   words[0]);
+      return DVM_CLI_EXIT_USAGE;
+    }
   client = dvm_cli_connect (cli, error);
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;
@@ -295,11 +311,12 @@ job_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
-  .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB"),
-  .summary = N_ ("look at a job: as a whole, its processes and their places, its way through the states"),
+  .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
+                  "[OPTION...] JOB..."),
+  .summary = N_ ("look at a job: as a whole, its processes and their places, its way through the states, its times"),
   .options = { options },
   .min_words = 1,
-  .max_words = 2,
+  .max_words = G_MAXUINT,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = job_verb,
 };

@@ -7,42 +7,211 @@
 #include "config.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
 
 static const DvmCliOption options[] = {
+  { "ids", 'i', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("these ranks alone, such as 0-3,7") },
+  { "state", 's', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes in these states alone, such as UP,DOWN") },
+  { "free", 'f', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("nodes with free slots alone") },
+  { "columns", 'c', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("these columns, in this order; or all") },
   { NULL },
 };
 
-static const DvmCliColumn columns[] = {
-  { NULL, N_ ("RANK"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("NAME"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE }, { NULL, N_ ("SLOTS"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("USED"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("PID"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("REASON"), DVM_CLI_KIND_TEXT }, { NULL, NULL, 0 },
-};
-
-static const char *
-or_empty (const char *text)
+static GVariant *
+text (const char *value)
 {
-  return text != NULL ? text : "";
+  return g_variant_new_take_string (g_utf8_make_valid (value != NULL ? value : "", -1));
 }
 
-static void
-add_node (DvmCliTable *table, DvmNode *node)
+static GVariant *
+join (const char *const *values)
 {
-  GVariant *const values[] = {
-    g_variant_new_uint32 (dvm_node_get_rank (node)),
-    g_variant_new_string (or_empty (dvm_node_get_name (node))),
-    g_variant_new_string (or_empty (dvm_node_state_to_string (dvm_node_get_state (node)))),
-    g_variant_new_uint32 (dvm_node_get_slots (node)),
-    g_variant_new_uint32 (dvm_node_get_slots_in_use (node)),
-    g_variant_new_int32 (dvm_node_get_pid (node)),
-    g_variant_new_string (or_empty (dvm_node_get_reason (node))),
-  };
+  g_autofree char *joined = values != NULL ? g_strjoinv (",", (char **)values) : NULL;
 
-  dvm_cli_table_add (table, values);
+  return text (joined);
+}
+
+static guint
+count_free (DvmNode *node)
+{
+  guint slots = dvm_node_get_slots (node);
+
+  return slots > dvm_node_get_slots_in_use (node) ? slots - dvm_node_get_slots_in_use (node) : 0;
+}
+
+/* name: of a column below with this kind of value */
+static GVariant *
+get_number (DvmNode *node, const char *name)
+{
+  if (strcmp (name, "rank") == 0)
+    return g_variant_new_uint32 (dvm_node_get_rank (node));
+  if (strcmp (name, "slots") == 0)
+    return g_variant_new_uint32 (dvm_node_get_slots (node));
+  if (strcmp (name, "used") == 0)
+    return g_variant_new_uint32 (dvm_node_get_slots_in_use (node));
+  if (strcmp (name, "free") == 0)
+    return g_variant_new_uint32 (count_free (node));
+  if (strcmp (name, "max") == 0)
+    return g_variant_new_uint32 (dvm_node_get_slots_max (node));
+  return g_variant_new_int32 (dvm_node_get_pid (node));
+}
+
+static GVariant *
+get_text (DvmNode *node, const char *name)
+{
+  if (strcmp (name, "name") == 0)
+    return text (dvm_node_get_name (node));
+  if (strcmp (name, "state") == 0)
+    return text (dvm_node_state_to_string (dvm_node_get_state (node)));
+  if (strcmp (name, "aliases") == 0)
+    return join (dvm_node_get_aliases (node));
+  if (strcmp (name, "jobs") == 0)
+    return join (dvm_node_get_jobs (node));
+  if (strcmp (name, "address") == 0)
+    return text (dvm_node_get_address (node));
+  if (strcmp (name, "topology") == 0)
+    return text (dvm_node_get_topology (node));
+  if (strcmp (name, "launcher") == 0)
+    return text (dvm_node_get_launcher (node));
+  if (strcmp (name, "allocator") == 0)
+    return text (dvm_node_get_allocator (node));
+  return text (dvm_node_get_reason (node));
+}
+
+static GVariant *
+get_time (DvmNode *node, const char *name)
+{
+  return g_variant_new_uint64 ((guint64)dvm_node_get_last_seen (node));
+}
+
+static const struct
+{
+  const char *name;
+  DvmCliColumn column; /* for people; JSON has the whole records */
+  gboolean is_default;
+  GVariant *(*get) (DvmNode *node, const char *name);
+} all_columns[] = {
+  { "rank", { NULL, N_ ("RANK"), DVM_CLI_KIND_NUMBER }, TRUE, get_number },
+  { "name", { NULL, N_ ("NAME"), DVM_CLI_KIND_TEXT }, TRUE, get_text },
+  { "aliases", { NULL, N_ ("ALIASES"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
+  { "state", { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE }, TRUE, get_text },
+  { "slots", { NULL, N_ ("SLOTS"), DVM_CLI_KIND_NUMBER, 5 }, TRUE, get_number },
+  { "used", { NULL, N_ ("USED"), DVM_CLI_KIND_NUMBER, 6 }, TRUE, get_number },
+  { "free", { NULL, N_ ("FREE"), DVM_CLI_KIND_NUMBER }, FALSE, get_number },
+  { "max", { NULL, N_ ("MAX"), DVM_CLI_KIND_NUMBER, 4 }, FALSE, get_number },
+  { "pid", { NULL, N_ ("PID"), DVM_CLI_KIND_NUMBER, 3 }, TRUE, get_number },
+  { "jobs", { NULL, N_ ("JOBS"), DVM_CLI_KIND_TEXT, 2 }, FALSE, get_text },
+  { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
+  { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
+  { "last-seen", { NULL, N_ ("LAST SEEN"), DVM_CLI_KIND_TIME, 1 }, FALSE, get_time },
+  { "launcher", { NULL, N_ ("LAUNCHER"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
+  { "allocator", { NULL, N_ ("ALLOCATOR"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
+  { "reason", { NULL, N_ ("REASON"), DVM_CLI_KIND_TEXT }, TRUE, get_text },
+};
+
+static gboolean
+find_column (const char *name, guint *found, GError **error)
+{
+  const char *names[G_N_ELEMENTS (all_columns) + 1] = { NULL };
+  g_autofree char *known = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (all_columns); i++)
+    {
+      names[i] = all_columns[i].name;
+      if (strcmp (names[i], name) == 0)
+        {
+          *found = i;
+          return TRUE;
+        }
+    }
+  known = g_strjoinv (", ", (char **)names);
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' is no column of nodes: there are %s, or all"), name, known);
+  return FALSE;
+}
+
+/* (transfer full) (element-type guint) */
+static GArray *
+choose_columns (DvmCli *cli, GError **error)
+{
+  const char *list = dvm_cli_args_get (cli->args, "columns");
+  gboolean all = g_strcmp0 (list, "all") == 0;
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_auto (GStrv) names = list != NULL && !all ? g_strsplit (list, ",", -1) : NULL;
+
+  for (guint i = 0; names == NULL && i < G_N_ELEMENTS (all_columns); i++)
+    if (all || all_columns[i].is_default)
+      g_array_append_val (chosen, i);
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      guint found;
+
+      if (!find_column (names[i], &found, error))
+        return NULL;
+      g_array_append_val (chosen, found);
+    }
+  return g_steal_pointer (&chosen);
+}
+
+/* One range of "0-3,7" */
+static gboolean
+read_range (const char *range, guint64 *first, guint64 *last)
+{
+  g_auto (GStrv) ends = g_strsplit (range, "-", 2);
+
+  if (ends[0] == NULL || !g_ascii_string_to_unsigned (ends[0], 10, 0, G_MAXUINT32, first, NULL))
+    return FALSE;
+  *last = *first;
+  return ends[1] == NULL || g_ascii_string_to_unsigned (ends[1], 10, *first, G_MAXUINT32, last, NULL);
+}
+
+static gboolean
+check_filters (DvmCli *cli, GError **error)
+{
+  g_auto (GStrv)
+      ranges = g_strsplit (dvm_cli_args_has (cli->args, "ids") ? dvm_cli_args_get (cli->args, "ids") : "0", ",", -1);
+  g_auto (GStrv) states = g_strsplit (
+      dvm_cli_args_has (cli->args, "state") ? dvm_cli_args_get (cli->args, "state") : "UP", ",", -1);
+  guint64 first, last;
+  DvmNodeState state;
+
+  for (gsize i = 0; ranges[i] != NULL; i++)
+    if (!read_range (ranges[i], &first, &last))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --ids takes ranks such as 0-3,7, not '%s'"), ranges[i]);
+        return FALSE;
+      }
+  for (gsize i = 0; states[i] != NULL; i++)
+    if (!dvm_node_state_from_string (states[i], &state))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' is no state of a node, as UP and DOWN are"), states[i]);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+is_wanted (DvmCli *cli, DvmNode *node)
+{
+  const char *ids = dvm_cli_args_get (cli->args, "ids");
+  const char *wanted = dvm_cli_args_get (cli->args, "state");
+  g_auto (GStrv) ranges = g_strsplit (ids != NULL ? ids : "0-4294967295", ",", -1);
+  g_auto (GStrv) states = wanted != NULL ? g_strsplit (wanted, ",", -1) : NULL;
+  const char *state = dvm_node_state_to_string (dvm_node_get_state (node));
+  gboolean found = FALSE;
+
+  for (gsize i = 0; ranges[i] != NULL && !found; i++)
+    {
+      guint64 first, last;
+
+      found = read_range (ranges[i], &first, &last) && dvm_node_get_rank (node) >= first
+              && dvm_node_get_rank (node) <= last;
+    }
+  return found && (states == NULL || g_strv_contains ((const char *const *)states, state))
+         && (!dvm_cli_args_has (cli->args, "free") || count_free (node) > 0);
 }
 
 static gboolean
@@ -52,27 +221,56 @@ print_json (GPtrArray *nodes, GError **error)
 
   for (guint i = 0; i < nodes->len; i++)
     {
-      g_autofree char *text = dvm_node_to_json (g_ptr_array_index (nodes, i));
+      g_autofree char *record = dvm_node_to_json (g_ptr_array_index (nodes, i));
 
-      g_string_append_printf (json, "%s%s", i > 0 ? ",\n " : "", g_strchomp (text));
+      g_string_append_printf (json, "%s%s", i > 0 ? ",\n " : "", g_strchomp (record));
     }
   g_string_append (json, "]\n");
   return dvm_cli_print (json->str, error);
 }
 
+static gboolean
+print_nodes (DvmCli *cli, GPtrArray *nodes, GArray *chosen, GError **error)
+{
+  g_autofree DvmCliColumn *columns = g_new0 (DvmCliColumn, chosen->len + 1);
+  g_autofree GVariant **values = g_new0 (GVariant *, chosen->len);
+  g_autoptr (DvmCliTable) table = NULL;
+
+  for (guint i = 0; i < chosen->len; i++)
+    columns[i] = all_columns[g_array_index (chosen, guint, i)].column;
+  table = dvm_cli_table_new (columns);
+  for (guint row = 0; row < nodes->len; row++)
+    {
+      for (guint i = 0; i < chosen->len; i++)
+        {
+          guint column = g_array_index (chosen, guint, i);
+
+          values[i] = all_columns[column].get (g_ptr_array_index (nodes, row), all_columns[column].name);
+        }
+      dvm_cli_table_add (table, values);
+    }
+  return dvm_cli_print_table (cli, table, error);
+}
+
 static int
 list_nodes (DvmCli *cli, GError **error)
 {
-  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
-  g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
-  g_autoptr (GPtrArray) nodes = client != NULL ? dvm_client_list_nodes (client, NULL, error) : NULL;
+  g_autoptr (GArray) chosen = choose_columns (cli, error);
+  g_autoptr (GPtrArray) wanted = g_ptr_array_new ();
+  g_autoptr (DvmClient) client = NULL;
+  g_autoptr (GPtrArray) nodes = NULL;
   gboolean ok;
 
+  if (chosen == NULL || !check_filters (cli, error))
+    return DVM_CLI_EXIT_USAGE;
+  client = dvm_cli_connect (cli, error);
+  nodes = client != NULL ? dvm_client_list_nodes (client, NULL, error) : NULL;
   if (nodes == NULL)
     return DVM_CLI_EXIT_FAILED;
   for (guint i = 0; i < nodes->len; i++)
-    add_node (table, g_ptr_array_index (nodes, i));
-  ok = cli->json ? print_json (nodes, error) : dvm_cli_print_table (cli, table, error);
+    if (is_wanted (cli, g_ptr_array_index (nodes, i)))
+      g_ptr_array_add (wanted, g_ptr_array_index (nodes, i));
+  ok = cli->json ? print_json (wanted, error) : print_nodes (cli, wanted, chosen, error);
   return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 

@@ -373,7 +373,7 @@ run_job (Run *run, GError **error)
 
   if (!dvm_cli_parse_display (run->cli, &run->show_map, error))
     return FALSE;
-  spec = dvm_cli_spec_new (run->cli, NULL, error);
+  spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (spec == NULL || !reach_dvm (run, error) || !submit (run, spec, error) || !follow (run, error)
       || !wait_for_end (run, error))
     return FALSE;
@@ -449,10 +449,10 @@ static const DvmCliOption run_options[] = {
 
 const DvmCliVerb dvm_cli_verb_run = {
   .name = "run",
-  .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]..."),
+  .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
+                  "[OPTION...] --file JOB.json"),
   .summary = N_ ("run a job and wait for it, with its input and output here"),
-  .options = { dvm_cli_app_options, dvm_cli_job_options, run_options },
-  .min_words = 1,
+  .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_job_options, run_options },
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_DVM_FAILED,

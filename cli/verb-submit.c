@@ -13,27 +13,6 @@
 #include "dvm-cli-records.h"
 #include "dvm-cli-spec.h"
 
-static const DvmCliOption options[] = {
-  { "file", 'f', NULL, DVM_CLI_ARG_STRING, N_ ("JOB.json"), NULL, N_ ("take the job from a file, not from the words") },
-  { NULL },
-};
-
-/* Nobody is there to feed a submitted job: by default its processes read an empty input. */
-static DvmJobSpec *
-make_spec (DvmCli *cli, GError **error)
-{
-  const char *file = dvm_cli_args_get (cli->args, "file");
-  guint n_words = dvm_cli_args_get_n_words (cli->args);
-
-  if (file == NULL && n_words > 0)
-    return dvm_cli_spec_new (cli, "none", error);
-  if (file != NULL && n_words == 0)
-    return dvm_cli_spec_new_from_file (cli, file, error);
-  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s",
-               file != NULL ? _ ("a program and --file exclude each other") : _ ("a program is missing"));
-  return NULL;
-}
-
 /* The answer to a submission is the job's path; its namespace is asked for. */
 static DvmJob *
 submit_job (DvmClient *client, DvmJobSpec *spec, GError **error)
@@ -46,7 +25,8 @@ submit_job (DvmClient *client, DvmJobSpec *spec, GError **error)
 static int
 submit (DvmCli *cli, GError **error)
 {
-  g_autoptr (DvmJobSpec) spec = make_spec (cli, error);
+  /* Nobody is there to feed a submitted job: by default its processes read an empty input. */
+  g_autoptr (DvmJobSpec) spec = dvm_cli_spec_choose (cli, "none", error);
   g_autoptr (DvmClient) client = spec != NULL ? dvm_cli_connect (cli, error) : NULL;
   g_autoptr (DvmJob) job = client != NULL ? submit_job (client, spec, error) : NULL;
   g_autofree char *line = NULL;
@@ -64,7 +44,7 @@ const DvmCliVerb dvm_cli_verb_submit = {
   .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
                   "[OPTION...] --file JOB.json"),
   .summary = N_ ("hand a job over, print its namespace and return"),
-  .options = { options, dvm_cli_app_options, dvm_cli_job_options },
+  .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_job_options },
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_FAILED,

@@ -42,6 +42,7 @@ typedef struct
   gboolean activated;
   char **settings;
   gboolean version;
+  gboolean dump_config;
 
   GMainLoop *loop;
   DvmdConfig *config;
@@ -395,6 +396,8 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "slots", 0, 0, G_OPTION_ARG_INT, &self->slots, "Slots of this machine (default: its hardware threads)", "N" },
     { "trace-file", 0, 0, G_OPTION_ARG_FILENAME, &self->trace_file, "File for every change of state", "PATH" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
+    { "dump-config", 0, 0, G_OPTION_ARG_NONE, &self->dump_config, "Print the settings for dvm-cli config, and end",
+      NULL },
     { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
     { "activated", 0, 0, G_OPTION_ARG_NONE, &self->activated, "A message bus starts it; end when idle", NULL },
     { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
@@ -451,6 +454,15 @@ main (int argc, char **argv)
       printf ("dvmd %s\n", DVM_VERSION_STRING);
       finish (&self);
       return EXIT_SUCCESS;
+    }
+  if (self.dump_config)
+    {
+      g_autoptr (GVariant) settings = g_variant_ref_sink (dvmd_config_to_variant (self.config));
+      g_autofree char *text = g_variant_print (settings, FALSE);
+
+      printf ("%s\n", text);
+      finish (&self);
+      return fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     }
   self.loop = g_main_loop_new (NULL, FALSE);
   if (start (&self, &error))

@@ -487,6 +487,29 @@ dvmd_config_get_place (DvmdConfig *self, const char *name)
   return get_value (self, name)->place;
 }
 
+GVariant *
+dvmd_config_to_variant (DvmdConfig *self)
+{
+  static const char *const origins[] = { "built-in", "system-file", "user-file", "environment", "command-line" };
+  GVariantBuilder builder;
+  guint n_settings;
+  const DvmdSetting *settings = dvmd_config_get_settings (&n_settings);
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sssssss)"));
+  for (guint i = 0; i < n_settings; i++)
+    {
+      const Value *value = g_hash_table_lookup (self->values, settings[i].name);
+      g_autofree char *takes = dvmd_setting_describe_values (&settings[i]);
+      gboolean has_place = value->origin != DVMD_CONFIG_ORIGIN_BUILT_IN
+                           && value->origin != DVMD_CONFIG_ORIGIN_COMMAND_LINE;
+      g_autofree char *place = g_utf8_make_valid (has_place ? value->place : "", -1);
+
+      g_variant_builder_add (&builder, "(sssssss)", settings[i].name, value->text, settings[i].built_in,
+                             origins[value->origin], place, takes, settings[i].description);
+    }
+  return g_variant_builder_end (&builder);
+}
+
 void
 dvmd_config_log (DvmdConfig *self)
 {

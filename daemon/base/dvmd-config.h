@@ -73,6 +73,10 @@ DvmdConfigOrigin dvmd_config_get_origin (DvmdConfig *self, const char *name);
 /* "/etc/dvm/dvm.conf:3", "DVM_KILL_GRACE", "built-in" */
 const char *dvmd_config_get_place (DvmdConfig *self, const char *name);
 
+/* For programs: a(sssssss): name, value, built-in value, origin ("built-in", "system-file", "user-file", "environment",
+ * "command-line"), file:line or variable, what it takes, description. Floating. */
+GVariant *dvmd_config_to_variant (DvmdConfig *self);
+
 /* Every setting with its value and its place, for those who ask for it (log domain dvmd-config, level info). */
 void dvmd_config_log (DvmdConfig *self);
 

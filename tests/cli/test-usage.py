@@ -118,7 +118,7 @@ def test_help():
 def test_help_without_options():
     """a verb without options of its own has no heading for them"""
     with place() as here:
-        check("\nOptions:\n" not in here.cli("nodes", "--help").stdout, "an empty heading")
+        check("\nOptions:\n" not in here.cli("plugins", "--help").stdout, "an empty heading")
         contains(here.cli("stop", "--help").stdout, "\nOptions:\n")
 
 

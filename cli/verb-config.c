@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli config: the settings that a DVM started now would have, and where each comes from. The one table of settings
+ * is the daemon's: the dvmd that would be started is asked.
+ */
+
+#include "config.h"
+
+#include <gio/gio.h>
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-daemon.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+#include "dvm-cli-screen.h"
+#include "dvm-cli-suggest.h"
+
+/* What dvmd --dump-config prints: name, value, built-in value, source, place, what it takes, description */
+#define DUMP_TYPE "a(sssssss)"
+
+static const DvmCliOption options[] = {
+  { "set", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME=VALUE"), NULL, N_ ("as if dvmd were given this setting") },
+  { "changed", 'c', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("only what is not built in") },
+  { NULL },
+};
+
+static const DvmCliColumn columns[] = {
+  { "name", N_ ("SETTING"), DVM_CLI_KIND_TEXT }, { "value", N_ ("VALUE"), DVM_CLI_KIND_TEXT },
+  { "built-in", NULL, DVM_CLI_KIND_TEXT },       { "source", N_ ("SOURCE"), DVM_CLI_KIND_TEXT, 1 },
+  { "place", N_ ("PLACE"), DVM_CLI_KIND_TEXT },  { "takes", NULL, DVM_CLI_KIND_TEXT },
+  { "description", NULL, DVM_CLI_KIND_TEXT },    { NULL, NULL, 0 },
+};
+
+/* Of one setting there is room for everything. */
+static const DvmCliColumn one_columns[] = {
+  { "name", N_ ("Setting"), DVM_CLI_KIND_TEXT },        { "value", N_ ("Value"), DVM_CLI_KIND_TEXT },
+  { "built-in", N_ ("Built in"), DVM_CLI_KIND_TEXT },   { "source", N_ ("Source"), DVM_CLI_KIND_TEXT },
+  { "place", N_ ("Place"), DVM_CLI_KIND_TEXT },         { "takes", N_ ("Takes"), DVM_CLI_KIND_TEXT },
+  { "description", N_ ("Meaning"), DVM_CLI_KIND_TEXT }, { NULL, NULL, 0 },
+};
+
+/* "dvmd[123]: message: dvmd: ..." on standard error */
+static void
+set_dvmd_error (const char *message, GError **error)
+{
+  g_autofree char *text = g_strstrip (g_strdup (message != NULL ? message : ""));
+  const char *colon = strstr (text, "]: message: ");
+  const char *sentence = colon != NULL ? colon + strlen ("]: message: ") : text;
+
+  if (g_str_has_prefix (sentence, "dvmd: "))
+    sentence += strlen ("dvmd: ");
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s",
+               sentence[0] != '\0' ? sentence : _ ("dvmd cannot tell its settings"));
+}
+
+static char *
+run_dvmd (DvmCli *cli, GError **error)
+{
+  g_autofree char *path = dvm_cli_find_dvmd (error);
+  g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GSubprocess) process = NULL;
+  g_autofree char *output = NULL;
+  g_autofree char *message = NULL;
+
+  if (path == NULL)
+    return NULL;
+  g_ptr_array_add (argv, g_strdup (path));
+  g_ptr_array_add (argv, g_strdup ("--dump-config"));
+  for (gsize i = 0; settings[i] != NULL; i++)
+    g_ptr_array_add (argv, g_strdup_printf ("--set=%s", settings[i]));
+  g_ptr_array_add (argv, NULL);
+  process = g_subprocess_newv ((const char *const *)argv->pdata,
+                               G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error);
+  if (process == NULL || !g_subprocess_communicate_utf8 (process, NULL, NULL, &output, &message, error))
+    return NULL;
+  if (g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) == 0)
+    return g_steal_pointer (&output);
+  set_dvmd_error (message, error);
+  return NULL;
+}
+
+/* (transfer full): DUMP_TYPE */
+static GVariant *
+read_settings (DvmCli *cli, GError **error)
+{
+  g_autofree char *text = run_dvmd (cli, error);
+  GVariant *settings;
+
+  if (text == NULL)
+    return NULL;
+  settings = g_variant_parse (G_VARIANT_TYPE (DUMP_TYPE), g_strchomp (text), NULL, NULL, NULL);
+  if (settings == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
+                 _ ("what dvmd says of its settings is not understood; is it of version %s?"), DVM_VERSION_STRING);
+  return settings;
+}
+
+static gboolean
+check_names (GVariant *settings, const char *const *names, GError **error)
+{
+  g_autofree const char **known = g_new0 (const char *, g_variant_n_children (settings) + 1);
+
+  for (gsize i = 0; i < g_variant_n_children (settings); i++)
+    g_variant_get_child (settings, i, "(&sssssss)", &known[i], NULL, NULL, NULL, NULL, NULL, NULL);
+  for (gsize i = 0; names[i] != NULL; i++)
+    {
+      const char *near = dvm_cli_suggest (names[i], known);
+
+      if (g_strv_contains (known, names[i]))
+        continue;
+      if (near != NULL)
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("there is no setting '%s'; did you mean '%s'?"), names[i], near);
+      else
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("there is no setting '%s'"), names[i]);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+is_wanted (DvmCli *cli, const char *const *names, GVariant *setting)
+{
+  const char *name;
+  const char *source;
+
+  g_variant_get (setting, "(&sss&ssss)", &name, NULL, NULL, &source, NULL, NULL, NULL);
+  return (names[0] == NULL || g_strv_contains (names, name))
+         && (!dvm_cli_args_has (cli->args, "changed") || strcmp (source, "built-in") != 0);
+}
+
+static void
+add_setting (DvmCliTable *table, GVariant *setting)
+{
+  GVariant *values[G_N_ELEMENTS (columns) - 1];
+
+  for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = g_variant_get_child_value (setting, i);
+  dvm_cli_table_add (table, values);
+  for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
+    g_variant_unref (values[i]);
+}
+
+static int
+show_config (DvmCli *cli, GError **error)
+{
+  const char *const *names = dvm_cli_args_get_words (cli->args);
+  gboolean is_one = names[0] != NULL && names[1] == NULL;
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (is_one ? one_columns : columns);
+  g_autoptr (GVariant) settings = read_settings (cli, error);
+  g_autofree char *list = NULL;
+  gboolean ok;
+
+  if (settings == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  if (!check_names (settings, names, error))
+    return DVM_CLI_EXIT_USAGE;
+  for (gsize i = 0; i < g_variant_n_children (settings); i++)
+    {
+      g_autoptr (GVariant) setting = g_variant_get_child_value (settings, i);
+
+      if (is_wanted (cli, names, setting))
+        add_setting (table, setting);
+    }
+  if (is_one && !cli->json && dvm_cli_table_get_n_rows (table) == 1)
+    {
+      list = dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
+      ok = dvm_cli_show (cli, list, error);
+    }
+  else
+    ok = dvm_cli_print_table (cli, table, error);
+  return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+const DvmCliVerb dvm_cli_verb_config = {
+  .name = "config",
+  .synopsis = N_ ("[OPTION...] [SETTING...]"),
+  .summary = N_ ("show the settings of a DVM that is started now, and where each comes from"),
+  .options = { options },
+  .max_words = G_MAXUINT,
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = show_config,
+};

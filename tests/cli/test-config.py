@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""dvm-cli config, job timing and nodes: what can be looked at."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+from dvmtest import check, contains, dvm, equal, functions, place, run_tests
+
+
+def write_conf(here, text):
+    os.makedirs(os.path.join(here.path, "dvm"), exist_ok=True)
+    path = os.path.join(here.path, "dvm", "dvm.conf")
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def test_config_sources():
+    """every setting is there with its value and where it comes from"""
+    with place() as here:
+        settings = {one["name"]: one for one in here.json("config")}
+        check({"kill-grace", "history-limit", "pmix"} <= set(settings), f"{set(settings)}")
+        for one in settings.values():
+            equal(set(one), {"name", "value", "built-in", "source", "place", "takes", "description"})
+        equal((settings["kill-grace"]["value"], settings["kill-grace"]["source"]), ("5", "built-in"))
+        path = write_conf(here, "# mine\n[dvm]\nkill-grace = 2\nhistory-limit = 7\npmix = eager\n")
+        result = here.cli("config", "--json", "--set", "pmix=lazy", env={"DVM_HISTORY_LIMIT": "9"})
+        found = {one["name"]: (one["value"], one["source"], one["place"]) for one in json.loads(result.stdout)}
+        equal(found["kill-grace"], ("2", "user-file", f"{path}:3"))
+        equal(found["history-limit"], ("9", "environment", "DVM_HISTORY_LIMIT"))
+        equal(found["pmix"], ("lazy", "command-line", ""))
+        equal([one["name"] for one in here.json("config", "--changed")], ["history-limit", "kill-grace", "pmix"])
+        equal([one["name"] for one in here.json("config", "pmix")], ["pmix"])
+        equal(here.cli("config").stdout.split("\n")[0].split(), ["SETTING", "VALUE", "SOURCE", "PLACE"])
+        contains(here.cli("config", "kill-grace").stdout, "Built in: 5\n")
+
+
+def test_config_mistakes():
+    """mistakes are told with their place"""
+    with place() as here:
+        result = here.cli("config", "kill-garce")
+        equal(result.returncode, 2)
+        contains(result.stderr, "did you mean 'kill-grace'?")
+        result = here.cli("config", "--set", "kill-grace=x")
+        equal((result.returncode, result.stdout), (1, ""))
+        contains(result.stderr, 'dvm-cli: command line: "x" is no value of kill-grace')
+        path = write_conf(here, "[dvm]\n\nkil-grace = 2\n")
+        result = here.cli("config")
+        equal(result.returncode, 1)
+        contains(result.stderr, f'dvm-cli: {path}:3: there is no setting "kil-grace"')
+        result = here.cli("config", env={"DVM_DVMD": "/no/dvmd"})
+        equal(result.returncode, 1)
+        contains(result.stderr, "/no/dvmd")
+        result = here.cli("config", env={"DVM_DVMD": "/bin/true"})
+        contains(result.stderr, "not understood")
+
+
+def test_dump_is_for_a_full_disk_too():
+    """dvmd says when its settings cannot be written"""
+    with place() as here, open("/dev/full", "w") as full:
+        result = subprocess.run([os.environ["DVM_DVMD"], "--dump-config"], stdout=full, env=here.env)
+        check(result.returncode != 0, "a full disk is no success")
+
+
+def test_timing():
+    """timing tells how long each phase took, of several jobs the median"""
+    with dvm("--slots=4") as here:
+        jobs = []
+        for program in ("true", "true", "sleep 0.3"):
+            jobs.append(here.cli("submit", "--personality", "plain", "-n", "2", *program.split()).stdout.strip())
+        here.cli("wait", *jobs)
+        one = here.json("job", "timing", jobs[2])
+        equal(one["jobs"], [jobs[2]])
+        phases = {row["phase"]: row for row in one["phases"]}
+        equal(list(phases), ["submitted", "mapped", "first-process", "all-running", "registered", "ended", "notified"])
+        equal(phases["registered"]["took-us"], None, "a plain job registers nowhere")
+        check(phases["ended"]["took-us"] >= 300000, f"it slept: {phases['ended']}")
+        known = [row for row in one["phases"] if row["at-us"] is not None]
+        equal(sum(row["took-us"] for row in known), known[-1]["at-us"], "the phases follow each other")
+        equal(sorted(row["at-us"] for row in known), [row["at-us"] for row in known])
+        three = {row["phase"]: row for row in here.json("job", "timing", *jobs)["phases"]}
+        equal(three["ended"]["jobs"], 3)
+        equal(three["ended"]["most-us"], phases["ended"]["took-us"])
+        check(three["ended"]["least-us"] <= three["ended"]["took-us"] < 300000, "the median is not the mean")
+        text = here.cli("job", "timing", jobs[0]).stdout
+        equal(text.split("\n")[0].split(), ["PHASE", "MS", "SINCE", "START"])
+        check("registered" not in text, text)
+        contains(here.cli("job", "timing", *jobs).stdout, "MEDIAN MS")
+        result = here.cli("job", "show", *jobs)
+        equal(result.returncode, 2, "only timing takes several")
+        equal(here.cli("job", "timing", "999").returncode, 1)
+
+
+def test_nodes():
+    """nodes are chosen by rank and state, and so are columns"""
+    with dvm("--slots=3") as here:
+        equal([node["rank"] for node in here.json("nodes", "--ids", "1-5,9")], [1])
+        equal([node["rank"] for node in here.json("nodes", "--state", "UP,DOWN")], [0, 1])
+        equal(here.json("nodes", "--state", "DOWN"), [])
+        equal([node["rank"] for node in here.json("nodes", "--free")], [1])
+        lines = here.cli("nodes", "--columns", "name,free,state", "--ids", "1").stdout.split("\n")
+        equal(lines[0].split(), ["NAME", "FREE", "STATE"])
+        equal(lines[1].split()[1:], ["3", "UP"])
+        check(len(re.findall(r"\S+", here.cli("nodes", "--columns=all").stdout.split("\n")[0])) >= 16, "all columns")
+        for args, mention in ((["--columns", "nmae"], "'nmae' is no column"), (["--ids", "3-1"], "not '3-1'"), (["--ids", "x"], "not 'x'"),
+                              (["--state", "AWAY"], "'AWAY' is no state"), (["--columns", ""], "empty")):
+            result = here.cli("nodes", *args)
+            equal(result.returncode, 2, f"{args}")
+            contains(result.stderr, mention)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))
