@@ -50,92 +50,8 @@ static GParamSpec *properties[N_PROPS];
 
 G_DEFINE_FINAL_TYPE (DvmAppSpec, dvm_app_spec, G_TYPE_OBJECT)
 
-static void
-dvm_app_spec_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
-{
-  DvmAppSpec *self = DVM_APP_SPEC (object);
-
-  switch (prop_id)
-    {
-    case PROP_ARGV:
-      g_value_set_boxed (value, self->argv);
-      break;
-    case PROP_NP:
-      g_value_set_uint (value, self->np);
-      break;
-    case PROP_CWD:
-      g_value_set_string (value, self->cwd);
-      break;
-    case PROP_ENV:
-      g_value_set_boxed (value, self->env);
-      break;
-    case PROP_UNSET_ENV:
-      g_value_set_boxed (value, self->unset_env);
-      break;
-    case PROP_CLEAR_ENV:
-      g_value_set_boolean (value, self->clear_env);
-      break;
-    case PROP_HOSTS:
-      g_value_set_boxed (value, self->hosts);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
-}
-
-static void
-dvm_app_spec_set_property (GObject *object, guint prop_id, const GValue *value, GParamSpec *pspec)
-{
-  DvmAppSpec *self = DVM_APP_SPEC (object);
-
-  switch (prop_id)
-    {
-    case PROP_ARGV:
-      dvm_app_spec_set_argv (self, g_value_get_boxed (value));
-      break;
-    case PROP_NP:
-      dvm_app_spec_set_np (self, g_value_get_uint (value));
-      break;
-    case PROP_CWD:
-      dvm_app_spec_set_cwd (self, g_value_get_string (value));
-      break;
-    case PROP_ENV:
-      dvm_app_spec_set_env (self, g_value_get_boxed (value));
-      break;
-    case PROP_UNSET_ENV:
-      dvm_app_spec_set_unset_env (self, g_value_get_boxed (value));
-      break;
-    case PROP_CLEAR_ENV:
-      dvm_app_spec_set_clear_env (self, g_value_get_boolean (value));
-      break;
-    case PROP_HOSTS:
-      dvm_app_spec_set_hosts (self, g_value_get_boxed (value));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
-}
-
-static void
-dvm_app_spec_finalize (GObject *object)
-{
-  DvmAppSpec *self = DVM_APP_SPEC (object);
-
-  g_strfreev (self->argv);
-  g_free (self->cwd);
-  g_strfreev (self->env);
-  g_strfreev (self->unset_env);
-  g_strfreev (self->hosts);
-  G_OBJECT_CLASS (dvm_app_spec_parent_class)->finalize (object);
-}
-
-static void
-install_properties (GObjectClass *object_class)
-{
-  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
-
+/* In the order of the properties. */
+static const DvmRecordField fields[] = {
   /**
    * DvmAppSpec:argv:
    *
@@ -143,7 +59,7 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_ARGV] = g_param_spec_boxed ("argv", NULL, NULL, G_TYPE_STRV, flags);
+  { "argv", "argv", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, argv) },
   /**
    * DvmAppSpec:np:
    *
@@ -151,7 +67,7 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_NP] = g_param_spec_uint ("np", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  { "np", "np", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmAppSpec, np) },
   /**
    * DvmAppSpec:cwd:
    *
@@ -159,7 +75,7 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_CWD] = g_param_spec_string ("cwd", NULL, NULL, NULL, flags);
+  { "cwd", "cwd", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, cwd) },
   /**
    * DvmAppSpec:env:
    *
@@ -167,7 +83,7 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_ENV] = g_param_spec_boxed ("env", NULL, NULL, G_TYPE_STRV, flags);
+  { "env", "env", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, env) },
   /**
    * DvmAppSpec:unset-env:
    *
@@ -175,7 +91,7 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_UNSET_ENV] = g_param_spec_boxed ("unset-env", NULL, NULL, G_TYPE_STRV, flags);
+  { "unset-env", "unset-env", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, unset_env) },
   /**
    * DvmAppSpec:clear-env:
    *
@@ -183,7 +99,8 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_CLEAR_ENV] = g_param_spec_boolean ("clear-env", NULL, NULL, FALSE, flags);
+  { "env-clear", "env-clear", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmAppSpec, clear_env),
+    .property = "clear-env" },
   /**
    * DvmAppSpec:hosts:
    *
@@ -191,9 +108,37 @@ install_properties (GObjectClass *object_class)
    *
    * Since: 0.1
    */
-  properties[PROP_HOSTS] = g_param_spec_boxed ("hosts", NULL, NULL, G_TYPE_STRV, flags);
+  { "hosts", "hosts", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, hosts) },
+};
 
-  g_object_class_install_properties (object_class, N_PROPS, properties);
+G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
+
+static const DvmRecordCodec codec = {
+  .fields = fields,
+  .n_fields = G_N_ELEMENTS (fields),
+  .properties = properties,
+  .is_spec = TRUE,
+};
+
+static void
+dvm_app_spec_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
+{
+  _dvm_record_get_property (object, &codec, prop_id, value);
+}
+
+static void
+dvm_app_spec_set_property (GObject *object, guint prop_id, const GValue *value, GParamSpec *pspec)
+{
+  _dvm_record_set_property (object, &codec, prop_id, value);
+}
+
+static void
+dvm_app_spec_finalize (GObject *object)
+{
+  DvmAppSpec *self = DVM_APP_SPEC (object);
+
+  _dvm_record_clear (self, &codec);
+  G_OBJECT_CLASS (dvm_app_spec_parent_class)->finalize (object);
 }
 
 static void
@@ -204,7 +149,7 @@ dvm_app_spec_class_init (DvmAppSpecClass *klass)
   object_class->get_property = dvm_app_spec_get_property;
   object_class->set_property = dvm_app_spec_set_property;
   object_class->finalize = dvm_app_spec_finalize;
-  install_properties (object_class);
+  _dvm_record_class_install (klass, &codec);
 }
 
 static void

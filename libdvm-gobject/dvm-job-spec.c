@@ -21,6 +21,7 @@ struct _DvmJobSpec
   GObject parent_instance;
 
   GPtrArray *apps;
+  guint n_apps;
   char *name;
   char *label;
   char *personality;
@@ -64,123 +65,157 @@ static GParamSpec *properties[N_PROPS];
 
 G_DEFINE_FINAL_TYPE (DvmJobSpec, dvm_job_spec, G_TYPE_OBJECT)
 
+/* In the order of the properties. */
+static const DvmRecordField fields[] = {
+  /**
+   * DvmJobSpec:n-apps:
+   *
+   * The number of programs.
+   *
+   * Since: 0.1
+   */
+  { "n-apps", "n-apps", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, n_apps), .guarded = TRUE },
+  /**
+   * DvmJobSpec:name:
+   *
+   * The name of the job, for people.
+   *
+   * Since: 0.1
+   */
+  { "name", "name", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, name) },
+  /**
+   * DvmJobSpec:label:
+   *
+   * The label of the job; many jobs may share one.
+   *
+   * Since: 0.1
+   */
+  { "label", "label", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, label) },
+  /**
+   * DvmJobSpec:personality:
+   *
+   * How processes are started: "pmix" (default) or "plain", without PMIx.
+   *
+   * Since: 0.1
+   */
+  { "personality", "personality", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, personality) },
+  /**
+   * DvmJobSpec:map-by:
+   *
+   * How processes are placed: "slot" (default) or "node".
+   *
+   * Since: 0.1
+   */
+  { "map-by", "map-by", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, map_by) },
+  /**
+   * DvmJobSpec:rank-by:
+   *
+   * How ranks are given: "slot".
+   *
+   * Since: 0.1
+   */
+  { "rank-by", "rank-by", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, rank_by) },
+  /**
+   * DvmJobSpec:bind-to:
+   *
+   * What processes are bound to: "none".
+   *
+   * Since: 0.1
+   */
+  { "bind-to", "bind-to", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, bind_to) },
+  /**
+   * DvmJobSpec:when-full:
+   *
+   * What happens when slots are missing: "wait" (default), "refuse" or "oversubscribe".
+   *
+   * Since: 0.1
+   */
+  { "when-full", "when-full", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, when_full) },
+  /**
+   * DvmJobSpec:output:
+   *
+   * How output is marked and where it goes, such as "tag,timestamp" or "dir=/tmp/out".
+   *
+   * Since: 0.1
+   */
+  { "output", "output", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, output) },
+  /**
+   * DvmJobSpec:stdin-target:
+   *
+   * Which process gets the standard input: a rank (default "0"), "all" or "none".
+   *
+   * Since: 0.1
+   */
+  { "stdin", "stdin", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, stdin_target), .property = "stdin-target" },
+  /**
+   * DvmJobSpec:stdout-path:
+   *
+   * A file that gets the standard output.
+   *
+   * Since: 0.1
+   */
+  { "stdout-path", "stdout-path", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, stdout_path) },
+  /**
+   * DvmJobSpec:stderr-path:
+   *
+   * A file that gets the standard error.
+   *
+   * Since: 0.1
+   */
+  { "stderr-path", "stderr-path", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, stderr_path) },
+  /**
+   * DvmJobSpec:runtime-options:
+   *
+   * A list such as "error-nonzero-status=no,recoverable".
+   *
+   * Since: 0.1
+   */
+  { "runtime-options", "runtime-options", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, runtime_options) },
+  /**
+   * DvmJobSpec:timeout:
+   *
+   * After how many seconds the job is ended, 0 for never.
+   *
+   * Since: 0.1
+   */
+  { "timeout", "timeout", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, timeout) },
+  /**
+   * DvmJobSpec:recoverable:
+   *
+   * Whether the job goes on when one of its processes fails.
+   *
+   * Since: 0.1
+   */
+  { "recoverable", "recoverable", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, recoverable) },
+  /**
+   * DvmJobSpec:pty:
+   *
+   * Whether the processes get a pseudo terminal.
+   *
+   * Since: 0.1
+   */
+  { "pty", "pty", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, pty) },
+};
+
+G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
+
+static const DvmRecordCodec codec = {
+  .fields = fields,
+  .n_fields = G_N_ELEMENTS (fields),
+  .properties = properties,
+  .is_spec = TRUE,
+};
+
 static void
 dvm_job_spec_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
 {
-  DvmJobSpec *self = DVM_JOB_SPEC (object);
-
-  switch (prop_id)
-    {
-    case PROP_N_APPS:
-      g_value_set_uint (value, self->apps->len);
-      break;
-    case PROP_NAME:
-      g_value_set_string (value, self->name);
-      break;
-    case PROP_LABEL:
-      g_value_set_string (value, self->label);
-      break;
-    case PROP_PERSONALITY:
-      g_value_set_string (value, self->personality);
-      break;
-    case PROP_MAP_BY:
-      g_value_set_string (value, self->map_by);
-      break;
-    case PROP_RANK_BY:
-      g_value_set_string (value, self->rank_by);
-      break;
-    case PROP_BIND_TO:
-      g_value_set_string (value, self->bind_to);
-      break;
-    case PROP_WHEN_FULL:
-      g_value_set_string (value, self->when_full);
-      break;
-    case PROP_OUTPUT:
-      g_value_set_string (value, self->output);
-      break;
-    case PROP_STDIN_TARGET:
-      g_value_set_string (value, self->stdin_target);
-      break;
-    case PROP_STDOUT_PATH:
-      g_value_set_string (value, self->stdout_path);
-      break;
-    case PROP_STDERR_PATH:
-      g_value_set_string (value, self->stderr_path);
-      break;
-    case PROP_RUNTIME_OPTIONS:
-      g_value_set_string (value, self->runtime_options);
-      break;
-    case PROP_TIMEOUT:
-      g_value_set_uint (value, self->timeout);
-      break;
-    case PROP_RECOVERABLE:
-      g_value_set_boolean (value, self->recoverable);
-      break;
-    case PROP_PTY:
-      g_value_set_boolean (value, self->pty);
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
+  _dvm_record_get_property (object, &codec, prop_id, value);
 }
 
 static void
 dvm_job_spec_set_property (GObject *object, guint prop_id, const GValue *value, GParamSpec *pspec)
 {
-  DvmJobSpec *self = DVM_JOB_SPEC (object);
-
-  switch (prop_id)
-    {
-    case PROP_NAME:
-      dvm_job_spec_set_name (self, g_value_get_string (value));
-      break;
-    case PROP_LABEL:
-      dvm_job_spec_set_label (self, g_value_get_string (value));
-      break;
-    case PROP_PERSONALITY:
-      dvm_job_spec_set_personality (self, g_value_get_string (value));
-      break;
-    case PROP_MAP_BY:
-      dvm_job_spec_set_map_by (self, g_value_get_string (value));
-      break;
-    case PROP_RANK_BY:
-      dvm_job_spec_set_rank_by (self, g_value_get_string (value));
-      break;
-    case PROP_BIND_TO:
-      dvm_job_spec_set_bind_to (self, g_value_get_string (value));
-      break;
-    case PROP_WHEN_FULL:
-      dvm_job_spec_set_when_full (self, g_value_get_string (value));
-      break;
-    case PROP_OUTPUT:
-      dvm_job_spec_set_output (self, g_value_get_string (value));
-      break;
-    case PROP_STDIN_TARGET:
-      dvm_job_spec_set_stdin_target (self, g_value_get_string (value));
-      break;
-    case PROP_STDOUT_PATH:
-      dvm_job_spec_set_stdout_path (self, g_value_get_string (value));
-      break;
-    case PROP_STDERR_PATH:
-      dvm_job_spec_set_stderr_path (self, g_value_get_string (value));
-      break;
-    case PROP_RUNTIME_OPTIONS:
-      dvm_job_spec_set_runtime_options (self, g_value_get_string (value));
-      break;
-    case PROP_TIMEOUT:
-      dvm_job_spec_set_timeout (self, g_value_get_uint (value));
-      break;
-    case PROP_RECOVERABLE:
-      dvm_job_spec_set_recoverable (self, g_value_get_boolean (value));
-      break;
-    case PROP_PTY:
-      dvm_job_spec_set_pty (self, g_value_get_boolean (value));
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, prop_id, pspec);
-      break;
-    }
+  _dvm_record_set_property (object, &codec, prop_id, value);
 }
 
 static void
@@ -189,156 +224,8 @@ dvm_job_spec_finalize (GObject *object)
   DvmJobSpec *self = DVM_JOB_SPEC (object);
 
   g_ptr_array_unref (self->apps);
-  g_free (self->name);
-  g_free (self->label);
-  g_free (self->personality);
-  g_free (self->map_by);
-  g_free (self->rank_by);
-  g_free (self->bind_to);
-  g_free (self->when_full);
-  g_free (self->output);
-  g_free (self->stdin_target);
-  g_free (self->stdout_path);
-  g_free (self->stderr_path);
-  g_free (self->runtime_options);
+  _dvm_record_clear (self, &codec);
   G_OBJECT_CLASS (dvm_job_spec_parent_class)->finalize (object);
-}
-
-static void
-install_properties (GObjectClass *object_class)
-{
-  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
-
-  /**
-   * DvmJobSpec:n-apps:
-   *
-   * The number of programs.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_N_APPS] = g_param_spec_uint ("n-apps", NULL, NULL, 0, G_MAXUINT, 0, (flags & ~G_PARAM_WRITABLE));
-  /**
-   * DvmJobSpec:name:
-   *
-   * The name of the job, for people.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_NAME] = g_param_spec_string ("name", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:label:
-   *
-   * The label of the job; many jobs may share one.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_LABEL] = g_param_spec_string ("label", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:personality:
-   *
-   * How processes are started: "pmix" (default) or "plain", without PMIx.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_PERSONALITY] = g_param_spec_string ("personality", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:map-by:
-   *
-   * How processes are placed: "slot" (default) or "node".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_MAP_BY] = g_param_spec_string ("map-by", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:rank-by:
-   *
-   * How ranks are given: "slot".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_RANK_BY] = g_param_spec_string ("rank-by", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:bind-to:
-   *
-   * What processes are bound to: "none".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_BIND_TO] = g_param_spec_string ("bind-to", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:when-full:
-   *
-   * What happens when slots are missing: "wait" (default), "refuse" or "oversubscribe".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_WHEN_FULL] = g_param_spec_string ("when-full", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:output:
-   *
-   * How output is marked and where it goes, such as "tag,timestamp" or "dir=/tmp/out".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_OUTPUT] = g_param_spec_string ("output", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:stdin-target:
-   *
-   * Which process gets the standard input: a rank (default "0"), "all" or "none".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STDIN_TARGET] = g_param_spec_string ("stdin-target", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:stdout-path:
-   *
-   * A file that gets the standard output.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STDOUT_PATH] = g_param_spec_string ("stdout-path", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:stderr-path:
-   *
-   * A file that gets the standard error.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_STDERR_PATH] = g_param_spec_string ("stderr-path", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:runtime-options:
-   *
-   * A list such as "error-nonzero-status=no,recoverable".
-   *
-   * Since: 0.1
-   */
-  properties[PROP_RUNTIME_OPTIONS] = g_param_spec_string ("runtime-options", NULL, NULL, NULL, flags);
-  /**
-   * DvmJobSpec:timeout:
-   *
-   * After how many seconds the job is ended, 0 for never.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_TIMEOUT] = g_param_spec_uint ("timeout", NULL, NULL, 0, G_MAXUINT, 0, flags);
-  /**
-   * DvmJobSpec:recoverable:
-   *
-   * Whether the job goes on when one of its processes fails.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_RECOVERABLE] = g_param_spec_boolean ("recoverable", NULL, NULL, FALSE, flags);
-  /**
-   * DvmJobSpec:pty:
-   *
-   * Whether the processes get a pseudo terminal.
-   *
-   * Since: 0.1
-   */
-  properties[PROP_PTY] = g_param_spec_boolean ("pty", NULL, NULL, FALSE, flags);
-
-  g_object_class_install_properties (object_class, N_PROPS, properties);
 }
 
 static void
@@ -349,7 +236,7 @@ dvm_job_spec_class_init (DvmJobSpecClass *klass)
   object_class->get_property = dvm_job_spec_get_property;
   object_class->set_property = dvm_job_spec_set_property;
   object_class->finalize = dvm_job_spec_finalize;
-  install_properties (object_class);
+  _dvm_record_class_install (klass, &codec);
 }
 
 static void
@@ -443,7 +330,7 @@ dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app)
   g_return_if_fail (DVM_IS_APP_SPEC (app));
 
   g_ptr_array_add (self->apps, g_object_ref (app));
-  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_N_APPS]);
+  _dvm_record_set_uint (self, &self->n_apps, self->apps->len, properties[PROP_N_APPS]);
 }
 
 /**
