@@ -2,6 +2,7 @@
 """Message buses: one that goes and comes back, one that starts dvmd, and that of the system with its policy."""
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -287,12 +288,18 @@ class Activation(Case):
 
 
 class System(Case):
-    """Our policy on a bus with the rules of the system's own. The users are given by number, as root alone can be them."""
+    """Our policy on a bus with the rules of the system's own. Only root can be somebody else too."""
 
     def setUp(self):
         super().setUp()
         os.chmod(self.folder, 0o755)
-        self.bus = dbusdaemon.MessageBus(self.folder, 'system', policy_file=POLICY)
+        policy = POLICY
+        if os.geteuid() != 0:
+            # Who runs the tests is the user dvm of this bus.
+            policy = os.path.join(self.folder, 'policy.conf')
+            with open(POLICY) as source, open(policy, 'w') as copy:
+                copy.write(source.read().replace('user="dvm"', f'user="{pwd.getpwuid(os.geteuid()).pw_name}"'))
+        self.bus = dbusdaemon.MessageBus(self.folder, 'system', policy_file=policy)
         os.chmod(os.path.join(self.folder, 'system'), 0o777)
 
     def on_bus(self, **options):
@@ -300,7 +307,7 @@ class System(Case):
 
     def need_root(self):
         if os.geteuid() != 0:
-            self.skip('only root may own a name of the system bus here, and be another user')
+            self.skip('only root can call as another user')
 
     def skip(self, reason):
         raise dvmtest.unittest.SkipTest(reason)
@@ -360,7 +367,6 @@ class System(Case):
 
     def test_cli_finds_it(self):
         """The last place where it looks, after the socket and the session bus."""
-        self.need_root()
         dvm = self.on_bus()
         elsewhere = os.path.join(self.folder, 'elsewhere')
         os.mkdir(elsewhere, mode=0o700)
@@ -380,7 +386,6 @@ class System(Case):
         self.assertEqual(dvm.get('Statistics')['jobs-submitted'], 1)
 
     def test_bus_comes_back(self):
-        self.need_root()
         dvm = self.on_bus()
         self.wait_owner(dvm.pid)
         self.bus.stop()
