@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dvm-cli job: one job looked at: as a whole, by its processes, by its way through the states.
+ * dvm-cli job: one job looked at: as a whole, by its processes, by its way through the states; or let go on from where
+ * it waits for a debugger.
  */
 
 #include "config.h"
@@ -237,6 +238,12 @@ trace (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   return dvm_cli_print_table (cli, table, error);
 }
 
+static gboolean
+continue_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  return dvm_client_continue_job (client, job, NULL, error);
+}
+
 typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error);
 
 static gboolean
@@ -251,8 +258,8 @@ timing (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 static View
 find_view (const char *name, GError **error)
 {
-  static const char *const names[] = { "show", "procs", "map", "trace", "timing", NULL };
-  static const View views[] = { show, procs, map, trace, timing };
+  static const char *const names[] = { "show", "procs", "map", "trace", "timing", "continue", NULL };
+  static const View views[] = { show, procs, map, trace, timing, continue_job };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -262,7 +269,7 @@ find_view (const char *name, GError **error)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("unknown view '%s' of a job: there are show, procs, map, trace and timing"), name);
+                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing and continue"), name);
   return NULL;
 }
 
@@ -312,8 +319,8 @@ job_verb (DvmCli *cli, GError **error)
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
   .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
-                  "[OPTION...] JOB..."),
-  .summary = N_ ("look at a job: as a whole, its processes and their places, its way through the states, its times"),
+                  "[OPTION...] JOB...\ncontinue [OPTION...] JOB"),
+  .summary = N_ ("look at a job: as a whole, its processes, its way through the states, its times; let it go on"),
   .options = { options },
   .min_words = 1,
   .max_words = G_MAXUINT,

@@ -249,6 +249,83 @@ dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ra
 }
 
 /**
+ * dvm_client_continue_job_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lets the processes of a job go on that wait for a debugger, because its runtime options say so (stop-on-exec,
+ * stop-in-init, stop-in-app), or that a signal has stopped. A job that does not wait yet will not wait any more.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_continue_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                               gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Continue", NULL, "()", -1, NULL };
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(a{sv})", NULL);
+  _dvm_client_call (self, &call,
+                    new_job_task (self, job, dvm_client_continue_job_async, cancellable, callback, user_data), on_done);
+}
+
+/**
+ * dvm_client_continue_job_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_continue_job_async().
+ *
+ * Returns: %TRUE if the processes have been told
+ * Since: 0.1
+ */
+gboolean
+dvm_client_continue_job_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_continue_job:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lets the processes of a job go on that wait for a debugger, because its runtime options say so (stop-on-exec,
+ * stop-in-init, stop-in-app), or that a signal has stopped. A job that does not wait yet will not wait any more.
+ *
+ * Returns: %TRUE if the processes have been told; on error %DVM_ERROR_NOT_READY for a job that has no processes yet,
+ *   %DVM_ERROR_NOT_FOUND for one that has ended
+ * Since: 0.1
+ */
+gboolean
+dvm_client_continue_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_continue_job_async (self, job, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_continue_job_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}
+
+/**
  * dvm_client_cancel_job_async:
  * @self: a client that is connected
  * @job: a job of its DVM

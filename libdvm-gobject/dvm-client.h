@@ -94,6 +94,11 @@ gboolean dvm_client_send_signal_finish (DvmClient *self, GAsyncResult *result, G
 gboolean dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ranks, GCancellable *cancellable,
                                  GError **error);
 
+void dvm_client_continue_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_continue_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_continue_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
 void dvm_client_cancel_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
                                   gpointer user_data);
 gboolean dvm_client_cancel_job_finish (DvmClient *self, GAsyncResult *result, GError **error);

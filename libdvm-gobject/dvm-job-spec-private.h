@@ -13,11 +13,20 @@ G_BEGIN_DECLS
 /* The longest "NAME=value" or argument that the kernel takes at exec. */
 #define DVM_LONGEST_STRING 131071
 
+typedef enum
+{
+  DVM_STOP_NONE, /* default */
+  DVM_STOP_ON_EXEC,
+  DVM_STOP_IN_INIT,
+  DVM_STOP_IN_APP,
+} DvmStop;
+
 typedef struct
 {
   gboolean error_nonzero_status; /* a status other than zero is a failure of the job; default TRUE */
   gboolean recoverable;          /* default FALSE */
   gboolean do_not_launch;        /* default FALSE */
+  DvmStop stop;                  /* where every rank waits for a debugger */
 } DvmRuntimeOptions;
 
 typedef enum

@@ -39,6 +39,18 @@ check_texts (DvmJobSpec *self, const char *place, GError **error)
          && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error);
 }
 
+/* Only a PMIx client stops by itself. */
+static gboolean
+check_stop (const DvmRuntimeOptions *options, gboolean plain, const char *place, GError **error)
+{
+  if (!plain || options->stop == DVM_STOP_NONE || options->stop == DVM_STOP_ON_EXEC)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sruntime-options: %s needs the personality pmix; a plain program can stop-on-exec"), place,
+               options->stop == DVM_STOP_IN_INIT ? "stop-in-init" : "stop-in-app");
+  return FALSE;
+}
+
 static gboolean
 check_words (DvmJobSpec *self, const char *place, GError **error)
 {
@@ -55,7 +67,8 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_when_full_parse (dvm_job_spec_get_when_full (self), place, &when_full, error)
          && _dvm_output_check (dvm_job_spec_get_output (self), place, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
-         && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error);
+         && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
+         && check_stop (&options, plain, place, error);
 }
 
 /* np: of all applications, 0: not known before the job is mapped */

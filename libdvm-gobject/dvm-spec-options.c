@@ -17,6 +17,9 @@ enum
   RUNTIME_ERROR_NONZERO,
   RUNTIME_RECOVERABLE,
   RUNTIME_DO_NOT_LAUNCH,
+  RUNTIME_STOP_ON_EXEC,
+  RUNTIME_STOP_IN_INIT,
+  RUNTIME_STOP_IN_APP,
   N_RUNTIME
 };
 
@@ -24,6 +27,9 @@ static const DvmWord runtime_words[] = {
   { "error-nonzero-status", RUNTIME_ERROR_NONZERO, TRUE },
   { "recoverable", RUNTIME_RECOVERABLE, TRUE },
   { "donotlaunch", RUNTIME_DO_NOT_LAUNCH, TRUE },
+  { "stop-on-exec", RUNTIME_STOP_ON_EXEC, TRUE },
+  { "stop-in-init", RUNTIME_STOP_IN_INIT, TRUE },
+  { "stop-in-app", RUNTIME_STOP_IN_APP, TRUE },
   { "donotspawn", -1, FALSE },
   { "show-progress", -1, FALSE },
   { "notifyerrors", -1, FALSE },
@@ -33,9 +39,6 @@ static const DvmWord runtime_words[] = {
   { "exec-agent", -1, FALSE },
   { "default-exec-agent", -1, FALSE },
   { "output-proctable", -1, FALSE },
-  { "stop-on-exec", -1, FALSE },
-  { "stop-in-init", -1, FALSE },
-  { "stop-in-app", -1, FALSE },
   { "timeout", -1, FALSE },
   { "spawn-timeout", -1, FALSE },
   { "report-state-on-timeout", -1, FALSE },
@@ -155,10 +158,40 @@ set_runtime_option (const DvmWord *word, const char *value, const char *place, g
   return TRUE;
 }
 
+static gboolean
+choose_stop (const gint8 *given, const char *place, DvmStop *stop, GError **error)
+{
+  static const struct
+  {
+    int word;
+    DvmStop stop;
+  } stops[] = {
+    { RUNTIME_STOP_ON_EXEC, DVM_STOP_ON_EXEC },
+    { RUNTIME_STOP_IN_INIT, DVM_STOP_IN_INIT },
+    { RUNTIME_STOP_IN_APP, DVM_STOP_IN_APP },
+  };
+
+  *stop = DVM_STOP_NONE;
+  for (gsize i = 0; i < G_N_ELEMENTS (stops); i++)
+    {
+      if (given[stops[i].word] != TRUE)
+        continue;
+      if (*stop != DVM_STOP_NONE)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       _ ("%sruntime-options: a job stops at one place: stop-on-exec, stop-in-init or stop-in-app"),
+                       place);
+          return FALSE;
+        }
+      *stop = stops[i].stop;
+    }
+  return TRUE;
+}
+
 gboolean
 _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error)
 {
-  gint8 given[N_RUNTIME] = { -1, -1, -1 };
+  gint8 given[N_RUNTIME] = { -1, -1, -1, -1, -1, -1 };
   g_auto (GStrv) entries = NULL;
 
   entries = text != NULL && text[0] != '\0' ? g_strsplit (text, ",", -1) : g_new0 (char *, 1);
@@ -176,7 +209,7 @@ _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptio
   options->error_nonzero_status = given[RUNTIME_ERROR_NONZERO] != FALSE;
   options->recoverable = given[RUNTIME_RECOVERABLE] == TRUE;
   options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE;
-  return TRUE;
+  return choose_stop (given, place, &options->stop, error);
 }
 
 static gboolean

@@ -85,6 +85,8 @@ DvmdJob *dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, 
 DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error);
 /* Ends the job in error state (KILLED_BY_CMD, ...); FALSE when it has ended already. */
 gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason);
+/* A job whose ranks were to wait for a debugger need not any more. */
+void dvmd_core_continue_job (DvmdCore *self, DvmdJob *job);
 void dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason);
 
 /* ---- lookups ---- */

@@ -28,6 +28,7 @@ struct _DvmdJob
   gboolean do_not_launch;
   gboolean recoverable;
   gboolean error_nonzero_status;
+  gboolean stops; /* its ranks are to wait for a debugger */
 
   GArray *app_np; /* guint per application, known when the job is admitted */
   guint need;     /* slots that it takes */
@@ -45,6 +46,9 @@ struct _DvmdJob
   guint n_ended;
   guint n_ended_unregistered; /* well, but without having called PMIx_Init */
   guint unregistered_rank;    /* the first of them */
+  guint n_waiting;            /* for a debugger, now */
+  gboolean was_ready;         /* all of them have waited */
+  gboolean went_on;           /* none of them is waited for any more */
   guint n_agents;
   guint n_agents_launched;
   GHashTable *agents_left; /* ranks of agents that still have something of the job */

@@ -119,6 +119,7 @@ read_options (DvmdJob *self)
   self->do_not_launch = options.do_not_launch;
   self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
   self->error_nonzero_status = options.error_nonzero_status;
+  self->stops = options.stop != DVM_STOP_NONE;
 }
 
 DvmdJob *

@@ -13,6 +13,8 @@ enum
   PROC_STARTED,
   PROC_NOT_STARTED,
   PROC_REGISTERED,
+  PROC_WAITS,         /* for a debugger */
+  PROC_CONTINUED,     /* carries the state before that */
   PROC_OUTPUT_CLOSED, /* carries the final state, should it be the second of the two */
   PROC_EXITED,        /* likewise */
   PROC_N_EVENTS
@@ -21,6 +23,8 @@ enum
 enum
 {
   JOB_ALL_TRIED,
+  JOB_ALL_WAIT, /* for a debugger */
+  JOB_CONTINUED,
   JOB_ALL_ENDED,
   JOB_CLEANED,
   JOB_FORCED,
@@ -46,13 +50,10 @@ act_ended (gpointer object, const DvmdEvent *event)
 }
 
 static const DvmdState proc_states[] = {
-  { DVM_PROC_STATE_INIT, NULL },
-  { DVM_PROC_STATE_RUNNING, NULL },
-  { DVM_PROC_STATE_REGISTERED, NULL },
-  { DVM_PROC_STATE_IOF_COMPLETE, NULL },
-  { DVM_PROC_STATE_WAITPID_FIRED, NULL },
-  { DVM_PROC_STATE_TERMINATED, NULL },
-  { DVM_PROC_STATE_FAILED_TO_START, NULL },
+  { DVM_PROC_STATE_INIT, NULL },         { DVM_PROC_STATE_RUNNING, NULL },
+  { DVM_PROC_STATE_REGISTERED, NULL },   { DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
+  { DVM_PROC_STATE_IOF_COMPLETE, NULL }, { DVM_PROC_STATE_WAITPID_FIRED, NULL },
+  { DVM_PROC_STATE_TERMINATED, NULL },   { DVM_PROC_STATE_FAILED_TO_START, NULL },
 };
 
 static const DvmdTransition proc_transitions[] = {
@@ -61,7 +62,14 @@ static const DvmdTransition proc_transitions[] = {
   { DVM_PROC_STATE_RUNNING, PROC_REGISTERED, DVM_PROC_STATE_REGISTERED, NULL },
   { DVM_PROC_STATE_RUNNING, PROC_OUTPUT_CLOSED, DVM_PROC_STATE_IOF_COMPLETE, NULL },
   { DVM_PROC_STATE_RUNNING, PROC_EXITED, DVM_PROC_STATE_WAITPID_FIRED, NULL },
+  { DVM_PROC_STATE_RUNNING, PROC_WAITS, DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
   { DVM_PROC_STATE_REGISTERED, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
+  { DVM_PROC_STATE_REGISTERED, PROC_WAITS, DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
+  { DVM_PROC_STATE_READY_FOR_DEBUG, PROC_CONTINUED, DVMD_STATE_GIVEN, NULL },
+  /* A debugger has let it go on from its start. */
+  { DVM_PROC_STATE_READY_FOR_DEBUG, PROC_REGISTERED, DVM_PROC_STATE_REGISTERED, NULL },
+  { DVM_PROC_STATE_READY_FOR_DEBUG, PROC_OUTPUT_CLOSED, DVM_PROC_STATE_IOF_COMPLETE, NULL },
+  { DVM_PROC_STATE_READY_FOR_DEBUG, PROC_EXITED, DVM_PROC_STATE_WAITPID_FIRED, NULL },
   { DVM_PROC_STATE_REGISTERED, PROC_OUTPUT_CLOSED, DVM_PROC_STATE_IOF_COMPLETE, NULL },
   { DVM_PROC_STATE_REGISTERED, PROC_EXITED, DVM_PROC_STATE_WAITPID_FIRED, NULL },
   /* One that closed its output early and calls PMIx_Init afterwards is registered all the same. */
@@ -71,12 +79,15 @@ static const DvmdTransition proc_transitions[] = {
   { DVM_PROC_STATE_WAITPID_FIRED, PROC_OUTPUT_CLOSED, DVMD_STATE_GIVEN, act_ended },
   /* News of PMIx may come after the end. */
   { DVMD_STATE_ANY, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, PROC_WAITS, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, PROC_CONTINUED, DVMD_STATE_SAME, NULL },
 };
 
 static const char *const proc_event_names[PROC_N_EVENTS] = {
   [PROC_STARTED] = "started",       [PROC_NOT_STARTED] = "not-started",
   [PROC_REGISTERED] = "registered", [PROC_OUTPUT_CLOSED] = "output-closed",
-  [PROC_EXITED] = "exited",
+  [PROC_EXITED] = "exited",         [PROC_WAITS] = "waits",
+  [PROC_CONTINUED] = "continued",
 };
 
 static const char *
@@ -98,11 +109,24 @@ proc_get_state (gpointer object)
 }
 
 static void
+count_waiting (DvmdLocalJob *job, guint old_state, guint new_state)
+{
+  if (new_state == DVM_PROC_STATE_READY_FOR_DEBUG)
+    {
+      if (++job->n_waiting + job->n_ended == job->procs->len)
+        dvmd_state_machine_post (job->queue, &dvmd_local_job_table, job, JOB_ALL_WAIT, 0, NULL);
+    }
+  else if (old_state == DVM_PROC_STATE_READY_FOR_DEBUG && --job->n_waiting == 0)
+    dvmd_state_machine_post (job->queue, &dvmd_local_job_table, job, JOB_CONTINUED, 0, NULL);
+}
+
+static void
 proc_set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {
   DvmdLocalProc *self = object;
 
   self->state = new_state;
+  count_waiting (self->job, old_state, new_state);
   self->job->funcs->proc_changed (self->job, self, self->job->user_data);
 }
 
@@ -228,6 +252,20 @@ dvmd_local_proc_finalized (DvmdLocalProc *self)
 }
 
 void
+dvmd_local_proc_ready_for_debug (DvmdLocalProc *self)
+{
+  post_proc (self, PROC_WAITS, 0);
+}
+
+void
+dvmd_local_proc_continued (DvmdLocalProc *self)
+{
+  self->continued = TRUE;
+  post_proc (self, PROC_CONTINUED,
+             self->flags & DVMD_PROC_REGISTERED ? DVM_PROC_STATE_REGISTERED : DVM_PROC_STATE_RUNNING);
+}
+
+void
 dvmd_local_proc_called_abort (DvmdLocalProc *self, int status)
 {
   self->flags |= DVMD_PROC_ABORTED;
@@ -281,6 +319,8 @@ step_notified (gpointer object, const DvmdEvent *event)
 static const DvmdState job_states[] = {
   { DVM_JOB_STATE_INIT, NULL },
   { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, step_launch_complete },
+  { DVM_JOB_STATE_READY_FOR_DEBUG, NULL },
+  { DVM_JOB_STATE_RUNNING, NULL },
   { DVM_JOB_STATE_TERMINATED, step_terminated },
   { DVM_JOB_STATE_NOTIFIED, step_notified },
   { DVM_JOB_STATE_FORCED_EXIT, NULL },
@@ -290,16 +330,22 @@ static const DvmdTransition job_transitions[] = {
   { DVM_JOB_STATE_INIT, JOB_ALL_TRIED, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, NULL },
   { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, JOB_FORCED, DVM_JOB_STATE_FORCED_EXIT, NULL },
   { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, JOB_ALL_ENDED, DVM_JOB_STATE_TERMINATED, NULL },
+  { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, JOB_ALL_WAIT, DVM_JOB_STATE_READY_FOR_DEBUG, NULL },
+  { DVM_JOB_STATE_READY_FOR_DEBUG, JOB_CONTINUED, DVM_JOB_STATE_RUNNING, NULL },
+  { DVM_JOB_STATE_READY_FOR_DEBUG, JOB_FORCED, DVM_JOB_STATE_FORCED_EXIT, NULL },
+  { DVM_JOB_STATE_READY_FOR_DEBUG, JOB_ALL_ENDED, DVM_JOB_STATE_TERMINATED, NULL },
+  { DVM_JOB_STATE_RUNNING, JOB_FORCED, DVM_JOB_STATE_FORCED_EXIT, NULL },
+  { DVM_JOB_STATE_RUNNING, JOB_ALL_ENDED, DVM_JOB_STATE_TERMINATED, NULL },
   { DVM_JOB_STATE_FORCED_EXIT, JOB_ALL_ENDED, DVM_JOB_STATE_TERMINATED, NULL },
   { DVM_JOB_STATE_TERMINATED, JOB_CLEANED, DVM_JOB_STATE_NOTIFIED, NULL },
   { DVMD_STATE_ANY, JOB_FORCED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, JOB_ALL_WAIT, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, JOB_CONTINUED, DVMD_STATE_SAME, NULL },
 };
 
 static const char *const job_event_names[JOB_N_EVENTS] = {
-  [JOB_ALL_TRIED] = "all-tried",
-  [JOB_ALL_ENDED] = "all-ended",
-  [JOB_CLEANED] = "cleaned",
-  [JOB_FORCED] = "forced",
+  [JOB_ALL_TRIED] = "all-tried", [JOB_ALL_WAIT] = "all-wait", [JOB_CONTINUED] = "continued",
+  [JOB_ALL_ENDED] = "all-ended", [JOB_CLEANED] = "cleaned",   [JOB_FORCED] = "forced",
 };
 
 static const char *

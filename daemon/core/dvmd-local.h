@@ -13,10 +13,10 @@ G_BEGIN_DECLS
  * The agent's own small tables (L1): the truth about the processes of a job on this node. Pure; what is to be done is
  * asked for through DvmdLocalFuncs.
  *
- *   process: INIT, RUNNING, REGISTERED, then IOF_COMPLETE and WAITPID_FIRED in either order make its final state,
- *            TERMINATED or an error (L11)
- *   job:     INIT, LOCAL_LAUNCH_COMPLETE (all tried), TERMINATED (all ended), NOTIFIED (nothing is left here);
- *            FORCED_EXIT when it was killed without grace
+ *   process: INIT, RUNNING, REGISTERED, READY_FOR_DEBUG after either while it waits for a debugger, then IOF_COMPLETE
+ * and WAITPID_FIRED in either order make its final state, TERMINATED or an error (L11) job:     INIT,
+ * LOCAL_LAUNCH_COMPLETE (all tried), TERMINATED (all ended), NOTIFIED (nothing is left here); READY_FOR_DEBUG when all
+ * wait for a debugger, RUNNING when none does any more; FORCED_EXIT when it was killed without grace
  */
 
 typedef struct _DvmdLocalJob DvmdLocalJob;
@@ -38,6 +38,7 @@ typedef struct
   gboolean reaped;  /* and waits for that, with status as of waitpid */
   int status;
   guint timer;
+  gboolean continued; /* it has waited for a debugger, or need not any more */
 } DvmdLocalProc;
 
 typedef struct
@@ -68,6 +69,7 @@ struct _DvmdLocalJob
   guint n_tried;
   guint n_exited;
   guint n_ended;
+  guint n_waiting; /* for a debugger, now */
 };
 
 DvmdLocalJob *dvmd_local_job_new (guint32 id, const char *nspace, DvmdEventQueue *queue, const DvmdLocalFuncs *funcs,
@@ -83,6 +85,9 @@ void dvmd_local_proc_started (DvmdLocalProc *self, int pid);
 void dvmd_local_proc_not_started (DvmdLocalProc *self, int exit_code, const char *reason);
 void dvmd_local_proc_registered (DvmdLocalProc *self);
 void dvmd_local_proc_finalized (DvmdLocalProc *self);
+/* It waits for a debugger, stopped or in a call of its library; later it goes on. */
+void dvmd_local_proc_ready_for_debug (DvmdLocalProc *self);
+void dvmd_local_proc_continued (DvmdLocalProc *self);
 void dvmd_local_proc_called_abort (DvmdLocalProc *self, int status);
 void dvmd_local_proc_output_closed (DvmdLocalProc *self);
 /* exit_signal 0: it ended by itself, with exit_code */

@@ -79,6 +79,7 @@ set_proc_state (DvmdJob *job, guint rank, DvmProcState state, const char *note)
   DvmProcState old_state = row->state;
 
   row->state = state;
+  job->n_waiting += (state == DVM_PROC_STATE_READY_FOR_DEBUG) - (old_state == DVM_PROC_STATE_READY_FOR_DEBUG);
   dvmd_job_trace (job, rank, old_state, state, note);
   _dvm_job_proc_state_changed (job->record, rank, old_state, state);
 }
@@ -108,6 +109,53 @@ proc_failed (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int ex
   dvmd_job_record_exit (job, rank, exit_code, exit_signal);
   if (ends_the_job (job, state))
     dvmd_core_post_failure (job, job_state_for (state), reason);
+}
+
+/* ---- the stop for a debugger ---- */
+
+/* Held back from RUNNING and REGISTERED, which are for jobs that go on. */
+static gboolean
+is_held (DvmdJob *job)
+{
+  return job->stops && !job->went_on;
+}
+
+static gboolean
+all_tried (DvmdJob *job)
+{
+  return job->n_agents_launched == job->n_agents && job->n_launched + job->n_failed_start == job->procs->n_rows;
+}
+
+static void
+go_on (DvmdJob *job)
+{
+  job->went_on = TRUE;
+  if (all_tried (job))
+    dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
+  if (job->n_registered == job->procs->n_rows)
+    dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
+}
+
+/* All wait that have not ended; later the last of them goes on. */
+static void
+check_waiting (DvmdJob *job)
+{
+  if (!is_held (job))
+    return;
+  if (job->was_ready && job->n_waiting == 0)
+    go_on (job);
+  else if (!job->was_ready && job->n_waiting > 0 && job->n_waiting + job->n_ended == job->procs->n_rows)
+    {
+      job->was_ready = TRUE;
+      dvmd_core_post (job, DVMD_JOB_ALL_READY_FOR_DEBUG);
+    }
+}
+
+void
+dvmd_core_continue_job (DvmdCore *self, DvmdJob *job)
+{
+  if (job->procs != NULL && is_held (job) && !job->was_ready)
+    go_on (job);
 }
 
 static gboolean
@@ -153,7 +201,7 @@ dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
     return;
   job->n_agents_launched++;
   dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
-  if (job->n_agents_launched == job->n_agents && job->n_launched + job->n_failed_start == job->procs->n_rows)
+  if (all_tried (job) && !is_held (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
 }
 
@@ -195,7 +243,7 @@ note_registered (DvmdJob *job, DvmdProcRow *row)
   row->flags |= DVMD_PROC_REGISTERED;
   job->n_registered++;
   publish_counts (job);
-  if (job->n_registered == job->procs->n_rows)
+  if (job->n_registered == job->procs->n_rows && !is_held (job))
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
   check_unregistered (job);
 }
@@ -220,6 +268,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
   if (dvm_proc_state_is_live (state))
     {
       set_proc_state (job, rank, state, NULL);
+      check_waiting (job);
       return;
     }
   row->exit_code = exit_code;
@@ -236,6 +285,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
       note_unregistered_end (job, rank, row);
     }
   count_end (job, row);
+  check_waiting (job);
 }
 
 void

@@ -119,6 +119,7 @@ read_options (DvmdAgentJob *job, GVariant *options)
   job->output_credit = DVMD_STREAM_WINDOW;
   g_variant_dict_lookup (dict, "personality", "&s", &personality);
   job->pmix = g_str_equal (personality, "pmix");
+  g_variant_dict_lookup (dict, "stop", "u", &job->stop);
   g_variant_dict_lookup (dict, "kill-grace", "x", &job->kill_grace);
   g_variant_dict_lookup (dict, "pty", "b", &job->pty);
   g_variant_dict_lookup (dict, "pty-rows", "u", &job->pty_rows);

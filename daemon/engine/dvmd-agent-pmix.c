@@ -59,6 +59,10 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   description = dvmd_pmix_job_new (job->local->nspace, names, my_node);
   description->universe_size = job->universe;
   description->map_by = g_strdup (job->map_by);
+  if (job->stop == DVM_STOP_IN_INIT)
+    description->stop = DVMD_PMIX_STOP_IN_INIT;
+  else if (job->stop == DVM_STOP_IN_APP)
+    description->stop = DVMD_PMIX_STOP_IN_APP;
   for (guint i = 0; i < job->apps->len; i++)
     {
       DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
@@ -100,6 +104,16 @@ finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
 
   if (proc != NULL)
     dvmd_local_proc_finalized (proc);
+}
+
+static void
+ready_for_debug (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdLocalProc *proc = find_proc (self, nspace, rank);
+
+  if (proc != NULL)
+    dvmd_agent_proc_waits (g_hash_table_lookup (self->by_nspace, nspace), proc);
 }
 
 static void
@@ -220,6 +234,7 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
 {
   iface->connected = connected;
   iface->finalized = finalized;
+  iface->ready_for_debug = ready_for_debug;
   iface->lost = lost;
   iface->abort = abort_called;
   iface->fence = fence;

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "dvm-job-spec-private.h"
 #include "dvmd-agent.h"
 #include "dvmd-container.h"
 #include "dvmd-local.h"
@@ -78,6 +79,8 @@ typedef struct
   gboolean given_up;    /* the PMIx server did not answer */
   guint timer;          /* for its answer */
   gboolean registered;  /* with the PMIx server */
+  guint32 stop;         /* DvmStop: where the ranks wait for a debugger */
+  gboolean went_on;     /* they need not any more */
   gboolean pty;
   gboolean merged;
   guint pty_rows;
@@ -122,6 +125,13 @@ void dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace);
 void dvmd_agent_flush_states (DvmdAgentJob *job);
 /* The PMIx server has seen the connection of this process break. */
 void dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc);
+
+/* dvmd-agent-debug.c */
+/* The rank waits for a debugger in a call of its PMIx library. */
+void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);
+/* The rank gets SIGCONT. */
+void dvmd_agent_proc_resumed (DvmdAgentJob *job, DvmdLocalProc *proc);
+void dvmd_agent_handle_continue (DvmdAgent *self, GVariant *body);
 
 /* dvmd-agent-environment.c */
 char **dvmd_agent_build_base_environment (void);

@@ -47,7 +47,7 @@ proc_changed (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
   };
 
   /* The launch itself is told by LAUNCHED, which comes first. */
-  if (proc->state == DVM_PROC_STATE_RUNNING || proc->state == DVM_PROC_STATE_FAILED_TO_START)
+  if ((proc->state == DVM_PROC_STATE_RUNNING && !proc->continued) || proc->state == DVM_PROC_STATE_FAILED_TO_START)
     return;
   if (job->states == NULL)
     job->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
@@ -324,6 +324,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.stdout_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDOUT);
   request.stderr_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDERR);
   request.pty = dvmd_pipes_is_pty (pipes);
+  request.stopped = job->stop == DVM_STOP_ON_EXEC && !job->went_on;
   pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
   if (pid < 0)
     {
@@ -334,6 +335,8 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   g_hash_table_insert (job->by_pid, GINT_TO_POINTER (pid), proc);
   dvmd_pipes_start (pipes);
   dvmd_local_proc_started (proc, pid);
+  if (request.stopped)
+    dvmd_local_proc_ready_for_debug (proc);
   return TRUE;
 }
 
@@ -396,7 +399,11 @@ dvmd_agent_handle_signal (DvmdAgent *self, GVariant *body)
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
       if (proc->pid > 0 && !(proc->flags & DVMD_PROC_EXITED) && dvmd_id_set_contains (ranks, proc->rank))
-        dvmd_container_signal_rank (job->container, proc->pid, signum);
+        {
+          dvmd_container_signal_rank (job->container, proc->pid, signum);
+          if (signum == SIGCONT)
+            dvmd_agent_proc_resumed (job, proc);
+        }
     }
 }
 

@@ -164,6 +164,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_MEMBERSHIP, handle_membership },
     { DVMD_MSG_LAUNCH, dvmd_agent_handle_launch },
     { DVMD_MSG_SIGNAL, dvmd_agent_handle_signal },
+    { DVMD_MSG_CONTINUE, dvmd_agent_handle_continue },
     { DVMD_MSG_KILL, dvmd_agent_handle_kill },
     { DVMD_MSG_OUTPUT_CREDIT, dvmd_agent_handle_output_credit },
     { DVMD_MSG_INPUT, dvmd_agent_handle_input },

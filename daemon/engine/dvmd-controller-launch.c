@@ -10,6 +10,7 @@
 
 #include "dvmd-controller-private.h"
 #include "dvmd-map-driver.h"
+#include "dvm-job-spec-private.h"
 
 /* How many ranks there are may be known only now. */
 static gboolean
@@ -72,6 +73,7 @@ describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
   DvmJobSpec *spec = dvmd_job_get_spec (job);
   const char *personality = dvm_job_spec_get_personality (spec);
   const char *map_by = dvm_job_spec_get_map_by (spec);
+  DvmRuntimeOptions runtime;
   GVariantDict dict;
 
   g_variant_dict_init (&dict, NULL);
@@ -81,6 +83,9 @@ describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
     g_variant_dict_insert (&dict, "map-by", "s", map_by);
   if (dvm_job_spec_get_pty (spec))
     g_variant_dict_insert (&dict, "pty", "b", TRUE);
+  _dvm_job_spec_get_runtime (spec, &runtime);
+  if (runtime.stop != DVM_STOP_NONE)
+    g_variant_dict_insert (&dict, "stop", "u", (guint32)runtime.stop);
   g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
   g_variant_dict_insert (&dict, "stdin", "u", (guint32)streams->stdin_target);
   g_variant_dict_insert (&dict, "credit", "t", (guint64)self->output_credit);

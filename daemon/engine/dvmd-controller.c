@@ -392,6 +392,16 @@ check_live (DvmdJob *job, GError **error)
 }
 
 static gboolean
+check_has_processes (DvmdJob *job, GError **error)
+{
+  if (dvmd_job_get_procs (job) != NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "Job %s has no processes yet (%s)",
+               dvm_job_get_nspace (dvmd_job_get_record (job)), dvm_job_state_to_string (dvmd_job_get_state (job)));
+  return FALSE;
+}
+
+static gboolean
 check_ranks (DvmdJob *job, const char *ranks, GError **error)
 {
   g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks, "ranks", error);
@@ -416,18 +426,21 @@ dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, cons
                    NSIG - 1);
       return FALSE;
     }
-  if (!check_live (job, error))
-    return FALSE;
-  if (dvmd_job_get_procs (job) == NULL)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "Job %s has no processes yet (%s)",
-                   dvm_job_get_nspace (dvmd_job_get_record (job)), dvm_job_state_to_string (dvmd_job_get_state (job)));
-      return FALSE;
-    }
-  if (!check_ranks (job, ranks != NULL ? ranks : "", error))
+  if (!check_live (job, error) || !check_has_processes (job, error)
+      || !check_ranks (job, ranks != NULL ? ranks : "", error))
     return FALSE;
   dvmd_controller_send_to_job (self, job, DVMD_MSG_SIGNAL,
                                g_variant_new ("(uis)", dvmd_job_get_id (job), signum, ranks != NULL ? ranks : ""));
+  return TRUE;
+}
+
+gboolean
+dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error)
+{
+  if (!check_live (job, error) || !check_has_processes (job, error))
+    return FALSE;
+  dvmd_core_continue_job (self->core, job);
+  dvmd_controller_send_to_job (self, job, DVMD_MSG_CONTINUE, g_variant_new ("(u)", dvmd_job_get_id (job)));
   return TRUE;
 }
 

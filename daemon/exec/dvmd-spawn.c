@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -51,6 +52,7 @@ typedef enum
   STAGE_CHDIR,
   STAGE_CPUS,
   STAGE_LIMIT,
+  STAGE_TRACE,
   STAGE_EXEC,
 } Stage;
 
@@ -219,6 +221,8 @@ child_main (void *data)
   if (child->nofile != NULL && syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, child->nofile, NULL) != 0)
     child_fail (child, STAGE_LIMIT, errno);
   child_reset_signals ();
+  if (request->stopped && syscall (SYS_ptrace, PTRACE_TRACEME, 0, 0, 0) != 0)
+    child_fail (child, STAGE_TRACE, errno);
   child_exec (child);
 }
 
@@ -459,6 +463,10 @@ set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **e
     case STAGE_LIMIT:
       what = "cannot restore the limit of open files";
       break;
+    case STAGE_TRACE:
+      what = "cannot stop the program at its start, since ptrace() is not allowed here "
+             "(/proc/sys/kernel/yama/ptrace_scope, a filter of system calls)";
+      break;
     case STAGE_NONE:
       break;
     }
@@ -516,6 +524,25 @@ dvmd_spawner_set_without_clone3 (DvmdSpawner *self, gboolean without)
   self->without_clone3 = without;
 }
 
+/*
+ * A traced child stops at exec, with its program loaded and nothing of it run. It is let go of with SIGSTOP, which
+ * stops it in the ordinary way: any debugger may attach now. One that was killed meanwhile is left for the reaper.
+ */
+static void
+leave_stopped (pid_t pid)
+{
+  siginfo_t info = { 0 };
+  int result;
+
+  do
+    result = waitid (P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+  while (result != 0 && errno == EINTR);
+  if (result != 0 || info.si_code != CLD_TRAPPED)
+    return;
+  if (ptrace (PTRACE_DETACH, pid, NULL, (void *)SIGSTOP) != 0 && errno != ESRCH)
+    g_message ("process %d cannot be left stopped: %s", pid, g_strerror (errno));
+}
+
 pid_t
 dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pidfd, int *exit_code, GError **error)
 {
@@ -544,6 +571,8 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
 
   if (pid > 0 && child.stage == STAGE_NONE)
     {
+      if (request->stopped)
+        leave_stopped ((pid_t)pid);
       if (pidfd != NULL)
         *pidfd = fd;
       return (pid_t)pid;

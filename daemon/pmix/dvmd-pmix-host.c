@@ -32,6 +32,15 @@ dvmd_pmix_host_finalized (DvmdPmixHost *self, const char *nspace, guint32 rank)
 }
 
 void
+dvmd_pmix_host_ready_for_debug (DvmdPmixHost *self, const char *nspace, guint32 rank)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->ready_for_debug != NULL)
+    iface->ready_for_debug (self, nspace, rank);
+}
+
+void
 dvmd_pmix_host_lost (DvmdPmixHost *self, const char *nspace, guint32 rank)
 {
   DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);

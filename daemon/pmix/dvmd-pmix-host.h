@@ -16,6 +16,7 @@ typedef enum
 {
   DVMD_PMIX_SUCCESS = 0,
   DVMD_PMIX_ERROR = -1,
+  DVMD_PMIX_DEBUGGER_RELEASE = -3,
   DVMD_PMIX_ERR_PROC_REQUESTED_ABORT = -8,
   DVMD_PMIX_ERR_NO_PERMISSIONS = -23,
   DVMD_PMIX_ERR_TIMEOUT = -24,
@@ -23,6 +24,7 @@ typedef enum
   DVMD_PMIX_ERR_BAD_PARAM = -27,
   DVMD_PMIX_ERR_NOT_FOUND = -46,
   DVMD_PMIX_ERR_NOT_SUPPORTED = -47,
+  DVMD_PMIX_READY_FOR_DEBUG = -58,
   DVMD_PMIX_ERR_LOST_CONNECTION = -61,
   DVMD_PMIX_EVENT_JOB_END = -145,
   DVMD_PMIX_ERR_JOB_TERM_WO_SYNC = -185,
@@ -54,6 +56,8 @@ struct _DvmdPmixHostInterface
   /* The rank has called PMIx_Init, PMIx_Finalize. The client does not wait for the agent. */
   void (*connected) (DvmdPmixHost *self, const char *nspace, guint32 rank);
   void (*finalized) (DvmdPmixHost *self, const char *nspace, guint32 rank);
+  /* The rank waits for a debugger, in PMIx_Init or at a place of its own, until DVMD_PMIX_DEBUGGER_RELEASE is told. */
+  void (*ready_for_debug) (DvmdPmixHost *self, const char *nspace, guint32 rank);
   /* The connection of a rank broke without PMIx_Finalize. Its process may have gone, or be about to. */
   void (*lost) (DvmdPmixHost *self, const char *nspace, guint32 rank);
   /*
@@ -78,6 +82,7 @@ struct _DvmdPmixHostInterface
 
 void dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank);
 void dvmd_pmix_host_finalized (DvmdPmixHost *self, const char *nspace, guint32 rank);
+void dvmd_pmix_host_ready_for_debug (DvmdPmixHost *self, const char *nspace, guint32 rank);
 void dvmd_pmix_host_lost (DvmdPmixHost *self, const char *nspace, guint32 rank);
 void dvmd_pmix_host_abort (DvmdPmixHost *self, const char *nspace, guint32 rank, int status, const char *message,
                            const DvmdPmixProc *targets, guint n_targets);

@@ -33,6 +33,14 @@ typedef struct
 
 #define DVMD_TYPE_PMIX_JOB (dvmd_pmix_job_get_type ())
 
+/* Where the library lets every rank wait for a debugger. */
+typedef enum
+{
+  DVMD_PMIX_STOP_NONE,
+  DVMD_PMIX_STOP_IN_INIT,
+  DVMD_PMIX_STOP_IN_APP, /* where the program itself says */
+} DvmdPmixStop;
+
 typedef struct
 {
   char *nspace;    /* of at most 255 bytes */
@@ -50,6 +58,7 @@ typedef struct
   char *bind_to;       /* (nullable): NULL is "none" */
   char *parent_nspace; /* (nullable): the process that spawned the job */
   guint32 parent_rank;
+  DvmdPmixStop stop;
   guint32 uid; /* whose processes may connect as this job's ranks; the server's own unless set */
   guint32 gid;
   gatomicrefcount ref_count;

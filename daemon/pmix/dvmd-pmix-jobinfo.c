@@ -164,6 +164,10 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->sessions_dir);
   dvmd_pmix_info_add_string (b->info, PMIX_NSDIR, b->session_dir);
   dvmd_pmix_info_add_flag (b->info, PMIX_TDIR_RMCLEAN, TRUE);
+  if (job->stop == DVMD_PMIX_STOP_IN_INIT)
+    dvmd_pmix_info_add_flag (b->info, PMIX_DEBUG_STOP_IN_INIT, TRUE);
+  else if (job->stop == DVMD_PMIX_STOP_IN_APP)
+    dvmd_pmix_info_add_flag (b->info, PMIX_DEBUG_STOP_IN_APP, TRUE);
   if (job->parent_nspace == NULL)
     return;
   dvmd_pmix_info_add_flag (b->info, PMIX_SPAWNED, TRUE);

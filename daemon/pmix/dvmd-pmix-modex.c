@@ -157,6 +157,9 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
     add_targets (&notification->info, targets, n_targets);
   if (owned != NULL)
     add_details (&notification->info, owned);
+  /* A program that does not wait any more must not take it for an error. */
+  if (status == PMIX_DEBUGGER_RELEASE)
+    dvmd_pmix_info_add_flag (&notification->info, PMIX_EVENT_NON_DEFAULT, TRUE);
   rc = PMIx_Notify_event (status, source != NULL ? &proc : NULL, n_targets > 0 ? PMIX_RANGE_CUSTOM : PMIX_RANGE_LOCAL,
                           notification->info.items, notification->info.length, on_notified, notification);
   if (rc == PMIX_SUCCESS)

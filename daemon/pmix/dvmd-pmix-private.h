@@ -73,7 +73,7 @@ GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF 
 
 /* dvmd-pmix-upcalls.c: the module that the library calls; queue is where the calls go, NULL after the library's end. */
 pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue);
-void dvmd_pmix_upcalls_watch_lost (void);
+void dvmd_pmix_upcalls_watch_clients (void);
 
 /* dvmd-pmix-modex.c */
 guint64 dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data);

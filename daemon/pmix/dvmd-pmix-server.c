@@ -203,7 +203,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   self->topology = settings->topology != NULL ? dvmd_topology_ref (settings->topology) : NULL;
   self->places = dvmd_pmix_places_new (all);
   self->running = TRUE;
-  dvmd_pmix_upcalls_watch_lost ();
+  dvmd_pmix_upcalls_watch_clients ();
   return TRUE;
 }
 

@@ -131,6 +131,15 @@ on_finalized (DvmdPmixServer *server, gpointer upcall)
 }
 
 static void
+on_waits (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  g_debug ("%s.%u: ready for a debugger", self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_ready_for_debug (server->host, self->proc.nspace, self->proc.rank);
+}
+
+static void
 on_lost (DvmdPmixServer *server, gpointer upcall)
 {
   const Upcall *self = upcall;
@@ -280,11 +289,21 @@ event_lost (size_t registration, pmix_status_t status, const pmix_proc_t *source
     callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, callback_data);
 }
 
+/* The library's own handler, which counts what it never set, is not asked. */
+static void
+event_waits (size_t registration, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+             pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *callback_data)
+{
+  upcall_post (upcall_new (on_waits, source));
+  if (callback != NULL)
+    callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, callback_data);
+}
+
 static void
 registered (pmix_status_t status, size_t registration, void *data)
 {
   if (status != PMIX_SUCCESS)
-    g_message ("PMIx will not tell of clients that are lost: %s", PMIx_Error_string (status));
+    g_message ("PMIx will not tell of clients that %s: %s", (const char *)data, PMIx_Error_string (status));
 }
 
 /* Functions that are not there are refused by the library as not supported. */
@@ -311,9 +330,15 @@ dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue)
 }
 
 void
-dvmd_pmix_upcalls_watch_lost (void)
+dvmd_pmix_upcalls_watch_clients (void)
 {
+  static char lost[] = "are lost";
+  static char wait[] = "wait for a debugger";
+  static pmix_info_t first; /* read by the library's thread */
   pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
 
-  PMIx_Register_event_handler (&code, 1, NULL, 0, event_lost, registered, NULL);
+  PMIx_Register_event_handler (&code, 1, NULL, 0, event_lost, registered, lost);
+  code = PMIX_READY_FOR_DEBUG;
+  PMIX_INFO_LOAD (&first, PMIX_EVENT_HDLR_PREPEND, NULL, PMIX_BOOL);
+  PMIx_Register_event_handler (&code, 1, &first, 1, event_waits, registered, wait);
 }

@@ -37,6 +37,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_FENCE_DONE, "fence-done", "(tiay)" },
   { DVMD_MSG_MODEX_ASK, "modex-ask", "(utsu)" },
   { DVMD_MSG_MODEX_ANSWER, "modex-answer", "(tiay)" },
+  { DVMD_MSG_CONTINUE, "continue", "(u)" },
   { DVMD_MSG_STOP, "stop", "(x)" },
 };
 

@@ -41,6 +41,7 @@ typedef enum
   DVMD_MSG_FENCE_DONE = 39,    /* (token, status, all contributions) */
   DVMD_MSG_MODEX_ASK = 40,     /* (agent that asked, its token, nspace, rank) */
   DVMD_MSG_MODEX_ANSWER = 41,  /* (token, status, bytes) */
+  DVMD_MSG_CONTINUE = 42,      /* (job): its ranks wait for a debugger no longer */
   DVMD_MSG_STOP = 43,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
 } DvmdMessageKind;
 

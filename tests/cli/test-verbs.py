@@ -166,6 +166,19 @@ def test_job():
         contains(result.stderr, "999")
 
 
+def test_continue():
+    """job continue lets a job go on that waits for a debugger"""
+    with dvm("--slots=2") as here:
+        job = submit(here, "-n", "2", "--runtime-options", "stop-on-exec", "true")
+        wait_until(lambda: here.json("job", "show", job)["state"] == "READY_FOR_DEBUG", "it waits")
+        equal([proc["state"] for proc in here.json("job", "procs", job)], ["READY_FOR_DEBUG"] * 2)
+        equal(here.cli("job", "continue", job).returncode, 0)
+        equal(here.cli("wait", job).returncode, 0)
+        result = here.cli("job", "continue", job)
+        equal(result.returncode, 1)
+        contains(result.stderr, "has ended")
+
+
 def test_kill():
     """kill cancels, or sends a signal"""
     with dvm("--slots=4") as here:

@@ -18,7 +18,7 @@ UP_TO_SEND = ['INIT', 'INIT_COMPLETE', 'ALLOCATE', 'ALLOCATION_COMPLETE', 'LAUNC
               'VM_READY', 'MAP', 'MAP_COMPLETE', 'SYSTEM_PREP', 'LAUNCH_APPS', 'SEND_LAUNCH_MSG']
 NUMBERS = {'INIT': 1, 'INIT_COMPLETE': 2, 'ALLOCATE': 3, 'ALLOCATION_COMPLETE': 4, 'MAP': 5, 'MAP_COMPLETE': 6,
            'SYSTEM_PREP': 7, 'LAUNCH_DAEMONS': 8, 'DAEMONS_LAUNCHED': 9, 'DAEMONS_REPORTED': 10, 'VM_READY': 11,
-           'LAUNCH_APPS': 12, 'SEND_LAUNCH_MSG': 13, 'RUNNING': 14, 'REGISTERED': 16, 'LOCAL_LAUNCH_COMPLETE': 18,
+           'READY_FOR_DEBUG': 19, 'LAUNCH_APPS': 12, 'SEND_LAUNCH_MSG': 13, 'RUNNING': 14, 'REGISTERED': 16, 'LOCAL_LAUNCH_COMPLETE': 18,
            'STARTED': 20, 'TERMINATED': 31, 'NOTIFY_COMPLETED': 34, 'NOTIFIED': 35}
 ORDER = UP_TO_SEND + ['STARTED', 'LOCAL_LAUNCH_COMPLETE', 'RUNNING', 'REGISTERED', 'TERMINATED', 'NOTIFY_COMPLETED',
                       'NOTIFIED']
@@ -30,6 +30,11 @@ def numbers(names):
 
 def rank_states(job, rank):
     return [new for _, what, _, new, _ in job.trace() if what == f'rank {rank}']
+
+
+def stat_state(pid):
+    with open(f'/proc/{pid}/stat') as stat:
+        return stat.read().rpartition(')')[2].split()[0]
 
 
 class Launch(dvmtest.Case):
@@ -145,6 +150,82 @@ class Launch(dvmtest.Case):
         job.cancel()
         job.wait()
         self.assertEqual(job.get('NumTerminated'), 3)
+
+    def check_debug_stop(self, argv, option, way, release=None):
+        """Waits for a debugger, goes on, ends well; returns what was true of it while it waited."""
+        dvm = self.dvm(slots=2)
+        job, out, _ = dvm.start(argv, np=2, runtime_options=option)
+        job.wait_state(NUMBERS['READY_FOR_DEBUG'])
+        self.assertEqual(job.get('StateName'), 'READY_FOR_DEBUG')
+        self.assertEqual([job.get(f'Num{name}') for name in ('Procs', 'Launched', 'Terminated')], [2, 2, 0])
+        self.assertEqual([row[6] for row in job.procs()], [9, 9])
+        self.assertEqual(out.data, b'')
+        if option == 'stop-on-exec':
+            for pid in job.pids():
+                wait_until(lambda pid=pid: stat_state(pid) == 'T', 'it to be stopped')
+                with open(f'/proc/{pid}/maps') as maps:
+                    self.assertNotIn('libc.so', maps.read(), 'its loader has not run')
+        (release or (lambda job: job.call('Continue', '(a{sv})', {})))(job)
+        self.assertEqual(job.wait()['state-name'], 'NOTIFIED')
+        states = job.job_trace()
+        self.assertEqual(states[states.index(NUMBERS['STARTED']):states.index(NUMBERS['TERMINATED'])],
+                         numbers(['STARTED', 'LOCAL_LAUNCH_COMPLETE', 'READY_FOR_DEBUG'] + way))
+        return out.finish()
+
+    def test_L9_ready_for_debug(self):
+        """Stopped at the first instruction; a program like any other."""
+        said = self.check_debug_stop(['sh', '-c', 'echo gone on'], 'stop-on-exec', ['RUNNING'])
+        self.assertEqual(said, b'gone on\n' * 2)
+
+    def test_L9_ready_for_debug_by_signal(self):
+        """SIGCONT does it too, and the job goes on when the last rank does."""
+        def release(job):
+            job.signal(signal.SIGCONT, ranks='1')
+            wait_until(lambda: rank_states(job, 1)[-1] == 20, 'rank 1 to run')
+            self.assertEqual(job.state, NUMBERS['READY_FOR_DEBUG'])
+            job.signal(signal.SIGCONT)
+        self.check_debug_stop(['sh', '-c', 'echo gone on'], 'stop-on-exec', ['RUNNING'], release)
+
+    def test_L9_ready_for_debug_in_init(self):
+        """In PMIx_Init, of a PMIx client and of an MPI program that knows nothing of it."""
+        for argv in ([PMIX_CLIENT, 'data'], [os.environ['DVM_TEST_RING']]):
+            self.check_debug_stop(argv, 'stop-in-init', ['RUNNING', 'REGISTERED'])
+
+    def test_L9_ready_for_debug_in_app(self):
+        """Where the program itself says."""
+        self.check_debug_stop([PMIX_CLIENT, 'stop'], 'stop-in-app', ['RUNNING', 'REGISTERED'])
+
+    def test_L9_debug_stop_that_ends(self):
+        """Cancel, the time limit and the end of the DVM take those that wait as well, wherever they do."""
+        dvm = self.dvm(slots=6, settings=['kill-grace=20'])
+        jobs = [dvm.submit(argv, np=1, runtime_options=option, timeout=timeout)
+                for argv, option in ((['sleep', '600'], 'stop-on-exec'), ([PMIX_CLIENT, 'data'], 'stop-in-init'))
+                for timeout in (0, 2, 600)]
+        for number, job in enumerate(jobs):
+            if number % 3 != 1:
+                job.wait_state(NUMBERS['READY_FOR_DEBUG'])
+        for job in (jobs[0], jobs[3]):
+            job.cancel()
+        for job in jobs[:2] + jobs[3:5]:
+            self.assertEqual(job.wait()['state'], dvmtest.KILLED_BY_CMD)
+        self.assertEqual(dvm.stop(), 0)
+        dvm.check_clean()
+
+    def test_L9_debug_stop_that_is_none(self):
+        """Let go on before it waits: it does not wait. One that never would runs, but is not called RUNNING before."""
+        dvm = self.dvm(slots=2)
+        job = dvm.submit(['sleep', '600'], np=2, runtime_options='stop-in-init')
+        job.wait_state(NUMBERS['LOCAL_LAUNCH_COMPLETE'])
+        job.call('Continue', '(a{sv})', {})
+        job.wait_state(NUMBERS['RUNNING'])
+        job.signal(signal.SIGSTOP)
+        for pid in job.pids():
+            wait_until(lambda pid=pid: stat_state(pid) == 'T', 'it to be stopped')
+        job.call('Continue', '(a{sv})', {})
+        for pid in job.pids():
+            wait_until(lambda pid=pid: stat_state(pid) == 'S', 'it to go on')
+        job.cancel()
+        job.wait()
 
     def test_L10_submitter_hears(self):
         """Whoever submitted is told of the start and of the end, without having asked for anything else."""

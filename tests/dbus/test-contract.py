@@ -257,7 +257,8 @@ class Buses(Case):
         self.assertEqual(seen.stdout, f'(<uint32 {RUNNING}>,)\n', seen.stderr)
         for attempt in ([*manager, f'{NAME}.Submit', "['true']", '{}'], [*manager, f'{NAME}.Shutdown', '{}'],
                         [*manager, f'{NAME}.CancelJobs', "{'all': <true>}"], [*at_job, 'org.dvm.Job.Cancel', '{}'],
-                        [*at_job, 'org.dvm.Job.Signal', '9', '{}'], [*at_job, 'org.dvm.Job.Attach', '{}']):
+                        [*at_job, 'org.dvm.Job.Signal', '9', '{}'], [*at_job, 'org.dvm.Job.Continue', '{}'],
+                        [*at_job, 'org.dvm.Job.Attach', '{}']):
             done = call(*attempt)
             self.assertNotEqual(done.returncode, 0, attempt)
             self.assertIn('org.dvm.Error.NoPermissions', done.stderr, attempt)

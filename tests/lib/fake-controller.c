@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <glib-unix.h>
 #include <string.h>
+#include <signal.h>
 #include <unistd.h>
 
 #define FAKE_INSTANCE "5f5c4e5a-0000-4000-8000-000000000001"
@@ -382,6 +383,18 @@ dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, cons
   self->last_signal = signum;
   g_free (self->last_ranks);
   self->last_ranks = g_strdup (ranks);
+  return TRUE;
+}
+
+gboolean
+dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error)
+{
+  if (dvmd_job_get_ended (job))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended", dvmd_job_get_id (job));
+      return FALSE;
+    }
+  self->last_signal = SIGCONT;
   return TRUE;
 }
 

@@ -248,6 +248,28 @@ do_event (void)
   return got_event == 1 ? 0 : 43;
 }
 
+/* Waits for a debugger at a place of its own, as the job's stop-in-app says. */
+static int
+do_stop (void)
+{
+  pmix_status_t code = PMIX_DEBUGGER_RELEASE;
+  pmix_info_t info[2];
+  bool yes = true;
+  char *told = get (PMIX_DEBUG_STOP_IN_APP, PMIX_RANK_WILDCARD);
+  int is_told = strcmp (told, "true") == 0;
+
+  free (told);
+  if (!is_told || PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
+    return 61;
+  PMIX_INFO_LOAD (&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+  PMIX_INFO_LOAD (&info[1], PMIX_BREAKPOINT, "after-init", PMIX_STRING);
+  check (PMIx_Notify_event (PMIX_READY_FOR_DEBUG, &self, PMIX_RANGE_RM, info, 2, NULL, NULL), "notify", 62);
+  while (!got_event)
+    usleep (1000);
+  printf ("%u gone on\n", self.rank);
+  return 0;
+}
+
 static int
 run (int argc, char **argv)
 {
@@ -277,6 +299,8 @@ run (int argc, char **argv)
     return do_unsupported ();
   if (strcmp (verb, "event") == 0)
     return do_event ();
+  if (strcmp (verb, "stop") == 0)
+    return do_stop ();
   return 2;
 }
 

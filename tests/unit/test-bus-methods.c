@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <gio/gunixfdlist.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -488,6 +489,7 @@ test_signal (Fixture *f, gconstpointer data)
   g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 2>}");
   g_autoptr (GVariant) all = NULL;
   g_autoptr (GVariant) some = NULL;
+  g_autoptr (GVariant) more = NULL;
   const char *ranks;
 
   wait_for_state (f, job, DVM_JOB_STATE_RUNNING);
@@ -498,6 +500,9 @@ test_signal (Fixture *f, gconstpointer data)
   g_assert_cmpint (fake_controller_get_last_signal (f->bus.controller, &ranks), ==, 12);
   g_assert_cmpstr (ranks, ==, "0-1");
   refused (f, job, JOB, "Signal", "(-9, @a{sv} {})", BAD_PARAM, "-9");
+  more = bus_client_check (f->client, job, JOB, "Continue", parse ("(@a{sv} {},)"));
+  g_assert_cmpint (fake_controller_get_last_signal (f->bus.controller, &ranks), ==, SIGCONT);
+  refused (f, job, JOB, "Continue", "({'ranks': <'0'>},)", BAD_PARAM, "ranks");
   refused (f, job, JOB, "Signal", "(9, {'rank': <'0'>})", BAD_PARAM, "rank");
 }
 

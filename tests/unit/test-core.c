@@ -8,6 +8,7 @@
 
 #include "dvmd-core.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-local.h"
 
 #define START G_GINT64_CONSTANT (1700000000000000)
 
@@ -323,6 +324,159 @@ test_order (void)
   g_assert_cmpuint (dvm_job_get_num_terminated (dvmd_job_get_record (job)), ==, 3);
   g_assert_cmpuint (dvm_job_get_num_registered (dvmd_job_get_record (job)), ==, 3);
   g_assert_cmpstr (dvm_job_get_nspace (dvmd_job_get_record (job)), ==, "dvm-test@1");
+}
+
+static DvmdJob *
+submit_stopping (World *world, guint np)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job;
+
+  dvm_job_spec_set_runtime_options (spec, "stop-on-exec");
+  job = dvmd_core_submit (world->core, spec, NULL, &error);
+  g_assert_no_error (error);
+  run (world);
+  return job;
+}
+
+static void
+all_in_state (World *world, DvmdJob *job, DvmProcState state)
+{
+  for (guint rank = 0; rank < dvmd_job_get_procs (job)->n_rows; rank++)
+    end_proc (world, job, rank, state, 0, 0);
+}
+
+/* It waits when the last one does, and runs when no one does any more; who registers meanwhile is not forgotten. */
+static void
+test_ready_for_debug (void)
+{
+  g_auto (World) world = { 0 };
+  g_autofree char *states = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit_stopping (&world, 3);
+  launch_all (&world, job);
+  assert_state (job, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
+  end_proc (&world, job, 0, DVM_PROC_STATE_REGISTERED, 0, 0);
+  end_proc (&world, job, 0, DVM_PROC_STATE_READY_FOR_DEBUG, 0, 0);
+  end_proc (&world, job, 2, DVM_PROC_STATE_READY_FOR_DEBUG, 0, 0);
+  assert_state (job, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
+  end_proc (&world, job, 1, DVM_PROC_STATE_READY_FOR_DEBUG, 0, 0);
+  assert_state (job, DVM_JOB_STATE_READY_FOR_DEBUG);
+  g_assert_cmpuint (dvm_job_get_num_launched (dvmd_job_get_record (job)), ==, 3);
+  end_proc (&world, job, 1, DVM_PROC_STATE_REGISTERED, 0, 0);
+  end_proc (&world, job, 0, DVM_PROC_STATE_REGISTERED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_READY_FOR_DEBUG);
+  end_proc (&world, job, 2, DVM_PROC_STATE_REGISTERED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_REGISTERED);
+  all_in_state (&world, job, DVM_PROC_STATE_TERMINATED);
+  all_gone (&world, job);
+  states = states_of (job);
+  g_assert_cmpstr (states, ==,
+                   UP_TO_SEND " STARTED LOCAL_LAUNCH_COMPLETE READY_FOR_DEBUG RUNNING REGISTERED TERMINATED "
+                              "NOTIFY_COMPLETED NOTIFIED");
+}
+
+/* A rank that has ended is not waited for; nor does the end need anybody to let the job go on. */
+static void
+test_debug_ends (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *never;
+  DvmdJob *job;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  job = submit_stopping (&world, 2);
+  launch_all (&world, job);
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
+  end_proc (&world, job, 1, DVM_PROC_STATE_READY_FOR_DEBUG, 0, 0);
+  assert_state (job, DVM_JOB_STATE_READY_FOR_DEBUG);
+  end_proc (&world, job, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_NOTIFY_COMPLETED);
+  all_gone (&world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+  never = submit_stopping (&world, 2);
+  launch_all (&world, never);
+  all_in_state (&world, never, DVM_PROC_STATE_TERMINATED);
+  all_gone (&world, never);
+  assert_state (never, DVM_JOB_STATE_NOTIFIED);
+}
+
+/* Let go on before it waits: it never does. */
+static void
+test_debug_early (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *before;
+  DvmdJob *job;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  job = submit_stopping (&world, 2);
+  launch_all (&world, job);
+  dvmd_core_continue_job (world.core, job);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  all_in_state (&world, job, DVM_PROC_STATE_REGISTERED);
+  assert_state (job, DVM_JOB_STATE_REGISTERED);
+  before = submit_stopping (&world, 2);
+  dvmd_core_continue_job (world.core, before);
+  run (&world);
+  assert_state (before, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  launch_all (&world, before);
+  assert_state (before, DVM_JOB_STATE_RUNNING);
+}
+
+/* ---- the agent's own tables ---- */
+
+static void
+on_proc_changed (DvmdLocalJob *job, DvmdLocalProc *proc, gpointer user_data)
+{
+  g_string_append_printf (user_data, "%u:%s ", proc->rank, dvm_proc_state_to_string (proc->state));
+}
+
+static void
+on_local (DvmdLocalJob *job, gpointer user_data)
+{
+  g_string_append_printf (user_data, "%s ", dvm_job_state_to_string (job->state));
+}
+
+/* The stop for a debugger on an agent: at the start, and in PMIx_Init. */
+static void
+test_local_debug (void)
+{
+  static const DvmdLocalFuncs funcs = { on_proc_changed, on_local, on_local, on_local, on_local };
+  g_autoptr (GString) log = g_string_new (NULL);
+  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
+  g_autoptr (DvmdLocalJob) job = dvmd_local_job_new (1, "n", queue, &funcs, log);
+  DvmdLocalProc *a = dvmd_local_job_add_proc (job, 0, 0, 0);
+  DvmdLocalProc *b = dvmd_local_job_add_proc (job, 1, 0, 1);
+
+  dvmd_local_proc_started (a, 7);
+  dvmd_local_proc_ready_for_debug (a);
+  dvmd_local_proc_started (b, 8);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
+  dvmd_local_proc_registered (b);
+  dvmd_local_proc_ready_for_debug (b);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_READY_FOR_DEBUG);
+  dvmd_local_proc_continued (b);
+  /* This one was let go on by a debugger. */
+  dvmd_local_proc_registered (a);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_RUNNING);
+  g_assert_cmpstr (log->str, ==,
+                   "0:RUNNING 0:READY_FOR_DEBUG 1:RUNNING LOCAL_LAUNCH_COMPLETE 1:REGISTERED 1:READY_FOR_DEBUG "
+                   "1:REGISTERED 0:REGISTERED ");
+  dvmd_local_job_killed (job, TRUE);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_FORCED_EXIT);
 }
 
 static void
@@ -916,6 +1070,10 @@ main (int argc, char **argv)
   g_test_add_func ("/core/unregistered", test_unregistered);
   g_test_add_func ("/core/time-limit", test_time_limit);
   g_test_add_func ("/core/cancel-everywhere", test_cancel_everywhere);
+  g_test_add_func ("/core/debug/ready", test_ready_for_debug);
+  g_test_add_func ("/core/debug/ends", test_debug_ends);
+  g_test_add_func ("/core/debug/early", test_debug_early);
+  g_test_add_func ("/core/debug/local", test_local_debug);
   g_test_add_func ("/core/history", test_history);
   g_test_add_func ("/core/shutdown", test_shutdown);
   g_test_add_func ("/core/forced-exit", test_forced_exit);

@@ -480,6 +480,86 @@ test_many (Fixture *fixture, gconstpointer data)
   fixture->request.argv = NULL;
 }
 
+/* The letter of /proc/PID/stat. */
+static char
+state_of (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", pid);
+  g_autofree char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return strrchr (text, ')')[2];
+}
+
+static void
+await_state (pid_t pid, char state)
+{
+  gint64 limit = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+
+  while (state_of (pid) != state)
+    {
+      g_assert_cmpint (g_get_monotonic_time (), <, limit);
+      g_thread_yield ();
+    }
+}
+
+/* It stands at its start, with not even its libraries loaded, and nobody traces it. */
+static void
+test_stopped (Fixture *fixture, gconstpointer data)
+{
+  const char *argv[] = { "sh", "-c", "echo gone on", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *maps = NULL;
+  g_autofree char *status_path = NULL;
+  g_autofree char *status_text = NULL;
+  g_autofree char *path = NULL;
+  g_autofree char *text = NULL;
+  int fds[2];
+  int status;
+  pid_t pid;
+
+  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, NULL));
+  fixture->request.argv = argv;
+  fixture->request.stdout_fd = fds[1];
+  fixture->request.stopped = TRUE;
+  pid = dvmd_spawner_spawn (fixture->spawner, &fixture->request, NULL, NULL, &error);
+  g_assert_no_error (error);
+  close (fds[1]);
+  await_state (pid, 'T');
+  path = g_strdup_printf ("/proc/%d/maps", pid);
+  g_assert_true (g_file_get_contents (path, &maps, NULL, NULL));
+  g_assert_null (strstr (maps, "libc.so"));
+  status_path = g_strdup_printf ("/proc/%d/status", pid);
+  g_assert_true (g_file_get_contents (status_path, &status_text, NULL, NULL));
+  g_assert_nonnull (strstr (status_text, "TracerPid:\t0\n"));
+  kill (pid, SIGCONT);
+  text = read_all (fds[0]);
+  g_assert_cmpstr (text, ==, "gone on\n");
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_cmpint (status, ==, 0);
+}
+
+/* What cannot be started is refused as ever, and who is killed while it stands is reaped as ever. */
+static void
+test_stopped_ends (Fixture *fixture, gconstpointer data)
+{
+  const char *missing[] = { "/no/such/program", NULL };
+  const char *argv[] = { "sleep", "600", NULL };
+  g_autoptr (GError) error = NULL;
+  int status;
+  pid_t pid;
+
+  fixture->request.stopped = TRUE;
+  assert_refused (fixture, missing, 127, DVM_ERROR_LAUNCH_FAILED, "does not exist");
+  fixture->request.argv = argv;
+  pid = dvmd_spawner_spawn (fixture->spawner, &fixture->request, NULL, NULL, &error);
+  g_assert_no_error (error);
+  fixture->request.argv = NULL;
+  kill (pid, SIGKILL);
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_cmpint (WTERMSIG (status), ==, SIGKILL);
+}
+
 static void
 add (const char *name, void (*func) (Fixture *, gconstpointer))
 {
@@ -511,5 +591,7 @@ main (int argc, char **argv)
   add ("cpus", test_cpus);
   add ("nofile", test_nofile);
   add ("many", test_many);
+  add ("stopped", test_stopped);
+  add ("stopped-ends", test_stopped_ends);
   return g_test_run ();
 }

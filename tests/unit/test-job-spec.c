@@ -224,6 +224,12 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'donotlunch'>}", DVM_ERROR_BAD_PARAM, { "“donotlaunch”" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'stop-on-exec,stop-in-init'>}", DVM_ERROR_BAD_PARAM, { "one place" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'stop-in-init'>, 'personality': <'plain'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "stop-in-init", "pmix" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'stop'>}", DVM_ERROR_BAD_PARAM, { "more than one" } },
   { "[{'argv': <['a']>}]", "{'timeout': <-5>}", DVM_ERROR_BAD_PARAM, { "timeout", "type u" } },
   { "[{'argv': <['a']>}]", "{'env': <['A=1']>}", DVM_ERROR_BAD_PARAM, { "env", "a{ss}", "as" } },
 };
@@ -309,6 +315,11 @@ test_parsers (void)
   g_assert_false (options.error_nonzero_status);
   g_assert_true (options.recoverable);
   g_assert_true (options.do_not_launch);
+  g_assert_cmpint (options.stop, ==, DVM_STOP_NONE);
+  g_assert_true (_dvm_runtime_options_parse ("stop-on-exec,stop-in-init=no", "", &options, NULL));
+  g_assert_cmpint (options.stop, ==, DVM_STOP_ON_EXEC);
+  g_assert_true (_dvm_runtime_options_parse ("stop-in-i", "", &options, NULL));
+  g_assert_cmpint (options.stop, ==, DVM_STOP_IN_INIT);
   g_assert_true (_dvm_stdin_target_parse ("7", "", &target, NULL));
   g_assert_cmpint (target.kind, ==, DVM_STDIN_RANK);
   g_assert_cmpuint (target.rank, ==, 7);
