@@ -89,7 +89,8 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
   g_auto (GStrv) forms = g_strsplit (verb->synopsis, "\n", -1);
 
   for (gsize i = 0; forms[i] != NULL; i++)
-    g_string_append_printf (text, "%s dvm-cli %s %s\n", i == 0 ? _ ("Usage:") : "      ", verb->name, forms[i]);
+    g_string_append_printf (text, "%*s dvm-cli %s %s\n", (int)strlen (_ ("Usage:")), i == 0 ? _ ("Usage:") : "",
+                            verb->name, forms[i]);
   g_string_append_printf (text, "\n%s\n", _ (verb->summary));
   for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
     {

@@ -39,8 +39,8 @@ typedef struct
 struct _DvmCliVerb
 {
   const char *name;
-  const char *synopsis;           /* what stands behind the name in "Usage:"; several lines for several forms */
-  const char *summary;            /* one line, marked for translation */
+  const char *synopsis; /* what stands behind the name in "Usage:"; several lines for several forms; not translated */
+  const char *summary;  /* one line, marked for translation */
   const DvmCliOption *options[4]; /* own ones; the common ones are added */
   guint min_words;
   guint max_words;

@@ -213,7 +213,7 @@ attach_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_attach = {
   .name = "attach",
-  .synopsis = N_ ("[OPTION...] JOB"),
+  .synopsis = "[OPTION...] JOB",
   .summary = N_ ("see the output of a running job; Ctrl-C leaves it running"),
   .options = { options },
   .min_words = 1,

@@ -176,7 +176,7 @@ show_config (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_config = {
   .name = "config",
-  .synopsis = N_ ("[OPTION...] [SETTING...]"),
+  .synopsis = "[OPTION...] [SETTING...]",
   .summary = N_ ("show the settings of a DVM that is started now, and where each comes from"),
   .options = { options },
   .max_words = G_MAXUINT,

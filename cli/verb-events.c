@@ -298,7 +298,7 @@ events_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_events = {
   .name = "events",
-  .synopsis = N_ ("[OPTION...] [JOB...]"),
+  .synopsis = "[OPTION...] [JOB...]",
   .summary = N_ ("follow what happens: one line for each change of state"),
   .options = { options },
   .max_words = G_MAXUINT,

@@ -45,7 +45,7 @@ show_info (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_info = {
   .name = "info",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("show all properties of the DVM"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

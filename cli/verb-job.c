@@ -318,8 +318,8 @@ job_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
-  .synopsis = N_ ("show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
-                  "[OPTION...] JOB...\ncontinue [OPTION...] JOB"),
+  .synopsis = "show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
+              "[OPTION...] JOB...\ncontinue [OPTION...] JOB",
   .summary = N_ ("look at a job: as a whole, its processes, its way through the states, its times; let it go on"),
   .options = { options },
   .min_words = 1,

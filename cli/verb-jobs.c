@@ -73,7 +73,7 @@ list_jobs (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_jobs = {
   .name = "jobs",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("list the jobs that have not ended"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

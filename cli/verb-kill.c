@@ -138,7 +138,7 @@ kill_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_kill = {
   .name = "kill",
-  .synopsis = N_ ("[OPTION...] [-s SIGNAL] JOB...\n-l"),
+  .synopsis = "[OPTION...] [-s SIGNAL] JOB...\n-l",
   .summary = N_ ("cancel jobs, or send them a signal"),
   .options = { options },
   .max_words = G_MAXUINT,

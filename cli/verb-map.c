@@ -64,7 +64,7 @@ map_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_map = {
   .name = "map",
-  .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]..."),
+  .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...",
   .summary = N_ ("show where the processes of a job would go; nothing is started"),
   .options = { dvm_cli_app_options, dvm_cli_job_options, options },
   .min_words = 1,

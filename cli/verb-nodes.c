@@ -276,7 +276,7 @@ list_nodes (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_nodes = {
   .name = "nodes",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("list the nodes of the DVM; rank 0 is its controller"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

@@ -74,7 +74,7 @@ list_plugins (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_plugins = {
   .name = "plugins",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("list the plugins of the DVM, in the order in which they are asked"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

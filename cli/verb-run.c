@@ -449,8 +449,8 @@ static const DvmCliOption run_options[] = {
 
 const DvmCliVerb dvm_cli_verb_run = {
   .name = "run",
-  .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
-                  "[OPTION...] --file JOB.json"),
+  .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
+              "[OPTION...] --file JOB.json",
   .summary = N_ ("run a job and wait for it, with its input and output here"),
   .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_job_options, run_options },
   .max_words = G_MAXUINT,

@@ -312,7 +312,7 @@ start_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_start = {
   .name = "start",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("start a DVM; returns when it is ready"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

@@ -135,7 +135,7 @@ show_status (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_status = {
   .name = "status",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("show whether a DVM runs and how it is; exit status 1 if none does"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

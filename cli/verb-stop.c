@@ -157,7 +157,7 @@ stop_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_stop = {
   .name = "stop",
-  .synopsis = N_ ("[OPTION...]"),
+  .synopsis = "[OPTION...]",
   .summary = N_ ("end a DVM and its jobs; returns when it has gone"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,

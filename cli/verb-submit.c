@@ -41,8 +41,8 @@ submit (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_submit = {
   .name = "submit",
-  .synopsis = N_ ("[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
-                  "[OPTION...] --file JOB.json"),
+  .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
+              "[OPTION...] --file JOB.json",
   .summary = N_ ("hand a job over, print its namespace and return"),
   .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_job_options },
   .max_words = G_MAXUINT,

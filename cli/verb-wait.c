@@ -43,7 +43,7 @@ wait_for_jobs (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_wait = {
   .name = "wait",
-  .synopsis = N_ ("[OPTION...] JOB..."),
+  .synopsis = "[OPTION...] JOB...",
   .summary = N_ ("wait for jobs; the exit status is that of the first that failed"),
   .options = { options },
   .min_words = 1,

@@ -110,7 +110,7 @@ make_arguments (DvmClient *self, GPtrArray *specs, GError **error)
   if (g_variant_get_size (arguments) <= MAX_BYTES)
     return arguments;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               _ ("The jobs have %" G_GSIZE_FORMAT " bytes, and one message takes %d: use several calls"),
+               _ ("The jobs have %zu bytes, and one message takes %d: use several calls"),
                g_variant_get_size (arguments), MAX_BYTES);
   g_variant_unref (g_variant_ref_sink (arguments));
   return NULL;

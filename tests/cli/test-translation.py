@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every message is translated into every language that there is."""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from dvmtest import Failed, check, equal, functions, run_tests
+
+SOURCE = os.environ["DVM_SOURCE_DIR"]
+PO = os.path.join(SOURCE, "po")
+
+# As meson's i18n module calls it for GLib
+XGETTEXT = ["xgettext", "--from-code=UTF-8", "--keyword=_", "--keyword=N_", "--keyword=C_:1c,2", "--keyword=NC_:1c,2",
+            "--keyword=g_dngettext:2,3", "--flag=N_:1:pass-c-format", "--flag=_:1:pass-c-format"]
+
+
+def run(*command):
+    return subprocess.run(command, cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def languages():
+    with open(os.path.join(PO, "LINGUAS")) as file:
+        return file.read().split()
+
+
+def template(folder):
+    path = os.path.join(folder, "dvm.pot")
+    result = run(*XGETTEXT, "--directory=" + SOURCE, "-f", os.path.join(PO, "POTFILES.in"), "-o", path)
+    equal((result.returncode, result.stdout), (0, ""), "xgettext")
+    return path
+
+
+def test_complete():
+    """each message has a translation; what is missing is listed with file and line"""
+    with tempfile.TemporaryDirectory() as folder:
+        pot = template(folder)
+        for language in languages():
+            result = run("msgcmp", os.path.join(PO, language + ".po"), pot)
+            missing = re.findall(rf"^.*?([^/]*/[^/]*:\d+): (this message .*)$", result.stdout, re.MULTILINE)
+            if result.returncode != 0:
+                with open(pot) as file:
+                    lines = file.read().split("\n")
+                told = []
+                for place, what in missing:
+                    name, _, number = place.partition(":")
+                    if not name.endswith("dvm.pot"):
+                        continue
+                    # The lines above say where it stands.
+                    end = int(number)
+                    start = end
+                    while start > 0 and lines[start - 1] != "":
+                        start -= 1
+                    block = [line for line in lines[start:end] if not line.startswith("#,")]
+                    told.append(" ".join(line.replace("#: ", "") for line in block))
+                raise Failed(f"not in po/{language}.po (see po/README.md):\n" + "\n".join(told or [result.stdout]))
+
+
+def test_right():
+    """formats agree with those of the original, nothing is fuzzy, and no message is left over"""
+    with tempfile.TemporaryDirectory() as folder:
+        pot = template(folder)
+        for language in languages():
+            po = os.path.join(PO, language + ".po")
+            result = run("msgfmt", "--check", "--statistics", "-o", "/dev/null", po)
+            equal(result.returncode, 0, result.stdout)
+            check(re.match(r"^\d+ translated messages\.\n$", result.stdout), result.stdout)
+            known = set(re.findall(r'^msgid (.*?)\nmsgstr', run("msgcat", "--no-wrap", pot).stdout, re.MULTILINE | re.DOTALL))
+            own = set(re.findall(r'^msgid (.*?)\nmsgstr', run("msgcat", "--no-wrap", po).stdout, re.MULTILINE | re.DOTALL))
+            equal(own - known, set(), f"po/{language}.po has what no file says")
+
+
+def test_extracted():
+    """no message ends where a macro begins: xgettext sees no further"""
+    for line in open(os.path.join(PO, "POTFILES.in")):
+        with open(os.path.join(SOURCE, line.strip())) as file:
+            found = re.findall(r'\bN?_ \("(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*\s*[A-Z][A-Z_]+', file.read())
+        equal(found, [], line.strip())
+
+
+def test_languages():
+    """LINGUAS names the files that there are, and German is among them"""
+    equal(set(languages()), {os.path.basename(path)[:-3] for path in glob.glob(os.path.join(PO, "*.po"))})
+    check("de" in languages(), "no German")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))
