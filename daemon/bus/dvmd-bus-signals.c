@@ -18,6 +18,8 @@
 #define COUNTER_INTERVAL_MS 100
 /* Nobody is served while signals are made: so much of a turn. */
 #define SLICE (3 * G_TIME_SPAN_MILLISECOND)
+/* After what was sent there is a pause: who listens to a busy DVM is not woken for each job. */
+#define PAUSE (4 * G_TIME_SPAN_MILLISECOND)
 /* Rows of one JobsChanged. */
 #define MAX_JOB_CHANGES 4096
 
@@ -73,6 +75,7 @@ struct _DvmdBusSignals
   guint flush_source;
   guint counter_source;
   gint64 counters_due; /* monotonic */
+  gint64 pause_ends;
 };
 
 static const DvmdBusWatchedProperty manager_watched[] = {
@@ -139,8 +142,16 @@ static gboolean on_flush (gpointer user_data);
 static void
 schedule (DvmdBusSignals *self)
 {
+  gint64 pause = 0;
+
   self->pending = TRUE;
-  if (self->flush_source == 0)
+  if (self->flush_source != 0)
+    return;
+  if (self->batch == NULL)
+    pause = MAX (self->pause_ends - g_get_monotonic_time (), 0);
+  if (pause > 0)
+    self->flush_source = g_timeout_add (pause / 1000 + 1, on_flush, self);
+  else
     self->flush_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_flush, self, NULL);
 }
 
@@ -604,6 +615,7 @@ end_batch (DvmdBusSignals *self, Batch *batch)
     self->counters_due = now + COUNTER_INTERVAL_MS * 1000;
   if (batch->left)
     schedule_counters (self, now);
+  self->pause_ends = now + PAUSE;
   batch_free (batch);
 }
 

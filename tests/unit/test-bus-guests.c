@@ -191,6 +191,9 @@ test_limit (Fixture *f, gconstpointer data)
   BusClient *second = bus_client_new_private (&f->bus);
   int fd = new_socket ();
 
+  /* Both are in, and not still at the door. */
+  bus_client_sync (first);
+  bus_client_sync (second);
   dvmd_bus_listener_set_limit (listener, 2);
   g_assert_cmpint (connect_fd (fd, f->bus.socket), ==, 0);
   bus_wait_until (is_closed (fd));

@@ -13,6 +13,8 @@
 
 #define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
 #define N_SLOTS        4
+/* Each with more than five signals: more than can wait for one connection. */
+#define N_AT_ONCE 4000
 
 /* What a client knows of the jobs by one GetManagedObjects and the signals behind it. */
 typedef struct
@@ -23,6 +25,7 @@ typedef struct
   guint32 serial;     /* of GetManagedObjects */
   GHashTable *states; /* path -> state; NULL until that is answered */
   guint n_signals;
+  guint n_quiet;
 } View;
 
 typedef struct
@@ -187,11 +190,16 @@ static gboolean
 view_is_right (View *view, Fixture *f)
 {
   DvmdCore *core = dvmd_controller_get_core (f->bus.controller);
-  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (core, FALSE);
+  g_autoptr (GPtrArray) jobs = NULL;
+  gboolean news = FALSE;
 
   while (view_read (view))
-    ;
-  if (view->states == NULL || g_hash_table_size (view->states) != jobs->len)
+    news = TRUE;
+  /* Looked at when something has come, and again when all is quiet. */
+  if (view->states == NULL || (!news && view->n_quiet++ % 16 != 0))
+    return FALSE;
+  jobs = dvmd_core_list_jobs (core, FALSE);
+  if (g_hash_table_size (view->states) != jobs->len)
     return FALSE;
   for (guint i = 0; i < jobs->len; i++)
     {
@@ -205,7 +213,7 @@ view_is_right (View *view, Fixture *f)
 
 /* ---- tests ---- */
 
-/* One who is subscribed when ten thousand come at once, and one who comes late. */
+/* One who is subscribed when thousands come in one turn, and one who comes late. */
 static void
 test_at_once (Fixture *f, gconstpointer data)
 {
@@ -214,11 +222,11 @@ test_at_once (Fixture *f, gconstpointer data)
 
   g_variant_unref (bus_client_check (early->client, MANAGER_PATH, MANAGER, "Subscribe", NULL));
   view_ask (early);
-  submit_many (f, 10000);
+  submit_many (f, N_AT_ONCE);
   late = view_new (f);
   view_ask (late);
   bus_wait_until (view_is_right (early, f) && view_is_right (late, f));
-  g_assert_cmpuint (g_hash_table_size (late->states), ==, 10000);
+  g_assert_cmpuint (g_hash_table_size (late->states), ==, N_AT_ONCE);
   view_free (early);
   view_free (late);
 }
@@ -231,7 +239,7 @@ test_changing (Fixture *f, gconstpointer data)
   View *view = view_new (f);
   guint turns;
 
-  submit_many (f, 2000);
+  submit_many (f, 1000);
   bus_wait_until (dvmd_job_get_state (dvmd_core_get_job (core, 1)) == DVM_JOB_STATE_RUNNING);
   view_ask (view);
   for (turns = 0; view->states == NULL; turns++)
@@ -269,7 +277,7 @@ test_pages (Fixture *f, gconstpointer data)
   guint n_rows = 0;
   guint n_answers = 0;
 
-  submit_many (f, 3000);
+  submit_many (f, 2000);
   do
     {
       g_autoptr (GVariant) reply = NULL;
@@ -288,7 +296,7 @@ test_pages (Fixture *f, gconstpointer data)
       g_variant_get_child (reply, 1, "s", &ids);
     }
   while (ids[0] != '\0');
-  g_assert_cmpuint (n_rows, ==, 3000);
+  g_assert_cmpuint (n_rows, ==, 2000);
   g_assert_cmpuint (n_pages, >, 3);
   bus_wait_until (n_answers == n_pages);
 }
