@@ -55,6 +55,28 @@ typedef struct
   guint rank;
 } DvmStdinTarget;
 
+typedef enum
+{
+  DVM_OUTPUT_TAG_NONE, /* default */
+  DVM_OUTPUT_TAG_SHORT,
+  DVM_OUTPUT_TAG_DETAILED,
+  DVM_OUTPUT_TAG_FULLNAME,
+  DVM_OUTPUT_TAG_RANK,
+} DvmOutputTag;
+
+/* "tag,timestamp,merge-stderr-to-stdout,dir=PATH:copy" */
+typedef struct
+{
+  DvmOutputTag tag;
+  gboolean timestamp;
+  gboolean merge;   /* stderr comes on stdout */
+  gboolean copy;    /* to the readers too, not only to files */
+  gboolean raw;     /* pieces as they come, not whole lines */
+  gboolean pattern; /* file is a pattern */
+  char *dir;        /* (nullable) */
+  char *file;       /* (nullable) */
+} DvmOutputOptions;
+
 /*
  * text (nullable): the default. place: what messages begin with, an empty string or such as "$.". Errors are
  * DVM_ERROR_BAD_PARAM and DVM_ERROR_NOT_SUPPORTED.
@@ -66,8 +88,10 @@ gboolean _dvm_bind_to_check (const char *text, const char *place, GError **error
 gboolean _dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error);
 gboolean _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *target, GError **error);
 gboolean _dvm_personality_parse (const char *text, const char *place, gboolean *plain, GError **error);
-/* The words only: daemon/io parses them for good. */
-gboolean _dvm_output_check (const char *text, const char *place, GError **error);
+/* options is empty after an error, else it is to be cleared. */
+gboolean _dvm_output_parse (const char *text, const char *place, DvmOutputOptions *options, GError **error);
+void _dvm_output_options_clear (DvmOutputOptions *options);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmOutputOptions, _dvm_output_options_clear)
 /* "node3" or "node3:4"; slots 0: not given */
 gboolean _dvm_host_parse (const char *text, const char *place, char **name, guint *slots, GError **error);
 

@@ -58,6 +58,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
   DvmMapBy map_by;
   DvmWhenFull when_full;
   DvmStdinTarget target;
+  g_auto (DvmOutputOptions) output = { 0 };
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
@@ -65,7 +66,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_rank_by_check (dvm_job_spec_get_rank_by (self), place, error)
          && _dvm_bind_to_check (dvm_job_spec_get_bind_to (self), place, error)
          && _dvm_when_full_parse (dvm_job_spec_get_when_full (self), place, &when_full, error)
-         && _dvm_output_check (dvm_job_spec_get_output (self), place, error)
+         && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
          && check_stop (&options, plain, place, error);

@@ -110,25 +110,6 @@ static const DvmWord stdin_words[] = {
   { "none", DVM_STDIN_NONE, TRUE },
 };
 
-enum
-{
-  OUTPUT_FLAG,
-  OUTPUT_PATH
-};
-
-static const DvmWord output_words[] = {
-  { "tag", OUTPUT_FLAG, TRUE },  { "tag-detailed", OUTPUT_FLAG, TRUE }, { "tag-fullname", OUTPUT_FLAG, TRUE },
-  { "rank", OUTPUT_FLAG, TRUE }, { "timestamp", OUTPUT_FLAG, TRUE },    { "merge-stderr-to-stdout", OUTPUT_FLAG, TRUE },
-  { "dir", OUTPUT_PATH, TRUE },  { "file", OUTPUT_PATH, TRUE },         { "xml", -1, FALSE },
-};
-
-static const DvmWord output_qualifiers[] = {
-  { "copy", 0, TRUE },
-  { "nocopy", 0, TRUE },
-  { "raw", 0, TRUE },
-  { "pattern", 0, TRUE },
-};
-
 /* One entry of a comma list: up to "=" or ":" is the word. */
 static gsize
 word_length (const char *text)
@@ -330,54 +311,6 @@ _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *ta
   if (!find_only (stdin_words, G_N_ELEMENTS (stdin_words), text, place, "stdin", &kind, error))
     return FALSE;
   target->kind = kind;
-  return TRUE;
-}
-
-static gboolean
-check_output_path (const DvmWord *word, const char *rest, const char *place, GError **error)
-{
-  const char *qualifier;
-  gsize length;
-
-  if (rest[0] != '=' || rest[1] == '\0' || rest[1] == ':')
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%soutput: “%s” needs a path: %s=PATH"), place, word->name,
-                   word->name);
-      return FALSE;
-    }
-  for (qualifier = strchr (rest, ':'); qualifier != NULL; qualifier = strchr (qualifier, ':'))
-    {
-      qualifier++;
-      length = strcspn (qualifier, ":");
-      if (_dvm_words_find (output_qualifiers, G_N_ELEMENTS (output_qualifiers), qualifier, length, place, "output",
-                           error)
-          == NULL)
-        return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-_dvm_output_check (const char *text, const char *place, GError **error)
-{
-  g_auto (GStrv) entries = NULL;
-
-  if (text == NULL || text[0] == '\0')
-    return TRUE;
-  entries = g_strsplit (text, ",", -1);
-  for (gsize i = 0; entries[i] != NULL; i++)
-    {
-      gsize length = word_length (entries[i]);
-      const char *rest = entries[i] + length;
-      const DvmWord *word;
-
-      word = _dvm_words_find (output_words, G_N_ELEMENTS (output_words), entries[i], length, place, "output", error);
-      if (word == NULL)
-        return FALSE;
-      if (word->value == OUTPUT_PATH ? !check_output_path (word, rest, place, error)
-                                     : !refuse_rest (rest, place, "output", error))
-        return FALSE;
-    }
   return TRUE;
 }
 

@@ -16,6 +16,7 @@
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 
+#include "dvm-job-spec-private.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-log.h"
 
@@ -164,12 +165,37 @@ add_outputs (DvmdJobStreams *self, DvmJobSpec *spec, int fds[3], GError **error)
   return TRUE;
 }
 
+static DvmdOutputFormat *
+make_format (DvmJobSpec *spec, GError **error)
+{
+  static const DvmdOutputTag tags[] = {
+    [DVM_OUTPUT_TAG_NONE] = DVMD_OUTPUT_TAG_NONE,         [DVM_OUTPUT_TAG_SHORT] = DVMD_OUTPUT_TAG_SHORT,
+    [DVM_OUTPUT_TAG_DETAILED] = DVMD_OUTPUT_TAG_DETAILED, [DVM_OUTPUT_TAG_FULLNAME] = DVMD_OUTPUT_TAG_FULLNAME,
+    [DVM_OUTPUT_TAG_RANK] = DVMD_OUTPUT_TAG_RANK,
+  };
+  DvmOutputOptions options;
+  DvmdOutputFormat *format;
+
+  if (!_dvm_output_parse (dvm_job_spec_get_output (spec), "", &options, error))
+    return NULL;
+  format = dvmd_output_format_new ();
+  format->tag = tags[options.tag];
+  format->timestamp = options.timestamp;
+  format->merge = options.merge;
+  format->copy = options.copy;
+  format->raw = options.raw;
+  format->pattern = options.pattern;
+  format->dir = options.dir;
+  format->file = options.file;
+  return format;
+}
+
 /* fds that were taken are set to -1. */
 DvmdJobStreams *
 dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *nspace, guint id, int fds[3],
                       GError **error)
 {
-  DvmdOutputFormat *format = dvmd_output_format_parse (dvm_job_spec_get_output (spec), error);
+  DvmdOutputFormat *format = make_format (spec, error);
   DvmdJobStreams *self;
 
   if (format == NULL)

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What the option `output` of a job asks for: how lines are marked and which files are written. */
+/* What a job asks for: how lines are marked and which files are written. Who reads its options fills this in. */
 
 typedef enum
 {
@@ -31,11 +31,7 @@ typedef struct
   char *file;       /* (nullable): FILE.RANK.out, FILE.RANK.err */
 } DvmdOutputFormat;
 
-/*
- * text (nullable): "tag,timestamp,merge-stderr-to-stdout,dir=D:COPY". Words may be shortened as long as they are
- * unambiguous, case does not matter. Unknown words are DVM_ERROR_BAD_PARAM.
- */
-DvmdOutputFormat *dvmd_output_format_parse (const char *text, GError **error);
+/* Bytes pass as they are. */
 DvmdOutputFormat *dvmd_output_format_new (void);
 void dvmd_output_format_free (DvmdOutputFormat *self);
 /* TRUE when bytes pass as they are. */

@@ -220,6 +220,14 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'output': <'dir'>}", DVM_ERROR_BAD_PARAM, { "output", "dir=PATH" } },
   { "[{'argv': <['a']>}]", "{'output': <'tag,,rank'>}", DVM_ERROR_BAD_PARAM, { "output", "missing" } },
   { "[{'argv': <['a']>}]", "{'output': <'file=/x:zip'>}", DVM_ERROR_BAD_PARAM, { "output", "zip" } },
+  { "[{'argv': <['a']>}]", "{'output': <'t'>}", DVM_ERROR_BAD_PARAM, { "output", "more than one word" } },
+  { "[{'argv': <['a']>}]", "{'output': <'tag=1'>}", DVM_ERROR_BAD_PARAM, { "output", "=1" } },
+  { "[{'argv': <['a']>}]", "{'output': <'tag:'>}", DVM_ERROR_BAD_PARAM, { "output", "missing" } },
+  { "[{'argv': <['a']>}]", "{'output': <'dir=:copy'>}", DVM_ERROR_BAD_PARAM, { "output", "dir=PATH" } },
+  { "[{'argv': <['a']>}]", "{'output': <'dir=a,file=b'>}", DVM_ERROR_BAD_PARAM, { "output", "together" } },
+  { "[{'argv': <['a']>}]", "{'output': <'file=a%x:pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "%x" } },
+  { "[{'argv': <['a']>}]", "{'output': <'file=a%:pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "in the pattern" } },
+  { "[{'argv': <['a']>}]", "{'output': <':pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "file=PATH" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts=3'>}", DVM_ERROR_NOT_SUPPORTED, { "max-restarts" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
@@ -440,6 +448,30 @@ test_json_cut (void)
     }
 }
 
+static void
+test_output (void)
+{
+  g_auto (DvmOutputOptions) none = { 0 };
+  g_auto (DvmOutputOptions) all = { 0 };
+  g_auto (DvmOutputOptions) colons = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (_dvm_output_parse (NULL, "", &none, &error));
+  g_assert_cmpint (none.tag, ==, DVM_OUTPUT_TAG_NONE);
+  g_assert_true (!none.timestamp && !none.merge && none.dir == NULL && none.file == NULL);
+  g_assert_true (_dvm_output_parse ("TAG-FULL:raw,time,merge,file=/x/%r:Pattern:co,:nocopy", "", &all, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (all.tag, ==, DVM_OUTPUT_TAG_FULLNAME);
+  g_assert_true (all.timestamp && all.merge && all.raw && all.pattern && !all.copy);
+  g_assert_cmpstr (all.file, ==, "/x/%r");
+  /* A time of day may be part of a path. */
+  g_assert_true (_dvm_output_parse ("dir=/a/12:30:05:copy:raw,rank", "", &colons, &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (colons.dir, ==, "/a/12:30:05");
+  g_assert_true (colons.copy && colons.raw);
+  g_assert_cmpint (colons.tag, ==, DVM_OUTPUT_TAG_RANK);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -455,5 +487,6 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/policies", test_policies);
   g_test_add_func ("/job-spec/json", test_json);
   g_test_add_func ("/job-spec/json-cut", test_json_cut);
+  g_test_add_func ("/job-spec/output", test_output);
   return g_test_run ();
 }
