@@ -222,20 +222,30 @@ class Executor(concurrent.futures.Executor):
 
     def _go_on(self):
         """Gives the DVM what it may have, and leaves when all is done."""
-        while True:
-            with self._lock:
-                if not self._queue:
-                    if self._closed and not self._in_flight:
-                        self._loop.quit()
-                    return
-                if not self._has_room(self._queue[0]) and self._broken is None:
-                    return
-                task = self._queue.popleft()
-                error = self._broken
-            if task.future.cancelled() or error is not None:
-                task.settle(error)
-            else:
+        together = []
+        while task := self._take():
+            if task.future.cancelled() or self._broken is not None:
+                task.settle(self._broken)
+            elif task.captures or task.spec.get_n_apps() != 1:
                 self._begin(task)
+            else:
+                # One call for all that can go: pipes cannot, nor jobs of several applications.
+                self._enter(task)
+                together.append(task)
+        if len(together) > 1:
+            self._client.submit_many_async([task.spec for task in together], None, self._on_submitted_many, together)
+        elif together:
+            self._submit(together[0])
+        with self._lock:
+            if self._closed and not self._queue and not self._in_flight:
+                self._loop.quit()
+
+    def _take(self):
+        """The next one, if there is one and the DVM may have it."""
+        with self._lock:
+            if self._queue and (self._has_room(self._queue[0]) or self._broken is not None):
+                return self._queue.popleft()
+        return None
 
     def _has_room(self, task):
         return len(self._in_flight) < self._max_pending and (not task.captures or self._n_captured < self._max_captured)
@@ -250,16 +260,19 @@ class Executor(concurrent.futures.Executor):
 
     def _begin(self, task):
         self._enter(task)
-        fds = [-1, -1]
         try:
-            if task.captures:
-                for index in range(2):
-                    fds[index] = self._open_pipe(task, index)
-            self._client.submit_with_fds_async(task.spec, -1, *fds, None, self._on_submitted, task)
-        except Exception as error:
+            self._submit(task)
+        except OSError as error:
             # Not _end(): whoever began this one goes on with the next.
             self._leave(task)
             task.settle(error)
+
+    def _submit(self, task):
+        fds = [-1, -1]
+        try:
+            for index in range(2 if task.captures else 0):
+                fds[index] = self._open_pipe(task, index)
+            self._client.submit_with_fds_async(task.spec, -1, *fds, None, self._on_submitted, task)
         finally:
             for fd in fds:
                 if fd >= 0:
@@ -289,14 +302,30 @@ class Executor(concurrent.futures.Executor):
 
     def _on_submitted(self, client, result, task):
         try:
-            task.job = client.submit_with_fds_finish(result)
+            self._follow(task, client.submit_with_fds_finish(result))
         except GLib.Error as error:
             self._end(task, error)
+
+    def _on_submitted_many(self, client, result, tasks):
+        try:
+            jobs = client.submit_many_finish(result)
+        except GLib.Error:
+            # All are accepted or none is: which is at fault, and why, each is told by itself.
+            for task in tasks:
+                if task.future.cancelled():
+                    self._end(task)
+                else:
+                    self._submit(task)
             return
-        task.future.job_id = task.job.props.id
+        for task, job in zip(tasks, jobs):
+            self._follow(task, job)
+
+    def _follow(self, task, job):
+        task.job = job
+        task.future.job_id = job.props.id
         if task.future.cancelled():
             self._cancel_job(task)
-        client.wait_async(task.job, 0, None, self._on_ended, task)
+        self._client.wait_async(job, 0, None, self._on_ended, task)
 
     def _on_ended(self, client, result, task):
         try:

@@ -297,6 +297,17 @@ class Executor(Case):
         self.assertEqual([int(done.stdout) for done in results], list(range(1000)))
         self.assertEqual(dvm.get('Statistics')['jobs-submitted'], 1000)
 
+    def test_submitted_together(self):
+        """Which go in one call: one that is refused spoils none of the others."""
+        executor = self.executor(self.dvm(slots=4))
+        commands = [Dvm.JobSpec(['sh', '-c', f'exit {code}'], np=1) for code in range(100)]
+        commands[50] = Dvm.JobSpec(['true'], map_by='rubbish')
+        commands[60] = Dvm.JobSpec(apps=[Dvm.AppSpec(['true'], np=1), Dvm.AppSpec(['sh', '-c', 'exit 60'], np=1)])
+        futures = [executor.submit(command) for command in commands]
+        with self.assertRaises(Dvm.BadParamError):
+            futures.pop(50).result(LIMIT)
+        self.assertEqual([future.result(LIMIT).returncode for future in futures], [*range(50), *range(51, 100)])
+
     def test_map_with_function(self):
         executor = self.executor(self.dvm(slots=2))
         results = executor.map(lambda a, b: ['sh', '-c', f'exit {a + b}'], [1, 2, 3], [10, 20, 30])
