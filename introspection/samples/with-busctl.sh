@@ -31,6 +31,9 @@ trap '[ -z "$monitor" ] || kill "$monitor" 2>/dev/null || :; rm -rf "$place"' EX
 
 # Only a message bus can be monitored; a private socket has two ends and nobody beside.
 if [ "$bus" = --user ]; then
+    # Both files are there before the process that writes them, which may be slow to begin.
+    : >"$place/signals"
+    : >"$place/monitor"
     busctl --user monitor --match="type='signal',path_namespace='/org/dvm/jobs'" >"$place/signals" 2>"$place/monitor" &
     monitor=$!
     # It says on standard error when it listens; what happens before that is not seen.
