@@ -68,6 +68,7 @@ extern const DvmCliVerb dvm_cli_verb_job;
 extern const DvmCliVerb dvm_cli_verb_jobs;
 extern const DvmCliVerb dvm_cli_verb_kill;
 extern const DvmCliVerb dvm_cli_verb_map;
+extern const DvmCliVerb dvm_cli_verb_node;
 extern const DvmCliVerb dvm_cli_verb_nodes;
 extern const DvmCliVerb dvm_cli_verb_plugins;
 extern const DvmCliVerb dvm_cli_verb_run;

@@ -137,6 +137,25 @@ void dvm_client_list_plugins_async (DvmClient *self, GCancellable *cancellable, 
 GVariant *dvm_client_list_plugins_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GVariant *dvm_client_list_plugins (DvmClient *self, GCancellable *cancellable, GError **error);
 
+/* reference: name, rank or object path */
+void dvm_client_find_node_async (DvmClient *self, const char *reference, GCancellable *cancellable,
+                                 GAsyncReadyCallback callback, gpointer user_data);
+DvmNode *dvm_client_find_node_finish (DvmClient *self, GAsyncResult *result, GError **error);
+DvmNode *dvm_client_find_node (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error);
+void dvm_client_drain_node_async (DvmClient *self, DvmNode *node, const char *reason, GCancellable *cancellable,
+                                  GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_drain_node_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_drain_node (DvmClient *self, DvmNode *node, const char *reason, GCancellable *cancellable,
+                                GError **error);
+void dvm_client_resume_node_async (DvmClient *self, DvmNode *node, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_resume_node_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_resume_node (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error);
+void dvm_client_get_topology_async (DvmClient *self, DvmNode *node, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data);
+char *dvm_client_get_topology_finish (DvmClient *self, GAsyncResult *result, GError **error);
+char *dvm_client_get_topology (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error);
+
 /* a(tsuus): time (µs since the epoch), what, old, new, note */
 void dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
                                  gpointer user_data);

@@ -17,11 +17,12 @@ typedef struct
   DvmdBusMethodFunc func;
   DvmdBusAccess access;
   DvmdJob *job;
+  guint node;
   GDBusMethodInvocation *invocation;
 } PendingCall;
 
 static void
-run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusMethodFunc func, DvmdJob *job,
+run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusMethodFunc func, DvmdJob *job, guint node,
           GDBusMethodInvocation *invocation)
 {
   DvmdBusCall call = {
@@ -29,6 +30,7 @@ run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusMethodFunc func, Dvmd
     .peer = peer,
     .caller = caller,
     .job = job,
+    .node = node,
     .parameters = g_dbus_method_invocation_get_parameters (invocation),
     .invocation = invocation,
   };
@@ -44,7 +46,7 @@ may_change (DvmdBusCaller *self)
 
 static void
 run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusAccess access, DvmdBusMethodFunc func, DvmdJob *job,
-             GDBusMethodInvocation *invocation)
+             guint node, GDBusMethodInvocation *invocation)
 {
   if (access == DVMD_BUS_CHANGES && !may_change (caller))
     dvmd_bus_return_error (invocation,
@@ -53,7 +55,7 @@ run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusAccess access, Dvm
                                         g_dbus_method_invocation_get_method_name (invocation), (guint)getuid (),
                                         caller->requester.uid));
   else
-    run_call (peer, caller, func, job, invocation);
+    run_call (peer, caller, func, job, node, invocation);
 }
 
 static void
@@ -221,7 +223,8 @@ run_pending (DvmdBusCaller *self)
       g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (self->peer);
       PendingCall *pending = g_queue_pop_head (&self->pending);
 
-      run_checked (peer, self, pending->access, pending->func, pending->job, g_steal_pointer (&pending->invocation));
+      run_checked (peer, self, pending->access, pending->func, pending->job, pending->node,
+                   g_steal_pointer (&pending->invocation));
       pending_call_free (pending);
     }
 }
@@ -320,9 +323,9 @@ find_method (const DvmdBusMethod *methods, gsize n_methods, const char *name)
   return NULL;
 }
 
-void
-dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
-                   GDBusMethodInvocation *invocation)
+static void
+dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job, guint node,
+          GDBusMethodInvocation *invocation)
 {
   g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
   const DvmdBusMethod *method = find_method (methods, n_methods, g_dbus_method_invocation_get_method_name (invocation));
@@ -342,11 +345,26 @@ dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_meth
       pending->func = method->func;
       pending->access = method->access;
       g_set_object (&pending->job, job);
+      pending->node = node;
       pending->invocation = invocation;
       g_queue_push_tail (&caller->pending, pending);
     }
   else
-    run_checked (peer, caller, method->access, method->func, job, invocation);
+    run_checked (peer, caller, method->access, method->func, job, node, invocation);
+}
+
+void
+dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
+                   GDBusMethodInvocation *invocation)
+{
+  dispatch (peer, methods, n_methods, job, 0, invocation);
+}
+
+void
+dvmd_bus_dispatch_node (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, guint rank,
+                        GDBusMethodInvocation *invocation)
+{
+  dispatch (peer, methods, n_methods, NULL, rank, invocation);
 }
 
 /* Not by the invocation itself: what waits to be read is counted. */

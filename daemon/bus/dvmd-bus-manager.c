@@ -193,6 +193,22 @@ find_job (DvmdBusCall *call)
 }
 
 static void
+find_session (DvmdBusCall *call)
+{
+  const char *alloc_id;
+
+  g_variant_get (call->parameters, "(&s)", &alloc_id);
+  if (alloc_id[0] == '\0')
+    g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", DVMD_BUS_DEFAULT_SESSION_PATH));
+  else
+    dvmd_bus_return_error (call->invocation,
+                           g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,
+                                        "There is no session of the allocation “%s”; the default session has the "
+                                        "empty one",
+                                        alloc_id));
+}
+
+static void
 wait_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) options = NULL;
@@ -284,6 +300,8 @@ list_plugins (DvmdBusCall *call)
 static const DvmdBusMethod manager_methods[] = {
   { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs },
   { "FindJob", DVMD_BUS_READS, find_job },
+  { "FindNode", DVMD_BUS_READS, dvmd_bus_find_node },
+  { "FindSession", DVMD_BUS_READS, find_session },
   { "ListJobs", DVMD_BUS_READS, dvmd_bus_list_jobs },
   { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
   { "ListPlugins", DVMD_BUS_READS, list_plugins },

@@ -80,7 +80,7 @@ dvmd_bus_peer_export (DvmdBusPeer *self, GError **error)
 {
   return dvmd_bus_object_manager_export (self, error) && dvmd_bus_manager_export (self, error)
          && dvmd_bus_jobs_export (self, error) && dvmd_bus_sessions_export (self, error)
-         && (self->is_bus || dvmd_bus_daemon_export (self, error));
+         && dvmd_bus_nodes_export (self, error) && (self->is_bus || dvmd_bus_daemon_export (self, error));
 }
 
 static void

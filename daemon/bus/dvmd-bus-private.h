@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 
 #define DVMD_BUS_MANAGER_PATH         "/org/dvm/Manager"
 #define DVMD_BUS_JOBS_PATH            "/org/dvm/jobs"
+#define DVMD_BUS_NODES_PATH           "/org/dvm/nodes"
 #define DVMD_BUS_SESSIONS_PATH        "/org/dvm/sessions"
 #define DVMD_BUS_DEFAULT_SESSION_PATH "/org/dvm/sessions/0"
 #define DVMD_BUS_PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
@@ -139,6 +140,7 @@ typedef struct
   DvmdBusPeer *peer;
   DvmdBusCaller *caller; /* (nullable): calls that only read */
   DvmdJob *job;          /* (nullable) */
+  guint node;            /* rank: calls of nodes */
   GVariant *parameters;
   GDBusMethodInvocation *invocation;
 } DvmdBusCall;
@@ -187,6 +189,9 @@ void dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n
                         GDBusMethodInvocation *invocation);
 /* Answers with the value (floating, or NULL for nothing); takes the invocation. */
 void dvmd_bus_return_value (GDBusMethodInvocation *invocation, GVariant *value);
+/* Likewise, for the node of this rank. */
+void dvmd_bus_dispatch_node (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, guint rank,
+                             GDBusMethodInvocation *invocation);
 /* Answers with the error, which is made one of DVM_ERROR's if it is none; takes both. */
 void dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error);
 
@@ -211,10 +216,16 @@ GVariant *dvmd_bus_session_get_property (DvmdBusServer *server, gpointer object,
 
 gboolean dvmd_bus_manager_export (DvmdBusPeer *peer, GError **error);
 gboolean dvmd_bus_jobs_export (DvmdBusPeer *peer, GError **error);
+gboolean dvmd_bus_nodes_export (DvmdBusPeer *peer, GError **error);
 gboolean dvmd_bus_sessions_export (DvmdBusPeer *peer, GError **error);
 gboolean dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error);
 /* org.freedesktop.DBus for private peers that take us for a bus */
 gboolean dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error);
+
+/* a{sv} of what may have changed with the state of a node, (transfer floating) */
+GVariant *dvmd_bus_node_get_changed (DvmdBusServer *server, guint rank);
+char *dvmd_bus_node_path (guint rank);
+void dvmd_bus_find_node (DvmdBusCall *call);
 
 /* "/org/dvm/jobs/7" */
 char *dvmd_bus_job_path (guint id);

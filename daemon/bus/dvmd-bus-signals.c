@@ -351,7 +351,7 @@ on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_da
   DvmdBusSignals *self = user_data;
   NodeChange change = { rank, state };
 
-  if (self->has_subscribers)
+  if (self->has_public)
     g_array_append_val (self->node_changes, change);
   mark_session (self);
   on_core_changed (core, self);
@@ -517,6 +517,23 @@ send_job_changes (DvmdBusSignals *self, GArray *changes)
     }
 }
 
+/* Once for each node, whatever happened to it in this turn. */
+static void
+send_node_properties (DvmdBusSignals *self, GArray *changes)
+{
+  g_autoptr (GHashTable) sent = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < changes->len; i++)
+    {
+      guint rank = g_array_index (changes, NodeChange, i).rank;
+      g_autofree char *path = dvmd_bus_node_path (rank);
+
+      if (g_hash_table_add (sent, GUINT_TO_POINTER (rank)))
+        send_properties (self, NULL, path, dvm_dbus_node_interface.name,
+                         dvmd_bus_node_get_changed (self->server, rank));
+    }
+}
+
 static void
 send_node_changes (DvmdBusSignals *self, GArray *changes)
 {
@@ -524,6 +541,7 @@ send_node_changes (DvmdBusSignals *self, GArray *changes)
 
   if (changes->len == 0)
     return;
+  send_node_properties (self, changes);
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uu)"));
   for (guint i = 0; i < changes->len; i++)
     {

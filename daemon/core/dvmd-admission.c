@@ -27,7 +27,9 @@ typedef struct
   GArray *free;     /* guint: those that nobody uses */
   guint total;
   guint n_free;
-  gboolean given; /* somebody gave the slots of at least one */
+  guint n_drained; /* nodes that the job may use when they are resumed */
+  guint drained;   /* their slots */
+  gboolean given;  /* somebody gave the slots of at least one */
 } Candidates;
 
 static void
@@ -76,6 +78,14 @@ add_candidate (Candidates *into, DvmdNode *node, guint limit)
   into->total += limit;
   into->n_free += unused;
   /* A number behind the host is given too, where it is a limit. */
+  into->given = into->given || node->slots_given || limit < node->slots;
+}
+
+static void
+add_drained (Candidates *into, DvmdNode *node, guint limit)
+{
+  into->n_drained++;
+  into->drained += limit;
   into->given = into->given || node->slots_given || limit < node->slots;
 }
 
@@ -136,13 +146,15 @@ find_candidates (DvmdAdmission *self, DvmdJob *job, Candidates *into, GError **e
   for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (self->nodes); rank++)
     {
       DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+      guint limit;
 
-      if (node == NULL || dvm_node_get_state (node->record) != DVM_NODE_STATE_UP)
+      if (node == NULL || (!everywhere && !g_hash_table_contains (chosen, node)))
         continue;
-      if (everywhere)
-        add_candidate (into, node, node->slots);
-      else if (g_hash_table_contains (chosen, node))
-        add_candidate (into, node, GPOINTER_TO_UINT (g_hash_table_lookup (chosen, node)));
+      limit = everywhere ? node->slots : GPOINTER_TO_UINT (g_hash_table_lookup (chosen, node));
+      if (dvmd_node_is_drained (node))
+        add_drained (into, node, limit);
+      else if (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP)
+        add_candidate (into, node, limit);
     }
   return TRUE;
 }
@@ -182,6 +194,13 @@ may_not_wait (DvmdJob *job)
   return _dvm_job_spec_get_when_full_policy (job->spec) == DVM_WHEN_FULL_REFUSE;
 }
 
+/* One that needs a drained node does not hold up those that do not: it may be drained for days. */
+static gboolean
+waits_for_resume (DvmdJob *job, const Candidates *candidates)
+{
+  return candidates->n_drained > 0 && job->need > candidates->total;
+}
+
 static gboolean
 overlaps_waiting (DvmdAdmission *self, const Candidates *candidates)
 {
@@ -190,6 +209,8 @@ overlaps_waiting (DvmdAdmission *self, const Candidates *candidates)
       g_auto (Candidates) other = { 0 };
 
       if (!find_candidates (self, l->data, &other, NULL))
+        continue;
+      if (waits_for_resume (l->data, &other))
         continue;
       for (guint i = 0; i < other.nodes->len; i++)
         if (g_ptr_array_find (candidates->nodes, g_ptr_array_index (other.nodes, i), NULL))
@@ -205,7 +226,7 @@ check_most (DvmdJob *job, const Candidates *candidates, GError **error)
   guint64 most = MAX (candidates->total, (guint64)candidates->nodes->len * MAX_OVERSUBSCRIBED);
 
   most = MIN (most, DVMD_MAP_MAX_PROCS);
-  if (job->need <= most)
+  if (job->need <= most || candidates->n_drained > 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "The job asks for %u processes: on its %u nodes there can be %" G_GUINT64_FORMAT " at most", job->need,
@@ -213,9 +234,26 @@ check_most (DvmdJob *job, const Candidates *candidates, GError **error)
   return FALSE;
 }
 
+/* Nodes that it may use are drained: it fits when they are resumed, or it does not. */
+static DvmdAdmit
+judge_drained (DvmdJob *job, const Candidates *candidates, GError **error)
+{
+  if (!may_not_wait (job))
+    return DVMD_ADMIT_WAIT;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "The job asks for %u processes, %u of the nodes that it may use are drained, and it was not to wait",
+               job->need, candidates->n_drained);
+  return DVMD_ADMIT_NEVER;
+}
+
 static DvmdAdmit
 judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
 {
+  if (candidates->nodes->len == 0 && candidates->n_drained > 0)
+    {
+      resolve_np (job, 0);
+      return judge_drained (job, candidates, error);
+    }
   if (candidates->nodes->len == 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "None of the nodes that the job may use is up");
@@ -230,12 +268,14 @@ judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
   job->oversubscribed = TRUE;
   if (may_oversubscribe (job))
     return DVMD_ADMIT;
+  if (job->need > candidates->total && job->need <= candidates->total + candidates->drained)
+    return judge_drained (job, candidates, error);
   if (job->need > candidates->total && candidates->given)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                    "The job asks for %u processes, but its nodes have %u slots: ask for fewer, or allow more than one "
                    "process per slot with --when-full oversubscribe",
-                   job->need, candidates->total);
+                   job->need, candidates->total + candidates->drained);
       return DVMD_ADMIT_NEVER;
     }
   /* Larger than all slots that nobody gave: takes all of them when they are free. */
@@ -353,14 +393,15 @@ dvmd_admission_release (DvmdAdmission *self)
       DvmdAdmit verdict = DVMD_ADMIT_NEVER;
 
       next = l->next;
-      if (g_hash_table_size (blocked) >= dvmd_node_pool_count_up (self->nodes)
+      if (g_hash_table_size (blocked) >= dvmd_node_pool_count_usable (self->nodes)
           && dvmd_node_pool_count_up (self->nodes) > 0)
         break;
       if (find_candidates (self, job, &candidates, &error))
         verdict = is_blocked (blocked, &candidates) ? DVMD_ADMIT_WAIT : judge_numbers (job, &candidates, &error);
       if (verdict == DVMD_ADMIT_WAIT)
         {
-          block (blocked, &candidates);
+          if (!waits_for_resume (job, &candidates))
+            block (blocked, &candidates);
           continue;
         }
       if (verdict == DVMD_ADMIT)

@@ -428,6 +428,47 @@ dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char 
   return TRUE;
 }
 
+static gboolean
+check_agent_up (DvmdNode *node, GError **error)
+{
+  DvmNodeState state = dvm_node_get_state (node->record);
+
+  if (node->rank == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "Rank 0 is the controller: it has no slots, and no job runs there");
+  else if (state != DVM_NODE_STATE_UP && !dvmd_node_is_drained (node))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The node %s is not up (%s)", dvm_node_get_name (node->record),
+                 dvm_node_state_to_string (state));
+  else
+    return TRUE;
+  return FALSE;
+}
+
+gboolean
+dvmd_core_drain_node (DvmdCore *self, DvmdNode *node, const char *reason, GError **error)
+{
+  gboolean was_drained = dvmd_node_is_drained (node);
+
+  if (!check_agent_up (node, error))
+    return FALSE;
+  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DO_NOT_USE, reason);
+  /* The reason may be another one. */
+  if (was_drained)
+    g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)DVM_NODE_STATE_DO_NOT_USE);
+  dvmd_core_changed (self);
+  return TRUE;
+}
+
+gboolean
+dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error)
+{
+  if (!check_agent_up (node, error))
+    return FALSE;
+  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
+  dvmd_core_changed (self);
+  return TRUE;
+}
+
 void
 dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason)
 {

@@ -87,6 +87,9 @@ DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GErro
 gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason);
 /* A job whose ranks were to wait for a debugger need not any more. */
 void dvmd_core_continue_job (DvmdCore *self, DvmdJob *job);
+/* The node takes no new jobs until it is resumed; those that it has go on. */
+gboolean dvmd_core_drain_node (DvmdCore *self, DvmdNode *node, const char *reason, GError **error);
+gboolean dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error);
 void dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason);
 
 /* ---- lookups ---- */

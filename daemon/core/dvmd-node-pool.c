@@ -14,6 +14,7 @@ struct _DvmdNodePool
   DvmdNodeChanged changed;
   gpointer changed_data;
   guint n_up;
+  guint n_usable;
   guint n_slots;
   guint n_slots_in_use;
 };
@@ -105,10 +106,16 @@ dvmd_node_pool_find (DvmdNodePool *self, const char *name)
   return NULL;
 }
 
+gboolean
+dvmd_node_is_drained (DvmdNode *node)
+{
+  return dvm_node_get_state (node->record) == DVM_NODE_STATE_DO_NOT_USE;
+}
+
 static gboolean
 is_counted (DvmdNode *node)
 {
-  return node->rank > 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP;
+  return node->rank > 0 && (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node));
 }
 
 static void
@@ -117,6 +124,8 @@ count (DvmdNodePool *self, DvmdNode *node, int sign)
   if (!is_counted (node))
     return;
   self->n_up += sign;
+  if (!dvmd_node_is_drained (node))
+    self->n_usable += sign;
   self->n_slots += sign * (int)node->slots;
 }
 
@@ -185,6 +194,12 @@ guint
 dvmd_node_pool_count_up (DvmdNodePool *self)
 {
   return self->n_up;
+}
+
+guint
+dvmd_node_pool_count_usable (DvmdNodePool *self)
+{
+  return self->n_usable;
 }
 
 guint

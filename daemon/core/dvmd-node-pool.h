@@ -44,8 +44,13 @@ void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id,
 /* Before the record is read: with a thousand jobs on a node it does not follow each that comes and goes. */
 void dvmd_node_pool_publish_jobs (DvmdNode *node);
 
-/* Agents alone. */
+/* Up, but it takes no new jobs. */
+gboolean dvmd_node_is_drained (DvmdNode *node);
+
+/* Agents alone, drained ones too. */
 guint dvmd_node_pool_count_up (DvmdNodePool *self);
+/* Those of them that are not drained. */
+guint dvmd_node_pool_count_usable (DvmdNodePool *self);
 guint dvmd_node_pool_count_slots (DvmdNodePool *self);
 guint dvmd_node_pool_count_slots_in_use (DvmdNodePool *self);
 

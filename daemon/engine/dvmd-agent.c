@@ -151,6 +151,18 @@ dvmd_agent_check_end (DvmdAgent *self)
   g_signal_emit (self, signals[ENDED], 0);
 }
 
+static void
+handle_topology_ask (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = dvmd_topology_dup_xml (self->topology, &error);
+  guint64 token;
+
+  g_variant_get (body, "(t)", &token);
+  dvmd_agent_send (self, DVMD_MSG_TOPOLOGY,
+                   g_variant_new ("(tss)", token, xml != NULL ? xml : "", error != NULL ? error->message : ""));
+}
+
 typedef void (*Handler) (DvmdAgent *self, GVariant *body);
 
 static Handler
@@ -173,6 +185,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_MODEX_ASK, dvmd_agent_handle_modex_ask },
     { DVMD_MSG_MODEX_ANSWER, dvmd_agent_handle_modex_answer },
     { DVMD_MSG_STOP, handle_stop },
+    { DVMD_MSG_TOPOLOGY_ASK, handle_topology_ask },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)

@@ -34,6 +34,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_MODEX, dvmd_controller_handle_modex },
     { DVMD_MSG_MODEX_DATA, dvmd_controller_handle_modex_data },
     { DVMD_MSG_GONE, dvmd_controller_handle_gone },
+    { DVMD_MSG_TOPOLOGY, dvmd_controller_handle_topology },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
@@ -161,5 +162,6 @@ dvmd_controller_handle_wired (DvmdController *self, guint rank, GVariant *body)
 void
 dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body)
 {
+  dvmd_controller_fail_topologies (self, rank);
   dvmd_core_agent_gone (self->core, rank);
 }

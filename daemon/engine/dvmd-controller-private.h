@@ -66,8 +66,10 @@ struct _DvmdController
   guint slots;
   guint next_allocator;
   GCancellable *allocating;
-  GHashTable *streams; /* job id -> DvmdJobStreams */
-  GHashTable *fences;  /* key -> Fence */
+  GHashTable *streams;      /* job id -> DvmdJobStreams */
+  GHashTable *fences;       /* key -> Fence */
+  GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
+  guint64 last_topology_ask;
   guint64 epoch;
   guint wired_left;
   guint64 output_bytes;
@@ -116,6 +118,11 @@ gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int 
 void dvmd_controller_handle_output (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_output_eof (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_input_taken (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-topology.c */
+void dvmd_controller_handle_topology (DvmdController *self, guint rank, GVariant *body);
+/* The agent of this rank has gone. */
+void dvmd_controller_fail_topologies (DvmdController *self, guint rank);
 
 /* dvmd-controller-collectives.c */
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);

@@ -31,6 +31,7 @@ dvmd_controller_dispose (GObject *object)
   DvmdController *self = DVMD_CONTROLLER (object);
 
   g_clear_pointer (&self->streams, g_hash_table_unref);
+  g_clear_pointer (&self->topology_asks, g_ptr_array_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
@@ -88,6 +89,7 @@ dvmd_controller_init (DvmdController *self)
   self->pmix = g_ptr_array_new_with_free_func (g_object_unref);
   self->streams = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_job_streams_free);
   g_queue_init (&self->kept);
+  self->topology_asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
 }
 

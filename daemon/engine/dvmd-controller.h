@@ -84,6 +84,11 @@ gboolean dvmd_controller_attach (DvmdController *self, DvmdJob *job, DvmStreams 
 gboolean dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job);
 void dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason);
 
+/* The XML of hwloc of a node; its agent is asked. (transfer full) */
+void dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback,
+                                         gpointer user_data);
+char *dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *result, GError **error);
+
 /* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
 GVariant *dvmd_controller_list_plugins (DvmdController *self);
 

@@ -27,6 +27,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_MODEX, "modex", "(tsuu)" },
   { DVMD_MSG_MODEX_DATA, "modex-data", "(utiay)" },
   { DVMD_MSG_GONE, "gone", "()" },
+  { DVMD_MSG_TOPOLOGY, "topology", "(tss)" },
   { DVMD_MSG_MEMBERSHIP, "membership", "(ta(uss))" },
   { DVMD_MSG_LAUNCH, "launch", DVMD_LAUNCH_TYPE },
   { DVMD_MSG_SIGNAL, "signal", "(uis)" },
@@ -39,6 +40,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_MODEX_ANSWER, "modex-answer", "(tiay)" },
   { DVMD_MSG_CONTINUE, "continue", "(u)" },
   { DVMD_MSG_STOP, "stop", "(x)" },
+  { DVMD_MSG_TOPOLOGY_ASK, "topology-ask", "(t)" },
 };
 
 static const Kind *

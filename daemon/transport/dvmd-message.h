@@ -29,6 +29,7 @@ typedef enum
   DVMD_MSG_MODEX = 11,      /* (token, nspace, rank, timeout s) */
   DVMD_MSG_MODEX_DATA = 12, /* (agent that asked, its token, status, bytes) */
   DVMD_MSG_GONE = 13,       /* (): the agent has ended everything and leaves */
+  DVMD_MSG_TOPOLOGY = 14,   /* (token, XML of hwloc; empty: why not) */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 32,    /* (epoch, [(rank, name, address)]) */
@@ -42,6 +43,7 @@ typedef enum
   DVMD_MSG_MODEX_ASK = 40,     /* (agent that asked, its token, nspace, rank) */
   DVMD_MSG_MODEX_ANSWER = 41,  /* (token, status, bytes) */
   DVMD_MSG_CONTINUE = 42,      /* (job): its ranks wait for a debugger no longer */
+  DVMD_MSG_TOPOLOGY_ASK = 44,  /* (token) */
   DVMD_MSG_STOP = 43,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
 } DvmdMessageKind;
 

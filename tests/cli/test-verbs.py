@@ -89,6 +89,30 @@ def test_jobs():
         equal(here.json("jobs"), [])
 
 
+def test_node():
+    """node show, drain, resume, topology; a job waits for a drained node"""
+    with dvm("--slots=2") as here:
+        shown = here.json("node", "show", "1")
+        equal((shown["rank"], shown["state"], shown["slots"]), (1, "UP", 2))
+        contains(here.cli("node", "show", shown["name"]).stdout, "UP")
+        contains(here.cli("node", "topology", "1").stdout, "<topology")
+        contains(here.cli("node", "topology", "0").stdout, "<topology")
+        equal(here.cli("node", "drain", "1", "--reason", "new memory").returncode, 0)
+        shown = here.json("node", "show", "1")
+        equal((shown["state"], shown["reason"]), ("DO_NOT_USE", "new memory"))
+        job = submit(here, "-n", "1", "true")
+        wait_until(lambda: here.json("job", "show", job)["held-at"] == "slots", "it waits")
+        equal(here.cli("node", "resume", "1").returncode, 0)
+        equal(here.cli("wait", job).returncode, 0)
+        result = here.cli("node", "drain", "0")
+        equal(result.returncode, 1)
+        contains(result.stderr, "controller")
+        contains(here.cli("node", "show", "nowhere").stderr, "nowhere")
+        equal(here.cli("node", "show", "77").returncode, 1)
+        contains(here.cli("node", "drian", "1").stderr, "drain")
+        equal(here.cli("node", "drain").returncode, 2)
+
+
 def get_map(here, *args):
     result = here.cli("map", "--json", *args)
     equal(result.returncode, 0, result.stderr)

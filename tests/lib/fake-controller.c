@@ -288,6 +288,20 @@ dvmd_controller_start (DvmdController *self)
   dvmd_core_start (self->core);
 }
 
+void
+dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+
+  g_task_return_pointer (task, g_strdup_printf ("<topology rank='%u'/>", rank), g_free);
+}
+
+char *
+dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
 GVariant *
 dvmd_controller_list_plugins (DvmdController *self)
 {

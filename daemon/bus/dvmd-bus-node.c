@@ -1,0 +1,195 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The objects of nodes. There may be tens of thousands: they answer without being listed.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvm-dbus-interfaces.h"
+#include "dvm-records-private.h"
+#include "dvmd-bus-options.h"
+#include "dvmd-bus-private.h"
+
+#include <string.h>
+
+char *
+dvmd_bus_node_path (guint rank)
+{
+  return g_strdup_printf (DVMD_BUS_NODES_PATH "/%u", rank);
+}
+
+static DvmdNode *
+find_node (DvmdBusServer *server, guint rank)
+{
+  return dvmd_node_pool_get (dvmd_core_get_nodes (server->core), rank);
+}
+
+static GVariant *
+get_property (DvmdBusServer *server, gpointer object, const char *name)
+{
+  DvmdNode *node = object;
+
+  dvmd_node_pool_publish_jobs (node);
+  return _dvm_record_get_bus_property (G_OBJECT (node->record), name);
+}
+
+GVariant *
+dvmd_bus_node_get_changed (DvmdBusServer *server, guint rank)
+{
+  static const char *const names[] = { "State",   "StateName", "Reason",   "Slots",    "SlotsMax", "Aliases",
+                                       "Address", "Pid",       "Topology", "Launcher", "Allocator" };
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    g_variant_builder_add (&builder, "{sv}", names[i], get_property (server, find_node (server, rank), names[i]));
+  return g_variant_builder_end (&builder);
+}
+
+void
+dvmd_bus_find_node (DvmdBusCall *call)
+{
+  g_autofree char *path = NULL;
+  const char *name;
+  DvmdNode *node;
+
+  g_variant_get (call->parameters, "(&s)", &name);
+  node = dvmd_node_pool_find (dvmd_core_get_nodes (call->server->core), name);
+  if (node == NULL)
+    {
+      dvmd_bus_return_error (call->invocation,
+                             g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "No node is called “%s”", name));
+      return;
+    }
+  path = dvmd_bus_node_path (node->rank);
+  g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
+}
+
+/* error: NULL for done; taken */
+static void
+return_result (DvmdBusCall *call, GError *error)
+{
+  if (error == NULL)
+    g_dbus_method_invocation_return_value (call->invocation, NULL);
+  else
+    dvmd_bus_return_error (call->invocation, error);
+}
+
+static void
+drain (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  const char *reason;
+  GError *error = NULL;
+
+  g_variant_get (call->parameters, "(&s@a{sv})", &reason, &dict);
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    dvmd_core_drain_node (call->server->core, find_node (call->server, call->node), reason, &error);
+  return_result (call, error);
+}
+
+static void
+resume (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  GError *error = NULL;
+
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    dvmd_core_resume_node (call->server->core, find_node (call->server, call->node), &error);
+  return_result (call, error);
+}
+
+static void
+on_topology (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  GDBusMethodInvocation *invocation = user_data;
+  GError *error = NULL;
+  g_autofree char *xml = dvmd_controller_get_topology_finish (DVMD_CONTROLLER (source), result, &error);
+
+  if (xml != NULL)
+    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(s)", xml));
+  else
+    dvmd_bus_return_error (invocation, error);
+}
+
+static void
+get_topology (DvmdBusCall *call)
+{
+  dvmd_controller_get_topology_async (call->server->controller, call->node, on_topology, call->invocation);
+}
+
+static const DvmdBusMethod node_methods[] = {
+  { "Drain", DVMD_BUS_CHANGES, drain },
+  { "GetTopology", DVMD_BUS_READS, get_topology },
+  { "Resume", DVMD_BUS_CHANGES, resume },
+};
+
+static void
+on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
+{
+  DvmdBusPeer *peer = user_data;
+  DvmdNode *node = NULL;
+  guint rank = 0;
+
+  if (dvmd_bus_parse_node (path + strlen (DVMD_BUS_NODES_PATH "/"), &rank))
+    node = find_node (peer->server, rank);
+  if (node == NULL)
+    dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no node %s", path));
+  else if (dvmd_bus_is_properties_call (invocation))
+    dvmd_bus_handle_properties (peer->server, &dvm_dbus_node_interface, get_property, node, invocation);
+  else
+    dvmd_bus_dispatch_node (peer, node_methods, G_N_ELEMENTS (node_methods), rank, invocation);
+}
+
+static char **
+enumerate (GDBusConnection *connection, const char *sender, const char *path, gpointer user_data)
+{
+  DvmdBusPeer *peer = user_data;
+  guint max = dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (peer->server->core));
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+
+  for (guint rank = 0; rank <= max && nodes->len < DVMD_BUS_MAX_CHILDREN; rank++)
+    if (find_node (peer->server, rank) != NULL)
+      g_ptr_array_add (nodes, g_strdup_printf ("%u", rank));
+  g_ptr_array_add (nodes, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&nodes), FALSE);
+}
+
+static GDBusInterfaceInfo **
+introspect (GDBusConnection *connection, const char *sender, const char *path, const char *node, gpointer user_data)
+{
+  GDBusInterfaceInfo **infos = g_new0 (GDBusInterfaceInfo *, 2);
+  guint rank;
+
+  if (node != NULL && dvmd_bus_parse_node (node, &rank))
+    infos[0] = (GDBusInterfaceInfo *)&dvm_dbus_node_interface;
+  return infos;
+}
+
+static const GDBusInterfaceVTable *
+dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
+          gpointer *out_user_data, gpointer user_data)
+{
+  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
+
+  *out_user_data = user_data;
+  return &vtable;
+}
+
+gboolean
+dvmd_bus_nodes_export (DvmdBusPeer *peer, GError **error)
+{
+  static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
+  guint id = g_dbus_connection_register_subtree (peer->connection, DVMD_BUS_NODES_PATH, &vtable,
+                                                 G_DBUS_SUBTREE_FLAGS_DISPATCH_TO_UNENUMERATED_NODES,
+                                                 dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
+
+  if (id == 0)
+    return FALSE;
+  g_array_append_val (peer->subtrees, id);
+  return TRUE;
+}

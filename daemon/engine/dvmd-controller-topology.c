@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The topology of a node as XML: its agent knows it.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+#include "dvmd-topology.h"
+
+typedef struct
+{
+  guint rank;
+  guint64 token;
+} Ask;
+
+/* The controller's own machine: it has no agent to ask. */
+static void
+return_own (GTask *task)
+{
+  g_autoptr (DvmdTopology) topology = NULL;
+  GError *error = NULL;
+  char *xml = NULL;
+
+  topology = dvmd_topology_new_local (&error);
+  if (topology != NULL)
+    xml = dvmd_topology_dup_xml (topology, &error);
+  if (xml != NULL)
+    g_task_return_pointer (task, xml, g_free);
+  else
+    g_task_return_error (task, error);
+}
+
+void
+dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  Ask *ask;
+
+  g_task_set_source_tag (task, dvmd_controller_get_topology_async);
+  if (rank == 0)
+    {
+      return_own (task);
+      return;
+    }
+  if (!g_hash_table_contains (self->links, GUINT_TO_POINTER (rank)))
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "Node %u has no agent that could be asked", rank);
+      return;
+    }
+  ask = g_new0 (Ask, 1);
+  ask->rank = rank;
+  ask->token = ++self->last_topology_ask;
+  g_task_set_task_data (task, ask, g_free);
+  g_ptr_array_add (self->topology_asks, g_object_ref (task));
+  dvmd_controller_send (self, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", ask->token));
+}
+
+char *
+dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* (transfer full) (nullable) */
+static GTask *
+take_ask (DvmdController *self, guint rank, guint64 token)
+{
+  for (guint i = 0; i < self->topology_asks->len; i++)
+    {
+      Ask *ask = g_task_get_task_data (self->topology_asks->pdata[i]);
+
+      if (ask->rank == rank && (token == 0 || ask->token == token))
+        return g_ptr_array_steal_index (self->topology_asks, i);
+    }
+  return NULL;
+}
+
+void
+dvmd_controller_handle_topology (DvmdController *self, guint rank, GVariant *body)
+{
+  g_autoptr (GTask) task = NULL;
+  const char *xml;
+  const char *reason;
+  guint64 token;
+
+  g_variant_get (body, "(t&s&s)", &token, &xml, &reason);
+  task = take_ask (self, rank, token);
+  if (task == NULL)
+    return;
+  if (xml[0] != '\0')
+    g_task_return_pointer (task, g_strdup (xml), g_free);
+  else
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, "Node %u: %s", rank, reason);
+}
+
+void
+dvmd_controller_fail_topologies (DvmdController *self, guint rank)
+{
+  GTask *task;
+
+  while ((task = take_ask (self, rank, 0)) != NULL)
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The agent of node %u has gone", rank);
+      g_object_unref (task);
+    }
+}

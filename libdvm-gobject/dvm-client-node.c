@@ -1,0 +1,406 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One node: found, drained and resumed, and its topology.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-client"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-client-private.h"
+
+static void
+on_done (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_boolean (task, TRUE);
+}
+
+static void
+on_text (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+  char *text;
+
+  if (reply == NULL)
+    return;
+  g_variant_get (reply, "(s)", &text);
+  g_task_return_pointer (task, text, g_free);
+}
+
+static void
+on_properties (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+  g_autoptr (DvmNode) node = NULL;
+  g_autoptr (GVariant) dict = NULL;
+  GError *error = NULL;
+
+  if (reply == NULL)
+    return;
+  g_variant_get (reply, "(@a{sv})", &dict);
+  node = _dvm_node_new (0, NULL);
+  if (_dvm_record_update (G_OBJECT (node), dict, &error))
+    g_task_return_pointer (task, g_steal_pointer (&node), g_object_unref);
+  else
+    g_task_return_error (task, error);
+}
+
+/* Takes task over. */
+static void
+get_properties (DvmClient *self, GTask *task, const char *path)
+{
+  DvmCall call = { path, DVM_PROPERTIES, "GetAll", NULL, "(a{sv})", -1, NULL };
+
+  call.parameters = g_variant_new ("(s)", DVM_NODE_INTERFACE);
+  _dvm_client_call (self, &call, task, on_properties);
+}
+
+static void
+on_found (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  GTask *task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+  const char *path;
+
+  if (reply == NULL)
+    {
+      g_object_unref (task);
+      return;
+    }
+  g_variant_get (reply, "(&o)", &path);
+  get_properties (g_task_get_source_object (task), task, path);
+}
+
+/**
+ * dvm_client_find_node_async:
+ * @self: a client that is connected
+ * @reference: the name of a node, its rank or its object path
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Finds a node.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_find_node_async (DvmClient *self, const char *reference, GCancellable *cancellable,
+                            GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "FindNode", NULL, "(o)", -1, NULL };
+  guint64 rank;
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (reference != NULL);
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_find_node_async);
+  if (g_ascii_string_to_unsigned (reference, 10, 0, G_MAXUINT, &rank, NULL))
+    {
+      g_autofree char *path = g_strdup_printf ("/org/dvm/nodes/%u", (guint)rank);
+
+      get_properties (self, task, path);
+    }
+  else if (g_str_has_prefix (reference, "/org/dvm/nodes/") && g_variant_is_object_path (reference))
+    get_properties (self, task, reference);
+  else if (reference[0] == '\0' || reference[0] == '/' || !g_utf8_validate (reference, -1, NULL))
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                               _ ("A node is named by its name, its rank or its object path"));
+      g_object_unref (task);
+    }
+  else
+    {
+      call.parameters = g_variant_new ("(s)", reference);
+      _dvm_client_call (self, &call, task, on_found);
+    }
+}
+
+/**
+ * dvm_client_find_node_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_find_node_async().
+ *
+ * Returns: (transfer full): the node as it is now; %NULL on error, %DVM_ERROR_NOT_FOUND if there is no such node
+ * Since: 0.1
+ */
+DvmNode *
+dvm_client_find_node_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_find_node:
+ * @self: a client that is connected
+ * @reference: the name of a node, its rank or its object path
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Finds a node.
+ *
+ * Returns: (transfer full): the node as it is now; %NULL on error, %DVM_ERROR_NOT_FOUND if there is no such node
+ * Since: 0.1
+ */
+DvmNode *
+dvm_client_find_node (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  DvmNode *answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (reference != NULL, NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_find_node_async (self, reference, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_find_node_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
+
+/**
+ * dvm_client_drain_node_async:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @reason: (nullable): why, for people
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lets a node take no new jobs.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_drain_node_async (DvmClient *self, DvmNode *node, const char *reason, GCancellable *cancellable,
+                             GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_NODE_INTERFACE, "Drain", NULL, "()", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_NODE (node));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_drain_node_async);
+  call.path = dvm_node_get_object_path (node);
+  call.parameters = g_variant_new ("(sa{sv})", reason != NULL ? reason : "", NULL);
+  _dvm_client_call (self, &call, task, on_done);
+}
+
+/**
+ * dvm_client_drain_node_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_drain_node_async().
+ *
+ * Returns: %TRUE if the node is drained
+ * Since: 0.1
+ */
+gboolean
+dvm_client_drain_node_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_drain_node:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @reason: (nullable): why, for people
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lets a node take no new jobs.
+ *
+ * Those that run there go on. Jobs that need the node wait until it is resumed.
+ *
+ * Returns: %TRUE if the node is drained
+ * Since: 0.1
+ */
+gboolean
+dvm_client_drain_node (DvmClient *self, DvmNode *node, const char *reason, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_NODE (node), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_drain_node_async (self, node, reason, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_drain_node_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
+
+/**
+ * dvm_client_resume_node_async:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lets a node that was drained take jobs again.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_resume_node_async (DvmClient *self, DvmNode *node, GCancellable *cancellable, GAsyncReadyCallback callback,
+                              gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_NODE_INTERFACE, "Resume", NULL, "()", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_NODE (node));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_resume_node_async);
+  call.path = dvm_node_get_object_path (node);
+  call.parameters = g_variant_new ("(a{sv})", NULL);
+  _dvm_client_call (self, &call, task, on_done);
+}
+
+/**
+ * dvm_client_resume_node_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_resume_node_async().
+ *
+ * Returns: %TRUE if the node takes jobs
+ * Since: 0.1
+ */
+gboolean
+dvm_client_resume_node_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_resume_node:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lets a node that was drained take jobs again.
+ *
+ * Returns: %TRUE if the node takes jobs
+ * Since: 0.1
+ */
+gboolean
+dvm_client_resume_node (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_NODE (node), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_resume_node_async (self, node, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_resume_node_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
+
+/**
+ * dvm_client_get_topology_async:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks for the hardware of a node.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_get_topology_async (DvmClient *self, DvmNode *node, GCancellable *cancellable, GAsyncReadyCallback callback,
+                               gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_NODE_INTERFACE, "GetTopology", NULL, "(s)", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_NODE (node));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_get_topology_async);
+  call.path = dvm_node_get_object_path (node);
+  _dvm_client_call (self, &call, task, on_text);
+}
+
+/**
+ * dvm_client_get_topology_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_get_topology_async().
+ *
+ * Returns: (transfer full): XML of hwloc; %NULL on error
+ * Since: 0.1
+ */
+char *
+dvm_client_get_topology_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_get_topology:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Asks for the hardware of a node.
+ *
+ * Returns: (transfer full): XML of hwloc; %NULL on error
+ * Since: 0.1
+ */
+char *
+dvm_client_get_topology (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  char *answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (DVM_IS_NODE (node), NULL);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_get_topology_async (self, node, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_get_topology_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
