@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-tree"
+
+#include "dvmd-channel.h"
+
+/* Messages that are taken before they are acknowledged, and for how long (µs) one waits for a message to carry it. */
+#define ACK_MESSAGES 32
+#define ACK_DELAY    (50 * G_TIME_SPAN_MILLISECOND)
+/* Without progress for so long, one asks. */
+#define PROBE_FIRST (500 * G_TIME_SPAN_MILLISECOND)
+#define PROBE_LAST  (30 * G_TIME_SPAN_SECOND)
+
+struct _DvmdChannel
+{
+  DvmdClock *clock;
+  guint32 rank;
+  guint32 peer;
+  const DvmdChannelFuncs *funcs;
+  gpointer world;
+
+  guint64 sent;   /* sequence of the last message */
+  GQueue unacked; /* DvmdPacket, in order */
+  guint probe_timer;
+  gint64 probe_delay;
+
+  guint64 received; /* sequence of the last message that was delivered */
+  guint64 told;     /* the last ack that was sent */
+  guint64 gap_told; /* the ack for which a gap was told last; + 1 */
+  guint ack_timer;
+};
+
+DvmdChannel *
+dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChannelFuncs *funcs, gpointer world)
+{
+  DvmdChannel *self = g_new0 (DvmdChannel, 1);
+
+  self->clock = dvmd_clock_ref (clock);
+  self->rank = rank;
+  self->peer = peer;
+  self->funcs = funcs;
+  self->world = world;
+  self->probe_delay = PROBE_FIRST;
+  g_queue_init (&self->unacked);
+  return self;
+}
+
+void
+dvmd_channel_free (DvmdChannel *self)
+{
+  dvmd_clock_remove_timer (self->clock, self->probe_timer);
+  dvmd_clock_remove_timer (self->clock, self->ack_timer);
+  g_queue_clear_full (&self->unacked, (GDestroyNotify)dvmd_packet_unref);
+  dvmd_clock_unref (self->clock);
+  g_free (self);
+}
+
+/* ---- out ---- */
+
+static void
+send_packet (DvmdChannel *self, DvmdPacket *packet)
+{
+  packet->ack = self->received;
+  packet->hops = 0;
+  self->told = self->received;
+  dvmd_clock_remove_timer (self->clock, self->ack_timer);
+  self->ack_timer = 0;
+  self->funcs->send (self->world, packet);
+}
+
+static void
+send_control (DvmdChannel *self, DvmdPacketType type, guint8 flags)
+{
+  g_autoptr (DvmdPacket) packet = dvmd_packet_new (type, self->rank, self->peer, 0, NULL);
+
+  packet->flags = flags;
+  packet->sequence = self->sent;
+  send_packet (self, packet);
+}
+
+static void on_probe (gpointer user_data);
+
+static void
+set_probe (DvmdChannel *self)
+{
+  dvmd_clock_remove_timer (self->clock, self->probe_timer);
+  self->probe_timer = 0;
+  if (!g_queue_is_empty (&self->unacked))
+    self->probe_timer = dvmd_clock_add_timer (self->clock, self->probe_delay, on_probe, self);
+}
+
+static void
+on_probe (gpointer user_data)
+{
+  DvmdChannel *self = user_data;
+
+  self->probe_timer = 0;
+  self->probe_delay = MIN (self->probe_delay * 2, PROBE_LAST);
+  set_probe (self);
+  send_control (self, DVMD_PACKET_PROBE, 0);
+}
+
+void
+dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body)
+{
+  DvmdPacket *packet = dvmd_packet_new (DVMD_PACKET_MESSAGE, self->rank, self->peer, kind, body);
+
+  packet->sequence = ++self->sent;
+  g_queue_push_tail (&self->unacked, packet);
+  if (self->probe_timer == 0)
+    set_probe (self);
+  send_packet (self, packet);
+}
+
+void
+dvmd_channel_resync (DvmdChannel *self)
+{
+  g_autoptr (GPtrArray) packets = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_packet_unref);
+
+  /* What is sent may still sit in somebody's queue, and carries its own ack: each time a copy. */
+  for (GList *l = self->unacked.head; l != NULL; l = l->next)
+    g_ptr_array_add (packets, dvmd_packet_copy (l->data));
+  for (guint i = 0; i < packets->len; i++)
+    send_packet (self, g_ptr_array_index (packets, i));
+}
+
+/* ---- in ---- */
+
+static void
+take_ack (DvmdChannel *self, guint64 ack)
+{
+  gboolean progress = FALSE;
+
+  while (!g_queue_is_empty (&self->unacked))
+    {
+      DvmdPacket *first = g_queue_peek_head (&self->unacked);
+
+      if (first->sequence > ack)
+        break;
+      dvmd_packet_unref (g_queue_pop_head (&self->unacked));
+      progress = TRUE;
+    }
+  if (!progress)
+    return;
+  self->probe_delay = PROBE_FIRST;
+  set_probe (self);
+}
+
+static void
+on_ack_due (gpointer user_data)
+{
+  DvmdChannel *self = user_data;
+
+  self->ack_timer = 0;
+  send_control (self, DVMD_PACKET_ACK, 0);
+}
+
+static void
+acknowledge (DvmdChannel *self)
+{
+  if (self->received - self->told >= ACK_MESSAGES)
+    send_control (self, DVMD_PACKET_ACK, 0);
+  else if (self->received > self->told && self->ack_timer == 0)
+    self->ack_timer = dvmd_clock_add_timer (self->clock, ACK_DELAY, on_ack_due, self);
+}
+
+static void
+take_message (DvmdChannel *self, DvmdPacket *packet)
+{
+  if (packet->sequence == self->received + 1)
+    {
+      self->received++;
+      self->funcs->deliver (self->world, self->peer, packet->kind, packet->body);
+      acknowledge (self);
+    }
+  else if (packet->sequence > self->received && self->gap_told != self->received + 1)
+    {
+      self->gap_told = self->received + 1;
+      send_control (self, DVMD_PACKET_ACK, DVMD_PACKET_GAP);
+    }
+  else if (packet->sequence <= self->received && self->ack_timer == 0)
+    /* Sent again because our ack was lost. */
+    self->ack_timer = dvmd_clock_add_timer (self->clock, ACK_DELAY, on_ack_due, self);
+}
+
+void
+dvmd_channel_receive (DvmdChannel *self, DvmdPacket *packet)
+{
+  take_ack (self, packet->ack);
+  if (packet->type == DVMD_PACKET_MESSAGE)
+    take_message (self, packet);
+  else if (packet->type == DVMD_PACKET_PROBE)
+    send_control (self, DVMD_PACKET_ACK, packet->sequence > self->received ? DVMD_PACKET_GAP : 0);
+  else if (packet->type == DVMD_PACKET_ACK && (packet->flags & DVMD_PACKET_GAP) != 0)
+    dvmd_channel_resync (self);
+}
+
+guint
+dvmd_channel_get_n_unacknowledged (DvmdChannel *self)
+{
+  return self->unacked.length;
+}

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+#include "dvmd-packet.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Messages between two daemons, end to end: each arrives once and in order, whatever links break and whoever becomes
+ * the parent of whom on the way. What was not acknowledged is kept, and sent again when the way has changed, when the
+ * other end sees a gap, or when a probe finds the end missing.
+ */
+
+typedef struct _DvmdChannel DvmdChannel;
+
+typedef struct
+{
+  /* On its way to packet->destination; may get lost. */
+  void (*send) (gpointer world, DvmdPacket *packet);
+  void (*deliver) (gpointer world, guint32 source, guint16 kind, GVariant *body);
+} DvmdChannelFuncs;
+
+/* funcs, world: borrowed. */
+DvmdChannel *dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChannelFuncs *funcs,
+                               gpointer world);
+void dvmd_channel_free (DvmdChannel *self);
+
+/* body: (nullable), floating is sunk. */
+void dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body);
+/* MESSAGE, ACK or PROBE of the peer. May call deliver, which must not free the channel. */
+void dvmd_channel_receive (DvmdChannel *self, DvmdPacket *packet);
+/* The way to the peer has changed: what was on it may be lost. */
+void dvmd_channel_resync (DvmdChannel *self);
+guint dvmd_channel_get_n_unacknowledged (DvmdChannel *self);
+
+G_END_DECLS

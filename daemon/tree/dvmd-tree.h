@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+#include "dvmd-packet.h"
+#include "dvmd-routes.h"
+
+G_BEGIN_DECLS
+
+/*
+ * One daemon's place in the tree of the DVM: which neighbours it has links to, where packets go, and what comes of
+ * them. The controller is rank 0 and the only one that changes the table; its changes are broadcasts, so that all
+ * daemons pass the same epochs in the same order, and the broadcast of a change is complete when everybody in the new
+ * table has it and is linked to its new parent: then a joiner is wired (E5).
+ *
+ * A daemon that loses its parent tries it once more, then the parent's parent, and so on up to the controller. Whoever
+ * misses a child for too long tells the controller, which decides. A link that ends has no other meaning here.
+ *
+ * Links are told by those who have them; one link to each neighbour. While a link is up packets arrive in their order.
+ */
+
+typedef struct _DvmdTree DvmdTree;
+
+/* Kinds of messages up to this belong to the tree itself. */
+#define DVMD_TREE_KIND_LAST 15
+
+typedef enum
+{
+  DVMD_LEFT_LOST,    /* gone, or as good as gone: nobody speaks to it any more */
+  DVMD_LEFT_ORDERED, /* ordered to leave: has no place, and keeps its link until it has gone (D12) */
+} DvmdLeftHow;
+
+/* No function may call back into the tree, except where it says so. */
+typedef struct
+{
+  void (*send) (gpointer world, guint32 neighbour, DvmdPacket *packet);
+  /* A link to a member is wanted: dvmd_tree_link_up() or dvmd_tree_connect_failed() answers. */
+  void (*connect) (gpointer world, guint32 rank);
+  /* After what was sent. The tree has forgotten the link already. */
+  void (*disconnect) (gpointer world, guint32 rank);
+
+  /* These may call what posts. */
+  void (*deliver) (gpointer world, guint32 source, guint16 kind, GVariant *body);
+  void (*deliver_broadcast) (gpointer world, guint64 number, guint16 kind, GVariant *body);
+  /* (nullable): the controller's, once for each broadcast and in their order; may come before post has returned */
+  void (*completed) (gpointer world, guint64 number);
+  /* The table of a new epoch is in force. */
+  void (*routes_changed) (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes);
+  /* (nullable): the controller's: reporter has lost its link to rank, or could not make one */
+  void (*lost) (gpointer world, guint32 rank, guint32 reporter);
+  /* Not even the controller can be reached; dvmd_tree_retry() tries again. */
+  void (*cut_off) (gpointer world);
+  /* This daemon is ordered to leave: it ends its work, sees those below it go, and goes. Once. */
+  void (*leave) (gpointer world);
+  /* The DVM goes on without this rank. */
+  void (*expelled) (gpointer world);
+  GVariant *(*merge) (gpointer world, const char *key, GPtrArray *parts);
+  /* (nullable): the controller's */
+  void (*gathered) (gpointer world, const char *key, GVariant *result);
+} DvmdTreeFuncs;
+
+/* radix: of the controller; others learn the table from it. */
+DvmdTree *dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world);
+void dvmd_tree_free (DvmdTree *self);
+
+/* ---- links ---- */
+
+/* A link that was up before is a new one: what was on the old one is lost. */
+void dvmd_tree_link_up (DvmdTree *self, guint32 neighbour);
+void dvmd_tree_link_down (DvmdTree *self, guint32 neighbour);
+void dvmd_tree_connect_failed (DvmdTree *self, guint32 rank);
+void dvmd_tree_receive (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
+/* After cut_off. */
+void dvmd_tree_retry (DvmdTree *self);
+
+/* ---- what is sent; kind > DVMD_TREE_KIND_LAST ---- */
+
+/* Arrives once and in order, unless one of the two ends first. */
+void dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body);
+/* The controller: to every member, itself too. Returns the number. */
+guint64 dvmd_tree_broadcast (DvmdTree *self, guint16 kind, GVariant *body);
+void dvmd_tree_contribute (DvmdTree *self, const char *key, const guint32 *participants, guint n_participants,
+                           GVariant *part);
+/* When the result is known; the controller: when everybody else has it (its broadcast is complete). */
+void dvmd_tree_close_gather (DvmdTree *self, const char *key);
+
+/* ---- membership, the controller alone ---- */
+
+/*
+ * One new epoch. Joiners must have a link to the controller. Returns the number of its broadcast, 0: nothing changes.
+ */
+guint64 dvmd_tree_change (DvmdTree *self, const guint32 *joined, guint n_joined, const guint32 *left, guint n_left,
+                          DvmdLeftHow how);
+/* Those that were ordered to leave have gone: nobody keeps anything for them. Returns the number of its broadcast. */
+guint64 dvmd_tree_forget (DvmdTree *self, const guint32 *ranks, guint n);
+
+DvmdRoutes *dvmd_tree_get_routes (DvmdTree *self);
+guint64 dvmd_tree_get_delivered (DvmdTree *self);
+/* DVMD_NO_RANK: none */
+guint32 dvmd_tree_get_uplink (DvmdTree *self);
+/* Linked to the parent that the table names; of the controller always. */
+gboolean dvmd_tree_is_settled (DvmdTree *self);
+/* Those that say that they are. */
+guint dvmd_tree_get_n_children (DvmdTree *self);
+/* Messages to peer, DVMD_NO_RANK: to all, that are kept because they were not acknowledged. */
+guint dvmd_tree_get_n_unacknowledged (DvmdTree *self, guint32 peer);
+/* Broadcasts that others may still want. */
+guint dvmd_tree_get_n_kept (DvmdTree *self);
+
+G_END_DECLS
