@@ -132,7 +132,7 @@ node_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_node = {
   .name = "node",
-  .synopsis = N_ ("show [OPTION...] NODE\ndrain [OPTION...] NODE\nresume [OPTION...] NODE\ntopology [OPTION...] NODE"),
+  .synopsis = "show [OPTION...] NODE\ndrain [OPTION...] NODE\nresume [OPTION...] NODE\ntopology [OPTION...] NODE",
   .summary = N_ ("look at a node, let it take no new jobs, let it take jobs again"),
   .options = { options },
   .min_words = 1,
