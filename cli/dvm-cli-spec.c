@@ -10,6 +10,7 @@
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "dvm-cli-environment.h"
@@ -215,6 +216,19 @@ apply_paths (DvmJobSpec *spec, DvmCliArgs *args)
     dvm_job_spec_set_stderr_path (spec, stderr_path);
 }
 
+/* As large as the terminal that we are on. */
+static void
+ask_for_pty (DvmJobSpec *spec)
+{
+  struct winsize size;
+
+  dvm_job_spec_set_pty (spec, TRUE);
+  if (ioctl (STDIN_FILENO, TIOCGWINSZ, &size) != 0 && ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+    return;
+  dvm_job_spec_set_pty_rows (spec, size.ws_row);
+  dvm_job_spec_set_pty_columns (spec, size.ws_col);
+}
+
 static void
 apply_options (DvmJobSpec *spec, DvmCliArgs *args)
 {
@@ -239,7 +253,7 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args)
   if (dvm_cli_args_has (args, "recoverable"))
     dvm_job_spec_set_recoverable (spec, TRUE);
   if (dvm_cli_args_has (args, "pty"))
-    dvm_job_spec_set_pty (spec, TRUE);
+    ask_for_pty (spec);
 }
 
 /* What the library finds wrong in the description is wrong usage. */

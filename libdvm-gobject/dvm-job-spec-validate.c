@@ -39,6 +39,16 @@ check_texts (DvmJobSpec *self, const char *place, GError **error)
          && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error);
 }
 
+static gboolean
+check_pty_size (guint number, const char *name, const char *place, GError **error)
+{
+  if (number <= G_MAXUINT16)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%s%s: %u is too large for a terminal; it can be 65535 at most"), place, name, number);
+  return FALSE;
+}
+
 /* Only a PMIx client stops by itself. */
 static gboolean
 check_stop (const DvmRuntimeOptions *options, gboolean plain, const char *place, GError **error)
@@ -118,6 +128,8 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
       return FALSE;
     }
   return check_texts (self, place, error) && check_words (self, place, error)
+         && check_pty_size (dvm_job_spec_get_pty_rows (self), "pty-rows", place, error)
+         && check_pty_size (dvm_job_spec_get_pty_columns (self), "pty-columns", place, error)
          && check_stdin_rank (self, np_known ? np : 0, place, error);
 }
 

@@ -37,6 +37,8 @@ struct _DvmJobSpec
   guint timeout;
   gboolean recoverable;
   gboolean pty;
+  guint pty_rows;
+  guint pty_columns;
 };
 
 enum
@@ -58,6 +60,8 @@ enum
   PROP_TIMEOUT,
   PROP_RECOVERABLE,
   PROP_PTY,
+  PROP_PTY_ROWS,
+  PROP_PTY_COLUMNS,
   N_PROPS
 };
 
@@ -195,6 +199,22 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "pty", "pty", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, pty) },
+  /**
+   * DvmJobSpec:pty-rows:
+   *
+   * The lines of the pseudo terminal, 0 for what the system gives.
+   *
+   * Since: 0.1
+   */
+  { "pty-rows", "pty-rows", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, pty_rows) },
+  /**
+   * DvmJobSpec:pty-columns:
+   *
+   * The columns of the pseudo terminal, 0 for what the system gives.
+   *
+   * Since: 0.1
+   */
+  { "pty-columns", "pty-columns", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, pty_columns) },
 };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
@@ -841,4 +861,72 @@ dvm_job_spec_set_pty (DvmJobSpec *self, gboolean pty)
   g_return_if_fail (DVM_IS_JOB_SPEC (self));
 
   _dvm_record_set_boolean (self, &self->pty, !!pty, properties[PROP_PTY]);
+}
+
+/**
+ * dvm_job_spec_get_pty_rows:
+ * @self: a job description
+ *
+ * The lines of the pseudo terminal.
+ *
+ * Returns: their number, 0 for what the system gives
+ * Since: 0.1
+ */
+guint
+dvm_job_spec_get_pty_rows (DvmJobSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), 0);
+
+  return self->pty_rows;
+}
+
+/**
+ * dvm_job_spec_set_pty_rows:
+ * @self: a job description
+ * @rows: their number, 65535 at most, 0 for what the system gives
+ *
+ * Sets the lines of the pseudo terminal.
+ *
+ * Since: 0.1
+ */
+void
+dvm_job_spec_set_pty_rows (DvmJobSpec *self, guint rows)
+{
+  g_return_if_fail (DVM_IS_JOB_SPEC (self));
+
+  _dvm_record_set_uint (self, &self->pty_rows, rows, properties[PROP_PTY_ROWS]);
+}
+
+/**
+ * dvm_job_spec_get_pty_columns:
+ * @self: a job description
+ *
+ * The columns of the pseudo terminal.
+ *
+ * Returns: their number, 0 for what the system gives
+ * Since: 0.1
+ */
+guint
+dvm_job_spec_get_pty_columns (DvmJobSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), 0);
+
+  return self->pty_columns;
+}
+
+/**
+ * dvm_job_spec_set_pty_columns:
+ * @self: a job description
+ * @columns: their number, 65535 at most, 0 for what the system gives
+ *
+ * Sets the columns of the pseudo terminal.
+ *
+ * Since: 0.1
+ */
+void
+dvm_job_spec_set_pty_columns (DvmJobSpec *self, guint columns)
+{
+  g_return_if_fail (DVM_IS_JOB_SPEC (self));
+
+  _dvm_record_set_uint (self, &self->pty_columns, columns, properties[PROP_PTY_COLUMNS]);
 }

@@ -28,6 +28,8 @@ static const DvmSpecKey job_keys[] = {
   { "timeout", "u", "timeout" },
   { "recoverable", "b", "recoverable" },
   { "pty", "b", "pty" },
+  { "pty-rows", "u", "pty-rows" },
+  { "pty-columns", "u", "pty-columns" },
 };
 
 static const DvmSpecKey app_keys[] = {

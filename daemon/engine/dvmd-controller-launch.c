@@ -82,7 +82,11 @@ describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
   if (map_by != NULL)
     g_variant_dict_insert (&dict, "map-by", "s", map_by);
   if (dvm_job_spec_get_pty (spec))
-    g_variant_dict_insert (&dict, "pty", "b", TRUE);
+    {
+      g_variant_dict_insert (&dict, "pty", "b", TRUE);
+      g_variant_dict_insert (&dict, "pty-rows", "u", dvm_job_spec_get_pty_rows (spec));
+      g_variant_dict_insert (&dict, "pty-columns", "u", dvm_job_spec_get_pty_columns (spec));
+    }
   _dvm_job_spec_get_runtime (spec, &runtime);
   if (runtime.stop != DVM_STOP_NONE)
     g_variant_dict_insert (&dict, "stop", "u", (guint32)runtime.stop);

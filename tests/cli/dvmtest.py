@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import tempfile
 import time
 import traceback
@@ -159,10 +160,11 @@ def dvm(*options):
 class Terminal:
     """A process with a controlling terminal, as a shell would start it."""
 
-    def __init__(self, place, *args, env=None, program=CLI):
+    def __init__(self, place, *args, env=None, program=CLI, size=(24, 80)):
         self.output = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            termios.tcsetwinsize(0, size)
             os.execve(program, [program, *args], {**place.env, **(env or {})})
 
     def read_until(self, part):

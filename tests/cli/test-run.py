@@ -320,11 +320,12 @@ def test_job_control():
 
 
 def test_pty():
-    """--pty gives a terminal, whose keys are the job's"""
+    """--pty gives a terminal as large as ours, whose keys are the job's"""
     with dvm("--slots=2") as here:
-        script = "test -t 0 && test -t 1 && echo terminal; read a; echo got $a; exec cat"
-        terminal = Terminal(here, "run", "--personality", "plain", "-n", "1", "--pty", "sh", "-c", script)
+        script = "test -t 0 && test -t 1 && echo terminal; stty size; read a; echo got $a; exec cat"
+        terminal = Terminal(here, "run", "--personality", "plain", "-n", "1", "--pty", "sh", "-c", script, size=(33, 111))
         terminal.read_until(b"terminal")
+        terminal.read_until(b"33 111")
         terminal.write(b"word\r")
         terminal.read_until(b"got word")
         terminal.write(b"\x03")

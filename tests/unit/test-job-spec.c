@@ -238,6 +238,7 @@ static const Refusal refusals[] = {
     DVM_ERROR_BAD_PARAM,
     { "stop-in-init", "pmix" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'stop'>}", DVM_ERROR_BAD_PARAM, { "more than one" } },
+  { "[{'argv': <['a']>}]", "{'pty-rows': <uint32 65536>}", DVM_ERROR_BAD_PARAM, { "pty-rows", "65535" } },
   { "[{'argv': <['a']>}]", "{'timeout': <-5>}", DVM_ERROR_BAD_PARAM, { "timeout", "type u" } },
   { "[{'argv': <['a']>}]", "{'env': <['A=1']>}", DVM_ERROR_BAD_PARAM, { "env", "a{ss}", "as" } },
 };
