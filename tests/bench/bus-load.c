@@ -203,6 +203,27 @@ submit_all (Bench *bench)
 }
 
 static void
+submit_many (Bench *bench)
+{
+  const char *argv[] = { bench->program, "1000000", NULL };
+  GVariantBuilder jobs;
+
+  g_variant_builder_init (&jobs, G_VARIANT_TYPE ("a(asa{sv})"));
+  for (guint i = 0; i < bench->n_jobs; i++)
+    g_variant_builder_add (&jobs, "(^as@a{sv})", argv,
+                           g_variant_new_parsed ("{'np': <uint32 1>, 'personality': <'plain'>}"));
+  g_variant_unref (call (bench->connection, MANAGER_PATH, MANAGER, "SubmitMany",
+                         g_variant_new ("(a(asa{sv})@a{sv})", &jobs, g_variant_new_parsed ("@a{sv} {}"))));
+}
+
+static void
+cancel_all (Bench *bench)
+{
+  g_variant_unref (
+      call (bench->connection, MANAGER_PATH, MANAGER, "CancelJobs", g_variant_new_parsed ("({'all': <true>},)")));
+}
+
+static void
 list_pages (Bench *bench)
 {
   g_autofree char *ids = g_strdup ("");
@@ -285,8 +306,11 @@ main (int argc, char **argv)
   tell (&bench, "submitted in a row", start);
   look (&bench, argv[0]);
   start = g_get_monotonic_time ();
-  g_variant_unref (
-      call (bench.connection, MANAGER_PATH, MANAGER, "CancelJobs", g_variant_new_parsed ("({'all': <true>},)")));
+  cancel_all (&bench);
   tell (&bench, "CancelJobs", start);
+  start = g_get_monotonic_time ();
+  submit_many (&bench);
+  tell (&bench, "SubmitMany", start);
+  cancel_all (&bench);
   return EXIT_SUCCESS;
 }
