@@ -199,7 +199,7 @@ find_session (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(&s)", &alloc_id);
   if (alloc_id[0] == '\0')
-    g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", DVMD_BUS_DEFAULT_SESSION_PATH));
+    dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", DVMD_BUS_DEFAULT_SESSION_PATH));
   else
     dvmd_bus_return_error (call->invocation,
                            g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,

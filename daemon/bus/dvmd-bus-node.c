@@ -65,7 +65,7 @@ dvmd_bus_find_node (DvmdBusCall *call)
       return;
     }
   path = dvmd_bus_node_path (node->rank);
-  g_dbus_method_invocation_return_value (call->invocation, g_variant_new ("(o)", path));
+  dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }
 
 /* error: NULL for done; taken */
@@ -73,7 +73,7 @@ static void
 return_result (DvmdBusCall *call, GError *error)
 {
   if (error == NULL)
-    g_dbus_method_invocation_return_value (call->invocation, NULL);
+    dvmd_bus_return_value (call->invocation, NULL);
   else
     dvmd_bus_return_error (call->invocation, error);
 }
@@ -110,7 +110,7 @@ on_topology (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autofree char *xml = dvmd_controller_get_topology_finish (DVMD_CONTROLLER (source), result, &error);
 
   if (xml != NULL)
-    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(s)", xml));
+    dvmd_bus_return_value (invocation, g_variant_new ("(s)", xml));
   else
     dvmd_bus_return_error (invocation, error);
 }
