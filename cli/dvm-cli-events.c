@@ -426,26 +426,53 @@ call (DvmCliEvents *self, const char *path, const char *interface, const char *m
   return reply;
 }
 
+typedef struct
+{
+  DvmCliEvents *self;
+  gboolean done;
+  GError *error;
+} Listing;
+
+/* At its place among the signals: those before it are in the answer, and one iteration may bring some behind it. */
+static void
+on_objects (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Listing *listing = user_data;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &listing->error);
+  g_autoptr (GVariantIter) objects = NULL;
+  const char *path;
+  GVariant *interfaces;
+
+  listing->done = TRUE;
+  if (reply == NULL)
+    return;
+  listing->self->is_following = TRUE;
+  g_variant_get (reply, "(a{oa{sa{sv}}})", &objects);
+  while (g_variant_iter_loop (objects, "{&o@a{sa{sv}}}", &path, &interfaces))
+    add_object (listing->self, path, interfaces, TRUE);
+}
+
 gboolean
 dvm_cli_events_start (DvmCliEvents *self, GError **error)
 {
   g_autoptr (GVariant) subscribed = NULL;
-  g_autoptr (GVariant) reply = NULL;
-  g_autoptr (GVariantIter) objects = NULL;
-  const char *path;
-  GVariant *interfaces;
+  Listing listing = { .self = self };
 
   connect_signals (self);
   subscribed = call (self, MANAGER_PATH, MANAGER, "Subscribe", "()", error);
   if (subscribed == NULL)
     return FALSE;
-  reply = call (self, "/org/dvm", OBJECT_MANAGER, "GetManagedObjects", "(a{oa{sa{sv}}})", error);
-  if (reply == NULL)
-    return FALSE;
-  self->is_following = TRUE;
-  g_variant_get (reply, "(a{oa{sa{sv}}})", &objects);
-  while (g_variant_iter_loop (objects, "{&o@a{sa{sv}}}", &path, &interfaces))
-    add_object (self, path, interfaces, TRUE);
+  g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), "/org/dvm", OBJECT_MANAGER,
+                          "GetManagedObjects", NULL, G_VARIANT_TYPE ("(a{oa{sa{sv}}})"),
+                          G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, NULL, on_objects, &listing);
+  while (!listing.done)
+    g_main_context_iteration (NULL, TRUE);
+  if (listing.error != NULL)
+    {
+      g_dbus_error_strip_remote_error (listing.error);
+      g_propagate_error (error, listing.error);
+      return FALSE;
+    }
   return (self->kinds & DVM_CLI_EVENT_NODE) == 0 || list_nodes (self, TRUE, error);
 }
 

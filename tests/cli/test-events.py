@@ -60,6 +60,19 @@ def test_every_state():
         check(all(row["object"] == f"/org/dvm/jobs/{row['id']}" and row["current"] is False for row in rows), "objects")
 
 
+def test_start_in_a_storm():
+    """whoever begins while many jobs end misses the end of none"""
+    with dvm("--slots=4") as here:
+        blocker = submit(here, "-n", "4", "sleep", "600")
+        script = 'for i in $(seq 60); do "$0" submit --personality plain -n 1 true; done'
+        subprocess.run(["bash", "-c", script, CLI], env=here.env, stdout=subprocess.DEVNULL, check=True)
+        here.cli("kill", "-9", blocker)
+        watchers = [here.popen("events", "--until-idle") for _ in range(8)]
+        for watcher in watchers:
+            watcher.communicate(timeout=60)
+            equal(watcher.returncode, 0)
+
+
 def test_filters():
     """jobs, kinds and counts are chosen; what is now comes first if asked for"""
     with dvm("--slots=4") as here:
