@@ -31,6 +31,10 @@ const DvmCliOption dvm_cli_app_options[] = {
     N_ ("set an environment variable, or check that NAME or PREFIX* is set") },
   { "wdir", 0, "-wd -wdir --wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
   { "host", 'H', "-host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
+  { "preload-files", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("copy files to the session directory on each node first") },
+  { "preload-binary", 's', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("copy the program there too, and run it there") },
+  { "set-cwd-to-session-dir", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("run in the session directory") },
   { NULL },
 };
 
@@ -115,6 +119,52 @@ apply_exports (DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
   return TRUE;
 }
 
+/* What runs in the session directory has no other one. */
+static gboolean
+check_session_cwd (DvmCliArgs *args, GError **error)
+{
+  const char *given = dvm_cli_args_has (args, "preload-binary") ? "preload-binary" : "set-cwd-to-session-dir";
+
+  if (!dvm_cli_args_has (args, given) || !dvm_cli_args_has (args, "wdir"))
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+               _ ("options --wdir and --%s cannot go together: the program runs in the session directory then"), given);
+  return FALSE;
+}
+
+/* Relative names are those of this directory, whatever directory the program runs in. */
+static gboolean
+apply_preloads (DvmAppSpec *app, DvmCliArgs *args, GError **error)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, "preload-files");
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *directory = NULL;
+
+  if (!check_session_cwd (args, error))
+    return FALSE;
+  dvm_app_spec_set_preload_binary (app, dvm_cli_args_has (args, "preload-binary"));
+  dvm_app_spec_set_session_cwd (app, dvm_cli_args_has (args, "set-cwd-to-session-dir"));
+  for (gsize i = 0; lists[i] != NULL; i++)
+    {
+      g_autofree char **names = g_strsplit (lists[i], ",", -1);
+
+      for (gsize k = 0; names[k] != NULL; k++)
+        g_ptr_array_add (files, names[k]);
+    }
+  if (files->len == 0)
+    return TRUE;
+  g_ptr_array_add (files, NULL);
+  dvm_app_spec_set_preload_files (app, (const char *const *)files->pdata);
+  if (dvm_cli_args_has (args, "wdir"))
+    {
+      directory = current_directory (error);
+      if (directory == NULL)
+        return FALSE;
+      dvm_app_spec_set_preload_dir (app, directory);
+    }
+  return TRUE;
+}
+
 /* words: a program and its arguments */
 static DvmAppSpec *
 make_app (DvmCliArgs *args, const char *const *words, GError **error)
@@ -124,7 +174,8 @@ make_app (DvmCliArgs *args, const char *const *words, GError **error)
   const char *hosts = dvm_cli_args_get (args, "host");
 
   dvm_app_spec_set_np (app, dvm_cli_args_get_uint (args, "np", 0));
-  if (!apply_exports (args, environment, error) || !apply_directory (app, args, environment, error))
+  if (!apply_exports (args, environment, error) || !apply_directory (app, args, environment, error)
+      || !apply_preloads (app, args, error))
     return NULL;
   dvm_app_spec_set_clear_env (app, TRUE);
   dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
@@ -163,10 +214,11 @@ parse_next (DvmCliArgs *args, const char *const *words, GError **error)
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing behind ':'"));
       return FALSE;
     }
-  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-               _ ("%s (behind ':' only -n, -x, --wdir and --host may stand; options of the job come before its first "
-                  "program)"),
-               local_error->message);
+  g_set_error (
+      error, DVM_CLI_USAGE_ERROR, 0,
+      _ ("%s (behind ':' only options of a program may stand, such as -n and -x; those of the job come before its "
+         "first program)"),
+      local_error->message);
   return FALSE;
 }
 

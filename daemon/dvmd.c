@@ -442,6 +442,8 @@ main (int argc, char **argv)
 
   dvmd_agent_prepare_process ();
   signal (SIGPIPE, SIG_IGN);
+  /* Of a file that gets too large the writer hears by an error. */
+  signal (SIGXFSZ, SIG_IGN);
   dvmd_log_install ("dvmd");
   if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, &error)))
     {

@@ -31,6 +31,10 @@ struct _DvmAppSpec
   char **unset_env;
   gboolean clear_env;
   char **hosts;
+  char **preload_files;
+  char *preload_dir;
+  gboolean preload_binary;
+  gboolean session_cwd;
 };
 
 enum
@@ -43,6 +47,10 @@ enum
   PROP_UNSET_ENV,
   PROP_CLEAR_ENV,
   PROP_HOSTS,
+  PROP_PRELOAD_FILES,
+  PROP_PRELOAD_DIR,
+  PROP_PRELOAD_BINARY,
+  PROP_SESSION_CWD,
   N_PROPS
 };
 
@@ -109,6 +117,39 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "hosts", "hosts", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, hosts) },
+  /**
+   * DvmAppSpec:preload-files:
+   *
+   * Files that are copied into the session directory of the job on each of its nodes before anything is started.
+   *
+   * Since: 0.1
+   */
+  { "preload-files", "preload-files", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, preload_files) },
+  /**
+   * DvmAppSpec:preload-dir:
+   *
+   * The directory that relative paths of files to preload start from, %NULL for that of the processes.
+   *
+   * Since: 0.1
+   */
+  { "preload-dir", "preload-dir", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, preload_dir) },
+  /**
+   * DvmAppSpec:preload-binary:
+   *
+   * Whether the program itself is copied to each node too, and run in the session directory.
+   *
+   * Since: 0.1
+   */
+  { "preload-binary", "preload-binary", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmAppSpec, preload_binary) },
+  /**
+   * DvmAppSpec:session-cwd:
+   *
+   * Whether the processes start in the session directory of the job.
+   *
+   * Since: 0.1
+   */
+  { "set-cwd-to-session-dir", "set-cwd-to-session-dir", DVM_RECORD_FIELD_BOOLEAN,
+    G_STRUCT_OFFSET (DvmAppSpec, session_cwd), .property = "session-cwd" },
 };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
@@ -448,6 +489,145 @@ dvm_app_spec_set_hosts (DvmAppSpec *self, const char *const *hosts)
   _dvm_record_set_strv (self, &self->hosts, hosts, properties[PROP_HOSTS]);
 }
 
+/**
+ * dvm_app_spec_get_preload_files:
+ * @self: a program
+ *
+ * The files that are copied to the nodes.
+ *
+ * Returns: (transfer none) (array zero-terminated=1) (element-type filename): their paths; empty for none
+ * Since: 0.1
+ */
+const char *const *
+dvm_app_spec_get_preload_files (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return _dvm_record_get_strv (self->preload_files);
+}
+
+/**
+ * dvm_app_spec_set_preload_files:
+ * @self: a program
+ * @files: (nullable) (array zero-terminated=1) (element-type filename): paths of files on the machine of the controller
+ *
+ * Sets the files that are copied into the session directory of the job on each of its nodes. A relative path keeps its
+ * directories there (without a leading `../`), an absolute one does not. The processes find the directory in the
+ * variable `DVM_SESSION_DIR`.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_preload_files (DvmAppSpec *self, const char *const *files)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_strv (self, &self->preload_files, files, properties[PROP_PRELOAD_FILES]);
+}
+
+/**
+ * dvm_app_spec_get_preload_dir:
+ * @self: a program
+ *
+ * The directory that relative paths of files to preload start from.
+ *
+ * Returns: (transfer none) (nullable) (type filename): the absolute path, %NULL for the directory of the processes
+ * Since: 0.1
+ */
+const char *
+dvm_app_spec_get_preload_dir (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return self->preload_dir;
+}
+
+/**
+ * dvm_app_spec_set_preload_dir:
+ * @self: a program
+ * @directory: (nullable) (type filename): an absolute path, %NULL for the directory of the processes
+ *
+ * Sets the directory that relative paths of files to preload start from.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_preload_dir (DvmAppSpec *self, const char *directory)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_string (self, &self->preload_dir, directory, properties[PROP_PRELOAD_DIR]);
+}
+
+/**
+ * dvm_app_spec_get_preload_binary:
+ * @self: a program
+ *
+ * Whether the program itself is copied to the nodes.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_app_spec_get_preload_binary (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), FALSE);
+
+  return self->preload_binary;
+}
+
+/**
+ * dvm_app_spec_set_preload_binary:
+ * @self: a program
+ * @preload: %TRUE to copy the program to the nodes and run it in the session directory of the job
+ *
+ * Sets whether the program itself is copied to the nodes. Its processes start in the session directory then.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_preload_binary (DvmAppSpec *self, gboolean preload)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_boolean (self, &self->preload_binary, !!preload, properties[PROP_PRELOAD_BINARY]);
+}
+
+/**
+ * dvm_app_spec_get_session_cwd:
+ * @self: a program
+ *
+ * Whether the processes start in the session directory of the job.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_app_spec_get_session_cwd (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), FALSE);
+
+  return self->session_cwd;
+}
+
+/**
+ * dvm_app_spec_set_session_cwd:
+ * @self: a program
+ * @session: %TRUE to start the processes in the session directory of the job
+ *
+ * Sets whether the processes start in the session directory of the job, where preloaded files are, and not in
+ * #DvmAppSpec:cwd.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_session_cwd (DvmAppSpec *self, gboolean session)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_boolean (self, &self->session_cwd, !!session, properties[PROP_SESSION_CWD]);
+}
+
 static gboolean
 check_argv (DvmAppSpec *self, const char *place, GError **error)
 {
@@ -523,18 +703,36 @@ is_utf8_list (char **list)
   return TRUE;
 }
 
+static gboolean
+check_directory (const char *path, const char *key, const char *place, GError **error)
+{
+  g_autofree char *shown = NULL;
+
+  if (path == NULL || path[0] == '/')
+    return TRUE;
+  shown = _dvm_words_show (path);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” is not an absolute path"), place, key, shown);
+  return FALSE;
+}
+
+/* These travel as texts. */
+static gboolean
+check_preloads (DvmAppSpec *self, const char *place, GError **error)
+{
+  if (is_utf8_list (self->preload_files)
+      && (self->preload_dir == NULL || g_utf8_validate (self->preload_dir, -1, NULL)))
+    return check_directory (self->preload_dir, "preload-dir", place, error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%spreload-files and preload-dir must be UTF-8"), place);
+  return FALSE;
+}
+
 gboolean
 _dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error)
 {
   if (!check_argv (self, place, error) || !check_environment (self, place, error))
     return FALSE;
-  if (self->cwd != NULL && self->cwd[0] != '/')
-    {
-      g_autofree char *shown = _dvm_words_show (self->cwd);
-
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%scwd: “%s” is not an absolute path"), place, shown);
-      return FALSE;
-    }
+  if (!check_directory (self->cwd, "cwd", place, error) || !check_preloads (self, place, error))
+    return FALSE;
   if (!is_utf8_list (self->hosts) || !is_utf8_list (self->unset_env))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shosts and unset-env must be UTF-8"), place);

@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 
 #include "dvm-job-spec-private.h"
+#include "dvm-preload-private.h"
 
 /* So many applications in one job are a mistake. */
 #define MOST_APPS 65536
@@ -98,6 +99,17 @@ check_stdin_rank (DvmJobSpec *self, guint64 np, const char *place, GError **erro
   return FALSE;
 }
 
+static gboolean
+check_preloads (DvmJobSpec *self, const char *place, GError **error)
+{
+  g_autoptr (GPtrArray) preloads = NULL;
+
+  if (!_dvm_job_spec_has_preloads (self))
+    return TRUE;
+  preloads = _dvm_job_spec_list_preloads (self, place, error);
+  return preloads != NULL;
+}
+
 gboolean
 _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
 {
@@ -130,7 +142,7 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
   return check_texts (self, place, error) && check_words (self, place, error)
          && check_pty_size (dvm_job_spec_get_pty_rows (self), "pty-rows", place, error)
          && check_pty_size (dvm_job_spec_get_pty_columns (self), "pty-columns", place, error)
-         && check_stdin_rank (self, np_known ? np : 0, place, error);
+         && check_stdin_rank (self, np_known ? np : 0, place, error) && check_preloads (self, place, error);
 }
 
 /**

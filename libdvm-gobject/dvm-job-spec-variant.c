@@ -101,6 +101,20 @@ add_environment (GVariantBuilder *builder, const char *const *env)
     g_variant_builder_add (builder, "{sv}", "env-bytes", other);
 }
 
+static void
+add_preloads (GVariantBuilder *builder, DvmAppSpec *app)
+{
+  const char *directory = dvm_app_spec_get_preload_dir (app);
+
+  add_strv (builder, "preload-files", dvm_app_spec_get_preload_files (app));
+  if (directory != NULL && g_utf8_validate (directory, -1, NULL))
+    g_variant_builder_add (builder, "{sv}", "preload-dir", g_variant_new_string (directory));
+  if (dvm_app_spec_get_preload_binary (app))
+    g_variant_builder_add (builder, "{sv}", "preload-binary", g_variant_new_boolean (TRUE));
+  if (dvm_app_spec_get_session_cwd (app))
+    g_variant_builder_add (builder, "{sv}", "set-cwd-to-session-dir", g_variant_new_boolean (TRUE));
+}
+
 static GVariant *
 app_to_variant (DvmAppSpec *app)
 {
@@ -116,6 +130,7 @@ app_to_variant (DvmAppSpec *app)
   if (dvm_app_spec_get_clear_env (app))
     g_variant_builder_add (&builder, "{sv}", "env-clear", g_variant_new_boolean (TRUE));
   add_strv (&builder, "hosts", dvm_app_spec_get_hosts (app));
+  add_preloads (&builder, app);
   return g_variant_builder_end (&builder);
 }
 
@@ -406,11 +421,29 @@ read_lists (DvmAppSpec *app, GVariant *dict)
     dvm_app_spec_set_clear_env (app, clear);
 }
 
+static void
+read_preloads (DvmAppSpec *app, GVariant *dict)
+{
+  g_autofree const char **files = NULL;
+  const char *directory;
+  gboolean value;
+
+  if (g_variant_lookup (dict, "preload-files", "^a&s", &files))
+    dvm_app_spec_set_preload_files (app, files);
+  if (g_variant_lookup (dict, "preload-dir", "&s", &directory))
+    dvm_app_spec_set_preload_dir (app, directory);
+  if (g_variant_lookup (dict, "preload-binary", "b", &value))
+    dvm_app_spec_set_preload_binary (app, value);
+  if (g_variant_lookup (dict, "set-cwd-to-session-dir", "b", &value))
+    dvm_app_spec_set_session_cwd (app, value);
+}
+
 /* What this dictionary says replaces what was read before, but the environment: that is read apart and added up. */
 static gboolean
 read_app (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
 {
   read_lists (app, dict);
+  read_preloads (app, dict);
   return read_argv (app, dict, place, error) && read_np (app, dict, place, error) && read_cwd (app, dict, place, error);
 }
 

@@ -41,6 +41,15 @@ void dvm_app_spec_set_clear_env (DvmAppSpec *self, gboolean clear);
 /* "node3" or "node3:4" each */
 const char *const *dvm_app_spec_get_hosts (DvmAppSpec *self);
 void dvm_app_spec_set_hosts (DvmAppSpec *self, const char *const *hosts);
+/* Copied into the session directory of the job on each of its nodes */
+const char *const *dvm_app_spec_get_preload_files (DvmAppSpec *self);
+void dvm_app_spec_set_preload_files (DvmAppSpec *self, const char *const *files);
+const char *dvm_app_spec_get_preload_dir (DvmAppSpec *self);
+void dvm_app_spec_set_preload_dir (DvmAppSpec *self, const char *directory);
+gboolean dvm_app_spec_get_preload_binary (DvmAppSpec *self);
+void dvm_app_spec_set_preload_binary (DvmAppSpec *self, gboolean preload);
+gboolean dvm_app_spec_get_session_cwd (DvmAppSpec *self);
+void dvm_app_spec_set_session_cwd (DvmAppSpec *self, gboolean session);
 
 #define DVM_TYPE_JOB_SPEC (dvm_job_spec_get_type ())
 G_DECLARE_FINAL_TYPE (DvmJobSpec, dvm_job_spec, DVM, JOB_SPEC, GObject)

@@ -33,9 +33,20 @@ static const DvmSpecKey job_keys[] = {
 };
 
 static const DvmSpecKey app_keys[] = {
-  { "argv", "as", NULL },      { "argv-bytes", "aay", NULL }, { "np", "u", NULL },          { "cwd", "s", NULL },
-  { "cwd-bytes", "ay", NULL }, { "env", "a{ss}", NULL },      { "env-bytes", "aay", NULL }, { "unset-env", "as", NULL },
-  { "env-clear", "b", NULL },  { "hosts", "as", NULL },
+  { "argv", "as", NULL },
+  { "argv-bytes", "aay", NULL },
+  { "np", "u", NULL },
+  { "cwd", "s", NULL },
+  { "cwd-bytes", "ay", NULL },
+  { "env", "a{ss}", NULL },
+  { "env-bytes", "aay", NULL },
+  { "unset-env", "as", NULL },
+  { "env-clear", "b", NULL },
+  { "hosts", "as", NULL },
+  { "preload-files", "as", NULL },
+  { "preload-dir", "s", NULL },
+  { "preload-binary", "b", NULL },
+  { "set-cwd-to-session-dir", "b", NULL },
 };
 
 /* In the contract, but for a later version. */
@@ -61,14 +72,11 @@ static const char *const later_keys[] = {
   "path",
   "pmix-prefix",
   "prefix",
-  "preload-binary",
-  "preload-files",
   "prepend-env",
   "pset",
   "rankfile",
   "report-state-on-timeout",
   "session",
-  "set-cwd-to-session-dir",
   "spawn-timeout",
   "stop-in-app",
   "stop-in-init",

@@ -54,6 +54,8 @@ void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason
 void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
 /* The job is over: out of the live ones, into the history. */
 void dvmd_core_end_job (DvmdJob *job);
+/* The agent has gone, and with it the files that were on their way there. */
+void dvmd_core_drop_stages (DvmdCore *self, guint agent);
 void dvmd_core_changed (DvmdCore *self);
 /* Jobs that were kept until the DVM was ready go on. */
 void dvmd_core_dispatch_kept (DvmdCore *self);

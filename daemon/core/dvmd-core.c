@@ -211,6 +211,7 @@ drop_agent (DvmdCore *self, guint rank, const char *reason)
     return;
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, reason);
   self->n_agents--;
+  dvmd_core_drop_stages (self, rank);
   dvmd_core_changed (self);
 }
 

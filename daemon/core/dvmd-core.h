@@ -61,6 +61,11 @@ void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport
 void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
 void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
 void dvmd_core_agent_gone (DvmdCore *self, guint rank);
+/*
+ * All files of the job are on that agent, or (reason) they cannot be brought there; agent 0: they cannot be read. What
+ * an agent says that has gone is not the job's failure (L14).
+ */
+void dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *reason);
 /* pid > 0: started; else it could not be started: exit_code 126 or 127 and why */
 void dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason);
 void dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent);

@@ -29,9 +29,16 @@ typedef struct
   /* Place the job on the nodes, limits[i] processes at most on nodes[i] (oversubscribed: the limits may be passed). */
   DvmdMap *(*map) (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
                    gboolean oversubscribe, GError **error);
+  /*
+   * Bring the files of the job to the agents of its map; each is answered for by dvmd_core_files_staged(). Again after
+   * another map: what was under way for the one before is over, and agents that are not in this one answer by
+   * dvmd_core_job_gone() when they have removed what they had got. Called for jobs with such files only.
+   */
+  void (*stage_files) (gpointer world, DvmdJob *job);
   /* The launch message; the agents answer by dvmd_core_local_launch_complete(). */
   void (*send_launch) (gpointer world, DvmdJob *job);
-  /* End the job's processes (SIGTERM, grace, SIGKILL); each agent of the map answers by dvmd_core_job_gone(). */
+  /* End the job's processes (SIGTERM, grace, SIGKILL) and its staging; each agent of the map answers by
+   * dvmd_core_job_gone(). */
   void (*kill) (gpointer world, DvmdJob *job);
   /* Tell the originating tool of the start and of the end (L10). */
   void (*tell_started) (gpointer world, DvmdJob *job);

@@ -28,7 +28,8 @@ struct _DvmdJob
   gboolean do_not_launch;
   gboolean recoverable;
   gboolean error_nonzero_status;
-  gboolean stops; /* its ranks are to wait for a debugger */
+  gboolean stops;     /* its ranks are to wait for a debugger */
+  gboolean has_files; /* to be staged */
 
   GArray *app_np; /* guint per application, known when the job is admitted */
   guint need;     /* slots that it takes */
@@ -37,6 +38,7 @@ struct _DvmdJob
   gboolean waiting; /* in the queue for slots */
   GList live_link;  /* in the core's queue of live jobs */
 
+  GHashTable *stage_left; /* (nullable): ranks of agents that the files of the job are on their way to */
   gboolean launch_sent;
   gboolean kill_sent;
   gboolean counted_running;

@@ -98,7 +98,8 @@ publish_nodes (DvmdJob *job)
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
 
   job->n_agents = ranks->len;
-  job->agents_left = g_hash_table_new (NULL, NULL);
+  if (job->agents_left == NULL)
+    job->agents_left = g_hash_table_new (NULL, NULL);
   for (guint i = 0; i < ranks->len; i++)
     names[i] = dvm_node_get_name (dvmd_node_pool_get (job->core->nodes, g_array_index (ranks, guint, i))->record);
   _dvm_job_set_nodes (job->record, names);
@@ -136,26 +137,62 @@ dvmd_job_step_map_complete (gpointer object, const DvmdEvent *event)
   dvmd_core_post (job, job->do_not_launch ? DVMD_JOB_MAP_ONLY : DVMD_JOB_TO_PREPARE);
 }
 
+static void
+expect_agents (DvmdJob *job, GHashTable *set)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < agents->len; i++)
+    g_hash_table_add (set, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
+}
+
+/* Each time that a job comes here, for each map: files belong to its nodes. */
 void
 dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
 {
-  dvmd_core_post (object, DVMD_JOB_PREPARED);
+  DvmdJob *job = object;
+
+  g_clear_pointer (&job->stage_left, g_hash_table_unref);
+  if (!job->has_files)
+    {
+      dvmd_core_post (job, DVMD_JOB_PREPARED);
+      return;
+    }
+  job->stage_left = g_hash_table_new (NULL, NULL);
+  expect_agents (job, job->stage_left);
+  /* From now on there is something of the job there. */
+  expect_agents (job, job->agents_left);
+  job->core->effects->stage_files (job->core->world, job);
 }
 
+/* The launch gate: what is sent to an agent that has gone would never be answered. */
 void
 dvmd_job_step_launch_apps (gpointer object, const DvmdEvent *event)
 {
-  dvmd_core_post (object, DVMD_JOB_TO_SEND);
+  DvmdJob *job = object;
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < agents->len; i++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (agents, guint, i));
+      g_autofree char *reason = NULL;
+
+      if (node != NULL && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+        continue;
+      reason = g_strdup_printf ("The agent of %s has gone before the job could be launched there",
+                                node != NULL ? dvm_node_get_name (node->record) : "a node");
+      dvmd_core_post_failure (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+      return;
+    }
+  dvmd_core_post (job, DVMD_JOB_TO_SEND);
 }
 
 void
 dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
-  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
 
-  for (guint i = 0; i < agents->len; i++)
-    g_hash_table_add (job->agents_left, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
+  expect_agents (job, job->agents_left);
   job->launch_sent = TRUE;
   job->core->effects->send_launch (job->core->world, job);
 }
@@ -239,7 +276,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   _dvm_job_set_held_at (job->record, "");
   if (g_queue_remove (&job->core->kept, job))
     g_object_unref (job);
-  if (job->launch_sent && g_hash_table_size (job->agents_left) > 0)
+  if (job->agents_left != NULL && g_hash_table_size (job->agents_left) > 0)
     {
       job->kill_sent = TRUE;
       job->core->effects->kill (job->core->world, job);

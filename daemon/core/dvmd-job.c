@@ -7,6 +7,7 @@
 #include "dvmd-job-private.h"
 
 #include "dvm-job-spec-private.h"
+#include "dvm-preload-private.h"
 #include "dvm-records-private.h"
 
 G_DEFINE_FINAL_TYPE (DvmdJob, dvmd_job, G_TYPE_OBJECT)
@@ -57,6 +58,7 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->app_np, g_array_unref);
   g_clear_pointer (&self->claims, g_array_unref);
   g_clear_pointer (&self->agents_left, g_hash_table_unref);
+  g_clear_pointer (&self->stage_left, g_hash_table_unref);
   G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
 }
 
@@ -117,6 +119,7 @@ read_options (DvmdJob *self)
 
   _dvm_job_spec_get_runtime (self->spec, &options);
   self->do_not_launch = options.do_not_launch;
+  self->has_files = _dvm_job_spec_has_preloads (self->spec);
   self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
   self->error_nonzero_status = options.error_nonzero_status;
   self->stops = options.stop != DVM_STOP_NONE;

@@ -150,6 +150,8 @@ add_job_marks (Environment *environment, DvmdAgentJob *job)
   environment_printf (environment, "DVM_NODE=%s", job->agent->name);
   environment_printf (environment, "DVM_SIZE=%u", job->num_procs);
   environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
+  if (job->session_dir != NULL)
+    environment_printf (environment, "DVM_SESSION_DIR=%s", job->session_dir);
   /* Names that scripts written for mpirun look for. */
   environment_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->num_procs);
   environment_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);
@@ -173,6 +175,9 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
                                                   dvmd_topology_get_n_pus (job->agent->topology), NULL);
   environment_put_defaults (&environment, (const char *const *)defaults);
   add_job_marks (&environment, job);
+  /* The user's is that of the directory it would have been. */
+  if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)
+    environment_printf (&environment, "PWD=%s", app->cwd);
   g_strfreev (app->base);
   app->base = environment_steal (&environment);
 }

@@ -55,6 +55,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->by_pid, g_hash_table_unref);
   g_clear_pointer (&self->states, g_array_unref);
   g_free (self->map_by);
+  g_free (self->session_dir);
   g_free (self);
 }
 
@@ -153,6 +154,8 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
       dvmd_agent_job_free (job);
       return NULL;
     }
+  if (job->local->procs->len > 0)
+    dvmd_agent_enter_session_dir (job, options);
   mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
   job->container = dvmd_container_new (self->containers, mark);
   job->credit = dvmd_credit_new (job->output_credit);

@@ -15,6 +15,7 @@
 #include "dvmd-pipes.h"
 #include "dvmd-reaper.h"
 #include "dvmd-spawn.h"
+#include "dvmd-stage.h"
 #include "dvmd-topology.h"
 
 G_BEGIN_DECLS
@@ -43,6 +44,7 @@ struct _DvmdAgent
   DvmdContainers *containers;
   GHashTable *jobs;      /* id -> DvmdAgentJob */
   GHashTable *by_nspace; /* namespace -> DvmdAgentJob */
+  GHashTable *stages;    /* id -> DvmdAgentStage, also of jobs that are not launched */
   GHashTable *unsent;    /* DvmdAgentJob with states that were not sent yet */
   GQueue starting;       /* DvmdAgentJob with processes that are not started yet */
   GSource *turn;         /* what is put off to the next turn of the main loop */
@@ -87,6 +89,7 @@ typedef struct
   guint pty_columns;
   guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
   char *map_by;
+  char *session_dir; /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;
   guint64 output_credit; /* bytes */
   DvmdCredit *credit;
@@ -113,6 +116,16 @@ void dvmd_agent_check_end (DvmdAgent *self);
 void dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body);
 DvmdAgentJob *dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error);
 void dvmd_agent_job_free (DvmdAgentJob *self);
+
+/* dvmd-agent-stage.c */
+void dvmd_agent_stage_free (gpointer stage);
+void dvmd_agent_handle_stage_file (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_stage_data (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_stage_end (DvmdAgent *self, GVariant *body);
+/* The job's session directory for applications that run there (options of the launch message). */
+void dvmd_agent_enter_session_dir (DvmdAgentJob *job, GVariant *options);
+/* Removes the session directory, if the job has one of ours, then says JOB_GONE. */
+void dvmd_agent_end_stage (DvmdAgent *self, guint32 job);
 
 /* dvmd-agent-procs.c */
 extern const DvmdLocalFuncs dvmd_agent_local_funcs;

@@ -213,10 +213,12 @@ gone (DvmdLocalJob *local, gpointer user_data)
   DvmdAgentJob *job = user_data;
   DvmdAgent *self = job->agent;
 
-  dvmd_agent_send (self, DVMD_MSG_JOB_GONE, g_variant_new ("(u)", local->id));
+  guint32 id = local->id;
+
   g_hash_table_remove (self->unsent, job);
   g_hash_table_remove (self->by_nspace, local->nspace);
-  g_hash_table_remove (self->jobs, GUINT_TO_POINTER (local->id));
+  g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
+  dvmd_agent_end_stage (self, id);
   dvmd_agent_check_end (self);
 }
 
@@ -429,4 +431,6 @@ dvmd_agent_handle_kill (DvmdAgent *self, GVariant *body)
   job = dvmd_agent_find_job (self, id);
   if (job != NULL)
     dvmd_agent_kill_job (job, grace);
+  else
+    dvmd_agent_end_stage (self, id);
 }

@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include "dvmd-remove-tree.h"
+
 enum
 {
   ENDED,
@@ -39,6 +41,7 @@ dvmd_agent_dispose (GObject *object)
   g_clear_pointer (&self->unsent, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
+  g_clear_pointer (&self->stages, g_hash_table_unref);
   g_clear_pointer (&self->containers, dvmd_containers_free);
   if (self->shares_reaper)
     self->reaper = NULL;
@@ -79,6 +82,7 @@ dvmd_agent_init (DvmdAgent *self)
 {
   self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_agent_job_free);
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+  self->stages = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_stage_free);
   self->unsent = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->starting);
 }
@@ -127,6 +131,7 @@ static void
 handle_stop (DvmdAgent *self, GVariant *body)
 {
   GHashTableIter iter;
+  gpointer id;
   gpointer job;
   gint64 grace;
 
@@ -135,13 +140,17 @@ handle_stop (DvmdAgent *self, GVariant *body)
   g_hash_table_iter_init (&iter, self->jobs);
   while (g_hash_table_iter_next (&iter, NULL, &job))
     dvmd_agent_kill_job (job, grace);
+  g_hash_table_iter_init (&iter, self->stages);
+  while (g_hash_table_iter_next (&iter, &id, NULL))
+    if (!g_hash_table_contains (self->jobs, id))
+      dvmd_agent_end_stage (self, GPOINTER_TO_UINT (id));
   dvmd_agent_check_end (self);
 }
 
 void
 dvmd_agent_check_end (DvmdAgent *self)
 {
-  if (!self->stopping || self->ended || g_hash_table_size (self->jobs) > 0)
+  if (!self->stopping || self->ended || g_hash_table_size (self->jobs) > 0 || g_hash_table_size (self->stages) > 0)
     return;
   self->ended = TRUE;
   if (self->pmix_started)
@@ -186,6 +195,9 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_MODEX_ANSWER, dvmd_agent_handle_modex_answer },
     { DVMD_MSG_STOP, handle_stop },
     { DVMD_MSG_TOPOLOGY_ASK, handle_topology_ask },
+    { DVMD_MSG_STAGE_FILE, dvmd_agent_handle_stage_file },
+    { DVMD_MSG_STAGE_DATA, dvmd_agent_handle_stage_data },
+    { DVMD_MSG_STAGE_END, dvmd_agent_handle_stage_end },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
@@ -287,9 +299,20 @@ report (DvmdAgent *self)
                                   dvmd_topology_get_signature (self->topology)));
 }
 
+/* What is there is of an agent that died: the runtime directory has one owner. */
+static gboolean
+clear_sessions (DvmdAgent *self, GError **error)
+{
+  g_autofree char *sessions = g_build_filename (self->runtime_dir, "sessions", NULL);
+
+  return dvmd_remove_tree_contents (sessions, error);
+}
+
 gboolean
 dvmd_agent_start (DvmdAgent *self, GError **error)
 {
+  if (!clear_sessions (self, error))
+    return FALSE;
   self->topology = dvmd_topology_new_local (error);
   if (self->topology == NULL)
     return FALSE;

@@ -35,6 +35,8 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_MODEX_DATA, dvmd_controller_handle_modex_data },
     { DVMD_MSG_GONE, dvmd_controller_handle_gone },
     { DVMD_MSG_TOPOLOGY, dvmd_controller_handle_topology },
+    { DVMD_MSG_STAGE_TAKEN, dvmd_controller_handle_stage_taken },
+    { DVMD_MSG_STAGED, dvmd_controller_handle_staged },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
@@ -58,11 +60,14 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
 static void
 start_embedded (DvmdController *self, DvmdNode *node)
 {
+  /* Each node has a place of its own, also where several are one machine. */
+  g_autofree char *place = self->hosts != NULL ? g_strdup_printf ("%s/node-%u", self->runtime_dir, node->rank)
+                                               : g_strdup (self->runtime_dir);
   DvmdAgentSettings settings = {
     .rank = node->rank,
     .name = dvm_node_get_name (node->record),
     .dvm_nspace = self->nspace,
-    .runtime_dir = self->runtime_dir,
+    .runtime_dir = place,
     .pmix_gds = self->pmix_gds,
     .pmix_eager = self->pmix_eager,
     .adopt_orphans = self->adopt_orphans,

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include "dvm-preload-private.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-map-driver.h"
 #include "dvm-job-spec-private.h"
@@ -67,6 +68,30 @@ describe_app (DvmAppSpec *app)
                         dvmd_variant_new_bytes_array (dvm_app_spec_get_env (app)));
 }
 
+/* The applications that run where the files of the job are, and those that come as files themselves. */
+static void
+add_session_apps (GVariantDict *dict, DvmJobSpec *spec)
+{
+  g_autoptr (GArray) there = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) preloaded = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  for (guint32 i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+
+      if (_dvm_app_spec_runs_in_session_dir (app))
+        g_array_append_val (there, i);
+      if (dvm_app_spec_get_preload_binary (app))
+        g_array_append_val (preloaded, i);
+    }
+  if (there->len > 0)
+    g_variant_dict_insert_value (dict, "session-dir-apps",
+                                 g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, there->data, there->len, 4));
+  if (preloaded->len > 0)
+    g_variant_dict_insert_value (dict, "preloaded-apps",
+                                 g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, preloaded->data, preloaded->len, 4));
+}
+
 static GVariant *
 describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
 {
@@ -90,6 +115,7 @@ describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
   _dvm_job_spec_get_runtime (spec, &runtime);
   if (runtime.stop != DVM_STOP_NONE)
     g_variant_dict_insert (&dict, "stop", "u", (guint32)runtime.stop);
+  add_session_apps (&dict, spec);
   g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
   g_variant_dict_insert (&dict, "stdin", "u", (guint32)streams->stdin_target);
   g_variant_dict_insert (&dict, "credit", "t", (guint64)self->output_credit);
@@ -126,6 +152,7 @@ dvmd_controller_kill (gpointer world, DvmdJob *job)
   gint64 grace = at_once ? 0 : self->kill_grace;
 
   dvmd_controller_fail_fences (self, job);
+  dvmd_controller_stop_staging (self, job);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_KILL, g_variant_new ("(ux)", dvmd_job_get_id (job), grace));
 }
 

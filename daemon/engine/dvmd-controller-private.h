@@ -70,6 +70,8 @@ struct _DvmdController
   GHashTable *fences;       /* key -> Fence */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
+  GHashTable *stagings; /* job id -> DvmdStaging */
+  guint64 stage_pass;   /* the last one that was begun, of all jobs */
   guint64 epoch;
   guint wired_left;
   guint64 output_bytes;
@@ -103,6 +105,16 @@ void dvmd_controller_handle_launched (DvmdController *self, guint rank, GVariant
 void dvmd_controller_handle_proc_states (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_abort (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_job_gone (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-stage.c */
+void dvmd_controller_stage_files (gpointer world, DvmdJob *job);
+/* Nothing of it is read or sent any more. */
+void dvmd_controller_stop_staging (DvmdController *self, DvmdJob *job);
+void dvmd_controller_handle_stage_taken (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_staged (DvmdController *self, guint rank, GVariant *body);
+/* Nobody waits for that agent any more: it has gone. */
+void dvmd_controller_drop_stages (DvmdController *self, guint rank);
+void dvmd_staging_free (gpointer staging);
 
 /* dvmd-controller-streams.c */
 DvmdJobStreams *dvmd_job_streams_new (DvmdController *self, DvmJobSpec *spec, const char *nspace, guint id, int fds[3],

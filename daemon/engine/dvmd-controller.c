@@ -33,6 +33,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->streams, g_hash_table_unref);
   g_clear_pointer (&self->topology_asks, g_ptr_array_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
+  g_clear_pointer (&self->stagings, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
   g_clear_object (&self->allocating);
@@ -91,6 +92,7 @@ dvmd_controller_init (DvmdController *self)
   g_queue_init (&self->kept);
   self->topology_asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
+  self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
 }
 
 /* ---- effects ---- */
@@ -142,6 +144,7 @@ static const DvmdEffects controller_effects = {
   .distribute_membership = dvmd_controller_distribute_membership,
   .dvm_ready = effect_dvm_ready,
   .map = dvmd_controller_map,
+  .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,
   .kill = dvmd_controller_kill,
   .tell_started = effect_tell_started,
@@ -159,6 +162,7 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
   DvmdController *self = user_data;
   DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
+  dvmd_controller_stop_staging (self, job);
   if (streams != NULL)
     dvmd_job_streams_end (streams);
   else
@@ -173,6 +177,13 @@ on_job_forgotten (DvmdCore *core, DvmdJob *job, gpointer user_data)
 
   if (streams != NULL)
     dvmd_job_streams_forget (streams);
+}
+
+static void
+on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_data)
+{
+  if (state == DVM_NODE_STATE_DOWN)
+    dvmd_controller_drop_stages (user_data, rank);
 }
 
 void
@@ -232,6 +243,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
+  g_signal_connect (self->core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
   take_nodes (self, settings);
   self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   return self;

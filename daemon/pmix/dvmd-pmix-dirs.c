@@ -130,8 +130,9 @@ create_own (DvmdPmixDirs *self, const char *runtime_dir, GError **error)
   /* What is there is of a server that died: the runtime directory is locked by its one owner. */
   if (!dvmd_remove_tree (self->pmix, error) || !make_directory (self->pmix, error))
     return FALSE;
+  /* What is there may be in use: jobs without PMIx have session directories too. */
   if (g_mkdir (self->sessions, 0700) == 0 || errno == EEXIST)
-    return dvmd_remove_tree_contents (self->sessions, error);
+    return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory “%s”: %s", self->sessions,
                g_strerror (errno));
   return FALSE;
@@ -199,8 +200,14 @@ dvmd_pmix_dirs_create_job (DvmdPmixDirs *self, const char *nspace, GError **erro
   g_autofree char *session = dvmd_pmix_dirs_build_session (self, nspace);
   g_autofree char *shm = dvmd_pmix_dirs_build_shm (self, nspace);
 
-  if (!make_directory (session, error))
-    return FALSE;
+  g_autoptr (GError) local_error = NULL;
+
+  /* It is there already for a job that has brought files. */
+  if (!make_directory (session, &local_error) && !g_error_matches (local_error, DVM_ERROR, DVM_ERROR_EXISTS))
+    {
+      g_propagate_error (error, g_steal_pointer (&local_error));
+      return FALSE;
+    }
   if (shm == NULL || make_directory (shm, error))
     return TRUE;
   g_rmdir (session);

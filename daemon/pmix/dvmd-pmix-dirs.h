@@ -29,7 +29,7 @@ char *dvmd_pmix_dirs_build_session (DvmdPmixDirs *self, const char *nspace);
 /* (nullable): NULL if this machine has no such place. */
 char *dvmd_pmix_dirs_build_shm (DvmdPmixDirs *self, const char *nspace);
 
-/* Both directories of a job; DVM_ERROR_EXISTS if they are there. */
+/* Both directories of a job. The session directory may be there; DVM_ERROR_EXISTS if the other one is. */
 gboolean dvmd_pmix_dirs_create_job (DvmdPmixDirs *self, const char *nspace, GError **error);
 gboolean dvmd_pmix_dirs_create_rank (DvmdPmixDirs *self, const char *nspace, guint32 rank, GError **error);
 void dvmd_pmix_dirs_remove_job (DvmdPmixDirs *self, const char *nspace);

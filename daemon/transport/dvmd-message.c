@@ -28,6 +28,8 @@ static const Kind kinds[] = {
   { DVMD_MSG_MODEX_DATA, "modex-data", "(utiay)" },
   { DVMD_MSG_GONE, "gone", "()" },
   { DVMD_MSG_TOPOLOGY, "topology", "(tss)" },
+  { DVMD_MSG_STAGE_TAKEN, "stage-taken", "(utt)" },
+  { DVMD_MSG_STAGED, "staged", "(uts)" },
   { DVMD_MSG_MEMBERSHIP, "membership", "(ta(uss))" },
   { DVMD_MSG_LAUNCH, "launch", DVMD_LAUNCH_TYPE },
   { DVMD_MSG_SIGNAL, "signal", "(uis)" },
@@ -41,6 +43,9 @@ static const Kind kinds[] = {
   { DVMD_MSG_CONTINUE, "continue", "(u)" },
   { DVMD_MSG_STOP, "stop", "(x)" },
   { DVMD_MSG_TOPOLOGY_ASK, "topology-ask", "(t)" },
+  { DVMD_MSG_STAGE_FILE, "stage-file", "(ustayut)" },
+  { DVMD_MSG_STAGE_DATA, "stage-data", "(utay)" },
+  { DVMD_MSG_STAGE_END, "stage-end", "(ut)" },
 };
 
 static const Kind *

@@ -16,20 +16,22 @@ G_BEGIN_DECLS
 typedef enum
 {
   /* agent to controller */
-  DVMD_MSG_REPORT = 1,      /* (rank, version, host, aliases, address, pid, hardware threads, topology signature) */
-  DVMD_MSG_WIRED = 2,       /* (membership epoch) */
-  DVMD_MSG_LAUNCHED = 3,    /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
-  DVMD_MSG_PROC_STATES = 4, /* (job, [(rank, state, exit code, exit signal)]) */
-  DVMD_MSG_ABORT = 5,       /* (job, rank, status, message) */
-  DVMD_MSG_JOB_GONE = 6,    /* (job): no process, output or file of it is left here */
-  DVMD_MSG_OUTPUT = 7,      /* (job, rank, stream, bytes) */
-  DVMD_MSG_OUTPUT_EOF = 8,  /* (job, rank, stream) */
-  DVMD_MSG_INPUT_TAKEN = 9, /* (job, rank, bytes taken) */
-  DVMD_MSG_FENCE = 10,      /* (token, [(nspace, rank)], collect, contribution, timeout s) */
-  DVMD_MSG_MODEX = 11,      /* (token, nspace, rank, timeout s) */
-  DVMD_MSG_MODEX_DATA = 12, /* (agent that asked, its token, status, bytes) */
-  DVMD_MSG_GONE = 13,       /* (): the agent has ended everything and leaves */
-  DVMD_MSG_TOPOLOGY = 14,   /* (token, XML of hwloc; empty: why not) */
+  DVMD_MSG_REPORT = 1,       /* (rank, version, host, aliases, address, pid, hardware threads, topology signature) */
+  DVMD_MSG_WIRED = 2,        /* (membership epoch) */
+  DVMD_MSG_LAUNCHED = 3,     /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
+  DVMD_MSG_PROC_STATES = 4,  /* (job, [(rank, state, exit code, exit signal)]) */
+  DVMD_MSG_ABORT = 5,        /* (job, rank, status, message) */
+  DVMD_MSG_JOB_GONE = 6,     /* (job): no process, output or file of it is left here */
+  DVMD_MSG_OUTPUT = 7,       /* (job, rank, stream, bytes) */
+  DVMD_MSG_OUTPUT_EOF = 8,   /* (job, rank, stream) */
+  DVMD_MSG_INPUT_TAKEN = 9,  /* (job, rank, bytes taken) */
+  DVMD_MSG_FENCE = 10,       /* (token, [(nspace, rank)], collect, contribution, timeout s) */
+  DVMD_MSG_MODEX = 11,       /* (token, nspace, rank, timeout s) */
+  DVMD_MSG_MODEX_DATA = 12,  /* (agent that asked, its token, status, bytes) */
+  DVMD_MSG_GONE = 13,        /* (): the agent has ended everything and leaves */
+  DVMD_MSG_TOPOLOGY = 14,    /* (token, XML of hwloc; empty: why not) */
+  DVMD_MSG_STAGE_TAKEN = 15, /* (job, pass, bytes written) */
+  DVMD_MSG_STAGED = 16,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 32,    /* (epoch, [(rank, name, address)]) */
@@ -45,6 +47,9 @@ typedef enum
   DVMD_MSG_CONTINUE = 42,      /* (job): its ranks wait for a debugger no longer */
   DVMD_MSG_TOPOLOGY_ASK = 44,  /* (token) */
   DVMD_MSG_STOP = 43,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
+  DVMD_MSG_STAGE_FILE = 45,    /* (job, nspace, pass, path below the session directory, permissions, bytes) */
+  DVMD_MSG_STAGE_DATA = 46,    /* (job, pass, bytes of that file) */
+  DVMD_MSG_STAGE_END = 47,     /* (job, pass): that was the last file */
 } DvmdMessageKind;
 
 /*

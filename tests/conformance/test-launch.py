@@ -281,6 +281,39 @@ class Launch(dvmtest.Case):
         other.cancel()
         other.wait()
 
+    def test_L14_files_after_map(self):
+        """Files are on the nodes of the job when its processes start, and they are brought there after MAP."""
+        dvm = self.dvm(slots=2)
+        place = self.place()
+        with open(os.path.join(place, 'data'), 'w') as file:
+            file.write('content')
+        with open(os.path.join(place, 'program'), 'w') as file:
+            file.write('#!/bin/sh\ncat data\n')
+        os.chmod(os.path.join(place, 'program'), 0o755)
+        done = dvm.run(['./program'], np=2, cwd=place, preload_binary=True, preload_files=['data'])
+        self.assert_success(done)
+        self.assertEqual(done.out, b'contentcontent')
+        at = done.job.job_trace().index(NUMBERS['MAP'])
+        self.assertEqual(done.job.job_trace()[at:at + 4], numbers(['MAP', 'MAP_COMPLETE', 'SYSTEM_PREP', 'LAUNCH_APPS']))
+        # Not for a job that is only to be mapped.
+        done = dvm.run(['true'], runtime_options='donotlaunch', preload_files=['/no/such/file'])
+        self.assertEqual(done.state, NUMBERS['NOTIFIED'])
+
+    def test_L14_failure(self):
+        """What cannot be staged is FILES_POSN_FAILED; the slots come back, the DVM goes on, and `run` says 125."""
+        dvm = self.dvm(slots=2)
+        done = dvm.run(['true'], np=2, preload_files=['/no/such/file'])
+        self.assertEqual((done.job.get('State'), done.job.get('StateName')), (71, 'FILES_POSN_FAILED'))
+        self.assertEqual(done.job.job_trace()[-3:], numbers(['MAP_COMPLETE', 'SYSTEM_PREP']) + [71])
+        self.assertIn('/no/such/file', done.job.get('Reason'))
+        self.assertIn(dvm.get_nodes()[0]['Name'], done.job.get('Reason'))
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+        self.assert_success(dvm.run(['true'], np=2))
+        ran = subprocess.run([os.environ['DVM_CLI'], '--socket', dvm.socket, 'run', '-n', '1', '--preload-files',
+                              '/no/such/file', 'true'], timeout=dvmtest.LIMIT, stderr=subprocess.PIPE)
+        self.assertEqual(ran.returncode, 125)
+        self.assertIn(b'/no/such/file', ran.stderr)
+
     def test_L15_slots(self):
         dvm = self.dvm(slots=4)
         job = dvm.submit(['sleep', '1000'], np=3)

@@ -17,7 +17,9 @@
 #include <glib/gstdio.h>
 
 #include "dvmd-controller.h"
+#include "dvmd-job-steps.h"
 #include "dvmd-pmix-fake.h"
+#include "dvmd-remove-tree.h"
 
 typedef struct
 {
@@ -93,7 +95,7 @@ tear_down (Fixture *self, gconstpointer data)
   g_object_unref (self->controller);
   for (guint i = 0; i < 2; i++)
     g_object_unref (self->fakes[i]);
-  g_rmdir (self->dir);
+  g_assert_true (dvmd_remove_tree (self->dir, NULL));
   g_free (self->dir);
 }
 
@@ -408,6 +410,166 @@ test_forgotten_while_kept_is_read (Fixture *self, gconstpointer data)
   g_assert_cmpuint (read_slowly (fds[1]), ==, 4900);
 }
 
+/* ---- files that a job brings along ---- */
+
+#define LARGE (G_GUINT64_CONSTANT (256) << 20)
+
+/* A file of so many bytes that takes no room, beside the runtime directories. */
+static char *
+make_file (Fixture *self, const char *name, guint64 size)
+{
+  char *path = g_build_filename (self->dir, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, "content\n", 8, NULL));
+  if (size > 0)
+    g_assert_cmpint (truncate (path, size), ==, 0);
+  return path;
+}
+
+static DvmdJob *
+submit_with_file (Fixture *self, const char *file, const char *script)
+{
+  const char *argv[] = { "/bin/sh", "-c", script, NULL };
+  const char *files[] = { file, NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  dvm_app_spec_set_session_cwd (dvm_job_spec_get_app (spec, 0), TRUE);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_personality (spec, "plain");
+  job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  return job;
+}
+
+static char *
+session_of (Fixture *self, guint node, DvmdJob *job)
+{
+  return g_strdup_printf ("%s/node-%u/sessions/%s", self->dir, node, nspace_of (job));
+}
+
+static gboolean
+has_session (Fixture *self, guint node, DvmdJob *job)
+{
+  g_autofree char *path = session_of (self, node, job);
+
+  return g_file_test (path, G_FILE_TEST_IS_DIR);
+}
+
+static void
+assert_failed_alone (Fixture *self, DvmdJob *job, DvmJobState state, const char *words)
+{
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpstr (dvm_job_state_to_string (dvmd_job_get_state (job)), ==, dvm_job_state_to_string (state));
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), words));
+  for (guint node = 1; node <= 2; node++)
+    g_assert_false (has_session (self, node, job));
+  job = submit (self, 4, "plain", "true");
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+}
+
+static void
+test_staging (Fixture *self, gconstpointer data)
+{
+  g_autofree char *file = make_file (self, "data", 0);
+  DvmdJob *job = submit_with_file (self, file, "pwd; test $PWD = $DVM_SESSION_DIR && cat data");
+  g_autofree char *text = NULL;
+  int fds[3];
+
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "");
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+  g_assert_true (dvmd_controller_attach (self->controller, job, DVM_STREAMS_STDOUT, fds, NULL));
+  for (guint i = 0; i < 100; i++)
+    g_main_context_iteration (NULL, FALSE);
+  text = read_all (fds[1]);
+  for (guint node = 1; node <= 2; node++)
+    {
+      g_autofree char *session = session_of (self, node, job);
+
+      g_assert_nonnull (strstr (text, session));
+      g_assert_false (has_session (self, node, job));
+    }
+  g_assert_true (g_str_has_suffix (text, "content\n"));
+}
+
+static void
+test_staging_cancelled (Fixture *self, gconstpointer data)
+{
+  g_autofree char *file = make_file (self, "data", LARGE);
+  DvmdJob *job = submit_with_file (self, file, "true");
+
+  wait_until (has_session (self, 1, job) && has_session (self, 2, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_SYSTEM_PREP);
+  g_assert_true (dvmd_controller_cancel_job (self->controller, job, "enough", NULL));
+  assert_failed_alone (self, job, DVM_JOB_STATE_KILLED_BY_CMD, "enough");
+}
+
+static void
+test_staging_stopped (Fixture *self, gconstpointer data)
+{
+  g_autofree char *file = make_file (self, "data", LARGE);
+  DvmdJob *job = submit_with_file (self, file, "true");
+
+  /* The end of the DVM finds it half done, and leaves nothing. */
+  wait_until (has_session (self, 1, job));
+  dvmd_controller_shutdown (self->controller, TRUE, "the test is over");
+  wait_until (self->ended);
+  for (guint node = 1; node <= 2; node++)
+    g_assert_false (has_session (self, node, job));
+}
+
+static void
+test_staging_again (Fixture *self, gconstpointer data)
+{
+  g_autofree char *file = make_file (self, "data", LARGE / 16);
+  DvmdJob *job = submit_with_file (self, file, "test $(wc -c <data) = 16777216");
+
+  wait_until (has_session (self, 1, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_SYSTEM_PREP);
+  /* As after another map. */
+  dvmd_job_step_system_prep (job, NULL);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "");
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+}
+
+static void
+test_staging_file_changes (Fixture *self, gconstpointer data)
+{
+  const guint64 sizes[] = { LARGE + 1, 0 };
+  const char *words[] = { "grew while it was being read", "became shorter while it was being read" };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *file = make_file (self, "data", i == 0 ? LARGE / 16 : LARGE);
+      DvmdJob *job = submit_with_file (self, file, "true");
+
+      wait_until (has_session (self, 1, job));
+      g_assert_cmpint (truncate (file, sizes[i]), ==, 0);
+      assert_failed_alone (self, job, DVM_JOB_STATE_FILES_POSN_FAILED, words[i]);
+      g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), file));
+    }
+}
+
+static void
+test_staging_fails_on_a_node (Fixture *self, gconstpointer data)
+{
+  g_autofree char *file = make_file (self, "data", LARGE);
+  g_autofree char *node = g_build_filename (self->dir, "node-2", NULL);
+
+  /* In the way of all session directories of the second node. */
+  g_assert_true (g_file_set_contents (node, "", 0, NULL));
+  assert_failed_alone (self, submit_with_file (self, file, "true"), DVM_JOB_STATE_FILES_POSN_FAILED,
+                       "cannot be staged on two: ");
+}
+
 #define add(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
 
 int
@@ -426,5 +588,11 @@ main (int argc, char **argv)
   add ("/engine/cancel-half-started", test_cancel_half_started);
   add ("/engine/forgotten-while-read", test_forgotten_while_read);
   add ("/engine/forgotten-while-kept-is-read", test_forgotten_while_kept_is_read);
+  add ("/engine/staging", test_staging);
+  add ("/engine/staging/cancelled", test_staging_cancelled);
+  add ("/engine/staging/stopped", test_staging_stopped);
+  add ("/engine/staging/again", test_staging_again);
+  add ("/engine/staging/file-changes", test_staging_file_changes);
+  add ("/engine/staging/fails-on-a-node", test_staging_fails_on_a_node);
   return g_test_run ();
 }

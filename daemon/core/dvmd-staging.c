@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is said of the files of a job that are on their way to its nodes (L14).
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-job"
+
+#include "dvmd-core-private.h"
+#include "dvmd-job-machine.h"
+
+/*
+ * A rank that is not one of the DVM any more, or on its way out: nobody will run anything there. The job goes on to the
+ * launch gate, which looks at its map.
+ */
+static gboolean
+is_leaving (DvmdCore *self, guint agent)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, agent);
+
+  return node == NULL || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
+}
+
+void
+dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *reason)
+{
+  if (dvmd_job_get_state (job) != DVM_JOB_STATE_SYSTEM_PREP || job->stage_left == NULL)
+    return;
+  if (agent == 0)
+    {
+      dvmd_core_post_failure (job, DVM_JOB_STATE_FILES_POSN_FAILED, reason);
+      return;
+    }
+  if (!g_hash_table_remove (job->stage_left, GUINT_TO_POINTER (agent)))
+    return;
+  if (reason != NULL && !is_leaving (self, agent))
+    dvmd_core_post_failure (job, DVM_JOB_STATE_FILES_POSN_FAILED, reason);
+  else if (g_hash_table_size (job->stage_left) == 0)
+    dvmd_core_post (job, DVMD_JOB_PREPARED);
+}
+
+void
+dvmd_core_drop_stages (DvmdCore *self, guint agent)
+{
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    {
+      DvmdJob *job = l->data;
+
+      if (job->stage_left == NULL || job->launch_sent)
+        continue;
+      dvmd_core_files_staged (self, job, agent, NULL);
+      dvmd_core_job_gone (self, job, agent);
+    }
+}

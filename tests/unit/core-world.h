@@ -1,0 +1,297 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A world for the pure core that only writes down what it was asked for.
+ */
+
+#pragma once
+
+#include "dvmd-core.h"
+
+#define START G_GINT64_CONSTANT (1700000000000000)
+
+typedef struct
+{
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdCore *core;
+  GString *log; /* effects in their order */
+  gboolean ready;
+  gboolean ended;
+  DvmJobState end_state;
+  guint64 epoch;
+  guint n_agents;
+} World;
+
+/* ---- effects ---- */
+
+static inline void
+world_launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
+{
+  World *world = data;
+
+  world->n_agents = n_nodes;
+  g_string_append_printf (world->log, "agents %u\n", n_nodes);
+}
+
+static inline void
+world_distribute (gpointer data, guint64 epoch)
+{
+  World *world = data;
+
+  world->epoch = epoch;
+  g_string_append_printf (world->log, "membership %" G_GUINT64_FORMAT "\n", epoch);
+}
+
+static inline void
+world_ready (gpointer data)
+{
+  ((World *)data)->ready = TRUE;
+}
+
+static inline DvmdMap *
+world_map (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
+           gboolean oversubscribe, GError **error)
+{
+  DvmdMap *map = dvmd_map_new ();
+  GArray *np = dvmd_job_get_app_np (job);
+  guint rank = 0;
+
+  for (guint app = 0; app < np->len; app++)
+    {
+      guint left = g_array_index (np, guint, app);
+
+      for (guint i = 0; i < n_nodes && left > 0; i++)
+        {
+          guint count = oversubscribe && i == n_nodes - 1 ? left : MIN (left, limits[i]);
+
+          if (count > 0)
+            dvmd_map_add_run (map, nodes[i]->rank, app, rank, count, 1);
+          rank += count;
+          left -= count;
+        }
+    }
+  return map;
+}
+
+static inline void
+world_stage_files (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "stage %u\n", dvmd_job_get_id (job));
+}
+
+static inline void
+world_send_launch (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "launch %u\n", dvmd_job_get_id (job));
+}
+
+static inline void
+world_kill (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "kill %u\n", dvmd_job_get_id (job));
+}
+
+static inline void
+world_tell_started (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "started %u\n", dvmd_job_get_id (job));
+}
+
+static inline void
+world_tell_ended (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "ended %u\n", dvmd_job_get_id (job));
+}
+
+static inline void
+world_stop_agents (gpointer data, gboolean force)
+{
+  g_string_append_printf (((World *)data)->log, "stop%s\n", force ? " forced" : "");
+}
+
+static inline void
+world_dvm_ended (gpointer data, DvmJobState state, const char *reason)
+{
+  World *world = data;
+
+  world->ended = TRUE;
+  world->end_state = state;
+}
+
+static const DvmdEffects world_effects = {
+  .launch_agents = world_launch_agents,
+  .distribute_membership = world_distribute,
+  .dvm_ready = world_ready,
+  .map = world_map,
+  .stage_files = world_stage_files,
+  .send_launch = world_send_launch,
+  .kill = world_kill,
+  .tell_started = world_tell_started,
+  .tell_ended = world_tell_ended,
+  .stop_agents = world_stop_agents,
+  .dvm_ended = world_dvm_ended,
+};
+
+/* ---- the world ---- */
+
+static inline void
+run (World *world)
+{
+  dvmd_event_queue_drain (world->queue, 0);
+}
+
+static inline void
+world_init (World *world, guint n_nodes, guint slots, gboolean one_shot)
+{
+  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3, .one_shot = one_shot };
+
+  *world = (World){ 0 };
+  world->log = g_string_new (NULL);
+  world->clock = dvmd_clock_new_manual (START);
+  world->queue = dvmd_event_queue_new (NULL, NULL);
+  world->core = dvmd_core_new (&settings, world->clock, world->queue, &world_effects, world);
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node%u", i + 1);
+
+      dvmd_core_add_node (world->core, name, slots, 0);
+    }
+  dvmd_core_start (world->core);
+  run (world);
+}
+
+static inline void
+report_all (World *world)
+{
+  const char *aliases[] = { "alias", NULL };
+  DvmdAgentReport report = {
+    .host = "h", .aliases = aliases, .address = "", .pid = 7, .hwthreads = 2, .topology = "t"
+  };
+
+  for (guint rank = 1; rank <= world->n_agents; rank++)
+    dvmd_core_agent_reported (world->core, rank, &report);
+  run (world);
+}
+
+static inline void
+bring_up (World *world)
+{
+  report_all (world);
+  dvmd_core_membership_distributed (world->core, world->epoch);
+  run (world);
+  g_assert_true (world->ready);
+}
+
+static inline void
+world_clear (World *world)
+{
+  dvmd_event_queue_free (world->queue);
+  g_object_unref (world->core);
+  dvmd_clock_unref (world->clock);
+  g_string_free (world->log, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (World, world_clear)
+
+static inline DvmJobSpec *
+make_spec (guint np)
+{
+  const char *argv[] = { "/bin/prog", NULL };
+  DvmJobSpec *spec = dvm_job_spec_new_for_argv (argv);
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
+  return spec;
+}
+
+static inline DvmdJob *
+submit_spec (World *world, DvmJobSpec *spec)
+{
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job = dvmd_core_submit (world->core, spec, requester, &error);
+
+  g_assert_no_error (error);
+  run (world);
+  return job;
+}
+
+static inline DvmdJob *
+submit (World *world, guint np)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+
+  return submit_spec (world, spec);
+}
+
+static inline void
+launch_all (World *world, DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+
+  for (guint i = 0; i < agents->len; i++)
+    {
+      guint agent = g_array_index (agents, guint, i);
+      DvmdProcTable *procs = dvmd_job_get_procs (job);
+
+      for (guint rank = 0; rank < procs->n_rows; rank++)
+        if (dvmd_proc_table_row (procs, rank)->node == agent)
+          dvmd_core_proc_launched (world->core, job, rank, 100 + rank, 0, NULL);
+      dvmd_core_local_launch_complete (world->core, job, agent);
+    }
+  run (world);
+}
+
+static inline void
+end_proc (World *world, DvmdJob *job, guint rank, DvmProcState state, int code, int signum)
+{
+  dvmd_core_proc_state (world->core, job, rank, state, code, signum);
+  run (world);
+}
+
+static inline void
+all_gone (World *world, DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+
+  for (guint i = 0; i < agents->len; i++)
+    dvmd_core_job_gone (world->core, job, g_array_index (agents, guint, i));
+  run (world);
+}
+
+static inline void
+run_to_end (World *world, DvmdJob *job)
+{
+  guint n = dvmd_job_get_procs (job)->n_rows;
+
+  launch_all (world, job);
+  for (guint rank = 0; rank < n; rank++)
+    end_proc (world, job, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (world, job);
+}
+
+static inline char *
+states_of (DvmdJob *job)
+{
+  GArray *trace = dvmd_job_get_trace (job);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < trace->len; i++)
+    {
+      DvmdTraceEntry *entry = &g_array_index (trace, DvmdTraceEntry, i);
+
+      if (entry->rank != DVMD_TRACE_JOB)
+        continue;
+      g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", dvm_job_state_to_string (entry->new_state));
+    }
+  return g_string_free (text, FALSE);
+}
+
+static inline void
+assert_state (DvmdJob *job, DvmJobState state)
+{
+  g_assert_cmpstr (dvm_job_state_to_string (dvmd_job_get_state (job)), ==, dvm_job_state_to_string (state));
+}
+
+#define UP_TO_SEND                                                                                                     \
+  "INIT INIT_COMPLETE ALLOCATE ALLOCATION_COMPLETE LAUNCH_DAEMONS DAEMONS_REPORTED VM_READY MAP MAP_COMPLETE "         \
+  "SYSTEM_PREP LAUNCH_APPS SEND_LAUNCH_MSG"

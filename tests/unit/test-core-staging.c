@@ -1,0 +1,170 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files of a job on their way to its nodes (L14), in the pure core.
+ */
+
+#include "config.h"
+
+#include "core-world.h"
+#include "dvmd-job-steps.h"
+
+static DvmdJob *
+submit_with_files (World *world, guint np)
+{
+  const char *files[] = { "/tmp/data.txt", NULL };
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+
+  dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  return submit_spec (world, spec);
+}
+
+static void
+staged (World *world, DvmdJob *job, guint agent, const char *reason)
+{
+  dvmd_core_files_staged (world->core, job, agent, reason);
+  run (world);
+}
+
+static guint
+slots_in_use (World *world)
+{
+  return dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world->core));
+}
+
+static void
+test_staging (void)
+{
+  g_auto (World) world = { 0 };
+  g_autofree char *states = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit_with_files (&world, 3);
+  assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
+  g_assert_true (g_str_has_suffix (world.log->str, "stage 1\n"));
+  staged (&world, job, 1, NULL);
+  /* Each agent counts once, and strangers not at all. */
+  staged (&world, job, 1, NULL);
+  staged (&world, job, 7, "who is that?");
+  assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
+  staged (&world, job, 2, NULL);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_true (g_str_has_suffix (world.log->str, "stage 1\nlaunch 1\n"));
+  /* What comes late says nothing any more. */
+  staged (&world, job, 2, "too late");
+  run_to_end (&world, job);
+  states = states_of (job);
+  g_assert_cmpstr (states, ==,
+                   UP_TO_SEND " STARTED LOCAL_LAUNCH_COMPLETE RUNNING TERMINATED NOTIFY_COMPLETED NOTIFIED");
+}
+
+/* An agent of the job (1), or the reading of the files (0). */
+static void
+test_staging_fails (gconstpointer data)
+{
+  guint who = GPOINTER_TO_UINT (data);
+  g_auto (World) world = { 0 };
+  g_autofree char *states = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit_with_files (&world, 3);
+  g_assert_cmpuint (slots_in_use (&world), ==, 3);
+  staged (&world, job, who, "no room for data.txt on node1");
+  assert_state (job, DVM_JOB_STATE_FILES_POSN_FAILED);
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "no room for data.txt on node1");
+  /* What has arrived is taken away before the job is over. */
+  g_assert_true (g_str_has_suffix (world.log->str, "stage 1\nkill 1\n"));
+  g_assert_false (dvmd_job_get_ended (job));
+  staged (&world, job, 2, NULL);
+  assert_state (job, DVM_JOB_STATE_FILES_POSN_FAILED);
+  all_gone (&world, job);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpuint (slots_in_use (&world), ==, 0);
+  states = states_of (job);
+  g_assert_true (g_str_has_suffix (states, "MAP_COMPLETE SYSTEM_PREP FILES_POSN_FAILED"));
+  g_assert_null (strstr (world.log->str, "launch"));
+}
+
+static void
+test_staging_cancelled (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit_with_files (&world, 3);
+  g_assert_true (dvmd_core_fail_job (world.core, job, DVM_JOB_STATE_KILLED_BY_CMD, "enough"));
+  run (&world);
+  g_assert_nonnull (strstr (world.log->str, "kill 1\n"));
+  staged (&world, job, 1, NULL);
+  staged (&world, job, 2, NULL);
+  assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+  all_gone (&world, job);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpuint (slots_in_use (&world), ==, 0);
+}
+
+/* A job that comes to SYSTEM_PREP again has its files brought again, and waits for all of them again. */
+static void
+test_staging_again (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit_with_files (&world, 3);
+  staged (&world, job, 1, NULL);
+  dvmd_job_step_system_prep (job, NULL);
+  g_assert_true (g_str_has_suffix (world.log->str, "stage 1\nstage 1\n"));
+  staged (&world, job, 2, NULL);
+  assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
+  staged (&world, job, 1, NULL);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
+/*
+ * What an agent says that has gone is not the failure of its files: the job goes on to the launch gate, which names the
+ * node.
+ */
+static void
+test_staging_on_leaving (void)
+{
+  g_auto (World) world = { 0 };
+  g_autofree char *states = NULL;
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  job = submit_with_files (&world, 3);
+  staged (&world, job, 1, NULL);
+  dvmd_core_agent_gone (world.core, 2);
+  run (&world);
+  staged (&world, job, 2, "the agent is ending");
+  assert_state (job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "node2"));
+  states = states_of (job);
+  g_assert_true (g_str_has_suffix (states, "SYSTEM_PREP LAUNCH_APPS FAILED_TO_LAUNCH"));
+  /* Nobody waits for the agent that is not there. */
+  dvmd_core_job_gone (world.core, job, 1);
+  run (&world);
+  g_assert_true (dvmd_job_get_ended (job));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/core-staging/order", test_staging);
+  g_test_add_data_func ("/core-staging/fails-on-a-node", GUINT_TO_POINTER (1), test_staging_fails);
+  g_test_add_data_func ("/core-staging/cannot-be-read", GUINT_TO_POINTER (0), test_staging_fails);
+  g_test_add_func ("/core-staging/cancelled", test_staging_cancelled);
+  g_test_add_func ("/core-staging/again", test_staging_again);
+  g_test_add_func ("/core-staging/on-leaving", test_staging_on_leaving);
+  return g_test_run ();
+}
