@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every object, property and method that introspection shows, with right, wrong and hostile arguments: a new method comes in
+by itself. DVM_TEST_SEED replays a run."""
+
+import os
+import random
+import sys
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'integration'))
+
+from gi.repository import GLib
+
+import dvmtest
+from dvmtest import PROPERTIES, DBusError, wait_until
+
+INTROSPECTABLE = 'org.freedesktop.DBus.Introspectable'
+# It ends what the others are tried on.
+SKIPPED = {'Shutdown'}
+TEXTS = ['', '0', '0-3', '1-', ',', '0-4294967295', '99999999999', '%s%n', '/', 'ü', 'true', 'all', '-1', '\x01\x7f', '../..']
+HUGE = 1 << 20
+MANY = 100000
+RANDOM_CALLS = 5
+
+
+def deep(levels):
+    value = GLib.Variant('u', 1)
+    for _ in range(levels):
+        value = GLib.Variant('v', value)
+    return value
+
+
+def plain_value(kind):
+    """The simplest value of a type."""
+    if kind[0] == 'a':
+        return {} if kind[1] == '{' else []
+    if kind[0] == '(':
+        return tuple(plain_value(part) for part in split(kind[1:-1]))
+    return {'s': '', 'o': '/', 'g': '', 'b': False, 'd': 0.0, 'v': GLib.Variant('u', 0)}.get(kind, 0)
+
+
+def split(signature):
+    parts = []
+    while signature:
+        end = len(signature)
+        for length in range(1, len(signature) + 1):
+            if GLib.VariantType.string_is_valid(signature[:length]):
+                end = length
+                break
+        parts.append(signature[:end])
+        signature = signature[end:]
+    return parts
+
+
+class Draw(random.Random):
+    def text(self):
+        return self.choice(TEXTS) if self.random() < 0.95 else 'x' * HUGE
+
+    def variant(self):
+        kind = self.choice(['u', 'i', 's', 'as', 'b', 'h', 'd', 't', 'ay', 'aay', 'a{ss}', 'o', 'aa{sv}', 'deep'])
+        return deep(self.randint(1, 50)) if kind == 'deep' else GLib.Variant(kind, self.value(kind))
+
+    def value(self, kind, keys=()):
+        if kind == 's':
+            return self.text()
+        if kind == 'v':
+            return self.variant()
+        if kind == 'o':
+            return self.choice(['/', '/org/dvm', '/org/dvm/jobs/1', '/' + 'a' * 5000])
+        if kind in 'uthybqinxd':
+            return self.number(kind)
+        if kind[0] == 'a' and kind[1] == '{':
+            value = split(kind[2:-1])[1]
+            names = ['np', 'ids', 'ranks', 'label', 'all', 'limit', 'columns', 'timeout', 'argv', 'stdin-fd', 'env', 'colour']
+            return {self.choice(names) if self.random() < 0.9 else self.text()[:300]: self.value(value)
+                    for _ in range(self.randint(0, 4))}
+        if kind[0] == 'a':
+            many = MANY if self.random() < 0.02 and kind[1] in 'suayh' else self.randint(0, 3)
+            one = self.value(kind[1:])
+            return [one] * many if many == MANY else [self.value(kind[1:]) for _ in range(many)]
+        return tuple(self.value(part) for part in split(kind[1:-1]))
+
+    def number(self, kind):
+        return {'b': self.choice([True, False]), 'y': self.randint(0, 255), 'd': self.choice([0.5, float('inf'), float('nan')]),
+                'i': self.choice([-2 ** 31, -1, 0, 15, 2 ** 31 - 1]), 'h': self.choice([-1, 0, 7, 2 ** 31 - 1]),
+                't': self.choice([0, 2 ** 64 - 1])}.get(kind, self.choice([0, 1, 2, 100, 65535]))
+
+
+class Walk(dvmtest.Case):
+    def setUp(self):
+        super().setUp()
+        seed = os.environ.get('DVM_TEST_SEED', str(random.SystemRandom().randrange(2 ** 32)))
+        print(f'# DVM_TEST_SEED={seed}', flush=True)
+        self.draw = Draw(seed)
+        # What the history keeps of jobs with huge arguments is no leak.
+        settings = ['history-limit=0'] if self._testMethodName == 'test_methods' else []
+        self.one = self.dvm(slots=4, settings=settings)
+        self.job = self.one.submit(['/bin/sleep', '1000'], np=1)
+        self.job.wait_running()
+
+    def interfaces(self, path='/org/dvm'):
+        """(path, interface element) of every object that introspection leads to, and of our job."""
+        text = self.one.connection.call(path, INTROSPECTABLE, 'Introspect')[0]
+        root = ElementTree.fromstring(text)
+        for interface in root.findall('interface'):
+            if interface.get('name').startswith('org.dvm.'):
+                yield path, interface
+        for node in root.findall('node'):
+            yield from self.interfaces(f'{path}/{node.get("name")}')
+
+    def call(self, path, interface, method, signature, values, fds=()):
+        """None for an answer, else the name of the error."""
+        connection = self.one.connection
+        try:
+            connection.call(path, interface, method, signature, *values, fds=fds)
+        except DBusError as error:
+            self.assertNotIn('NoReply', error.name, f'{interface}.{method} {signature}')
+            return error.name
+        for fd in connection.fds:
+            os.close(fd)
+        return None
+
+    def n_fds(self):
+        return len(os.listdir(f'/proc/{self.one.pid}/fd'))
+
+    def test_properties(self):
+        n = 0
+        for path, interface in self.interfaces():
+            name = interface.get('name')
+            for element in interface.findall('property'):
+                value = self.one.connection.raw.call_sync(
+                    self.one.connection.name, path, PROPERTIES, 'Get', GLib.Variant('(ss)', (name, element.get('name'))), None,
+                    0, -1, None).get_child_value(0).get_variant()
+                self.assertEqual(value.get_type_string(), element.get('type'), f'{path} {element.get("name")}')
+                for wrong in (GLib.Variant(element.get('type'), plain_value(element.get('type'))), deep(20)):
+                    self.assertIsNotNone(self.call(path, PROPERTIES, 'Set', '(ssv)', (name, element.get('name'), wrong)))
+                n += 1
+            for wrong in self.draw.sample(TEXTS, 5):
+                self.assertIsNotNone(self.call(path, PROPERTIES, 'Get', '(ss)', (name, wrong)), wrong)
+        self.assertGreater(n, 60)
+        self.job.cancel()
+        self.job.wait()
+
+    def try_method(self, path, interface, method, kinds):
+        signature = f'({"".join(kinds)})'
+        for wrong in ('(d)', f'({"".join(kinds)}d)', '(a{sv}a{sv}a{sv}a{sv})'):
+            values = tuple(plain_value(kind) for kind in split(wrong[1:-1]))
+            self.assertIsNotNone(self.call(path, interface, method, wrong, values), f'{method} takes {wrong}')
+        for _ in range(RANDOM_CALLS if kinds else 1):
+            values = [self.draw.value(kind) for kind in kinds]
+            if method.startswith('Wait'):
+                values[-1]['timeout'] = GLib.Variant('u', 1)
+            with open('/dev/null', 'rb') as null:
+                self.call(path, interface, method, signature, values, fds=[null.fileno()] * self.draw.randint(0, 2))
+        if kinds and kinds[-1] == 'a{sv}':
+            values = [plain_value(kind) for kind in kinds[:-1]] + [{f'k{i}': GLib.Variant('u', i) for i in range(MANY)}]
+            self.assertIsNotNone(self.call(path, interface, method, signature, values), f'{method} takes unknown keys')
+            values[-1] = {'x' * 300: deep(50)}
+            self.assertIsNotNone(self.call(path, interface, method, signature, values), f'{method} takes an unknown key')
+
+    def test_methods(self):
+        before = self.n_fds()
+        memory = self.one.rss()
+        seen = set()
+        for path, interface in list(self.interfaces()):
+            for element in interface.findall('method'):
+                name = element.get('name')
+                kinds = [arg.get('type') for arg in element.findall('arg') if arg.get('direction') != 'out']
+                if name not in SKIPPED:
+                    self.try_method(path, interface.get('name'), name, kinds)
+                    seen.add(name)
+        self.assertLessEqual({'Submit', 'SubmitMany', 'Map', 'ListProcs', 'Drain', 'GetTopology', 'FindNode'}, seen)
+        self.assertIsNone(self.one.process.poll())
+        for path, interface in list(self.interfaces('/org/dvm/nodes')):
+            if path.endswith('/1'):
+                self.call(path, 'org.dvm.Node', 'Resume', '(a{sv})', ({},))
+        self.one.call('CancelJobs', '(a{sv})', {'all': GLib.Variant('b', True)})
+        wait_until(lambda: self.one.get('JobsRunning') == 0 and self.one.get('JobsHeld') == 0, 'the jobs to end')
+        wait_until(lambda: self.n_fds() <= before, 'the descriptors to come back')
+        if not self.one.is_instrumented():
+            self.assertLess(self.one.rss() - memory, 256 << 20)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
