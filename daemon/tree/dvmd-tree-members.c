@@ -1,0 +1,288 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The tables of members: changes, joiners, and those that leave.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-tree"
+
+#include "dvmd-tree-private.h"
+
+/* Epochs for which those that are no members any more are remembered. */
+#define REMEMBERED_EPOCHS 1000
+
+/* ---- a new epoch ---- */
+
+static void
+set_children (DvmdTree *self)
+{
+  guint n = dvmd_routes_get_n_children (self->routes, self->rank);
+  g_autofree guint32 *children = g_new (guint32, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    children[i] = dvmd_routes_get_child (self->routes, self->rank, i);
+  dvmd_broadcast_set_children (self->broadcast, dvmd_routes_get_epoch (self->routes), children, n);
+  dvmd_tree_expect_children (self);
+}
+
+static void
+leave (DvmdTree *self)
+{
+  if (self->ordered)
+    return;
+  self->ordered = TRUE;
+  self->funcs->leave (self->world);
+}
+
+static void
+apply_routes (DvmdTree *self, DvmdRoutes *routes)
+{
+  g_autoptr (DvmdRoutes) old = g_steal_pointer (&self->routes);
+
+  self->routes = dvmd_routes_ref (routes);
+  self->member = TRUE;
+  set_children (self);
+  dvmd_gather_set_routes (self->gather, routes);
+  if (self->wanted != DVMD_NO_RANK && self->uplink != DVMD_NO_RANK)
+    self->wanted = DVMD_NO_RANK;
+  dvmd_tree_seek_parent (self);
+  dvmd_tree_set_retry (self);
+  dvmd_tree_resync_channels (self);
+  self->funcs->routes_changed (self->world, old, routes);
+}
+
+/* Those that leave by order stay where they were until they have gone. */
+static void
+keep_leavers (DvmdTree *self, const guint32 *left, gsize n)
+{
+  guint epoch = (guint)dvmd_routes_get_epoch (self->routes);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      guint32 hop = dvmd_routes_next_hop (self->routes, self->rank, left[i]);
+
+      g_hash_table_insert (self->leaving, GUINT_TO_POINTER (left[i]), GUINT_TO_POINTER (epoch));
+      if (hop != DVMD_NO_RANK && hop != left[i])
+        g_hash_table_insert (self->learned, GUINT_TO_POINTER (left[i]), GUINT_TO_POINTER (hop));
+    }
+}
+
+static gboolean
+is_long_ago (gpointer rank, gpointer epoch, gpointer user_data)
+{
+  DvmdTree *self = user_data;
+
+  return (guint)dvmd_routes_get_epoch (self->routes) - GPOINTER_TO_UINT (epoch) > REMEMBERED_EPOCHS;
+}
+
+/* No packet takes so long. */
+static void
+forget_departed (DvmdTree *self)
+{
+  g_hash_table_foreach_remove (self->leaving, is_long_ago, self);
+  g_hash_table_foreach_remove (self->departed, is_long_ago, self);
+}
+
+static void
+drop_lost (DvmdTree *self, const guint32 *left, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    {
+      if (left[i] == self->rank)
+        self->funcs->expelled (self->world);
+      dvmd_tree_bury (self, left[i]);
+      if (left[i] != self->rank && dvmd_tree_has_link (self, left[i]))
+        {
+          dvmd_tree_send_new (self, left[i], DVMD_PACKET_EXPELLED, 0, NULL);
+          dvmd_tree_forget_link (self, left[i]);
+          self->funcs->disconnect (self->world, left[i]);
+        }
+    }
+}
+
+static GVariant *
+describe_membership (DvmdTree *self)
+{
+  GVariantBuilder leaving;
+  GHashTableIter iter;
+  gpointer rank;
+
+  g_variant_builder_init (&leaving, G_VARIANT_TYPE ("au"));
+  g_hash_table_iter_init (&iter, self->leaving);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    g_variant_builder_add (&leaving, "u", GPOINTER_TO_UINT (rank));
+  return g_variant_new ("(@" DVMD_ROUTES_TYPE "au)", dvmd_routes_to_variant (self->routes), &leaving);
+}
+
+/*
+ * A welcome that is lost with its link is given again as it was: others may be children of the joiner by then, and
+ * count on what it keeps from that number on.
+ */
+static void
+welcome (DvmdTree *self, guint64 number, const guint32 *joined, gsize n)
+{
+  g_autoptr (GVariant) body = g_variant_ref_sink (describe_membership (self));
+
+  for (gsize i = 0; i < n; i++)
+    {
+      DvmdPacket *packet;
+
+      if (g_hash_table_contains (self->welcomes, GUINT_TO_POINTER (joined[i])))
+        continue;
+      packet = dvmd_packet_new (DVMD_PACKET_WELCOME, self->rank, joined[i], 0, g_variant_ref (body));
+      packet->ack = number;
+      packet->epoch = dvmd_routes_get_epoch (self->routes);
+      g_hash_table_insert (self->welcomes, GUINT_TO_POINTER (joined[i]), packet);
+      dvmd_tree_send_to (self, joined[i], packet);
+    }
+}
+
+static gboolean
+is_wired (gpointer rank, gpointer packet, gpointer number)
+{
+  return ((DvmdPacket *)packet)->ack <= *(guint64 *)number;
+}
+
+void
+dvmd_tree_drop_welcomes (DvmdTree *self, guint64 number)
+{
+  g_hash_table_foreach_remove (self->welcomes, is_wired, &number);
+}
+
+void
+dvmd_tree_change_routes (DvmdTree *self, guint64 number, GVariant *body)
+{
+  g_autoptr (GVariant) joined = NULL;
+  g_autoptr (GVariant) left = NULL;
+  g_autoptr (DvmdRoutes) routes = NULL;
+  const guint32 *joined_ranks;
+  const guint32 *left_ranks;
+  guint64 epoch;
+  guint32 how;
+  gsize n_joined;
+  gsize n_left;
+
+  g_variant_get (body, "(t@au@auu)", &epoch, &joined, &left, &how);
+  joined_ranks = g_variant_get_fixed_array (joined, &n_joined, sizeof (guint32));
+  left_ranks = g_variant_get_fixed_array (left, &n_left, sizeof (guint32));
+  if (epoch != dvmd_routes_get_epoch (self->routes) + 1)
+    {
+      /* A leaver that has missed its order has missed its epoch. */
+      g_debug ("A change to epoch %" G_GUINT64_FORMAT " came in epoch %" G_GUINT64_FORMAT "; it is passed over", epoch,
+               dvmd_routes_get_epoch (self->routes));
+      return;
+    }
+  if (how == DVMD_LEFT_ORDERED)
+    keep_leavers (self, left_ranks, n_left);
+  routes = dvmd_routes_change (self->routes, joined_ranks, n_joined, left_ranks, n_left);
+  if (how == DVMD_LEFT_LOST)
+    drop_lost (self, left_ranks, n_left);
+  apply_routes (self, routes);
+  if (how == DVMD_LEFT_ORDERED && !dvmd_routes_contains (routes, self->rank))
+    leave (self);
+  forget_departed (self);
+  if (self->rank == 0)
+    welcome (self, number, joined_ranks, n_joined);
+}
+
+guint64
+dvmd_tree_change (DvmdTree *self, const guint32 *joined, guint n_joined, const guint32 *left, guint n_left,
+                  DvmdLeftHow how)
+{
+  g_return_val_if_fail (self->rank == 0, 0);
+
+  return dvmd_broadcast_post (
+      self->broadcast, KIND_ROUTES,
+      g_variant_new ("(t@au@auu)", dvmd_routes_get_epoch (self->routes) + 1,
+                     g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, joined, n_joined, sizeof (guint32)),
+                     g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, left, n_left, sizeof (guint32)), (guint32)how));
+}
+
+void
+dvmd_tree_bury_gone (DvmdTree *self, GVariant *body)
+{
+  g_autoptr (GVariant) array = NULL;
+  const guint32 *ranks;
+  gsize n;
+
+  g_variant_get (body, "(@au)", &array);
+  ranks = g_variant_get_fixed_array (array, &n, sizeof (guint32));
+  for (gsize i = 0; i < n; i++)
+    if (!dvmd_routes_contains (self->routes, ranks[i]))
+      dvmd_tree_bury (self, ranks[i]);
+}
+
+guint64
+dvmd_tree_forget (DvmdTree *self, const guint32 *ranks, guint n)
+{
+  g_return_val_if_fail (self->rank == 0, 0);
+
+  return dvmd_broadcast_post (
+      self->broadcast, KIND_GONE,
+      g_variant_new ("(@au)", g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ranks, n, sizeof (guint32))));
+}
+
+/* ---- what neighbours send ---- */
+
+void
+dvmd_tree_receive_attach (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
+{
+  guint64 stable = dvmd_broadcast_get_stable (self->broadcast);
+  gboolean known = dvmd_routes_contains (self->routes, neighbour)
+                   || g_hash_table_contains (self->leaving, GUINT_TO_POINTER (neighbour));
+
+  /* Of an epoch that has not come here yet: its rank will be known then. */
+  if (!known && packet->epoch <= dvmd_routes_get_epoch (self->routes))
+    {
+      dvmd_tree_send_new (self, neighbour, DVMD_PACKET_EXPELLED, 0, NULL);
+      dvmd_tree_forget_link (self, neighbour);
+      self->funcs->disconnect (self->world, neighbour);
+      return;
+    }
+  dvmd_tree_child_came (self, neighbour);
+  if (packet->ack < stable)
+    /* A leaver that was on its way here when the order came: nobody has waited for it. Those below it are not behind.
+     */
+    dvmd_tree_send_new (self, neighbour, DVMD_PACKET_LEAVE, stable, NULL);
+  dvmd_broadcast_attach (self->broadcast, neighbour, MAX (packet->ack, stable));
+}
+
+void
+dvmd_tree_receive_leave (DvmdTree *self, DvmdPacket *packet)
+{
+  if (packet->ack <= dvmd_broadcast_get_delivered (self->broadcast))
+    return;
+  dvmd_broadcast_start (self->broadcast, packet->ack);
+  /* Whoever is below and has not got that far leaves too: members have. */
+  dvmd_broadcast_pass_down (self->broadcast, packet);
+  leave (self);
+}
+
+void
+dvmd_tree_receive_welcome (DvmdTree *self, DvmdPacket *packet)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) table = NULL;
+  g_autoptr (GVariantIter) leaving = NULL;
+  g_autoptr (DvmdRoutes) routes = NULL;
+  guint32 rank;
+
+  if (self->member || packet->body == NULL || !g_variant_is_of_type (packet->body, G_VARIANT_TYPE (WELCOME_TYPE)))
+    return;
+  g_variant_get (packet->body, "(@" DVMD_ROUTES_TYPE "au)", &table, &leaving);
+  routes = dvmd_routes_new_from_variant (table, &error);
+  if (routes == NULL)
+    {
+      g_message ("The table of members is not usable: %s", error->message);
+      return;
+    }
+  while (g_variant_iter_next (leaving, "u", &rank))
+    g_hash_table_insert (self->leaving, GUINT_TO_POINTER (rank),
+                         GUINT_TO_POINTER ((guint)dvmd_routes_get_epoch (routes)));
+  dvmd_broadcast_start (self->broadcast, packet->ack);
+  apply_routes (self, routes);
+  if (dvmd_routes_get_parent (routes, self->rank) == self->uplink)
+    dvmd_tree_attach (self, self->uplink);
+}

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inside of the tree, for its own files.
+ */
+
+#pragma once
+
+#include "dvmd-broadcast.h"
+#include "dvmd-channel.h"
+#include "dvmd-gather.h"
+#include "dvmd-tree.h"
+
+G_BEGIN_DECLS
+
+/* Kinds of the tree itself. */
+enum
+{
+  KIND_ROUTES = 1, /* broadcast: (epoch, joined, left, how) */
+  KIND_LOST = 2,   /* to the controller: (rank) */
+  KIND_GONE = 3,   /* broadcast: ([rank]) */
+};
+
+#define ROUTES_CHANGE_TYPE "(tauauu)"
+/* (table, ranks that were ordered to leave and are not known to have gone) */
+#define WELCOME_TYPE "(" DVMD_ROUTES_TYPE "au)"
+
+struct _DvmdTree
+{
+  guint32 rank;
+  DvmdClock *clock;
+  const DvmdTreeFuncs *funcs;
+  gpointer world;
+
+  DvmdRoutes *routes;
+  gboolean member; /* the table is known */
+  DvmdBroadcast *broadcast;
+  DvmdGather *gather;
+  GHashTable *channels; /* rank -> DvmdChannel */
+
+  GHashTable *links;      /* set of neighbours */
+  GHashTable *leaving;    /* rank that was ordered to leave -> epoch (low half) */
+  GHashTable *departed;   /* rank that is spoken to no more -> epoch: late packets of it do not open a channel again */
+  GHashTable *learned;    /* rank -> neighbour from which its packets come, where the table says something else */
+  gboolean ordered;       /* to leave */
+  guint32 uplink;         /* the neighbour whose child this daemon says that it is */
+  guint32 attached_to;    /* the uplink, when it has been told */
+  guint32 wanted;         /* who shall become the uplink when there is a link to it */
+  GHashTable *connecting; /* set of ranks to which links are being made */
+  guint retry_timer;
+  GHashTable *welcomes; /* the controller: rank of joiner -> DvmdPacket, until it is wired */
+  GHashTable *missing;  /* rank of child -> gint64 *, when it is given up */
+  guint missing_timer;
+};
+
+/* dvmd-tree-links.c */
+void dvmd_tree_expect_children (DvmdTree *self);
+void dvmd_tree_set_retry (DvmdTree *self);
+void dvmd_tree_attach (DvmdTree *self, guint32 neighbour);
+void dvmd_tree_seek_parent (DvmdTree *self);
+/* said: it has told so itself, and is on its way to another parent. */
+void dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said);
+void dvmd_tree_child_came (DvmdTree *self, guint32 rank);
+void dvmd_tree_forget_link (DvmdTree *self, guint32 neighbour);
+/* Nothing is sent to this rank any more. */
+void dvmd_tree_bury (DvmdTree *self, guint32 rank);
+
+/* dvmd-tree-members.c */
+void dvmd_tree_change_routes (DvmdTree *self, guint64 number, GVariant *body);
+/* The broadcast of this number is complete. */
+void dvmd_tree_drop_welcomes (DvmdTree *self, guint64 number);
+void dvmd_tree_bury_gone (DvmdTree *self, GVariant *body);
+void dvmd_tree_receive_attach (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
+void dvmd_tree_receive_leave (DvmdTree *self, DvmdPacket *packet);
+void dvmd_tree_receive_welcome (DvmdTree *self, DvmdPacket *packet);
+
+/* dvmd-tree-messages.c */
+gboolean dvmd_tree_has_link (DvmdTree *self, guint32 rank);
+void dvmd_tree_send_to (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
+void dvmd_tree_send_new (DvmdTree *self, guint32 neighbour, DvmdPacketType type, guint64 ack, GVariant *body);
+void dvmd_tree_learn (DvmdTree *self, guint32 neighbour, guint32 source);
+void dvmd_tree_forward (DvmdTree *self, guint32 from, DvmdPacket *packet);
+DvmdChannel *dvmd_tree_find_channel (DvmdTree *self, guint32 peer);
+void dvmd_tree_resync_channels (DvmdTree *self);
+void dvmd_tree_report_lost (DvmdTree *self, guint32 rank);
+
+G_END_DECLS
