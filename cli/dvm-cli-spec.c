@@ -256,12 +256,42 @@ add_apps (DvmJobSpec *spec, DvmCliArgs *first, GError **error)
     }
 }
 
+/* Only paths stand behind "=". One of a directory with a comma, which separates, is left to the directory of the job.
+ */
+static char *
+absolute_output (const char *output)
+{
+  g_auto (GStrv) entries = g_strsplit (output, ",", -1);
+  g_autofree char *directory = g_get_current_dir ();
+
+  for (gsize i = 0; strchr (directory, ',') == NULL && entries[i] != NULL; i++)
+    {
+      g_autofree char *entry = entries[i];
+      char *path = strchr (entry, '=');
+
+      if (path == NULL || strchr ("/:", path[1]) != NULL)
+        {
+          entries[i] = g_steal_pointer (&entry);
+          continue;
+        }
+      *path++ = '\0';
+      entries[i] = g_strdup_printf ("%s=%s/%s", entry, directory, path);
+    }
+  return g_strjoinv (",", entries);
+}
+
 static void
 apply_paths (DvmJobSpec *spec, DvmCliArgs *args)
 {
   g_autofree char *stdout_path = absolute (dvm_cli_args_get (args, "stdout-path"));
   g_autofree char *stderr_path = absolute (dvm_cli_args_get (args, "stderr-path"));
 
+  if (dvm_cli_args_has (args, "output"))
+    {
+      g_autofree char *output = absolute_output (dvm_cli_args_get (args, "output"));
+
+      dvm_job_spec_set_output (spec, output);
+    }
   if (stdout_path != NULL)
     dvm_job_spec_set_stdout_path (spec, stdout_path);
   if (stderr_path != NULL)
@@ -289,11 +319,15 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args)
     const char *option;
     void (*set) (DvmJobSpec *spec, const char *value);
   } texts[] = {
-    { "job-name", dvm_job_spec_set_name },           { "label", dvm_job_spec_set_label },
-    { "output", dvm_job_spec_set_output },           { "stdin", dvm_job_spec_set_stdin_target },
-    { "map-by", dvm_job_spec_set_map_by },           { "rank-by", dvm_job_spec_set_rank_by },
-    { "bind-to", dvm_job_spec_set_bind_to },         { "when-full", dvm_job_spec_set_when_full },
-    { "personality", dvm_job_spec_set_personality }, { "runtime-options", dvm_job_spec_set_runtime_options },
+    { "job-name", dvm_job_spec_set_name },
+    { "label", dvm_job_spec_set_label },
+    { "stdin", dvm_job_spec_set_stdin_target },
+    { "map-by", dvm_job_spec_set_map_by },
+    { "rank-by", dvm_job_spec_set_rank_by },
+    { "bind-to", dvm_job_spec_set_bind_to },
+    { "when-full", dvm_job_spec_set_when_full },
+    { "personality", dvm_job_spec_set_personality },
+    { "runtime-options", dvm_job_spec_set_runtime_options },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)

@@ -138,7 +138,10 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJobSpec:output:
    *
-   * How output is marked and where it goes, such as "tag,timestamp" or "dir=/tmp/out".
+   * How output is marked and where it goes, such as "tag,timestamp" or "file=/tmp/out/%R:pattern:copy". Words are
+   * separated by commas, qualifiers stand behind a colon. In a path what follows the last colon is a qualifier if it is
+   * letters alone, or nothing: other colons are part of the path. Relative paths start in the directory of the first
+   * application. dvm-cli-run(1) has all words.
    *
    * Since: 0.1
    */

@@ -147,6 +147,15 @@ count_ranks (DvmJobSpec *spec)
   return MAX (n, 1);
 }
 
+/* Relative paths are those of the job: the directory that we are in is nobody's business. */
+static char *
+find_path (DvmJobSpec *spec, const char *path)
+{
+  const char *cwd = dvm_app_spec_get_cwd (dvm_job_spec_get_app (spec, 0));
+
+  return path != NULL ? g_canonicalize_filename (path, cwd != NULL ? cwd : g_get_home_dir ()) : NULL;
+}
+
 static gboolean
 add_outputs (DvmdJobStreams *self, DvmJobSpec *spec, int fds[3], GError **error)
 {
@@ -156,10 +165,11 @@ add_outputs (DvmdJobStreams *self, DvmJobSpec *spec, int fds[3], GError **error)
     {
       DvmdStream stream = i == 0 ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR;
       int fd = g_steal_fd (&fds[i + 1]);
+      g_autofree char *path = find_path (spec, paths[i]);
 
       if (fd >= 0 && !dvmd_output_add_fd (self->output, stream, fd, error))
         return FALSE;
-      if (paths[i] != NULL && !dvmd_output_add_path (self->output, stream, paths[i], error))
+      if (path != NULL && !dvmd_output_add_path (self->output, stream, path, error))
         return FALSE;
     }
   return TRUE;
@@ -173,7 +183,7 @@ make_format (DvmJobSpec *spec, GError **error)
     [DVM_OUTPUT_TAG_DETAILED] = DVMD_OUTPUT_TAG_DETAILED, [DVM_OUTPUT_TAG_FULLNAME] = DVMD_OUTPUT_TAG_FULLNAME,
     [DVM_OUTPUT_TAG_RANK] = DVMD_OUTPUT_TAG_RANK,
   };
-  DvmOutputOptions options;
+  g_auto (DvmOutputOptions) options = { 0 };
   DvmdOutputFormat *format;
 
   if (!_dvm_output_parse (dvm_job_spec_get_output (spec), "", &options, error))
@@ -185,8 +195,8 @@ make_format (DvmJobSpec *spec, GError **error)
   format->copy = options.copy;
   format->raw = options.raw;
   format->pattern = options.pattern;
-  format->dir = options.dir;
-  format->file = options.file;
+  format->dir = find_path (spec, options.dir);
+  format->file = find_path (spec, options.file);
   return format;
 }
 

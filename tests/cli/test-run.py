@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -69,6 +70,29 @@ def test_not_started(here):
     result = plain(here, "--quiet", "-n", "1", "--wdir", "/no/such/directory", "true")
     equal(result.returncode, 125)
     contains(result.stderr, "/no/such/directory")
+
+
+@where
+def test_output_paths(here):
+    """relative paths of output files are those of the current directory, colons in them are no qualifiers"""
+    work = os.path.join(here.path, "work")
+    os.mkdir(work)
+    for words in (
+        ["--output", "tag,file=12:30:05:copy"],
+        ["--output", "dir=logs/a:1:nocopy", "--wdir", "/"],
+        ["--stdout-path", "out", "--wdir", "/"],
+    ):
+        result = plain(here, *words, "-n", "1", "echo", "hello", cwd=work)
+        equal(result.returncode, 0)
+    found = sorted(os.path.relpath(os.path.join(at, name), work) for at, _, names in os.walk(work) for name in names)
+    equal([re.sub("/dvm-[^/]*/", "/JOB/", name) for name in found], ["12:30:05.0.out", "logs/a:1/JOB/rank.0/stdout", "out"])
+    with open(os.path.join(here.path, "job.json"), "w", encoding="utf-8") as file:
+        json.dump({"argv": ["echo", "hello"], "np": 1, "cwd": work, "output": "file=f", "stdout-path": "g"}, file)
+    equal(here.cli("run", "--file", file.name, cwd="/").returncode, 0)
+    check(os.path.exists(os.path.join(work, "f.0.out")), "relative to the directory of the job")
+    check(os.path.exists(os.path.join(work, "g")), "relative to the directory of the job")
+    shutil.rmtree(work)
+    os.unlink(file.name)
 
 
 @where
