@@ -19,6 +19,11 @@ import traceback
 CLI = os.environ["DVM_CLI"]
 DVMD = os.environ.get("DVM_DVMD", "")
 
+# Under nohup, or behind an "&" of a script, some signals come ignored, and children would go on ignoring them.
+for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+    if signal.getsignal(signum) is signal.SIG_IGN:
+        signal.signal(signum, signal.SIG_DFL)
+
 # A test that hangs ends here; nothing is measured.
 LIMIT = 60
 

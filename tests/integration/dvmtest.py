@@ -22,6 +22,11 @@ from gi.repository import Gio, GLib
 
 import leftovers
 
+# Under nohup, or behind an "&" of a script, some signals come ignored, and children would go on ignoring them.
+for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+    if signal.getsignal(signum) is signal.SIG_IGN:
+        signal.signal(signum, signal.SIG_DFL)
+
 LIMIT = 60  # seconds; a test that waits so long has failed
 MANAGER = ('/org/dvm/Manager', 'org.dvm.Manager')
 PROPERTIES = 'org.freedesktop.DBus.Properties'
