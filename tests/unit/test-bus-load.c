@@ -13,8 +13,8 @@
 
 #define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
 #define N_SLOTS        4
-/* Each with more than five signals: more than can wait for one connection. */
-#define N_AT_ONCE 4000
+/* Each takes more than 2 KiB of signals: several times what may wait for one connection. */
+#define N_AT_ONCE 1500
 
 /* What a client knows of the jobs by one GetManagedObjects and the signals behind it. */
 typedef struct
