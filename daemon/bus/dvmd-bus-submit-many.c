@@ -113,6 +113,14 @@ prepare (Batch *batch, guint index, GError **error)
   return TRUE;
 }
 
+/* Files are emptied before the first job starts: several may write to the same one. */
+static void
+begin (Batch *batch)
+{
+  for (guint i = 0; i < batch->items->len; i++)
+    dvmd_submission_begin (g_array_index (batch->items, Item, i).submission);
+}
+
 /* Whatever happens to the caller now: it is all of them. */
 static gboolean
 accept (Batch *batch, GError **error)
@@ -159,6 +167,8 @@ on_slice (gpointer user_data)
           finish (batch);
           return G_SOURCE_REMOVE;
         }
+      if (batch->items->len == n_jobs && batch->n_accepted == 0)
+        begin (batch);
       if (batch->items->len < n_jobs ? !prepare (batch, batch->items->len, &error) : !accept (batch, &error))
         {
           batch->source = 0;

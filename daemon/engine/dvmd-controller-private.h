@@ -121,6 +121,7 @@ DvmdJobStreams *dvmd_job_streams_new (DvmdController *self, DvmJobSpec *spec, co
                                       GError **error);
 void dvmd_job_streams_free (DvmdJobStreams *self);
 /* The launch is being sent: who gets stdin is known. */
+void dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job);
 void dvmd_job_streams_launch (DvmdJobStreams *self);
 void dvmd_job_streams_started (DvmdJobStreams *self);
 void dvmd_job_streams_end (DvmdJobStreams *self);

@@ -128,6 +128,8 @@ void
 dvmd_job_streams_free (DvmdJobStreams *self)
 {
   forget_kept (self);
+  if (self->job == NULL)
+    dvmd_output_refuse (self->output);
   g_clear_pointer (&self->input, dvmd_input_free);
   g_clear_pointer (&self->output, dvmd_output_free);
   g_clear_pointer (&self->uncredited, g_hash_table_unref);
@@ -225,6 +227,13 @@ dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *
       return NULL;
     }
   return self;
+}
+
+void
+dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job)
+{
+  self->job = g_object_ref (job);
+  dvmd_output_begin (self->output);
 }
 
 /* ---- stdin ---- */

@@ -369,6 +369,12 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int g
   return submission;
 }
 
+void
+dvmd_submission_begin (DvmdSubmission *submission)
+{
+  dvmd_output_begin (submission->streams->output);
+}
+
 DvmdJob *
 dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, const DvmdRequester *requester,
                             GError **error)
@@ -379,7 +385,7 @@ dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, co
   if (job != NULL)
     {
       submission->core = NULL;
-      streams->job = g_object_ref (job);
+      dvmd_job_streams_accept (streams, job);
       g_hash_table_insert (self->streams, GUINT_TO_POINTER (submission->id), g_steal_pointer (&submission->streams));
     }
   dvmd_submission_free (submission);

@@ -68,6 +68,9 @@ DvmdJob *dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const D
  */
 typedef struct _DvmdSubmission DvmdSubmission;
 DvmdSubmission *dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int fds[3], GError **error);
+/* Its files are emptied, which accepting does too: for several jobs that write to one file, before the first is
+ * accepted. */
+void dvmd_submission_begin (DvmdSubmission *submission);
 /* Takes the submission. */
 DvmdJob *dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, const DvmdRequester *requester,
                                      GError **error);

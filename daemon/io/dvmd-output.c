@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <dvm.h>
@@ -33,7 +34,9 @@ typedef struct
   DvmdOutput *output;
   DvmdSink *sink;
   guint streams;
-  char *path; /* (nullable): of a file of ours */
+  char *path;    /* (nullable): of a file of ours */
+  int file;      /* that file, the sink's; -1 */
+  gboolean made; /* it was not there */
 } Target;
 
 /* The line that a stream of a rank is in the middle of; not for plain formats. */
@@ -57,6 +60,7 @@ typedef struct
 struct _DvmdOutput
 {
   gint ref_count; /* receipts and calls under way */
+  gboolean begun;
   gboolean freed;
   GMainContext *context;
   DvmdClock *clock;
@@ -296,6 +300,7 @@ add_target (DvmdOutput *self, guint streams, int fd, gboolean own, const char *p
   target->output = self;
   target->streams = streams;
   target->path = g_strdup (path);
+  target->file = path != NULL ? fd : -1;
   target->sink = dvmd_sink_new (self->context, fd, own, &sink_funcs, target, error);
   if (target->sink == NULL)
     {
@@ -313,22 +318,39 @@ dvmd_output_add_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **error)
   return add_target (self, STREAM_BIT (stream), fd, FALSE, NULL, error) != NULL;
 }
 
+/* Not emptied yet: the job may be refused. */
+static int
+open_path (const char *path, gboolean *made)
+{
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  int fd = open (path, flags);
+
+  *made = FALSE;
+  if (fd >= 0 || errno != ENOENT)
+    return fd;
+  fd = open (path, flags | O_CREAT | O_EXCL, 0644);
+  *made = fd >= 0;
+  /* A link to a file that is not there. */
+  return fd < 0 && errno == EEXIST ? open (path, flags | O_CREAT, 0644) : fd;
+}
+
 gboolean
 dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *path, GError **error)
 {
+  Target *target;
+  gboolean made;
   int fd;
 
   for (guint i = 0; i < self->targets->len; i++)
     {
-      Target *target = g_ptr_array_index (self->targets, i);
-
+      target = g_ptr_array_index (self->targets, i);
       if (g_strcmp0 (target->path, path) == 0)
         {
           target->streams |= STREAM_BIT (stream);
           return TRUE;
         }
     }
-  fd = open (path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+  fd = open_path (path, &made);
   if (fd < 0)
     {
       g_autofree char *shown = g_utf8_make_valid (path, -1);
@@ -337,7 +359,48 @@ dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *path, GEr
                    dvmd_stream_name (stream), g_strerror (errno));
       return FALSE;
     }
-  return add_target (self, STREAM_BIT (stream), fd, TRUE, path, error) != NULL;
+  target = add_target (self, STREAM_BIT (stream), fd, TRUE, path, error);
+  if (target != NULL)
+    target->made = made;
+  else if (made)
+    unlink (path);
+  return target != NULL;
+}
+
+static gboolean
+empty_file (int fd)
+{
+  struct stat about;
+
+  return fstat (fd, &about) == 0 && (!S_ISREG (about.st_mode) || ftruncate (fd, 0) == 0);
+}
+
+void
+dvmd_output_begin (DvmdOutput *self)
+{
+  if (self->begun)
+    return;
+  self->begun = TRUE;
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      Target *target = g_ptr_array_index (self->targets, i);
+
+      if (target->file >= 0 && !empty_file (target->file))
+        dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, self->nspace, "the file '%s' cannot be emptied: %s",
+                      target->path, g_strerror (errno));
+    }
+}
+
+void
+dvmd_output_refuse (DvmdOutput *self)
+{
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      Target *target = g_ptr_array_index (self->targets, i);
+
+      if (target->made)
+        unlink (target->path);
+    }
 }
 
 static Target *

@@ -49,8 +49,12 @@ void dvmd_output_set_keep (DvmdOutput *self, gsize max);
 /* A descriptor given at Submit, taken over (closed on error too). Its O_NONBLOCK is not touched: the client shares it.
  */
 gboolean dvmd_output_add_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **error);
-/* stdout-path, stderr-path: a file that is made or emptied; both may name one file. */
+/* stdout-path, stderr-path: a file that is made, or emptied when the job begins; both may name one file. */
 gboolean dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *path, GError **error);
+/* Before the first push there is either a job, whose files are emptied, or none: then those that were made are removed.
+ */
+void dvmd_output_begin (DvmdOutput *self);
+void dvmd_output_refuse (DvmdOutput *self);
 
 /*
  * Makes a reader for one or both streams at once (NULL: not that one; both may be the same pointer's value in pty jobs:

@@ -334,6 +334,12 @@ struct _DvmdSubmission
   DvmdCore *core;
 };
 
+/* Nothing is written here. */
+void
+dvmd_submission_begin (DvmdSubmission *submission)
+{
+}
+
 void
 dvmd_submission_free (DvmdSubmission *submission)
 {

@@ -572,6 +572,83 @@ test_staging_fails_on_a_node (Fixture *self, gconstpointer data)
 
 #define add(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
 
+static DvmJobSpec *
+spec_with_paths (const char *stdout_path, const char *stderr_path)
+{
+  const char *argv[] = { "/bin/sh", "-c", "echo new", NULL };
+  DvmJobSpec *spec = dvm_job_spec_new_for_argv (argv);
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 1);
+  dvm_job_spec_set_personality (spec, "plain");
+  dvm_job_spec_set_stdout_path (spec, stdout_path);
+  dvm_job_spec_set_stderr_path (spec, stderr_path);
+  return spec;
+}
+
+static void
+assert_contents (const char *path, const char *wanted)
+{
+  g_autofree char *text = NULL;
+
+  g_file_get_contents (path, &text, NULL, NULL);
+  g_assert_cmpstr (text, ==, wanted);
+}
+
+/* A submission that comes to nothing leaves files as they were; one that is accepted begins them anew. */
+static void
+test_refused_files (Fixture *self, gconstpointer data)
+{
+  g_autofree char *old = g_build_filename (self->dir, "old", NULL);
+  g_autofree char *fresh = g_build_filename (self->dir, "fresh", NULL);
+  g_autofree char *nowhere = g_build_filename (self->dir, "no", "where", NULL);
+  g_autoptr (DvmJobSpec) good = spec_with_paths (old, fresh);
+  g_autoptr (DvmJobSpec) bad_old = spec_with_paths (old, nowhere);
+  g_autoptr (DvmJobSpec) bad_fresh = spec_with_paths (fresh, nowhere);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  const int fds[3] = { -1, -1, -1 };
+  DvmdSubmission *prepared;
+  DvmdJob *job;
+
+  g_file_set_contents (old, "old", -1, NULL);
+  g_assert_null (dvmd_controller_submit (self->controller, bad_old, requester, fds, NULL));
+  g_assert_null (dvmd_controller_submit (self->controller, bad_fresh, requester, fds, NULL));
+  assert_contents (old, "old");
+  assert_contents (fresh, NULL);
+  /* One of many, of which another is refused. */
+  prepared = dvmd_controller_prepare_job (self->controller, good, fds, NULL);
+  g_assert_nonnull (prepared);
+  dvmd_submission_free (prepared);
+  assert_contents (old, "old");
+  assert_contents (fresh, NULL);
+  job = dvmd_controller_submit (self->controller, good, requester, fds, NULL);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  assert_contents (old, "new\n");
+  assert_contents (fresh, "");
+}
+
+static void
+test_shared_file (Fixture *self, gconstpointer data)
+{
+  g_autofree char *path = g_build_filename (self->dir, "both", NULL);
+  g_autoptr (DvmJobSpec) spec = spec_with_paths (path, NULL);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  const int fds[3] = { -1, -1, -1 };
+  DvmdSubmission *prepared[2];
+
+  g_file_set_contents (path, "old", -1, NULL);
+  for (guint i = 0; i < 2; i++)
+    prepared[i] = dvmd_controller_prepare_job (self->controller, spec, fds, NULL);
+  for (guint i = 0; i < 2; i++)
+    dvmd_submission_begin (prepared[i]);
+  for (guint i = 0; i < 2; i++)
+    {
+      DvmdJob *job = dvmd_controller_accept_job (self->controller, prepared[i], requester, NULL);
+
+      wait_until (dvmd_controller_job_is_finished (self->controller, job));
+    }
+  assert_contents (path, "new\nnew\n");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -588,6 +665,8 @@ main (int argc, char **argv)
   add ("/engine/cancel-half-started", test_cancel_half_started);
   add ("/engine/forgotten-while-read", test_forgotten_while_read);
   add ("/engine/forgotten-while-kept-is-read", test_forgotten_while_kept_is_read);
+  add ("/engine/refused-files", test_refused_files);
+  add ("/engine/shared-file", test_shared_file);
   add ("/engine/staging", test_staging);
   add ("/engine/staging/cancelled", test_staging_cancelled);
   add ("/engine/staging/stopped", test_staging_stopped);

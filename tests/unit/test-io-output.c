@@ -502,6 +502,7 @@ test_paths (Fixture *fixture, gconstpointer data)
   g_file_set_contents (path, "old contents", -1, NULL);
   g_assert_true (dvmd_output_add_path (fixture->output, DVMD_STREAM_STDOUT, path, NULL));
   g_assert_true (dvmd_output_add_path (fixture->output, DVMD_STREAM_STDERR, path, NULL));
+  dvmd_output_begin (fixture->output);
   push (fixture, 0, DVMD_STREAM_STDOUT, "a\n");
   push (fixture, 0, DVMD_STREAM_STDERR, "b\n");
   push (fixture, 0, DVMD_STREAM_STDOUT, "c\n");
