@@ -22,7 +22,7 @@
 /* How often a clean-up that is under way is looked at, in µs: often first, then at twice the last interval. */
 #define FIRST_LOOK 1000
 #define LAST_LOOK  50000
-/* So often a process that cannot be told whose it is may keep a clean-up waiting. */
+/* So often in a row a process that cannot be told whose it is may keep a clean-up waiting. */
 #define MAX_UNCLEAR_LOOKS 200
 
 struct _DvmdContainers
@@ -64,7 +64,9 @@ struct _DvmdContainer
   gboolean finishing;
   guint timer;
   gint64 look;
-  gint64 kill_at; /* G_MAXINT64: nobody asked */
+  gint64 kill_at;     /* G_MAXINT64: nobody asked */
+  gint64 term_ticks;  /* when SIGTERM was sent, as dvmd_proc_get_ticks(); 0: it was not */
+  GHashTable *termed; /* set of pids of strays that got it */
   guint n_unclear_looks;
   DvmdContainerFunc func;
   gpointer user_data;
@@ -152,6 +154,7 @@ dvmd_container_new (DvmdContainers *set, const char *mark)
   self->set = set;
   self->mark = g_strdup (mark);
   self->groups = g_hash_table_new_full (NULL, NULL, NULL, group_free);
+  self->termed = g_hash_table_new (NULL, NULL);
   self->kill_at = G_MAXINT64;
   if (dvmd_containers_uses_cgroups (set))
     {
@@ -178,6 +181,7 @@ dvmd_container_free (DvmdContainer *self)
 {
   dvmd_clock_remove_timer (self->set->clock, self->timer);
   g_hash_table_unref (self->groups);
+  g_hash_table_unref (self->termed);
   g_queue_clear_full (&self->emptied, group_free);
   give_cgroup_back (self);
   g_ptr_array_remove_fast (self->set->unfinished, self);
@@ -397,6 +401,48 @@ signal_everything (DvmdContainer *self, int signum)
     kill (g_array_index (pids, pid_t, i), signum);
 }
 
+/*
+ * SIGTERM and SIGCONT for strays that were there when the others got them, and could not be told then. What was started
+ * later may be what cleans up, and is left alone.
+ */
+static void
+terminate_strays (DvmdContainer *self)
+{
+  g_autoptr (GArray) pids = NULL;
+  guint n_unclear;
+
+  if (self->cgroup != NULL || self->term_ticks == 0)
+    return;
+  pids = list_strays (self, &n_unclear);
+  for (guint i = 0; i < pids->len; i++)
+    {
+      pid_t pid = g_array_index (pids, pid_t, i);
+      DvmdProcInfo info;
+
+      if (g_hash_table_contains (self->termed, GINT_TO_POINTER (pid)) || !dvmd_proc_get_info (pid, &info)
+          || info.started > self->term_ticks)
+        continue;
+      g_hash_table_add (self->termed, GINT_TO_POINTER (pid));
+      kill (pid, SIGTERM);
+      kill (pid, SIGCONT);
+    }
+}
+
+static void
+terminate_everything (DvmdContainer *self)
+{
+  if (self->cgroup != NULL)
+    {
+      signal_everything (self, SIGTERM);
+      signal_everything (self, SIGCONT);
+      return;
+    }
+  self->term_ticks = dvmd_proc_get_ticks ();
+  signal_groups (self, SIGTERM, TRUE);
+  signal_groups (self, SIGCONT, TRUE);
+  terminate_strays (self);
+}
+
 static gboolean
 is_empty (DvmdContainer *self)
 {
@@ -413,9 +459,10 @@ is_empty (DvmdContainer *self)
   if (g_hash_table_size (self->groups) > 0)
     return FALSE;
   strays = list_strays (self, &n_unclear);
-  if (strays->len > 0)
-    return FALSE;
-  return n_unclear == 0 || self->n_unclear_looks++ >= MAX_UNCLEAR_LOOKS;
+  if (strays->len == 0 && n_unclear > 0)
+    return self->n_unclear_looks++ >= MAX_UNCLEAR_LOOKS;
+  self->n_unclear_looks = 0;
+  return strays->len == 0;
 }
 
 /* A rank whose end the reaper has not yet told is not gone. */
@@ -472,6 +519,8 @@ on_timer (gpointer user_data)
       if (!self->finishing)
         return;
     }
+  else
+    terminate_strays (self);
   self->look = MIN (self->look * 2, LAST_LOOK);
   self->timer = dvmd_clock_add_timer (clock, self->look, on_timer, self);
 }
@@ -487,10 +536,7 @@ dvmd_container_terminate (DvmdContainer *self, gint64 grace)
   if (grace <= 0)
     signal_everything (self, SIGKILL);
   else if (self->kill_at == G_MAXINT64)
-    {
-      signal_everything (self, SIGTERM);
-      signal_everything (self, SIGCONT);
-    }
+    terminate_everything (self);
   self->kill_at = MIN (self->kill_at, add_time (now, grace));
   dvmd_clock_remove_timer (clock, self->timer);
   self->look = FIRST_LOOK;
