@@ -358,8 +358,7 @@ test_changes_programs (Fixture *fixture, gconstpointer data)
     {
       fixture->n_ended = fixture->n_finished = 0;
       /* SIGTERM ends it, however unclear it was when that was sent first: nobody waits for SIGKILL. */
-      run_leftovers (fixture, "export X='exec sh -c \"$X\"'; setsid sh -c \"$X\" & echo $!; echo ready", 1,
-                     10 * LIMIT);
+      run_leftovers (fixture, "export X='exec sh -c \"$X\"'; setsid sh -c \"$X\" & echo $!; echo ready", 1, 10 * LIMIT);
     }
   if (!dvmd_container_finish (other, 0, on_finished, fixture))
     iterate_until (one_finished, fixture);
