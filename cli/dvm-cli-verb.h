@@ -71,6 +71,7 @@ extern const DvmCliVerb dvm_cli_verb_map;
 extern const DvmCliVerb dvm_cli_verb_node;
 extern const DvmCliVerb dvm_cli_verb_nodes;
 extern const DvmCliVerb dvm_cli_verb_plugins;
+extern const DvmCliVerb dvm_cli_verb_reload;
 extern const DvmCliVerb dvm_cli_verb_run;
 extern const DvmCliVerb dvm_cli_verb_start;
 extern const DvmCliVerb dvm_cli_verb_status;

@@ -90,6 +90,15 @@ dvmd_idle_new (DvmdController *controller, DvmdBusServer *bus, gint64 limit)
 }
 
 void
+dvmd_idle_set_limit (DvmdIdle *self, gint64 limit)
+{
+  if (self->limit == limit)
+    return;
+  self->limit = limit;
+  update (self);
+}
+
+void
 dvmd_idle_free (DvmdIdle *self)
 {
   g_signal_handlers_disconnect_by_data (self->core, self);

@@ -17,6 +17,7 @@ typedef struct _DvmdIdle DvmdIdle;
 
 /* limit: µs; 0: it stays. Both live longer. */
 DvmdIdle *dvmd_idle_new (DvmdController *controller, DvmdBusServer *bus, gint64 limit);
+void dvmd_idle_set_limit (DvmdIdle *self, gint64 limit);
 void dvmd_idle_free (DvmdIdle *self);
 
 /* It gives its name back at this moment, and may still stay. */

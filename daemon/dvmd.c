@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ typedef struct
   gboolean dvm_ready;
   gboolean has_peer; /* the one program that a private DVM serves */
   gboolean ended;    /* the DVM has; the process serves its peer until that leaves */
+  gboolean has_terminal;
   gboolean stopping;
   gboolean signalled;
   int exit_status;
@@ -161,6 +163,108 @@ on_connection_closed (DvmdBusServer *bus, gboolean is_bus, guint n_left, gpointe
     stop_bus (self);
   else
     dvmd_controller_shutdown (self->controller, FALSE, "The program that the DVM was started for has gone");
+}
+
+/* ---- the settings ---- */
+
+/* Files and environment, and the command line on top. */
+static DvmdConfig *
+read_config (Daemon *self, GError **error)
+{
+  g_autoptr (DvmdConfig) config = dvmd_config_new ();
+
+  if (!dvmd_config_load (config, NULL, error))
+    return NULL;
+  for (gsize i = 0; self->settings != NULL && self->settings[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (self->settings[i], "=", 2);
+
+      if (parts[0] == NULL || parts[1] == NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--set %s: expected NAME=VALUE", self->settings[i]);
+          return NULL;
+        }
+      if (!dvmd_config_set (config, parts[0], parts[1], DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+        return NULL;
+    }
+  if (self->trace_file != NULL
+      && !dvmd_config_set (config, "trace-file", self->trace_file, DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+    return NULL;
+  return g_steal_pointer (&config);
+}
+
+/* *file is NULL when none is wanted. */
+static gboolean
+open_trace_file (DvmdConfig *config, DvmdTraceFile **file, GError **error)
+{
+  const char *path = dvmd_config_get_string (config, "trace-file");
+
+  *file = path[0] != '\0' ? dvmd_trace_file_new (path, NULL, error) : NULL;
+  return *file != NULL || path[0] == '\0';
+}
+
+static void
+tell_reload (Daemon *self, GPtrArray *changed, GPtrArray *waiting)
+{
+  for (guint i = 0; i < changed->len; i++)
+    g_message ("%s is %s now (%s)", (char *)changed->pdata[i], dvmd_config_get_string (self->config, changed->pdata[i]),
+               dvmd_config_get_place (self->config, changed->pdata[i]));
+  for (guint i = 0; i < waiting->len; i++)
+    g_message ("%s stays %s until the DVM is started again, then it is %s", (char *)waiting->pdata[i],
+               dvmd_config_get_string (self->config, waiting->pdata[i]),
+               dvmd_config_get_waiting (self->config, waiting->pdata[i]));
+  if (changed->len == 0 && waiting->len == 0)
+    g_message ("The settings have been read again, and are as they were");
+}
+
+static gboolean
+reload (gpointer user_data, GError **error)
+{
+  Daemon *self = user_data;
+  g_autoptr (DvmdConfig) newer = read_config (self, error);
+  g_autoptr (GPtrArray) changed = NULL;
+  g_autoptr (GPtrArray) waiting = NULL;
+  DvmdControllerChanges changes = { 0 };
+
+  /* The file is opened again in any case: whoever has renamed it wants a new one. */
+  if (newer == NULL || !open_trace_file (newer, &changes.trace_file, error))
+    return FALSE;
+  changed = dvmd_config_take (self->config, newer, &waiting);
+  changes.history_limit = dvmd_config_get_uint (self->config, "history-limit");
+  changes.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
+  changes.keep_output = dvmd_config_get_uint (self->config, "keep-output");
+  changes.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
+  changes.disabled_plugins = dvmd_config_get_string (self->config, "disabled-plugins");
+  dvmd_controller_change (self->controller, &changes);
+  if (self->idle != NULL)
+    dvmd_idle_set_limit (self->idle, dvmd_config_get_usec (self->config, "idle-exit"));
+  tell_reload (self, changed, waiting);
+  return TRUE;
+}
+
+/* At a terminal it means that the terminal has gone, as for every other program there. */
+static gboolean
+on_hangup (gpointer user_data)
+{
+  Daemon *self = user_data;
+  g_autoptr (GError) error = NULL;
+
+  if (self->has_terminal)
+    return on_signal (self);
+  if (!reload (self, &error))
+    g_message ("The settings stay as they were: %s", error->message);
+  return G_SOURCE_CONTINUE;
+}
+
+/* Whether there is a controlling terminal. Asked at the start: later it may have gone. */
+static gboolean
+find_terminal (void)
+{
+  int fd = open ("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
 }
 
 /* ---- the start ---- */
@@ -284,16 +388,6 @@ load_plugins (Daemon *self, GError **error)
   return dvmd_plugins_new (&settings, error);
 }
 
-/* *file is NULL when none is wanted. */
-static gboolean
-open_trace_file (Daemon *self, DvmdTraceFile **file, GError **error)
-{
-  const char *path = dvmd_config_get_string (self->config, "trace-file");
-
-  *file = path[0] != '\0' ? dvmd_trace_file_new (path, NULL, error) : NULL;
-  return *file != NULL || path[0] == '\0';
-}
-
 static gboolean
 start (Daemon *self, GError **error)
 {
@@ -305,7 +399,7 @@ start (Daemon *self, GError **error)
   settings.plugins = load_plugins (self, error);
   if (settings.plugins == NULL)
     return FALSE;
-  if (!open_trace_file (self, &settings.trace_file, error))
+  if (!open_trace_file (self->config, &settings.trace_file, error))
     {
       dvmd_plugins_free (settings.plugins);
       return FALSE;
@@ -326,7 +420,8 @@ start (Daemon *self, GError **error)
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
-  self->bus = dvmd_bus_server_new (self->controller, self->name, settings.history_limit);
+  self->bus = dvmd_bus_server_new (self->controller, self->name);
+  dvmd_bus_server_set_settings (self->bus, self->config, reload, self);
   g_signal_connect (self->bus, "connection-closed", G_CALLBACK (on_connection_closed), self);
   if (!serve (self, error))
     return FALSE;
@@ -358,23 +453,8 @@ check_activated (Daemon *self, GError **error)
 static gboolean
 read_settings (Daemon *self, GError **error)
 {
-  self->config = dvmd_config_new ();
-  if (!dvmd_config_load (self->config, NULL, error))
-    return FALSE;
-  for (gsize i = 0; self->settings != NULL && self->settings[i] != NULL; i++)
-    {
-      g_auto (GStrv) parts = g_strsplit (self->settings[i], "=", 2);
-
-      if (parts[0] == NULL || parts[1] == NULL)
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--set %s: expected NAME=VALUE", self->settings[i]);
-          return FALSE;
-        }
-      if (!dvmd_config_set (self->config, parts[0], parts[1], DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
-        return FALSE;
-    }
-  if (self->trace_file != NULL
-      && !dvmd_config_set (self->config, "trace-file", self->trace_file, DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+  self->config = read_config (self, error);
+  if (self->config == NULL)
     return FALSE;
   dvmd_config_log (self->config);
   if (self->slots < 0)
@@ -466,12 +546,13 @@ main (int argc, char **argv)
       finish (&self);
       return fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     }
+  self.has_terminal = find_terminal ();
   self.loop = g_main_loop_new (NULL, FALSE);
   if (start (&self, &error))
     {
       g_unix_signal_add (SIGTERM, on_signal, &self);
       g_unix_signal_add (SIGINT, on_signal, &self);
-      g_unix_signal_add (SIGHUP, on_signal, &self);
+      g_unix_signal_add (SIGHUP, on_hangup, &self);
       g_main_loop_run (self.loop);
     }
   else

@@ -240,6 +240,87 @@ dvm_client_list_plugins (DvmClient *self, GCancellable *cancellable, GError **er
   return plugins;
 }
 
+static void
+on_nothing (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_boolean (task, TRUE);
+}
+
+/**
+ * dvm_client_reload_async:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Has the DVM read its settings again.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_reload_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Reload", NULL, "()", -1, NULL };
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_reload_async);
+  call.parameters = g_variant_new ("(a{sv})", NULL);
+  _dvm_client_call (self, &call, task, on_nothing);
+}
+
+/**
+ * dvm_client_reload_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_reload_async().
+ *
+ * Returns: %TRUE if the settings have been read; %FALSE with %DVM_ERROR_PARSE_FAILED, which names file and line, if one
+ *   of the files is wrong: the settings are as they were then
+ * Since: 0.1
+ */
+gboolean
+dvm_client_reload_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_reload:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Has the DVM read its settings again.
+ *
+ * Returns: %TRUE if the settings have been read, as dvm_client_reload_finish()
+ * Since: 0.1
+ */
+gboolean
+dvm_client_reload (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_reload_async (self, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_reload_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}
+
 /* A DVM that left before its answer did has done what it was told. */
 static void
 on_shut_down (GObject *source, GAsyncResult *result, gpointer user_data)

@@ -195,6 +195,10 @@ void dvm_client_watch_job_async (DvmClient *self, DvmJob *job, GCancellable *can
 gboolean dvm_client_watch_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_watch_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
 
+void dvm_client_reload_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                              gpointer user_data);
+gboolean dvm_client_reload_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_reload (DvmClient *self, GCancellable *cancellable, GError **error);
 void dvm_client_shutdown_async (DvmClient *self, gboolean force, GCancellable *cancellable,
                                 GAsyncReadyCallback callback, gpointer user_data);
 gboolean dvm_client_shutdown_finish (DvmClient *self, GAsyncResult *result, GError **error);

@@ -28,7 +28,8 @@ typedef struct
 struct _DvmdConfig
 {
   gatomicrefcount ref_count;
-  GHashTable *values; /* name -> Value */
+  GHashTable *values;  /* name -> Value */
+  GHashTable *waiting; /* name -> text, of those that count after a restart */
 };
 
 static void
@@ -160,6 +161,7 @@ dvmd_config_new (void)
 
   g_atomic_ref_count_init (&self->ref_count);
   self->values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, value_free);
+  self->waiting = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   for (guint i = 0; i < n_settings; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -184,6 +186,7 @@ dvmd_config_unref (DvmdConfig *self)
   if (!g_atomic_ref_count_dec (&self->ref_count))
     return;
   g_hash_table_unref (self->values);
+  g_hash_table_unref (self->waiting);
   g_free (self);
 }
 
@@ -424,6 +427,50 @@ dvmd_config_load (DvmdConfig *self, const char *const *environ, GError **error)
          && load_environment (self, variables, error);
 }
 
+static Value *
+value_copy (const Value *value)
+{
+  Value *copy = g_memdup2 (value, sizeof *value);
+
+  copy->text = g_strdup (value->text);
+  copy->place = g_strdup (value->place);
+  return copy;
+}
+
+GPtrArray *
+dvmd_config_take (DvmdConfig *self, DvmdConfig *newer, GPtrArray **waiting)
+{
+  g_autoptr (GPtrArray) changed = g_ptr_array_new ();
+  g_autoptr (GPtrArray) left = g_ptr_array_new ();
+  guint n_settings;
+  const DvmdSetting *settings = dvmd_config_get_settings (&n_settings);
+
+  g_hash_table_remove_all (self->waiting);
+  for (guint i = 0; i < n_settings; i++)
+    {
+      gpointer name = (gpointer)settings[i].name;
+      const Value *value = g_hash_table_lookup (newer->values, name);
+      gboolean differs = strcmp (value->text, dvmd_config_get_string (self, name)) != 0;
+
+      if (differs)
+        g_ptr_array_add (settings[i].time == DVMD_CONFIG_AT_ONCE ? changed : left, name);
+      /* The same value may come from another place now. */
+      if (!differs || settings[i].time == DVMD_CONFIG_AT_ONCE)
+        g_hash_table_insert (self->values, name, value_copy (value));
+      else
+        g_hash_table_insert (self->waiting, name, g_strdup (value->text));
+    }
+  if (waiting != NULL)
+    *waiting = g_steal_pointer (&left);
+  return g_steal_pointer (&changed);
+}
+
+const char *
+dvmd_config_get_waiting (DvmdConfig *self, const char *name)
+{
+  return g_hash_table_lookup (self->waiting, name);
+}
+
 static const Value *
 get_value (DvmdConfig *self, const char *name)
 {
@@ -487,10 +534,20 @@ dvmd_config_get_place (DvmdConfig *self, const char *name)
   return get_value (self, name)->place;
 }
 
+static const char *const origins[] = { "built-in", "system-file", "user-file", "environment", "command-line" };
+
+/* "" for those that come from no file and no variable. */
+static char *
+describe_place (const Value *value)
+{
+  gboolean has_place = value->origin != DVMD_CONFIG_ORIGIN_BUILT_IN && value->origin != DVMD_CONFIG_ORIGIN_COMMAND_LINE;
+
+  return g_utf8_make_valid (has_place ? value->place : "", -1);
+}
+
 GVariant *
 dvmd_config_to_variant (DvmdConfig *self)
 {
-  static const char *const origins[] = { "built-in", "system-file", "user-file", "environment", "command-line" };
   GVariantBuilder builder;
   guint n_settings;
   const DvmdSetting *settings = dvmd_config_get_settings (&n_settings);
@@ -500,13 +557,46 @@ dvmd_config_to_variant (DvmdConfig *self)
     {
       const Value *value = g_hash_table_lookup (self->values, settings[i].name);
       g_autofree char *takes = dvmd_setting_describe_values (&settings[i]);
-      gboolean has_place = value->origin != DVMD_CONFIG_ORIGIN_BUILT_IN
-                           && value->origin != DVMD_CONFIG_ORIGIN_COMMAND_LINE;
-      g_autofree char *place = g_utf8_make_valid (has_place ? value->place : "", -1);
+      g_autofree char *place = describe_place (value);
 
       g_variant_builder_add (&builder, "(sssssss)", settings[i].name, value->text, settings[i].built_in,
                              origins[value->origin], place, takes, settings[i].description);
     }
+  return g_variant_builder_end (&builder);
+}
+
+static GVariant *
+describe_setting (DvmdConfig *self, const DvmdSetting *setting)
+{
+  const Value *value = get_value (self, setting->name);
+  const char *waiting = dvmd_config_get_waiting (self, setting->name);
+  g_autofree char *takes = dvmd_setting_describe_values (setting);
+  g_autofree char *place = describe_place (value);
+  GVariantDict dict;
+
+  g_variant_dict_init (&dict, NULL);
+  g_variant_dict_insert (&dict, "value", "s", value->text);
+  g_variant_dict_insert (&dict, "built-in", "s", setting->built_in);
+  g_variant_dict_insert (&dict, "origin", "s", origins[value->origin]);
+  g_variant_dict_insert (&dict, "place", "s", place);
+  g_variant_dict_insert (&dict, "takes", "s", takes);
+  g_variant_dict_insert (&dict, "description", "s", setting->description);
+  g_variant_dict_insert (&dict, "time", "s", setting->time == DVMD_CONFIG_AT_ONCE ? "at-once" : "at-start");
+  if (waiting != NULL)
+    g_variant_dict_insert (&dict, "waiting", "s", waiting);
+  return g_variant_dict_end (&dict);
+}
+
+GVariant *
+dvmd_config_to_dictionary (DvmdConfig *self)
+{
+  GVariantBuilder builder;
+  guint n_settings;
+  const DvmdSetting *settings = dvmd_config_get_settings (&n_settings);
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{sa{sv}}"));
+  for (guint i = 0; i < n_settings; i++)
+    g_variant_builder_add (&builder, "{s@a{sv}}", settings[i].name, describe_setting (self, &settings[i]));
   return g_variant_builder_end (&builder);
 }
 

@@ -33,6 +33,13 @@ typedef enum
   DVMD_CONFIG_STRING,
 } DvmdConfigType;
 
+/* When another value counts. */
+typedef enum
+{
+  DVMD_CONFIG_AT_START, /* for a DVM that is started with it */
+  DVMD_CONFIG_AT_ONCE,  /* as soon as the settings are read again */
+} DvmdConfigTime;
+
 typedef struct
 {
   const char *name;
@@ -41,6 +48,7 @@ typedef struct
   const char *choices;  /* (nullable): "lazy eager", for DVMD_CONFIG_CHOICE */
   guint64 min;          /* UINT and SIZE; SECONDS: in µs */
   guint64 max;
+  DvmdConfigTime time;
   const char *description; /* one sentence, for people */
 } DvmdSetting;
 
@@ -60,6 +68,14 @@ gboolean dvmd_config_load_file (DvmdConfig *self, const char *path, DvmdConfigOr
 /* One setting from a text; DVM_ERROR_BAD_PARAM names it and says what would be right. */
 gboolean dvmd_config_set (DvmdConfig *self, const char *name, const char *value, DvmdConfigOrigin origin,
                           GError **error);
+/*
+ * The values of newer, which has been read from the same places, that count at once; the others wait for a restart.
+ * Returns the names of those that have changed (element-type utf8, of the table); waiting (nullable) gets the names of
+ * those that wait.
+ */
+GPtrArray *dvmd_config_take (DvmdConfig *self, DvmdConfig *newer, GPtrArray **waiting);
+/* (nullable): the value that waits for a restart. */
+const char *dvmd_config_get_waiting (DvmdConfig *self, const char *name);
 DvmdConfig *dvmd_config_ref (DvmdConfig *self);
 void dvmd_config_unref (DvmdConfig *self);
 
@@ -76,6 +92,10 @@ const char *dvmd_config_get_place (DvmdConfig *self, const char *name);
 /* For programs: a(sssssss): name, value, built-in value, origin ("built-in", "system-file", "user-file", "environment",
  * "command-line"), file:line or variable, what it takes, description. Floating. */
 GVariant *dvmd_config_to_variant (DvmdConfig *self);
+
+/* Likewise, of a DVM that runs: a{sa{sv}}, name -> value, built-in, origin, place, takes, description, time ("at-once",
+ * "at-start"), all s, and waiting (s, of those that wait for a restart). Floating. */
+GVariant *dvmd_config_to_dictionary (DvmdConfig *self);
 
 /* Every setting with its value and its place, for those who ask for it (log domain dvmd-config, level info). */
 void dvmd_config_log (DvmdConfig *self);

@@ -44,7 +44,7 @@ dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error)
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                  "Job %u has been forgotten: its end is more than %u ended jobs ago (HistoryLimit)", id,
-                 server->history_limit);
+                 dvmd_core_get_history_limit (server->core));
   return NULL;
 }
 

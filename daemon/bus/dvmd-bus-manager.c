@@ -128,7 +128,7 @@ get_default_session (DvmdBusServer *server)
 static GVariant *
 get_history_limit (DvmdBusServer *server)
 {
-  return g_variant_new_uint32 (server->history_limit);
+  return g_variant_new_uint32 (dvmd_core_get_history_limit (server->core));
 }
 
 static GVariant *
@@ -297,6 +297,26 @@ list_plugins (DvmdBusCall *call)
                          g_variant_new ("(@aa{sv})", dvmd_controller_list_plugins (call->server->controller)));
 }
 
+static void
+reload (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  DvmdBusServer *server = call->server;
+  GError *error = NULL;
+
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    {
+      if (server->reload == NULL)
+        g_set_error (&error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "This DVM has no settings that could be read again");
+      else
+        server->reload (server->reload_data, &error);
+    }
+  if (error == NULL)
+    dvmd_bus_return_value (call->invocation, NULL);
+  else
+    dvmd_bus_return_error (call->invocation, error);
+}
+
 static const DvmdBusMethod manager_methods[] = {
   { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs },
   { "FindJob", DVMD_BUS_READS, find_job },
@@ -306,6 +326,7 @@ static const DvmdBusMethod manager_methods[] = {
   { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
   { "ListPlugins", DVMD_BUS_READS, list_plugins },
   { "Map", DVMD_BUS_TRACKED, dvmd_bus_map },
+  { "Reload", DVMD_BUS_CHANGES, reload },
   { "Shutdown", DVMD_BUS_CHANGES, shutdown_dvm },
   { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit },
   { "SubmitApps", DVMD_BUS_CHANGES, dvmd_bus_submit_apps },

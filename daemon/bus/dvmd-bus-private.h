@@ -40,7 +40,9 @@ struct _DvmdBusServer
   DvmdController *controller;
   DvmdCore *core;
   char *bus_name;
-  guint history_limit;
+  DvmdConfig *settings; /* (nullable) */
+  DvmdBusReloadFunc reload;
+  gpointer reload_data;
   gboolean stopped;
 
   GPtrArray *peers;          /* DvmdBusPeer, open */

@@ -60,6 +60,7 @@ dvmd_bus_server_dispose (GObject *object)
     }
   g_ptr_array_set_size (self->peers, 0);
   g_hash_table_remove_all (self->private_peers);
+  g_clear_pointer (&self->settings, dvmd_config_unref);
   g_clear_pointer (&self->waiters, dvmd_bus_waiters_free);
   g_clear_pointer (&self->batches, g_ptr_array_unref);
   g_clear_pointer (&self->early_maps, g_ptr_array_unref);
@@ -113,14 +114,13 @@ dvmd_bus_server_init (DvmdBusServer *self)
 }
 
 DvmdBusServer *
-dvmd_bus_server_new (DvmdController *controller, const char *name, guint history_limit)
+dvmd_bus_server_new (DvmdController *controller, const char *name)
 {
   DvmdBusServer *self = g_object_new (DVMD_TYPE_BUS_SERVER, NULL);
 
   self->controller = g_object_ref (controller);
   self->core = dvmd_controller_get_core (controller);
   self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
-  self->history_limit = history_limit;
   self->patience = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
   self->batches = dvmd_bus_batches_new ();
@@ -128,6 +128,15 @@ dvmd_bus_server_new (DvmdController *controller, const char *name, guint history
   g_signal_connect_object (controller, "ready", G_CALLBACK (dvmd_bus_maps_ready), self, G_CONNECT_SWAPPED);
   self->signals = dvmd_bus_signals_new (self);
   return self;
+}
+
+void
+dvmd_bus_server_set_settings (DvmdBusServer *self, DvmdConfig *settings, DvmdBusReloadFunc reload, gpointer user_data)
+{
+  g_clear_pointer (&self->settings, dvmd_config_unref);
+  self->settings = settings != NULL ? dvmd_config_ref (settings) : NULL;
+  self->reload = reload;
+  self->reload_data = user_data;
 }
 
 DvmdBusListener *

@@ -7,6 +7,7 @@
 #include <gio/gio.h>
 
 #include "dvmd-bus-listener.h"
+#include "dvmd-config.h"
 #include "dvmd-controller.h"
 
 G_BEGIN_DECLS
@@ -21,8 +22,14 @@ G_BEGIN_DECLS
 #define DVMD_TYPE_BUS_SERVER (dvmd_bus_server_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdBusServer, dvmd_bus_server, DVMD, BUS_SERVER, GObject)
 
-/* name: (nullable) of the DVM, the bus name is org.dvm.Manager[.NAME]; history_limit: for Manager.HistoryLimit */
-DvmdBusServer *dvmd_bus_server_new (DvmdController *controller, const char *name, guint history_limit);
+/* name: (nullable) of the DVM, the bus name is org.dvm.Manager[.NAME] */
+DvmdBusServer *dvmd_bus_server_new (DvmdController *controller, const char *name);
+
+/* Reads the settings again; an error leaves them as they are. */
+typedef gboolean (*DvmdBusReloadFunc) (gpointer user_data, GError **error);
+/* For Query and Reload, which have nothing to do with settings without it. */
+void dvmd_bus_server_set_settings (DvmdBusServer *self, DvmdConfig *settings, DvmdBusReloadFunc reload,
+                                   gpointer user_data);
 
 /*
  * Connects to the session or the system bus, exports the objects there and takes the name. DVM_ERROR_EXISTS: another

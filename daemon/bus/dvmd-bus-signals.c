@@ -81,7 +81,7 @@ struct _DvmdBusSignals
 static const DvmdBusWatchedProperty manager_watched[] = {
   { "State", FALSE },         { "StateName", FALSE },     { "Ready", FALSE },     { "MembershipEpoch", FALSE },
   { "NodesExpected", FALSE }, { "NodesReported", FALSE }, { "NodeCount", FALSE }, { "SlotCount", FALSE },
-  { "SlotsInUse", TRUE },     { "JobsRunning", TRUE },    { "JobsHeld", TRUE },
+  { "SlotsInUse", TRUE },     { "JobsRunning", TRUE },    { "JobsHeld", TRUE },   { "HistoryLimit", FALSE },
 };
 
 static const DvmdBusWatchedProperty session_watched[] = {

@@ -13,6 +13,9 @@
 #include "dvmd-vm-machine.h"
 #include "dvmd-log.h"
 
+/* Jobs that are forgotten in one go, when the limit has become much lower. */
+#define TRIM_AT_ONCE 64
+
 enum
 {
   JOB_ADDED,
@@ -356,10 +359,10 @@ dvmd_core_dispatch_kept (DvmdCore *self)
     }
 }
 
-static void
-trim_history (DvmdCore *self)
+gboolean
+dvmd_core_trim_history (DvmdCore *self)
 {
-  while (self->history.length > self->history_limit)
+  for (guint n = 0; n < TRIM_AT_ONCE && self->history.length > self->history_limit; n++)
     {
       guint id = GPOINTER_TO_UINT (g_queue_pop_head (&self->history));
       g_autoptr (DvmdJob) job = g_object_ref (g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)));
@@ -368,6 +371,22 @@ trim_history (DvmdCore *self)
       g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
       g_signal_emit (self, signals[JOB_FORGOTTEN], 0, job);
     }
+  return self->history.length > self->history_limit;
+}
+
+void
+dvmd_core_set_history_limit (DvmdCore *self, guint limit)
+{
+  if (self->history_limit == limit)
+    return;
+  self->history_limit = limit;
+  dvmd_core_changed (self);
+}
+
+guint
+dvmd_core_get_history_limit (DvmdCore *self)
+{
+  return self->history_limit;
 }
 
 static void
@@ -413,7 +432,7 @@ dvmd_core_end_job (DvmdJob *job)
   log_end (job);
   g_signal_emit (self, signals[JOB_ENDED], 0, job);
   dvmd_core_changed (self);
-  trim_history (self);
+  dvmd_core_trim_history (self);
   if (self->live.length == 0)
     all_jobs_ended (self);
 }

@@ -53,6 +53,14 @@ DvmdCore *dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, Dvm
 DvmdNode *dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max);
 void dvmd_core_start (DvmdCore *self);
 
+/*
+ * How many ended jobs can still be asked about. Of those that are too many now a few leave with each call of
+ * dvmd_core_trim_history() (TRUE: there are more) and with each job that ends.
+ */
+void dvmd_core_set_history_limit (DvmdCore *self, guint limit);
+guint dvmd_core_get_history_limit (DvmdCore *self);
+gboolean dvmd_core_trim_history (DvmdCore *self);
+
 /* ---- what happened in the world ---- */
 /* The nodes of the DVM have been added, or cannot be had. */
 void dvmd_core_allocated (DvmdCore *self);

@@ -73,30 +73,34 @@ on_allocated (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 ask_next (DvmdController *self)
 {
-  GPtrArray *allocators = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
   const DvmdAllocationRequest request = {
     .host = self->host,
     .hosts = (const char *const *)self->hosts,
     .slots = self->slots,
   };
 
-  if (self->next_allocator >= allocators->len)
+  if (self->next_allocator >= self->allocators->len)
     {
       dvmd_core_allocation_failed (self->core,
                                    "No allocator has found nodes for the DVM: \"disabled-plugins\" may name "
                                    "allocator-hosts, which takes this machine");
       return;
     }
-  dvmd_allocator_allocate_async (g_ptr_array_index (allocators, self->next_allocator++), &request, self->allocating,
-                                 on_allocated, g_object_ref (self));
+  dvmd_allocator_allocate_async (g_ptr_array_index (self->allocators, self->next_allocator++), &request,
+                                 self->allocating, on_allocated, g_object_ref (self));
 }
 
 void
 dvmd_controller_allocate (gpointer world)
 {
   DvmdController *self = world;
+  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
 
   self->allocating = g_cancellable_new ();
+  /* Which are active may change while they are asked. */
+  self->allocators = g_ptr_array_new_with_free_func (g_object_unref);
+  for (guint i = 0; i < active->len; i++)
+    g_ptr_array_add (self->allocators, g_object_ref (active->pdata[i]));
   /* Plugins answer where they are asked. */
   if (self->context != NULL)
     g_main_context_push_thread_default (self->context);

@@ -64,8 +64,10 @@ struct _DvmdController
   DvmdReaper *reaper;        /* of this process */
   char **hosts;              /* (nullable): the nodes that are asked for */
   guint slots;
+  GPtrArray *allocators; /* DvmdAllocator, that are asked one after another */
   guint next_allocator;
   GCancellable *allocating;
+  GSource *history_source;  /* (nullable): while jobs of a history that has become too long are forgotten */
   GHashTable *streams;      /* job id -> DvmdJobStreams */
   GHashTable *fences;       /* key -> Fence */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
@@ -125,6 +127,8 @@ void dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job);
 void dvmd_job_streams_launch (DvmdJobStreams *self);
 void dvmd_job_streams_started (DvmdJobStreams *self);
 void dvmd_job_streams_end (DvmdJobStreams *self);
+/* Output that may be kept no longer goes. */
+void dvmd_controller_trim_output (DvmdController *self);
 /* The job leaves the history; frees the streams, at once or when their last reader is done. */
 void dvmd_job_streams_forget (DvmdJobStreams *self);
 gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error);

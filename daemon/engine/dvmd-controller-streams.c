@@ -54,6 +54,20 @@ forget_kept (DvmdJobStreams *self)
 }
 
 /* A thousand jobs of the history must not keep a gigabyte: the oldest output goes. */
+void
+dvmd_controller_trim_output (DvmdController *controller)
+{
+  while (controller->kept_bytes > controller->keep_output_total)
+    {
+      DvmdJobStreams *oldest = g_queue_peek_head (&controller->kept);
+
+      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (dvmd_job_get_record (oldest->job)),
+                    "its output is no longer kept");
+      dvmd_output_drop_kept (oldest->output);
+      forget_kept (oldest);
+    }
+}
+
 static void
 count_kept (DvmdJobStreams *self)
 {
@@ -64,15 +78,7 @@ count_kept (DvmdJobStreams *self)
     return;
   g_queue_push_tail (&controller->kept, self);
   controller->kept_bytes += self->kept;
-  while (controller->kept_bytes > controller->keep_output_total)
-    {
-      DvmdJobStreams *oldest = g_queue_peek_head (&controller->kept);
-
-      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (dvmd_job_get_record (oldest->job)),
-                    "its output is no longer kept");
-      dvmd_output_drop_kept (oldest->output);
-      forget_kept (oldest);
-    }
+  dvmd_controller_trim_output (controller);
 }
 
 static void

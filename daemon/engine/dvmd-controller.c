@@ -37,6 +37,10 @@ dvmd_controller_dispose (GObject *object)
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
   g_clear_object (&self->allocating);
+  g_clear_pointer (&self->allocators, g_ptr_array_unref);
+  if (self->history_source != NULL)
+    g_source_destroy (self->history_source);
+  g_clear_pointer (&self->history_source, g_source_unref);
   g_clear_pointer (&self->embedded, g_ptr_array_unref);
   g_clear_pointer (&self->plugins, dvmd_plugins_free);
   g_clear_pointer (&self->reaper, dvmd_reaper_free);
@@ -247,6 +251,42 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   take_nodes (self, settings);
   self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   return self;
+}
+
+static gboolean
+on_history_too_long (gpointer user_data)
+{
+  DvmdController *self = user_data;
+
+  if (dvmd_core_trim_history (self->core))
+    return G_SOURCE_CONTINUE;
+  g_clear_pointer (&self->history_source, g_source_unref);
+  return G_SOURCE_REMOVE;
+}
+
+/* A million jobs are not forgotten in one turn of the main loop. */
+static void
+trim_history (DvmdController *self)
+{
+  if (self->history_source != NULL || !dvmd_core_trim_history (self->core))
+    return;
+  self->history_source = g_idle_source_new ();
+  g_source_set_callback (self->history_source, on_history_too_long, self, NULL);
+  g_source_attach (self->history_source, self->context);
+}
+
+void
+dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *changes)
+{
+  self->kill_grace = changes->kill_grace;
+  self->keep_output = changes->keep_output;
+  self->keep_output_total = changes->keep_output_total;
+  dvmd_controller_trim_output (self);
+  g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
+  self->trace_file = changes->trace_file;
+  dvmd_plugins_set_disabled (self->plugins, changes->disabled_plugins);
+  dvmd_core_set_history_limit (self->core, changes->history_limit);
+  trim_history (self);
 }
 
 void

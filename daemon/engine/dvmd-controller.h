@@ -52,6 +52,18 @@ typedef struct
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);
 void dvmd_controller_start (DvmdController *self);
 
+/* What may change while the DVM runs; the members are as in DvmdControllerSettings. */
+typedef struct
+{
+  guint history_limit;
+  gint64 kill_grace;         /* of jobs that are launched from now on, and of those that are cancelled */
+  gsize keep_output;         /* of jobs that come */
+  guint64 keep_output_total; /* the oldest output goes at once if it is too much */
+  const char *disabled_plugins;
+  DvmdTraceFile *trace_file; /* (nullable) (transfer full): instead of the one that there is */
+} DvmdControllerChanges;
+void dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *changes);
+
 DvmdCore *dvmd_controller_get_core (DvmdController *self);
 const char *dvmd_controller_get_instance_id (DvmdController *self);
 gint64 dvmd_controller_get_started_at (DvmdController *self);

@@ -19,6 +19,8 @@ struct _DvmdPlugins
   GPtrArray *entries;   /* DvmdPluginEntry */
   GPtrArray *active[4]; /* DvmdPlugin, by kind */
   GPtrArray *hosts;     /* DvmdEngineHost */
+  DvmdSpawner *spawner; /* (nullable) borrowed, for the hosts */
+  DvmdReaper *reaper;   /* likewise */
   GHashTable *disabled; /* "mapper-round-robin" -> itself */
   GHashTable *settings; /* "mapper-site.key" -> value */
 };
@@ -28,7 +30,7 @@ entry_free (gpointer data)
 {
   DvmdPluginEntry *entry = data;
 
-  g_clear_object (&entry->plugin);
+  g_clear_object (&entry->instance);
   g_free (entry->path);
   g_free (entry);
 }
@@ -59,7 +61,23 @@ instantiate (DvmdPlugins *self, GType type, const char *id)
   DvmdEngineHost *host = dvmd_engine_host_new (id, self->settings);
 
   g_ptr_array_add (self->hosts, host);
+  dvmd_engine_host_set_processes (host, self->spawner, self->reaper);
   return g_object_new (type, "host", host, NULL);
+}
+
+/* Makes it the first time that it is wanted. */
+static void
+activate (DvmdPlugins *self, DvmdPluginEntry *entry)
+{
+  g_autofree char *id = id_of (entry->info);
+
+  entry->plugin = NULL;
+  if (g_hash_table_contains (self->disabled, id))
+    return;
+  if (entry->instance == NULL)
+    entry->instance = instantiate (self, entry->type, id);
+  entry->plugin = entry->instance;
+  g_ptr_array_add (self->active[entry->info->kind], g_object_ref (entry->plugin));
 }
 
 /* A plugin that has been checked, except for its type. */
@@ -77,11 +95,8 @@ add (DvmdPlugins *self, const DvmdPluginInfo *info, const char *path, GError **e
   entry = g_new0 (DvmdPluginEntry, 1);
   entry->info = info;
   entry->path = g_strdup (path);
-  if (!g_hash_table_contains (self->disabled, id))
-    {
-      entry->plugin = instantiate (self, type, id);
-      g_ptr_array_add (self->active[info->kind], g_object_ref (entry->plugin));
-    }
+  entry->type = type;
+  activate (self, entry);
   g_ptr_array_add (self->entries, entry);
   g_debug ("%s is loaded from %s%s", id, path != NULL ? path : "the program", entry->plugin ? "" : ", and disabled");
   return TRUE;
@@ -179,6 +194,32 @@ read_disabled (DvmdPlugins *self, const char *text)
       g_hash_table_add (self->disabled, g_strdup (words[i]));
 }
 
+/* A name that nobody has is told: it is a typing error more often than not. */
+static void
+tell_unknown_disabled (DvmdPlugins *self)
+{
+  GHashTableIter iter;
+  gpointer id;
+
+  g_hash_table_iter_init (&iter, self->disabled);
+  while (g_hash_table_iter_next (&iter, &id, NULL))
+    if (find (self, id) == NULL)
+      g_message ("disabled-plugins: there is no plugin \"%s\"; names are KIND-NAME, as in mapper-round-robin",
+                 (char *)id);
+}
+
+void
+dvmd_plugins_set_disabled (DvmdPlugins *self, const char *disabled)
+{
+  g_hash_table_remove_all (self->disabled);
+  read_disabled (self, disabled);
+  for (gsize i = 0; i < G_N_ELEMENTS (self->active); i++)
+    g_ptr_array_set_size (self->active[i], 0);
+  for (guint i = 0; i < self->entries->len; i++)
+    activate (self, g_ptr_array_index (self->entries, i));
+  tell_unknown_disabled (self);
+}
+
 static gboolean
 read_settings (DvmdPlugins *self, const char *text, GError **error)
 {
@@ -209,18 +250,13 @@ read_settings (DvmdPlugins *self, const char *text, GError **error)
   return TRUE;
 }
 
-/* A name that nobody has is told: it is a typing error more often than not. */
 static void
 tell_unknown (DvmdPlugins *self)
 {
   GHashTableIter iter;
   gpointer id;
 
-  g_hash_table_iter_init (&iter, self->disabled);
-  while (g_hash_table_iter_next (&iter, &id, NULL))
-    if (find (self, id) == NULL)
-      g_message ("disabled-plugins: there is no plugin \"%s\"; names are KIND-NAME, as in mapper-round-robin",
-                 (char *)id);
+  tell_unknown_disabled (self);
   g_hash_table_iter_init (&iter, self->settings);
   while (g_hash_table_iter_next (&iter, &id, NULL))
     {
@@ -283,6 +319,8 @@ dvmd_plugins_free (DvmdPlugins *self)
 void
 dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdReaper *reaper)
 {
+  self->spawner = spawner;
+  self->reaper = reaper;
   for (guint i = 0; i < self->hosts->len; i++)
     dvmd_engine_host_set_processes (g_ptr_array_index (self->hosts, i), spawner, reaper);
 }

@@ -28,8 +28,10 @@ typedef struct
 typedef struct
 {
   const DvmdPluginInfo *info;
-  char *path;      /* NULL: part of the program */
-  gpointer plugin; /* DvmdPlugin; NULL: disabled */
+  char *path; /* NULL: part of the program */
+  GType type;
+  gpointer instance; /* DvmdPlugin, NULL when it was disabled from the start */
+  gpointer plugin;   /* DvmdPlugin, borrowed; NULL: disabled */
 } DvmdPluginEntry;
 
 /* NULL with an error for settings that cannot be understood; a plugin that is refused is none. */
@@ -40,6 +42,9 @@ void dvmd_plugins_free (DvmdPlugins *self);
  * One file. The error says why it is refused. Files that are loaded stay in the process.
  */
 gboolean dvmd_plugins_load_file (DvmdPlugins *self, const char *path, GError **error);
+
+/* Other ones are disabled from now on: as the setting. What a disabled one has begun it ends. */
+void dvmd_plugins_set_disabled (DvmdPlugins *self, const char *disabled);
 
 /* From here on plugins can spawn commands; to be called again with NULL before the two are freed. */
 void dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdReaper *reaper);

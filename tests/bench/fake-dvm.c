@@ -30,7 +30,7 @@ main (int argc, char **argv)
 {
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
   g_autoptr (DvmdController) controller = fake_controller_new (64, 1000);
-  g_autoptr (DvmdBusServer) server = dvmd_bus_server_new (controller, NULL, 1000);
+  g_autoptr (DvmdBusServer) server = dvmd_bus_server_new (controller, NULL);
   g_autoptr (GError) error = NULL;
 
   if (argc != 2 || !dvmd_bus_server_listen (server, argv[1], &error))

@@ -49,12 +49,17 @@ def test_manual_of_dvmd():
              for word in re.findall(r"(?:^|(?<=\s))--?[A-Za-z?][A-Za-z-]*", entry)}
     equal(found, options | {"--help", "-h", "-?"}, "options")
     with open(os.path.join(SOURCE, "daemon", "base", "dvmd-config-table.c")) as table:
-        settings = dict(re.findall(r'^  { "([a-z-]+)", DVMD_CONFIG_[A-Z]+, "([^"]*)"', table.read(), re.MULTILINE))
+        rows = re.findall(r'^  { "([a-z-]+)", DVMD_CONFIG_[A-Z]+, "([^"]*)".*?(DVMD_CONFIG_AT_[A-Z]+),', table.read(),
+                          re.MULTILINE | re.DOTALL)
+    settings = {name: value for name, value, _ in rows}
     section = manual("dvmd.8").partition(".SH SETTINGS")[2].partition(".SH")[0]
     entries = dict(re.findall(r"^\.TP\n([a-z-]+)\n(.*)$", section, re.MULTILINE))
     equal(set(entries), set(settings), "settings")
     for name, value in settings.items():
         check(re.search(rf"\b{re.escape(value)}\b", entries[name]), f"{name}: {value!r} is not in {entries[name]!r}")
+    for name, _, time in rows:
+        words = {"DVMD_CONFIG_AT_ONCE": "Changes at once.", "DVMD_CONFIG_AT_START": "Waits for a restart."}
+        check(entries[name].endswith(words[time]), f"{name}: {entries[name]!r} does not end with {words[time]!r}")
 
 
 def test_typesetting():

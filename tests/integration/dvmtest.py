@@ -250,7 +250,9 @@ class Dvm:
     early = None  # called when the process is there and not yet ready
     default_bus = False  # nothing is said about the bus
 
-    def __init__(self, slots=None, name=None, bus=None, settings=(), env=None, place=None, socket=None):
+    def __init__(self, slots=None, name=None, bus=None, settings=(), env=None, place=None, socket=None,
+                 session=False):
+        self.session = session  # of its own, without a terminal
         self.place = place or tempfile.mkdtemp(prefix='dvmtest-', dir='/tmp')
         self.runtime = os.path.join(self.place, 'run')
         self.home = os.path.join(self.place, 'home')
@@ -283,7 +285,8 @@ class Dvm:
         environment[key] = value
         with open(self.log_path, 'wb') as log:
             self.process = subprocess.Popen(self.argv + [f'--ready-fd={tell}'], env=environment, pass_fds=[tell] + passed,
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.place)
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.place,
+                                            start_new_session=self.session)
         os.close(tell)
         if self.early is not None:
             self.early()

@@ -3,6 +3,7 @@
 
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -29,11 +30,25 @@ class End(dvmtest.Case):
         self.assertFalse(os.path.exists(dvm.socket))
 
     def test_other_signals(self):
-        for number in (signal.SIGINT, signal.SIGHUP):
-            dvm = self.dvm(slots=1)
-            dvm.submit(['sleep', '1000'], np=1).wait_running()
-            self.assertEqual(dvm.stop(number), 0)
-            dvm.check_clean()
+        dvm = self.dvm(slots=1)
+        dvm.submit(['sleep', '1000'], np=1).wait_running()
+        self.assertEqual(dvm.stop(signal.SIGINT), 0)
+        dvm.check_clean()
+
+    def test_the_terminal_goes(self):
+        """A dvmd that belongs to a terminal ends with it, and not before."""
+        place = self.place()
+        env = dict(os.environ, XDG_RUNTIME_DIR=place, HOME=place, XDG_CONFIG_HOME=place)
+        ready, tell = os.pipe()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.set_inheritable(tell, True)
+            os.execve(dvmtest.DVMD, [dvmtest.DVMD, '--bus=none', f'--ready-fd={tell}'], env)
+        os.close(tell)
+        self.assertEqual(os.read(ready, 100), b'READY\n')
+        os.close(ready)
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
     def test_waiters_are_answered(self):
         """Who waits for a job when the DVM ends learns how the job ended."""

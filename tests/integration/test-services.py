@@ -85,7 +85,8 @@ class Services(dvmtest.Case):
         program = self.dvmd.split('/dest', 1)[1]
         for kind in UNITS:
             # It looks for the program where the unit says it is.
-            unit = read(self.path('lib', 'systemd', kind, 'dvm.service')).replace(program, self.dvmd)
+            unit = read(self.path('lib', 'systemd', kind, 'dvm.service')).replace(program, self.dvmd).replace(
+                f'{os.path.dirname(program)}/dvm-cli', os.path.join(os.path.dirname(self.dvmd), 'dvm-cli'))
             path = os.path.join(self.folder, kind, 'dvm.service')
             os.mkdir(os.path.dirname(path))
             with open(path, 'w') as f:

@@ -27,7 +27,7 @@ bus_iterate (void)
 }
 
 void
-bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char *name, guint history_limit)
+bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char *name)
 {
   g_autoptr (GError) error = NULL;
 
@@ -35,7 +35,7 @@ bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char 
   fixture->dir = g_dir_make_tmp ("dvm-bus-XXXXXX", &error);
   g_assert_no_error (error);
   fixture->socket = g_build_filename (fixture->dir, "bus", NULL);
-  fixture->server = dvmd_bus_server_new (controller, name, history_limit);
+  fixture->server = dvmd_bus_server_new (controller, name);
   dvmd_bus_server_listen (fixture->server, fixture->socket, &error);
   g_assert_no_error (error);
   dvmd_controller_start (controller);

@@ -24,7 +24,7 @@ typedef struct
 } BusFixture;
 
 /* Ready, with the private socket. */
-void bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char *name, guint history_limit);
+void bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char *name);
 void bus_fixture_tear_down (BusFixture *fixture);
 
 /* What a client has got of signals, in order: "path interface.name parameters". */

@@ -127,6 +127,8 @@ manager_call (GDBusConnection *connection, const char *sender, const char *path,
   else if (strcmp (method, "ListNodes") == 0)
     g_dbus_method_invocation_return_value (
         invocation, g_variant_new_parsed ("([{'Rank': <uint32 1>, 'Name': <'node1'>, 'State': <uint32 3>}], '')"));
+  else if (strcmp (method, "Reload") == 0)
+    g_dbus_method_invocation_return_value (invocation, NULL);
   else if (strcmp (method, "ListPlugins") == 0)
     g_dbus_method_invocation_return_value (
         invocation, g_variant_new_parsed ("([{'kind': <'mapper'>, 'name': <'m'>, 'active': <true>}],)"));

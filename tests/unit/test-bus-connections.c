@@ -24,7 +24,7 @@ typedef struct
 static void
 set_up (Fixture *f, gconstpointer data)
 {
-  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), data, 10);
+  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), data);
 }
 
 static void
@@ -38,7 +38,7 @@ tear_down (Fixture *f, gconstpointer data)
 static void
 test_socket (Fixture *f, gconstpointer data)
 {
-  g_autoptr (DvmdBusServer) second = dvmd_bus_server_new (f->bus.controller, NULL, 10);
+  g_autoptr (DvmdBusServer) second = dvmd_bus_server_new (f->bus.controller, NULL);
   g_autofree char *plain = g_build_filename (f->bus.dir, "plain", NULL);
   g_autofree char *missing = g_build_filename (f->bus.dir, "missing", "bus", NULL);
   g_autofree char *long_path = g_strnfill (108, 'x');
@@ -72,7 +72,7 @@ test_stale_socket (Fixture *f, gconstpointer data)
   g_autoptr (GSocket)
       socket = g_socket_new (G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL);
   g_autoptr (GSocketAddress) address = g_unix_socket_address_new (path);
-  g_autoptr (DvmdBusServer) second = dvmd_bus_server_new (f->bus.controller, NULL, 10);
+  g_autoptr (DvmdBusServer) second = dvmd_bus_server_new (f->bus.controller, NULL);
   g_autoptr (GError) error = NULL;
 
   g_assert_true (g_socket_bind (socket, address, FALSE, NULL));
@@ -382,8 +382,8 @@ static void
 test_names (Fixture *f, gconstpointer data)
 {
   g_autoptr (GTestDBus) dbus = g_test_dbus_new (G_TEST_DBUS_NONE);
-  g_autoptr (DvmdBusServer) same = dvmd_bus_server_new (f->bus.controller, "blue", 10);
-  g_autoptr (DvmdBusServer) other = dvmd_bus_server_new (f->bus.controller, NULL, 10);
+  g_autoptr (DvmdBusServer) same = dvmd_bus_server_new (f->bus.controller, "blue");
+  g_autoptr (DvmdBusServer) other = dvmd_bus_server_new (f->bus.controller, NULL);
   g_autoptr (GError) first = NULL;
   g_autoptr (GError) second = NULL;
   g_autoptr (GError) third = NULL;

@@ -30,7 +30,7 @@ typedef struct
 static void
 set_up (Fixture *f, gconstpointer data)
 {
-  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), NULL, 10);
+  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), NULL);
 }
 
 static void

@@ -37,7 +37,7 @@ typedef struct
 static void
 set_up (Fixture *f, gconstpointer data)
 {
-  bus_fixture_set_up (&f->bus, fake_controller_new (N_SLOTS, 10), NULL, 10);
+  bus_fixture_set_up (&f->bus, fake_controller_new (N_SLOTS, 10), NULL);
   f->client = bus_client_new_private (&f->bus);
 }
 

@@ -28,7 +28,7 @@ typedef struct
 static void
 set_up (Fixture *f, gconstpointer data)
 {
-  bus_fixture_set_up (&f->bus, fake_controller_new (4, 100), NULL, 100);
+  bus_fixture_set_up (&f->bus, fake_controller_new (4, 100), NULL);
   f->client = bus_client_new_private (&f->bus);
 }
 

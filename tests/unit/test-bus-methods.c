@@ -32,7 +32,7 @@ typedef struct
 static void
 set_up (Fixture *f, gconstpointer data)
 {
-  bus_fixture_set_up (&f->bus, fake_controller_new (4, 3), NULL, 3);
+  bus_fixture_set_up (&f->bus, fake_controller_new (4, 3), NULL);
   f->client = bus_client_new_private (&f->bus);
 }
 
@@ -407,6 +407,30 @@ test_list_nodes (Fixture *f, gconstpointer data)
   refused (f, MANAGER_PATH, MANAGER, "ListNodes", "('', {'ids': <'1'>})", BAD_PARAM, "ids");
 }
 
+static gboolean
+on_reload (gpointer user_data, GError **error)
+{
+  guint *n = user_data;
+
+  if (++*n == 1)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "dvm.conf:3: this is no line");
+  return FALSE;
+}
+
+static void
+test_reload (Fixture *f, gconstpointer data)
+{
+  guint n = 0;
+
+  refused (f, MANAGER_PATH, MANAGER, "Reload", "(@a{sv} {},)", "org.dvm.Error.NotSupported", "settings");
+  dvmd_bus_server_set_settings (f->bus.server, NULL, on_reload, &n);
+  g_variant_unref (bus_client_check (f->client, MANAGER_PATH, MANAGER, "Reload", parse ("(@a{sv} {},)")));
+  refused (f, MANAGER_PATH, MANAGER, "Reload", "(@a{sv} {},)", "org.dvm.Error.ParseFailed", "dvm.conf:3");
+  refused (f, MANAGER_PATH, MANAGER, "Reload", "({'kind': <'mapper'>},)", BAD_PARAM, "kind");
+  g_assert_cmpuint (n, ==, 2);
+}
+
 static void
 test_list_plugins (Fixture *f, gconstpointer data)
 {
@@ -674,6 +698,7 @@ main (int argc, char **argv)
     { "/bus/columns", test_columns },
     { "/bus/list-nodes", test_list_nodes },
     { "/bus/list-plugins", test_list_plugins },
+    { "/bus/reload", test_reload },
     { "/bus/list-procs", test_list_procs },
     { "/bus/find", test_find },
     { "/bus/cancel", test_cancel },

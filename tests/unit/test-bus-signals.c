@@ -23,7 +23,7 @@ typedef struct
 static void
 set_up (Fixture *f, gconstpointer data)
 {
-  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), NULL, 10);
+  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), NULL);
   f->client = bus_client_new_private (&f->bus);
   f->other = bus_client_new_private (&f->bus);
 }
@@ -44,7 +44,7 @@ set_up_bus (Fixture *f, gconstpointer data)
 {
   gboolean added = FALSE;
 
-  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), NULL, 10);
+  bus_fixture_set_up (&f->bus, fake_controller_new (4, 10), NULL);
   f->dbus = g_test_dbus_new (G_TEST_DBUS_NONE);
   g_test_dbus_up (f->dbus);
   dvmd_bus_server_add_bus_async (f->bus.server, G_BUS_TYPE_SESSION, NULL, on_added, &added);

@@ -335,6 +335,8 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_no_error (error);
   g_assert_true (g_variant_is_of_type (plugins, G_VARIANT_TYPE ("aa{sv}")));
   g_assert_cmpuint (g_variant_n_children (plugins), ==, 1);
+  g_assert_true (dvm_client_reload (fixture->client, NULL, &error));
+  g_assert_no_error (error);
   nodes = dvm_client_list_nodes (fixture->client, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (nodes->len, ==, 1);

@@ -162,6 +162,54 @@ test_bad_arguments (Fixture *fixture, gconstpointer data)
   g_assert_true (g_str_has_prefix (error->message, "command line: there is no setting \"x\""));
 }
 
+static DvmdConfig *
+read_text (Fixture *fixture, const char *text)
+{
+  DvmdConfig *config = dvmd_config_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_file_set_contents (fixture->path, text, -1, &error);
+  g_assert_no_error (error);
+  dvmd_config_load_file (config, fixture->path, DVMD_CONFIG_ORIGIN_USER_FILE, &error);
+  g_assert_no_error (error);
+  return config;
+}
+
+/* Read again: some count at once, the others are remembered until the restart. */
+static void
+test_take (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmdConfig) newer = read_text (fixture, "[dvm]\nkill-grace = 7\npmix = eager\nhistory-limit = 1000\n");
+  g_autoptr (DvmdConfig) newest = dvmd_config_new ();
+  g_autoptr (GPtrArray) changed = NULL;
+  g_autoptr (GPtrArray) waiting = NULL;
+  g_autoptr (GPtrArray) changed_back = NULL;
+  g_autoptr (GVariant) all = NULL;
+  g_autoptr (GVariant) one = NULL;
+  g_autofree char *text = NULL;
+
+  changed = dvmd_config_take (fixture->config, newer, &waiting);
+  g_assert_cmpuint (changed->len, ==, 1);
+  g_assert_cmpstr (changed->pdata[0], ==, "kill-grace");
+  g_assert_cmpuint (waiting->len, ==, 1);
+  g_assert_cmpstr (waiting->pdata[0], ==, "pmix");
+  g_assert_cmpint (dvmd_config_get_usec (fixture->config, "kill-grace"), ==, 7 * G_USEC_PER_SEC);
+  g_assert_cmpstr (dvmd_config_get_string (fixture->config, "pmix"), ==, "lazy");
+  g_assert_cmpstr (dvmd_config_get_waiting (fixture->config, "pmix"), ==, "eager");
+  /* The same value, from another place. */
+  g_assert_true (g_str_has_suffix (dvmd_config_get_place (fixture->config, "history-limit"), "dvm.conf:4"));
+  all = g_variant_ref_sink (dvmd_config_to_dictionary (fixture->config));
+  one = g_variant_lookup_value (all, "pmix", G_VARIANT_TYPE_VARDICT);
+  text = g_variant_print (one, FALSE);
+  g_assert_nonnull (strstr (text, "'value': <'lazy'>"));
+  g_assert_nonnull (strstr (text, "'waiting': <'eager'>"));
+  g_assert_nonnull (strstr (text, "'time': <'at-start'>"));
+  changed_back = dvmd_config_take (fixture->config, newest, NULL);
+  g_assert_cmpuint (changed_back->len, ==, 1);
+  g_assert_null (dvmd_config_get_waiting (fixture->config, "pmix"));
+  g_assert_cmpstr (dvmd_config_get_place (fixture->config, "kill-grace"), ==, "built-in");
+}
+
 /* The file that is installed shows every setting with its built-in value. */
 static void
 test_example (Fixture *fixture, gconstpointer data)
@@ -199,5 +247,6 @@ main (int argc, char **argv)
   ADD ("/config/odd-files", test_odd_files);
   ADD ("/config/bad-arguments", test_bad_arguments);
   ADD ("/config/example", test_example);
+  ADD ("/config/take", test_take);
   return g_test_run ();
 }
