@@ -1,0 +1,391 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-guard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The limit of paths of cgroups that are looked at. */
+#define PATH_SIZE 1024
+
+typedef struct
+{
+  pid_t child; /* the inner guard for the outer one, the agent for the inner one */
+  pid_t agent;
+  pid_t parent; /* of the inner guard: the outer one; 0 for that */
+  sigset_t signals;
+} Guard;
+
+static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT };
+
+/* ---- ending what is left ---- */
+
+/* Field 4 of /proc/PID/stat. */
+static pid_t
+get_parent (const char *pid)
+{
+  char path[64];
+  char text[512];
+  const char *rest;
+  ssize_t n;
+  int fd;
+  int parent = 0;
+
+  snprintf (path, sizeof path, "/proc/%.20s/stat", pid);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  n = read (fd, text, sizeof text - 1);
+  close (fd);
+  text[n > 0 ? n : 0] = '\0';
+  rest = strrchr (text, ')');
+  return rest != NULL && sscanf (rest + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* For kernels without the file of children. */
+static int
+kill_children_by_scan (void)
+{
+  DIR *dir = opendir ("/proc");
+  struct dirent *entry;
+  int n_killed = 0;
+
+  while (dir != NULL && (entry = readdir (dir)) != NULL)
+    if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && get_parent (entry->d_name) == getpid ())
+      n_killed += kill (atoi (entry->d_name), SIGKILL) == 0;
+  if (dir != NULL)
+    closedir (dir);
+  return n_killed;
+}
+
+/* Nobody else reaps them: so their pids are theirs until we have waited for them. */
+static int
+kill_children (void)
+{
+  char path[64];
+  char text[4096];
+  int n_killed = 0;
+  ssize_t n;
+  int fd;
+  char *next = text;
+
+  snprintf (path, sizeof path, "/proc/self/task/%d/children", getpid ());
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return kill_children_by_scan ();
+  n = read (fd, text, sizeof text - 1);
+  close (fd);
+  text[n > 0 ? n : 0] = '\0';
+  /* What has not found room comes in the next round; a number that was cut is none. */
+  while (strchr (next, ' ') != NULL)
+    {
+      n_killed += kill ((pid_t)strtol (next, &next, 10), SIGKILL) == 0;
+      next += strspn (next, " ");
+    }
+  return n_killed;
+}
+
+/*
+ * Each who dies leaves us its children: so it goes on until there are none. A program that is not ours to kill (it has
+ * taken another uid) is left alone.
+ */
+static void
+end_descendants (void)
+{
+  while (kill_children () > 0)
+    {
+      waitpid (-1, NULL, __WALL);
+      while (waitpid (-1, NULL, __WALL | WNOHANG) > 0)
+        ;
+    }
+}
+
+/* Copies what stands behind the last of the marks in the first line that has it. */
+static bool
+find_in_file (const char *file, const char *mark, char *line, size_t size)
+{
+  FILE *stream = fopen (file, "re");
+  bool found = false;
+
+  while (stream != NULL && !found && fgets (line, (int)size, stream) != NULL)
+    found = strstr (line, mark) != NULL;
+  if (stream != NULL)
+    fclose (stream);
+  return found;
+}
+
+/* The directory of our own cgroup of version 2. */
+static bool
+find_cgroup (char path[PATH_SIZE])
+{
+  char mount[PATH_SIZE];
+  char own[PATH_SIZE];
+  char root[PATH_SIZE];
+  char *place;
+  size_t length;
+
+  if (!find_in_file ("/proc/self/mountinfo", " - cgroup2 ", own, sizeof own)
+      || sscanf (own, "%*s %*s %*s %1023s %1023s", root, mount) != 2
+      || !find_in_file ("/proc/self/cgroup", "0::/", own, sizeof own) || strncmp (own, "0::", 3) != 0)
+    return false;
+  place = own + 3;
+  place[strcspn (place, "\n")] = '\0';
+  length = strcmp (root, "/") == 0 ? 0 : strlen (root);
+  if (strncmp (place, root, length) == 0)
+    place += length;
+  return snprintf (path, PATH_SIZE, "%s%s", mount, place) < PATH_SIZE;
+}
+
+typedef void (*CgroupFunc) (int dir_fd, const char *name);
+
+static void
+kill_cgroup (int dir_fd, const char *name)
+{
+  char path[PATH_SIZE];
+  int fd;
+
+  snprintf (path, sizeof path, "%.255s/cgroup.kill", name);
+  fd = openat (dir_fd, path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  /* Where it cannot be done the processes are ended one by one. */
+  if (write (fd, "1", 1) < 0)
+    errno = 0;
+  close (fd);
+}
+
+static void
+remove_cgroup (int dir_fd, const char *name)
+{
+  unlinkat (dir_fd, name, AT_REMOVEDIR);
+}
+
+/* Those that the agent has made for its jobs: dvm-PID.N below our own. */
+static void
+for_each_cgroup (pid_t agent, CgroupFunc func)
+{
+  char path[PATH_SIZE];
+  char prefix[32];
+  struct dirent *entry;
+  DIR *dir;
+
+  if (!find_cgroup (path))
+    return;
+  snprintf (prefix, sizeof prefix, "dvm-%d.", agent);
+  dir = opendir (path);
+  while (dir != NULL && (entry = readdir (dir)) != NULL)
+    if (strncmp (entry->d_name, prefix, strlen (prefix)) == 0)
+      func (dirfd (dir), entry->d_name);
+  if (dir != NULL)
+    closedir (dir);
+}
+
+/* ---- watching ---- */
+
+static int
+get_seconds (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (int)now.tv_sec;
+}
+
+/* The agent has ended: it was never our child any more, or it is a child that can be reaped. */
+static bool
+agent_has_ended (Guard *self)
+{
+  siginfo_t info = { 0 };
+
+  return waitid (P_PID, (id_t)self->agent, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid != 0;
+}
+
+/* Reaps whoever has ended. True: our child was among them, and this is its status. */
+static bool
+reap (Guard *self, int *status)
+{
+  bool found = false;
+  int one;
+  pid_t pid;
+
+  while ((pid = waitpid (-1, &one, __WALL | WNOHANG)) > 0)
+    if (pid == self->child)
+      {
+        found = true;
+        *status = one;
+      }
+  return found;
+}
+
+/*
+ * Until our child has ended, or the time that it gets when our parent was killed is over. Then we are the one who
+ * answers for the agent.
+ */
+static bool
+watch (Guard *self, int *status)
+{
+  const struct timespec second = { .tv_sec = 1 };
+  int deadline = 0;
+
+  while (!reap (self, status))
+    {
+      int signum = sigtimedwait (&self->signals, NULL, deadline != 0 ? &second : NULL);
+
+      if (self->parent != 0 && deadline == 0 && getppid () != self->parent)
+        {
+          deadline = get_seconds () + DVMD_GUARD_GRACE;
+          signum = SIGTERM;
+        }
+      if (deadline != 0 && get_seconds () >= deadline)
+        return false;
+      if (signum > 0 && signum != SIGCHLD)
+        kill (self->child, signum);
+    }
+  return true;
+}
+
+/* The inner guard was killed: the agent has got SIGTERM, and is our child now. */
+static void
+wait_for_agent (Guard *self)
+{
+  const struct timespec second = { .tv_sec = 1 };
+  int deadline = get_seconds () + DVMD_GUARD_GRACE;
+
+  while (!agent_has_ended (self) && get_seconds () < deadline)
+    sigtimedwait (&self->signals, NULL, &second);
+}
+
+static int
+guard (Guard *self)
+{
+  int status = 0;
+  int null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
+
+  /* They are the agent's: who waits for their end must not wait for us. */
+  for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
+    dup2 (null_fd, fd);
+  if (null_fd > 2)
+    close (null_fd);
+  if (!watch (self, &status))
+    status = SIGKILL;
+  else if (self->child != self->agent && WIFSIGNALED (status))
+    wait_for_agent (self);
+  for_each_cgroup (self->agent, kill_cgroup);
+  end_descendants ();
+  for_each_cgroup (self->agent, remove_cgroup);
+  return status;
+}
+
+/* ---- starting ---- */
+
+static void
+block_signals (Guard *self, sigset_t *before)
+{
+  sigemptyset (&self->signals);
+  sigaddset (&self->signals, SIGCHLD);
+  for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
+    sigaddset (&self->signals, passed_on[i]);
+  sigprocmask (SIG_BLOCK, &self->signals, before);
+  signal (SIGCHLD, SIG_DFL);
+}
+
+static _Noreturn void
+execute (char *const argv[], const sigset_t *mask, pid_t parent)
+{
+  setpgid (0, 0);
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid () != parent)
+    raise (SIGTERM);
+  sigprocmask (SIG_SETMASK, mask, NULL);
+  execvp (argv[0], argv);
+  fprintf (stderr, "dvm-guard: %s cannot be started: %s\n", argv[0], strerror (errno));
+  _exit (errno == ENOENT ? 127 : 126);
+}
+
+static _Noreturn void
+fail (const char *what)
+{
+  fprintf (stderr, "dvm-guard: %s: %s\n", what, strerror (errno));
+  _exit (125);
+}
+
+static _Noreturn void
+end_like (int status)
+{
+  sigset_t mask;
+
+  if (WIFEXITED (status))
+    _exit (WEXITSTATUS (status));
+  /* One dump is enough. */
+  prctl (PR_SET_DUMPABLE, 0);
+  sigemptyset (&mask);
+  sigaddset (&mask, WTERMSIG (status));
+  signal (WTERMSIG (status), SIG_DFL);
+  raise (WTERMSIG (status));
+  sigprocmask (SIG_UNBLOCK, &mask, NULL);
+  _exit (128 + WTERMSIG (status));
+}
+
+static _Noreturn void
+run_inner (Guard *self, char *const argv[], const sigset_t *mask, int report_fd)
+{
+  pid_t own = getpid ();
+
+  setsid ();
+  prctl (PR_SET_CHILD_SUBREAPER, 1);
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid () != self->parent)
+    _exit (128 + SIGTERM);
+  self->agent = self->child = fork ();
+  if (self->agent == 0)
+    execute (argv, mask, own);
+  if (self->agent < 0)
+    fail ("cannot fork");
+  if (write (report_fd, &self->agent, sizeof self->agent) != sizeof self->agent)
+    kill (self->agent, SIGKILL);
+  close (report_fd);
+  end_like (guard (self));
+}
+
+void
+dvmd_guard_run (char *const argv[])
+{
+  Guard self = { 0 };
+  Guard inner;
+  sigset_t before;
+  int ends[2];
+
+  if (prctl (PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2 (ends, O_CLOEXEC) != 0)
+    fail ("cannot guard");
+  block_signals (&self, &before);
+  inner = self;
+  inner.parent = getpid ();
+  self.child = fork ();
+  if (self.child == 0)
+    {
+      close (ends[0]);
+      run_inner (&inner, argv, &before, ends[1]);
+    }
+  close (ends[1]);
+  if (self.child < 0)
+    fail ("cannot fork");
+  /* Nothing comes when the inner one has failed; it has said why. */
+  if (read (ends[0], &self.agent, sizeof self.agent) != sizeof self.agent)
+    self.agent = 0;
+  close (ends[0]);
+  end_like (guard (&self));
+}

@@ -1,0 +1,426 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The guard with real processes: what it is given as an agent is this program with another first argument, or a shell.
+ */
+
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gio/gio.h>
+
+#include "dvmd-guard.h"
+#include "dvmd-proc-scan.h"
+
+#define LIMIT (60 * G_USEC_PER_SEC)
+#define NEVER 1000000
+
+/* Everything below one guard has this in its environment. */
+typedef struct
+{
+  GSubprocess *process;
+  pid_t outer;
+  char *mark;
+} Run;
+
+static void
+run_start (Run *run, const char *const *command, GSubprocessFlags flags)
+{
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (flags);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_auto (GStrv) argv = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *word = g_uuid_string_random ();
+
+  run->mark = g_strdup_printf ("DVM_TEST_GUARD=%s", word);
+  g_strv_builder_add (builder, g_getenv ("DVM_GUARD"));
+  g_strv_builder_addv (builder, (const char **)command);
+  argv = g_strv_builder_end (builder);
+  g_subprocess_launcher_setenv (launcher, "DVM_TEST_GUARD", word, TRUE);
+  run->process = g_subprocess_launcher_spawnv (launcher, (const char *const *)argv, &error);
+  g_assert_no_error (error);
+  run->outer = atoi (g_subprocess_get_identifier (run->process));
+}
+
+static void
+run_clear (Run *run)
+{
+  g_clear_object (&run->process);
+  g_free (run->mark);
+}
+
+static void
+run_shell (Run *run, const char *script, GSubprocessFlags flags)
+{
+  const char *const command[] = { "sh", "-c", script, NULL };
+
+  run_start (run, command, flags);
+}
+
+static void
+run_self (Run *run, const char *what)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  const char *const command[] = { self, what, NULL };
+
+  run_start (run, command, G_SUBPROCESS_FLAGS_NONE);
+}
+
+static guint
+count_marked (Run *run)
+{
+  g_autoptr (GArray) all = dvmd_proc_list_all ();
+  guint n = 0;
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      DvmdProcInfo *info = &g_array_index (all, DvmdProcInfo, i);
+
+      n += !info->zombie && info->pid != getpid ()
+           && dvmd_proc_search_environ (info->pid, run->mark) == DVMD_PROC_ENVIRON_HAS;
+    }
+  return n;
+}
+
+static void
+wait_for_count (Run *run, guint n)
+{
+  gint64 limit = g_get_monotonic_time () + LIMIT;
+
+  while (count_marked (run) != n)
+    {
+      g_assert_cmpint (g_get_monotonic_time (), <, limit);
+      g_usleep (2000);
+    }
+}
+
+/* The first child: 0 as long as there is none. */
+static pid_t
+get_child (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", pid, pid);
+  g_autofree char *text = NULL;
+
+  return g_file_get_contents (path, &text, NULL, NULL) ? atoi (text) : 0;
+}
+
+static pid_t
+wait_for_child (pid_t pid)
+{
+  gint64 limit = g_get_monotonic_time () + LIMIT;
+  pid_t child;
+
+  while ((child = get_child (pid)) == 0)
+    {
+      g_assert_cmpint (g_get_monotonic_time (), <, limit);
+      g_usleep (2000);
+    }
+  return child;
+}
+
+/* What is left when the guard has ended must be nothing, at once. */
+static void
+wait_for_end (Run *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_subprocess_wait (run->process, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (count_marked (run), ==, 0);
+}
+
+static void
+assert_exit (Run *run, int status)
+{
+  wait_for_end (run);
+  g_assert_true (g_subprocess_get_if_exited (run->process));
+  g_assert_cmpint (g_subprocess_get_exit_status (run->process), ==, status);
+}
+
+static void
+assert_signal (Run *run, int signum)
+{
+  wait_for_end (run);
+  g_assert_true (g_subprocess_get_if_signaled (run->process));
+  g_assert_cmpint (g_subprocess_get_term_sig (run->process), ==, signum);
+}
+
+/* ---- what the guard is given ---- */
+
+/* Goes away from where it comes from as far as a process can. */
+static void
+become_daemon (void)
+{
+  if (fork () != 0)
+    _exit (0);
+  setsid ();
+  if (fork () != 0)
+    _exit (0);
+}
+
+static void
+leave_daemons (guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (fork () == 0)
+      {
+        become_daemon ();
+        signal (SIGTERM, SIG_IGN);
+        sleep (NEVER);
+        _exit (0);
+      }
+  for (guint i = 0; i < n; i++)
+    wait (NULL);
+}
+
+/* Never the same process for longer than a moment, and never a child of somebody who lives. */
+static void
+run_chain (void)
+{
+  for (;;)
+    {
+      if (fork () > 0)
+        _exit (0);
+      setsid ();
+      usleep (500);
+    }
+}
+
+/* Each makes others as long as it lives. */
+static void
+run_tree (void)
+{
+  guint depth = 0;
+
+  for (;;)
+    {
+      if (depth < 3 && fork () == 0)
+        {
+          setsid ();
+          depth++;
+        }
+      while (waitpid (-1, NULL, WNOHANG) > 0)
+        ;
+      usleep (10000);
+      if (depth == 3)
+        _exit (0);
+    }
+}
+
+static int
+be_agent (const char *what)
+{
+  if (strcmp (what, "daemons") == 0)
+    leave_daemons (5);
+  else if (strcmp (what, "daemons-stay") == 0)
+    {
+      leave_daemons (5);
+      sleep (NEVER);
+    }
+  else if (strcmp (what, "chains") == 0)
+    {
+      for (guint i = 0; i < 4; i++)
+        if (fork () == 0)
+          run_chain ();
+      sleep (NEVER);
+    }
+  else if (strcmp (what, "tree") == 0)
+    run_tree ();
+  return 3;
+}
+
+/* ---- ordinary lives ---- */
+
+static void
+test_status (void)
+{
+  const char *const missing[] = { "/nonexistent/agent", NULL };
+  const char *const directory[] = { "/tmp", NULL };
+  Run run[5] = { 0 };
+
+  run_shell (&run[0], "exit 7", G_SUBPROCESS_FLAGS_NONE);
+  assert_exit (&run[0], 7);
+  run_shell (&run[1], "kill -SEGV $$", G_SUBPROCESS_FLAGS_NONE);
+  assert_signal (&run[1], SIGSEGV);
+  run_start (&run[2], missing, G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+  assert_exit (&run[2], 127);
+  run_start (&run[3], directory, G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+  assert_exit (&run[3], 126);
+  run_self (&run[4], "nothing");
+  assert_exit (&run[4], 3);
+  for (guint i = 0; i < G_N_ELEMENTS (run); i++)
+    run_clear (&run[i]);
+}
+
+static void
+test_streams (void)
+{
+  Run run = { 0 };
+  g_autofree char *output = NULL;
+  g_autoptr (GError) error = NULL;
+
+  /* Ends of streams are the agent's doing: it closes its output, and lives on. */
+  run_shell (&run, "cat; exec >&- 2>&-; sleep 1000000", G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  g_assert_true (g_output_stream_write_all (g_subprocess_get_stdin_pipe (run.process), "token", 5, NULL, NULL, NULL));
+  g_assert_true (g_output_stream_close (g_subprocess_get_stdin_pipe (run.process), NULL, NULL));
+  output = g_malloc0 (64);
+  g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), output, 63, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (output, ==, "token");
+  kill (run.outer, SIGTERM);
+  assert_signal (&run, SIGTERM);
+  run_clear (&run);
+}
+
+static void
+test_signals (void)
+{
+  const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM };
+
+  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+    {
+      g_autofree char *script = g_strdup_printf ("trap 'exit %d' %d; echo up; while :; do sleep 0.01; done",
+                                                 40 + signals[i], signals[i]);
+      char word[3];
+      Run run = { 0 };
+
+      run_shell (&run, script, G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+      g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), word, sizeof word, NULL, NULL, NULL);
+      kill (run.outer, signals[i]);
+      assert_exit (&run, 40 + signals[i]);
+      run_clear (&run);
+    }
+}
+
+/* ---- ends of all kinds ---- */
+
+static void
+test_daemons (void)
+{
+  Run run = { 0 };
+
+  run_self (&run, "daemons");
+  assert_exit (&run, 3);
+  run_clear (&run);
+}
+
+typedef struct
+{
+  const char *name;
+  const char *agent;
+  guint n_processes; /* 0: some; guards included */
+  gboolean kill_outer;
+  gboolean kill_inner;
+  gboolean kill_agent;
+  gboolean stop_agent;
+} Killing;
+
+static const Killing killings[] = {
+  { .name = "agent", .agent = "daemons-stay", .n_processes = 8, .kill_agent = TRUE },
+  { .name = "outer", .agent = "daemons-stay", .n_processes = 8, .kill_outer = TRUE },
+  { .name = "inner", .agent = "daemons-stay", .n_processes = 8, .kill_inner = TRUE },
+  { .name = "agent-and-outer", .agent = "daemons-stay", .n_processes = 8, .kill_outer = TRUE, .kill_agent = TRUE },
+  { .name = "agent-and-inner", .agent = "daemons-stay", .n_processes = 8, .kill_inner = TRUE, .kill_agent = TRUE },
+  { .name = "stopped-agent",
+    .agent = "daemons-stay",
+    .n_processes = 8,
+    .kill_agent = TRUE,
+    .kill_outer = TRUE,
+    .stop_agent = TRUE },
+  { .name = "stopped-agent-and-outer",
+    .agent = "daemons-stay",
+    .n_processes = 8,
+    .kill_outer = TRUE,
+    .stop_agent = TRUE },
+  { .name = "stopped-agent-and-inner",
+    .agent = "daemons-stay",
+    .n_processes = 8,
+    .kill_inner = TRUE,
+    .stop_agent = TRUE },
+  { .name = "forking-chains", .agent = "chains", .kill_agent = TRUE },
+  { .name = "forking-chains-outer", .agent = "chains", .kill_outer = TRUE },
+  { .name = "forking-tree", .agent = "tree", .kill_agent = TRUE },
+  { .name = "forking-tree-inner", .agent = "tree", .kill_agent = TRUE, .kill_inner = TRUE },
+};
+
+static void
+test_kill (gconstpointer data)
+{
+  const Killing *killing = data;
+  Run run = { 0 };
+  pid_t inner;
+  pid_t agent;
+
+  run_self (&run, killing->agent);
+  inner = wait_for_child (run.outer);
+  agent = wait_for_child (inner);
+  if (killing->n_processes > 0)
+    wait_for_count (&run, killing->n_processes);
+  else
+    while (count_marked (&run) < 6)
+      g_usleep (1000);
+  if (killing->stop_agent)
+    kill (agent, SIGSTOP);
+  if (killing->kill_agent)
+    kill (agent, SIGKILL);
+  if (killing->kill_outer)
+    kill (run.outer, SIGKILL);
+  if (killing->kill_inner)
+    kill (inner, SIGKILL);
+  /* The inner guard is nobody's child whom we could wait for when the outer one is gone. */
+  g_subprocess_wait (run.process, NULL, NULL);
+  if (killing->kill_outer)
+    wait_for_count (&run, 0);
+  g_assert_cmpuint (count_marked (&run), ==, 0);
+  g_assert_true (g_subprocess_get_if_signaled (run.process));
+  g_assert_cmpint (g_subprocess_get_term_sig (run.process), ==, SIGKILL);
+  run_clear (&run);
+}
+
+/* When both guards are killed the agent is told, by SIGTERM, and ends in order. */
+static void
+test_both_guards (void)
+{
+  Run run = { 0 };
+  char word[3];
+  pid_t inner;
+
+  run_shell (&run, "trap 'kill $child; exit' TERM; sleep 1000000 & child=$!; echo up; wait",
+             G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), word, sizeof word, NULL, NULL, NULL);
+  inner = get_child (run.outer);
+  kill (run.outer, SIGSTOP);
+  kill (inner, SIGKILL);
+  kill (run.outer, SIGKILL);
+  g_subprocess_wait (run.process, NULL, NULL);
+  wait_for_count (&run, 0);
+  run_clear (&run);
+}
+
+int
+main (int argc, char *argv[])
+{
+  if (argc == 2 && argv[1][0] != '-')
+    return be_agent (argv[1]);
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/exec/guard/status", test_status);
+  g_test_add_func ("/exec/guard/streams", test_streams);
+  g_test_add_func ("/exec/guard/signals", test_signals);
+  g_test_add_func ("/exec/guard/daemons", test_daemons);
+  for (guint i = 0; i < G_N_ELEMENTS (killings); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/exec/guard/kill/%s", killings[i].name);
+
+      g_test_add_data_func (path, &killings[i], test_kill);
+    }
+  g_test_add_func ("/exec/guard/both-guards", test_both_guards);
+  return g_test_run ();
+}
