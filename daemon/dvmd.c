@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -514,6 +515,14 @@ finish (Daemon *self)
   g_strfreev (self->settings);
 }
 
+/* GLib and PMIx ask for the home directory; PMIx falls over where there is none at all. */
+static void
+set_home (void)
+{
+  if (g_getenv ("HOME") == NULL && getpwuid (getuid ()) == NULL)
+    g_setenv ("HOME", "/", TRUE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -525,6 +534,7 @@ main (int argc, char **argv)
   /* Of a file that gets too large the writer hears by an error. */
   signal (SIGXFSZ, SIG_IGN);
   dvmd_log_install ("dvmd");
+  set_home ();
   if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, &error)))
     {
       fail (&self, error->message);

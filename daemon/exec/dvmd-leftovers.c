@@ -108,6 +108,9 @@ scan_all (Scan *scan, GArray *found)
     {
       const DvmdProcInfo *info = &g_array_index (scan->all, DvmdProcInfo, i);
 
+      /* An orphan that has ended since may have left a child behind that this list does not have. */
+      if (info->zombie && info->parent == getpid () && !dvmd_reaper_is_watched (scan->reaper, info->pid))
+        scan->n_unclear++;
       if (info->zombie || is_group (scan, info->group))
         continue;
       if (judge (scan, i) == VERDICT_OURS)

@@ -314,25 +314,39 @@ dvmd_reaper_ignore (DvmdReaper *self, pid_t pid)
   g_hash_table_add (self->ignored, GINT_TO_POINTER (pid));
 }
 
+/* TRUE: some had ended, and may have left others behind who are not in the list. */
+static gboolean
+append_orphans (DvmdReaper *self, GArray *orphans)
+{
+  g_autoptr (GArray) children = dvmd_proc_list_children ();
+  gboolean reaped = FALSE;
+
+  for (guint i = 0; i < children->len; i++)
+    {
+      pid_t pid = g_array_index (children, pid_t, i);
+
+      if (g_hash_table_contains (self->watches, GINT_TO_POINTER (pid))
+          || g_hash_table_contains (self->ignored, GINT_TO_POINTER (pid)))
+        continue;
+      if (reap (self, pid))
+        reaped = TRUE;
+      else
+        g_array_append_val (orphans, pid);
+    }
+  return reaped;
+}
+
 GArray *
 dvmd_reaper_list_orphans (DvmdReaper *self)
 {
-  g_autoptr (GArray) children = NULL;
   GArray *orphans = g_array_new (FALSE, FALSE, sizeof (pid_t));
   siginfo_t info = { 0 };
 
   /* No child at all is the usual case, and one system call tells. */
   if (!self->adopts || (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD))
     return orphans;
-  children = dvmd_proc_list_children ();
-  for (guint i = 0; i < children->len; i++)
-    {
-      pid_t pid = g_array_index (children, pid_t, i);
-
-      if (g_hash_table_contains (self->watches, GINT_TO_POINTER (pid))
-          || g_hash_table_contains (self->ignored, GINT_TO_POINTER (pid)) || reap (self, pid))
-        continue;
-      g_array_append_val (orphans, pid);
-    }
+  /* "None" must be true: it takes a pass in which nobody was replaced by its child. */
+  while (append_orphans (self, orphans) && orphans->len == 0)
+    ;
   return orphans;
 }

@@ -8,11 +8,14 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
 from dvmtest import (
     CLI,
+    DVMD,
+    LIMIT,
     Terminal,
     alive,
     check,
@@ -39,6 +42,10 @@ def where(test):
     twice.__name__ = test.__name__
     twice.__doc__ = test.__doc__
     return twice
+
+
+def run(words, **options):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, **options)
 
 
 def plain(here, *args, **options):
@@ -152,6 +159,27 @@ def test_environment(here):
     result = here.cli(b"run", b"-n", b"1", b"--personality=plain", b"-x", b"RAW=\xff\xfe", b"sh", b"-c", b'printf "%s" "$RAW$1"',
                       b"sh", b"\xe9", text=False)
     equal(result.stdout, b"\xff\xfe\xe9", "bytes that are no UTF-8")
+
+
+@where
+def test_strange_environment(here):
+    """strings without a name are not the job's, and no reason to refuse it"""
+    words = ["env", "=noname=1", "==", "PLAIN=here", CLI, "run", "-n", "1", "sh", "-c", "printf %s $PLAIN"]
+    result = run(words, env=here.env)
+    equal((result.returncode, result.stdout, result.stderr), (0, "here", ""))
+
+
+def test_no_home():
+    """a user whom the system does not know, and no HOME"""
+    unknown = ["unshare", "--user", "--map-user=54321", "--map-group=54321"]
+    if run([*unknown, "true"]).returncode != 0:
+        return
+    words = [*unknown, "env", "-i", "PATH=/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no-bus",
+             f"DVM_DVMD={DVMD}", CLI, "run", "-n", "1"]
+    result = run([*words, "pwd"], cwd="/")
+    equal((result.returncode, result.stdout, result.stderr), (0, "/\n", ""))
+    result = run([*words, "printenv", "HOME"], cwd="/")
+    equal((result.returncode, result.stdout, result.stderr), (1, "", ""), "its environment is that of the caller")
 
 
 @where

@@ -19,6 +19,8 @@
 #include "dvmd-spawn.h"
 
 #define LIMIT (60 * G_USEC_PER_SEC)
+/* The argument with which this program is what the test watches. */
+#define CHAIN_WORD "--chain"
 
 static const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
 
@@ -176,6 +178,55 @@ test_orphans (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (orphans->len, ==, 0);
 }
 
+/* Each of them ends as soon as the next one is there; the last one stays. */
+static int
+run_chain (void)
+{
+  for (guint i = 0; i < 3000; i++)
+    {
+      pid_t pid = fork ();
+
+      if (pid != 0)
+        _exit (pid > 0 ? 0 : 1);
+    }
+  for (;;)
+    pause ();
+}
+
+/* Orphans that have ended when they are looked at, and left another one behind, are not "no orphans". */
+static void
+test_chain (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *command = g_strdup_printf ("exec '%s' " CHAIN_WORD " >/dev/null", self);
+  gint64 end = g_get_monotonic_time () + LIMIT;
+  pid_t last = 0;
+  guint n_same = 0;
+
+  if (data == NULL)
+    {
+      g_test_skip ("orphans are not ours");
+      return;
+    }
+  start (fixture, command, NULL);
+  wait_for_ends (fixture, 1);
+  while (n_same < 1000)
+    {
+      g_autoptr (GArray) orphans = dvmd_reaper_list_orphans (fixture->reaper);
+
+      g_assert_cmpint (g_get_monotonic_time (), <, end);
+      g_assert_cmpuint (orphans->len, >, 0);
+      n_same = g_array_index (orphans, pid_t, 0) == last ? n_same + 1 : 0;
+      last = g_array_index (orphans, pid_t, 0);
+    }
+  kill (last, SIGKILL);
+  while (kill (last, 0) == 0)
+    {
+      g_assert_cmpint (g_get_monotonic_time (), <, end);
+      g_main_context_iteration (NULL, FALSE);
+    }
+}
+
 /* A dead child that others wait for must not hide the ones behind it. */
 static void
 test_ignored (Fixture *fixture, gconstpointer data)
@@ -225,12 +276,15 @@ test_not_blocked (void)
 int
 main (int argc, char **argv)
 {
+  if (argc == 2 && strcmp (argv[1], CHAIN_WORD) == 0)
+    return run_chain ();
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/exec/reaper/not-blocked", test_not_blocked);
   add ("status", test_status);
   add ("many", test_many);
   add ("unwatch", test_unwatch);
   add ("orphans", test_orphans);
+  add ("chain", test_chain);
   add ("ignored", test_ignored);
   return g_test_run ();
 }
