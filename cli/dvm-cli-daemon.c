@@ -65,9 +65,10 @@ dvm_cli_wait_gone (int pidfd, int timeout_ms)
 
 /* stderr stays ours: what goes wrong in the private dvmd concerns the user who waits for it. */
 static int
-spawn_on (const char *path, int fd, pid_t *pid)
+spawn_on (const char *path, gboolean pmix, int fd, pid_t *pid)
 {
-  const char *const argv[] = { path, "--one-shot", "--fd=3", NULL };
+  /* Its PMIx server starts while we connect to it, not when the job has come. */
+  const char *const argv[] = { path, "--one-shot", "--fd=3", pmix ? "--set=pmix=eager" : NULL, NULL };
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;
@@ -93,7 +94,7 @@ spawn_on (const char *path, int fd, pid_t *pid)
 }
 
 DvmCliEmbedded *
-dvm_cli_embedded_new (DvmCli *cli, int *fd, GError **error)
+dvm_cli_embedded_new (DvmCli *cli, gboolean pmix, int *fd, GError **error)
 {
   g_autofree char *path = dvm_cli_find_dvmd (error);
   int ends[2];
@@ -110,7 +111,7 @@ dvm_cli_embedded_new (DvmCli *cli, int *fd, GError **error)
                    g_strerror (saved_errno));
       return NULL;
     }
-  saved_errno = spawn_on (path, ends[1], &pid);
+  saved_errno = spawn_on (path, pmix, ends[1], &pid);
   close (ends[1]);
   if (saved_errno != 0)
     {

@@ -21,8 +21,8 @@ gboolean dvm_cli_wait_gone (int pidfd, int timeout_ms);
 /* A private dvmd that lives for one job. */
 typedef struct _DvmCliEmbedded DvmCliEmbedded;
 
-/* fd: (out): our end of the connection to it, the caller's */
-DvmCliEmbedded *dvm_cli_embedded_new (DvmCli *cli, int *fd, GError **error);
+/* pmix: its job will need the PMIx server; fd: (out): our end of the connection to it, the caller's */
+DvmCliEmbedded *dvm_cli_embedded_new (DvmCli *cli, gboolean pmix, int *fd, GError **error);
 /* Closes the connection and waits until the process is gone. */
 void dvm_cli_embedded_free (DvmCliEmbedded *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliEmbedded, dvm_cli_embedded_free)

@@ -32,7 +32,7 @@ static GVariant *
 ask_embedded (DvmCli *cli, GError **error)
 {
   int fd;
-  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (cli, &fd, error);
+  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (cli, FALSE, &fd, error);
   g_autoptr (DvmClient) client = embedded != NULL ? dvm_client_new_for_fd (fd) : NULL;
 
   dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));

@@ -171,12 +171,13 @@ connect_client (Run *run, GError **error)
 }
 
 static gboolean
-connect_embedded (Run *run, GError **error)
+connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
 {
+  gboolean pmix = g_strcmp0 (dvm_job_spec_get_personality (spec), "plain") != 0;
   int fd;
 
   dvm_cli_tell (run->cli, _ ("no DVM is running: a private one is started for this job"));
-  run->embedded = dvm_cli_embedded_new (run->cli, &fd, error);
+  run->embedded = dvm_cli_embedded_new (run->cli, pmix, &fd, error);
   if (run->embedded == NULL)
     return FALSE;
   g_clear_object (&run->client);
@@ -189,7 +190,7 @@ connect_embedded (Run *run, GError **error)
 
 /* A DVM that the caller has named is not replaced by a private one. */
 static gboolean
-reach_dvm (Run *run, GError **error)
+reach_dvm (Run *run, DvmJobSpec *spec, GError **error)
 {
   g_autoptr (GError) local_error = NULL;
 
@@ -197,7 +198,7 @@ reach_dvm (Run *run, GError **error)
   if (connect_client (run, &local_error))
     return TRUE;
   if (!dvm_cli_is_chosen (run->cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
-    return connect_embedded (run, error);
+    return connect_embedded (run, spec, error);
   g_propagate_error (error, g_steal_pointer (&local_error));
   dvm_cli_explain_connect (run->cli, error);
   return FALSE;
@@ -374,7 +375,7 @@ run_job (Run *run, GError **error)
   if (!dvm_cli_parse_display (run->cli, &run->show_map, error))
     return FALSE;
   spec = dvm_cli_spec_choose (run->cli, NULL, error);
-  if (spec == NULL || !reach_dvm (run, error) || !submit (run, spec, error) || !follow (run, error)
+  if (spec == NULL || !reach_dvm (run, spec, error) || !submit (run, spec, error) || !follow (run, error)
       || !wait_for_end (run, error))
     return FALSE;
   if (run->cli->json || dvm_job_spec_get_runtime_options (spec) == NULL || !is_map_only (run))

@@ -264,7 +264,8 @@ check_open (DvmdCore *self, GError **error)
 {
   if (!self->shutting_down)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs");
+  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs%s%s",
+               self->end_reason != NULL ? ": " : "", self->end_reason != NULL ? self->end_reason : "");
   return FALSE;
 }
 

@@ -408,6 +408,18 @@ def test_left_behind():
         contains(jobs[1]["reason"], "has left")
 
 
+def test_no_pmix():
+    """a PMIx server that cannot start fails the job that needs it, with a sentence"""
+    broken = {"PMIX_MCA_gds": "none-such"}
+    with place() as here:
+        result = here.cli("run", "-n", "1", "true", env=broken)
+        equal(result.returncode, 125)
+        contains(result.stderr, "The PMIx server could not be started")
+        contains(result.stderr.splitlines()[-1], "The PMIx server could not be started")
+        equal(plain(here, "-n", "1", "true", env=broken).returncode, 0)
+        equal(os.listdir(here.path), [], "nothing is left of the private DVM")
+
+
 def test_many():
     """runs beside each other do not disturb each other"""
     with dvm("--slots=32") as here:

@@ -623,6 +623,7 @@ test_shutdown (void)
   g_assert_null (strstr (world.log->str, "stop"));
   g_assert_null (dvmd_core_submit (world.core, spec, NULL, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN);
+  g_assert_nonnull (strstr (error->message, "asked"));
   end_proc (&world, running, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
   all_gone (&world, running);
   g_assert_nonnull (strstr (world.log->str, "stop\n"));
