@@ -13,6 +13,7 @@ SETTER = re.compile(r'\b_dvm_(?:job|node)_(?:new|set_\w+|proc_state_changed)\b')
 LIBRARIES = {
     'pmix': re.compile(r'^(pmix\w*|PMIx\w*)\.h$|^src/'),
     'hwloc': re.compile(r'^hwloc(\.h|/)'),
+    'gnutls': re.compile(r'^gnutls/'),
     'json-glib': re.compile(r'^json-glib/'),
     'mpi': re.compile(r'^mpi\.h$'),
 }

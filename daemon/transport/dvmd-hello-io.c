@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <gnutls/gnutls.h>
+
+#include "dvmd-hello-io.h"
+#include "dvmd-transport-error.h"
+
+void
+dvmd_hello_io_init (DvmdHelloIo *io, DvmdStream *stream)
+{
+  io->stream = stream;
+  io->in = g_byte_array_new ();
+  io->wanted = DVMD_HELLO_HEADER_SIZE;
+  io->out = g_byte_array_new ();
+  io->sent = 0;
+}
+
+/* READY has the key of all members in it. */
+static void
+wipe (GByteArray *array)
+{
+  if (array->len > 0)
+    gnutls_memset (array->data, 0, array->len);
+  g_byte_array_set_size (array, 0);
+}
+
+void
+dvmd_hello_io_clear (DvmdHelloIo *io)
+{
+  g_clear_pointer (&io->stream, dvmd_stream_free);
+  wipe (io->in);
+  wipe (io->out);
+  g_clear_pointer (&io->in, g_byte_array_unref);
+  g_clear_pointer (&io->out, g_byte_array_unref);
+}
+
+DvmdStream *
+dvmd_hello_io_steal_stream (DvmdHelloIo *io)
+{
+  return g_steal_pointer (&io->stream);
+}
+
+GBytes *
+dvmd_hello_io_say (DvmdHelloIo *io, const DvmdHello *hello)
+{
+  GBytes *encoded = dvmd_hello_encode (hello);
+  gsize size;
+  const guint8 *data = g_bytes_get_data (encoded, &size);
+
+  g_byte_array_append (io->out, data, (guint)size);
+  return encoded;
+}
+
+gboolean
+dvmd_hello_io_flush (DvmdHelloIo *io, GError **error)
+{
+  while (io->sent < io->out->len)
+    {
+      gssize n = dvmd_stream_write (io->stream, io->out->data + io->sent, io->out->len - io->sent, error);
+
+      if (n < 0)
+        return FALSE;
+      io->sent += (guint)n;
+    }
+  io->sent = 0;
+  wipe (io->out);
+  return TRUE;
+}
+
+static gboolean
+read_wanted (DvmdHelloIo *io, GError **error)
+{
+  while (io->in->len < io->wanted)
+    {
+      guint8 data[1024];
+      gssize n = dvmd_stream_read (io->stream, data, MIN (io->wanted - io->in->len, sizeof data), error);
+
+      if (n == 0)
+        g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST, "it has gone in the middle of the hello");
+      if (n <= 0)
+        return FALSE;
+      g_byte_array_append (io->in, data, (guint)n);
+      gnutls_memset (data, 0, (gsize)n);
+    }
+  return TRUE;
+}
+
+DvmdHello *
+dvmd_hello_io_hear (DvmdHelloIo *io, GBytes **encoded, GError **error)
+{
+  DvmdHello *hello;
+
+  for (;;)
+    {
+      g_autoptr (GError) failure = NULL;
+      gboolean whole = read_wanted (io, &failure);
+      gsize size = 0;
+
+      /* What is no hello is told from what is slow. */
+      if (failure == NULL && io->in->len > 0)
+        size = dvmd_hello_peek_size (io->in->data, io->in->len, &failure);
+      if (failure != NULL)
+        {
+          g_propagate_error (error, g_steal_pointer (&failure));
+          return NULL;
+        }
+      if (!whole)
+        return NULL;
+      if (size == io->in->len)
+        break;
+      io->wanted = size;
+    }
+  if (encoded != NULL)
+    *encoded = g_bytes_new (io->in->data, io->in->len);
+  hello = dvmd_hello_decode (io->in->data, io->in->len, error);
+  wipe (io->in);
+  io->wanted = DVMD_HELLO_HEADER_SIZE;
+  return hello;
+}

@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-hello.h"
+#include "dvmd-stream.h"
+
+G_BEGIN_DECLS
+
+/* Hellos over a stream, never blocking, never a byte further than the hello that is read. */
+typedef struct
+{
+  DvmdStream *stream; /* owned; may be taken away */
+  GByteArray *in;
+  gsize wanted;
+  GByteArray *out;
+  guint sent;
+} DvmdHelloIo;
+
+/* stream is taken. */
+void dvmd_hello_io_init (DvmdHelloIo *io, DvmdStream *stream);
+void dvmd_hello_io_clear (DvmdHelloIo *io);
+DvmdStream *dvmd_hello_io_steal_stream (DvmdHelloIo *io);
+
+/* Returns what was encoded. */
+GBytes *dvmd_hello_io_say (DvmdHelloIo *io, const DvmdHello *hello);
+/* TRUE: all has gone; FALSE without error: the socket is full. */
+gboolean dvmd_hello_io_flush (DvmdHelloIo *io, GError **error);
+/* NULL without error: nothing whole has come yet. encoded: (out) (optional). LOST: the other end has gone. */
+DvmdHello *dvmd_hello_io_hear (DvmdHelloIo *io, GBytes **encoded, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,446 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <glib-unix.h>
+
+#include "dvmd-hello-io.h"
+#include "dvmd-stranger.h"
+#include "dvmd-transport-error.h"
+
+/* How much one who is turned away may still send, so that he can read why. */
+#define DISCARD_LIMIT (64 * 1024)
+
+typedef enum
+{
+  STATE_HELLO, /* greeting goes out, its answer comes */
+  STATE_TLS,
+  STATE_READY,   /* the last word goes out */
+  STATE_REFUSED, /* reads the refusal */
+  STATE_OVER,
+} State;
+
+struct _DvmdStranger
+{
+  const DvmdGate *gate;
+  const DvmdStrangerFuncs *funcs;
+  gpointer user_data;
+  gboolean local;
+  char *peer;
+
+  DvmdHelloIo io;
+  State state;
+  gboolean has_accepted; /* the answer is in io, and all is proved that a hello proves */
+  gboolean token_is_spent;
+  gboolean silent;
+  gsize discarded;
+  GError *refusal;
+  GBytes *greeting;
+  guint64 launch;
+  guint32 rank;
+  char *name;
+  DvmdPeerKind kind;
+
+  guint timer;
+  GSource *source;
+  GIOCondition condition;
+};
+
+static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
+static void on_deadline (gpointer user_data);
+
+static void
+watch (DvmdStranger *self, GIOCondition condition)
+{
+  if (self->source != NULL && self->condition == condition)
+    return;
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
+  self->condition = condition;
+  self->source = g_unix_fd_source_new (dvmd_stream_get_fd (self->io.stream), condition);
+  g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
+  g_source_set_static_name (self->source, "dvmd stranger");
+  g_source_attach (self->source, g_main_context_get_thread_default ());
+}
+
+static void
+set_deadline (DvmdStranger *self)
+{
+  dvmd_clock_remove_timer (self->gate->clock, self->timer);
+  self->timer = dvmd_clock_add_timer (self->gate->clock, self->gate->deadline, on_deadline, self);
+}
+
+static void
+clear_deadline (DvmdStranger *self)
+{
+  if (self->timer != 0)
+    dvmd_clock_remove_timer (self->gate->clock, self->timer);
+  self->timer = 0;
+}
+
+void
+dvmd_stranger_free (DvmdStranger *self)
+{
+  clear_deadline (self);
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
+  dvmd_hello_io_clear (&self->io);
+  g_clear_pointer (&self->greeting, g_bytes_unref);
+  g_clear_error (&self->refusal);
+  g_free (self->name);
+  g_free (self->peer);
+  g_free (self);
+}
+
+const char *
+dvmd_stranger_get_peer (DvmdStranger *self)
+{
+  return self->peer;
+}
+
+gboolean
+dvmd_stranger_is_silent (DvmdStranger *self)
+{
+  return self->silent || self->state == STATE_REFUSED;
+}
+
+gboolean
+dvmd_stranger_is_proven (DvmdStranger *self)
+{
+  return self->has_accepted;
+}
+
+static void
+fail (DvmdStranger *self, const GError *error)
+{
+  if (self->state == STATE_OVER)
+    return;
+  self->state = STATE_OVER;
+  /* Who owns the gate may be gone after the call. */
+  clear_deadline (self);
+  self->funcs->failed (self->user_data, self, error);
+  dvmd_stranger_free (self);
+}
+
+static void
+on_deadline (gpointer user_data)
+{
+  DvmdStranger *self = user_data;
+  g_autoptr (GError) error = NULL;
+
+  self->timer = 0;
+  if (self->refusal != NULL)
+    {
+      fail (self, self->refusal);
+      return;
+    }
+  g_set_error (&error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT, "%s within %.3g seconds",
+               self->silent ? "it said nothing" : "it did not get through its hello",
+               (double)self->gate->deadline / G_USEC_PER_SEC);
+  fail (self, error);
+}
+
+/* Says why, and waits a moment for the other end to read it: to close at once would reset the connection. */
+static void
+refuse (DvmdStranger *self, GError *reason)
+{
+  g_autoptr (DvmdHello) refusal = dvmd_hello_new_refusal (reason);
+  g_autoptr (GBytes) encoded = NULL;
+
+  self->refusal = reason;
+  self->has_accepted = FALSE;
+  self->state = STATE_REFUSED;
+  encoded = dvmd_hello_io_say (&self->io, refusal);
+  dvmd_hello_io_flush (&self->io, NULL);
+  dvmd_stream_end (self->io.stream);
+}
+
+static void
+discard (DvmdStranger *self)
+{
+  guint8 data[4096];
+  gssize n;
+
+  do
+    {
+      n = dvmd_stream_read (self->io.stream, data, sizeof data, NULL);
+      self->discarded += MAX (n, 0);
+    }
+  while (n > 0 && self->discarded < DISCARD_LIMIT);
+  if (n != DVMD_STREAM_AGAIN)
+    fail (self, self->refusal);
+  else
+    watch (self, G_IO_IN);
+}
+
+/* ---- the hello ---- */
+
+static gboolean
+refuse_proof (GError **error, const char *reason)
+{
+  g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "%s", reason);
+  return FALSE;
+}
+
+static DvmdHello *
+accept_join (DvmdStranger *self, DvmdToken *token, GBytes *public_key, GBytes *heard, GError **error)
+{
+  g_autoptr (DvmdHello) answer = dvmd_hello_new (DVMD_HELLO_ACCEPT_JOIN);
+  g_autoptr (GBytes) certificate = NULL;
+
+  if (!dvmd_tokens_take (self->gate->tokens, self->launch, &self->rank, public_key, error))
+    return NULL;
+  certificate = dvmd_authority_sign (self->gate->authority, public_key, self->rank, error);
+  if (certificate == NULL)
+    return NULL;
+  dvmd_hello_set_number (answer, DVMD_HELLO_RANK, 4, self->rank);
+  dvmd_hello_set_bytes (answer, DVMD_HELLO_CERTIFICATE, certificate);
+  dvmd_hello_set_bytes (answer, DVMD_HELLO_AUTHORITY, dvmd_authority_get_certificate (self->gate->authority));
+  dvmd_hello_prove (answer, token->key, self->greeting, heard);
+  return g_steal_pointer (&answer);
+}
+
+static DvmdHello *
+hear_join (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **error)
+{
+  g_auto (DvmdToken) token = { 0 };
+
+  self->kind = DVMD_PEER_JOINER;
+  self->launch = dvmd_hello_get_number (hello, DVMD_HELLO_TOKEN);
+  self->rank = (guint32)dvmd_hello_get_number (hello, DVMD_HELLO_RANK);
+  if (self->gate->tokens == NULL || self->gate->authority == NULL)
+    {
+      g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
+                   "Rank %u lets nobody join: that is the controller's business",
+                   dvmd_identity_get_rank (self->gate->identity));
+      return NULL;
+    }
+  /* Who has no token is not told which of the two is wrong. */
+  if (!dvmd_tokens_find (self->gate->tokens, self->launch, self->rank, &token)
+      || !dvmd_hello_check (hello, token.key, self->greeting, NULL))
+    {
+      refuse_proof (error, "The token is none of this DVM's, or not that of the rank");
+      return NULL;
+    }
+  return accept_join (self, &token, dvmd_hello_get_bytes (hello, DVMD_HELLO_PUBLIC_KEY), heard, error);
+}
+
+static DvmdHello *
+hear_link (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **error)
+{
+  g_autoptr (DvmdHello) answer = dvmd_hello_new (DVMD_HELLO_ACCEPT_LINK);
+  const guint8 *key = dvmd_identity_get_link_key (self->gate->identity);
+
+  self->kind = DVMD_PEER_MEMBER;
+  self->rank = (guint32)dvmd_hello_get_number (hello, DVMD_HELLO_RANK);
+  if (!dvmd_hello_check (hello, key, self->greeting, NULL))
+    {
+      refuse_proof (error, "It is no member of this DVM");
+      return NULL;
+    }
+  if (self->gate->knows != NULL && !self->gate->knows (self->rank, self->gate->knows_data))
+    {
+      g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
+                   "Rank %u is no member of this DVM any more", self->rank);
+      return NULL;
+    }
+  dvmd_hello_prove (answer, key, self->greeting, heard);
+  return g_steal_pointer (&answer);
+}
+
+static gboolean
+answer_hello (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **error)
+{
+  g_autoptr (DvmdHello) answer = NULL;
+  g_autoptr (GBytes) encoded = NULL;
+  g_autofree char *name = NULL;
+
+  if (hello->type == DVMD_HELLO_REFUSE)
+    {
+      dvmd_hello_set_error_from_refusal (hello, "The other end", error);
+      return FALSE;
+    }
+  if (hello->type != DVMD_HELLO_JOIN && hello->type != DVMD_HELLO_LINK)
+    {
+      g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL,
+                   "Its hello is none that one begins with");
+      return FALSE;
+    }
+  if (!dvmd_hello_check_version (hello, self->gate->version, error))
+    return FALSE;
+  answer = hello->type == DVMD_HELLO_JOIN ? hear_join (self, hello, heard, error)
+                                          : hear_link (self, hello, heard, error);
+  if (answer == NULL)
+    return FALSE;
+  name = dvmd_hello_dup_text (hello, DVMD_HELLO_NAME);
+  self->name = dvmd_transport_escape (name);
+  self->has_accepted = TRUE;
+  encoded = dvmd_hello_io_say (&self->io, answer);
+  return TRUE;
+}
+
+static void
+say_ready (DvmdStranger *self)
+{
+  g_autoptr (DvmdHello) ready = dvmd_hello_new (DVMD_HELLO_READY);
+  g_autoptr (GBytes) encoded = NULL;
+
+  dvmd_hello_set (ready, DVMD_HELLO_LINK_KEY, dvmd_identity_get_link_key (self->gate->identity), DVMD_LINK_KEY_SIZE);
+  encoded = dvmd_hello_io_say (&self->io, ready);
+  dvmd_hello_wipe (encoded);
+  self->state = STATE_READY;
+}
+
+/* TRUE: go on; FALSE: wait, or it has failed. */
+static gboolean
+step_hello (DvmdStranger *self, GError **error)
+{
+  g_autoptr (DvmdHello) hello = NULL;
+  g_autoptr (GBytes) heard = NULL;
+
+  if (!dvmd_hello_io_flush (&self->io, error))
+    return FALSE;
+  if (!self->has_accepted)
+    {
+      hello = dvmd_hello_io_hear (&self->io, &heard, error);
+      self->silent = self->silent && hello == NULL && self->io.in->len == 0;
+      return hello != NULL && answer_hello (self, hello, heard, error);
+    }
+  set_deadline (self);
+  if (self->gate->without_tls || self->local)
+    {
+      say_ready (self);
+      return TRUE;
+    }
+  self->state = STATE_TLS;
+  return dvmd_stream_start_tls (self->io.stream, self->gate->identity, TRUE, error);
+}
+
+static gboolean
+step_tls (DvmdStranger *self, GError **error)
+{
+  guint32 rank;
+
+  if (dvmd_stream_handshake (self->io.stream, &rank, error) != 1)
+    return FALSE;
+  if (rank != self->rank)
+    {
+      g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
+                   "It says that it is rank %u, and its certificate is that of rank %u", self->rank, rank);
+      return FALSE;
+    }
+  say_ready (self);
+  return TRUE;
+}
+
+static void
+succeed (DvmdStranger *self)
+{
+  self->state = STATE_OVER;
+  clear_deadline (self);
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
+  self->funcs->joined (self->user_data, self, dvmd_hello_io_steal_stream (&self->io), self->rank, self->name,
+                       self->kind);
+  dvmd_stranger_free (self);
+}
+
+static gboolean
+step_ready (DvmdStranger *self, GError **error)
+{
+  if (self->kind == DVMD_PEER_JOINER && !self->token_is_spent
+      && !dvmd_tokens_joined (self->gate->tokens, self->launch, self->rank))
+    return refuse_proof (error, "The token was used before");
+  self->token_is_spent = TRUE;
+  return dvmd_hello_io_flush (&self->io, error);
+}
+
+static gboolean
+step (DvmdStranger *self, GError **error)
+{
+  switch (self->state)
+    {
+    case STATE_HELLO:
+      return step_hello (self, error);
+    case STATE_TLS:
+      return step_tls (self, error);
+    case STATE_READY:
+      return step_ready (self, error);
+    case STATE_REFUSED:
+    case STATE_OVER:
+      break;
+    }
+  g_return_val_if_reached (FALSE);
+}
+
+static void
+advance (DvmdStranger *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  while (self->state != STATE_REFUSED && error == NULL)
+    {
+      gboolean last = self->state == STATE_READY;
+
+      if (step (self, &error))
+        {
+          if (!last)
+            continue;
+          succeed (self);
+          return;
+        }
+      if (error == NULL)
+        {
+          watch (self, self->io.sent < self->io.out->len ? G_IO_OUT
+                       : self->state == STATE_TLS        ? dvmd_stream_get_condition (self->io.stream)
+                                                         : G_IO_IN);
+          return;
+        }
+    }
+  if (error != NULL && error->code == DVMD_TRANSPORT_ERROR_LOST)
+    {
+      fail (self, error);
+      return;
+    }
+  if (error != NULL)
+    refuse (self, g_steal_pointer (&error));
+  discard (self);
+}
+
+static gboolean
+on_socket (int fd, GIOCondition condition, gpointer user_data)
+{
+  advance (user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+DvmdStranger *
+dvmd_stranger_new (DvmdStream *stream, gboolean local, const DvmdGate *gate, const DvmdStrangerFuncs *funcs,
+                   gpointer user_data)
+{
+  DvmdStranger *self = g_new0 (DvmdStranger, 1);
+  g_autoptr (DvmdHello) greeting = dvmd_hello_new (DVMD_HELLO_GREETING);
+
+  self->gate = gate;
+  self->funcs = funcs;
+  self->user_data = user_data;
+  self->local = local;
+  self->silent = TRUE;
+  self->peer = g_strdup (dvmd_stream_get_peer (stream));
+  dvmd_hello_io_init (&self->io, stream);
+  dvmd_hello_set_text (greeting, DVMD_HELLO_VERSION, gate->version);
+  dvmd_hello_set_text (greeting, DVMD_HELLO_INSTANCE, dvmd_identity_get_instance (gate->identity));
+  dvmd_hello_set_number (greeting, DVMD_HELLO_SECURITY, 1, gate->without_tls || local ? 0 : 1);
+  dvmd_hello_set_number (greeting, DVMD_HELLO_RANK, 4, dvmd_identity_get_rank (gate->identity));
+  dvmd_hello_set_nonce (greeting);
+  self->greeting = dvmd_hello_io_say (&self->io, greeting);
+  set_deadline (self);
+  /* From the loop, as everything that may end it. */
+  watch (self, G_IO_OUT);
+  return self;
+}

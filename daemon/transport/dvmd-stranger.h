@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-authority.h"
+#include "dvmd-clock.h"
+#include "dvmd-stream.h"
+#include "dvmd-tokens.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Somebody who has connected, until he has proved who he is: the listener's side of the hello. Costs little until
+ * then: no thread, no TLS, a few hundred bytes.
+ */
+
+typedef enum
+{
+  DVMD_PEER_JOINER, /* came with a token */
+  DVMD_PEER_MEMBER, /* came with the key of all members */
+} DvmdPeerKind;
+
+/* May a member of this rank make a link? Ranks that have left have their certificates still. */
+typedef gboolean (*DvmdKnowsFunc) (guint32 rank, gpointer user_data);
+
+/* What a listener knows. */
+typedef struct
+{
+  DvmdClock *clock;
+  DvmdIdentity *identity;
+  DvmdAuthority *authority; /* (nullable): members alone */
+  DvmdTokens *tokens;       /* (nullable): likewise */
+  gboolean without_tls;     /* security=none */
+  gint64 deadline;          /* µs to say who one is, and again for TLS */
+  const char *version;      /* of this build */
+  DvmdKnowsFunc knows;      /* (nullable): every rank with a certificate */
+  gpointer knows_data;
+} DvmdGate;
+
+typedef struct _DvmdStranger DvmdStranger;
+
+typedef struct
+{
+  /* (transfer full) stream. The stranger is freed after this. */
+  void (*joined) (gpointer user_data, DvmdStranger *stranger, DvmdStream *stream, guint32 rank, const char *name,
+                  DvmdPeerKind kind);
+  /* Turned away, or gone. Freed after this. */
+  void (*failed) (gpointer user_data, DvmdStranger *stranger, const GError *error);
+} DvmdStrangerFuncs;
+
+/* stream is taken; gate, funcs: unowned. local: a unix socket, of a process with our uid. */
+DvmdStranger *dvmd_stranger_new (DvmdStream *stream, gboolean local, const DvmdGate *gate,
+                                 const DvmdStrangerFuncs *funcs, gpointer user_data);
+void dvmd_stranger_free (DvmdStranger *self);
+
+const char *dvmd_stranger_get_peer (DvmdStranger *self);
+/* Neither has proved a thing nor begun to. */
+gboolean dvmd_stranger_is_silent (DvmdStranger *self);
+gboolean dvmd_stranger_is_proven (DvmdStranger *self);
+
+G_END_DECLS

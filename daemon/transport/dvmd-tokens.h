@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Who may join. Each launch has a secret; the token of a rank is derived from it, so that a launcher hands each agent
+ * its own token, or one secret to all and each agent derives the token of its rank. A token is good for one join, of
+ * one rank, until the launch has had its time. Tokens travel on standard input.
+ */
+
+#define DVMD_TOKEN_KEY_SIZE 32
+/* The rank of those that do not know theirs: the controller gives them one of the launch. */
+#define DVMD_RANK_ANY G_MAXUINT32
+
+typedef struct
+{
+  guint64 launch;
+  gboolean is_secret; /* of the whole launch */
+  guint32 rank;       /* DVMD_RANK_ANY: one that the controller chooses */
+  guint8 key[DVMD_TOKEN_KEY_SIZE];
+} DvmdToken;
+
+/* One line without newline: "dvm1:LAUNCH:RANK:KEY"; RANK is "any" or, for a secret, "all". */
+char *dvmd_token_to_text (const DvmdToken *token);
+gboolean dvmd_token_parse (const char *text, DvmdToken *token, GError **error);
+/* secret may be token. */
+void dvmd_token_derive (const DvmdToken *secret, guint32 rank, DvmdToken *token);
+/* Overwrites the key. */
+void dvmd_token_clear (DvmdToken *token);
+
+/* What the controller knows of tokens. */
+typedef struct _DvmdTokens DvmdTokens;
+
+DvmdTokens *dvmd_tokens_new (DvmdClock *clock);
+void dvmd_tokens_free (DvmdTokens *self);
+
+/* lifetime in µs. Ranks must be in no other launch. */
+void dvmd_tokens_add (DvmdTokens *self, const guint32 *ranks, guint n_ranks, gint64 lifetime, DvmdToken *secret);
+/* Nobody of this launch can join any more. */
+void dvmd_tokens_remove (DvmdTokens *self, guint64 launch);
+
+/* The token, whether it can still be used or not; FALSE: there is no such launch. */
+gboolean dvmd_tokens_find (DvmdTokens *self, guint64 launch, guint32 rank, DvmdToken *token);
+/*
+ * Somebody with this public key has proved the token: the rank is its, and nobody else's. The same key may come again
+ * until it has joined (its connection may have broken). rank: DVMD_RANK_ANY is replaced.
+ */
+gboolean dvmd_tokens_take (DvmdTokens *self, guint64 launch, guint32 *rank, GBytes *public_key, GError **error);
+/* From now on the token is void. FALSE: it was already. */
+gboolean dvmd_tokens_joined (DvmdTokens *self, guint64 launch, guint32 rank);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdTokens, dvmd_tokens_free)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdToken, dvmd_token_clear)
+
+G_END_DECLS

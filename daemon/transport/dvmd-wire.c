@@ -1,0 +1,728 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "dvmd-transport-error.h"
+#include "dvmd-wire.h"
+
+#define DEFAULT_BULK_LIMIT    ((gsize)1024 * 1024)
+#define DEFAULT_CONTROL_LIMIT ((gsize)256 * 1024 * 1024)
+#define DEFAULT_HEARTBEAT     (20 * G_TIME_SPAN_SECOND)
+#define CLOSE_LIMIT           (5 * G_TIME_SPAN_SECOND)
+
+/* What one link may do before others get their turn. */
+#define PACKETS_PER_TURN 64
+#define BYTES_PER_TURN   ((gsize)1024 * 1024)
+
+#define BUFFER_SIZE ((gsize)64 * 1024)
+
+typedef struct
+{
+  guint8 header[DVMD_FRAME_HEADER_SIZE];
+  GVariant *body; /* (nullable) */
+  gsize size;     /* with the header */
+  DvmdWirePriority priority;
+} Outgoing;
+
+typedef enum
+{
+  STATE_NEW,
+  STATE_OPEN,
+  STATE_CLOSING,   /* what was sent still goes */
+  STATE_LINGERING, /* all has gone; the other end has to see it */
+  STATE_CLOSED,
+} State;
+
+struct _DvmdWire
+{
+  GObject parent_instance;
+
+  DvmdStream *stream; /* until CLOSED */
+  char *peer;
+  guint32 rank;
+  DvmdWireOptions options;
+  gboolean encrypted;
+  State state;
+  GError *failure; /* found in a call, told from the main loop */
+
+  GSource *source;
+  gpointer fd_tag;
+  guint tick;     /* timer */
+  guint deadline; /* timer, of closing */
+  gint64 last_heard;
+  gint64 last_sent;
+
+  GQueue queues[2]; /* Outgoing, by priority */
+  gsize queued[2];
+  gboolean bulk_refused;
+  Outgoing *current; /* of which offset bytes are in the buffer */
+  gsize offset;
+  guint8 *out;
+  gsize out_start;
+  gsize out_end;
+  gboolean blocked;
+  gboolean waits_for_room; /* the source does */
+
+  guint8 *in;
+  gsize in_start;
+  gsize in_end;
+  DvmdPacket *packet; /* whose body is not whole */
+  const GVariantType *body_type;
+  guint8 *body;
+  gsize body_size;
+  gsize body_got;
+  gboolean heard_bye;
+
+  DvmdWireStatistics statistics;
+};
+
+G_DEFINE_FINAL_TYPE (DvmdWire, dvmd_wire, G_TYPE_OBJECT)
+G_DEFINE_BOXED_TYPE (DvmdPacket, dvmd_packet, dvmd_packet_ref, dvmd_packet_unref)
+
+enum
+{
+  SIGNAL_PACKET,
+  SIGNAL_DRAINED,
+  SIGNAL_CLOSED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+static void
+outgoing_free (gpointer data)
+{
+  Outgoing *outgoing = data;
+
+  g_clear_pointer (&outgoing->body, g_variant_unref);
+  g_free (outgoing);
+}
+
+/* ---- the end ---- */
+
+static void
+release (DvmdWire *self)
+{
+  dvmd_clock_remove_timer (self->options.clock, self->tick);
+  dvmd_clock_remove_timer (self->options.clock, self->deadline);
+  self->tick = self->deadline = 0;
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
+  g_clear_pointer (&self->stream, dvmd_stream_free);
+  for (guint i = 0; i < G_N_ELEMENTS (self->queues); i++)
+    {
+      g_queue_clear_full (&self->queues[i], outgoing_free);
+      self->queued[i] = 0;
+    }
+  g_clear_pointer (&self->current, outgoing_free);
+  g_clear_pointer (&self->packet, dvmd_packet_unref);
+  g_clear_pointer (&self->body, g_free);
+  g_clear_pointer (&self->in, g_free);
+  g_clear_pointer (&self->out, g_free);
+  self->state = STATE_CLOSED;
+}
+
+/* error: (transfer full) (nullable) */
+static void
+finish (DvmdWire *self, GError *error)
+{
+  g_autoptr (GError) reason = error;
+  gboolean was_closing = self->state == STATE_CLOSING || self->state == STATE_LINGERING;
+
+  if (self->state == STATE_CLOSED)
+    return;
+  g_object_ref (self);
+  release (self);
+  if (reason != NULL)
+    g_prefix_error (&reason, "Link to rank %u at %s: ", self->rank, self->peer);
+  g_signal_emit (self, signals[SIGNAL_CLOSED], 0, reason);
+  /* Closing keeps itself alive. */
+  if (was_closing)
+    g_object_unref (self);
+  g_object_unref (self);
+}
+
+/* ---- what is sent ---- */
+
+static void
+kick (DvmdWire *self)
+{
+  if (self->source != NULL)
+    g_source_set_ready_time (self->source, 0);
+}
+
+static void
+enqueue (DvmdWire *self, Outgoing *outgoing)
+{
+  g_queue_push_tail (&self->queues[outgoing->priority], outgoing);
+  self->queued[outgoing->priority] += outgoing->size;
+  kick (self);
+}
+
+/* A frame of the link's own. */
+static void
+enqueue_own (DvmdWire *self, guint8 type, DvmdWirePriority priority)
+{
+  g_autoptr (DvmdPacket) packet = dvmd_packet_new ((DvmdPacketType)type, 0, 0, 0, NULL);
+  Outgoing *outgoing = g_new0 (Outgoing, 1);
+  gsize size;
+
+  dvmd_frame_write_header (packet, 0, outgoing->header, &size, NULL);
+  outgoing->size = sizeof outgoing->header;
+  outgoing->priority = priority;
+  enqueue (self, outgoing);
+}
+
+static Outgoing *
+next_outgoing (DvmdWire *self)
+{
+  Outgoing *outgoing = g_queue_pop_head (&self->queues[DVMD_WIRE_CONTROL]);
+
+  return outgoing != NULL ? outgoing : g_queue_pop_head (&self->queues[DVMD_WIRE_BULK]);
+}
+
+static gsize
+copy_some (DvmdWire *self, gsize from, const guint8 *data, gsize size)
+{
+  gsize n = MIN (size - from, BUFFER_SIZE - self->out_end);
+
+  memcpy (self->out + self->out_end, data + from, n);
+  self->out_end += n;
+  self->offset += n;
+  return n;
+}
+
+static void
+sent (DvmdWire *self)
+{
+  guint8 type = self->current->header[4];
+
+  self->queued[self->current->priority] -= self->current->size;
+  if (type != DVMD_FRAME_BEAT && type != DVMD_FRAME_BYE)
+    self->statistics.frames_sent++;
+  g_clear_pointer (&self->current, outgoing_free);
+}
+
+/* Several frames into one write. */
+static void
+fill_out (DvmdWire *self)
+{
+  self->out_start = self->out_end = 0;
+  while (self->out_end < BUFFER_SIZE)
+    {
+      if (self->current == NULL)
+        {
+          self->current = next_outgoing (self);
+          self->offset = 0;
+        }
+      if (self->current == NULL)
+        break;
+      if (self->offset < DVMD_FRAME_HEADER_SIZE)
+        copy_some (self, self->offset, self->current->header, DVMD_FRAME_HEADER_SIZE);
+      if (self->offset >= DVMD_FRAME_HEADER_SIZE && self->current->size > DVMD_FRAME_HEADER_SIZE)
+        copy_some (self, self->offset - DVMD_FRAME_HEADER_SIZE, g_variant_get_data (self->current->body),
+                   self->current->size - DVMD_FRAME_HEADER_SIZE);
+      if (self->offset == self->current->size)
+        sent (self);
+    }
+}
+
+static gboolean
+has_output (DvmdWire *self)
+{
+  return self->out_start < self->out_end || self->current != NULL
+         || self->queues[0].length + self->queues[1].length > 0;
+}
+
+static gboolean
+write_some (DvmdWire *self, GError **error)
+{
+  gsize budget = BYTES_PER_TURN;
+
+  self->blocked = FALSE;
+  while (budget > 0)
+    {
+      gssize n;
+
+      if (self->out_start == self->out_end)
+        fill_out (self);
+      if (self->out_start == self->out_end)
+        return TRUE;
+      n = dvmd_stream_write (self->stream, self->out + self->out_start, self->out_end - self->out_start, error);
+      self->blocked = n == DVMD_STREAM_AGAIN;
+      if (n < 0)
+        return self->blocked;
+      self->out_start += n;
+      self->statistics.bytes_sent += n;
+      self->last_sent = dvmd_clock_monotonic (self->options.clock);
+      budget -= MIN (budget, (gsize)n);
+    }
+  kick (self);
+  return TRUE;
+}
+
+static void
+begin_lingering (DvmdWire *self)
+{
+  self->state = STATE_LINGERING;
+  dvmd_stream_end (self->stream);
+}
+
+static gboolean
+do_output (DvmdWire *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (has_output (self) && !write_some (self, &error))
+    {
+      /* What the other end had to say before it went is worth more than that it went. */
+      if (self->state == STATE_OPEN && error->code == DVMD_TRANSPORT_ERROR_LOST && self->failure == NULL)
+        self->failure = g_steal_pointer (&error);
+      else
+        finish (self, g_steal_pointer (&error));
+      kick (self);
+      return self->state != STATE_CLOSED;
+    }
+  if (self->state == STATE_CLOSING && !has_output (self))
+    begin_lingering (self);
+  if (self->bulk_refused && self->state == STATE_OPEN && self->queued[DVMD_WIRE_BULK] <= self->options.bulk_limit / 2)
+    {
+      self->bulk_refused = FALSE;
+      g_signal_emit (self, signals[SIGNAL_DRAINED], 0);
+    }
+  return self->state != STATE_CLOSED;
+}
+
+/* ---- what is received ---- */
+
+static gssize
+note_read (DvmdWire *self, gssize n)
+{
+  if (n > 0)
+    {
+      self->statistics.bytes_received += n;
+      self->last_heard = dvmd_clock_monotonic (self->options.clock);
+    }
+  return n;
+}
+
+/* Into the body that is not whole if it is a long one, else into the buffer. */
+static gssize
+read_some (DvmdWire *self, GError **error)
+{
+  if (self->body != NULL && self->in_start == self->in_end)
+    {
+      gssize n = dvmd_stream_read (self->stream, self->body + self->body_got, self->body_size - self->body_got, error);
+
+      self->body_got += MAX (n, 0);
+      return note_read (self, n);
+    }
+  if (self->in_start > 0)
+    {
+      memmove (self->in, self->in + self->in_start, self->in_end - self->in_start);
+      self->in_end -= self->in_start;
+      self->in_start = 0;
+    }
+  {
+    gssize n = dvmd_stream_read (self->stream, self->in + self->in_end, BUFFER_SIZE - self->in_end, error);
+
+    self->in_end += MAX (n, 0);
+    return note_read (self, n);
+  }
+}
+
+static gboolean
+begin_packet (DvmdWire *self, GError **error)
+{
+  self->packet = dvmd_frame_read_header (self->in + self->in_start, self->options.max_body, self->options.body_type,
+                                         &self->body_size, &self->body_type, error);
+  if (self->packet == NULL)
+    return FALSE;
+  self->in_start += DVMD_FRAME_HEADER_SIZE;
+  self->body = self->body_size > 0 ? g_malloc (self->body_size) : NULL;
+  self->body_got = 0;
+  return TRUE;
+}
+
+/* The next whole packet. NULL without error: more bytes are wanted. */
+static DvmdPacket *
+parse (DvmdWire *self, GError **error)
+{
+  gsize n;
+
+  if (self->packet == NULL && (self->in_end - self->in_start < DVMD_FRAME_HEADER_SIZE || !begin_packet (self, error)))
+    return NULL;
+  n = MIN (self->body_size - self->body_got, self->in_end - self->in_start);
+  if (n > 0)
+    memcpy (self->body + self->body_got, self->in + self->in_start, n);
+  self->in_start += n;
+  self->body_got += n;
+  if (self->body_got < self->body_size
+      || !dvmd_frame_take_body (self->packet, self->body_type, g_steal_pointer (&self->body), self->body_size, error))
+    return NULL;
+  return g_steal_pointer (&self->packet);
+}
+
+static void
+deliver (DvmdWire *self, DvmdPacket *packet)
+{
+  guint type = packet->type;
+
+  if (type == DVMD_FRAME_BYE)
+    self->heard_bye = TRUE;
+  else if (type != DVMD_FRAME_BEAT && self->state == STATE_OPEN)
+    {
+      self->statistics.frames_received++;
+      g_signal_emit (self, signals[SIGNAL_PACKET], 0, packet);
+    }
+}
+
+static GError *
+ended_error (DvmdWire *self)
+{
+  if (self->heard_bye)
+    return g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED, "the other end has closed it");
+  return g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST, "the other end is gone without a word");
+}
+
+/* Discards what comes, to see the end. */
+static void
+linger (DvmdWire *self)
+{
+  for (guint i = 0; i < PACKETS_PER_TURN; i++)
+    {
+      gssize n = dvmd_stream_read (self->stream, self->in, BUFFER_SIZE, NULL);
+
+      if (n == DVMD_STREAM_AGAIN)
+        return;
+      if (n <= 0)
+        {
+          finish (self, self->state == STATE_CLOSING ? ended_error (self) : NULL);
+          return;
+        }
+      note_read (self, n);
+    }
+  kick (self);
+}
+
+static void
+do_input (DvmdWire *self)
+{
+  gsize budget = BYTES_PER_TURN;
+  guint n_packets = 0;
+
+  while (self->state == STATE_OPEN)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmdPacket) packet = NULL;
+      gssize n;
+
+      if (n_packets == PACKETS_PER_TURN || budget == 0)
+        {
+          kick (self);
+          return;
+        }
+      packet = parse (self, &error);
+      if (packet != NULL)
+        {
+          deliver (self, packet);
+          n_packets++;
+          if (self->heard_bye && self->state == STATE_OPEN)
+            finish (self, ended_error (self));
+          continue;
+        }
+      n = error == NULL ? read_some (self, &error) : DVMD_STREAM_FAILED;
+      if (n == DVMD_STREAM_AGAIN)
+        return;
+      if (n <= 0)
+        {
+          finish (self, error != NULL ? g_steal_pointer (&error) : ended_error (self));
+          return;
+        }
+      budget -= MIN (budget, (gsize)n);
+    }
+  if (self->state == STATE_CLOSING || self->state == STATE_LINGERING)
+    linger (self);
+}
+
+/* ---- the source ---- */
+
+static void
+update_condition (DvmdWire *self)
+{
+  /* Each change wakes the loop once more. */
+  if (self->blocked == self->waits_for_room)
+    return;
+  self->waits_for_room = self->blocked;
+  g_source_modify_unix_fd (self->source, self->fd_tag, G_IO_IN | (self->blocked ? G_IO_OUT : 0));
+}
+
+static gboolean
+on_source (gpointer user_data)
+{
+  g_autoptr (DvmdWire) self = g_object_ref (user_data);
+  GIOCondition condition = g_source_query_unix_fd (self->source, self->fd_tag);
+
+  g_source_set_ready_time (self->source, -1);
+  if (!self->blocked || (condition & (G_IO_OUT | G_IO_ERR | G_IO_HUP)) != 0)
+    if (!do_output (self))
+      return G_SOURCE_REMOVE;
+  do_input (self);
+  if (self->state != STATE_CLOSED && self->failure != NULL)
+    finish (self, g_steal_pointer (&self->failure));
+  if (self->state == STATE_CLOSED)
+    return G_SOURCE_REMOVE;
+  update_condition (self);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  return callback (user_data);
+}
+
+static GSourceFuncs wire_source_funcs = { .dispatch = dispatch };
+
+/* ---- heartbeat ---- */
+
+static gboolean
+has_unread (DvmdWire *self)
+{
+  struct pollfd poll_fd = { dvmd_stream_get_fd (self->stream), POLLIN, 0 };
+
+  return poll (&poll_fd, 1, 0) > 0;
+}
+
+static void
+on_tick (gpointer user_data)
+{
+  DvmdWire *self = user_data;
+  gint64 now = dvmd_clock_monotonic (self->options.clock);
+  gint64 pause = self->options.heartbeat_timeout / 4;
+
+  self->tick = 0;
+  /* If it was this process that stood still, what has come in the meantime counts. */
+  if (now - self->last_heard >= self->options.heartbeat_timeout && !has_unread (self))
+    {
+      finish (self,
+              g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT, "nothing was heard for %.3g seconds",
+                           (double)(now - self->last_heard) / G_USEC_PER_SEC));
+      return;
+    }
+  if (now - self->last_sent >= pause && !has_output (self) && self->state == STATE_OPEN)
+    enqueue_own (self, DVMD_FRAME_BEAT, DVMD_WIRE_CONTROL);
+  self->tick = dvmd_clock_add_timer (self->options.clock, pause, on_tick, self);
+}
+
+static void
+on_deadline (gpointer user_data)
+{
+  DvmdWire *self = user_data;
+
+  self->deadline = 0;
+  finish (self, self->state == STATE_LINGERING
+                    ? NULL
+                    : g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT,
+                                   "the other end does not take what was sent before the link was closed"));
+}
+
+/* ---- calls ---- */
+
+void
+dvmd_wire_start (DvmdWire *self)
+{
+  g_return_if_fail (self->state == STATE_NEW);
+
+  self->state = STATE_OPEN;
+  self->last_heard = self->last_sent = dvmd_clock_monotonic (self->options.clock);
+  self->source = g_source_new (&wire_source_funcs, sizeof (GSource));
+  g_source_set_static_name (self->source, "dvmd wire");
+  g_source_set_callback (self->source, on_source, self, NULL);
+  self->fd_tag = g_source_add_unix_fd (self->source, dvmd_stream_get_fd (self->stream), G_IO_IN);
+  g_source_attach (self->source, g_main_context_get_thread_default ());
+  self->tick = dvmd_clock_add_timer (self->options.clock, self->options.heartbeat_timeout / 4, on_tick, self);
+  /* TLS may have read packets already. */
+  kick (self);
+}
+
+guint32
+dvmd_wire_get_rank (DvmdWire *self)
+{
+  return self->rank;
+}
+
+const char *
+dvmd_wire_get_peer (DvmdWire *self)
+{
+  return self->peer;
+}
+
+gboolean
+dvmd_wire_is_encrypted (DvmdWire *self)
+{
+  return self->encrypted;
+}
+
+static gboolean
+is_right_body (DvmdWire *self, DvmdPacket *packet)
+{
+  const GVariantType *type = self->options.body_type (packet->type, packet->kind);
+
+  if (type == NULL)
+    return FALSE;
+  return packet->body != NULL ? g_variant_is_of_type (packet->body, type)
+                              : g_variant_type_equal (type, G_VARIANT_TYPE_UNIT);
+}
+
+static gboolean
+has_room (DvmdWire *self, gsize size, DvmdWirePriority priority, GError **error)
+{
+  gsize queued = self->queued[priority];
+
+  if (priority == DVMD_WIRE_CONTROL)
+    {
+      if (queued + size <= self->options.control_limit || queued == 0)
+        return TRUE;
+      if (self->failure == NULL)
+        self->failure = g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_RESOURCE,
+                                     "the other end lets %" G_GSIZE_FORMAT " bytes wait", queued);
+      kick (self);
+    }
+  else if (queued + size <= self->options.bulk_limit || queued == 0)
+    return TRUE;
+  else
+    self->bulk_refused = TRUE;
+  g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_RESOURCE,
+               "%" G_GSIZE_FORMAT " bytes wait for rank %u already", queued, self->rank);
+  return FALSE;
+}
+
+gboolean
+dvmd_wire_send (DvmdWire *self, DvmdPacket *packet, DvmdWirePriority priority, GError **error)
+{
+  Outgoing *outgoing;
+  gsize size;
+
+  g_return_val_if_fail (DVMD_IS_WIRE (self) && is_right_body (self, packet), FALSE);
+
+  if (self->state > STATE_OPEN || self->failure != NULL)
+    {
+      g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED, "The link to rank %u has ended",
+                   self->rank);
+      return FALSE;
+    }
+  outgoing = g_new0 (Outgoing, 1);
+  outgoing->priority = priority;
+  if (!dvmd_frame_write_header (packet, self->options.max_body, outgoing->header, &size, error)
+      || !has_room (self, DVMD_FRAME_HEADER_SIZE + size, priority, error))
+    {
+      outgoing_free (outgoing);
+      return FALSE;
+    }
+  outgoing->size = DVMD_FRAME_HEADER_SIZE + size;
+  outgoing->body = size > 0 ? g_variant_ref (packet->body) : NULL;
+  enqueue (self, outgoing);
+  return TRUE;
+}
+
+gsize
+dvmd_wire_get_queued (DvmdWire *self, DvmdWirePriority priority)
+{
+  return self->queued[priority];
+}
+
+gboolean
+dvmd_wire_is_writable (DvmdWire *self)
+{
+  return self->state <= STATE_OPEN && self->queued[DVMD_WIRE_BULK] < self->options.bulk_limit;
+}
+
+void
+dvmd_wire_close (DvmdWire *self)
+{
+  if (self->state == STATE_NEW)
+    dvmd_wire_start (self);
+  if (self->state != STATE_OPEN)
+    return;
+  self->state = STATE_CLOSING;
+  /* Until finish(). */
+  g_object_ref (self);
+  enqueue_own (self, DVMD_FRAME_BYE, DVMD_WIRE_BULK);
+  self->deadline = dvmd_clock_add_timer (self->options.clock, CLOSE_LIMIT, on_deadline, self);
+}
+
+void
+dvmd_wire_get_statistics (DvmdWire *self, DvmdWireStatistics *statistics)
+{
+  *statistics = self->statistics;
+}
+
+DvmdWire *
+dvmd_wire_new (DvmdStream *stream, guint32 rank, const DvmdWireOptions *options)
+{
+  DvmdWire *self = g_object_new (DVMD_TYPE_WIRE, NULL);
+
+  self->stream = stream;
+  self->peer = g_strdup (dvmd_stream_get_peer (stream));
+  self->encrypted = dvmd_stream_is_encrypted (stream);
+  self->rank = rank;
+  self->options = *options;
+  self->options.clock = dvmd_clock_ref (options->clock);
+  self->options.max_body = options->max_body > 0 ? options->max_body : DVMD_FRAME_DEFAULT_LIMIT;
+  self->options.bulk_limit = options->bulk_limit > 0 ? options->bulk_limit : DEFAULT_BULK_LIMIT;
+  self->options.control_limit = options->control_limit > 0 ? options->control_limit : DEFAULT_CONTROL_LIMIT;
+  self->options.heartbeat_timeout = options->heartbeat_timeout > 0 ? options->heartbeat_timeout : DEFAULT_HEARTBEAT;
+  dvmd_stream_tune (stream, (guint)(self->options.heartbeat_timeout / 1000));
+  return self;
+}
+
+static void
+dvmd_wire_dispose (GObject *object)
+{
+  DvmdWire *self = DVMD_WIRE (object);
+
+  if (self->options.clock != NULL)
+    release (self);
+  g_clear_pointer (&self->options.clock, dvmd_clock_unref);
+  g_clear_error (&self->failure);
+  G_OBJECT_CLASS (dvmd_wire_parent_class)->dispose (object);
+}
+
+static void
+dvmd_wire_finalize (GObject *object)
+{
+  g_free (DVMD_WIRE (object)->peer);
+  G_OBJECT_CLASS (dvmd_wire_parent_class)->finalize (object);
+}
+
+static void
+dvmd_wire_class_init (DvmdWireClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->dispose = dvmd_wire_dispose;
+  object_class->finalize = dvmd_wire_finalize;
+
+  signals[SIGNAL_PACKET] = g_signal_new ("packet", DVMD_TYPE_WIRE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
+                                         1, DVMD_TYPE_PACKET);
+  signals[SIGNAL_DRAINED] = g_signal_new ("drained", DVMD_TYPE_WIRE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                          G_TYPE_NONE, 0);
+  signals[SIGNAL_CLOSED] = g_signal_new ("closed", DVMD_TYPE_WIRE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
+                                         1, G_TYPE_ERROR);
+}
+
+static void
+dvmd_wire_init (DvmdWire *self)
+{
+  g_queue_init (&self->queues[DVMD_WIRE_CONTROL]);
+  g_queue_init (&self->queues[DVMD_WIRE_BULK]);
+  self->in = g_malloc (BUFFER_SIZE);
+  self->out = g_malloc (BUFFER_SIZE);
+}

@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-connector.h"
+#include "dvmd-listener.h"
+
+G_BEGIN_DECLS
+
+/* A controller's listener and those who come to it, in one process. */
+
+#define TEST_KIND_TEXT  20 /* (s) */
+#define TEST_KIND_BYTES 21 /* (ay) */
+#define TEST_KIND_EMPTY 22 /* () */
+
+/* MESSAGE of these kinds, and ACK. */
+const GVariantType *test_body_type (DvmdPacketType type, guint16 kind);
+DvmdPacket *test_packet_text (const char *text);
+DvmdPacket *test_packet_bytes (gsize size);
+
+typedef struct
+{
+  DvmdClock *clock;
+  DvmdAuthority *authority;
+  DvmdIdentity *identity;
+  DvmdTokens *tokens;
+  DvmdListenerOptions options;
+  DvmdListener *listener;
+  /* What came through the listener, the last. */
+  DvmdWire *wire;
+  guint rank;
+  char *name;
+  guint kind;
+  guint n_joined;
+} TestHost;
+
+void test_host_init (TestHost *host);
+/* After changes of host->options; where: "tcp", or a path. */
+void test_host_listen (TestHost *host, const char *where);
+void test_host_clear (TestHost *host);
+
+/* Comes to the host and waits for the end of it. */
+DvmdWire *test_connect (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, GError **error);
+/* With all that can be said. */
+DvmdWire *test_connect_full (const char *const *addresses, const DvmdConnectOptions *options, GError **error);
+void test_connect_options (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, DvmdConnectOptions *options);
+
+/* Collects what a wire gives, from its start on. */
+typedef struct
+{
+  DvmdWire *wire;
+  GPtrArray *packets;
+  guint n_drained;
+  gboolean is_closed;
+  GError *error;
+} TestEar;
+
+void test_ear_init (TestEar *ear, DvmdWire *wire);
+void test_ear_clear (TestEar *ear);
+
+/* Two wires over a socketpair. */
+void test_wire_pair (const DvmdWireOptions *options, DvmdWire **one, DvmdWire **other);
+
+/* Iterates the default context until condition holds; fails the test after a minute. Evaluated again and
+ * again, and not once it was true. */
+#define test_wait(condition)                                                                                           \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    gint64 wait_end = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;                                               \
+    guint wait_timer = g_timeout_add (20, test_tick, NULL);                                                            \
+    gboolean wait_over;                                                                                                \
+    while (!(wait_over = (condition)) && g_get_monotonic_time () < wait_end)                                           \
+      g_main_context_iteration (NULL, TRUE);                                                                           \
+    g_source_remove (wait_timer);                                                                                      \
+    if (!wait_over)                                                                                                    \
+      g_error ("%s: waited in vain for %s", G_STRLOC, #condition);                                                     \
+  }                                                                                                                    \
+  G_STMT_END
+
+gboolean test_tick (gpointer user_data);
+
+G_END_DECLS

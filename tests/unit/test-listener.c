@@ -1,0 +1,877 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Joining and linking over real sockets: the right ways, and everybody who must stay outside.
+ */
+
+#include "config.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include <dvm.h>
+
+#include "dvmd-hello-io.h"
+#include "dvmd-transport-error.h"
+#include "transport-fixture.h"
+
+static void
+set_up (TestHost *host, gconstpointer data)
+{
+  test_host_init (host);
+}
+
+static void
+tear_down (TestHost *host, gconstpointer data)
+{
+  test_host_clear (host);
+}
+
+static void
+add_tokens (TestHost *host, guint32 first, guint32 last, DvmdToken *secret)
+{
+  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  for (guint32 rank = first; rank <= last; rank++)
+    g_array_append_val (ranks, rank);
+  dvmd_tokens_add (host->tokens, (guint32 *)(gpointer)ranks->data, ranks->len, 10 * G_TIME_SPAN_MINUTE, secret);
+}
+
+static DvmdWire *
+join (TestHost *host, DvmdIdentity *identity, guint32 rank)
+{
+  DvmdToken secret;
+  DvmdToken token;
+  GError *error = NULL;
+  DvmdWire *wire;
+
+  add_tokens (host, rank, rank, &secret);
+  dvmd_token_derive (&secret, rank, &token);
+  wire = test_connect (host, identity, &token, &error);
+  g_assert_no_error (error);
+  return wire;
+}
+
+static void
+check_talk (DvmdWire *one, DvmdWire *other)
+{
+  g_autoptr (DvmdPacket) packet = test_packet_text ("hello there");
+  TestEar one_ear;
+  TestEar other_ear;
+
+  test_ear_init (&one_ear, one);
+  test_ear_init (&other_ear, other);
+  for (guint i = 0; i < 100; i++)
+    {
+      g_assert_true (dvmd_wire_send (one, packet, DVMD_WIRE_CONTROL, NULL));
+      g_assert_true (dvmd_wire_send (other, packet, DVMD_WIRE_BULK, NULL));
+    }
+  test_wait (one_ear.packets->len == 100 && other_ear.packets->len == 100);
+  dvmd_wire_close (one);
+  test_wait (one_ear.is_closed && other_ear.is_closed);
+  g_assert_no_error (one_ear.error);
+  g_assert_error (other_ear.error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED);
+  test_ear_clear (&one_ear);
+  test_ear_clear (&other_ear);
+}
+
+static void
+check_join_and_link (TestHost *host, gboolean encrypted)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (DvmdWire) wire = join (host, identity, 7);
+  g_autoptr (DvmdWire) link = NULL;
+  GError *error = NULL;
+
+  test_wait (host->n_joined == 1);
+  g_assert_cmpuint (host->rank, ==, 7);
+  g_assert_cmpstr (host->name, ==, "node-a");
+  g_assert_cmpuint (host->kind, ==, DVMD_PEER_JOINER);
+  g_assert_cmpuint (dvmd_wire_get_rank (wire), ==, 0);
+  g_assert_true (dvmd_wire_is_encrypted (wire) == encrypted);
+  g_assert_true (dvmd_wire_is_encrypted (host->wire) == encrypted);
+  g_assert_true (dvmd_identity_is_member (identity));
+  g_assert_cmpuint (dvmd_identity_get_rank (identity), ==, 7);
+  check_talk (wire, host->wire);
+
+  link = test_connect (host, identity, NULL, &error);
+  g_assert_no_error (error);
+  test_wait (host->n_joined == 2);
+  g_assert_cmpuint (host->rank, ==, 7);
+  g_assert_cmpuint (host->kind, ==, DVMD_PEER_MEMBER);
+  check_talk (link, host->wire);
+}
+
+static void
+test_tcp (TestHost *host, gconstpointer data)
+{
+  test_host_listen (host, "tcp");
+  check_join_and_link (host, TRUE);
+}
+
+static void
+test_unix (TestHost *host, gconstpointer data)
+{
+  g_autofree char *directory = g_dir_make_tmp ("test-listener-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "socket", NULL);
+
+  test_host_listen (host, path);
+  check_join_and_link (host, FALSE);
+  g_assert_finalize_object (g_steal_pointer (&host->listener));
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
+}
+
+static void
+test_without_tls (TestHost *host, gconstpointer data)
+{
+  host->options.without_tls = TRUE;
+  g_test_expect_message ("dvmd-listener", G_LOG_LEVEL_MESSAGE, "security=none: links are not encrypted*");
+  test_host_listen (host, "tcp");
+  g_test_assert_expected_messages ();
+  check_join_and_link (host, FALSE);
+}
+
+/* One secret for all: some know their rank, some do not. */
+static void
+test_secret (TestHost *host, gconstpointer data)
+{
+  DvmdToken secret;
+
+  test_host_listen (host, "tcp");
+  add_tokens (host, 1, 3, &secret);
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+      g_autoptr (DvmdWire) wire = NULL;
+      DvmdConnectOptions options;
+      GError *error = NULL;
+
+      test_connect_options (host, identity, &secret, &options);
+      options.rank = i == 0 ? 2 : DVMD_RANK_ANY;
+      wire = test_connect_full (dvmd_listener_get_addresses (host->listener), &options, &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (dvmd_identity_get_rank (identity), ==, i == 0 ? 2 : i == 1 ? 1 : 3);
+    }
+  test_wait (host->n_joined == 3);
+}
+
+/* ---- who is refused ---- */
+
+static void
+check_refused (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, int code, const char *sentence)
+{
+  guint n_joined = host->n_joined;
+  guint64 n_refused = dvmd_listener_get_n_refused (host->listener);
+  g_autoptr (GError) error = NULL;
+  DvmdWire *wire = test_connect (host, identity, token, &error);
+
+  g_assert_null (wire);
+  g_assert_error (error, DVMD_TRANSPORT_ERROR, code);
+  g_assert_nonnull (strstr (error->message, sentence));
+  test_wait (dvmd_listener_get_n_refused (host->listener) > n_refused);
+  g_assert_cmpuint (host->n_joined, ==, n_joined);
+}
+
+static void
+test_tokens (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) one = dvmd_identity_new (NULL);
+  g_autoptr (DvmdIdentity) other = dvmd_identity_new (NULL);
+  DvmdToken secret;
+  DvmdToken token;
+  DvmdToken wrong;
+  DvmdWire *wire;
+  int code = DVMD_TRANSPORT_ERROR_AUTHENTICATION;
+
+  test_host_listen (host, "tcp");
+  add_tokens (host, 1, 2, &secret);
+  dvmd_token_derive (&secret, 1, &token);
+  wrong = token;
+  wrong.key[3] ^= 1;
+  check_refused (host, other, &wrong, code, "none of this DVM's, or not that of the rank");
+  wrong = token;
+  wrong.launch++;
+  check_refused (host, other, &wrong, code, "none of this DVM's, or not that of the rank");
+  /* The claim of another's rank. */
+  wrong = token;
+  wrong.rank = 2;
+  check_refused (host, other, &wrong, code, "none of this DVM's, or not that of the rank");
+  wire = test_connect (host, one, &token, NULL);
+  g_assert_nonnull (wire);
+  /* The token, once more. */
+  check_refused (host, other, &token, code, "The token was used before");
+  g_object_unref (wire);
+  dvmd_token_derive (&secret, 2, &token);
+  dvmd_tokens_remove (host->tokens, secret.launch);
+  check_refused (host, other, &token, code, "none of this DVM's");
+}
+
+static void
+test_rogue_member (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdAuthority) rogue = dvmd_authority_new ("test-dvm", NULL);
+  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (rogue, 5, NULL);
+
+  test_host_listen (host, "tcp");
+  check_refused (host, identity, NULL, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "no member of this DVM");
+  /* Somebody has told it the key of all members: there is still its certificate. */
+  dvmd_identity_set_link_key (identity, dvmd_identity_get_link_key (host->identity));
+  check_refused (host, identity, NULL, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "not made by the authority of this DVM");
+}
+
+static gboolean
+knows (guint32 rank, gpointer user_data)
+{
+  return rank != GPOINTER_TO_UINT (user_data);
+}
+
+static void
+test_expelled (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) five = dvmd_authority_new_identity (host->authority, 5, NULL);
+  g_autoptr (DvmdIdentity) six = dvmd_authority_new_identity (host->authority, 6, NULL);
+  g_autoptr (DvmdWire) wire = NULL;
+
+  host->options.knows = knows;
+  host->options.knows_data = GUINT_TO_POINTER (5);
+  test_host_listen (host, "tcp");
+  check_refused (host, five, NULL, DVMD_TRANSPORT_ERROR_REFUSED, "Rank 5 is no member of this DVM any more");
+  wire = test_connect (host, six, NULL, NULL);
+  g_assert_nonnull (wire);
+}
+
+/* An agent lets members come, and nobody join. */
+static void
+test_not_the_controller (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) agent = dvmd_authority_new_identity (host->authority, 5, NULL);
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  DvmdToken secret;
+  DvmdToken token;
+
+  add_tokens (host, 1, 1, &secret);
+  dvmd_token_derive (&secret, 1, &token);
+  host->options.authority = NULL;
+  host->options.tokens = NULL;
+  test_host_listen (host, "tcp");
+  check_refused (host, identity, &token, DVMD_TRANSPORT_ERROR_REFUSED, "Rank 0 lets nobody join");
+}
+
+static void
+test_wrong_daemon (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (GError) rank_error = NULL;
+  g_autoptr (GError) error = NULL;
+  DvmdToken secret;
+  DvmdConnectOptions options;
+
+  test_host_listen (host, "tcp");
+  add_tokens (host, 1, 1, &secret);
+  test_connect_options (host, identity, &secret, &options);
+  options.rank = 1;
+  options.peer_rank = 3;
+  g_assert_null (test_connect_full (dvmd_listener_get_addresses (host->listener), &options, &rank_error));
+  g_assert_error (rank_error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION);
+  g_assert_nonnull (strstr (rank_error->message, "rank 0 answers instead of rank 3"));
+  options.peer_rank = 0;
+  options.instance = "another";
+  g_assert_null (test_connect_full (dvmd_listener_get_addresses (host->listener), &options, &error));
+  g_assert_nonnull (strstr (error->message, "another DVM answers"));
+}
+
+static void
+test_mixed_version (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  DvmdToken secret;
+  DvmdToken token;
+
+  host->options.version = "9.8.7";
+  test_host_listen (host, "tcp");
+  add_tokens (host, 1, 1, &secret);
+  dvmd_token_derive (&secret, 1, &token);
+  check_refused (host, identity, &token, DVMD_TRANSPORT_ERROR_VERSION,
+                 "The other end is dvm 9.8.7, and this is dvm " DVM_VERSION_STRING);
+}
+
+/* ---- connections by hand ---- */
+
+static int
+dial (TestHost *host)
+{
+  g_autoptr (GSocketAddress) address = NULL;
+  g_autofree char *name = NULL;
+  struct sockaddr_storage native;
+  guint16 port;
+  int fd;
+
+  g_assert_true (dvmd_address_parse (dvmd_listener_get_addresses (host->listener)[0], &address, &name, &port, NULL));
+  g_assert_true (g_socket_address_to_native (address, &native, sizeof native, NULL));
+  fd = socket (native.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (connect (fd, (struct sockaddr *)&native, (socklen_t)g_socket_address_get_native_size (address)), ==,
+                   0);
+  return fd;
+}
+
+static DvmdHello *
+hear (DvmdHelloIo *io, GBytes **bytes, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+  DvmdHello *hello = NULL;
+
+  test_wait ((hello = dvmd_hello_io_hear (io, bytes, &failure)) != NULL || failure != NULL);
+  if (failure != NULL)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return hello;
+}
+
+static void
+call (TestHost *host, DvmdHelloIo *io, GBytes **greeting)
+{
+  g_autoptr (DvmdHello) hello = NULL;
+
+  dvmd_hello_io_init (io, dvmd_stream_new (dial (host), "test"));
+  hello = hear (io, greeting, NULL);
+  g_assert_cmpint (hello->type, ==, DVMD_HELLO_GREETING);
+}
+
+static DvmdHello *
+make_join (DvmdIdentity *identity, const DvmdToken *token, GBytes *greeting, const char *version)
+{
+  DvmdHello *hello = dvmd_hello_new (DVMD_HELLO_JOIN);
+
+  dvmd_hello_set_text (hello, DVMD_HELLO_VERSION, version);
+  dvmd_hello_set_nonce (hello);
+  dvmd_hello_set_number (hello, DVMD_HELLO_RANK, 4, token->rank);
+  dvmd_hello_set_number (hello, DVMD_HELLO_TOKEN, 8, token->launch);
+  dvmd_hello_set_text (hello, DVMD_HELLO_NAME, "node");
+  dvmd_hello_set_bytes (hello, DVMD_HELLO_PUBLIC_KEY, dvmd_identity_get_public_key (identity));
+  dvmd_hello_prove (hello, token->key, greeting, NULL);
+  return hello;
+}
+
+/* Says what somebody might have recorded, or made; the answer must be a refusal. */
+static void
+check_answer (TestHost *host, DvmdHelloIo *io, const DvmdHello *hello, guint code)
+{
+  g_autoptr (GBytes) said = dvmd_hello_io_say (io, hello);
+  g_autoptr (DvmdHello) answer = NULL;
+
+  g_assert_true (dvmd_hello_io_flush (io, NULL));
+  answer = hear (io, NULL, NULL);
+  g_assert_cmpint (answer->type, ==, DVMD_HELLO_REFUSE);
+  g_assert_cmpuint (dvmd_hello_get_number (answer, DVMD_HELLO_CODE), ==, code);
+  dvmd_hello_io_clear (io);
+}
+
+static void
+test_replay (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (GBytes) greeting = NULL;
+  g_autoptr (GBytes) other_greeting = NULL;
+  g_autoptr (DvmdHello) recorded = NULL;
+  g_autoptr (DvmdHello) other_version = NULL;
+  DvmdHelloIo io;
+  DvmdToken secret;
+  DvmdToken token;
+
+  test_host_listen (host, "tcp");
+  add_tokens (host, 1, 1, &secret);
+  dvmd_token_derive (&secret, 1, &token);
+  call (host, &io, &greeting);
+  recorded = make_join (identity, &token, greeting, DVM_VERSION_STRING);
+  dvmd_hello_io_clear (&io);
+  call (host, &io, &other_greeting);
+  check_answer (host, &io, recorded, DVMD_TRANSPORT_ERROR_AUTHENTICATION);
+  g_clear_pointer (&greeting, g_bytes_unref);
+  call (host, &io, &greeting);
+  other_version = make_join (identity, &token, greeting, "9.8.7");
+  check_answer (host, &io, other_version, DVMD_TRANSPORT_ERROR_VERSION);
+  g_assert_cmpuint (host->n_joined, ==, 0);
+}
+
+/* A member that says it is another, with a certificate that says who it is. */
+static void
+say_link (TestHost *host, DvmdHelloIo *io, guint32 rank)
+{
+  g_autoptr (GBytes) greeting = NULL;
+  g_autoptr (DvmdHello) hello = dvmd_hello_new (DVMD_HELLO_LINK);
+  g_autoptr (DvmdHello) answer = NULL;
+  g_autoptr (GBytes) said = NULL;
+
+  call (host, io, &greeting);
+  dvmd_hello_set_text (hello, DVMD_HELLO_VERSION, DVM_VERSION_STRING);
+  dvmd_hello_set_text (hello, DVMD_HELLO_INSTANCE, "test-dvm");
+  dvmd_hello_set_nonce (hello);
+  dvmd_hello_set_number (hello, DVMD_HELLO_RANK, 4, rank);
+  dvmd_hello_set_text (hello, DVMD_HELLO_NAME, "node");
+  dvmd_hello_prove (hello, dvmd_identity_get_link_key (host->identity), greeting, NULL);
+  said = dvmd_hello_io_say (io, hello);
+  g_assert_true (dvmd_hello_io_flush (io, NULL));
+  answer = hear (io, NULL, NULL);
+  g_assert_cmpint (answer->type, ==, DVMD_HELLO_ACCEPT_LINK);
+}
+
+static void
+test_claim_of_rank (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) five = dvmd_authority_new_identity (host->authority, 5, NULL);
+  g_autoptr (DvmdHello) answer = NULL;
+  DvmdHelloIo io;
+  guint32 rank;
+  int status;
+
+  test_host_listen (host, "tcp");
+  say_link (host, &io, 6);
+  g_assert_true (dvmd_stream_start_tls (io.stream, five, FALSE, NULL));
+  test_wait ((status = dvmd_stream_handshake (io.stream, &rank, NULL)) != DVMD_STREAM_AGAIN);
+  g_assert_cmpint (status, ==, 1);
+  answer = hear (&io, NULL, NULL);
+  g_assert_cmpint (answer->type, ==, DVMD_HELLO_REFUSE);
+  dvmd_hello_io_clear (&io);
+  test_wait (dvmd_listener_get_n_refused (host->listener) == 1);
+  g_assert_cmpuint (host->n_joined, ==, 0);
+}
+
+static void
+test_no_certificate (TestHost *host, gconstpointer data)
+{
+  gnutls_certificate_credentials_t credentials;
+  gnutls_session_t session;
+  DvmdHelloIo io;
+  char byte;
+  int status;
+
+  test_host_listen (host, "tcp");
+  say_link (host, &io, 6);
+  gnutls_certificate_allocate_credentials (&credentials);
+  gnutls_init (&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+  gnutls_set_default_priority (session);
+  gnutls_credentials_set (session, GNUTLS_CRD_CERTIFICATE, credentials);
+  gnutls_transport_set_int (session, dvmd_stream_get_fd (io.stream));
+  test_wait ((status = gnutls_handshake (session)) != GNUTLS_E_AGAIN && status != GNUTLS_E_INTERRUPTED);
+  test_wait ((status = (int)gnutls_record_recv (session, &byte, 1)) != GNUTLS_E_AGAIN);
+  g_assert_cmpint (status, <, 0);
+  test_wait (dvmd_listener_get_n_refused (host->listener) == 1);
+  g_assert_cmpuint (host->n_joined, ==, 0);
+  gnutls_deinit (session);
+  gnutls_certificate_free_credentials (credentials);
+  dvmd_hello_io_clear (&io);
+}
+
+static void
+wait_for_end (int fd)
+{
+  char data[4096];
+  gssize n;
+
+  test_wait ((n = recv (fd, data, sizeof data, MSG_DONTWAIT)) == 0 || (n < 0 && errno != EAGAIN));
+  close (fd);
+}
+
+static void
+test_garbage (TestHost *host, gconstpointer data)
+{
+  const char *const texts[] = { "GET / HTTP/1.1\r\n\r\n", "\026\003\001\002\000\001\000", "dvmhello garbage garbage",
+                                "x" };
+
+  test_host_listen (host, "tcp");
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      int fd = dial (host);
+
+      g_assert_cmpint (send (fd, texts[i], strlen (texts[i]), MSG_NOSIGNAL), >, 0);
+      shutdown (fd, SHUT_WR);
+      wait_for_end (fd);
+      test_wait (dvmd_listener_get_n_refused (host->listener) == i + 1);
+    }
+  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 0);
+}
+
+static void
+test_openssl (TestHost *host, gconstpointer data)
+{
+  g_autofree char *program = g_find_program_in_path ("openssl");
+  g_autoptr (GSubprocess) process = NULL;
+  const char *address;
+
+  if (program == NULL)
+    {
+      g_test_skip ("there is no openssl");
+      return;
+    }
+  test_host_listen (host, "tcp");
+  address = dvmd_listener_get_addresses (host->listener)[0] + strlen ("tcp:");
+  process = g_subprocess_new (G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, program,
+                              "s_client", "-connect", address, NULL);
+  g_assert_nonnull (process);
+  test_wait (dvmd_listener_get_n_refused (host->listener) == 1);
+  g_assert_true (g_subprocess_wait (process, NULL, NULL));
+  g_assert_cmpint (g_subprocess_get_exit_status (process), !=, 0);
+  g_assert_cmpuint (host->n_joined, ==, 0);
+}
+
+static void
+test_silent (TestHost *host, gconstpointer data)
+{
+  int fd;
+
+  host->options.deadline = 50 * G_TIME_SPAN_MILLISECOND;
+  test_host_listen (host, "tcp");
+  fd = dial (host);
+  wait_for_end (fd);
+  g_assert_cmpuint (dvmd_listener_get_n_refused (host->listener), ==, 1);
+  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 0);
+}
+
+/* ---- many ---- */
+
+static guint
+count_fds (void)
+{
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir) != NULL)
+    n++;
+  return n;
+}
+
+static void
+test_half_open (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (DvmdWire) wire = NULL;
+  struct rlimit limit;
+  guint n_before;
+  guint n;
+  gint64 begin;
+
+  getrlimit (RLIMIT_NOFILE, &limit);
+  n = (guint)MIN (1000, limit.rlim_cur > 400 ? (limit.rlim_cur - 200) : 100);
+  test_host_listen (host, "tcp");
+  n_before = count_fds ();
+  for (guint i = 0; i < n; i++)
+    {
+      int fd = dial (host);
+
+      g_array_append_val (fds, fd);
+      if (i % 16 == 0)
+        g_main_context_iteration (NULL, FALSE);
+    }
+  begin = g_get_monotonic_time ();
+  wire = join (host, identity, 7);
+  g_test_message ("joined beside %u half-open connections in %.1f ms", n,
+                  (double)(g_get_monotonic_time () - begin) / 1000);
+  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), <=, 64);
+  for (guint i = 0; i < n; i++)
+    close (g_array_index (fds, int, i));
+  test_wait (dvmd_listener_get_n_strangers (host->listener) == 0);
+  g_clear_object (&wire);
+  g_clear_object (&host->wire);
+  g_assert_cmpuint (count_fds (), ==, n_before);
+}
+
+/* The table of descriptors is full: strangers go, nobody hangs, and later all is as before. */
+static void
+test_no_descriptors (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (DvmdWire) wire = NULL;
+  struct rlimit limit;
+  struct rlimit small;
+  int fds[20];
+
+  test_host_listen (host, "tcp");
+  for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
+    fds[i] = dial (host);
+  getrlimit (RLIMIT_NOFILE, &limit);
+  small = limit;
+  small.rlim_cur = (rlim_t)fds[G_N_ELEMENTS (fds) - 1] + 3;
+  g_assert_cmpint (setrlimit (RLIMIT_NOFILE, &small), ==, 0);
+  test_wait (dvmd_listener_get_n_refused (host->listener) >= 5);
+  g_assert_cmpint (setrlimit (RLIMIT_NOFILE, &limit), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
+    close (fds[i]);
+  wire = join (host, identity, 7);
+}
+
+/* ---- what is on the wire ---- */
+
+typedef struct
+{
+  GSocketConnection *from;
+  GSocketConnection *to;
+  GByteArray *record;
+  guint8 data[4096];
+} Pump;
+
+static void
+on_relayed (GObject *object, GAsyncResult *result, gpointer user_data)
+{
+  Pump *pump = user_data;
+  gssize n = g_input_stream_read_finish (G_INPUT_STREAM (object), result, NULL);
+
+  if (n > 0)
+    {
+      g_byte_array_append (pump->record, pump->data, (guint)n);
+      g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (pump->to)), pump->data, (gsize)n, NULL,
+                                 NULL, NULL);
+      g_input_stream_read_async (G_INPUT_STREAM (object), pump->data, sizeof pump->data, 0, NULL, on_relayed, pump);
+      return;
+    }
+  g_socket_shutdown (g_socket_connection_get_socket (pump->to), FALSE, TRUE, NULL);
+  g_object_unref (pump->from);
+  g_object_unref (pump->to);
+  g_free (pump);
+}
+
+static void
+start_pump (GSocketConnection *from, GSocketConnection *to, GByteArray *record)
+{
+  Pump *pump = g_new0 (Pump, 1);
+
+  pump->from = g_object_ref (from);
+  pump->to = g_object_ref (to);
+  pump->record = record;
+  g_input_stream_read_async (g_io_stream_get_input_stream (G_IO_STREAM (from)), pump->data, sizeof pump->data, 0, NULL,
+                             on_relayed, pump);
+}
+
+typedef struct
+{
+  TestHost *host;
+  GByteArray *record;
+} Relay;
+
+static gboolean
+on_incoming (GSocketService *service, GSocketConnection *connection, GObject *source, gpointer user_data)
+{
+  Relay *relay = user_data;
+  g_autoptr (GSocketConnection) onward = NULL;
+  g_autoptr (GSocketClient) client = g_socket_client_new ();
+
+  onward = g_socket_client_connect_to_host (
+      client, dvmd_listener_get_addresses (relay->host->listener)[0] + strlen ("tcp:"), 1, NULL, NULL);
+  g_assert_nonnull (onward);
+  start_pump (connection, onward, relay->record);
+  start_pump (onward, connection, relay->record);
+  return FALSE;
+}
+
+static gboolean
+is_in (GByteArray *record, gconstpointer needle, gsize size)
+{
+  return memmem (record->data, record->len, needle, size) != NULL;
+}
+
+static void
+check_record (TestHost *host, gboolean readable)
+{
+  g_autoptr (GByteArray) record = g_byte_array_new ();
+  Relay relay = { host, record };
+  g_autoptr (GSocketService) service = g_socket_service_new ();
+  guint16 port = g_socket_listener_add_any_inet_port (G_SOCKET_LISTENER (service), NULL, NULL);
+  g_autofree char *address = g_strdup_printf ("tcp:127.0.0.1:%u", port);
+  const char *const addresses[] = { address, NULL };
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (DvmdWire) wire = NULL;
+  DvmdConnectOptions options;
+  DvmdToken secret;
+  GError *error = NULL;
+
+  g_signal_connect (service, "incoming", G_CALLBACK (on_incoming), &relay);
+  add_tokens (host, 1, 1, &secret);
+  test_connect_options (host, identity, &secret, &options);
+  options.rank = 1;
+  wire = test_connect_full (addresses, &options, &error);
+  g_assert_no_error (error);
+  test_wait (host->wire != NULL);
+  check_talk (wire, host->wire);
+  g_socket_service_stop (service);
+  g_socket_listener_close (G_SOCKET_LISTENER (service));
+  g_assert_true (is_in (record, "dvmhello", 8));
+  g_assert_true (is_in (record, "hello there", 11) == readable);
+  g_assert_true (is_in (record, dvmd_identity_get_link_key (identity), DVMD_LINK_KEY_SIZE) == readable);
+  g_assert_false (is_in (record, secret.key, sizeof secret.key));
+  for (guint i = 0; i < 100; i++)
+    g_main_context_iteration (NULL, FALSE);
+}
+
+static void
+test_no_plaintext (TestHost *host, gconstpointer data)
+{
+  test_host_listen (host, "tcp");
+  check_record (host, FALSE);
+}
+
+/* That the test would see it. */
+static void
+test_plaintext (TestHost *host, gconstpointer data)
+{
+  host->options.without_tls = TRUE;
+  test_host_listen (host, "tcp");
+  check_record (host, TRUE);
+}
+
+/* ---- who comes and finds nobody ---- */
+
+static void
+check_connect_error (TestHost *host, const char *const *addresses, GQuark domain, int code, const char *sentence)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (host->authority, 9, NULL);
+  g_autoptr (GError) error = NULL;
+  DvmdConnectOptions options;
+
+  test_connect_options (host, identity, NULL, &options);
+  options.timeout = 300 * G_TIME_SPAN_MILLISECOND;
+  g_assert_null (test_connect_full (addresses, &options, &error));
+  g_assert_error (error, domain, code);
+  g_assert_nonnull (strstr (error->message, sentence));
+}
+
+static void
+test_nobody (TestHost *host, gconstpointer data)
+{
+  const char *const refused[] = { "tcp:127.0.0.1:1", "tcp:[::1]:1", "unix:/nowhere/at/all", NULL };
+  const char *const wrong[] = { "tcp:127.0.0.1", NULL };
+  g_autoptr (GSocketListener) mute = g_socket_listener_new ();
+  guint16 port = g_socket_listener_add_any_inet_port (mute, NULL, NULL);
+  g_autofree char *address = g_strdup_printf ("tcp:127.0.0.1:%u", port);
+  const char *const silent[] = { address, NULL };
+
+  check_connect_error (host, refused, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_UNREACHABLE, "No link to rank 0: ");
+  check_connect_error (host, wrong, DVM_ERROR, DVM_ERROR_BAD_PARAM, "is no address of a daemon");
+  check_connect_error (host, silent, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT, "is there and does not go on");
+}
+
+/* The first address is dead, or of somebody who never speaks: the other is used. */
+static void
+test_next_address (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (host->authority, 9, NULL);
+  g_autoptr (GSocketListener) mute = g_socket_listener_new ();
+  g_autofree char *address = g_strdup_printf ("tcp:127.0.0.1:%u",
+                                              g_socket_listener_add_any_inet_port (mute, NULL, NULL));
+  const char *addresses[] = { "tcp:127.0.0.1:1", address, NULL, NULL };
+  g_autoptr (DvmdWire) wire = NULL;
+  DvmdConnectOptions options;
+  GError *error = NULL;
+
+  test_host_listen (host, "tcp");
+  addresses[2] = dvmd_listener_get_addresses (host->listener)[0];
+  test_connect_options (host, identity, NULL, &options);
+  wire = test_connect_full (addresses, &options, &error);
+  g_assert_no_error (error);
+}
+
+static void
+on_connect_over (GObject *object, GAsyncResult *result, gpointer user_data)
+{
+  g_set_object ((GAsyncResult **)user_data, result);
+}
+
+static void
+test_cancelled (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (host->authority, 9, NULL);
+  g_autoptr (GSocketListener) mute = g_socket_listener_new ();
+  g_autofree char *address = g_strdup_printf ("tcp:127.0.0.1:%u",
+                                              g_socket_listener_add_any_inet_port (mute, NULL, NULL));
+  const char *const addresses[] = { address, NULL };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+  DvmdConnectOptions options;
+
+  test_connect_options (host, identity, NULL, &options);
+  dvmd_connect_async (addresses, &options, cancellable, on_connect_over, &result);
+  for (guint i = 0; i < 20; i++)
+    g_main_context_iteration (NULL, FALSE);
+  g_cancellable_cancel (cancellable);
+  test_wait (result != NULL);
+  g_assert_null (dvmd_connect_finish (result, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+static void
+test_settings (TestHost *host, gconstpointer data)
+{
+  static const struct
+  {
+    const char *address;
+    const char *family;
+    const char *ports;
+    gboolean right;
+    const char *sentence; /* NULL: there are addresses */
+  } cases[] = {
+    { "", "any", "0", TRUE, NULL },
+    { "127.0.0.1", "ipv4", "20000-30000", TRUE, NULL },
+    { "lo", "ipv4", "0", TRUE, NULL },
+    { "127.0.0.0/8 lo", "any", "0", TRUE, NULL },
+    { "192.0.2.77", "any", "0", TRUE, "This machine has no address" },
+    { "127.0.0.1", "ipv6", "0", TRUE, "This machine has no address" },
+    { "", "ipx", "0", FALSE, "\"ipx\" is no value of listen-family" },
+    { "", "any", "5100-5000", FALSE, "is no value of port-range" },
+    { "", "any", "0-10", FALSE, "is no value of port-range" },
+    { "", "any", "70000", FALSE, "is no value of port-range" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (DvmdTcpOptions) options = { 0 };
+      g_autoptr (GPtrArray) addresses = NULL;
+      g_autoptr (GError) error = NULL;
+
+      g_assert_true (dvmd_tcp_options_parse (cases[i].address, cases[i].family, cases[i].ports, &options, &error)
+                     == cases[i].right);
+      if (cases[i].right)
+        addresses = dvmd_address_find_local (&options, &error);
+      g_assert_true ((addresses != NULL) == (cases[i].sentence == NULL));
+      if (cases[i].sentence != NULL)
+        g_assert_nonnull (strstr (error->message, cases[i].sentence));
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+
+#define ADD(path, func) g_test_add ("/listener/" path, TestHost, NULL, set_up, func, tear_down)
+  ADD ("tcp", test_tcp);
+  ADD ("unix", test_unix);
+  ADD ("without-tls", test_without_tls);
+  ADD ("secret", test_secret);
+  ADD ("tokens", test_tokens);
+  ADD ("rogue-member", test_rogue_member);
+  ADD ("expelled", test_expelled);
+  ADD ("not-the-controller", test_not_the_controller);
+  ADD ("wrong-daemon", test_wrong_daemon);
+  ADD ("mixed-version", test_mixed_version);
+  ADD ("replay", test_replay);
+  ADD ("claim-of-rank", test_claim_of_rank);
+  ADD ("no-certificate", test_no_certificate);
+  ADD ("garbage", test_garbage);
+  ADD ("openssl", test_openssl);
+  ADD ("silent", test_silent);
+  ADD ("half-open", test_half_open);
+  ADD ("no-descriptors", test_no_descriptors);
+  ADD ("no-plaintext", test_no_plaintext);
+  ADD ("plaintext", test_plaintext);
+  ADD ("nobody", test_nobody);
+  ADD ("next-address", test_next_address);
+  ADD ("cancelled", test_cancelled);
+  ADD ("settings", test_settings);
+  return g_test_run ();
+}
