@@ -148,12 +148,16 @@ make_lock_file (int dir_fd, const char *name)
 {
   int fd = openat (dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   g_autofree char *pid = g_strdup_printf ("%d\n", (int)getpid ());
+  int code;
 
   if (fd < 0)
     return -1;
   if (flock (fd, LOCK_EX | LOCK_NB) == 0 && write (fd, pid, strlen (pid)) == (gssize)strlen (pid))
     return fd;
+  code = errno;
+  unlinkat (dir_fd, name, 0);
   close (fd);
+  errno = code;
   return -1;
 }
 
@@ -194,6 +198,16 @@ look_at_holder (int dir_fd, const char *name, const char *path, GError **error)
   return result;
 }
 
+/* The directory, and the one above it, if nobody has anything there. */
+static void
+remove_if_empty (DvmdRuntimeDir *self)
+{
+  g_autofree char *parent = g_path_get_dirname (self->path);
+
+  if (rmdir (self->path) == 0)
+    rmdir (parent);
+}
+
 static LockResult
 try_lock (DvmdRuntimeDir *self, const char *name, GError **error)
 {
@@ -207,6 +221,7 @@ try_lock (DvmdRuntimeDir *self, const char *name, GError **error)
         return LOCK_AGAIN;
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot make a lock file in %s: %s", self->path,
                    g_strerror (errno));
+      remove_if_empty (self);
       return LOCK_FAILED;
     }
   if (linkat (self->dir_fd, own, self->dir_fd, LOCK, 0) == 0)

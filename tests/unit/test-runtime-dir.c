@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -231,6 +232,29 @@ test_unsafe (Fixture *fixture, gconstpointer data)
     }
 }
 
+/* A disk that takes names but no bytes. */
+static void
+test_no_room (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *parent = g_path_get_dirname (fixture->path);
+  void (*handler) (int) = signal (SIGXFSZ, SIG_IGN);
+  struct rlimit limit;
+  struct rlimit none;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_no_errno (getrlimit (RLIMIT_FSIZE, &limit));
+  none = limit;
+  none.rlim_cur = 0;
+  /* Nothing may be printed meanwhile. */
+  g_assert_no_errno (setrlimit (RLIMIT_FSIZE, &none));
+  dvmd_runtime_dir_acquire (NULL, fixture->path, &error);
+  setrlimit (RLIMIT_FSIZE, &limit);
+  signal (SIGXFSZ, handler);
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_FAILED);
+  g_assert_nonnull (strstr (error->message, "cannot make a lock file"));
+  g_assert_false (g_file_test (parent, G_FILE_TEST_EXISTS));
+}
+
 static void
 test_names (void)
 {
@@ -296,6 +320,7 @@ main (int argc, char **argv)
   ADD ("/runtime-dir/crashed", test_crashed);
   ADD ("/runtime-dir/race", test_race);
   ADD ("/runtime-dir/unsafe", test_unsafe);
+  ADD ("/runtime-dir/no-room", test_no_room);
   g_test_add_func ("/runtime-dir/names", test_names);
   ADD ("/runtime-dir/long-path", test_long_path);
   ADD ("/runtime-dir/socket", test_socket);
