@@ -13,6 +13,11 @@
 #include "dvm-cli-output.h"
 
 static const DvmCliOption options[] = {
+  { "query", 0, NULL, DVM_CLI_ARG_STRING, N_ ("KEY,..."), NULL,
+    N_ ("ask for these keys instead; query-keys shows those that there are") },
+  { "nspace", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NSPACE"), NULL, N_ ("of which job (with --query)") },
+  { "node", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NODE"), NULL, N_ ("of which node (with --query)") },
+  { "rank", 0, NULL, DVM_CLI_ARG_NUMBER, N_ ("RANK"), NULL, N_ ("of which rank (with --query)") },
   { NULL },
 };
 
@@ -28,17 +33,57 @@ complete (DvmClient *client, GVariant *properties)
   return g_variant_ref_sink (g_variant_dict_end (dict));
 }
 
+static GVariant *
+query (DvmCli *cli, DvmClient *client, GError **error)
+{
+  g_auto (GStrv) keys = g_strsplit (dvm_cli_args_get (cli->args, "query"), ",", -1);
+  const char *nspace = dvm_cli_args_get (cli->args, "nspace");
+  const char *node = dvm_cli_args_get (cli->args, "node");
+  GVariantDict qualifiers;
+
+  g_variant_dict_init (&qualifiers, NULL);
+  if (nspace != NULL)
+    g_variant_dict_insert (&qualifiers, "nspace", "s", nspace);
+  if (node != NULL)
+    g_variant_dict_insert (&qualifiers, "node", "s", node);
+  if (dvm_cli_args_has (cli->args, "rank"))
+    g_variant_dict_insert (&qualifiers, "rank", "u", dvm_cli_args_get_uint (cli->args, "rank", 0));
+  return dvm_client_query (client, (const char *const *)keys, g_variant_dict_end (&qualifiers), NULL, error);
+}
+
+static gboolean
+check_options (DvmCli *cli, GError **error)
+{
+  static const char *const qualifiers[] = { "nspace", "node", "rank" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (qualifiers); i++)
+    if (dvm_cli_args_has (cli->args, qualifiers[i]) && !dvm_cli_args_has (cli->args, "query"))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--%s goes with --query"), qualifiers[i]);
+        return FALSE;
+      }
+  return TRUE;
+}
+
 static int
 show_info (DvmCli *cli, GError **error)
 {
-  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
-  g_autoptr (GVariant) properties = client != NULL ? dvm_client_get_info (client, NULL, error) : NULL;
+  g_autoptr (DvmClient) client = NULL;
+  g_autoptr (GVariant) properties = NULL;
   g_autoptr (GVariant) all = NULL;
   g_autofree char *text = NULL;
+  gboolean has_keys;
 
+  if (!check_options (cli, error))
+    return DVM_CLI_EXIT_USAGE;
+  client = dvm_cli_connect (cli, error);
+  if (client == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  has_keys = dvm_cli_args_has (cli->args, "query");
+  properties = has_keys ? query (cli, client, error) : dvm_client_get_info (client, NULL, error);
   if (properties == NULL)
     return DVM_CLI_EXIT_FAILED;
-  all = complete (client, properties);
+  all = has_keys ? g_variant_ref (properties) : complete (client, properties);
   text = cli->json ? dvm_cli_info_to_json (all) : dvm_cli_info_to_text (all);
   return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }

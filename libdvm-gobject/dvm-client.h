@@ -195,6 +195,17 @@ void dvm_client_watch_job_async (DvmClient *self, DvmJob *job, GCancellable *can
 gboolean dvm_client_watch_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_watch_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
 
+void dvm_client_query_async (DvmClient *self, const char *const *keys, GVariant *qualifiers, GCancellable *cancellable,
+                             GAsyncReadyCallback callback, gpointer user_data);
+GVariant *dvm_client_query_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_query (DvmClient *self, const char *const *keys, GVariant *qualifiers, GCancellable *cancellable,
+                            GError **error);
+
+void dvm_client_cancel_jobs_async (DvmClient *self, GVariant *filter, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data);
+gssize dvm_client_cancel_jobs_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gssize dvm_client_cancel_jobs (DvmClient *self, GVariant *filter, GCancellable *cancellable, GError **error);
+
 void dvm_client_reload_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
                               gpointer user_data);
 gboolean dvm_client_reload_finish (DvmClient *self, GAsyncResult *result, GError **error);

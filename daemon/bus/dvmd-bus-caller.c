@@ -38,8 +38,8 @@ run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusMethodFunc func, Dvmd
   func (&call);
 }
 
-static gboolean
-may_change (DvmdBusCaller *self)
+gboolean
+dvmd_bus_caller_may_change (DvmdBusCaller *self)
 {
   return self->requester.uid == getuid () || self->requester.uid == 0;
 }
@@ -48,7 +48,7 @@ static void
 run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusAccess access, DvmdBusMethodFunc func, DvmdJob *job,
              guint node, GDBusMethodInvocation *invocation)
 {
-  if (access == DVMD_BUS_CHANGES && !may_change (caller))
+  if (access == DVMD_BUS_CHANGES && !dvmd_bus_caller_may_change (caller))
     dvmd_bus_return_error (invocation,
                            g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
                                         "%s needs the user that this DVM belongs to (uid %u) or root, not uid %u",

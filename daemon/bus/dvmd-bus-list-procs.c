@@ -17,19 +17,21 @@ dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank)
   return node != NULL ? dvm_node_get_name (node->record) : "";
 }
 
+GVariant *
+dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank)
+{
+  const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
+
+  return g_variant_new ("(uusuuiuiis)", rank, row->app, dvmd_bus_get_node_name (pool, row->node), row->local_rank,
+                        row->node_rank, row->pid, (guint)row->state, row->exit_code, (int)row->exit_signal, "");
+}
+
 static void
 add_procs (DvmdBusRows *rows, DvmdNodePool *pool, DvmdProcTable *procs, DvmdIdSet *ranks)
 {
   for (guint rank = 0; dvmd_id_set_next (ranks, rank, &rank) && rank < procs->n_rows; rank++)
-    {
-      const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
-
-      if (dvmd_bus_rows_want (rows, rank))
-        dvmd_bus_rows_add (rows,
-                           g_variant_new ("(uusuuiuiis)", rank, row->app, dvmd_bus_get_node_name (pool, row->node),
-                                          row->local_rank, row->node_rank, row->pid, (guint)row->state, row->exit_code,
-                                          (int)row->exit_signal, ""));
-    }
+    if (dvmd_bus_rows_want (rows, rank))
+      dvmd_bus_rows_add (rows, dvmd_bus_proc_row (pool, procs, rank));
 }
 
 void

@@ -326,6 +326,7 @@ static const DvmdBusMethod manager_methods[] = {
   { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
   { "ListPlugins", DVMD_BUS_READS, list_plugins },
   { "Map", DVMD_BUS_TRACKED, dvmd_bus_map },
+  { "Query", DVMD_BUS_TRACKED, dvmd_bus_query },
   { "Reload", DVMD_BUS_CHANGES, reload },
   { "Shutdown", DVMD_BUS_CHANGES, shutdown_dvm },
   { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit },

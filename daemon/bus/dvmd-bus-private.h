@@ -183,6 +183,8 @@ void dvmd_bus_caller_unref (DvmdBusCaller *self);
 void dvmd_bus_caller_leave (DvmdBusCaller *self);
 /* The job is cancelled when the caller leaves. */
 void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
+/* Is the one that the DVM belongs to, or root. */
+gboolean dvmd_bus_caller_may_change (DvmdBusCaller *self);
 void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
 gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
 
@@ -245,6 +247,7 @@ void dvmd_bus_list_jobs (DvmdBusCall *call);
 void dvmd_bus_cancel_jobs (DvmdBusCall *call);
 void dvmd_bus_list_nodes (DvmdBusCall *call);
 void dvmd_bus_list_procs (DvmdBusCall *call);
+void dvmd_bus_query (DvmdBusCall *call);
 void dvmd_bus_attach (DvmdBusCall *call);
 void dvmd_bus_map (DvmdBusCall *call);
 void dvmd_bus_map_job (DvmdBusCall *call);

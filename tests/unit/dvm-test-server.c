@@ -127,6 +127,10 @@ manager_call (GDBusConnection *connection, const char *sender, const char *path,
   else if (strcmp (method, "ListNodes") == 0)
     g_dbus_method_invocation_return_value (
         invocation, g_variant_new_parsed ("([{'Rank': <uint32 1>, 'Name': <'node1'>, 'State': <uint32 3>}], '')"));
+  else if (strcmp (method, "Query") == 0)
+    g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("({'version': <'9'>},)"));
+  else if (strcmp (method, "CancelJobs") == 0)
+    g_dbus_method_invocation_return_value (invocation, g_variant_new ("(u)", 3));
   else if (strcmp (method, "Reload") == 0)
     g_dbus_method_invocation_return_value (invocation, NULL);
   else if (strcmp (method, "ListPlugins") == 0)

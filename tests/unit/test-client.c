@@ -322,6 +322,8 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_autoptr (GPtrArray) nodes = NULL;
   g_autoptr (GVariant) plugins = NULL;
   g_autoptr (GPtrArray) procs = NULL;
+  const char *const keys[] = { "version", NULL };
+  g_autoptr (GVariant) values = NULL;
   g_autoptr (GError) error = NULL;
 
   /* Three pages. */
@@ -335,6 +337,12 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_no_error (error);
   g_assert_true (g_variant_is_of_type (plugins, G_VARIANT_TYPE ("aa{sv}")));
   g_assert_cmpuint (g_variant_n_children (plugins), ==, 1);
+  values = dvm_client_query (fixture->client, keys, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_variant_n_children (values), ==, 1);
+  g_assert_cmpint (dvm_client_cancel_jobs (fixture->client, g_variant_new_parsed ("{'label': <'x'>}"), NULL, &error),
+                   ==, 3);
+  g_assert_no_error (error);
   g_assert_true (dvm_client_reload (fixture->client, NULL, &error));
   g_assert_no_error (error);
   nodes = dvm_client_list_nodes (fixture->client, NULL, &error);
