@@ -681,7 +681,96 @@ test_trace (Fixture *f, gconstpointer data)
   refused (f, job, JOB, "GetTrace", "({'from': <uint32 1>},)", BAD_PARAM, "from");
 }
 
+static void
+check_cancel (Fixture *f, const char *filter, guint wanted)
+{
+  g_autoptr (GVariant) reply = bus_client_check (f->client, MANAGER_PATH, MANAGER, "CancelJobs", parse (filter));
+  guint count;
+
+  g_variant_get (reply, "(u)", &count);
+  g_assert_cmpuint (count, ==, wanted);
+}
+
+/* Each key by itself, and all that are given must fit. */
+static void
+test_cancel_filters (Fixture *f, gconstpointer data)
+{
+  g_autofree char *running = bus_client_submit (f->client, "sleep", "{'np': <uint32 3>, 'label': <'red'>}");
+  g_autofree char *second = bus_client_submit (f->client, "sleep", "{'np': <uint32 1>, 'label': <'blue'>}");
+  g_autofree char *waiting = bus_client_submit (f->client, "sleep", "{'np': <uint32 4>, 'label': <'red'>}");
+  g_autofree char *later = bus_client_submit (f->client, "sleep", "{'np': <uint32 4>}");
+
+  wait_for_state (f, running, DVM_JOB_STATE_RUNNING);
+  wait_for_state (f, second, DVM_JOB_STATE_RUNNING);
+  wait_for_state (f, later, DVM_JOB_STATE_ALLOCATE);
+  check_cancel (f, "({'session': <uint32 7>},)", 0);
+  check_cancel (f, "({'label': <'green'>},)", 0);
+  check_cancel (f, "({'ids': <'7-9'>},)", 0);
+  check_cancel (f, "({'state': <uint32 31>},)", 0);
+  check_cancel (f, "({'label': <'red'>, 'state': <uint32 14>, 'ids': <'2-4'>},)", 0);
+  check_cancel (f, "({'label': <'red'>, 'state': <uint32 14>},)", 1);
+  finish (f, running);
+  /* Its slots are free, and three are not enough for those that wait. */
+  check_cancel (f, "({'ids': <'1-2'>},)", 1);
+  finish (f, second);
+  check_cancel (f, "({'label': <'red'>},)", 1);
+  finish (f, waiting);
+  check_cancel (f, "({'session': <uint32 0>},)", 1);
+  finish (f, later);
+  check_cancel (f, "({'all': <true>},)", 0);
+}
+
 /* ---- history, shutdown ---- */
+
+/* An ended job is no managed object, and its path answers until one more has ended. */
+static void
+test_history_of_one (Fixture *f, gconstpointer data)
+{
+  DvmdCore *core = dvmd_controller_get_core (f->bus.controller);
+  g_autofree char *first = NULL;
+  g_autofree char *second = NULL;
+  g_autoptr (GVariant) objects = NULL;
+  g_autofree char *text = NULL;
+
+  g_variant_unref (
+      bus_client_check (f->client, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL));
+  dvmd_core_set_history_limit (core, 1);
+  bus_client_wait_for (f->client, MANAGER_PATH " *.PropertiesChanged *'HistoryLimit': <uint32 1>*");
+  first = bus_client_submit (f->client, "true", NULL);
+  finish (f, first);
+  objects = bus_client_check (f->client, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL);
+  text = g_variant_print (objects, FALSE);
+  g_assert_null (strstr (text, first));
+  finish (f, first);
+  second = bus_client_submit (f->client, "true", NULL);
+  finish (f, second);
+  finish (f, second);
+  refused (f, first, JOB, "Wait", "(@a{sv} {},)", NOT_FOUND, "more than 1 ended jobs ago");
+  dvmd_core_set_history_limit (core, 0);
+  g_assert_false (dvmd_core_trim_history (core));
+  refused (f, second, JOB, "Wait", "(@a{sv} {},)", NOT_FOUND, "HistoryLimit");
+}
+
+/* A limit that has become much lower is reached in slices. */
+static void
+test_history_in_slices (Fixture *f, gconstpointer data)
+{
+  DvmdCore *core = dvmd_controller_get_core (f->bus.controller);
+  guint n_calls = 1;
+
+  dvmd_core_set_history_limit (core, 1000);
+  for (guint i = 0; i < 200; i++)
+    {
+      g_autofree char *job = bus_client_submit (f->client, "true", NULL);
+
+      finish (f, job);
+    }
+  dvmd_core_set_history_limit (core, 0);
+  while (dvmd_core_trim_history (core))
+    n_calls++;
+  g_assert_cmpuint (n_calls, ==, 4);
+  refused (f, "/org/dvm/jobs/200", JOB, "Wait", "(@a{sv} {},)", NOT_FOUND, "HistoryLimit");
+}
 
 static void
 test_history (Fixture *f, gconstpointer data)
@@ -789,7 +878,10 @@ main (int argc, char **argv)
     { "/bus/signal", test_signal },
     { "/bus/attach", test_attach },
     { "/bus/trace", test_trace },
+    { "/bus/cancel-filters", test_cancel_filters },
     { "/bus/history", test_history },
+    { "/bus/history-in-slices", test_history_in_slices },
+    { "/bus/history-of-one", test_history_of_one },
     { "/bus/shutdown", test_shutdown },
     { "/bus/unsubscribe", test_unsubscribe },
     { "/bus/hostile", test_hostile },
