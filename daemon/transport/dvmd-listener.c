@@ -132,7 +132,14 @@ on_failed (gpointer user_data, DvmdStranger *stranger, const GError *error)
   DvmdListener *self = user_data;
 
   g_queue_remove (&self->strangers, stranger);
-  log_refusal (self, dvmd_stranger_get_peer (stranger), error->message);
+  if (dvmd_stranger_is_silent (stranger) && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST))
+    {
+      /* As one does who has tried several addresses, and uses another. */
+      self->n_refused++;
+      g_debug ("%s came and went", dvmd_stranger_get_peer (stranger));
+    }
+  else
+    log_refusal (self, dvmd_stranger_get_peer (stranger), error->message);
 }
 
 static const DvmdStrangerFuncs stranger_funcs = { on_joined, on_failed };

@@ -535,14 +535,22 @@ test_silent (TestHost *host, gconstpointer data)
 
 /* ---- many ---- */
 
+/* Others than sockets come and go with GLib's own threads. */
 static guint
-count_fds (void)
+count_sockets (void)
 {
   g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
   guint n = 0;
 
-  while (g_dir_read_name (dir) != NULL)
-    n++;
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename ("/proc/self/fd", name, NULL);
+      g_autofree char *target = g_file_read_link (path, NULL);
+
+      if (target != NULL && g_str_has_prefix (target, "socket:"))
+        n++;
+    }
   return n;
 }
 
@@ -560,7 +568,7 @@ test_half_open (TestHost *host, gconstpointer data)
   getrlimit (RLIMIT_NOFILE, &limit);
   n = (guint)MIN (1000, limit.rlim_cur > 400 ? (limit.rlim_cur - 200) : 100);
   test_host_listen (host, "tcp");
-  n_before = count_fds ();
+  n_before = count_sockets ();
   for (guint i = 0; i < n; i++)
     {
       int fd = dial (host);
@@ -579,7 +587,7 @@ test_half_open (TestHost *host, gconstpointer data)
   test_wait (dvmd_listener_get_n_strangers (host->listener) == 0);
   g_clear_object (&wire);
   g_clear_object (&host->wire);
-  g_assert_cmpuint (count_fds (), ==, n_before);
+  g_assert_cmpuint (count_sockets (), ==, n_before);
 }
 
 /* The table of descriptors is full: strangers go, nobody hangs, and later all is as before. */
@@ -843,6 +851,33 @@ test_settings (TestHost *host, gconstpointer data)
     }
 }
 
+/* One port: the second finds it taken; two: it takes the other. */
+static void
+test_port_range (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdListener) other = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *first;
+  guint port;
+  DvmdTcpOptions tcp = { (char *)"127.0.0.1", DVMD_FAMILY_ANY, 0, 0 };
+
+  test_host_listen (host, "tcp");
+  first = dvmd_listener_get_addresses (host->listener)[0];
+  port = (guint)g_ascii_strtoull (strrchr (first, ':') + 1, NULL, 10);
+  tcp.first_port = tcp.last_port = (guint16)port;
+  other = dvmd_listener_new (&host->options);
+  g_assert_false (dvmd_listener_add_tcp (other, &tcp, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_FAILED);
+  g_assert_nonnull (strstr (error->message, "No port of port-range="));
+  g_assert_null (dvmd_listener_get_addresses (other)[0]);
+  /* Others of this machine may have taken some of the next. */
+  tcp.last_port = (guint16)MIN (port + 100, G_MAXUINT16);
+  if (tcp.last_port == port)
+    return;
+  g_assert_true (dvmd_listener_add_tcp (other, &tcp, NULL));
+  g_assert_cmpstr (dvmd_listener_get_addresses (other)[0], !=, first);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -873,5 +908,6 @@ main (int argc, char *argv[])
   ADD ("next-address", test_next_address);
   ADD ("cancelled", test_cancelled);
   ADD ("settings", test_settings);
+  ADD ("port-range", test_port_range);
   return g_test_run ();
 }
