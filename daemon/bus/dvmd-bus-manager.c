@@ -131,6 +131,13 @@ get_history_limit (DvmdBusServer *server)
   return g_variant_new_uint32 (dvmd_core_get_history_limit (server->core));
 }
 
+/* Every agent has its link to the controller itself. */
+static GVariant *
+get_tree_depth (DvmdBusServer *server)
+{
+  return g_variant_new_uint32 (dvmd_node_pool_count_up (dvmd_core_get_nodes (server->core)) > 0 ? 1 : 0);
+}
+
 static GVariant *
 get_statistics (DvmdBusServer *server)
 {
@@ -160,6 +167,7 @@ static const struct
   { "State", get_state },
   { "StateName", get_state_name },
   { "Statistics", get_statistics },
+  { "TreeDepth", get_tree_depth },
   { "Version", get_version },
 };
 

@@ -82,6 +82,7 @@ static const DvmdBusWatchedProperty manager_watched[] = {
   { "State", FALSE },         { "StateName", FALSE },     { "Ready", FALSE },     { "MembershipEpoch", FALSE },
   { "NodesExpected", FALSE }, { "NodesReported", FALSE }, { "NodeCount", FALSE }, { "SlotCount", FALSE },
   { "SlotsInUse", TRUE },     { "JobsRunning", TRUE },    { "JobsHeld", TRUE },   { "HistoryLimit", FALSE },
+  { "TreeDepth", FALSE },
 };
 
 static const DvmdBusWatchedProperty session_watched[] = {

@@ -458,6 +458,11 @@ test_query (Fixture *f, gconstpointer data)
   check_query (
       f, "(['local-proc-table'], {'nspace': <'dvm-fake@1'>, 'PMIX_HOSTNAME': <'here'>, 'rank': <uint32 1>})",
       "({'local-proc-table': <[(uint32 1, uint32 0, 'here', uint32 1, uint32 1, 1001, uint32 4, 0, 0, '')]>},)");
+  {
+    g_autoptr (GVariant) depth = bus_client_get (f->client, MANAGER_PATH, MANAGER, "TreeDepth");
+
+    g_assert_cmpuint (g_variant_get_uint32 (depth), ==, 1);
+  }
   check_query (f, "(['alloc-ids'], @a{sv} {})", "({'alloc-ids': <['']>},)");
   QUERY_REFUSED ("(@as [], @a{sv} {})", BAD_PARAM, "query-keys");
   QUERY_REFUSED ("(['colour'], @a{sv} {})", BAD_PARAM, "colour");
