@@ -56,14 +56,39 @@ dvmd_agent_build_base_environment (void)
 typedef struct
 {
   GPtrArray *entries;
-  GHashTable *index; /* name -> position + 1 */
+  GHashTable *index; /* entry, of which only the name counts -> position + 1; the keys belong to entries */
 } Environment;
+
+static guint
+name_hash (gconstpointer data)
+{
+  guint32 hash = 5381;
+
+  for (const char *p = data; *p != '\0' && *p != '='; p++)
+    hash = hash * 33 + (guchar)*p;
+  return hash;
+}
+
+/* Two entries, or an entry and a name. */
+static gboolean
+name_equal (gconstpointer data1, gconstpointer data2)
+{
+  const char *a = data1;
+  const char *b = data2;
+
+  while (*a == *b && *a != '\0' && *a != '=')
+    {
+      a++;
+      b++;
+    }
+  return (*a == '\0' || *a == '=') && (*b == '\0' || *b == '=');
+}
 
 static void
 environment_init (Environment *self)
 {
   self->entries = g_ptr_array_new_with_free_func (g_free);
-  self->index = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->index = g_hash_table_new (name_hash, name_equal);
 }
 
 static char **
@@ -86,17 +111,18 @@ environment_steal (Environment *self)
 static void
 environment_put (Environment *self, const char *entry)
 {
-  g_autofree char *name = g_strndup (entry, strcspn (entry, "="));
-  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, name));
+  char *copy = g_strdup (entry);
+  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, copy));
 
   if (position > 0)
     {
+      g_hash_table_replace (self->index, copy, GUINT_TO_POINTER (position));
       g_free (g_ptr_array_index (self->entries, position - 1));
-      g_ptr_array_index (self->entries, position - 1) = g_strdup (entry);
+      g_ptr_array_index (self->entries, position - 1) = copy;
       return;
     }
-  g_ptr_array_add (self->entries, g_strdup (entry));
-  g_hash_table_insert (self->index, g_steal_pointer (&name), GUINT_TO_POINTER (self->entries->len));
+  g_ptr_array_add (self->entries, copy);
+  g_hash_table_insert (self->index, copy, GUINT_TO_POINTER (self->entries->len));
 }
 
 static void
@@ -110,12 +136,8 @@ static void
 environment_put_defaults (Environment *self, const char *const *entries)
 {
   for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
-    {
-      g_autofree char *name = g_strndup (entries[i], strcspn (entries[i], "="));
-
-      if (!g_hash_table_contains (self->index, name))
-        environment_put (self, entries[i]);
-    }
+    if (!g_hash_table_contains (self->index, entries[i]))
+      environment_put (self, entries[i]);
 }
 
 static void
@@ -125,8 +147,8 @@ environment_remove (Environment *self, const char *name)
 
   if (position == 0)
     return;
-  g_clear_pointer (&g_ptr_array_index (self->entries, position - 1), g_free);
   g_hash_table_remove (self->index, name);
+  g_clear_pointer (&g_ptr_array_index (self->entries, position - 1), g_free);
 }
 
 static void environment_printf (Environment *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
