@@ -590,6 +590,54 @@ test_half_open (TestHost *host, gconstpointer data)
   g_assert_cmpuint (count_sockets (), ==, n_before);
 }
 
+typedef struct
+{
+  TestHost *host;
+  int fds[200];
+  guint n;
+} Flood;
+
+static gboolean
+on_flood (gpointer user_data)
+{
+  Flood *flood = user_data;
+
+  for (guint i = 0; i < 10; i++)
+    {
+      int *place = &flood->fds[flood->n++ % G_N_ELEMENTS (flood->fds)];
+
+      if (*place >= 0)
+        close (*place);
+      *place = dial (flood->host);
+    }
+  return G_SOURCE_CONTINUE;
+}
+
+/* New ones all the time, more than there is room for. */
+static void
+test_flood (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+  g_autoptr (DvmdWire) wire = NULL;
+  Flood flood = { host, { 0 }, 0 };
+  guint timer;
+  gint64 begin;
+
+  for (guint i = 0; i < G_N_ELEMENTS (flood.fds); i++)
+    flood.fds[i] = -1;
+  test_host_listen (host, "tcp");
+  timer = g_timeout_add (1, on_flood, &flood);
+  test_wait (dvmd_listener_get_n_refused (host->listener) > 100);
+  begin = g_get_monotonic_time ();
+  wire = join (host, identity, 7);
+  g_test_message ("joined in a flood after %.1f ms, %u strangers", (double)(g_get_monotonic_time () - begin) / 1000,
+                  flood.n);
+  g_source_remove (timer);
+  for (guint i = 0; i < G_N_ELEMENTS (flood.fds); i++)
+    if (flood.fds[i] >= 0)
+      close (flood.fds[i]);
+}
+
 /* The table of descriptors is full: strangers go, nobody hangs, and later all is as before. */
 static void
 test_no_descriptors (TestHost *host, gconstpointer data)
@@ -901,6 +949,7 @@ main (int argc, char *argv[])
   ADD ("openssl", test_openssl);
   ADD ("silent", test_silent);
   ADD ("half-open", test_half_open);
+  ADD ("flood", test_flood);
   ADD ("no-descriptors", test_no_descriptors);
   ADD ("no-plaintext", test_no_plaintext);
   ADD ("plaintext", test_plaintext);
