@@ -8,6 +8,8 @@
 
 #include "dvmd-engine-host.h"
 
+#include "dvmd-engine-process.h"
+
 #include <dvm.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +31,11 @@ struct _DvmdEngineHost
 
   char *id;
   GHashTable *settings;
-  DvmdSpawner *spawner; /* unowned */
-  DvmdReaper *reaper;   /* unowned */
-  GPtrArray *commands;  /* Command that run, unowned */
+  DvmdSpawner *spawner;  /* unowned */
+  DvmdReaper *reaper;    /* unowned */
+  GPtrArray *commands;   /* Command that run, unowned */
+  GHashTable *processes; /* number -> DvmdEngineProcess that runs */
+  guint n_processes;     /* that were ever started */
 };
 
 /* One command under way. It is over when it has been reaped and both of its streams have ended. */
@@ -160,50 +164,8 @@ start_writing (GBytes *input, int fd)
                                    NULL, on_written, g_bytes_ref (input));
 }
 
-/* The ends of the pipes: [0] of the command, [1] ours; input, output, messages */
-static gboolean
-open_pipes (const DvmdPluginCommand *request, int ends[3][2], GError **error)
-{
-  for (guint i = 0; i < 3; i++)
-    {
-      int pair[2];
-
-      if (i == 0 && request->input == NULL)
-        continue;
-      if (!g_unix_open_pipe (pair, FD_CLOEXEC, error))
-        return FALSE;
-      ends[i][0] = pair[i == 0 ? 0 : 1];
-      ends[i][1] = pair[i == 0 ? 1 : 0];
-      g_unix_set_fd_nonblocking (ends[i][1], TRUE, NULL);
-    }
-  return TRUE;
-}
-
 static void
-close_ends (int ends[3][2], guint side)
-{
-  for (guint i = 0; i < 3; i++)
-    if (ends[i][side] >= 0)
-      close (ends[i][side]);
-}
-
-static pid_t
-start (DvmdEngineHost *self, const DvmdPluginCommand *request, int ends[3][2], int *pidfd, GError **error)
-{
-  DvmdSpawnRequest spawn = DVMD_SPAWN_REQUEST_INIT;
-  g_auto (GStrv) environ = g_get_environ ();
-
-  spawn.argv = request->argv;
-  spawn.envp = request->environ != NULL ? request->environ : (const char *const *)environ;
-  spawn.cwd = request->cwd;
-  spawn.stdin_fd = ends[0][0];
-  spawn.stdout_fd = ends[1][0];
-  spawn.stderr_fd = ends[2][0];
-  return dvmd_spawner_spawn (self->spawner, &spawn, pidfd, NULL, error);
-}
-
-static void
-watch (DvmdEngineHost *self, GTask *task, pid_t pid, int pidfd, int ends[3][2], GBytes *input)
+watch (DvmdEngineHost *self, GTask *task, pid_t pid, int pidfd, const int ends[3], GBytes *input)
 {
   Command *command = g_new0 (Command, 1);
   GCancellable *cancellable = g_task_get_cancellable (task);
@@ -214,10 +176,10 @@ watch (DvmdEngineHost *self, GTask *task, pid_t pid, int pidfd, int ends[3][2], 
   command->n_pending = 1;
   g_ptr_array_add (self->commands, command);
   dvmd_reaper_watch (self->reaper, pid, pidfd, on_exited, command);
-  start_reading (command, 0, ends[1][1]);
-  start_reading (command, 1, ends[2][1]);
+  start_reading (command, 0, ends[1]);
+  start_reading (command, 1, ends[2]);
   if (input != NULL)
-    start_writing (input, ends[0][1]);
+    start_writing (input, ends[0]);
   if (cancellable != NULL)
     command->cancel_id = g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), command, NULL);
 }
@@ -228,10 +190,10 @@ host_spawn_async (DvmdPluginHost *host, const DvmdPluginCommand *request, GCance
 {
   DvmdEngineHost *self = DVMD_ENGINE_HOST (host);
   g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
-  int ends[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
   GError *error = NULL;
-  int pidfd = -1;
-  pid_t pid = -1;
+  int ends[3];
+  int pidfd;
+  pid_t pid;
 
   if (g_task_return_error_if_cancelled (task))
     return;
@@ -242,12 +204,9 @@ host_spawn_async (DvmdPluginHost *host, const DvmdPluginCommand *request, GCance
                                self->id);
       return;
     }
-  if (open_pipes (request, ends, &error))
-    pid = start (self, request, ends, &pidfd, &error);
-  close_ends (ends, 0);
+  pid = dvmd_engine_command_start (self->spawner, request, request->input != NULL, ends, &pidfd, &error);
   if (pid < 0)
     {
-      close_ends (ends, 1);
       g_task_return_error (task, error);
       return;
     }
@@ -262,6 +221,51 @@ host_spawn_finish (DvmdPluginHost *host, GAsyncResult *result, DvmdPluginOutcome
   if (answer != NULL)
     *outcome = *answer;
   return answer != NULL;
+}
+
+static void
+on_process_gone (guint number, gpointer user_data)
+{
+  g_hash_table_remove (DVMD_ENGINE_HOST (user_data)->processes, GUINT_TO_POINTER (number));
+}
+
+static guint
+host_start (DvmdPluginHost *host, const DvmdPluginCommand *command, const DvmdPluginWatch *watch, gpointer user_data,
+            GError **error)
+{
+  DvmdEngineHost *self = DVMD_ENGINE_HOST (host);
+  DvmdEngineProcess *process;
+
+  if (self->spawner == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
+                   "Plugin %s cannot start a process before the DVM starts or after it has ended", self->id);
+      return 0;
+    }
+  process = dvmd_engine_process_new (self->spawner, self->reaper, command, ++self->n_processes, error);
+  if (process == NULL)
+    return 0;
+  g_hash_table_insert (self->processes, GUINT_TO_POINTER (self->n_processes), process);
+  dvmd_engine_process_watch (process, watch, user_data, on_process_gone, self);
+  return self->n_processes;
+}
+
+static void
+host_give_input (DvmdPluginHost *host, guint number, GBytes *input, gboolean last)
+{
+  gpointer process = g_hash_table_lookup (DVMD_ENGINE_HOST (host)->processes, GUINT_TO_POINTER (number));
+
+  if (process != NULL)
+    dvmd_engine_process_give_input (process, input, last);
+}
+
+static void
+host_send_signal (DvmdPluginHost *host, guint number, int signum)
+{
+  gpointer process = g_hash_table_lookup (DVMD_ENGINE_HOST (host)->processes, GUINT_TO_POINTER (number));
+
+  if (process != NULL)
+    dvmd_engine_process_send_signal (process, signum);
 }
 
 static void
@@ -288,6 +292,9 @@ dvmd_engine_host_iface_init (DvmdPluginHostInterface *iface)
   iface->get_setting = host_get_setting;
   iface->spawn_async = host_spawn_async;
   iface->spawn_finish = host_spawn_finish;
+  iface->start = host_start;
+  iface->give_input = host_give_input;
+  iface->send_signal = host_send_signal;
 }
 
 static void
@@ -298,6 +305,7 @@ dvmd_engine_host_finalize (GObject *object)
   g_free (self->id);
   g_hash_table_unref (self->settings);
   g_ptr_array_unref (self->commands);
+  g_hash_table_unref (self->processes);
   G_OBJECT_CLASS (dvmd_engine_host_parent_class)->finalize (object);
 }
 
@@ -311,6 +319,7 @@ static void
 dvmd_engine_host_init (DvmdEngineHost *self)
 {
   self->commands = g_ptr_array_new ();
+  self->processes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_engine_process_free);
 }
 
 DvmdEngineHost *
@@ -321,6 +330,15 @@ dvmd_engine_host_new (const char *id, GHashTable *settings)
   self->id = g_strdup (id);
   self->settings = g_hash_table_ref (settings);
   return self;
+}
+
+static void
+end_processes (DvmdEngineHost *self)
+{
+  g_autoptr (GList) all = g_hash_table_get_values (self->processes);
+
+  for (GList *each = all; each != NULL; each = each->next)
+    dvmd_engine_process_give_up (each->data);
 }
 
 /* Their output ends with them, and then the tasks. */
@@ -344,8 +362,12 @@ end_commands (DvmdEngineHost *self)
 void
 dvmd_engine_host_set_processes (DvmdEngineHost *self, DvmdSpawner *spawner, DvmdReaper *reaper)
 {
-  if (reaper == NULL && self->reaper != NULL)
-    end_commands (self);
+  /* Whoever is told of an end starts nothing new. */
   self->spawner = spawner;
+  if (reaper == NULL && self->reaper != NULL)
+    {
+      end_processes (self);
+      end_commands (self);
+    }
   self->reaper = reaper;
 }

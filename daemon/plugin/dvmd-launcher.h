@@ -9,13 +9,24 @@
 G_BEGIN_DECLS
 
 /**
+ * DVMD_AGENT_EXIT_VERSION:
+ *
+ * What an agent exits with that the controller has refused for its version.
+ *
+ * Since: 0.1
+ */
+#define DVMD_AGENT_EXIT_VERSION 76
+
+/**
  * DvmdLaunchRequest:
  * @nodes: the nodes that want an agent
  * @n_nodes: how many there are
  * @agent_argv: the command line of an agent, the same for all. A launcher that starts each by a command of its own
  *   appends "--node" and the name of the node; one that starts all by one command leaves it away, and an agent takes
- *   the name of its host
- * @agent_input: what an agent is to find on its standard input: it proves that it may join, and is to be seen nowhere
+ *   the name of its host. An agent that may not join for its version exits with DVMD_AGENT_EXIT_VERSION
+ * @agent_input: what an agent is to find on its standard input: it proves that it may join, and is to be seen nowhere.
+ * The standard input stays open as long as the launcher wants the agent to live
+ * @logical: the nodes are no machines, but names for parts of this one: their agents are started here
  *
  * Agents that are to be started. Borrowed until launch_async() has returned.
  *
@@ -27,7 +38,8 @@ typedef struct
   guint32 n_nodes;
   const char *const *agent_argv;
   GBytes *agent_input;
-  gpointer reserved[4];
+  gboolean logical;
+  gpointer reserved[3];
 } DvmdLaunchRequest;
 
 /**

@@ -55,6 +55,33 @@ dvmd_plugin_host_spawn_finish (DvmdPluginHost *self, GAsyncResult *result, DvmdP
   return DVMD_PLUGIN_HOST_GET_IFACE (self)->spawn_finish (self, result, outcome, error);
 }
 
+guint
+dvmd_plugin_host_start (DvmdPluginHost *self, const DvmdPluginCommand *command, const DvmdPluginWatch *watch,
+                        gpointer user_data, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_PLUGIN_HOST (self), 0);
+  g_return_val_if_fail (command != NULL && command->argv != NULL && command->argv[0] != NULL, 0);
+  g_return_val_if_fail (watch != NULL && watch->ended != NULL, 0);
+
+  return DVMD_PLUGIN_HOST_GET_IFACE (self)->start (self, command, watch, user_data, error);
+}
+
+void
+dvmd_plugin_host_give_input (DvmdPluginHost *self, guint process, GBytes *input, gboolean last)
+{
+  g_return_if_fail (DVMD_IS_PLUGIN_HOST (self));
+
+  DVMD_PLUGIN_HOST_GET_IFACE (self)->give_input (self, process, input, last);
+}
+
+void
+dvmd_plugin_host_send_signal (DvmdPluginHost *self, guint process, int signum)
+{
+  g_return_if_fail (DVMD_IS_PLUGIN_HOST (self));
+
+  DVMD_PLUGIN_HOST_GET_IFACE (self)->send_signal (self, process, signum);
+}
+
 void
 dvmd_plugin_outcome_clear (DvmdPluginOutcome *outcome)
 {

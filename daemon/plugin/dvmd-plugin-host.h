@@ -58,11 +58,32 @@ typedef struct
 } DvmdPluginOutcome;
 
 /**
+ * DvmdPluginWatch:
+ * @line: (nullable): the process has written a line: without its end, at most 4 KiB, on its standard error
+ * (@is_message) or standard output
+ * @ended: the process has ended: exit code or signal, and in messages the last 4 KiB of its standard error; borrowed.
+ * It is the last call. A process that is ended because the DVM ends is told of as killed
+ *
+ * Who wants to know what a process says and when it ends. What a process has written is told before its end.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  void (*line) (guint process, gboolean is_message, const char *line, gpointer user_data);
+  void (*ended) (guint process, const DvmdPluginOutcome *outcome, gpointer user_data);
+  gpointer reserved[2];
+} DvmdPluginWatch;
+
+/**
  * DvmdPluginHostInterface:
  * @log: writes a line to the log, under the plugin's own domain
  * @get_setting: the value of one of the plugin's settings
  * @spawn_async: starts a command and watches it
  * @spawn_finish: how it ended
+ * @start: starts a process that is talked with while it runs
+ * @give_input: writes to its standard input
+ * @send_signal: sends a signal to its process group
  *
  * What the engine implements.
  *
@@ -77,6 +98,12 @@ struct _DvmdPluginHostInterface
   void (*spawn_async) (DvmdPluginHost *self, const DvmdPluginCommand *command, GCancellable *cancellable,
                        GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*spawn_finish) (DvmdPluginHost *self, GAsyncResult *result, DvmdPluginOutcome *outcome, GError **error);
+  guint (*start) (DvmdPluginHost *self, const DvmdPluginCommand *command, const DvmdPluginWatch *watch,
+                  gpointer user_data, GError **error);
+  void (*give_input) (DvmdPluginHost *self, guint process, GBytes *input, gboolean last);
+  void (*send_signal) (DvmdPluginHost *self, guint process, int signum);
+
+  gpointer reserved[4];
 };
 
 /**
@@ -134,6 +161,45 @@ void dvmd_plugin_host_spawn_async (DvmdPluginHost *self, const DvmdPluginCommand
  */
 gboolean dvmd_plugin_host_spawn_finish (DvmdPluginHost *self, GAsyncResult *result, DvmdPluginOutcome *outcome,
                                         GError **error);
+
+/**
+ * dvmd_plugin_host_start:
+ * @self: the plugin's host
+ * @command: what to run; it is copied. Its standard input stays open after what @command gives it
+ * @watch: what is called from now on; it must live as long as the process
+ * @user_data: for @watch
+ * @error: return location for an error
+ *
+ * Starts a process that lives longer than a command, and that is talked with meanwhile.
+ *
+ * Returns: a number for the process, which is never given again; 0 with @error set if it cannot be started
+ * Since: 0.1
+ */
+guint dvmd_plugin_host_start (DvmdPluginHost *self, const DvmdPluginCommand *command, const DvmdPluginWatch *watch,
+                              gpointer user_data, GError **error);
+
+/**
+ * dvmd_plugin_host_give_input:
+ * @self: the plugin's host
+ * @process: what dvmd_plugin_host_start() has returned; one that has ended is none, and nothing happens
+ * @input: (nullable): what it finds next on its standard input
+ * @last: whether that ends there
+ *
+ * Since: 0.1
+ */
+void dvmd_plugin_host_give_input (DvmdPluginHost *self, guint process, GBytes *input, gboolean last);
+
+/**
+ * dvmd_plugin_host_send_signal:
+ * @self: the plugin's host
+ * @process: what dvmd_plugin_host_start() has returned; one that has ended is none, and nothing happens
+ * @signum: a signal
+ *
+ * Sends a signal to the process and what is in its process group.
+ *
+ * Since: 0.1
+ */
+void dvmd_plugin_host_send_signal (DvmdPluginHost *self, guint process, int signum);
 
 /* Frees what an outcome holds. */
 void dvmd_plugin_outcome_clear (DvmdPluginOutcome *outcome);

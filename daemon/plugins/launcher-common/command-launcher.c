@@ -1,0 +1,522 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "command-launcher.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONCURRENCY 16
+#define TIMEOUT     30
+#define GRACE       5
+
+/* One call of launch_async() or terminate_async(): over when all of its nodes are. */
+typedef struct
+{
+  GTask *task;
+  guint n_left;
+  gulong cancel_id;
+} Call;
+
+typedef struct
+{
+  DvmdCommandLauncher *launcher; /* unowned */
+  char *name;
+  guint32 rank;
+  char **agent_argv;
+  GBytes *input;
+  Call *launch;            /* until its start is over */
+  GPtrArray *terminations; /* Call */
+  guint process;           /* 0: does not run yet */
+  guint timer;
+  GCancellable *killing;
+  int pid; /* where it lives, 0: not known */
+  gboolean arrived;
+  gboolean is_ending;
+  gboolean late; /* its start has taken too long */
+} Agent;
+
+typedef struct
+{
+  GQueue waiting;     /* Agent */
+  GHashTable *agents; /* rank -> Agent, all */
+  guint n_starting;
+} DvmdCommandLauncherPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (DvmdCommandLauncher, dvmd_command_launcher, DVMD_TYPE_LAUNCHER)
+
+static void start_next (DvmdCommandLauncher *self);
+
+static DvmdCommandLauncherPrivate *
+get_private (DvmdCommandLauncher *self)
+{
+  return dvmd_command_launcher_get_instance_private (self);
+}
+
+guint
+dvmd_command_launcher_get_number (DvmdCommandLauncher *self, const char *key, guint standard)
+{
+  const char *text = dvmd_plugin_host_get_setting (dvmd_plugin_get_host (self), key);
+  guint64 number;
+
+  if (text == NULL)
+    return standard;
+  if (g_ascii_string_to_unsigned (text, 10, 1, 1000000, &number, NULL))
+    return (guint)number;
+  dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_MESSAGE,
+                        "the setting \"%s\" is \"%s\", and must be a number from 1 to 1000000: it is taken as %u", key,
+                        text, standard);
+  return standard;
+}
+
+char *
+dvmd_command_last_words (const DvmdPluginOutcome *outcome)
+{
+  gsize length;
+  const char *bytes = g_bytes_get_data (outcome->messages, &length);
+  g_autofree char *text = g_strndup (bytes != NULL ? bytes : "", length);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (guint i = g_strv_length (lines); i > 0; i--)
+    if (g_strstrip (lines[i - 1])[0] != '\0' && !g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED))
+      return g_strdup (lines[i - 1]);
+  return g_strdup ("");
+}
+
+GError *
+dvmd_command_explain_exit (const char *name, const DvmdPluginOutcome *outcome)
+{
+  g_autofree char *words = dvmd_command_last_words (outcome);
+  const char *colon = words[0] != '\0' ? ": " : "";
+
+  if (outcome->exit_signal != 0)
+    return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the agent was ended by signal %d (%s)%s%s", name,
+                        outcome->exit_signal, g_strsignal (outcome->exit_signal), colon, words);
+  switch (outcome->exit_code)
+    {
+    case 127:
+      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s: agent missing: there is no such program%s%s", name,
+                          colon, words);
+    case 126:
+      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s: agent missing: it cannot be executed%s%s", name, colon,
+                          words);
+    case DVMD_AGENT_EXIT_VERSION:
+      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s: version: the agent is of another version%s%s", name,
+                          colon, words);
+    default:
+      return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the agent has exited with status %d%s%s", name,
+                          outcome->exit_code, colon, words);
+    }
+}
+
+/* ---- calls ---- */
+
+static void
+call_unref (Call *call)
+{
+  if (--call->n_left > 0)
+    return;
+  if (call->cancel_id != 0)
+    g_cancellable_disconnect (g_task_get_cancellable (call->task), call->cancel_id);
+  if (!g_task_return_error_if_cancelled (call->task))
+    g_task_return_boolean (call->task, TRUE);
+  g_object_unref (call->task);
+  g_free (call);
+}
+
+static void
+agent_free (gpointer data)
+{
+  Agent *agent = data;
+
+  if (agent->timer != 0)
+    g_source_remove (agent->timer);
+  if (agent->killing != NULL)
+    g_cancellable_cancel (agent->killing);
+  g_clear_object (&agent->killing);
+  g_ptr_array_unref (agent->terminations);
+  g_strfreev (agent->agent_argv);
+  g_clear_pointer (&agent->input, g_bytes_unref);
+  g_free (agent->name);
+  g_free (agent);
+}
+
+static void
+start_is_over (Agent *agent)
+{
+  Call *launch = g_steal_pointer (&agent->launch);
+
+  if (agent->timer != 0 && !agent->is_ending)
+    {
+      g_source_remove (agent->timer);
+      agent->timer = 0;
+    }
+  if (launch == NULL)
+    return;
+  if (agent->process != 0)
+    get_private (agent->launcher)->n_starting--;
+  call_unref (launch);
+}
+
+/* Frees the agent. */
+static void
+agent_gone (Agent *agent)
+{
+  DvmdCommandLauncher *self = agent->launcher;
+  g_autoptr (GPtrArray) calls = g_ptr_array_ref (agent->terminations);
+
+  start_is_over (agent);
+  g_hash_table_remove (get_private (self)->agents, GUINT_TO_POINTER (agent->rank));
+  for (guint i = 0; i < calls->len; i++)
+    call_unref (g_ptr_array_index (calls, i));
+}
+
+/* ---- one agent ---- */
+
+static void
+kill_process (Agent *agent, int signum)
+{
+  dvmd_plugin_host_send_signal (dvmd_plugin_get_host (agent->launcher), agent->process, signum);
+}
+
+static gboolean
+on_start_timeout (gpointer user_data)
+{
+  Agent *agent = user_data;
+
+  agent->timer = 0;
+  agent->late = TRUE;
+  kill_process (agent, SIGKILL);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_line (guint process, gboolean is_message, const char *line, gpointer user_data)
+{
+  Agent *agent = user_data;
+  DvmdPluginHost *host = dvmd_plugin_get_host (agent->launcher);
+
+  if (agent->arrived || !is_message || !g_str_has_prefix (line, DVMD_COMMAND_ARRIVED))
+    {
+      dvmd_plugin_host_log (host, G_LOG_LEVEL_MESSAGE, "%s: %s", agent->name, line);
+      return;
+    }
+  agent->arrived = TRUE;
+  agent->pid = atoi (line + strlen (DVMD_COMMAND_ARRIVED));
+  dvmd_plugin_host_give_input (host, process, agent->input, agent->is_ending);
+  start_is_over (agent);
+  start_next (agent->launcher);
+}
+
+static GError *
+explain (Agent *agent, const DvmdPluginOutcome *outcome)
+{
+  DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
+  g_autofree char *words = dvmd_command_last_words (outcome);
+
+  if (agent->late)
+    return g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT, "%s: timeout: its agent has not started within %u s%s%s",
+                        agent->name, dvmd_command_launcher_get_number (agent->launcher, "timeout", TIMEOUT),
+                        words[0] != '\0' ? ": " : "", words);
+  return klass->explain (agent->launcher, agent->name, agent->arrived, outcome);
+}
+
+static void
+on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
+{
+  Agent *agent = user_data;
+  g_autoptr (DvmdCommandLauncher) self = g_object_ref (agent->launcher);
+
+  if (!agent->is_ending)
+    {
+      g_autoptr (GError) reason = explain (agent, outcome);
+
+      dvmd_launcher_node_failed (DVMD_LAUNCHER (agent->launcher), agent->rank, reason);
+    }
+  agent_gone (agent);
+  start_next (self);
+}
+
+static const DvmdPluginWatch watch = { .line = on_line, .ended = on_ended };
+
+/* What was to be started here is the agent itself, or the command that is to bring it about. */
+static void
+explain_no_start (Agent *agent, GError **error, GError *cause)
+{
+  if (DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->waits)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the launcher's command cannot be started: %s",
+                 agent->name, cause->message);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s: agent missing: %s", agent->name, cause->message);
+  g_error_free (cause);
+}
+
+static gboolean
+start_process (Agent *agent, GError **error)
+{
+  GError *cause = NULL;
+  DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
+  g_auto (GStrv) argv = klass->make_argv (agent->launcher, agent->name, (const char *const *)agent->agent_argv, error);
+  DvmdPluginCommand command = { .argv = (const char *const *)argv };
+
+  if (argv == NULL)
+    return FALSE;
+  if (!klass->waits)
+    command.input = agent->input;
+  agent->process = dvmd_plugin_host_start (dvmd_plugin_get_host (agent->launcher), &command, &watch, agent, &cause);
+  if (agent->process == 0)
+    explain_no_start (agent, error, cause);
+  return agent->process != 0;
+}
+
+static void
+start_agent (Agent *agent)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (agent->launcher);
+  g_autoptr (GError) error = NULL;
+
+  if (agent->is_ending)
+    {
+      agent_gone (agent);
+      return;
+    }
+  if (!start_process (agent, &error))
+    {
+      dvmd_launcher_node_failed (DVMD_LAUNCHER (agent->launcher), agent->rank, error);
+      agent_gone (agent);
+      return;
+    }
+  priv->n_starting++;
+  if (DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->waits)
+    agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "timeout", TIMEOUT),
+                                          on_start_timeout, agent);
+  else
+    start_is_over (agent);
+}
+
+static void
+start_next (DvmdCommandLauncher *self)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (self);
+  guint limit = dvmd_command_launcher_get_number (self, "concurrency", CONCURRENCY);
+  Agent *agent;
+
+  while (priv->n_starting < limit && (agent = g_queue_pop_head (&priv->waiting)) != NULL)
+    start_agent (agent);
+}
+
+/* ---- launching ---- */
+
+static void
+on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
+{
+  Call *call = user_data;
+  DvmdCommandLauncherPrivate *priv = get_private (g_task_get_source_object (call->task));
+  g_autoptr (GList) all = g_hash_table_get_values (priv->agents);
+
+  /* Those that wait for their turn are dropped when it comes, which is when one of these has ended. */
+  for (GList *each = all; each != NULL; each = each->next)
+    {
+      Agent *agent = each->data;
+
+      if (agent->launch != call)
+        continue;
+      agent->is_ending = TRUE;
+      if (agent->process != 0)
+        kill_process (agent, SIGKILL);
+    }
+}
+
+static void
+add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, const DvmdPluginNode *node, Call *call)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (self);
+  Agent *agent;
+
+  if (g_hash_table_contains (priv->agents, GUINT_TO_POINTER (node->rank)))
+    {
+      g_autoptr (GError) error = g_error_new (DVM_ERROR, DVM_ERROR_EXISTS, "%s: its agent runs already", node->name);
+
+      dvmd_launcher_node_failed (DVMD_LAUNCHER (self), node->rank, error);
+      return;
+    }
+  agent = g_new0 (Agent, 1);
+  agent->launcher = self;
+  agent->name = g_strdup (node->name);
+  agent->rank = node->rank;
+  agent->agent_argv = g_strdupv ((char **)request->agent_argv);
+  agent->input = request->agent_input != NULL ? g_bytes_ref (request->agent_input) : NULL;
+  agent->terminations = g_ptr_array_new ();
+  agent->launch = call;
+  call->n_left++;
+  g_hash_table_insert (priv->agents, GUINT_TO_POINTER (agent->rank), agent);
+  g_queue_push_tail (&priv->waiting, agent);
+}
+
+static void
+dvmd_command_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequest *request, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdCommandLauncher *self = DVMD_COMMAND_LAUNCHER (launcher);
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+  Call *call;
+
+  if (request->logical != DVMD_COMMAND_LAUNCHER_GET_CLASS (self)->logical)
+    {
+      g_task_return_boolean (task, FALSE);
+      g_object_unref (task);
+      return;
+    }
+  call = g_new0 (Call, 1);
+  call->task = task;
+  call->n_left = 1;
+  for (guint i = 0; i < request->n_nodes; i++)
+    add_agent (self, request, &request->nodes[i], call);
+  if (cancellable != NULL)
+    call->cancel_id = g_cancellable_connect (cancellable, G_CALLBACK (on_launch_cancelled), call, NULL);
+  start_next (self);
+  call_unref (call);
+}
+
+/* ---- ending ---- */
+
+static void
+on_killed_there (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (DvmdCommandLauncher) self = DVMD_COMMAND_LAUNCHER (g_object_ref (((gpointer *)user_data)[0]));
+  guint32 rank = GPOINTER_TO_UINT (((gpointer *)user_data)[1]);
+  Agent *agent = g_hash_table_lookup (get_private (self)->agents, GUINT_TO_POINTER (rank));
+  DvmdPluginOutcome outcome = { 0 };
+
+  dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &outcome, NULL);
+  dvmd_plugin_outcome_clear (&outcome);
+  if (agent != NULL)
+    kill_process (agent, SIGKILL);
+  g_object_unref (self);
+  g_free (user_data);
+}
+
+static gboolean
+on_killing_late (gpointer user_data)
+{
+  Agent *agent = user_data;
+
+  agent->timer = 0;
+  kill_process (agent, SIGKILL);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_grace_over (gpointer user_data)
+{
+  Agent *agent = user_data;
+  DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
+  g_auto (GStrv) argv = NULL;
+  DvmdPluginCommand command = { 0 };
+  gpointer *data;
+
+  agent->timer = g_timeout_add_seconds (2 * dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
+                                        on_killing_late, agent);
+  if (klass->make_kill_argv != NULL && agent->pid > 0)
+    argv = klass->make_kill_argv (agent->launcher, agent->name, agent->pid);
+  if (argv == NULL)
+    {
+      kill_process (agent, SIGTERM);
+      return G_SOURCE_REMOVE;
+    }
+  command.argv = (const char *const *)argv;
+  data = g_new (gpointer, 2);
+  data[0] = g_object_ref (agent->launcher);
+  data[1] = GUINT_TO_POINTER (agent->rank);
+  agent->killing = g_cancellable_new ();
+  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (agent->launcher), &command, agent->killing, on_killed_there,
+                                data);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+end_agent (Agent *agent)
+{
+  if (agent->is_ending)
+    return;
+  agent->is_ending = TRUE;
+  if (agent->timer != 0)
+    g_source_remove (agent->timer);
+  agent->timer = 0;
+  if (agent->process == 0)
+    {
+      g_queue_remove (&get_private (agent->launcher)->waiting, agent);
+      agent_gone (agent);
+      return;
+    }
+  /* Its input is what it lives by. */
+  dvmd_plugin_host_give_input (dvmd_plugin_get_host (agent->launcher), agent->process, NULL, TRUE);
+  agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
+                                        on_grace_over, agent);
+}
+
+static void
+dvmd_command_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginNode *nodes, guint32 n_nodes,
+                                       GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (DVMD_COMMAND_LAUNCHER (launcher));
+  GTask *task = g_task_new (launcher, cancellable, callback, user_data);
+  g_autoptr (GPtrArray) agents = g_ptr_array_new ();
+  Call *call;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      Agent *agent = g_hash_table_lookup (priv->agents, GUINT_TO_POINTER (nodes[i].rank));
+
+      if (agent != NULL)
+        g_ptr_array_add (agents, agent);
+    }
+  if (agents->len == 0)
+    {
+      g_task_return_boolean (task, FALSE);
+      g_object_unref (task);
+      return;
+    }
+  call = g_new0 (Call, 1);
+  call->task = task;
+  call->n_left = agents->len + 1;
+  for (guint i = 0; i < agents->len; i++)
+    {
+      Agent *agent = g_ptr_array_index (agents, i);
+
+      g_ptr_array_add (agent->terminations, call);
+      end_agent (agent);
+    }
+  call_unref (call);
+}
+
+static void
+dvmd_command_launcher_finalize (GObject *object)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (DVMD_COMMAND_LAUNCHER (object));
+
+  g_queue_clear (&priv->waiting);
+  g_hash_table_unref (priv->agents);
+  G_OBJECT_CLASS (dvmd_command_launcher_parent_class)->finalize (object);
+}
+
+static void
+dvmd_command_launcher_class_init (DvmdCommandLauncherClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = dvmd_command_launcher_finalize;
+  DVMD_LAUNCHER_CLASS (klass)->launch_async = dvmd_command_launcher_launch_async;
+  DVMD_LAUNCHER_CLASS (klass)->terminate_async = dvmd_command_launcher_terminate_async;
+}
+
+static void
+dvmd_command_launcher_init (DvmdCommandLauncher *self)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (self);
+
+  g_queue_init (&priv->waiting);
+  priv->agents = g_hash_table_new_full (NULL, NULL, NULL, agent_free);
+}

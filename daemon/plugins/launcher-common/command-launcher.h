@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-plugin.h"
+
+G_BEGIN_DECLS
+
+/*
+ * What launchers have in common that start each agent by a process of its own, which lives as long as the agent: so
+ * many starts at once, what the agents say in the log, why one did not come, and their end.
+ *
+ * Its settings: "concurrency" (starts at once), "timeout" (seconds for one start), "grace" (seconds that an agent which
+ * is terminated gets to end by itself).
+ */
+
+#define DVMD_TYPE_COMMAND_LAUNCHER (dvmd_command_launcher_get_type ())
+G_DECLARE_DERIVABLE_TYPE (DvmdCommandLauncher, dvmd_command_launcher, DVMD, COMMAND_LAUNCHER, DvmdLauncher)
+
+/* What a start says on its standard error when it has come to where the agent is to live; the pid there follows. */
+#define DVMD_COMMAND_ARRIVED "dvm-agent-process "
+
+/*
+ * @logical: which requests are for this launcher
+ * @waits: a start is over when it has said DVMD_COMMAND_ARRIVED, and only then gets the agent's input
+ * @make_argv: the command for one node
+ * @make_kill_argv: (nullable): a command that ends the process of that pid on the node, for agents that do not end
+ *   with their input
+ * @explain: why the agent of a node that has ended like this has not come; @arrived: as for @waits
+ */
+struct _DvmdCommandLauncherClass
+{
+  DvmdLauncherClass parent_class;
+
+  gboolean logical;
+  gboolean waits;
+  char **(*make_argv) (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv, GError **error);
+  char **(*make_kill_argv) (DvmdCommandLauncher *self, const char *name, int pid);
+  GError *(*explain) (DvmdCommandLauncher *self, const char *name, gboolean arrived, const DvmdPluginOutcome *outcome);
+};
+
+/* One of its settings; standard if it is not set or no number from 1 to a million. */
+guint dvmd_command_launcher_get_number (DvmdCommandLauncher *self, const char *key, guint standard);
+
+/* The last line of its messages that says something: (transfer full), "" if there is none. */
+char *dvmd_command_last_words (const DvmdPluginOutcome *outcome);
+
+/* Why an agent has ended, as far as that does not depend on the launcher. */
+GError *dvmd_command_explain_exit (const char *name, const DvmdPluginOutcome *outcome);
+
+G_END_DECLS

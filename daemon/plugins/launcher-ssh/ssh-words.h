@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-plugin.h"
+
+G_BEGIN_DECLS
+
+/* The parts of "user@host:port", "[address]:port"; NULL with an error for what cannot be one. */
+typedef struct
+{
+  char *target; /* user@host, for ssh */
+  char *host;   /* the name of the node */
+  char *port;   /* NULL: none was given */
+} SshAddress;
+
+gboolean ssh_address_parse (const char *name, SshAddress *address, GError **error);
+void ssh_address_clear (SshAddress *address);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SshAddress, ssh_address_clear)
+
+/* A word as the shells of users read it: sh, bash, csh, fish. */
+char *ssh_quote (const char *word);
+
+/*
+ * The line for the remote shell: says "MARK PID" on standard error, and becomes the agent. prefix (nullable): where dvm
+ * is installed there.
+ */
+char *ssh_remote_line (const char *mark, const char *prefix, const char *const *agent_argv, const char *node);
+
+/* Why ssh has not got there, by its last words: "unreachable", "refused", "authentication", "timeout"; NULL: no idea.
+ */
+const char *ssh_find_reason (const char *words);
+
+G_END_DECLS

@@ -1,0 +1,159 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Agents by ssh, or by a command that is called like it: COMMAND [-p PORT] [USER@]HOST LINE. Its settings, besides
+ * those of all command launchers: "command" (as for a shell, "ssh" if there is none) and "prefix" (where dvm is
+ * installed there).
+ */
+
+#include "config.h"
+
+#include "command-launcher.h"
+#include "ssh-words.h"
+
+#include <string.h>
+
+/* What ssh exits with when it has not got there, or has lost the connection. */
+#define SSH_FAILED 255
+
+#define DVMD_TYPE_SSH_LAUNCHER (dvmd_ssh_launcher_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdSshLauncher, dvmd_ssh_launcher, DVMD, SSH_LAUNCHER, DvmdCommandLauncher)
+
+struct _DvmdSshLauncher
+{
+  DvmdCommandLauncher parent_instance;
+};
+
+G_DEFINE_FINAL_TYPE (DvmdSshLauncher, dvmd_ssh_launcher, DVMD_TYPE_COMMAND_LAUNCHER)
+
+static const char *
+get_setting (DvmdCommandLauncher *self, const char *key)
+{
+  return dvmd_plugin_host_get_setting (dvmd_plugin_get_host (self), key);
+}
+
+/* Only ssh itself is known to understand its options: no question is asked, and no terminal made. */
+static void
+add_options (DvmdCommandLauncher *self, GStrvBuilder *builder, const char *program)
+{
+  g_autofree char *base = g_path_get_basename (program);
+  g_autofree char *timeout = NULL;
+
+  if (strcmp (base, "ssh") != 0)
+    return;
+  timeout = g_strdup_printf ("ConnectTimeout=%u", dvmd_command_launcher_get_number (self, "timeout", 30));
+  g_strv_builder_add_many (builder, "-T", "-o", "BatchMode=yes", "-o", timeout, NULL);
+}
+
+/* COMMAND and all before the line for the remote shell. */
+static GStrvBuilder *
+begin_argv (DvmdCommandLauncher *self, const SshAddress *address, GError **error)
+{
+  const char *command = get_setting (self, "command");
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_auto (GStrv) words = NULL;
+  g_autoptr (GError) local = NULL;
+
+  if (!g_shell_parse_argv (command != NULL ? command : "ssh", NULL, &words, &local))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The launcher's command \"%s\" is none: %s", command,
+                   local->message);
+      return NULL;
+    }
+  g_strv_builder_addv (builder, (const char **)words);
+  add_options (self, builder, words[0]);
+  if (address->port != NULL)
+    g_strv_builder_add_many (builder, "-p", address->port, NULL);
+  g_strv_builder_add (builder, address->target);
+  return g_steal_pointer (&builder);
+}
+
+static char **
+dvmd_ssh_launcher_make_argv (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv, GError **error)
+{
+  g_auto (SshAddress) address = { 0 };
+  g_autoptr (GStrvBuilder) builder = NULL;
+  g_autofree char *line = NULL;
+
+  if (!ssh_address_parse (name, &address, error))
+    return NULL;
+  builder = begin_argv (self, &address, error);
+  if (builder == NULL)
+    return NULL;
+  line = ssh_remote_line (DVMD_COMMAND_ARRIVED, get_setting (self, "prefix"), agent_argv, address.host);
+  g_strv_builder_add (builder, line);
+  return g_strv_builder_end (builder);
+}
+
+/* For an agent that does not end with its input: the pid is its guard's, or its own. */
+static char **
+dvmd_ssh_launcher_make_kill_argv (DvmdCommandLauncher *self, const char *name, int pid)
+{
+  g_auto (SshAddress) address = { 0 };
+  g_autoptr (GStrvBuilder) builder = NULL;
+  g_autofree char *line = g_strdup_printf ("exec sh -c 'kill -TERM %d && sleep 2; kill -KILL %d'", pid, pid);
+
+  if (!ssh_address_parse (name, &address, NULL))
+    return NULL;
+  builder = begin_argv (self, &address, NULL);
+  if (builder == NULL)
+    return NULL;
+  g_strv_builder_add (builder, line);
+  return g_strv_builder_end (builder);
+}
+
+static DvmError
+find_code (const char *reason)
+{
+  if (g_strcmp0 (reason, "authentication") == 0)
+    return DVM_ERROR_NO_PERMISSIONS;
+  return g_strcmp0 (reason, "timeout") == 0 ? DVM_ERROR_TIMEOUT : DVM_ERROR_LAUNCH_FAILED;
+}
+
+static GError *
+dvmd_ssh_launcher_explain (DvmdCommandLauncher *self, const char *name, gboolean arrived,
+                           const DvmdPluginOutcome *outcome)
+{
+  g_autofree char *words = dvmd_command_last_words (outcome);
+  gsize length;
+  const char *bytes = g_bytes_get_data (outcome->messages, &length);
+  g_autofree char *messages = g_strndup (bytes != NULL ? bytes : "", length);
+  /* What is wrong is not always said last. */
+  const char *reason = ssh_find_reason (messages);
+
+  if (!arrived && outcome->exit_signal != 0)
+    return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the launcher's command was ended by signal %d (%s)",
+                        name, outcome->exit_signal, g_strsignal (outcome->exit_signal));
+  if (outcome->exit_code == SSH_FAILED && arrived)
+    return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: %s: the connection to its agent has ended: %s", name,
+                        reason != NULL ? reason : "lost", words);
+  if (outcome->exit_code == SSH_FAILED)
+    return g_error_new (DVM_ERROR, find_code (reason), "%s: %s: %s", name, reason != NULL ? reason : "not reached",
+                        words[0] != '\0' ? words : "the launcher's command has exited with status 255");
+  return dvmd_command_explain_exit (name, outcome);
+}
+
+static void
+dvmd_ssh_launcher_class_init (DvmdSshLauncherClass *klass)
+{
+  DvmdCommandLauncherClass *command_class = DVMD_COMMAND_LAUNCHER_CLASS (klass);
+
+  command_class->waits = TRUE;
+  command_class->make_argv = dvmd_ssh_launcher_make_argv;
+  command_class->make_kill_argv = dvmd_ssh_launcher_make_kill_argv;
+  command_class->explain = dvmd_ssh_launcher_explain;
+}
+
+static void
+dvmd_ssh_launcher_init (DvmdSshLauncher *self)
+{
+}
+
+const DvmdPluginInfo dvmd_plugin_info = {
+  .abi = DVMD_PLUGIN_ABI,
+  .size = sizeof (DvmdPluginInfo),
+  .kind = DVMD_PLUGIN_LAUNCHER,
+  .name = "ssh",
+  .description = "starts each agent by ssh, or a command like it",
+  .get_type = dvmd_ssh_launcher_get_type,
+};
