@@ -52,6 +52,7 @@ STRANGE = ["it's", 'two words', '$HOME `id` $(id)', 'a\\b', '"', '!x', '*', '', 
 class Launchers(dvmtest.Case):
     def setUp(self):
         super().setUp()
+        self.launches = []
         self.folder = self.place()
         self.ssh = self.script('fake', FAKE_SSH.replace('PLACE', self.folder))
         self.agent = self.script('agent', launching.AGENT)
@@ -67,10 +68,17 @@ class Launchers(dvmtest.Case):
         if launcher == 'ssh':
             values.setdefault('command', self.ssh)
         launch = launching.Launch(launcher, nodes, agent, **values)
-        self.addCleanup(launch.close)
+        self.launches.append(launch)
         return launch
 
+    def run_and_finish(self):
+        super().run_and_finish()
+        for launch in self.launches:
+            self.assertEqual(launch.close(), 0, launch.log)
+
     def clear(self):
+        for launch in self.launches:
+            launch.close()
         self.doCleanups()
         super().clear()
 
