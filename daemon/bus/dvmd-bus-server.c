@@ -192,6 +192,30 @@ on_closed (GDBusConnection *connection, gboolean remote_peer_vanished, GError *e
   g_signal_emit (self, signals[SIGNAL_CONNECTION_CLOSED], 0, peer->is_bus, dvmd_bus_server_get_n_connections (self));
 }
 
+static gboolean
+on_closed_before (gpointer user_data)
+{
+  DvmdBusPeer *peer = user_data;
+
+  if (peer->closed_handler != 0)
+    on_closed (peer->connection, TRUE, NULL, peer);
+  return G_SOURCE_REMOVE;
+}
+
+/* Who is gone before anybody listened to "closed" is never told of: the signal may be over. */
+static void
+check_closed (DvmdBusPeer *peer)
+{
+  g_autoptr (GSource) source = NULL;
+
+  if (!g_dbus_connection_is_closed (peer->connection))
+    return;
+  source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_callback (source, on_closed_before, dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref);
+  g_source_attach (source, g_main_context_get_thread_default ());
+}
+
 void
 dvmd_bus_insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
 {
@@ -199,6 +223,7 @@ dvmd_bus_insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
   if (!peer->is_bus)
     g_hash_table_insert (self->private_peers, peer->name, peer);
   peer->closed_handler = g_signal_connect (peer->connection, "closed", G_CALLBACK (on_closed), peer);
+  check_closed (peer);
   dvmd_bus_signals_listeners_changed (self->signals);
 }
 
