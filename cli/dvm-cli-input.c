@@ -11,6 +11,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "dvm-cli-screen.h"
+
 /* Nothing tells a process that a shell has put it into the foreground, unless it was stopped before. */
 #define FOREGROUND_CHECK_MS 250
 
@@ -174,4 +176,15 @@ dvm_cli_input_make_raw (DvmCliInput *self)
   raw = self->saved;
   cfmakeraw (&raw);
   self->is_raw = tcsetattr (self->from, TCSADRAIN, &raw) == 0;
+}
+
+/* A job without a terminal, or that has just ended, refuses it. */
+void
+dvm_cli_pass_terminal_size (DvmClient *client, DvmJob *job)
+{
+  guint rows;
+  guint columns;
+
+  if (dvm_cli_get_terminal_size (&rows, &columns))
+    dvm_client_resize_job_async (client, job, rows, columns, NULL, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include <glib.h>
+#include <dvm.h>
 
 G_BEGIN_DECLS
 
@@ -22,5 +22,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliInput, dvm_cli_input_free)
 void dvm_cli_input_check_foreground (DvmCliInput *self);
 /* The terminal gives every key at once and interprets none, until this object is freed. */
 void dvm_cli_input_make_raw (DvmCliInput *self);
+/* Makes the job's terminal as large as ours, if both have one. */
+void dvm_cli_pass_terminal_size (DvmClient *client, DvmJob *job);
 
 G_END_DECLS

@@ -34,6 +34,18 @@ dvm_cli_terminal_width (void)
   return size.ws_col;
 }
 
+gboolean
+dvm_cli_get_terminal_size (guint *rows, guint *columns)
+{
+  struct winsize size;
+
+  if (ioctl (STDIN_FILENO, TIOCGWINSZ, &size) != 0 && ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+    return FALSE;
+  *rows = size.ws_row;
+  *columns = size.ws_col;
+  return size.ws_row > 0 && size.ws_col > 0;
+}
+
 static gboolean
 is_dumb (void)
 {

@@ -122,7 +122,7 @@ on_signal (int fd, GIOCondition condition, gpointer user_data)
 DvmCliSignals *
 dvm_cli_signals_new (DvmCliSignalFunc func, gpointer user_data)
 {
-  static const int wanted[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN };
+  static const int wanted[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN, SIGWINCH };
   DvmCliSignals *self = g_new0 (DvmCliSignals, 1);
   sigset_t set;
 

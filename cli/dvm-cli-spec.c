@@ -10,11 +10,11 @@
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "dvm-cli-environment.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-screen.h"
 
 /* Far more than any job description has */
 #define JOB_FILE_MAX (64 * 1024 * 1024)
@@ -302,13 +302,14 @@ apply_paths (DvmJobSpec *spec, DvmCliArgs *args)
 static void
 ask_for_pty (DvmJobSpec *spec)
 {
-  struct winsize size;
+  guint rows;
+  guint columns;
 
   dvm_job_spec_set_pty (spec, TRUE);
-  if (ioctl (STDIN_FILENO, TIOCGWINSZ, &size) != 0 && ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+  if (!dvm_cli_get_terminal_size (&rows, &columns))
     return;
-  dvm_job_spec_set_pty_rows (spec, size.ws_row);
-  dvm_job_spec_set_pty_columns (spec, size.ws_col);
+  dvm_job_spec_set_pty_rows (spec, rows);
+  dvm_job_spec_set_pty_columns (spec, columns);
 }
 
 static void

@@ -59,6 +59,8 @@ on_signal (int signum, gpointer user_data)
 
   if (signum == SIGCONT && attach->input != NULL)
     dvm_cli_input_check_foreground (attach->input);
+  else if (signum == SIGWINCH && attach->input != NULL)
+    dvm_cli_pass_terminal_size (attach->client, attach->job);
   else if (signum == SIGTSTP)
     kill (getpid (), SIGSTOP);
   else if (signum == SIGINT || signum == SIGTERM || signum == SIGHUP)
@@ -148,7 +150,11 @@ copy_streams (Attach *attach, const int *fds)
   Stream err;
 
   if (fds[0] >= 0)
-    attach->input = dvm_cli_input_new (STDIN_FILENO, fds[0]);
+    {
+      attach->input = dvm_cli_input_new (STDIN_FILENO, fds[0]);
+      /* Whose keys the job gets, that one's terminal counts. */
+      dvm_cli_pass_terminal_size (attach->client, attach->job);
+    }
   open_stream (&out, attach, fds[1], STDOUT_FILENO);
   open_stream (&err, attach, fds[2], STDERR_FILENO);
   while (attach->n_open > 0 && attach->interrupted == 0)

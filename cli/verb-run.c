@@ -46,6 +46,7 @@ typedef struct
   int interrupted; /* the first signal that asked us to end */
   guint n_interrupts;
   gboolean is_suspended;
+  gboolean has_terminal; /* the job, as large as ours */
 } Run;
 
 static void
@@ -149,6 +150,13 @@ resume (Run *run)
 }
 
 static void
+resize (Run *run)
+{
+  if (run->has_terminal && run->job != NULL)
+    dvm_cli_pass_terminal_size (run->client, run->job);
+}
+
+static void
 on_signal (int signum, gpointer user_data)
 {
   Run *run = user_data;
@@ -157,6 +165,8 @@ on_signal (int signum, gpointer user_data)
     suspend (run);
   else if (signum == SIGCONT)
     resume (run);
+  else if (signum == SIGWINCH)
+    resize (run);
   else if (signum != SIGTTIN)
     interrupt (run, signum);
 }
@@ -265,6 +275,9 @@ submit (Run *run, DvmJobSpec *spec, GError **error)
     cancel_job (run);
   else if (run->is_suspended)
     suspend (run);
+  /* It may have changed since the description was made. */
+  run->has_terminal = dvm_job_spec_get_pty (spec);
+  resize (run);
   return TRUE;
 }
 

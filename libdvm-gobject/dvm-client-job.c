@@ -326,6 +326,89 @@ dvm_client_continue_job (DvmClient *self, DvmJob *job, GCancellable *cancellable
 }
 
 /**
+ * dvm_client_resize_job_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM that has a pseudo terminal
+ * @rows: the lines of the terminal, 1 to 65535
+ * @columns: the columns of the terminal, 1 to 65535
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Sets the size of a job's pseudo terminal (#DvmJobSpec:pty). Its processes in the foreground get SIGWINCH; a job that
+ * is not launched yet begins with that size.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_resize_job_async (DvmClient *self, DvmJob *job, guint rows, guint columns, GCancellable *cancellable,
+                             GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Resize", NULL, "()", -1, NULL };
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(uua{sv})", rows, columns, NULL);
+  _dvm_client_call (self, &call,
+                    new_job_task (self, job, dvm_client_resize_job_async, cancellable, callback, user_data), on_done);
+}
+
+/**
+ * dvm_client_resize_job_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_resize_job_async().
+ *
+ * Returns: %TRUE if the new size is on its way; on error %DVM_ERROR_BAD_PARAM for a job without a terminal and for a
+ *   size that no terminal has, %DVM_ERROR_NOT_FOUND for a job that has ended
+ * Since: 0.1
+ */
+gboolean
+dvm_client_resize_job_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_resize_job:
+ * @self: a client that is connected
+ * @job: a job of its DVM that has a pseudo terminal
+ * @rows: the lines of the terminal, 1 to 65535
+ * @columns: the columns of the terminal, 1 to 65535
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Sets the size of a job's pseudo terminal (#DvmJobSpec:pty). Its processes in the foreground get SIGWINCH; a job that
+ * is not launched yet begins with that size.
+ *
+ * Returns: %TRUE if the new size is on its way; on error %DVM_ERROR_BAD_PARAM for a job without a terminal and for a
+ *   size that no terminal has, %DVM_ERROR_NOT_FOUND for a job that has ended
+ * Since: 0.1
+ */
+gboolean
+dvm_client_resize_job (DvmClient *self, DvmJob *job, guint rows, guint columns, GCancellable *cancellable,
+                       GError **error)
+{
+  DvmSync sync;
+  gboolean ok;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_resize_job_async (self, job, rows, columns, cancellable, _dvm_sync_done, &sync);
+  ok = dvm_client_resize_job_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return ok;
+}
+
+/**
  * dvm_client_cancel_job_async:
  * @self: a client that is connected
  * @job: a job of its DVM

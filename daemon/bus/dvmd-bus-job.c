@@ -93,6 +93,20 @@ continue_job (DvmdBusCall *call)
 }
 
 static void
+resize_job (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  GError *error = NULL;
+  guint rows;
+  guint columns;
+
+  g_variant_get (call->parameters, "(uu@a{sv})", &rows, &columns, &dict);
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    dvmd_controller_resize_job (call->server->controller, call->job, rows, columns, &error);
+  return_result (call, error);
+}
+
+static void
 cancel_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
@@ -145,10 +159,15 @@ get_trace (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod job_methods[] = {
-  { "Attach", DVMD_BUS_CHANGES, dvmd_bus_attach },      { "Cancel", DVMD_BUS_CHANGES, cancel_job },
-  { "Continue", DVMD_BUS_CHANGES, continue_job },       { "GetTrace", DVMD_BUS_READS, get_trace },
-  { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs }, { "Map", DVMD_BUS_READS, dvmd_bus_map_job },
-  { "Signal", DVMD_BUS_CHANGES, signal_job },           { "Wait", DVMD_BUS_TRACKED, wait_job },
+  { "Attach", DVMD_BUS_CHANGES, dvmd_bus_attach },
+  { "Cancel", DVMD_BUS_CHANGES, cancel_job },
+  { "Continue", DVMD_BUS_CHANGES, continue_job },
+  { "GetTrace", DVMD_BUS_READS, get_trace },
+  { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs },
+  { "Map", DVMD_BUS_READS, dvmd_bus_map_job },
+  { "Resize", DVMD_BUS_CHANGES, resize_job },
+  { "Signal", DVMD_BUS_CHANGES, signal_job },
+  { "Wait", DVMD_BUS_TRACKED, wait_job },
 };
 
 static void

@@ -129,3 +129,26 @@ dvmd_agent_handle_input_eof (DvmdAgent *self, GVariant *body)
   g_variant_get (body, "(uu)", &id, &rank);
   give_input (self, id, rank, NULL);
 }
+
+void
+dvmd_agent_handle_resize (DvmdAgent *self, GVariant *body)
+{
+  DvmdAgentJob *job;
+  guint32 id;
+  guint32 rows;
+  guint32 columns;
+
+  g_variant_get (body, "(uuu)", &id, &rows, &columns);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL)
+    return;
+  job->pty_rows = rows;
+  job->pty_columns = columns;
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->streams != NULL)
+        dvmd_pipes_set_window_size (proc->streams, rows, columns);
+    }
+}

@@ -157,6 +157,7 @@ extern const DvmdPipesFuncs dvmd_agent_pipes_funcs;
 void dvmd_agent_handle_output_credit (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_input (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_input_eof (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_resize (DvmdAgent *self, GVariant *body);
 
 /* dvmd-agent-pmix.c */
 void dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface);

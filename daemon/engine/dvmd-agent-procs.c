@@ -317,7 +317,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
                           &dvmd_agent_pipes_funcs, job, error);
   if (pipes == NULL)
     return FALSE;
-  if (dvmd_pipes_is_pty (pipes) && job->pty_rows > 0)
+  if (job->pty_rows > 0)
     dvmd_pipes_set_window_size (pipes, job->pty_rows, job->pty_columns);
   request.argv = (const char *const *)app->argv;
   request.envp = (const char *const *)environment;

@@ -505,6 +505,34 @@ dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error
 }
 
 gboolean
+dvmd_controller_resize_job (DvmdController *self, DvmdJob *job, guint rows, guint columns, GError **error)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+
+  if (MIN (rows, columns) < 1 || MAX (rows, columns) > G_MAXUINT16)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%u rows and %u columns are not the size of a terminal: both can be 1 to %u", rows, columns,
+                   (guint)G_MAXUINT16);
+      return FALSE;
+    }
+  if (!dvm_job_spec_get_pty (dvmd_job_get_spec (job)))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Job %s has no terminal: it was not submitted with “pty”",
+                   nspace);
+      return FALSE;
+    }
+  if (!check_live (job, error))
+    return FALSE;
+  /* What the launch tells agents that know nothing of the job yet. */
+  dvm_job_spec_set_pty_rows (dvmd_job_get_spec (job), rows);
+  dvm_job_spec_set_pty_columns (dvmd_job_get_spec (job), columns);
+  dvmd_controller_send_to_job (self, job, DVMD_MSG_RESIZE,
+                               g_variant_new ("(uuu)", dvmd_job_get_id (job), rows, columns));
+  return TRUE;
+}
+
+gboolean
 dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error)
 {
   if (!check_live (job, error))

@@ -92,6 +92,8 @@ void dvmd_submission_free (DvmdSubmission *submission);
 gboolean dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error);
 /* Whoever waits for a debugger, or is stopped, goes on. */
 gboolean dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error);
+/* The size of its pseudo terminals, now and when they are made. */
+gboolean dvmd_controller_resize_job (DvmdController *self, DvmdJob *job, guint rows, guint columns, GError **error);
 gboolean dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error);
 /* fds[0..2]: the caller's ends for the streams asked for, -1 for the others; close-on-exec, the caller's to close. */
 gboolean dvmd_controller_attach (DvmdController *self, DvmdJob *job, DvmStreams streams, int fds[3], GError **error);

@@ -46,6 +46,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_STAGE_FILE, "stage-file", "(ustayut)" },
   { DVMD_MSG_STAGE_DATA, "stage-data", "(utay)" },
   { DVMD_MSG_STAGE_END, "stage-end", "(ut)" },
+  { DVMD_MSG_RESIZE, "resize", "(uuu)" },
 };
 
 static const Kind *

@@ -50,6 +50,7 @@ typedef enum
   DVMD_MSG_STAGE_FILE = 45,    /* (job, nspace, pass, path below the session directory, permissions, bytes) */
   DVMD_MSG_STAGE_DATA = 46,    /* (job, pass, bytes of that file) */
   DVMD_MSG_STAGE_END = 47,     /* (job, pass): that was the last file */
+  DVMD_MSG_RESIZE = 48,        /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
 } DvmdMessageKind;
 
 /*

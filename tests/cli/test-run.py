@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 from dvmtest import (
@@ -382,6 +383,25 @@ def test_pty():
         terminal.read_until(b"got word")
         terminal.write(b"\x03")
         equal(terminal.wait(), 130)
+
+
+def test_resize():
+    """the terminal of a job is as large as that of run, then of who attaches, and its program is told of every change"""
+    script = 'trap "stty size" WINCH; echo begin; stty size; while :; do sleep 0.05; done'
+    with dvm("--slots=2") as here:
+        runs = Terminal(here, "run", "--personality", "plain", "-n", "1", "--pty", "sh", "-c", script, size=(33, 111))
+        runs.read_until(b"33 111")
+        termios.tcsetwinsize(runs.fd, (41, 99))
+        runs.read_until(b"41 99")
+        runs.write(b"\x03")
+        equal(runs.wait(), 130)
+        here.cli("submit", "--personality", "plain", "-n", "1", "--stdin", "0", "--pty", "sh", "-c", script)
+        joins = Terminal(here, "attach", "2", size=(20, 70))
+        joins.read_until(b"20 70")
+        termios.tcsetwinsize(joins.fd, (21, 71))
+        joins.read_until(b"21 71")
+        here.cli("kill", "2")
+        joins.wait()
 
 
 def test_killed():

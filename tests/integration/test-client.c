@@ -555,6 +555,38 @@ test_streams (Fixture *fixture, gconstpointer data)
   wait_for (fixture, job);
 }
 
+static void
+test_resize (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = shell ("while test \"$(stty size)\" != '7 77'; do sleep 0.02; done", "");
+  g_autoptr (DvmJobSpec) plain = shell ("exec sleep 600", "");
+  g_autoptr (DvmJob) job = NULL;
+  g_autoptr (DvmJob) without = NULL;
+  g_autoptr (GError) error = NULL;
+
+  dvm_job_spec_set_pty (spec, TRUE);
+  job = dvm_client_submit (fixture->client, spec, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_false (dvm_client_resize_job (fixture->client, job, 7, 65536, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_false (dvm_client_resize_job (fixture->client, job, 0, 77, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  /* Before it is launched or behind that. */
+  g_assert_true (dvm_client_resize_job (fixture->client, job, 7, 77, NULL, &error));
+  g_assert_no_error (error);
+  wait_for (fixture, job);
+  g_assert_false (dvm_client_resize_job (fixture->client, job, 7, 77, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+  without = dvm_client_submit (fixture->client, plain, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_false (dvm_client_resize_job (fixture->client, without, 7, 77, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_assert_true (dvm_client_cancel_job (fixture->client, without, NULL, NULL));
+}
+
 /* The client hears of both ends in one turn of its main loop. */
 static void
 end_every_second (Fixture *fixture, GPtrArray *jobs)
@@ -669,6 +701,7 @@ main (int argc, char **argv)
   g_test_add ("/client-dvmd/attach", Fixture, NULL, set_up, test_attach, tear_down);
   g_test_add ("/client-dvmd/lists", Fixture, NULL, set_up, test_lists, tear_down);
   g_test_add ("/client-dvmd/streams", Fixture, NULL, set_up, test_streams, tear_down);
+  g_test_add ("/client-dvmd/resize", Fixture, NULL, set_up, test_resize, tear_down);
   g_test_add ("/client-dvmd/models", Fixture, NULL, set_up, test_models, tear_down);
   g_test_add ("/client-dvmd/reconnect", Fixture, NULL, set_up, test_reconnect, tear_down);
   g_test_add ("/client-dvmd/killed", Fixture, NULL, set_up, test_killed, tear_down);

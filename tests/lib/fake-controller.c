@@ -418,6 +418,15 @@ dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error
   return TRUE;
 }
 
+/* No job has a terminal here. */
+gboolean
+dvmd_controller_resize_job (DvmdController *self, DvmdJob *job, guint rows, guint columns, GError **error)
+{
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Job %u has no terminal of %u rows and %u columns",
+               dvmd_job_get_id (job), rows, columns);
+  return FALSE;
+}
+
 gboolean
 dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error)
 {

@@ -613,6 +613,8 @@ test_signal (Fixture *f, gconstpointer data)
   refused (f, job, JOB, "Signal", "(-9, @a{sv} {})", BAD_PARAM, "-9");
   more = bus_client_check (f->client, job, JOB, "Continue", parse ("(@a{sv} {},)"));
   g_assert_cmpint (fake_controller_get_last_signal (f->bus.controller, &ranks), ==, SIGCONT);
+  refused (f, job, JOB, "Resize", "(@u 24, @u 80, {'ranks': <'0'>})", BAD_PARAM, "ranks");
+  refused (f, job, JOB, "Resize", "(@u 24, @u 80, @a{sv} {})", BAD_PARAM, "no terminal of 24 rows and 80 columns");
   refused (f, job, JOB, "Continue", "({'ranks': <'0'>},)", BAD_PARAM, "ranks");
   refused (f, job, JOB, "Signal", "(9, {'rank': <'0'>})", BAD_PARAM, "rank");
 }
