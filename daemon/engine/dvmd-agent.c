@@ -7,6 +7,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-private.h"
+#include "dvmd-pmix-dirs.h"
 
 #include <unistd.h>
 
@@ -329,6 +330,7 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
                                           error);
   if (self->containers == NULL)
     return FALSE;
+  dvmd_pmix_dirs_sweep (NULL);
   if (self->pmix_eager && !dvmd_agent_start_pmix (self, error))
     return FALSE;
   report (self);

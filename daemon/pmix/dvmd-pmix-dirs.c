@@ -18,6 +18,7 @@
 #include "dvm.h"
 #include "dvmd-remove-tree.h"
 
+#define SHM_PREFIX "dvm-%u-"
 /* A name can be lost to a sweeper only between its mkdir and its lock. */
 #define MAX_ATTEMPTS 16
 
@@ -87,6 +88,14 @@ sweep (const char *parent, const char *prefix)
     }
 }
 
+void
+dvmd_pmix_dirs_sweep (const char *shm_parent)
+{
+  g_autofree char *prefix = g_strdup_printf (SHM_PREFIX, (guint)geteuid ());
+
+  sweep (shm_parent != NULL ? shm_parent : "/dev/shm", prefix);
+}
+
 static void
 close_lock (DvmdPmixDirs *self)
 {
@@ -98,9 +107,8 @@ close_lock (DvmdPmixDirs *self)
 static gboolean
 create_shm (DvmdPmixDirs *self, const char *parent, GError **error)
 {
-  g_autofree char *prefix = g_strdup_printf ("dvm-%u-", (guint)geteuid ());
+  g_autofree char *prefix = g_strdup_printf (SHM_PREFIX, (guint)geteuid ());
 
-  sweep (parent, prefix);
   for (int i = 0; i < MAX_ATTEMPTS; i++)
     {
       g_autofree char *path = g_strdup_printf ("%s/%sXXXXXX", parent, prefix);
@@ -146,6 +154,7 @@ dvmd_pmix_dirs_new (const char *runtime_dir, const char *shm_parent, GError **er
   g_autoptr (GError) local_error = NULL;
 
   self->shm_fd = -1;
+  dvmd_pmix_dirs_sweep (shm_parent);
   if (!create_own (self, runtime_dir, error))
     return NULL;
   /* Without it the MPI libraries choose a place of their own. */

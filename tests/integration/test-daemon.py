@@ -144,6 +144,19 @@ class Death(dvmtest.Case):
         self.assertFalse(os.path.exists(sessions))
         second.check_clean()
 
+    def test_shared_memory_of_a_crashed_one(self):
+        """It is taken away by the next one's start, without any job."""
+        dvm = self.dvm(slots=2)
+        self.assert_success(dvm.run(['true'], np=2))
+        links = [os.readlink(f'/proc/{dvm.pid}/fd/{fd}') for fd in os.listdir(f'/proc/{dvm.pid}/fd')]
+        shared = [link for link in links if link.startswith(f'/dev/shm/dvm-{os.getuid()}-')]
+        self.assertEqual(len(shared), 1)
+        dvm.stop(signal.SIGKILL)
+        self.assertTrue(os.path.isdir(shared[0]))
+        second = self.dvm(slots=2, place=dvm.place)
+        self.assertFalse(os.path.exists(shared[0]))
+        self.assertEqual(second.stop(), 0)
+
     def test_ranks_end_with_their_daemon(self):
         dvm = self.dvm(slots=4)
         job = dvm.submit(['sleep', '1000'], np=4)
