@@ -410,6 +410,8 @@ main (int argc, char *argv[])
 {
   if (argc == 2 && argv[1][0] != '-')
     return be_agent (argv[1]);
+  /* Behind the "&" of a script it comes ignored, and a shell does not trap what came ignored. */
+  signal (SIGQUIT, SIG_DFL);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/exec/guard/status", test_status);
   g_test_add_func ("/exec/guard/streams", test_streams);
