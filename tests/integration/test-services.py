@@ -79,6 +79,17 @@ class Services(dvmtest.Case):
         self.assertEqual([rule.attrib for p in policy for rule in p if p.get('context') == 'default'],
                          [{'send_destination_prefix': 'org.dvm.Manager'}])
 
+    def test_libraries(self):
+        """The file has the whole version, its users know the soname, and the linker the plain name."""
+        lib = next(folder for folder, _, names in os.walk(self.prefix) if 'libdvm-gobject-1.0.so' in names)
+        for name in ('libdvm-gobject-1.0', 'libdvmd-plugin-1.0'):
+            path = os.path.join(lib, name)
+            self.assertTrue(os.path.isfile(f'{path}.so.0.1.0') and not os.path.islink(f'{path}.so.0.1.0'))
+            self.assertEqual(os.readlink(f'{path}.so.0'), f'{name}.so.0.1.0')
+            self.assertEqual(os.readlink(f'{path}.so'), f'{name}.so.0')
+            with open(f'{path}.so.0.1.0', 'rb') as f:
+                self.assertIn(f'\0{name}.so.0\0'.encode(), f.read())
+
     def test_units(self):
         """systemd-analyze has nothing to say about them."""
         self.need('systemd-analyze')
