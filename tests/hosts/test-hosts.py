@@ -134,6 +134,9 @@ class TestHosts(dvmtest.Case):
         hosts[1].popen(['setsid', 'sleep', '1000000'])
         hosts[1].kill()
         testhosts.wait_until(lambda: not spaces & all_spaces(), 'no process of the host lives')
+        # The kernel takes the network of a dead host down a moment after its last process; until then it refuses.
+        testhosts.wait_until(lambda: 'refused' not in self.ssh(hosts[0], hosts[1], 'hostname', limit=1).stderr,
+                             'the network of the host is gone')
         self.assert_unreachable(hosts[0], hosts[1])
 
     def start_run(self):
