@@ -74,6 +74,10 @@ judge_by_parent (Scan *scan, const DvmdProcInfo *info)
   else
     {
       parent = GPOINTER_TO_UINT (g_hash_table_lookup (scan->index, GINT_TO_POINTER (info->parent)));
+      /* The parent went while the list was being read: whose its child is now the next look tells. */
+      if (parent == 0 && info->parent > 1)
+        return dvmd_proc_search_environ (info->pid, scan->mark) == DVMD_PROC_ENVIRON_HAS ? VERDICT_OURS
+                                                                                         : VERDICT_UNCLEAR;
       above = parent == 0 ? VERDICT_OTHER : judge (scan, parent - 1);
     }
   return above == VERDICT_UNCLAIMED || above == VERDICT_UNCLEAR ? judge_by_itself (scan, info, above) : above;
