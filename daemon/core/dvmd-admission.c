@@ -453,14 +453,14 @@ dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, GArray **limits, gboolean
 void
 dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job)
 {
-  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+  g_autoptr (GArray) shares = dvmd_map_get_shares (job->map);
 
-  job->claims = g_array_new (FALSE, FALSE, sizeof (DvmdClaim));
-  for (guint i = 0; i < nodes->len; i++)
+  job->claims = g_array_sized_new (FALSE, FALSE, sizeof (DvmdClaim), shares->len);
+  for (guint i = 0; i < shares->len; i++)
     {
-      DvmdNode *node = dvmd_node_pool_get (self->nodes, g_array_index (nodes, guint, i));
+      const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
 
-      add_claim (self, job, node, dvmd_map_count_on_node (job->map, node->rank));
+      add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), share->count);
     }
 }
 

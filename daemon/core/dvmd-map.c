@@ -6,64 +6,224 @@
 
 #include "dvmd-map.h"
 
+#define DVMD_MAP_ROW(self, i) (&g_array_index ((self)->rows, DvmdMapRow, i))
+
+/* So it is one fixed array in a message. */
+G_STATIC_ASSERT (sizeof (DvmdMapRow) == 8 * sizeof (guint32));
+
 DvmdMap *
 dvmd_map_new (void)
 {
   DvmdMap *self = g_new0 (DvmdMap, 1);
 
-  self->runs = g_array_new (FALSE, FALSE, sizeof (DvmdMapRun));
+  self->rows = g_array_new (FALSE, FALSE, sizeof (DvmdMapRow));
   return self;
 }
 
 void
 dvmd_map_free (DvmdMap *self)
 {
-  g_array_unref (self->runs);
+  g_array_unref (self->rows);
   g_free (self);
+}
+
+/* ---- one row ---- */
+
+static gint64
+row_node (const DvmdMapRow *row, guint i)
+{
+  return row->node + (gint64)i * row->node_stride;
+}
+
+static gint64
+row_first_rank (const DvmdMapRow *row, guint i)
+{
+  return row->first_rank + (gint64)i * row->step;
+}
+
+/* Which of the row's nodes it is. */
+static gboolean
+row_find_node (const DvmdMapRow *row, guint node, guint *i)
+{
+  gint64 distance = (gint64)node - row->node;
+
+  *i = 0;
+  if (distance == 0 || row->n_nodes == 1)
+    return distance == 0;
+  if (distance % row->node_stride != 0 || distance / row->node_stride < 0
+      || distance / row->node_stride >= row->n_nodes)
+    return FALSE;
+  *i = distance / row->node_stride;
+  return TRUE;
+}
+
+/* The ranks of many a row follow each other: it is one interval, and nothing must be looked at one by one. */
+static gboolean
+row_is_interval (const DvmdMapRow *row, gint64 *first, gint64 *length)
+{
+  gint64 step = ABS ((gint64)row->step);
+
+  *first = row->n_nodes > 1 && row->step < 0 ? row_first_rank (row, row->n_nodes - 1) : row->first_rank;
+  *length = (gint64)row->n_nodes * row->count;
+  if (row->count == 1 || row->stride == 1)
+    return row->n_nodes == 1 || step == row->count;
+  return step == 1 && row->stride == row->n_nodes;
+}
+
+/* ---- making ---- */
+
+static gboolean
+fits_distance (gint64 distance)
+{
+  return distance >= G_MININT32 && distance <= G_MAXINT32;
+}
+
+/* Makes the row longer if the run is what comes next in it. */
+static gboolean
+extend_row (DvmdMapRow *row, const DvmdMapRow *run)
+{
+  gint64 node_stride = (gint64)run->node - row->node;
+  gint64 step = (gint64)run->first_rank - row->first_rank;
+
+  if (row->app != run->app)
+    return FALSE;
+  /* More ranks of the same node. */
+  if (row->n_nodes == 1 && row->node == run->node && step == (gint64)row->count * row->stride
+      && (run->count == 1 || run->stride == row->stride))
+    {
+      row->count += run->count;
+      return TRUE;
+    }
+  if (row->count != run->count || row->stride != run->stride)
+    return FALSE;
+  if (row->n_nodes == 1 && node_stride != 0 && fits_distance (node_stride) && fits_distance (step))
+    {
+      row->node_stride = node_stride;
+      row->step = step;
+    }
+  else if (row->n_nodes == 1 || row_node (row, row->n_nodes) != run->node
+           || row_first_rank (row, row->n_nodes) != run->first_rank)
+    return FALSE;
+  row->n_nodes++;
+  return TRUE;
 }
 
 void
 dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride)
 {
-  DvmdMapRun run = { .node = node, .app = app, .first_rank = first_rank, .count = count, .stride = stride };
+  DvmdMapRow run = {
+    .node = node,
+    .n_nodes = 1,
+    .app = app,
+    .first_rank = first_rank,
+    .count = count,
+    .stride = count > 1 ? stride : 1,
+  };
 
-  g_array_append_val (self->runs, run);
+  if (self->rows->len == 0 || !extend_row (DVMD_MAP_ROW (self, self->rows->len - 1), &run))
+    g_array_append_val (self->rows, run);
   self->num_procs += count;
 }
 
 GVariant *
 dvmd_map_to_variant (DvmdMap *self)
 {
-  GVariantBuilder builder;
+  return g_variant_new_fixed_array (G_VARIANT_TYPE ("(uuiuuuui)"), self->rows->data, self->rows->len,
+                                    sizeof (DvmdMapRow));
+}
 
-  g_variant_builder_init (&builder, G_VARIANT_TYPE (DVMD_MAP_VARIANT_TYPE));
-  for (guint i = 0; i < self->runs->len; i++)
+/* ---- reading ---- */
+
+/* A row by itself: numbers that cannot be are found before anything is made as large as they say. */
+static gboolean
+row_is_sound (const DvmdMapRow *row)
+{
+  gint64 last = row->n_nodes - 1;
+
+  if (row->n_nodes == 0 || row->count == 0 || row->n_nodes > DVMD_MAP_MAX_PROCS || row->count > DVMD_MAP_MAX_PROCS)
+    return FALSE;
+  if ((row->count > 1 && row->stride == 0) || (last > 0 && (row->node_stride == 0 || row->step == 0)))
+    return FALSE;
+  return row->node != DVMD_NO_NODE && row_node (row, last) >= 0 && row_node (row, last) < DVMD_NO_NODE
+         && row_first_rank (row, last) >= 0;
+}
+
+typedef struct
+{
+  gint64 first;
+  gint64 length;
+} Interval;
+
+static int
+compare_intervals (gconstpointer a, gconstpointer b)
+{
+  gint64 left = ((const Interval *)a)->first;
+  gint64 right = ((const Interval *)b)->first;
+
+  return left < right ? -1 : left > right;
+}
+
+/* NULL when one of the rows is no interval. */
+static GArray *
+list_intervals (DvmdMap *self)
+{
+  g_autoptr (GArray) intervals = g_array_sized_new (FALSE, FALSE, sizeof (Interval), self->rows->len);
+
+  for (guint i = 0; i < self->rows->len; i++)
     {
-      const DvmdMapRun *run = &g_array_index (self->runs, DvmdMapRun, i);
+      Interval interval;
 
-      g_variant_builder_add (&builder, "(uuuuu)", run->node, run->app, run->first_rank, run->count, run->stride);
+      if (!row_is_interval (DVMD_MAP_ROW (self, i), &interval.first, &interval.length))
+        return NULL;
+      g_array_append_val (intervals, interval);
     }
-  return g_variant_builder_end (&builder);
+  return g_steal_pointer (&intervals);
 }
 
 static gboolean
-covers_every_rank_once (DvmdMap *self)
+follow_each_other (GArray *intervals)
 {
-  g_autofree guint8 *seen = g_malloc0 (self->num_procs + 1);
+  gint64 next = 0;
 
-  for (guint i = 0; i < self->runs->len; i++)
+  g_array_sort (intervals, compare_intervals);
+  for (guint i = 0; i < intervals->len; i++)
     {
-      const DvmdMapRun *run = &g_array_index (self->runs, DvmdMapRun, i);
+      const Interval *interval = &g_array_index (intervals, Interval, i);
 
-      for (guint k = 0; k < run->count; k++)
-        {
-          guint64 rank = run->first_rank + (guint64)k * run->stride;
-
-          if (rank >= self->num_procs || seen[rank])
-            return FALSE;
-          seen[rank] = 1;
-        }
+      if (interval->first != next)
+        return FALSE;
+      next += interval->length;
     }
+  return TRUE;
+}
+
+static gboolean
+mark_row (const DvmdMapRow *row, guint8 *seen, guint num_procs)
+{
+  for (guint i = 0; i < row->n_nodes; i++)
+    for (guint k = 0; k < row->count; k++)
+      {
+        gint64 rank = row_first_rank (row, i) + (gint64)k * row->stride;
+
+        if (rank < 0 || rank >= num_procs || (seen[rank / 8] & (1 << (rank % 8))) != 0)
+          return FALSE;
+        seen[rank / 8] |= 1 << (rank % 8);
+      }
+  return TRUE;
+}
+
+gboolean
+dvmd_map_is_whole (DvmdMap *self)
+{
+  g_autoptr (GArray) intervals = list_intervals (self);
+  g_autofree guint8 *seen = NULL;
+
+  if (intervals != NULL)
+    return follow_each_other (intervals);
+  seen = g_malloc0 (self->num_procs / 8 + 1);
+  for (guint i = 0; i < self->rows->len; i++)
+    if (!mark_row (DVMD_MAP_ROW (self, i), seen, self->num_procs))
+      return FALSE;
   return TRUE;
 }
 
@@ -71,84 +231,90 @@ DvmdMap *
 dvmd_map_new_from_variant (GVariant *variant, GError **error)
 {
   g_autoptr (DvmdMap) self = dvmd_map_new ();
-  GVariantIter iter;
-  DvmdMapRun run;
   guint64 total = 0;
+  gsize n_rows;
+  const DvmdMapRow *rows = g_variant_get_fixed_array (variant, &n_rows, sizeof (DvmdMapRow));
+  gsize i;
 
-  g_variant_iter_init (&iter, variant);
-  while (g_variant_iter_next (&iter, "(uuuuu)", &run.node, &run.app, &run.first_rank, &run.count, &run.stride))
-    {
-      total += run.count;
-      if (total > DVMD_MAP_MAX_PROCS)
-        break;
-      dvmd_map_add_run (self, run.node, run.app, run.first_rank, run.count, run.stride);
-    }
-  if (total > DVMD_MAP_MAX_PROCS || !covers_every_rank_once (self))
+  for (i = 0; i < n_rows && total <= DVMD_MAP_MAX_PROCS && row_is_sound (&rows[i]); i++)
+    total += (guint64)rows[i].n_nodes * rows[i].count;
+  if (i < n_rows || total > DVMD_MAP_MAX_PROCS)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
-                   "The map of %" G_GUINT64_FORMAT " processes does not give each rank exactly one place", total);
+                   "Row %" G_GSIZE_FORMAT " of the map has numbers that cannot be", i);
+      return NULL;
+    }
+  g_array_append_vals (self->rows, rows, n_rows);
+  self->num_procs = total;
+  if (!dvmd_map_is_whole (self))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                   "The map of %u processes does not give each rank exactly one place", self->num_procs);
       return NULL;
     }
   return g_steal_pointer (&self);
 }
 
-DvmdProcTable *
-dvmd_map_expand (DvmdMap *self)
-{
-  DvmdProcTable *table = dvmd_proc_table_new (self->num_procs);
-  g_autoptr (GHashTable) used = g_hash_table_new (NULL, NULL);
-
-  for (guint i = 0; i < self->runs->len; i++)
-    {
-      const DvmdMapRun *run = &g_array_index (self->runs, DvmdMapRun, i);
-
-      for (guint k = 0; k < run->count; k++)
-        {
-          DvmdProcRow *row = dvmd_proc_table_row (table, run->first_rank + k * run->stride);
-
-          row->node = run->node;
-          row->app = run->app;
-        }
-    }
-  /* Local ranks follow the ranks, whatever order the runs have. */
-  for (guint rank = 0; rank < table->n_rows; rank++)
-    {
-      DvmdProcRow *row = dvmd_proc_table_row (table, rank);
-      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (used, GUINT_TO_POINTER (row->node)));
-
-      row->local_rank = n;
-      row->node_rank = n;
-      g_hash_table_insert (used, GUINT_TO_POINTER (row->node), GUINT_TO_POINTER (n + 1));
-    }
-  return table;
-}
+/* ---- nodes ---- */
 
 static int
-compare_guint (gconstpointer a, gconstpointer b)
+compare_shares (gconstpointer a, gconstpointer b)
 {
-  guint left = *(const guint *)a;
-  guint right = *(const guint *)b;
+  guint left = ((const DvmdMapShare *)a)->node;
+  guint right = ((const DvmdMapShare *)b)->node;
 
   return left < right ? -1 : left > right;
+}
+
+/* One entry for each node. */
+static void
+join_shares (GArray *shares)
+{
+  DvmdMapShare *all = (DvmdMapShare *)shares->data;
+  guint n = 0;
+
+  g_array_sort (shares, compare_shares);
+  for (guint i = 0; i < shares->len; i++)
+    if (n > 0 && all[n - 1].node == all[i].node)
+      all[n - 1].count += all[i].count;
+    else
+      all[n++] = all[i];
+  g_array_set_size (shares, n);
+}
+
+GArray *
+dvmd_map_get_shares (DvmdMap *self)
+{
+  GArray *shares = g_array_new (FALSE, FALSE, sizeof (DvmdMapShare));
+  gint64 last = -1;
+  gboolean ascending = TRUE;
+
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      const DvmdMapRow *row = DVMD_MAP_ROW (self, i);
+
+      for (guint k = 0; k < row->n_nodes; k++)
+        {
+          DvmdMapShare share = { .node = row_node (row, k), .count = row->count };
+
+          ascending = ascending && share.node > last;
+          last = share.node;
+          g_array_append_val (shares, share);
+        }
+    }
+  if (!ascending)
+    join_shares (shares);
+  return shares;
 }
 
 GArray *
 dvmd_map_get_nodes (DvmdMap *self)
 {
-  GArray *nodes = g_array_new (FALSE, FALSE, sizeof (guint));
-  guint n = 0;
+  g_autoptr (GArray) shares = dvmd_map_get_shares (self);
+  GArray *nodes = g_array_sized_new (FALSE, FALSE, sizeof (guint), shares->len);
 
-  for (guint i = 0; i < self->runs->len; i++)
-    {
-      guint node = g_array_index (self->runs, DvmdMapRun, i).node;
-
-      g_array_append_val (nodes, node);
-    }
-  g_array_sort (nodes, compare_guint);
-  for (guint i = 0; i < nodes->len; i++)
-    if (i == 0 || g_array_index (nodes, guint, i) != g_array_index (nodes, guint, n - 1))
-      g_array_index (nodes, guint, n++) = g_array_index (nodes, guint, i);
-  g_array_set_size (nodes, n);
+  for (guint i = 0; i < shares->len; i++)
+    g_array_append_val (nodes, g_array_index (shares, DvmdMapShare, i).node);
   return nodes;
 }
 
@@ -156,13 +322,98 @@ guint
 dvmd_map_count_on_node (DvmdMap *self, guint node)
 {
   guint count = 0;
+  guint position;
 
-  for (guint i = 0; i < self->runs->len; i++)
-    {
-      const DvmdMapRun *run = &g_array_index (self->runs, DvmdMapRun, i);
-
-      if (run->node == node)
-        count += run->count;
-    }
+  for (guint i = 0; i < self->rows->len; i++)
+    if (row_find_node (DVMD_MAP_ROW (self, i), node, &position))
+      count += DVMD_MAP_ROW (self, i)->count;
   return count;
+}
+
+/* ---- ranks ---- */
+
+static guint
+find_share (GArray *shares, guint node)
+{
+  const DvmdMapShare *first = (const DvmdMapShare *)shares->data;
+  DvmdMapShare wanted = { .node = node };
+  guint position = node - first->node;
+
+  /* Mostly there are no holes between the nodes. */
+  if (position < shares->len && first[position].node == node)
+    return position;
+  g_array_binary_search (shares, &wanted, compare_shares, &position);
+  return position;
+}
+
+DvmdProcTable *
+dvmd_map_expand (DvmdMap *self)
+{
+  DvmdProcTable *table = dvmd_proc_table_new (self->num_procs);
+  g_autoptr (GArray) shares = dvmd_map_get_shares (self);
+
+  /* First with the place of the node among the shares, so that counting per node needs an array alone. */
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      const DvmdMapRow *row = DVMD_MAP_ROW (self, i);
+
+      for (guint k = 0; k < row->n_nodes; k++)
+        {
+          guint place = find_share (shares, row_node (row, k));
+          guint rank = row_first_rank (row, k);
+
+          for (guint n = 0; n < row->count; n++, rank += row->stride)
+            {
+              table->rows[rank].node = place;
+              table->rows[rank].app = row->app;
+            }
+        }
+    }
+  for (guint i = 0; i < shares->len; i++)
+    g_array_index (shares, DvmdMapShare, i).count = 0;
+  /* Local ranks follow the ranks, whatever order the rows have. */
+  for (guint rank = 0; rank < table->n_rows; rank++)
+    {
+      DvmdProcRow *row = &table->rows[rank];
+      DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, row->node);
+
+      row->node = share->node;
+      row->local_rank = row->node_rank = share->count++;
+    }
+  return table;
+}
+
+static int
+compare_ranks (gconstpointer a, gconstpointer b)
+{
+  guint32 left = ((const DvmdMapRank *)a)->rank;
+  guint32 right = ((const DvmdMapRank *)b)->rank;
+
+  return left < right ? -1 : left > right;
+}
+
+GArray *
+dvmd_map_expand_node (DvmdMap *self, guint node)
+{
+  GArray *ranks = g_array_new (FALSE, FALSE, sizeof (DvmdMapRank));
+  guint n_rows = 0;
+  guint position;
+
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      const DvmdMapRow *row = DVMD_MAP_ROW (self, i);
+
+      if (!row_find_node (row, node, &position))
+        continue;
+      n_rows++;
+      for (guint k = 0; k < row->count; k++)
+        {
+          DvmdMapRank rank = { .rank = row_first_rank (row, position) + k * row->stride, .app = row->app };
+
+          g_array_append_val (ranks, rank);
+        }
+    }
+  if (n_rows > 1)
+    g_array_sort (ranks, compare_ranks);
+  return ranks;
 }

@@ -11,8 +11,10 @@
 G_BEGIN_DECLS
 
 /*
- * Where the processes of a job go, in compact form: runs of ranks on one node. A regular map of a thousand nodes with
- * 128 processes each is a thousand runs; what travels to the agents does not grow with the processes per node.
+ * Where the processes of a job go, in compact form. A row is a regular sequence: so many nodes at equal distances, each
+ * with as many processes, whose ranks are equally far apart. By slot, by node and so many per node are one row over any
+ * number of like nodes: what travels to the agents does not grow with the processes, and with the nodes only as far as
+ * these are irregular.
  */
 
 /* More ranks than this in one job are a mistake of whoever asks. */
@@ -20,33 +22,57 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  guint32 node; /* rank of the agent */
+  guint32 node;       /* rank of the first agent */
+  guint32 n_nodes;    /* at least 1 */
+  gint32 node_stride; /* from one agent to the next; not 0 if there is a next one */
   guint32 app;
   guint32 first_rank;
-  guint32 count;
-  guint32 stride; /* 1: ranks follow each other */
-} DvmdMapRun;
+  guint32 count;  /* of processes on each node, at least 1 */
+  guint32 stride; /* from one rank to the next on the same node */
+  gint32 step;    /* from the first rank of a node to that of the next */
+} DvmdMapRow;
 
 typedef struct
 {
   guint num_procs;
-  GArray *runs; /* DvmdMapRun */
+  GArray *rows; /* DvmdMapRow */
 } DvmdMap;
+
+/* What one node has of a map. */
+typedef struct
+{
+  guint node;
+  guint count;
+} DvmdMapShare;
+
+/* One process of a node. */
+typedef struct
+{
+  guint32 rank;
+  guint32 app;
+} DvmdMapRank;
 
 DvmdMap *dvmd_map_new (void);
 void dvmd_map_free (DvmdMap *self);
+/* Adds count ranks of one application on one node; one that goes on as the last row does makes that longer. */
 void dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride);
+/* Every rank from 0 to num_procs - 1 has exactly one place. */
+gboolean dvmd_map_is_whole (DvmdMap *self);
 
-/* a(uuuuu): node, app, first rank, count, stride */
-#define DVMD_MAP_VARIANT_TYPE "a(uuuuu)"
+/* a(uuiuuuui): the members of DvmdMapRow */
+#define DVMD_MAP_VARIANT_TYPE "a(uuiuuuui)"
 GVariant *dvmd_map_to_variant (DvmdMap *self);
-/* NULL with DVM_ERROR_PARSE_FAILED when the runs do not cover 0 to num_procs - 1 exactly once. */
+/* NULL with DVM_ERROR_PARSE_FAILED when the map is not whole. */
 DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);
 
 /* Every rank with its node, local rank and node rank. */
 DvmdProcTable *dvmd_map_expand (DvmdMap *self);
+/* What runs on that node alone, ascending by rank (element-type DvmdMapRank). */
+GArray *dvmd_map_expand_node (DvmdMap *self, guint node);
 /* The ranks of the agents that have processes of the map, ascending (element-type guint). */
 GArray *dvmd_map_get_nodes (DvmdMap *self);
+/* The same with how many they have (element-type DvmdMapShare). */
+GArray *dvmd_map_get_shares (DvmdMap *self);
 guint dvmd_map_count_on_node (DvmdMap *self, guint node);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdMap, dvmd_map_free)

@@ -50,7 +50,6 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->container, dvmd_container_free);
   g_clear_pointer (&self->credit, dvmd_credit_unref);
   g_clear_pointer (&self->map, dvmd_map_free);
-  g_clear_pointer (&self->table, dvmd_proc_table_free);
   g_clear_pointer (&self->apps, g_ptr_array_unref);
   g_clear_pointer (&self->by_pid, g_hash_table_unref);
   g_clear_pointer (&self->states, g_array_unref);
@@ -83,28 +82,42 @@ read_apps (DvmdAgentJob *job, GVariant *apps)
     }
 }
 
+/* What of the map is about one application: how many ranks it has on all nodes, and the lowest. */
+static gboolean
+count_app (DvmdAgentJob *job, const DvmdMapRow *row, GError **error)
+{
+  DvmdAgentApp *app;
+  gint64 last = row->first_rank + (gint64)(row->n_nodes - 1) * row->step;
+
+  if (row->app >= job->apps->len)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map speaks of an application that is not there");
+      return FALSE;
+    }
+  app = g_ptr_array_index (job->apps, row->app);
+  app->size += row->n_nodes * row->count;
+  app->first_rank = MIN (app->first_rank, MIN (row->first_rank, last));
+  return TRUE;
+}
+
+/* Only what runs here is expanded. */
 static gboolean
 read_map (DvmdAgentJob *job, GVariant *map, GError **error)
 {
+  g_autoptr (GArray) ours = NULL;
+
   job->map = dvmd_map_new_from_variant (map, error);
   if (job->map == NULL)
     return FALSE;
-  for (guint i = 0; i < job->map->runs->len; i++)
-    if (g_array_index (job->map->runs, DvmdMapRun, i).app >= job->apps->len)
-      {
-        g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map speaks of an application that is not there");
-        return FALSE;
-      }
-  job->table = dvmd_map_expand (job->map);
-  for (guint rank = 0; rank < job->table->n_rows; rank++)
+  for (guint i = 0; i < job->map->rows->len; i++)
+    if (!count_app (job, &g_array_index (job->map->rows, DvmdMapRow, i), error))
+      return FALSE;
+  ours = dvmd_map_expand_node (job->map, job->agent->rank);
+  for (guint i = 0; i < ours->len; i++)
     {
-      DvmdProcRow *row = dvmd_proc_table_row (job->table, rank);
-      DvmdAgentApp *app = g_ptr_array_index (job->apps, row->app);
+      const DvmdMapRank *proc = &g_array_index (ours, DvmdMapRank, i);
 
-      app->size++;
-      app->first_rank = MIN (app->first_rank, rank);
-      if (row->node == job->agent->rank)
-        dvmd_local_job_add_proc (job->local, rank, row->app, row->local_rank);
+      dvmd_local_job_add_proc (job->local, proc->rank, proc->app, i);
     }
   return TRUE;
 }
@@ -142,8 +155,8 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   const char *nspace;
   guint32 id;
 
-  g_variant_get (body, "(u&suu@a{sv}@a(aayaybasaay)@a(uuuuu))", &id, &nspace, &job->num_procs, &job->universe, &options,
-                 &apps, &map);
+  g_variant_get (body, "(u&suu@a{sv}@a(aayaybasaay)@" DVMD_MAP_VARIANT_TYPE ")", &id, &nspace, &job->num_procs,
+                 &job->universe, &options, &apps, &map);
   job->agent = self;
   job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
   job->by_pid = g_hash_table_new (NULL, NULL);

@@ -44,6 +44,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
   g_autoptr (GHashTable) positions = g_hash_table_new (NULL, NULL);
+  /* Clients may ask for every rank; once the library knows them, the rows are not needed any more. */
+  g_autoptr (DvmdProcTable) table = dvmd_map_expand (job->map);
   DvmdPmixJob *description;
   guint my_node = 0;
 
@@ -69,9 +71,9 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
 
       dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
     }
-  for (guint rank = 0; rank < job->table->n_rows; rank++)
+  for (guint rank = 0; rank < table->n_rows; rank++)
     {
-      DvmdProcRow *row = dvmd_proc_table_row (job->table, rank);
+      DvmdProcRow *row = dvmd_proc_table_row (table, rank);
 
       dvmd_pmix_job_add_rank (description,
                               GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),

@@ -75,14 +75,13 @@ typedef struct
   guint32 num_procs;
   guint32 universe;
   DvmdMap *map;
-  DvmdProcTable *table; /* the whole map expanded; its states are not used */
-  GPtrArray *apps;      /* DvmdAgentApp */
-  gboolean pmix;        /* personality */
-  gboolean given_up;    /* the PMIx server did not answer */
-  guint timer;          /* for its answer */
-  gboolean registered;  /* with the PMIx server */
-  guint32 stop;         /* DvmStop: where the ranks wait for a debugger */
-  gboolean went_on;     /* they need not any more */
+  GPtrArray *apps;     /* DvmdAgentApp */
+  gboolean pmix;       /* personality */
+  gboolean given_up;   /* the PMIx server did not answer */
+  guint timer;         /* for its answer */
+  gboolean registered; /* with the PMIx server */
+  guint32 stop;        /* DvmStop: where the ranks wait for a debugger */
+  gboolean went_on;    /* they need not any more */
   gboolean pty;
   gboolean merged;
   guint pty_rows;

@@ -135,10 +135,11 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
   g_variant_builder_init (&apps, G_VARIANT_TYPE ("a(aayaybasaay)"));
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     g_variant_builder_add_value (&apps, describe_app (dvm_job_spec_get_app (spec, i)));
-  body = g_variant_ref_sink (g_variant_new (
-      "(usuu@a{sv}a(aayaybasaay)@a(uuuuu))", dvmd_job_get_id (job), dvm_job_get_nspace (dvmd_job_get_record (job)),
-      dvmd_job_get_procs (job)->n_rows, dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
-      describe_options (self, job, streams), &apps, dvmd_map_to_variant (dvmd_job_get_map (job))));
+  body = g_variant_ref_sink (
+      g_variant_new ("(usuu@a{sv}a(aayaybasaay)@" DVMD_MAP_VARIANT_TYPE ")", dvmd_job_get_id (job),
+                     dvm_job_get_nspace (dvmd_job_get_record (job)), dvmd_job_get_procs (job)->n_rows,
+                     dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
+                     describe_options (self, job, streams), &apps, dvmd_map_to_variant (dvmd_job_get_map (job))));
   self->launch_messages++;
   self->launch_bytes += g_variant_get_size (body);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_LAUNCH, body);

@@ -6,14 +6,12 @@
 
 #include "dvmd-map-driver.h"
 
-/* What has been seen of an answer: the processes of each node and application, and the ranks. */
+/* What has been seen of an answer: the processes of each node and application. */
 typedef struct
 {
   const DvmdMapRequest *request;
   guint *on_node;
   guint *of_app;
-  guint8 *seen; /* by rank; NULL as long as the runs follow each other */
-  guint next_rank;
   guint num_procs;
 } Check;
 
@@ -25,31 +23,6 @@ sum_of_np (const DvmdMapRequest *request)
   for (guint i = 0; i < request->n_apps; i++)
     sum += request->app_np[i];
   return sum;
-}
-
-/* Only a run that does not go on where the last one has ended costs a look at each of its ranks. */
-static gboolean
-see_ranks (Check *self, const DvmdPlacementRun *run)
-{
-  if (self->seen == NULL && run->first_rank == self->next_rank && (run->stride == 1 || run->count == 1))
-    {
-      self->next_rank += run->count;
-      return TRUE;
-    }
-  if (self->seen == NULL)
-    {
-      self->seen = g_malloc0 (self->num_procs);
-      memset (self->seen, 1, self->next_rank);
-    }
-  for (guint k = 0; k < run->count; k++)
-    {
-      guint64 rank = run->first_rank + (guint64)k * run->stride;
-
-      if (rank >= self->num_procs || self->seen[rank])
-        return FALSE;
-      self->seen[rank] = 1;
-    }
-  return TRUE;
 }
 
 /* What is wrong with the run, or NULL. Sums cannot overflow: no run is larger than what is left. */
@@ -70,8 +43,8 @@ check_run (Check *self, const DvmdPlacementRun *run, guint placed)
     return "it puts more processes on a node than that may take";
   if (self->of_app[run->app] > request->app_np[run->app])
     return "an application has more processes than it is to have";
-  if (!see_ranks (self, run))
-    return "a rank has more than one place";
+  if (run->first_rank + (run->count - 1) * (guint64)run->stride >= self->num_procs)
+    return "it has a rank that the job does not have";
   return NULL;
 }
 
@@ -90,9 +63,12 @@ take_answer (Check *self, DvmdPlacement *placement, const char **wrong)
       dvmd_map_add_run (map, self->request->nodes[runs[i].node].rank, runs[i].app, runs[i].first_rank, runs[i].count,
                         runs[i].stride);
     }
-  if (map->num_procs == self->num_procs)
+  if (map->num_procs < self->num_procs)
+    *wrong = "a rank has no place";
+  else if (!dvmd_map_is_whole (map))
+    *wrong = "a rank has more than one place";
+  else
     return g_steal_pointer (&map);
-  *wrong = "a rank has no place";
   return NULL;
 }
 
@@ -107,7 +83,6 @@ check_answer (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
 
   self.num_procs = (guint)sum_of_np (request);
   map = take_answer (&self, placement, &wrong);
-  g_free (self.seen);
   if (map == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "The map of %s is not used: %s", G_OBJECT_TYPE_NAME (mapper),
                  wrong);

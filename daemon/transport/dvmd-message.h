@@ -57,7 +57,7 @@ typedef enum
  * (job, nspace, processes, universe size, options a{sv},
  *  [(argv, directory, clear environment, unset, environment)], map)
  */
-#define DVMD_LAUNCH_TYPE "(usuua{sv}a(aayaybasaay)a(uuuuu))"
+#define DVMD_LAUNCH_TYPE "(usuua{sv}a(aayaybasaay)a(uuiuuuui))"
 
 /* The rank that stands for every rank of a job. */
 #define DVMD_ALL_RANKS G_MAXUINT32

@@ -73,13 +73,13 @@ test_round_robin (void)
   const guint even[] = { 2, 2 };
   const guint nothing[] = { 0, 0, 0 };
 
-  check_map ("slot", five, 1, limits, 3, FALSE, "[(10, 0, 0, 2, 1), (12, 0, 2, 3, 1)]");
-  check_map ("slot", two_apps, 2, limits, 3, FALSE, "[(10, 0, 0, 2, 1), (12, 1, 2, 3, 1)]");
-  check_map ("node", five, 1, limits, 3, FALSE, "[(10, 0, 0, 2, 2), (12, 0, 1, 2, 2), (12, 0, 4, 1, 1)]");
+  check_map ("slot", five, 1, limits, 3, FALSE, "[(10, 1, 0, 0, 0, 2, 1, 0), (12, 1, 0, 0, 2, 3, 1, 0)]");
+  check_map ("slot", two_apps, 2, limits, 3, FALSE, "[(10, 1, 0, 0, 0, 2, 1, 0), (12, 1, 0, 1, 2, 3, 1, 0)]");
+  check_map ("node", five, 1, limits, 3, FALSE, "[(10, 2, 2, 0, 0, 2, 2, 1), (12, 1, 0, 0, 4, 1, 1, 0)]");
   check_map ("node", two_apps, 2, limits, 3, FALSE,
-             "[(10, 0, 0, 1, 2), (12, 0, 1, 1, 2), (10, 1, 2, 1, 2), (12, 1, 3, 1, 2), (12, 1, 4, 1, 1)]");
-  check_map ("slot", five, 1, even, 2, TRUE, "[(10, 0, 0, 3, 1), (11, 0, 3, 2, 1)]");
-  check_map ("slot", five, 1, nothing, 3, TRUE, "[(10, 0, 0, 2, 1), (11, 0, 2, 2, 1), (12, 0, 4, 1, 1)]");
+             "[(10, 2, 2, 0, 0, 1, 1, 1), (10, 2, 2, 1, 2, 1, 1, 1), (12, 1, 0, 1, 4, 1, 1, 0)]");
+  check_map ("slot", five, 1, even, 2, TRUE, "[(10, 1, 0, 0, 0, 3, 1, 0), (11, 1, 0, 0, 3, 2, 1, 0)]");
+  check_map ("slot", five, 1, nothing, 3, TRUE, "[(10, 2, 1, 0, 0, 2, 1, 2), (12, 1, 0, 0, 4, 1, 1, 0)]");
 }
 
 static void
@@ -118,8 +118,8 @@ test_decline (void)
   const guint two[] = { 2 };
   const guint limits[] = { 2, 2 };
   g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, "mapper decline; launcher done; mapper done");
-  const char *const expected[] = { "[(10, 0, 0, 1, 2), (11, 0, 1, 1, 2)]", "[(10, 0, 0, 2, 1)]",
-                                   "[(10, 0, 0, 1, 2), (11, 0, 1, 1, 2)]" };
+  const char *const expected[] = { "[(10, 2, 1, 0, 0, 1, 1, 1)]", "[(10, 1, 0, 0, 0, 2, 1, 0)]",
+                                   "[(10, 2, 1, 0, 0, 1, 1, 1)]" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
     {

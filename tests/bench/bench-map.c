@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/*
+ * What it costs to place the processes of a job (P12), and how large the map is that travels: the compact form alone,
+ * then with every rank expanded, and what one agent expands of it. No arguments.
+ */
+
+#include "config.h"
+
+#include <stdio.h>
+
+#include "dvmd-map-driver.h"
+#include "dvmd-plugins.h"
+
+typedef struct
+{
+  GPtrArray *mappers;
+  DvmdMapRequest request;
+  DvmdPluginNode *nodes;
+  guint np;
+} Bench;
+
+static double
+since (gint64 begin, guint times)
+{
+  return (g_get_monotonic_time () - begin) / 1000.0 / times;
+}
+
+static void
+bench_init (Bench *self, GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node)
+{
+  *self = (Bench){ .mappers = mappers, .np = n_nodes * per_node };
+  self->nodes = g_new0 (DvmdPluginNode, n_nodes);
+  for (guint i = 0; i < n_nodes; i++)
+    self->nodes[i] = (DvmdPluginNode){ .name = "node", .rank = i + 1, .limit = per_node };
+  self->request = (DvmdMapRequest){
+    .map_by = map_by,
+    .app_np = &self->np,
+    .n_apps = 1,
+    .nodes = self->nodes,
+    .n_nodes = n_nodes,
+  };
+}
+
+static DvmdMap *
+make_map (Bench *self)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdMap *map = dvmd_map_driver_map (self->mappers, &self->request, &error);
+
+  if (map == NULL)
+    g_error ("%s", error->message);
+  return map;
+}
+
+static void
+run (GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node, guint times)
+{
+  Bench bench;
+  double compact;
+  double expanded;
+  double own;
+  gint64 begin;
+  g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GVariant) variant = NULL;
+
+  bench_init (&bench, mappers, map_by, n_nodes, per_node);
+  begin = g_get_monotonic_time ();
+  for (guint i = 0; i < times; i++)
+    dvmd_map_free (make_map (&bench));
+  compact = since (begin, times);
+
+  map = make_map (&bench);
+  begin = g_get_monotonic_time ();
+  for (guint i = 0; i < times; i++)
+    dvmd_proc_table_free (dvmd_map_expand (map));
+  expanded = since (begin, times);
+
+  variant = g_variant_ref_sink (dvmd_map_to_variant (map));
+  begin = g_get_monotonic_time ();
+  for (guint i = 0; i < times; i++)
+    {
+      g_autoptr (DvmdMap) read = dvmd_map_new_from_variant (variant, NULL);
+
+      g_array_unref (dvmd_map_expand_node (read, n_nodes / 2));
+    }
+  own = since (begin, times);
+  printf ("%-14s %6u x %-4u  compact %7.3f ms, expanded %8.3f ms, one agent's share %6.3f ms, %" G_GSIZE_FORMAT
+          " bytes\n",
+          map_by, n_nodes, per_node, compact, compact + expanded, own, g_variant_get_size (variant));
+  g_free (bench.nodes);
+}
+
+int
+main (void)
+{
+  const DvmdPluginsSettings none = { 0 };
+  g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&none, NULL);
+  GPtrArray *mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
+  const char *const ways[] = { "slot", "node" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      run (mappers, ways[i], 1, 4, 10000);
+      run (mappers, ways[i], 1000, 128, 20);
+      run (mappers, ways[i], 10000, 128, 5);
+    }
+  return 0;
+}

@@ -1,0 +1,270 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The compact map: regular shapes are one row, any shape comes back as it was, hostile rows are refused.
+ */
+
+#include "config.h"
+
+#include "dvmd-map.h"
+
+static gsize
+size_of (DvmdMap *map)
+{
+  g_autoptr (GVariant) variant = g_variant_ref_sink (dvmd_map_to_variant (map));
+
+  return g_variant_get_size (variant);
+}
+
+/* per processes on each of n nodes, by slot or by node; the ranks of the nodes are so far apart. */
+static DvmdMap *
+regular (guint n, guint per, gboolean by_node, gint apart)
+{
+  DvmdMap *map = dvmd_map_new ();
+
+  for (guint i = 0; i < n; i++)
+    dvmd_map_add_run (map, (apart < 0 ? n : 1) + i * apart, 0, by_node ? i : i * per, per, by_node ? n : 1);
+  return map;
+}
+
+static void
+test_regular (void)
+{
+  for (guint by_node = 0; by_node < 2; by_node++)
+    for (gint apart = -1; apart < 3; apart++)
+      for (guint per = 1; apart != 0 && per <= 128; per *= 2)
+        {
+          g_autoptr (DvmdMap) map = regular (1000, per, by_node, apart);
+
+          g_assert_cmpuint (map->num_procs, ==, 1000 * per);
+          g_assert_cmpuint (map->rows->len, ==, 1);
+          g_assert_cmpuint (size_of (map), ==, 32);
+          g_assert_true (dvmd_map_is_whole (map));
+        }
+}
+
+/* A node that is not there, one that has less, a second application: some rows more, whatever runs there. */
+static void
+test_irregular (void)
+{
+  g_autoptr (DvmdMap) map = dvmd_map_new ();
+  guint rank = 0;
+
+  for (guint app = 0; app < 2; app++)
+    for (guint node = 1; node <= 1000; node++)
+      {
+        guint count = node == 300 ? 7 : 128;
+
+        if (node == 500)
+          continue;
+        dvmd_map_add_run (map, node, app, rank, count, 1);
+        rank += count;
+      }
+  g_assert_cmpuint (map->rows->len, ==, 8);
+  g_assert_true (dvmd_map_is_whole (map));
+  g_assert_cmpuint (dvmd_map_count_on_node (map, 300), ==, 14);
+  g_assert_cmpuint (dvmd_map_count_on_node (map, 500), ==, 0);
+  g_assert_cmpuint (dvmd_map_count_on_node (map, 1000), ==, 256);
+  g_assert_cmpuint (dvmd_map_count_on_node (map, 1001), ==, 0);
+}
+
+/* ---- any shape ---- */
+
+#define MOST_NODES 12
+
+typedef struct
+{
+  guint n;
+  guint node[400];
+  guint app[400];
+} Naive;
+
+/* Runs one after another, each of some ranks with some nodes between: as mappers do, and as nobody does. */
+static DvmdMap *
+make_random (GRand *random, Naive *naive)
+{
+  DvmdMap *map = dvmd_map_new ();
+  guint n_blocks = g_rand_int_range (random, 1, 8);
+
+  naive->n = 0;
+  for (guint block = 0; block < n_blocks; block++)
+    {
+      guint n_nodes = g_rand_int_range (random, 1, 6);
+      guint count = g_rand_int_range (random, 1, 6);
+      guint first = g_rand_int_range (random, 1, MOST_NODES - 5);
+      gint direction = g_rand_boolean (random) ? 1 : -1;
+      gboolean by_node = g_rand_boolean (random);
+      guint app = g_rand_int_range (random, 0, 2);
+
+      for (guint i = 0; i < n_nodes; i++)
+        {
+          guint node = direction > 0 ? first + i : first + n_nodes - 1 - i;
+          guint rank = naive->n + (by_node ? i : i * count);
+
+          dvmd_map_add_run (map, node, app, rank, count, by_node ? n_nodes : 1);
+          for (guint k = 0; k < count; k++)
+            {
+              naive->node[rank + k * (by_node ? n_nodes : 1)] = node;
+              naive->app[rank + k * (by_node ? n_nodes : 1)] = app;
+            }
+        }
+      naive->n += n_nodes * count;
+    }
+  return map;
+}
+
+static void
+check_node (DvmdMap *map, DvmdProcTable *table, guint node)
+{
+  g_autoptr (GArray) ours = dvmd_map_expand_node (map, node);
+  guint n = 0;
+
+  for (guint rank = 0; rank < table->n_rows; rank++)
+    {
+      const DvmdProcRow *row = dvmd_proc_table_row (table, rank);
+      const DvmdMapRank *mine = &g_array_index (ours, DvmdMapRank, n);
+
+      if (row->node != node)
+        continue;
+      g_assert_cmpuint (n, <, ours->len);
+      g_assert_cmpuint (mine->rank, ==, rank);
+      g_assert_cmpuint (mine->app, ==, row->app);
+      g_assert_cmpuint (row->local_rank, ==, n);
+      g_assert_cmpuint (row->node_rank, ==, n);
+      n++;
+    }
+  g_assert_cmpuint (n, ==, ours->len);
+  g_assert_cmpuint (n, ==, dvmd_map_count_on_node (map, node));
+}
+
+static void
+check_shares (DvmdMap *map)
+{
+  g_autoptr (GArray) shares = dvmd_map_get_shares (map);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
+  guint total = 0;
+
+  g_assert_cmpuint (shares->len, ==, nodes->len);
+  for (guint i = 0; i < shares->len; i++)
+    {
+      const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
+
+      g_assert_cmpuint (share->node, ==, g_array_index (nodes, guint, i));
+      g_assert_cmpuint (share->count, ==, dvmd_map_count_on_node (map, share->node));
+      g_assert_true (i == 0 || share->node > share[-1].node);
+      total += share->count;
+    }
+  g_assert_cmpuint (total, ==, map->num_procs);
+}
+
+static void
+test_random (void)
+{
+  guint32 seed = g_test_rand_int ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+
+  g_test_message ("seed %u", seed);
+  for (guint i = 0; i < 2000; i++)
+    {
+      Naive naive;
+      g_autoptr (DvmdMap) made = make_random (random, &naive);
+      g_autoptr (GVariant) variant = g_variant_ref_sink (dvmd_map_to_variant (made));
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmdMap) map = dvmd_map_new_from_variant (variant, &error);
+      g_autoptr (DvmdProcTable) table = NULL;
+
+      g_assert_no_error (error);
+      g_assert_cmpuint (map->num_procs, ==, naive.n);
+      table = dvmd_map_expand (map);
+      for (guint rank = 0; rank < naive.n; rank++)
+        {
+          g_assert_cmpuint (dvmd_proc_table_row (table, rank)->node, ==, naive.node[rank]);
+          g_assert_cmpuint (dvmd_proc_table_row (table, rank)->app, ==, naive.app[rank]);
+        }
+      for (guint node = 0; node <= MOST_NODES; node++)
+        check_node (map, table, node);
+      check_shares (map);
+    }
+}
+
+/* ---- hostile rows ---- */
+
+static void
+check_refused (const char *text)
+{
+  g_autoptr (GVariant) variant = g_variant_parse (G_VARIANT_TYPE (DVMD_MAP_VARIANT_TYPE), text, NULL, NULL, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) map = NULL;
+
+  g_assert_nonnull (variant);
+  map = dvmd_map_new_from_variant (variant, &error);
+  if (map != NULL)
+    g_error ("%s was taken", text);
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+}
+
+static void
+test_hostile (void)
+{
+  static const char *const texts[] = {
+    /* node, nodes, node stride, app, first rank, count, stride, step */
+    "[(1, 0, 0, 0, 0, 1, 1, 0)]",                                         /* no node */
+    "[(1, 1, 0, 0, 0, 0, 1, 0)]",                                         /* no process */
+    "[(1, 4294967295, 1, 0, 0, 4294967295, 1, 1)]",                       /* more than there can be */
+    "[(1, 67108864, 1, 0, 0, 2, 1, 2)]",                                  /* the same in two numbers */
+    "[(1, 1, 0, 0, 0, 67108864, 1, 0), (2, 1, 0, 0, 67108864, 1, 1, 0)]", /* and in two rows */
+    "[(1, 2, 0, 0, 0, 2, 1, 2)]",                                         /* twice the same node */
+    "[(1, 2, 1, 0, 0, 2, 1, 0)]",                                         /* twice the same ranks */
+    "[(1, 1, 0, 0, 0, 2, 0, 0)]",
+    "[(1, 3, -1, 0, 0, 1, 1, 1)]",         /* below the first node */
+    "[(4294967290, 9, 1, 0, 0, 1, 1, 1)]", /* beyond the last */
+    "[(4294967295, 1, 0, 0, 0, 1, 1, 0)]",
+    "[(1, 3, 1, 0, 0, 1, 1, -1)]", /* negative ranks */
+    "[(1, 1, 0, 0, 1, 2, 1, 0)]",  /* rank 0 has no place */
+    "[(1, 2, 1, 0, 0, 2, 1, 1)]",  /* rank 1 has two */
+    "[(1, 2, 1, 0, 0, 2, 3, 1)]",  /* rank 2 has none */
+    "[(1, 1, 0, 0, 4294967295, 2, 4294967295, 0)]",
+    "[(1, 2, 1, 0, 4294967295, 2, 4294967295, 2147483647)]",
+    "[(1, 1, 0, 0, 0, 2, 1, 0), (2, 1, 0, 0, 1, 1, 1, 0)]",
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    check_refused (texts[i]);
+}
+
+/* Whatever the bytes are, they are refused, or they are a map. */
+static void
+test_noise (void)
+{
+  guint32 seed = g_test_rand_int ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+
+  g_test_message ("seed %u", seed);
+  for (guint i = 0; i < 20000; i++)
+    {
+      guint32 words[24];
+      guint n = 8 * g_rand_int_range (random, 0, 4);
+      g_autoptr (GVariant) variant = NULL;
+      g_autoptr (DvmdMap) map = NULL;
+
+      for (guint k = 0; k < n; k++)
+        words[k] = g_rand_int_range (random, -1, g_rand_boolean (random) ? 4 : G_MAXINT);
+      variant = g_variant_ref_sink (
+          g_variant_new_fixed_array (G_VARIANT_TYPE ("(uuiuuuui)"), words, n / 8, 8 * sizeof (guint32)));
+      map = dvmd_map_new_from_variant (variant, NULL);
+      if (map != NULL && map->num_procs < 100000)
+        check_shares (map);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/map/regular", test_regular);
+  g_test_add_func ("/map/irregular", test_irregular);
+  g_test_add_func ("/map/random", test_random);
+  g_test_add_func ("/map/hostile", test_hostile);
+  g_test_add_func ("/map/noise", test_noise);
+  return g_test_run ();
+}
