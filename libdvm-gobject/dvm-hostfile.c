@@ -1,0 +1,392 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Hostfiles: a host a line, and what is to be known of it.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-hosts"
+
+#include "dvm-hosts-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gi18n-lib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dvm-words-private.h"
+
+/* More than a hundred thousand hosts need. */
+#define LARGEST_FILE (16 * 1024 * 1024)
+
+#define BLANKS " \t\r\f\v"
+
+typedef enum
+{
+  KEY_SLOTS,
+  KEY_SLOTS_MAX,
+  KEY_PORT,
+  KEY_USER,
+  N_KEYS,
+} Key;
+
+static const struct
+{
+  const char *name;
+  int key; /* -1: known to mpirun, where it has no effect any more */
+} keys[] = {
+  { "slots", KEY_SLOTS },         { "slot", KEY_SLOTS },          { "count", KEY_SLOTS },
+  { "cpu", KEY_SLOTS },           { "cpus", KEY_SLOTS },          { "max_slots", KEY_SLOTS_MAX },
+  { "max-slots", KEY_SLOTS_MAX }, { "slots_max", KEY_SLOTS_MAX }, { "slots-max", KEY_SLOTS_MAX },
+  { "cpu_max", KEY_SLOTS_MAX },   { "cpu-max", KEY_SLOTS_MAX },   { "count_max", KEY_SLOTS_MAX },
+  { "count-max", KEY_SLOTS_MAX }, { "port", KEY_PORT },           { "username", KEY_USER },
+  { "user-name", KEY_USER },      { "user_name", KEY_USER },      { "boards", -1 },
+  { "sockets_per_board", -1 },    { "cores_per_socket", -1 },
+};
+
+/* One line */
+typedef struct
+{
+  char *place;    /* "hosts:3" */
+  const char *at; /* what is still to be read */
+  gboolean has[N_KEYS];
+  guint port;
+  char *user; /* (nullable) */
+  DvmHost *host;
+} Line;
+
+static void
+line_clear (Line *line)
+{
+  g_free (line->place);
+  g_free (line->user);
+  g_clear_pointer (&line->host, _dvm_host_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Line, line_clear)
+
+static gboolean
+refuse (Line *line, const char *word, const char *why, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (word);
+
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "%s: “%s”: %s", line->place, shown, why);
+  return FALSE;
+}
+
+/* ---- a line ---- */
+
+static void
+skip_blanks (Line *line)
+{
+  line->at += strspn (line->at, BLANKS);
+}
+
+/* Up to the next blank, or "=": (transfer full) */
+static char *
+read_word (Line *line, const char *end)
+{
+  gsize length = strcspn (line->at, end);
+  char *word = g_strndup (line->at, length);
+
+  line->at += length;
+  skip_blanks (line);
+  return word;
+}
+
+static int
+find_key (Line *line, const char *word, GError **error)
+{
+  const char *names[G_N_ELEMENTS (keys) + 1] = { NULL };
+  const char *nearest;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    {
+      names[i] = keys[i].name;
+      if (g_ascii_strcasecmp (word, keys[i].name) != 0)
+        continue;
+      if (keys[i].key < 0)
+        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                     _ ("%s: “%s” is not supported: a node tells itself what it has"), line->place, word);
+      return keys[i].key;
+    }
+  nearest = _dvm_words_nearest (word, names);
+  if (nearest != NULL)
+    {
+      g_autofree char *why = g_strdup_printf (_ ("unknown word; did you mean “%s”?"), nearest);
+
+      refuse (line, word, why, error);
+    }
+  else
+    refuse (line, word, _ ("unknown word; behind the host may stand slots=, max_slots=, port= and username="), error);
+  return -1;
+}
+
+static gboolean
+set_number (Line *line, const char *key, const char *value, guint64 most, guint *number, GError **error)
+{
+  guint64 read;
+
+  if (g_ascii_string_to_unsigned (value, 10, 1, most, &read, NULL))
+    {
+      *number = read;
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("%s: %s is “%s”; it must be a number from 1 to %u"),
+               line->place, key, value, (guint)most);
+  return FALSE;
+}
+
+static gboolean
+set_key (Line *line, Key key, const char *word, const char *value, GError **error)
+{
+  switch (key)
+    {
+    case KEY_SLOTS:
+      return set_number (line, word, value, G_MAXINT, &line->host->slots, error);
+    case KEY_SLOTS_MAX:
+      return set_number (line, word, value, G_MAXINT, &line->host->slots_max, error);
+    case KEY_PORT:
+      return set_number (line, word, value, G_MAXUINT16, &line->port, error);
+    case KEY_USER:
+      if (strchr (line->host->address, '@') != NULL)
+        return refuse (line, word, _ ("the user stands before the host already"), error);
+      line->user = g_strdup (value);
+      return TRUE;
+    case N_KEYS:
+      break;
+    }
+  g_return_val_if_reached (FALSE);
+}
+
+/* "slots=4", "slots = 4" */
+static gboolean
+read_pair (Line *line, GError **error)
+{
+  g_autofree char *word = read_word (line, "=" BLANKS);
+  g_autofree char *value = NULL;
+  g_autofree char *shown = NULL;
+  int key = find_key (line, word, error);
+
+  if (key < 0)
+    return FALSE;
+  if (line->at[0] != '=')
+    return refuse (line, word, _ ("expected is “=” and a value"), error);
+  line->at++;
+  skip_blanks (line);
+  value = read_word (line, BLANKS);
+  shown = _dvm_words_show (value);
+  if (value[0] == '\0')
+    return refuse (line, word, _ ("the value is missing"), error);
+  if (line->has[key])
+    return refuse (line, word, _ ("it is given twice for one host"), error);
+  line->has[key] = TRUE;
+  return set_key (line, key, word, shown, error);
+}
+
+/* Where a launcher finds it. */
+static gboolean
+set_address (Line *line, GError **error)
+{
+  DvmHost *host = line->host;
+  const char *at = strchr (host->address, '@');
+  g_autofree char *user = at != NULL ? g_strndup (host->address, at - host->address) : g_strdup (line->user);
+  gboolean is_address = strchr (host->name, ':') != NULL;
+  g_autoptr (GString) address = g_string_new (NULL);
+  g_autoptr (DvmHost) checked = _dvm_host_new ("");
+  const char *why;
+
+  if (user != NULL)
+    g_string_append_printf (address, "%s@", user);
+  g_string_append_printf (address, is_address ? "[%s]" : "%s", host->name);
+  why = _dvm_host_set_name (checked, address->str);
+  if (why != NULL)
+    return refuse (line, address->str, why, error);
+  if (line->port > 0)
+    g_string_append_printf (address, ":%u", line->port);
+  g_free (host->address);
+  host->address = g_string_free (g_steal_pointer (&address), FALSE);
+  return TRUE;
+}
+
+static gboolean
+check_line (Line *line, GError **error)
+{
+  DvmHost *host = line->host;
+
+  if (host->slots_max > 0 && host->slots > host->slots_max)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                   _ ("%s: “%s” has %u slots, which is more than its max_slots of %u"), line->place, host->name,
+                   host->slots, host->slots_max);
+      return FALSE;
+    }
+  return host->kind != DVM_HOST_NAMED || set_address (line, error);
+}
+
+static gboolean
+read_host (Line *line, GError **error)
+{
+  g_autofree char *word = read_word (line, BLANKS);
+  DvmHost *host = line->host;
+  const char *why;
+
+  host->excluded = word[0] == '^';
+  if (strchr (word, '=') != NULL)
+    return refuse (line, word, _ ("a line begins with the name of a host"), error);
+  if (word[0] == '+')
+    return _dvm_host_set_relative (host, word) || refuse (line, word, _ ("relative are +n2, +e and +e:2 alone"), error);
+  why = _dvm_host_set_name (host, host->excluded ? word + 1 : word);
+  if (why == NULL)
+    return TRUE;
+  /* In lists of hosts it would be slots, for ssh a port. */
+  if (strchr (word, ':') != NULL && strchr (word, ':') == strrchr (word, ':'))
+    why = _ ("a file gives slots as “slots=4”, and a port as “port=22”");
+  return refuse (line, word, why, error);
+}
+
+static gboolean
+read_line (DvmHosts *hosts, const char *path, guint number, const char *text, GError **error)
+{
+  g_auto (Line) line = { .place = g_strdup_printf ("%s:%u", path, number), .at = text };
+
+  skip_blanks (&line);
+  if (line.at[0] == '\0')
+    return TRUE;
+  line.host = _dvm_host_new (line.place);
+  if (!read_host (&line, error))
+    return FALSE;
+  if (line.at[0] != '\0' && (line.host->excluded || line.host->kind != DVM_HOST_NAMED))
+    return refuse (&line, line.at, _ ("nothing may stand behind a host that is excluded or relative"), error);
+  while (line.at[0] != '\0')
+    if (!read_pair (&line, error))
+      return FALSE;
+  return check_line (&line, error) && _dvm_hosts_take (hosts, g_steal_pointer (&line.host), TRUE, error);
+}
+
+/* ---- a file ---- */
+
+/* Comments become blanks; their lines stay. Returns the line of one that does not end, or 0. */
+static guint
+blank_comments (char *text)
+{
+  char end = '\0';
+  guint line = 1;
+  guint begun = 0;
+
+  for (char *c = text; *c != '\0'; c++)
+    {
+      line += *c == '\n';
+      if (end == '\0' && (*c == '#' || (c[0] == '/' && (c[1] == '/' || c[1] == '*'))))
+        {
+          end = c[0] == '/' && c[1] == '*' ? '*' : '\n';
+          begun = line;
+          if (end == '*')
+            *c++ = ' ';
+        }
+      else if (end == '*' && c[0] == '*' && c[1] == '/')
+        {
+          end = '\0';
+          *c++ = ' ';
+          *c = ' ';
+        }
+      else if (end == '\n' && *c == '\n')
+        end = '\0';
+      if (end != '\0' && *c != '\n')
+        *c = ' ';
+    }
+  return end == '*' ? begun : 0;
+}
+
+gboolean
+_dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char *path, GError **error)
+{
+  g_autofree char *copy = g_strndup (text, length);
+  g_auto (GStrv) lines = NULL;
+  guint open;
+
+  if (memchr (text, '\0', length) != NULL || !g_utf8_validate (copy, -1, NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("%s is no hostfile: it is not text in UTF-8"), path);
+      return FALSE;
+    }
+  open = blank_comments (copy);
+  if (open > 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("%s:%u: the comment that begins here has no end"), path,
+                   open);
+      return FALSE;
+    }
+  lines = g_strsplit (copy, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (!read_line (self, path, i + 1, lines[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+set_file_error (const char *path, const char *why, int code, GError **error)
+{
+  g_set_error (error, DVM_ERROR, code, _ ("Cannot read the hostfile %s: %s"), path, why);
+  return FALSE;
+}
+
+/* A pipe that nobody writes to, or a device, would hold up who reads it. */
+static gboolean
+check_file (int fd, const char *path, GError **error)
+{
+  struct stat status;
+
+  if (fstat (fd, &status) != 0)
+    return set_file_error (path, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
+  if (!S_ISREG (status.st_mode))
+    return set_file_error (path, _ ("it is not a file"), DVM_ERROR_BAD_PARAM, error);
+  if (status.st_size > LARGEST_FILE)
+    return set_file_error (path, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
+  return TRUE;
+}
+
+/* (nullable) */
+static GString *
+read_all (int fd, const char *path, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char buffer[16384];
+
+  while (text->len <= LARGEST_FILE)
+    {
+      gssize n = read (fd, buffer, sizeof buffer);
+
+      if (n == 0)
+        return g_steal_pointer (&text);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0)
+        {
+          set_file_error (path, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
+          return NULL;
+        }
+      g_string_append_len (text, buffer, n);
+    }
+  set_file_error (path, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
+  return NULL;
+}
+
+gboolean
+_dvm_hosts_add_file (DvmHosts *self, const char *path, GError **error)
+{
+  g_autofree char *shown = g_utf8_make_valid (path, -1);
+  g_autoptr (GString) text = NULL;
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int saved_errno = errno;
+
+  if (fd < 0)
+    return set_file_error (shown, g_strerror (saved_errno),
+                           saved_errno == ENOENT ? DVM_ERROR_NOT_FOUND : DVM_ERROR_BAD_PARAM, error);
+  text = check_file (fd, shown, error) ? read_all (fd, shown, error) : NULL;
+  close (fd);
+  return text != NULL && _dvm_hosts_add_text (self, text->str, text->len, shown, error);
+}

@@ -1,0 +1,322 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The hosts that files and lists name: each once, whatever is said of it and how often.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-hosts"
+
+#include "dvm-hosts-private.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-words-private.h"
+
+/* The longest that the DNS knows. */
+#define LONGEST_NAME 255
+
+struct _DvmHosts
+{
+  GPtrArray *all;      /* (element-type DvmHost) */
+  GHashTable *by_name; /* in small letters, of the table -> DvmHost of all */
+};
+
+DvmHost *
+_dvm_host_new (const char *place)
+{
+  DvmHost *host = g_new0 (DvmHost, 1);
+
+  host->place = g_strdup (place);
+  return host;
+}
+
+void
+_dvm_host_free (DvmHost *host)
+{
+  g_free (host->name);
+  g_free (host->address);
+  g_free (host->place);
+  g_free (host);
+}
+
+DvmHosts *
+_dvm_hosts_new (void)
+{
+  DvmHosts *self = g_new0 (DvmHosts, 1);
+
+  self->all = g_ptr_array_new_with_free_func ((GDestroyNotify)_dvm_host_free);
+  self->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  return self;
+}
+
+void
+_dvm_hosts_free (DvmHosts *self)
+{
+  g_hash_table_unref (self->by_name);
+  g_ptr_array_unref (self->all);
+  g_free (self);
+}
+
+guint
+_dvm_hosts_get_n (DvmHosts *self)
+{
+  return self->all->len;
+}
+
+const DvmHost *
+_dvm_hosts_get (DvmHosts *self, guint i)
+{
+  return g_ptr_array_index (self->all, i);
+}
+
+static DvmHost *
+find (DvmHosts *self, const char *name)
+{
+  g_autofree char *key = g_ascii_strdown (name, -1);
+
+  return g_hash_table_lookup (self->by_name, key);
+}
+
+const DvmHost *
+_dvm_hosts_find (DvmHosts *self, const char *name)
+{
+  return find (self, name);
+}
+
+/* ---- names ---- */
+
+/* The name may become that of a file and a word of a command: nothing that means something there. */
+static gboolean
+is_name (const char *text)
+{
+  gsize length = strlen (text);
+
+  return length > 0 && length <= LONGEST_NAME && g_ascii_isalnum (text[0])
+         && text[strspn (text, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "-_.")] == '\0';
+}
+
+/* An address of IPv6, which has more than one colon; the scope may follow. */
+static gboolean
+is_ipv6 (const char *text)
+{
+  const char *scope = strchr (text, '%');
+  g_autofree char *address = g_strndup (text, scope != NULL ? (gsize)(scope - text) : strlen (text));
+
+  return strchr (address, ':') != NULL && g_hostname_is_ip_address (address) && (scope == NULL || is_name (scope + 1));
+}
+
+const char *
+_dvm_host_set_name (DvmHost *host, const char *text)
+{
+  const char *at = strchr (text, '@');
+  const char *name = at != NULL ? at + 1 : text;
+  g_autofree char *bare = NULL;
+
+  if (strchr (name, '@') != NULL)
+    return _ ("it has more than one “@”; expected is [USER@]NAME");
+  if (at != NULL
+      && (at == text || text[strspn (text, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "-_.")] != '@' || text[0] == '-'))
+    return _ ("what stands before the “@” is no name of a user");
+  if (name[0] == '[' && g_str_has_suffix (name, "]"))
+    bare = g_strndup (name + 1, strlen (name) - 2);
+  else
+    bare = g_strdup (name);
+  if (!(name[0] != '[' && is_name (bare)) && !is_ipv6 (bare))
+    return _ ("it is not a host name");
+  host->kind = DVM_HOST_NAMED;
+  host->address = g_strdup_printf (strchr (bare, ':') != NULL ? "%.*s[%s]" : "%.*s%s", (int)(name - text), text, bare);
+  host->name = g_steal_pointer (&bare);
+  return NULL;
+}
+
+gboolean
+_dvm_host_set_relative (DvmHost *host, const char *text)
+{
+  guint64 number = 0;
+
+  if (g_ascii_tolower (text[1]) == 'n' && g_ascii_string_to_unsigned (text + 2, 10, 0, G_MAXINT, &number, NULL))
+    host->kind = DVM_HOST_INDEX;
+  else if (g_ascii_tolower (text[1]) == 'e'
+           && (text[2] == '\0'
+               || (text[2] == ':' && g_ascii_string_to_unsigned (text + 3, 10, 1, G_MAXINT, &number, NULL))))
+    host->kind = DVM_HOST_EMPTY;
+  else
+    return FALSE;
+  host->number = number;
+  return TRUE;
+}
+
+/* ---- one list ---- */
+
+static gboolean
+refuse_again (const DvmHost *known, const DvmHost *again, const char *why, GError **error)
+{
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("%s: “%s” is named twice: %s names it already, %s"),
+               again->place, again->name, known->place, why);
+  return FALSE;
+}
+
+/* Mentions without a number count a slot each, as those of mpirun do. */
+static void
+add_slots (DvmHost *known, const DvmHost *again)
+{
+  gboolean counted = known->n_mentions > 0 && again->n_mentions > 0;
+
+  known->slots = MAX (known->slots, known->n_mentions) + MAX (again->slots, again->n_mentions);
+  known->n_mentions = counted ? known->n_mentions + again->n_mentions : 0;
+  known->all_slots |= again->all_slots;
+  if (known->all_slots)
+    known->slots = 0;
+}
+
+static gboolean
+merge (DvmHost *known, const DvmHost *again, gboolean in_file, GError **error)
+{
+  gboolean counted = known->n_mentions > 0 && again->n_mentions > 0 && known->slots_max == 0 && again->slots_max == 0;
+
+  known->excluded |= again->excluded;
+  if (known->excluded)
+    return TRUE;
+  if (g_ascii_strcasecmp (known->address, again->address) != 0)
+    return refuse_again (known, again, _ ("with another user or port"), error);
+  if (in_file && !counted)
+    return refuse_again (known, again, _ ("and its slots are given in one line"), error);
+  add_slots (known, again);
+  return TRUE;
+}
+
+gboolean
+_dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error)
+{
+  g_autoptr (DvmHost) taken = host;
+  gboolean named = host->kind == DVM_HOST_NAMED;
+  DvmHost *known = named ? find (self, host->name) : NULL;
+
+  if (named && host->slots == 0 && !host->all_slots)
+    host->n_mentions = 1;
+  if (known != NULL)
+    return merge (known, host, in_file, error);
+  if (named)
+    g_hash_table_insert (self->by_name, g_ascii_strdown (host->name, -1), host);
+  g_ptr_array_add (self->all, g_steal_pointer (&taken));
+  return TRUE;
+}
+
+/* ---- lists ---- */
+
+/* (nullable) (static): why the word is no host */
+static const char *
+read_word (DvmHost *host, const char *word)
+{
+  g_autofree char *name = g_strdup (word);
+  char *colon = strrchr (name, ':');
+  guint64 slots = 0;
+
+  host->excluded = name[0] == '^';
+  if (name[0] == '+')
+    return _dvm_host_set_relative (host, name) ? NULL : _ ("relative are +n2, +e and +e:2 alone");
+  /* More than one colon without brackets is an address. */
+  if (colon != NULL && colon > name && (colon[-1] == ']' || strchr (name, ':') == colon))
+    {
+      *colon = '\0';
+      host->all_slots = strcmp (colon + 1, "*") == 0;
+      if (!host->all_slots && !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXINT, &slots, NULL))
+        return _ ("behind the colon stands the number of slots, at least 1, or “*”");
+    }
+  host->slots = slots;
+  return _dvm_host_set_name (host, host->excluded ? name + 1 : name);
+}
+
+gboolean
+_dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (list, ",", -1);
+
+  for (gsize i = 0; words[i] != NULL || i == 0; i++)
+    {
+      g_autoptr (DvmHost) host = _dvm_host_new (what);
+      const char *word = words[i] != NULL ? g_strstrip (words[i]) : "";
+      g_autofree char *shown = _dvm_words_show (word);
+      const char *why = word[0] != '\0' ? read_word (host, word) : _ ("a name is missing");
+
+      if (why != NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s”: %s", what, shown, why);
+          return FALSE;
+        }
+      if (!_dvm_hosts_take (self, g_steal_pointer (&host), FALSE, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- choosing ---- */
+
+static DvmHost *
+copy_host (const DvmHost *host)
+{
+  DvmHost *copy = g_memdup2 (host, sizeof *host);
+
+  copy->name = g_strdup (host->name);
+  copy->address = g_strdup (host->address);
+  copy->place = g_strdup (host->place);
+  return copy;
+}
+
+static gboolean
+check_chosen (DvmHosts *self, const DvmHost *wanted, GError **error)
+{
+  const DvmHost *host = wanted->kind == DVM_HOST_NAMED ? find (self, wanted->name) : NULL;
+
+  if (wanted->kind != DVM_HOST_NAMED)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: relative names are for jobs, on the nodes of a DVM"),
+                 wanted->place);
+  else if (host == NULL || host->excluded)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: “%s” is not among the hosts of the hostfile"),
+                 wanted->place, wanted->name);
+  else if (host->slots_max > 0 && wanted->slots > host->slots_max)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: “%s” has room for %u, says %s; %u are asked for"),
+                 wanted->place, wanted->name, host->slots_max, host->place, wanted->slots);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* Whether chosen names anything, and does not only exclude. */
+static gboolean
+names_some (DvmHosts *chosen)
+{
+  for (guint i = 0; i < chosen->all->len; i++)
+    if (!_dvm_hosts_get (chosen, i)->excluded)
+      return TRUE;
+  return FALSE;
+}
+
+DvmHosts *
+_dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error)
+{
+  g_autoptr (DvmHosts) result = _dvm_hosts_new ();
+  gboolean some = names_some (chosen);
+
+  for (guint i = 0; i < chosen->all->len; i++)
+    if (!check_chosen (self, _dvm_hosts_get (chosen, i), error))
+      return NULL;
+  for (guint i = 0; i < self->all->len; i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (self, i);
+      const DvmHost *wanted = host->kind == DVM_HOST_NAMED ? find (chosen, host->name) : NULL;
+      DvmHost *copy;
+
+      if (host->excluded || (wanted == NULL ? some : wanted->excluded))
+        continue;
+      copy = copy_host (host);
+      if (wanted != NULL && wanted->slots > 0)
+        copy->slots = wanted->slots;
+      if (!_dvm_hosts_take (result, copy, FALSE, error))
+        return NULL;
+    }
+  return g_steal_pointer (&result);
+}

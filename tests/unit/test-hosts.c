@@ -1,0 +1,363 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Hosts in files and lists.
+ */
+
+#include "config.h"
+
+#include <dvm.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dvm-hosts-private.h"
+
+/* "name:slots/max ..." with "*" for all slots, "^" for excluded ones and "@..." for an address of its own */
+static char *
+describe (DvmHosts *hosts)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      g_string_append_printf (text, "%s%s", i > 0 ? " " : "", host->excluded ? "^" : "");
+      if (host->kind == DVM_HOST_NAMED)
+        g_string_append (text, host->name);
+      else
+        g_string_append_printf (text, "+%c%u", host->kind == DVM_HOST_INDEX ? 'n' : 'e', host->number);
+      if (host->all_slots || host->slots > 0)
+        g_string_append_printf (text, host->all_slots ? ":*" : ":%u", host->slots);
+      if (host->slots_max > 0)
+        g_string_append_printf (text, "/%u", host->slots_max);
+      if (g_strcmp0 (host->name, host->address) != 0)
+        g_string_append_printf (text, "(%s)", host->address);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+assert_words (const char *source, const GError *error, int code, const char *const *words)
+{
+  g_assert_error (error, DVM_ERROR, code);
+  g_assert_true (g_utf8_validate (error->message, -1, NULL));
+  for (gsize i = 0; words[i] != NULL; i++)
+    if (strstr (error->message, words[i]) == NULL)
+      g_error ("“%s” of “%s” does not name “%s”", error->message, source, words[i]);
+}
+
+static const struct
+{
+  const char *text;
+  const char *hosts;
+} good_files[] = {
+  { "", "" },
+  { "\n\n  \t\r\n# nothing\n// nothing\n/* nothing\n nothing */\n", "" },
+  { "node1", "node1" },
+  { "node1\nnode2\n", "node1 node2" },
+  { "node1 slots=4\r\nnode2  slots = 2   max_slots = 8 # the large one\n", "node1:4 node2:2/8" },
+  { "a slots=1 max-slots=2\nb slots-max=3\nc slots_max=4\nd count=5 count_max=6\ne cpu=7 cpu-max=7\nf cpus=2\n",
+    "a:1/2 b/3 c/4 d:5/6 e:7/7 f:2" },
+  { "NODE1 SLOTS=4", "NODE1:4" },
+  { "a\nb\na\nA\n", "a:3 b" },
+  { "ann@a port=2222 slots=3", "a:3(ann@a:2222)" },
+  { "a username=ann\nb user-name=bob port=22", "a(ann@a) b(bob@b:22)" },
+  { "10.0.0.1\n::1 slots=2\n[fe80::1%eth0] port=22", "10.0.0.1 ::1:2([::1]) fe80::1%eth0([fe80::1%eth0]:22)" },
+  { "a\n^b\nb\nc", "a ^b c" },
+  { "a\nb\n^b", "a ^b" },
+  { "+n0\n+n12\n+e\n+e:2\n+N1\n", "+n0 +n12 +e0 +e2 +n1" },
+  { "a/*b*/ slots/**/=/* \n */ 4", NULL },
+  { "a slots=4 // b\n/* c\nd */ e # */\n", "a:4 e" },
+  { "node-1.example.org slots=2147483647", "node-1.example.org:2147483647" },
+};
+
+static void
+test_files (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (good_files); i++)
+    {
+      g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+      g_autoptr (GError) error = NULL;
+      g_autofree char *described = NULL;
+      gboolean ok = _dvm_hosts_add_text (hosts, good_files[i].text, strlen (good_files[i].text), "f", &error);
+
+      if (good_files[i].hosts == NULL)
+        {
+          g_assert_false (ok);
+          continue;
+        }
+      g_assert_no_error (error);
+      g_assert_true (ok);
+      described = describe (hosts);
+      g_assert_cmpstr (described, ==, good_files[i].hosts);
+    }
+}
+
+static const struct
+{
+  const char *text;
+  int code;
+  const char *words[4];
+} bad_files[] = {
+  { "a slots=0", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots", "0" } },
+  { "\n\na slots=x", DVM_ERROR_PARSE_FAILED, { "hosts:3:", "slots", "x" } },
+  { "a slots=-1", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "-1" } },
+  { "a slots=+1", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "+1" } },
+  { "a slots=99999999999", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "2147483647" } },
+  { "a slots", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots", "=" } },
+  { "a slots=", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots", "missing" } },
+  { "a 4", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "4", "slots=" } },
+  { "a slots=4 slots=5", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots", "twice" } },
+  { "a slots=4 count=5", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "count", "twice" } },
+  { "a slots=4 max_slots=3",
+    DVM_ERROR_PARSE_FAILED,
+    {
+        "hosts:1:",
+        "a",
+        "4",
+    } },
+  { "a slot_max=3", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slot_max", "slots_max" } },
+  { "slots=4", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots=4", "name of a host" } },
+  { "# x\na\nb slots=2\n\nb slots=3\n", DVM_ERROR_PARSE_FAILED, { "hosts:5:", "b", "hosts:3" } },
+  { "b\nb slots=3\n", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "b", "hosts:1" } },
+  { "b max_slots=3\nb\n", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "b", "hosts:1" } },
+  { "ann@b\nbob@b\n", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "b", "user" } },
+  { "a:4", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "a:4", "slots=4" } },
+  { "a@b@c", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "a@b@c", "USER@" } },
+  { "@b", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "@b" } },
+  { "-oProxyCommand=x", DVM_ERROR_PARSE_FAILED, { "hosts:1:" } },
+  { "-x", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "-x" } },
+  { "-x@b", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "-x@b" } },
+  { "../etc", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "../etc" } },
+  { "a;b", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "a;b" } },
+  { "kn\xc3\xb6ten", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "kn\xc3\xb6ten" } },
+  { "[node1]", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "[node1]" } },
+  { "a\n/* b\nc\n", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "comment" } },
+  { "a port=70000", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "port", "65535" } },
+  { "ann@a username=bob", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "username" } },
+  { "a username=-l", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "-l@a" } },
+  { "^a slots=2", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots=2" } },
+  { "+n", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "+n" } },
+  { "+n1:2", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "+n1:2" } },
+  { "+e:0", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "+e:0" } },
+  { "+x", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "+x" } },
+  { "a boards=2", DVM_ERROR_NOT_SUPPORTED, { "hosts:1:", "boards" } },
+  { "a\xff", DVM_ERROR_PARSE_FAILED, { "hosts", "UTF-8" } },
+};
+
+static void
+test_bad_files (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (bad_files); i++)
+    {
+      g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+      g_autoptr (GError) error = NULL;
+      const char *text = bad_files[i].text;
+
+      g_assert_false (_dvm_hosts_add_text (hosts, text, strlen (text), "hosts", &error));
+      assert_words (text, error, bad_files[i].code, bad_files[i].words);
+    }
+}
+
+static void
+test_nul (void)
+{
+  const char *const words[] = { "hosts", "UTF-8", NULL };
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (_dvm_hosts_add_text (hosts, "a\0b", 3, "hosts", &error));
+  assert_words ("a NUL", error, DVM_ERROR_PARSE_FAILED, words);
+}
+
+static void
+assert_no_file (const char *path, int code, const char *why)
+{
+  const char *const words[] = { path, why, NULL };
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (_dvm_hosts_add_file (hosts, path, &error));
+  assert_words (path, error, code, words);
+}
+
+/* Several files are one; what is no file is told and holds nobody up. */
+static void
+test_real_files (void)
+{
+  g_autofree char *dir = g_dir_make_tmp ("dvm-hosts-XXXXXX", NULL);
+  g_autofree char *first = g_build_filename (dir, "first", NULL);
+  g_autofree char *second = g_build_filename (dir, "second", NULL);
+  g_autofree char *fifo = g_build_filename (dir, "fifo", NULL);
+  g_autofree char *described = NULL;
+  g_autofree char *place = g_strconcat (second, ":2", NULL);
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (g_file_set_contents (first, "a slots=2\nb\n", -1, NULL));
+  g_assert_true (g_file_set_contents (second, "b\nc", -1, NULL));
+  g_assert_cmpint (mkfifo (fifo, 0600), ==, 0);
+  g_assert_true (_dvm_hosts_add_file (hosts, first, &error));
+  g_assert_true (_dvm_hosts_add_file (hosts, second, &error));
+  g_assert_no_error (error);
+  described = describe (hosts);
+  g_assert_cmpstr (described, ==, "a:2 b:2 c");
+  g_assert_cmpstr (_dvm_hosts_find (hosts, "C")->place, ==, place);
+  g_assert_null (_dvm_hosts_find (hosts, "d"));
+  assert_no_file (dir, DVM_ERROR_BAD_PARAM, "not a file");
+  assert_no_file (fifo, DVM_ERROR_BAD_PARAM, "not a file");
+  assert_no_file ("/dev/zero", DVM_ERROR_BAD_PARAM, "not a file");
+  g_remove (second);
+  assert_no_file (second, DVM_ERROR_NOT_FOUND, "No such file");
+  g_remove (first);
+  g_remove (fifo);
+  g_rmdir (dir);
+}
+
+static const struct
+{
+  const char *list;
+  const char *hosts;
+} good_lists[] = {
+  { "a", "a" },
+  { "node3:4,node5,node7:*", "node3:4 node5 node7:*" },
+  { " a , b:2 ", "a b:2" },
+  { "a,a,b", "a:2 b" },
+  { "a:2,a:3", "a:5" },
+  { "a,a:3,a", "a:5" },
+  { "a:2,a:*", "a:*" },
+  { "ann@a:2", "a:2(ann@a)" },
+  { "[::1]:2,::2", "::1:2([::1]) ::2([::2])" },
+  { "a,^b", "a ^b" },
+  { "+n1,+e:2,+e", "+n1 +e2 +e0" },
+};
+
+static void
+test_lists (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (good_lists); i++)
+    {
+      g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+      g_autoptr (GError) error = NULL;
+      g_autofree char *described = NULL;
+
+      g_assert_true (_dvm_hosts_add_list (hosts, good_lists[i].list, "--host", &error));
+      g_assert_no_error (error);
+      described = describe (hosts);
+      g_assert_cmpstr (described, ==, good_lists[i].hosts);
+    }
+}
+
+static const struct
+{
+  const char *list;
+  const char *words[3];
+} bad_lists[] = {
+  { "", { "--host", "missing" } },
+  { "a,,b", { "--host", "missing" } },
+  { "a,", { "--host", "missing" } },
+  { "a:0", { "--host", "a:0" } },
+  { "a:x", { "--host", "a:x" } },
+  { "a:", { "--host", "a:" } },
+  { ":2", { "--host", ":2" } },
+  { "a b", { "--host", "a b" } },
+  { "+n", { "--host", "+n" } },
+  { "a,-b", { "--host", "-b" } },
+  { "a/b", { "--host", "a/b" } },
+  { "a:2:3", { "--host", "a:2:3" } },
+  { "ann@a,bob@a", { "--host", "user" } },
+};
+
+static void
+test_bad_lists (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (bad_lists); i++)
+    {
+      g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+      g_autoptr (GError) error = NULL;
+
+      g_assert_false (_dvm_hosts_add_list (hosts, bad_lists[i].list, "--host", &error));
+      g_assert_nonnull (error);
+      assert_words (bad_lists[i].list, error, error->code, bad_lists[i].words);
+    }
+}
+
+static DvmHosts *
+filter (const char *list, GError **error)
+{
+  const char *file = "a slots=4 max_slots=6\nbob@b\nc slots=2\n^d\n";
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) chosen = _dvm_hosts_new ();
+
+  g_assert_true (_dvm_hosts_add_text (hosts, file, strlen (file), "hosts", NULL));
+  g_assert_true (_dvm_hosts_add_list (chosen, list, "--host", NULL));
+  return _dvm_hosts_filter (hosts, chosen, error);
+}
+
+static void
+assert_filtered (const char *list, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmHosts) hosts = filter (list, &error);
+  g_autofree char *described = hosts != NULL ? describe (hosts) : NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (described, ==, expected);
+}
+
+static void
+assert_not_filtered (const char *list, const char *word)
+{
+  const char *const words[] = { "--host", word, NULL };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (filter (list, &error));
+  assert_words (list, error, DVM_ERROR_BAD_PARAM, words);
+}
+
+static void
+test_filter (void)
+{
+  assert_filtered ("c,a", "a:4/6 c:2");
+  assert_filtered ("a:6,B:3", "a:6/6 b:3(bob@b)");
+  assert_filtered ("a:*", "a:4/6");
+  assert_filtered ("^a", "b(bob@b) c:2");
+  assert_filtered ("a,c,^c", "a:4/6");
+  assert_not_filtered ("e", "e");
+  assert_not_filtered ("d", "d");
+  assert_not_filtered ("a:7", "hosts:1");
+  assert_not_filtered ("+n1", "relative");
+}
+
+/* A hundred thousand hosts are read at once, not one against all others. */
+static void
+test_many (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 100000; i++)
+    g_string_append_printf (text, "node%u slots=%u\n", i, 1 + i % 64);
+  g_assert_true (_dvm_hosts_add_text (hosts, text->str, text->len, "hosts", &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (_dvm_hosts_get_n (hosts), ==, 100000);
+  g_assert_cmpuint (_dvm_hosts_find (hosts, "node63")->slots, ==, 64);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/hosts/files", test_files);
+  g_test_add_func ("/hosts/bad-files", test_bad_files);
+  g_test_add_func ("/hosts/nul", test_nul);
+  g_test_add_func ("/hosts/real-files", test_real_files);
+  g_test_add_func ("/hosts/lists", test_lists);
+  g_test_add_func ("/hosts/bad-lists", test_bad_lists);
+  g_test_add_func ("/hosts/filter", test_filter);
+  g_test_add_func ("/hosts/many", test_many);
+  return g_test_run ();
+}
