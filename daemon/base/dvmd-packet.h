@@ -29,7 +29,8 @@ typedef enum
   DVMD_PACKET_GATHER,        /* to the parent: what there is below, in this epoch; body DVMD_GATHER_TYPE */
 } DvmdPacketType;
 
-#define DVMD_PACKET_GAP (1 << 0)
+#define DVMD_PACKET_GAP  (1 << 0)
+#define DVMD_PACKET_BULK (1 << 1) /* links let all others pass that were not sent before it */
 
 /* Hops after which a packet that is sent in a circle, while tables differ, is given up. */
 #define DVMD_PACKET_MAX_HOPS 250

@@ -23,12 +23,18 @@ struct _DvmdChannel
   const DvmdChannelFuncs *funcs;
   gpointer world;
 
-  guint64 sent;   /* sequence of the last message */
-  GQueue unacked; /* DvmdPacket, in order */
+  gsize window;
+  guint64 posted;  /* sequence of the last message */
+  guint64 sent;    /* and of the last that is on its way or has arrived */
+  GQueue unacked;  /* DvmdPacket on their way, in order; those that went as bulk are the last */
+  gsize in_flight; /* bytes of unacked */
+  GQueue waiting;  /* DvmdPacket, after those */
   guint probe_timer;
   gint64 probe_delay;
+  gboolean asked; /* since the last ack, because messages wait */
 
   guint64 received; /* sequence of the last message that was delivered */
+  gsize untold;     /* bytes that were delivered since the last ack */
   guint64 told;     /* the last ack that was sent */
   guint64 gap_told; /* the ack for which a gap was told last; + 1 */
   guint ack_timer;
@@ -45,7 +51,9 @@ dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChanne
   self->funcs = funcs;
   self->world = world;
   self->probe_delay = PROBE_FIRST;
+  self->window = DVMD_CHANNEL_WINDOW;
   g_queue_init (&self->unacked);
+  g_queue_init (&self->waiting);
   return self;
 }
 
@@ -55,11 +63,33 @@ dvmd_channel_free (DvmdChannel *self)
   dvmd_clock_remove_timer (self->clock, self->probe_timer);
   dvmd_clock_remove_timer (self->clock, self->ack_timer);
   g_queue_clear_full (&self->unacked, (GDestroyNotify)dvmd_packet_unref);
+  g_queue_clear_full (&self->waiting, (GDestroyNotify)dvmd_packet_unref);
   dvmd_clock_unref (self->clock);
   g_free (self);
 }
 
+void
+dvmd_channel_set_window (DvmdChannel *self, gsize bytes)
+{
+  self->window = bytes;
+}
+
 /* ---- out ---- */
+
+static gsize
+size_of (DvmdPacket *packet)
+{
+  return sizeof *packet + (packet->body != NULL ? g_variant_get_size (packet->body) : 0);
+}
+
+/* Whatever comes after a message that went as bulk must not overtake it. */
+static gboolean
+has_bulk_in_flight (DvmdChannel *self)
+{
+  DvmdPacket *last = g_queue_peek_tail (&self->unacked);
+
+  return last != NULL && (last->flags & DVMD_PACKET_BULK) != 0;
+}
 
 static void
 send_packet (DvmdChannel *self, DvmdPacket *packet)
@@ -67,6 +97,7 @@ send_packet (DvmdChannel *self, DvmdPacket *packet)
   packet->ack = self->received;
   packet->hops = 0;
   self->told = self->received;
+  self->untold = 0;
   dvmd_clock_remove_timer (self->clock, self->ack_timer);
   self->ack_timer = 0;
   self->funcs->send (self->world, packet);
@@ -94,6 +125,12 @@ set_probe (DvmdChannel *self)
 }
 
 static void
+send_probe (DvmdChannel *self)
+{
+  send_control (self, DVMD_PACKET_PROBE, has_bulk_in_flight (self) ? DVMD_PACKET_BULK : 0);
+}
+
+static void
 on_probe (gpointer user_data)
 {
   DvmdChannel *self = user_data;
@@ -101,19 +138,51 @@ on_probe (gpointer user_data)
   self->probe_timer = 0;
   self->probe_delay = MIN (self->probe_delay * 2, PROBE_LAST);
   set_probe (self);
-  send_control (self, DVMD_PACKET_PROBE, 0);
+  send_probe (self);
 }
 
-void
-dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body)
+/* Takes the packet. */
+static void
+send_message (DvmdChannel *self, DvmdPacket *packet)
 {
-  DvmdPacket *packet = dvmd_packet_new (DVMD_PACKET_MESSAGE, self->rank, self->peer, kind, body);
-
-  packet->sequence = ++self->sent;
+  if (has_bulk_in_flight (self))
+    packet->flags |= DVMD_PACKET_BULK;
+  self->sent = packet->sequence;
+  self->in_flight += size_of (packet);
   g_queue_push_tail (&self->unacked, packet);
   if (self->probe_timer == 0)
     set_probe (self);
   send_packet (self, packet);
+}
+
+static void
+send_waiting (DvmdChannel *self)
+{
+  while (!g_queue_is_empty (&self->waiting))
+    {
+      DvmdPacket *first = g_queue_peek_head (&self->waiting);
+
+      if (self->in_flight > 0 && self->in_flight + size_of (first) > self->window)
+        {
+          /* The other end does not acknowledge by itself yet what is so little. */
+          if (!self->asked && self->in_flight < self->window / 2)
+            send_probe (self);
+          self->asked = TRUE;
+          return;
+        }
+      send_message (self, g_queue_pop_head (&self->waiting));
+    }
+}
+
+void
+dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body, gboolean bulk)
+{
+  DvmdPacket *packet = dvmd_packet_new (DVMD_PACKET_MESSAGE, self->rank, self->peer, kind, body);
+
+  packet->sequence = ++self->posted;
+  packet->flags = bulk ? DVMD_PACKET_BULK : 0;
+  g_queue_push_tail (&self->waiting, packet);
+  send_waiting (self);
 }
 
 void
@@ -141,13 +210,16 @@ take_ack (DvmdChannel *self, guint64 ack)
 
       if (first->sequence > ack)
         break;
+      self->in_flight -= size_of (first);
       dvmd_packet_unref (g_queue_pop_head (&self->unacked));
       progress = TRUE;
     }
   if (!progress)
     return;
   self->probe_delay = PROBE_FIRST;
+  self->asked = FALSE;
   set_probe (self);
+  send_waiting (self);
 }
 
 static void
@@ -162,7 +234,7 @@ on_ack_due (gpointer user_data)
 static void
 acknowledge (DvmdChannel *self)
 {
-  if (self->received - self->told >= ACK_MESSAGES)
+  if (self->received - self->told >= ACK_MESSAGES || self->untold >= self->window / 2)
     send_control (self, DVMD_PACKET_ACK, 0);
   else if (self->received > self->told && self->ack_timer == 0)
     self->ack_timer = dvmd_clock_add_timer (self->clock, ACK_DELAY, on_ack_due, self);
@@ -174,6 +246,7 @@ take_message (DvmdChannel *self, DvmdPacket *packet)
   if (packet->sequence == self->received + 1)
     {
       self->received++;
+      self->untold += size_of (packet);
       self->funcs->deliver (self->world, self->peer, packet->kind, packet->body);
       acknowledge (self);
     }
@@ -202,5 +275,11 @@ dvmd_channel_receive (DvmdChannel *self, DvmdPacket *packet)
 guint
 dvmd_channel_get_n_unacknowledged (DvmdChannel *self)
 {
-  return self->unacked.length;
+  return self->unacked.length + self->waiting.length;
+}
+
+gsize
+dvmd_channel_get_in_flight (DvmdChannel *self)
+{
+  return self->in_flight;
 }

@@ -13,7 +13,13 @@ G_BEGIN_DECLS
  * Messages between two daemons, end to end: each arrives once and in order, whatever links break and whoever becomes
  * the parent of whom on the way. What was not acknowledged is kept, and sent again when the way has changed, when the
  * other end sees a gap, or when a probe finds the end missing.
+ *
+ * Links send control before bulk. So what follows a message that went as bulk goes as bulk too, until all of that is
+ * acknowledged: nothing overtakes within a channel. What is on its way at once is bounded; the rest waits here.
  */
+
+/* Bytes of messages, with their headers, that are on their way at once; one message always is. */
+#define DVMD_CHANNEL_WINDOW ((gsize)256 * 1024)
 
 typedef struct _DvmdChannel DvmdChannel;
 
@@ -29,12 +35,18 @@ DvmdChannel *dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, con
                                gpointer world);
 void dvmd_channel_free (DvmdChannel *self);
 
+/* Both ends have the same; for tests. */
+void dvmd_channel_set_window (DvmdChannel *self, gsize bytes);
+
 /* body: (nullable), floating is sunk. */
-void dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body);
+void dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body, gboolean bulk);
 /* MESSAGE, ACK or PROBE of the peer. May call deliver, which must not free the channel. */
 void dvmd_channel_receive (DvmdChannel *self, DvmdPacket *packet);
 /* The way to the peer has changed: what was on it may be lost. */
 void dvmd_channel_resync (DvmdChannel *self);
+/* With those that wait. */
 guint dvmd_channel_get_n_unacknowledged (DvmdChannel *self);
+/* Of what is on its way. */
+gsize dvmd_channel_get_in_flight (DvmdChannel *self);
 
 G_END_DECLS

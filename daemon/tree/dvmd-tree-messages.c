@@ -111,12 +111,12 @@ deliver (gpointer world, guint32 source, guint16 kind, GVariant *body)
       self->funcs->deliver (self->world, source, kind, body);
       return;
     }
-  if (kind != KIND_LOST || self->rank != 0 || body == NULL || !g_variant_is_of_type (body, G_VARIANT_TYPE ("(u)")))
+  if (kind != KIND_LOST || self->rank != 0 || body == NULL || !g_variant_is_of_type (body, G_VARIANT_TYPE (LOST_TYPE)))
     {
       g_message ("Daemon %u sent a message of kind %u that it may not send", source, kind);
       return;
     }
-  g_variant_get (body, "(u)", &rank);
+  g_variant_get (body, LOST_TYPE, &rank);
   self->funcs->lost (self->world, rank, source);
 }
 
@@ -130,6 +130,8 @@ dvmd_tree_find_channel (DvmdTree *self, guint32 peer)
   if (channel == NULL)
     {
       channel = dvmd_channel_new (self->clock, self->rank, peer, &channel_funcs, self);
+      if (self->window > 0)
+        dvmd_channel_set_window (channel, self->window);
       g_hash_table_insert (self->channels, GUINT_TO_POINTER (peer), channel);
     }
   return channel;
@@ -147,7 +149,7 @@ dvmd_tree_resync_channels (DvmdTree *self)
 }
 
 void
-dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body)
+dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body, gboolean bulk)
 {
   g_return_if_fail (destination != self->rank);
 
@@ -156,7 +158,7 @@ dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *bod
       g_variant_unref (g_variant_ref_sink (body != NULL ? body : g_variant_new ("()")));
       return;
     }
-  dvmd_channel_post (dvmd_tree_find_channel (self, destination), kind, body);
+  dvmd_channel_post (dvmd_tree_find_channel (self, destination), kind, body, bulk);
 }
 
 void
@@ -165,5 +167,5 @@ dvmd_tree_report_lost (DvmdTree *self, guint32 rank)
   if (self->rank == 0)
     self->funcs->lost (self->world, rank, 0);
   else
-    dvmd_tree_post (self, 0, KIND_LOST, g_variant_new ("(u)", rank));
+    dvmd_tree_post (self, 0, KIND_LOST, g_variant_new (LOST_TYPE, rank), FALSE);
 }

@@ -22,6 +22,8 @@ enum
 };
 
 #define ROUTES_CHANGE_TYPE "(tauauu)"
+#define LOST_TYPE          "(u)"
+#define GONE_TYPE          "(au)"
 /* (table, ranks that were ordered to leave and are not known to have gone) */
 #define WELCOME_TYPE "(" DVMD_ROUTES_TYPE "au)"
 
@@ -37,6 +39,7 @@ struct _DvmdTree
   DvmdBroadcast *broadcast;
   DvmdGather *gather;
   GHashTable *channels; /* rank -> DvmdChannel */
+  gsize window;         /* of channels; 0: theirs */
 
   GHashTable *links;      /* set of neighbours */
   GHashTable *leaving;    /* rank that was ordered to leave -> epoch (low half) */

@@ -21,7 +21,7 @@ on_broadcast (gpointer world, guint64 number, guint16 kind, GVariant *body)
     self->funcs->deliver_broadcast (self->world, number, kind, body);
   else if (kind == KIND_ROUTES && body != NULL && g_variant_is_of_type (body, G_VARIANT_TYPE (ROUTES_CHANGE_TYPE)))
     dvmd_tree_change_routes (self, number, body);
-  else if (kind == KIND_GONE && body != NULL && g_variant_is_of_type (body, G_VARIANT_TYPE ("(au)")))
+  else if (kind == KIND_GONE && body != NULL && g_variant_is_of_type (body, G_VARIANT_TYPE (GONE_TYPE)))
     dvmd_tree_bury_gone (self, body);
   else
     g_message ("A broadcast of kind %u is not known here", kind);
@@ -126,6 +126,40 @@ receive_for_us (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
     }
 }
 
+static const GVariantType *
+get_broadcast_type (guint16 kind)
+{
+  if (kind == KIND_ROUTES)
+    return G_VARIANT_TYPE (ROUTES_CHANGE_TYPE);
+  return kind == KIND_GONE ? G_VARIANT_TYPE (GONE_TYPE) : NULL;
+}
+
+const GVariantType *
+dvmd_tree_body_type (DvmdPacketType type, guint16 kind)
+{
+  switch (type)
+    {
+    case DVMD_PACKET_MESSAGE:
+      return kind == KIND_LOST ? G_VARIANT_TYPE (LOST_TYPE) : NULL;
+    case DVMD_PACKET_BROADCAST:
+      return get_broadcast_type (kind);
+    case DVMD_PACKET_WELCOME:
+      return kind == 0 ? G_VARIANT_TYPE (WELCOME_TYPE) : NULL;
+    case DVMD_PACKET_GATHER:
+      return kind == 0 ? G_VARIANT_TYPE (DVMD_GATHER_TYPE) : NULL;
+    case DVMD_PACKET_ACK:
+    case DVMD_PACKET_PROBE:
+    case DVMD_PACKET_BROADCAST_ACK:
+    case DVMD_PACKET_STABLE:
+    case DVMD_PACKET_ATTACH:
+    case DVMD_PACKET_DETACH:
+    case DVMD_PACKET_LEAVE:
+    case DVMD_PACKET_EXPELLED:
+      return kind == 0 ? G_VARIANT_TYPE_UNIT : NULL;
+    }
+  return NULL;
+}
+
 static gboolean
 is_end_to_end (DvmdPacket *packet)
 {
@@ -195,6 +229,12 @@ dvmd_tree_free (DvmdTree *self)
   g_hash_table_unref (self->learned);
   dvmd_clock_unref (self->clock);
   g_free (self);
+}
+
+void
+dvmd_tree_set_window (DvmdTree *self, gsize bytes)
+{
+  self->window = bytes;
 }
 
 DvmdRoutes *

@@ -66,6 +66,15 @@ typedef struct
 DvmdTree *dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world);
 void dvmd_tree_free (DvmdTree *self);
 
+/* Bytes of messages that are on their way to a peer at once: for tests, DVMD_CHANNEL_WINDOW without it. */
+void dvmd_tree_set_window (DvmdTree *self, gsize bytes);
+
+/*
+ * What the body of a packet looks like; "()": there is none. NULL: no packet of the tree's own. Messages and broadcasts
+ * of kinds above DVMD_TREE_KIND_LAST are known to those who post them.
+ */
+const GVariantType *dvmd_tree_body_type (DvmdPacketType type, guint16 kind);
+
 /* ---- links ---- */
 
 /* A link that was up before is a new one: what was on the old one is lost. */
@@ -78,8 +87,11 @@ void dvmd_tree_retry (DvmdTree *self);
 
 /* ---- what is sent; kind > DVMD_TREE_KIND_LAST ---- */
 
-/* Arrives once and in order, unless one of the two ends first. */
-void dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body);
+/*
+ * Arrives once and in order, unless one of the two ends first. bulk: what goes to others need not wait for it; links
+ * see it by DVMD_PACKET_BULK in the flags of packets.
+ */
+void dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body, gboolean bulk);
 /* The controller: to every member, itself too. Returns the number. */
 guint64 dvmd_tree_broadcast (DvmdTree *self, guint16 kind, GVariant *body);
 void dvmd_tree_contribute (DvmdTree *self, const char *key, const guint32 *participants, guint n_participants,

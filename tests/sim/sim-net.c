@@ -39,6 +39,7 @@ typedef struct
   gboolean open[2]; /* that end has been told of it, and has not closed it */
   gboolean cut;     /* nothing gets through any more */
   gint64 last[2];   /* when the last packet to that end arrives */
+  gint64 bulk[2];   /* the last that lets others pass */
 } Link;
 
 struct _SimNet
@@ -165,9 +166,10 @@ static void
 tell_down (SimNet *self, Link *link, guint32 rank)
 {
   guint32 other = link->ends[!end_of (link, rank)];
-  gint64 time = later_of (soon (self), link->last[end_of (link, rank)] + 1);
+  guint end = end_of (link, rank);
+  gint64 time = later_of (soon (self), later_of (link->last[end], link->bulk[end]) + 1);
 
-  if (link->open[end_of (link, rank)])
+  if (link->open[end])
     add_event (self, time, LINK_DOWN, other, rank)->link = link->id;
 }
 
@@ -236,6 +238,8 @@ make_link (SimNet *self, guint32 from, guint32 to)
   g_hash_table_insert (self->links, g_memdup2 (&key, sizeof key), link);
   link->last[end_of (link, from)] = soon (self);
   link->last[end_of (link, to)] = now;
+  link->bulk[end_of (link, to)] = now;
+  link->bulk[end_of (link, from)] = link->last[end_of (link, from)];
   add_event (self, now, LINK_UP, from, to)->link = link->id;
   add_event (self, link->last[end_of (link, from)], LINK_UP, to, from)->link = link->id;
 }
@@ -245,13 +249,16 @@ sim_net_send (SimNet *self, guint32 from, guint32 to, DvmdPacket *packet)
 {
   Link *link = find_link (self, from, to);
   Event *event;
+  gint64 *last;
   guint end;
 
   if (link == NULL || link->cut || !link->open[end_of (link, from)])
     return;
   end = end_of (link, to);
-  link->last[end] = later_of (soon (self), link->last[end] + 1);
-  event = add_event (self, link->last[end], PACKET, from, to);
+  last = packet->flags & DVMD_PACKET_BULK ? &link->bulk[end] : &link->last[end];
+  /* Bulk does not overtake either. */
+  *last = later_of (soon (self), later_of (*last, link->last[end]) + 1);
+  event = add_event (self, *last, PACKET, from, to);
   event->link = link->id;
   event->packet = dvmd_packet_copy (packet);
   self->n_packets++;

@@ -11,7 +11,8 @@ G_BEGIN_DECLS
 
 /*
  * A network in memory, with time and luck from a seed: links between ranks, delays that differ from packet to packet
- * but keep their order, connections that are refused by the dead, links that are cut.
+ * but keep their order, except that bulk may be overtaken, connections that are refused by the dead, links that are
+ * cut.
  */
 
 typedef struct _SimNet SimNet;

@@ -59,6 +59,7 @@ struct _World
   guint64 completed;
   guint64 posted;
   gboolean cuts; /* links may break while both ends live */
+  gsize window;  /* of messages; 0: that of channels */
 };
 
 typedef enum
@@ -504,7 +505,7 @@ check_leavers (World *world)
       if (!daemon->leaving || dvmd_tree_get_n_children (daemon->tree) > 0)
         continue;
       if (!daemon->left_said)
-        dvmd_tree_post (daemon->tree, 0, KIND_LEFT, NULL);
+        dvmd_tree_post (daemon->tree, 0, KIND_LEFT, NULL, FALSE);
       else if (dvmd_tree_get_n_unacknowledged (daemon->tree, 0) == 0)
         sim_net_remove (world->net, rank);
       daemon->left_said = TRUE;
@@ -544,6 +545,8 @@ add_daemon (World *world, guint radix)
   self->sent = g_hash_table_new (NULL, NULL);
   self->received = g_hash_table_new (NULL, NULL);
   self->tree = dvmd_tree_new (self->rank, radix, world->clock, &tree_funcs, self);
+  if (world->window > 0)
+    dvmd_tree_set_window (self->tree, world->window);
   self->joined = self->rank == 0;
   self->next = self->rank == 0;
   g_ptr_array_add (world->daemons, self);
@@ -615,9 +618,12 @@ send_message (World *world, guint32 from, guint32 to)
     return;
   if (!dvmd_routes_contains (dvmd_tree_get_routes (daemon->tree), to))
     return; /* it does not know it yet */
-  n = count (daemon->sent, to) + 1;
-  set_count (daemon->sent, to, n);
-  dvmd_tree_post (daemon->tree, to, KIND_MESSAGE, g_variant_new ("(u)", n));
+  for (guint i = chance (world, 4) > 0 ? 1 : 1 + chance (world, 50); i > 0; i--)
+    {
+      n = count (daemon->sent, to) + 1;
+      set_count (daemon->sent, to, n);
+      dvmd_tree_post (daemon->tree, to, KIND_MESSAGE, g_variant_new ("(u)", n), chance (world, 3) == 0);
+    }
 }
 
 static void
@@ -766,6 +772,7 @@ explain (World *world)
 static World *
 world_new (guint seed)
 {
+  static const gsize windows[] = { 0, 1, 200, 1000 };
   World *self = g_new0 (World, 1);
 
   self->seed = seed;
@@ -780,6 +787,7 @@ world_new (guint seed)
   self->tables = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   self->gathers = g_ptr_array_new_with_free_func (gather_free);
   self->cuts = chance (self, 3) == 0;
+  self->window = windows[chance (self, G_N_ELEMENTS (windows))];
   return self;
 }
 
