@@ -25,7 +25,8 @@ static const DvmCliColumn columns[] = {
   { NULL, N_ ("State"), DVM_CLI_KIND_STATE },    { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
   { NULL, N_ ("Slots"), DVM_CLI_KIND_NUMBER },   { NULL, N_ ("Used"), DVM_CLI_KIND_NUMBER },
   { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Names"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Process"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("Topology"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Process"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("Parent"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Depth"), DVM_CLI_KIND_NUMBER },   { NULL, N_ ("Topology"), DVM_CLI_KIND_TEXT },
   { NULL, N_ ("Last seen"), DVM_CLI_KIND_TIME }, { NULL, NULL, 0 },
 };
 
@@ -56,6 +57,8 @@ show (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
     list (dvm_node_get_jobs (node)),
     list (dvm_node_get_aliases (node)),
     g_variant_new_int32 (dvm_node_get_pid (node)),
+    g_variant_new_uint32 (dvm_node_get_parent_rank (node)),
+    g_variant_new_uint32 (dvm_node_get_depth (node)),
     text (dvm_node_get_topology (node)),
     g_variant_new_uint64 ((guint64)dvm_node_get_last_seen (node)),
   };

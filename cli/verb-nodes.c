@@ -55,6 +55,10 @@ get_number (DvmNode *node, const char *name)
     return g_variant_new_uint32 (dvm_node_get_slots_in_use (node));
   if (strcmp (name, "free") == 0)
     return g_variant_new_uint32 (count_free (node));
+  if (strcmp (name, "parent") == 0)
+    return g_variant_new_uint32 (dvm_node_get_parent_rank (node));
+  if (strcmp (name, "depth") == 0)
+    return g_variant_new_uint32 (dvm_node_get_depth (node));
   if (strcmp (name, "max") == 0)
     return g_variant_new_uint32 (dvm_node_get_slots_max (node));
   return g_variant_new_int32 (dvm_node_get_pid (node));
@@ -69,6 +73,8 @@ get_text (DvmNode *node, const char *name)
     return text (dvm_node_state_to_string (dvm_node_get_state (node)));
   if (strcmp (name, "aliases") == 0)
     return join (dvm_node_get_aliases (node));
+  if (strcmp (name, "sessions") == 0)
+    return join (dvm_node_get_sessions (node));
   if (strcmp (name, "jobs") == 0)
     return join (dvm_node_get_jobs (node));
   if (strcmp (name, "address") == 0)
@@ -104,6 +110,9 @@ static const struct
   { "free", { NULL, N_ ("FREE"), DVM_CLI_KIND_NUMBER }, FALSE, get_number },
   { "max", { NULL, N_ ("MAX"), DVM_CLI_KIND_NUMBER, 4 }, FALSE, get_number },
   { "pid", { NULL, N_ ("PID"), DVM_CLI_KIND_NUMBER, 3 }, TRUE, get_number },
+  { "parent", { NULL, N_ ("PARENT"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, get_number },
+  { "depth", { NULL, N_ ("DEPTH"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, get_number },
+  { "sessions", { NULL, N_ ("SESSIONS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
   { "jobs", { NULL, N_ ("JOBS"), DVM_CLI_KIND_TEXT, 2 }, FALSE, get_text },
   { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
   { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },

@@ -32,9 +32,12 @@ enum
   PROP_SLOTS,
   PROP_SLOTS_IN_USE,
   PROP_SLOTS_MAX,
+  PROP_SESSIONS,
   PROP_JOBS,
   PROP_ADDRESS,
   PROP_PID,
+  PROP_PARENT_RANK,
+  PROP_DEPTH,
   PROP_TOPOLOGY,
   PROP_LAST_SEEN,
   PROP_LAUNCHER,
@@ -62,9 +65,12 @@ struct _DvmNode
   guint slots;
   guint slots_in_use;
   guint slots_max;
+  char **sessions;
   char **jobs;
   char *address;
   int pid;
+  guint parent_rank;
+  guint depth;
   char *topology;
   gint64 last_seen;
   char *launcher;
@@ -159,6 +165,14 @@ static const DvmRecordField fields[] = {
    */
   { "SlotsMax", "slots-max", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, slots_max) },
   /**
+   * DvmNode:sessions:
+   *
+   * The object paths of the sessions that the node is in.
+   *
+   * Since: 0.1
+   */
+  { "Sessions", "sessions", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmNode, sessions) },
+  /**
    * DvmNode:jobs:
    *
    * The object paths of the jobs that run on the node.
@@ -182,6 +196,23 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "Pid", "pid", DVM_RECORD_FIELD_INT, G_STRUCT_OFFSET (DvmNode, pid) },
+  /**
+   * DvmNode:parent-rank:
+   *
+   * The rank of the node that is next on the way to the controller; 0 as well for one that is not in the tree.
+   *
+   * Since: 0.1
+   */
+  { "ParentRank", "parent-rank", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, parent_rank) },
+  /**
+   * DvmNode:depth:
+   *
+   * The number of links between the node and the controller; 0 for the controller and for a node that is not in the
+   * tree.
+   *
+   * Since: 0.1
+   */
+  { "Depth", "depth", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmNode, depth) },
   /**
    * DvmNode:topology:
    *
@@ -399,6 +430,23 @@ dvm_node_get_slots_max (DvmNode *self)
 }
 
 /**
+ * dvm_node_get_sessions:
+ * @self: a DvmNode
+ *
+ * The object paths of the sessions that the node is in.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_node_get_sessions (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return _dvm_record_get_strv (self->sessions);
+}
+
+/**
  * dvm_node_get_jobs:
  * @self: a DvmNode
  *
@@ -447,6 +495,40 @@ dvm_node_get_pid (DvmNode *self)
   g_return_val_if_fail (DVM_IS_NODE (self), 0);
 
   return self->pid;
+}
+
+/**
+ * dvm_node_get_parent_rank:
+ * @self: a DvmNode
+ *
+ * The rank of the node that is next on the way to the controller.
+ *
+ * Returns: the number; 0 as well for a node that is not in the tree, see dvm_node_get_depth()
+ * Since: 0.1
+ */
+guint
+dvm_node_get_parent_rank (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->parent_rank;
+}
+
+/**
+ * dvm_node_get_depth:
+ * @self: a DvmNode
+ *
+ * The number of links between the node and the controller.
+ *
+ * Returns: the number; 0 for the controller and for a node that is not in the tree
+ * Since: 0.1
+ */
+guint
+dvm_node_get_depth (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->depth;
 }
 
 /**
@@ -601,6 +683,20 @@ _dvm_node_set_contact (DvmNode *self, const char *address, int pid, const char *
   _dvm_record_set_string (self, &self->address, address, properties[PROP_ADDRESS]);
   _dvm_record_set_int (self, &self->pid, pid, properties[PROP_PID]);
   _dvm_record_set_strv (self, &self->aliases, aliases, properties[PROP_ALIASES]);
+}
+
+gboolean
+_dvm_node_set_place (DvmNode *self, guint parent_rank, guint depth)
+{
+  gboolean changed = _dvm_record_set_uint (self, &self->parent_rank, parent_rank, properties[PROP_PARENT_RANK]);
+
+  return _dvm_record_set_uint (self, &self->depth, depth, properties[PROP_DEPTH]) || changed;
+}
+
+void
+_dvm_node_set_sessions (DvmNode *self, const char *const *object_paths)
+{
+  _dvm_record_set_strv (self, &self->sessions, object_paths, properties[PROP_SESSIONS]);
 }
 
 void

@@ -35,6 +35,9 @@ void _dvm_node_set_state (DvmNode *self, DvmNodeState state, const char *reason)
 void _dvm_node_set_slots (DvmNode *self, guint slots, guint slots_max);
 void _dvm_node_set_slots_in_use (DvmNode *self, guint slots_in_use);
 void _dvm_node_set_contact (DvmNode *self, const char *address, int pid, const char *const *aliases);
+/* TRUE if it is another one than before. */
+gboolean _dvm_node_set_place (DvmNode *self, guint parent_rank, guint depth);
+void _dvm_node_set_sessions (DvmNode *self, const char *const *object_paths);
 void _dvm_node_set_topology (DvmNode *self, const char *signature);
 void _dvm_node_set_last_seen (DvmNode *self, gint64 when);
 void _dvm_node_set_origin (DvmNode *self, const char *launcher, const char *allocator);

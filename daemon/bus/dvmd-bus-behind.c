@@ -8,6 +8,7 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvmd-bus-behind.h"
+#include "dvmd-bus-node-changes.h"
 
 typedef struct
 {
@@ -26,7 +27,7 @@ struct _DvmdBusBehind
 {
   GHashTable *jobs; /* id -> MissedJob, owned by order */
   GQueue order;
-  GHashTable *nodes; /* rank -> state */
+  DvmdBusNodeChanges *nodes;
   guint missed;
 };
 
@@ -47,7 +48,7 @@ dvmd_bus_behind_new (void)
 
   self->jobs = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->order);
-  self->nodes = g_hash_table_new (NULL, NULL);
+  self->nodes = dvmd_bus_node_changes_new ();
   return self;
 }
 
@@ -56,7 +57,7 @@ dvmd_bus_behind_free (DvmdBusBehind *self)
 {
   g_hash_table_unref (self->jobs);
   g_queue_clear_full (&self->order, missed_job_free);
-  g_hash_table_unref (self->nodes);
+  dvmd_bus_node_changes_free (self->nodes);
   g_free (self);
 }
 
@@ -144,9 +145,9 @@ dvmd_bus_behind_miss_job (DvmdBusBehind *self, const DvmdBusLiveJob *live, gbool
 }
 
 void
-dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint state)
+dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint what)
 {
-  g_hash_table_insert (self->nodes, GUINT_TO_POINTER (rank), GUINT_TO_POINTER (state));
+  dvmd_bus_node_changes_add (self->nodes, rank, what);
 }
 
 void
@@ -208,26 +209,34 @@ send_job (DvmdBusPeer *peer, const MissedJob *missed)
                                g_variant_new ("(o^as)", path, interfaces));
 }
 
-static void
-send_nodes (DvmdBusBehind *self, DvmdBusPeer *peer)
+/* FALSE: not all of them yet */
+static gboolean
+send_nodes (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until)
 {
-  GVariantBuilder builder;
-  GHashTableIter iter;
-  gpointer rank;
-  gpointer state;
+  GVariant *states;
 
-  if (g_hash_table_size (self->nodes) == 0)
-    return;
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uu)"));
-  g_hash_table_iter_init (&iter, self->nodes);
-  while (g_hash_table_iter_next (&iter, &rank, &state))
-    g_variant_builder_add (&builder, "(uu)", GPOINTER_TO_UINT (rank), GPOINTER_TO_UINT (state));
-  g_hash_table_remove_all (self->nodes);
+  while (!dvmd_bus_node_changes_is_empty (self->nodes))
+    {
+      g_autofree char *path = NULL;
+      const DvmdBusNodeChange *change;
+      GVariant *body;
+
+      if (dvmd_bus_backlog_get_bytes (peer->backlog) >= most || g_get_monotonic_time () >= until)
+        return FALSE;
+      body = dvmd_bus_node_changes_take (self->nodes, peer->server, &change);
+      path = dvmd_bus_node_path (change->rank);
+      dvmd_bus_peer_send_signal (peer, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
+    }
+  states = dvmd_bus_node_changes_get_states (self->nodes);
+  dvmd_bus_node_changes_free (self->nodes);
+  self->nodes = dvmd_bus_node_changes_new ();
+  if (states == NULL)
+    return TRUE;
+  g_variant_ref_sink (states);
   if (dvmd_bus_peer_is_subscribed (peer))
-    dvmd_bus_peer_send_signal (peer, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
-                               g_variant_new ("(a(uu))", &builder));
-  else
-    g_variant_builder_clear (&builder);
+    dvmd_bus_peer_send_signal (peer, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged", states);
+  g_variant_unref (states);
+  return TRUE;
 }
 
 static void
@@ -250,7 +259,6 @@ send_rest (DvmdBusBehind *self, DvmdBusPeer *peer)
                                                 dvmd_bus_signals_get_sent (peer->server->signals, objects[i].path),
                                                 g_variant_new_strv (NULL, 0)));
   self->missed = 0;
-  send_nodes (self, peer);
 }
 
 static gboolean
@@ -288,6 +296,7 @@ dvmd_bus_behind_send (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64
   if (g_variant_n_children (changes) > 0 && dvmd_bus_peer_is_subscribed (peer))
     dvmd_bus_peer_send_signal (peer, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "JobsChanged",
                                g_variant_new ("(@a(ouus))", changes));
+  all = all && send_nodes (self, peer, most, until);
   if (all)
     send_rest (self, peer);
   return all;

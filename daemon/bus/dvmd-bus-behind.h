@@ -26,7 +26,8 @@ void dvmd_bus_behind_free (DvmdBusBehind *self);
 /* The job as it would be told of now: fields, states and processes that changed (those to followers alone). */
 void dvmd_bus_behind_miss_job (DvmdBusBehind *self, const DvmdBusLiveJob *live, gboolean added, guint64 fields,
                                gboolean follows);
-void dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint state);
+/* what: DvmdBusNodeWhat */
+void dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint what);
 void dvmd_bus_behind_miss (DvmdBusBehind *self, DvmdBusMissed what);
 guint dvmd_bus_behind_get_n_jobs (DvmdBusBehind *self);
 /* Sends until everything is told (TRUE), the backlog has so many bytes, or the time (monotonic) has come. */

@@ -131,11 +131,16 @@ get_history_limit (DvmdBusServer *server)
   return g_variant_new_uint32 (dvmd_core_get_history_limit (server->core));
 }
 
-/* Every agent has its link to the controller itself. */
 static GVariant *
 get_tree_depth (DvmdBusServer *server)
 {
-  return g_variant_new_uint32 (dvmd_node_pool_count_up (dvmd_core_get_nodes (server->core)) > 0 ? 1 : 0);
+  return g_variant_new_uint32 (dvmd_core_get_tree_depth (server->core));
+}
+
+static GVariant *
+get_tree_repairs (DvmdBusServer *server)
+{
+  return g_variant_new_uint64 (dvmd_core_get_tree_repairs (server->core));
 }
 
 static GVariant *
@@ -168,6 +173,7 @@ static const struct
   { "StateName", get_state_name },
   { "Statistics", get_statistics },
   { "TreeDepth", get_tree_depth },
+  { "TreeRepairs", get_tree_repairs },
   { "Version", get_version },
 };
 

@@ -37,15 +37,19 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
 }
 
 GVariant *
-dvmd_bus_node_get_changed (DvmdBusServer *server, guint rank)
+dvmd_bus_node_get_changed (DvmdBusServer *server, DvmdNode *node, gboolean values, gboolean jobs)
 {
-  static const char *const names[] = { "State",   "StateName", "Reason",   "Slots",    "SlotsMax", "Aliases",
-                                       "Address", "Pid",       "Topology", "Launcher", "Allocator" };
+  static const char *const names[] = {
+    "State", "StateName",  "Reason", "Slots",    "SlotsMax", "Aliases",   "Address",
+    "Pid",   "ParentRank", "Depth",  "Topology", "Launcher", "Allocator", "Sessions"
+  };
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    g_variant_builder_add (&builder, "{sv}", names[i], get_property (server, find_node (server, rank), names[i]));
+  for (gsize i = 0; values && i < G_N_ELEMENTS (names); i++)
+    g_variant_builder_add (&builder, "{sv}", names[i], get_property (server, node, names[i]));
+  if (jobs)
+    g_variant_builder_add (&builder, "{sv}", "Jobs", get_property (server, node, "Jobs"));
   return g_variant_builder_end (&builder);
 }
 

@@ -226,8 +226,8 @@ gboolean dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error);
 /* org.freedesktop.DBus for private peers that take us for a bus */
 gboolean dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error);
 
-/* a{sv} of what may have changed with the state of a node, (transfer floating) */
-GVariant *dvmd_bus_node_get_changed (DvmdBusServer *server, guint rank);
+/* a{sv} of what may have changed of a node: its jobs, and all else, (transfer floating) */
+GVariant *dvmd_bus_node_get_changed (DvmdBusServer *server, DvmdNode *node, gboolean values, gboolean jobs);
 char *dvmd_bus_node_path (guint rank);
 void dvmd_bus_find_node (DvmdBusCall *call);
 

@@ -12,6 +12,7 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvmd-bus-behind.h"
+#include "dvmd-bus-node-changes.h"
 
 #include <string.h>
 
@@ -38,18 +39,12 @@ typedef struct
   char *reason;
 } JobChange;
 
-typedef struct
-{
-  guint32 rank;
-  guint32 state;
-} NodeChange;
-
 /* What has happened up to one moment. Values go before the signals that tell of them. */
 typedef struct
 {
   GArray *queue;
   GArray *job_changes;
-  GArray *node_changes;
+  DvmdBusNodeChanges *nodes;
   guint position;
   gboolean with_counters;
   gboolean left; /* counters that may not go yet */
@@ -62,7 +57,7 @@ struct _DvmdBusSignals
   GHashTable *live;  /* id -> DvmdBusLiveJob, those that somebody may get signals of */
   GArray *queue;     /* ids, in the order of their first change */
   GArray *job_changes;
-  GArray *node_changes;
+  DvmdBusNodeChanges *nodes;
   Batch *batch; /* (nullable): what is being sent, in slices */
   DvmdBusSnapshot *manager;
   DvmdBusSnapshot *session;
@@ -82,7 +77,7 @@ static const DvmdBusWatchedProperty manager_watched[] = {
   { "State", FALSE },         { "StateName", FALSE },     { "Ready", FALSE },     { "MembershipEpoch", FALSE },
   { "NodesExpected", FALSE }, { "NodesReported", FALSE }, { "NodeCount", FALSE }, { "SlotCount", FALSE },
   { "SlotsInUse", TRUE },     { "JobsRunning", TRUE },    { "JobsHeld", TRUE },   { "HistoryLimit", FALSE },
-  { "TreeDepth", FALSE },
+  { "TreeDepth", FALSE },     { "TreeRepairs", FALSE },
 };
 
 static const DvmdBusWatchedProperty session_watched[] = {
@@ -350,12 +345,22 @@ static void
 on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_data)
 {
   DvmdBusSignals *self = user_data;
-  NodeChange change = { rank, state };
 
   if (self->has_public)
-    g_array_append_val (self->node_changes, change);
+    dvmd_bus_node_changes_add (self->nodes, rank, DVMD_BUS_NODE_VALUES | DVMD_BUS_NODE_STATE);
   mark_session (self);
   on_core_changed (core, self);
+}
+
+static void
+on_node_changed (DvmdCore *core, guint rank, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  if (!self->has_public)
+    return;
+  dvmd_bus_node_changes_add (self->nodes, rank, DVMD_BUS_NODE_VALUES);
+  schedule (self);
 }
 
 static void
@@ -518,44 +523,50 @@ send_job_changes (DvmdBusSignals *self, GArray *changes)
     }
 }
 
-/* Once for each node, whatever happened to it in this turn. */
+/* Those who are behind are told later. */
 static void
-send_node_properties (DvmdBusSignals *self, GArray *changes)
+miss_node (DvmdBusSignals *self, const DvmdBusNodeChange *change)
 {
-  g_autoptr (GHashTable) sent = g_hash_table_new (NULL, NULL);
+  GPtrArray *peers = self->server->peers;
 
-  for (guint i = 0; i < changes->len; i++)
+  for (guint i = 0; i < peers->len; i++)
     {
-      guint rank = g_array_index (changes, NodeChange, i).rank;
-      g_autofree char *path = dvmd_bus_node_path (rank);
+      DvmdBusPeer *peer = peers->pdata[i];
 
-      if (g_hash_table_add (sent, GUINT_TO_POINTER (rank)))
-        send_properties (self, NULL, path, dvm_dbus_node_interface.name,
-                         dvmd_bus_node_get_changed (self->server, rank));
+      if (peer->behind != NULL && peer_is_public (peer))
+        dvmd_bus_behind_miss_node (peer->behind, change->rank, change->what);
     }
 }
 
-static void
-send_node_changes (DvmdBusSignals *self, GArray *changes)
+/* Once for each node, whatever happened to it in this turn. FALSE: the time is over before the batch is. */
+static gboolean
+send_nodes (DvmdBusSignals *self, DvmdBusNodeChanges *nodes, gint64 until)
 {
-  GVariantBuilder builder;
-
-  if (changes->len == 0)
-    return;
-  send_node_properties (self, changes);
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uu)"));
-  for (guint i = 0; i < changes->len; i++)
+  while (!dvmd_bus_node_changes_is_empty (nodes))
     {
-      const NodeChange *change = &g_array_index (changes, NodeChange, i);
+      g_autofree char *path = NULL;
+      const DvmdBusNodeChange *change;
+      GVariant *body;
 
-      g_variant_builder_add (&builder, "(uu)", change->rank, change->state);
-      for (guint k = 0; k < self->server->peers->len; k++)
-        if (((DvmdBusPeer *)self->server->peers->pdata[k])->behind != NULL)
-          dvmd_bus_behind_miss_node (((DvmdBusPeer *)self->server->peers->pdata[k])->behind, change->rank,
-                                     change->state);
+      if (g_get_monotonic_time () >= until)
+        return FALSE;
+      body = dvmd_bus_node_changes_take (nodes, self->server, &change);
+      path = dvmd_bus_node_path (change->rank);
+      miss_node (self, change);
+      broadcast (self, TO_EVERYBODY, NULL, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
+      check_peers (self);
     }
-  broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
-             g_variant_new ("(a(uu))", &builder));
+  return TRUE;
+}
+
+static void
+send_node_changes (DvmdBusSignals *self, DvmdBusNodeChanges *nodes)
+{
+  GVariant *states = dvmd_bus_node_changes_get_states (nodes);
+
+  if (states != NULL)
+    broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
+               states);
 }
 
 static gboolean
@@ -600,8 +611,27 @@ batch_free (Batch *batch)
 {
   g_array_unref (batch->queue);
   g_array_unref (batch->job_changes);
-  g_array_unref (batch->node_changes);
+  dvmd_bus_node_changes_free (batch->nodes);
   g_free (batch);
+}
+
+/* The jobs of nodes are counters: they change with every job. */
+static void
+add_node_jobs (DvmdBusSignals *self, Batch *batch)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (self->server->core);
+  g_autoptr (GArray) ranks = NULL;
+
+  if (!self->has_public || !dvmd_node_pool_has_jobs_changed (pool))
+    return;
+  if (!batch->with_counters)
+    {
+      batch->left = TRUE;
+      return;
+    }
+  ranks = dvmd_node_pool_take_jobs_changed (pool);
+  for (guint i = 0; i < ranks->len; i++)
+    dvmd_bus_node_changes_add (batch->nodes, g_array_index (ranks, guint, i), DVMD_BUS_NODE_JOBS);
 }
 
 static Batch *
@@ -614,10 +644,11 @@ begin_batch (DvmdBusSignals *self)
     queue_left_jobs (self);
   batch->queue = g_steal_pointer (&self->queue);
   batch->job_changes = g_steal_pointer (&self->job_changes);
-  batch->node_changes = g_steal_pointer (&self->node_changes);
+  batch->nodes = g_steal_pointer (&self->nodes);
+  add_node_jobs (self, batch);
   self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
   self->job_changes = new_job_changes ();
-  self->node_changes = g_array_new (FALSE, FALSE, sizeof (NodeChange));
+  self->nodes = dvmd_bus_node_changes_new ();
   return batch;
 }
 
@@ -628,7 +659,7 @@ end_batch (DvmdBusSignals *self, Batch *batch)
 
   batch->left |= send_public (self, batch->with_counters);
   send_job_changes (self, batch->job_changes);
-  send_node_changes (self, batch->node_changes);
+  send_node_changes (self, batch->nodes);
   check_peers (self);
   if (batch->with_counters)
     self->counters_due = now + COUNTER_INTERVAL_MS * 1000;
@@ -653,7 +684,7 @@ send_some (DvmdBusSignals *self, gint64 until)
       self->pending = FALSE;
       self->batch = begin_batch (self);
     }
-  done = send_jobs (self, self->batch, until);
+  done = send_jobs (self, self->batch, until) && send_nodes (self, self->batch->nodes, until);
   if (done)
     end_batch (self, g_steal_pointer (&self->batch));
   self->flushing = FALSE;
@@ -698,6 +729,7 @@ static void
 begin_public (DvmdBusSignals *self)
 {
   g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (self->server->core, FALSE);
+  g_autoptr (GArray) told = dvmd_node_pool_take_jobs_changed (dvmd_core_get_nodes (self->server->core));
 
   dvmd_bus_snapshot_reset (self->manager, self->server);
   dvmd_bus_snapshot_reset (self->session, self->server);
@@ -758,6 +790,7 @@ connect_model (DvmdBusSignals *self)
   g_signal_connect (core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
   g_signal_connect (core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
+  g_signal_connect (core, "node-changed", G_CALLBACK (on_node_changed), self);
   g_signal_connect (core, "changed", G_CALLBACK (on_core_changed), self);
   g_signal_connect (dvmd_job_get_record (dvmd_core_get_vm_job (core)), "notify::state", G_CALLBACK (on_vm_state), self);
   g_signal_connect (self->server->controller, "job-finished", G_CALLBACK (on_job_finished), self);
@@ -773,7 +806,7 @@ dvmd_bus_signals_new (DvmdBusServer *server)
   self->masks = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
   self->job_changes = new_job_changes ();
-  self->node_changes = g_array_new (FALSE, FALSE, sizeof (NodeChange));
+  self->nodes = dvmd_bus_node_changes_new ();
   self->manager = dvmd_bus_snapshot_new (manager_watched, G_N_ELEMENTS (manager_watched),
                                          dvmd_bus_manager_get_property);
   self->session = dvmd_bus_snapshot_new (session_watched, G_N_ELEMENTS (session_watched),
@@ -795,7 +828,7 @@ dvmd_bus_signals_free (DvmdBusSignals *self)
   g_hash_table_unref (self->live);
   g_hash_table_unref (self->masks);
   g_array_unref (self->job_changes);
-  g_array_unref (self->node_changes);
+  dvmd_bus_node_changes_free (self->nodes);
   dvmd_bus_snapshot_free (self->manager);
   dvmd_bus_snapshot_free (self->session);
   g_free (self);

@@ -42,6 +42,8 @@ struct _DvmdCore
   guint n_reported;
   guint n_agents; /* that have not gone */
   guint n_running;
+  guint tree_depth; /* 0: nobody has said */
+  guint64 tree_repairs;
   DvmdCoreStatistics statistics;
 };
 

@@ -23,6 +23,7 @@ enum
   JOB_FORGOTTEN,
   JOB_STATE_CHANGED,
   NODE_STATE_CHANGED,
+  NODE_CHANGED,
   CHANGED,
   N_SIGNALS
 };
@@ -73,6 +74,7 @@ dvmd_core_class_init (DvmdCoreClass *klass)
   signals[JOB_FORGOTTEN] = add_signal ("job-forgotten", 1, DVMD_TYPE_JOB);
   signals[JOB_STATE_CHANGED] = add_signal ("job-state-changed", 3, DVMD_TYPE_JOB, G_TYPE_UINT, G_TYPE_UINT);
   signals[NODE_STATE_CHANGED] = add_signal ("node-state-changed", 2, G_TYPE_UINT, G_TYPE_UINT);
+  signals[NODE_CHANGED] = add_signal ("node-changed", 1, G_TYPE_UINT);
   signals[CHANGED] = add_signal ("changed", 0);
 }
 
@@ -200,9 +202,32 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   _dvm_node_set_topology (node->record, report->topology);
   _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
   self->n_reported++;
+  g_signal_emit (self, signals[NODE_CHANGED], 0, rank);
   dvmd_core_changed (self);
   if (self->n_reported == self->n_expected)
     dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
+}
+
+void
+dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+
+  g_return_if_fail (node != NULL && rank > 0);
+  g_return_if_fail (depth > 0 || parent_rank == 0);
+
+  if (_dvm_node_set_place (node->record, parent_rank, depth))
+    g_signal_emit (self, signals[NODE_CHANGED], 0, rank);
+}
+
+void
+dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
+{
+  if (self->tree_depth == depth && self->tree_repairs == repairs)
+    return;
+  self->tree_depth = depth;
+  self->tree_repairs = repairs;
+  dvmd_core_changed (self);
 }
 
 static void
@@ -586,6 +611,20 @@ guint
 dvmd_core_get_num_live (DvmdCore *self)
 {
   return self->live.length;
+}
+
+guint
+dvmd_core_get_tree_depth (DvmdCore *self)
+{
+  if (self->tree_depth > 0)
+    return self->tree_depth;
+  return dvmd_node_pool_count_up (self->nodes) > 0 ? 1 : 0;
+}
+
+guint64
+dvmd_core_get_tree_repairs (DvmdCore *self)
+{
+  return self->tree_repairs;
 }
 
 guint

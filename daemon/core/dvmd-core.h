@@ -15,6 +15,7 @@ G_BEGIN_DECLS
  * main loop. Signals:
  *   job-added (DvmdJob), job-ended (DvmdJob): left the live jobs, job-forgotten (DvmdJob): left the history,
  *   job-state-changed (DvmdJob, old, new), node-state-changed (guint rank, guint state),
+ *   node-changed (guint rank): other properties of it than its state and its jobs,
  *   changed: counters or the DVM's own state changed (at most once per drained event)
  */
 
@@ -66,6 +67,10 @@ gboolean dvmd_core_trim_history (DvmdCore *self);
 void dvmd_core_allocated (DvmdCore *self);
 void dvmd_core_allocation_failed (DvmdCore *self, const char *reason);
 void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report);
+/* Where it is in the tree: the rank above it and the number of links to the controller; depth 0: nowhere. */
+void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth);
+/* How deep the tree is, and how often it has been mended since the start. */
+void dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs);
 void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
 void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
 void dvmd_core_agent_gone (DvmdCore *self, guint rank);
@@ -120,6 +125,9 @@ guint64 dvmd_core_get_membership_epoch (DvmdCore *self);
 guint dvmd_core_get_num_running (DvmdCore *self);
 guint dvmd_core_get_num_held (DvmdCore *self);
 guint dvmd_core_get_num_live (DvmdCore *self);
+/* Without a tree every agent has a link to the controller itself. */
+guint dvmd_core_get_tree_depth (DvmdCore *self);
+guint64 dvmd_core_get_tree_repairs (DvmdCore *self);
 guint dvmd_core_get_nodes_expected (DvmdCore *self);
 guint dvmd_core_get_nodes_reported (DvmdCore *self);
 const DvmdCoreStatistics *dvmd_core_get_statistics (DvmdCore *self);

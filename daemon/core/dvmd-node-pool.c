@@ -8,6 +8,8 @@
 
 #include "dvm-records-private.h"
 
+#define DEFAULT_SESSION "/org/dvm/sessions/0"
+
 struct _DvmdNodePool
 {
   GPtrArray *nodes; /* DvmdNode by rank, NULL where a rank is gone */
@@ -17,6 +19,7 @@ struct _DvmdNodePool
   guint n_usable;
   guint n_slots;
   guint n_slots_in_use;
+  GArray *jobs_changed; /* guint, ranks: their jobs are untold */
 };
 
 static void
@@ -37,12 +40,14 @@ dvmd_node_pool_new (void)
   DvmdNodePool *self = g_new0 (DvmdNodePool, 1);
 
   self->nodes = g_ptr_array_new_with_free_func (node_free);
+  self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
   return self;
 }
 
 void
 dvmd_node_pool_free (DvmdNodePool *self)
 {
+  g_array_unref (self->jobs_changed);
   g_ptr_array_unref (self->nodes);
   g_free (self);
 }
@@ -52,6 +57,24 @@ dvmd_node_pool_set_changed_func (DvmdNodePool *self, DvmdNodeChanged func, gpoin
 {
   self->changed = func;
   self->changed_data = user_data;
+}
+
+/*
+ * There is one session so far, and every agent is in it. One that is up and that nobody has placed has a link to the
+ * controller itself.
+ */
+static void
+follow_state (DvmdNode *node)
+{
+  static const char *const sessions[] = { DEFAULT_SESSION, NULL };
+  DvmNodeState state = dvm_node_get_state (node->record);
+  gboolean included = node->rank > 0 && state != DVM_NODE_STATE_NOT_INCLUDED;
+
+  _dvm_node_set_sessions (node->record, included ? sessions : NULL);
+  if (!included || state == DVM_NODE_STATE_DOWN)
+    _dvm_node_set_place (node->record, 0, 0);
+  else if (state == DVM_NODE_STATE_UP && dvm_node_get_depth (node->record) == 0)
+    _dvm_node_set_place (node->record, 0, 1);
 }
 
 DvmdNode *
@@ -66,6 +89,7 @@ dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slo
   node->slots_given = slots > 0;
   node->jobs = g_hash_table_new (NULL, NULL);
   _dvm_node_set_slots (node->record, slots, slots_max);
+  follow_state (node);
   g_ptr_array_add (self->nodes, node);
   return node;
 }
@@ -136,6 +160,7 @@ dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState state
 
   count (self, node, -1);
   _dvm_node_set_state (node->record, state, reason);
+  follow_state (node);
   count (self, node, 1);
   if (old_state != state && self->changed != NULL)
     self->changed (node, old_state, self->changed_data);
@@ -168,6 +193,32 @@ dvmd_node_pool_publish_jobs (DvmdNode *node)
   _dvm_node_set_jobs (node->record, (const char *const *)paths->pdata);
 }
 
+static void
+jobs_changed (DvmdNodePool *self, DvmdNode *node)
+{
+  node->jobs_changed = TRUE;
+  if (!node->jobs_untold)
+    g_array_append_val (self->jobs_changed, node->rank);
+  node->jobs_untold = TRUE;
+}
+
+GArray *
+dvmd_node_pool_take_jobs_changed (DvmdNodePool *self)
+{
+  GArray *ranks = g_steal_pointer (&self->jobs_changed);
+
+  for (guint i = 0; i < ranks->len; i++)
+    dvmd_node_pool_get (self, g_array_index (ranks, guint, i))->jobs_untold = FALSE;
+  self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
+  return ranks;
+}
+
+gboolean
+dvmd_node_pool_has_jobs_changed (DvmdNodePool *self)
+{
+  return self->jobs_changed->len > 0;
+}
+
 void
 dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots)
 {
@@ -175,7 +226,7 @@ dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint sl
   self->n_slots_in_use += slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
   g_hash_table_add (node->jobs, GUINT_TO_POINTER (job_id));
-  node->jobs_changed = TRUE;
+  jobs_changed (self, node);
 }
 
 void
@@ -187,7 +238,7 @@ dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guin
   self->n_slots_in_use -= slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
   g_hash_table_remove (node->jobs, GUINT_TO_POINTER (job_id));
-  node->jobs_changed = TRUE;
+  jobs_changed (self, node);
 }
 
 guint

@@ -21,6 +21,7 @@ typedef struct
   gboolean slots_given;
   GHashTable *jobs;      /* set of job ids with processes here */
   gboolean jobs_changed; /* since the record had them */
+  gboolean jobs_untold;  /* since dvmd_node_pool_take_jobs_changed() */
 } DvmdNode;
 
 typedef struct _DvmdNodePool DvmdNodePool;
@@ -43,6 +44,9 @@ void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, gui
 void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 /* Before the record is read: with a thousand jobs on a node it does not follow each that comes and goes. */
 void dvmd_node_pool_publish_jobs (DvmdNode *node);
+/* (element-type guint): ranks of the nodes whose jobs have changed since the last call */
+GArray *dvmd_node_pool_take_jobs_changed (DvmdNodePool *self);
+gboolean dvmd_node_pool_has_jobs_changed (DvmdNodePool *self);
 
 /* Up, but it takes no new jobs. */
 gboolean dvmd_node_is_drained (DvmdNode *node);

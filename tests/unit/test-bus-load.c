@@ -26,6 +26,7 @@ typedef struct
   GHashTable *states; /* path -> state; NULL until that is answered */
   guint n_signals;
   guint n_quiet;
+  GString *node; /* what was told of node 1 */
 } View;
 
 typedef struct
@@ -88,6 +89,7 @@ view_new (Fixture *f)
   View *view = g_new0 (View, 1);
 
   view->client = bus_client_new_private (&f->bus);
+  view->node = g_string_new (NULL);
   g_queue_init (&view->messages);
   g_mutex_init (&view->lock);
   g_dbus_connection_add_filter (view->client->connection, on_message, view, NULL);
@@ -101,6 +103,7 @@ view_free (View *view)
   bus_client_free (view->client);
   g_queue_clear_full (&view->messages, g_object_unref);
   g_mutex_clear (&view->lock);
+  g_string_free (view->node, TRUE);
   g_clear_pointer (&view->states, g_hash_table_unref);
   g_free (view);
 }
@@ -141,6 +144,22 @@ take_list (View *view, GVariant *body)
 }
 
 static void
+take_node_signal (View *view, const char *path, const char *member, GVariant *body)
+{
+  g_autoptr (GVariant) values = NULL;
+  const char *reason;
+
+  if (strcmp (member, "NodesChanged") == 0)
+    g_string_append (view->node, "changed ");
+  else if (strcmp (path, "/org/dvm/nodes/1") == 0)
+    {
+      g_variant_get_child (body, 1, "@a{sv}", &values);
+      if (g_variant_lookup (values, "Reason", "&s", &reason))
+        g_string_append_printf (view->node, "%s ", reason);
+    }
+}
+
+static void
 take_signal (View *view, GDBusMessage *message, GVariant *body)
 {
   const char *member = g_dbus_message_get_member (message);
@@ -149,6 +168,7 @@ take_signal (View *view, GDBusMessage *message, GVariant *body)
   guint32 state;
 
   view->n_signals++;
+  take_node_signal (view, path, member, body);
   if (view->states == NULL)
     return;
   if (strcmp (member, "InterfacesAdded") == 0)
@@ -258,6 +278,31 @@ test_changing (Fixture *f, gconstpointer data)
   view_free (view);
 }
 
+/* Who is being given a list hears of nodes behind it: the values, then that they have changed. */
+static void
+test_nodes (Fixture *f, gconstpointer data)
+{
+  DvmdCore *core = dvmd_controller_get_core (f->bus.controller);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (core), 1);
+  View *view = view_new (f);
+  g_autoptr (GError) error = NULL;
+
+  submit_many (f, N_AT_ONCE);
+  bus_wait_until (dvmd_job_get_state (dvmd_core_get_job (core, 1)) == DVM_JOB_STATE_RUNNING);
+  view_ask (view);
+  g_variant_unref (bus_client_check (view->client, MANAGER_PATH, MANAGER, "Subscribe", NULL));
+  g_assert_true (dvmd_core_drain_node (core, node, "first", &error));
+  bus_client_sync (f->client);
+  g_assert_true (dvmd_core_drain_node (core, node, "second", &error));
+  bus_client_sync (f->client);
+  while (view_read (view))
+    ;
+  g_assert_null (view->states);
+  bus_wait_until (view_is_right (view, f) && view->node->len > 0);
+  g_assert_cmpstr (view->node->str, ==, "second changed ");
+  view_free (view);
+}
+
 static void
 on_reply (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -318,6 +363,7 @@ main (int argc, char **argv)
 
   g_test_add ("/bus/load/at-once", Fixture, NULL, set_up, test_at_once, tear_down);
   g_test_add ("/bus/load/changing", Fixture, NULL, set_up, test_changing, tear_down);
+  g_test_add ("/bus/load/nodes", Fixture, NULL, set_up, test_nodes, tear_down);
   g_test_add ("/bus/load/pages", Fixture, NULL, set_up, test_pages, tear_down);
   return g_test_run ();
 }

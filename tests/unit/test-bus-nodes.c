@@ -158,6 +158,54 @@ test_signals (Fixture *f, gconstpointer data)
   bus_client_wait_for (f->client, NODE_PATH "*PropertiesChanged*second*");
 }
 
+/* Jobs come and go without a change of the state; many of them are one change. */
+static void
+test_jobs (Fixture *f, gconstpointer data)
+{
+  g_autofree char *subscribed = ask (f, MANAGER_PATH, MANAGER, "Subscribe", NULL);
+  g_autofree char *first = bus_client_submit (f->client, "hold", "{'np': <uint32 1>}");
+  gint64 begin = g_get_monotonic_time ();
+  guint n_changes;
+  int position;
+
+  bus_client_wait_for (f->client, NODE_PATH " *PropertiesChanged*'Jobs': <*'/org/dvm/jobs/1']>*");
+  for (guint i = 0; i < 100; i++)
+    g_free (bus_client_submit (f->client, "true", "{'np': <uint32 1>}"));
+  bus_wait_until (dvmd_core_get_num_live (dvmd_controller_get_core (f->bus.controller)) == 1);
+  call (f, "Drain", "('here', @a{sv} {})");
+  position = f->client->signals->len;
+  g_variant_unref (bus_client_check (f->client, first, JOB, "Cancel", g_variant_new_parsed ("(@a{sv} {},)")));
+  bus_wait_until (bus_client_find (f->client, NODE_PATH " *PropertiesChanged*'Jobs': <@ao []>*", position) >= 0);
+  n_changes = bus_client_count (f->client, NODE_PATH " *PropertiesChanged*'Jobs'*");
+  g_assert_cmpuint (n_changes, <=, 2 + (g_get_monotonic_time () - begin) / (100 * G_TIME_SPAN_MILLISECOND));
+  g_assert_cmpuint (bus_client_count (f->client, NODE_PATH " *PropertiesChanged*'Jobs'*'State'*"), ==, 0);
+}
+
+/* Where it is in the tree, and what else is told as soon as it changes. */
+static void
+test_place (Fixture *f, gconstpointer data)
+{
+  DvmdCore *core = dvmd_controller_get_core (f->bus.controller);
+  g_autofree char *subscribed = ask (f, MANAGER_PATH, MANAGER, "Subscribe", NULL);
+
+  check_get (f, NODE_PATH, "ParentRank", "0");
+  check_get (f, NODE_PATH, "Depth", "1");
+  check_get (f, NODE_PATH, "Sessions", "['/org/dvm/sessions/0']");
+  check_get (f, "/org/dvm/nodes/0", "Depth", "0");
+  check_get (f, "/org/dvm/nodes/0", "Sessions", "[]");
+  dvmd_core_place_node (core, 1, 5, 2);
+  dvmd_core_set_tree (core, 2, 7);
+  bus_client_wait_for (f->client, NODE_PATH " *PropertiesChanged*'ParentRank': <uint32 5>*'Depth': <uint32 2>*");
+  bus_client_wait_for (f->client,
+                       MANAGER_PATH " *PropertiesChanged*'TreeDepth': <uint32 2>*'TreeRepairs': <uint64 7>*");
+  check_get (f, NODE_PATH, "Depth", "2");
+  dvmd_core_place_node (core, 1, 5, 2);
+  bus_client_sync (f->client);
+  bus_client_sync (f->client);
+  g_assert_cmpuint (bus_client_count (f->client, NODE_PATH " *PropertiesChanged*"), ==, 1);
+  g_assert_cmpuint (bus_client_count (f->client, "*NodesChanged*"), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -170,6 +218,8 @@ main (int argc, char **argv)
     { "/bus/nodes/drain", test_drain },
     { "/bus/nodes/drain-refused", test_drain_refused },
     { "/bus/nodes/signals", test_signals },
+    { "/bus/nodes/jobs", test_jobs },
+    { "/bus/nodes/place", test_place },
   };
 
   g_test_init (&argc, &argv, NULL);
