@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The nodes of the DVM: the allocators are asked one after another.
+ * The nodes of the DVM: what is asked for is read, and the allocators are asked one after another.
  */
 
 #include "config.h"
@@ -10,8 +10,147 @@
 
 #include "dvmd-controller-private.h"
 #include "dvmd-pmix-server.h"
+#include "dvm-hosts-private.h"
+
+/* The launcher whose nodes are parts of this machine, whatever they are called. */
+#define LOCAL_LAUNCHER "local"
 
 static void ask_next (DvmdController *self);
+
+/* ---- what is asked for ---- */
+
+void
+dvmd_shape_init (DvmdShape *shape, const DvmdControllerSettings *settings)
+{
+  shape->hostfile = g_strdup (settings->hostfile);
+  shape->hosts = g_strdup (settings->hosts);
+  shape->launcher = g_strdup (settings->launcher);
+  shape->n_logical = settings->n_logical;
+  shape->addresses = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+}
+
+void
+dvmd_shape_clear (DvmdShape *shape)
+{
+  g_free (shape->hostfile);
+  g_free (shape->hosts);
+  g_free (shape->launcher);
+  g_clear_pointer (&shape->named, g_array_unref);
+  g_strfreev (shape->names);
+  g_hash_table_unref (shape->addresses);
+}
+
+const char *
+dvmd_shape_get_address (DvmdShape *shape, const char *name)
+{
+  return g_hash_table_lookup (shape->addresses, name);
+}
+
+/* (nullable) (transfer full): those of the file that the list chooses, or those of the one that there is */
+static DvmHosts *
+read_hosts (DvmdShape *shape, GError **error)
+{
+  g_autoptr (DvmHosts) file = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) list = _dvm_hosts_new ();
+
+  if (shape->hostfile != NULL && !_dvm_hosts_add_file (file, shape->hostfile, error))
+    return NULL;
+  if (shape->hosts != NULL && !_dvm_hosts_add_list (list, shape->hosts, "--host", error))
+    return NULL;
+  if (shape->hosts == NULL)
+    return g_steal_pointer (&file);
+  return shape->hostfile != NULL ? _dvm_hosts_filter (file, list, error) : g_steal_pointer (&list);
+}
+
+static void
+add_named (DvmdShape *shape, GPtrArray *names, const DvmHost *host)
+{
+  DvmdPluginNode node = { .slots = host->slots, .slots_max = host->slots_max };
+  char *name = g_strdup (host->name);
+
+  node.name = name;
+  g_ptr_array_add (names, name);
+  g_array_append_val (shape->named, node);
+  if (strcmp (host->name, host->address) != 0)
+    g_hash_table_insert (shape->addresses, g_strdup (name), g_strdup (host->address));
+}
+
+/* Files and lists become names, and what is known of each. */
+static gboolean
+read_named (DvmdShape *shape, GError **error)
+{
+  g_autoptr (DvmHosts) hosts = read_hosts (shape, error);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+
+  if (hosts == NULL)
+    return FALSE;
+  shape->named = g_array_new (FALSE, FALSE, sizeof (DvmdPluginNode));
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      if (host->kind != DVM_HOST_NAMED)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "%s: relative names are for jobs; a DVM is started on nodes that are named", host->place);
+          return FALSE;
+        }
+      if (!host->excluded)
+        add_named (shape, names, host);
+    }
+  if (names->len == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s names no host for the DVM",
+                   shape->hostfile != NULL ? shape->hostfile : "--host");
+      return FALSE;
+    }
+  g_ptr_array_add (names, NULL);
+  shape->names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  return TRUE;
+}
+
+/* Launchers are known by the names of their plugins. */
+static gboolean
+check_launcher (DvmdController *self, GError **error)
+{
+  GPtrArray *entries = dvmd_plugins_list (self->plugins);
+  g_autoptr (GString) known = g_string_new (NULL);
+
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const DvmdPluginEntry *entry = entries->pdata[i];
+
+      if (entry->info->kind != DVMD_PLUGIN_LAUNCHER || entry->plugin == NULL)
+        continue;
+      if (g_strcmp0 (entry->info->name, self->shape.launcher) == 0)
+        return TRUE;
+      g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", entry->info->name);
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is no launcher \"%s\"; there are: %s",
+               self->shape.launcher, known->len > 0 ? known->str : "none");
+  return FALSE;
+}
+
+static gboolean
+read_shape (DvmdController *self, GError **error)
+{
+  DvmdShape *shape = &self->shape;
+  gboolean named = shape->hostfile != NULL || shape->hosts != NULL;
+
+  if (named && shape->n_logical > 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "%u logical nodes are asked for, and named ones too: a DVM has the one or the other",
+                 shape->n_logical);
+  else if (shape->n_logical > 0 && shape->launcher != NULL && strcmp (shape->launcher, LOCAL_LAUNCHER) != 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "Logical nodes are parts of this machine: the launcher \"%s\" cannot start their agents, \"%s\" does",
+                 shape->launcher, LOCAL_LAUNCHER);
+  else
+    return (shape->launcher == NULL || check_launcher (self, error)) && (!named || read_named (shape, error));
+  return FALSE;
+}
+
+/* ---- what is found ---- */
 
 static void
 add_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
@@ -44,9 +183,13 @@ take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation 
     if (nodes[i].name == NULL || nodes[i].name[0] == '\0' || !g_utf8_validate (nodes[i].name, -1, NULL))
       reason = g_strdup_printf ("%s has found a node without a name", G_OBJECT_TYPE_NAME (allocator));
   if (reason != NULL)
-    dvmd_core_allocation_failed (self->core, reason);
-  else
-    add_nodes (self, nodes, n_nodes);
+    {
+      dvmd_core_allocation_failed (self->core, reason);
+      return;
+    }
+  self->shape.logical = dvmd_allocation_get_logical (allocation)
+                        || g_strcmp0 (self->shape.launcher, LOCAL_LAUNCHER) == 0;
+  add_nodes (self, nodes, n_nodes);
 }
 
 static void
@@ -73,10 +216,14 @@ on_allocated (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 ask_next (DvmdController *self)
 {
+  DvmdShape *shape = &self->shape;
   const DvmdAllocationRequest request = {
     .host = self->host,
-    .hosts = (const char *const *)self->hosts,
+    .hosts = (const char *const *)(self->hosts != NULL ? self->hosts : shape->names),
     .slots = self->slots,
+    .nodes = shape->named != NULL ? (const DvmdPluginNode *)shape->named->data : NULL,
+    .n_nodes = shape->named != NULL ? shape->named->len : 0,
+    .n_logical = shape->n_logical,
   };
 
   if (self->next_allocator >= self->allocators->len)
@@ -95,7 +242,13 @@ dvmd_controller_allocate (gpointer world)
 {
   DvmdController *self = world;
   GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
+  g_autoptr (GError) error = NULL;
 
+  if (!read_shape (self, &error))
+    {
+      dvmd_core_allocation_failed (self->core, error->message);
+      return;
+    }
   self->allocating = g_cancellable_new ();
   /* Which are active may change while they are asked. */
   self->allocators = g_ptr_array_new_with_free_func (g_object_unref);

@@ -31,6 +31,19 @@ typedef struct
   gsize kept;         /* bytes that are counted in the controller's kept_bytes */
 } DvmdJobStreams;
 
+/* Which nodes the DVM is to have. */
+typedef struct
+{
+  char *hostfile; /* (nullable) */
+  char *hosts;    /* (nullable) */
+  char *launcher; /* (nullable) */
+  guint n_logical;
+  char **names;          /* (nullable): of the hosts that file and list name */
+  GArray *named;         /* (nullable): DvmdPluginNode, of each of names */
+  gboolean logical;      /* what was found is no machines: their agents are started here */
+  GHashTable *addresses; /* name of a node -> how a launcher gets there, where that is not its name */
+} DvmdShape;
+
 struct _DvmdController
 {
   GObject parent_instance;
@@ -64,6 +77,7 @@ struct _DvmdController
   DvmdReaper *reaper;        /* of this process */
   char **hosts;              /* (nullable): the nodes that are asked for */
   guint slots;
+  DvmdShape shape;
   GPtrArray *allocators; /* DvmdAllocator, that are asked one after another */
   guint next_allocator;
   GCancellable *allocating;
@@ -89,6 +103,10 @@ void dvmd_controller_finish_job (DvmdController *self, DvmdJob *job);
 
 /* dvmd-controller-allocate.c */
 void dvmd_controller_allocate (gpointer world);
+void dvmd_shape_init (DvmdShape *shape, const DvmdControllerSettings *settings);
+void dvmd_shape_clear (DvmdShape *shape);
+/* (nullable): for a launcher, where it differs from the name */
+const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
 
 /* dvmd-controller-agents.c */
 void dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes);

@@ -71,6 +71,7 @@ dvmd_controller_finalize (GObject *object)
   g_free (self->host);
   g_free (self->pmix_gds);
   g_strfreev (self->hosts);
+  dvmd_shape_clear (&self->shape);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->finalize (object);
 }
 
@@ -201,6 +202,7 @@ take_nodes (DvmdController *self, const DvmdControllerSettings *settings)
 {
   self->hosts = g_strdupv ((char **)settings->nodes);
   self->slots = settings->slots;
+  dvmd_shape_init (&self->shape, settings);
   if (settings->pmix == NULL)
     return;
   self->given_pmix = g_ptr_array_new_with_free_func (g_object_unref);

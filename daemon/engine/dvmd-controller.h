@@ -47,6 +47,15 @@ typedef struct
   const char *const *nodes;
   /* (nullable): the PMIx server of each node; NULL: the real one, which a process can have once */
   DvmdPmix *const *pmix;
+
+  /* What is asked for where nodes is NULL; nothing of it: this machine alone. */
+  guint n_logical;         /* so many nodes, node1 and so on, which are parts of this machine; 0: none */
+  const char *hostfile;    /* (nullable): the file that names the nodes */
+  const char *hosts;       /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */
+  const char *launcher;    /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
+  gboolean allow_missing;  /* nodes that do not come are DOWN, and the DVM comes up with the others */
+  guint radix;             /* how many daemons hang on one in the tree; 0: the usual */
+  gint64 controller_grace; /* µs that agents have to end when their controller has gone; 0: the usual */
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

@@ -10,6 +10,7 @@ struct _DvmdAllocation
 {
   gatomicrefcount ref_count;
   char *id;
+  gboolean logical;
   GArray *nodes; /* DvmdPluginNode with names of its own */
 };
 
@@ -56,6 +57,18 @@ dvmd_allocation_add_node (DvmdAllocation *self, const char *name, guint32 slots,
   DvmdPluginNode node = { .name = g_strdup (name), .slots = slots, .slots_max = slots_max };
 
   g_array_append_val (self->nodes, node);
+}
+
+void
+dvmd_allocation_set_logical (DvmdAllocation *self, gboolean logical)
+{
+  self->logical = logical;
+}
+
+gboolean
+dvmd_allocation_get_logical (DvmdAllocation *self)
+{
+  return self->logical;
 }
 
 const char *

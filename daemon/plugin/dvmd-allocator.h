@@ -42,6 +42,16 @@ void dvmd_allocation_unref (DvmdAllocation *self);
  */
 void dvmd_allocation_add_node (DvmdAllocation *self, const char *name, guint32 slots, guint32 slots_max);
 
+/**
+ * dvmd_allocation_set_logical:
+ * @self: an allocation
+ * @logical: whether its nodes are no machines, but names for parts of the one that the controller runs on
+ *
+ * Since: 0.1
+ */
+void dvmd_allocation_set_logical (DvmdAllocation *self, gboolean logical);
+gboolean dvmd_allocation_get_logical (DvmdAllocation *self);
+
 /* (nullable) */
 const char *dvmd_allocation_get_id (DvmdAllocation *self);
 /* (array length=n_nodes) (transfer none): rank and limit are 0: a node has no rank yet. */
@@ -54,9 +64,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdAllocation, dvmd_allocation_unref)
  * @host: the machine that the controller runs on
  * @hosts: (nullable): the nodes that are asked for by name
  * @count: how many nodes are asked for; 0 with @hosts %NULL: what there is without asking for more
- * @slots: how many slots each node is to have; 0 if nobody said
+ * @slots: how many slots each node is to have of which nothing else is known; 0 if nobody said
  * @time_limit: for how many seconds; 0 for no limit
  * @alloc_id: (nullable): the allocation that is to become larger; %NULL for a new one
+ * @nodes: (nullable): what is known of each of @hosts: slots and slots_max; %NULL if there is nothing
+ * @n_nodes: how many there are
+ * @n_logical: how many logical nodes are asked for, which are called node1, node2 and so on; @hosts is %NULL then
  *
  * Nodes that are wanted: at the start of the DVM, and when it grows. Borrowed until allocate_async() has returned.
  *
@@ -70,7 +83,10 @@ typedef struct
   guint32 slots;
   guint64 time_limit;
   const char *alloc_id;
-  gpointer reserved[4];
+  const DvmdPluginNode *nodes;
+  guint32 n_nodes;
+  guint32 n_logical;
+  gpointer reserved[2];
 } DvmdAllocationRequest;
 
 /**

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The nodes that are named; this machine where none is.
+ * The nodes that are named, or logical ones, which are numbered; this machine where none is.
  */
 
 #include "config.h"
@@ -19,6 +19,21 @@ struct _DvmdHosts
 G_DEFINE_FINAL_TYPE (DvmdHosts, dvmd_hosts, DVMD_TYPE_ALLOCATOR)
 
 static DvmdAllocation *
+allocate_logical (const DvmdAllocationRequest *request)
+{
+  DvmdAllocation *allocation = dvmd_allocation_new (NULL);
+
+  for (guint i = 1; i <= request->n_logical; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node%u", i);
+
+      dvmd_allocation_add_node (allocation, name, request->slots, 0);
+    }
+  dvmd_allocation_set_logical (allocation, TRUE);
+  return allocation;
+}
+
+static DvmdAllocation *
 allocate (const DvmdAllocationRequest *request)
 {
   const char *const here[] = { request->host, NULL };
@@ -26,7 +41,12 @@ allocate (const DvmdAllocationRequest *request)
   DvmdAllocation *allocation = dvmd_allocation_new (NULL);
 
   for (guint i = 0; names[i] != NULL; i++)
-    dvmd_allocation_add_node (allocation, names[i], request->slots, 0);
+    {
+      const DvmdPluginNode *known = request->hosts != NULL && i < request->n_nodes ? &request->nodes[i] : NULL;
+      guint slots = known != NULL && known->slots > 0 ? known->slots : request->slots;
+
+      dvmd_allocation_add_node (allocation, names[i], slots, known != NULL ? known->slots_max : 0);
+    }
   return allocation;
 }
 
@@ -36,9 +56,12 @@ dvmd_hosts_allocate_async (DvmdAllocator *self, const DvmdAllocationRequest *req
 {
   g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
   gboolean can = request->alloc_id == NULL && (request->hosts != NULL || request->count == 0);
+  DvmdAllocation *allocation = NULL;
 
   /* Machines that nobody has named, and allocations of a scheduler, are for others. */
-  g_task_return_pointer (task, can ? allocate (request) : NULL, (GDestroyNotify)dvmd_allocation_unref);
+  if (can)
+    allocation = request->n_logical > 0 ? allocate_logical (request) : allocate (request);
+  g_task_return_pointer (task, allocation, (GDestroyNotify)dvmd_allocation_unref);
 }
 
 static void

@@ -26,6 +26,7 @@ typedef struct
 {
   DvmdCommandLauncher *launcher; /* unowned */
   char *name;
+  char *address; /* what the command is told; the name, if nothing else is known */
   guint32 rank;
   char **agent_argv;
   GBytes *input;
@@ -142,6 +143,7 @@ agent_free (gpointer data)
   g_strfreev (agent->agent_argv);
   g_clear_pointer (&agent->input, g_bytes_unref);
   g_free (agent->name);
+  g_free (agent->address);
   g_free (agent);
 }
 
@@ -260,7 +262,8 @@ start_process (Agent *agent, GError **error)
 {
   GError *cause = NULL;
   DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
-  g_auto (GStrv) argv = klass->make_argv (agent->launcher, agent->name, (const char *const *)agent->agent_argv, error);
+  g_auto (GStrv)
+      argv = klass->make_argv (agent->launcher, agent->address, (const char *const *)agent->agent_argv, error);
   DvmdPluginCommand command = { .argv = (const char *const *)argv };
 
   if (argv == NULL)
@@ -347,6 +350,7 @@ add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, const Dv
   agent = g_new0 (Agent, 1);
   agent->launcher = self;
   agent->name = g_strdup (node->name);
+  agent->address = g_strdup (node->address != NULL ? node->address : node->name);
   agent->rank = node->rank;
   agent->agent_argv = g_strdupv ((char **)request->agent_argv);
   agent->input = request->agent_input != NULL ? g_bytes_ref (request->agent_input) : NULL;
@@ -422,7 +426,7 @@ on_grace_over (gpointer user_data)
   agent->timer = g_timeout_add_seconds (2 * dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
                                         on_killing_late, agent);
   if (klass->make_kill_argv != NULL && agent->pid > 0)
-    argv = klass->make_kill_argv (agent->launcher, agent->name, agent->pid);
+    argv = klass->make_kill_argv (agent->launcher, agent->address, agent->pid);
   if (argv == NULL)
     {
       kill_process (agent, SIGTERM);

@@ -25,7 +25,7 @@ G_DECLARE_DERIVABLE_TYPE (DvmdCommandLauncher, dvmd_command_launcher, DVMD, COMM
 /*
  * @logical: which requests are for this launcher
  * @waits: a start is over when it has said DVMD_COMMAND_ARRIVED, and only then gets the agent's input
- * @make_argv: the command for one node
+ * @make_argv: the command for one node; @name: how to get there, which is the node's name if nothing else is known
  * @make_kill_argv: (nullable): a command that ends the process of that pid on the node, for agents that do not end
  *   with their input
  * @explain: why the agent of a node that has ended like this has not come; @arrived: as for @waits
