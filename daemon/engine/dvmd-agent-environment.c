@@ -191,7 +191,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
     environment_put_all (&environment, (const char *const *)job->agent->base_environment);
   for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
     environment_remove (&environment, app->unset_env[i]);
-  environment_put_all (&environment, (const char *const *)app->env);
+  environment_put_all (&environment, (const char *const *)app->environment->strings);
   if (job->registered)
     defaults = dvmd_pmix_dup_default_environment (job->agent->pmix, job->local->nspace,
                                                   dvmd_topology_get_n_pus (job->agent->topology), NULL);

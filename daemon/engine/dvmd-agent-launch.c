@@ -30,7 +30,8 @@ agent_app_free (gpointer data)
   g_strfreev (app->argv);
   g_free (app->cwd);
   g_strfreev (app->unset_env);
-  g_strfreev (app->env);
+  g_clear_pointer (&app->digest, g_bytes_unref);
+  g_clear_pointer (&app->environment, dvmd_environment_unref);
   g_strfreev (app->base);
   g_free (app);
 }
@@ -58,6 +59,30 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_free (self);
 }
 
+static GBytes *
+get_digest (GVariant *bytes)
+{
+  gsize length;
+  gconstpointer data = g_variant_get_fixed_array (bytes, &length, 1);
+
+  return length > 0 ? g_bytes_new (data, length) : NULL;
+}
+
+/* Named by its digest, or here with the job. */
+static void
+read_environment (DvmdAgentApp *app, GVariant *row)
+{
+  g_autoptr (GVariant) digest = g_variant_get_child_value (row, 4);
+  g_autoptr (GVariant) env = g_variant_get_child_value (row, 5);
+  g_auto (GStrv) strings = NULL;
+
+  app->digest = get_digest (digest);
+  if (app->digest != NULL)
+    return;
+  strings = dvmd_variant_dup_bytes_array (env);
+  app->environment = dvmd_environment_new (NULL, (const char *const *)strings);
+}
+
 static void
 read_apps (DvmdAgentJob *job, GVariant *apps)
 {
@@ -70,13 +95,12 @@ read_apps (DvmdAgentJob *job, GVariant *apps)
       g_autoptr (GVariant) row = g_variant_get_child_value (apps, i);
       g_autoptr (GVariant) argv = g_variant_get_child_value (row, 0);
       g_autoptr (GVariant) cwd = g_variant_get_child_value (row, 1);
-      g_autoptr (GVariant) env = g_variant_get_child_value (row, 4);
 
       app->argv = dvmd_variant_dup_bytes_array (argv);
       app->cwd = dvmd_variant_dup_bytes (cwd);
       g_variant_get_child (row, 2, "b", &app->clear_env);
       g_variant_get_child (row, 3, "^as", &app->unset_env);
-      app->env = dvmd_variant_dup_bytes_array (env);
+      read_environment (app, row);
       app->first_rank = G_MAXUINT32;
       g_ptr_array_add (job->apps, app);
     }
@@ -118,6 +142,7 @@ read_map (DvmdAgentJob *job, GVariant *map, GError **error)
       const DvmdMapRank *proc = &g_array_index (ours, DvmdMapRank, i);
 
       dvmd_local_job_add_proc (job->local, proc->rank, proc->app, i);
+      ((DvmdAgentApp *)g_ptr_array_index (job->apps, proc->app))->n_local++;
     }
   return TRUE;
 }
@@ -155,8 +180,8 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   const char *nspace;
   guint32 id;
 
-  g_variant_get (body, "(u&suu@a{sv}@a(aayaybasaay)@" DVMD_MAP_VARIANT_TYPE ")", &id, &nspace, &job->num_procs,
-                 &job->universe, &options, &apps, &map);
+  g_variant_get (body, "(u&suu@a{sv}@" DVMD_LAUNCH_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &id, &nspace,
+                 &job->num_procs, &job->universe, &options, &apps, &map);
   job->agent = self;
   job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
   job->by_pid = g_hash_table_new (NULL, NULL);
@@ -244,6 +269,72 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   dvmd_pmix_register_job_async (self->pmix, description, on_registered, pending);
 }
 
+static void
+begin (DvmdAgent *self, DvmdAgentJob *job)
+{
+  if (job->pmix)
+    register_job (self, job);
+  else
+    dvmd_agent_start_procs (job);
+}
+
+/* What this agent has not got, or not any more, is asked for; what it has is held, so that nothing pushes it out. */
+static void
+await_environments (DvmdAgent *self, DvmdAgentJob *job)
+{
+  for (guint i = 0; i < job->apps->len; i++)
+    {
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
+
+      if (app->n_local > 0 && app->environment == NULL)
+        app->environment = dvmd_environments_find (self->environments, app->digest);
+      if (app->n_local == 0 || app->environment != NULL)
+        continue;
+      job->n_awaited++;
+      dvmd_agent_send (self, DVMD_MSG_ENVIRONMENT_ASK, g_variant_new ("(uu)", job->local->id, i));
+    }
+}
+
+void
+dvmd_agent_end_await (DvmdAgentJob *job)
+{
+  job->n_awaited = 0;
+  dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
+}
+
+static void
+give_environment (DvmdAgent *self, DvmdAgentJob *job, DvmdEnvironment *environment)
+{
+  for (guint i = 0; i < job->apps->len && job->n_awaited > 0; i++)
+    {
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
+
+      if (app->n_local == 0 || app->environment != NULL || !g_bytes_equal (app->digest, environment->digest))
+        continue;
+      app->environment = dvmd_environment_ref (environment);
+      if (--job->n_awaited == 0)
+        begin (self, job);
+    }
+}
+
+void
+dvmd_agent_handle_environment (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (DvmdEnvironment) environment = NULL;
+  g_autoptr (GVariant) bytes = g_variant_get_child_value (body, 0);
+  g_autoptr (GVariant) array = g_variant_get_child_value (body, 1);
+  g_autoptr (GBytes) digest = get_digest (bytes);
+  g_autoptr (GList) jobs = g_hash_table_get_values (self->jobs);
+  g_auto (GStrv) strings = dvmd_variant_dup_bytes_array (array);
+
+  if (digest == NULL)
+    return;
+  environment = dvmd_environments_add (self->environments, digest, (const char *const *)strings);
+  /* Jobs end in later turns: none of the list goes meanwhile. */
+  for (GList *l = jobs; l != NULL; l = l->next)
+    give_environment (self, l->data, environment);
+}
+
 void
 dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body)
 {
@@ -264,9 +355,11 @@ dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body)
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (job->local->id), job);
   g_hash_table_insert (self->by_nspace, job->local->nspace, job);
   if (self->stopping)
-    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The agent is ending");
-  else if (job->pmix)
-    register_job (self, job);
-  else
-    dvmd_agent_start_procs (job);
+    {
+      dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The agent is ending");
+      return;
+    }
+  await_environments (self, job);
+  if (job->n_awaited == 0)
+    begin (self, job);
 }

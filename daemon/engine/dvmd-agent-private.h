@@ -9,6 +9,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-agent.h"
 #include "dvmd-container.h"
+#include "dvmd-environments.h"
 #include "dvmd-local.h"
 #include "dvmd-map.h"
 #include "dvmd-message.h"
@@ -46,8 +47,9 @@ struct _DvmdAgent
   GHashTable *by_nspace; /* namespace -> DvmdAgentJob */
   GHashTable *stages;    /* id -> DvmdAgentStage, also of jobs that are not launched */
   GHashTable *unsent;    /* DvmdAgentJob with states that were not sent yet */
-  GQueue starting;       /* DvmdAgentJob with processes that are not started yet */
-  GSource *turn;         /* what is put off to the next turn of the main loop */
+  DvmdEnvironments *environments;
+  GQueue starting; /* DvmdAgentJob with processes that are not started yet */
+  GSource *turn;   /* what is put off to the next turn of the main loop */
   char **base_environment;
   char **node_names; /* by rank, from MEMBERSHIP */
   guint n_nodes;
@@ -62,10 +64,12 @@ typedef struct
   char *cwd;
   gboolean clear_env;
   char **unset_env;
-  char **env;
-  guint32 size;       /* ranks, of all nodes */
-  guint32 first_rank; /* the lowest */
-  char **base;        /* environment of its processes but for what belongs to the rank */
+  GBytes *digest;               /* (nullable): of its environment */
+  DvmdEnvironment *environment; /* (nullable): while it is on its way */
+  guint n_local;                /* ranks here */
+  guint32 size;                 /* ranks, of all nodes */
+  guint32 first_rank;           /* the lowest */
+  char **base;                  /* environment of its processes but for what belongs to the rank */
 } DvmdAgentApp;
 
 typedef struct
@@ -96,6 +100,7 @@ typedef struct
   GArray *states;     /* StateRow: changes that were not sent yet */
   gint64 kill_grace;
   gboolean killed;
+  guint n_awaited;       /* environments that were asked for */
   guint next_start;      /* of the local processes */
   gboolean launched;     /* LAUNCHED was sent */
   gboolean ranks_ended;  /* every local rank is in its last state */
@@ -113,6 +118,9 @@ void dvmd_agent_check_end (DvmdAgent *self);
 
 /* dvmd-agent-launch.c */
 void dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_environment (DvmdAgent *self, GVariant *body);
+/* The job is ended before its environments have come. */
+void dvmd_agent_end_await (DvmdAgentJob *job);
 DvmdAgentJob *dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error);
 void dvmd_agent_job_free (DvmdAgentJob *self);
 

@@ -346,7 +346,8 @@ void
 dvmd_agent_start_procs (DvmdAgentJob *job)
 {
   for (guint i = 0; i < job->apps->len; i++)
-    dvmd_agent_prepare_app_environment (job, g_ptr_array_index (job->apps, i));
+    if (((DvmdAgentApp *)g_ptr_array_index (job->apps, i))->n_local > 0)
+      dvmd_agent_prepare_app_environment (job, g_ptr_array_index (job->apps, i));
   dvmd_agent_continue_start (job);
 }
 
@@ -416,7 +417,9 @@ dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
   dvmd_local_job_killed (job->local, grace == 0);
   /* Those that are not started yet will not be. */
   job->killed = TRUE;
-  if (job->local->n_tried > 0)
+  if (job->n_awaited > 0)
+    dvmd_agent_end_await (job);
+  else if (job->local->n_tried > 0)
     dvmd_container_terminate (job->container, grace);
 }
 

@@ -43,6 +43,7 @@ dvmd_agent_dispose (GObject *object)
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_pointer (&self->stages, g_hash_table_unref);
+  g_clear_pointer (&self->environments, dvmd_environments_free);
   g_clear_pointer (&self->containers, dvmd_containers_free);
   if (self->shares_reaper)
     self->reaper = NULL;
@@ -83,6 +84,7 @@ dvmd_agent_init (DvmdAgent *self)
 {
   self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_agent_job_free);
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+  self->environments = dvmd_environments_new (DVMD_ENVIRONMENTS_LIMIT);
   self->stages = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_stage_free);
   self->unsent = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->starting);
@@ -184,6 +186,7 @@ find_handler (DvmdMessageKind kind)
     Handler handler;
   } handlers[] = {
     { DVMD_MSG_MEMBERSHIP, handle_membership },
+    { DVMD_MSG_ENVIRONMENT, dvmd_agent_handle_environment },
     { DVMD_MSG_LAUNCH, dvmd_agent_handle_launch },
     { DVMD_MSG_SIGNAL, dvmd_agent_handle_signal },
     { DVMD_MSG_CONTINUE, dvmd_agent_handle_continue },

@@ -26,6 +26,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_LAUNCHED, dvmd_controller_handle_launched },
     { DVMD_MSG_PROC_STATES, dvmd_controller_handle_proc_states },
     { DVMD_MSG_ABORT, dvmd_controller_handle_abort },
+    { DVMD_MSG_ENVIRONMENT_ASK, dvmd_controller_handle_environment_ask },
     { DVMD_MSG_JOB_GONE, dvmd_controller_handle_job_gone },
     { DVMD_MSG_OUTPUT, dvmd_controller_handle_output },
     { DVMD_MSG_OUTPUT_EOF, dvmd_controller_handle_output_eof },

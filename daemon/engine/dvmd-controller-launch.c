@@ -8,10 +8,9 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvm-preload-private.h"
 #include "dvmd-controller-private.h"
+#include "dvmd-launch-message.h"
 #include "dvmd-map-driver.h"
-#include "dvm-job-spec-private.h"
 
 /* How many ranks there are may be known only now. */
 static gboolean
@@ -55,91 +54,87 @@ dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const
 }
 
 static GVariant *
-describe_app (DvmAppSpec *app)
+describe_environment (DvmdController *self, DvmdEnvironment *environment)
 {
-  const char *cwd = dvm_app_spec_get_cwd (app);
-  const char *const *unset = dvm_app_spec_get_unset_env (app);
-  const char *none[] = { NULL };
+  gsize length;
+  gconstpointer digest = g_bytes_get_data (environment->digest, &length);
+  GVariant *body = g_variant_new ("(@ay@aay)", g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, digest, length, 1),
+                                  dvmd_variant_new_bytes_array ((const char *const *)environment->strings));
 
-  if (cwd == NULL)
-    cwd = g_get_home_dir ();
-  return g_variant_new ("(@aay@ayb^as@aay)", dvmd_variant_new_bytes_array (dvm_app_spec_get_argv (app)),
-                        dvmd_variant_new_bytes (cwd), dvm_app_spec_get_clear_env (app), unset != NULL ? unset : none,
-                        dvmd_variant_new_bytes_array (dvm_app_spec_get_env (app)));
+  self->environment_bytes += g_variant_get_size (body);
+  return body;
 }
 
-/* The applications that run where the files of the job are, and those that come as files themselves. */
 static void
-add_session_apps (GVariantDict *dict, DvmJobSpec *spec)
+unref_environment (gpointer environment)
 {
-  g_autoptr (GArray) there = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_autoptr (GArray) preloaded = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_clear_pointer (&environment, dvmd_environment_unref);
+}
 
-  for (guint32 i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+/* Where it was sent before it may be forgotten: then the agent asks for it. */
+static void
+send_environment_to_job (DvmdController *self, DvmdJob *job, DvmdEnvironment *environment)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+  guint n_missing = 0;
+  guint rank = 0;
+
+  for (guint i = 0; i < agents->len; i++)
+    if (!dvmd_id_set_contains (environment->holders, g_array_index (agents, guint, i)))
+      {
+        rank = g_array_index (agents, guint, i);
+        dvmd_id_set_add (environment->holders, rank);
+        n_missing++;
+      }
+  if (n_missing == 1)
+    dvmd_controller_send (self, rank, DVMD_MSG_ENVIRONMENT, describe_environment (self, environment));
+  else if (n_missing > 1)
+    dvmd_controller_send_to_job (self, job, DVMD_MSG_ENVIRONMENT, describe_environment (self, environment));
+}
+
+/* By application; those that the agents do not have go ahead of the launch. */
+static GPtrArray *
+send_environments (DvmdController *self, DvmdJob *job)
+{
+  GPtrArray *environments = g_ptr_array_new_with_free_func (unref_environment);
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     {
       DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+      DvmdEnvironment *environment = NULL;
 
-      if (_dvm_app_spec_runs_in_session_dir (app))
-        g_array_append_val (there, i);
-      if (dvm_app_spec_get_preload_binary (app))
-        g_array_append_val (preloaded, i);
+      if (dvmd_launch_message_names_environment (app))
+        {
+          environment = dvmd_environments_intern (self->environments, dvm_app_spec_get_env (app));
+          send_environment_to_job (self, job, environment);
+        }
+      g_ptr_array_add (environments, environment);
     }
-  if (there->len > 0)
-    g_variant_dict_insert_value (dict, "session-dir-apps",
-                                 g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, there->data, there->len, 4));
-  if (preloaded->len > 0)
-    g_variant_dict_insert_value (dict, "preloaded-apps",
-                                 g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, preloaded->data, preloaded->len, 4));
-}
-
-static GVariant *
-describe_options (DvmdController *self, DvmdJob *job, DvmdJobStreams *streams)
-{
-  DvmJobSpec *spec = dvmd_job_get_spec (job);
-  const char *personality = dvm_job_spec_get_personality (spec);
-  const char *map_by = dvm_job_spec_get_map_by (spec);
-  DvmRuntimeOptions runtime;
-  GVariantDict dict;
-
-  g_variant_dict_init (&dict, NULL);
-  if (personality != NULL)
-    g_variant_dict_insert (&dict, "personality", "s", personality);
-  if (map_by != NULL)
-    g_variant_dict_insert (&dict, "map-by", "s", map_by);
-  if (dvm_job_spec_get_pty (spec))
-    {
-      g_variant_dict_insert (&dict, "pty", "b", TRUE);
-      g_variant_dict_insert (&dict, "pty-rows", "u", dvm_job_spec_get_pty_rows (spec));
-      g_variant_dict_insert (&dict, "pty-columns", "u", dvm_job_spec_get_pty_columns (spec));
-    }
-  _dvm_job_spec_get_runtime (spec, &runtime);
-  if (runtime.stop != DVM_STOP_NONE)
-    g_variant_dict_insert (&dict, "stop", "u", (guint32)runtime.stop);
-  add_session_apps (&dict, spec);
-  g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
-  g_variant_dict_insert (&dict, "stdin", "u", (guint32)streams->stdin_target);
-  g_variant_dict_insert (&dict, "credit", "t", (guint64)self->output_credit);
-  return g_variant_dict_end (&dict);
+  return environments;
 }
 
 void
 dvmd_controller_send_launch (gpointer world, DvmdJob *job)
 {
   DvmdController *self = world;
-  DvmJobSpec *spec = dvmd_job_get_spec (job);
   DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  g_autoptr (GPtrArray) environments = NULL;
   g_autoptr (GVariant) body = NULL;
-  GVariantBuilder apps;
 
   dvmd_job_streams_launch (streams);
-  g_variant_builder_init (&apps, G_VARIANT_TYPE ("a(aayaybasaay)"));
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    g_variant_builder_add_value (&apps, describe_app (dvm_job_spec_get_app (spec, i)));
-  body = g_variant_ref_sink (
-      g_variant_new ("(usuu@a{sv}a(aayaybasaay)@" DVMD_MAP_VARIANT_TYPE ")", dvmd_job_get_id (job),
-                     dvm_job_get_nspace (dvmd_job_get_record (job)), dvmd_job_get_procs (job)->n_rows,
-                     dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
-                     describe_options (self, job, streams), &apps, dvmd_map_to_variant (dvmd_job_get_map (job))));
+  environments = send_environments (self, job);
+  body = g_variant_ref_sink (dvmd_launch_message_build (&(DvmdLaunchMessage){
+      .job = dvmd_job_get_id (job),
+      .nspace = dvm_job_get_nspace (dvmd_job_get_record (job)),
+      .spec = dvmd_job_get_spec (job),
+      .map = dvmd_job_get_map (job),
+      .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
+      .kill_grace = self->kill_grace,
+      .stdin_target = streams->stdin_target,
+      .credit = self->output_credit,
+      .environments = environments,
+  }));
   self->launch_messages++;
   self->launch_bytes += g_variant_get_size (body);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_LAUNCH, body);
@@ -165,6 +160,27 @@ find_job (DvmdController *self, guint rank, guint id)
   if (job == NULL)
     g_message ("Agent %u speaks of job %u, which is not known", rank, id);
   return job;
+}
+
+void
+dvmd_controller_handle_environment_ask (DvmdController *self, guint source, GVariant *body)
+{
+  g_autoptr (DvmdEnvironment) environment = NULL;
+  const char *const *env;
+  DvmdJob *job;
+  guint32 id;
+  guint32 app;
+
+  g_variant_get (body, "(uu)", &id, &app);
+  job = find_job (self, source, id);
+  if (job == NULL || app >= dvm_job_spec_get_n_apps (dvmd_job_get_spec (job)))
+    return;
+  env = dvm_app_spec_get_env (dvm_job_spec_get_app (dvmd_job_get_spec (job), app));
+  if (env == NULL)
+    return;
+  environment = dvmd_environments_intern (self->environments, env);
+  dvmd_id_set_add (environment->holders, source);
+  dvmd_controller_send (self, source, DVMD_MSG_ENVIRONMENT, describe_environment (self, environment));
 }
 
 void

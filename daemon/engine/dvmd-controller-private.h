@@ -8,6 +8,7 @@
 
 #include "dvmd-agent.h"
 #include "dvmd-controller.h"
+#include "dvmd-environments.h"
 #include "dvmd-input.h"
 #include "dvmd-link.h"
 #include "dvmd-output.h"
@@ -86,6 +87,7 @@ struct _DvmdController
   GHashTable *fences;       /* key -> Fence */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
+  DvmdEnvironments *environments;
   GHashTable *stagings; /* job id -> DvmdStaging */
   guint64 stage_pass;   /* the last one that was begun, of all jobs */
   guint64 epoch;
@@ -94,6 +96,7 @@ struct _DvmdController
   guint64 broadcasts;
   guint64 launch_messages;
   guint64 launch_bytes;
+  guint64 environment_bytes;
 };
 
 void dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GVariant *body);
@@ -121,6 +124,7 @@ DvmdMap *dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nod
                               gboolean oversubscribe, GError **error);
 void dvmd_controller_send_launch (gpointer world, DvmdJob *job);
 void dvmd_controller_kill (gpointer world, DvmdJob *job);
+void dvmd_controller_handle_environment_ask (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_launched (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_proc_states (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_abort (DvmdController *self, guint rank, GVariant *body);

@@ -31,6 +31,7 @@ dvmd_controller_dispose (GObject *object)
   DvmdController *self = DVMD_CONTROLLER (object);
 
   g_clear_pointer (&self->streams, g_hash_table_unref);
+  g_clear_pointer (&self->environments, dvmd_environments_free);
   g_clear_pointer (&self->topology_asks, g_ptr_array_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
   g_clear_pointer (&self->stagings, g_hash_table_unref);
@@ -93,6 +94,7 @@ dvmd_controller_init (DvmdController *self)
   self->links = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   self->embedded = g_ptr_array_new_with_free_func (g_object_unref);
   self->pmix = g_ptr_array_new_with_free_func (g_object_unref);
+  self->environments = dvmd_environments_new (DVMD_ENVIRONMENTS_LIMIT);
   self->streams = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_job_streams_free);
   g_queue_init (&self->kept);
   self->topology_asks = g_ptr_array_new_with_free_func (g_object_unref);
@@ -589,6 +591,7 @@ dvmd_controller_get_statistics (DvmdController *self)
   g_variant_builder_add (&builder, "{sv}", "broadcasts", g_variant_new_uint64 (self->broadcasts));
   g_variant_builder_add (&builder, "{sv}", "launch-messages", g_variant_new_uint64 (self->launch_messages));
   g_variant_builder_add (&builder, "{sv}", "launch-bytes", g_variant_new_uint64 (self->launch_bytes));
+  g_variant_builder_add (&builder, "{sv}", "environment-bytes", g_variant_new_uint64 (self->environment_bytes));
   g_variant_builder_add (&builder, "{sv}", "messages-sent", g_variant_new_uint64 (sent));
   g_variant_builder_add (&builder, "{sv}", "messages-received", g_variant_new_uint64 (received));
   g_variant_builder_add (&builder, "{sv}", "output-bytes", g_variant_new_uint64 (self->output_bytes));

@@ -30,6 +30,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_TOPOLOGY, "topology", "(tss)" },
   { DVMD_MSG_STAGE_TAKEN, "stage-taken", "(utt)" },
   { DVMD_MSG_STAGED, "staged", "(uts)" },
+  { DVMD_MSG_ENVIRONMENT_ASK, "environment-ask", "(uu)" },
   { DVMD_MSG_MEMBERSHIP, "membership", "(ta(uss))" },
   { DVMD_MSG_LAUNCH, "launch", DVMD_LAUNCH_TYPE },
   { DVMD_MSG_SIGNAL, "signal", "(uis)" },
@@ -47,6 +48,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_STAGE_DATA, "stage-data", "(utay)" },
   { DVMD_MSG_STAGE_END, "stage-end", "(ut)" },
   { DVMD_MSG_RESIZE, "resize", "(uuu)" },
+  { DVMD_MSG_ENVIRONMENT, "environment", "(ayaay)" },
 };
 
 static const Kind *

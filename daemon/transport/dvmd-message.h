@@ -32,6 +32,7 @@ typedef enum
   DVMD_MSG_TOPOLOGY = 14,    /* (token, XML of hwloc; empty: why not) */
   DVMD_MSG_STAGE_TAKEN = 15, /* (job, pass, bytes written) */
   DVMD_MSG_STAGED = 16,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
+  DVMD_MSG_ENVIRONMENT_ASK = 17, /* (job, application): the environment that the launch message names is not here */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 32,    /* (epoch, [(rank, name, address)]) */
@@ -51,13 +52,17 @@ typedef enum
   DVMD_MSG_STAGE_DATA = 46,    /* (job, pass, bytes of that file) */
   DVMD_MSG_STAGE_END = 47,     /* (job, pass): that was the last file */
   DVMD_MSG_RESIZE = 48,        /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
+  DVMD_MSG_ENVIRONMENT = 51,   /* (digest, ["NAME=value"]): launch messages will name it */
 } DvmdMessageKind;
 
 /*
- * (job, nspace, processes, universe size, options a{sv},
- *  [(argv, directory, clear environment, unset, environment)], map)
+ * (job, nspace, processes, universe size, options a{sv}, applications, map)
+ * of an application: (argv, directory, clear environment, unset, digest of the environment, environment); the
+ * environment itself where the digest is empty
  */
-#define DVMD_LAUNCH_TYPE "(usuua{sv}a(aayaybasaay)a(uuiuuuui))"
+#define DVMD_LAUNCH_APPS_TYPE "a(aayaybasayaay)"
+#define DVMD_LAUNCH_MAP_TYPE  "a(uuiuuuui)"
+#define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
 /* The rank that stands for every rank of a job. */
 #define DVMD_ALL_RANKS G_MAXUINT32

@@ -16,7 +16,7 @@
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 
-#include "dvmd-controller.h"
+#include "dvmd-controller-private.h"
 #include "dvmd-job-steps.h"
 #include "dvmd-pmix-fake.h"
 #include "dvmd-remove-tree.h"
@@ -173,6 +173,117 @@ test_kept_in_all (Fixture *self, gconstpointer data)
         g_main_context_iteration (NULL, FALSE);
       text = read_all (fds[1]);
       g_assert_cmpuint (strlen (text), ==, i == 0 ? 0 : 2000);
+    }
+}
+
+/* ---- environments ---- */
+
+/* Longer than what travels with the job. */
+static DvmdJob *
+submit_with_environment (Fixture *self, const char *value)
+{
+  const char *argv[] = { "/bin/sh", "-c", "echo $DVM_NODE $FIRST; test ${#SECOND} = 200", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autofree char *first = g_strconcat ("FIRST=", value, NULL);
+  g_autofree char *second = g_strdup_printf ("SECOND=%0200d", 0);
+  const char *env[] = { first, second, NULL };
+  const int fds[3] = { -1, -1, -1 };
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_app_spec_set_env (dvm_job_spec_get_app (spec, 0), env);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_personality (spec, "plain");
+  job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  return job;
+}
+
+static void
+check_environment (Fixture *self, DvmdJob *job, const char *value)
+{
+  g_autofree char *one = g_strdup_printf ("one %s\n", value);
+  g_autofree char *two = g_strdup_printf ("two %s\n", value);
+  g_autofree char *text = NULL;
+  int fds[3];
+
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+  g_assert_true (dvmd_controller_attach (self->controller, job, DVM_STREAMS_STDOUT, fds, NULL));
+  for (guint i = 0; i < 100; i++)
+    g_main_context_iteration (NULL, FALSE);
+  text = read_all (fds[1]);
+  if (strstr (text, one) == NULL || strstr (text, two) == NULL)
+    g_error ("the job wrote \"%s\"", text);
+}
+
+/* Each distinct one travels once. */
+static void
+test_environment (Fixture *self, gconstpointer data)
+{
+  const char *const values[] = { "a", "a", "b", "a", "b" };
+  const guint travelled[] = { 1, 1, 2, 2, 2 };
+  guint64 size = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      check_environment (self, submit_with_environment (self, values[i]), values[i]);
+      if (i == 0)
+        size = self->controller->environment_bytes;
+      g_assert_cmpuint (size, >, 200);
+      g_assert_cmpuint (self->controller->environment_bytes, ==, travelled[i] * size);
+    }
+}
+
+/* An agent that has not got what the controller thinks it has. */
+static void
+believe_sent (Fixture *self, DvmdJob *job)
+{
+  DvmAppSpec *app = dvm_job_spec_get_app (dvmd_job_get_spec (job), 0);
+  g_autoptr (DvmdEnvironment)
+      environment = dvmd_environments_intern (self->controller->environments, dvm_app_spec_get_env (app));
+
+  dvmd_id_set_add_range (environment->holders, 1, 2);
+}
+
+static void
+test_environment_asked (Fixture *self, gconstpointer data)
+{
+  DvmdJob *jobs[2];
+  DvmdJob *job = submit_with_environment (self, "new");
+
+  believe_sent (self, job);
+  check_environment (self, job, "new");
+  g_assert_cmpuint (self->controller->environment_bytes, >, 2 * 200);
+  /* Two that wait for the same. */
+  for (guint i = 0; i < 2; i++)
+    {
+      jobs[i] = submit_with_environment (self, "newer");
+      believe_sent (self, jobs[i]);
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      wait_until (dvmd_controller_job_is_finished (self->controller, jobs[i]));
+      g_assert_cmpint (dvmd_job_get_state (jobs[i]), ==, DVM_JOB_STATE_NOTIFIED);
+    }
+}
+
+/* Ended while it waits for an environment. */
+static void
+test_environment_cancel (Fixture *self, gconstpointer data)
+{
+  for (guint turns = 0; turns < 12; turns++)
+    {
+      g_autofree char *value = g_strdup_printf ("%u", turns);
+      DvmdJob *job = submit_with_environment (self, value);
+
+      believe_sent (self, job);
+      for (guint i = 0; i < turns; i++)
+        g_main_context_iteration (NULL, FALSE);
+      dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+      wait_until (dvmd_controller_job_is_finished (self->controller, job));
     }
 }
 
@@ -656,6 +767,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   add ("/engine/output", test_output);
   add ("/engine/kept-in-all", test_kept_in_all);
+  add ("/engine/environment", test_environment);
+  add ("/engine/environment-asked", test_environment_asked);
+  add ("/engine/environment-cancel", test_environment_cancel);
   add ("/engine/fence", test_fence);
   add ("/engine/lost-first", test_lost_first);
   add ("/engine/modex", test_modex);

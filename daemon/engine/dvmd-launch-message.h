@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvmd-environments.h"
+#include "dvmd-map.h"
+
+G_BEGIN_DECLS
+
+/* What the launch message of a job is made of. Borrowed. */
+typedef struct
+{
+  guint32 job;
+  const char *nspace;
+  DvmJobSpec *spec;
+  DvmdMap *map;
+  guint32 universe;        /* slots of the DVM */
+  gint64 kill_grace;       /* µs */
+  guint32 stdin_target;    /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  guint64 credit;          /* bytes of output that an agent may send unasked */
+  GPtrArray *environments; /* DvmdEnvironment, by application; NULL where it travels with the job */
+} DvmdLaunchMessage;
+
+/* The body, DVMD_LAUNCH_TYPE. (transfer floating) */
+GVariant *dvmd_launch_message_build (const DvmdLaunchMessage *self);
+/* Whether the environment of the application is worth a message of its own. */
+gboolean dvmd_launch_message_names_environment (DvmAppSpec *app);
+
+G_END_DECLS
