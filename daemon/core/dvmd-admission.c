@@ -317,19 +317,37 @@ claim_need (DvmdAdmission *self, DvmdJob *job, const Candidates *candidates)
     }
 }
 
+/* By number: a job that is judged a second time stands ahead of those that came after it. */
+static void
+enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
+{
+  GList *before = self->waiting.tail;
+
+  while (came_before && before != NULL && dvmd_job_get_id (before->data) > dvmd_job_get_id (job))
+    before = before->prev;
+  job->waiting = TRUE;
+  if (before == NULL)
+    g_queue_push_head (&self->waiting, g_object_ref (job));
+  else
+    g_queue_insert_after (&self->waiting, before, g_object_ref (job));
+}
+
 DvmdAdmit
 dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 {
   g_auto (Candidates) candidates = { 0 };
+  gboolean came_before = job->claims_broken;
   DvmdAdmit verdict;
 
+  if (came_before)
+    dvmd_admission_give_back (self, job);
   /* Its slots were claimed when it left the queue. */
   if (job->claims != NULL)
     return DVMD_ADMIT;
   if (!find_candidates (self, job, &candidates, error))
     return DVMD_ADMIT_NEVER;
   verdict = judge_numbers (job, &candidates, error);
-  if (verdict == DVMD_ADMIT && !may_oversubscribe (job) && overlaps_waiting (self, &candidates))
+  if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && overlaps_waiting (self, &candidates))
     {
       verdict = DVMD_ADMIT_WAIT;
       if (may_not_wait (job))
@@ -342,10 +360,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (verdict == DVMD_ADMIT)
     claim_need (self, job, &candidates);
   else if (verdict == DVMD_ADMIT_WAIT)
-    {
-      job->waiting = TRUE;
-      g_queue_push_tail (&self->waiting, g_object_ref (job));
-    }
+    enqueue (self, job, came_before);
   return verdict;
 }
 
@@ -375,8 +390,9 @@ is_blocked (GHashTable *blocked, const Candidates *candidates)
   return FALSE;
 }
 
-void
-dvmd_admission_release (DvmdAdmission *self)
+/* all: also those behind others, of which no slot can come free for them, are looked at. */
+static void
+release_waiting (DvmdAdmission *self, gboolean all)
 {
   /* Nodes for which somebody further ahead waits. */
   g_autoptr (GHashTable) blocked = NULL;
@@ -393,11 +409,13 @@ dvmd_admission_release (DvmdAdmission *self)
       DvmdAdmit verdict = DVMD_ADMIT_NEVER;
 
       next = l->next;
-      if (g_hash_table_size (blocked) >= dvmd_node_pool_count_usable (self->nodes)
+      if (!all && g_hash_table_size (blocked) >= dvmd_node_pool_count_usable (self->nodes)
           && dvmd_node_pool_count_up (self->nodes) > 0)
         break;
       if (find_candidates (self, job, &candidates, &error))
-        verdict = is_blocked (blocked, &candidates) ? DVMD_ADMIT_WAIT : judge_numbers (job, &candidates, &error);
+        verdict = judge_numbers (job, &candidates, &error);
+      if (verdict == DVMD_ADMIT && is_blocked (blocked, &candidates))
+        verdict = DVMD_ADMIT_WAIT;
       if (verdict == DVMD_ADMIT_WAIT)
         {
           if (!waits_for_resume (job, &candidates))
@@ -412,6 +430,18 @@ dvmd_admission_release (DvmdAdmission *self)
       self->release (job, self->user_data);
       g_object_unref (job);
     }
+}
+
+void
+dvmd_admission_release (DvmdAdmission *self)
+{
+  release_waiting (self, FALSE);
+}
+
+void
+dvmd_admission_nodes_changed (DvmdAdmission *self)
+{
+  release_waiting (self, TRUE);
 }
 
 GPtrArray *
@@ -467,6 +497,7 @@ dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job)
 void
 dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job)
 {
+  job->claims_broken = FALSE;
   if (job->claims == NULL)
     return;
   for (guint i = 0; i < job->claims->len; i++)
@@ -478,4 +509,20 @@ dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job)
         dvmd_node_pool_give_back (self->nodes, node, dvmd_job_get_id (job), claim->slots);
     }
   g_clear_pointer (&job->claims, g_array_unref);
+}
+
+void
+dvmd_admission_give_back_node (DvmdAdmission *self, DvmdJob *job, DvmdNode *node)
+{
+  for (guint i = 0; job->claims != NULL && i < job->claims->len; i++)
+    {
+      const DvmdClaim *claim = &g_array_index (job->claims, DvmdClaim, i);
+
+      if (claim->node != node->rank)
+        continue;
+      dvmd_node_pool_give_back (self->nodes, node, dvmd_job_get_id (job), claim->slots);
+      g_array_remove_index (job->claims, i);
+      job->claims_broken = job->map == NULL;
+      return;
+    }
 }

@@ -34,8 +34,10 @@ void dvmd_admission_free (DvmdAdmission *self);
 DvmdAdmit dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error);
 /* The job leaves the queue, if it is in it. */
 void dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job);
-/* Slots became free or nodes changed. */
+/* Slots became free. */
 void dvmd_admission_release (DvmdAdmission *self);
+/* Nodes changed: also those that stand behind others are told when they can never fit any more. */
+void dvmd_admission_nodes_changed (DvmdAdmission *self);
 guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
 
 /* The nodes and limits that the mapper may use, the job's own claims counted as free. (element-type DvmdNode) */
@@ -48,5 +50,8 @@ GPtrArray *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, GArray **limit
 /* The claims become those of the map. */
 void dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job);
 void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);
+/* What the job has there: the node is lost. A job that was not placed yet is judged again at the gate, ahead of others
+ * that came after it. */
+void dvmd_admission_give_back_node (DvmdAdmission *self, DvmdJob *job, DvmdNode *node);
 
 G_END_DECLS

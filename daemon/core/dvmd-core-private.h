@@ -34,6 +34,7 @@ struct _DvmdCore
   GQueue kept;           /* DvmdJob that came before the DVM was ready */
   GQueue live;           /* DvmdJob, ascending by id */
   gboolean ready;
+  gboolean was_ready; /* stays so */
   gboolean shutting_down;
   gboolean forced;
   char *end_reason;
@@ -56,9 +57,13 @@ void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason
 void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
 /* The job is over: out of the live ones, into the history. */
 void dvmd_core_end_job (DvmdJob *job);
-/* The agent has gone, and with it the files that were on their way there. */
-void dvmd_core_drop_stages (DvmdCore *self, guint agent);
+/*
+ * A launched job has lost this node: its processes there are over, and the job fails, unless it is one that may lose
+ * ranks and has some elsewhere.
+ */
+void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason);
 void dvmd_core_changed (DvmdCore *self);
+void dvmd_core_node_changed (DvmdCore *self, guint rank);
 /* Jobs that were kept until the DVM was ready go on. */
 void dvmd_core_dispatch_kept (DvmdCore *self);
 

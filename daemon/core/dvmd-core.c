@@ -94,7 +94,7 @@ on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
                   "%s, as rank %u", dvm_node_state_to_string (dvm_node_get_state (node->record)), node->rank);
   g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
   if (node->rank > 0)
-    dvmd_admission_release (self->admission);
+    dvmd_admission_nodes_changed (self->admission);
 }
 
 static void
@@ -143,6 +143,12 @@ dvmd_core_changed (DvmdCore *self)
 }
 
 void
+dvmd_core_node_changed (DvmdCore *self, guint rank)
+{
+  g_signal_emit (self, signals[NODE_CHANGED], 0, rank);
+}
+
+void
 dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
                            const char *event_name)
 {
@@ -171,98 +177,6 @@ void
 dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason)
 {
   dvmd_state_machine_post (self->queue, &dvmd_vm_table, self->vm_job, event, given, reason);
-}
-
-/* ---- agents ---- */
-
-void
-dvmd_core_allocated (DvmdCore *self)
-{
-  dvmd_core_post_vm (self, DVMD_VM_ALLOCATED, 0, NULL);
-}
-
-void
-dvmd_core_allocation_failed (DvmdCore *self, const char *reason)
-{
-  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_ALLOC_FAILED, reason);
-}
-
-void
-dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
-    {
-      g_message ("An agent reports as rank %u, which is not expected", rank);
-      return;
-    }
-  node->hwthreads = MAX (report->hwthreads, 1);
-  _dvm_node_set_contact (node->record, report->address, report->pid, report->aliases);
-  _dvm_node_set_topology (node->record, report->topology);
-  _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
-  self->n_reported++;
-  g_signal_emit (self, signals[NODE_CHANGED], 0, rank);
-  dvmd_core_changed (self);
-  if (self->n_reported == self->n_expected)
-    dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
-}
-
-void
-dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  g_return_if_fail (node != NULL && rank > 0);
-  g_return_if_fail (depth > 0 || parent_rank == 0);
-
-  if (_dvm_node_set_place (node->record, parent_rank, depth))
-    g_signal_emit (self, signals[NODE_CHANGED], 0, rank);
-}
-
-void
-dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
-{
-  if (self->tree_depth == depth && self->tree_repairs == repairs)
-    return;
-  self->tree_depth = depth;
-  self->tree_repairs = repairs;
-  dvmd_core_changed (self);
-}
-
-static void
-drop_agent (DvmdCore *self, guint rank, const char *reason)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
-    return;
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, reason);
-  self->n_agents--;
-  dvmd_core_drop_stages (self, rank);
-  dvmd_core_changed (self);
-}
-
-void
-dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
-{
-  drop_agent (self, rank, reason);
-  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
-}
-
-void
-dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
-{
-  if (epoch == self->epoch)
-    dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
-}
-
-void
-dvmd_core_agent_gone (DvmdCore *self, guint rank)
-{
-  drop_agent (self, rank, "The agent has ended");
-  if (self->n_agents == 0)
-    dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
 }
 
 /* ---- jobs ---- */

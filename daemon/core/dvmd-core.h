@@ -72,6 +72,13 @@ void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint 
 /* How deep the tree is, and how often it has been mended since the start. */
 void dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs);
 void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
+/*
+ * The agent is not there any more, and reason says what happened. Its node is DOWN for good, its processes are over
+ * (COMM_FAILED), and no answer of it is waited for. Jobs with processes there fail with a reason that names the node,
+ * or go on if they may lose ranks and have others; jobs that were placed there and not launched fail too, those that
+ * were not placed yet look for other nodes. Without any node the DVM stays up: jobs that come end MAP_FAILED.
+ */
+void dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason);
 void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
 void dvmd_core_agent_gone (DvmdCore *self, guint rank);
 /*

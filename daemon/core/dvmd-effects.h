@@ -40,6 +40,11 @@ typedef struct
   /* End the job's processes (SIGTERM, grace, SIGKILL) and its staging; each agent of the map answers by
    * dvmd_core_job_gone(). */
   void (*kill) (gpointer world, DvmdJob *job);
+  /*
+   * (nullable): The job goes on without the processes that it had on that node, which is DOWN: those that ended with it
+   * are COMM_FAILED. Tell the others.
+   */
+  void (*node_lost) (gpointer world, DvmdJob *job, DvmdNode *node);
   /* Tell the originating tool of the start and of the end (L10). */
   void (*tell_started) (gpointer world, DvmdJob *job);
   void (*tell_ended) (gpointer world, DvmdJob *job);

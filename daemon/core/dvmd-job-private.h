@@ -31,9 +31,10 @@ struct _DvmdJob
   gboolean stops;     /* its ranks are to wait for a debugger */
   gboolean has_files; /* to be staged */
 
-  GArray *app_np; /* guint per application, known when the job is admitted */
-  guint need;     /* slots that it takes */
-  GArray *claims; /* DvmdClaim */
+  GArray *app_np;         /* guint per application, known when the job is admitted */
+  guint need;             /* slots that it takes */
+  GArray *claims;         /* DvmdClaim */
+  gboolean claims_broken; /* some of them were on a node that was lost before the job was mapped */
   gboolean oversubscribed;
   gboolean waiting; /* in the queue for slots */
   GList live_link;  /* in the core's queue of live jobs */
@@ -51,10 +52,9 @@ struct _DvmdJob
   guint n_waiting;            /* for a debugger, now */
   gboolean was_ready;         /* all of them have waited */
   gboolean went_on;           /* none of them is waited for any more */
-  guint n_agents;
-  guint n_agents_launched;
-  GHashTable *agents_left; /* ranks of agents that still have something of the job */
-  gboolean has_exit;       /* the first failure is recorded */
+  GHashTable *launch_left;    /* (nullable): ranks of agents that have not tried all of their processes yet */
+  GHashTable *agents_left;    /* ranks of agents that still have something of the job */
+  gboolean has_exit;          /* the first failure is recorded */
   guint timer;
 };
 

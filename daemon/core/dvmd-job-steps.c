@@ -68,27 +68,32 @@ dvmd_job_step_daemons_reported (gpointer object, const DvmdEvent *event)
 }
 
 /* The map gate. Whether a job fits is judged here, on the nodes that there are now. */
-void
-dvmd_job_step_vm_ready (gpointer object, const DvmdEvent *event)
+static gboolean
+pass_gate (DvmdJob *job)
 {
-  DvmdJob *job = object;
   g_autoptr (GError) error = NULL;
 
   switch (dvmd_admission_judge (job->core->admission, job, &error))
     {
     case DVMD_ADMIT:
       _dvm_job_set_held_at (job->record, "");
-      dvmd_core_post (job, DVMD_JOB_ADMITTED);
-      break;
+      return TRUE;
     case DVMD_ADMIT_WAIT:
       dvmd_core_post (job, DVMD_JOB_NO_ROOM);
-      break;
+      return FALSE;
     case DVMD_ADMIT_NEVER:
     default:
       _dvm_job_set_held_at (job->record, "");
       dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, error->message);
-      break;
+      return FALSE;
     }
+}
+
+void
+dvmd_job_step_vm_ready (gpointer object, const DvmdEvent *event)
+{
+  if (pass_gate (object))
+    dvmd_core_post (object, DVMD_JOB_ADMITTED);
 }
 
 static void
@@ -97,7 +102,6 @@ publish_nodes (DvmdJob *job)
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
 
-  job->n_agents = ranks->len;
   if (job->agents_left == NULL)
     job->agents_left = g_hash_table_new (NULL, NULL);
   for (guint i = 0; i < ranks->len; i++)
@@ -112,8 +116,12 @@ dvmd_job_step_map (gpointer object, const DvmdEvent *event)
   DvmdCore *core = job->core;
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) limits = NULL;
-  g_autoptr (GPtrArray) nodes = dvmd_admission_get_candidates (core->admission, job, &limits, &error);
+  g_autoptr (GPtrArray) nodes = NULL;
 
+  /* A node that it was to have was lost since it was let through. */
+  if (job->claims_broken && !pass_gate (job))
+    return;
+  nodes = dvmd_admission_get_candidates (core->admission, job, &limits, &error);
   if (nodes != NULL)
     job->map = core->effects->map (core->world, job, (DvmdNode *const *)nodes->pdata, (const guint *)limits->data,
                                    nodes->len, job->oversubscribed, &error);
@@ -146,6 +154,40 @@ expect_agents (DvmdJob *job, GHashTable *set)
     g_hash_table_add (set, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
 }
 
+/* (nullable): a node of the job's map that is down */
+static DvmdNode *
+find_down (DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < agents->len; i++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (agents, guint, i));
+
+      if (dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+        return node;
+    }
+  return NULL;
+}
+
+/*
+ * What is sent to an agent that has gone would never be answered. With elastic mode off a job that was placed on its
+ * node is not placed again but fails (D2).
+ */
+static gboolean
+check_agents (DvmdJob *job)
+{
+  DvmdNode *node = find_down (job);
+  g_autofree char *reason = NULL;
+
+  if (node == NULL)
+    return TRUE;
+  reason = g_strdup_printf ("%s was lost before the job could be launched there: %s", dvm_node_get_name (node->record),
+                            dvm_node_get_reason (node->record));
+  dvmd_core_post_failure (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+  return FALSE;
+}
+
 /* Each time that a job comes here, for each map: files belong to its nodes. */
 void
 dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
@@ -153,7 +195,8 @@ dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   g_clear_pointer (&job->stage_left, g_hash_table_unref);
-  if (!job->has_files)
+  /* Without all of its nodes it comes no further than to the launch gate. */
+  if (!job->has_files || find_down (job) != NULL)
     {
       dvmd_core_post (job, DVMD_JOB_PREPARED);
       return;
@@ -165,26 +208,12 @@ dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
   job->core->effects->stage_files (job->core->world, job);
 }
 
-/* The launch gate: what is sent to an agent that has gone would never be answered. */
+/* The launch gate. */
 void
 dvmd_job_step_launch_apps (gpointer object, const DvmdEvent *event)
 {
-  DvmdJob *job = object;
-  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
-
-  for (guint i = 0; i < agents->len; i++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (agents, guint, i));
-      g_autofree char *reason = NULL;
-
-      if (node != NULL && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
-        continue;
-      reason = g_strdup_printf ("The agent of %s has gone before the job could be launched there",
-                                node != NULL ? dvm_node_get_name (node->record) : "a node");
-      dvmd_core_post_failure (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
-      return;
-    }
-  dvmd_core_post (job, DVMD_JOB_TO_SEND);
+  if (check_agents (object))
+    dvmd_core_post (object, DVMD_JOB_TO_SEND);
 }
 
 void
@@ -192,6 +221,11 @@ dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
+  /* One may have been lost since the gate. */
+  if (!check_agents (job))
+    return;
+  job->launch_left = g_hash_table_new (NULL, NULL);
+  expect_agents (job, job->launch_left);
   expect_agents (job, job->agents_left);
   job->launch_sent = TRUE;
   job->core->effects->send_launch (job->core->world, job);

@@ -59,6 +59,7 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->claims, g_array_unref);
   g_clear_pointer (&self->agents_left, g_hash_table_unref);
   g_clear_pointer (&self->stage_left, g_hash_table_unref);
+  g_clear_pointer (&self->launch_left, g_hash_table_unref);
   G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
 }
 

@@ -123,7 +123,8 @@ is_held (DvmdJob *job)
 static gboolean
 all_tried (DvmdJob *job)
 {
-  return job->n_agents_launched == job->n_agents && job->n_launched + job->n_failed_start == job->procs->n_rows;
+  return job->launch_left != NULL && g_hash_table_size (job->launch_left) == 0
+         && job->n_launched + job->n_failed_start == job->procs->n_rows;
 }
 
 static void
@@ -158,13 +159,29 @@ dvmd_core_continue_job (DvmdCore *self, DvmdJob *job)
     go_on (job);
 }
 
-static gboolean
-is_known_rank (DvmdJob *job, guint rank)
+static DvmdNode *
+node_of (DvmdJob *job, guint rank)
 {
-  if (job->procs != NULL && rank < job->procs->n_rows)
+  return dvmd_node_pool_get (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
+}
+
+/* What an agent says of a rank: there is such a rank, and the agent was not lost before its words came. */
+static gboolean
+is_news (DvmdJob *job, guint rank)
+{
+  DvmdNode *node;
+
+  if (job->procs == NULL || rank >= job->procs->n_rows)
+    {
+      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (job->record),
+                    "an agent speaks of rank %u, which the job does not have", rank);
+      return FALSE;
+    }
+  node = node_of (job, rank);
+  if (node != NULL && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
     return TRUE;
-  dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (job->record),
-                "an agent speaks of rank %u, which the job does not have", rank);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record), rank,
+                 "news of it come from an agent that was lost");
   return FALSE;
 }
 
@@ -173,9 +190,15 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
 {
   DvmdProcRow *row;
 
-  if (!is_known_rank (job, rank))
+  if (!is_news (job, rank))
     return;
   row = dvmd_proc_table_row (job->procs, rank);
+  if (row->flags & (DVMD_PROC_LAUNCHED | DVMD_PROC_ENDED))
+    {
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record), rank,
+                     "that it was launched is not news");
+      return;
+    }
   if (pid > 0)
     {
       row->pid = pid;
@@ -197,9 +220,12 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
 void
 dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
 {
-  if (job->procs == NULL)
-    return;
-  job->n_agents_launched++;
+  if (job->launch_left == NULL || !g_hash_table_remove (job->launch_left, GUINT_TO_POINTER (agent)))
+    {
+      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record),
+                    "that agent %u has launched it is not news", agent);
+      return;
+    }
   dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
   if (all_tried (job) && !is_held (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
@@ -213,15 +239,13 @@ static void
 check_unregistered (DvmdJob *job)
 {
   g_autofree char *reason = NULL;
-  DvmdNode *node;
   guint rank = job->unregistered_rank;
 
   if (job->n_registered == 0 || job->n_ended_unregistered == 0 || job->recoverable || job->has_exit)
     return;
-  node = dvmd_node_pool_get (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
   reason = g_strdup_printf ("Rank %u on %s ended without calling PMIx_Init, but others of its job have called it and "
                             "would wait for it",
-                            rank, dvm_node_get_name (node->record));
+                            rank, dvm_node_get_name (node_of (job, rank)->record));
   proc_failed (job, rank, DVM_PROC_STATE_TERM_WO_SYNC, 0, 0, reason);
 }
 
@@ -254,7 +278,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
   g_autofree char *reason = NULL;
   DvmdProcRow *row;
 
-  if (!is_known_rank (job, rank))
+  if (!is_news (job, rank))
     return;
   row = dvmd_proc_table_row (job->procs, rank);
   if (row->flags & DVMD_PROC_ENDED)
@@ -294,7 +318,7 @@ dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, co
   g_autofree char *reason = NULL;
   g_autofree char *who = NULL;
 
-  if (!is_known_rank (job, rank))
+  if (!is_news (job, rank))
     return;
   who = describe_end (job, rank, DVM_PROC_STATE_CALLED_ABORT, status, 0);
   reason = message != NULL && message[0] != '\0' ? g_strdup_printf ("%s: %s", who, message) : g_strdup (who);
@@ -313,4 +337,72 @@ dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
     dvmd_core_post (job, DVMD_JOB_GONE);
   else if (dvmd_job_get_state (job) == DVM_JOB_STATE_NOTIFY_COMPLETED)
     dvmd_core_post (job, DVMD_JOB_CLEANED);
+}
+
+/* ---- a node is lost ---- */
+
+/*
+ * The ranks of that node are over, those that had not ended before. Whether one was started that nobody has heard of is
+ * not known. Returns how many there were; first: the lowest.
+ */
+static guint
+lose_ranks (DvmdJob *job, GArray *ranks, const char *reason, guint *first)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      guint rank = g_array_index (ranks, DvmdMapRank, i).rank;
+      DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
+
+      if (row->flags & DVMD_PROC_ENDED)
+        continue;
+      if (n++ == 0)
+        *first = rank;
+      if (!(row->flags & DVMD_PROC_LAUNCHED))
+        job->n_failed_start++;
+      set_proc_state (job, rank, DVM_PROC_STATE_COMM_FAILED, reason);
+    }
+  return n;
+}
+
+/* The agent will not say that it has tried all of its processes. */
+static void
+lose_launch (DvmdJob *job, DvmdNode *node)
+{
+  if (job->launch_left == NULL || !g_hash_table_remove (job->launch_left, GUINT_TO_POINTER (node->rank)))
+    return;
+  dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
+  if (all_tried (job) && !is_held (job))
+    dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
+}
+
+static gboolean
+goes_on_without (DvmdJob *job, guint n_lost)
+{
+  return job->recoverable && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED
+         && job->n_ended + n_lost < job->procs->n_rows;
+}
+
+void
+dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason)
+{
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, node->rank);
+  guint first = 0;
+  guint n_lost = lose_ranks (job, ranks, reason, &first);
+
+  if (n_lost > 0 && goes_on_without (job, n_lost))
+    {
+      if (job->core->effects->node_lost != NULL)
+        job->core->effects->node_lost (job->core->world, job, node);
+    }
+  else if (n_lost > 0)
+    {
+      dvmd_job_record_exit (job, first, 0, 0);
+      dvmd_core_post_failure (job, DVM_JOB_STATE_COMM_FAILED, reason);
+    }
+  lose_launch (job, node);
+  for (guint i = 0; i < ranks->len; i++)
+    count_end (job, dvmd_proc_table_row (job->procs, g_array_index (ranks, DvmdMapRank, i).rank));
+  check_waiting (job);
 }

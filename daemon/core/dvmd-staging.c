@@ -40,17 +40,3 @@ dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *r
   else if (g_hash_table_size (job->stage_left) == 0)
     dvmd_core_post (job, DVMD_JOB_PREPARED);
 }
-
-void
-dvmd_core_drop_stages (DvmdCore *self, guint agent)
-{
-  for (GList *l = self->live.head; l != NULL; l = l->next)
-    {
-      DvmdJob *job = l->data;
-
-      if (job->stage_left == NULL || job->launch_sent)
-        continue;
-      dvmd_core_files_staged (self, job, agent, NULL);
-      dvmd_core_job_gone (self, job, agent);
-    }
-}

@@ -103,10 +103,15 @@ act_distributed (gpointer object, const DvmdEvent *event)
 
   if (core->ready || core->shutting_down)
     return;
-  core->ready = TRUE;
+  core->ready = core->was_ready = TRUE;
   _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
   for (guint rank = 0; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
-    dvmd_node_pool_set_state (core->nodes, dvmd_node_pool_get (core->nodes, rank), DVM_NODE_STATE_UP, NULL);
+    {
+      DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
+
+      if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+        dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_UP, NULL);
+    }
   core->effects->dvm_ready (core->world);
   dvmd_core_changed (core);
   dvmd_core_dispatch_kept (core);
@@ -201,6 +206,8 @@ tell_ended (DvmdJob *job)
 {
   DvmdCore *core = job->core;
 
+  if (dvmd_job_get_ended (job))
+    return;
   _dvm_job_set_ended (job->record, dvmd_clock_now (core->clock));
   core->effects->dvm_ended (core->world, dvmd_job_get_state (job), core->end_reason);
 }

@@ -18,6 +18,7 @@ typedef struct
   GString *log; /* effects in their order */
   gboolean ready;
   gboolean ended;
+  guint n_ended; /* times that the DVM ended */
   DvmJobState end_state;
   guint64 epoch;
   guint n_agents;
@@ -93,6 +94,13 @@ world_kill (gpointer data, DvmdJob *job)
 }
 
 static inline void
+world_node_lost (gpointer data, DvmdJob *job, DvmdNode *node)
+{
+  g_string_append_printf (((World *)data)->log, "without %u of %s\n", dvmd_job_get_id (job),
+                          dvm_node_get_name (node->record));
+}
+
+static inline void
 world_tell_started (gpointer data, DvmdJob *job)
 {
   g_string_append_printf (((World *)data)->log, "started %u\n", dvmd_job_get_id (job));
@@ -116,6 +124,7 @@ world_dvm_ended (gpointer data, DvmJobState state, const char *reason)
   World *world = data;
 
   world->ended = TRUE;
+  world->n_ended++;
   world->end_state = state;
 }
 
@@ -127,6 +136,7 @@ static const DvmdEffects world_effects = {
   .stage_files = world_stage_files,
   .send_launch = world_send_launch,
   .kill = world_kill,
+  .node_lost = world_node_lost,
   .tell_started = world_tell_started,
   .tell_ended = world_tell_ended,
   .stop_agents = world_stop_agents,
