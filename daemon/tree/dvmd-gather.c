@@ -18,6 +18,14 @@ typedef struct
   gboolean done;        /* the controller has the result */
 } Entry;
 
+/* What was closed by a broadcast that may not be complete. */
+typedef struct
+{
+  guint64 number;
+  char *key;
+  gboolean is_prefix;
+} Closed;
+
 struct _DvmdGather
 {
   guint32 rank;
@@ -26,6 +34,7 @@ struct _DvmdGather
   DvmdRoutes *routes; /* (nullable) */
   guint32 uplink;
   GHashTable *entries; /* key -> Entry */
+  GQueue closed;       /* Closed, by number */
 };
 
 static void
@@ -40,6 +49,15 @@ entry_free (gpointer data)
   g_free (self);
 }
 
+static void
+closed_free (gpointer data)
+{
+  Closed *self = data;
+
+  g_free (self->key);
+  g_free (self);
+}
+
 DvmdGather *
 dvmd_gather_new (guint32 rank, const DvmdGatherFuncs *funcs, gpointer world)
 {
@@ -50,6 +68,7 @@ dvmd_gather_new (guint32 rank, const DvmdGatherFuncs *funcs, gpointer world)
   self->world = world;
   self->uplink = DVMD_NO_RANK;
   self->entries = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, entry_free);
+  g_queue_init (&self->closed);
   return self;
 }
 
@@ -57,6 +76,7 @@ void
 dvmd_gather_free (DvmdGather *self)
 {
   g_hash_table_unref (self->entries);
+  g_queue_clear_full (&self->closed, closed_free);
   g_clear_pointer (&self->routes, dvmd_routes_unref);
   g_free (self);
 }
@@ -157,9 +177,11 @@ check_entry (DvmdGather *self, Entry *entry)
     send_up (self, entry, merged);
   else
     {
+      g_autofree char *key = g_strdup (entry->key);
+
       entry->done = TRUE;
       g_hash_table_remove_all (entry->parts);
-      self->funcs->gathered (self->world, entry->key, merged);
+      self->funcs->gathered (self->world, key, merged);
     }
 }
 
@@ -176,11 +198,60 @@ dvmd_gather_contribute (DvmdGather *self, const char *key, const guint32 *partic
   check_entry (self, entry);
 }
 
-void
-dvmd_gather_close (DvmdGather *self, const char *key)
+/* ---- what is closed ---- */
+
+static void
+add_closed (DvmdGather *self, const char *key, gboolean is_prefix, guint64 number)
 {
+  Closed *closed = g_new0 (Closed, 1);
+
+  closed->number = number;
+  closed->key = g_strdup (key);
+  closed->is_prefix = is_prefix;
+  g_queue_push_tail (&self->closed, closed);
+}
+
+void
+dvmd_gather_close (DvmdGather *self, const char *key, guint64 number)
+{
+  add_closed (self, key, FALSE, number);
   g_hash_table_remove (self->entries, key);
 }
+
+static gboolean
+begins_so (gpointer key, gpointer entry, gpointer prefix)
+{
+  return g_str_has_prefix (key, prefix);
+}
+
+void
+dvmd_gather_close_all (DvmdGather *self, const char *prefix, guint64 number)
+{
+  add_closed (self, prefix, TRUE, number);
+  g_hash_table_foreach_remove (self->entries, begins_so, (gpointer)prefix);
+}
+
+void
+dvmd_gather_set_stable (DvmdGather *self, guint64 stable)
+{
+  while (!g_queue_is_empty (&self->closed) && ((Closed *)g_queue_peek_head (&self->closed))->number <= stable)
+    closed_free (g_queue_pop_head (&self->closed));
+}
+
+static gboolean
+is_closed (DvmdGather *self, const char *key)
+{
+  for (GList *l = self->closed.tail; l != NULL; l = l->prev)
+    {
+      Closed *closed = l->data;
+
+      if (closed->is_prefix ? g_str_has_prefix (key, closed->key) : g_str_equal (key, closed->key))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* ---- what comes ---- */
 
 void
 dvmd_gather_receive (DvmdGather *self, guint32 neighbour, DvmdPacket *packet)
@@ -194,6 +265,8 @@ dvmd_gather_receive (DvmdGather *self, guint32 neighbour, DvmdPacket *packet)
   if (self->routes != NULL && packet->epoch < dvmd_routes_get_epoch (self->routes))
     return;
   g_variant_get (packet->body, "(&s@auv)", &key, &array, NULL);
+  if (is_closed (self, key))
+    return;
   participants = g_variant_get_fixed_array (array, &n, sizeof (guint32));
   entry = find_entry (self, key, participants, n);
   if (entry->done)
@@ -276,4 +349,10 @@ guint
 dvmd_gather_get_n_open (DvmdGather *self)
 {
   return g_hash_table_size (self->entries);
+}
+
+guint
+dvmd_gather_get_n_closed (DvmdGather *self)
+{
+  return self->closed.length;
 }

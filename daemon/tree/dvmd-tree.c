@@ -83,7 +83,15 @@ dvmd_tree_contribute (DvmdTree *self, const char *key, const guint32 *participan
 void
 dvmd_tree_close_gather (DvmdTree *self, const char *key)
 {
-  dvmd_gather_close (self->gather, key);
+  dvmd_gather_set_stable (self->gather, dvmd_broadcast_get_stable (self->broadcast));
+  dvmd_gather_close (self->gather, key, dvmd_broadcast_get_delivered (self->broadcast));
+}
+
+void
+dvmd_tree_close_gathers (DvmdTree *self, const char *prefix)
+{
+  dvmd_gather_set_stable (self->gather, dvmd_broadcast_get_stable (self->broadcast));
+  dvmd_gather_close_all (self->gather, prefix, dvmd_broadcast_get_delivered (self->broadcast));
 }
 
 static void
@@ -283,6 +291,12 @@ dvmd_tree_get_n_unacknowledged (DvmdTree *self, guint32 peer)
   while (g_hash_table_iter_next (&iter, NULL, &channel))
     n += dvmd_channel_get_n_unacknowledged (channel);
   return n;
+}
+
+guint
+dvmd_tree_get_n_gathers (DvmdTree *self)
+{
+  return dvmd_gather_get_n_open (self->gather);
 }
 
 guint

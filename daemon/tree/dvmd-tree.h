@@ -96,8 +96,13 @@ void dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant
 guint64 dvmd_tree_broadcast (DvmdTree *self, guint16 kind, GVariant *body);
 void dvmd_tree_contribute (DvmdTree *self, const char *key, const guint32 *participants, guint n_participants,
                            GVariant *part);
-/* When the result is known; the controller: when everybody else has it (its broadcast is complete). */
+/*
+ * The broadcast that was delivered last (the controller: posted last) tells its result, or that there will be none.
+ * Nobody contributes to it after that broadcast.
+ */
 void dvmd_tree_close_gather (DvmdTree *self, const char *key);
+/* All whose keys begin so. */
+void dvmd_tree_close_gathers (DvmdTree *self, const char *prefix);
 
 /* ---- membership, the controller alone ---- */
 
@@ -119,6 +124,8 @@ gboolean dvmd_tree_is_settled (DvmdTree *self);
 guint dvmd_tree_get_n_children (DvmdTree *self);
 /* Messages to peer, DVMD_NO_RANK: to all, that are kept because they were not acknowledged. */
 guint dvmd_tree_get_n_unacknowledged (DvmdTree *self, guint32 peer);
+/* Gathers that are not closed. */
+guint dvmd_tree_get_n_gathers (DvmdTree *self);
 /* Broadcasts that others may still want. */
 guint dvmd_tree_get_n_kept (DvmdTree *self);
 

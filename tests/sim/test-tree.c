@@ -15,7 +15,7 @@
 #define KIND_MESSAGE     20
 #define KIND_NUMBER      21 /* broadcast: (index) */
 #define KIND_GATHER      22 /* broadcast: (key, participants) */
-#define KIND_GATHER_DONE 23 /* broadcast: (key) */
+#define KIND_GATHER_DONE 23 /* broadcast: (key, whether all that begin so) */
 #define KIND_LEFT        24 /* to the controller: () */
 
 typedef struct _World World;
@@ -40,7 +40,7 @@ typedef struct
   char *key;
   GArray *participants;
   guint n_results;
-  guint64 done_number; /* of the broadcast of the result */
+  gboolean given_up;
 } Gather;
 
 struct _World
@@ -56,6 +56,7 @@ struct _World
   GArray *numbers;      /* guint64: the broadcasts of the test, by index */
   GHashTable *tables;   /* epoch -> text of the table */
   GPtrArray *gathers;
+  guint gather_group;
   guint64 completed;
   guint64 posted;
   gboolean cuts; /* links may break while both ends live */
@@ -178,6 +179,15 @@ contribute (Daemon *self, GVariant *body)
 }
 
 static void
+close_gather (Daemon *self, const char *key, gboolean all)
+{
+  if (all)
+    dvmd_tree_close_gathers (self->tree, key);
+  else
+    dvmd_tree_close_gather (self->tree, key);
+}
+
+static void
 tree_deliver_broadcast (gpointer data, guint64 number, guint16 kind, GVariant *body)
 {
   Daemon *self = data;
@@ -199,10 +209,11 @@ tree_deliver_broadcast (gpointer data, guint64 number, guint16 kind, GVariant *b
     contribute (self, inner);
   else if (kind == KIND_GATHER_DONE && self->rank != 0)
     {
+      gboolean all;
       const char *key;
 
-      g_variant_get (inner, "(&s)", &key);
-      dvmd_tree_close_gather (self->tree, key);
+      g_variant_get (inner, "(&sb)", &key, &all);
+      close_gather (self, key, all);
     }
 }
 
@@ -220,13 +231,6 @@ tree_completed (gpointer data, guint64 number)
 
       if (sim_net_is_alive (world->net, rank))
         check (world, dvmd_tree_get_delivered (get (world, rank)->tree) >= number);
-    }
-  for (guint i = 0; i < world->gathers->len; i++)
-    {
-      Gather *gather = g_ptr_array_index (world->gathers, i);
-
-      if (gather->done_number == number)
-        dvmd_tree_close_gather (get (world, 0)->tree, gather->key);
     }
 }
 
@@ -300,6 +304,13 @@ compare_ranks (gconstpointer a, gconstpointer b)
   return (one > other) - (one < other);
 }
 
+static void
+end_gather (World *world, const char *key, gboolean all)
+{
+  broadcast (world, KIND_GATHER_DONE, g_variant_new ("(sb)", key, all));
+  close_gather (get (world, 0), key, all);
+}
+
 static GVariant *
 tree_merge (gpointer data, const char *key, GPtrArray *parts)
 {
@@ -339,7 +350,7 @@ tree_gathered (gpointer data, const char *key, GVariant *result)
   for (guint i = 0; i < world->gathers->len; i++)
     if (g_str_equal (((Gather *)g_ptr_array_index (world->gathers, i))->key, key))
       gather = g_ptr_array_index (world->gathers, i);
-  check (world, gather != NULL && ++gather->n_results == 1);
+  check (world, gather != NULL && !gather->given_up && ++gather->n_results == 1);
   for (guint i = 0; i < gather->participants->len; i++)
     {
       guint32 rank = g_array_index (gather->participants, guint32, i);
@@ -349,8 +360,7 @@ tree_gathered (gpointer data, const char *key, GVariant *result)
     }
   for (gsize i = 0; i < n; i++)
     check (world, contains ((guint32 *)gather->participants->data, gather->participants->len, ranks[i]));
-  gather->done_number = dvmd_tree_get_delivered (get (world, 0)->tree) + 1;
-  broadcast (world, KIND_GATHER_DONE, g_variant_new ("(s)", key));
+  end_gather (world, key, FALSE);
 }
 
 static const DvmdTreeFuncs tree_funcs = {
@@ -592,7 +602,7 @@ start_gather (World *world)
   DvmdRoutes *routes = get_routes (world);
   Gather *gather = g_new0 (Gather, 1);
 
-  gather->key = g_strdup_printf ("gather-%u", world->gathers->len);
+  gather->key = g_strdup_printf ("%u/%u", world->gather_group, world->gathers->len);
   gather->participants = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint i = 0; i < dvmd_routes_get_n_members (routes); i++)
     {
@@ -606,6 +616,31 @@ start_gather (World *world)
              g_variant_new ("(s@au)", gather->key,
                             g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, gather->participants->data,
                                                        gather->participants->len, sizeof (guint32))));
+}
+
+/* One that has no result yet, or all of a group. */
+static void
+give_up_gathers (World *world)
+{
+  g_autofree char *prefix = g_strdup_printf ("%u/", world->gather_group);
+  gboolean all = chance (world, 2);
+
+  for (guint i = 0; i < world->gathers->len; i++)
+    {
+      Gather *gather = g_ptr_array_index (world->gathers, i);
+
+      if (gather->n_results > 0 || gather->given_up || !g_str_has_prefix (gather->key, prefix))
+        continue;
+      gather->given_up = TRUE;
+      if (all)
+        continue;
+      end_gather (world, gather->key, FALSE);
+      return;
+    }
+  if (!all)
+    return;
+  end_gather (world, prefix, TRUE);
+  world->gather_group++;
 }
 
 static void
@@ -671,7 +706,7 @@ kill_some (World *world)
 static void
 step (World *world)
 {
-  switch (chance (world, world->cuts ? 12 : 11))
+  switch (chance (world, world->cuts ? 13 : 12))
     {
     case 0:
     case 1:
@@ -702,6 +737,9 @@ step (World *world)
       start_gather (world);
       break;
     case 11:
+      give_up_gathers (world);
+      break;
+    case 12:
       cut_some_link (world);
       break;
     }
@@ -725,8 +763,12 @@ is_quiet (World *world)
         return FALSE;
     }
   for (guint i = 0; i < world->gathers->len; i++)
-    if (((Gather *)g_ptr_array_index (world->gathers, i))->n_results == 0)
-      return FALSE;
+    {
+      Gather *gather = g_ptr_array_index (world->gathers, i);
+
+      if (gather->n_results == 0 && !gather->given_up)
+        return FALSE;
+    }
   return TRUE;
 }
 
@@ -743,6 +785,7 @@ check_end (World *world)
       if (!sim_net_is_alive (world->net, rank))
         continue;
       check (world, dvmd_tree_get_delivered (daemon->tree) == world->posted);
+      check (world, dvmd_tree_get_n_gathers (daemon->tree) == 0);
       g_hash_table_iter_init (&iter, daemon->sent);
       while (g_hash_table_iter_next (&iter, &peer, &n))
         if (sim_net_is_alive (world->net, GPOINTER_TO_UINT (peer)))
