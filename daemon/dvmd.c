@@ -24,6 +24,7 @@
 #include "dvmd-controller.h"
 #include "dvmd-idle.h"
 #include "dvmd-log.h"
+#include "dvmd-node-options.h"
 #include "dvmd-runtime-dir.h"
 
 /* How long one that is activated waits for the one before it to go, and how often it looks; in µs. */
@@ -36,7 +37,7 @@ typedef struct
   char *name;
   char *socket_path;
   char *bus_word;
-  int slots;
+  DvmdNodeOptions nodes;
   int ready_fd;
   int peer_fd;
   gboolean one_shot;
@@ -190,6 +191,8 @@ read_config (Daemon *self, GError **error)
     }
   if (self->trace_file != NULL
       && !dvmd_config_set (config, "trace-file", self->trace_file, DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+    return NULL;
+  if (!dvmd_node_options_apply (&self->nodes, config, error))
     return NULL;
   return g_steal_pointer (&config);
 }
@@ -379,10 +382,11 @@ static DvmdPlugins *
 load_plugins (Daemon *self, GError **error)
 {
   const char *path = dvmd_config_get_string (self->config, "plugin-path");
+  g_autofree char *plugin_settings = dvmd_node_options_plugin_settings (self->config);
   const DvmdPluginsSettings settings = {
     .path = path[0] != '\0' ? path : DVM_PLUGIN_DIR,
     .disabled = dvmd_config_get_string (self->config, "disabled-plugins"),
-    .settings = dvmd_config_get_string (self->config, "plugin-settings"),
+    .settings = plugin_settings,
     .script = dvmd_config_get_string (self->config, "test-plugin"),
   };
 
@@ -395,6 +399,9 @@ start (Daemon *self, GError **error)
   DvmdControllerSettings settings = { 0 };
   const char *gds;
 
+  /* A DVM for one job is this machine. */
+  if (!dvmd_node_options_fill (self->config, self->one_shot || self->peer_fd >= 0, &settings, error))
+    return FALSE;
   if (!make_runtime_dir (self, error))
     return FALSE;
   settings.plugins = load_plugins (self, error);
@@ -408,7 +415,6 @@ start (Daemon *self, GError **error)
   gds = dvmd_config_get_string (self->config, "pmix-gds");
   settings.name = self->name;
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
-  settings.slots = self->slots;
   settings.one_shot = self->one_shot;
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
   settings.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
@@ -458,12 +464,6 @@ read_settings (Daemon *self, GError **error)
   if (self->config == NULL)
     return FALSE;
   dvmd_config_log (self->config);
-  if (self->slots < 0)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--slots %d: the number of slots must be 1 or more",
-                   self->slots);
-      return FALSE;
-    }
   return check_activated (self, error);
 }
 
@@ -474,7 +474,6 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "name", 0, 0, G_OPTION_ARG_STRING, &self->name, "Name of the DVM", "NAME" },
     { "socket", 0, 0, G_OPTION_ARG_FILENAME, &self->socket_path, "Path of the private socket", "PATH" },
     { "bus", 0, 0, G_OPTION_ARG_STRING, &self->bus_word, "Message bus: session, system or none", "BUS" },
-    { "slots", 0, 0, G_OPTION_ARG_INT, &self->slots, "Slots of this machine (default: its hardware threads)", "N" },
     { "trace-file", 0, 0, G_OPTION_ARG_FILENAME, &self->trace_file, "File for every change of state", "PATH" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "dump-config", 0, 0, G_OPTION_ARG_NONE, &self->dump_config, "Print the settings for dvm-cli config, and end",
@@ -489,6 +488,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
   g_autoptr (GOptionContext) context = g_option_context_new ("- a distributed virtual machine for parallel jobs");
 
   g_option_context_add_main_entries (context, entries, NULL);
+  dvmd_node_options_add (&self->nodes, context);
   if (!g_option_context_parse (context, argc, argv, error))
     return FALSE;
   if (*argc > 1)
@@ -513,6 +513,7 @@ finish (Daemon *self)
   g_free (self->bus_word);
   g_free (self->trace_file);
   g_strfreev (self->settings);
+  dvmd_node_options_clear (&self->nodes);
 }
 
 /* GLib and PMIx ask for the home directory; PMIx falls over where there is none at all. */
@@ -551,10 +552,12 @@ main (int argc, char **argv)
     {
       g_autoptr (GVariant) settings = g_variant_ref_sink (dvmd_config_to_variant (self.config));
       g_autofree char *text = g_variant_print (settings, FALSE);
+      gboolean written;
 
-      printf ("%s\n", text);
+      /* What does not fit into the buffer fails before it is flushed. */
+      written = printf ("%s\n", text) > 0 && fflush (stdout) == 0;
       finish (&self);
-      return fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+      return written ? EXIT_SUCCESS : EXIT_FAILURE;
     }
   self.has_terminal = find_terminal ();
   self.loop = g_main_loop_new (NULL, FALSE);

@@ -1,0 +1,160 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd"
+
+#include "dvmd-node-options.h"
+
+#include <dvm.h>
+
+void
+dvmd_node_options_add (DvmdNodeOptions *self, GOptionContext *context)
+{
+  const GOptionEntry entries[] = {
+    { "nodes", 0, 0, G_OPTION_ARG_INT, &self->nodes, "So many logical nodes on this machine", "K" },
+    { "slots", 0, 0, G_OPTION_ARG_INT, &self->slots, "Slots of each node (default: its hardware threads)", "N" },
+    { "hostfile", 0, 0, G_OPTION_ARG_FILENAME, &self->hostfile, "The nodes that a file names", "PATH" },
+    { "host", 0, 0, G_OPTION_ARG_STRING, &self->hosts, "These nodes, as in node3:4,node5", "LIST" },
+    { "launcher", 0, 0, G_OPTION_ARG_STRING, &self->launcher, "What starts the agents of the nodes", "NAME" },
+    { "allow-missing", 0, 0, G_OPTION_ARG_NONE, &self->allow_missing, "Come up without nodes that do not come", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+
+  g_option_context_add_main_entries (context, entries, NULL);
+}
+
+void
+dvmd_node_options_clear (DvmdNodeOptions *self)
+{
+  g_free (self->hostfile);
+  g_free (self->hosts);
+  g_free (self->launcher);
+}
+
+static gboolean
+set (DvmdConfig *config, const char *name, const char *value, GError **error)
+{
+  return value == NULL || dvmd_config_set (config, name, value, DVMD_CONFIG_ORIGIN_COMMAND_LINE, error);
+}
+
+static gboolean
+set_number (DvmdConfig *config, const char *name, int number, GError **error)
+{
+  g_autofree char *text = g_strdup_printf ("%d", number);
+
+  if (number < 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--%s %d: the number of %s must be 1 or more", name, number,
+                   name);
+      return FALSE;
+    }
+  return number == 0 || set (config, name, text, error);
+}
+
+/* Others than those of the command line are no longer asked for. */
+static gboolean
+drop (DvmdConfig *config, const char *name, GError **error)
+{
+  return dvmd_config_get_origin (config, name) == DVMD_CONFIG_ORIGIN_COMMAND_LINE
+         || set (config, name, dvmd_config_find_setting (name)->built_in, error);
+}
+
+static gboolean
+is_given (DvmdConfig *config, const char *name)
+{
+  return dvmd_config_get_origin (config, name) == DVMD_CONFIG_ORIGIN_COMMAND_LINE;
+}
+
+gboolean
+dvmd_node_options_apply (DvmdNodeOptions *self, DvmdConfig *config, GError **error)
+{
+  gboolean logical;
+  gboolean named;
+
+  if (!set_number (config, "nodes", self->nodes, error) || !set_number (config, "slots", self->slots, error)
+      || !set (config, "hostfile", self->hostfile, error) || !set (config, "hosts", self->hosts, error)
+      || !set (config, "launcher", self->launcher, error)
+      || !set (config, "allow-missing", self->allow_missing ? "true" : NULL, error))
+    return FALSE;
+  logical = is_given (config, "nodes");
+  named = is_given (config, "hostfile") || is_given (config, "hosts");
+  if (logical && !(drop (config, "hostfile", error) && drop (config, "hosts", error)))
+    return FALSE;
+  return !named || drop (config, "nodes", error);
+}
+
+/* NULL: not set */
+static const char *
+get_text (DvmdConfig *config, const char *name)
+{
+  const char *text = dvmd_config_get_string (config, name);
+
+  return text[0] != '\0' ? text : NULL;
+}
+
+static gboolean
+check (DvmdConfig *config, GError **error)
+{
+  const char *hostfile = get_text (config, "hostfile");
+  const char *named = hostfile != NULL ? "hostfile" : "hosts";
+
+  /* Where a daemon stands depends on who has started it. */
+  if (hostfile != NULL && !g_path_is_absolute (hostfile) && !is_given (config, "hostfile"))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: hostfile: “%s” is not an absolute path",
+                   dvmd_config_get_place (config, "hostfile"), hostfile);
+      return FALSE;
+    }
+  if (dvmd_config_get_uint (config, "nodes") > 0 && get_text (config, named) != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "A DVM has logical nodes or named ones: nodes is set (%s), and %s too (%s)",
+                   dvmd_config_get_place (config, "nodes"), named, dvmd_config_get_place (config, named));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error)
+{
+  settings->slots = dvmd_config_get_uint (config, "slots");
+  settings->radix = dvmd_config_get_uint (config, "radix");
+  settings->controller_grace = dvmd_config_get_usec (config, "controller-grace");
+  if (alone)
+    return TRUE;
+  settings->n_logical = dvmd_config_get_uint (config, "nodes");
+  settings->hostfile = get_text (config, "hostfile");
+  settings->hosts = get_text (config, "hosts");
+  settings->launcher = get_text (config, "launcher");
+  settings->allow_missing = dvmd_config_get_bool (config, "allow-missing");
+  return check (config, error);
+}
+
+static void
+add_setting (GString *text, const char *name, const char *value)
+{
+  g_autofree char *quoted = g_shell_quote (value);
+
+  g_string_append_printf (text, "%s=%s ", name, quoted);
+}
+
+char *
+dvmd_node_options_plugin_settings (DvmdConfig *config)
+{
+  GString *text = g_string_new (NULL);
+  guint64 timeout = (dvmd_config_get_usec (config, "launcher-timeout") + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
+  g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, timeout);
+
+  add_setting (text, "launcher-local.timeout", seconds);
+  add_setting (text, "launcher-ssh.timeout", seconds);
+  add_setting (text, "launcher-ssh.command", dvmd_config_get_string (config, "launcher-command"));
+  add_setting (text, "launcher-ssh.concurrency", dvmd_config_get_string (config, "ssh-concurrency"));
+  add_setting (text, "launcher-ssh.prefix", dvmd_config_get_string (config, "launcher-prefix"));
+  /* What is said to a plugin itself comes last and counts. */
+  g_string_append (text, dvmd_config_get_string (config, "plugin-settings"));
+  return g_string_free (text, FALSE);
+}
