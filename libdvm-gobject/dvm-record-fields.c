@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What follows from the table of a record's fields: its properties, how they are read and written as GValue and as
- * GVariant, and how they are freed.
+ * What follows from the kind of a field: its property, how it is read and written as GValue and as GVariant, and how it
+ * is freed.
  */
 
 #include "config.h"
@@ -36,13 +36,13 @@ get_list (gconstpointer record, const DvmRecordField *field)
 
 /* ---- properties ---- */
 
-static GParamSpec *
-make_pspec (const DvmRecordCodec *codec, const DvmRecordField *field)
+GParamSpec *
+_dvm_record_field_make_pspec (const DvmRecordField *field, gboolean is_spec)
 {
   const char *name = field->property != NULL ? field->property : field->json_name;
   GParamFlags flags = G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS;
 
-  if (codec->is_spec && !field->guarded)
+  if (is_spec && !field->guarded)
     flags |= G_PARAM_WRITABLE;
   switch (field->kind)
     {
@@ -58,7 +58,7 @@ make_pspec (const DvmRecordCodec *codec, const DvmRecordField *field)
       return g_param_spec_int64 (name, NULL, NULL, 0, G_MAXINT64, 0, flags);
     case DVM_RECORD_FIELD_STRING:
     case DVM_RECORD_FIELD_ENUM_NAME:
-      return g_param_spec_string (name, NULL, NULL, codec->is_spec ? NULL : "", flags);
+      return g_param_spec_string (name, NULL, NULL, is_spec ? NULL : "", flags);
     case DVM_RECORD_FIELD_PATH:
       return g_param_spec_string (name, NULL, NULL, "/", flags);
     case DVM_RECORD_FIELD_STRV:
@@ -75,18 +75,9 @@ make_pspec (const DvmRecordCodec *codec, const DvmRecordField *field)
 }
 
 void
-_dvm_record_class_install (gpointer klass, const DvmRecordCodec *codec)
+_dvm_record_field_get_value (gpointer record, const DvmRecordField *field, GValue *value, GParamSpec *pspec)
 {
-  for (guint i = 0; i < codec->n_fields; i++)
-    codec->properties[i + 1] = make_pspec (codec, &codec->fields[i]);
-  g_object_class_install_properties (klass, codec->n_fields + 1, codec->properties);
-  _dvm_record_class_set_codec (klass, codec);
-}
-
-void
-_dvm_record_get_property (gpointer record, const DvmRecordCodec *codec, guint prop_id, GValue *value)
-{
-  const DvmRecordField *field = &codec->fields[prop_id - 1];
+  const char *text;
 
   switch (field->kind)
     {
@@ -105,17 +96,13 @@ _dvm_record_get_property (gpointer record, const DvmRecordCodec *codec, guint pr
       break;
     case DVM_RECORD_FIELD_STRING:
     case DVM_RECORD_FIELD_PATH:
-      {
-        const char *text = get_text (record, field);
-
-        g_value_set_string (value,
-                            text != NULL ? text : G_PARAM_SPEC_STRING (codec->properties[prop_id])->default_value);
-        break;
-      }
+      text = get_text (record, field);
+      g_value_set_string (value, text != NULL ? text : G_PARAM_SPEC_STRING (pspec)->default_value);
+      break;
     case DVM_RECORD_FIELD_STRV:
     case DVM_RECORD_FIELD_PATHS:
-      g_value_set_boxed (value, codec->is_spec ? (gconstpointer)get_list (record, field)
-                                               : _dvm_record_get_strv (get_list (record, field)));
+      g_value_set_boxed (value, pspec->flags & G_PARAM_WRITABLE ? (gconstpointer)get_list (record, field)
+                                                                : _dvm_record_get_strv (get_list (record, field)));
       break;
     case DVM_RECORD_FIELD_RANKS:
       g_value_take_variant (value, g_variant_ref_sink (_dvm_record_field_to_variant (record, field)));
@@ -131,25 +118,24 @@ _dvm_record_get_property (gpointer record, const DvmRecordCodec *codec, guint pr
 }
 
 void
-_dvm_record_set_property (gpointer record, const DvmRecordCodec *codec, guint prop_id, const GValue *value)
+_dvm_record_field_set_value (gpointer record, const DvmRecordCodec *codec, const DvmRecordField *field,
+                             const GValue *value)
 {
-  const DvmRecordField *field = &codec->fields[prop_id - 1];
   gpointer place = G_STRUCT_MEMBER_P (record, field->offset);
-  GParamSpec *pspec = codec->properties[prop_id];
 
   switch (field->kind)
     {
     case DVM_RECORD_FIELD_UINT:
-      _dvm_record_set_uint (record, place, g_value_get_uint (value), pspec);
+      _dvm_record_set_uint (record, codec, place, g_value_get_uint (value));
       break;
     case DVM_RECORD_FIELD_BOOLEAN:
-      _dvm_record_set_boolean (record, place, g_value_get_boolean (value), pspec);
+      _dvm_record_set_boolean (record, codec, place, g_value_get_boolean (value));
       break;
     case DVM_RECORD_FIELD_STRING:
-      _dvm_record_set_string (record, place, g_value_get_string (value), pspec);
+      _dvm_record_set_string (record, codec, place, g_value_get_string (value));
       break;
     case DVM_RECORD_FIELD_STRV:
-      _dvm_record_set_strv (record, place, g_value_get_boxed (value), pspec);
+      _dvm_record_set_strv (record, codec, place, g_value_get_boxed (value));
       break;
     default: /* only descriptions of jobs are written by strangers, and they have no other kinds */
       g_assert_not_reached ();
@@ -220,41 +206,47 @@ _dvm_record_field_to_enum (const DvmRecordField *field, GVariant *value)
 }
 
 void
-_dvm_record_field_from_variant (gpointer record, const DvmRecordField *field, GVariant *value, GParamSpec *pspec)
+_dvm_record_field_from_variant (gpointer record, const DvmRecordCodec *codec, const DvmRecordField *field,
+                                GVariant *value)
 {
   gpointer place = G_STRUCT_MEMBER_P (record, field->offset);
 
   switch (field->kind)
     {
     case DVM_RECORD_FIELD_UINT:
-      _dvm_record_set_uint (record, place, g_variant_get_uint32 (value), pspec);
+      _dvm_record_set_uint (record, codec, place, g_variant_get_uint32 (value));
       break;
     case DVM_RECORD_FIELD_INT:
     case DVM_RECORD_FIELD_RANK:
-      _dvm_record_set_int (record, place, g_variant_get_int32 (value), pspec);
+      _dvm_record_set_int (record, codec, place, g_variant_get_int32 (value));
       break;
     case DVM_RECORD_FIELD_BOOLEAN:
-      _dvm_record_set_boolean (record, place, g_variant_get_boolean (value), pspec);
+      _dvm_record_set_boolean (record, codec, place, g_variant_get_boolean (value));
       break;
     case DVM_RECORD_FIELD_TIME:
-      _dvm_record_set_time (record, place, g_variant_get_uint64 (value), pspec);
+      _dvm_record_set_time (record, codec, place, g_variant_get_uint64 (value));
       break;
     case DVM_RECORD_FIELD_STRING:
-      _dvm_record_set_string (record, place, g_variant_get_string (value, NULL), pspec);
+      _dvm_record_set_string (record, codec, place, g_variant_get_string (value, NULL));
       break;
     case DVM_RECORD_FIELD_PATH:
-      _dvm_record_set_path (record, place, g_variant_get_string (value, NULL), pspec);
+      _dvm_record_set_path (record, codec, place, g_variant_get_string (value, NULL));
       break;
     case DVM_RECORD_FIELD_STRV:
     case DVM_RECORD_FIELD_PATHS:
-      _dvm_record_set_strv_variant (record, place, value, pspec);
-      break;
+      {
+        g_autofree const char **list = field->kind == DVM_RECORD_FIELD_STRV ? g_variant_get_strv (value, NULL)
+                                                                            : g_variant_get_objv (value, NULL);
+
+        _dvm_record_set_strv (record, codec, place, list);
+        break;
+      }
     case DVM_RECORD_FIELD_RANKS:
-      _dvm_record_set_variant (record, place, value, pspec);
+      _dvm_record_set_variant (record, codec, place, value);
       break;
     case DVM_RECORD_FIELD_ENUM_NUMBER:
     case DVM_RECORD_FIELD_ENUM_WORD:
-      _dvm_record_set_uint (record, place, _dvm_record_field_to_enum (field, value), pspec);
+      _dvm_record_set_uint (record, codec, place, _dvm_record_field_to_enum (field, value));
       break;
     case DVM_RECORD_FIELD_ENUM_NAME: /* follows from the enumeration */
       break;
@@ -264,7 +256,7 @@ _dvm_record_field_from_variant (gpointer record, const DvmRecordField *field, GV
 /* ---- the end ---- */
 
 void
-_dvm_record_clear (gpointer record, const DvmRecordCodec *codec)
+_dvm_record_clear_fields (gpointer record, const DvmRecordCodec *codec)
 {
   for (guint i = 0; i < codec->n_fields; i++)
     {

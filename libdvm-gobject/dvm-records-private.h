@@ -107,10 +107,8 @@ typedef struct
 
 /* D-Bus type */
 const char *_dvm_record_field_get_type (const DvmRecordField *field);
-const DvmRecordField *_dvm_job_get_fields (guint *n_fields);
-const DvmRecordField *_dvm_node_get_fields (guint *n_fields);
-const DvmRecordField *_dvm_session_get_fields (guint *n_fields);
-const DvmRecordField *_dvm_campaign_get_fields (guint *n_fields);
+/* Of a class of records, in the order of its properties. */
+const DvmRecordField *_dvm_record_get_fields (GType type, guint *n_fields);
 /* (transfer floating) (nullable): NULL if the record has no such bus property */
 GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
 /* The fields that change when the GObject property of this name is notified, as bits: 1 << their index. */

@@ -6,7 +6,7 @@
 
 #define G_LOG_DOMAIN "dvm-session"
 
-#include "dvm-record-codec-private.h"
+#include "dvm-session-private.h"
 #include "dvm-enum-types.h"
 
 /**
@@ -19,73 +19,10 @@
  * Since: 0.1
  */
 
-enum
-{
-  PROP_0,
-  PROP_ID,
-  PROP_ALLOC_ID,
-  PROP_REQUEST_ID,
-  PROP_STATE,
-  PROP_REASON,
-  PROP_NODES,
-  PROP_JOBS,
-  PROP_PARENT,
-  PROP_CHILDREN,
-  PROP_OWNER,
-  PROP_OWNERS,
-  PROP_INHERITANCE,
-  PROP_SHARED,
-  PROP_SEPARATE,
-  PROP_EXPIRES_AT,
-  N_PROPS
-};
-
-enum
-{
-  SIGNAL_STATE_CHANGED,
-  N_SIGNALS
-};
-
-static GParamSpec *properties[N_PROPS];
-static guint signals[N_SIGNALS];
-
-struct _DvmSession
-{
-  GObject parent_instance;
-
-  guint id;
-  char *alloc_id;
-  char *request_id;
-  DvmSessionState state;
-  char *reason;
-  char **nodes;
-  char **jobs;
-  char *parent;
-  char **children;
-  char *owner;
-  char **owners;
-  char *inheritance;
-  gboolean shared;
-  gboolean separate;
-  gint64 expires_at;
-  char *object_path; /* made when it is asked for */
-};
-
 G_DEFINE_FINAL_TYPE (DvmSession, dvm_session, G_TYPE_OBJECT)
 
-static const char *
-state_to_string (guint state)
-{
-  return dvm_session_state_to_string ((DvmSessionState)state);
-}
-
-static guint
-state_from_string (const char *word)
-{
-  return dvm_session_state_from_string (word);
-}
-
-static const DvmRecordWords state_words = { dvm_session_state_get_type, state_to_string, state_from_string };
+static const DvmRecordWords state_words = { dvm_session_state_get_type, dvm_session_state_to_string,
+                                            dvm_session_state_from_string };
 
 /* In the order of the properties. */
 static const DvmRecordField fields[] = {
@@ -120,7 +57,7 @@ static const DvmRecordField fields[] = {
    *
    * Since: 0.1
    */
-  { "State", "state", DVM_RECORD_FIELD_ENUM_WORD, G_STRUCT_OFFSET (DvmSession, state), .words = &state_words,
+  { "State", "state", DVM_RECORD_FIELD_ENUM_WORD, G_STRUCT_OFFSET (DvmSession, record.state), .words = &state_words,
     .guarded = TRUE },
   /**
    * DvmSession:reason:
@@ -129,7 +66,7 @@ static const DvmRecordField fields[] = {
    *
    * Since: 0.1
    */
-  { "Reason", "reason", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, reason), .guarded = TRUE },
+  { "Reason", "reason", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmSession, record.reason), .guarded = TRUE },
   /**
    * DvmSession:nodes:
    *
@@ -212,307 +149,20 @@ static const DvmRecordField fields[] = {
   { "ExpiresAt", "expires-at", DVM_RECORD_FIELD_TIME, G_STRUCT_OFFSET (DvmSession, expires_at) },
 };
 
-G_STATIC_ASSERT (G_N_ELEMENTS (fields) == N_PROPS - 1);
-
-const DvmRecordField *
-_dvm_session_get_fields (guint *n_fields)
-{
-  if (n_fields != NULL)
-    *n_fields = G_N_ELEMENTS (fields);
-  return fields;
-}
-
-static void
-set_state (gpointer record, guint state, const char *reason)
-{
-  _dvm_session_set_state (record, state, reason);
-}
+static GParamSpec *properties[sizeof (DvmSession) / sizeof (guint)][2];
+static guint signals[1];
 
 static const DvmRecordCodec codec = {
   .fields = fields,
   .n_fields = G_N_ELEMENTS (fields),
   .properties = properties,
-  .set_state = set_state,
+  .states = &state_words,
+  .state_changed = signals,
 };
-
-static void
-dvm_session_get_property (GObject *object, guint prop_id, GValue *value, GParamSpec *pspec)
-{
-  _dvm_record_get_property (object, &codec, prop_id, value);
-}
-
-/**
- * dvm_session_get_id:
- * @self: a session
- *
- * The number of the session; 0 is the default one.
- *
- * Returns: the number
- * Since: 0.1
- */
-guint
-dvm_session_get_id (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), 0);
-
-  return self->id;
-}
-
-/**
- * dvm_session_get_alloc_id:
- * @self: a session
- *
- * The id of its allocation.
- *
- * Returns: (transfer none): the text, "" if there is none
- * Since: 0.1
- */
-const char *
-dvm_session_get_alloc_id (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return self->alloc_id != NULL ? self->alloc_id : "";
-}
-
-/**
- * dvm_session_get_request_id:
- * @self: a session
- *
- * The id of the request that made it.
- *
- * Returns: (transfer none): the text, "" if there is none
- * Since: 0.1
- */
-const char *
-dvm_session_get_request_id (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return self->request_id != NULL ? self->request_id : "";
-}
-
-/**
- * dvm_session_get_state:
- * @self: a session
- *
- * The state.
- *
- * Returns: the state
- * Since: 0.1
- */
-DvmSessionState
-dvm_session_get_state (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), DVM_SESSION_STATE_UNDEF);
-
-  return self->state;
-}
-
-/**
- * dvm_session_get_reason:
- * @self: a session
- *
- * Why the session is in its state.
- *
- * Returns: (transfer none): the text, "" if there is none
- * Since: 0.1
- */
-const char *
-dvm_session_get_reason (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return self->reason != NULL ? self->reason : "";
-}
-
-/**
- * dvm_session_get_nodes:
- * @self: a session
- *
- * The names of its nodes.
- *
- * Returns: (transfer none) (array zero-terminated=1): the list
- * Since: 0.1
- */
-const char *const *
-dvm_session_get_nodes (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return _dvm_record_get_strv (self->nodes);
-}
-
-/**
- * dvm_session_get_jobs:
- * @self: a session
- *
- * The object paths of its live jobs.
- *
- * Returns: (transfer none) (array zero-terminated=1): the object paths
- * Since: 0.1
- */
-const char *const *
-dvm_session_get_jobs (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return _dvm_record_get_strv (self->jobs);
-}
-
-/**
- * dvm_session_get_parent:
- * @self: a session
- *
- * The object path of the session that it came from.
- *
- * Returns: (transfer none): the object path, "/" if there is none
- * Since: 0.1
- */
-const char *
-dvm_session_get_parent (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return self->parent != NULL ? self->parent : "/";
-}
-
-/**
- * dvm_session_get_children:
- * @self: a session
- *
- * The object paths of the sessions that came from it.
- *
- * Returns: (transfer none) (array zero-terminated=1): the object paths
- * Since: 0.1
- */
-const char *const *
-dvm_session_get_children (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return _dvm_record_get_strv (self->children);
-}
-
-/**
- * dvm_session_get_owner:
- * @self: a session
- *
- * The namespace of its owner.
- *
- * Returns: (transfer none): the text, "" if there is none
- * Since: 0.1
- */
-const char *
-dvm_session_get_owner (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return self->owner != NULL ? self->owner : "";
-}
-
-/**
- * dvm_session_get_owners:
- * @self: a session
- *
- * The namespaces of all who own it.
- *
- * Returns: (transfer none) (array zero-terminated=1): the list
- * Since: 0.1
- */
-const char *const *
-dvm_session_get_owners (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return _dvm_record_get_strv (self->owners);
-}
-
-/**
- * dvm_session_get_inheritance:
- * @self: a session
- *
- * Which sessions the children of its jobs get: "none", "child", "default" or "child-default".
- *
- * Returns: (transfer none): the text, "" if there is none
- * Since: 0.1
- */
-const char *
-dvm_session_get_inheritance (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
-
-  return self->inheritance != NULL ? self->inheritance : "";
-}
-
-/**
- * dvm_session_get_shared:
- * @self: a session
- *
- * Whether others may use its nodes.
- *
- * Returns: %TRUE if so
- * Since: 0.1
- */
-gboolean
-dvm_session_get_shared (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), FALSE);
-
-  return self->shared;
-}
-
-/**
- * dvm_session_get_separate:
- * @self: a session
- *
- * Whether it outlives its parent.
- *
- * Returns: %TRUE if so
- * Since: 0.1
- */
-gboolean
-dvm_session_get_separate (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), FALSE);
-
-  return self->separate;
-}
-
-/**
- * dvm_session_get_expires_at:
- * @self: a session
- *
- * When its time is over.
- *
- * Returns: microseconds since the epoch, 0 if there is no such time
- * Since: 0.1
- */
-gint64
-dvm_session_get_expires_at (DvmSession *self)
-{
-  g_return_val_if_fail (DVM_IS_SESSION (self), 0);
-
-  return self->expires_at;
-}
-
-static void
-dvm_session_finalize (GObject *object)
-{
-  DvmSession *self = DVM_SESSION (object);
-
-  _dvm_record_clear (self, &codec);
-  g_free (self->object_path);
-  G_OBJECT_CLASS (dvm_session_parent_class)->finalize (object);
-}
 
 static void
 dvm_session_class_init (DvmSessionClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
-
-  object_class->get_property = dvm_session_get_property;
-  object_class->finalize = dvm_session_finalize;
   /**
    * DvmSession::state-changed:
    * @self: the session
@@ -525,9 +175,6 @@ dvm_session_class_init (DvmSessionClass *klass)
    *
    * Since: 0.1
    */
-  signals[SIGNAL_STATE_CHANGED] = g_signal_new (
-      "state-changed", DVM_TYPE_SESSION, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
-      DVM_TYPE_SESSION_STATE, DVM_TYPE_SESSION_STATE, G_TYPE_STRING | G_SIGNAL_TYPE_STATIC_SCOPE);
   _dvm_record_class_install (klass, &codec);
 }
 
@@ -548,62 +195,54 @@ _dvm_session_new (guint id)
 void
 _dvm_session_set_state (DvmSession *self, DvmSessionState state, const char *reason)
 {
-  DvmSessionState old_state = self->state;
-
-  _dvm_record_set_string (self, &self->reason, reason, properties[PROP_REASON]);
-  if (state == old_state)
-    return;
-  self->state = state;
-  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_STATE]);
-  g_signal_emit (self, signals[SIGNAL_STATE_CHANGED], g_quark_from_static_string (dvm_session_state_to_string (state)),
-                 old_state, state, reason != NULL ? reason : "");
+  _dvm_record_set_state (&self->record, &codec, state, reason);
 }
 
 void
 _dvm_session_set_allocation (DvmSession *self, const char *alloc_id, const char *request_id)
 {
-  _dvm_record_set_string (self, &self->alloc_id, alloc_id, properties[PROP_ALLOC_ID]);
-  _dvm_record_set_string (self, &self->request_id, request_id, properties[PROP_REQUEST_ID]);
+  _dvm_record_set_string (self, &codec, &self->alloc_id, alloc_id);
+  _dvm_record_set_string (self, &codec, &self->request_id, request_id);
 }
 
 void
 _dvm_session_set_nodes (DvmSession *self, const char *const *nodes)
 {
-  _dvm_record_set_strv (self, &self->nodes, nodes, properties[PROP_NODES]);
+  _dvm_record_set_strv (self, &codec, &self->nodes, nodes);
 }
 
 void
 _dvm_session_set_jobs (DvmSession *self, const char *const *jobs)
 {
-  _dvm_record_set_strv (self, &self->jobs, jobs, properties[PROP_JOBS]);
+  _dvm_record_set_strv (self, &codec, &self->jobs, jobs);
 }
 
 void
 _dvm_session_set_family (DvmSession *self, const char *parent, const char *const *children)
 {
-  _dvm_record_set_path (self, &self->parent, parent, properties[PROP_PARENT]);
-  _dvm_record_set_strv (self, &self->children, children, properties[PROP_CHILDREN]);
+  _dvm_record_set_path (self, &codec, &self->parent, parent);
+  _dvm_record_set_strv (self, &codec, &self->children, children);
 }
 
 void
 _dvm_session_set_owners (DvmSession *self, const char *owner, const char *const *owners)
 {
-  _dvm_record_set_string (self, &self->owner, owner, properties[PROP_OWNER]);
-  _dvm_record_set_strv (self, &self->owners, owners, properties[PROP_OWNERS]);
+  _dvm_record_set_string (self, &codec, &self->owner, owner);
+  _dvm_record_set_strv (self, &codec, &self->owners, owners);
 }
 
 void
 _dvm_session_set_sharing (DvmSession *self, const char *inheritance, gboolean shared, gboolean separate)
 {
-  _dvm_record_set_string (self, &self->inheritance, inheritance, properties[PROP_INHERITANCE]);
-  _dvm_record_set_boolean (self, &self->shared, shared, properties[PROP_SHARED]);
-  _dvm_record_set_boolean (self, &self->separate, separate, properties[PROP_SEPARATE]);
+  _dvm_record_set_string (self, &codec, &self->inheritance, inheritance);
+  _dvm_record_set_boolean (self, &codec, &self->shared, shared);
+  _dvm_record_set_boolean (self, &codec, &self->separate, separate);
 }
 
 void
 _dvm_session_set_expires_at (DvmSession *self, gint64 expires_at)
 {
-  _dvm_record_set_time (self, &self->expires_at, expires_at, properties[PROP_EXPIRES_AT]);
+  _dvm_record_set_time (self, &codec, &self->expires_at, expires_at);
 }
 
 /**
@@ -620,9 +259,7 @@ dvm_session_get_object_path (DvmSession *self)
 {
   g_return_val_if_fail (DVM_IS_SESSION (self), NULL);
 
-  if (self->object_path == NULL)
-    self->object_path = g_strdup_printf ("/org/dvm/sessions/%u", self->id);
-  return self->object_path;
+  return _dvm_record_get_object_path (&self->record, "/org/dvm/sessions/", self->id);
 }
 
 /**

@@ -145,7 +145,7 @@ dvmd_bus_job_get_fields (DvmdJob *job, guint64 mask)
 {
   GObject *record = G_OBJECT (dvmd_job_get_record (job));
   guint n_fields;
-  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
@@ -160,7 +160,7 @@ guint64
 dvmd_bus_live_job_take_fields (DvmdBusLiveJob *self, gboolean with_counters)
 {
   guint n_fields;
-  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   guint64 taken = self->dirty;
 
   for (guint i = 0; i < n_fields && !with_counters; i++)

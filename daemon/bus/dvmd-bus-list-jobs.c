@@ -86,7 +86,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   DvmdBusRows rows;
   GError *error = NULL;
 
-  fields = _dvm_job_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   if (!parse_filter (dict, TRUE, &filter, &error) || !dvmd_bus_check_columns (filter.columns, fields, n_fields, &error))
     {
       dvmd_bus_return_error (call->invocation, error);

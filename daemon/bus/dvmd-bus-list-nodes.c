@@ -13,7 +13,7 @@ static void
 add_nodes (DvmdBusRows *rows, DvmdNodePool *pool, DvmdIdSet *ids, gboolean all, const char *const *columns)
 {
   guint n_fields;
-  const DvmRecordField *fields = _dvm_node_get_fields (&n_fields);
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_NODE, &n_fields);
   guint max = dvmd_node_pool_get_max_rank (pool);
 
   for (guint rank = 0; dvmd_id_set_next (ids, rank, &rank) && rank <= max; rank++)
@@ -49,7 +49,7 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
   GError *error = NULL;
 
   g_variant_get (call->parameters, "(&s@a{sv})", &ids, &dict);
-  fields = _dvm_node_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_NODE, &n_fields);
   if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error)
       || !dvmd_bus_check_columns (columns, fields, n_fields, &error)
       || (set = dvmd_id_set_parse (ids, "ids", &error)) == NULL)

@@ -99,7 +99,7 @@ get_namespace_info (Query *query, GError **error)
   static const char *const columns[] = { "Id",    "Namespace", "Name",    "State",     "StateName",
                                          "Ended", "NumProcs",  "Session", "CreatedAt", NULL };
   guint n_fields;
-  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   g_autoptr (GPtrArray) jobs = list_jobs (query, error);
   GVariantBuilder builder;
 

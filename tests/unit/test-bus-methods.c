@@ -102,7 +102,7 @@ test_properties (Fixture *f, gconstpointer data)
 {
   g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 2>}");
   guint n_fields;
-  const DvmRecordField *fields = _dvm_job_get_fields (&n_fields);
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
 
   wait_for_state (f, job, DVM_JOB_STATE_RUNNING);
   check_properties (f, MANAGER_PATH, &dvm_dbus_manager_interface);

@@ -242,7 +242,7 @@ list_changed_fields (DvmJob *job, const char *property)
   const DvmRecordField *fields;
   guint n_fields;
 
-  fields = _dvm_job_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   for (guint i = 0; i < n_fields; i++)
     if ((changed & (G_GUINT64_CONSTANT (1) << i)) != 0)
       g_string_append_printf (names, "%s ", fields[i].bus_name);
@@ -261,13 +261,13 @@ test_fields (void)
   const DvmRecordField *fields;
   guint n_fields;
 
-  fields = _dvm_job_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   check_fields (G_OBJECT (job), fields, n_fields);
-  fields = _dvm_node_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_NODE, &n_fields);
   check_fields (G_OBJECT (node), fields, n_fields);
-  fields = _dvm_session_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_SESSION, &n_fields);
   check_fields (G_OBJECT (session), fields, n_fields);
-  fields = _dvm_campaign_get_fields (&n_fields);
+  fields = _dvm_record_get_fields (DVM_TYPE_CAMPAIGN, &n_fields);
   check_fields (G_OBJECT (campaign), fields, n_fields);
   state_fields = list_changed_fields (job, "state");
   g_assert_cmpstr (state_fields, ==, "State StateName ");

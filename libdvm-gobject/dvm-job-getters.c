@@ -1,0 +1,453 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is read of a job.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvm-job"
+
+#include "dvm-job-private.h"
+
+/**
+ * dvm_job_get_id:
+ * @self: a DvmJob
+ *
+ * The number of the job, never used again within one instance of the DVM.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_id (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->id;
+}
+
+/**
+ * dvm_job_get_nspace:
+ * @self: a DvmJob
+ *
+ * The namespace of the job, by which PMIx knows it.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_nspace (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->nspace != NULL ? self->nspace : "";
+}
+
+/**
+ * dvm_job_get_name:
+ * @self: a DvmJob
+ *
+ * The name that the job was given.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_name (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->name != NULL ? self->name : "";
+}
+
+/**
+ * dvm_job_get_label:
+ * @self: a DvmJob
+ *
+ * The label of the job; many jobs may share one.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_label (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->label != NULL ? self->label : "";
+}
+
+/**
+ * dvm_job_get_state:
+ * @self: a DvmJob
+ *
+ * The state.
+ *
+ * Returns: the state
+ * Since: 0.1
+ */
+DvmJobState
+dvm_job_get_state (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), DVM_JOB_STATE_UNDEF);
+
+  return self->record.state;
+}
+
+/**
+ * dvm_job_get_state_name:
+ * @self: a DvmJob
+ *
+ * The name of the state, such as "RUNNING".
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_state_name (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return dvm_job_state_to_string (self->record.state);
+}
+
+/**
+ * dvm_job_get_ended:
+ * @self: a DvmJob
+ *
+ * Whether the job has ended and its output is delivered.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_job_get_ended (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), FALSE);
+
+  return self->ended;
+}
+
+/**
+ * dvm_job_get_failed:
+ * @self: a DvmJob
+ *
+ * Whether the state is an error.
+ *
+ * Returns: %TRUE if so
+ * Since: 0.1
+ */
+gboolean
+dvm_job_get_failed (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), FALSE);
+
+  return self->failed;
+}
+
+/**
+ * dvm_job_get_reason:
+ * @self: a DvmJob
+ *
+ * Why the job is in its state.
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_reason (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->record.reason != NULL ? self->record.reason : "";
+}
+
+/**
+ * dvm_job_get_held_at:
+ * @self: a DvmJob
+ *
+ * What the job waits for: "" (nothing), "slots", "map" or "launch".
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_held_at (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->held_at != NULL ? self->held_at : "";
+}
+
+/**
+ * dvm_job_get_num_procs:
+ * @self: a DvmJob
+ *
+ * The number of processes.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_num_procs (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->num_procs;
+}
+
+/**
+ * dvm_job_get_num_launched:
+ * @self: a DvmJob
+ *
+ * The number of processes that have been started.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_num_launched (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->num_launched;
+}
+
+/**
+ * dvm_job_get_num_registered:
+ * @self: a DvmJob
+ *
+ * The number of processes that have called PMIx_Init.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_num_registered (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->num_registered;
+}
+
+/**
+ * dvm_job_get_num_terminated:
+ * @self: a DvmJob
+ *
+ * The number of processes that have ended.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_num_terminated (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->num_terminated;
+}
+
+/**
+ * dvm_job_get_exit_code:
+ * @self: a DvmJob
+ *
+ * The exit status of the first process that failed, 0 if none did.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+int
+dvm_job_get_exit_code (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->exit_code;
+}
+
+/**
+ * dvm_job_get_exit_signal:
+ * @self: a DvmJob
+ *
+ * The signal that ended the first process that failed, 0 for none.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+int
+dvm_job_get_exit_signal (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->exit_signal;
+}
+
+/**
+ * dvm_job_get_failed_rank:
+ * @self: a DvmJob
+ *
+ * The rank of the first process that failed, -1 for none.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+int
+dvm_job_get_failed_rank (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->failed_rank;
+}
+
+/**
+ * dvm_job_get_session:
+ * @self: a DvmJob
+ *
+ * The object path of the session that the job runs in.
+ *
+ * Returns: (transfer none): the object path, "/" if it is not known yet
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_session (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->session != NULL ? self->session : "/";
+}
+
+/**
+ * dvm_job_get_command:
+ * @self: a DvmJob
+ *
+ * The program and its arguments.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_get_command (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return _dvm_record_get_strv (self->command);
+}
+
+/**
+ * dvm_job_get_nodes:
+ * @self: a DvmJob
+ *
+ * The names of the nodes that the job runs on.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_get_nodes (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return _dvm_record_get_strv (self->nodes);
+}
+
+/**
+ * dvm_job_get_submitter:
+ * @self: a DvmJob
+ *
+ * Who submitted the job, such as ":1.42" or "private:7".
+ *
+ * Returns: (transfer none): the text, "" if there is none
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_submitter (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->submitter != NULL ? self->submitter : "";
+}
+
+/**
+ * dvm_job_get_submitter_uid:
+ * @self: a DvmJob
+ *
+ * The user id of the submitter.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_submitter_uid (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->submitter_uid;
+}
+
+/**
+ * dvm_job_get_submitter_pid:
+ * @self: a DvmJob
+ *
+ * The process id of the submitter, 0 if it is not known.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_submitter_pid (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->submitter_pid;
+}
+
+/**
+ * dvm_job_get_created_at:
+ * @self: a DvmJob
+ *
+ * When the job was submitted.
+ *
+ * Returns: microseconds since the epoch, 0 if that has not happened yet
+ * Since: 0.1
+ */
+gint64
+dvm_job_get_created_at (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->created_at;
+}
+
+/**
+ * dvm_job_get_started_at:
+ * @self: a DvmJob
+ *
+ * When its first process was started.
+ *
+ * Returns: microseconds since the epoch, 0 if that has not happened yet
+ * Since: 0.1
+ */
+gint64
+dvm_job_get_started_at (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->started_at;
+}
+
+/**
+ * dvm_job_get_ended_at:
+ * @self: a DvmJob
+ *
+ * When it ended.
+ *
+ * Returns: microseconds since the epoch, 0 if that has not happened yet
+ * Since: 0.1
+ */
+gint64
+dvm_job_get_ended_at (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->ended_at;
+}

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvm-record-codec-private.h"
+
+G_BEGIN_DECLS
+
+struct _DvmJob
+{
+  DvmRecord record;
+
+  guint id;
+  char *nspace;
+  char *name;
+  char *label;
+  gboolean ended;
+  gboolean failed; /* follows from the state */
+  char *held_at;
+  guint num_procs;
+  guint num_launched;
+  guint num_registered;
+  guint num_terminated;
+  int exit_code;
+  int exit_signal;
+  int failed_rank;
+  char *session;
+  char **command;
+  char **nodes;
+  char *submitter;
+  guint submitter_uid;
+  guint submitter_pid;
+  gint64 created_at;
+  gint64 started_at;
+  gint64 ended_at;
+};
+
+G_END_DECLS

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvm-job-spec-private.h"
+#include "dvm-record-codec-private.h"
+
+G_BEGIN_DECLS
+
+struct _DvmJobSpec
+{
+  GObject parent_instance;
+
+  GPtrArray *apps;
+  guint n_apps;
+  char *name;
+  char *label;
+  char *personality;
+  char *map_by;
+  char *rank_by;
+  char *bind_to;
+  char *when_full;
+  char *output;
+  char *stdin_target;
+  char *stdout_path;
+  char *stderr_path;
+  char *runtime_options;
+  guint timeout;
+  gboolean recoverable;
+  gboolean pty;
+  guint pty_rows;
+  guint pty_columns;
+};
+
+extern const DvmRecordCodec _dvm_job_spec_codec;
+
+G_END_DECLS
