@@ -78,8 +78,10 @@ def test_timing():
         phases = {row["phase"]: row for row in one["phases"]}
         equal(list(phases), ["submitted", "mapped", "first-process", "all-running", "registered", "ended", "notified"])
         equal(phases["registered"]["took-us"], None, "a plain job registers nowhere")
-        check(phases["ended"]["took-us"] >= 300000, f"it slept: {phases['ended']}")
         known = [row for row in one["phases"] if row["at-us"] is not None]
+        # The phase begins when the controller hears that all run, so it may be a little shorter than the sleep.
+        check(phases["ended"]["at-us"] >= 300000, f"it slept: {phases['ended']}")
+        equal(max(known, key=lambda row: row["took-us"])["phase"], "ended", "it slept after all ran")
         equal(sum(row["took-us"] for row in known), known[-1]["at-us"], "the phases follow each other")
         equal(sorted(row["at-us"] for row in known), [row["at-us"] for row in known])
         three = {row["phase"]: row for row in here.json("job", "timing", *jobs)["phases"]}
