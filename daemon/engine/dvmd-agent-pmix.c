@@ -231,6 +231,35 @@ dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body)
   dvmd_pmix_complete_direct_modex (self->pmix, token, status, bytes);
 }
 
+/* ---- a node is lost ---- */
+
+/* The ranks of the job that are here learn which others are not any more. */
+void
+dvmd_agent_handle_node_lost (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariantIter) ranks = NULL;
+  DvmdPmixProc target = { .rank = DVMD_PMIX_RANK_WILDCARD };
+  GVariantBuilder details;
+  GVariantBuilder procs;
+  DvmdAgentJob *job;
+  const char *name;
+  guint32 id;
+  guint32 rank;
+
+  g_variant_get (body, "(uu&sau)", &id, NULL, &name, &ranks);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL || !job->registered)
+    return;
+  target.nspace = job->local->nspace;
+  g_variant_builder_init (&procs, G_VARIANT_TYPE ("a(su)"));
+  while (g_variant_iter_next (ranks, "u", &rank))
+    g_variant_builder_add (&procs, "(su)", target.nspace, rank);
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (name));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, g_variant_builder_end (&procs));
+  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_NODE_DOWN, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
 void
 dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
 {

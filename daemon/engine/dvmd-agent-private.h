@@ -173,5 +173,6 @@ DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
 void dvmd_agent_handle_fence_done (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_node_lost (DvmdAgent *self, GVariant *body);
 
 G_END_DECLS

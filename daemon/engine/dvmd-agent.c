@@ -203,6 +203,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_STAGE_DATA, dvmd_agent_handle_stage_data },
     { DVMD_MSG_STAGE_END, dvmd_agent_handle_stage_end },
     { DVMD_MSG_RESIZE, dvmd_agent_handle_resize },
+    { DVMD_MSG_NODE_LOST, dvmd_agent_handle_node_lost },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)

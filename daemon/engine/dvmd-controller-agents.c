@@ -52,7 +52,10 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
   DvmdController *self = user_data;
   Handler handler = find_handler (message->kind);
 
-  if (handler == NULL)
+  if (dvmd_controller_is_lost (self, message->source))
+    g_debug ("Agent %u was lost: its message of kind %s comes too late", message->source,
+             dvmd_message_kind_name (message->kind));
+  else if (handler == NULL)
     g_message ("A message of kind %s is not for the controller", dvmd_message_kind_name (message->kind));
   else
     handler (self, message->source, message->body);

@@ -15,7 +15,8 @@ typedef struct
 {
   char *key;
   GHashTable *jobs;    /* set of job ids that take part */
-  GHashTable *missing; /* set of ranks of agents that have not contributed */
+  GHashTable *agents;  /* set of ranks of agents that take part */
+  GHashTable *missing; /* set of those that have not contributed */
   GHashTable *tokens;  /* rank of agent -> guint64 * */
   GByteArray *data;
   guint timer;
@@ -29,6 +30,7 @@ dvmd_fence_free (gpointer data)
 
   dvmd_clock_remove_timer (self->controller->clock, self->timer);
   g_hash_table_unref (self->jobs);
+  g_hash_table_unref (self->agents);
   g_hash_table_unref (self->missing);
   g_hash_table_unref (self->tokens);
   g_byte_array_unref (self->data);
@@ -50,7 +52,16 @@ make_key (GVariant *participants)
   return g_string_free (key, FALSE);
 }
 
-static void
+static gboolean
+expect_agent (Fence *self, guint agent)
+{
+  g_hash_table_add (self->agents, GUINT_TO_POINTER (agent));
+  g_hash_table_add (self->missing, GUINT_TO_POINTER (agent));
+  return !dvmd_controller_is_lost (self->controller, agent);
+}
+
+/* FALSE: one of them is lost. */
+static gboolean
 expect_agents (Fence *self, DvmdJob *job, guint32 rank)
 {
   g_autoptr (GArray) agents = NULL;
@@ -60,16 +71,16 @@ expect_agents (Fence *self, DvmdJob *job, guint32 rank)
     {
       DvmdProcTable *procs = dvmd_job_get_procs (job);
 
-      if (rank < procs->n_rows)
-        g_hash_table_add (self->missing, GUINT_TO_POINTER (dvmd_proc_table_row (procs, rank)->node));
-      return;
+      return rank >= procs->n_rows || expect_agent (self, dvmd_proc_table_row (procs, rank)->node);
     }
   agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < agents->len; i++)
-    g_hash_table_add (self->missing, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
+    if (!expect_agent (self, g_array_index (agents, guint, i)))
+      return FALSE;
+  return TRUE;
 }
 
-/* FALSE: a participant's job does not exist or is failing. */
+/* FALSE: a participant's job does not exist or is failing, or its node is lost. */
 static gboolean
 expect_participants (Fence *self, GVariant *participants)
 {
@@ -84,7 +95,8 @@ expect_participants (Fence *self, GVariant *participants)
 
       if (job == NULL || dvmd_job_get_map (job) == NULL || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
         return FALSE;
-      expect_agents (self, job, rank);
+      if (!expect_agents (self, job, rank))
+        return FALSE;
     }
   return TRUE;
 }
@@ -97,6 +109,7 @@ fence_new (DvmdController *controller, char *key)
   self->controller = controller;
   self->key = key;
   self->jobs = g_hash_table_new (NULL, NULL);
+  self->agents = g_hash_table_new (NULL, NULL);
   self->missing = g_hash_table_new (NULL, NULL);
   self->tokens = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->data = g_byte_array_new ();
@@ -179,8 +192,9 @@ dvmd_controller_handle_fence (DvmdController *self, guint source, GVariant *body
     complete (fence, DVMD_PMIX_SUCCESS);
 }
 
-void
-dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job)
+/* Those of a job, or (job 0) those of an agent. */
+static void
+fail_fences (DvmdController *self, guint job, guint agent)
 {
   g_autoptr (GPtrArray) broken = g_ptr_array_new ();
   GHashTableIter iter;
@@ -188,18 +202,74 @@ dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job)
 
   g_hash_table_iter_init (&iter, self->fences);
   while (g_hash_table_iter_next (&iter, NULL, &fence))
-    if (g_hash_table_contains (((Fence *)fence)->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job))))
+    if (job > 0 ? g_hash_table_contains (((Fence *)fence)->jobs, GUINT_TO_POINTER (job))
+                : g_hash_table_contains (((Fence *)fence)->agents, GUINT_TO_POINTER (agent)))
       g_ptr_array_add (broken, fence);
   for (guint i = 0; i < broken->len; i++)
     complete (g_ptr_array_index (broken, i), DVMD_PMIX_ERR_LOST_CONNECTION);
 }
 
+void
+dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job)
+{
+  fail_fences (self, dvmd_job_get_id (job), 0);
+}
+
 /* ---- direct modex: passed on to the agent of the rank, and back ---- */
+
+/* What an agent is asked; the token is that of the agent that wants to know. */
+typedef struct
+{
+  guint64 token;
+  guint asker;
+  guint asked;
+} ModexAsk;
+
+static guint
+modex_ask_hash (gconstpointer ask)
+{
+  return g_int64_hash (&((const ModexAsk *)ask)->token) * 31 + ((const ModexAsk *)ask)->asker;
+}
+
+static gboolean
+modex_ask_equal (gconstpointer a, gconstpointer b)
+{
+  const ModexAsk *left = a;
+  const ModexAsk *right = b;
+
+  return left->token == right->token && left->asker == right->asker;
+}
+
+GHashTable *
+dvmd_modex_asks_new (void)
+{
+  return g_hash_table_new_full (modex_ask_hash, modex_ask_equal, g_free, NULL);
+}
 
 static void
 answer_modex (DvmdController *self, guint agent, guint64 token, int status, GVariant *data)
 {
   dvmd_controller_send (self, agent, DVMD_MSG_MODEX_ANSWER, g_variant_new ("(ti@ay)", token, status, data));
+}
+
+static void
+refuse_modex (DvmdController *self, guint agent, guint64 token, int status)
+{
+  answer_modex (self, agent, token, status,
+                g_variant_new_from_data (G_VARIANT_TYPE_BYTESTRING, "", 0, TRUE, NULL, NULL));
+}
+
+static void
+ask_for_modex (DvmdController *self, const ModexAsk *ask, const char *nspace, guint32 rank)
+{
+  if (dvmd_controller_is_lost (self, ask->asked))
+    {
+      refuse_modex (self, ask->asker, ask->token, DVMD_PMIX_ERR_LOST_CONNECTION);
+      return;
+    }
+  g_hash_table_add (self->modex_asks, g_memdup2 (ask, sizeof *ask));
+  dvmd_controller_send (self, ask->asked, DVMD_MSG_MODEX_ASK,
+                        g_variant_new ("(utsu)", ask->asker, ask->token, nspace, rank));
 }
 
 void
@@ -217,12 +287,10 @@ dvmd_controller_handle_modex (DvmdController *self, guint source, GVariant *body
   procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
   if (procs == NULL || rank >= procs->n_rows)
     {
-      answer_modex (self, source, token, DVMD_PMIX_ERR_NOT_FOUND,
-                    g_variant_new_from_data (G_VARIANT_TYPE_BYTESTRING, "", 0, TRUE, NULL, NULL));
+      refuse_modex (self, source, token, DVMD_PMIX_ERR_NOT_FOUND);
       return;
     }
-  dvmd_controller_send (self, dvmd_proc_table_row (procs, rank)->node, DVMD_MSG_MODEX_ASK,
-                        g_variant_new ("(utsu)", source, token, nspace, rank));
+  ask_for_modex (self, &(ModexAsk){ token, source, dvmd_proc_table_row (procs, rank)->node }, nspace, rank);
 }
 
 void
@@ -234,5 +302,26 @@ dvmd_controller_handle_modex_data (DvmdController *self, guint source, GVariant 
   gint32 status;
 
   g_variant_get (body, "(uti@ay)", &asker, &token, &status, &data);
-  answer_modex (self, asker, token, status, data);
+  /* It was answered, or nobody has asked this agent. */
+  if (g_hash_table_remove (self->modex_asks, &(ModexAsk){ token, asker, source }))
+    answer_modex (self, asker, token, status, data);
+}
+
+void
+dvmd_controller_break_collectives (DvmdController *self, guint rank)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  fail_fences (self, 0, rank);
+  g_hash_table_iter_init (&iter, self->modex_asks);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      const ModexAsk *ask = key;
+
+      if (ask->asked == rank && ask->asker != rank)
+        refuse_modex (self, ask->asker, ask->token, DVMD_PMIX_ERR_LOST_CONNECTION);
+      if (ask->asked == rank || ask->asker == rank)
+        g_hash_table_iter_remove (&iter);
+    }
 }

@@ -85,6 +85,7 @@ struct _DvmdController
   GSource *history_source;  /* (nullable): while jobs of a history that has become too long are forgotten */
   GHashTable *streams;      /* job id -> DvmdJobStreams */
   GHashTable *fences;       /* key -> Fence */
+  GHashTable *modex_asks;   /* set of ModexAsk, that agents were asked and have not answered */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
   DvmdEnvironments *environments;
@@ -163,12 +164,22 @@ void dvmd_controller_handle_topology (DvmdController *self, guint rank, GVariant
 /* The agent of this rank has gone. */
 void dvmd_controller_fail_topologies (DvmdController *self, guint rank);
 
+/* dvmd-controller-lost.c */
+/* The job goes on without what it had on that node: its other ranks are told. */
+void dvmd_controller_node_lost (gpointer world, DvmdJob *job, DvmdNode *node);
+/* The agent of this rank has gone: nobody waits for its answers any more. */
+void dvmd_controller_forget_agent (DvmdController *self, guint rank);
+gboolean dvmd_controller_is_lost (DvmdController *self, guint rank);
+
 /* dvmd-controller-collectives.c */
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_modex (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_modex_data (DvmdController *self, guint rank, GVariant *body);
 /* Fences that a job took part in cannot be completed any more. */
 void dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job);
+/* The agent of this rank has gone: whoever waits for something of it is answered. */
+void dvmd_controller_break_collectives (DvmdController *self, guint rank);
+GHashTable *dvmd_modex_asks_new (void);
 void dvmd_fence_free (gpointer fence);
 
 G_END_DECLS

@@ -34,6 +34,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->environments, dvmd_environments_free);
   g_clear_pointer (&self->topology_asks, g_ptr_array_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
+  g_clear_pointer (&self->modex_asks, g_hash_table_unref);
   g_clear_pointer (&self->stagings, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
@@ -99,6 +100,7 @@ dvmd_controller_init (DvmdController *self)
   g_queue_init (&self->kept);
   self->topology_asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
+  self->modex_asks = dvmd_modex_asks_new ();
   self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
 }
 
@@ -154,6 +156,7 @@ static const DvmdEffects controller_effects = {
   .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,
   .kill = dvmd_controller_kill,
+  .node_lost = dvmd_controller_node_lost,
   .tell_started = effect_tell_started,
   .tell_ended = effect_tell_ended,
   .stop_agents = dvmd_controller_stop_agents,
@@ -190,7 +193,7 @@ static void
 on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_data)
 {
   if (state == DVM_NODE_STATE_DOWN)
-    dvmd_controller_drop_stages (user_data, rank);
+    dvmd_controller_forget_agent (user_data, rank);
 }
 
 void

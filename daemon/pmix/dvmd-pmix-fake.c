@@ -23,6 +23,7 @@ struct _DvmdPmixFake
   GHashTable *data;   /* "nspace.rank" -> GBytes */
   GPtrArray *answers; /* Answer, by token - 1 */
   GArray *events;     /* int */
+  GVariant *details;  /* (nullable): of the last one */
   GError *error;
 };
 
@@ -181,9 +182,12 @@ static void
 dvmd_pmix_fake_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                              guint n_targets, GVariant *details)
 {
-  g_array_append_val (DVMD_PMIX_FAKE (pmix)->events, status);
+  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
+
+  g_array_append_val (self->events, status);
+  g_clear_pointer (&self->details, g_variant_unref);
   if (details != NULL)
-    g_variant_unref (g_variant_ref_sink (details));
+    self->details = g_variant_ref_sink (details);
 }
 
 static void
@@ -214,6 +218,7 @@ dvmd_pmix_fake_finalize (GObject *object)
   g_hash_table_unref (self->data);
   g_ptr_array_unref (self->answers);
   g_array_unref (self->events);
+  g_clear_pointer (&self->details, g_variant_unref);
   g_clear_error (&self->error);
   G_OBJECT_CLASS (dvmd_pmix_fake_parent_class)->finalize (object);
 }
@@ -317,4 +322,10 @@ GArray *
 dvmd_pmix_fake_get_events (DvmdPmixFake *self)
 {
   return self->events;
+}
+
+GVariant *
+dvmd_pmix_fake_get_details (DvmdPmixFake *self)
+{
+  return self->details;
 }

@@ -37,5 +37,7 @@ guint64 dvmd_pmix_fake_direct_modex (DvmdPmixFake *self, const char *nspace, gui
 
 /* Status codes of the events that came, in their order. */
 GArray *dvmd_pmix_fake_get_events (DvmdPmixFake *self);
+/* (nullable): what the last of them brought along, a{sv} */
+GVariant *dvmd_pmix_fake_get_details (DvmdPmixFake *self);
 
 G_END_DECLS

@@ -30,9 +30,14 @@ typedef enum
   DVMD_PMIX_ERR_JOB_TERM_WO_SYNC = -185,
   DVMD_PMIX_EVENT_JOB_START = -191,
   DVMD_PMIX_ERR_PROC_TERM_WO_SYNC = -200,
+  DVMD_PMIX_EVENT_NODE_DOWN = -231,
   DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG = -402,
   DVMD_PMIX_ERR_EXIT_NONZERO_TERM = -404,
 } DvmdPmixStatus;
+
+/* Details of events, likewise. */
+#define DVMD_PMIX_KEY_HOSTNAME       "pmix.hname"      /* s */
+#define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected" /* a(su) */
 
 typedef struct
 {

@@ -115,6 +115,23 @@ dvmd_pmix_info_add_array (DvmdPmixInfo *self, const char *key, DvmdPmixInfo *arr
   memset (array, 0, sizeof *array);
 }
 
+static void
+add_procs (DvmdPmixInfo *self, const char *key, GVariant *value)
+{
+  gsize n = g_variant_n_children (value);
+  g_autofree pmix_proc_t *procs = g_new0 (pmix_proc_t, n);
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = n, .array = procs };
+  const char *nspace;
+  guint32 rank;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      g_variant_get_child (value, i, "(&su)", &nspace, &rank);
+      PMIX_LOAD_PROCID (&procs[i], nspace, rank);
+    }
+  dvmd_pmix_info_add (self, key, &array, PMIX_DATA_ARRAY);
+}
+
 gboolean
 dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value)
 {
@@ -138,6 +155,8 @@ dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value
       g_variant_get (value, "(&su)", &nspace, &rank);
       dvmd_pmix_info_add_proc (self, key, nspace, rank);
     }
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("a(su)")))
+    add_procs (self, key, value);
   else
     return FALSE;
   return TRUE;

@@ -280,6 +280,26 @@ query (pmix_proc_t *proc, pmix_query_t *queries, size_t n_queries, pmix_info_cbf
   return PMIX_ERR_NOT_SUPPORTED;
 }
 
+/*
+ * Events of the system are the host's to tell, and without this nobody can register for them. All local clients are
+ * told of a node that is lost, whoever registers; of the others nobody is.
+ */
+static pmix_status_t
+register_events (pmix_status_t *codes, size_t n_codes, const pmix_info_t info[], size_t n_info,
+                 pmix_op_cbfunc_t callback, void *callback_data)
+{
+  for (size_t i = 0; i < n_codes; i++)
+    if (codes[i] == PMIX_EVENT_NODE_DOWN)
+      return PMIX_OPERATION_SUCCEEDED;
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+static pmix_status_t
+deregister_events (pmix_status_t *codes, size_t n_codes, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
 static void
 event_lost (size_t registration, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
             pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *callback_data)
@@ -318,6 +338,8 @@ static pmix_server_module_t module = {
   .fence_nb = fence_nb,
   .direct_modex = direct_modex,
   .query = query,
+  .register_events = register_events,
+  .deregister_events = deregister_events,
 };
 
 pmix_server_module_t *

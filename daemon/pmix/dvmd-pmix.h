@@ -111,7 +111,7 @@ GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GErr
 /*
  * Tells local clients of an event; one that is just connecting may miss it. source (nullable): the process it comes
  * from, the server itself if NULL. targets: n_targets 0 is every local client. details (nullable, floating is sunk):
- * a{sv} of PMIx keys with values of type s, b, i, u, x, t or (su) (a process).
+ * a{sv} of PMIx keys with values of type s, b, i, u, x, t, (su) (a process) or a(su).
  */
 void dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                              guint n_targets, GVariant *details);

@@ -48,6 +48,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_STAGE_DATA, "stage-data", "(utay)" },
   { DVMD_MSG_STAGE_END, "stage-end", "(ut)" },
   { DVMD_MSG_RESIZE, "resize", "(uuu)" },
+  { DVMD_MSG_NODE_LOST, "node-lost", "(uusau)" },
   { DVMD_MSG_ENVIRONMENT, "environment", "(ayaay)" },
 };
 

@@ -53,6 +53,7 @@ typedef enum
   DVMD_MSG_STAGE_END = 47,     /* (job, pass): that was the last file */
   DVMD_MSG_RESIZE = 48,        /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
   DVMD_MSG_ENVIRONMENT = 51,   /* (digest, ["NAME=value"]): launch messages will name it */
+  DVMD_MSG_NODE_LOST = 52, /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
 } DvmdMessageKind;
 
 /*

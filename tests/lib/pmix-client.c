@@ -225,18 +225,19 @@ on_event (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_
           pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
 {
   for (size_t i = 0; i < n_info; i++)
-    if (strcmp (info[i].key, "test-detail") == 0)
+    if (strcmp (info[i].key, "test-detail") == 0 || strcmp (info[i].key, PMIX_HOSTNAME) == 0)
       printf ("%u: event %d, %s\n", self.rank, status, info[i].value.data.string);
+    else if (strcmp (info[i].key, PMIX_EVENT_AFFECTED_PROCS) == 0)
+      for (size_t k = 0; k < info[i].value.data.darray->size; k++)
+        printf ("%u: without %u\n", self.rank, ((pmix_proc_t *)info[i].value.data.darray->array)[k].rank);
   got_event++;
   if (callback != NULL)
     callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
 static int
-do_event (void)
+do_event (pmix_status_t code)
 {
-  pmix_status_t code = PMIX_EVENT_JOB_END;
-
   if (PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
     return 41;
   check (fence (false), "fence", 42);
@@ -298,7 +299,9 @@ run (int argc, char **argv)
   if (strcmp (verb, "unsupported") == 0)
     return do_unsupported ();
   if (strcmp (verb, "event") == 0)
-    return do_event ();
+    return do_event (PMIX_EVENT_JOB_END);
+  if (strcmp (verb, "node-down") == 0)
+    return do_event (PMIX_EVENT_NODE_DOWN);
   if (strcmp (verb, "stop") == 0)
     return do_stop ();
   return 2;

@@ -376,6 +376,139 @@ test_modex (Fixture *self, gconstpointer data)
   g_assert_cmpint (dvm_job_get_exit_signal (dvmd_job_get_record (job)), ==, SIGTERM);
 }
 
+/* ---- a node is lost ---- */
+
+static void
+lose (Fixture *self, guint rank)
+{
+  dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), rank, "connection closed");
+}
+
+/* Its job ends with its name, nobody waits for it, and another job runs on what is left. */
+static void
+test_node_lost (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit (self, 2, "pmix", "exec sleep 1000");
+  DvmdPmixProc everybody = { .nspace = nspace_of (job), .rank = DVMD_PMIX_RANK_WILDCARD };
+  g_autoptr (GBytes) one = g_bytes_new_static ("one;", 4);
+  guint64 token;
+  int status;
+
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  token = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, one);
+  for (guint i = 0; i < 20; i++)
+    g_main_context_iteration (NULL, FALSE);
+  lose (self, 2);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_COMM_FAILED);
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "two was lost: connection closed");
+  g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+  job = submit (self, 2, "plain", "test $DVM_NODE = one");
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+}
+
+static DvmdJob *
+submit_recoverable (Fixture *self, int stdin_fd, const char *script)
+{
+  const char *argv[] = { "/bin/sh", "-c", script, NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { stdin_fd, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  dvm_job_spec_set_stdin_target (spec, "all");
+  job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  return job;
+}
+
+static void
+assert_node_down (Fixture *self, const char *nspace, const char *name, guint rank)
+{
+  GArray *events = dvmd_pmix_fake_get_events (self->fakes[0]);
+  g_autofree char *details = NULL;
+  g_autofree char *expected = g_strdup_printf ("{'pmix.hname': <'%s'>, 'pmix.evaffected': <[('%s', uint32 %u)]>}", name,
+                                               nspace, rank);
+
+  wait_until (events->len == 1);
+  g_assert_cmpint (g_array_index (events, int, 0), ==, DVMD_PMIX_EVENT_NODE_DOWN);
+  details = g_variant_print (dvmd_pmix_fake_get_details (self->fakes[0]), TRUE);
+  g_assert_cmpstr (details, ==, expected);
+}
+
+/* A job that may lose ranks goes on: the others are told, and what needs a rank that is gone is answered. */
+static void
+test_node_lost_recoverable (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit_recoverable (self, -1, "exec sleep 1000");
+  DvmdPmixProc everybody = { .nspace = nspace_of (job), .rank = DVMD_PMIX_RANK_WILDCARD };
+  DvmdPmixProc survivor = { .nspace = nspace_of (job), .rank = 0 };
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  guint64 token;
+  int status;
+
+  lose (self, 2);
+  assert_node_down (self, nspace_of (job), "two", 1);
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_RUNNING);
+  token = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, none);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  token = dvmd_pmix_fake_fence (self->fakes[0], &survivor, 1, none);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  token = dvmd_pmix_fake_direct_modex (self->fakes[0], nspace_of (job), 1);
+  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
+/* Input for all of them goes on to those that are left, though one takes nothing any more. */
+static void
+test_node_lost_stdin (Fixture *self, gconstpointer data)
+{
+  const gsize size = 1 << 20;
+  g_autofree char *zeros = g_malloc0 (size);
+  gsize written = 0;
+  DvmdJob *job;
+  int ends[2];
+
+  g_assert_true (g_unix_open_pipe (ends, FD_CLOEXEC, NULL));
+  job = submit_recoverable (self, ends[0], "test $DVM_RANK = 1 && exec sleep 1000; test $(wc -c) = 1048576");
+  g_assert_true (g_unix_set_fd_nonblocking (ends[1], TRUE, NULL));
+  /* Until the one that does not read holds it up. */
+  for (guint idle = 0; idle < 2000; idle++)
+    {
+      gssize n = write (ends[1], zeros, size - written);
+
+      if (n > 0)
+        written += n, idle = 0;
+      g_main_context_iteration (NULL, FALSE);
+    }
+  g_assert_cmpuint (written, <, size);
+  lose (self, 2);
+  while (written < size)
+    {
+      gssize n = write (ends[1], zeros, size - written);
+
+      written += MAX (n, 0);
+      g_main_context_iteration (NULL, FALSE);
+    }
+  close (ends[1]);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+  g_assert_cmpint (dvm_job_get_exit_code (dvmd_job_get_record (job)), ==, 0);
+}
+
 static void
 test_abort (Fixture *self, gconstpointer data)
 {
@@ -773,6 +906,9 @@ main (int argc, char **argv)
   add ("/engine/fence", test_fence);
   add ("/engine/lost-first", test_lost_first);
   add ("/engine/modex", test_modex);
+  add ("/engine/node-lost", test_node_lost);
+  add ("/engine/node-lost/recoverable", test_node_lost_recoverable);
+  add ("/engine/node-lost/stdin", test_node_lost_stdin);
   add ("/engine/abort", test_abort);
   add ("/engine/registration-fails", test_registration_fails);
   add ("/engine/cancel-early", test_cancel_early);

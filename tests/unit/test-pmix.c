@@ -295,6 +295,37 @@ test_event (gconstpointer data)
   pmix_fixture_deregister (fixture, "event-1");
 }
 
+/* The one that survivors of a lost node get, with the ranks that went with it. */
+static void
+test_node_down (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_client (), "node-down", NULL };
+  const char *nodes[] = { g_get_host_name (), "elsewhere", NULL };
+  g_autoptr (DvmdPmixJob) job = dvmd_pmix_job_new ("down-1", nodes, 0);
+  DvmdPmixProc target = { "down-1", DVMD_PMIX_RANK_WILDCARD };
+  GVariantBuilder details;
+  g_autoptr (PmixRun) run = NULL;
+
+  dvmd_pmix_job_add_app (job, argv, "/", 3);
+  for (guint16 i = 0; i < 3; i++)
+    dvmd_pmix_job_add_rank (job, i > 0, i / 2, i / 2, NULL);
+  fixture->host->n_fences = 0;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_wait_for (&fixture->host->n_fences, 1);
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string ("elsewhere"));
+  g_variant_builder_add_parsed (&details, "{%s, <[(%s, uint32 1), (%s, uint32 2)]>}", DVMD_PMIX_KEY_AFFECTED_PROCS,
+                                "down-1", "down-1");
+  dvmd_pmix_notify_event (fixture->pmix, DVMD_PMIX_EVENT_NODE_DOWN, NULL, &target, 1, g_variant_builder_end (&details));
+  dvmd_pmix_complete_fence (fixture->pmix, fixture->host->fence_token, DVMD_PMIX_SUCCESS, NULL);
+  pmix_run_wait (run);
+  g_assert_cmpint (pmix_run_get_status (run, 0), ==, 0);
+  g_assert_nonnull (strstr (pmix_run_get_output (run, 0), "0: event -231, elsewhere\n0: without 1\n0: without 2\n"));
+  pmix_fixture_deregister (fixture, "down-1");
+}
+
 static void
 test_errors (gconstpointer data)
 {
@@ -336,6 +367,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix/remote", fixture, test_remote);
   g_test_add_data_func ("/pmix/remote-fails", fixture, test_remote_fails);
   g_test_add_data_func ("/pmix/event", fixture, test_event);
+  g_test_add_data_func ("/pmix/node-down", fixture, test_node_down);
   g_test_add_data_func ("/pmix/errors", fixture, test_errors);
   return g_test_run ();
 }
