@@ -46,8 +46,8 @@ dvm_cli_get_terminal_size (guint *rows, guint *columns)
   return size.ws_row > 0 && size.ws_col > 0;
 }
 
-static gboolean
-is_dumb (void)
+gboolean
+dvm_cli_terminal_is_dumb (void)
 {
   const char *term = g_getenv ("TERM");
 
@@ -75,7 +75,7 @@ dvm_cli_may_use_colour (DvmCli *cli)
     return strcmp (g_getenv ("CLICOLOR_FORCE"), "0") != 0;
   if (g_strcmp0 (g_getenv ("CLICOLOR"), "0") == 0)
     return FALSE;
-  return isatty (STDOUT_FILENO) && !is_dumb ();
+  return isatty (STDOUT_FILENO) && !dvm_cli_terminal_is_dumb ();
 }
 
 /* How many lines of the screen text takes, up to a limit. */
@@ -108,7 +108,7 @@ choose_pager (DvmCli *cli, const char *text)
     pager = "less";
   if (pager[0] == '\0' || strcmp (pager, "cat") == 0 || cli->json || dvm_cli_args_has (cli->args, "no-pager"))
     return NULL;
-  if (is_dumb () || !get_size (&size) || size.ws_row == 0)
+  if (dvm_cli_terminal_is_dumb () || !get_size (&size) || size.ws_row == 0)
     return NULL;
   return count_lines (text, dvm_cli_terminal_width (), size.ws_row) >= size.ws_row ? pager : NULL;
 }

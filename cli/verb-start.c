@@ -3,7 +3,7 @@
  *
  * dvm-cli start: starts dvmd in the background and returns when it takes work.
  *
- * dvmd tells over a pipe (--ready-fd): "READY\n", or "ERROR: " and a sentence.
+ * dvmd tells over a pipe (--ready-fd) how far it is; see dvm-cli-ready.h.
  */
 
 #include "config.h"
@@ -12,9 +12,10 @@
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,16 +23,28 @@
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-progress.h"
+#include "dvm-cli-ready.h"
 
 #define READY_FD        3
 #define DEFAULT_TIMEOUT 60
-#define ERROR_MARK      "ERROR: "
+/* How much longer we wait than dvmd does, which then says who is missing; and how long it may take to end. */
+#define SPARE_SECONDS  10
+#define END_TIMEOUT_MS 30000
 
 static const DvmCliOption options[] = {
-  { "slots", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("processes at a time (default: hardware threads)") },
+  { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("K"), NULL, N_ ("logical nodes on this machine: node1, node2 and so on") },
+  { "slots", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
+    N_ ("processes at a time on each node (default: hardware threads)") },
+  { "hostfile", 0, "--machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("the nodes that a file names") },
+  { "host", 'H', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("these nodes, such as node3:4,node5") },
+  { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
+    N_ ("what starts their agents, such as local and ssh") },
+  { "allow-missing", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on without nodes that do not come") },
   { "foreground", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("stay, and become the DVM's controller") },
   { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL,
     N_ ("give up when it is not ready by then (default: 60)") },
+  { "set", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME=VALUE"), NULL, N_ ("a setting of this DVM") },
   { "log", 0, NULL, DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("append the messages of the DVM to a file") },
   { NULL },
 };
@@ -42,6 +55,7 @@ typedef struct
   char **argv; /* of dvmd */
   char *log;   /* (nullable) */
   int ready;   /* our end of the pipe */
+  int signals; /* signalfd(); -1: they do what they always do */
 } Start;
 
 static void
@@ -49,6 +63,58 @@ take_option (GPtrArray *argv, const char *name, const char *value)
 {
   if (value != NULL)
     g_ptr_array_add (argv, g_strdup_printf ("--%s=%s", name, value));
+}
+
+static void
+take_settings (GPtrArray *argv, DvmCli *cli)
+{
+  g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
+
+  g_ptr_array_add (
+      argv, g_strdup_printf ("--set=start-timeout=%u", dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT)));
+  for (gsize i = 0; settings[i] != NULL; i++)
+    take_option (argv, "set", settings[i]);
+}
+
+/* The nodes that are asked for. The directory of dvmd is another one. */
+static void
+take_nodes (GPtrArray *argv, DvmCli *cli)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (cli->args, "host");
+  g_autofree char *hosts = lists[0] != NULL ? g_strjoinv (",", (char **)lists) : NULL;
+  const char *file = dvm_cli_args_get (cli->args, "hostfile");
+  g_autofree char *path = file != NULL ? g_canonicalize_filename (file, NULL) : NULL;
+
+  take_option (argv, "nodes", dvm_cli_args_get (cli->args, "nodes"));
+  take_option (argv, "slots", dvm_cli_args_get (cli->args, "slots"));
+  take_option (argv, "host", hosts);
+  take_option (argv, "hostfile", path);
+  take_option (argv, "launcher", dvm_cli_args_get (cli->args, "launcher"));
+  if (dvm_cli_args_has (cli->args, "allow-missing"))
+    g_ptr_array_add (argv, g_strdup ("--allow-missing"));
+}
+
+static gboolean
+check_options (DvmCli *cli, GError **error)
+{
+  const char *launcher = dvm_cli_args_get (cli->args, "launcher");
+  gboolean logical = dvm_cli_args_has (cli->args, "nodes");
+  g_autofree const char **files = dvm_cli_args_get_all (cli->args, "hostfile");
+
+  if (logical && (files[0] != NULL || dvm_cli_args_has (cli->args, "host")))
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("options --nodes and --%s cannot go together: a DVM has logical nodes or named ones"),
+                 files[0] != NULL ? "hostfile" : "host");
+  else if (logical && launcher != NULL && strcmp (launcher, "local") != 0)
+    g_set_error (
+        error, DVM_CLI_USAGE_ERROR, 0,
+        _ ("--launcher %s cannot start logical nodes, which are parts of this machine: that is what 'local' is for"),
+        launcher);
+  else if (files[0] != NULL && files[1] != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --hostfile can be given once"));
+  else
+    return TRUE;
+  return FALSE;
 }
 
 static char **
@@ -63,10 +129,12 @@ make_command (DvmCli *cli, GError **error)
   argv = g_ptr_array_new ();
   g_ptr_array_add (argv, path);
   g_ptr_array_add (argv, g_strdup_printf ("--ready-fd=%d", READY_FD));
+  g_ptr_array_add (argv, g_strdup ("--progress"));
   take_option (argv, "name", cli->name);
   take_option (argv, "socket", socket);
   take_option (argv, "bus", cli->bus);
-  take_option (argv, "slots", dvm_cli_args_get (cli->args, "slots"));
+  take_nodes (argv, cli);
+  take_settings (argv, cli);
   g_ptr_array_add (argv, NULL);
   return (char **)g_ptr_array_free (argv, FALSE);
 }
@@ -89,7 +157,7 @@ exec_dvmd (Start *start)
   g_autofree char *message = NULL;
 
   execv (start->argv[0], start->argv);
-  message = g_strdup_printf (ERROR_MARK "cannot start %s: %s\n", start->argv[0], g_strerror (errno));
+  message = g_strdup_printf (DVM_CLI_READY_ERROR "cannot start %s: %s\n", start->argv[0], g_strerror (errno));
   if (write (READY_FD, message, strlen (message)) < 0)
     _exit (DVM_CLI_EXIT_NOT_EXECUTABLE);
   _exit (DVM_CLI_EXIT_FAILED);
@@ -120,48 +188,17 @@ leave_caller (Start *start)
     return;
 }
 
-/* "READY" or the sentence; (transfer full); NULL when nothing came in time */
-static char *
-read_answer (int fd, guint seconds)
-{
-  gint64 deadline = g_get_monotonic_time () + (gint64)seconds * G_USEC_PER_SEC;
-  g_autoptr (GString) answer = g_string_new (NULL);
-  char buffer[4096];
-
-  for (;;)
-    {
-      gint64 left = deadline - g_get_monotonic_time ();
-      struct pollfd poll_fd = { fd, POLLIN, 0 };
-      int n_ready = left > 0 ? poll (&poll_fd, 1, (int)(left / 1000) + 1) : 0;
-      gssize n;
-
-      if (n_ready < 0 && errno == EINTR)
-        continue;
-      if (n_ready <= 0)
-        return NULL;
-      n = read (fd, buffer, sizeof buffer);
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n <= 0 || memchr (buffer, '\n', (gsize)n) != NULL)
-        {
-          g_string_append_len (answer, buffer, MAX (n, 0));
-          return g_strdup (g_strchomp (answer->str));
-        }
-      g_string_append_len (answer, buffer, n);
-    }
-}
-
 /* FALSE with a sentence unless the answer is READY. */
 static gboolean
-judge_answer (const char *answer, guint seconds, GError **error)
+judge_answer (DvmCliReadyResult result, const char *answer, guint seconds, GError **error)
 {
-  if (g_strcmp0 (answer, "READY") == 0)
+  if (result == DVM_CLI_READY_ANSWERED && strcmp (answer, "READY") == 0)
     return TRUE;
-  if (answer == NULL)
+  if (result == DVM_CLI_READY_LATE)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
                  _ ("the DVM was not ready within %u seconds and has been ended; --timeout gives it longer"), seconds);
-  else if (g_str_has_prefix (answer, ERROR_MARK))
-    g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", answer + strlen (ERROR_MARK));
+  else if (result == DVM_CLI_READY_ANSWERED && g_str_has_prefix (answer, DVM_CLI_READY_ERROR))
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", answer + strlen (DVM_CLI_READY_ERROR));
   else
     g_set_error (
         error, G_IO_ERROR, G_IO_ERROR_FAILED,
@@ -186,17 +223,47 @@ print_ready (DvmCli *cli, pid_t pid, GError **error)
   return dvm_cli_print (json->str, error);
 }
 
-static gboolean
-await_ready (Start *start, pid_t pid, GError **error)
+/* Returns the exit status. */
+static int
+await_ready (Start *start, pid_t pid, gboolean shows, DvmCliReadyResult *result, GError **error)
 {
   guint seconds = dvm_cli_args_get_uint (start->cli->args, "timeout", DEFAULT_TIMEOUT);
-  g_autofree char *answer = read_answer (start->ready, seconds);
+  g_autoptr (DvmCliProgress) progress = shows ? dvm_cli_progress_new (start->cli) : NULL;
+  const DvmCliReady ready = {
+    .fd = start->ready,
+    .signal_fd = start->signals,
+    .seconds = seconds + MIN (seconds, SPARE_SECONDS),
+    .progress = progress != NULL ? dvm_cli_progress_show : NULL,
+    .user_data = progress,
+  };
+  g_autofree char *answer = NULL;
+  int signum = 0;
 
-  if (judge_answer (answer, seconds, error))
-    return print_ready (start->cli, pid, error);
-  if (answer == NULL)
+  *result = dvm_cli_ready_wait (&ready, &answer, &signum);
+  g_clear_pointer (&progress, dvm_cli_progress_free);
+  if (*result == DVM_CLI_READY_SIGNALLED)
+    {
+      dvm_cli_complain (_ ("interrupted: the DVM was not ready and is ended"));
+      return 128 + signum;
+    }
+  if (judge_answer (*result, answer, seconds, error) && print_ready (start->cli, pid, error))
+    return DVM_CLI_EXIT_OK;
+  return DVM_CLI_EXIT_FAILED;
+}
+
+/* It is our child: its id cannot have become another's. Agents that have come are ended in good order. */
+static void
+end_daemon (pid_t pid, gboolean tell)
+{
+  int pidfd = pidfd_open (pid, 0);
+
+  if (tell)
+    kill (pid, SIGTERM);
+  if (pidfd < 0 || !dvm_cli_wait_gone (pidfd, END_TIMEOUT_MS))
     kill (pid, SIGKILL);
-  return FALSE;
+  if (pidfd >= 0)
+    close (pidfd);
+  waitpid (pid, NULL, 0);
 }
 
 /* Our process becomes dvmd, so that signals and exit status are its own; a grandchild of ours tells when it is ready.
@@ -210,11 +277,12 @@ run_in_foreground (Start *start, int ready_end, GError **error)
   if (child == 0)
     {
       g_autoptr (GError) local_error = NULL;
+      DvmCliReadyResult result;
 
       close (ready_end);
       if (fork () != 0)
         _exit (0);
-      if (!await_ready (start, pid, &local_error))
+      if (await_ready (start, pid, FALSE, &result, &local_error) != DVM_CLI_EXIT_OK)
         dvm_cli_complain ("%s", local_error->message);
       _exit (0);
     }
@@ -226,12 +294,32 @@ run_in_foreground (Start *start, int ready_end, GError **error)
   return DVM_CLI_EXIT_FAILED;
 }
 
+/* Who is told to stop takes along what he has begun. Signals that our parent has set to be ignored stay so. */
+static void
+take_signals (Start *start, sigset_t *saved)
+{
+  static const int wanted[] = { SIGINT, SIGTERM, SIGHUP };
+  struct sigaction action;
+  sigset_t set;
+
+  sigemptyset (&set);
+  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
+    if (sigaction (wanted[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+      sigaddset (&set, wanted[i]);
+  sigprocmask (SIG_BLOCK, &set, saved);
+  start->signals = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 static int
 run_in_background (Start *start, int ready_end, GError **error)
 {
-  pid_t pid = fork ();
-  int status = 0;
+  DvmCliReadyResult result;
+  sigset_t saved;
+  pid_t pid;
+  int status;
 
+  take_signals (start, &saved);
+  pid = fork ();
   if (pid < 0)
     {
       int saved_errno = errno;
@@ -249,10 +337,12 @@ run_in_background (Start *start, int ready_end, GError **error)
     }
   close (ready_end);
   dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)pid);
-  if (await_ready (start, pid, error))
-    return DVM_CLI_EXIT_OK;
-  waitpid (pid, &status, 0);
-  return DVM_CLI_EXIT_FAILED;
+  status = await_ready (start, pid, TRUE, &result, error);
+  if (status != DVM_CLI_EXIT_OK)
+    end_daemon (pid, result != DVM_CLI_READY_ANSWERED);
+  close (start->signals);
+  sigprocmask (SIG_SETMASK, &saved, NULL);
+  return status;
 }
 
 /* A log that cannot be written is found out before anything is started. */
@@ -299,9 +389,11 @@ start_with_pipe (Start *start, GError **error)
 static int
 start_verb (DvmCli *cli, GError **error)
 {
-  Start start = { .cli = cli };
+  Start start = { .cli = cli, .signals = -1 };
   int status = DVM_CLI_EXIT_FAILED;
 
+  if (!check_options (cli, error))
+    return DVM_CLI_EXIT_USAGE;
   start.argv = make_command (cli, error);
   if (start.argv != NULL && check_log (&start, error))
     status = start_with_pipe (&start, error);

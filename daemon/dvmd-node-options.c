@@ -124,6 +124,7 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->slots = dvmd_config_get_uint (config, "slots");
   settings->radix = dvmd_config_get_uint (config, "radix");
   settings->controller_grace = dvmd_config_get_usec (config, "controller-grace");
+  settings->start_timeout = dvmd_config_get_usec (config, "start-timeout");
   if (alone)
     return TRUE;
   settings->n_logical = dvmd_config_get_uint (config, "nodes");

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ typedef struct
   char *bus_word;
   DvmdNodeOptions nodes;
   int ready_fd;
+  gboolean progress;
   int peer_fd;
   gboolean one_shot;
   char *trace_file;
@@ -58,6 +60,8 @@ typedef struct
   gboolean has_peer; /* the one program that a private DVM serves */
   gboolean ended;    /* the DVM has; the process serves its peer until that leaves */
   gboolean has_terminal;
+  guint told_reported;
+  guint told_expected;
   gboolean stopping;
   gboolean signalled;
   int exit_status;
@@ -80,10 +84,31 @@ tell_starter (Daemon *self, const char *text)
   self->ready_fd = -1;
 }
 
+/* Whoever does not read misses what is old by then; the last word waits for him. */
+static void
+on_core_changed (DvmdCore *core, gpointer user_data)
+{
+  Daemon *self = user_data;
+  guint reported = dvmd_core_get_nodes_reported (core);
+  guint expected = dvmd_core_get_nodes_expected (core);
+  struct pollfd poll_fd = { self->ready_fd, POLLOUT, 0 };
+  g_autofree char *line = NULL;
+
+  if (self->ready_fd < 0 || !self->progress || expected == 0
+      || (reported == self->told_reported && expected == self->told_expected) || poll (&poll_fd, 1, 0) != 1)
+    return;
+  line = g_strdup_printf ("PROGRESS %u %u\n", reported, expected);
+  if (write (self->ready_fd, line, strlen (line)) < 0)
+    return;
+  self->told_reported = reported;
+  self->told_expected = expected;
+}
+
 static void
 fail (Daemon *self, const char *message)
 {
-  g_autofree char *line = g_strdup_printf ("ERROR: %s\n", message);
+  g_autofree char *text = g_strdelimit (g_strdup (message), "\n", ' ');
+  g_autofree char *line = g_strdup_printf ("ERROR: %s\n", text);
 
   g_message ("%s", message);
   tell_starter (self, line);
@@ -427,6 +452,7 @@ start (Daemon *self, GError **error)
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
+  g_signal_connect (dvmd_controller_get_core (self->controller), "changed", G_CALLBACK (on_core_changed), self);
   self->bus = dvmd_bus_server_new (self->controller, self->name);
   dvmd_bus_server_set_settings (self->bus, self->config, reload, self);
   g_signal_connect (self->bus, "connection-closed", G_CALLBACK (on_connection_closed), self);
@@ -482,6 +508,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "activated", 0, 0, G_OPTION_ARG_NONE, &self->activated, "A message bus starts it; end when idle", NULL },
     { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
     { "ready-fd", 0, 0, G_OPTION_ARG_INT, &self->ready_fd, "Tell here when the DVM is ready", "FD" },
+    { "progress", 0, 0, G_OPTION_ARG_NONE, &self->progress, "Tell there how many nodes have come, too", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &self->version, "Print the version", NULL },
     G_OPTION_ENTRY_NULL,
   };

@@ -55,6 +55,7 @@ typedef struct
   const char *launcher;    /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
   gboolean allow_missing;  /* nodes that do not come are DOWN, and the DVM comes up with the others */
   guint radix;             /* how many daemons hang on one in the tree; 0: the usual */
+  gint64 start_timeout;    /* µs for the nodes to report when the DVM starts; 0: as long as they like */
   gint64 controller_grace; /* µs that agents have to end when their controller has gone; 0: the usual */
 } DvmdControllerSettings;
 

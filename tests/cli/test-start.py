@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from dvmtest import alive, check, contains, equal, functions, place, run_tests, wait_until
+from dvmtest import Terminal, alive, check, contains, equal, functions, place, run_tests, wait_until
 
 
 def start(here, *args, **options):
@@ -142,6 +142,126 @@ def test_failures():
         result = here.cli("start", "--timeout", "1", env={"DVM_DVMD": script})
         equal(result.returncode, 1)
         contains(result.stderr, "not ready within 1 second")
+
+
+def test_nodes_refused():
+    """nodes that cannot be had are refused, with what is wrong and where"""
+    with place() as here:
+        hostfile = here.path + "/hosts"
+        with open(hostfile, "w") as file:
+            file.write("# the cluster\nnode1 slots=4\n\nnode2 slots=x\n")
+        wrong = [
+            ((2, "--nodes and --host"), "--nodes", "2", "--host", "a"),
+            ((2, "--nodes and --hostfile"), "--nodes", "2", "--hostfile", hostfile),
+            ((2, "--launcher ssh"), "--nodes", "2", "--launcher", "ssh"),
+            ((2, "not '0'"), "--nodes", "0"),
+            ((2, "once"), "--hostfile", hostfile, "--hostfile", hostfile),
+            ((1, hostfile + ":4: slots is “x”"), "--hostfile", hostfile),
+            ((1, "/no/such/file: No such file"), "--hostfile", "/no/such/file"),
+            ((1, "“a:x”"), "--host", "a:x"),
+            ((1, "relative names are for jobs"), "--host", "+n1"),
+            ((1, "names no host"), "--host", "^a"),
+            ((1, 'no launcher "pigeon"; there are: local, ssh'), "--host", "a", "--launcher", "pigeon"),
+            ((1, "it takes a number from 2"), "--set", "radix=1"),
+        ]
+        for (status, mention), *args in wrong:
+            result = here.cli("start", "--bus", "none", *args)
+            equal((result.returncode, result.stdout), (status, ""), args)
+            contains(result.stderr, mention, args)
+        # A relative path is one of the caller's directory, not of the daemon's.
+        result = here.cli("start", "--bus", "none", "--hostfile", "hosts", cwd=here.path)
+        contains(result.stderr, hostfile + ":4:")
+        equal(sorted(os.listdir(here.path + "/dvm")) if os.path.exists(here.path + "/dvm") else [], [], "nothing is left")
+
+
+def test_hosts_of_a_file():
+    """a list chooses among the hosts of the file"""
+    with place() as here:
+        hostfile = here.path + "/hosts"
+        with open(hostfile, "w") as file:
+            file.write("node1 slots=4 max_slots=4\nnode2\n")
+        for mention, *args in [("“node3” is not among the hosts", "--host", "node3"), (hostfile + ":1", "--host", "node1:5")]:
+            result = here.cli("start", "--bus", "none", "--hostfile", hostfile, *args)
+            equal(result.returncode, 1)
+            contains(result.stderr, mention)
+
+
+def test_shape_in_settings():
+    """settings name nodes too; what the command line asks for counts more"""
+    with place() as here:
+        result = here.cli("start", "--bus", "none", env={"DVM_NODES": "2", "DVM_HOSTS": "a"})
+        equal(result.returncode, 1)
+        contains(result.stderr, "DVM_NODES")
+        contains(result.stderr, "DVM_HOSTS")
+        result = here.cli("start", "--bus", "none", env={"DVM_HOSTFILE": "relative"})
+        equal(result.returncode, 1)
+        contains(result.stderr, "“relative” is not an absolute path")
+        result = here.cli("start", "--bus", "none", "--host", "a:x", env={"DVM_NODES": "2"})
+        contains(result.stderr, "“a:x”")
+        # A private DVM is this machine, whatever the site has.
+        result = here.cli("run", "--personality", "plain", "-n", "1", "echo", "x", env={"DVM_HOSTFILE": "/no/such/file"})
+        equal((result.returncode, result.stdout), (0, "x\n"), result.stderr)
+
+
+def slow_dvmd(here, script):
+    path = here.path + "/dvmd"
+    with open(path, "w") as file:
+        file.write("#!/bin/sh\n" + script)
+    os.chmod(path, 0o755)
+    return {"DVM_DVMD": path}
+
+
+def test_progress():
+    """how many nodes have come is shown on a terminal and in JSON, and nowhere else"""
+    with place() as here:
+        script = """
+for n in 0 1 2 3 4; do echo PROGRESS $n 4 >&3; sleep 0.05; done
+echo READY >&3
+"""
+        env = slow_dvmd(here, script)
+        result = here.cli("start", env=env)
+        equal((result.returncode, result.stdout, result.stderr), (0, "DVM ready\n", ""))
+        result = here.cli("start", "--json", env=env)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        equal([(line["nodes-reported"], line["nodes-expected"]) for line in lines[:-1]], [(n, 4) for n in range(5)])
+        equal([line["kind"] for line in lines[:-1]], ["dvm"] * 5)
+        check(lines[-1]["ready"] and "pid" in lines[-1], result.stdout)
+        equal(result.stderr, "")
+        terminal = Terminal(here, "start", env={**env, "TERM": "xterm"})
+        equal(terminal.wait(), 0)
+        contains(terminal.output, b"[####################                    ] 2 of 4 nodes")
+        check(terminal.output.endswith(b"\r\x1b[KDVM ready\r\n"), terminal.output)
+        for args, more in ((["--quiet"], {"TERM": "xterm"}), ([], {"TERM": "dumb"})):
+            terminal = Terminal(here, "start", *args, env={**env, **more})
+            equal(terminal.wait(), 0)
+            equal(terminal.output, b"" if args else b"DVM ready\r\n")
+
+
+def test_progress_and_failure():
+    """the bar goes before the sentence comes; one node is no progress"""
+    with place() as here:
+        env = slow_dvmd(here, "echo PROGRESS 1 2 >&3; sleep 0.1; echo 'ERROR: node2: unreachable' >&3\n")
+        terminal = Terminal(here, "start", env={**env, "TERM": "xterm"})
+        equal(terminal.wait(), 1)
+        check(terminal.output.endswith(b"\r\x1b[Kdvm-cli: node2: unreachable\r\n"), terminal.output)
+        env = slow_dvmd(here, "echo PROGRESS 0 1 >&3; echo PROGRESS 1 1 >&3; echo READY >&3\n")
+        result = here.cli("start", "--json", env=env)
+        equal(len(result.stdout.splitlines()), 1, result.stdout)
+
+
+def test_interrupted():
+    """who interrupts a start ends the DVM, in good order"""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        with place() as here:
+            env = slow_dvmd(here, f"trap 'echo ended >{here.path}/ended; exit' TERM\n"
+                            f"echo $$ >{here.path}/began; while :; do sleep 0.05; done\n")
+            child = here.popen("start", env=env)
+            wait_until(lambda: os.path.exists(here.path + "/began") and open(here.path + "/began").read(), "it has begun")
+            child.send_signal(signum)
+            out, err = child.communicate(timeout=60)
+            equal((child.returncode, out), (128 + signum, b""))
+            contains(err, b"interrupted")
+            check(os.path.exists(here.path + "/ended"), "the daemon was told")
 
 
 def test_foreground():
