@@ -116,7 +116,7 @@ dvm_job_spec_set_personality (DvmJobSpec *self, const char *personality)
  * dvm_job_spec_get_map_by:
  * @self: a job description
  *
- * How processes are placed: "slot" (default) or "node".
+ * How processes are placed: "slot" (default), "node", or "ppr:2:node", two on each node.
  *
  * Returns: (transfer none) (nullable): the text, %NULL if none was given
  * Since: 0.1
@@ -134,7 +134,7 @@ dvm_job_spec_get_map_by (DvmJobSpec *self)
  * @self: a job description
  * @map_by: (nullable): the text, %NULL for the default
  *
- * Sets how processes are placed: "slot" (default) or "node".
+ * Sets how processes are placed: "slot" (default), "node", or "ppr:2:node", two on each node.
  *
  * Since: 0.1
  */

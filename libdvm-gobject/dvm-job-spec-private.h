@@ -33,7 +33,15 @@ typedef enum
 {
   DVM_MAP_BY_SLOT, /* default */
   DVM_MAP_BY_NODE,
+  DVM_MAP_BY_PPR, /* so many processes per node */
 } DvmMapBy;
+
+/* Where processes go: all that map-by says. */
+typedef struct
+{
+  DvmMapBy by;
+  guint per_node; /* PPR: how many of each application; else 0 */
+} DvmMapPolicy;
 
 typedef enum
 {
@@ -82,7 +90,9 @@ typedef struct
  * DVM_ERROR_BAD_PARAM and DVM_ERROR_NOT_SUPPORTED.
  */
 gboolean _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error);
-gboolean _dvm_map_by_parse (const char *text, const char *place, DvmMapBy *map_by, GError **error);
+gboolean _dvm_map_policy_parse (const char *text, const char *place, DvmMapPolicy *policy, GError **error);
+/* As it is written in full: "slot", "ppr:2:node". */
+char *_dvm_map_policy_to_text (const DvmMapPolicy *policy);
 gboolean _dvm_rank_by_check (const char *text, const char *place, GError **error);
 gboolean _dvm_bind_to_check (const char *text, const char *place, GError **error);
 gboolean _dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error);
@@ -98,7 +108,7 @@ gboolean _dvm_host_parse (const char *text, const char *place, char **name, guin
 /* What the job asks for in all, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
 gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
-DvmMapBy _dvm_job_spec_get_map_policy (DvmJobSpec *self);
+void _dvm_job_spec_get_map_policy (DvmJobSpec *self, DvmMapPolicy *policy);
 DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);
 void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
 

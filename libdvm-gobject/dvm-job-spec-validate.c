@@ -66,14 +66,14 @@ static gboolean
 check_words (DvmJobSpec *self, const char *place, GError **error)
 {
   DvmRuntimeOptions options;
-  DvmMapBy map_by;
+  DvmMapPolicy map_by;
   DvmWhenFull when_full;
   DvmStdinTarget target;
   g_auto (DvmOutputOptions) output = { 0 };
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
-         && _dvm_map_by_parse (dvm_job_spec_get_map_by (self), place, &map_by, error)
+         && _dvm_map_policy_parse (dvm_job_spec_get_map_by (self), place, &map_by, error)
          && _dvm_rank_by_check (dvm_job_spec_get_rank_by (self), place, error)
          && _dvm_bind_to_check (dvm_job_spec_get_bind_to (self), place, error)
          && _dvm_when_full_parse (dvm_job_spec_get_when_full (self), place, &when_full, error)
@@ -191,14 +191,11 @@ _dvm_job_spec_is_plain (DvmJobSpec *self)
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), "", &plain, NULL) && plain;
 }
 
-DvmMapBy
-_dvm_job_spec_get_map_policy (DvmJobSpec *self)
+void
+_dvm_job_spec_get_map_policy (DvmJobSpec *self, DvmMapPolicy *policy)
 {
-  DvmMapBy map_by;
-
-  if (!_dvm_map_by_parse (dvm_job_spec_get_map_by (self), "", &map_by, NULL))
-    return DVM_MAP_BY_SLOT;
-  return map_by;
+  if (!_dvm_map_policy_parse (dvm_job_spec_get_map_by (self), "", policy, NULL))
+    *policy = (DvmMapPolicy){ .by = DVM_MAP_BY_SLOT };
 }
 
 DvmWhenFull

@@ -54,7 +54,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJobSpec:map-by:
    *
-   * How processes are placed: "slot" (default) or "node".
+   * How processes are placed: "slot" (default), "node", or "ppr:2:node", two on each node.
    *
    * Since: 0.1
    */

@@ -48,40 +48,6 @@ static const DvmWord runtime_words[] = {
   { "fwd-environment", -1, FALSE },
 };
 
-static const DvmWord map_by_words[] = {
-  { "slot", DVM_MAP_BY_SLOT, TRUE },
-  { "node", DVM_MAP_BY_NODE, TRUE },
-  { "hwthread", -1, FALSE },
-  { "core", -1, FALSE },
-  { "l1cache", -1, FALSE },
-  { "l2cache", -1, FALSE },
-  { "l3cache", -1, FALSE },
-  { "numa", -1, FALSE },
-  { "package", -1, FALSE },
-  { "ppr", -1, FALSE },
-  { "seq", -1, FALSE },
-  { "rankfile", -1, FALSE },
-  { "pe-list", -1, FALSE },
-  { "device", -1, FALSE },
-};
-
-static const DvmWord map_by_qualifiers[] = {
-  { "pe", -1, FALSE },
-  { "span", -1, FALSE },
-  { "oversubscribe", -1, FALSE },
-  { "nooversubscribe", -1, FALSE },
-  { "nolocal", -1, FALSE },
-  { "hwtcpus", -1, FALSE },
-  { "corecpus", -1, FALSE },
-  { "inherit", -1, FALSE },
-  { "noinherit", -1, FALSE },
-  { "file", -1, FALSE },
-  { "ordered", -1, FALSE },
-  { "interleave", -1, FALSE },
-  { "shared", -1, FALSE },
-  { "ndev", -1, FALSE },
-};
-
 static const DvmWord rank_by_words[] = {
   { "slot", 0, TRUE },
   { "node", -1, FALSE },
@@ -203,35 +169,6 @@ refuse_rest (const char *text, const char *place, const char *what, GError **err
   shown = _dvm_words_show (text);
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” makes no sense there"), place, what, shown);
   return FALSE;
-}
-
-gboolean
-_dvm_map_by_parse (const char *text, const char *place, DvmMapBy *map_by, GError **error)
-{
-  const DvmWord *word;
-  gsize length;
-
-  *map_by = DVM_MAP_BY_SLOT;
-  if (text == NULL)
-    return TRUE;
-  length = word_length (text);
-  if (text[0] != ':')
-    {
-      word = _dvm_words_find (map_by_words, G_N_ELEMENTS (map_by_words), text, length, place, "map-by", error);
-      if (word == NULL)
-        return FALSE;
-      *map_by = word->value;
-    }
-  /* No qualifier is supported: the search names the first one or the nearest. */
-  if (text[length] == ':')
-    {
-      const char *qualifier = text + length + 1;
-
-      _dvm_words_find (map_by_qualifiers, G_N_ELEMENTS (map_by_qualifiers), qualifier, strcspn (qualifier, "=:,"),
-                       place, "map-by", error);
-      return FALSE;
-    }
-  return refuse_rest (text + length, place, "map-by", error);
 }
 
 static gboolean

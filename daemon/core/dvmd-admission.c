@@ -159,27 +159,40 @@ find_candidates (DvmdAdmission *self, DvmdJob *job, Candidates *into, GError **e
   return TRUE;
 }
 
-/* The processes that the job wants: each application its number, one without a number what is left. */
+/* An application without a number has what is left, or so many on each node. */
+static guint
+default_np (DvmdJob *job, const Candidates *candidates, guint64 given)
+{
+  DvmMapPolicy policy;
+
+  _dvm_job_spec_get_map_policy (job->spec, &policy);
+  if (policy.by == DVM_MAP_BY_PPR)
+    return MIN (policy.per_node * (guint64)candidates->nodes->len, G_MAXINT);
+  return candidates->n_free > given ? candidates->n_free - given : 1;
+}
+
+/* The processes that the job wants. */
 static void
-resolve_np (DvmdJob *job, guint n_free)
+resolve_np (DvmdJob *job, const Candidates *candidates)
 {
   guint n_apps = dvm_job_spec_get_n_apps (job->spec);
-  guint given = 0;
+  guint64 given = 0;
+  guint64 need = 0;
 
   g_clear_pointer (&job->app_np, g_array_unref);
   job->app_np = g_array_new (FALSE, TRUE, sizeof (guint));
   for (guint i = 0; i < n_apps; i++)
     given += dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
-  job->need = 0;
   for (guint i = 0; i < n_apps; i++)
     {
       guint np = dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
 
       if (np == 0)
-        np = n_free > given ? n_free - given : 1;
+        np = default_np (job, candidates, given);
       g_array_append_val (job->app_np, np);
-      job->need += np;
+      need += np;
     }
+  job->need = MIN (need, G_MAXINT);
 }
 
 static gboolean
@@ -251,7 +264,7 @@ judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
 {
   if (candidates->nodes->len == 0 && candidates->n_drained > 0)
     {
-      resolve_np (job, 0);
+      resolve_np (job, candidates);
       return judge_drained (job, candidates, error);
     }
   if (candidates->nodes->len == 0)
@@ -259,7 +272,7 @@ judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "None of the nodes that the job may use is up");
       return DVMD_ADMIT_NEVER;
     }
-  resolve_np (job, candidates->n_free);
+  resolve_np (job, candidates);
   if (!check_most (job, candidates, error))
     return DVMD_ADMIT_NEVER;
   job->oversubscribed = FALSE;

@@ -8,6 +8,7 @@
 
 #include "dvmd-core-private.h"
 
+#include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-vm-machine.h"
@@ -184,8 +185,13 @@ dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *r
 static gboolean
 check_np (DvmJobSpec *spec, GError **error)
 {
+  DvmMapPolicy policy;
   guint n_open = 0;
 
+  /* So many on each node is a number. */
+  _dvm_job_spec_get_map_policy (spec, &policy);
+  if (policy.by == DVM_MAP_BY_PPR)
+    return TRUE;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     if (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0)
       n_open++;

@@ -205,10 +205,13 @@ dvmd_job_get_procs (DvmdJob *self)
   return self->procs;
 }
 
-gboolean
-dvmd_job_get_map_by_node (DvmdJob *self)
+char *
+dvmd_job_dup_map_by (DvmdJob *self)
 {
-  return _dvm_job_spec_get_map_policy (self->spec) == DVM_MAP_BY_NODE;
+  DvmMapPolicy policy;
+
+  _dvm_job_spec_get_map_policy (self->spec, &policy);
+  return _dvm_map_policy_to_text (&policy);
 }
 
 GArray *

@@ -30,6 +30,7 @@ dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const
                      gboolean oversubscribe, GError **error)
 {
   g_autofree DvmdPluginNode *offered = g_new0 (DvmdPluginNode, n_nodes);
+  g_autofree char *map_by = dvmd_job_dup_map_by (job);
   GArray *app_np = dvmd_job_get_app_np (job);
   DvmdMapRequest request = { 0 };
 
@@ -43,7 +44,7 @@ dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const
       offered[i].slots_max = nodes[i]->slots_max;
       offered[i].limit = limits[i];
     }
-  request.map_by = dvmd_job_get_map_by_node (job) ? "node" : "slot";
+  request.map_by = map_by;
   request.app_np = (const guint32 *)app_np->data;
   request.n_apps = app_np->len;
   request.nodes = offered;

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 /**
  * DvmdMapRequest:
- * @map_by: how to map: "slot", "node"
+ * @map_by: how to map, written in full: "slot", "node", "ppr:2:node"
  * @app_np: how many processes each application of the job has
  * @n_apps: how many applications there are
  * @nodes: the nodes that may be used, in the order of preference

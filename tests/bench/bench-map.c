@@ -99,7 +99,7 @@ main (void)
   const DvmdPluginsSettings none = { 0 };
   g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&none, NULL);
   GPtrArray *mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
-  const char *const ways[] = { "slot", "node" };
+  const char *const ways[] = { "slot", "node", "ppr:128:node" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (ways); i++)
     {

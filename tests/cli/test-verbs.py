@@ -267,8 +267,8 @@ def test_nodes_status_info():
     with dvm("--slots=3") as here:
         plugins = here.json("plugins")
         equal({(one["kind"], one["name"], one["active"], one["path"]) for one in plugins},
-              {("mapper", "round-robin", True, ""), ("allocator", "hosts", True, ""), ("launcher", "local", True, ""),
-               ("launcher", "ssh", True, "")})
+              {("mapper", "ppr", True, ""), ("mapper", "round-robin", True, ""), ("allocator", "hosts", True, ""),
+               ("launcher", "local", True, ""), ("launcher", "ssh", True, "")})
         equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "PATH"])
         nodes = here.json("nodes")
         equal([node["rank"] for node in nodes], [0, 1])

@@ -15,7 +15,8 @@ BUILD = os.environ['DVM_TEST_BUILD']
 SOURCE = os.environ['DVM_TEST_SOURCE']
 MESON = shutil.which('meson', path='/usr/bin') or 'meson'
 EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
-BUILTIN = {('mapper', 'round-robin'), ('allocator', 'hosts'), ('launcher', 'local'), ('launcher', 'ssh')}
+BUILTIN = {('mapper', 'ppr'), ('mapper', 'round-robin'), ('allocator', 'hosts'), ('launcher', 'local'),
+           ('launcher', 'ssh')}
 KINDS = {('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
 
 

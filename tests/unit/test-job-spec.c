@@ -208,7 +208,15 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'stdin': <'-1'>}", DVM_ERROR_BAD_PARAM, { "stdin", "-1" } },
   { "[{'argv': <['a']>}]", "{'stdin': <'most'>}", DVM_ERROR_BAD_PARAM, { "stdin", "most" } },
   { "[{'argv': <['a']>}]", "{'map-by': <'core'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "core" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:node'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "ppr" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr'>}", DVM_ERROR_BAD_PARAM, { "map-by", "ppr:2:node" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2'>}", DVM_ERROR_BAD_PARAM, { "map-by", "ppr:2:node" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:0:node'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“0”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:65537:node'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“65537”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:core'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "core" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:device=gpu'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "device" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:nodes'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“node”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:node=3'>}", DVM_ERROR_BAD_PARAM, { "map-by", "=3" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:node:PE=2'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "pe" } },
   { "[{'argv': <['a']>}]", "{'map-by': <'slot:OVERSUBSCRIBE'>}", DVM_ERROR_NOT_SUPPORTED, { "oversubscribe" } },
   { "[{'argv': <['a']>}]", "{'map-by': <':PE=2'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "pe" } },
   { "[{'argv': <['a']>}]", "{'map-by': <'slots'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“slot”" } },
@@ -309,12 +317,22 @@ test_not_utf8 (void)
 }
 
 static void
+check_map_by (const char *text, const char *expected)
+{
+  DvmMapPolicy policy;
+  g_autofree char *full = NULL;
+
+  g_assert_true (_dvm_map_policy_parse (text, "", &policy, NULL));
+  full = _dvm_map_policy_to_text (&policy);
+  g_assert_cmpstr (full, ==, expected);
+}
+
+static void
 test_parsers (void)
 {
   DvmRuntimeOptions options;
   DvmStdinTarget target;
   DvmWhenFull when_full;
-  DvmMapBy map_by;
   g_autofree char *name = NULL;
   guint slots;
 
@@ -337,8 +355,9 @@ test_parsers (void)
   g_assert_cmpint (target.kind, ==, DVM_STDIN_NONE);
   g_assert_true (_dvm_when_full_parse ("over", "", &when_full, NULL));
   g_assert_cmpint (when_full, ==, DVM_WHEN_FULL_OVERSUBSCRIBE);
-  g_assert_true (_dvm_map_by_parse ("NODE", "", &map_by, NULL));
-  g_assert_cmpint (map_by, ==, DVM_MAP_BY_NODE);
+  check_map_by (NULL, "slot");
+  check_map_by ("NODE", "node");
+  check_map_by ("PPR:12:NO", "ppr:12:node");
   g_assert_true (_dvm_host_parse ("node3:4", "", &name, &slots, NULL));
   g_assert_cmpstr (name, ==, "node3");
   g_assert_cmpuint (slots, ==, 4);
@@ -348,10 +367,12 @@ static void
 test_policies (void)
 {
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  DvmMapPolicy policy;
   DvmRuntimeOptions options;
 
   g_assert_false (_dvm_job_spec_is_plain (spec));
-  g_assert_cmpint (_dvm_job_spec_get_map_policy (spec), ==, DVM_MAP_BY_SLOT);
+  _dvm_job_spec_get_map_policy (spec, &policy);
+  g_assert_cmpint (policy.by, ==, DVM_MAP_BY_SLOT);
   g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_WAIT);
   g_object_set (spec, "personality", "plain", "map-by", "node", "when-full", "refuse", "recoverable", TRUE, NULL);
   g_assert_true (_dvm_job_spec_is_plain (spec));
@@ -359,7 +380,10 @@ test_policies (void)
   _dvm_job_spec_get_runtime (spec, &options);
   g_assert_true (options.recoverable);
   g_assert_true (options.error_nonzero_status);
-  g_assert_cmpint (_dvm_job_spec_get_map_policy (spec), ==, DVM_MAP_BY_NODE);
+  dvm_job_spec_set_map_by (spec, "ppr:3:node");
+  _dvm_job_spec_get_map_policy (spec, &policy);
+  g_assert_cmpint (policy.by, ==, DVM_MAP_BY_PPR);
+  g_assert_cmpuint (policy.per_node, ==, 3);
   g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_REFUSE);
 }
 

@@ -85,15 +85,15 @@ test_size (void)
 {
   const DvmdPluginsSettings none = { 0 };
   g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&none, NULL);
-  const char *const ways[] = { "slot", "node" };
+  const char *const ways[][2] = { { "slot", "slot" }, { "node", "node" }, { "ppr:001:node", "ppr:128:node" } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (ways); i++)
     {
-      g_autoptr (GVariant) one = make_message (plugins, ways[i], 1000, 1);
-      g_autoptr (GVariant) many = make_message (plugins, ways[i], 1000, 128);
-      g_autoptr (GVariant) few = make_message (plugins, ways[i], 2, 128);
+      g_autoptr (GVariant) one = make_message (plugins, ways[i][0], 1000, 1);
+      g_autoptr (GVariant) many = make_message (plugins, ways[i][1], 1000, 128);
+      g_autoptr (GVariant) few = make_message (plugins, ways[i][1], 2, 128);
 
-      g_test_message ("P11, %s: %" G_GSIZE_FORMAT " bytes", ways[i], g_variant_get_size (many));
+      g_test_message ("P11, %s: %" G_GSIZE_FORMAT " bytes", ways[i][1], g_variant_get_size (many));
       g_assert_cmpuint (g_variant_get_size (many), <=, 4096);
       g_assert_cmpuint (g_variant_get_size (many), ==, g_variant_get_size (one));
       g_assert_cmpuint (g_variant_get_size (many), ==, g_variant_get_size (few));

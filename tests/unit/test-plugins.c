@@ -83,6 +83,21 @@ test_round_robin (void)
 }
 
 static void
+test_ppr (void)
+{
+  const guint five[] = { 5 };
+  const guint six[] = { 6 };
+  const guint two_apps[] = { 4, 2 };
+  const guint limits[] = { 2, 0, 4, 2 };
+  const guint small[] = { 1, 2, 2 };
+
+  check_map ("ppr:2:node", six, 1, limits, 4, FALSE, "[(10, 2, 2, 0, 0, 2, 1, 2), (13, 1, 0, 0, 4, 2, 1, 0)]");
+  check_map ("ppr:4:node", five, 1, limits, 4, FALSE, "[(12, 1, 0, 0, 0, 4, 1, 0), (13, 1, 0, 0, 4, 1, 1, 0)]");
+  check_map ("ppr:1:node", two_apps, 2, limits, 4, TRUE, "[(10, 4, 1, 0, 0, 1, 1, 1), (10, 2, 1, 1, 4, 1, 1, 1)]");
+  check_map ("ppr:2:node", five, 1, small, 3, FALSE, "[(10, 1, 0, 0, 0, 1, 1, 0), (11, 2, 1, 0, 1, 2, 1, 2)]");
+}
+
+static void
 check_refused (const char *disabled, const char *script, const char *by, const guint *np, const char *mention)
 {
   const guint limits[] = { 2, 2 };
@@ -105,6 +120,10 @@ test_map_errors (void)
   check_refused (NULL, NULL, "slot", five, "do not fit into the 4 slots");
   check_refused (NULL, NULL, "moon", three, "No mapper takes \"map-by\" moon");
   check_refused ("mapper-round-robin", NULL, "slot", three, "No mapper takes");
+  check_refused (NULL, NULL, "ppr:1:node", three, "1 of 3 processes have no place");
+  check_refused (NULL, NULL, "ppr:3:node", five, "5 of 5 processes have no place");
+  check_refused (NULL, NULL, "ppr:3:core", five, "No mapper takes");
+  check_refused (NULL, NULL, "ppr:-1:node", five, "No mapper takes");
   check_refused (NULL, "mapper fail not today", "slot", three, "not today");
   check_refused (NULL, "mapper done", "slot", three, "more processes on a node than that may take");
   check_refused (NULL, "mapper wrong", "slot", three, "a rank has no place");
@@ -303,7 +322,7 @@ test_host (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdSpawner) spawner = dvmd_spawner_new (&error);
   g_autoptr (DvmdReaper) reaper = dvmd_reaper_new (NULL, FALSE, &error);
-  g_autoptr (DvmdPlugins) plugins = load (NULL, "mapper-round-robin.word='two words' nobody.x=1", NULL);
+  g_autoptr (DvmdPlugins) plugins = load (NULL, "mapper-ppr.word='two words' nobody.x=1", NULL);
   gpointer mapper = g_ptr_array_index (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), 0);
   DvmdPluginHost *host = dvmd_plugin_get_host (mapper);
   g_autoptr (GBytes) secret = g_bytes_new_static ("secret", 6);
@@ -391,7 +410,7 @@ test_good (void)
       g_assert_true (dvmd_plugins_load_file (plugins, good, &error));
       g_assert_no_error (error);
       load_wrong (plugins, "good", "the mapper \"mistake\" is taken from");
-      g_assert_cmpuint (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER)->len, ==, i == 0 ? 2 : 1);
+      g_assert_cmpuint (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER)->len, ==, i == 0 ? 3 : 2);
       rows = g_variant_ref_sink (dvmd_plugins_to_variant (plugins));
       text = g_variant_print (rows, FALSE);
       g_assert_nonnull (strstr (text, i == 0 ? "'active': <true>, 'path': <'/" : "'active': <false>, 'path': <'/"));
@@ -414,7 +433,7 @@ test_directory (void)
   g_assert_true (g_file_set_contents (other, "no plugin", -1, NULL));
   plugins = dvmd_plugins_new (&settings, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER)->len, ==, 1);
+  g_assert_cmpuint (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER)->len, ==, 2);
   g_assert_false (dvmd_plugins_load_file (plugins, broken, &error));
   g_assert_nonnull (strstr (error->message, "cannot be opened"));
   g_unlink (broken);
@@ -443,6 +462,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plugins/round-robin", test_round_robin);
+  g_test_add_func ("/plugins/ppr", test_ppr);
   g_test_add_func ("/plugins/map-errors", test_map_errors);
   g_test_add_func ("/plugins/decline", test_decline);
   g_test_add_func ("/plugins/allocator", test_allocator);
