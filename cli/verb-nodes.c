@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dvm-cli nodes: the table of nodes.
+ * dvm-cli nodes: the table of nodes, and the tree of their daemons.
  */
 
 #include "config.h"
@@ -12,11 +12,15 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-tree.h"
 
 static const DvmCliOption options[] = {
   { "ids", 'i', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("these ranks alone, such as 0-3,7") },
   { "state", 's', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes in these states alone, such as UP,DOWN") },
   { "free", 'f', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("nodes with free slots alone") },
+  { "tree", 't', NULL, DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("as the tree of their daemons (default, unless columns are given)") },
+  { "flat", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("by rank") },
   { "columns", 'c', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("these columns, in this order; or all") },
   { NULL },
 };
@@ -238,9 +242,33 @@ print_json (GPtrArray *nodes, GError **error)
   return dvm_cli_print (json->str, error);
 }
 
+/* One agent is no tree. */
+static gboolean
+is_tree (DvmCli *cli, GPtrArray *nodes)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < nodes->len; i++)
+    n += dvm_node_get_depth (nodes->pdata[i]) > 0;
+  return dvm_cli_args_has (cli->args, "tree")
+         || (n > 1 && !dvm_cli_args_has (cli->args, "flat") && !dvm_cli_args_has (cli->args, "columns"));
+}
+
+static GVariant *
+get_value (guint column, DvmNode *node, const char *branch)
+{
+  g_autofree char *name = NULL;
+
+  if (branch == NULL || strcmp (all_columns[column].name, "name") != 0)
+    return all_columns[column].get (node, all_columns[column].name);
+  name = g_strconcat (branch, dvm_node_get_name (node), NULL);
+  return text (name);
+}
+
 static gboolean
 print_nodes (DvmCli *cli, GPtrArray *nodes, GArray *chosen, GError **error)
 {
+  g_autoptr (GPtrArray) branches = is_tree (cli, nodes) ? dvm_cli_tree_sort (nodes, !g_get_charset (NULL)) : NULL;
   g_autofree DvmCliColumn *columns = g_new0 (DvmCliColumn, chosen->len + 1);
   g_autofree GVariant **values = g_new0 (GVariant *, chosen->len);
   g_autoptr (DvmCliTable) table = NULL;
@@ -252,9 +280,9 @@ print_nodes (DvmCli *cli, GPtrArray *nodes, GArray *chosen, GError **error)
     {
       for (guint i = 0; i < chosen->len; i++)
         {
-          guint column = g_array_index (chosen, guint, i);
+          const char *branch = branches != NULL ? g_ptr_array_index (branches, row) : NULL;
 
-          values[i] = all_columns[column].get (g_ptr_array_index (nodes, row), all_columns[column].name);
+          values[i] = get_value (g_array_index (chosen, guint, i), g_ptr_array_index (nodes, row), branch);
         }
       dvm_cli_table_add (table, values);
     }
@@ -272,6 +300,11 @@ list_nodes (DvmCli *cli, GError **error)
 
   if (chosen == NULL || !check_filters (cli, error))
     return DVM_CLI_EXIT_USAGE;
+  if (dvm_cli_args_has (cli->args, "tree") && dvm_cli_args_has (cli->args, "flat"))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("options --tree and --flat cannot go together"));
+      return DVM_CLI_EXIT_USAGE;
+    }
   client = dvm_cli_connect (cli, error);
   nodes = client != NULL ? dvm_client_list_nodes (client, NULL, error) : NULL;
   if (nodes == NULL)
