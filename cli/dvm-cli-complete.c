@@ -173,6 +173,8 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_list (self, "0|all|none");
   else if (strcmp (option->name, "kind") == 0)
     offer_list (self, "dvm|job|proc|node|session|campaign");
+  else if (strcmp (option->name, "launcher") == 0)
+    offer_list (self, "local|ssh");
   else if (strcmp (option->name, "host") == 0)
     offer_nodes (self);
   else

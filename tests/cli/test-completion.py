@@ -106,6 +106,8 @@ def test_values():
             (["run", "-x", "XDG_RUN"], ("words", {"XDG_RUNTIME_DIR"})),
             (["run", "--wdir", ""], ("directories", set())),
             (["--socket", ""], ("files", set())),
+            (["start", "--hostfile", ""], ("files", set())),
+            (["start", "--launcher", "s"], ("words", {"ssh"})),
             (["submit", "-f", ""], ("files", set())),
             (["run", ""], ("commands", set())),
             (["run", "-n", "4", "ls", ""], ("program 4", set())),

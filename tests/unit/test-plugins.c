@@ -197,6 +197,60 @@ allocate (DvmdPlugins *plugins, Answer *answer, GCancellable *cancellable)
 }
 
 static void
+allocate_as (DvmdPlugins *plugins, const DvmdAllocationRequest *request, Answer *answer)
+{
+  DvmdAllocator *allocator = g_ptr_array_index (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_ALLOCATOR), 0);
+
+  answer_clear (answer);
+  dvmd_allocator_allocate_async (allocator, request, NULL, on_allocated, answer);
+  while (!answer->done)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static void
+assert_node (const DvmdPluginNode *node, const char *name, guint slots, guint slots_max)
+{
+  g_assert_cmpstr (node->name, ==, name);
+  g_assert_cmpuint (node->slots, ==, slots);
+  g_assert_cmpuint (node->slots_max, ==, slots_max);
+}
+
+/* Named nodes have the slots that are known of them, the others what is asked for; logical ones are numbered. */
+static void
+test_hosts_allocator (void)
+{
+  const char *const names[] = { "a", "b", NULL };
+  const DvmdPluginNode known[] = { { .name = "a", .slots = 4, .slots_max = 8 }, { .name = "b" } };
+  DvmdAllocationRequest request = {
+    .host = "here", .hosts = names, .slots = 2, .nodes = known, .n_nodes = G_N_ELEMENTS (known)
+  };
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+  Answer answer = { 0 };
+  const DvmdPluginNode *nodes;
+  guint n_nodes;
+
+  allocate_as (plugins, &request, &answer);
+  nodes = dvmd_allocation_get_nodes (answer.allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 2);
+  assert_node (&nodes[0], "a", 4, 8);
+  assert_node (&nodes[1], "b", 2, 0);
+  g_assert_false (dvmd_allocation_get_logical (answer.allocation));
+
+  request = (DvmdAllocationRequest){ .host = "here", .n_logical = 3, .slots = 5 };
+  allocate_as (plugins, &request, &answer);
+  nodes = dvmd_allocation_get_nodes (answer.allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 3);
+  assert_node (&nodes[0], "node1", 5, 0);
+  assert_node (&nodes[2], "node3", 5, 0);
+  g_assert_true (dvmd_allocation_get_logical (answer.allocation));
+
+  request = (DvmdAllocationRequest){ .host = "here", .count = 3 };
+  allocate_as (plugins, &request, &answer);
+  g_assert_true (answer.verdict == DVMD_PLUGIN_DECLINED);
+  answer_clear (&answer);
+}
+
+static void
 test_allocator (void)
 {
   g_autoptr (DvmdPlugins) plugins = load (
@@ -466,6 +520,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plugins/map-errors", test_map_errors);
   g_test_add_func ("/plugins/decline", test_decline);
   g_test_add_func ("/plugins/allocator", test_allocator);
+  g_test_add_func ("/plugins/hosts-allocator", test_hosts_allocator);
   g_test_add_func ("/plugins/launcher", test_launcher);
   g_test_add_func ("/plugins/host", test_host);
   g_test_add_func ("/plugins/refusals", test_refusals);
