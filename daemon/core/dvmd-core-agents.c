@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The agents as the core sees them: they report, leave, or are lost. Nobody waits for an answer of one that is lost.
+ * The agents as the core sees them: they leave, or are lost. Nobody waits for an answer of one that is lost.
  */
 
 #include "config.h"
@@ -13,43 +13,10 @@
 #include "dvmd-log.h"
 #include "dvmd-vm-machine.h"
 
-void
-dvmd_core_allocated (DvmdCore *self)
-{
-  dvmd_core_post_vm (self, DVMD_VM_ALLOCATED, 0, NULL);
-}
-
-void
-dvmd_core_allocation_failed (DvmdCore *self, const char *reason)
-{
-  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_ALLOC_FAILED, reason);
-}
-
 static gboolean
 is_down (DvmdNode *node)
 {
   return dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
-}
-
-void
-dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
-    {
-      g_message ("An agent reports as rank %u, which is not expected", rank);
-      return;
-    }
-  node->hwthreads = MAX (report->hwthreads, 1);
-  _dvm_node_set_contact (node->record, report->address, report->pid, report->aliases);
-  _dvm_node_set_topology (node->record, report->topology);
-  _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
-  self->n_reported++;
-  dvmd_core_node_changed (self, rank);
-  dvmd_core_changed (self);
-  if (self->n_reported == self->n_expected)
-    dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
 }
 
 void
@@ -93,9 +60,8 @@ check_all_gone (DvmdCore *self)
     dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
 }
 
-/* reason: of the node; for its jobs, the node is named before it */
-static void
-drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
+void
+dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
 {
   g_autofree char *what = g_strdup_printf ("%s was lost: %s", dvm_node_get_name (node->record), reason);
 
@@ -109,9 +75,8 @@ drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
   check_all_gone (self);
 }
 
-/* (nullable): an agent that has not gone yet */
-static DvmdNode *
-find_agent (DvmdCore *self, guint rank, const char *what)
+DvmdNode *
+dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what)
 {
   DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
 
@@ -122,43 +87,26 @@ find_agent (DvmdCore *self, guint rank, const char *what)
 }
 
 void
-dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
-{
-  DvmdNode *node = find_agent (self, rank, "failed");
-
-  if (node == NULL)
-    return;
-  drop_agent (self, node, reason);
-  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
-}
-
-void
 dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason)
 {
-  DvmdNode *node = find_agent (self, rank, "was lost");
+  DvmdNode *node = dvmd_core_find_agent (self, rank, "was lost");
   const char *why = reason != NULL && reason[0] != '\0' ? reason : "nothing is known of why";
 
   if (node == NULL)
     return;
-  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
-                  "its agent, rank %u, was lost: %s", rank, why);
+  dvmd_log_about (G_LOG_DOMAIN, self->shutting_down ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
+                  &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, was lost: %s",
+                  rank, why);
   if (!self->was_ready && !self->shutting_down)
     dvmd_core_agent_failed (self, rank, why);
   else
-    drop_agent (self, node, why);
-}
-
-void
-dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
-{
-  if (epoch == self->epoch)
-    dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
+    dvmd_core_drop_agent (self, node, why);
 }
 
 void
 dvmd_core_agent_gone (DvmdCore *self, guint rank)
 {
-  DvmdNode *node = find_agent (self, rank, "has gone");
+  DvmdNode *node = dvmd_core_find_agent (self, rank, "has gone");
 
   if (node == NULL)
     return;
@@ -166,5 +114,5 @@ dvmd_core_agent_gone (DvmdCore *self, guint rank)
   if (!self->shutting_down)
     dvmd_core_agent_lost (self, rank, "its agent has ended");
   else
-    drop_agent (self, node, "The agent has ended");
+    dvmd_core_drop_agent (self, node, "The agent has ended");
 }

@@ -18,6 +18,7 @@ struct _DvmdCore
 
   char *nspace;
   gboolean one_shot;
+  gboolean allow_missing;
   guint history_limit;
   DvmdClock *clock;
   DvmdEventQueue *queue;
@@ -41,7 +42,8 @@ struct _DvmdCore
   guint64 epoch;
   guint n_expected;
   guint n_reported;
-  guint n_agents; /* that have not gone */
+  guint n_missing; /* that failed before the DVM was ready */
+  guint n_agents;  /* that have not gone */
   guint n_running;
   guint tree_depth; /* 0: nobody has said */
   guint64 tree_repairs;
@@ -53,6 +55,10 @@ void dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, 
                                 const char *event_name);
 void dvmd_core_post (DvmdJob *job, guint event);
 void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason);
+/* (nullable): an agent that has not gone yet; what: it does, for the log */
+DvmdNode *dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what);
+/* Its node is down, and nobody waits for it. reason: of the node; for its jobs, the node is named before it. */
+void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Posts to the DVM's own job. */
 void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
 /* The job is over: out of the live ones, into the history. */

@@ -112,6 +112,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
 
   self->nspace = g_strdup (settings->nspace);
   self->one_shot = settings->one_shot;
+  self->allow_missing = settings->allow_missing;
   self->history_limit = settings->history_limit;
   self->clock = dvmd_clock_ref (clock);
   self->queue = queue;

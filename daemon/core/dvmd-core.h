@@ -27,7 +27,8 @@ typedef struct
   const char *nspace; /* of the DVM itself; a job's is NSPACE@N */
   const char *host;   /* the controller's own */
   guint history_limit;
-  gboolean one_shot; /* ends at ALL_JOBS_COMPLETE */
+  gboolean one_shot;      /* ends at ALL_JOBS_COMPLETE */
+  gboolean allow_missing; /* comes up without the nodes that do not come, if there is one that does */
 } DvmdCoreSettings;
 
 typedef struct
@@ -71,6 +72,11 @@ void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport
 void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth);
 /* How deep the tree is, and how often it has been mended since the start. */
 void dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs);
+/*
+ * The agent will not report, or was lost before the DVM was ready: its node is DOWN, and a report that comes late is
+ * refused. When each has reported or failed the DVM becomes ready without those, if that is allowed; else it fails,
+ * with a reason that names each of them.
+ */
 void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
 /*
  * The agent is not there any more, and reason says what happened. Its node is DOWN for good, its processes are over

@@ -80,7 +80,7 @@ step_daemons_reported (gpointer object, const DvmdEvent *event)
     {
       DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
 
-      if (!node->slots_given)
+      if (!node->slots_given && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
         dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
     }
   post (object, DVMD_VM_TO_DISTRIBUTE);
@@ -95,13 +95,25 @@ step_vm_ready (gpointer object, const DvmdEvent *event)
   core->effects->distribute_membership (core->world, core->epoch);
 }
 
+/* What was told of it is told anew: the answers to that are waited for alone. */
+static void
+act_member_lost (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  if (core->was_ready || core->shutting_down || !core->allow_missing || core->n_agents == 0)
+    return;
+  core->epoch++;
+  core->effects->distribute_membership (core->world, core->epoch);
+}
+
 static void
 act_distributed (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
   DvmdCore *core = job->core;
 
-  if (core->ready || core->shutting_down)
+  if (core->ready || core->shutting_down || (core->n_missing > 0 && !core->allow_missing))
     return;
   core->ready = core->was_ready = TRUE;
   _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
@@ -249,6 +261,7 @@ static const DvmdTransition vm_transitions[] = {
   { DVM_JOB_STATE_DAEMONS_LAUNCHED, DVMD_VM_REPORTED, DVM_JOB_STATE_DAEMONS_REPORTED, NULL },
   { DVM_JOB_STATE_DAEMONS_REPORTED, DVMD_VM_TO_DISTRIBUTE, DVM_JOB_STATE_VM_READY, NULL },
   { DVM_JOB_STATE_VM_READY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, act_distributed },
+  { DVM_JOB_STATE_VM_READY, DVMD_VM_MEMBER_LOST, DVMD_STATE_SAME, act_member_lost },
   /* Also before it is ready: the one job may be cancelled while it waits for that. */
   { DVMD_STATE_ANY_LIVE, DVMD_VM_ALL_JOBS_DONE, DVM_JOB_STATE_ALL_JOBS_COMPLETE, NULL },
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
@@ -269,6 +282,7 @@ static const DvmdTransition vm_transitions[] = {
   { DVMD_STATE_ANY, DVMD_VM_REPORTED, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_TO_DISTRIBUTE, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_VM_MEMBER_LOST, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_SHUTDOWN, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_FORCE, DVMD_STATE_SAME, NULL },
@@ -277,13 +291,21 @@ static const DvmdTransition vm_transitions[] = {
 };
 
 static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
-  [DVMD_VM_CREATED] = "created",         [DVMD_VM_SET_UP] = "set-up",
-  [DVMD_VM_TO_ALLOCATE] = "to-allocate", [DVMD_VM_ALLOCATED] = "allocated",
-  [DVMD_VM_TO_LAUNCH] = "to-launch",     [DVMD_VM_LAUNCHED] = "launched",
-  [DVMD_VM_REPORTED] = "reported",       [DVMD_VM_TO_DISTRIBUTE] = "to-distribute",
-  [DVMD_VM_DISTRIBUTED] = "distributed", [DVMD_VM_ALL_JOBS_DONE] = "all-jobs-done",
-  [DVMD_VM_SHUTDOWN] = "shutdown",       [DVMD_VM_FORCE] = "force",
-  [DVMD_VM_AGENTS_GONE] = "agents-gone", [DVMD_VM_FAILED] = "failed",
+  [DVMD_VM_CREATED] = "created",
+  [DVMD_VM_SET_UP] = "set-up",
+  [DVMD_VM_TO_ALLOCATE] = "to-allocate",
+  [DVMD_VM_ALLOCATED] = "allocated",
+  [DVMD_VM_TO_LAUNCH] = "to-launch",
+  [DVMD_VM_LAUNCHED] = "launched",
+  [DVMD_VM_REPORTED] = "reported",
+  [DVMD_VM_TO_DISTRIBUTE] = "to-distribute",
+  [DVMD_VM_DISTRIBUTED] = "distributed",
+  [DVMD_VM_MEMBER_LOST] = "member-lost",
+  [DVMD_VM_ALL_JOBS_DONE] = "all-jobs-done",
+  [DVMD_VM_SHUTDOWN] = "shutdown",
+  [DVMD_VM_FORCE] = "force",
+  [DVMD_VM_AGENTS_GONE] = "agents-gone",
+  [DVMD_VM_FAILED] = "failed",
 };
 
 static const char *

@@ -251,6 +251,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.host = self->host;
   core_settings.history_limit = settings->history_limit;
   core_settings.one_shot = settings->one_shot;
+  core_settings.allow_missing = settings->allow_missing;
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);

@@ -20,6 +20,7 @@ typedef struct
   gboolean ended;
   guint n_ended; /* times that the DVM ended */
   DvmJobState end_state;
+  char *end_reason;
   guint64 epoch;
   guint n_agents;
 } World;
@@ -126,6 +127,8 @@ world_dvm_ended (gpointer data, DvmJobState state, const char *reason)
   world->ended = TRUE;
   world->n_ended++;
   world->end_state = state;
+  g_free (world->end_reason);
+  world->end_reason = g_strdup (reason);
 }
 
 static const DvmdEffects world_effects = {
@@ -152,15 +155,13 @@ run (World *world)
 }
 
 static inline void
-world_init (World *world, guint n_nodes, guint slots, gboolean one_shot)
+world_init_with (World *world, guint n_nodes, guint slots, const DvmdCoreSettings *settings)
 {
-  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3, .one_shot = one_shot };
-
   *world = (World){ 0 };
   world->log = g_string_new (NULL);
   world->clock = dvmd_clock_new_manual (START);
   world->queue = dvmd_event_queue_new (NULL, NULL);
-  world->core = dvmd_core_new (&settings, world->clock, world->queue, &world_effects, world);
+  world->core = dvmd_core_new (settings, world->clock, world->queue, &world_effects, world);
   for (guint i = 0; i < n_nodes; i++)
     {
       g_autofree char *name = g_strdup_printf ("node%u", i + 1);
@@ -172,15 +173,27 @@ world_init (World *world, guint n_nodes, guint slots, gboolean one_shot)
 }
 
 static inline void
-report_all (World *world)
+world_init (World *world, guint n_nodes, guint slots, gboolean one_shot)
+{
+  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3, .one_shot = one_shot };
+
+  world_init_with (world, n_nodes, slots, &settings);
+}
+
+static inline void
+report (World *world, guint rank)
 {
   const char *aliases[] = { "alias", NULL };
-  DvmdAgentReport report = {
-    .host = "h", .aliases = aliases, .address = "", .pid = 7, .hwthreads = 2, .topology = "t"
-  };
+  DvmdAgentReport said = { .host = "h", .aliases = aliases, .address = "", .pid = 7, .hwthreads = 2, .topology = "t" };
 
+  dvmd_core_agent_reported (world->core, rank, &said);
+}
+
+static inline void
+report_all (World *world)
+{
   for (guint rank = 1; rank <= world->n_agents; rank++)
-    dvmd_core_agent_reported (world->core, rank, &report);
+    report (world, rank);
   run (world);
 }
 
@@ -200,6 +213,7 @@ world_clear (World *world)
   g_object_unref (world->core);
   dvmd_clock_unref (world->clock);
   g_string_free (world->log, TRUE);
+  g_free (world->end_reason);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (World, world_clear)
 

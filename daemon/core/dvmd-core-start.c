@@ -1,0 +1,153 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The agents at the start of the DVM: each reports, or fails. Then the DVM goes on, with all or with those that came,
+ * or fails itself and names those that did not.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-log.h"
+#include "dvmd-vm-machine.h"
+
+void
+dvmd_core_allocated (DvmdCore *self)
+{
+  dvmd_core_post_vm (self, DVMD_VM_ALLOCATED, 0, NULL);
+}
+
+void
+dvmd_core_allocation_failed (DvmdCore *self, const char *reason)
+{
+  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_ALLOC_FAILED, reason);
+}
+
+/* Launchers put the name of the node before the cause. */
+static const char *
+get_cause (DvmdNode *node)
+{
+  const char *name = dvm_node_get_name (node->record);
+  const char *cause = dvm_node_get_reason (node->record);
+
+  if (g_str_has_prefix (cause, name) && g_str_has_prefix (cause + strlen (name), ": "))
+    return cause + strlen (name) + 2;
+  return cause;
+}
+
+/* Nodes that have one cause in common are named before it together: "node3, node4: unreachable". */
+static void
+add_causes (DvmdCore *self, GString *text)
+{
+  g_autoptr (GHashTable)
+      by_cause = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+  g_autoptr (GPtrArray) causes = g_ptr_array_new ();
+
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (self->nodes); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+      GPtrArray *names;
+
+      if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+        continue;
+      names = g_hash_table_lookup (by_cause, get_cause (node));
+      if (names == NULL)
+        {
+          names = g_ptr_array_new ();
+          g_hash_table_insert (by_cause, (gpointer)get_cause (node), names);
+          g_ptr_array_add (causes, (gpointer)get_cause (node));
+        }
+      g_ptr_array_add (names, (gpointer)dvm_node_get_name (node->record));
+    }
+  for (guint i = 0; i < causes->len; i++)
+    {
+      GPtrArray *names = g_hash_table_lookup (by_cause, causes->pdata[i]);
+
+      for (guint k = 0; k < names->len; k++)
+        g_string_append_printf (text, "%s%s", k > 0 ? ", " : i > 0 ? "; " : "", (const char *)names->pdata[k]);
+      g_string_append_printf (text, ": %s", (const char *)causes->pdata[i]);
+    }
+}
+
+static char *
+describe_missing (DvmdCore *self)
+{
+  GString *text = g_string_new (NULL);
+
+  if (self->n_expected > 1)
+    g_string_append_printf (text, "%u of the %u nodes of the DVM did not come: ", self->n_missing, self->n_expected);
+  else
+    g_string_append (text, "The node of the DVM did not come: ");
+  add_causes (self, text);
+  return g_string_free (text, FALSE);
+}
+
+/* Everybody is waited for, also when some have failed: one look at the reason shows all that is to be mended. */
+static void
+check_outcomes (DvmdCore *self)
+{
+  g_autofree char *reason = NULL;
+
+  if (self->n_reported + self->n_missing < self->n_expected)
+    return;
+  if (self->n_missing == 0 || (self->allow_missing && self->n_reported > 0))
+    {
+      dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
+      return;
+    }
+  reason = describe_missing (self);
+  dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+}
+
+void
+dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+
+  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
+    {
+      g_message ("An agent reports as rank %u, which is not expected", rank);
+      return;
+    }
+  node->hwthreads = MAX (report->hwthreads, 1);
+  _dvm_node_set_contact (node->record, report->address, report->pid, report->aliases);
+  _dvm_node_set_topology (node->record, report->topology);
+  _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
+  self->n_reported++;
+  dvmd_core_node_changed (self, rank);
+  dvmd_core_changed (self);
+  check_outcomes (self);
+}
+
+void
+dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
+{
+  DvmdNode *node = dvmd_core_find_agent (self, rank, "failed");
+
+  if (node == NULL)
+    return;
+  if (self->was_ready || self->shutting_down)
+    {
+      dvmd_core_agent_lost (self, rank, reason);
+      return;
+    }
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
+                  "it did not come: %s", reason);
+  if (node->hwthreads != 0)
+    self->n_reported--;
+  self->n_missing++;
+  dvmd_core_drop_agent (self, node, reason);
+  /* Membership that was under way counts on it. */
+  dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);
+  check_outcomes (self);
+}
+
+void
+dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
+{
+  if (epoch == self->epoch)
+    dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
+}

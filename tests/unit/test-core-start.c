@@ -1,0 +1,247 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nodes that do not come when the DVM starts, in the pure core.
+ */
+
+#include "config.h"
+
+#include "core-world.h"
+
+static void
+start (World *world, guint n_nodes, gboolean allow_missing)
+{
+  DvmdCoreSettings settings = {
+    .nspace = "dvm-test",
+    .host = "head",
+    .history_limit = 3,
+    .allow_missing = allow_missing,
+  };
+
+  world_init_with (world, n_nodes, 2, &settings);
+}
+
+static void
+fail (World *world, guint rank, const char *reason)
+{
+  dvmd_core_agent_failed (world->core, rank, reason);
+  run (world);
+}
+
+static DvmdNode *
+node (World *world, guint rank)
+{
+  return dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
+}
+
+static void
+distributed (World *world, guint64 epoch)
+{
+  dvmd_core_membership_distributed (world->core, epoch);
+  run (world);
+}
+
+/* It ends when every node has come or failed, and the reason names each of those that failed. */
+static void
+test_refused (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *kept;
+
+  start (&world, 5, FALSE);
+  kept = submit (&world, 2);
+  fail (&world, 2, "node2: unreachable: no route to host");
+  report (&world, 1);
+  fail (&world, 4, "timeout: its agent has not started within 30 s");
+  fail (&world, 3, "unreachable: no route to host");
+  /* Nobody waits for what was said of it already. */
+  fail (&world, 3, "something else");
+  g_assert_cmpstr (strstr (world.log->str, "stop"), ==, NULL);
+  report (&world, 5);
+  run (&world);
+  assert_state (kept, DVM_JOB_STATE_NEVER_LAUNCHED);
+  g_assert_true (g_str_has_suffix (world.log->str, "stop forced\n"));
+  g_assert_cmpuint (dvmd_core_get_nodes_expected (world.core), ==, 5);
+  g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 2);
+  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_gone (world.core, 5);
+  run (&world);
+  g_assert_cmpuint (world.n_ended, ==, 1);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+  g_assert_cmpstr (world.end_reason, ==,
+                   "3 of the 5 nodes of the DVM did not come: node2, node3: unreachable: no route to host; node4: "
+                   "timeout: its agent has not started within 30 s");
+}
+
+static void
+test_only_node (void)
+{
+  g_auto (World) world = { 0 };
+
+  start (&world, 1, TRUE);
+  fail (&world, 1, "no topology");
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+  g_assert_cmpstr (world.end_reason, ==, "The node of the DVM did not come: node1: no topology");
+}
+
+/* Where it is allowed the DVM comes up with those that are there. */
+static void
+test_allowed (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  start (&world, 3, TRUE);
+  job = submit (&world, 4);
+  report (&world, 1);
+  fail (&world, 2, "refused");
+  g_assert_cmpuint (world.epoch, ==, 0);
+  report (&world, 3);
+  run (&world);
+  g_assert_cmpuint (world.epoch, ==, 1);
+  distributed (&world, 1);
+  g_assert_true (world.ready);
+  g_assert_cmpint (dvm_node_get_state (node (&world, 1)->record), ==, DVM_NODE_STATE_UP);
+  g_assert_cmpint (dvm_node_get_state (node (&world, 2)->record), ==, DVM_NODE_STATE_DOWN);
+  g_assert_cmpstr (dvm_node_get_reason (node (&world, 2)->record), ==, "refused");
+  g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
+  g_assert_cmpuint (dvmd_node_pool_count_slots (dvmd_core_get_nodes (world.core)), ==, 4);
+  g_assert_cmpuint (dvmd_core_get_nodes_expected (world.core), ==, 3);
+  g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 2);
+  /* Too late. */
+  report (&world, 2);
+  run (&world);
+  g_assert_cmpint (dvm_node_get_state (node (&world, 2)->record), ==, DVM_NODE_STATE_DOWN);
+  g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 2);
+  run_to_end (&world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+  dvmd_core_shutdown (world.core, FALSE, "enough");
+  run (&world);
+  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_gone (world.core, 3);
+  run (&world);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
+}
+
+static void
+test_nobody (void)
+{
+  g_auto (World) world = { 0 };
+
+  start (&world, 2, TRUE);
+  fail (&world, 2, "refused");
+  fail (&world, 1, "refused");
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+  g_assert_cmpstr (world.end_reason, ==, "2 of the 2 nodes of the DVM did not come: node1, node2: refused");
+}
+
+/* One that has reported and is lost before the DVM is ready has not come. */
+static void
+test_lost_again (gconstpointer data)
+{
+  gboolean allowed = GPOINTER_TO_UINT (data);
+  g_auto (World) world = { 0 };
+
+  start (&world, 3, allowed);
+  report (&world, 1);
+  report (&world, 2);
+  dvmd_core_agent_lost (world.core, 1, "connection closed");
+  run (&world);
+  g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 1);
+  g_assert_cmpuint (world.epoch, ==, 0);
+  report (&world, 3);
+  run (&world);
+  if (!allowed)
+    {
+      g_assert_true (g_str_has_suffix (world.log->str, "stop forced\n"));
+      return;
+    }
+  distributed (&world, 1);
+  g_assert_true (world.ready);
+  g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
+}
+
+/* The same while the agents are told of each other: those that are left are told anew. */
+static void
+test_lost_while_wiring (gconstpointer data)
+{
+  gboolean allowed = GPOINTER_TO_UINT (data);
+  g_auto (World) world = { 0 };
+
+  start (&world, 3, allowed);
+  report_all (&world);
+  g_assert_cmpuint (world.epoch, ==, 1);
+  dvmd_core_agent_lost (world.core, 2, "connection closed");
+  run (&world);
+  if (!allowed)
+    {
+      distributed (&world, 1);
+      g_assert_false (world.ready);
+      dvmd_core_agent_gone (world.core, 1);
+      dvmd_core_agent_gone (world.core, 3);
+      run (&world);
+      g_assert_cmpstr (world.end_reason, ==, "1 of the 3 nodes of the DVM did not come: node2: connection closed");
+      return;
+    }
+  g_assert_cmpuint (world.epoch, ==, 2);
+  distributed (&world, 1);
+  g_assert_false (world.ready);
+  distributed (&world, 2);
+  g_assert_true (world.ready);
+  g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
+}
+
+/* And in the moment between the last answer and the turn that is ready by it. */
+static void
+test_lost_at_last (gconstpointer data)
+{
+  gboolean allowed = GPOINTER_TO_UINT (data);
+  g_auto (World) world = { 0 };
+
+  start (&world, 2, allowed);
+  report_all (&world);
+  dvmd_core_membership_distributed (world.core, 1);
+  dvmd_core_agent_lost (world.core, 2, "connection closed");
+  run (&world);
+  g_assert_true (world.ready == allowed);
+  g_assert_true (dvmd_core_get_ready (world.core) == allowed);
+  g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, allowed ? 1 : 0);
+}
+
+/* An end of the DVM that comes in between waits for those that may still come. */
+static void
+test_shutdown (void)
+{
+  g_auto (World) world = { 0 };
+
+  start (&world, 3, FALSE);
+  report (&world, 1);
+  fail (&world, 2, "refused");
+  dvmd_core_shutdown (world.core, FALSE, "enough");
+  run (&world);
+  g_assert_true (g_str_has_suffix (world.log->str, "stop\n"));
+  fail (&world, 3, "it was told to end");
+  g_assert_false (world.ended);
+  dvmd_core_agent_gone (world.core, 1);
+  run (&world);
+  g_assert_cmpuint (world.n_ended, ==, 1);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/core-start/refused", test_refused);
+  g_test_add_func ("/core-start/only-node", test_only_node);
+  g_test_add_func ("/core-start/allowed", test_allowed);
+  g_test_add_func ("/core-start/nobody", test_nobody);
+  g_test_add_data_func ("/core-start/lost-again", GUINT_TO_POINTER (FALSE), test_lost_again);
+  g_test_add_data_func ("/core-start/lost-again/allowed", GUINT_TO_POINTER (TRUE), test_lost_again);
+  g_test_add_data_func ("/core-start/lost-while-wiring", GUINT_TO_POINTER (FALSE), test_lost_while_wiring);
+  g_test_add_data_func ("/core-start/lost-while-wiring/allowed", GUINT_TO_POINTER (TRUE), test_lost_while_wiring);
+  g_test_add_data_func ("/core-start/lost-at-last", GUINT_TO_POINTER (FALSE), test_lost_at_last);
+  g_test_add_data_func ("/core-start/lost-at-last/allowed", GUINT_TO_POINTER (TRUE), test_lost_at_last);
+  g_test_add_func ("/core-start/shutdown", test_shutdown);
+  return g_test_run ();
+}
