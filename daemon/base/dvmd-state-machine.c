@@ -137,6 +137,23 @@ find_enter (const DvmdStateTable *table, guint state)
 }
 
 static void
+refuse (const QueuedEvent *item, guint state)
+{
+  const DvmdStateTable *table = item->table;
+  const char *event_name = table->event_names[item->event.event];
+  const char *state_name = table->state_name (state);
+  const char *id = table->describe (item->object);
+
+  if (table->refused == NULL)
+    {
+      g_warning ("%s %s: event %s is not in the table for state %s", table->name, id, event_name, state_name);
+      return;
+    }
+  g_info ("%s %s: %s: refused in %s", table->name, id, event_name, state_name);
+  table->refused (item->object, state, &item->event);
+}
+
+static void
 process (const QueuedEvent *item)
 {
   const DvmdStateTable *table = item->table;
@@ -149,9 +166,7 @@ process (const QueuedEvent *item)
 
   if (row == NULL)
     {
-      g_info ("%s %s: %s: refused in %s", table->name, table->describe (object), event_name, table->state_name (state));
-      if (table->refused != NULL)
-        table->refused (object, state, &item->event);
+      refuse (item, state);
       return;
     }
   if (row->to == DVMD_STATE_SAME)

@@ -75,7 +75,7 @@ typedef struct
   guint (*get_state) (gpointer object);
   /* The one writer. old and new differ or the same state is entered again. */
   void (*set_state) (gpointer object, guint old_state, guint new_state, const DvmdEvent *event);
-  /* (nullable): an event that the table does not have in this state */
+  /* (nullable): an event that the table does not have in this state; NULL: it is a mistake, and a warning says so */
   void (*refused) (gpointer object, guint state, const DvmdEvent *event);
   const char *(*describe) (gpointer object); /* id for the log */
   gboolean traces;                           /* set_state logs the change itself */

@@ -50,6 +50,9 @@ struct _DvmdCore
   DvmdCoreStatistics statistics;
 };
 
+/* For the tables of a job and of the DVM's own. */
+guint dvmd_core_read_job_state (gpointer job);
+const char *dvmd_core_describe_job (gpointer job);
 /* The one writer of a job's state, also of the DVM's own. */
 void dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
                                 const char *event_name);

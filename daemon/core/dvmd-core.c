@@ -150,6 +150,18 @@ dvmd_core_node_changed (DvmdCore *self, guint rank)
   g_signal_emit (self, signals[NODE_CHANGED], 0, rank);
 }
 
+guint
+dvmd_core_read_job_state (gpointer job)
+{
+  return dvmd_job_get_state (job);
+}
+
+const char *
+dvmd_core_describe_job (gpointer job)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (job));
+}
+
 void
 dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
                            const char *event_name)

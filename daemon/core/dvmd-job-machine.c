@@ -130,41 +130,10 @@ static const char *const job_event_names[DVMD_JOB_N_EVENTS] = {
   [DVMD_JOB_GONE] = "gone",
 };
 
-static const char *
-state_name (guint state)
-{
-  return dvm_job_state_to_string (state);
-}
-
-static gboolean
-is_live (guint state)
-{
-  return dvm_job_state_is_live (state);
-}
-
-static guint
-get_state (gpointer object)
-{
-  return dvmd_job_get_state (object);
-}
-
-static const char *
-describe (gpointer object)
-{
-  return dvm_job_get_nspace (dvmd_job_get_record (object));
-}
-
 static void
 set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {
   dvmd_core_write_job_state (object, old_state, new_state, event, job_event_names[event->event]);
-}
-
-static void
-refused (gpointer object, guint state, const DvmdEvent *event)
-{
-  g_warning ("job %s: event %s is not in the table for state %s", describe (object), job_event_names[event->event],
-             state_name (state));
 }
 
 const DvmdStateTable dvmd_job_table = {
@@ -175,12 +144,11 @@ const DvmdStateTable dvmd_job_table = {
   .n_transitions = G_N_ELEMENTS (job_transitions),
   .event_names = job_event_names,
   .n_events = DVMD_JOB_N_EVENTS,
-  .state_name = state_name,
-  .is_live = is_live,
-  .get_state = get_state,
+  .state_name = dvm_job_state_to_string,
+  .is_live = dvm_job_state_is_live,
+  .get_state = dvmd_core_read_job_state,
   .set_state = set_state,
-  .refused = refused,
-  .describe = describe,
+  .describe = dvmd_core_describe_job,
   .traces = TRUE,
   .ref = g_object_ref,
   .unref = g_object_unref,

@@ -90,18 +90,6 @@ static const char *const proc_event_names[PROC_N_EVENTS] = {
   [PROC_CONTINUED] = "continued",
 };
 
-static const char *
-proc_state_name (guint state)
-{
-  return dvm_proc_state_to_string (state);
-}
-
-static gboolean
-proc_is_live (guint state)
-{
-  return state < DVM_PROC_STATE_UNTERMINATED;
-}
-
 static guint
 proc_get_state (gpointer object)
 {
@@ -142,7 +130,7 @@ proc_refused (gpointer object, guint state, const DvmdEvent *event)
   DvmdLocalProc *self = object;
 
   g_warning ("job %s: rank %u: event %s is not in the table for state %s", self->job->nspace, self->rank,
-             proc_event_names[event->event], proc_state_name (state));
+             proc_event_names[event->event], dvm_proc_state_to_string (state));
 }
 
 /* A process lives as long as its job. */
@@ -167,8 +155,8 @@ const DvmdStateTable dvmd_local_proc_table = {
   .n_transitions = G_N_ELEMENTS (proc_transitions),
   .event_names = proc_event_names,
   .n_events = PROC_N_EVENTS,
-  .state_name = proc_state_name,
-  .is_live = proc_is_live,
+  .state_name = dvm_proc_state_to_string,
+  .is_live = dvm_proc_state_is_live,
   .get_state = proc_get_state,
   .set_state = proc_set_state,
   .refused = proc_refused,
@@ -348,18 +336,6 @@ static const char *const job_event_names[JOB_N_EVENTS] = {
   [JOB_ALL_ENDED] = "all-ended", [JOB_CLEANED] = "cleaned",   [JOB_FORCED] = "forced",
 };
 
-static const char *
-job_state_name (guint state)
-{
-  return dvm_job_state_to_string (state);
-}
-
-static gboolean
-job_is_live (guint state)
-{
-  return state < DVM_JOB_STATE_UNTERMINATED;
-}
-
 static guint
 job_get_state (gpointer object)
 {
@@ -370,13 +346,6 @@ static void
 job_set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {
   ((DvmdLocalJob *)object)->state = new_state;
-}
-
-static void
-job_refused (gpointer object, guint state, const DvmdEvent *event)
-{
-  g_warning ("job %s on this node: event %s is not in the table for state %s", ((DvmdLocalJob *)object)->nspace,
-             job_event_names[event->event], job_state_name (state));
 }
 
 static const char *
@@ -405,11 +374,10 @@ const DvmdStateTable dvmd_local_job_table = {
   .n_transitions = G_N_ELEMENTS (job_transitions),
   .event_names = job_event_names,
   .n_events = JOB_N_EVENTS,
-  .state_name = job_state_name,
-  .is_live = job_is_live,
+  .state_name = dvm_job_state_to_string,
+  .is_live = dvm_job_state_is_live,
   .get_state = job_get_state,
   .set_state = job_set_state,
-  .refused = job_refused,
   .describe = job_describe,
   .ref = job_ref,
   .unref = job_unref,

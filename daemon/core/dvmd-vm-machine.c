@@ -308,43 +308,11 @@ static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
   [DVMD_VM_FAILED] = "failed",
 };
 
-static const char *
-state_name (guint state)
-{
-  return dvm_job_state_to_string (state);
-}
-
-/* Before the first event the machine is live as well. */
-static gboolean
-is_live (guint state)
-{
-  return state < DVM_JOB_STATE_UNTERMINATED;
-}
-
-static guint
-get_state (gpointer object)
-{
-  return dvmd_job_get_state (object);
-}
-
-static const char *
-describe (gpointer object)
-{
-  return dvm_job_get_nspace (dvmd_job_get_record (object));
-}
-
 static void
 set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {
   dvmd_core_write_job_state (object, old_state, new_state, event, vm_event_names[event->event]);
   dvmd_core_changed (((DvmdJob *)object)->core);
-}
-
-static void
-refused (gpointer object, guint state, const DvmdEvent *event)
-{
-  g_warning ("DVM %s: event %s is not in the table for state %s", describe (object), vm_event_names[event->event],
-             state_name (state));
 }
 
 const DvmdStateTable dvmd_vm_table = {
@@ -355,12 +323,11 @@ const DvmdStateTable dvmd_vm_table = {
   .n_transitions = G_N_ELEMENTS (vm_transitions),
   .event_names = vm_event_names,
   .n_events = DVMD_VM_N_EVENTS,
-  .state_name = state_name,
-  .is_live = is_live,
-  .get_state = get_state,
+  .state_name = dvm_job_state_to_string,
+  .is_live = dvm_job_state_is_live,
+  .get_state = dvmd_core_read_job_state,
   .set_state = set_state,
-  .refused = refused,
-  .describe = describe,
+  .describe = dvmd_core_describe_job,
   .traces = TRUE,
   .ref = g_object_ref,
   .unref = g_object_unref,

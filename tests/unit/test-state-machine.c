@@ -207,6 +207,23 @@ test_refused (void)
   lamp_unref (lamp);
 }
 
+/* A table that does not want to hear of it takes it for a mistake of the program. */
+static void
+test_mistake (void)
+{
+  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
+  DvmdStateTable table = *lamp_table ();
+  Lamp *lamp = lamp_new (queue);
+
+  table.refused = NULL;
+  dvmd_state_machine_post (queue, &table, lamp, WARM, 0, NULL);
+  g_test_expect_message ("dvmd-state", G_LOG_LEVEL_WARNING, "lamp *: event WARM is not in the table for state OFF");
+  dvmd_event_queue_drain (queue, 0);
+  g_test_assert_expected_messages ();
+  g_assert_cmpuint (lamp->state, ==, OFF);
+  lamp_unref (lamp);
+}
+
 static void
 test_lookup (void)
 {
@@ -273,6 +290,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/state-machine/order", test_order);
   g_test_add_func ("/state-machine/refused", test_refused);
+  g_test_add_func ("/state-machine/mistake", test_mistake);
   g_test_add_func ("/state-machine/lookup", test_lookup);
   g_test_add_func ("/state-machine/wakeup", test_wakeup);
   g_test_add_func ("/state-machine/context", test_context);
