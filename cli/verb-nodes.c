@@ -39,63 +39,31 @@ join (const char *const *values)
   return text (joined);
 }
 
+/* Of those types that the properties of nodes have. */
+static GVariant *
+get_property (DvmNode *node, const char *name)
+{
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_object_get_property (G_OBJECT (node), name, &value);
+  if (G_VALUE_HOLDS_UINT (&value))
+    return g_variant_new_uint32 (g_value_get_uint (&value));
+  if (G_VALUE_HOLDS_INT (&value))
+    return g_variant_new_int32 (g_value_get_int (&value));
+  if (G_VALUE_HOLDS_INT64 (&value))
+    return g_variant_new_uint64 ((guint64)g_value_get_int64 (&value));
+  if (G_VALUE_HOLDS_BOXED (&value))
+    return join (g_value_get_boxed (&value));
+  return text (g_value_get_string (&value));
+}
+
 static guint
 count_free (DvmNode *node)
 {
   guint slots = dvm_node_get_slots (node);
+  guint used = dvm_node_get_slots_in_use (node);
 
-  return slots > dvm_node_get_slots_in_use (node) ? slots - dvm_node_get_slots_in_use (node) : 0;
-}
-
-/* name: of a column below with this kind of value */
-static GVariant *
-get_number (DvmNode *node, const char *name)
-{
-  if (strcmp (name, "rank") == 0)
-    return g_variant_new_uint32 (dvm_node_get_rank (node));
-  if (strcmp (name, "slots") == 0)
-    return g_variant_new_uint32 (dvm_node_get_slots (node));
-  if (strcmp (name, "used") == 0)
-    return g_variant_new_uint32 (dvm_node_get_slots_in_use (node));
-  if (strcmp (name, "free") == 0)
-    return g_variant_new_uint32 (count_free (node));
-  if (strcmp (name, "parent") == 0)
-    return g_variant_new_uint32 (dvm_node_get_parent_rank (node));
-  if (strcmp (name, "depth") == 0)
-    return g_variant_new_uint32 (dvm_node_get_depth (node));
-  if (strcmp (name, "max") == 0)
-    return g_variant_new_uint32 (dvm_node_get_slots_max (node));
-  return g_variant_new_int32 (dvm_node_get_pid (node));
-}
-
-static GVariant *
-get_text (DvmNode *node, const char *name)
-{
-  if (strcmp (name, "name") == 0)
-    return text (dvm_node_get_name (node));
-  if (strcmp (name, "state") == 0)
-    return text (dvm_node_state_to_string (dvm_node_get_state (node)));
-  if (strcmp (name, "aliases") == 0)
-    return join (dvm_node_get_aliases (node));
-  if (strcmp (name, "sessions") == 0)
-    return join (dvm_node_get_sessions (node));
-  if (strcmp (name, "jobs") == 0)
-    return join (dvm_node_get_jobs (node));
-  if (strcmp (name, "address") == 0)
-    return text (dvm_node_get_address (node));
-  if (strcmp (name, "topology") == 0)
-    return text (dvm_node_get_topology (node));
-  if (strcmp (name, "launcher") == 0)
-    return text (dvm_node_get_launcher (node));
-  if (strcmp (name, "allocator") == 0)
-    return text (dvm_node_get_allocator (node));
-  return text (dvm_node_get_reason (node));
-}
-
-static GVariant *
-get_time (DvmNode *node, const char *name)
-{
-  return g_variant_new_uint64 ((guint64)dvm_node_get_last_seen (node));
+  return slots > used ? slots - used : 0;
 }
 
 static const struct
@@ -103,27 +71,27 @@ static const struct
   const char *name;
   DvmCliColumn column; /* for people; JSON has the whole records */
   gboolean is_default;
-  GVariant *(*get) (DvmNode *node, const char *name);
+  const char *property; /* (nullable): NULL for what is counted from others */
 } all_columns[] = {
-  { "rank", { NULL, N_ ("RANK"), DVM_CLI_KIND_NUMBER }, TRUE, get_number },
-  { "name", { NULL, N_ ("NAME"), DVM_CLI_KIND_TEXT }, TRUE, get_text },
-  { "aliases", { NULL, N_ ("ALIASES"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
-  { "state", { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE }, TRUE, get_text },
-  { "slots", { NULL, N_ ("SLOTS"), DVM_CLI_KIND_NUMBER, 5 }, TRUE, get_number },
-  { "used", { NULL, N_ ("USED"), DVM_CLI_KIND_NUMBER, 6 }, TRUE, get_number },
-  { "free", { NULL, N_ ("FREE"), DVM_CLI_KIND_NUMBER }, FALSE, get_number },
-  { "max", { NULL, N_ ("MAX"), DVM_CLI_KIND_NUMBER, 4 }, FALSE, get_number },
-  { "pid", { NULL, N_ ("PID"), DVM_CLI_KIND_NUMBER, 3 }, TRUE, get_number },
-  { "parent", { NULL, N_ ("PARENT"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, get_number },
-  { "depth", { NULL, N_ ("DEPTH"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, get_number },
-  { "sessions", { NULL, N_ ("SESSIONS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
-  { "jobs", { NULL, N_ ("JOBS"), DVM_CLI_KIND_TEXT, 2 }, FALSE, get_text },
-  { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
-  { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
-  { "last-seen", { NULL, N_ ("LAST SEEN"), DVM_CLI_KIND_TIME, 1 }, FALSE, get_time },
-  { "launcher", { NULL, N_ ("LAUNCHER"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
-  { "allocator", { NULL, N_ ("ALLOCATOR"), DVM_CLI_KIND_TEXT, 1 }, FALSE, get_text },
-  { "reason", { NULL, N_ ("REASON"), DVM_CLI_KIND_TEXT }, TRUE, get_text },
+  { "rank", { NULL, N_ ("RANK"), DVM_CLI_KIND_NUMBER }, TRUE, "rank" },
+  { "name", { NULL, N_ ("NAME"), DVM_CLI_KIND_TEXT }, TRUE, "name" },
+  { "aliases", { NULL, N_ ("ALIASES"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "aliases" },
+  { "state", { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE }, TRUE, "state-name" },
+  { "slots", { NULL, N_ ("SLOTS"), DVM_CLI_KIND_NUMBER, 5 }, TRUE, "slots" },
+  { "used", { NULL, N_ ("USED"), DVM_CLI_KIND_NUMBER, 6 }, TRUE, "slots-in-use" },
+  { "free", { NULL, N_ ("FREE"), DVM_CLI_KIND_NUMBER }, FALSE, NULL },
+  { "max", { NULL, N_ ("MAX"), DVM_CLI_KIND_NUMBER, 4 }, FALSE, "slots-max" },
+  { "pid", { NULL, N_ ("PID"), DVM_CLI_KIND_NUMBER, 3 }, TRUE, "pid" },
+  { "parent", { NULL, N_ ("PARENT"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, "parent-rank" },
+  { "depth", { NULL, N_ ("DEPTH"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, "depth" },
+  { "sessions", { NULL, N_ ("SESSIONS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "sessions" },
+  { "jobs", { NULL, N_ ("JOBS"), DVM_CLI_KIND_TEXT, 2 }, FALSE, "jobs" },
+  { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "address" },
+  { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "topology" },
+  { "last-seen", { NULL, N_ ("LAST SEEN"), DVM_CLI_KIND_TIME, 1 }, FALSE, "last-seen" },
+  { "launcher", { NULL, N_ ("LAUNCHER"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "launcher" },
+  { "allocator", { NULL, N_ ("ALLOCATOR"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "allocator" },
+  { "reason", { NULL, N_ ("REASON"), DVM_CLI_KIND_TEXT }, TRUE, "reason" },
 };
 
 static gboolean
@@ -257,10 +225,13 @@ is_tree (DvmCli *cli, GPtrArray *nodes)
 static GVariant *
 get_value (guint column, DvmNode *node, const char *branch)
 {
+  const char *property = all_columns[column].property;
   g_autofree char *name = NULL;
 
-  if (branch == NULL || strcmp (all_columns[column].name, "name") != 0)
-    return all_columns[column].get (node, all_columns[column].name);
+  if (property == NULL)
+    return g_variant_new_uint32 (count_free (node));
+  if (branch == NULL || strcmp (property, "name") != 0)
+    return get_property (node, property);
   name = g_strconcat (branch, dvm_node_get_name (node), NULL);
   return text (name);
 }

@@ -130,7 +130,8 @@ state_of (const StateName *table, gsize length, const char *name, guint *state)
   for (gsize i = 0; i < length; i++)
     if (g_ascii_strcasecmp (table[i].name, name) == 0)
       {
-        *state = table[i].state;
+        if (state != NULL)
+          *state = table[i].state;
         return TRUE;
       }
   return FALSE;
@@ -164,15 +165,9 @@ dvm_job_state_to_string (DvmJobState state)
 gboolean
 dvm_job_state_from_string (const char *name, DvmJobState *state)
 {
-  guint value;
-
   g_return_val_if_fail (name != NULL, FALSE);
 
-  if (!state_of (job_states, G_N_ELEMENTS (job_states), name, &value))
-    return FALSE;
-  if (state != NULL)
-    *state = value;
-  return TRUE;
+  return state_of (job_states, G_N_ELEMENTS (job_states), name, state);
 }
 
 /**
@@ -233,15 +228,9 @@ dvm_proc_state_to_string (DvmProcState state)
 gboolean
 dvm_proc_state_from_string (const char *name, DvmProcState *state)
 {
-  guint value;
-
   g_return_val_if_fail (name != NULL, FALSE);
 
-  if (!state_of (proc_states, G_N_ELEMENTS (proc_states), name, &value))
-    return FALSE;
-  if (state != NULL)
-    *state = value;
-  return TRUE;
+  return state_of (proc_states, G_N_ELEMENTS (proc_states), name, state);
 }
 
 /**
@@ -302,15 +291,9 @@ dvm_node_state_to_string (DvmNodeState state)
 gboolean
 dvm_node_state_from_string (const char *name, DvmNodeState *state)
 {
-  guint value;
-
   g_return_val_if_fail (name != NULL, FALSE);
 
-  if (!state_of (node_states, G_N_ELEMENTS (node_states), name, &value))
-    return FALSE;
-  if (state != NULL)
-    *state = value;
-  return TRUE;
+  return state_of (node_states, G_N_ELEMENTS (node_states), name, state);
 }
 
 static int

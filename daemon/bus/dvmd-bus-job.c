@@ -192,10 +192,9 @@ on_method_call (GDBusConnection *connection, const char *sender, const char *pat
 
 /* The live jobs; the ended ones answer without being listed. */
 static char **
-enumerate (GDBusConnection *connection, const char *sender, const char *path, gpointer user_data)
+enumerate (DvmdBusServer *server)
 {
-  DvmdBusPeer *peer = user_data;
-  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (peer->server->core, FALSE);
+  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (server->core, FALSE);
   guint n = MIN (jobs->len, DVMD_BUS_MAX_CHILDREN);
   char **nodes = g_new0 (char *, n + 1);
 
@@ -204,38 +203,9 @@ enumerate (GDBusConnection *connection, const char *sender, const char *path, gp
   return nodes;
 }
 
-/* Every number has the interface: the method itself says that there is no such job. */
-static GDBusInterfaceInfo **
-introspect (GDBusConnection *connection, const char *sender, const char *path, const char *node, gpointer user_data)
-{
-  GDBusInterfaceInfo **infos = g_new0 (GDBusInterfaceInfo *, 2);
-  guint id;
-
-  if (node != NULL && dvmd_bus_parse_node (node, &id))
-    infos[0] = (GDBusInterfaceInfo *)&dvm_dbus_job_interface;
-  return infos;
-}
-
-static const GDBusInterfaceVTable *
-dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
-          gpointer *out_user_data, gpointer user_data)
-{
-  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-
-  *out_user_data = user_data;
-  return &vtable;
-}
-
-gboolean
-dvmd_bus_jobs_export (DvmdBusPeer *peer, GError **error)
-{
-  static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
-  guint id = g_dbus_connection_register_subtree (peer->connection, DVMD_BUS_JOBS_PATH, &vtable,
-                                                 G_DBUS_SUBTREE_FLAGS_DISPATCH_TO_UNENUMERATED_NODES,
-                                                 dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
-
-  if (id == 0)
-    return FALSE;
-  g_array_append_val (peer->subtrees, id);
-  return TRUE;
-}
+const DvmdBusSubtree dvmd_bus_jobs = {
+  .path = DVMD_BUS_JOBS_PATH,
+  .interface = &dvm_dbus_job_interface,
+  .enumerate = enumerate,
+  .methods = { .method_call = on_method_call },
+};

@@ -150,50 +150,21 @@ on_method_call (GDBusConnection *connection, const char *sender, const char *pat
 }
 
 static char **
-enumerate (GDBusConnection *connection, const char *sender, const char *path, gpointer user_data)
+enumerate (DvmdBusServer *server)
 {
-  DvmdBusPeer *peer = user_data;
-  guint max = dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (peer->server->core));
+  guint max = dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (server->core));
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
 
   for (guint rank = 0; rank <= max && nodes->len < DVMD_BUS_MAX_CHILDREN; rank++)
-    if (find_node (peer->server, rank) != NULL)
+    if (find_node (server, rank) != NULL)
       g_ptr_array_add (nodes, g_strdup_printf ("%u", rank));
   g_ptr_array_add (nodes, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&nodes), FALSE);
 }
 
-static GDBusInterfaceInfo **
-introspect (GDBusConnection *connection, const char *sender, const char *path, const char *node, gpointer user_data)
-{
-  GDBusInterfaceInfo **infos = g_new0 (GDBusInterfaceInfo *, 2);
-  guint rank;
-
-  if (node != NULL && dvmd_bus_parse_node (node, &rank))
-    infos[0] = (GDBusInterfaceInfo *)&dvm_dbus_node_interface;
-  return infos;
-}
-
-static const GDBusInterfaceVTable *
-dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
-          gpointer *out_user_data, gpointer user_data)
-{
-  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-
-  *out_user_data = user_data;
-  return &vtable;
-}
-
-gboolean
-dvmd_bus_nodes_export (DvmdBusPeer *peer, GError **error)
-{
-  static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
-  guint id = g_dbus_connection_register_subtree (peer->connection, DVMD_BUS_NODES_PATH, &vtable,
-                                                 G_DBUS_SUBTREE_FLAGS_DISPATCH_TO_UNENUMERATED_NODES,
-                                                 dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
-
-  if (id == 0)
-    return FALSE;
-  g_array_append_val (peer->subtrees, id);
-  return TRUE;
-}
+const DvmdBusSubtree dvmd_bus_nodes = {
+  .path = DVMD_BUS_NODES_PATH,
+  .interface = &dvm_dbus_node_interface,
+  .enumerate = enumerate,
+  .methods = { .method_call = on_method_call },
+};

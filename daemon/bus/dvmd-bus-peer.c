@@ -79,8 +79,10 @@ gboolean
 dvmd_bus_peer_export (DvmdBusPeer *self, GError **error)
 {
   return dvmd_bus_object_manager_export (self, error) && dvmd_bus_manager_export (self, error)
-         && dvmd_bus_jobs_export (self, error) && dvmd_bus_sessions_export (self, error)
-         && dvmd_bus_nodes_export (self, error) && (self->is_bus || dvmd_bus_daemon_export (self, error));
+         && dvmd_bus_subtree_export (&dvmd_bus_jobs, self, error)
+         && dvmd_bus_subtree_export (&dvmd_bus_sessions, self, error)
+         && dvmd_bus_subtree_export (&dvmd_bus_nodes, self, error)
+         && (self->is_bus || dvmd_bus_daemon_export (self, error));
 }
 
 static void

@@ -218,10 +218,21 @@ GVariant *dvmd_bus_manager_get_property (DvmdBusServer *server, gpointer object,
 GVariant *dvmd_bus_job_get_property (DvmdBusServer *server, gpointer object, const char *name);
 GVariant *dvmd_bus_session_get_property (DvmdBusServer *server, gpointer object, const char *name);
 
+/* All objects of a class: they are called by numbers, and each has one interface. */
+typedef struct
+{
+  const char *path;
+  const GDBusInterfaceInfo *interface;
+  char **(*enumerate) (DvmdBusServer *server); /* the numbers; (transfer full) */
+  GDBusInterfaceVTable methods;                /* user_data is the DvmdBusPeer */
+} DvmdBusSubtree;
+
+extern const DvmdBusSubtree dvmd_bus_jobs;
+extern const DvmdBusSubtree dvmd_bus_nodes;
+extern const DvmdBusSubtree dvmd_bus_sessions;
+gboolean dvmd_bus_subtree_export (const DvmdBusSubtree *subtree, DvmdBusPeer *peer, GError **error);
+
 gboolean dvmd_bus_manager_export (DvmdBusPeer *peer, GError **error);
-gboolean dvmd_bus_jobs_export (DvmdBusPeer *peer, GError **error);
-gboolean dvmd_bus_nodes_export (DvmdBusPeer *peer, GError **error);
-gboolean dvmd_bus_sessions_export (DvmdBusPeer *peer, GError **error);
 gboolean dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error);
 /* org.freedesktop.DBus for private peers that take us for a bus */
 gboolean dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error);

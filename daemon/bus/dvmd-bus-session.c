@@ -74,44 +74,16 @@ on_method_call (GDBusConnection *connection, const char *sender, const char *pat
 }
 
 static char **
-enumerate (GDBusConnection *connection, const char *sender, const char *path, gpointer user_data)
+enumerate (DvmdBusServer *server)
 {
   const char *const nodes[] = { "0", NULL };
 
   return g_strdupv ((char **)nodes);
 }
 
-static GDBusInterfaceInfo **
-introspect (GDBusConnection *connection, const char *sender, const char *path, const char *node, gpointer user_data)
-{
-  GDBusInterfaceInfo **infos = g_new0 (GDBusInterfaceInfo *, 2);
-  guint id;
-
-  if (node != NULL && dvmd_bus_parse_node (node, &id))
-    infos[0] = (GDBusInterfaceInfo *)&dvm_dbus_session_interface;
-  return infos;
-}
-
-static const GDBusInterfaceVTable *
-dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
-          gpointer *out_user_data, gpointer user_data)
-{
-  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-
-  *out_user_data = user_data;
-  return &vtable;
-}
-
-gboolean
-dvmd_bus_sessions_export (DvmdBusPeer *peer, GError **error)
-{
-  static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
-  guint id = g_dbus_connection_register_subtree (peer->connection, DVMD_BUS_SESSIONS_PATH, &vtable,
-                                                 G_DBUS_SUBTREE_FLAGS_DISPATCH_TO_UNENUMERATED_NODES,
-                                                 dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
-
-  if (id == 0)
-    return FALSE;
-  g_array_append_val (peer->subtrees, id);
-  return TRUE;
-}
+const DvmdBusSubtree dvmd_bus_sessions = {
+  .path = DVMD_BUS_SESSIONS_PATH,
+  .interface = &dvm_dbus_session_interface,
+  .enumerate = enumerate,
+  .methods = { .method_call = on_method_call },
+};

@@ -13,8 +13,6 @@ G_DECLARE_FINAL_TYPE (DvmdTestAllocator, dvmd_test_allocator, DVMD, TEST_ALLOCAT
 struct _DvmdTestAllocator
 {
   DvmdAllocator parent_instance;
-
-  TestScript *script;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdTestAllocator, dvmd_test_allocator, DVMD_TYPE_ALLOCATOR)
@@ -55,14 +53,13 @@ static void
 dvmd_test_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest *request,
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmdTestAllocator *self = DVMD_TEST_ALLOCATOR (allocator);
-  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+  g_autoptr (GTask) task = g_task_new (allocator, cancellable, callback, user_data);
   const char *const here[] = { request->host, NULL };
   const char *const *names = request->hosts != NULL ? request->hosts : here;
   Answer *answer = g_new0 (Answer, 1);
   guint delay;
 
-  answer->action = test_script_next (self->script, &delay, &answer->error);
+  answer->action = test_script_next (allocator, "allocator", &delay, &answer->error);
   if (answer->action == TEST_DONE || answer->action == TEST_WRONG)
     answer->allocation = dvmd_allocation_new ("test");
   for (guint i = 0; answer->action == TEST_DONE && names[i] != NULL; i++)
@@ -72,26 +69,8 @@ dvmd_test_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocati
 }
 
 static void
-dvmd_test_allocator_constructed (GObject *object)
-{
-  DvmdTestAllocator *self = DVMD_TEST_ALLOCATOR (object);
-
-  G_OBJECT_CLASS (dvmd_test_allocator_parent_class)->constructed (object);
-  self->script = test_script_new (dvmd_plugin_get_host (self), "allocator");
-}
-
-static void
-dvmd_test_allocator_finalize (GObject *object)
-{
-  test_script_free (DVMD_TEST_ALLOCATOR (object)->script);
-  G_OBJECT_CLASS (dvmd_test_allocator_parent_class)->finalize (object);
-}
-
-static void
 dvmd_test_allocator_class_init (DvmdTestAllocatorClass *klass)
 {
-  G_OBJECT_CLASS (klass)->constructed = dvmd_test_allocator_constructed;
-  G_OBJECT_CLASS (klass)->finalize = dvmd_test_allocator_finalize;
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_test_allocator_allocate_async;
 }
 

@@ -13,8 +13,6 @@ G_DECLARE_FINAL_TYPE (DvmdTestLauncher, dvmd_test_launcher, DVMD, TEST_LAUNCHER,
 struct _DvmdTestLauncher
 {
   DvmdLauncher parent_instance;
-
-  TestScript *script;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdTestLauncher, dvmd_test_launcher, DVMD_TYPE_LAUNCHER)
@@ -58,12 +56,11 @@ static void
 dvmd_test_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequest *request, GCancellable *cancellable,
                                  GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmdTestLauncher *self = DVMD_TEST_LAUNCHER (launcher);
-  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+  g_autoptr (GTask) task = g_task_new (launcher, cancellable, callback, user_data);
   Answer *answer = g_new0 (Answer, 1);
   guint delay;
 
-  answer->action = test_script_next (self->script, &delay, &answer->error);
+  answer->action = test_script_next (launcher, "launcher", &delay, &answer->error);
   answer->ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint i = 0; i < request->n_nodes; i++)
     g_array_append_val (answer->ranks, request->nodes[i].rank);
@@ -72,26 +69,8 @@ dvmd_test_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequest
 }
 
 static void
-dvmd_test_launcher_constructed (GObject *object)
-{
-  DvmdTestLauncher *self = DVMD_TEST_LAUNCHER (object);
-
-  G_OBJECT_CLASS (dvmd_test_launcher_parent_class)->constructed (object);
-  self->script = test_script_new (dvmd_plugin_get_host (self), "launcher");
-}
-
-static void
-dvmd_test_launcher_finalize (GObject *object)
-{
-  test_script_free (DVMD_TEST_LAUNCHER (object)->script);
-  G_OBJECT_CLASS (dvmd_test_launcher_parent_class)->finalize (object);
-}
-
-static void
 dvmd_test_launcher_class_init (DvmdTestLauncherClass *klass)
 {
-  G_OBJECT_CLASS (klass)->constructed = dvmd_test_launcher_constructed;
-  G_OBJECT_CLASS (klass)->finalize = dvmd_test_launcher_finalize;
   DVMD_LAUNCHER_CLASS (klass)->launch_async = dvmd_test_launcher_launch_async;
 }
 

@@ -13,8 +13,6 @@ G_DECLARE_FINAL_TYPE (DvmdTestMapper, dvmd_test_mapper, DVMD, TEST_MAPPER, DvmdM
 struct _DvmdTestMapper
 {
   DvmdMapper parent_instance;
-
-  TestScript *script;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdTestMapper, dvmd_test_mapper, DVMD_TYPE_MAPPER)
@@ -37,9 +35,8 @@ place (const DvmdMapRequest *request, DvmdPlacement *placement, guint missing)
 static DvmdPluginVerdict
 dvmd_test_mapper_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  DvmdTestMapper *self = DVMD_TEST_MAPPER (mapper);
   guint delay;
-  TestAction action = test_script_next (self->script, &delay, error);
+  TestAction action = test_script_next (mapper, "mapper", &delay, error);
 
   if (action == TEST_FAIL)
     return DVMD_PLUGIN_FAILED;
@@ -55,26 +52,8 @@ dvmd_test_mapper_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPla
 }
 
 static void
-dvmd_test_mapper_constructed (GObject *object)
-{
-  DvmdTestMapper *self = DVMD_TEST_MAPPER (object);
-
-  G_OBJECT_CLASS (dvmd_test_mapper_parent_class)->constructed (object);
-  self->script = test_script_new (dvmd_plugin_get_host (self), "mapper");
-}
-
-static void
-dvmd_test_mapper_finalize (GObject *object)
-{
-  test_script_free (DVMD_TEST_MAPPER (object)->script);
-  G_OBJECT_CLASS (dvmd_test_mapper_parent_class)->finalize (object);
-}
-
-static void
 dvmd_test_mapper_class_init (DvmdTestMapperClass *klass)
 {
-  G_OBJECT_CLASS (klass)->constructed = dvmd_test_mapper_constructed;
-  G_OBJECT_CLASS (klass)->finalize = dvmd_test_mapper_finalize;
   DVMD_MAPPER_CLASS (klass)->map = dvmd_test_mapper_map;
 }
 

@@ -8,30 +8,37 @@
 
 #include <string.h>
 
-struct _TestScript
+typedef struct
 {
   char *kind;
   char **steps;
   guint next;
-};
+} TestScript;
 
-TestScript *
-test_script_new (DvmdPluginHost *host, const char *kind)
+static void
+test_script_free (gpointer data)
 {
-  TestScript *self = g_new0 (TestScript, 1);
-  const char *text = dvmd_plugin_host_get_setting (host, "script");
+  TestScript *self = data;
 
-  self->kind = g_strdup (kind);
-  self->steps = g_strsplit (text != NULL ? text : "", ";", -1);
-  return self;
-}
-
-void
-test_script_free (TestScript *self)
-{
   g_strfreev (self->steps);
   g_free (self->kind);
   g_free (self);
+}
+
+static TestScript *
+get_script (gpointer plugin, const char *kind)
+{
+  TestScript *self = g_object_get_data (plugin, "test-script");
+  const char *text;
+
+  if (self != NULL)
+    return self;
+  self = g_new0 (TestScript, 1);
+  text = dvmd_plugin_host_get_setting (dvmd_plugin_get_host (plugin), "script");
+  self->kind = g_strdup (kind);
+  self->steps = g_strsplit (text != NULL ? text : "", ";", -1);
+  g_object_set_data_full (plugin, "test-script", self, test_script_free);
+  return self;
 }
 
 /* The action and its argument of the next step of our kind; NULL: none is left */
@@ -57,8 +64,9 @@ next_step (TestScript *self, const char **argument)
 }
 
 TestAction
-test_script_next (TestScript *self, guint *delay, GError **error)
+test_script_next (gpointer plugin, const char *kind, guint *delay, GError **error)
 {
+  TestScript *self = get_script (plugin, kind);
   const char *argument = "";
   const char *action = next_step (self, &argument);
 

@@ -18,15 +18,11 @@ typedef enum
   TEST_WRONG,
 } TestAction;
 
-typedef struct _TestScript TestScript;
-
-TestScript *test_script_new (DvmdPluginHost *host, const char *kind);
-void test_script_free (TestScript *self);
-
 /*
- * What the next call does, and after how many milliseconds. TEST_FAIL sets error, also for a script with a mistake.
+ * What the next call of this plugin does, and after how many milliseconds; kind: its word in the script. TEST_FAIL sets
+ * error, also for a script with a mistake.
  */
-TestAction test_script_next (TestScript *self, guint *delay, GError **error);
+TestAction test_script_next (gpointer plugin, const char *kind, guint *delay, GError **error);
 
 /* Calls func(task) when the delay is over, and gives the task away to it. */
 void test_script_later (guint delay, GTask *task, GSourceFunc func);
