@@ -34,7 +34,7 @@ def test_unknown_options():
     for verb in verbs():
         refuse(verb, "--verbsoe", mention="did you mean '--verbose'?")
         refuse(verb, "--no-such-option-at-all", mention="unknown option '--no-such-option-at-all'")
-    refuse("start", "--nodes", "2", mention="unknown option '--nodes'")
+    refuse("start", "--copies", "2", mention="unknown option '--copies'")
     refuse("start", "--elastic", mention="unknown option '--elastic'")
     refuse("jobs", "-Z", mention="unknown option '-Z'")
 
