@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,6 +448,9 @@ start (Daemon *self, GError **error)
   settings.pmix_gds = gds;
   settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
   settings.adopt_orphans = TRUE;
+  /* Several nodes have an agent each. */
+  if (settings.n_logical > 0 || settings.hosts != NULL || settings.hostfile != NULL || settings.launcher != NULL)
+    settings.config = self->config;
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
@@ -543,14 +545,6 @@ finish (Daemon *self)
   dvmd_node_options_clear (&self->nodes);
 }
 
-/* GLib and PMIx ask for the home directory; PMIx falls over where there is none at all. */
-static void
-set_home (void)
-{
-  if (g_getenv ("HOME") == NULL && getpwuid (getuid ()) == NULL)
-    g_setenv ("HOME", "/", TRUE);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -562,7 +556,6 @@ main (int argc, char **argv)
   /* Of a file that gets too large the writer hears by an error. */
   signal (SIGXFSZ, SIG_IGN);
   dvmd_log_install ("dvmd");
-  set_home ();
   if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, &error)))
     {
       fail (&self, error->message);

@@ -29,6 +29,8 @@ struct _DvmdAgent
   char *name;
   char *dvm_nspace;
   char *runtime_dir;
+  char *addresses;
+  gboolean logical;
   char *pmix_gds;
   gboolean pmix_eager;
   gboolean adopt_orphans;

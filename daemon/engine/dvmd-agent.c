@@ -9,6 +9,7 @@
 #include "dvmd-agent-private.h"
 #include "dvmd-pmix-dirs.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include "dvmd-remove-tree.h"
@@ -16,6 +17,7 @@
 enum
 {
   ENDED,
+  RELEASED,
   N_SIGNALS
 };
 
@@ -66,6 +68,7 @@ dvmd_agent_finalize (GObject *object)
   g_free (self->dvm_nspace);
   g_free (self->runtime_dir);
   g_free (self->pmix_gds);
+  g_free (self->addresses);
   g_strfreev (self->base_environment);
   g_strfreev (self->node_names);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->finalize (object);
@@ -77,6 +80,8 @@ dvmd_agent_class_init (DvmdAgentClass *klass)
   G_OBJECT_CLASS (klass)->dispose = dvmd_agent_dispose;
   G_OBJECT_CLASS (klass)->finalize = dvmd_agent_finalize;
   signals[ENDED] = g_signal_new ("ended", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[RELEASED] = g_signal_new ("released", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
+                                    0);
 }
 
 static void
@@ -109,11 +114,10 @@ handle_membership (DvmdAgent *self, GVariant *body)
 {
   g_autoptr (GVariantIter) rows = NULL;
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  guint64 epoch;
   guint32 rank;
   const char *name;
 
-  g_variant_get (body, "(ta(uss))", &epoch, &rows);
+  g_variant_get (body, "(ta(uss))", NULL, &rows);
   while (g_variant_iter_next (rows, "(u&s&s)", &rank, &name, NULL))
     {
       if (rank >= names->len)
@@ -127,18 +131,15 @@ handle_membership (DvmdAgent *self, GVariant *body)
   g_ptr_array_add (names, NULL);
   g_strfreev (self->node_names);
   self->node_names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
-  dvmd_agent_send (self, DVMD_MSG_WIRED, g_variant_new ("(t)", epoch));
 }
 
-static void
-handle_stop (DvmdAgent *self, GVariant *body)
+void
+dvmd_agent_stop (DvmdAgent *self, gint64 grace)
 {
   GHashTableIter iter;
   gpointer id;
   gpointer job;
-  gint64 grace;
 
-  g_variant_get (body, "(x)", &grace);
   self->stopping = TRUE;
   g_hash_table_iter_init (&iter, self->jobs);
   while (g_hash_table_iter_next (&iter, NULL, &job))
@@ -148,6 +149,21 @@ handle_stop (DvmdAgent *self, GVariant *body)
     if (!g_hash_table_contains (self->jobs, id))
       dvmd_agent_end_stage (self, GPOINTER_TO_UINT (id));
   dvmd_agent_check_end (self);
+}
+
+static void
+handle_stop (DvmdAgent *self, GVariant *body)
+{
+  gint64 grace;
+
+  g_variant_get (body, "(x)", &grace);
+  dvmd_agent_stop (self, grace);
+}
+
+static void
+handle_exit (DvmdAgent *self, GVariant *body)
+{
+  g_signal_emit (self, signals[RELEASED], 0);
 }
 
 void
@@ -204,6 +220,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_STAGE_END, dvmd_agent_handle_stage_end },
     { DVMD_MSG_RESIZE, dvmd_agent_handle_resize },
     { DVMD_MSG_NODE_LOST, dvmd_agent_handle_node_lost },
+    { DVMD_MSG_EXIT, handle_exit },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
@@ -257,10 +274,19 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
 
 static GSourceFuncs turn_source_funcs = { .dispatch = dispatch };
 
+/* GLib and PMIx ask for the home directory; PMIx falls over where there is none at all. */
+static void
+set_home (void)
+{
+  if (g_getenv ("HOME") == NULL && getpwuid (getuid ()) == NULL)
+    g_setenv ("HOME", "/", TRUE);
+}
+
 void
 dvmd_agent_prepare_process (void)
 {
   dvmd_reaper_block_sigchld ();
+  set_home ();
 }
 
 DvmdAgent *
@@ -273,6 +299,8 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->name = g_strdup (settings->name);
   self->dvm_nspace = g_strdup (settings->dvm_nspace);
   self->runtime_dir = g_strdup (settings->runtime_dir);
+  self->addresses = g_strdup (settings->addresses);
+  self->logical = settings->logical;
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
   self->adopt_orphans = settings->adopt_orphans;
@@ -292,15 +320,18 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   return self;
 }
 
+/* Several nodes of one machine cannot all have its names. */
 static void
 report (DvmdAgent *self)
 {
   const char *host = g_get_host_name ();
   g_autofree char *short_name = g_strndup (host, strcspn (host, "."));
   const char *aliases[] = { short_name, "localhost", NULL };
+  const char *none[] = { NULL };
 
   dvmd_agent_send (self, DVMD_MSG_REPORT,
-                   g_variant_new ("(uss^assius)", self->rank, DVM_VERSION_STRING, host, aliases, "", (gint32)getpid (),
+                   g_variant_new ("(uss^assius)", self->rank, DVM_VERSION_STRING, host, self->logical ? none : aliases,
+                                  self->addresses != NULL ? self->addresses : "", (gint32)getpid (),
                                   dvmd_topology_get_n_pus (self->topology),
                                   dvmd_topology_get_signature (self->topology)));
 }

@@ -16,7 +16,7 @@ G_BEGIN_DECLS
  * The agent: runs the processes of one node and owns the truth about them. It speaks to the controller through its
  * link alone, so that it can live in the controller's process or in one of its own.
  *
- * Signal: ended (): everything is ended and GONE is sent.
+ * Signals: ended (): everything is ended and GONE is sent; released (): nobody needs this daemon any more.
  */
 
 #define DVMD_TYPE_AGENT (dvmd_agent_get_type ())
@@ -28,13 +28,16 @@ typedef struct
   const char *name;        /* of the node */
   const char *dvm_nspace;  /* of the DVM */
   const char *runtime_dir; /* private directory of this daemon */
+  const char *addresses;   /* (nullable): where it listens for others, with blanks between them */
+  gboolean logical;        /* the node is a part of its machine, under a name of its own */
   const char *pmix_gds;    /* (nullable) */
   gboolean pmix_eager;     /* start PMIx with the agent, not with the first job that needs it */
   gboolean adopt_orphans;  /* this process is the subreaper: not in tests that share it */
   DvmdReaper *reaper;      /* (nullable): that of the process, where others start children too; it lives longer */
 } DvmdAgentSettings;
 
-/* First thing in main() of a program with an agent that adopts orphans, before there is any thread. */
+/* First thing in main() of a program with an agent that adopts orphans, before there is any thread. Sees to it that
+ * there is a home directory. */
 void dvmd_agent_prepare_process (void);
 
 /* link, pmix: reffed. pmix is a fake in tests of many agents in one process. */
@@ -42,5 +45,7 @@ DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, Dv
                            GMainContext *context);
 /* Looks at the machine and reports to the controller. */
 gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
+/* Ends all processes (grace in µs between SIGTERM and SIGKILL), then "ended"; as the message STOP does. */
+void dvmd_agent_stop (DvmdAgent *self, gint64 grace);
 
 G_END_DECLS

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The agents: started in this process, wired by the membership, stopped.
+ * The agents, as the core asks for them: in this process, or processes of their own; told of the membership, stopped.
  */
 
 #include "config.h"
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-wired.h"
 #include "dvmd-loopback.h"
 
 typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
@@ -22,7 +22,6 @@ find_handler (DvmdMessageKind kind)
     Handler handler;
   } handlers[] = {
     { DVMD_MSG_REPORT, dvmd_controller_handle_report },
-    { DVMD_MSG_WIRED, dvmd_controller_handle_wired },
     { DVMD_MSG_LAUNCHED, dvmd_controller_handle_launched },
     { DVMD_MSG_PROC_STATES, dvmd_controller_handle_proc_states },
     { DVMD_MSG_ABORT, dvmd_controller_handle_abort },
@@ -61,6 +60,19 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
     handler (self, message->source, message->body);
 }
 
+void
+dvmd_controller_add_link (DvmdController *self, guint rank, DvmdLink *link)
+{
+  g_signal_connect_object (link, "message", G_CALLBACK (on_message), self, 0);
+  g_hash_table_insert (self->links, GUINT_TO_POINTER (rank), link);
+}
+
+void
+dvmd_controller_remove_link (DvmdController *self, guint rank)
+{
+  g_hash_table_remove (self->links, GUINT_TO_POINTER (rank));
+}
+
 static void
 start_embedded (DvmdController *self, DvmdNode *node)
 {
@@ -83,8 +95,7 @@ start_embedded (DvmdController *self, DvmdNode *node)
   DvmdLink *ours = NULL;
 
   dvmd_loopback_new_pair (self->context, &ours, &theirs);
-  g_signal_connect_object (ours, "message", G_CALLBACK (on_message), self, 0);
-  g_hash_table_insert (self->links, GUINT_TO_POINTER (node->rank), ours);
+  dvmd_controller_add_link (self, node->rank, ours);
   agent = dvmd_agent_new (&settings, theirs, g_ptr_array_index (self->pmix, node->rank - 1), self->clock,
                           self->context);
   if (!dvmd_agent_start (agent, &error))
@@ -98,8 +109,13 @@ start_embedded (DvmdController *self, DvmdNode *node)
 void
 dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes)
 {
-  for (guint i = 0; i < n_nodes; i++)
-    start_embedded (world, nodes[i]);
+  DvmdController *self = world;
+
+  if (self->wired != NULL)
+    dvmd_wired_launch (self->wired, nodes, n_nodes);
+  else
+    for (guint i = 0; i < n_nodes; i++)
+      start_embedded (self, nodes[i]);
 }
 
 static void
@@ -132,8 +148,14 @@ dvmd_controller_distribute_membership (gpointer world, guint64 epoch)
         g_variant_builder_add (&rows, "(uss)", rank, dvm_node_get_name (node->record), address != NULL ? address : "");
     }
   self->epoch = epoch;
-  self->wired_left = g_hash_table_size (self->links);
+  if (self->wired != NULL)
+    {
+      dvmd_wired_distribute (self->wired, epoch, g_variant_new ("(ta(uss))", epoch, &rows));
+      return;
+    }
   broadcast (self, DVMD_MSG_MEMBERSHIP, g_variant_new ("(ta(uss))", epoch, &rows));
+  /* Nothing overtakes it within a process. */
+  dvmd_core_membership_distributed (self->core, epoch);
 }
 
 void
@@ -141,7 +163,12 @@ dvmd_controller_stop_agents (gpointer world, gboolean force)
 {
   DvmdController *self = world;
 
-  broadcast (self, DVMD_MSG_STOP, g_variant_new ("(x)", force ? (gint64)0 : self->kill_grace));
+  gint64 grace = force ? 0 : self->kill_grace;
+
+  if (self->wired != NULL)
+    dvmd_wired_stop (self->wired, grace);
+  else
+    broadcast (self, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
 }
 
 void
@@ -155,22 +182,22 @@ dvmd_controller_handle_report (DvmdController *self, guint source, GVariant *bod
   g_variant_get (body, "(u&s&s^a&s&siu&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
                  &report.hwthreads, &report.topology);
   report.aliases = aliases;
+  if (rank != source)
+    {
+      g_message ("Agent %u reports as rank %u", source, rank);
+      return;
+    }
+  if (self->wired != NULL)
+    dvmd_wired_reported (self->wired, rank, report.address);
   dvmd_core_agent_reported (self->core, rank, &report);
-}
-
-void
-dvmd_controller_handle_wired (DvmdController *self, guint rank, GVariant *body)
-{
-  guint64 epoch;
-
-  g_variant_get (body, "(t)", &epoch);
-  if (epoch == self->epoch && self->wired_left > 0 && --self->wired_left == 0)
-    dvmd_core_membership_distributed (self->core, epoch);
 }
 
 void
 dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body)
 {
   dvmd_controller_fail_topologies (self, rank);
-  dvmd_core_agent_gone (self->core, rank);
+  if (self->wired != NULL)
+    dvmd_wired_gone (self->wired, rank);
+  else
+    dvmd_core_agent_gone (self->core, rank);
 }

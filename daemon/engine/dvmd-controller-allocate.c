@@ -196,9 +196,12 @@ add_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
 {
   for (guint i = 0; i < n_nodes; i++)
     {
-      gboolean given = self->given_pmix != NULL && self->pmix->len < self->given_pmix->len;
+      gboolean given;
 
       dvmd_core_add_node (self->core, nodes[i].name, nodes[i].slots, nodes[i].slots_max);
+      if (self->wired != NULL)
+        continue;
+      given = self->given_pmix != NULL && self->pmix->len < self->given_pmix->len;
       g_ptr_array_add (self->pmix, given ? g_object_ref (g_ptr_array_index (self->given_pmix, self->pmix->len))
                                          : (gpointer)dvmd_pmix_server_new ());
     }
@@ -215,10 +218,9 @@ take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation 
 
   if (n_nodes == 0)
     reason = g_strdup_printf ("%s has found no nodes", G_OBJECT_TYPE_NAME (allocator));
-  else if (n_nodes > 1 && self->hosts == NULL)
-    /* A node of its own wants an agent of its own, and those come with agents that are programs. */
-    reason = g_strdup_printf ("%s has found %u nodes, and this version runs on one", G_OBJECT_TYPE_NAME (allocator),
-                              n_nodes);
+  else if (n_nodes > 1 && self->hosts == NULL && self->wired == NULL)
+    reason = g_strdup_printf ("%s has found %u nodes, and a DVM for one job runs on one",
+                              G_OBJECT_TYPE_NAME (allocator), n_nodes);
   for (guint i = 0; i < n_nodes && reason == NULL; i++)
     if (nodes[i].name == NULL || nodes[i].name[0] == '\0' || !g_utf8_validate (nodes[i].name, -1, NULL))
       reason = g_strdup_printf ("%s has found a node without a name", G_OBJECT_TYPE_NAME (allocator));

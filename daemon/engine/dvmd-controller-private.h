@@ -15,6 +15,8 @@
 
 G_BEGIN_DECLS
 
+typedef struct _DvmdWired DvmdWired;
+
 /* The streams of one job. */
 typedef struct
 {
@@ -70,6 +72,7 @@ struct _DvmdController
   DvmdClock *clock;
   DvmdEventQueue *queue;
   DvmdCore *core;
+  DvmdWired *wired;      /* (nullable): agents are processes of their own */
   GHashTable *links;     /* rank -> DvmdLink */
   GPtrArray *embedded;   /* DvmdAgent of this process */
   GPtrArray *pmix;       /* DvmdPmix of each embedded agent, by rank - 1 */
@@ -94,7 +97,6 @@ struct _DvmdController
   GHashTable *stagings; /* job id -> DvmdStaging */
   guint64 stage_pass;   /* the last one that was begun, of all jobs */
   guint64 epoch;
-  guint wired_left;
   guint64 output_bytes;
   guint64 broadcasts;
   guint64 launch_messages;
@@ -115,11 +117,13 @@ void dvmd_shape_clear (DvmdShape *shape);
 const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
 
 /* dvmd-controller-agents.c */
+/* link is taken. */
+void dvmd_controller_add_link (DvmdController *self, guint rank, DvmdLink *link);
+void dvmd_controller_remove_link (DvmdController *self, guint rank);
 void dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes);
 void dvmd_controller_distribute_membership (gpointer world, guint64 epoch);
 void dvmd_controller_stop_agents (gpointer world, gboolean force);
 void dvmd_controller_handle_report (DvmdController *self, guint rank, GVariant *body);
-void dvmd_controller_handle_wired (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-launch.c */

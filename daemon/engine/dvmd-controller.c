@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-wired.h"
 #include "dvmd-id-set.h"
 #include "dvmd-pmix-server.h"
 
@@ -44,6 +44,7 @@ dvmd_controller_dispose (GObject *object)
     g_source_destroy (self->history_source);
   g_clear_pointer (&self->history_source, g_source_unref);
   g_clear_pointer (&self->embedded, g_ptr_array_unref);
+  g_clear_pointer (&self->wired, dvmd_wired_free);
   g_clear_pointer (&self->plugins, dvmd_plugins_free);
   g_clear_pointer (&self->reaper, dvmd_reaper_free);
   g_clear_pointer (&self->spawner, dvmd_spawner_free);
@@ -257,6 +258,8 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
   g_signal_connect (self->core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
   take_nodes (self, settings);
+  if (settings->config != NULL)
+    self->wired = dvmd_wired_new (self, settings);
   self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   return self;
 }

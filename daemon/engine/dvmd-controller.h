@@ -7,6 +7,7 @@
 #include <gio/gio.h>
 
 #include "dvmd-clock.h"
+#include "dvmd-config.h"
 #include "dvmd-core.h"
 #include "dvmd-pmix.h"
 #include "dvmd-plugins.h"
@@ -43,6 +44,7 @@ typedef struct
   gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
   DvmdPlugins *plugins;      /* (nullable) (transfer full); NULL: those of the program */
   DvmdTraceFile *trace_file; /* (nullable) (transfer full): where every transition is written */
+  DvmdConfig *config;        /* (nullable): agents are processes of their own, with these settings; NULL: of this one */
   /* (nullable): names of the nodes, each with an agent in this process; NULL: this machine alone */
   const char *const *nodes;
   /* (nullable): the PMIx server of each node; NULL: the real one, which a process can have once */

@@ -26,6 +26,8 @@ G_BEGIN_DECLS
  *   the name of its host. An agent that may not join for its version exits with DVMD_AGENT_EXIT_VERSION
  * @agent_input: what an agent is to find on its standard input: it proves that it may join, and is to be seen nowhere.
  * The standard input stays open as long as the launcher wants the agent to live
+ * @node_inputs: (array length=n_nodes) (nullable): the same for each node, for launchers that start each agent by
+ * itself: what proves that the agent of one node may join is no use to that of another
  * @logical: the nodes are no machines, but names for parts of this one: their agents are started here
  *
  * Agents that are to be started. Borrowed until launch_async() has returned.
@@ -39,7 +41,8 @@ typedef struct
   const char *const *agent_argv;
   GBytes *agent_input;
   gboolean logical;
-  gpointer reserved[3];
+  GBytes *const *node_inputs;
+  gpointer reserved[2];
 } DvmdLaunchRequest;
 
 /**

@@ -67,7 +67,7 @@ watch (DvmdAttempt *self, GIOCondition condition)
     return;
   unwatch (self);
   self->condition = condition;
-  self->source = g_unix_fd_source_new (dvmd_stream_get_fd (self->io.stream), condition);
+  self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
   g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
   g_source_set_static_name (self->source, "dvmd connector");
   g_source_attach (self->source, g_main_context_get_thread_default ());
@@ -125,7 +125,7 @@ step_connecting (DvmdAttempt *self, GError **error)
   socklen_t size = sizeof status;
 
   if (self->state == STATE_CONNECTING
-      && getsockopt (dvmd_stream_get_fd (self->io.stream), SOL_SOCKET, SO_ERROR, &status, &size) < 0)
+      && getsockopt (dvmd_socket_get_fd (self->io.stream), SOL_SOCKET, SO_ERROR, &status, &size) < 0)
     status = errno;
   if (status != 0)
     return fail (error, status == ETIMEDOUT ? DVMD_TRANSPORT_ERROR_TIMEOUT : DVMD_TRANSPORT_ERROR_UNREACHABLE,
@@ -260,7 +260,7 @@ step_answer (DvmdAttempt *self, GError **error)
   self->state = self->with_tls ? STATE_TLS : STATE_READY;
   if (!self->with_tls && !self->local)
     g_message ("security=none: the link to rank %u at %s is not encrypted", self->peer_rank, self->peer);
-  return !self->with_tls || dvmd_stream_start_tls (self->io.stream, self->options->identity, FALSE, error);
+  return !self->with_tls || dvmd_socket_start_tls (self->io.stream, self->options->identity, FALSE, error);
 }
 
 static gboolean
@@ -268,7 +268,7 @@ step_tls (DvmdAttempt *self, GError **error)
 {
   guint32 rank;
 
-  if (dvmd_stream_handshake (self->io.stream, &rank, error) != 1)
+  if (dvmd_socket_handshake (self->io.stream, &rank, error) != 1)
     return FALSE;
   if (rank != self->peer_rank)
     return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "its certificate is that of another rank");
@@ -345,7 +345,7 @@ on_socket (int fd, GIOCondition condition, gpointer user_data)
     }
   else
     watch (self, self->io.sent < self->io.out->len ? G_IO_OUT
-                 : self->state == STATE_TLS        ? dvmd_stream_get_condition (self->io.stream)
+                 : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
                                                    : G_IO_IN);
   return G_SOURCE_CONTINUE;
 }
@@ -371,8 +371,8 @@ begin (DvmdAttempt *self, GSocketAddress *address)
       self->failure = errno;
       return;
     }
-  dvmd_hello_io_init (&self->io, dvmd_stream_new (fd, self->peer));
-  dvmd_stream_tune (self->io.stream, TUNE_TIMEOUT);
+  dvmd_hello_io_init (&self->io, dvmd_socket_new (fd, self->peer));
+  dvmd_socket_tune (self->io.stream, TUNE_TIMEOUT);
   if (connect (fd, (struct sockaddr *)&native, (socklen_t)size) == 0 || errno == EINPROGRESS)
     self->state = STATE_CONNECTING;
   else

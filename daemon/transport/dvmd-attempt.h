@@ -17,7 +17,7 @@ typedef struct
   /* The right daemon greets: others need not be tried. */
   void (*greeted) (gpointer user_data, DvmdAttempt *attempt);
   /* (transfer full) stream. Freed after this. */
-  void (*joined) (gpointer user_data, DvmdAttempt *attempt, DvmdStream *stream, guint32 peer_rank);
+  void (*joined) (gpointer user_data, DvmdAttempt *attempt, DvmdSocket *stream, guint32 peer_rank);
   /* Freed after this. */
   void (*failed) (gpointer user_data, DvmdAttempt *attempt, const GError *error);
 } DvmdAttemptFuncs;

@@ -191,7 +191,7 @@ on_greeted (gpointer user_data, DvmdAttempt *attempt)
 }
 
 static void
-on_joined (gpointer user_data, DvmdAttempt *attempt, DvmdStream *stream, guint32 peer_rank)
+on_joined (gpointer user_data, DvmdAttempt *attempt, DvmdSocket *stream, guint32 peer_rank)
 {
   GTask *task = user_data;
   Connecting *self = g_task_get_task_data (task);

@@ -10,7 +10,7 @@
 #include "dvmd-transport-error.h"
 
 void
-dvmd_hello_io_init (DvmdHelloIo *io, DvmdStream *stream)
+dvmd_hello_io_init (DvmdHelloIo *io, DvmdSocket *stream)
 {
   io->stream = stream;
   io->in = g_byte_array_new ();
@@ -31,14 +31,14 @@ wipe (GByteArray *array)
 void
 dvmd_hello_io_clear (DvmdHelloIo *io)
 {
-  g_clear_pointer (&io->stream, dvmd_stream_free);
+  g_clear_pointer (&io->stream, dvmd_socket_free);
   wipe (io->in);
   wipe (io->out);
   g_clear_pointer (&io->in, g_byte_array_unref);
   g_clear_pointer (&io->out, g_byte_array_unref);
 }
 
-DvmdStream *
+DvmdSocket *
 dvmd_hello_io_steal_stream (DvmdHelloIo *io)
 {
   return g_steal_pointer (&io->stream);
@@ -60,7 +60,7 @@ dvmd_hello_io_flush (DvmdHelloIo *io, GError **error)
 {
   while (io->sent < io->out->len)
     {
-      gssize n = dvmd_stream_write (io->stream, io->out->data + io->sent, io->out->len - io->sent, error);
+      gssize n = dvmd_socket_write (io->stream, io->out->data + io->sent, io->out->len - io->sent, error);
 
       if (n < 0)
         return FALSE;
@@ -77,7 +77,7 @@ read_wanted (DvmdHelloIo *io, GError **error)
   while (io->in->len < io->wanted)
     {
       guint8 data[1024];
-      gssize n = dvmd_stream_read (io->stream, data, MIN (io->wanted - io->in->len, sizeof data), error);
+      gssize n = dvmd_socket_read (io->stream, data, MIN (io->wanted - io->in->len, sizeof data), error);
 
       if (n == 0)
         g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST, "it has gone in the middle of the hello");

@@ -5,14 +5,14 @@
 #pragma once
 
 #include "dvmd-hello.h"
-#include "dvmd-stream.h"
+#include "dvmd-socket.h"
 
 G_BEGIN_DECLS
 
 /* Hellos over a stream, never blocking, never a byte further than the hello that is read. */
 typedef struct
 {
-  DvmdStream *stream; /* owned; may be taken away */
+  DvmdSocket *stream; /* owned; may be taken away */
   GByteArray *in;
   gsize wanted;
   GByteArray *out;
@@ -20,9 +20,9 @@ typedef struct
 } DvmdHelloIo;
 
 /* stream is taken. */
-void dvmd_hello_io_init (DvmdHelloIo *io, DvmdStream *stream);
+void dvmd_hello_io_init (DvmdHelloIo *io, DvmdSocket *stream);
 void dvmd_hello_io_clear (DvmdHelloIo *io);
-DvmdStream *dvmd_hello_io_steal_stream (DvmdHelloIo *io);
+DvmdSocket *dvmd_hello_io_steal_stream (DvmdHelloIo *io);
 
 /* Returns what was encoded. */
 GBytes *dvmd_hello_io_say (DvmdHelloIo *io, const DvmdHello *hello);

@@ -116,7 +116,7 @@ log_refusal (DvmdListener *self, const char *peer, const char *reason)
 /* ---- strangers ---- */
 
 static void
-on_joined (gpointer user_data, DvmdStranger *stranger, DvmdStream *stream, guint32 rank, const char *name,
+on_joined (gpointer user_data, DvmdStranger *stranger, DvmdSocket *stream, guint32 rank, const char *name,
            DvmdPeerKind kind)
 {
   g_autoptr (DvmdListener) self = g_object_ref (user_data);
@@ -223,17 +223,17 @@ admit (DvmdListener *self, int fd, gboolean local)
   g_autofree char *peer = dvmd_address_dup_peer (fd);
   struct ucred credentials = { 0, (uid_t)-1, (gid_t)-1 };
   socklen_t size = sizeof credentials;
-  DvmdStream *stream = dvmd_stream_new (fd, peer);
+  DvmdSocket *stream = dvmd_socket_new (fd, peer);
 
   if (local && (getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0 || credentials.uid != geteuid ()))
     {
       g_autofree char *reason = g_strdup_printf ("it is a process of user %u", (guint)credentials.uid);
 
       log_refusal (self, peer, reason);
-      dvmd_stream_free (stream);
+      dvmd_socket_free (stream);
       return;
     }
-  dvmd_stream_tune (stream, (guint)(self->gate.deadline / 1000));
+  dvmd_socket_tune (stream, (guint)(self->gate.deadline / 1000));
   make_room (self);
   g_queue_push_tail (&self->strangers, dvmd_stranger_new (stream, local, &self->gate, &stranger_funcs, self));
 }

@@ -11,23 +11,23 @@ typedef struct
   DvmdMessageKind kind;
   const char *name;
   const char *type;
+  gboolean bulk;
 } Kind;
 
 static const Kind kinds[] = {
   { DVMD_MSG_REPORT, "report", "(ussassius)" },
-  { DVMD_MSG_WIRED, "wired", "(t)" },
   { DVMD_MSG_LAUNCHED, "launched", "(ua(ui)a(uis))" },
   { DVMD_MSG_PROC_STATES, "proc-states", "(ua(uuii))" },
   { DVMD_MSG_ABORT, "abort", "(uuis)" },
   { DVMD_MSG_JOB_GONE, "job-gone", "(u)" },
-  { DVMD_MSG_OUTPUT, "output", "(uuuay)" },
+  { DVMD_MSG_OUTPUT, "output", "(uuuay)", TRUE },
   { DVMD_MSG_OUTPUT_EOF, "output-eof", "(uuu)" },
   { DVMD_MSG_INPUT_TAKEN, "input-taken", "(uut)" },
   { DVMD_MSG_FENCE, "fence", "(ta(su)bayu)" },
   { DVMD_MSG_MODEX, "modex", "(tsuu)" },
   { DVMD_MSG_MODEX_DATA, "modex-data", "(utiay)" },
   { DVMD_MSG_GONE, "gone", "()" },
-  { DVMD_MSG_TOPOLOGY, "topology", "(tss)" },
+  { DVMD_MSG_TOPOLOGY, "topology", "(tss)", TRUE },
   { DVMD_MSG_STAGE_TAKEN, "stage-taken", "(utt)" },
   { DVMD_MSG_STAGED, "staged", "(uts)" },
   { DVMD_MSG_ENVIRONMENT_ASK, "environment-ask", "(uu)" },
@@ -36,7 +36,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_SIGNAL, "signal", "(uis)" },
   { DVMD_MSG_KILL, "kill", "(ux)" },
   { DVMD_MSG_OUTPUT_CREDIT, "output-credit", "(ut)" },
-  { DVMD_MSG_INPUT, "input", "(uuay)" },
+  { DVMD_MSG_INPUT, "input", "(uuay)", TRUE },
   { DVMD_MSG_INPUT_EOF, "input-eof", "(uu)" },
   { DVMD_MSG_FENCE_DONE, "fence-done", "(tiay)" },
   { DVMD_MSG_MODEX_ASK, "modex-ask", "(utsu)" },
@@ -45,11 +45,13 @@ static const Kind kinds[] = {
   { DVMD_MSG_STOP, "stop", "(x)" },
   { DVMD_MSG_TOPOLOGY_ASK, "topology-ask", "(t)" },
   { DVMD_MSG_STAGE_FILE, "stage-file", "(ustayut)" },
-  { DVMD_MSG_STAGE_DATA, "stage-data", "(utay)" },
+  { DVMD_MSG_STAGE_DATA, "stage-data", "(utay)", TRUE },
   { DVMD_MSG_STAGE_END, "stage-end", "(ut)" },
   { DVMD_MSG_RESIZE, "resize", "(uuu)" },
   { DVMD_MSG_NODE_LOST, "node-lost", "(uusau)" },
   { DVMD_MSG_ENVIRONMENT, "environment", "(ayaay)" },
+  { DVMD_MSG_ADDRESSES, "addresses", "(a(us))" },
+  { DVMD_MSG_EXIT, "exit", "()" },
 };
 
 static const Kind *
@@ -75,6 +77,14 @@ dvmd_message_kind_type (DvmdMessageKind kind)
   const Kind *row = find_kind (kind);
 
   return row != NULL ? G_VARIANT_TYPE (row->type) : NULL;
+}
+
+gboolean
+dvmd_message_kind_is_bulk (DvmdMessageKind kind)
+{
+  const Kind *row = find_kind (kind);
+
+  return row != NULL && row->bulk;
 }
 
 DvmdMessage *

@@ -13,47 +13,49 @@ G_BEGIN_DECLS
  * makes a message and whoever reads it use the same row. Byte strings are "ay" without a final zero.
  */
 
+/* Numbers from 16: what is below belongs to the tree, which carries them between processes. */
 typedef enum
 {
   /* agent to controller */
-  DVMD_MSG_REPORT = 1,       /* (rank, version, host, aliases, address, pid, hardware threads, topology signature) */
-  DVMD_MSG_WIRED = 2,        /* (membership epoch) */
-  DVMD_MSG_LAUNCHED = 3,     /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
-  DVMD_MSG_PROC_STATES = 4,  /* (job, [(rank, state, exit code, exit signal)]) */
-  DVMD_MSG_ABORT = 5,        /* (job, rank, status, message) */
-  DVMD_MSG_JOB_GONE = 6,     /* (job): no process, output or file of it is left here */
-  DVMD_MSG_OUTPUT = 7,       /* (job, rank, stream, bytes) */
-  DVMD_MSG_OUTPUT_EOF = 8,   /* (job, rank, stream) */
-  DVMD_MSG_INPUT_TAKEN = 9,  /* (job, rank, bytes taken) */
-  DVMD_MSG_FENCE = 10,       /* (token, [(nspace, rank)], collect, contribution, timeout s) */
-  DVMD_MSG_MODEX = 11,       /* (token, nspace, rank, timeout s) */
-  DVMD_MSG_MODEX_DATA = 12,  /* (agent that asked, its token, status, bytes) */
-  DVMD_MSG_GONE = 13,        /* (): the agent has ended everything and leaves */
-  DVMD_MSG_TOPOLOGY = 14,    /* (token, XML of hwloc; empty: why not) */
-  DVMD_MSG_STAGE_TAKEN = 15, /* (job, pass, bytes written) */
-  DVMD_MSG_STAGED = 16,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
-  DVMD_MSG_ENVIRONMENT_ASK = 17, /* (job, application): the environment that the launch message names is not here */
+  DVMD_MSG_REPORT = 16,      /* (rank, version, host, aliases, address, pid, hardware threads, topology signature) */
+  DVMD_MSG_LAUNCHED = 17,    /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
+  DVMD_MSG_PROC_STATES = 18, /* (job, [(rank, state, exit code, exit signal)]) */
+  DVMD_MSG_ABORT = 19,       /* (job, rank, status, message) */
+  DVMD_MSG_JOB_GONE = 20,    /* (job): no process, output or file of it is left here */
+  DVMD_MSG_OUTPUT = 21,      /* (job, rank, stream, bytes) */
+  DVMD_MSG_OUTPUT_EOF = 22,  /* (job, rank, stream) */
+  DVMD_MSG_INPUT_TAKEN = 23, /* (job, rank, bytes taken) */
+  DVMD_MSG_FENCE = 24,       /* (token, [(nspace, rank)], collect, contribution, timeout s) */
+  DVMD_MSG_MODEX = 25,       /* (token, nspace, rank, timeout s) */
+  DVMD_MSG_MODEX_DATA = 26,  /* (agent that asked, its token, status, bytes) */
+  DVMD_MSG_GONE = 27,        /* (): the agent has ended everything and leaves */
+  DVMD_MSG_TOPOLOGY = 28,    /* (token, XML of hwloc; empty: why not) */
+  DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
+  DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
+  DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
 
   /* controller to agent */
-  DVMD_MSG_MEMBERSHIP = 32,    /* (epoch, [(rank, name, address)]) */
-  DVMD_MSG_LAUNCH = 33,        /* see DVMD_LAUNCH_TYPE */
-  DVMD_MSG_SIGNAL = 34,        /* (job, signal, ranks as an id set) */
-  DVMD_MSG_KILL = 35,          /* (job, µs between SIGTERM and SIGKILL) */
-  DVMD_MSG_OUTPUT_CREDIT = 36, /* (job, bytes) */
-  DVMD_MSG_INPUT = 37,         /* (job, rank, bytes) */
-  DVMD_MSG_INPUT_EOF = 38,     /* (job, rank) */
-  DVMD_MSG_FENCE_DONE = 39,    /* (token, status, all contributions) */
-  DVMD_MSG_MODEX_ASK = 40,     /* (agent that asked, its token, nspace, rank) */
-  DVMD_MSG_MODEX_ANSWER = 41,  /* (token, status, bytes) */
-  DVMD_MSG_CONTINUE = 42,      /* (job): its ranks wait for a debugger no longer */
-  DVMD_MSG_TOPOLOGY_ASK = 44,  /* (token) */
-  DVMD_MSG_STOP = 43,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
-  DVMD_MSG_STAGE_FILE = 45,    /* (job, nspace, pass, path below the session directory, permissions, bytes) */
-  DVMD_MSG_STAGE_DATA = 46,    /* (job, pass, bytes of that file) */
-  DVMD_MSG_STAGE_END = 47,     /* (job, pass): that was the last file */
-  DVMD_MSG_RESIZE = 48,        /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
-  DVMD_MSG_ENVIRONMENT = 51,   /* (digest, ["NAME=value"]): launch messages will name it */
-  DVMD_MSG_NODE_LOST = 52, /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
+  DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */
+  DVMD_MSG_LAUNCH = 65,        /* see DVMD_LAUNCH_TYPE */
+  DVMD_MSG_SIGNAL = 66,        /* (job, signal, ranks as an id set) */
+  DVMD_MSG_KILL = 67,          /* (job, µs between SIGTERM and SIGKILL) */
+  DVMD_MSG_OUTPUT_CREDIT = 68, /* (job, bytes) */
+  DVMD_MSG_INPUT = 69,         /* (job, rank, bytes) */
+  DVMD_MSG_INPUT_EOF = 70,     /* (job, rank) */
+  DVMD_MSG_FENCE_DONE = 71,    /* (token, status, all contributions) */
+  DVMD_MSG_MODEX_ASK = 72,     /* (agent that asked, its token, nspace, rank) */
+  DVMD_MSG_MODEX_ANSWER = 73,  /* (token, status, bytes) */
+  DVMD_MSG_CONTINUE = 74,      /* (job): its ranks wait for a debugger no longer */
+  DVMD_MSG_TOPOLOGY_ASK = 75,  /* (token) */
+  DVMD_MSG_STOP = 76,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
+  DVMD_MSG_STAGE_FILE = 77,    /* (job, nspace, pass, path below the session directory, permissions, bytes) */
+  DVMD_MSG_STAGE_DATA = 78,    /* (job, pass, bytes of that file) */
+  DVMD_MSG_STAGE_END = 79,     /* (job, pass): that was the last file */
+  DVMD_MSG_RESIZE = 80,        /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
+  DVMD_MSG_ENVIRONMENT = 81,   /* (digest, ["NAME=value"]): launch messages will name it */
+  DVMD_MSG_ADDRESSES = 82,     /* [(rank, addresses)]: of those above a joiner */
+  DVMD_MSG_EXIT = 83,          /* (): every agent has said GONE; nobody is needed to pass anything on any more */
+  DVMD_MSG_NODE_LOST = 84, /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
 } DvmdMessageKind;
 
 /*
@@ -81,6 +83,8 @@ typedef struct
 const char *dvmd_message_kind_name (DvmdMessageKind kind);
 /* NULL: there is no such kind. */
 const GVariantType *dvmd_message_kind_type (DvmdMessageKind kind);
+/* Streams and files: links send what is not before it. */
+gboolean dvmd_message_kind_is_bulk (DvmdMessageKind kind);
 
 /* body: floating is sunk; a body of another type than the table's is a programming error. */
 DvmdMessage *dvmd_message_new (DvmdMessageKind kind, guint32 source, guint32 destination, GVariant *body);

@@ -60,7 +60,7 @@ watch (DvmdStranger *self, GIOCondition condition)
     g_source_destroy (self->source);
   g_clear_pointer (&self->source, g_source_unref);
   self->condition = condition;
-  self->source = g_unix_fd_source_new (dvmd_stream_get_fd (self->io.stream), condition);
+  self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
   g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
   g_source_set_static_name (self->source, "dvmd stranger");
   g_source_attach (self->source, g_main_context_get_thread_default ());
@@ -156,7 +156,7 @@ refuse (DvmdStranger *self, GError *reason)
   self->state = STATE_REFUSED;
   encoded = dvmd_hello_io_say (&self->io, refusal);
   dvmd_hello_io_flush (&self->io, NULL);
-  dvmd_stream_end (self->io.stream);
+  dvmd_socket_end (self->io.stream);
 }
 
 static void
@@ -167,7 +167,7 @@ discard (DvmdStranger *self)
 
   do
     {
-      n = dvmd_stream_read (self->io.stream, data, sizeof data, NULL);
+      n = dvmd_socket_read (self->io.stream, data, sizeof data, NULL);
       self->discarded += MAX (n, 0);
     }
   while (n > 0 && self->discarded < DISCARD_LIMIT);
@@ -317,7 +317,7 @@ step_hello (DvmdStranger *self, GError **error)
       return TRUE;
     }
   self->state = STATE_TLS;
-  return dvmd_stream_start_tls (self->io.stream, self->gate->identity, TRUE, error);
+  return dvmd_socket_start_tls (self->io.stream, self->gate->identity, TRUE, error);
 }
 
 static gboolean
@@ -325,7 +325,7 @@ step_tls (DvmdStranger *self, GError **error)
 {
   guint32 rank;
 
-  if (dvmd_stream_handshake (self->io.stream, &rank, error) != 1)
+  if (dvmd_socket_handshake (self->io.stream, &rank, error) != 1)
     return FALSE;
   if (rank != self->rank)
     {
@@ -397,7 +397,7 @@ advance (DvmdStranger *self)
       if (error == NULL)
         {
           watch (self, self->io.sent < self->io.out->len ? G_IO_OUT
-                       : self->state == STATE_TLS        ? dvmd_stream_get_condition (self->io.stream)
+                       : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
                                                          : G_IO_IN);
           return;
         }
@@ -420,7 +420,7 @@ on_socket (int fd, GIOCondition condition, gpointer user_data)
 }
 
 DvmdStranger *
-dvmd_stranger_new (DvmdStream *stream, gboolean local, const DvmdGate *gate, const DvmdStrangerFuncs *funcs,
+dvmd_stranger_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate, const DvmdStrangerFuncs *funcs,
                    gpointer user_data)
 {
   DvmdStranger *self = g_new0 (DvmdStranger, 1);
@@ -431,7 +431,7 @@ dvmd_stranger_new (DvmdStream *stream, gboolean local, const DvmdGate *gate, con
   self->user_data = user_data;
   self->local = local;
   self->silent = TRUE;
-  self->peer = g_strdup (dvmd_stream_get_peer (stream));
+  self->peer = g_strdup (dvmd_socket_get_peer (stream));
   dvmd_hello_io_init (&self->io, stream);
   dvmd_hello_set_text (greeting, DVMD_HELLO_VERSION, gate->version);
   dvmd_hello_set_text (greeting, DVMD_HELLO_INSTANCE, dvmd_identity_get_instance (gate->identity));

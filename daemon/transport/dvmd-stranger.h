@@ -6,7 +6,7 @@
 
 #include "dvmd-authority.h"
 #include "dvmd-clock.h"
-#include "dvmd-stream.h"
+#include "dvmd-socket.h"
 #include "dvmd-tokens.h"
 
 G_BEGIN_DECLS
@@ -44,14 +44,14 @@ typedef struct _DvmdStranger DvmdStranger;
 typedef struct
 {
   /* (transfer full) stream. The stranger is freed after this. */
-  void (*joined) (gpointer user_data, DvmdStranger *stranger, DvmdStream *stream, guint32 rank, const char *name,
+  void (*joined) (gpointer user_data, DvmdStranger *stranger, DvmdSocket *stream, guint32 rank, const char *name,
                   DvmdPeerKind kind);
   /* Turned away, or gone. Freed after this. */
   void (*failed) (gpointer user_data, DvmdStranger *stranger, const GError *error);
 } DvmdStrangerFuncs;
 
 /* stream is taken; gate, funcs: unowned. local: a unix socket, of a process with our uid. */
-DvmdStranger *dvmd_stranger_new (DvmdStream *stream, gboolean local, const DvmdGate *gate,
+DvmdStranger *dvmd_stranger_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate,
                                  const DvmdStrangerFuncs *funcs, gpointer user_data);
 void dvmd_stranger_free (DvmdStranger *self);
 

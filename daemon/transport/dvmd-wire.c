@@ -42,7 +42,7 @@ struct _DvmdWire
 {
   GObject parent_instance;
 
-  DvmdStream *stream; /* until CLOSED */
+  DvmdSocket *stream; /* until CLOSED */
   char *peer;
   guint32 rank;
   DvmdWireOptions options;
@@ -114,7 +114,7 @@ release (DvmdWire *self)
   if (self->source != NULL)
     g_source_destroy (self->source);
   g_clear_pointer (&self->source, g_source_unref);
-  g_clear_pointer (&self->stream, dvmd_stream_free);
+  g_clear_pointer (&self->stream, dvmd_socket_free);
   for (guint i = 0; i < G_N_ELEMENTS (self->queues); i++)
     {
       g_queue_clear_full (&self->queues[i], outgoing_free);
@@ -254,7 +254,7 @@ write_some (DvmdWire *self, GError **error)
         fill_out (self);
       if (self->out_start == self->out_end)
         return TRUE;
-      n = dvmd_stream_write (self->stream, self->out + self->out_start, self->out_end - self->out_start, error);
+      n = dvmd_socket_write (self->stream, self->out + self->out_start, self->out_end - self->out_start, error);
       self->blocked = n == DVMD_STREAM_AGAIN;
       if (n < 0)
         return self->blocked;
@@ -271,7 +271,7 @@ static void
 begin_lingering (DvmdWire *self)
 {
   self->state = STATE_LINGERING;
-  dvmd_stream_end (self->stream);
+  dvmd_socket_end (self->stream);
 }
 
 static gboolean
@@ -318,7 +318,7 @@ read_some (DvmdWire *self, GError **error)
 {
   if (self->body != NULL && self->in_start == self->in_end)
     {
-      gssize n = dvmd_stream_read (self->stream, self->body + self->body_got, self->body_size - self->body_got, error);
+      gssize n = dvmd_socket_read (self->stream, self->body + self->body_got, self->body_size - self->body_got, error);
 
       self->body_got += MAX (n, 0);
       return note_read (self, n);
@@ -330,7 +330,7 @@ read_some (DvmdWire *self, GError **error)
       self->in_start = 0;
     }
   {
-    gssize n = dvmd_stream_read (self->stream, self->in + self->in_end, BUFFER_SIZE - self->in_end, error);
+    gssize n = dvmd_socket_read (self->stream, self->in + self->in_end, BUFFER_SIZE - self->in_end, error);
 
     self->in_end += MAX (n, 0);
     return note_read (self, n);
@@ -397,7 +397,7 @@ linger (DvmdWire *self)
 {
   for (guint i = 0; i < PACKETS_PER_TURN; i++)
     {
-      gssize n = dvmd_stream_read (self->stream, self->in, BUFFER_SIZE, NULL);
+      gssize n = dvmd_socket_read (self->stream, self->in, BUFFER_SIZE, NULL);
 
       if (n == DVMD_STREAM_AGAIN)
         return;
@@ -495,7 +495,7 @@ static GSourceFuncs wire_source_funcs = { .dispatch = dispatch };
 static gboolean
 has_unread (DvmdWire *self)
 {
-  struct pollfd poll_fd = { dvmd_stream_get_fd (self->stream), POLLIN, 0 };
+  struct pollfd poll_fd = { dvmd_socket_get_fd (self->stream), POLLIN, 0 };
 
   return poll (&poll_fd, 1, 0) > 0;
 }
@@ -545,7 +545,7 @@ dvmd_wire_start (DvmdWire *self)
   self->source = g_source_new (&wire_source_funcs, sizeof (GSource));
   g_source_set_static_name (self->source, "dvmd wire");
   g_source_set_callback (self->source, on_source, self, NULL);
-  self->fd_tag = g_source_add_unix_fd (self->source, dvmd_stream_get_fd (self->stream), G_IO_IN);
+  self->fd_tag = g_source_add_unix_fd (self->source, dvmd_socket_get_fd (self->stream), G_IO_IN);
   g_source_attach (self->source, g_main_context_get_thread_default ());
   self->tick = dvmd_clock_add_timer (self->options.clock, self->options.heartbeat_timeout / 4, on_tick, self);
   /* TLS may have read packets already. */
@@ -665,13 +665,13 @@ dvmd_wire_get_statistics (DvmdWire *self, DvmdWireStatistics *statistics)
 }
 
 DvmdWire *
-dvmd_wire_new (DvmdStream *stream, guint32 rank, const DvmdWireOptions *options)
+dvmd_wire_new (DvmdSocket *stream, guint32 rank, const DvmdWireOptions *options)
 {
   DvmdWire *self = g_object_new (DVMD_TYPE_WIRE, NULL);
 
   self->stream = stream;
-  self->peer = g_strdup (dvmd_stream_get_peer (stream));
-  self->encrypted = dvmd_stream_is_encrypted (stream);
+  self->peer = g_strdup (dvmd_socket_get_peer (stream));
+  self->encrypted = dvmd_socket_is_encrypted (stream);
   self->rank = rank;
   self->options = *options;
   self->options.clock = dvmd_clock_ref (options->clock);
@@ -679,7 +679,7 @@ dvmd_wire_new (DvmdStream *stream, guint32 rank, const DvmdWireOptions *options)
   self->options.bulk_limit = options->bulk_limit > 0 ? options->bulk_limit : DEFAULT_BULK_LIMIT;
   self->options.control_limit = options->control_limit > 0 ? options->control_limit : DEFAULT_CONTROL_LIMIT;
   self->options.heartbeat_timeout = options->heartbeat_timeout > 0 ? options->heartbeat_timeout : DEFAULT_HEARTBEAT;
-  dvmd_stream_tune (stream, (guint)(self->options.heartbeat_timeout / 1000));
+  dvmd_socket_tune (stream, (guint)(self->options.heartbeat_timeout / 1000));
   return self;
 }
 

@@ -6,7 +6,7 @@
 
 #include "dvmd-clock.h"
 #include "dvmd-frame.h"
-#include "dvmd-stream.h"
+#include "dvmd-socket.h"
 
 G_BEGIN_DECLS
 
@@ -49,7 +49,7 @@ typedef struct
 } DvmdWireStatistics;
 
 /* stream is taken. rank: of the other end. Nothing happens before dvmd_wire_start(). */
-DvmdWire *dvmd_wire_new (DvmdStream *stream, guint32 rank, const DvmdWireOptions *options);
+DvmdWire *dvmd_wire_new (DvmdSocket *stream, guint32 rank, const DvmdWireOptions *options);
 /* Packets come on the thread's default context of this call. */
 void dvmd_wire_start (DvmdWire *self);
 

@@ -208,6 +208,6 @@ test_wire_pair (const DvmdWireOptions *options, DvmdWire **one, DvmdWire **other
   int fds[2];
 
   g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
-  *one = dvmd_wire_new (dvmd_stream_new (fds[0], "one"), 1, options);
-  *other = dvmd_wire_new (dvmd_stream_new (fds[1], "other"), 2, options);
+  *one = dvmd_wire_new (dvmd_socket_new (fds[0], "one"), 1, options);
+  *other = dvmd_wire_new (dvmd_socket_new (fds[1], "other"), 2, options);
 }

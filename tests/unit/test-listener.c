@@ -338,7 +338,7 @@ call (TestHost *host, DvmdHelloIo *io, GBytes **greeting)
 {
   g_autoptr (DvmdHello) hello = NULL;
 
-  dvmd_hello_io_init (io, dvmd_stream_new (dial (host), "test"));
+  dvmd_hello_io_init (io, dvmd_socket_new (dial (host), "test"));
   hello = hear (io, greeting, NULL);
   g_assert_cmpint (hello->type, ==, DVMD_HELLO_GREETING);
 }
@@ -432,8 +432,8 @@ test_claim_of_rank (TestHost *host, gconstpointer data)
 
   test_host_listen (host, "tcp");
   say_link (host, &io, 6);
-  g_assert_true (dvmd_stream_start_tls (io.stream, five, FALSE, NULL));
-  test_wait ((status = dvmd_stream_handshake (io.stream, &rank, NULL)) != DVMD_STREAM_AGAIN);
+  g_assert_true (dvmd_socket_start_tls (io.stream, five, FALSE, NULL));
+  test_wait ((status = dvmd_socket_handshake (io.stream, &rank, NULL)) != DVMD_STREAM_AGAIN);
   g_assert_cmpint (status, ==, 1);
   answer = hear (&io, NULL, NULL);
   g_assert_cmpint (answer->type, ==, DVMD_HELLO_REFUSE);
@@ -457,7 +457,7 @@ test_no_certificate (TestHost *host, gconstpointer data)
   gnutls_init (&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
   gnutls_set_default_priority (session);
   gnutls_credentials_set (session, GNUTLS_CRD_CERTIFICATE, credentials);
-  gnutls_transport_set_int (session, dvmd_stream_get_fd (io.stream));
+  gnutls_transport_set_int (session, dvmd_socket_get_fd (io.stream));
   test_wait ((status = gnutls_handshake (session)) != GNUTLS_E_AGAIN && status != GNUTLS_E_INTERRUPTED);
   test_wait ((status = (int)gnutls_record_recv (session, &byte, 1)) != GNUTLS_E_AGAIN);
   g_assert_cmpint (status, <, 0);

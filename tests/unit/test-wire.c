@@ -253,7 +253,7 @@ check_bytes (Fixture *fixture, gconstpointer bytes, gsize size, int code, const 
   DvmdWire *wire;
 
   g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
-  wire = dvmd_wire_new (dvmd_stream_new (fds[0], "somebody"), 9, &fixture->options);
+  wire = dvmd_wire_new (dvmd_socket_new (fds[0], "somebody"), 9, &fixture->options);
   test_ear_init (&ear, wire);
   g_assert_cmpint (write (fds[1], bytes, size), ==, size);
   if (code == DVMD_TRANSPORT_ERROR_LOST)
@@ -309,7 +309,7 @@ test_fuzz (Fixture *fixture, gconstpointer data)
       DvmdWire *wire;
 
       g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
-      wire = dvmd_wire_new (dvmd_stream_new (fds[0], "somebody"), 9, &fixture->options);
+      wire = dvmd_wire_new (dvmd_socket_new (fds[0], "somebody"), 9, &fixture->options);
       test_ear_init (&ear, wire);
       copy[g_rand_int_range (rand, 0, (gint32)size)] ^= (guint8)(1 << g_rand_int_range (rand, 0, 8));
       g_assert_cmpint (write (fds[1], bytes, size), ==, size);
@@ -372,7 +372,7 @@ test_frozen (Fixture *fixture, gconstpointer data)
 
   set_manual (fixture);
   g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
-  wire = dvmd_wire_new (dvmd_stream_new (fds[0], "somebody"), 9, &fixture->options);
+  wire = dvmd_wire_new (dvmd_socket_new (fds[0], "somebody"), 9, &fixture->options);
   test_ear_init (&ear, wire);
   while (!ear.is_closed && seconds < 100)
     {
@@ -403,7 +403,7 @@ test_own_freeze (Fixture *fixture, gconstpointer data)
 
   set_manual (fixture);
   g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
-  wire = dvmd_wire_new (dvmd_stream_new (fds[0], "somebody"), 9, &fixture->options);
+  wire = dvmd_wire_new (dvmd_socket_new (fds[0], "somebody"), 9, &fixture->options);
   test_ear_init (&ear, wire);
   settle ();
   g_assert_cmpint (write (fds[1], bytes, size), ==, size);

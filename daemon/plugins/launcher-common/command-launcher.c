@@ -335,9 +335,11 @@ on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
 }
 
 static void
-add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, const DvmdPluginNode *node, Call *call)
+add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, guint32 i, Call *call)
 {
   DvmdCommandLauncherPrivate *priv = get_private (self);
+  const DvmdPluginNode *node = &request->nodes[i];
+  GBytes *input = request->node_inputs != NULL ? request->node_inputs[i] : request->agent_input;
   Agent *agent;
 
   if (g_hash_table_contains (priv->agents, GUINT_TO_POINTER (node->rank)))
@@ -353,7 +355,7 @@ add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, const Dv
   agent->address = g_strdup (node->address != NULL ? node->address : node->name);
   agent->rank = node->rank;
   agent->agent_argv = g_strdupv ((char **)request->agent_argv);
-  agent->input = request->agent_input != NULL ? g_bytes_ref (request->agent_input) : NULL;
+  agent->input = input != NULL ? g_bytes_ref (input) : NULL;
   agent->terminations = g_ptr_array_new ();
   agent->launch = call;
   call->n_left++;
@@ -379,7 +381,7 @@ dvmd_command_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequ
   call->task = task;
   call->n_left = 1;
   for (guint i = 0; i < request->n_nodes; i++)
-    add_agent (self, request, &request->nodes[i], call);
+    add_agent (self, request, i, call);
   if (cancellable != NULL)
     call->cancel_id = g_cancellable_connect (cancellable, G_CALLBACK (on_launch_cancelled), call, NULL);
   start_next (self);

@@ -15,7 +15,7 @@
 #include <glib/gstdio.h>
 
 #include "dvmd-identity-private.h"
-#include "dvmd-stream.h"
+#include "dvmd-socket.h"
 #include "dvmd-transport-error.h"
 
 /* TLS 1.3 alone: no older version, no resumption, certificates of both. */
@@ -24,7 +24,7 @@
 /* Bytes that wait in the kernel: more would only keep control behind bulk. */
 #define UNSENT_LIMIT (128 * 1024)
 
-struct _DvmdStream
+struct _DvmdSocket
 {
   int fd;
   char *peer;
@@ -32,10 +32,10 @@ struct _DvmdStream
   gnutls_session_t session;
 };
 
-DvmdStream *
-dvmd_stream_new (int fd, const char *peer)
+DvmdSocket *
+dvmd_socket_new (int fd, const char *peer)
 {
-  DvmdStream *self = g_new0 (DvmdStream, 1);
+  DvmdSocket *self = g_new0 (DvmdSocket, 1);
 
   g_unix_set_fd_nonblocking (fd, TRUE, NULL);
   self->fd = fd;
@@ -44,7 +44,7 @@ dvmd_stream_new (int fd, const char *peer)
 }
 
 void
-dvmd_stream_free (DvmdStream *self)
+dvmd_socket_free (DvmdSocket *self)
 {
   g_clear_pointer (&self->session, gnutls_deinit);
   g_clear_pointer (&self->identity, dvmd_identity_unref);
@@ -54,13 +54,13 @@ dvmd_stream_free (DvmdStream *self)
 }
 
 int
-dvmd_stream_get_fd (DvmdStream *self)
+dvmd_socket_get_fd (DvmdSocket *self)
 {
   return self->fd;
 }
 
 const char *
-dvmd_stream_get_peer (DvmdStream *self)
+dvmd_socket_get_peer (DvmdSocket *self)
 {
   return self->peer;
 }
@@ -73,7 +73,7 @@ set_option (int fd, int level, int option, int value)
 }
 
 void
-dvmd_stream_tune (DvmdStream *self, guint timeout)
+dvmd_socket_tune (DvmdSocket *self, guint timeout)
 {
   int domain = AF_UNIX;
   socklen_t size = sizeof domain;
@@ -91,7 +91,7 @@ dvmd_stream_tune (DvmdStream *self, guint timeout)
 }
 
 static gssize
-fail_errno (DvmdStream *self, GError **error)
+fail_errno (DvmdSocket *self, GError **error)
 {
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
     return DVMD_STREAM_AGAIN;
@@ -106,7 +106,7 @@ fail_errno (DvmdStream *self, GError **error)
 
 /* The other end's word about why. */
 static const char *
-describe (DvmdStream *self, int status)
+describe (DvmdSocket *self, int status)
 {
   const char *alert = NULL;
 
@@ -116,7 +116,7 @@ describe (DvmdStream *self, int status)
 }
 
 static gssize
-fail_tls (DvmdStream *self, int status, GError **error)
+fail_tls (DvmdSocket *self, int status, GError **error)
 {
   if (status == GNUTLS_E_AGAIN || status == GNUTLS_E_INTERRUPTED)
     return DVMD_STREAM_AGAIN;
@@ -133,7 +133,7 @@ fail_tls (DvmdStream *self, int status, GError **error)
 }
 
 gssize
-dvmd_stream_read (DvmdStream *self, gpointer data, gsize size, GError **error)
+dvmd_socket_read (DvmdSocket *self, gpointer data, gsize size, GError **error)
 {
   gssize n;
 
@@ -149,7 +149,7 @@ dvmd_stream_read (DvmdStream *self, gpointer data, gsize size, GError **error)
 }
 
 gssize
-dvmd_stream_write (DvmdStream *self, gconstpointer data, gsize size, GError **error)
+dvmd_socket_write (DvmdSocket *self, gconstpointer data, gsize size, GError **error)
 {
   gssize n;
 
@@ -163,7 +163,7 @@ dvmd_stream_write (DvmdStream *self, gconstpointer data, gsize size, GError **er
 }
 
 gboolean
-dvmd_stream_has_pending (DvmdStream *self)
+dvmd_socket_has_pending (DvmdSocket *self)
 {
   return self->session != NULL && gnutls_record_check_pending (self->session) > 0;
 }
@@ -171,7 +171,7 @@ dvmd_stream_has_pending (DvmdStream *self)
 /* ---- TLS ---- */
 
 gboolean
-dvmd_stream_start_tls (DvmdStream *self, DvmdIdentity *identity, gboolean is_server, GError **error)
+dvmd_socket_start_tls (DvmdSocket *self, DvmdIdentity *identity, gboolean is_server, GError **error)
 {
   guint flags = GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS | GNUTLS_NO_AUTO_SEND_TICKET;
 
@@ -193,7 +193,7 @@ dvmd_stream_start_tls (DvmdStream *self, DvmdIdentity *identity, gboolean is_ser
 }
 
 static int
-verify_peer (DvmdStream *self, guint32 *rank, GError **error)
+verify_peer (DvmdSocket *self, guint32 *rank, GError **error)
 {
   guint n = 0;
   const gnutls_datum_t *chain = gnutls_certificate_get_peers (self->session, &n);
@@ -208,7 +208,7 @@ verify_peer (DvmdStream *self, guint32 *rank, GError **error)
 }
 
 int
-dvmd_stream_handshake (DvmdStream *self, guint32 *rank, GError **error)
+dvmd_socket_handshake (DvmdSocket *self, guint32 *rank, GError **error)
 {
   int status;
 
@@ -229,19 +229,19 @@ dvmd_stream_handshake (DvmdStream *self, guint32 *rank, GError **error)
 }
 
 GIOCondition
-dvmd_stream_get_condition (DvmdStream *self)
+dvmd_socket_get_condition (DvmdSocket *self)
 {
   return self->session != NULL && gnutls_record_get_direction (self->session) == 1 ? G_IO_OUT : G_IO_IN;
 }
 
 gboolean
-dvmd_stream_is_encrypted (DvmdStream *self)
+dvmd_socket_is_encrypted (DvmdSocket *self)
 {
   return self->session != NULL;
 }
 
 void
-dvmd_stream_end (DvmdStream *self)
+dvmd_socket_end (DvmdSocket *self)
 {
   if (self->session != NULL)
     gnutls_bye (self->session, GNUTLS_SHUT_WR);

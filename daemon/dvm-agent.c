@@ -1,0 +1,269 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-agent: the daemon of one node. A launcher starts it, gives it a token on standard input, and keeps that open as
+ * long as the agent is to live. It puts itself below dvm-guard, so that nothing is left of it however it ends.
+ */
+
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <glib-unix.h>
+
+#include <dvm.h>
+
+#include "dvmd-agent-program.h"
+#include "dvmd-agent.h"
+#include "dvmd-config.h"
+#include "dvmd-log.h"
+#include "dvmd-programs.h"
+
+/* Of the line with the token; longer ones are none. */
+#define LINE_LIMIT 1024
+
+typedef struct
+{
+  GMainLoop *loop;
+  DvmdAgentProgram *program;
+  DvmdConfig *config;
+  int status;
+
+  /* the command line */
+  char *controller;
+  char *instance;
+  char *node;
+  char *runtime_dir;
+  char **settings;
+  gboolean logical;
+  gboolean guarded;
+  gboolean version;
+} Program;
+
+static void
+on_ended (int status, gpointer user_data)
+{
+  Program *self = user_data;
+
+  self->status = status;
+  g_main_loop_quit (self->loop);
+}
+
+static gboolean
+on_signal (gpointer user_data)
+{
+  dvmd_agent_program_leave (((Program *)user_data)->program, "a signal ends it");
+  return G_SOURCE_CONTINUE;
+}
+
+/* Nothing more is said there: what counts is that it is open. */
+static gboolean
+on_input (int fd, GIOCondition condition, gpointer user_data)
+{
+  char buffer[256];
+  ssize_t n = read (fd, buffer, sizeof buffer);
+
+  if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
+    return G_SOURCE_CONTINUE;
+  dvmd_agent_program_leave (((Program *)user_data)->program, "whoever has started it has gone");
+  return G_SOURCE_REMOVE;
+}
+
+/* Byte by byte: what follows the line is not ours to take. NULL: there is none. */
+static char *
+read_line (int fd, GError **error)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+  char c;
+
+  while (line->len < LINE_LIMIT)
+    {
+      ssize_t n = read (fd, &c, 1);
+
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0 || c == '\n')
+        break;
+      g_string_append_c (line, c);
+    }
+  if (line->len > 0 && line->len < LINE_LIMIT)
+    return g_string_free (g_steal_pointer (&line), FALSE);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "There is no token on standard input: agents are started by dvmd, not by hand");
+  return NULL;
+}
+
+static void
+wipe (char *text)
+{
+  explicit_bzero (text, strlen (text));
+  g_free (text);
+}
+
+static gboolean
+check (Program *self, int argc, char **argv, GError **error)
+{
+  const char *missing = NULL;
+
+  if (argc > 1)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "dvm-agent takes no argument “%s”", argv[1]);
+      return FALSE;
+    }
+  if (self->controller == NULL)
+    missing = "controller";
+  else if (self->instance == NULL)
+    missing = "instance";
+  if (missing == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "--%s is missing: agents are started by dvmd, not by hand (see dvm-cli start)", missing);
+  return FALSE;
+}
+
+static gboolean
+read_settings (Program *self, GError **error)
+{
+  self->config = dvmd_config_new ();
+  for (gsize i = 0; self->settings != NULL && self->settings[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (self->settings[i], "=", 2);
+
+      if (parts[0] == NULL || parts[1] == NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--set %s: expected NAME=VALUE", self->settings[i]);
+          return FALSE;
+        }
+      if (!dvmd_config_set (self->config, parts[0], parts[1], DVMD_CONFIG_ORIGIN_COMMAND_LINE, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+parse (Program *self, int *argc, char ***argv, GError **error)
+{
+  const GOptionEntry entries[] = {
+    { "controller", 0, 0, G_OPTION_ARG_STRING, &self->controller, "Where dvmd listens", "ADDRESS,..." },
+    { "instance", 0, 0, G_OPTION_ARG_STRING, &self->instance, "The DVM that is to be joined", "ID" },
+    { "node", 0, 0, G_OPTION_ARG_STRING, &self->node, "Name of this node (default: of the host)", "NAME" },
+    { "runtime-dir", 0, 0, G_OPTION_ARG_FILENAME, &self->runtime_dir, "Private directory; NAME is added", "PATH" },
+    { "logical", 0, 0, G_OPTION_ARG_NONE, &self->logical, "The node is a part of its machine", NULL },
+    { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
+    { "guarded", 0, 0, G_OPTION_ARG_NONE, &self->guarded, "dvm-guard has started it", NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &self->version, "Print the version", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new ("- the daemon of a node of a DVM, started by dvmd");
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  return g_option_context_parse (context, argc, argv, error)
+         && (self->version || (check (self, *argc, *argv, error) && read_settings (self, error)));
+}
+
+static gboolean
+join (Program *self, GError **error)
+{
+  g_auto (GStrv) controller = g_strsplit (self->controller, ",", -1);
+  char *token = read_line (STDIN_FILENO, error);
+  const char *node = self->node != NULL ? self->node : g_get_host_name ();
+  g_autofree char *directory = self->runtime_dir != NULL ? g_build_filename (self->runtime_dir, node, NULL) : NULL;
+  const DvmdAgentProgramSettings settings = {
+    .controller = (const char *const *)controller,
+    .instance = self->instance,
+    .token = token,
+    .node = node,
+    .runtime_dir = directory,
+    .logical = self->logical,
+    .config = self->config,
+  };
+
+  if (token == NULL)
+    return FALSE;
+  self->program = dvmd_agent_program_new (&settings, on_ended, self, error);
+  wipe (token);
+  return self->program != NULL;
+}
+
+/* Becomes dvm-guard with this program below it. Returns only when that cannot be. */
+static void
+become_guarded (char **argv, GError **error)
+{
+  g_autofree char *guard = dvmd_programs_find ("dvm-guard", error);
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autoptr (GPtrArray) command = g_ptr_array_new ();
+
+  if (guard == NULL)
+    return;
+  g_ptr_array_add (command, guard);
+  g_ptr_array_add (command, self != NULL ? self : argv[0]);
+  g_ptr_array_add (command, (char *)"--guarded");
+  for (gsize i = 1; argv[i] != NULL; i++)
+    g_ptr_array_add (command, argv[i]);
+  g_ptr_array_add (command, NULL);
+  execv (guard, (char **)command->pdata);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Cannot start %s: %s", guard, g_strerror (errno));
+}
+
+static void
+run (Program *self)
+{
+  g_unix_set_fd_nonblocking (STDIN_FILENO, TRUE, NULL);
+  g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, self);
+  g_unix_signal_add (SIGTERM, on_signal, self);
+  g_unix_signal_add (SIGINT, on_signal, self);
+  g_unix_signal_add (SIGHUP, on_signal, self);
+  dvmd_agent_program_start (self->program);
+  g_main_loop_run (self->loop);
+}
+
+static void
+clear (Program *self)
+{
+  g_clear_pointer (&self->program, dvmd_agent_program_free);
+  g_clear_pointer (&self->config, dvmd_config_unref);
+  g_clear_pointer (&self->loop, g_main_loop_unref);
+  g_free (self->controller);
+  g_free (self->instance);
+  g_free (self->node);
+  g_free (self->runtime_dir);
+  g_strfreev (self->settings);
+}
+
+int
+main (int argc, char **argv)
+{
+  Program self = { .status = EXIT_FAILURE };
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) given = g_strdupv (argv);
+
+  dvmd_agent_prepare_process ();
+  signal (SIGPIPE, SIG_IGN);
+  signal (SIGXFSZ, SIG_IGN);
+  dvmd_log_install ("dvm-agent");
+  if (!parse (&self, &argc, &argv, &error))
+    self.status = 2;
+  else if (self.version)
+    {
+      printf ("dvm-agent %s\n", DVM_VERSION_STRING);
+      self.status = EXIT_SUCCESS;
+    }
+  else if (!self.guarded)
+    become_guarded (given, &error);
+  else
+    {
+      self.loop = g_main_loop_new (NULL, FALSE);
+      if (join (&self, &error))
+        run (&self);
+    }
+  if (error != NULL)
+    fprintf (stderr, "dvm-agent: %s\n", error->message);
+  clear (&self);
+  return self.status;
+}

@@ -1,0 +1,373 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dvm.h>
+#include <glib/gstdio.h>
+
+#include "dvmd-agent.h"
+#include "dvmd-connector.h"
+#include "dvmd-launcher.h"
+#include "dvmd-pmix-server.h"
+#include "dvmd-router.h"
+#include "dvmd-runtime-dir.h"
+#include "dvmd-transport-error.h"
+
+/* How long the controller may take to let this agent in. */
+#define JOIN_LIMIT (30 * G_TIME_SPAN_SECOND)
+/* µs between two attempts to reach a controller that has gone. */
+#define RETRY_PAUSE (200 * G_TIME_SPAN_MILLISECOND)
+
+struct _DvmdAgentProgram
+{
+  char **controller;
+  char *instance;
+  char *node;
+  char *directory;
+  gboolean logical;
+  DvmdConfig *config;
+  DvmdAgentProgramEnded ended;
+  gpointer user_data;
+
+  DvmdToken token;
+  DvmdClock *clock;
+  DvmdRuntimeDir *dir; /* (nullable): of an agent that has none below its controller's */
+  DvmdIdentity *identity;
+  GCancellable *joining;
+  DvmdListener *listener;
+  DvmdRouter *router;
+  DvmdPmix *pmix;
+  DvmdAgent *agent;
+  gint64 deadline; /* monotonic: when the search for the controller ends; 0: it is there */
+  guint timer;     /* of that search, or of the end */
+  gboolean done;   /* everything of the node has ended */
+  gboolean leaving;
+  gboolean over;
+};
+
+/* ---- the end ---- */
+
+static void
+tell_end (DvmdAgentProgram *self, int status)
+{
+  if (self->over)
+    return;
+  self->over = TRUE;
+  self->ended (status, self->user_data);
+}
+
+static void
+on_leave_limit (gpointer user_data)
+{
+  DvmdAgentProgram *self = user_data;
+
+  self->timer = 0;
+  g_message ("What runs on %s has not ended in time, and is ended with the agent", self->node);
+  tell_end (self, EXIT_FAILURE);
+}
+
+/* The guard above ends what is still there when this process has gone. */
+void
+dvmd_agent_program_leave (DvmdAgentProgram *self, const char *reason)
+{
+  gint64 grace = dvmd_config_get_usec (self->config, "controller-grace");
+
+  if (self->done)
+    {
+      tell_end (self, EXIT_SUCCESS);
+      return;
+    }
+  if (self->leaving)
+    return;
+  self->leaving = TRUE;
+  g_message ("The agent of %s leaves: %s", self->node, reason);
+  g_cancellable_cancel (self->joining);
+  if (self->agent == NULL)
+    {
+      tell_end (self, EXIT_FAILURE);
+      return;
+    }
+  dvmd_clock_remove_timer (self->clock, self->timer);
+  self->timer = dvmd_clock_add_timer (self->clock, grace, on_leave_limit, self);
+  dvmd_agent_stop (self->agent, MIN (dvmd_config_get_usec (self->config, "kill-grace"), grace / 2));
+}
+
+static void
+on_agent_ended (DvmdAgent *agent, gpointer user_data)
+{
+  DvmdAgentProgram *self = user_data;
+
+  /* Told to go by the controller, it stays until it is not needed to pass things on any more. */
+  self->done = TRUE;
+  if (self->leaving)
+    tell_end (self, EXIT_SUCCESS);
+}
+
+static void
+on_agent_released (DvmdAgent *agent, gpointer user_data)
+{
+  tell_end (user_data, EXIT_SUCCESS);
+}
+
+/* ---- a controller that cannot be reached ---- */
+
+static void
+on_retry (gpointer user_data)
+{
+  DvmdAgentProgram *self = user_data;
+
+  self->timer = 0;
+  if (dvmd_clock_monotonic (self->clock) >= self->deadline)
+    dvmd_agent_program_leave (self, "the controller cannot be reached");
+  else
+    dvmd_router_retry (self->router);
+}
+
+/* Half of the grace is for the search, half for the end of the processes. */
+static void
+router_cut_off (gpointer world)
+{
+  DvmdAgentProgram *self = world;
+  gint64 now = dvmd_clock_monotonic (self->clock);
+
+  if (self->leaving)
+    return;
+  if (self->deadline == 0)
+    self->deadline = now + dvmd_config_get_usec (self->config, "controller-grace") / 2;
+  dvmd_clock_remove_timer (self->clock, self->timer);
+  self->timer = dvmd_clock_add_timer (self->clock, RETRY_PAUSE, on_retry, self);
+}
+
+static void
+router_routes_changed (gpointer world, DvmdRoutes *routes)
+{
+  ((DvmdAgentProgram *)world)->deadline = 0;
+}
+
+static void
+router_expelled (gpointer world)
+{
+  dvmd_agent_program_leave (world, "the DVM goes on without it");
+}
+
+static const DvmdRouterFuncs router_funcs = {
+  .routes_changed = router_routes_changed,
+  .cut_off = router_cut_off,
+  .expelled = router_expelled,
+};
+
+/* ---- joining ---- */
+
+static gboolean
+is_local (DvmdAgentProgram *self)
+{
+  return g_str_has_prefix (self->controller[0], "unix:");
+}
+
+/* Where other agents come to. */
+static gboolean
+listen (DvmdAgentProgram *self, GError **error)
+{
+  g_autofree char *path = g_build_filename (self->directory, "link", NULL);
+  g_auto (DvmdTcpOptions) tcp = { 0 };
+  DvmdListenerOptions options = { 0 };
+
+  options.identity = self->identity;
+  options.without_tls = g_str_equal (dvmd_config_get_string (self->config, "security"), "none");
+  options.knows = dvmd_router_knows;
+  options.knows_data = self->router;
+  dvmd_router_get_wire_options (self->router, &options.wire);
+  self->listener = dvmd_listener_new (&options);
+  dvmd_router_set_listener (self->router, self->listener);
+  if (is_local (self))
+    return dvmd_listener_add_unix (self->listener, path, error);
+  return dvmd_tcp_options_parse (dvmd_config_get_string (self->config, "listen-address"),
+                                 dvmd_config_get_string (self->config, "listen-family"),
+                                 dvmd_config_get_string (self->config, "port-range"), &tcp, error)
+         && dvmd_listener_add_tcp (self->listener, &tcp, error);
+}
+
+static gboolean
+start_agent (DvmdAgentProgram *self, GError **error)
+{
+  g_autofree char *nspace = g_strdup_printf ("dvm-%.8s", self->instance);
+  g_autofree char *addresses = g_strjoinv (" ", (char **)dvmd_listener_get_addresses (self->listener));
+  const DvmdAgentSettings settings = {
+    .rank = dvmd_identity_get_rank (self->identity),
+    .name = self->node,
+    .dvm_nspace = nspace,
+    .runtime_dir = self->directory,
+    .addresses = addresses,
+    .logical = self->logical,
+    .pmix_gds = dvmd_config_get_string (self->config, "pmix-gds"),
+    .pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager"),
+    .adopt_orphans = TRUE,
+  };
+
+  self->pmix = DVMD_PMIX (dvmd_pmix_server_new ());
+  self->agent = dvmd_agent_new (&settings, dvmd_router_get_link (self->router, 0), self->pmix, self->clock, NULL);
+  g_signal_connect (self->agent, "ended", G_CALLBACK (on_agent_ended), self);
+  g_signal_connect (self->agent, "released", G_CALLBACK (on_agent_released), self);
+  return dvmd_agent_start (self->agent, error);
+}
+
+static void
+make_router (DvmdAgentProgram *self)
+{
+  const DvmdRouterOptions options = {
+    .rank = dvmd_identity_get_rank (self->identity),
+    .name = self->node,
+    .clock = self->clock,
+    .identity = self->identity,
+    .heartbeat_timeout = dvmd_config_get_usec (self->config, "heartbeat-timeout"),
+  };
+  g_autofree char *controller = g_strjoinv (" ", self->controller);
+
+  self->router = dvmd_router_new (&options, &router_funcs, self, NULL);
+  dvmd_router_set_addresses (self->router, 0, controller);
+}
+
+static void
+fail (DvmdAgentProgram *self, const GError *error)
+{
+  gboolean is_version = g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_VERSION);
+
+  g_message ("%s", error->message);
+  tell_end (self, is_version ? DVMD_AGENT_EXIT_VERSION : EXIT_FAILURE);
+}
+
+static void
+on_joined (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmdAgentProgram *self;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdWire) wire = dvmd_connect_finish (result, &error);
+
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return;
+  self = user_data;
+  dvmd_token_clear (&self->token);
+  if (wire == NULL)
+    {
+      fail (self, error);
+      return;
+    }
+  make_router (self);
+  if (!listen (self, &error))
+    {
+      fail (self, error);
+      return;
+    }
+  dvmd_router_take_wire (self->router, wire);
+  if (!start_agent (self, &error))
+    fail (self, error);
+}
+
+void
+dvmd_agent_program_start (DvmdAgentProgram *self)
+{
+  DvmdConnectOptions options = { 0 };
+
+  options.identity = self->identity;
+  options.token = &self->token;
+  options.rank = self->token.rank;
+  options.instance = self->instance;
+  options.name = self->node;
+  options.timeout = JOIN_LIMIT;
+  /* The wire is this daemon's first: there is no router yet to ask for its options. */
+  options.wire.clock = self->clock;
+  options.wire.body_type = dvmd_router_find_body_type;
+  options.wire.heartbeat_timeout = dvmd_config_get_usec (self->config, "heartbeat-timeout");
+  dvmd_connect_async ((const char *const *)self->controller, &options, self->joining, on_joined, self);
+}
+
+/* ---- the object ---- */
+
+/* An agent whose controller is elsewhere has a runtime directory as a DVM of its own. */
+static gboolean
+make_directory (DvmdAgentProgram *self, const char *given, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("agent-%.8s-%u", self->instance, self->token.rank);
+
+  if (given != NULL)
+    {
+      self->directory = g_strdup (given);
+      if (g_mkdir_with_parents (given, 0700) == 0)
+        return TRUE;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory %s: %s", given,
+                   g_strerror (errno));
+      return FALSE;
+    }
+  self->dir = dvmd_runtime_dir_acquire (name, NULL, error);
+  if (self->dir == NULL)
+    return FALSE;
+  self->directory = g_strdup (dvmd_runtime_dir_get_path (self->dir));
+  return TRUE;
+}
+
+DvmdAgentProgram *
+dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgramEnded ended, gpointer user_data,
+                        GError **error)
+{
+  g_auto (DvmdToken) token = { 0 };
+  g_autoptr (DvmdIdentity) identity = NULL;
+  DvmdAgentProgram *self;
+
+  if (!dvmd_token_parse (settings->token, &token, error))
+    return NULL;
+  identity = dvmd_identity_new (error);
+  if (identity == NULL)
+    return NULL;
+  self = g_new0 (DvmdAgentProgram, 1);
+  self->controller = g_strdupv ((char **)settings->controller);
+  self->instance = g_strdup (settings->instance);
+  self->node = g_strdup (settings->node);
+  self->logical = settings->logical;
+  self->config = dvmd_config_ref (settings->config);
+  self->ended = ended;
+  self->user_data = user_data;
+  self->token = token;
+  self->identity = g_steal_pointer (&identity);
+  self->clock = dvmd_clock_new_real (NULL);
+  self->joining = g_cancellable_new ();
+  if (make_directory (self, settings->runtime_dir, error))
+    return self;
+  dvmd_agent_program_free (self);
+  return NULL;
+}
+
+void
+dvmd_agent_program_free (DvmdAgentProgram *self)
+{
+  g_cancellable_cancel (self->joining);
+  dvmd_clock_remove_timer (self->clock, self->timer);
+  if (self->agent != NULL)
+    g_signal_handlers_disconnect_by_data (self->agent, self);
+  g_clear_object (&self->agent);
+  g_clear_object (&self->pmix);
+  g_clear_object (&self->listener);
+  if (self->router != NULL)
+    dvmd_router_stop (self->router);
+  g_clear_object (&self->router);
+  g_clear_pointer (&self->identity, dvmd_identity_unref);
+  dvmd_token_clear (&self->token);
+  g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->config, dvmd_config_unref);
+  g_clear_object (&self->joining);
+  g_strfreev (self->controller);
+  g_free (self->instance);
+  g_free (self->node);
+  g_free (self->directory);
+  g_free (self);
+}

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-config.h"
+
+G_BEGIN_DECLS
+
+/*
+ * An agent that is a process of its own: joins the DVM, has a place in its tree, and runs a DvmdAgent until the
+ * controller lets it go or is lost. Then it ends the processes of its node, and has ended itself within
+ * "controller-grace".
+ */
+
+typedef struct _DvmdAgentProgram DvmdAgentProgram;
+
+typedef struct
+{
+  const char *const *controller; /* addresses */
+  const char *instance;          /* of the DVM */
+  const char *token;             /* the line that came on standard input */
+  const char *node;              /* the node's name */
+  const char *runtime_dir;       /* (nullable): NULL for the usual place */
+  gboolean logical;              /* the node is a part of this machine, under a name of its own */
+  DvmdConfig *config;
+} DvmdAgentProgramSettings;
+
+/* Once, from the main loop: the process may end with this status. */
+typedef void (*DvmdAgentProgramEnded) (int status, gpointer user_data);
+
+/* NULL: what was given is not usable. */
+DvmdAgentProgram *dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgramEnded ended,
+                                          gpointer user_data, GError **error);
+void dvmd_agent_program_free (DvmdAgentProgram *self);
+/* Comes to the controller. */
+void dvmd_agent_program_start (DvmdAgentProgram *self);
+/* Whoever has started the agent has gone, or wants it to go: ends everything. */
+void dvmd_agent_program_leave (DvmdAgentProgram *self, const char *reason);
+
+G_END_DECLS

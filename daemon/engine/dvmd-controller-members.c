@@ -1,0 +1,244 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Agents that are processes: they come, become members of the tree, are lost, and leave at the end.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-wired.h"
+
+/* Losses that come so close together (µs) are one repair. */
+#define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
+/* What agents get beyond the grace of their processes before they are ended (µs). */
+#define STOP_LIMIT (5 * G_TIME_SPAN_SECOND)
+
+DvmdAgentEntry *
+dvmd_wired_find (DvmdWired *self, guint32 rank)
+{
+  return g_hash_table_lookup (self->agents, GUINT_TO_POINTER (rank));
+}
+
+static guint
+count (DvmdWired *self, DvmdAgentStep first, DvmdAgentStep last)
+{
+  GHashTableIter iter;
+  gpointer entry;
+  guint n = 0;
+
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, NULL, &entry))
+    if (((DvmdAgentEntry *)entry)->step >= first && ((DvmdAgentEntry *)entry)->step <= last)
+      n++;
+  return n;
+}
+
+static GPtrArray *
+list (DvmdWired *self, DvmdAgentStep first, DvmdAgentStep last)
+{
+  GPtrArray *entries = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer entry;
+
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, NULL, &entry))
+    if (((DvmdAgentEntry *)entry)->step >= first && ((DvmdAgentEntry *)entry)->step <= last)
+      g_ptr_array_add (entries, entry);
+  return entries;
+}
+
+/* ---- they come ---- */
+
+void
+dvmd_wired_joined (DvmdWired *self, guint32 rank, const char *name)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+
+  if (entry == NULL || entry->step != AGENT_LAUNCHED)
+    {
+      g_message ("An agent joins as rank %u, which is not expected", rank);
+      return;
+    }
+  entry->step = AGENT_JOINED;
+  dvmd_controller_add_link (self->controller, rank, g_object_ref (dvmd_router_get_link (self->router, rank)));
+}
+
+void
+dvmd_wired_reported (DvmdWired *self, guint32 rank, const char *addresses)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+
+  if (entry == NULL || entry->step != AGENT_JOINED)
+    return;
+  entry->step = AGENT_REPORTED;
+  dvmd_router_set_addresses (self->router, rank, addresses);
+  if (count (self, AGENT_LAUNCHED, AGENT_JOINED) == 0)
+    dvmd_wired_close_launches (self);
+}
+
+void
+dvmd_wired_distribute (DvmdWired *self, guint64 epoch, GVariant *membership)
+{
+  g_autoptr (GPtrArray) joiners = list (self, AGENT_REPORTED, AGENT_REPORTED);
+  g_autofree guint32 *ranks = g_new (guint32, joiners->len + 1);
+
+  for (guint i = 0; i < joiners->len; i++)
+    {
+      DvmdAgentEntry *entry = g_ptr_array_index (joiners, i);
+
+      ranks[i] = entry->rank;
+      entry->step = AGENT_MEMBER;
+    }
+  if (joiners->len > 0)
+    dvmd_router_add (self->router, ranks, joiners->len);
+  self->membership = dvmd_router_broadcast (self->router, DVMD_MSG_MEMBERSHIP, membership);
+  /* A tree without agents has told everybody already. */
+  if (count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
+    dvmd_wired_completed (self, self->membership);
+}
+
+void
+dvmd_wired_completed (DvmdWired *self, guint64 number)
+{
+  if (self->membership == 0 || number < self->membership)
+    return;
+  self->membership = 0;
+  dvmd_core_membership_distributed (self->controller->core, self->controller->epoch);
+}
+
+/* ---- they are lost ---- */
+
+static void
+forget_agent (DvmdWired *self, DvmdAgentEntry *entry)
+{
+  g_autoptr (GPtrArray) one = g_ptr_array_new ();
+
+  dvmd_controller_remove_link (self->controller, entry->rank);
+  g_ptr_array_add (one, entry);
+  /* Whoever cannot be reached may still be alive, and is not to go on by itself. */
+  dvmd_wired_terminate (self, one, NULL);
+}
+
+static void
+on_lost (gpointer user_data)
+{
+  DvmdWired *self = user_data;
+  g_autoptr (GHashTable) lost = self->lost;
+  g_autofree guint32 *ranks = g_new (guint32, g_hash_table_size (lost));
+  GHashTableIter iter;
+  gpointer rank;
+  gpointer reason;
+  guint n = 0;
+
+  self->lost_timer = 0;
+  self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_hash_table_iter_init (&iter, lost);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    ranks[n++] = GPOINTER_TO_UINT (rank);
+  dvmd_router_remove (self->router, ranks, n);
+  g_hash_table_iter_init (&iter, lost);
+  while (g_hash_table_iter_next (&iter, &rank, &reason))
+    {
+      forget_agent (self, dvmd_wired_find (self, GPOINTER_TO_UINT (rank)));
+      dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), reason);
+    }
+}
+
+static void
+lose_member (DvmdWired *self, DvmdAgentEntry *entry, const char *reason)
+{
+  entry->step = AGENT_LOST;
+  g_hash_table_insert (self->lost, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
+  if (self->lost_timer == 0)
+    self->lost_timer = dvmd_clock_add_timer (self->controller->clock, LOST_DELAY, on_lost, self);
+}
+
+void
+dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, const char *reason)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+
+  if (entry == NULL || entry->step >= AGENT_GONE)
+    return;
+  if (entry->step == AGENT_MEMBER)
+    {
+      lose_member (self, entry, reason);
+      return;
+    }
+  entry->step = AGENT_LOST;
+  g_message ("%s", reason);
+  forget_agent (self, entry);
+  if (count (self, AGENT_LAUNCHED, AGENT_JOINED) == 0)
+    dvmd_wired_close_launches (self);
+  dvmd_core_agent_failed (self->controller->core, rank, reason);
+}
+
+/* ---- they leave ---- */
+
+static void
+on_all_ended (DvmdWired *self)
+{
+  g_autoptr (DvmdController) controller = g_object_ref (self->controller);
+  g_autoptr (GPtrArray) left = list (self, AGENT_LAUNCHED, AGENT_GONE);
+
+  for (guint i = 0; i < left->len; i++)
+    dvmd_core_agent_gone (controller->core, ((DvmdAgentEntry *)g_ptr_array_index (left, i))->rank);
+}
+
+/* Nobody has anything to pass on any more. */
+static void
+release (DvmdWired *self)
+{
+  g_autoptr (GPtrArray) left = list (self, AGENT_LAUNCHED, AGENT_GONE);
+
+  if (self->releasing)
+    return;
+  self->releasing = TRUE;
+  dvmd_clock_remove_timer (self->controller->clock, self->stop_timer);
+  self->stop_timer = 0;
+  dvmd_clock_remove_timer (self->controller->clock, self->lost_timer);
+  self->lost_timer = 0;
+  dvmd_wired_close_launches (self);
+  if (self->router != NULL)
+    dvmd_router_broadcast (self->router, DVMD_MSG_EXIT, g_variant_new ("()"));
+  dvmd_wired_terminate (self, left, on_all_ended);
+}
+
+void
+dvmd_wired_gone (DvmdWired *self, guint32 rank)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+
+  if (entry != NULL && entry->step < AGENT_GONE)
+    entry->step = AGENT_GONE;
+  if (count (self, AGENT_LAUNCHED, AGENT_MEMBER) == 0)
+    release (self);
+}
+
+static void
+on_stop_limit (gpointer user_data)
+{
+  DvmdWired *self = user_data;
+
+  self->stop_timer = 0;
+  g_message ("%u agents have not ended in time, and are ended", count (self, AGENT_LAUNCHED, AGENT_MEMBER));
+  release (self);
+}
+
+void
+dvmd_wired_stop (DvmdWired *self, gint64 grace)
+{
+  /* Who is no member has no processes. */
+  if (count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
+    {
+      release (self);
+      return;
+    }
+  if (self->releasing)
+    return;
+  dvmd_router_broadcast (self->router, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
+  dvmd_clock_remove_timer (self->controller->clock, self->stop_timer);
+  self->stop_timer = dvmd_clock_add_timer (self->controller->clock, grace + STOP_LIMIT, on_stop_limit, self);
+}
