@@ -25,10 +25,10 @@ typedef enum
   N_KINDS
 } Kind;
 
-static const char *const interfaces[N_KINDS] = { DVM_JOB_INTERFACE, DVM_NODE_INTERFACE, "org.dvm.Session",
+static const char *const interfaces[N_KINDS] = { DVM_JOB_INTERFACE, DVM_NODE_INTERFACE, DVM_SESSION_INTERFACE,
                                                  "org.dvm.Campaign" };
 /* Where the objects are that no method lists. */
-static const char *const folders[N_KINDS] = { NULL, NULL, "/org/dvm/sessions", "/org/dvm/campaigns" };
+static const char *const folders[N_KINDS] = { NULL, NULL, DVM_SESSIONS_PATH, "/org/dvm/campaigns" };
 
 struct _DvmClientLists
 {
@@ -45,11 +45,13 @@ struct _DvmClientLists
   GDBusConnection *connection; /* (nullable) */
   GCancellable *cancellable;
   guint subscriptions[4];
+  guint n_pending; /* answers, without which the lists are not whole */
   gboolean listing_jobs;
   GHashTable *gone;    /* paths that were removed while jobs are being listed */
   GHashTable *touched; /* paths of jobs that changed before they were listed */
   gboolean listing_nodes;
   gboolean nodes_changed; /* while they are being listed */
+  gboolean nodes_listed;  /* once */
 };
 
 static gboolean
@@ -193,6 +195,8 @@ on_flush (gpointer user_data)
       if (client->lists == self && has_changes (self, kind))
         queue_flush (self);
     }
+  if (client->lists == self && self->flush == NULL && self->connection != NULL && self->n_pending == 0)
+    _dvm_client_set_loaded (client, TRUE);
   return G_SOURCE_REMOVE;
 }
 
@@ -206,6 +210,15 @@ queue_flush (DvmClientLists *self)
   g_source_set_static_name (self->flush, "dvm-client-lists");
   g_source_set_callback (self->flush, on_flush, self, NULL);
   g_source_attach (self->flush, self->context);
+}
+
+static void
+answered (DvmClientLists *self)
+{
+  self->n_pending--;
+  /* The lists have what came with it after the next splice. */
+  if (self->n_pending == 0)
+    queue_flush (self);
 }
 
 static void
@@ -359,6 +372,7 @@ on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
   self->listing_jobs = FALSE;
   g_hash_table_remove_all (self->gone);
   g_hash_table_remove_all (self->touched);
+  answered (self);
 }
 
 static void list_nodes (DvmClientLists *self);
@@ -381,6 +395,11 @@ on_nodes (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   if (self->nodes_changed)
     list_nodes (self);
+  else if (!self->nodes_listed)
+    {
+      self->nodes_listed = TRUE;
+      answered (self);
+    }
 }
 
 static void
@@ -407,15 +426,16 @@ on_object (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
   g_autoptr (GVariant) properties = NULL;
 
-  if (reply == NULL)
+  if (is_cancelled (error))
+    return;
+  if (reply != NULL)
     {
-      is_cancelled (error);
-      return;
+      g_variant_get (reply, "(@a{sv})", &properties);
+      /* Both have their number under one name, and campaigns alone have a kind. */
+      add_properties (user_data, g_variant_lookup (properties, "Kind", "s", NULL) ? KIND_CAMPAIGNS : KIND_SESSIONS,
+                      properties);
     }
-  g_variant_get (reply, "(@a{sv})", &properties);
-  /* Both have their number under one name, and campaigns alone have a kind. */
-  add_properties (user_data, g_variant_lookup (properties, "Kind", "s", NULL) ? KIND_CAMPAIGNS : KIND_SESSIONS,
-                  properties);
+  answered (user_data);
 }
 
 static void
@@ -425,6 +445,7 @@ read_object (DvmClientLists *self, Kind kind, const char *name)
 
   if (!g_variant_is_object_path (path))
     return;
+  self->n_pending++;
   g_dbus_connection_call (self->connection, self->client->owner, path, DVM_PROPERTIES, "GetAll",
                           g_variant_new ("(s)", interfaces[kind]), G_VARIANT_TYPE ("(a{sv})"),
                           G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, self->cancellable, on_object, self);
@@ -438,14 +459,18 @@ on_folder (Kind kind, GObject *source, GAsyncResult *result, DvmClientLists *sel
   g_autoptr (GDBusNodeInfo) info = NULL;
   const char *xml;
 
-  /* A DVM that has no such objects has no such folder. */
-  if (reply == NULL)
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
-  g_variant_get (reply, "(&s)", &xml);
-  info = g_dbus_node_info_new_for_xml (xml, NULL);
+  /* A DVM that has no such objects has no such folder. */
+  if (reply != NULL)
+    {
+      g_variant_get (reply, "(&s)", &xml);
+      info = g_dbus_node_info_new_for_xml (xml, NULL);
+    }
   for (gsize i = 0; info != NULL && info->nodes != NULL && info->nodes[i] != NULL; i++)
     if (info->nodes[i]->path != NULL)
       read_object (self, kind, info->nodes[i]->path);
+  answered (self);
 }
 
 static void
@@ -505,9 +530,11 @@ _dvm_client_lists_connected (DvmClientLists *self)
   self->cancellable = g_cancellable_new ();
   g_main_context_push_thread_default (self->context);
   ask_for_signals (self);
+  self->n_pending = 4;
   self->listing_jobs = TRUE;
   dvm_client_list_jobs_async (self->client, FALSE, self->cancellable, on_jobs, self);
   self->listing_nodes = FALSE;
+  self->nodes_listed = FALSE;
   list_nodes (self);
   list_folder (self, KIND_SESSIONS, on_sessions);
   list_folder (self, KIND_CAMPAIGNS, on_campaigns);
@@ -543,6 +570,7 @@ _dvm_client_lists_lost (DvmClientLists *self)
         g_hash_table_add (self->removed[kind], g_list_model_get_item (model, i));
     }
   queue_flush (self);
+  _dvm_client_set_loaded (self->client, FALSE);
 }
 
 static DvmClientLists *
@@ -605,8 +633,8 @@ get_list (DvmClient *client, Kind kind)
  * dvm_client_watch_job() tells of each.
  *
  * The list is empty at first and is filled in the main context that is the thread's default when the first list is
- * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
- * again when there is a new one.
+ * asked for; #DvmClient:loaded tells when it is. It changes at most once per turn of the main loop. It is emptied when
+ * the connection is lost, and filled again when there is a new one.
  *
  * Returns: (transfer none): a list of #DvmJob, always the same one
  * Since: 0.1
@@ -626,8 +654,8 @@ dvm_client_get_jobs (DvmClient *self)
  * The nodes of the DVM, the controller (rank 0) among them.
  *
  * The list is empty at first and is filled in the main context that is the thread's default when the first list is
- * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
- * again when there is a new one.
+ * asked for; #DvmClient:loaded tells when it is. It changes at most once per turn of the main loop. It is emptied when
+ * the connection is lost, and filled again when there is a new one.
  *
  * Returns: (transfer none): a list of #DvmNode, always the same one
  * Since: 0.1
@@ -647,8 +675,8 @@ dvm_client_get_nodes (DvmClient *self)
  * The sessions of the DVM; the default one is always there.
  *
  * The list is empty at first and is filled in the main context that is the thread's default when the first list is
- * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
- * again when there is a new one.
+ * asked for; #DvmClient:loaded tells when it is. It changes at most once per turn of the main loop. It is emptied when
+ * the connection is lost, and filled again when there is a new one.
  *
  * Returns: (transfer none): a list of #DvmSession, always the same one
  * Since: 0.1
@@ -668,8 +696,8 @@ dvm_client_get_sessions (DvmClient *self)
  * The campaigns that are running.
  *
  * The list is empty at first and is filled in the main context that is the thread's default when the first list is
- * asked for. It changes at most once per turn of the main loop. It is emptied when the connection is lost, and filled
- * again when there is a new one.
+ * asked for; #DvmClient:loaded tells when it is. It changes at most once per turn of the main loop. It is emptied when
+ * the connection is lost, and filled again when there is a new one.
  *
  * Returns: (transfer none): a list of #DvmCampaign, always the same one
  * Since: 0.1

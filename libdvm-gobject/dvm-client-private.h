@@ -14,7 +14,9 @@ G_BEGIN_DECLS
 #define DVM_MANAGER_INTERFACE "org.dvm.Manager"
 #define DVM_JOB_INTERFACE     "org.dvm.Job"
 #define DVM_NODE_INTERFACE    "org.dvm.Node"
+#define DVM_SESSION_INTERFACE "org.dvm.Session"
 #define DVM_JOBS_PATH         "/org/dvm/jobs"
+#define DVM_SESSIONS_PATH     "/org/dvm/sessions"
 #define DVM_PROPERTIES        "org.freedesktop.DBus.Properties"
 #define DVM_BUS_NAME          "org.freedesktop.DBus"
 #define DVM_BUS_PATH          "/org/freedesktop/DBus"
@@ -39,6 +41,7 @@ struct _DvmClient
   char *address;               /* (nullable) */
   char *instance_id;           /* (nullable): not asked for yet */
   gboolean connected;          /* as last notified */
+  gboolean loaded;             /* the lists that were asked for are filled */
   gulong closed_handler;
 
   DvmClientWatches *watches; /* (nullable) */
@@ -102,6 +105,9 @@ DvmJob *_dvm_client_new_job (const char *path, GError **error);
 
 /* Takes the descriptors over; -1 for none. */
 DvmJobStreams *_dvm_job_streams_new (int stdin_fd, int stdout_fd, int stderr_fd);
+
+/* Notifies. */
+void _dvm_client_set_loaded (DvmClient *self, gboolean loaded);
 
 void _dvm_client_lists_free (DvmClientLists *self);
 void _dvm_client_lists_connected (DvmClientLists *self);

@@ -27,6 +27,7 @@ enum
   PROP_ADDRESS,
   PROP_FD,
   PROP_CONNECTED,
+  PROP_LOADED,
   PROP_INSTANCE_ID,
   PROP_JOBS_END_WITH_CLIENT,
   PROP_RECONNECT,
@@ -59,6 +60,9 @@ dvm_client_get_property (GObject *object, guint prop_id, GValue *value, GParamSp
       break;
     case PROP_CONNECTED:
       g_value_set_boolean (value, dvm_client_get_connected (self));
+      break;
+    case PROP_LOADED:
+      g_value_set_boolean (value, self->loaded);
       break;
     case PROP_INSTANCE_ID:
       g_value_set_string (value, dvm_client_get_instance_id (self));
@@ -176,6 +180,15 @@ install_properties (GObjectClass *object_class)
    */
   properties[PROP_CONNECTED] = g_param_spec_boolean ("connected", NULL, NULL, FALSE, readable);
   /**
+   * DvmClient:loaded:
+   *
+   * Whether the lists that dvm_client_get_jobs() and the like return are filled with what there is. It becomes %FALSE
+   * when they are emptied, because the connection is lost; it is %FALSE as long as nobody has asked for a list.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_LOADED] = g_param_spec_boolean ("loaded", NULL, NULL, FALSE, readable);
+  /**
    * DvmClient:jobs-end-with-client:
    *
    * Whether the jobs that are submitted from now on are cancelled when the connection of this client ends, as it does
@@ -209,6 +222,15 @@ void
 _dvm_client_emit_instance_changed (DvmClient *self)
 {
   g_signal_emit (self, signals[SIGNAL_INSTANCE_CHANGED], 0, self->instance_id);
+}
+
+void
+_dvm_client_set_loaded (DvmClient *self, gboolean loaded)
+{
+  if (self->loaded == loaded)
+    return;
+  self->loaded = loaded;
+  g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_LOADED]);
 }
 
 static void
@@ -309,6 +331,24 @@ dvm_client_get_connected (DvmClient *self)
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
 
   return self->connection != NULL && !g_dbus_connection_is_closed (self->connection);
+}
+
+/**
+ * dvm_client_get_loaded:
+ * @self: a client
+ *
+ * Whether the lists that dvm_client_get_jobs() and the like return are filled with what there is. They are filled
+ * together, by the main loop, from when the first of them is asked for.
+ *
+ * Returns: %TRUE if so; %FALSE before, without a connection, and as long as nobody has asked for a list
+ * Since: 0.1
+ */
+gboolean
+dvm_client_get_loaded (DvmClient *self)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+
+  return self->loaded;
 }
 
 /**

@@ -14,6 +14,7 @@
 #include "dvm-job.h"
 #include "dvm-node.h"
 #include "dvm-proc.h"
+#include "dvm-session.h"
 
 G_BEGIN_DECLS
 
@@ -46,6 +47,8 @@ GListModel *dvm_client_get_jobs (DvmClient *self);
 GListModel *dvm_client_get_nodes (DvmClient *self);
 GListModel *dvm_client_get_sessions (DvmClient *self);
 GListModel *dvm_client_get_campaigns (DvmClient *self);
+/* Whether they are filled. */
+gboolean dvm_client_get_loaded (DvmClient *self);
 
 /* Jobs that are submitted from now on are cancelled when the client's connection ends. */
 gboolean dvm_client_get_jobs_end_with_client (DvmClient *self);
@@ -161,6 +164,12 @@ void dvm_client_get_topology_async (DvmClient *self, DvmNode *node, GCancellable
                                     GAsyncReadyCallback callback, gpointer user_data);
 char *dvm_client_get_topology_finish (DvmClient *self, GAsyncResult *result, GError **error);
 char *dvm_client_get_topology (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error);
+
+/* reference: allocation id, "" for the default session, or object path */
+void dvm_client_find_session_async (DvmClient *self, const char *reference, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data);
+DvmSession *dvm_client_find_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
+DvmSession *dvm_client_find_session (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error);
 
 /* a(tsuus): time (µs since the epoch), what, old, new, note */
 void dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,

@@ -37,10 +37,16 @@ function describeJob(job) {
 const HEADING = ['JOB'.padStart(8), 'STATE'.padEnd(24), 'PROCESSES'.padStart(9), 'COMMAND'].join('  ');
 
 function printOnce(client) {
-    // The calls, not the lists: those are empty until the DVM has answered.
-    client.list_nodes(null).forEach(node => print(describeNode(node)));
+    const nodes = client.get_nodes(), jobs = client.get_jobs();
+    // The lists are empty until the DVM has answered.
+    while (client.connected && !client.loaded)
+        GLib.MainContext.default().iteration(true);
+    if (!client.loaded)
+        throw new Error('the DVM has ended');
+    const items = list => Array.from({length: list.get_n_items()}, (_, i) => list.get_item(i));
+    items(nodes).forEach(node => print(describeNode(node)));
     print(HEADING);
-    client.list_jobs(false, null).forEach(job => print(describeJob(job)));
+    items(jobs).forEach(job => print(describeJob(job)));
 }
 
 // Calls added(record) and removed(record) as a list changes; each change is one splice, however many come and go.

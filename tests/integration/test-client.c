@@ -602,6 +602,40 @@ end_every_second (Fixture *fixture, GPtrArray *jobs)
     }
 }
 
+static void
+await_loaded (DvmClient *client, gboolean loaded)
+{
+  guint limit = g_timeout_add_seconds (SAFETY_LIMIT_S, on_limit, "the lists");
+
+  while (dvm_client_get_loaded (client) != loaded)
+    g_main_context_iteration (NULL, TRUE);
+  g_source_remove (limit);
+}
+
+static void
+test_find_session (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmSession) session = dvm_client_find_session (fixture->client, "", NULL, &error);
+  g_autoptr (DvmSession) same = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvm_session_get_object_path (session), ==, "/org/dvm/sessions/0");
+  g_assert_cmpint (dvm_session_get_state (session), ==, DVM_SESSION_STATE_ACTIVE);
+  g_assert_cmpuint (g_strv_length ((char **)dvm_session_get_nodes (session)), ==, 1);
+  same = dvm_client_find_session (fixture->client, "/org/dvm/sessions/0", NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvm_session_get_id (same), ==, 0);
+  g_assert_null (dvm_client_find_session (fixture->client, "alloc.7", NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+  g_assert_null (dvm_client_find_session (fixture->client, "/org/dvm/sessions/7", NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+  g_assert_null (dvm_client_find_session (fixture->client, "/org/dvm", NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+}
+
 /* Jobs that were there, jobs that come, jobs that go. */
 static void
 test_models (Fixture *fixture, gconstpointer data)
@@ -624,13 +658,16 @@ test_models (Fixture *fixture, gconstpointer data)
   g_assert_true (g_list_model_get_item_type (jobs) == DVM_TYPE_JOB);
   g_assert_cmpuint (g_list_model_get_n_items (dvm_client_get_campaigns (fixture->client)), ==, 0);
   mirror_init (&mirror, jobs);
+  g_assert_false (dvm_client_get_loaded (fixture->client));
   mirror_await (&mirror, 3, "the jobs that were there");
   g_assert_cmpuint (mirror.n_changes, ==, 1);
+  await_loaded (fixture->client, TRUE);
+  g_assert_cmpuint (g_list_model_get_n_items (jobs), ==, 3);
+  g_assert_cmpuint (g_list_model_get_n_items (nodes), ==, 2);
+  g_assert_cmpuint (g_list_model_get_n_items (sessions), ==, 1);
   for (guint i = 0; i < 2; i++)
     g_ptr_array_add (held, dvm_client_submit_with_fds (fixture->client, spec, fds[0], -1, -1, NULL, NULL));
   mirror_await (&mirror, 5, "the jobs that came");
-  await_items (nodes, 2, "the nodes");
-  await_items (sessions, 1, "the default session");
   session = g_list_model_get_item (sessions, 0);
   g_assert_cmpint (dvm_session_get_state (session), ==, DVM_SESSION_STATE_ACTIVE);
   first = g_list_model_get_item (jobs, 0);
@@ -668,14 +705,16 @@ test_reconnect (Fixture *fixture, gconstpointer data)
 
   dvm_client_set_reconnect (fixture->client, TRUE);
   g_signal_connect (fixture->client, "instance-changed", G_CALLBACK (on_instance_changed), &after);
-  await_items (nodes, 2, "the nodes");
+  await_loaded (fixture->client, TRUE);
   g_assert_true (dvm_client_shutdown (fixture->client, TRUE, NULL, &error));
   g_assert_no_error (error);
   await_items (nodes, 0, "the nodes to go");
   g_assert_false (dvm_client_get_connected (fixture->client));
+  g_assert_false (dvm_client_get_loaded (fixture->client));
   await_exit (fixture->pid);
   start_daemon (fixture);
-  await_items (nodes, 2, "the nodes to come back");
+  await_loaded (fixture->client, TRUE);
+  g_assert_cmpuint (g_list_model_get_n_items (nodes), ==, 2);
   g_assert_true (dvm_client_get_connected (fixture->client));
   limit = g_timeout_add_seconds (SAFETY_LIMIT_S, on_limit, "the new instance");
   while (after == NULL)
@@ -700,6 +739,7 @@ main (int argc, char **argv)
   g_test_add ("/client-dvmd/cancel", Fixture, NULL, set_up, test_cancel, tear_down);
   g_test_add ("/client-dvmd/attach", Fixture, NULL, set_up, test_attach, tear_down);
   g_test_add ("/client-dvmd/lists", Fixture, NULL, set_up, test_lists, tear_down);
+  g_test_add ("/client-dvmd/find-session", Fixture, NULL, set_up, test_find_session, tear_down);
   g_test_add ("/client-dvmd/streams", Fixture, NULL, set_up, test_streams, tear_down);
   g_test_add ("/client-dvmd/resize", Fixture, NULL, set_up, test_resize, tear_down);
   g_test_add ("/client-dvmd/models", Fixture, NULL, set_up, test_models, tear_down);
