@@ -70,6 +70,13 @@ dvmd_controller_add_link (DvmdController *self, guint rank, DvmdLink *link)
 void
 dvmd_controller_remove_link (DvmdController *self, guint rank)
 {
+  DvmdLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (rank));
+
+  if (link == NULL)
+    return;
+  self->gone_sent += dvmd_link_get_n_sent (link);
+  self->gone_received += dvmd_link_get_n_received (link);
+  g_signal_handlers_disconnect_by_data (link, self);
   g_hash_table_remove (self->links, GUINT_TO_POINTER (rank));
 }
 

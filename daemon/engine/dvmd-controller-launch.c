@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-wired.h"
 #include "dvmd-launch-message.h"
 #include "dvmd-map-driver.h"
 
@@ -124,6 +124,8 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
   g_autoptr (GVariant) body = NULL;
 
   dvmd_job_streams_launch (streams);
+  /* One way for all of the job's life, so that nothing overtakes. */
+  streams->broadcast = self->wired != NULL && dvmd_wired_is_for_all (self->wired, dvmd_job_get_map (job));
   environments = send_environments (self, job);
   body = g_variant_ref_sink (dvmd_launch_message_build (&(DvmdLaunchMessage){
       .job = dvmd_job_get_id (job),

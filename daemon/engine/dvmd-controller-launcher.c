@@ -37,10 +37,17 @@ router_completed (gpointer world, guint64 number)
   dvmd_wired_completed (world, number);
 }
 
+static void
+router_routes_changed (gpointer world, DvmdRoutes *routes)
+{
+  dvmd_wired_tell_places (world, routes);
+}
+
 static const DvmdRouterFuncs router_funcs = {
   .joined = router_joined,
   .lost = router_lost,
   .completed = router_completed,
+  .routes_changed = router_routes_changed,
 };
 
 static gboolean

@@ -108,6 +108,39 @@ dvmd_wired_completed (DvmdWired *self, guint64 number)
   dvmd_core_membership_distributed (self->controller->core, self->controller->epoch);
 }
 
+/* ---- all of them ---- */
+
+/* Jobs on fewer agents than this are spoken of to those alone. */
+#define BROADCAST_MIN 8
+
+gboolean
+dvmd_wired_is_for_all (DvmdWired *self, DvmdMap *map)
+{
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
+
+  return nodes->len >= BROADCAST_MIN && nodes->len * 2 >= count (self, AGENT_MEMBER, AGENT_MEMBER);
+}
+
+void
+dvmd_wired_broadcast (DvmdWired *self, DvmdMessageKind kind, GVariant *body)
+{
+  dvmd_router_broadcast (self->router, kind, body);
+}
+
+void
+dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes)
+{
+  DvmdCore *core = self->controller->core;
+
+  for (guint place = 1; place < dvmd_routes_get_n_members (routes); place++)
+    {
+      guint32 rank = dvmd_routes_get_rank (routes, place);
+
+      dvmd_core_place_node (core, rank, dvmd_routes_get_parent (routes, rank), dvmd_routes_get_depth (routes, rank));
+    }
+  dvmd_core_set_tree (core, dvmd_routes_get_max_depth (routes), self->repairs);
+}
+
 /* ---- they are lost ---- */
 
 static void
@@ -133,6 +166,7 @@ on_lost (gpointer user_data)
   guint n = 0;
 
   self->lost_timer = 0;
+  self->repairs++;
   self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_hash_table_iter_init (&iter, lost);
   while (g_hash_table_iter_next (&iter, &rank, NULL))
@@ -142,6 +176,7 @@ on_lost (gpointer user_data)
   while (g_hash_table_iter_next (&iter, &rank, &reason))
     {
       forget_agent (self, dvmd_wired_find (self, GPOINTER_TO_UINT (rank)));
+      dvmd_core_place_node (self->controller->core, GPOINTER_TO_UINT (rank), 0, 0);
       dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), reason);
     }
 }

@@ -32,6 +32,7 @@ typedef struct
   gboolean finished;
   gboolean forgotten; /* the job has left the history; this goes when nobody reads any more */
   gsize kept;         /* bytes that are counted in the controller's kept_bytes */
+  gboolean broadcast; /* what concerns all of the job goes to all agents */
 } DvmdJobStreams;
 
 /* Which nodes the DVM is to have. */
@@ -98,14 +99,16 @@ struct _DvmdController
   guint64 stage_pass;   /* the last one that was begun, of all jobs */
   guint64 epoch;
   guint64 output_bytes;
-  guint64 broadcasts;
+  guint64 broadcasts; /* within this process */
+  guint64 gone_sent;  /* messages of links that are no more */
+  guint64 gone_received;
   guint64 launch_messages;
   guint64 launch_bytes;
   guint64 environment_bytes;
 };
 
 void dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GVariant *body);
-/* To every agent that has processes of the job. */
+/* To every agent that has processes of the job; perhaps to others, which pass over it. */
 void dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body);
 void dvmd_controller_finish_job (DvmdController *self, DvmdJob *job);
 

@@ -46,6 +46,7 @@ struct _DvmdWired
   guint report_timer;
   GHashTable *lost; /* rank -> reason: told together */
   guint lost_timer;
+  guint64 repairs;    /* of the tree */
   guint64 membership; /* number of the broadcast of the membership; 0: none is under way */
   guint stop_timer;
   gboolean releasing;
@@ -70,6 +71,11 @@ void dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, const char *reason)
 void dvmd_wired_completed (DvmdWired *self, guint64 number);
 void dvmd_wired_distribute (DvmdWired *self, guint64 epoch, GVariant *membership);
 void dvmd_wired_reported (DvmdWired *self, guint32 rank, const char *addresses);
+/* Whether what concerns all of a job with this map had best go to all agents. */
+gboolean dvmd_wired_is_for_all (DvmdWired *self, DvmdMap *map);
+void dvmd_wired_broadcast (DvmdWired *self, DvmdMessageKind kind, GVariant *body);
+/* Each node's place in the tree, for people. */
+void dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes);
 void dvmd_wired_stop (DvmdWired *self, gint64 grace);
 void dvmd_wired_gone (DvmdWired *self, guint32 rank);
 

@@ -353,11 +353,17 @@ dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GV
 void
 dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body)
 {
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
   g_autoptr (GArray) agents = NULL;
 
   if (dvmd_job_get_map (job) == NULL)
     return;
+  if (streams != NULL && streams->broadcast && !dvmd_message_kind_is_bulk (kind))
+    {
+      dvmd_wired_broadcast (self->wired, kind, sunk);
+      return;
+    }
   agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < agents->len; i++)
     dvmd_controller_send (self, g_array_index (agents, guint, i), kind, sunk);
@@ -573,34 +579,4 @@ void
 dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason)
 {
   dvmd_core_shutdown (self->core, force, reason);
-}
-
-GVariant *
-dvmd_controller_get_statistics (DvmdController *self)
-{
-  const DvmdCoreStatistics *core = dvmd_core_get_statistics (self->core);
-  GVariantBuilder builder;
-  GHashTableIter iter;
-  gpointer link;
-  guint64 sent = 0;
-  guint64 received = 0;
-
-  g_hash_table_iter_init (&iter, self->links);
-  while (g_hash_table_iter_next (&iter, NULL, &link))
-    {
-      sent += dvmd_link_get_n_sent (link);
-      received += dvmd_link_get_n_received (link);
-    }
-  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&builder, "{sv}", "jobs-submitted", g_variant_new_uint64 (core->jobs_submitted));
-  g_variant_builder_add (&builder, "{sv}", "jobs-ended", g_variant_new_uint64 (core->jobs_ended));
-  g_variant_builder_add (&builder, "{sv}", "procs-launched", g_variant_new_uint64 (core->procs_launched));
-  g_variant_builder_add (&builder, "{sv}", "broadcasts", g_variant_new_uint64 (self->broadcasts));
-  g_variant_builder_add (&builder, "{sv}", "launch-messages", g_variant_new_uint64 (self->launch_messages));
-  g_variant_builder_add (&builder, "{sv}", "launch-bytes", g_variant_new_uint64 (self->launch_bytes));
-  g_variant_builder_add (&builder, "{sv}", "environment-bytes", g_variant_new_uint64 (self->environment_bytes));
-  g_variant_builder_add (&builder, "{sv}", "messages-sent", g_variant_new_uint64 (sent));
-  g_variant_builder_add (&builder, "{sv}", "messages-received", g_variant_new_uint64 (received));
-  g_variant_builder_add (&builder, "{sv}", "output-bytes", g_variant_new_uint64 (self->output_bytes));
-  return g_variant_builder_end (&builder);
 }
