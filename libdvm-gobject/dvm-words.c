@@ -49,8 +49,13 @@ char *
 _dvm_words_show (const char *text)
 {
   g_autofree char *start = g_strndup (text, SHOWN_BYTES);
-  char *shown = g_utf8_make_valid (start, -1);
+  char *shown;
 
+  /* A message is one line, and does nothing to a terminal: these become what is no text either. */
+  for (char *c = start; *c != '\0'; c++)
+    if (g_ascii_iscntrl (*c))
+      *c = '\xff';
+  shown = g_utf8_make_valid (start, -1);
   if (strlen (text) > SHOWN_BYTES)
     {
       g_autofree char *whole = shown;

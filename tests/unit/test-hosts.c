@@ -347,6 +347,36 @@ test_many (void)
   g_assert_cmpuint (_dvm_hosts_find (hosts, "node63")->slots, ==, 64);
 }
 
+static const char *const pieces[] = {
+  "a",  "node1", "ann@",      "@",    ":",  "4",   "=",        " ",  "\n",          "#", "//", "/*",
+  "*/", "slots", "max_slots", "port", "^",  "+n1", "+e",       ":2", ",",           "[", "]",  "::1",
+  "*",  "-",     "\xc3\xb6",  "\xff", "\t", "\r",  "username", "0",  "99999999999", ".", "%",
+};
+
+/* Whatever stands in a file or list, it is read or refused with a sentence. */
+static void
+test_random (void)
+{
+  for (guint round = 0; round < 20000; round++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+      g_autoptr (GError) error = NULL;
+      gboolean ok;
+
+      for (gint i = g_test_rand_int_range (0, 12); i > 0; i--)
+        g_string_append (text, pieces[g_test_rand_int_range (0, G_N_ELEMENTS (pieces))]);
+      ok = round % 2 == 0 ? _dvm_hosts_add_text (hosts, text->str, text->len, "hosts", &error)
+                          : _dvm_hosts_add_list (hosts, text->str, "--host", &error);
+      g_assert_true (ok == (error == NULL));
+      if (error == NULL)
+        continue;
+      g_assert_true (error->domain == DVM_ERROR);
+      g_assert_true (g_utf8_validate (error->message, -1, NULL));
+      g_assert_null (strchr (error->message, '\n'));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -359,5 +389,6 @@ main (int argc, char **argv)
   g_test_add_func ("/hosts/bad-lists", test_bad_lists);
   g_test_add_func ("/hosts/filter", test_filter);
   g_test_add_func ("/hosts/many", test_many);
+  g_test_add_func ("/hosts/random", test_random);
   return g_test_run ();
 }
