@@ -39,6 +39,8 @@ agent_app_free (gpointer data)
 void
 dvmd_agent_job_free (DvmdAgentJob *self)
 {
+  dvmd_agent_end_fences (self);
+  g_clear_pointer (&self->fences, g_hash_table_unref);
   dvmd_clock_remove_timer (self->agent->clock, self->timer);
   for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
     {
@@ -167,6 +169,7 @@ read_options (DvmdAgentJob *job, GVariant *options)
   g_variant_dict_lookup (dict, "stdin", "u", &job->stdin_target);
   g_variant_dict_lookup (dict, "credit", "t", &job->output_credit);
   g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
+  g_variant_dict_lookup (dict, "tree-fences", "b", &job->tree_fences);
 }
 
 DvmdAgentJob *

@@ -153,14 +153,23 @@ fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guin
        gboolean collect, guint timeout)
 {
   DvmdAgent *self = DVMD_AGENT (host);
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  gint32 status = DVMD_PMIX_SUCCESS;
   GVariantBuilder rows;
 
+  if (dvmd_agent_contribute_fence (self, token, participants, n_participants, data, timeout))
+    return;
+  if (g_bytes_get_size (data) > DVMD_FENCE_LIMIT)
+    {
+      status = DVMD_PMIX_ERROR;
+      data = none;
+    }
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
   for (guint i = 0; i < n_participants; i++)
     g_variant_builder_add (&rows, "(su)", participants[i].nspace, participants[i].rank);
   dvmd_agent_send (self, DVMD_MSG_FENCE,
-                   g_variant_new ("(ta(su)b@ayu)", token, &rows, collect,
-                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, data, TRUE), timeout));
+                   g_variant_new ("(ta(su)b@ayui)", token, &rows, collect,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, data, TRUE), timeout, status));
 }
 
 void

@@ -9,6 +9,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-agent.h"
 #include "dvmd-container.h"
+#include "dvmd-fence.h"
 #include "dvmd-environments.h"
 #include "dvmd-local.h"
 #include "dvmd-map.h"
@@ -55,6 +56,8 @@ struct _DvmdAgent
   char **base_environment;
   char **node_names; /* by rank, from MEMBERSHIP */
   guint n_nodes;
+  const DvmdFenceTree *fence_tree; /* (nullable) */
+  gpointer fence_world;
   gboolean stopping;
   gboolean ended;
 };
@@ -98,6 +101,10 @@ typedef struct
   DvmdContainer *container;
   guint64 output_credit; /* bytes */
   DvmdCredit *credit;
+  gboolean tree_fences; /* fences of all ranks go by the tree */
+  gboolean fences_ended;
+  guint64 last_fence; /* sequence */
+  GHashTable *fences; /* (nullable): sequence -> those of the tree that this agent waits for */
   GHashTable *by_pid; /* pid -> DvmdLocalProc */
   GArray *states;     /* StateRow: changes that were not sent yet */
   gint64 kill_grace;
@@ -167,6 +174,14 @@ void dvmd_agent_handle_output_credit (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_input (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_input_eof (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_resize (DvmdAgent *self, GVariant *body);
+
+/* dvmd-agent-fences.c */
+/* FALSE: it does not go by the tree. */
+gboolean dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc *participants,
+                                      guint n_participants, GBytes *data, guint timeout);
+void dvmd_agent_handle_fence_result (DvmdAgent *self, GVariant *body);
+/* Those who wait get an error. */
+void dvmd_agent_end_fences (DvmdAgentJob *job);
 
 /* dvmd-agent-pmix.c */
 void dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface);

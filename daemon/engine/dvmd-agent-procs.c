@@ -415,6 +415,7 @@ dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
 {
   job->kill_grace = grace;
   dvmd_local_job_killed (job->local, grace == 0);
+  dvmd_agent_end_fences (job);
   /* Those that are not started yet will not be. */
   job->killed = TRUE;
   if (job->n_awaited > 0)

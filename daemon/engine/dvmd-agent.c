@@ -211,6 +211,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_INPUT, dvmd_agent_handle_input },
     { DVMD_MSG_INPUT_EOF, dvmd_agent_handle_input_eof },
     { DVMD_MSG_FENCE_DONE, dvmd_agent_handle_fence_done },
+    { DVMD_MSG_FENCE_RESULT, dvmd_agent_handle_fence_result },
     { DVMD_MSG_MODEX_ASK, dvmd_agent_handle_modex_ask },
     { DVMD_MSG_MODEX_ANSWER, dvmd_agent_handle_modex_answer },
     { DVMD_MSG_STOP, handle_stop },

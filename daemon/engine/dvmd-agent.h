@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-clock.h"
+#include "dvmd-fence.h"
 #include "dvmd-link.h"
 #include "dvmd-pmix.h"
 #include "dvmd-reaper.h"
@@ -43,6 +44,8 @@ void dvmd_agent_prepare_process (void);
 /* link, pmix: reffed. pmix is a fake in tests of many agents in one process. */
 DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
                            GMainContext *context);
+/* Before it has jobs. tree, world: borrowed, until the agent has gone */
+void dvmd_agent_set_fence_tree (DvmdAgent *self, const DvmdFenceTree *tree, gpointer world);
 /* Looks at the machine and reports to the controller. */
 gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
 /* Ends all processes (grace in µs between SIGTERM and SIGKILL), then "ended"; as the message STOP does. */

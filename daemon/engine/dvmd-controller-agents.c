@@ -31,6 +31,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_OUTPUT_EOF, dvmd_controller_handle_output_eof },
     { DVMD_MSG_INPUT_TAKEN, dvmd_controller_handle_input_taken },
     { DVMD_MSG_FENCE, dvmd_controller_handle_fence },
+    { DVMD_MSG_FENCE_GIVEN_UP, dvmd_controller_handle_fence_given_up },
     { DVMD_MSG_MODEX, dvmd_controller_handle_modex },
     { DVMD_MSG_MODEX_DATA, dvmd_controller_handle_modex_data },
     { DVMD_MSG_GONE, dvmd_controller_handle_gone },

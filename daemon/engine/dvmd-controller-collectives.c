@@ -19,6 +19,7 @@ typedef struct
   GHashTable *missing; /* set of those that have not contributed */
   GHashTable *tokens;  /* rank of agent -> guint64 * */
   GByteArray *data;
+  int status; /* of the contributions */
   guint timer;
   DvmdController *controller; /* unowned */
 } Fence;
@@ -93,7 +94,8 @@ expect_participants (Fence *self, GVariant *participants)
     {
       DvmdJob *job = dvmd_core_find_job (self->controller->core, nspace);
 
-      if (job == NULL || dvmd_job_get_map (job) == NULL || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
+      if (job == NULL || dvmd_job_get_map (job) == NULL || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED
+          || dvmd_controller_has_ended_fences (self->controller, job))
         return FALSE;
       if (!expect_agents (self, job, rank))
         return FALSE;
@@ -167,6 +169,19 @@ find_fence (DvmdController *self, GVariant *participants, guint32 timeout)
   return fence;
 }
 
+static void
+add_data (Fence *self, GVariant *data, int status)
+{
+  if (self->data->len + g_variant_get_size (data) > DVMD_FENCE_LIMIT)
+    status = DVMD_PMIX_ERROR;
+  if (self->status == DVMD_PMIX_SUCCESS && status != DVMD_PMIX_SUCCESS)
+    g_message ("What the ranks of a fence contribute is more than %d MiB", (int)(DVMD_FENCE_LIMIT / 1024 / 1024));
+  if (self->status == DVMD_PMIX_SUCCESS)
+    self->status = status;
+  if (self->status == DVMD_PMIX_SUCCESS)
+    g_byte_array_append (self->data, g_variant_get_data (data), g_variant_get_size (data));
+}
+
 void
 dvmd_controller_handle_fence (DvmdController *self, guint source, GVariant *body)
 {
@@ -176,20 +191,21 @@ dvmd_controller_handle_fence (DvmdController *self, guint source, GVariant *body
   gboolean collect;
   guint64 token;
   guint32 timeout;
+  gint32 status;
   Fence *fence;
 
-  g_variant_get (body, "(t@a(su)b@ayu)", &token, &participants, &collect, &data, &timeout);
+  g_variant_get (body, "(t@a(su)b@ayui)", &token, &participants, &collect, &data, &timeout, &status);
   fence = find_fence (self, participants, timeout);
   if (fence == NULL)
     {
       send_done (self, source, token, DVMD_PMIX_ERR_LOST_CONNECTION, none);
       return;
     }
-  g_byte_array_append (fence->data, g_variant_get_data (data), g_variant_get_size (data));
+  add_data (fence, data, status);
   g_hash_table_insert (fence->tokens, GUINT_TO_POINTER (source), g_memdup2 (&token, sizeof token));
   g_hash_table_remove (fence->missing, GUINT_TO_POINTER (source));
   if (g_hash_table_size (fence->missing) == 0)
-    complete (fence, DVMD_PMIX_SUCCESS);
+    complete (fence, fence->status);
 }
 
 /* Those of a job, or (job 0) those of an agent. */
@@ -213,6 +229,7 @@ void
 dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job)
 {
   fail_fences (self, dvmd_job_get_id (job), 0);
+  dvmd_controller_end_tree_fences (self, job);
 }
 
 /* ---- direct modex: passed on to the agent of the rank, and back ---- */

@@ -136,6 +136,7 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
       .kill_grace = self->kill_grace,
       .stdin_target = streams->stdin_target,
       .credit = self->output_credit,
+      .tree_fences = dvmd_controller_choose_tree_fences (self, job),
       .environments = environments,
   }));
   self->launch_messages++;

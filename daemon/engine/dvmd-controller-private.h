@@ -8,6 +8,7 @@
 
 #include "dvmd-agent.h"
 #include "dvmd-controller.h"
+#include "dvmd-fence.h"
 #include "dvmd-environments.h"
 #include "dvmd-input.h"
 #include "dvmd-link.h"
@@ -88,9 +89,12 @@ struct _DvmdController
   GPtrArray *allocators; /* DvmdAllocator, that are asked one after another */
   guint next_allocator;
   GCancellable *allocating;
-  GSource *history_source;  /* (nullable): while jobs of a history that has become too long are forgotten */
-  GHashTable *streams;      /* job id -> DvmdJobStreams */
-  GHashTable *fences;       /* key -> Fence */
+  GSource *history_source;         /* (nullable): while jobs of a history that has become too long are forgotten */
+  GHashTable *streams;             /* job id -> DvmdJobStreams */
+  GHashTable *fences;              /* key -> Fence */
+  GHashTable *tree_fences;         /* job id -> JobFences, of jobs whose fences go by the tree */
+  const DvmdFenceTree *fence_tree; /* (nullable) */
+  gpointer fence_world;
   GHashTable *modex_asks;   /* set of ModexAsk, that agents were asked and have not answered */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
@@ -190,5 +194,18 @@ void dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job);
 void dvmd_controller_break_collectives (DvmdController *self, guint rank);
 GHashTable *dvmd_modex_asks_new (void);
 void dvmd_fence_free (gpointer fence);
+
+/* dvmd-controller-fences.c */
+/* tree, world: borrowed, until the controller has gone */
+void dvmd_controller_set_fence_tree (DvmdController *self, const DvmdFenceTree *tree, gpointer world);
+/* What was contributed to a fence is here. */
+void dvmd_controller_gathered (DvmdController *self, const char *key, GVariant *whole);
+/* Before the launch: whether the fences of the job go by the tree. */
+gboolean dvmd_controller_choose_tree_fences (DvmdController *self, DvmdJob *job);
+void dvmd_controller_end_tree_fences (DvmdController *self, DvmdJob *job);
+gboolean dvmd_controller_has_ended_fences (DvmdController *self, DvmdJob *job);
+/* The job has ended. */
+void dvmd_controller_forget_tree_fences (DvmdController *self, DvmdJob *job);
+void dvmd_controller_handle_fence_given_up (DvmdController *self, guint rank, GVariant *body);
 
 G_END_DECLS

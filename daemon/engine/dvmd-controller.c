@@ -35,6 +35,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->topology_asks, g_ptr_array_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
   g_clear_pointer (&self->modex_asks, g_hash_table_unref);
+  g_clear_pointer (&self->tree_fences, g_hash_table_unref);
   g_clear_pointer (&self->stagings, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
@@ -102,6 +103,7 @@ dvmd_controller_init (DvmdController *self)
   self->topology_asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
   self->modex_asks = dvmd_modex_asks_new ();
+  self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
 }
 
@@ -127,6 +129,7 @@ static void
 effect_tell_ended (gpointer world, DvmdJob *job)
 {
   dvmd_controller_fail_fences (world, job);
+  dvmd_controller_forget_tree_fences (world, job);
 }
 
 static void

@@ -21,6 +21,7 @@ typedef struct
   guint32 universe;        /* slots of the DVM */
   gint64 kill_grace;       /* µs */
   guint32 stdin_target;    /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  gboolean tree_fences;    /* fences of all ranks go by the tree */
   guint64 credit;          /* bytes of output that an agent may send unasked */
   GPtrArray *environments; /* DvmdEnvironment, by application; NULL where it travels with the job */
 } DvmdLaunchMessage;

@@ -25,6 +25,7 @@ struct _DvmdPmixFake
   GArray *events;     /* int */
   GVariant *details;  /* (nullable): of the last one */
   GError *error;
+  guint fence_timeout;
 };
 
 static void dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface);
@@ -276,12 +277,19 @@ add_answer (DvmdPmixFake *self)
   return self->answers->len;
 }
 
+void
+dvmd_pmix_fake_set_fence_timeout (DvmdPmixFake *self, guint timeout)
+{
+  self->fence_timeout = timeout;
+}
+
 guint64
 dvmd_pmix_fake_fence (DvmdPmixFake *self, const DvmdPmixProc *participants, guint n_participants, GBytes *data)
 {
   guint64 token = add_answer (self);
 
-  if (!dvmd_pmix_host_fence (self->host, token, participants, n_participants, data, g_bytes_get_size (data) > 0, 0))
+  if (!dvmd_pmix_host_fence (self->host, token, participants, n_participants, data, g_bytes_get_size (data) > 0,
+                             self->fence_timeout))
     dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
   return token;
 }

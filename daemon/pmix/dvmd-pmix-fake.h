@@ -26,6 +26,8 @@ DvmdPmixJob *dvmd_pmix_fake_find_job (DvmdPmixFake *self, const char *nspace);
 /* The next registration fails so. */
 void dvmd_pmix_fake_set_error (DvmdPmixFake *self, const GError *error);
 
+/* s, of fences from now on; 0: none */
+void dvmd_pmix_fake_set_fence_timeout (DvmdPmixFake *self, guint timeout);
 /* All local participants have come to a fence; token of its answer. */
 guint64 dvmd_pmix_fake_fence (DvmdPmixFake *self, const DvmdPmixProc *participants, guint n_participants, GBytes *data);
 /* FALSE: not answered yet. data (out) (optional) (nullable) */

@@ -25,7 +25,7 @@ typedef enum
   DVMD_MSG_OUTPUT = 21,      /* (job, rank, stream, bytes) */
   DVMD_MSG_OUTPUT_EOF = 22,  /* (job, rank, stream) */
   DVMD_MSG_INPUT_TAKEN = 23, /* (job, rank, bytes taken) */
-  DVMD_MSG_FENCE = 24,       /* (token, [(nspace, rank)], collect, contribution, timeout s) */
+  DVMD_MSG_FENCE = 24,       /* (token, [(nspace, rank)], collect, contribution, timeout s, status) */
   DVMD_MSG_MODEX = 25,       /* (token, nspace, rank, timeout s) */
   DVMD_MSG_MODEX_DATA = 26,  /* (agent that asked, its token, status, bytes) */
   DVMD_MSG_GONE = 27,        /* (): the agent has ended everything and leaves */
@@ -33,6 +33,7 @@ typedef enum
   DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
   DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
+  DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */
@@ -55,7 +56,8 @@ typedef enum
   DVMD_MSG_ENVIRONMENT = 81,   /* (digest, ["NAME=value"]): launch messages will name it */
   DVMD_MSG_ADDRESSES = 82,     /* [(rank, addresses)]: of those above a joiner */
   DVMD_MSG_EXIT = 83,          /* (): every agent has said GONE; nobody is needed to pass anything on any more */
-  DVMD_MSG_NODE_LOST = 84, /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
+  DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
+  DVMD_MSG_FENCE_RESULT = 85, /* (job, sequence, status, all contributions), of fences that go by the tree */
 } DvmdMessageKind;
 
 /*

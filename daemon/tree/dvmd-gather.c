@@ -11,6 +11,7 @@
 typedef struct
 {
   char *key;
+  guint64 serial;
   GArray *participants; /* guint32 */
   GVariant *own;        /* (nullable) */
   GHashTable *parts;    /* rank of child -> DvmdPacket, of the epoch in which it was sent */
@@ -34,7 +35,8 @@ struct _DvmdGather
   DvmdRoutes *routes; /* (nullable) */
   guint32 uplink;
   GHashTable *entries; /* key -> Entry */
-  GQueue closed;       /* Closed, by number */
+  guint64 last_serial;
+  GQueue closed; /* Closed, by number */
 };
 
 static void
@@ -90,6 +92,7 @@ find_entry (DvmdGather *self, const char *key, const guint32 *participants, guin
     return entry;
   entry = g_new0 (Entry, 1);
   entry->key = g_strdup (key);
+  entry->serial = ++self->last_serial;
   entry->participants = g_array_sized_new (FALSE, FALSE, sizeof (guint32), n_participants);
   g_array_append_vals (entry->participants, participants, n_participants);
   entry->parts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_packet_unref);
@@ -290,16 +293,24 @@ is_old (gpointer rank, gpointer packet, gpointer user_data)
   return ((DvmdPacket *)packet)->epoch < *(guint64 *)user_data;
 }
 
+static int
+compare_entries (gconstpointer a, gconstpointer b)
+{
+  const Entry *one = a;
+  const Entry *other = b;
+
+  return (one->serial > other->serial) - (one->serial < other->serial);
+}
+
+/* Those that were begun one after another go up so. */
 static void
 check_all (DvmdGather *self)
 {
+  g_autoptr (GList) entries = g_list_sort (g_hash_table_get_values (self->entries), compare_entries);
   g_autoptr (GPtrArray) keys = g_ptr_array_new_with_free_func (g_free);
-  GHashTableIter iter;
-  gpointer key;
 
-  g_hash_table_iter_init (&iter, self->entries);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
-    g_ptr_array_add (keys, g_strdup (key));
+  for (GList *l = entries; l != NULL; l = l->next)
+    g_ptr_array_add (keys, g_strdup (((Entry *)l->data)->key));
   for (guint i = 0; i < keys->len; i++)
     {
       Entry *entry = g_hash_table_lookup (self->entries, g_ptr_array_index (keys, i));
