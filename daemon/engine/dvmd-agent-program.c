@@ -216,6 +216,7 @@ start_agent (DvmdAgentProgram *self, GError **error)
 
   self->pmix = DVMD_PMIX (dvmd_pmix_server_new ());
   self->agent = dvmd_agent_new (&settings, dvmd_router_get_link (self->router, 0), self->pmix, self->clock, NULL);
+  dvmd_agent_set_fence_tree (self->agent, dvmd_router_get_fence_tree (), self->router);
   g_signal_connect (self->agent, "ended", G_CALLBACK (on_agent_ended), self);
   g_signal_connect (self->agent, "released", G_CALLBACK (on_agent_released), self);
   return dvmd_agent_start (self->agent, error);

@@ -37,10 +37,15 @@ dvmd_controller_choose_tree_fences (DvmdController *self, DvmdJob *job)
 static void
 tell_result (DvmdController *self, guint32 job, guint64 sequence, int status, GVariant *data)
 {
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (data);
   g_autofree char *key = NULL;
 
+  if (self->fence_tree == NULL)
+    return;
+  g_debug ("Fence %u/%" G_GUINT64_FORMAT " has ended: status %d, %" G_GSIZE_FORMAT " bytes", job, sequence, status,
+           g_variant_get_size (sunk));
   self->fence_tree->broadcast (self->fence_world, DVMD_MSG_FENCE_RESULT,
-                               g_variant_new ("(uti@ay)", job, sequence, status, data));
+                               g_variant_new ("(uti@ay)", job, sequence, status, sunk));
   if (sequence == DVMD_FENCE_ALL)
     {
       key = dvmd_fence_make_prefix (job);
@@ -104,6 +109,12 @@ dvmd_controller_handle_fence_given_up (DvmdController *self, guint source, GVari
   tell_result (self, job, sequence, status, no_data ());
 }
 
+static void
+end_all (DvmdController *self, guint32 job)
+{
+  tell_result (self, job, DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
+}
+
 void
 dvmd_controller_end_tree_fences (DvmdController *self, DvmdJob *job)
 {
@@ -112,7 +123,7 @@ dvmd_controller_end_tree_fences (DvmdController *self, DvmdJob *job)
   if (fences == NULL || fences->ended)
     return;
   fences->ended = TRUE;
-  tell_result (self, dvmd_job_get_id (job), DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
+  end_all (self, dvmd_job_get_id (job));
 }
 
 gboolean
@@ -126,6 +137,7 @@ dvmd_controller_has_ended_fences (DvmdController *self, DvmdJob *job)
 void
 dvmd_controller_forget_tree_fences (DvmdController *self, DvmdJob *job)
 {
-  dvmd_controller_end_tree_fences (self, job);
-  g_hash_table_remove (self->tree_fences, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  /* Ranks that were started while the others were told of the end may have contributed all the same. */
+  if (g_hash_table_remove (self->tree_fences, GUINT_TO_POINTER (dvmd_job_get_id (job))))
+    end_all (self, dvmd_job_get_id (job));
 }

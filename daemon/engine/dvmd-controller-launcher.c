@@ -43,11 +43,18 @@ router_routes_changed (gpointer world, DvmdRoutes *routes)
   dvmd_wired_tell_places (world, routes);
 }
 
+static void
+router_gathered (gpointer world, const char *key, GVariant *whole)
+{
+  dvmd_controller_gathered (((DvmdWired *)world)->controller, key, whole);
+}
+
 static const DvmdRouterFuncs router_funcs = {
   .joined = router_joined,
   .lost = router_lost,
   .completed = router_completed,
   .routes_changed = router_routes_changed,
+  .gathered = router_gathered,
 };
 
 static gboolean
@@ -70,6 +77,7 @@ make_router (DvmdWired *self)
   };
 
   self->router = dvmd_router_new (&options, &router_funcs, self, controller->context);
+  dvmd_controller_set_fence_tree (controller, dvmd_router_get_fence_tree (), self->router);
 }
 
 static void
@@ -574,6 +582,7 @@ dvmd_wired_free (DvmdWired *self)
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);
+  dvmd_controller_set_fence_tree (self->controller, NULL, NULL);
   if (self->router != NULL)
     dvmd_router_stop (self->router);
   g_clear_object (&self->router);

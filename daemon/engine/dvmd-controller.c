@@ -128,8 +128,8 @@ effect_tell_started (gpointer world, DvmdJob *job)
 static void
 effect_tell_ended (gpointer world, DvmdJob *job)
 {
-  dvmd_controller_fail_fences (world, job);
   dvmd_controller_forget_tree_fences (world, job);
+  dvmd_controller_fail_fences (world, job);
 }
 
 static void

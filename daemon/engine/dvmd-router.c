@@ -521,7 +521,16 @@ tree_expelled (gpointer world)
 static GVariant *
 tree_merge (gpointer world, const char *key, GPtrArray *parts)
 {
-  g_return_val_if_reached (g_variant_new ("()"));
+  return dvmd_fence_merge (parts);
+}
+
+static void
+tree_gathered (gpointer world, const char *key, GVariant *whole)
+{
+  DvmdRouter *self = world;
+
+  if (self->funcs->gathered != NULL)
+    self->funcs->gathered (self->world, key, whole);
 }
 
 /* Nobody is ordered to leave in a DVM of this version. */
@@ -544,7 +553,76 @@ static const DvmdTreeFuncs tree_funcs = {
   .leave = tree_leave,
   .expelled = tree_expelled,
   .merge = tree_merge,
+  .gathered = tree_gathered,
 };
+
+/* ---- fences ---- */
+
+static void
+fence_contribute (gpointer world, const char *key, const guint32 *agents, guint n_agents, GVariant *part)
+{
+  DvmdRouter *self = world;
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (part);
+
+  if (self->tree != NULL)
+    dvmd_tree_contribute (self->tree, key, agents, n_agents, sunk);
+}
+
+static void
+fence_close (gpointer world, const char *key)
+{
+  DvmdRouter *self = world;
+
+  if (self->tree != NULL)
+    dvmd_tree_close_gather (self->tree, key);
+}
+
+static void
+fence_close_all (gpointer world, const char *prefix)
+{
+  DvmdRouter *self = world;
+
+  if (self->tree != NULL)
+    dvmd_tree_close_gathers (self->tree, prefix);
+}
+
+static void
+fence_broadcast (gpointer world, DvmdMessageKind kind, GVariant *body)
+{
+  DvmdRouter *self = world;
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
+
+  if (self->tree != NULL)
+    dvmd_router_broadcast (self, kind, sunk);
+}
+
+/*
+ * As long as all agents of the job fit below the controller it has as much to do either way; and a broadcast is not
+ * worth it in a DVM of which the job has little.
+ */
+static gboolean
+fence_suits (gpointer world, guint n_agents)
+{
+  DvmdRouter *self = world;
+  DvmdRoutes *routes = self->tree != NULL ? dvmd_tree_get_routes (self->tree) : NULL;
+  guint radix = routes != NULL ? dvmd_routes_get_radix (routes) : 0;
+
+  return routes != NULL && n_agents > radix && (guint64)n_agents * radix >= dvmd_routes_get_n_members (routes);
+}
+
+const DvmdFenceTree *
+dvmd_router_get_fence_tree (void)
+{
+  static const DvmdFenceTree tree = {
+    .contribute = fence_contribute,
+    .close = fence_close,
+    .close_all = fence_close_all,
+    .broadcast = fence_broadcast,
+    .suits = fence_suits,
+  };
+
+  return &tree;
+}
 
 /* ---- the object ---- */
 

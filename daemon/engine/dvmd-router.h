@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvmd-fence.h"
 #include "dvmd-link.h"
 #include "dvmd-listener.h"
 #include "dvmd-tree.h"
@@ -30,6 +31,8 @@ typedef struct
   void (*lost) (gpointer world, guint32 rank, const char *reason);
   /* The controller: every member has the broadcast. */
   void (*completed) (gpointer world, guint64 number);
+  /* The controller: what all agents of a job contribute to a fence. */
+  void (*gathered) (gpointer world, const char *key, GVariant *whole);
   void (*routes_changed) (gpointer world, DvmdRoutes *routes);
   /* Not even the controller can be reached. */
   void (*cut_off) (gpointer world);
@@ -77,6 +80,9 @@ void dvmd_router_take_wire (DvmdRouter *self, DvmdWire *wire);
 DvmdLink *dvmd_router_get_link (DvmdRouter *self, guint32 rank);
 /* The controller: to every member. body: floating is sunk. Returns its number. */
 guint64 dvmd_router_broadcast (DvmdRouter *self, DvmdMessageKind kind, GVariant *body);
+
+/* How fences travel; its world is the router. */
+const DvmdFenceTree *dvmd_router_get_fence_tree (void);
 
 /* Where a daemon listens, as texts with blanks between them. */
 void dvmd_router_set_addresses (DvmdRouter *self, guint32 rank, const char *addresses);
