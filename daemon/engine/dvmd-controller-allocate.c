@@ -37,9 +37,6 @@ dvmd_shape_clear (DvmdShape *shape)
   g_free (shape->hosts);
   g_free (shape->launcher);
   g_clear_pointer (&shape->named, g_array_unref);
-  if (shape->late != NULL)
-    g_source_destroy (shape->late);
-  g_clear_pointer (&shape->late, g_source_unref);
   g_strfreev (shape->names);
   g_hash_table_unref (shape->addresses);
 }
@@ -156,41 +153,6 @@ read_shape (DvmdController *self, GError **error)
 
 /* ---- what is found ---- */
 
-/* Agents that were started, and of whom nothing is heard, keep nobody waiting for ever. */
-static gboolean
-on_late (gpointer user_data)
-{
-  DvmdController *self = user_data;
-  DvmdNodePool *nodes = dvmd_core_get_nodes (self->core);
-  guint max_rank = dvmd_node_pool_get_max_rank (nodes);
-
-  g_clear_pointer (&self->shape.late, g_source_unref);
-  if (dvmd_core_get_ready (self->core) || dvmd_core_get_shutting_down (self->core))
-    return G_SOURCE_REMOVE;
-  for (guint rank = 1; rank <= max_rank; rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (nodes, rank);
-      g_autofree char *reason = NULL;
-
-      if (node == NULL || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads > 0)
-        continue;
-      reason = g_strdup_printf ("%s: timeout: its agent has not reported within %g s", dvm_node_get_name (node->record),
-                                (gdouble)self->shape.start_timeout / G_USEC_PER_SEC);
-      dvmd_core_agent_failed (self->core, rank, reason);
-    }
-  return G_SOURCE_REMOVE;
-}
-
-static void
-limit_start (DvmdController *self)
-{
-  if (self->shape.start_timeout == 0 || self->shape.late != NULL)
-    return;
-  self->shape.late = g_timeout_source_new (self->shape.start_timeout / 1000);
-  g_source_set_callback (self->shape.late, on_late, self, NULL);
-  g_source_attach (self->shape.late, self->context);
-}
-
 static void
 add_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
 {
@@ -205,7 +167,6 @@ add_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
       g_ptr_array_add (self->pmix, given ? g_object_ref (g_ptr_array_index (self->given_pmix, self->pmix->len))
                                          : (gpointer)dvmd_pmix_server_new ());
     }
-  limit_start (self);
   dvmd_core_allocated (self->core);
 }
 

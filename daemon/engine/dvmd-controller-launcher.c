@@ -340,6 +340,15 @@ add_token (Launch *launch, const DvmdToken *secret, guint32 rank)
   g_ptr_array_add (launch->inputs, g_bytes_new_take (line, strlen (line)));
 }
 
+/* How long an agent may take until it has reported; what launchers get is part of it. */
+static gint64
+report_limit (DvmdWired *self)
+{
+  gint64 given = self->controller->shape.start_timeout;
+
+  return given > 0 ? given : REPORT_LIMIT;
+}
+
 static void
 add_tokens (DvmdWired *self, Launch *launch)
 {
@@ -348,7 +357,7 @@ add_tokens (DvmdWired *self, Launch *launch)
 
   for (guint i = 0; i < launch->entries->len; i++)
     ranks[i] = ((DvmdAgentEntry *)g_ptr_array_index (launch->entries, i))->rank;
-  dvmd_tokens_add (self->tokens, ranks, launch->entries->len, REPORT_LIMIT, &secret);
+  dvmd_tokens_add (self->tokens, ranks, launch->entries->len, report_limit (self), &secret);
   g_ptr_array_add (self->launches, g_memdup2 (&secret.launch, sizeof secret.launch));
   launch->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
   for (guint i = 0; i < launch->entries->len; i++)
@@ -411,8 +420,8 @@ on_report_limit (gpointer user_data)
   for (guint i = 0; i < late->len; i++)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (late, i);
-      g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent was started and has not reported within %d s",
-                                                 entry->name, (int)(REPORT_LIMIT / G_USEC_PER_SEC));
+      g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent was started and has not reported within %g s",
+                                                 entry->name, (gdouble)report_limit (self) / G_USEC_PER_SEC);
 
       dvmd_wired_agent_failed (self, entry->rank, reason);
     }
@@ -470,7 +479,7 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
       return;
     }
   dvmd_clock_remove_timer (self->controller->clock, self->report_timer);
-  self->report_timer = dvmd_clock_add_timer (self->controller->clock, REPORT_LIMIT, on_report_limit, self);
+  self->report_timer = dvmd_clock_add_timer (self->controller->clock, report_limit (self), on_report_limit, self);
   if (self->controller->context != NULL)
     g_main_context_push_thread_default (self->controller->context);
   begin_launch (self, here, TRUE, logical);

@@ -44,7 +44,6 @@ typedef struct
   char *launcher; /* (nullable) */
   guint n_logical;
   gint64 start_timeout;  /* µs */
-  GSource *late;         /* (nullable): until the nodes must have reported */
   char **names;          /* (nullable): of the hosts that file and list name */
   GArray *named;         /* (nullable): DvmdPluginNode, of each of names */
   gboolean logical;      /* what was found is no machines: their agents are started here */
