@@ -39,6 +39,31 @@ def test_config_sources():
         contains(here.cli("config", "kill-grace").stdout, "Built in: 5\n")
 
 
+def test_config_running():
+    """a DVM that runs tells its own settings, and what waits for a restart"""
+    with dvm("--slots=2", "--set", "kill-grace=3") as here:
+        settings = {one["name"]: one for one in here.json("config", "--running")}
+        equal(set(settings), {one["name"] for one in here.json("config")})
+        one = settings["kill-grace"]
+        equal((one["value"], one["source"], one["changes"], one["waiting"]), ("3", "command-line", "at-once", ""))
+        check("kill-grace" in {one["name"] for one in here.json("config", "--running", "--changed")}, "it was given")
+        write_conf(here, "[dvm]\nhistory-limit = 7\nradix = 4\n")
+        equal(here.cli("reload").returncode, 0)
+        settings = {one["name"]: one for one in here.json("config", "--running", "radix", "history-limit")}
+        equal((settings["history-limit"]["value"], settings["radix"]["value"]), ("7", "32"))
+        contains(settings["radix"]["waiting"], "4")
+        contains(here.cli("config", "--running", "radix").stdout, "After a restart: 4")
+        equal(here.cli("config", "-r").stdout.split("\n")[0].split()[:4], ["SETTING", "VALUE", "SOURCE", "PLACE"])
+        result = here.cli("config", "--running", "--set", "radix=5")
+        equal(result.returncode, 2)
+        contains(result.stderr, "--set is for a DVM that is started")
+        result = here.cli("config", "--running", "radxi")
+        equal(result.returncode, 2)
+        contains(result.stderr, "did you mean 'radix'?")
+    with place() as here:
+        equal(here.cli("config", "--running").returncode, 1)
+
+
 def test_config_mistakes():
     """mistakes are told with their place"""
     with place() as here:
