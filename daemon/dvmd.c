@@ -259,6 +259,7 @@ reload (gpointer user_data, GError **error)
     return FALSE;
   changed = dvmd_config_take (self->config, newer, &waiting);
   changes.history_limit = dvmd_config_get_uint (self->config, "history-limit");
+  changes.history_bytes = dvmd_config_get_uint (self->config, "history-bytes");
   changes.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
   changes.keep_output = dvmd_config_get_uint (self->config, "keep-output");
   changes.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
@@ -441,6 +442,7 @@ start (Daemon *self, GError **error)
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
   settings.one_shot = self->one_shot;
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
+  settings.history_bytes = dvmd_config_get_uint (self->config, "history-bytes");
   settings.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
   settings.keep_output = dvmd_config_get_uint (self->config, "keep-output");
   settings.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");

@@ -24,6 +24,8 @@ static const DvmdSetting settings[] = {
     "plugins that are not used: KIND-NAME, as in mapper-round-robin, with blanks between them" },
   { "heartbeat-timeout", DVMD_CONFIG_SECONDS, "20", NULL, G_USEC_PER_SEC, HOURS (1), DVMD_CONFIG_AT_START,
     "how long nothing may be heard of a daemon before its link is given up" },
+  { "history-bytes", DVMD_CONFIG_SIZE, "64 MiB", NULL, 0, 1024 * GIB, DVMD_CONFIG_AT_ONCE,
+    "how much memory ended jobs may take that can still be asked about, the last one alone more; 0: any" },
   { "history-limit", DVMD_CONFIG_UINT, "1000", NULL, 0, 1000000, DVMD_CONFIG_AT_ONCE,
     "how many ended jobs can still be asked about" },
   { "hostfile", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,

@@ -42,9 +42,11 @@ dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job %u: the last one is %u", id,
                  dvmd_core_get_last_job_id (server->core));
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                 "Job %u has been forgotten: its end is more than %u ended jobs ago (HistoryLimit)", id,
-                 dvmd_core_get_history_limit (server->core));
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+        "Job %u has been forgotten: its end is more than %u ended jobs ago (HistoryLimit), or those since then take "
+        "more memory than history-bytes",
+        id, dvmd_core_get_history_limit (server->core));
   return NULL;
 }
 

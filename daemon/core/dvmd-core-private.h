@@ -20,6 +20,7 @@ struct _DvmdCore
   gboolean one_shot;
   gboolean allow_missing;
   guint history_limit;
+  guint64 history_bytes; /* 0: without this limit */
   DvmdClock *clock;
   DvmdEventQueue *queue;
   const DvmdEffects *effects;
@@ -32,8 +33,9 @@ struct _DvmdCore
   GHashTable *jobs;      /* id -> DvmdJob, live and in the history */
   GHashTable *by_nspace; /* namespace -> DvmdJob, likewise */
   GQueue history;        /* ids, oldest first */
-  GQueue kept;           /* DvmdJob that came before the DVM was ready */
-  GQueue live;           /* DvmdJob, ascending by id */
+  guint64 n_history_bytes;
+  GQueue kept; /* DvmdJob that came before the DVM was ready */
+  GQueue live; /* DvmdJob, ascending by id */
   gboolean ready;
   gboolean was_ready; /* stays so */
   gboolean shutting_down;

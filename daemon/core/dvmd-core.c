@@ -114,6 +114,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->one_shot = settings->one_shot;
   self->allow_missing = settings->allow_missing;
   self->history_limit = settings->history_limit;
+  self->history_bytes = settings->history_bytes;
   self->clock = dvmd_clock_ref (clock);
   self->queue = queue;
   self->effects = effects;
@@ -318,19 +319,27 @@ dvmd_core_dispatch_kept (DvmdCore *self)
     }
 }
 
+static gboolean
+is_history_too_long (DvmdCore *self)
+{
+  return self->history.length > self->history_limit
+         || (self->history.length > 1 && self->history_bytes > 0 && self->n_history_bytes > self->history_bytes);
+}
+
 gboolean
 dvmd_core_trim_history (DvmdCore *self)
 {
-  for (guint n = 0; n < TRIM_AT_ONCE && self->history.length > self->history_limit; n++)
+  for (guint n = 0; n < TRIM_AT_ONCE && is_history_too_long (self); n++)
     {
       guint id = GPOINTER_TO_UINT (g_queue_pop_head (&self->history));
       g_autoptr (DvmdJob) job = g_object_ref (g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)));
 
+      self->n_history_bytes -= job->kept_bytes;
       g_hash_table_remove (self->by_nspace, dvm_job_get_nspace (job->record));
       g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
       g_signal_emit (self, signals[JOB_FORGOTTEN], 0, job);
     }
-  return self->history.length > self->history_limit;
+  return is_history_too_long (self);
 }
 
 void
@@ -340,6 +349,12 @@ dvmd_core_set_history_limit (DvmdCore *self, guint limit)
     return;
   self->history_limit = limit;
   dvmd_core_changed (self);
+}
+
+void
+dvmd_core_set_history_bytes (DvmdCore *self, guint64 limit)
+{
+  self->history_bytes = limit;
 }
 
 guint
@@ -390,6 +405,9 @@ dvmd_core_end_job (DvmdJob *job)
   self->statistics.jobs_ended++;
   log_end (job);
   g_signal_emit (self, signals[JOB_ENDED], 0, job);
+  dvmd_job_release_spec (job);
+  job->kept_bytes = dvmd_job_get_size (job);
+  self->n_history_bytes += job->kept_bytes;
   dvmd_core_changed (self);
   dvmd_core_trim_history (self);
   if (self->live.length == 0)

@@ -27,6 +27,7 @@ typedef struct
   const char *nspace; /* of the DVM itself; a job's is NSPACE@N */
   const char *host;   /* the controller's own */
   guint history_limit;
+  guint64 history_bytes;  /* 0: without this limit */
   gboolean one_shot;      /* ends at ALL_JOBS_COMPLETE */
   gboolean allow_missing; /* comes up without the nodes that do not come, if there is one that does */
 } DvmdCoreSettings;
@@ -56,10 +57,12 @@ DvmdNode *dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, gui
 void dvmd_core_start (DvmdCore *self);
 
 /*
- * How many ended jobs can still be asked about. Of those that are too many now a few leave with each call of
- * dvmd_core_trim_history() (TRUE: there are more) and with each job that ends.
+ * How many ended jobs can still be asked about, and how many bytes they may take: the last one always may. Of those
+ * that are too many now a few leave with each call of dvmd_core_trim_history() (TRUE: there are more) and with each job
+ * that ends.
  */
 void dvmd_core_set_history_limit (DvmdCore *self, guint limit);
+void dvmd_core_set_history_bytes (DvmdCore *self, guint64 limit);
 guint dvmd_core_get_history_limit (DvmdCore *self);
 gboolean dvmd_core_trim_history (DvmdCore *self);
 

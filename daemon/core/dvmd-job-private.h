@@ -38,6 +38,7 @@ struct _DvmdJob
   gboolean oversubscribed;
   gboolean waiting; /* in the queue for slots */
   GList live_link;  /* in the core's queue of live jobs */
+  gsize kept_bytes; /* counted in the history */
 
   GHashTable *stage_left; /* (nullable): ranks of agents that the files of the job are on their way to */
   gboolean launch_sent;
@@ -70,6 +71,10 @@ DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec 
  * job's trace, of the log domain dvmd-state and of the trace file.
  */
 void dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, const char *note);
+/* Of what it was described by, and what it was started with, an ended job keeps no more than is asked of it. */
+void dvmd_job_release_spec (DvmdJob *self);
+/* About as many bytes as it takes */
+gsize dvmd_job_get_size (DvmdJob *self);
 /* The one who fails first gives the job's exit. */
 void dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal);
 

@@ -10,6 +10,12 @@
 #include "dvm-preload-private.h"
 #include "dvm-records-private.h"
 
+#include <string.h>
+
+/* The objects of a job, and an entry of its trace with its note. */
+#define JOB_BYTES   2048
+#define TRACE_BYTES (sizeof (DvmdTraceEntry) + 32)
+
 G_DEFINE_FINAL_TYPE (DvmdJob, dvmd_job, G_TYPE_OBJECT)
 
 DvmdRequester *
@@ -146,6 +152,45 @@ dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, co
       _dvm_job_set_submitter (self->record, requester->name, requester->uid, requester->pid);
     }
   return self;
+}
+
+void
+dvmd_job_release_spec (DvmdJob *self)
+{
+  g_autoptr (DvmJobSpec) rest = dvm_job_spec_new ();
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (self->spec); i++)
+    {
+      const char *const *argv = dvm_app_spec_get_argv (dvm_job_spec_get_app (self->spec, i));
+      const char *const program[] = { argv[0], NULL };
+      g_autoptr (DvmAppSpec) app = dvm_app_spec_new (program);
+
+      dvm_job_spec_add_app (rest, app);
+    }
+  dvm_job_spec_set_pty (rest, dvm_job_spec_get_pty (self->spec));
+  g_set_object (&self->spec, rest);
+}
+
+static gsize
+count_strings (const char *const *strings)
+{
+  gsize size = 0;
+
+  for (gsize i = 0; strings[i] != NULL; i++)
+    size += strlen (strings[i]) + 1 + sizeof (char *);
+  return size;
+}
+
+gsize
+dvmd_job_get_size (DvmdJob *self)
+{
+  gsize size = JOB_BYTES + count_strings (dvm_job_get_command (self->record))
+               + count_strings (dvm_job_get_nodes (self->record));
+
+  size += self->trace->len * TRACE_BYTES;
+  if (self->procs != NULL)
+    size += self->procs->n_rows * sizeof (DvmdProcRow);
+  return size;
 }
 
 void

@@ -254,6 +254,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.nspace = self->nspace;
   core_settings.host = self->host;
   core_settings.history_limit = settings->history_limit;
+  core_settings.history_bytes = settings->history_bytes;
   core_settings.one_shot = settings->one_shot;
   core_settings.allow_missing = settings->allow_missing;
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
@@ -300,6 +301,7 @@ dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *chang
   self->trace_file = changes->trace_file;
   dvmd_plugins_set_disabled (self->plugins, changes->disabled_plugins);
   dvmd_core_set_history_limit (self->core, changes->history_limit);
+  dvmd_core_set_history_bytes (self->core, changes->history_bytes);
   trim_history (self);
 }
 

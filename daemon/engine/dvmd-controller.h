@@ -35,6 +35,7 @@ typedef struct
   guint slots;             /* 0: hardware threads */
   gboolean one_shot;
   guint history_limit;
+  guint64 history_bytes;
   gint64 kill_grace;         /* µs between SIGTERM and SIGKILL */
   gsize keep_output;         /* bytes kept of a job that nobody is attached to; 0: nothing */
   guint64 keep_output_total; /* bytes kept of all ended jobs together */
@@ -68,6 +69,7 @@ void dvmd_controller_start (DvmdController *self);
 typedef struct
 {
   guint history_limit;
+  guint64 history_bytes;
   gint64 kill_grace;         /* of jobs that are launched from now on, and of those that are cancelled */
   gsize keep_output;         /* of jobs that come */
   guint64 keep_output_total; /* the oldest output goes at once if it is too much */

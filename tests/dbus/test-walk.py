@@ -94,9 +94,7 @@ class Walk(dvmtest.Case):
         seed = os.environ.get('DVM_TEST_SEED', str(random.SystemRandom().randrange(2 ** 32)))
         print(f'# DVM_TEST_SEED={seed}', flush=True)
         self.draw = Draw(seed)
-        # What the history keeps of jobs with huge arguments is no leak.
-        settings = ['history-limit=0'] if self._testMethodName == 'test_methods' else []
-        self.one = self.dvm(slots=4, settings=settings)
+        self.one = self.dvm(slots=4)
         self.job = self.one.submit(['/bin/sleep', '1000'], np=1)
         self.job.wait_running()
 

@@ -218,6 +218,46 @@ test_jobs_of_a_node (void)
   g_assert_cmpuint (g_strv_length ((char **)dvm_node_get_jobs (node->record)), ==, 0);
 }
 
+/* What an ended job was started with is not kept; who is large leaves earlier, and the last one never does. */
+static void
+test_history_bytes (void)
+{
+  g_auto (World) world = { 0 };
+  g_autofree char *word = g_strnfill (100000, 'x');
+  const char *const argv[] = { "/bin/prog", word, NULL };
+  const char *const env[] = { "A=1", NULL };
+  DvmJobSpec *kept;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  dvmd_core_set_history_bytes (world.core, 250000);
+  for (guint i = 1; i <= 4; i++)
+    {
+      g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+
+      dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 1);
+      dvm_app_spec_set_env (dvm_job_spec_get_app (spec, 0), env);
+      dvm_job_spec_set_pty (spec, TRUE);
+      run_to_end (&world, submit_spec (&world, spec));
+      /* What the caller has is left alone. */
+      g_assert_cmpstr (dvm_app_spec_get_env (dvm_job_spec_get_app (spec, 0))[0], ==, "A=1");
+    }
+  g_assert_null (dvmd_core_get_job (world.core, 2));
+  g_assert_nonnull (dvmd_core_get_job (world.core, 3));
+  kept = dvmd_job_get_spec (dvmd_core_get_job (world.core, 4));
+  g_assert_true (dvm_job_spec_get_pty (kept));
+  g_assert_cmpuint (g_strv_length ((char **)dvm_app_spec_get_env (dvm_job_spec_get_app (kept, 0))), ==, 0);
+  g_assert_null (dvm_app_spec_get_argv (dvm_job_spec_get_app (kept, 0))[1]);
+  g_assert_cmpstr (dvm_job_get_command (dvmd_job_get_record (dvmd_core_get_job (world.core, 4)))[1], ==, word);
+  dvmd_core_set_history_bytes (world.core, 1);
+  g_assert_false (dvmd_core_trim_history (world.core));
+  g_assert_null (dvmd_core_get_job (world.core, 3));
+  g_assert_nonnull (dvmd_core_get_job (world.core, 4));
+  dvmd_core_set_history_limit (world.core, 0);
+  g_assert_false (dvmd_core_trim_history (world.core));
+  g_assert_null (dvmd_core_get_job (world.core, 4));
+}
+
 /* The DVM's own job comes up in the order of spec/000 (L4-L7). */
 static void
 test_vm_order (void)
@@ -774,6 +814,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/core/order", test_order);
   g_test_add_func ("/core/jobs-of-a-node", test_jobs_of_a_node);
+  g_test_add_func ("/core/history-bytes", test_history_bytes);
   g_test_add_func ("/core/vm-order", test_vm_order);
   g_test_add_func ("/core/kept-until-ready", test_kept_until_ready);
   g_test_add_func ("/core/do-not-launch", test_do_not_launch);
