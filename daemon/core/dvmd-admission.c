@@ -41,6 +41,12 @@ candidates_clear (Candidates *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Candidates, candidates_clear)
 
+static DvmdNode *
+get_candidate (const Candidates *self, guint i)
+{
+  return g_ptr_array_index (self->nodes, i);
+}
+
 DvmdAdmission *
 dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionRelease release, gpointer user_data)
 {
@@ -457,15 +463,34 @@ dvmd_admission_nodes_changed (DvmdAdmission *self)
   release_waiting (self, TRUE);
 }
 
+/* What was claimed for the job is its own, also where others oversubscribe. Both are in the order of the nodes. */
+static void
+add_claims (Candidates *candidates, GArray *claims)
+{
+  guint at = 0;
+
+  for (guint i = 0; claims != NULL && i < claims->len; i++)
+    {
+      const DvmdClaim *claim = &g_array_index (claims, DvmdClaim, i);
+
+      while (at < candidates->nodes->len && get_candidate (candidates, at)->rank < claim->node)
+        at++;
+      if (at < candidates->nodes->len && get_candidate (candidates, at)->rank == claim->node)
+        g_array_index (candidates->free, guint, at) = MAX (g_array_index (candidates->free, guint, at), claim->slots);
+    }
+}
+
 GPtrArray *
 dvmd_admission_get_candidates (DvmdAdmission *self, DvmdJob *job, GArray **limits, GError **error)
 {
+  g_autoptr (GArray) claims = job->claims != NULL ? g_array_ref (job->claims) : NULL;
   g_auto (Candidates) candidates = { 0 };
 
   /* The job's own claims are free for its map. */
   dvmd_admission_give_back (self, job);
   if (!find_candidates (self, job, &candidates, error))
     return NULL;
+  add_claims (&candidates, claims);
   *limits = g_array_ref (job->oversubscribed ? candidates.limits : candidates.free);
   return g_steal_pointer (&candidates.nodes);
 }

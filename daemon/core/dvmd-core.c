@@ -448,6 +448,10 @@ dvmd_core_drain_node (DvmdCore *self, DvmdNode *node, const char *reason, GError
 
   if (!check_agent_up (node, error))
     return FALSE;
+  /* One that was let through and not placed yet looks for another node. */
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    if (((DvmdJob *)l->data)->map == NULL)
+      dvmd_admission_give_back_node (self->admission, l->data, node);
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DO_NOT_USE, reason);
   /* The reason may be another one. */
   if (was_drained)

@@ -306,6 +306,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   stop_timer (job);
+  g_clear_pointer (&job->stage_left, g_hash_table_unref);
   dvmd_admission_remove (job->core->admission, job);
   _dvm_job_set_held_at (job->record, "");
   if (g_queue_remove (&job->core->kept, job))

@@ -456,6 +456,50 @@ test_np_left_out (void)
   g_assert_cmpuint (dvm_job_get_num_procs (dvmd_job_get_record (job)), ==, 3);
 }
 
+/* Slots that a job has been let through with are its own, whatever comes before it is placed. */
+static void
+test_let_through (gconstpointer data)
+{
+  gboolean drains = GPOINTER_TO_UINT (data);
+
+  for (guint steps = 0; steps < 30; steps++)
+    {
+      g_auto (World) world = { 0 };
+      g_autoptr (DvmJobSpec) spec = make_spec (5);
+      DvmdNode *node;
+      DvmdJob *running;
+      DvmdJob *waiting;
+      DvmdJob *other = NULL;
+
+      world_init (&world, 2, 2, FALSE);
+      bring_up (&world);
+      node = dvmd_node_pool_get (dvmd_core_get_nodes (world.core), 1);
+      dvm_job_spec_set_when_full (spec, "oversubscribe");
+      running = submit (&world, 4);
+      launch_all (&world, running);
+      waiting = submit (&world, 4);
+      if (!drains)
+        other = dvmd_core_submit (world.core, spec, NULL, NULL);
+      for (guint i = 0; i < (drains ? 0 : steps); i++)
+        dvmd_event_queue_drain (world.queue, 1);
+      for (guint rank = 0; rank < 4; rank++)
+        dvmd_core_proc_state (world.core, running, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
+      for (guint i = 0; i < (drains ? steps : 0); i++)
+        dvmd_event_queue_drain (world.queue, 1);
+      if (drains)
+        g_assert_true (dvmd_core_drain_node (world.core, node, "new disk", NULL));
+      run (&world);
+      if (drains)
+        g_assert_true (dvmd_core_resume_node (world.core, node, NULL));
+      run (&world);
+      /* The other one was there before the slots came free. */
+      if (dvmd_job_get_state (waiting) == DVM_JOB_STATE_ALLOCATE)
+        run_to_end (&world, other);
+      assert_state (waiting, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+      g_assert_cmpuint (dvm_job_get_num_procs (dvmd_job_get_record (waiting)), ==, 4);
+    }
+}
+
 static void
 test_hosts (void)
 {
@@ -825,6 +869,8 @@ main (int argc, char **argv)
   g_test_add_func ("/core/slots/default-take-all", test_default_slots_take_all);
   g_test_add_func ("/core/slots/when-full", test_when_full);
   g_test_add_func ("/core/slots/np-left-out", test_np_left_out);
+  g_test_add_data_func ("/core/slots/let-through", GUINT_TO_POINTER (FALSE), test_let_through);
+  g_test_add_data_func ("/core/slots/let-through/drained", GUINT_TO_POINTER (TRUE), test_let_through);
   g_test_add_func ("/core/hosts", test_hosts);
   g_test_add_func ("/core/failure", test_failure);
   g_test_add_func ("/core/not-started", test_not_started);

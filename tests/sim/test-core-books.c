@@ -1,0 +1,928 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The core under random histories: jobs of all kinds on a few nodes, some of which do not come, die, are cut off or
+ * drained, with messages that come late or never. After each step the books must balance; in the end every job has
+ * ended once, in a state that something which happened to it accounts for. A history that fails names its seed:
+ * DVM_SIM_SEED=N runs that one alone, DVM_SIM_TRACE=1 shows its log. DVM_SIM_HISTORIES: how many; 10,000 without it,
+ * 100,000 with DVM_TEST_SOAK.
+ */
+
+#include "config.h"
+
+#include "dvmd-core-private.h"
+#include "sim-agent.h"
+
+#define MAX_NODES 7
+
+/* What is known of a job from outside of the core. */
+typedef struct
+{
+  DvmdJob *job;
+  guint64 may[2]; /* states that it may end in, by number; none: only NOTIFIED */
+  gboolean must_fail;
+  guint n_ended;
+} Watch;
+
+typedef struct
+{
+  guint seed;
+  GRand *rand;
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdCore *core;
+  gboolean allow_missing;
+  GPtrArray *agents;  /* SimAgent by rank; NULL: none */
+  GPtrArray *watches; /* by id - 1 */
+  guint64 epoch;      /* that the agents are told of; 0: of none */
+  gboolean stopping;  /* the agents have been told to end */
+  gboolean shutdown;  /* was asked for */
+  guint n_ended;      /* times that the DVM ended */
+  DvmJobState end_state;
+} World;
+
+#define check(world, condition)                                                                                        \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    if (!(condition))                                                                                                  \
+      g_error ("DVM_SIM_SEED=%u: %s does not hold (line %d)", (world)->seed, #condition, __LINE__);                    \
+  }                                                                                                                    \
+  G_STMT_END
+
+#define check_job(world, job, condition)                                                                               \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    if (!(condition))                                                                                                  \
+      g_error ("DVM_SIM_SEED=%u: %s, %s (%s): %s does not hold (line %d)", (world)->seed,                              \
+               dvm_job_get_nspace ((job)->record), dvm_job_state_to_string (dvmd_job_get_state (job)),                 \
+               dvm_job_get_reason ((job)->record), #condition, __LINE__);                                              \
+  }                                                                                                                    \
+  G_STMT_END
+
+static guint
+chance (World *world, guint n)
+{
+  return g_rand_int_range (world->rand, 0, n);
+}
+
+static SimAgent *
+get_agent (World *world, guint rank)
+{
+  return rank < world->agents->len ? g_ptr_array_index (world->agents, rank) : NULL;
+}
+
+static Watch *
+get_watch (World *world, DvmdJob *job)
+{
+  return g_ptr_array_index (world->watches, dvmd_job_get_id (job) - 1);
+}
+
+static void
+may_end (World *world, DvmdJob *job, DvmJobState state)
+{
+  get_watch (world, job)->may[state / 64] |= G_GUINT64_CONSTANT (1) << (state % 64);
+}
+
+static gboolean
+is_down (World *world, guint rank)
+{
+  return dvm_node_get_state (dvmd_node_pool_get (world->core->nodes, rank)->record) == DVM_NODE_STATE_DOWN;
+}
+
+/* ---- effects ---- */
+
+static void
+say (World *world, guint rank, SimKind kind, DvmdJob *job, gboolean flag)
+{
+  SimAgent *agent = get_agent (world, rank);
+  SimMessage *message;
+
+  if (agent == NULL || !agent->alive || agent->lost)
+    return;
+  message = sim_message_new (kind, rank, job);
+  message->flag = flag;
+  if (kind == SIM_LAUNCH)
+    message->ranks = dvmd_map_expand_node (job->map, rank);
+  g_queue_push_tail (&agent->inbox, message);
+}
+
+static void
+say_to_job (World *world, DvmdJob *job, SimKind kind, gboolean flag)
+{
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < nodes->len; i++)
+    say (world, g_array_index (nodes, guint, i), kind, job, flag);
+}
+
+static void
+launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
+{
+  World *world = data;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      SimAgent *agent = sim_agent_new (nodes[i]->rank, world->rand);
+      SimMessage *message = sim_message_new (SIM_REPORT, agent->rank, NULL);
+
+      message->flag = world->allow_missing && chance (world, 8) == 0;
+      g_queue_push_tail (&agent->outbox, message);
+      g_ptr_array_add (world->agents, agent);
+    }
+}
+
+static void
+distribute (gpointer data, guint64 epoch)
+{
+  ((World *)data)->epoch = epoch;
+}
+
+static void
+dvm_ready (gpointer data)
+{
+}
+
+static DvmdMap *
+map_job (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
+         gboolean oversubscribe, GError **error)
+{
+  World *world = data;
+  GArray *np = dvmd_job_get_app_np (job);
+  DvmdMap *map;
+  g_autofree guint *left = g_memdup2 (limits, n_nodes * sizeof *limits);
+  guint rank = 0;
+  guint full = 0;
+  guint at;
+
+  check_job (world, job, n_nodes > 0);
+  at = chance (world, n_nodes);
+  map = dvmd_map_new ();
+  for (guint app = 0; app < np->len; app++)
+    for (guint n = g_array_index (np, guint, app); n > 0; at = (at + 1) % n_nodes)
+      {
+        guint most = oversubscribe && full >= n_nodes ? n : left[at];
+        guint take = most > 0 ? 1 + chance (world, MIN (most, n)) : 0;
+
+        check_job (world, job, dvm_node_get_state (nodes[at]->record) == DVM_NODE_STATE_UP);
+        /* Whoever was let through finds room. */
+        check_job (world, job, oversubscribe || full < n_nodes);
+        full = take > 0 ? 0 : full + 1;
+        left[at] -= MIN (take, left[at]);
+        if (take > 0)
+          dvmd_map_add_run (map, nodes[at]->rank, app, rank, take, 1);
+        rank += take;
+        n -= take;
+      }
+  return map;
+}
+
+static void
+stage_files (gpointer data, DvmdJob *job)
+{
+  say_to_job (data, job, SIM_STAGE, FALSE);
+}
+
+static void
+send_launch (gpointer data, DvmdJob *job)
+{
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < nodes->len; i++)
+    check_job ((World *)data, job, !is_down (data, g_array_index (nodes, guint, i)));
+  say_to_job (data, job, SIM_LAUNCH, job->stops);
+}
+
+static void
+kill_job (gpointer data, DvmdJob *job)
+{
+  say_to_job (data, job, SIM_KILL, dvmd_core_get_forced (job->core));
+}
+
+static void
+node_lost (gpointer data, DvmdJob *job, DvmdNode *node)
+{
+  check_job ((World *)data, job, job->recoverable && job->n_ended < job->procs->n_rows);
+  check_job ((World *)data, job, dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN);
+}
+
+static void
+tell (gpointer data, DvmdJob *job)
+{
+}
+
+static void
+stop_agents (gpointer data, gboolean force)
+{
+  World *world = data;
+
+  world->stopping = TRUE;
+  check (world, world->core->live.length == 0);
+  for (guint rank = 1; rank < world->agents->len; rank++)
+    say (world, rank, SIM_STOP, NULL, force);
+}
+
+static void
+dvm_ended (gpointer data, DvmJobState state, const char *reason)
+{
+  World *world = data;
+
+  world->n_ended++;
+  world->end_state = state;
+}
+
+static const DvmdEffects effects = {
+  .launch_agents = launch_agents,
+  .distribute_membership = distribute,
+  .dvm_ready = dvm_ready,
+  .map = map_job,
+  .stage_files = stage_files,
+  .send_launch = send_launch,
+  .kill = kill_job,
+  .node_lost = node_lost,
+  .tell_started = tell,
+  .tell_ended = tell,
+  .stop_agents = stop_agents,
+  .dvm_ended = dvm_ended,
+};
+
+/* ---- what jobs may end in ---- */
+
+static void
+on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
+{
+  World *world = user_data;
+
+  /* Final is final. */
+  check_job (world, job, !dvm_job_state_is_error (old_state) && old_state != DVM_JOB_STATE_NOTIFIED);
+  check_job (world, job, get_watch (world, job)->n_ended == 0);
+}
+
+static void
+on_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  get_watch (user_data, job)->n_ended++;
+}
+
+static DvmJobState
+job_state_for (DvmProcState state)
+{
+  switch (state)
+    {
+    case DVM_PROC_STATE_ABORTED_BY_SIG:
+      return DVM_JOB_STATE_ABORTED_BY_SIG;
+    case DVM_PROC_STATE_TERM_WO_SYNC:
+      return DVM_JOB_STATE_ABORTED_WO_SYNC;
+    case DVM_PROC_STATE_CALLED_ABORT:
+      return DVM_JOB_STATE_CALLED_ABORT;
+    case DVM_PROC_STATE_TERM_NON_ZERO:
+      return DVM_JOB_STATE_NON_ZERO_TERM;
+    default:
+      return DVM_JOB_STATE_KILLED_BY_CMD;
+    }
+}
+
+static gboolean
+is_live (DvmdJob *job)
+{
+  return dvm_job_state_is_live (dvmd_job_get_state (job));
+}
+
+/* What the loss of a node may do to a job. */
+static void
+expect_loss (World *world, DvmdJob *job, guint rank)
+{
+  guint n_there = 0;
+
+  if (job->map == NULL || !is_live (job) || dvmd_map_count_on_node (job->map, rank) == 0)
+    return;
+  for (guint i = 0; i < job->procs->n_rows; i++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (job->procs, i);
+
+      n_there += row->node == rank && !(row->flags & DVMD_PROC_ENDED);
+    }
+  if (job->launch_sent && n_there > 0)
+    {
+      may_end (world, job, DVM_JOB_STATE_COMM_FAILED);
+      get_watch (world, job)->must_fail |= !job->recoverable;
+    }
+  else if (!job->launch_sent && !job->do_not_launch)
+    {
+      may_end (world, job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+      get_watch (world, job)->must_fail = TRUE;
+    }
+}
+
+static void
+expect_end (World *world, DvmJobState state)
+{
+  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+    may_end (world, l->data, state);
+}
+
+/* ---- messages to the controller ---- */
+
+static void
+take_report (World *world, const SimMessage *message)
+{
+  DvmdAgentReport report = { .host = "h", .address = "", .pid = 7, .hwthreads = 2, .topology = "t" };
+
+  if (message->flag)
+    dvmd_core_agent_failed (world->core, message->agent, "unreachable");
+  else
+    dvmd_core_agent_reported (world->core, message->agent, &report);
+}
+
+static void
+take_launched (World *world, const SimMessage *message)
+{
+  for (guint i = 0; i < message->starts->len; i++)
+    {
+      const SimStart *start = &g_array_index (message->starts, SimStart, i);
+
+      if (start->pid == 0)
+        may_end (world, message->job, DVM_JOB_STATE_FAILED_TO_START);
+      dvmd_core_proc_launched (world->core, message->job, start->rank, start->pid, start->pid > 0 ? 0 : 127,
+                               start->pid > 0 ? NULL : "it is not there");
+    }
+  dvmd_core_local_launch_complete (world->core, message->job, message->agent);
+}
+
+static void
+take_state (World *world, const SimMessage *message)
+{
+  if (dvm_proc_state_is_error (message->state))
+    may_end (world, message->job, job_state_for (message->state));
+  /* Others wait for one that ended without it. */
+  if (message->state == DVM_PROC_STATE_REGISTERED)
+    may_end (world, message->job, DVM_JOB_STATE_ABORTED_WO_SYNC);
+  dvmd_core_proc_state (world->core, message->job, message->rank, message->state, message->exit_code,
+                        message->exit_signal);
+}
+
+static void
+take (World *world, const SimMessage *message)
+{
+  switch (message->kind)
+    {
+    case SIM_REPORT:
+      take_report (world, message);
+      break;
+    case SIM_STAGED:
+      if (message->flag)
+        may_end (world, message->job, DVM_JOB_STATE_FILES_POSN_FAILED);
+      dvmd_core_files_staged (world->core, message->job, message->agent, message->flag ? "no room" : NULL);
+      break;
+    case SIM_LAUNCHED:
+      take_launched (world, message);
+      break;
+    case SIM_STATE:
+      take_state (world, message);
+      break;
+    case SIM_ABORT:
+      may_end (world, message->job, DVM_JOB_STATE_CALLED_ABORT);
+      dvmd_core_abort_called (world->core, message->job, message->rank, 7, "no more");
+      break;
+    case SIM_JOB_GONE:
+      dvmd_core_job_gone (world->core, message->job, message->agent);
+      break;
+    case SIM_GONE:
+    default:
+      dvmd_core_agent_gone (world->core, message->agent);
+      break;
+    }
+}
+
+static void
+deliver (World *world, SimAgent *agent)
+{
+  g_autoptr (SimMessage) message = g_queue_pop_head (&agent->outbox);
+
+  if (message != NULL)
+    take (world, message);
+}
+
+/* ---- things that happen ---- */
+
+static SimAgent *
+pick_agent (World *world)
+{
+  return world->agents->len > 1 ? get_agent (world, 1 + chance (world, world->agents->len - 1)) : NULL;
+}
+
+static void
+set_options (World *world, DvmJobSpec *spec)
+{
+  static const char *const policies[] = { "wait", "refuse", "oversubscribe" };
+  const char *files[] = { "/tmp/data.txt", NULL };
+
+  if (chance (world, 3) == 0)
+    dvm_job_spec_set_recoverable (spec, TRUE);
+  if (chance (world, 4) == 0)
+    dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  if (chance (world, 3) == 0)
+    dvm_job_spec_set_when_full (spec, policies[chance (world, 3)]);
+  if (chance (world, 8) == 0)
+    dvm_job_spec_set_timeout (spec, 1 + chance (world, 5));
+  if (chance (world, 10) == 0)
+    dvm_job_spec_set_runtime_options (spec, "donotlaunch");
+  else if (chance (world, 8) == 0)
+    dvm_job_spec_set_runtime_options (spec, "stop-on-exec");
+}
+
+static void
+choose_hosts (World *world, DvmJobSpec *spec)
+{
+  guint n = dvmd_node_pool_get_max_rank (world->core->nodes) + (chance (world, 10) == 0);
+  g_autofree char *one = g_strdup_printf ("node%u", 1 + chance (world, n));
+  g_autofree char *other = g_strdup_printf ("node%u", 1 + chance (world, n));
+  const char *hosts[] = { one, other, NULL };
+
+  if (chance (world, 4) == 0)
+    dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+}
+
+static void
+submit (World *world)
+{
+  const char *argv[] = { "/bin/prog", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (GError) error = NULL;
+  Watch *watch;
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), chance (world, chance (world, 6) == 0 ? 20 : 7));
+  set_options (world, spec);
+  choose_hosts (world, spec);
+  job = dvmd_core_submit (world->core, spec, NULL, &error);
+  if (job == NULL)
+    {
+      check (world, dvmd_core_get_shutting_down (world->core));
+      return;
+    }
+  watch = g_new0 (Watch, 1);
+  watch->job = g_object_ref (job);
+  check (world, dvmd_job_get_id (job) == world->watches->len + 1);
+  g_ptr_array_add (world->watches, watch);
+  may_end (world, job, DVM_JOB_STATE_MAP_FAILED);
+  if (dvm_job_spec_get_timeout (spec) > 0)
+    may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
+  if (world->shutdown)
+    {
+      may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
+      may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
+    }
+  if (!world->core->was_ready)
+    may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
+}
+
+static void
+cancel (World *world)
+{
+  Watch *watch;
+
+  if (world->watches->len == 0)
+    return;
+  watch = g_ptr_array_index (world->watches, chance (world, world->watches->len));
+  may_end (world, watch->job, DVM_JOB_STATE_KILLED_BY_CMD);
+  dvmd_core_fail_job (world->core, watch->job, DVM_JOB_STATE_KILLED_BY_CMD, "enough");
+}
+
+static void
+tell_lost (World *world, SimAgent *agent)
+{
+  agent->lost = TRUE;
+  if (!is_down (world, agent->rank))
+    for (GList *l = world->core->live.head; l != NULL; l = l->next)
+      expect_loss (world, l->data, agent->rank);
+  dvmd_core_agent_lost (world->core, agent->rank, "connection closed");
+}
+
+/* It dies now and the controller hears of it some time; or only its link does, and what it says comes late. */
+static void
+lose (World *world)
+{
+  SimAgent *agent = pick_agent (world);
+
+  if (agent == NULL || agent->lost)
+    return;
+  if (agent->alive && chance (world, 3) > 0)
+    sim_agent_die (agent);
+  if (!agent->alive || chance (world, 2) == 0)
+    tell_lost (world, agent);
+}
+
+static void
+drain_or_resume (World *world)
+{
+  SimAgent *agent = pick_agent (world);
+  DvmdNode *node = agent != NULL ? dvmd_node_pool_get (world->core->nodes, agent->rank) : NULL;
+
+  if (node == NULL)
+    return;
+  if (dvmd_node_is_drained (node) || chance (world, 2) == 0)
+    dvmd_core_resume_node (world->core, node, NULL);
+  else
+    dvmd_core_drain_node (world->core, node, "new disk", NULL);
+}
+
+static void
+shut_down (World *world)
+{
+  gboolean force = chance (world, 3) == 0;
+
+  world->shutdown = TRUE;
+  expect_end (world, force ? DVM_JOB_STATE_FORCED_EXIT : DVM_JOB_STATE_KILLED_BY_CMD);
+  dvmd_core_shutdown (world->core, force, "enough");
+}
+
+static void
+distributed (World *world)
+{
+  if (world->epoch > 0)
+    dvmd_core_membership_distributed (world->core, world->epoch - chance (world, 2));
+}
+
+static void
+go_on (World *world)
+{
+  if (world->core->live.head != NULL)
+    dvmd_core_continue_job (world->core, world->core->live.head->data);
+}
+
+static void
+step (World *world)
+{
+  SimAgent *agent = pick_agent (world);
+  guint what = chance (world, 500);
+
+  if (what < 35)
+    submit (world);
+  else if (what < 37)
+    cancel (world);
+  else if (what < 40)
+    lose (world);
+  else if (what < 44)
+    drain_or_resume (world);
+  else if (what < 45 && chance (world, 6) == 0)
+    shut_down (world);
+  else if (what < 55)
+    distributed (world);
+  else if (what < 58)
+    dvmd_clock_advance (world->clock, chance (world, 2 * G_TIME_SPAN_SECOND));
+  else if (what < 63)
+    go_on (world);
+  else if (what < 250 && agent != NULL)
+    deliver (world, agent);
+  else if (agent != NULL)
+    sim_agent_act (agent, FALSE);
+  dvmd_event_queue_drain (world->queue, chance (world, 2) == 0 ? 1 + chance (world, 3) : 0);
+}
+
+/* ---- the books ---- */
+
+static void
+check_waits (World *world, DvmdJob *job, GHashTable *ranks)
+{
+  GHashTableIter iter;
+  gpointer rank;
+
+  if (ranks == NULL)
+    return;
+  g_hash_table_iter_init (&iter, ranks);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    check_job (world, job, !is_down (world, GPOINTER_TO_UINT (rank)));
+}
+
+static void
+check_procs (World *world, DvmdJob *job)
+{
+  guint n_ended = 0;
+  guint n_launched = 0;
+
+  for (guint i = 0; job->procs != NULL && i < job->procs->n_rows; i++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (job->procs, i);
+      gboolean has_ended = (row->flags & DVMD_PROC_ENDED) != 0;
+
+      n_ended += has_ended;
+      n_launched += (row->flags & DVMD_PROC_LAUNCHED) != 0;
+      check_job (world, job, has_ended == !dvm_proc_state_is_live (row->state));
+      check_job (world, job, has_ended || !job->launch_sent || !is_down (world, row->node));
+      check_job (world, job, row->state != DVM_PROC_STATE_COMM_FAILED || is_down (world, row->node));
+    }
+  check_job (world, job, job->n_ended == n_ended);
+  check_job (world, job, job->n_launched == n_launched);
+}
+
+static void
+check_live_job (World *world, DvmdJob *job, guint *claimed)
+{
+  guint sum = 0;
+
+  check_waits (world, job, job->stage_left);
+  check_waits (world, job, job->launch_left);
+  check_waits (world, job, job->agents_left);
+  check_procs (world, job);
+  for (guint i = 0; job->claims != NULL && i < job->claims->len; i++)
+    {
+      const DvmdClaim *claim = &g_array_index (job->claims, DvmdClaim, i);
+
+      claimed[claim->node] += claim->slots;
+      sum += claim->slots;
+    }
+  if (job->map == NULL || job->claims == NULL)
+    return;
+  for (guint i = 0; i < job->procs->n_rows; i++)
+    sum -= !is_down (world, dvmd_proc_table_row (job->procs, i)->node);
+  check_job (world, job, sum == 0);
+}
+
+static void
+check_nodes (World *world, const guint *claimed)
+{
+  DvmdNodePool *pool = world->core->nodes;
+  guint n_up = 0;
+  guint n_slots = 0;
+  guint in_use = 0;
+
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (pool); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (pool, rank);
+      gboolean is_up = dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
+
+      check (world, node->slots_in_use == claimed[rank]);
+      check (world, claimed[rank] == 0 || is_up);
+      n_up += is_up;
+      n_slots += is_up ? node->slots : 0;
+      in_use += claimed[rank];
+    }
+  check (world, dvmd_node_pool_count_up (pool) == n_up);
+  check (world, dvmd_node_pool_count_slots (pool) == n_slots);
+  check (world, dvmd_node_pool_count_slots_in_use (pool) == in_use);
+}
+
+static void
+check_books (World *world)
+{
+  const DvmdCoreStatistics *statistics = dvmd_core_get_statistics (world->core);
+  guint claimed[MAX_NODES + 1] = { 0 };
+  guint n_running = 0;
+  guint n_waiting = 0;
+
+  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+    {
+      DvmdJob *job = l->data;
+
+      check_live_job (world, job, claimed);
+      n_running += job->counted_running;
+      n_waiting += job->waiting;
+      check_job (world, job, get_watch (world, job)->n_ended == 0);
+    }
+  check_nodes (world, claimed);
+  check (world, dvmd_core_get_num_running (world->core) == n_running);
+  check (world, dvmd_admission_get_n_waiting (world->core->admission) == n_waiting);
+  check (world, statistics->jobs_submitted == world->watches->len);
+  check (world, statistics->jobs_ended + world->core->live.length == statistics->jobs_submitted);
+  check (world, dvmd_core_get_nodes_reported (world->core) <= dvmd_core_get_nodes_expected (world->core));
+}
+
+/* What the controller knows of processes can be had from the agents: their tables say the same (L1). */
+static void
+check_truth (World *world, DvmdJob *job)
+{
+  for (guint i = 0; job->launch_sent && i < job->procs->n_rows; i++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (job->procs, i);
+      SimAgent *agent = get_agent (world, row->node);
+      DvmdLocalJob *local = agent->alive && !agent->lost ? sim_agent_find_job (agent, dvmd_job_get_id (job)) : NULL;
+      DvmdLocalProc *proc = local != NULL ? dvmd_local_job_find_proc (local, i) : NULL;
+
+      if (local == NULL || local->state == DVM_JOB_STATE_INIT)
+        continue;
+      check_job (world, job, proc != NULL);
+      check_job (world, job, proc->state == row->state && proc->app == row->app);
+      check_job (world, job, proc->pid == row->pid && proc->local_rank == row->local_rank);
+      check_job (world, job, proc->exit_code == row->exit_code || dvm_proc_state_is_live (proc->state));
+      check_job (world, job, proc->exit_signal == row->exit_signal || dvm_proc_state_is_live (proc->state));
+    }
+}
+
+/* Everything that was said is heard, and nothing else happens. */
+static void
+fall_silent (World *world)
+{
+  gboolean said;
+
+  do
+    {
+      said = FALSE;
+      dvmd_event_queue_drain (world->queue, 0);
+      for (guint rank = 1; rank < world->agents->len; rank++)
+        {
+          SimAgent *agent = get_agent (world, rank);
+
+          if (agent->alive)
+            dvmd_event_queue_drain (agent->queue, 0);
+          for (; !g_queue_is_empty (&agent->outbox); said = TRUE)
+            deliver (world, agent);
+        }
+    }
+  while (said);
+  check_books (world);
+  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+    check_truth (world, l->data);
+}
+
+/* ---- a history ---- */
+
+static World *
+world_new (guint seed)
+{
+  World *world = g_new0 (World, 1);
+  DvmdCoreSettings settings = { .nspace = "dvm", .host = "head", .history_limit = 10000 };
+  guint n_nodes;
+
+  world->seed = seed;
+  world->rand = g_rand_new_with_seed (seed);
+  world->clock = dvmd_clock_new_manual (1700000000000000);
+  world->queue = dvmd_event_queue_new (NULL, NULL);
+  world->agents = g_ptr_array_new ();
+  g_ptr_array_add (world->agents, NULL);
+  world->watches = g_ptr_array_new_with_free_func (g_free);
+  settings.allow_missing = world->allow_missing = chance (world, 3) == 0;
+  world->core = dvmd_core_new (&settings, world->clock, world->queue, &effects, world);
+  g_signal_connect (world->core, "job-ended", G_CALLBACK (on_ended), world);
+  g_signal_connect (world->core, "job-state-changed", G_CALLBACK (on_state_changed), world);
+  n_nodes = 1 + chance (world, MAX_NODES);
+  for (guint i = 1; i <= n_nodes; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node%u", i);
+
+      dvmd_core_add_node (world->core, name, chance (world, 6), 0);
+    }
+  dvmd_core_start (world->core);
+  return world;
+}
+
+static void
+world_free (World *world)
+{
+  for (guint i = 0; i < world->watches->len; i++)
+    g_object_unref (((Watch *)g_ptr_array_index (world->watches, i))->job);
+  g_ptr_array_unref (world->watches);
+  for (guint rank = 1; rank < world->agents->len; rank++)
+    sim_agent_free (get_agent (world, rank));
+  g_ptr_array_unref (world->agents);
+  dvmd_event_queue_free (world->queue);
+  g_object_unref (world->core);
+  dvmd_clock_unref (world->clock);
+  g_rand_free (world->rand);
+  g_free (world);
+}
+
+static gboolean
+is_quiet (World *world)
+{
+  for (guint rank = 1; rank < world->agents->len; rank++)
+    {
+      SimAgent *agent = get_agent (world, rank);
+
+      if (!sim_agent_is_idle (agent) || !g_queue_is_empty (&agent->outbox) || (!agent->alive && !agent->lost))
+        return FALSE;
+    }
+  return (world->core->was_ready || world->core->shutting_down) && dvmd_event_queue_is_empty (world->queue);
+}
+
+/* Nothing new comes: what there is comes to its end. */
+static void
+settle (World *world)
+{
+  for (guint i = 0; i < 20000; i++)
+    {
+      if (!world->core->was_ready)
+        expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
+      dvmd_event_queue_drain (world->queue, 0);
+      if (world->epoch > 0)
+        dvmd_core_membership_distributed (world->core, world->epoch);
+      for (guint rank = 1; rank < world->agents->len; rank++)
+        {
+          SimAgent *agent = get_agent (world, rank);
+
+          if (!agent->alive && !agent->lost)
+            tell_lost (world, agent);
+          dvmd_core_resume_node (world->core, dvmd_node_pool_get (world->core->nodes, rank), NULL);
+          sim_agent_act (agent, TRUE);
+          deliver (world, agent);
+        }
+      dvmd_event_queue_drain (world->queue, 0);
+      if (is_quiet (world))
+        return;
+    }
+  check (world, !"quiet in the end");
+}
+
+static void
+check_job_end (World *world, const Watch *watch)
+{
+  DvmdJob *job = watch->job;
+  DvmJobState state = dvmd_job_get_state (job);
+
+  check_job (world, job, watch->n_ended == 1);
+  check_job (world, job, dvmd_job_get_ended (job));
+  if (state == DVM_JOB_STATE_NOTIFIED)
+    {
+      check_job (world, job, !watch->must_fail);
+      return;
+    }
+  check_job (world, job, dvm_job_state_is_error (state));
+  check_job (world, job, watch->may[state / 64] & (G_GUINT64_CONSTANT (1) << (state % 64)));
+  check_job (world, job, dvm_job_get_reason (job->record)[0] != '\0');
+  if (state == DVM_JOB_STATE_COMM_FAILED)
+    check_job (world, job, strstr (dvm_job_get_reason (job->record), " was lost: connection closed") != NULL);
+}
+
+static void
+check_end (World *world)
+{
+  fall_silent (world);
+  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+    check_job (world, (DvmdJob *)l->data, !"nobody lives on");
+  check (world, dvmd_core_get_num_held (world->core) == 0);
+  for (guint i = 0; i < world->watches->len; i++)
+    check_job_end (world, g_ptr_array_index (world->watches, i));
+  check (world, world->n_ended == (world->core->shutting_down ? 1 : 0));
+}
+
+static void
+run_history (guint seed)
+{
+  World *world = world_new (seed);
+  guint n_steps = 50 + chance (world, 1000);
+
+  for (guint i = 0; i < n_steps; i++)
+    {
+      /* One that must come did not, or was lost: the start fails. */
+      if (!world->core->was_ready)
+        expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
+      step (world);
+      check_books (world);
+      if (chance (world, 50) == 0)
+        fall_silent (world);
+    }
+  settle (world);
+  check_end (world);
+  if (!world->core->shutting_down)
+    {
+      dvmd_core_shutdown (world->core, FALSE, "the history is over");
+      settle (world);
+      check_end (world);
+      check (world, world->end_state == DVM_JOB_STATE_DAEMONS_TERMINATED);
+    }
+  world_free (world);
+}
+
+static GLogWriterOutput
+drop_chatter (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
+{
+  if (level & (G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG))
+    return G_LOG_WRITER_HANDLED;
+  return g_log_writer_default (level, fields, n_fields, user_data);
+}
+
+static void
+drop_old_chatter (const char *domain, GLogLevelFlags level, const char *message, gpointer user_data)
+{
+  if ((level & (G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG)) == 0)
+    g_log_default_handler (domain, level, message, user_data);
+}
+
+static void
+test_histories (void)
+{
+  const char *seed = g_getenv ("DVM_SIM_SEED");
+  const char *number = g_getenv ("DVM_SIM_HISTORIES");
+  guint n = number != NULL ? (guint)g_ascii_strtoull (number, NULL, 10) : g_getenv ("DVM_TEST_SOAK") ? 100000 : 10000;
+
+  if (seed != NULL)
+    {
+      run_history ((guint)g_ascii_strtoull (seed, NULL, 10));
+      return;
+    }
+  for (guint i = 1; i <= n; i++)
+    run_history (i);
+  g_test_message ("%u histories", n);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  if (g_getenv ("DVM_SIM_TRACE") == NULL)
+    {
+      g_log_set_writer_func (drop_chatter, NULL, NULL);
+      g_log_set_default_handler (drop_old_chatter, NULL);
+    }
+  g_test_add_func ("/core-books/histories", test_histories);
+  return g_test_run ();
+}
