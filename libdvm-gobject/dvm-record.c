@@ -15,7 +15,11 @@
 static GQuark
 codec_quark (void)
 {
-  return g_quark_from_static_string ("dvm-record-codec");
+  static gsize quark;
+
+  if (g_once_init_enter (&quark))
+    g_once_init_leave (&quark, g_quark_from_static_string ("dvm-record-codec"));
+  return (GQuark)quark;
 }
 
 const DvmRecordCodec *
