@@ -32,6 +32,18 @@ dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth
 }
 
 void
+dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+
+  g_return_if_fail (node != NULL);
+
+  _dvm_node_set_origin (node->record, launcher != NULL ? launcher : dvm_node_get_launcher (node->record),
+                        allocator != NULL ? allocator : dvm_node_get_allocator (node->record));
+  dvmd_core_node_changed (self, rank);
+}
+
+void
 dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
 {
   if (self->tree_depth == depth && self->tree_repairs == repairs)

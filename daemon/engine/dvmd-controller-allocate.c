@@ -110,6 +110,38 @@ read_named (DvmdShape *shape, GError **error)
   return TRUE;
 }
 
+gboolean
+dvmd_shape_is_this_machine (const char *host, const char *name)
+{
+  gsize short_length = strcspn (host, ".");
+
+  return g_ascii_strcasecmp (name, host) == 0 || g_ascii_strcasecmp (name, "localhost") == 0
+         || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
+}
+
+/* A machine has one agent, whatever it is called. */
+static gboolean
+check_this_machine (DvmdController *self, GError **error)
+{
+  DvmdShape *shape = &self->shape;
+  const char *found = NULL;
+
+  for (guint i = 0; shape->names[i] != NULL && g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) != 0; i++)
+    {
+      if (!dvmd_shape_is_this_machine (self->host, shape->names[i]))
+        continue;
+      if (found != NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "%s and %s are both this machine: it is named twice (the launcher \"%s\" makes two nodes of it)",
+                       found, shape->names[i], LOCAL_LAUNCHER);
+          return FALSE;
+        }
+      found = shape->names[i];
+    }
+  return TRUE;
+}
+
 /* Launchers are known by the names of their plugins. */
 static gboolean
 check_launcher (DvmdController *self, GError **error)
@@ -147,20 +179,22 @@ read_shape (DvmdController *self, GError **error)
                  "Logical nodes are parts of this machine: the launcher \"%s\" cannot start their agents, \"%s\" does",
                  shape->launcher, LOCAL_LAUNCHER);
   else
-    return (shape->launcher == NULL || check_launcher (self, error)) && (!named || read_named (shape, error));
+    return (shape->launcher == NULL || check_launcher (self, error))
+           && (!named || (read_named (shape, error) && check_this_machine (self, error)));
   return FALSE;
 }
 
 /* ---- what is found ---- */
 
 static void
-add_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
+add_nodes (DvmdController *self, const char *allocator, const DvmdPluginNode *nodes, guint n_nodes)
 {
   for (guint i = 0; i < n_nodes; i++)
     {
+      DvmdNode *node = dvmd_core_add_node (self->core, nodes[i].name, nodes[i].slots, nodes[i].slots_max);
       gboolean given;
 
-      dvmd_core_add_node (self->core, nodes[i].name, nodes[i].slots, nodes[i].slots_max);
+      dvmd_core_set_node_origin (self->core, node->rank, NULL, allocator);
       if (self->wired != NULL)
         continue;
       given = self->given_pmix != NULL && self->pmix->len < self->given_pmix->len;
@@ -170,29 +204,47 @@ add_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
   dvmd_core_allocated (self->core);
 }
 
+/* (nullable) (transfer full): why the DVM cannot have these nodes */
+static char *
+judge_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  if (n_nodes == 0)
+    return g_strdup ("has found no nodes");
+  if (n_nodes > 1 && self->hosts == NULL && self->wired == NULL)
+    return g_strdup_printf ("has found %u nodes, and a DVM for one job runs on one", n_nodes);
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      if (nodes[i].name == NULL || nodes[i].name[0] == '\0' || !g_utf8_validate (nodes[i].name, -1, NULL))
+        return g_strdup ("has found a node without a name");
+      if (!g_hash_table_add (seen, g_ascii_strdown (nodes[i].name, -1)))
+        return g_strdup_printf ("has found the node %s twice", nodes[i].name);
+      if (nodes[i].slots_max > 0 && nodes[i].slots > nodes[i].slots_max)
+        return g_strdup_printf ("has found %s with %u slots, which may have %u at most", nodes[i].name, nodes[i].slots,
+                                nodes[i].slots_max);
+    }
+  return NULL;
+}
+
 static void
 take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation *allocation)
 {
-  g_autofree char *reason = NULL;
+  const char *name = dvmd_plugins_get_name (self->plugins, allocator);
   guint n_nodes;
   const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
+  g_autofree char *wrong = judge_nodes (self, nodes, n_nodes);
+  g_autofree char *reason = NULL;
 
-  if (n_nodes == 0)
-    reason = g_strdup_printf ("%s has found no nodes", G_OBJECT_TYPE_NAME (allocator));
-  else if (n_nodes > 1 && self->hosts == NULL && self->wired == NULL)
-    reason = g_strdup_printf ("%s has found %u nodes, and a DVM for one job runs on one",
-                              G_OBJECT_TYPE_NAME (allocator), n_nodes);
-  for (guint i = 0; i < n_nodes && reason == NULL; i++)
-    if (nodes[i].name == NULL || nodes[i].name[0] == '\0' || !g_utf8_validate (nodes[i].name, -1, NULL))
-      reason = g_strdup_printf ("%s has found a node without a name", G_OBJECT_TYPE_NAME (allocator));
-  if (reason != NULL)
+  if (wrong != NULL)
     {
+      reason = g_strdup_printf ("The allocator %s %s", name, wrong);
       dvmd_core_allocation_failed (self->core, reason);
       return;
     }
   self->shape.logical = dvmd_allocation_get_logical (allocation)
                         || g_strcmp0 (self->shape.launcher, LOCAL_LAUNCHER) == 0;
-  add_nodes (self, nodes, n_nodes);
+  add_nodes (self, name, nodes, n_nodes);
 }
 
 static void

@@ -287,7 +287,13 @@ ask (Launch *self, DvmdLauncher *launcher)
   };
 
   for (guint i = 0; i < self->entries->len; i++)
-    g_set_object (&((DvmdAgentEntry *)g_ptr_array_index (self->entries, i))->launcher, launcher);
+    {
+      DvmdAgentEntry *entry = g_ptr_array_index (self->entries, i);
+
+      g_set_object (&entry->launcher, launcher);
+      dvmd_core_set_node_origin (self->controller->core, entry->rank,
+                                 dvmd_plugins_get_name (self->controller->plugins, launcher), NULL);
+    }
   if (g_hash_table_add (self->wired->launchers, g_object_ref (launcher)))
     g_signal_connect (launcher, "node-failed", G_CALLBACK (on_node_failed), self->wired);
   dvmd_launcher_launch_async (launcher, &request, NULL, on_launched, self);
@@ -394,16 +400,6 @@ begin_launch (DvmdWired *self, GPtrArray *entries, gboolean local, gboolean logi
 
 /* ---- all of them ---- */
 
-static gboolean
-is_this_machine (DvmdWired *self, const char *name)
-{
-  const char *host = self->controller->host;
-  gsize short_length = strcspn (host, ".");
-
-  return g_ascii_strcasecmp (name, host) == 0 || g_ascii_strcasecmp (name, "localhost") == 0
-         || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
-}
-
 static void
 on_report_limit (gpointer user_data)
 {
@@ -470,7 +466,8 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
     {
       DvmdAgentEntry *entry = add_entry (self, nodes[i]);
 
-      g_ptr_array_add (logical || is_this_machine (self, entry->name) ? here : elsewhere, entry);
+      g_ptr_array_add (logical || dvmd_shape_is_this_machine (self->controller->host, entry->name) ? here : elsewhere,
+                       entry);
     }
   if (!dvmd_wired_open (self, &error))
     {

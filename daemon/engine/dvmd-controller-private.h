@@ -119,6 +119,8 @@ void dvmd_controller_finish_job (DvmdController *self, DvmdJob *job);
 void dvmd_controller_allocate (gpointer world);
 void dvmd_shape_init (DvmdShape *shape, const DvmdControllerSettings *settings);
 void dvmd_shape_clear (DvmdShape *shape);
+/* Whether the name is one of this machine, which is called host. */
+gboolean dvmd_shape_is_this_machine (const char *host, const char *name);
 /* (nullable): for a launcher, where it differs from the name */
 const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
 

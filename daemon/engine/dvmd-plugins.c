@@ -325,6 +325,19 @@ dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdReaper 
     dvmd_engine_host_set_processes (g_ptr_array_index (self->hosts, i), spawner, reaper);
 }
 
+const char *
+dvmd_plugins_get_name (DvmdPlugins *self, gpointer plugin)
+{
+  for (guint i = 0; i < self->entries->len; i++)
+    {
+      DvmdPluginEntry *entry = g_ptr_array_index (self->entries, i);
+
+      if (entry->instance == plugin)
+        return entry->info->name;
+    }
+  return NULL;
+}
+
 GPtrArray *
 dvmd_plugins_list (DvmdPlugins *self)
 {

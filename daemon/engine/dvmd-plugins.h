@@ -53,6 +53,8 @@ void dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdRe
 GPtrArray *dvmd_plugins_list (DvmdPlugins *self);
 /* (element-type DvmdPlugin): the active ones of a kind, in the order in which they are asked. */
 GPtrArray *dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind);
+/* (nullable): what a plugin is called */
+const char *dvmd_plugins_get_name (DvmdPlugins *self, gpointer plugin);
 /* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
 GVariant *dvmd_plugins_to_variant (DvmdPlugins *self);
 

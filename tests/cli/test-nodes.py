@@ -63,6 +63,7 @@ def test_logical():
     """--nodes K makes K nodes on this machine, each with an agent and slots of its own"""
     with place() as here, Started(here, "--nodes", "4", "--slots", "2") as dvm:
         equal(places(dvm.nodes), [(rank, f"node{rank}", "UP", 2) for rank in range(1, 5)])
+        equal([(node["launcher"], node["allocator"]) for node in dvm.nodes], [("", "")] + [("local", "hosts")] * 4)
         equal([(node["parent-rank"], node["depth"]) for node in dvm.nodes], [(0, 0)] + [(0, 1)] * 4)
         equal(len(set(dvm.pids)), 5, "each agent is a process of its own")
         progress = [(line["nodes-reported"], line["nodes-expected"]) for line in dvm.lines[:-1]]
@@ -146,6 +147,7 @@ def test_like_ssh():
             equal(places(dvm.nodes), [(1, "one", "UP", 2), (2, "two", "UP", 1), (3, "three", "UP", 1)])
             with open(here.path + "/calls") as calls:
                 equal(sorted(calls.read().splitlines()), ["ann@two 2222", "bob@three ", "one "])
+            equal([node["launcher"] for node in dvm.nodes[1:]], ["ssh"] * 3)
             equal(here.cli("run", "--personality", "plain", "-n", "4", "sh", "-c", "echo $DVM_NODE").stdout.split().count("one"), 2)
 
 

@@ -5,6 +5,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -161,6 +162,7 @@ def test_nodes_refused():
             ((1, "“a:x”"), "--host", "a:x"),
             ((1, "relative names are for jobs"), "--host", "+n1"),
             ((1, "names no host"), "--host", "^a"),
+            ((1, "both this machine"), "--host", "localhost," + socket.gethostname()),
             ((1, 'no launcher "pigeon"; there are: local, ssh'), "--host", "a", "--launcher", "pigeon"),
             ((1, "it takes a number from 2"), "--set", "radix=1"),
         ]
