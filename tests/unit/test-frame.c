@@ -114,6 +114,44 @@ test_refused (void)
   check_refused (bytes, (guint)size - 1, 'x', limit, "is no (s) in normal form");
 }
 
+/* Numbers, and then bytes that nobody has to look at. */
+static void
+test_bytes_at_the_end (void)
+{
+  const GVariantType *type = G_VARIANT_TYPE ("(byuay)");
+  static const guint8 good[] = { 1, 7, 0, 0, 4, 3, 2, 1, 'a', 0xff, 0 };
+  const struct
+  {
+    guint offset;
+    guint8 value;
+    gsize size;
+    gboolean normal;
+  } rows[] = {
+    { 0, 1, sizeof good, TRUE },  { 0, 1, 8, TRUE },  { 0, 2, sizeof good, FALSE }, /* no boolean */
+    { 2, 9, sizeof good, FALSE },                                                   /* padding */
+    { 0, 1, 7, FALSE },           { 0, 1, 0, FALSE },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (DvmdPacket) packet = make_packet ();
+      guint8 *data = g_memdup2 (good, sizeof good);
+      g_autoptr (GError) error = NULL;
+
+      g_clear_pointer (&packet->body, g_variant_unref);
+      data[rows[i].offset] = rows[i].value;
+      g_assert_cmpint (dvmd_frame_take_body (packet, type, data, rows[i].size, &error), ==, rows[i].normal);
+      if (rows[i].normal)
+        {
+          g_autoptr (GVariant) bytes = g_variant_get_child_value (packet->body, 3);
+
+          g_assert_cmpmem (g_variant_get_data (bytes), g_variant_get_size (bytes), good + 8, rows[i].size - 8);
+        }
+      else
+        g_assert_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL);
+    }
+}
+
 static void
 test_too_long (void)
 {
@@ -193,6 +231,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/frame/round-trip", test_round_trip);
   g_test_add_func ("/frame/without-body", test_without_body);
   g_test_add_func ("/frame/refused", test_refused);
+  g_test_add_func ("/frame/bytes-at-the-end", test_bytes_at_the_end);
   g_test_add_func ("/frame/too-long", test_too_long);
   g_test_add_func ("/frame/truncated", test_truncated);
   g_test_add_func ("/frame/fuzz", test_fuzz);
