@@ -73,6 +73,15 @@ _dvm_record_get_changed_fields (GObject *record, const char *property_name)
   return mask;
 }
 
+/* A format string for each entry would cost as much again. */
+void
+_dvm_record_add_field (GVariantBuilder *dict, gconstpointer record, const DvmRecordField *field)
+{
+  GVariant *value = g_variant_new_variant (_dvm_record_field_to_variant (record, field));
+
+  g_variant_builder_add_value (dict, g_variant_new_dict_entry (g_variant_new_string (field->bus_name), value));
+}
+
 GVariant *
 _dvm_record_to_variant (gpointer record)
 {
@@ -81,8 +90,7 @@ _dvm_record_to_variant (gpointer record)
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < codec->n_fields; i++)
-    g_variant_builder_add (&builder, "{sv}", codec->fields[i].bus_name,
-                           _dvm_record_field_to_variant (record, &codec->fields[i]));
+    _dvm_record_add_field (&builder, record, &codec->fields[i]);
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 

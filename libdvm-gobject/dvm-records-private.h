@@ -109,6 +109,8 @@ typedef struct
 const char *_dvm_record_field_get_type (const DvmRecordField *field);
 /* Of a class of records, in the order of its properties. */
 const DvmRecordField *_dvm_record_get_fields (GType type, guint *n_fields);
+/* Into a{sv}: many at once, without looking for their names. */
+void _dvm_record_add_field (GVariantBuilder *dict, gconstpointer record, const DvmRecordField *field);
 /* (transfer floating) (nullable): NULL if the record has no such bus property */
 GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
 /* The fields that change when the GObject property of this name is notified, as bits: 1 << their index. */

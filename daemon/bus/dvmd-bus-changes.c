@@ -143,7 +143,6 @@ dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property)
 GVariant *
 dvmd_bus_job_get_fields (DvmdJob *job, guint64 mask)
 {
-  GObject *record = G_OBJECT (dvmd_job_get_record (job));
   guint n_fields;
   const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   GVariantBuilder builder;
@@ -151,8 +150,7 @@ dvmd_bus_job_get_fields (DvmdJob *job, guint64 mask)
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < n_fields; i++)
     if ((mask & (G_GUINT64_CONSTANT (1) << i)) != 0)
-      g_variant_builder_add (&builder, "{sv}", fields[i].bus_name,
-                             _dvm_record_get_bus_property (record, fields[i].bus_name));
+      _dvm_record_add_field (&builder, dvmd_job_get_record (job), &fields[i]);
   return g_variant_builder_end (&builder);
 }
 

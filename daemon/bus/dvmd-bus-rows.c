@@ -83,7 +83,6 @@ dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fiel
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < n_fields; i++)
     if (columns == NULL || g_strv_contains (columns, fields[i].bus_name))
-      g_variant_builder_add (&builder, "{sv}", fields[i].bus_name,
-                             _dvm_record_get_bus_property (record, fields[i].bus_name));
+      _dvm_record_add_field (&builder, record, &fields[i]);
   return g_variant_builder_end (&builder);
 }
