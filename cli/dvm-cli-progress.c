@@ -23,26 +23,34 @@
 struct _DvmCliProgress
 {
   DvmCli *cli;
-  gboolean shown; /* there is a bar on the terminal */
+  gboolean has_bar;
+  gboolean shown; /* it is on the terminal */
 };
 
 DvmCliProgress *
 dvm_cli_progress_new (DvmCli *cli)
 {
-  DvmCliProgress *self;
+  DvmCliProgress *self = g_new0 (DvmCliProgress, 1);
 
-  if (cli->quiet || (!cli->json && (!isatty (STDERR_FILENO) || dvm_cli_terminal_is_dumb ())))
-    return NULL;
-  self = g_new0 (DvmCliProgress, 1);
   self->cli = cli;
+  /* In the foreground the messages of the DVM are there. */
+  self->has_bar = !cli->quiet && !cli->json && !dvm_cli_args_has (cli->args, "foreground") && isatty (STDERR_FILENO)
+                  && !dvm_cli_terminal_is_dumb ();
   return self;
+}
+
+static void
+clear_bar (DvmCliProgress *self)
+{
+  if (self->shown)
+    dvm_cli_write_all (STDERR_FILENO, CLEAR_LINE, strlen (CLEAR_LINE));
+  self->shown = FALSE;
 }
 
 void
 dvm_cli_progress_free (DvmCliProgress *self)
 {
-  if (self->shown)
-    dvm_cli_write_all (STDERR_FILENO, CLEAR_LINE, strlen (CLEAR_LINE));
+  clear_bar (self);
   g_free (self);
 }
 
@@ -73,18 +81,26 @@ draw_bar (DvmCliProgress *self, guint reported, guint expected)
   self->shown = TRUE;
 }
 
-static void
-print_line (DvmCliProgress *self, guint reported, guint expected)
+/* What is to follow is added to what all lines have. */
+static GString *
+begin_line (const char *kind, const char *name)
 {
-  g_autoptr (GString) json = g_string_new ("{\"time\":\"");
+  GString *json = g_string_new ("{\"time\":\"");
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *time = g_date_time_format (now, "%Y-%m-%dT%H:%M:%S.%fZ");
 
-  g_string_append_printf (json, "%s\",\"kind\":\"dvm\",\"name\":", time);
-  dvm_cli_json_append_string (json, self->cli->name != NULL ? self->cli->name : "default");
-  g_string_append_printf (json, ",\"nodes-reported\":%u,\"nodes-expected\":%u}\n", reported, expected);
-  /* What cannot be written is noticed by the last line. */
+  g_string_append_printf (json, "%s\",\"kind\":\"%s\",\"name\":", time, kind);
+  dvm_cli_json_append_string (json, name);
+  return json;
+}
+
+/* What cannot be written is noticed by the last line. */
+static void
+print_line (GString *json)
+{
+  g_string_append (json, "}\n");
   dvm_cli_print (json->str, NULL);
+  g_string_free (json, TRUE);
 }
 
 void
@@ -94,8 +110,31 @@ dvm_cli_progress_show (guint reported, guint expected, gpointer user_data)
 
   if (expected < 2)
     return;
-  if (self->cli->json)
-    print_line (self, reported, expected);
-  else
+  if (self->has_bar)
     draw_bar (self, reported, expected);
+  if (self->cli->json)
+    {
+      GString *json = begin_line ("dvm", self->cli->name != NULL ? self->cli->name : "default");
+
+      g_string_append_printf (json, ",\"nodes-reported\":%u,\"nodes-expected\":%u", reported, expected);
+      print_line (json);
+    }
+}
+
+void
+dvm_cli_progress_miss (const char *name, const char *reason, gpointer user_data)
+{
+  DvmCliProgress *self = user_data;
+
+  clear_bar (self);
+  if (self->cli->json)
+    {
+      GString *json = begin_line ("node", name);
+
+      g_string_append (json, ",\"state\":\"DOWN\",\"reason\":");
+      dvm_cli_json_append_string (json, reason);
+      print_line (json);
+    }
+  else
+    dvm_cli_note (self->cli, _ ("missing: %s"), reason);
 }

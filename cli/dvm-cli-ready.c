@@ -13,8 +13,33 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define MISSING "MISSING "
+
 /* Longer than the names of all nodes that can be missing */
 #define LONGEST_ANSWER (16 * 1024 * 1024)
+
+/* FALSE: it is the answer */
+static gboolean
+take_news (const DvmCliReady *self, const char *line)
+{
+  guint reported;
+  guint expected;
+
+  if (sscanf (line, "PROGRESS %u %u", &reported, &expected) == 2)
+    {
+      self->progress (reported, expected, self->user_data);
+      return TRUE;
+    }
+  if (g_str_has_prefix (line, MISSING))
+    {
+      const char *name = line + strlen (MISSING);
+      g_auto (GStrv) words = g_strsplit (name, " ", 2);
+
+      self->missing (words[0], words[1] != NULL ? words[1] : "", self->user_data);
+      return TRUE;
+    }
+  return FALSE;
+}
 
 /* Takes the whole lines from text; the one that is no progress is the answer. */
 static char *
@@ -25,14 +50,10 @@ take_lines (const DvmCliReady *self, GString *text)
   while ((end = memchr (text->str, '\n', text->len)) != NULL)
     {
       g_autofree char *line = g_strndup (text->str, (gsize)(end - text->str));
-      guint reported;
-      guint expected;
 
       g_string_erase (text, 0, end + 1 - text->str);
-      if (sscanf (line, "PROGRESS %u %u", &reported, &expected) != 2)
+      if (!take_news (self, line))
         return g_strdup (g_strchomp (line));
-      if (self->progress != NULL)
-        self->progress (reported, expected, self->user_data);
     }
   return NULL;
 }

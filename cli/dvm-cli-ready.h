@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a dvmd that starts tells over the pipe of --ready-fd: lines "PROGRESS REPORTED EXPECTED" if it is asked for
- * them, and at last "READY", or "ERROR: " and a sentence.
+ * What a dvmd that starts tells over the pipe of --ready-fd: if it is asked for them lines "PROGRESS REPORTED EXPECTED"
+ * and, when it goes on without some nodes, "MISSING NAME REASON"; and at last "READY", or "ERROR: " and a sentence.
  */
 
 #pragma once
@@ -13,14 +13,16 @@ G_BEGIN_DECLS
 
 #define DVM_CLI_READY_ERROR "ERROR: "
 
-typedef void (*DvmCliReadyFunc) (guint reported, guint expected, gpointer user_data);
+typedef void (*DvmCliReadyProgress) (guint reported, guint expected, gpointer user_data);
+typedef void (*DvmCliReadyMissing) (const char *name, const char *reason, gpointer user_data);
 
 typedef struct
 {
-  int fd;                   /* the end to read from */
-  int signal_fd;            /* of signalfd(): signals that end the waiting; -1: none */
-  guint seconds;            /* how long at most */
-  DvmCliReadyFunc progress; /* (nullable) */
+  int fd;        /* the end to read from */
+  int signal_fd; /* of signalfd(): signals that end the waiting; -1: none */
+  guint seconds; /* how long at most */
+  DvmCliReadyProgress progress;
+  DvmCliReadyMissing missing;
   gpointer user_data;
 } DvmCliReady;
 

@@ -225,15 +225,16 @@ print_ready (DvmCli *cli, pid_t pid, GError **error)
 
 /* Returns the exit status. */
 static int
-await_ready (Start *start, pid_t pid, gboolean shows, DvmCliReadyResult *result, GError **error)
+await_ready (Start *start, pid_t pid, DvmCliReadyResult *result, GError **error)
 {
   guint seconds = dvm_cli_args_get_uint (start->cli->args, "timeout", DEFAULT_TIMEOUT);
-  g_autoptr (DvmCliProgress) progress = shows ? dvm_cli_progress_new (start->cli) : NULL;
+  g_autoptr (DvmCliProgress) progress = dvm_cli_progress_new (start->cli);
   const DvmCliReady ready = {
     .fd = start->ready,
     .signal_fd = start->signals,
     .seconds = seconds + MIN (seconds, SPARE_SECONDS),
-    .progress = progress != NULL ? dvm_cli_progress_show : NULL,
+    .progress = dvm_cli_progress_show,
+    .missing = dvm_cli_progress_miss,
     .user_data = progress,
   };
   g_autofree char *answer = NULL;
@@ -282,7 +283,7 @@ run_in_foreground (Start *start, int ready_end, GError **error)
       close (ready_end);
       if (fork () != 0)
         _exit (0);
-      if (await_ready (start, pid, FALSE, &result, &local_error) != DVM_CLI_EXIT_OK)
+      if (await_ready (start, pid, &result, &local_error) != DVM_CLI_EXIT_OK)
         dvm_cli_complain ("%s", local_error->message);
       _exit (0);
     }
@@ -337,7 +338,7 @@ run_in_background (Start *start, int ready_end, GError **error)
     }
   close (ready_end);
   dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)pid);
-  status = await_ready (start, pid, TRUE, &result, error);
+  status = await_ready (start, pid, &result, error);
   if (status != DVM_CLI_EXIT_OK)
     end_daemon (pid, result != DVM_CLI_READY_ANSWERED);
   close (start->signals);

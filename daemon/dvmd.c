@@ -114,11 +114,35 @@ fail (Daemon *self, const char *message)
   self->exit_status = EXIT_FAILURE;
 }
 
+/* The nodes without which the DVM has come up, as far as the starter reads. */
+static void
+tell_missing (Daemon *self)
+{
+  DvmdNodePool *nodes = dvmd_core_get_nodes (dvmd_controller_get_core (self->controller));
+  guint max_rank = dvmd_node_pool_get_max_rank (nodes);
+  struct pollfd poll_fd = { self->ready_fd, POLLOUT, 0 };
+
+  for (guint rank = 1; rank <= max_rank && self->progress && self->ready_fd >= 0; rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (nodes, rank);
+      g_autofree char *line = NULL;
+
+      if (node == NULL || dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN || poll (&poll_fd, 1, 0) != 1)
+        continue;
+      line = g_strdup_printf ("MISSING %s %.1000s", dvm_node_get_name (node->record),
+                              dvm_node_get_reason (node->record));
+      g_strdelimit (line, "\n", ' ');
+      if (dprintf (self->ready_fd, "%s\n", line) < 0)
+        return;
+    }
+}
+
 static void
 check_ready (Daemon *self)
 {
   if (!self->dvm_ready || !self->bus_settled || self->exit_status != EXIT_SUCCESS)
     return;
+  tell_missing (self);
   g_info ("DVM ready");
   tell_starter (self, "READY\n");
 }

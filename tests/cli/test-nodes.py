@@ -181,12 +181,21 @@ def test_allow_missing():
         with Started(here, "--host", "one,far,two", "--slots", "1", "--allow-missing", "--set", fake_ssh(here)) as dvm:
             equal([state for _, _, state, _ in places(dvm.nodes)], ["UP", "DOWN", "UP"])
             contains(dvm.nodes[2]["reason"], "No route to host")
+            told = [line for line in dvm.lines if line.get("kind") == "node"]
+            equal([(line["name"], line["state"]) for line in told], [("far", "DOWN")])
+            contains(told[0]["reason"], "far: unreachable")
             text = here.cli("nodes").stdout
             line = [line for line in text.splitlines() if re.search(r"\bfar\b", line)][0]
             check(re.match(r"\s*2  far\s+DOWN\s", line), text)
             contains(line, "unreachable")
             result = here.cli("run", "--personality", "plain", "-n", "2", "sh", "-c", "echo $DVM_NODE")
             equal(sorted(result.stdout.split()), ["one", "two"], result.stderr)
+        result = here.cli("start", "--bus", "none", "--host", "one,far", "--allow-missing", "--set", fake_ssh(here))
+        try:
+            equal((result.returncode, result.stdout), (0, "DVM ready\n"))
+            contains(result.stderr, "missing: far: unreachable: ssh: connect to host far")
+        finally:
+            here.cli("stop")
         result = here.cli("start", "--bus", "none", "--host", "far,secret", "--allow-missing", "--set", fake_ssh(here))
         equal(result.returncode, 1, "none at all is too few")
         contains(result.stderr, "far: unreachable")
