@@ -98,6 +98,16 @@ dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what)
   return NULL;
 }
 
+const char *
+dvmd_core_strip_name (DvmdNode *node, const char *reason)
+{
+  const char *name = dvm_node_get_name (node->record);
+
+  if (g_str_has_prefix (reason, name) && g_str_has_prefix (reason + strlen (name), ": "))
+    return reason + strlen (name) + 2;
+  return reason;
+}
+
 void
 dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason)
 {
@@ -106,6 +116,7 @@ dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason)
 
   if (node == NULL)
     return;
+  why = dvmd_core_strip_name (node, why);
   dvmd_log_about (G_LOG_DOMAIN, self->shutting_down ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
                   &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, was lost: %s",
                   rank, why);

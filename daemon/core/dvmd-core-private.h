@@ -62,6 +62,8 @@ void dvmd_core_post (DvmdJob *job, guint event);
 void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason);
 /* (nullable): an agent that has not gone yet; what: it does, for the log */
 DvmdNode *dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what);
+/* Launchers put the name of the node before what happened: without it. */
+const char *dvmd_core_strip_name (DvmdNode *node, const char *reason);
 /* Its node is down, and nobody waits for it. reason: of the node; for its jobs, the node is named before it. */
 void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Posts to the DVM's own job. */

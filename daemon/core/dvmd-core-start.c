@@ -26,18 +26,6 @@ dvmd_core_allocation_failed (DvmdCore *self, const char *reason)
   dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_ALLOC_FAILED, reason);
 }
 
-/* Launchers put the name of the node before the cause. */
-static const char *
-get_cause (DvmdNode *node)
-{
-  const char *name = dvm_node_get_name (node->record);
-  const char *cause = dvm_node_get_reason (node->record);
-
-  if (g_str_has_prefix (cause, name) && g_str_has_prefix (cause + strlen (name), ": "))
-    return cause + strlen (name) + 2;
-  return cause;
-}
-
 /* Nodes that have one cause in common are named before it together: "node3, node4: unreachable". */
 static void
 add_causes (DvmdCore *self, GString *text)
@@ -53,12 +41,12 @@ add_causes (DvmdCore *self, GString *text)
 
       if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
         continue;
-      names = g_hash_table_lookup (by_cause, get_cause (node));
+      names = g_hash_table_lookup (by_cause, dvm_node_get_reason (node->record));
       if (names == NULL)
         {
           names = g_ptr_array_new ();
-          g_hash_table_insert (by_cause, (gpointer)get_cause (node), names);
-          g_ptr_array_add (causes, (gpointer)get_cause (node));
+          g_hash_table_insert (by_cause, (gpointer)dvm_node_get_reason (node->record), names);
+          g_ptr_array_add (causes, (gpointer)dvm_node_get_reason (node->record));
         }
       g_ptr_array_add (names, (gpointer)dvm_node_get_name (node->record));
     }
@@ -129,6 +117,7 @@ dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
 
   if (node == NULL)
     return;
+  reason = dvmd_core_strip_name (node, reason);
   if (self->was_ready || self->shutting_down)
     {
       dvmd_core_agent_lost (self, rank, reason);

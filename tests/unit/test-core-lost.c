@@ -14,7 +14,10 @@
 static void
 lose (World *world, guint rank)
 {
-  dvmd_core_agent_lost (world->core, rank, WHY);
+  g_autofree char *reason = g_strdup_printf ("node%u: " WHY, rank);
+
+  /* As launchers say it. */
+  dvmd_core_agent_lost (world->core, rank, reason);
   run (world);
 }
 
