@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dvmd-frame.h"
+#include "dvmd-normal-form.h"
 #include "dvmd-transport-error.h"
 
 static void
@@ -159,7 +160,7 @@ is_normal (const GVariantType *type, const guint8 *data, gsize size)
   if (head > 0 && head <= size)
     size = head;
   checked = g_variant_ref_sink (g_variant_new_from_data (type, data, size, FALSE, NULL, NULL));
-  return g_variant_is_normal_form (checked);
+  return head > 0 ? g_variant_is_normal_form (checked) : dvmd_variant_is_normal (checked);
 }
 
 gboolean
