@@ -474,8 +474,8 @@ start (Daemon *self, GError **error)
   settings.pmix_gds = gds;
   settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
   settings.adopt_orphans = TRUE;
-  /* Several nodes have an agent each. */
-  if (settings.n_logical > 0 || settings.hosts != NULL || settings.hostfile != NULL || settings.launcher != NULL)
+  /* Agents are programs of their own, but for a DVM that lives as long as one job. */
+  if (!self->one_shot && self->peer_fd < 0)
     settings.config = self->config;
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);

@@ -31,7 +31,6 @@ struct _DvmdAgent
   char *dvm_nspace;
   char *runtime_dir;
   char *addresses;
-  char *topology_file;
   gboolean logical;
   char *pmix_gds;
   gboolean pmix_eager;

@@ -34,7 +34,6 @@ struct _DvmdAgentProgram
   char *instance;
   char *node;
   char *directory;
-  char *topology;
   gboolean logical;
   DvmdConfig *config;
   DvmdAgentProgramEnded ended;
@@ -209,7 +208,6 @@ start_agent (DvmdAgentProgram *self, GError **error)
     .dvm_nspace = nspace,
     .runtime_dir = self->directory,
     .addresses = addresses,
-    .topology = self->topology,
     .logical = self->logical,
     .pmix_gds = dvmd_config_get_string (self->config, "pmix-gds"),
     .pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager"),
@@ -296,18 +294,23 @@ dvmd_agent_program_start (DvmdAgentProgram *self)
 
 /* ---- the object ---- */
 
-/* An agent whose controller is elsewhere has a runtime directory as a DVM of its own. */
+/*
+ * Below that of the controller; where it is elsewhere, as a DVM of its own. No name is used twice: an agent that has
+ * lost its controller may still be cleaning up when the next DVM starts.
+ */
 static gboolean
-make_directory (DvmdAgentProgram *self, const char *given, GError **error)
+make_directory (DvmdAgentProgram *self, const char *parent, GError **error)
 {
   g_autofree char *name = g_strdup_printf ("agent-%.8s-%u", self->instance, self->token.rank);
 
-  if (given != NULL)
+  if (parent != NULL)
     {
-      self->directory = g_strdup (given);
-      if (g_mkdir_with_parents (given, 0700) == 0)
+      g_autofree char *sessions = g_build_filename (parent, name, "sessions", NULL);
+
+      self->directory = g_build_filename (parent, name, NULL);
+      if (g_mkdir_with_parents (sessions, 0700) == 0)
         return TRUE;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory %s: %s", given,
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory %s: %s", sessions,
                    g_strerror (errno));
       return FALSE;
     }
@@ -335,7 +338,6 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->controller = g_strdupv ((char **)settings->controller);
   self->instance = g_strdup (settings->instance);
   self->node = g_strdup (settings->node);
-  self->topology = g_strdup (settings->topology);
   self->logical = settings->logical;
   self->config = dvmd_config_ref (settings->config);
   self->ended = ended;
@@ -373,6 +375,5 @@ dvmd_agent_program_free (DvmdAgentProgram *self)
   g_free (self->instance);
   g_free (self->node);
   g_free (self->directory);
-  g_free (self->topology);
   g_free (self);
 }

@@ -40,7 +40,7 @@ def submit(here, *args):
 
 def test_every_state():
     """every state of every job is told, in order, however short the jobs are"""
-    with dvm("--slots=4") as here:
+    with dvm("--slots=32") as here:  # no job waits for another one
         blocker = submit(here, "-n", "1", "sleep", "600")
         events = Events(here, "--json", "--until-idle", "--kind", "job,proc")
         jobs = [submit(here, "-n", "1", "true") for _ in range(20)]

@@ -111,7 +111,8 @@ class Launch(dvmtest.Case):
         dvm = self.dvm()
         self.assertEqual((dvm.get('NodesExpected'), dvm.get('NodesReported'), dvm.get('NodeCount')), (1, 1, 1))
         agent = dvm.get_nodes()[1]
-        self.assertEqual((agent['Rank'], agent['StateName'], agent['Pid']), (1, 'UP', dvm.pid))
+        self.assertEqual((agent['Rank'], agent['StateName'], agent['Pid']), (1, 'UP', dvm.agent))
+        self.assertNotEqual(dvm.agent, dvm.pid)
         self.assertEqual(agent['Name'], socket.gethostname())
         self.assertNotEqual(agent['Topology'], '')
         # Slots that nobody gave.

@@ -17,6 +17,7 @@ from gi.repository import Gio, GLib
 
 import dbusdaemon
 import dvmtest
+import leftovers
 from dvmtest import MANAGER, NOTIFIED, PROPERTIES, wait_until
 
 NAME = 'org.dvm.Manager'
@@ -71,7 +72,7 @@ def pair_of(user):
 
 class Halves(dvmtest.Case):
     def n_fds(self, dvm):
-        return len(os.listdir(f'/proc/{dvm.pid}/fd'))
+        return leftovers.count_descriptors(dvm.daemons)
 
     def test_half_a_message(self):
         """In every part of a message, and one that says it is as long as can be."""

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from gi.repository import GLib
 
 import dvmtest
+import leftovers
 from dvmtest import PROPERTIES, DBusError, wait_until
 
 INTROSPECTABLE = 'org.freedesktop.DBus.Introspectable'
@@ -121,7 +122,7 @@ class Walk(dvmtest.Case):
         return None
 
     def n_fds(self):
-        return len(os.listdir(f'/proc/{self.one.pid}/fd'))
+        return leftovers.count_descriptors(self.one.daemons)
 
     def test_properties(self):
         n = 0

@@ -291,12 +291,30 @@ class Dvm:
         if self.early is not None:
             self.early()
         self.answer = Reader(ready).finish().decode()
+        self.agents = leftovers.find_agents(self.pid)
 
     # ---- use ----
 
     @property
     def pid(self):
         return self.process.pid
+
+    @property
+    def agent(self):
+        """The pid of the process that has the node's processes: its agent, which a one-shot DVM has inside."""
+        return self.agents[0] if self.agents else self.pid
+
+    @property
+    def node_folder(self):
+        """The runtime directory of the node's agent."""
+        folder = os.path.dirname(self.socket)
+        names = [name for name in os.listdir(folder) if name.startswith('agent-')]
+        return os.path.join(folder, names[0]) if names else folder
+
+    @property
+    def daemons(self):
+        """The pids of all processes of the DVM itself: dvmd, guards, agents."""
+        return leftovers.find_daemons(self.pid)
 
     def connect(self):
         return Connection(f'unix:path={self.socket}')
@@ -360,12 +378,8 @@ class Dvm:
             return f.read()
 
     def rss(self):
-        """Resident memory of dvmd in bytes."""
-        with open(f'/proc/{self.pid}/status') as f:
-            for line in f:
-                if line.startswith('VmRSS:'):
-                    return int(line.split()[1]) * 1024
-        return 0
+        """Resident memory of dvmd and of its agents in bytes."""
+        return sum(leftovers.get_rss(pid) for pid in self.daemons)
 
     def is_instrumented(self):
         """Under the address sanitizer memory says nothing: what was freed is kept for a while."""
@@ -379,7 +393,8 @@ class Dvm:
         return leftovers.find_processes(marks)
 
     def job_processes(self):
-        return [pid for pid in self.processes() if pid != self.pid]
+        daemons = self.daemons
+        return [pid for pid in self.processes() if pid not in daemons]
 
     def wait_exit(self):
         try:
@@ -410,7 +425,7 @@ class Dvm:
         files = leftovers.list_tree(self.runtime)
         if files not in ([], ['dvm']):
             raise AssertionError(f'files are left in the runtime directory: {files}')
-        groups = leftovers.list_cgroups(self.pid)
+        groups = [name for pid in [self.pid] + self.agents for name in leftovers.list_cgroups(pid)]
         if groups:
             raise AssertionError(f'cgroups are left: {groups}')
         allowed = {'run', 'home'}

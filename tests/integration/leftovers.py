@@ -58,6 +58,40 @@ def is_running(pid):
     return os.path.exists(f'/proc/{pid}/stat') and not is_zombie(pid)
 
 
+def _get_program(pid):
+    """The name of the file that a process executes, '' when it is gone."""
+    try:
+        return os.path.basename(os.readlink(f'/proc/{pid}/exe'))
+    except OSError:
+        return ''
+
+
+def _list_children(pid):
+    found = []
+    try:
+        for task in os.listdir(f'/proc/{pid}/task'):
+            found += [int(word) for word in _read(f'/proc/{pid}/task/{task}/children').split()]
+    except OSError:
+        pass
+    return found
+
+
+def find_daemons(pid):
+    """dvmd with this pid, and what belongs to it: guards, and the agents below them. Nothing else that they start does."""
+    found = [pid]
+    for child in _list_children(pid):
+        if _get_program(child) == 'dvm-guard':
+            found += find_daemons(child)
+        elif _get_program(child) == 'dvm-agent' and _get_program(pid) == 'dvm-guard':
+            found.append(child)
+    return found
+
+
+def find_agents(pid):
+    """The agents of a dvmd."""
+    return [daemon for daemon in find_daemons(pid) if _get_program(daemon) == 'dvm-agent']
+
+
 def describe_process(pid):
     command = _read(f'/proc/{pid}/cmdline').replace(b'\0', b' ').decode(errors='replace')
     status = _read(f'/proc/{pid}/status').decode(errors='replace')
@@ -117,6 +151,31 @@ def list_cgroups(pid):
     """The cgroups that the daemon of this pid has made."""
     folder = find_cgroup()
     return [n for n in os.listdir(folder) if n.startswith(f'dvm-{pid}.')] if folder else []
+
+
+def get_rss(pid):
+    """Resident memory of a process in bytes."""
+    for line in _read(f'/proc/{pid}/status').splitlines():
+        if line.startswith(b'VmRSS:'):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def count_descriptors(pids):
+    """How many descriptors these processes have open, all together."""
+    return sum(len(os.listdir(f'/proc/{pid}/fd')) for pid in pids)
+
+
+def list_descriptors(pids):
+    """What the descriptors are that these processes have open, all together."""
+    found = []
+    for pid in pids:
+        for fd in os.listdir(f'/proc/{pid}/fd'):
+            try:
+                found.append(os.readlink(f'/proc/{pid}/fd/{fd}'))
+            except FileNotFoundError:
+                pass
+    return found
 
 
 def list_tree(path):

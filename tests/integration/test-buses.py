@@ -356,7 +356,8 @@ class System(Case):
         os.chown(runtime, STRANGER, STRANGER)
         env = dict(os.environ, XDG_RUNTIME_DIR=runtime, DBUS_SYSTEM_BUS_ADDRESS=self.bus.address, HOME='/')
         # The build tree may be out of that user's reach.
-        for path in ('daemon/dvmd', 'libdvm-gobject/libdvm-gobject-1.0.so.0', 'daemon/plugin/libdvmd-plugin-1.0.so.0'):
+        for path in ('daemon/dvmd', 'daemon/dvm-agent', 'daemon/dvm-guard', 'libdvm-gobject/libdvm-gobject-1.0.so.0',
+                     'daemon/plugin/libdvmd-plugin-1.0.so.0'):
             shutil.copy(os.path.join(BUILD, path), self.folder)
         env['LD_LIBRARY_PATH'] = self.folder
         done = subprocess.run([os.path.join(self.folder, 'dvmd'), '--bus=system', '--slots=1'], user=STRANGER, group=STRANGER,

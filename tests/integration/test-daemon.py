@@ -137,24 +137,37 @@ class Death(dvmtest.Case):
         second = self.dvm(slots=2, place=dvm.place)
         self.assertIn('left behind', second.log())
         self.assert_success(second.run(['true'], np=2))
-        if leftovers.uses_cgroups():
-            dvmtest.wait_until(lambda: not dvm.processes(), 'what the first left to end')
+        dvmtest.wait_until(lambda: not dvm.processes(), 'what the first left to end')
         sessions = os.path.join(second.runtime, 'dvm', 'default', 'sessions')
         self.assertEqual(second.stop(), 0)
         self.assertFalse(os.path.exists(sessions))
         second.check_clean()
 
-    def test_shared_memory_of_a_crashed_one(self):
-        """It is taken away by the next one's start, without any job."""
-        dvm = self.dvm(slots=2)
+    def find_shared_memory(self, dvm):
         self.assert_success(dvm.run(['true'], np=2))
-        links = [os.readlink(f'/proc/{dvm.pid}/fd/{fd}') for fd in os.listdir(f'/proc/{dvm.pid}/fd')]
+        links = leftovers.list_descriptors([dvm.agent])
         shared = [link for link in links if link.startswith(f'/dev/shm/dvm-{os.getuid()}-')]
         self.assertEqual(len(shared), 1)
+        return shared[0]
+
+    def test_shared_memory_of_a_crashed_one(self):
+        """The agent takes it along, when its controller has gone."""
+        dvm = self.dvm(slots=2)
+        shared = self.find_shared_memory(dvm)
         dvm.stop(signal.SIGKILL)
-        self.assertTrue(os.path.isdir(shared[0]))
+        dvmtest.wait_until(lambda: not os.path.exists(shared), 'the shared memory to go')
+
+    def test_shared_memory_of_crashed_agents(self):
+        """It is taken away by the next one's start, without any job."""
+        dvm = self.dvm(slots=2)
+        shared = self.find_shared_memory(dvm)
+        for pid in dvm.daemons:
+            os.kill(pid, signal.SIGKILL)
+        dvm.wait_exit()
+        dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
+        self.assertTrue(os.path.isdir(shared))
         second = self.dvm(slots=2, place=dvm.place)
-        self.assertFalse(os.path.exists(shared[0]))
+        self.assertFalse(os.path.exists(shared))
         self.assertEqual(second.stop(), 0)
 
     def test_ranks_end_with_their_daemon(self):
@@ -402,10 +415,10 @@ class Clients(dvmtest.Case):
         for client in clients:
             self.assertEqual(client.call(*dvmtest.MANAGER[:1], dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Manager',
                                          'Ready')[0], True)
-        before = len(os.listdir(f'/proc/{dvm.pid}/fd'))
+        before = leftovers.count_descriptors(dvm.daemons)
         for client in clients:
             client.close()
-        dvmtest.wait_until(lambda: len(os.listdir(f'/proc/{dvm.pid}/fd')) <= before - 100, 'connections to close')
+        dvmtest.wait_until(lambda: leftovers.count_descriptors(dvm.daemons) <= before - 100, 'connections to close')
 
     def test_subscriber_that_vanishes(self):
         dvm = self.dvm(slots=2)
@@ -447,10 +460,10 @@ class Clients(dvmtest.Case):
             dvmtest.wait_until(lambda: dvm.get('SlotsInUse') == 0, 'all to end')
         run(300)
         before = dvm.rss()
-        descriptors = len(os.listdir(f'/proc/{dvm.pid}/fd'))
+        descriptors = leftovers.count_descriptors(dvm.daemons)
         run(1000)
         self.assert_growth(dvm, before, 4 << 20)
-        self.assertLessEqual(len(os.listdir(f'/proc/{dvm.pid}/fd')), descriptors + 16)  # cgroups that wait for the next job
+        self.assertLessEqual(leftovers.count_descriptors(dvm.daemons), descriptors + 16)  # cgroups that wait for the next job
 
 
 class Trace(dvmtest.Case):

@@ -7,6 +7,7 @@ import select
 import time
 
 import dvmtest
+import leftovers
 from dvmtest import KILLED_BY_CMD, NOTIFIED, GLib
 
 MIB = 1 << 20
@@ -246,7 +247,7 @@ class Readers(dvmtest.Case):
         dvm = self.dvm(slots=2, settings=['kill-grace=0.5'])
         job = dvm.submit(['sh', '-c', 'while :; do echo line; sleep 0.01; done'], np=1)
         job.wait_state(dvmtest.RUNNING)
-        before = len(os.listdir(f'/proc/{dvm.pid}/fd'))
+        before = leftovers.count_descriptors(dvm.daemons)
         for _ in range(50):
             other = dvm.connect()
             other.raw.call(None, job.path, 'org.dvm.Job', 'Attach', GLib.Variant('(a{sv})', ({},)), None, 0, -1, None,
@@ -254,7 +255,7 @@ class Readers(dvmtest.Case):
             other.raw.flush_sync(None)
             other.close()
         self.assertEqual(job.state, dvmtest.RUNNING)
-        dvmtest.wait_until(lambda: len(os.listdir(f'/proc/{dvm.pid}/fd')) <= before + 2, 'descriptors to be closed')
+        dvmtest.wait_until(lambda: leftovers.count_descriptors(dvm.daemons) <= before + 2, 'descriptors to be closed')
         fd = job.attach(stdout=True)['stdout']
         self.assertEqual(os.read(fd, 5), b'line\n')
         job.cancel()

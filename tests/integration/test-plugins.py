@@ -94,7 +94,13 @@ class Installed(dvmtest.Case):
         self.assertIn('No mapper takes', result.reason)
 
     def test_allocator(self):
-        dvm = self.installed('disabled-plugins=allocator-hosts', 'plugin-settings=allocator-command.command="echo elsewhere"')
+        # In ssh's place: the last word is the command for the node.
+        command = os.path.join(self.place(), 'shell')
+        with open(command, 'w', encoding='ascii') as file:
+            file.write('#!/bin/sh\nfor word; do last=$word; done\nexec sh -c "$last"\n')
+        os.chmod(command, 0o755)
+        dvm = self.installed('disabled-plugins=allocator-hosts', f'launcher-command={command}',
+                             'plugin-settings=allocator-command.command="echo elsewhere"')
         self.assertEqual(dvm.call('ListNodes', '(sa{sv})', '', {})[0][1]['Name'], 'elsewhere')
         self.assertEqual(dvm.run(['true']).state, NOTIFIED)
 

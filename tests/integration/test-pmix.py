@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PMIx and MPI programs: how they run, how they fail, and what is left of them."""
 
-import glob
 import os
 import re
 import signal
@@ -97,7 +96,7 @@ class Clients(dvmtest.Case):
         jobs = [dvm.submit([CLIENT, 'data'], np=2) for _ in range(20)]
         for job in jobs:
             self.assertEqual(job.wait()['state'], NOTIFIED)
-        sessions = os.path.join(dvm.runtime, 'dvm', 'default', 'sessions')
+        sessions = os.path.join(dvm.node_folder, 'sessions')
         self.assertEqual([n for n in os.listdir(sessions) if '@' in n], [])
 
 
@@ -106,7 +105,7 @@ class OpenMpi(dvmtest.Case):
     def shared(self, dvm):
         """Shared memory that the jobs of this DVM made: what is in the directory that the daemon holds."""
         if dvm.process.poll() is None:
-            folders = [os.readlink(link) for link in glob.glob(f'/proc/{dvm.pid}/fd/*') if os.path.lexists(link)]
+            folders = leftovers.list_descriptors([dvm.agent])
             dvm.shared_folder = [path for path in folders if path.startswith('/dev/shm/dvm-')][0]
         found = [path for path in leftovers.list_tree(dvm.shared_folder) if re.search('vader|segment|osc', path)]
         return found + [path for path in leftovers.list_shared_places() - dvm.before if 'segment' in path]

@@ -9,6 +9,7 @@ import random
 import signal
 
 import dvmtest
+import leftovers
 from dvmtest import Gio, GLib, MANAGER
 
 LONG = os.environ.get('DVM_TEST_SOAK') == '1'
@@ -163,13 +164,7 @@ class Soak(dvmtest.Case):
 
     def count_fds(self, dvm):
         """Without those of the cgroups that wait for the next jobs, whose number goes up and down below 16."""
-        n = 0
-        for fd in os.listdir(f'/proc/{dvm.pid}/fd'):
-            try:
-                n += 'cgroup' not in os.readlink(f'/proc/{dvm.pid}/fd/{fd}')
-            except FileNotFoundError:
-                pass
-        return n
+        return len([target for target in leftovers.list_descriptors(dvm.daemons) if 'cgroup' not in target])
 
     def measure(self, dvm):
         """Memory and descriptors when nothing is under way."""

@@ -31,7 +31,7 @@ class Staging(dvmtest.Case):
 
     def sessions(self, dvm):
         """What is in the session directories."""
-        path = os.path.join(dvm.runtime, 'dvm', 'default', 'sessions')
+        path = os.path.join(dvm.node_folder, 'sessions')
         return [name for folder in os.listdir(path) for name in os.listdir(os.path.join(path, folder))]
 
     def assert_staging_failed(self, dvm, done, *words):
@@ -167,7 +167,7 @@ class Staging(dvmtest.Case):
         job.wait()
 
     def size_of_stage(self, dvm):
-        path = os.path.join(dvm.runtime, 'dvm', 'default', 'sessions')
+        path = os.path.join(dvm.node_folder, 'sessions')
         sizes = [0]
         for folder, _, names in os.walk(path):
             sizes += [os.lstat(os.path.join(folder, name)).st_size for name in names]
@@ -217,7 +217,7 @@ class Staging(dvmtest.Case):
         """The daemon may write no more than so much into a file."""
         dvm = self.dvm(slots=2)
         path = self.file('large', size=64 << 20)
-        resource.prlimit(dvm.pid, resource.RLIMIT_FSIZE, (16 << 20, resource.RLIM_INFINITY))
+        resource.prlimit(dvm.agent, resource.RLIMIT_FSIZE, (16 << 20, resource.RLIM_INFINITY))
         done = dvm.run(['true'], preload_files=[path])
         self.assert_staging_failed(dvm, done, 'large', 'File too large')
 
