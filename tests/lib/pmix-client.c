@@ -249,6 +249,29 @@ do_event (pmix_status_t code)
   return got_event == 1 ? 0 : 43;
 }
 
+/* Rank 1 is lost with its node while the others wait for it; then they go on among themselves. */
+static int
+do_survive (void)
+{
+  pmix_status_t code = PMIX_EVENT_NODE_DOWN;
+  pmix_proc_t others[2];
+
+  PMIX_LOAD_PROCID (&others[0], self.nspace, 0);
+  PMIX_LOAD_PROCID (&others[1], self.nspace, 2);
+  if (PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
+    return 41;
+  check (fence (false), "fence", 42);
+  printf ("%u: ready\n", self.rank);
+  fflush (stdout);
+  while (self.rank == 1)
+    pause ();
+  printf ("%u: all %s\n", self.rank, PMIx_Error_string (fence (true)));
+  while (!got_event)
+    usleep (1000);
+  printf ("%u: others %s\n", self.rank, PMIx_Error_string (PMIx_Fence (others, 2, NULL, 0)));
+  return 0;
+}
+
 /* Waits for a debugger at a place of its own, as the job's stop-in-app says. */
 static int
 do_stop (void)
@@ -302,6 +325,8 @@ run (int argc, char **argv)
     return do_event (PMIX_EVENT_JOB_END);
   if (strcmp (verb, "node-down") == 0)
     return do_event (PMIX_EVENT_NODE_DOWN);
+  if (strcmp (verb, "survive") == 0)
+    return do_survive ();
   if (strcmp (verb, "stop") == 0)
     return do_stop ();
   return 2;

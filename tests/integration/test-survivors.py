@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A node is lost below a job that may lose ranks: the others are told, and go on."""
+
+import os
+import signal
+
+import dvmtest
+from dvmtest import KILLED_BY_CMD, NOTIFIED
+
+CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
+TERMINATED, COMM_FAILED = 20, 56
+
+
+class Survivors(dvmtest.Case):
+    def nodes(self, dvm):
+        return {row['Name']: row for row in dvm.get_nodes() if row['Rank'] > 0}
+
+    def kill_agent(self, dvm, name):
+        os.kill(self.nodes(dvm)[name]['Pid'], signal.SIGKILL)
+
+    def start(self, dvm, argv, np):
+        job, out, _ = dvm.start(argv, np=np, recoverable=True, map_by='node')
+        dvmtest.wait_until(lambda: out.data.count(b'ready') == np, 'all are ready')
+        return job, out
+
+    def test_told(self):
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        job, out = self.start(dvm, [CLIENT, 'node-down'], 4)
+        self.kill_agent(dvm, 'node2')
+        result = job.wait()
+        self.assertEqual((result['state'], result['exit-code']), (NOTIFIED, 0), result)
+        for rank in (0, 2):
+            told = f'{rank}: event -231, node2\n{rank}: without 1\n{rank}: without 3\n'
+            self.assertIn(told, out.finish().decode())
+        self.assertEqual([row[6] for row in job.procs()], [TERMINATED, COMM_FAILED] * 2)
+
+    def test_fences(self):
+        """One that needs a lost rank fails; one of the others alone is made, over nodes."""
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=1, settings=['nodes=3', f'radix={radix}'])
+            job, out = self.start(dvm, [CLIENT, 'survive'], 3)
+            self.kill_agent(dvm, 'node2')
+            result = job.wait()
+            self.assertEqual((result['state'], result['exit-code']), (NOTIFIED, 0), result)
+            text = out.finish().decode()
+            for rank in (0, 2):
+                self.assertIn(f'{rank}: all LOST_CONNECTION\n', text)
+                self.assertIn(f'{rank}: without 1\n', text)
+                self.assertIn(f'{rank}: others SUCCESS\n', text)
+
+    def test_nobody_left(self):
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        job, _ = self.start(dvm, ['sh', '-c', 'echo ready; exec sleep 600'], 2)
+        self.kill_agent(dvm, 'node1')
+        dvmtest.wait_until(lambda: self.nodes(dvm)['node1']['StateName'] == 'DOWN', 'node1 is down')
+        self.assertFalse(job.get('Ended'))
+        self.kill_agent(dvm, 'node2')
+        result = job.wait()
+        self.assertEqual(result['state'], COMM_FAILED, result)
+        self.assertRegex(result['reason'], '^node2 was lost: [a-z]')
+
+    def test_cancelled(self):
+        """What is left can be ended, and nobody waits for the node."""
+        dvm = self.dvm(slots=1, settings=['nodes=2', 'kill-grace=0.5'])
+        job, _ = self.start(dvm, ['sh', '-c', 'echo ready; exec sleep 600'], 2)
+        self.kill_agent(dvm, 'node2')
+        dvmtest.wait_until(lambda: self.nodes(dvm)['node2']['StateName'] == 'DOWN', 'node2 is down')
+        job.cancel()
+        self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
