@@ -40,6 +40,7 @@ typedef struct
   char *instance;
   char *node;
   char *runtime_dir;
+  char *topology;
   char **settings;
   gboolean logical;
   gboolean guarded;
@@ -154,6 +155,8 @@ parse (Program *self, int *argc, char ***argv, GError **error)
     { "instance", 0, 0, G_OPTION_ARG_STRING, &self->instance, "The DVM that is to be joined", "ID" },
     { "node", 0, 0, G_OPTION_ARG_STRING, &self->node, "Name of this node (default: of the host)", "NAME" },
     { "runtime-dir", 0, 0, G_OPTION_ARG_FILENAME, &self->runtime_dir, "Private directory; NAME is added", "PATH" },
+    { "topology", 0, 0, G_OPTION_ARG_FILENAME, &self->topology, "The topology of this machine, as hwloc's XML",
+      "FILE" },
     { "logical", 0, 0, G_OPTION_ARG_NONE, &self->logical, "The node is a part of its machine", NULL },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "guarded", 0, 0, G_OPTION_ARG_NONE, &self->guarded, "dvm-guard has started it", NULL },
@@ -178,6 +181,7 @@ join (Program *self, GError **error)
     .token = token,
     .node = self->node != NULL ? self->node : g_get_host_name (),
     .runtime_dir = self->runtime_dir,
+    .topology = self->topology,
     .logical = self->logical,
     .config = self->config,
   };
@@ -231,6 +235,7 @@ clear (Program *self)
   g_free (self->instance);
   g_free (self->node);
   g_free (self->runtime_dir);
+  g_free (self->topology);
   g_strfreev (self->settings);
 }
 

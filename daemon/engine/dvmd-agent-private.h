@@ -31,6 +31,7 @@ struct _DvmdAgent
   char *dvm_nspace;
   char *runtime_dir;
   char *addresses;
+  char *topology_file;
   gboolean logical;
   char *pmix_gds;
   gboolean pmix_eager;

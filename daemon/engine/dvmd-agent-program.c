@@ -34,6 +34,7 @@ struct _DvmdAgentProgram
   char *instance;
   char *node;
   char *directory;
+  char *topology;
   gboolean logical;
   DvmdConfig *config;
   DvmdAgentProgramEnded ended;
@@ -208,6 +209,7 @@ start_agent (DvmdAgentProgram *self, GError **error)
     .dvm_nspace = nspace,
     .runtime_dir = self->directory,
     .addresses = addresses,
+    .topology = self->topology,
     .logical = self->logical,
     .pmix_gds = dvmd_config_get_string (self->config, "pmix-gds"),
     .pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager"),
@@ -338,6 +340,7 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->controller = g_strdupv ((char **)settings->controller);
   self->instance = g_strdup (settings->instance);
   self->node = g_strdup (settings->node);
+  self->topology = g_strdup (settings->topology);
   self->logical = settings->logical;
   self->config = dvmd_config_ref (settings->config);
   self->ended = ended;
@@ -375,5 +378,6 @@ dvmd_agent_program_free (DvmdAgentProgram *self)
   g_free (self->instance);
   g_free (self->node);
   g_free (self->directory);
+  g_free (self->topology);
   g_free (self);
 }

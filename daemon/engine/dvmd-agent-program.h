@@ -23,6 +23,7 @@ typedef struct
   const char *token;             /* the line that came on standard input */
   const char *node;              /* the node's name */
   const char *runtime_dir;       /* (nullable): of the controller, on its machine; its own is made below */
+  const char *topology;          /* (nullable): file with the topology of this machine */
   gboolean logical;              /* the node is a part of this machine, under a name of its own */
   DvmdConfig *config;
 } DvmdAgentProgramSettings;

@@ -69,6 +69,7 @@ dvmd_agent_finalize (GObject *object)
   g_free (self->runtime_dir);
   g_free (self->pmix_gds);
   g_free (self->addresses);
+  g_free (self->topology_file);
   g_strfreev (self->base_environment);
   g_strfreev (self->node_names);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->finalize (object);
@@ -301,6 +302,7 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->dvm_nspace = g_strdup (settings->dvm_nspace);
   self->runtime_dir = g_strdup (settings->runtime_dir);
   self->addresses = g_strdup (settings->addresses);
+  self->topology_file = g_strdup (settings->topology);
   self->logical = settings->logical;
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
@@ -346,12 +348,25 @@ clear_sessions (DvmdAgent *self, GError **error)
   return dvmd_remove_tree_contents (sessions, error);
 }
 
+static DvmdTopology *
+read_topology (DvmdAgent *self, GError **error)
+{
+  g_autofree char *xml = NULL;
+  gsize length;
+
+  if (self->topology_file == NULL)
+    return dvmd_topology_new_local (error);
+  return g_file_get_contents (self->topology_file, &xml, &length, error)
+             ? dvmd_topology_new_from_neighbour (xml, length, error)
+             : NULL;
+}
+
 gboolean
 dvmd_agent_start (DvmdAgent *self, GError **error)
 {
   if (!clear_sessions (self, error))
     return FALSE;
-  self->topology = dvmd_topology_new_local (error);
+  self->topology = read_topology (self, error);
   if (self->topology == NULL)
     return FALSE;
   self->spawner = dvmd_spawner_new (error);

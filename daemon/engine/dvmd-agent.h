@@ -30,6 +30,7 @@ typedef struct
   const char *dvm_nspace;  /* of the DVM */
   const char *runtime_dir; /* private directory of this daemon */
   const char *addresses;   /* (nullable): where it listens for others, with blanks between them */
+  const char *topology;    /* (nullable): file with the topology of this machine */
   gboolean logical;        /* the node is a part of its machine, under a name of its own */
   const char *pmix_gds;    /* (nullable) */
   gboolean pmix_eager;     /* start PMIx with the agent, not with the first job that needs it */

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "dvmd-programs.h"
+#include "dvmd-topology.h"
 
+/* From so many agents of one machine on it is worth the while to look at it for them. */
+#define SHARED_TOPOLOGY_MIN 4
 /* How long the agents of one launch may take to join and to report (µs). */
 #define REPORT_LIMIT (60 * G_TIME_SPAN_SECOND)
 
@@ -163,9 +166,27 @@ add_programs (GPtrArray *argv, gboolean local, GError **error)
   return agent != NULL && (guard != NULL || !local);
 }
 
-/* An agent reads no files: what it has to know it is told. None of it is secret. */
+/* Those of one machine need not all look at it. (nullable) (transfer full): the file; without it they look. */
+static char *
+share_topology (DvmdWired *self)
+{
+  g_autofree char *path = g_build_filename (self->controller->runtime_dir, "topology.xml", NULL);
+  g_autoptr (DvmdTopology) topology = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = NULL;
+
+  topology = dvmd_topology_new_local (&error);
+  if (topology != NULL)
+    xml = dvmd_topology_dup_xml (topology, &error);
+  if (xml != NULL && g_file_set_contents (path, xml, -1, &error))
+    return g_steal_pointer (&path);
+  g_info ("Each agent looks at this machine itself: %s", error->message);
+  return NULL;
+}
+
+/* An agent reads no files of settings: what it has to know it is told. None of it is secret. */
 static char **
-make_argv (DvmdWired *self, gboolean local, gboolean logical, GError **error)
+make_argv (DvmdWired *self, guint n_agents, gboolean local, gboolean logical, GError **error)
 {
   static const char *const passed_on[] = { "controller-grace", "heartbeat-timeout", "kill-grace",
                                            "listen-address",   "listen-family",     "pmix",
@@ -173,6 +194,7 @@ make_argv (DvmdWired *self, gboolean local, gboolean logical, GError **error)
   DvmdController *controller = self->controller;
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *addresses = join_addresses (self, local);
+  g_autofree char *topology = NULL;
 
   if (!add_programs (argv, local, error))
     return NULL;
@@ -180,6 +202,9 @@ make_argv (DvmdWired *self, gboolean local, gboolean logical, GError **error)
   g_ptr_array_add (argv, g_strdup_printf ("--instance=%s", controller->instance_id));
   if (local)
     g_ptr_array_add (argv, g_strdup_printf ("--runtime-dir=%s", controller->runtime_dir));
+  topology = local && n_agents >= SHARED_TOPOLOGY_MIN ? share_topology (self) : NULL;
+  if (topology != NULL)
+    g_ptr_array_add (argv, g_strdup_printf ("--topology=%s", topology));
   if (logical)
     g_ptr_array_add (argv, g_strdup ("--logical"));
   for (gsize i = 0; i < G_N_ELEMENTS (passed_on); i++)
@@ -388,7 +413,7 @@ begin_launch (DvmdWired *self, GPtrArray *entries, gboolean local, gboolean logi
     g_set_error (&error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "there is no launcher %s",
                  self->controller->shape.launcher != NULL ? self->controller->shape.launcher : "that is not disabled");
   else if (local || open_tcp (self, &error))
-    launch->argv = make_argv (self, local, logical, &error);
+    launch->argv = make_argv (self, entries->len, local, logical, &error);
   if (launch->argv != NULL)
     {
       ask_next (launch);

@@ -143,6 +143,8 @@ dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes)
 
 /* ---- they are lost ---- */
 
+static void check_release (DvmdWired *self);
+
 static void
 forget_agent (DvmdWired *self, DvmdAgentEntry *entry)
 {
@@ -154,10 +156,10 @@ forget_agent (DvmdWired *self, DvmdAgentEntry *entry)
   dvmd_wired_terminate (self, one, NULL);
 }
 
+/* What has been collected. */
 static void
-on_lost (gpointer user_data)
+tell_lost (DvmdWired *self)
 {
-  DvmdWired *self = user_data;
   g_autoptr (GHashTable) lost = self->lost;
   g_autofree guint32 *ranks = g_new (guint32, g_hash_table_size (lost));
   GHashTableIter iter;
@@ -165,7 +167,13 @@ on_lost (gpointer user_data)
   gpointer reason;
   guint n = 0;
 
+  dvmd_clock_remove_timer (self->controller->clock, self->lost_timer);
   self->lost_timer = 0;
+  if (g_hash_table_size (lost) == 0)
+    {
+      g_steal_pointer (&lost);
+      return;
+    }
   self->repairs++;
   self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_hash_table_iter_init (&iter, lost);
@@ -179,6 +187,16 @@ on_lost (gpointer user_data)
       dvmd_core_place_node (self->controller->core, GPOINTER_TO_UINT (rank), 0, 0);
       dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), reason);
     }
+}
+
+static void
+on_lost (gpointer user_data)
+{
+  DvmdWired *self = user_data;
+
+  self->lost_timer = 0;
+  tell_lost (self);
+  check_release (self);
 }
 
 static void
@@ -233,8 +251,7 @@ release (DvmdWired *self)
   self->releasing = TRUE;
   dvmd_clock_remove_timer (self->controller->clock, self->stop_timer);
   self->stop_timer = 0;
-  dvmd_clock_remove_timer (self->controller->clock, self->lost_timer);
-  self->lost_timer = 0;
+  tell_lost (self);
   dvmd_wired_close_launches (self);
   if (self->router != NULL)
     dvmd_router_broadcast (self->router, DVMD_MSG_EXIT, g_variant_new ("()"));
@@ -246,9 +263,24 @@ dvmd_wired_gone (DvmdWired *self, guint32 rank)
 {
   DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
 
-  if (entry != NULL && entry->step < AGENT_GONE)
-    entry->step = AGENT_GONE;
-  if (count (self, AGENT_LAUNCHED, AGENT_MEMBER) == 0)
+  if (entry == NULL || entry->step >= AGENT_GONE)
+    return;
+  if (!self->stopping)
+    {
+      g_autofree char *reason = g_strdup_printf ("%s: its agent has left", entry->name);
+
+      dvmd_wired_agent_failed (self, rank, reason);
+      return;
+    }
+  entry->step = AGENT_GONE;
+  check_release (self);
+}
+
+/* The last one has ended its work, or was lost on the way. */
+static void
+check_release (DvmdWired *self)
+{
+  if (self->stopping && count (self, AGENT_LAUNCHED, AGENT_MEMBER) == 0)
     release (self);
 }
 
@@ -265,6 +297,7 @@ on_stop_limit (gpointer user_data)
 void
 dvmd_wired_stop (DvmdWired *self, gint64 grace)
 {
+  self->stopping = TRUE;
   /* Who is no member has no processes. */
   if (count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
     {

@@ -49,6 +49,7 @@ struct _DvmdWired
   guint64 repairs;    /* of the tree */
   guint64 membership; /* number of the broadcast of the membership; 0: none is under way */
   guint stop_timer;
+  gboolean stopping;
   gboolean releasing;
   guint n_terminating;
 };

@@ -169,14 +169,16 @@ dvmd_topology_new_local (GError **error)
   return load (topology, "this machine", error);
 }
 
-DvmdTopology *
-dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error)
+static DvmdTopology *
+new_from_xml (const char *xml, gsize length, gboolean this_machine, GError **error)
 {
   hwloc_topology_t topology;
   g_autofree char *copy = g_strndup (xml, length);
 
   if (!create (&topology, error))
     return NULL;
+  if (this_machine)
+    hwloc_topology_set_flags (topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
   /* The length that hwloc wants counts the final NUL. */
   if (hwloc_topology_set_xmlbuffer (topology, copy, (int)strlen (copy) + 1) != 0)
     {
@@ -186,6 +188,18 @@ dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error)
       return NULL;
     }
   return load (topology, "the XML", error);
+}
+
+DvmdTopology *
+dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error)
+{
+  return new_from_xml (xml, length, FALSE, error);
+}
+
+DvmdTopology *
+dvmd_topology_new_from_neighbour (const char *xml, gsize length, GError **error)
+{
+  return new_from_xml (xml, length, TRUE, error);
 }
 
 DvmdTopology *

@@ -22,6 +22,8 @@ GType dvmd_topology_get_type (void);
 DvmdTopology *dvmd_topology_new_local (GError **error);
 /* The text of dvmd_topology_dup_xml(), or lstopo's: another machine. */
 DvmdTopology *dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error);
+/* The text of another process of this machine with the same rights: reading it takes a tenth of looking. */
+DvmdTopology *dvmd_topology_new_from_neighbour (const char *xml, gsize length, GError **error);
 /* hwloc's synthetic description, "package:2 core:4 pu:2". */
 DvmdTopology *dvmd_topology_new_synthetic (const char *description, GError **error);
 

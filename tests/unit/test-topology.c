@@ -93,6 +93,27 @@ test_bitmap (void)
   g_assert_null (dvmd_topology_bitmap_new ("core 0"));
 }
 
+/* What one process has found out serves another one on the same machine. */
+static void
+test_neighbour (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdTopology) local = dvmd_topology_new_local (&error);
+  g_autofree char *xml = NULL;
+  g_autoptr (DvmdTopology) neighbour = NULL;
+
+  g_assert_no_error (error);
+  xml = dvmd_topology_dup_xml (local, &error);
+  g_assert_no_error (error);
+  neighbour = dvmd_topology_new_from_neighbour (xml, strlen (xml), &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvmd_topology_get_signature (neighbour), ==, dvmd_topology_get_signature (local));
+  g_assert_cmpstr (dvmd_topology_get_cpuset (neighbour), ==, dvmd_topology_get_cpuset (local));
+  g_assert_cmpuint (dvmd_topology_get_n_pus (neighbour), ==, dvmd_topology_get_n_pus (local));
+  g_assert_null (dvmd_topology_new_from_neighbour ("nonsense", 8, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -102,5 +123,6 @@ main (int argc, char **argv)
   g_test_add_func ("/topology/xml", test_xml);
   g_test_add_func ("/topology/bad", test_bad);
   g_test_add_func ("/topology/bitmap", test_bitmap);
+  g_test_add_func ("/topology/neighbour", test_neighbour);
   return g_test_run ();
 }
