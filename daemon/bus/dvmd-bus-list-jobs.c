@@ -80,7 +80,8 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   g_auto (JobFilter) filter = { NULL };
-  g_autoptr (GPtrArray) jobs = NULL;
+  DvmdCore *core = call->server->core;
+  gboolean ended;
   const DvmRecordField *fields;
   guint n_fields;
   DvmdBusRows rows;
@@ -93,12 +94,10 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
-  jobs = dvmd_core_list_jobs (call->server->core, filter.all || filter.set != NULL
-                                                      || (filter.has_state && !dvm_job_state_is_live (filter.state)));
-  for (guint i = 0; i < jobs->len; i++)
-    if (is_selected (&filter, jobs->pdata[i]) && dvmd_bus_rows_want (&rows, dvmd_job_get_id (jobs->pdata[i])))
-      dvmd_bus_rows_add (&rows,
-                         dvmd_bus_record_row (dvmd_job_get_record (jobs->pdata[i]), fields, n_fields, filter.columns));
+  ended = filter.all || filter.set != NULL || (filter.has_state && !dvm_job_state_is_live (filter.state));
+  for (DvmdJob *job = dvmd_core_next_job (core, NULL, ended); job != NULL; job = dvmd_core_next_job (core, job, ended))
+    if (is_selected (&filter, job) && dvmd_bus_rows_want (&rows, dvmd_job_get_id (job)))
+      dvmd_bus_rows_add (&rows, dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter.columns));
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }
 

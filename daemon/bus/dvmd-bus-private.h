@@ -23,7 +23,7 @@ G_BEGIN_DECLS
 
 /* A message can hold 128 MiB and an array 64: lists are cut long before. */
 #define DVMD_BUS_MAX_ROWS     4096
-#define DVMD_BUS_MAX_BYTES    (128 * 1024) /* nobody else is served while a page is made */
+#define DVMD_BUS_MAX_BYTES    (64 * 1024) /* nobody else is served while a page is made */
 #define DVMD_BUS_MAX_ARRAY    (60 * 1024 * 1024)
 #define DVMD_BUS_MAX_CHILDREN 1000
 

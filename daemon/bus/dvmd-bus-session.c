@@ -32,13 +32,13 @@ get_nodes (DvmdBusServer *server)
 static GVariant *
 get_jobs (DvmdBusServer *server)
 {
-  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (server->core, FALSE);
+  DvmdCore *core = server->core;
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
-  for (guint i = 0; i < jobs->len; i++)
+  for (DvmdJob *job = dvmd_core_next_job (core, NULL, FALSE); job != NULL; job = dvmd_core_next_job (core, job, FALSE))
     {
-      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (jobs->pdata[i]));
+      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (job));
 
       g_variant_builder_add (&builder, "o", path);
     }

@@ -40,6 +40,13 @@ typedef struct
   guint source;
 } Batch;
 
+static gpointer
+free_jobs (gpointer data)
+{
+  g_variant_unref (data);
+  return NULL;
+}
+
 static void
 batch_free (gpointer data)
 {
@@ -55,7 +62,8 @@ batch_free (gpointer data)
     }
   g_array_unref (batch->items);
   g_variant_builder_clear (&batch->paths);
-  g_variant_unref (batch->jobs);
+  /* Millions of small pieces: nobody is to wait for that. */
+  g_thread_unref (g_thread_new ("dvmd-bus-free", free_jobs, batch->jobs));
   g_clear_object (&batch->invocation);
   dvmd_bus_caller_unref (batch->caller);
   g_free (batch);

@@ -34,8 +34,9 @@ struct _DvmdCore
   GHashTable *by_nspace; /* namespace -> DvmdJob, likewise */
   GQueue history;        /* ids, oldest first */
   guint64 n_history_bytes;
-  GQueue kept; /* DvmdJob that came before the DVM was ready */
-  GQueue live; /* DvmdJob, ascending by id */
+  GQueue kept;  /* DvmdJob that came before the DVM was ready */
+  GQueue live;  /* DvmdJob, ascending by id */
+  GQueue known; /* likewise, with those of the history */
   gboolean ready;
   gboolean was_ready; /* stays so */
   gboolean shutting_down;

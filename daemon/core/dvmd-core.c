@@ -40,7 +40,9 @@ dvmd_core_dispose (GObject *object)
 
   g_clear_pointer (&self->admission, dvmd_admission_free);
   g_queue_clear_full (&self->kept, g_object_unref);
-  g_queue_init (&self->live); /* the links are the jobs' own */
+  /* The links are the jobs' own. */
+  g_queue_init (&self->live);
+  g_queue_init (&self->known);
   g_queue_clear (&self->history);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
@@ -245,17 +247,17 @@ dvmd_core_unreserve (DvmdCore *self, guint id)
 
 /* Ascending by id: a job whose number was reserved may come after younger ones. */
 static void
-link_live (DvmdCore *self, DvmdJob *job)
+link_job (GQueue *queue, GList *link, DvmdJob *job)
 {
-  GList *before = self->live.tail;
+  GList *before = queue->tail;
 
   while (before != NULL && dvmd_job_get_id (before->data) > dvmd_job_get_id (job))
     before = before->prev;
-  job->live_link.data = job;
-  if (before == self->live.tail)
-    g_queue_push_tail_link (&self->live, &job->live_link);
+  link->data = job;
+  if (before == queue->tail)
+    g_queue_push_tail_link (queue, link);
   else
-    g_queue_insert_before_link (&self->live, before != NULL ? before->next : self->live.head, &job->live_link);
+    g_queue_insert_before_link (queue, before != NULL ? before->next : queue->head, link);
 }
 
 DvmdJob *
@@ -269,7 +271,8 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   job = dvmd_job_new (self, id, nspace, spec, requester);
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
   g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
-  link_live (self, job);
+  link_job (&self->live, &job->live_link, job);
+  link_job (&self->known, &job->known_link, job);
   self->statistics.jobs_submitted++;
   g_signal_emit (self, signals[JOB_ADDED], 0, job);
   dvmd_core_post (job, DVMD_JOB_CREATED);
@@ -335,6 +338,7 @@ dvmd_core_trim_history (DvmdCore *self)
       g_autoptr (DvmdJob) job = g_object_ref (g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)));
 
       self->n_history_bytes -= job->kept_bytes;
+      g_queue_unlink (&self->known, &job->known_link);
       g_hash_table_remove (self->by_nspace, dvm_job_get_nspace (job->record));
       g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
       g_signal_emit (self, signals[JOB_FORGOTTEN], 0, job);
@@ -496,13 +500,16 @@ dvmd_core_get_vm_job (DvmdCore *self)
   return self->vm_job;
 }
 
-static int
-compare_jobs (gconstpointer a, gconstpointer b)
+DvmdJob *
+dvmd_core_next_job (DvmdCore *self, DvmdJob *after, gboolean ended)
 {
-  guint left = dvmd_job_get_id (*(DvmdJob *const *)a);
-  guint right = dvmd_job_get_id (*(DvmdJob *const *)b);
+  GList *link;
 
-  return left < right ? -1 : left > right;
+  if (after == NULL)
+    link = ended ? self->known.head : self->live.head;
+  else
+    link = ended ? after->known_link.next : after->live_link.next;
+  return link != NULL ? link->data : NULL;
 }
 
 GPtrArray *
@@ -510,13 +517,8 @@ dvmd_core_list_jobs (DvmdCore *self, gboolean ended)
 {
   GPtrArray *list = g_ptr_array_new_with_free_func (g_object_unref);
 
-  if (ended)
-    for (GList *l = self->history.head; l != NULL; l = l->next)
-      g_ptr_array_add (list, g_object_ref (g_hash_table_lookup (self->jobs, l->data)));
-  for (GList *l = self->live.head; l != NULL; l = l->next)
-    g_ptr_array_add (list, g_object_ref (l->data));
-  if (ended)
-    g_ptr_array_sort (list, compare_jobs);
+  for (DvmdJob *job = dvmd_core_next_job (self, NULL, ended); job != NULL; job = dvmd_core_next_job (self, job, ended))
+    g_ptr_array_add (list, g_object_ref (job));
   return list;
 }
 

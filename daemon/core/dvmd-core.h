@@ -132,7 +132,9 @@ void dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason);
 DvmdJob *dvmd_core_get_job (DvmdCore *self, guint id);            /* live or in the history */
 DvmdJob *dvmd_core_find_job (DvmdCore *self, const char *nspace); /* likewise */
 DvmdJob *dvmd_core_get_vm_job (DvmdCore *self);                   /* the DVM's own */
-/* (element-type DvmdJob), ascending by id; ended: the history too */
+/* Ascending by id, the first one after NULL; NULL after the last. ended: the history too */
+DvmdJob *dvmd_core_next_job (DvmdCore *self, DvmdJob *after, gboolean ended);
+/* (element-type DvmdJob), the same for whoever changes them meanwhile */
 GPtrArray *dvmd_core_list_jobs (DvmdCore *self, gboolean ended);
 DvmdNodePool *dvmd_core_get_nodes (DvmdCore *self);
 gboolean dvmd_core_get_ready (DvmdCore *self);

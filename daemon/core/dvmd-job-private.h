@@ -38,6 +38,7 @@ struct _DvmdJob
   gboolean oversubscribed;
   gboolean waiting; /* in the queue for slots */
   GList live_link;  /* in the core's queue of live jobs */
+  GList known_link; /* in that of all that can be asked about */
   gsize kept_bytes; /* counted in the history */
 
   GHashTable *stage_left; /* (nullable): ranks of agents that the files of the job are on their way to */
