@@ -8,6 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+
+from gi.repository import Gio, GLib
 
 from dvmtest import CLI, check, contains, dvm, equal, functions, place, run_tests, wait_until
 
@@ -71,6 +74,43 @@ def test_start_in_a_storm():
         for watcher in watchers:
             watcher.communicate(timeout=60)
             equal(watcher.returncode, 0)
+
+
+def connect(here):
+    return Gio.DBusConnection.new_for_address_sync(f"unix:path={here.path}/dvm/default/bus",
+                                                   Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT, None, None)
+
+
+def call(connection, method, signature, *values, interface="org.dvm.Manager"):
+    """What the manager answers."""
+    reply = connection.call_sync(None, "/org/dvm/Manager", interface, method, GLib.Variant(signature, values), None, 0, 300000,
+                                 None)
+    return reply.unpack()[0]
+
+
+def test_beside_thousands():
+    """who follows ten thousand jobs hears of the end of each, also when he reads nothing for a while, and others are served"""
+    with dvm("--slots=4") as here, tempfile.TemporaryFile() as output:
+        submit(here, "-n", "4", "sleep", "600")
+        events = Events(here, "--json", "--until-idle", "--kind", "job", stdout=output)
+        slow = Events(here, "--json", "--until-idle", "--kind", "job")
+        options = {"np": GLib.Variant("u", 1), "personality": GLib.Variant("s", "plain")}
+        connection = connect(here)
+        jobs = call(connection, "SubmitMany", "(a(asa{sv})a{sv})", [(["sleep", "600"], options)] * 10000, {})
+        equal(len(jobs), 10000)
+        equal(here.json("job", "show", "1")["num-procs"], 4, "others are served")
+        equal((events.process.poll(), slow.process.poll()), (None, None), "nobody is sent away")
+        equal(call(connection, "CancelJobs", "(a{sv})", {"all": GLib.Variant("b", True)}), 10001)
+        equal(events.process.wait(300), 0)
+        late, _ = slow.process.communicate(timeout=300)
+        equal(slow.process.returncode, 0)
+        output.seek(0)
+        for lines in (output, late.splitlines()):
+            ends = {row["object"]: row["new"] for row in map(json.loads, lines)}
+            equal(set(ends), {*jobs, "/org/dvm/jobs/1"}, "each of them is told of")
+            equal(set(ends.values()), {"KILLED_BY_CMD"}, "and so is its end")
+        events.process.stderr.close()
+        connection.close_sync(None)
 
 
 def test_filters():
