@@ -625,10 +625,113 @@ test_preload_round_trip (void)
   g_assert_true (dvm_app_spec_get_session_cwd (app));
 }
 
+static void
+on_notify (GObject *object, GParamSpec *pspec, gpointer user_data)
+{
+  g_string_append_printf (user_data, "%s ", pspec->name);
+}
+
+/* Something else than the default, of the types that descriptions have. */
+static void
+fill_value (GValue *value, const char *name)
+{
+  const char *const list[] = { name, "b", NULL };
+
+  if (G_VALUE_HOLDS_STRING (value))
+    g_value_set_string (value, name);
+  else if (G_VALUE_HOLDS_UINT (value))
+    g_value_set_uint (value, 7);
+  else if (G_VALUE_HOLDS_BOOLEAN (value))
+    g_value_set_boolean (value, TRUE);
+  else
+    g_value_set_boxed (value, list);
+}
+
+static gboolean
+is_same (const GValue *a, const GValue *b)
+{
+  if (G_VALUE_HOLDS_STRING (a))
+    return g_strcmp0 (g_value_get_string (a), g_value_get_string (b)) == 0;
+  if (G_VALUE_HOLDS_UINT (a))
+    return g_value_get_uint (a) == g_value_get_uint (b);
+  if (G_VALUE_HOLDS_BOOLEAN (a))
+    return g_value_get_boolean (a) == g_value_get_boolean (b);
+  if (g_value_get_boxed (a) == NULL || g_value_get_boxed (b) == NULL)
+    return g_value_get_boxed (a) == g_value_get_boxed (b);
+  return g_strv_equal (g_value_get_boxed (a), g_value_get_boxed (b));
+}
+
+static void
+set_and_check (GObject *object, GParamSpec *pspec, const GValue *value, GString *log, const char *expected)
+{
+  g_auto (GValue) now = G_VALUE_INIT;
+
+  g_string_truncate (log, 0);
+  g_object_set_property (object, pspec->name, value);
+  g_object_get_property (object, pspec->name, &now);
+  g_assert_true (is_same (&now, value));
+  g_assert_cmpstr (log->str, ==, expected);
+}
+
+/* What is set is read again, whoever listens hears of it alone and once, and only of a change. */
+static void
+check_property (GObject *object, GParamSpec *pspec, GString *log)
+{
+  g_autofree char *told = g_strconcat (pspec->name, " ", NULL);
+  g_auto (GValue) before = G_VALUE_INIT;
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_object_get_property (object, pspec->name, &before);
+  g_value_init (&value, pspec->value_type);
+  fill_value (&value, pspec->name);
+  set_and_check (object, pspec, &value, log, told);
+  set_and_check (object, pspec, &value, log, "");
+  set_and_check (object, pspec, &before, log, told);
+}
+
+static void
+check_properties (GObject *object)
+{
+  g_autofree GParamSpec **pspecs = g_object_class_list_properties (G_OBJECT_GET_CLASS (object), NULL);
+  g_autoptr (GString) log = g_string_new (NULL);
+
+  g_signal_connect (object, "notify", G_CALLBACK (on_notify), log);
+  for (guint i = 0; pspecs[i] != NULL; i++)
+    if ((pspecs[i]->flags & G_PARAM_WRITABLE) != 0)
+      check_property (object, pspecs[i], log);
+    else
+      g_assert_cmpstr (pspecs[i]->name, ==, "n-apps");
+  g_signal_handlers_disconnect_by_data (object, log);
+}
+
+static void
+test_properties (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+  g_autoptr (DvmAppSpec) app = dvm_app_spec_new (NULL);
+  g_autoptr (GString) log = g_string_new (NULL);
+
+  check_properties (G_OBJECT (spec));
+  check_properties (G_OBJECT (app));
+  g_signal_connect (spec, "notify", G_CALLBACK (on_notify), log);
+  dvm_job_spec_add_app (spec, app);
+  g_assert_cmpstr (log->str, ==, "n-apps ");
+  g_string_truncate (log, 0);
+  g_signal_connect (app, "notify", G_CALLBACK (on_notify), log);
+  dvm_app_spec_setenv (app, "A", "1");
+  dvm_app_spec_setenv (app, "A", "2");
+  g_assert_cmpstr (log->str, ==, "env env ");
+  g_assert_cmpstr (dvm_app_spec_get_env (app)[0], ==, "A=2");
+  g_assert_null (dvm_app_spec_get_env (app)[1]);
+  g_signal_handlers_disconnect_by_data (app, log);
+  g_signal_handlers_disconnect_by_data (spec, log);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/job-spec/properties", test_properties);
   g_test_add_func ("/job-spec/builder", test_builder);
   g_test_add_func ("/job-spec/round-trip", test_round_trip);
   g_test_add_func ("/job-spec/defaults", test_defaults);
