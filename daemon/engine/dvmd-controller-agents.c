@@ -198,6 +198,8 @@ dvmd_controller_handle_report (DvmdController *self, guint source, GVariant *bod
   if (self->wired != NULL)
     dvmd_wired_reported (self->wired, rank, report.address);
   dvmd_core_agent_reported (self->core, rank, &report);
+  if (self->wired != NULL)
+    dvmd_controller_learn_topology (self, rank);
 }
 
 void

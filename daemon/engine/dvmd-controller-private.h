@@ -97,6 +97,7 @@ struct _DvmdController
   GHashTable *modex_asks;   /* set of ModexAsk, that agents were asked and have not answered */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
+  GHashTable *topologies; /* signature -> XML, NULL while its first node is asked */
   DvmdEnvironments *environments;
   GHashTable *stagings; /* job id -> DvmdStaging */
   guint64 stage_pass;   /* the last one that was begun, of all jobs */
@@ -174,6 +175,8 @@ void dvmd_controller_handle_output_eof (DvmdController *self, guint rank, GVaria
 void dvmd_controller_handle_input_taken (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-topology.c */
+/* The agent has reported: if its signature is a new one, it is asked what it stands for. */
+void dvmd_controller_learn_topology (DvmdController *self, guint rank);
 void dvmd_controller_handle_topology (DvmdController *self, guint rank, GVariant *body);
 /* The agent of this rank has gone. */
 void dvmd_controller_fail_topologies (DvmdController *self, guint rank);

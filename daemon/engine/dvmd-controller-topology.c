@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The topology of a node as XML: its agent knows it.
+ * The topology of a node as XML: its agent knows it. Nodes that are alike have the same signature, and one of them says
+ * for all what it stands for.
  */
 
 #include "config.h"
@@ -34,16 +35,52 @@ return_own (GTask *task)
     g_task_return_error (task, error);
 }
 
+static const char *
+get_signature (DvmdController *self, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
+  const char *signature = node != NULL ? dvm_node_get_topology (node->record) : NULL;
+
+  return signature != NULL && signature[0] != '\0' ? signature : NULL;
+}
+
+void
+dvmd_controller_learn_topology (DvmdController *self, guint rank)
+{
+  const char *signature = get_signature (self, rank);
+
+  if (signature == NULL || g_hash_table_contains (self->topologies, signature))
+    return;
+  g_hash_table_insert (self->topologies, g_strdup (signature), NULL);
+  dvmd_controller_send (self, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", (guint64)0));
+}
+
+static void
+keep_topology (DvmdController *self, guint rank, const char *xml)
+{
+  const char *signature = get_signature (self, rank);
+
+  if (signature != NULL)
+    g_hash_table_insert (self->topologies, g_strdup (signature), g_strdup (xml));
+}
+
 void
 dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
 {
   g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  const char *signature = get_signature (self, rank);
+  const char *known = signature != NULL ? g_hash_table_lookup (self->topologies, signature) : NULL;
   Ask *ask;
 
   g_task_set_source_tag (task, dvmd_controller_get_topology_async);
   if (rank == 0)
     {
       return_own (task);
+      return;
+    }
+  if (known != NULL)
+    {
+      g_task_return_pointer (task, g_strdup (known), g_free);
       return;
     }
   if (!g_hash_table_contains (self->links, GUINT_TO_POINTER (rank)))
@@ -88,7 +125,9 @@ dvmd_controller_handle_topology (DvmdController *self, guint rank, GVariant *bod
   guint64 token;
 
   g_variant_get (body, "(t&s&s)", &token, &xml, &reason);
-  task = take_ask (self, rank, token);
+  if (xml[0] != '\0')
+    keep_topology (self, rank, xml);
+  task = token != 0 ? take_ask (self, rank, token) : NULL;
   if (task == NULL)
     return;
   if (xml[0] != '\0')
