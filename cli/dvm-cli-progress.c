@@ -136,5 +136,5 @@ dvm_cli_progress_miss (const char *name, const char *reason, gpointer user_data)
       print_line (json);
     }
   else
-    dvm_cli_note (self->cli, _ ("missing: %s"), reason);
+    dvm_cli_note (self->cli, _ ("node %s is missing: %s"), name, reason);
 }

@@ -169,10 +169,14 @@ static const DvmdRouterFuncs router_funcs = {
 
 /* ---- joining ---- */
 
+/* Whether other agents come that way: the controller itself can be reached there. */
 static gboolean
-is_local (DvmdAgentProgram *self)
+comes_by (DvmdAgentProgram *self, const char *prefix)
 {
-  return g_str_has_prefix (self->controller[0], "unix:");
+  for (gsize i = 0; self->controller[i] != NULL; i++)
+    if (g_str_has_prefix (self->controller[i], prefix))
+      return TRUE;
+  return FALSE;
 }
 
 /* Where other agents come to. */
@@ -190,8 +194,10 @@ listen (DvmdAgentProgram *self, GError **error)
   dvmd_router_get_wire_options (self->router, &options.wire);
   self->listener = dvmd_listener_new (&options);
   dvmd_router_set_listener (self->router, self->listener);
-  if (is_local (self))
-    return dvmd_listener_add_unix (self->listener, path, error);
+  if (comes_by (self, "unix:") && !dvmd_listener_add_unix (self->listener, path, error))
+    return FALSE;
+  if (!comes_by (self, "tcp:"))
+    return TRUE;
   return dvmd_tcp_options_parse (dvmd_config_get_string (self->config, "listen-address"),
                                  dvmd_config_get_string (self->config, "listen-family"),
                                  dvmd_config_get_string (self->config, "port-range"), &tcp, error)

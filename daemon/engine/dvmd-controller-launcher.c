@@ -137,7 +137,7 @@ open_tcp (DvmdWired *self, GError **error)
 
 /* ---- what an agent is started with ---- */
 
-/* Those of one machine, or those of others. */
+/* Those of TCP; for an agent of this machine the socket before them, and by them it knows that there are others. */
 static char *
 join_addresses (DvmdWired *self, gboolean local)
 {
@@ -145,8 +145,10 @@ join_addresses (DvmdWired *self, gboolean local)
   g_autoptr (GPtrArray) chosen = g_ptr_array_new ();
 
   for (gsize i = 0; addresses[i] != NULL; i++)
-    if (g_str_has_prefix (addresses[i], "unix:") == local)
+    if (!g_str_has_prefix (addresses[i], "unix:"))
       g_ptr_array_add (chosen, (gpointer)addresses[i]);
+    else if (local)
+      g_ptr_array_insert (chosen, 0, (gpointer)addresses[i]);
   g_ptr_array_add (chosen, NULL);
   return g_strjoinv (",", (char **)chosen->pdata);
 }
@@ -412,7 +414,7 @@ begin_launch (DvmdWired *self, GPtrArray *entries, gboolean local, gboolean logi
   if (!find_launchers (self, launch))
     g_set_error (&error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "there is no launcher %s",
                  self->controller->shape.launcher != NULL ? self->controller->shape.launcher : "that is not disabled");
-  else if (local || open_tcp (self, &error))
+  else
     launch->argv = make_argv (self, entries->len, local, logical, &error);
   if (launch->argv != NULL)
     {
@@ -494,7 +496,7 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
       g_ptr_array_add (logical || dvmd_shape_is_this_machine (self->controller->host, entry->name) ? here : elsewhere,
                        entry);
     }
-  if (!dvmd_wired_open (self, &error))
+  if (!dvmd_wired_open (self, &error) || (elsewhere->len > 0 && !open_tcp (self, &error)))
     {
       for (guint i = 0; i < n_nodes; i++)
         dvmd_wired_agent_failed (self, nodes[i]->rank, error->message);
