@@ -157,10 +157,12 @@ submit_spec (DvmdBusCall *call, DvmJobSpec *spec, DvmdBusCallOptions *own)
   dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }
 
-void
-dvmd_bus_submit (DvmdBusCall *call)
+typedef DvmJobSpec *(*MakeSpec) (GVariant *programs, GVariant *options, GError **error);
+
+static void
+submit (DvmdBusCall *call, MakeSpec make)
 {
-  g_autoptr (GVariant) argv = g_variant_get_child_value (call->parameters, 0);
+  g_autoptr (GVariant) programs = g_variant_get_child_value (call->parameters, 0);
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
   g_autoptr (GVariant) options = NULL;
   g_autoptr (DvmJobSpec) spec = NULL;
@@ -169,7 +171,7 @@ dvmd_bus_submit (DvmdBusCall *call)
 
   options = dvmd_bus_split_options (call, dict, &own, &error);
   if (options != NULL)
-    spec = _dvm_job_spec_new_from_submit (argv, options, &error);
+    spec = make (programs, options, &error);
   if (spec != NULL)
     submit_spec (call, spec, &own);
   else
@@ -180,23 +182,13 @@ dvmd_bus_submit (DvmdBusCall *call)
 }
 
 void
+dvmd_bus_submit (DvmdBusCall *call)
+{
+  submit (call, _dvm_job_spec_new_from_submit);
+}
+
+void
 dvmd_bus_submit_apps (DvmdBusCall *call)
 {
-  g_autoptr (GVariant) apps = g_variant_get_child_value (call->parameters, 0);
-  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
-  g_autoptr (GVariant) options = NULL;
-  g_autoptr (DvmJobSpec) spec = NULL;
-  DvmdBusCallOptions own = DVMD_BUS_CALL_OPTIONS_INIT;
-  GError *error = NULL;
-
-  options = dvmd_bus_split_options (call, dict, &own, &error);
-  if (options != NULL)
-    spec = dvm_job_spec_new_from_variant (apps, options, &error);
-  if (spec != NULL)
-    submit_spec (call, spec, &own);
-  else
-    {
-      dvmd_bus_call_options_close (&own);
-      dvmd_bus_return_error (call->invocation, error);
-    }
+  submit (call, dvm_job_spec_new_from_variant);
 }
