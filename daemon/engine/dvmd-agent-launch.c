@@ -357,7 +357,7 @@ dvmd_agent_handle_launch (DvmdAgent *self, GVariant *body)
     }
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (job->local->id), job);
   g_hash_table_insert (self->by_nspace, job->local->nspace, job);
-  if (self->stopping)
+  if (self->daemon->stopping)
     {
       dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The agent is ending");
       return;

@@ -11,6 +11,7 @@
 #include "dvmd-container.h"
 #include "dvmd-fence.h"
 #include "dvmd-environments.h"
+#include "dvmd-local-daemon.h"
 #include "dvmd-local.h"
 #include "dvmd-map.h"
 #include "dvmd-message.h"
@@ -59,8 +60,7 @@ struct _DvmdAgent
   guint n_nodes;
   const DvmdFenceTree *fence_tree; /* (nullable) */
   gpointer fence_world;
-  gboolean stopping;
-  gboolean ended;
+  DvmdLocalDaemon *daemon; /* the agent's own row */
 };
 
 /* What the launch message says of one application. */

@@ -83,7 +83,7 @@ dvmd_agent_handle_stage_file (DvmdAgent *self, GVariant *body)
   guint64 size;
 
   g_variant_get (body, "(u&st@ayut)", &job, &nspace, &pass, &bytes, &mode, &size);
-  if (self->stopping)
+  if (self->daemon->stopping)
     {
       dvmd_agent_send (self, DVMD_MSG_STAGED, g_variant_new ("(uts)", job, pass, "the agent is ending"));
       return;

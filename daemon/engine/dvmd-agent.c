@@ -52,6 +52,7 @@ dvmd_agent_dispose (GObject *object)
   g_clear_pointer (&self->reaper, dvmd_reaper_free);
   g_clear_pointer (&self->spawner, dvmd_spawner_free);
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
+  g_clear_pointer (&self->daemon, dvmd_local_daemon_unref);
   g_clear_object (&self->pmix);
   g_clear_pointer (&self->topology, dvmd_topology_unref);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
@@ -132,6 +133,7 @@ handle_membership (DvmdAgent *self, GVariant *body)
   g_ptr_array_add (names, NULL);
   g_strfreev (self->node_names);
   self->node_names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  dvmd_local_daemon_told_members (self->daemon);
 }
 
 void
@@ -141,7 +143,7 @@ dvmd_agent_stop (DvmdAgent *self, gint64 grace)
   gpointer id;
   gpointer job;
 
-  self->stopping = TRUE;
+  dvmd_local_daemon_stop (self->daemon, grace == 0);
   g_hash_table_iter_init (&iter, self->jobs);
   while (g_hash_table_iter_next (&iter, NULL, &job))
     dvmd_agent_kill_job (job, grace);
@@ -170,9 +172,15 @@ handle_exit (DvmdAgent *self, GVariant *body)
 void
 dvmd_agent_check_end (DvmdAgent *self)
 {
-  if (!self->stopping || self->ended || g_hash_table_size (self->jobs) > 0 || g_hash_table_size (self->stages) > 0)
-    return;
-  self->ended = TRUE;
+  if (g_hash_table_size (self->jobs) == 0 && g_hash_table_size (self->stages) == 0)
+    dvmd_local_daemon_empty (self->daemon);
+}
+
+static void
+on_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
+{
+  DvmdAgent *self = user_data;
+
   if (self->pmix_started)
     dvmd_pmix_stop (self->pmix);
   self->pmix_started = FALSE;
@@ -314,6 +322,7 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->clock = dvmd_clock_ref (clock);
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->queue = dvmd_event_queue_new_for_context (context);
+  self->daemon = dvmd_local_daemon_new (self->dvm_nspace, self->queue, on_terminated, self);
   self->base_environment = dvmd_agent_build_base_environment ();
   self->turn = g_source_new (&turn_source_funcs, sizeof (GSource));
   g_source_set_static_name (self->turn, "dvmd agent");
@@ -337,6 +346,7 @@ report (DvmdAgent *self)
                                   self->addresses != NULL ? self->addresses : "", (gint32)getpid (),
                                   dvmd_topology_get_n_pus (self->topology),
                                   dvmd_topology_get_signature (self->topology)));
+  dvmd_local_daemon_reported (self->daemon);
 }
 
 /* What is there is of an agent that died: the runtime directory has one owner. */

@@ -9,6 +9,7 @@
 #include "core-world.h"
 #include "dvmd-core.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-local-daemon.h"
 #include "dvmd-local.h"
 
 /* ---- tests ---- */
@@ -835,6 +836,43 @@ test_agent_failed (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
 }
 
+static void
+count_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
+{
+  (*(guint *)user_data)++;
+}
+
+/* The agent's own row: it ends once, when it was told to and nothing is left. */
+static void
+test_local_daemon (gconstpointer data)
+{
+  gboolean forced = GPOINTER_TO_UINT (data);
+  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
+  guint n_terminated = 0;
+  g_autoptr (DvmdLocalDaemon) daemon = dvmd_local_daemon_new ("dvm-test", queue, count_terminated, &n_terminated);
+
+  dvmd_local_daemon_reported (daemon);
+  dvmd_local_daemon_told_members (daemon);
+  dvmd_local_daemon_empty (daemon);
+  dvmd_local_daemon_told_members (daemon);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (daemon->state, ==, DVM_JOB_STATE_VM_READY);
+  dvmd_local_daemon_stop (daemon, FALSE);
+  if (forced)
+    dvmd_local_daemon_stop (daemon, TRUE);
+  dvmd_local_daemon_told_members (daemon);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (daemon->state, ==, forced ? DVM_JOB_STATE_FORCED_EXIT : DVM_JOB_STATE_VM_READY);
+  g_assert_true (daemon->stopping);
+  dvmd_local_daemon_empty (daemon);
+  dvmd_local_daemon_empty (daemon);
+  dvmd_local_daemon_stop (daemon, TRUE);
+  dvmd_local_daemon_told_members (daemon);
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpint (daemon->state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
+  g_assert_cmpuint (n_terminated, ==, 1);
+}
+
 /* Every transition of the table leads from states that exist to states that exist. */
 static void
 test_table (void)
@@ -890,6 +928,8 @@ main (int argc, char **argv)
   g_test_add_func ("/core/one-shot/cancelled-early", test_one_shot_cancelled_early);
   g_test_add_func ("/core/shutdown-before-ready", test_shutdown_before_ready);
   g_test_add_func ("/core/agent-failed", test_agent_failed);
+  g_test_add_data_func ("/core/local-daemon", GUINT_TO_POINTER (FALSE), test_local_daemon);
+  g_test_add_data_func ("/core/local-daemon/forced", GUINT_TO_POINTER (TRUE), test_local_daemon);
   g_test_add_func ("/core/table", test_table);
   return g_test_run ();
 }
