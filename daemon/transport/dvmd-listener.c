@@ -144,46 +144,40 @@ on_failed (gpointer user_data, DvmdStranger *stranger, const GError *error)
 
 static const DvmdStrangerFuncs stranger_funcs = { on_joined, on_failed };
 
-/* The address without the port. */
-static gboolean
-same_host (const char *a, const char *b)
+/* The address without the port. (transfer full) */
+static char *
+dup_host (DvmdStranger *stranger)
 {
-  const char *end_a = strrchr (a, ':');
-  const char *end_b = strrchr (b, ':');
+  const char *peer = dvmd_stranger_get_peer (stranger);
+  const char *end = strrchr (peer, ':');
 
-  if (end_a == NULL || end_b == NULL)
-    return end_a == end_b;
-  return end_a - a == end_b - b && strncmp (a, b, end_a - a) == 0;
+  return end != NULL ? g_strndup (peer, (gsize)(end - peer)) : g_strdup (peer);
 }
 
 static guint
-count_silent_of (DvmdListener *self, const char *peer)
+count_silent (GHashTable *counts, DvmdStranger *stranger)
 {
-  guint n = 0;
+  g_autofree char *host = dup_host (stranger);
 
-  for (GList *link = self->strangers.head; link != NULL; link = link->next)
-    if (dvmd_stranger_is_silent (link->data) && same_host (dvmd_stranger_get_peer (link->data), peer))
-      n++;
-  return n;
+  return GPOINTER_TO_UINT (g_hash_table_lookup (counts, host));
 }
 
+/* Of the host that has most of them the one that has been silent longest. */
 static DvmdStranger *
 find_silent (DvmdListener *self)
 {
+  g_autoptr (GHashTable) counts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   DvmdStranger *chosen = NULL;
   guint most = 0;
 
   for (GList *link = self->strangers.head; link != NULL; link = link->next)
-    if (dvmd_stranger_is_silent (link->data)
-        && (chosen == NULL || !same_host (dvmd_stranger_get_peer (chosen), dvmd_stranger_get_peer (link->data))))
+    if (dvmd_stranger_is_silent (link->data))
+      g_hash_table_insert (counts, dup_host (link->data), GUINT_TO_POINTER (count_silent (counts, link->data) + 1));
+  for (GList *link = self->strangers.head; link != NULL; link = link->next)
+    if (dvmd_stranger_is_silent (link->data) && count_silent (counts, link->data) > most)
       {
-        guint n = count_silent_of (self, dvmd_stranger_get_peer (link->data));
-
-        if (n > most)
-          {
-            most = n;
-            chosen = link->data;
-          }
+        most = count_silent (counts, link->data);
+        chosen = link->data;
       }
   return chosen;
 }
@@ -208,12 +202,16 @@ drop (DvmdListener *self, DvmdStranger *stranger)
   return TRUE;
 }
 
+/* Those who have been sent for may all come at once. */
 static void
 make_room (DvmdListener *self)
 {
-  while (self->strangers.length >= self->max_strangers && drop (self, find_silent (self)))
+  guint expected = self->gate.tokens != NULL ? dvmd_tokens_count_expected (self->gate.tokens) : 0;
+  guint limit = self->max_strangers + expected;
+
+  while (self->strangers.length >= limit && drop (self, find_silent (self)))
     ;
-  while (self->strangers.length >= SPEAKING_FACTOR * self->max_strangers && drop (self, find_unproven (self)))
+  while (self->strangers.length >= SPEAKING_FACTOR * limit && drop (self, find_unproven (self)))
     ;
 }
 

@@ -26,6 +26,7 @@ typedef struct
   gint64 end;
   GArray *ranks;     /* in the order in which they are given away */
   GHashTable *seats; /* rank -> Seat */
+  guint n_left;      /* seats whose owners have not joined */
 } Launch;
 
 struct _DvmdTokens
@@ -193,6 +194,7 @@ dvmd_tokens_add (DvmdTokens *self, const guint32 *ranks, guint n_ranks, gint64 l
   launch->seats = g_hash_table_new_full (NULL, NULL, NULL, seat_free);
   for (guint i = 0; i < n_ranks; i++)
     g_hash_table_insert (launch->seats, GUINT_TO_POINTER (ranks[i]), g_new0 (Seat, 1));
+  launch->n_left = g_hash_table_size (launch->seats);
   *secret = launch->secret;
   g_hash_table_insert (self->launches, &launch->secret.launch, launch);
 }
@@ -275,5 +277,19 @@ dvmd_tokens_joined (DvmdTokens *self, guint64 launch_id, guint32 rank)
   if (seat == NULL || seat->joined)
     return FALSE;
   seat->joined = TRUE;
+  launch->n_left--;
   return TRUE;
+}
+
+guint
+dvmd_tokens_count_expected (DvmdTokens *self)
+{
+  GHashTableIter iter;
+  gpointer launch;
+  guint n = 0;
+
+  g_hash_table_iter_init (&iter, self->launches);
+  while (g_hash_table_iter_next (&iter, NULL, &launch))
+    n += ((Launch *)launch)->n_left;
+  return n;
 }

@@ -45,6 +45,8 @@ void dvmd_tokens_add (DvmdTokens *self, const guint32 *ranks, guint n_ranks, gin
 /* Nobody of this launch can join any more. */
 void dvmd_tokens_remove (DvmdTokens *self, guint64 launch);
 
+/* How many may still join. */
+guint dvmd_tokens_count_expected (DvmdTokens *self);
 /* The token, whether it can still be used or not; FALSE: there is no such launch. */
 gboolean dvmd_tokens_find (DvmdTokens *self, guint64 launch, guint32 rank, DvmdToken *token);
 /*

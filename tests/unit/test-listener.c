@@ -590,6 +590,28 @@ test_half_open (TestHost *host, gconstpointer data)
   g_assert_cmpuint (count_sockets (), ==, n_before);
 }
 
+/* As many as were sent for may come at once: they are no strangers, though they have not said who they are. */
+static void
+test_crowd (TestHost *host, gconstpointer data)
+{
+  DvmdToken secret;
+  int fds[38];
+
+  host->options.max_strangers = 4;
+  test_host_listen (host, "tcp");
+  add_tokens (host, 1, 32, &secret);
+  for (guint i = 0; i < 36; i++)
+    fds[i] = dial (host);
+  test_wait (dvmd_listener_get_n_strangers (host->listener) == 36);
+  g_assert_cmpuint (dvmd_listener_get_n_refused (host->listener), ==, 0);
+  for (guint i = 36; i < G_N_ELEMENTS (fds); i++)
+    fds[i] = dial (host);
+  test_wait (dvmd_listener_get_n_refused (host->listener) == 2);
+  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 36);
+  for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
+    close (fds[i]);
+}
+
 typedef struct
 {
   TestHost *host;
@@ -949,6 +971,7 @@ main (int argc, char *argv[])
   ADD ("openssl", test_openssl);
   ADD ("silent", test_silent);
   ADD ("half-open", test_half_open);
+  ADD ("crowd", test_crowd);
   ADD ("flood", test_flood);
   ADD ("no-descriptors", test_no_descriptors);
   ADD ("no-plaintext", test_no_plaintext);
