@@ -19,6 +19,7 @@ struct _DvmAppSpec
   char **unset_env;
   gboolean clear_env;
   char **hosts;
+  char *hostfile;
   char **preload_files;
   char *preload_dir;
   gboolean preload_binary;

@@ -123,8 +123,11 @@ _dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shosts and unset-env must be UTF-8"), place);
       return FALSE;
     }
-  for (gsize i = 0; self->hosts != NULL && self->hosts[i] != NULL; i++)
-    if (!_dvm_host_parse (self->hosts[i], place, NULL, NULL, error))
+  if (self->hostfile != NULL && !g_utf8_validate (self->hostfile, -1, NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shostfile must be UTF-8"), place);
       return FALSE;
-  return TRUE;
+    }
+  return check_directory (self->hostfile, "hostfile", place, error)
+         && _dvm_app_spec_read_hosts (self, place, NULL, error);
 }

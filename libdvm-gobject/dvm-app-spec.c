@@ -79,6 +79,14 @@ static const DvmRecordField fields[] = {
    */
   { "hosts", "hosts", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmAppSpec, hosts) },
   /**
+   * DvmAppSpec:hostfile:
+   *
+   * The absolute path of a file that names the nodes that may be used, %NULL for none. The DVM reads it.
+   *
+   * Since: 0.1
+   */
+  { "hostfile", "hostfile", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, hostfile) },
+  /**
    * DvmAppSpec:preload-files:
    *
    * Files that are copied into the session directory of the job on each of its nodes before anything is started.
@@ -421,4 +429,39 @@ dvm_app_spec_set_hosts (DvmAppSpec *self, const char *const *hosts)
   g_return_if_fail (DVM_IS_APP_SPEC (self));
 
   _dvm_record_set_strv (self, &_dvm_app_spec_codec, &self->hosts, hosts);
+}
+
+/**
+ * dvm_app_spec_get_hostfile:
+ * @self: a program
+ *
+ * The file that names the nodes that may be used.
+ *
+ * Returns: (transfer none) (nullable): the path, %NULL if none was given
+ * Since: 0.1
+ */
+const char *
+dvm_app_spec_get_hostfile (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return self->hostfile;
+}
+
+/**
+ * dvm_app_spec_set_hostfile:
+ * @self: a program
+ * @path: (nullable): the absolute path of the file, %NULL for none
+ *
+ * Sets a file that names the nodes that may be used, with their slots. The DVM reads it when the job is submitted. Hosts
+ * that are given too choose among those of the file.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_hostfile (DvmAppSpec *self, const char *path)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_string (self, &_dvm_app_spec_codec, &self->hostfile, path);
 }

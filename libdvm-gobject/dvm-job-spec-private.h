@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "dvm.h"
+#include "dvm-hosts-private.h"
 
 G_BEGIN_DECLS
 
@@ -102,8 +102,16 @@ gboolean _dvm_personality_parse (const char *text, const char *place, gboolean *
 gboolean _dvm_output_parse (const char *text, const char *place, DvmOutputOptions *options, GError **error);
 void _dvm_output_options_clear (DvmOutputOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmOutputOptions, _dvm_output_options_clear)
-/* "node3" or "node3:4"; slots 0: not given */
-gboolean _dvm_host_parse (const char *text, const char *place, char **name, guint *slots, GError **error);
+
+/*
+ * Reads what hosts and hostfile of each application say. The file is read where the job is submitted, once; it is
+ * what _dvm_app_spec_get_choice() answers from then on.
+ */
+gboolean _dvm_job_spec_load_hosts (DvmJobSpec *self, const char *place, GError **error);
+/* The list alone, without the file. hosts (nullable): (transfer full) */
+gboolean _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts, GError **error);
+/* (transfer none) (nullable): NULL: every node */
+DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 
 /* What the job asks for in all, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);

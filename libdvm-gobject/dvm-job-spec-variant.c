@@ -102,13 +102,17 @@ add_environment (GVariantBuilder *builder, const char *const *env)
 }
 
 static void
+add_text (GVariantBuilder *builder, const char *key, const char *text)
+{
+  if (text != NULL && g_utf8_validate (text, -1, NULL))
+    g_variant_builder_add (builder, "{sv}", key, g_variant_new_string (text));
+}
+
+static void
 add_preloads (GVariantBuilder *builder, DvmAppSpec *app)
 {
-  const char *directory = dvm_app_spec_get_preload_dir (app);
-
   add_strv (builder, "preload-files", dvm_app_spec_get_preload_files (app));
-  if (directory != NULL && g_utf8_validate (directory, -1, NULL))
-    g_variant_builder_add (builder, "{sv}", "preload-dir", g_variant_new_string (directory));
+  add_text (builder, "preload-dir", dvm_app_spec_get_preload_dir (app));
   if (dvm_app_spec_get_preload_binary (app))
     g_variant_builder_add (builder, "{sv}", "preload-binary", g_variant_new_boolean (TRUE));
   if (dvm_app_spec_get_session_cwd (app))
@@ -130,6 +134,7 @@ app_to_variant (DvmAppSpec *app)
   if (dvm_app_spec_get_clear_env (app))
     g_variant_builder_add (&builder, "{sv}", "env-clear", g_variant_new_boolean (TRUE));
   add_strv (&builder, "hosts", dvm_app_spec_get_hosts (app));
+  add_text (&builder, "hostfile", dvm_app_spec_get_hostfile (app));
   add_preloads (&builder, app);
   return g_variant_builder_end (&builder);
 }
@@ -411,12 +416,15 @@ read_lists (DvmAppSpec *app, GVariant *dict)
 {
   g_autofree const char **names = NULL;
   g_autofree const char **hosts = NULL;
+  const char *hostfile;
   gboolean clear;
 
   if (g_variant_lookup (dict, "unset-env", "^a&s", &names))
     dvm_app_spec_set_unset_env (app, names);
   if (g_variant_lookup (dict, "hosts", "^a&s", &hosts))
     dvm_app_spec_set_hosts (app, hosts);
+  if (g_variant_lookup (dict, "hostfile", "&s", &hostfile))
+    dvm_app_spec_set_hostfile (app, hostfile);
   if (g_variant_lookup (dict, "env-clear", "b", &clear))
     dvm_app_spec_set_clear_env (app, clear);
 }

@@ -41,6 +41,8 @@ void dvm_app_spec_set_clear_env (DvmAppSpec *self, gboolean clear);
 /* "node3" or "node3:4" each */
 const char *const *dvm_app_spec_get_hosts (DvmAppSpec *self);
 void dvm_app_spec_set_hosts (DvmAppSpec *self, const char *const *hosts);
+const char *dvm_app_spec_get_hostfile (DvmAppSpec *self);
+void dvm_app_spec_set_hostfile (DvmAppSpec *self, const char *path);
 /* Copied into the session directory of the job on each of its nodes */
 const char *const *dvm_app_spec_get_preload_files (DvmAppSpec *self);
 void dvm_app_spec_set_preload_files (DvmAppSpec *self, const char *const *files);

@@ -250,35 +250,3 @@ _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *ta
   target->kind = kind;
   return TRUE;
 }
-
-gboolean
-_dvm_host_parse (const char *text, const char *place, char **name, guint *slots, GError **error)
-{
-  g_autofree char *shown = _dvm_words_show (text);
-  const char *colon = strrchr (text, ':');
-  gsize length = colon != NULL ? (gsize)(colon - text) : strlen (text);
-  guint64 number = 0;
-
-  if (text[0] == '+')
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, _ ("%shosts: “%s”: relative names are not supported yet"),
-                   place, shown);
-      return FALSE;
-    }
-  if (length == 0 || strpbrk (text, " \t\n,") != NULL)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shosts: “%s” is not a host name"), place, shown);
-      return FALSE;
-    }
-  if (colon != NULL && !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXINT, &number, NULL))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%shosts: “%s”: behind the colon stands the number of slots, at least 1"), place, shown);
-      return FALSE;
-    }
-  if (name != NULL)
-    *name = g_strndup (text, length);
-  if (slots != NULL)
-    *slots = number;
-  return TRUE;
-}

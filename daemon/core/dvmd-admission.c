@@ -7,53 +7,25 @@
 #include "dvmd-admission.h"
 
 #include "dvm-job-spec-private.h"
-
-/* A node whose slots are fewer is never oversubscribed beyond this: so many processes no machine has. */
-#define MAX_OVERSUBSCRIBED 65536
+#include "dvmd-candidates.h"
 
 struct _DvmdAdmission
 {
   DvmdNodePool *nodes;
   GQueue waiting; /* DvmdJob, in the order of their coming */
+  DvmdAdmissionMap map;
   DvmdAdmissionRelease release;
   gpointer user_data;
 };
 
-/* What a job may use, as counted at one moment. */
-typedef struct
-{
-  GPtrArray *nodes; /* DvmdNode */
-  GArray *limits;   /* guint: slots that the job may use on each */
-  GArray *free;     /* guint: those that nobody uses */
-  guint total;
-  guint n_free;
-  guint n_drained; /* nodes that the job may use when they are resumed */
-  guint drained;   /* their slots */
-  gboolean given;  /* somebody gave the slots of at least one */
-} Candidates;
-
-static void
-candidates_clear (Candidates *self)
-{
-  g_clear_pointer (&self->nodes, g_ptr_array_unref);
-  g_clear_pointer (&self->limits, g_array_unref);
-  g_clear_pointer (&self->free, g_array_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Candidates, candidates_clear)
-
-static DvmdNode *
-get_candidate (const Candidates *self, guint i)
-{
-  return g_ptr_array_index (self->nodes, i);
-}
-
 DvmdAdmission *
-dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionRelease release, gpointer user_data)
+dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionRelease release, gpointer user_data)
 {
   DvmdAdmission *self = g_new0 (DvmdAdmission, 1);
 
   self->nodes = nodes;
   g_queue_init (&self->waiting);
+  self->map = map;
   self->release = release;
   self->user_data = user_data;
   return self;
@@ -72,129 +44,37 @@ dvmd_admission_get_n_waiting (DvmdAdmission *self)
   return self->waiting.length;
 }
 
-static void
-add_candidate (Candidates *into, DvmdNode *node, guint limit)
-{
-  guint unused = node->slots > node->slots_in_use ? node->slots - node->slots_in_use : 0;
-
-  unused = MIN (unused, limit);
-  g_ptr_array_add (into->nodes, node);
-  g_array_append_val (into->limits, limit);
-  g_array_append_val (into->free, unused);
-  into->total += limit;
-  into->n_free += unused;
-  /* A number behind the host is given too, where it is a limit. */
-  into->given = into->given || node->slots_given || limit < node->slots;
-}
-
-static void
-add_drained (Candidates *into, DvmdNode *node, guint limit)
-{
-  into->n_drained++;
-  into->drained += limit;
-  into->given = into->given || node->slots_given || limit < node->slots;
-}
-
-/* "node3:4" of --host: adds up to the limit of that node for this job alone. */
-static gboolean
-read_host (DvmdAdmission *self, const char *host, GHashTable *chosen, GError **error)
-{
-  g_autofree char *name = NULL;
-  guint slots = 0;
-  DvmdNode *node;
-
-  if (!_dvm_host_parse (host, "", &name, &slots, error))
-    return FALSE;
-  node = dvmd_node_pool_find (self->nodes, name);
-  if (node == NULL || node->rank == 0)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "Host “%s” is not a node of this DVM", name);
-      return FALSE;
-    }
-  if (slots == 0)
-    slots = node->slots;
-  slots += GPOINTER_TO_UINT (g_hash_table_lookup (chosen, node));
-  g_hash_table_insert (chosen, node, GUINT_TO_POINTER (MIN (slots, node->slots)));
-  return TRUE;
-}
-
-static gboolean
-read_hosts (DvmdAdmission *self, DvmdJob *job, GHashTable *chosen, gboolean *everywhere, GError **error)
-{
-  *everywhere = FALSE;
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (job->spec); i++)
-    {
-      const char *const *hosts = dvm_app_spec_get_hosts (dvm_job_spec_get_app (job->spec, i));
-
-      if (hosts == NULL || hosts[0] == NULL)
-        {
-          *everywhere = TRUE;
-          continue;
-        }
-      for (guint k = 0; hosts[k] != NULL; k++)
-        if (!read_host (self, hosts[k], chosen, error))
-          return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
-find_candidates (DvmdAdmission *self, DvmdJob *job, Candidates *into, GError **error)
-{
-  g_autoptr (GHashTable) chosen = g_hash_table_new (NULL, NULL);
-  gboolean everywhere;
-
-  into->nodes = g_ptr_array_new ();
-  into->limits = g_array_new (FALSE, FALSE, sizeof (guint));
-  into->free = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (!read_hosts (self, job, chosen, &everywhere, error))
-    return FALSE;
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (self->nodes); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-      guint limit;
-
-      if (node == NULL || (!everywhere && !g_hash_table_contains (chosen, node)))
-        continue;
-      limit = everywhere ? node->slots : GPOINTER_TO_UINT (g_hash_table_lookup (chosen, node));
-      if (dvmd_node_is_drained (node))
-        add_drained (into, node, limit);
-      else if (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP)
-        add_candidate (into, node, limit);
-    }
-  return TRUE;
-}
-
 /* An application without a number has what is left, or so many on each node. */
 static guint
-default_np (DvmdJob *job, const Candidates *candidates, guint64 given)
+default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
 {
+  guint64 n_free = dvmd_candidates_count_free (candidates, app);
+  guint64 others = 0;
   DvmMapPolicy policy;
 
   _dvm_job_spec_get_map_policy (job->spec, &policy);
   if (policy.by == DVM_MAP_BY_PPR)
-    return MIN (policy.per_node * (guint64)candidates->nodes->len, G_MAXINT);
-  return candidates->n_free > given ? candidates->n_free - given : 1;
+    return MIN (policy.per_node * (guint64)dvmd_candidates_count_nodes (candidates, app), G_MAXINT);
+  for (guint i = 0; i < candidates->n_apps; i++)
+    if (i != app && dvmd_candidates_overlap (candidates, app, i))
+      others += dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
+  return n_free > others ? n_free - others : 1;
 }
 
 /* The processes that the job wants. */
 static void
-resolve_np (DvmdJob *job, const Candidates *candidates)
+resolve_np (DvmdJob *job, DvmdCandidates *candidates)
 {
-  guint n_apps = dvm_job_spec_get_n_apps (job->spec);
-  guint64 given = 0;
   guint64 need = 0;
 
   g_clear_pointer (&job->app_np, g_array_unref);
   job->app_np = g_array_new (FALSE, TRUE, sizeof (guint));
-  for (guint i = 0; i < n_apps; i++)
-    given += dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
-  for (guint i = 0; i < n_apps; i++)
+  for (guint i = 0; i < candidates->n_apps; i++)
     {
       guint np = dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
 
       if (np == 0)
-        np = default_np (job, candidates, given);
+        np = default_np (job, candidates, i);
       g_array_append_val (job->app_np, np);
       need += np;
     }
@@ -215,24 +95,33 @@ may_not_wait (DvmdJob *job)
 
 /* One that needs a drained node does not hold up those that do not: it may be drained for days. */
 static gboolean
-waits_for_resume (DvmdJob *job, const Candidates *candidates)
+waits_for_resume (DvmdJob *job, DvmdCandidates *candidates)
 {
   return candidates->n_drained > 0 && job->need > candidates->total;
 }
 
 static gboolean
-overlaps_waiting (DvmdAdmission *self, const Candidates *candidates)
+has_node (DvmdCandidates *self, DvmdNode *node)
+{
+  for (guint i = 0; i < self->nodes->len; i++)
+    if (DVMD_CANDIDATE (self, i)->node == node)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+overlaps_waiting (DvmdAdmission *self, DvmdCandidates *candidates)
 {
   for (GList *l = self->waiting.head; l != NULL; l = l->next)
     {
-      g_auto (Candidates) other = { 0 };
+      g_auto (DvmdCandidates) other = { 0 };
 
-      if (!find_candidates (self, l->data, &other, NULL))
+      if (!dvmd_candidates_find (&other, self->nodes, l->data, NULL))
         continue;
       if (waits_for_resume (l->data, &other))
         continue;
       for (guint i = 0; i < other.nodes->len; i++)
-        if (g_ptr_array_find (candidates->nodes, g_ptr_array_index (other.nodes, i), NULL))
+        if (has_node (candidates, DVMD_CANDIDATE (&other, i)->node))
           return TRUE;
     }
   return FALSE;
@@ -240,11 +129,10 @@ overlaps_waiting (DvmdAdmission *self, const Candidates *candidates)
 
 /* Beyond every slot that there is: bounded, so that a number that was mistyped cannot eat the daemon's memory. */
 static gboolean
-check_most (DvmdJob *job, const Candidates *candidates, GError **error)
+check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
-  guint64 most = MAX (candidates->total, (guint64)candidates->nodes->len * MAX_OVERSUBSCRIBED);
+  guint64 most = MIN (candidates->most_ever, DVMD_MAP_MAX_PROCS);
 
-  most = MIN (most, DVMD_MAP_MAX_PROCS);
   if (job->need <= most || candidates->n_drained > 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
@@ -255,7 +143,7 @@ check_most (DvmdJob *job, const Candidates *candidates, GError **error)
 
 /* Nodes that it may use are drained: it fits when they are resumed, or it does not. */
 static DvmdAdmit
-judge_drained (DvmdJob *job, const Candidates *candidates, GError **error)
+judge_drained (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   if (!may_not_wait (job))
     return DVMD_ADMIT_WAIT;
@@ -265,9 +153,92 @@ judge_drained (DvmdJob *job, const Candidates *candidates, GError **error)
   return DVMD_ADMIT_NEVER;
 }
 
-static DvmdAdmit
-judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
+/* Asks the mapper: whether it all fits is a matter of each node and application, not of sums alone. */
+static gboolean
+make_plan (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, DvmdPlacesKind kind, GError **error)
 {
+  g_autoptr (DvmdPlaces) places = dvmd_candidates_make_places (candidates, kind);
+
+  g_clear_pointer (&job->planned, dvmd_map_free);
+  job->planned = self->map (job, places, self->user_data, error);
+  return job->planned != NULL;
+}
+
+/* It may pass the slots, but not what a node takes at most. */
+static DvmdAdmit
+judge_oversubscribed (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  job->oversubscribed = TRUE;
+  if (job->need <= candidates->most && make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, NULL))
+    return DVMD_ADMIT;
+  return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE_ALL, error) ? DVMD_ADMIT_WAIT : DVMD_ADMIT_NEVER;
+}
+
+/* Larger than what nobody gave: takes all of it when it is free, and more. */
+static DvmdAdmit
+judge_not_given (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  if (candidates->n_free < candidates->total)
+    return DVMD_ADMIT_WAIT;
+  return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, error) ? DVMD_ADMIT : DVMD_ADMIT_NEVER;
+}
+
+static DvmdAdmit
+judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  if (job->need <= candidates->total + (guint64)candidates->drained)
+    return judge_drained (job, candidates, error);
+  if (!candidates->given)
+    return judge_not_given (self, job, candidates, error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "The job asks for %u processes, but its nodes have %u slots: ask for fewer, or allow more than one "
+               "process per slot with --when-full oversubscribe",
+               job->need, candidates->total + candidates->drained);
+  return DVMD_ADMIT_NEVER;
+}
+
+/* There are as many slots, but not free ones, or not where they would have to be. why: what the mapper said of these */
+static DvmdAdmit
+judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, const GError *why, GError **error)
+{
+  g_autoptr (GError) alone = NULL;
+
+  if (candidates->n_free < candidates->total)
+    {
+      if (make_plan (self, job, candidates, DVMD_PLACES_ALL, &alone))
+        return DVMD_ADMIT_WAIT;
+      why = alone;
+    }
+  if (candidates->n_drained > 0)
+    return judge_drained (job, candidates, error);
+  if (!candidates->given)
+    return judge_not_given (self, job, candidates, error);
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, why->message);
+  return DVMD_ADMIT_NEVER;
+}
+
+/* Whether it has its slots; else whether it can have them later. */
+static DvmdAdmit
+judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  g_autoptr (GError) why = NULL;
+
+  job->oversubscribed = FALSE;
+  if (job->need <= candidates->n_free && make_plan (self, job, candidates, DVMD_PLACES_FREE, &why))
+    return DVMD_ADMIT;
+  if (may_oversubscribe (job))
+    return judge_oversubscribed (self, job, candidates, error);
+  job->oversubscribed = TRUE;
+  if (job->need > candidates->total)
+    return judge_too_many (self, job, candidates, error);
+  return judge_shape (self, job, candidates, why, error);
+}
+
+static DvmdAdmit
+judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  if (candidates->n_missing > 0)
+    return DVMD_ADMIT_WAIT;
   if (candidates->nodes->len == 0 && candidates->n_drained > 0)
     {
       resolve_np (job, candidates);
@@ -279,35 +250,36 @@ judge_numbers (DvmdJob *job, const Candidates *candidates, GError **error)
       return DVMD_ADMIT_NEVER;
     }
   resolve_np (job, candidates);
-  if (!check_most (job, candidates, error))
-    return DVMD_ADMIT_NEVER;
-  job->oversubscribed = FALSE;
-  if (job->need <= candidates->n_free)
-    return DVMD_ADMIT;
-  job->oversubscribed = TRUE;
-  if (may_oversubscribe (job))
-    return DVMD_ADMIT;
-  if (job->need > candidates->total && job->need <= candidates->total + candidates->drained)
-    return judge_drained (job, candidates, error);
-  if (job->need > candidates->total && candidates->given)
+  return check_most (job, candidates, error) ? judge_slots (self, job, candidates, error) : DVMD_ADMIT_NEVER;
+}
+
+static void
+refuse_to_wait (DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  if (candidates->n_missing > 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "The job asks for %u nodes more without processes than there are, and it was not to wait",
+                 candidates->n_missing);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "The job asks for %u processes, but only %u of %u slots are free, and it was not to wait", job->need,
+                 candidates->n_free, candidates->total);
+}
+
+/* ADMIT alone leaves a plan. */
+static DvmdAdmit
+judge (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  DvmdAdmit verdict = judge_nodes (self, job, candidates, error);
+
+  if (verdict == DVMD_ADMIT_WAIT && may_not_wait (job))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   "The job asks for %u processes, but its nodes have %u slots: ask for fewer, or allow more than one "
-                   "process per slot with --when-full oversubscribe",
-                   job->need, candidates->total + candidates->drained);
-      return DVMD_ADMIT_NEVER;
+      refuse_to_wait (job, candidates, error);
+      verdict = DVMD_ADMIT_NEVER;
     }
-  /* Larger than all slots that nobody gave: takes all of them when they are free. */
-  if (job->need > candidates->total && candidates->n_free == candidates->total)
-    return DVMD_ADMIT;
-  if (may_not_wait (job))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   "The job asks for %u processes, but only %u of %u slots are free, and it was not to wait", job->need,
-                   candidates->n_free, candidates->total);
-      return DVMD_ADMIT_NEVER;
-    }
-  return DVMD_ADMIT_WAIT;
+  if (verdict != DVMD_ADMIT)
+    g_clear_pointer (&job->planned, dvmd_map_free);
+  return verdict;
 }
 
 static void
@@ -319,20 +291,17 @@ add_claim (DvmdAdmission *self, DvmdJob *job, DvmdNode *node, guint slots)
   dvmd_node_pool_claim (self->nodes, node, dvmd_job_get_id (job), slots);
 }
 
-/* Claims what the job needs, node after node; the map makes it exact. */
 static void
-claim_need (DvmdAdmission *self, DvmdJob *job, const Candidates *candidates)
+claim_plan (DvmdAdmission *self, DvmdJob *job)
 {
-  guint left = job->need;
+  g_autoptr (GArray) shares = dvmd_map_get_shares (job->planned);
 
-  job->claims = g_array_new (FALSE, FALSE, sizeof (DvmdClaim));
-  for (guint i = 0; i < candidates->nodes->len && left > 0; i++)
+  job->claims = g_array_sized_new (FALSE, FALSE, sizeof (DvmdClaim), shares->len);
+  for (guint i = 0; i < shares->len; i++)
     {
-      guint take = MIN (left, g_array_index (candidates->free, guint, i));
+      const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
 
-      if (take > 0)
-        add_claim (self, job, g_ptr_array_index (candidates->nodes, i), take);
-      left -= take;
+      add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), share->count);
     }
 }
 
@@ -354,7 +323,7 @@ enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
 DvmdAdmit
 dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 {
-  g_auto (Candidates) candidates = { 0 };
+  g_auto (DvmdCandidates) candidates = { 0 };
   gboolean came_before = job->claims_broken;
   DvmdAdmit verdict;
 
@@ -363,12 +332,13 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   /* Its slots were claimed when it left the queue. */
   if (job->claims != NULL)
     return DVMD_ADMIT;
-  if (!find_candidates (self, job, &candidates, error))
+  if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return DVMD_ADMIT_NEVER;
-  verdict = judge_numbers (job, &candidates, error);
+  verdict = judge (self, job, &candidates, error);
   if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && overlaps_waiting (self, &candidates))
     {
       verdict = DVMD_ADMIT_WAIT;
+      g_clear_pointer (&job->planned, dvmd_map_free);
       if (may_not_wait (job))
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
@@ -377,7 +347,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
         }
     }
   if (verdict == DVMD_ADMIT)
-    claim_need (self, job, &candidates);
+    claim_plan (self, job);
   else if (verdict == DVMD_ADMIT_WAIT)
     enqueue (self, job, came_before);
   return verdict;
@@ -394,17 +364,17 @@ dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job)
 }
 
 static void
-block (GHashTable *blocked, const Candidates *candidates)
+block (GHashTable *blocked, DvmdCandidates *candidates)
 {
   for (guint i = 0; i < candidates->nodes->len; i++)
-    g_hash_table_add (blocked, g_ptr_array_index (candidates->nodes, i));
+    g_hash_table_add (blocked, DVMD_CANDIDATE (candidates, i)->node);
 }
 
 static gboolean
-is_blocked (GHashTable *blocked, const Candidates *candidates)
+is_blocked (GHashTable *blocked, DvmdCandidates *candidates)
 {
   for (guint i = 0; i < candidates->nodes->len; i++)
-    if (g_hash_table_contains (blocked, g_ptr_array_index (candidates->nodes, i)))
+    if (g_hash_table_contains (blocked, DVMD_CANDIDATE (candidates, i)->node))
       return TRUE;
   return FALSE;
 }
@@ -423,7 +393,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
   for (GList *l = self->waiting.head; l != NULL; l = next)
     {
       DvmdJob *job = l->data;
-      g_auto (Candidates) candidates = { 0 };
+      g_auto (DvmdCandidates) candidates = { 0 };
       g_autoptr (GError) error = NULL;
       DvmdAdmit verdict = DVMD_ADMIT_NEVER;
 
@@ -431,10 +401,13 @@ release_waiting (DvmdAdmission *self, gboolean all)
       if (!all && g_hash_table_size (blocked) >= dvmd_node_pool_count_usable (self->nodes)
           && dvmd_node_pool_count_up (self->nodes) > 0)
         break;
-      if (find_candidates (self, job, &candidates, &error))
-        verdict = judge_numbers (job, &candidates, &error);
+      if (dvmd_candidates_find (&candidates, self->nodes, job, &error))
+        verdict = judge (self, job, &candidates, &error);
       if (verdict == DVMD_ADMIT && is_blocked (blocked, &candidates))
-        verdict = DVMD_ADMIT_WAIT;
+        {
+          verdict = DVMD_ADMIT_WAIT;
+          g_clear_pointer (&job->planned, dvmd_map_free);
+        }
       if (verdict == DVMD_ADMIT_WAIT)
         {
           if (!waits_for_resume (job, &candidates))
@@ -442,7 +415,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
           continue;
         }
       if (verdict == DVMD_ADMIT)
-        claim_need (self, job, &candidates);
+        claim_plan (self, job);
       /* One that can never fit any more goes on too: the gate tells it why. */
       g_queue_delete_link (&self->waiting, l);
       job->waiting = FALSE;
@@ -463,79 +436,45 @@ dvmd_admission_nodes_changed (DvmdAdmission *self)
   release_waiting (self, TRUE);
 }
 
-/* What was claimed for the job is its own, also where others oversubscribe. Both are in the order of the nodes. */
+/* As if nobody else was there. */
 static void
-add_claims (Candidates *candidates, GArray *claims)
+free_all (DvmdCandidates *self)
 {
-  guint at = 0;
-
-  for (guint i = 0; claims != NULL && i < claims->len; i++)
+  for (guint i = 0; i < self->nodes->len; i++)
     {
-      const DvmdClaim *claim = &g_array_index (claims, DvmdClaim, i);
+      DvmdCandidate *candidate = DVMD_CANDIDATE (self, i);
 
-      while (at < candidates->nodes->len && get_candidate (candidates, at)->rank < claim->node)
-        at++;
-      if (at < candidates->nodes->len && get_candidate (candidates, at)->rank == claim->node)
-        g_array_index (candidates->free, guint, at) = MAX (g_array_index (candidates->free, guint, at), claim->slots);
+      candidate->free = candidate->limit;
+      candidate->most = candidate->most_ever;
     }
+  self->n_free = self->total;
+  self->most = self->most_ever;
+  self->n_missing = 0;
 }
 
-GPtrArray *
-dvmd_admission_get_candidates (DvmdAdmission *self, DvmdJob *job, GArray **limits, GError **error)
+DvmdMap *
+dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError **error)
 {
-  g_autoptr (GArray) claims = job->claims != NULL ? g_array_ref (job->claims) : NULL;
-  g_auto (Candidates) candidates = { 0 };
-
-  /* The job's own claims are free for its map. */
-  dvmd_admission_give_back (self, job);
-  if (!find_candidates (self, job, &candidates, error))
-    return NULL;
-  add_claims (&candidates, claims);
-  *limits = g_array_ref (job->oversubscribed ? candidates.limits : candidates.free);
-  return g_steal_pointer (&candidates.nodes);
-}
-
-GPtrArray *
-dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, GArray **limits, gboolean *waits, GError **error)
-{
-  g_auto (Candidates) candidates = { 0 };
+  g_auto (DvmdCandidates) candidates = { 0 };
   DvmdAdmit verdict;
 
-  if (!find_candidates (self, job, &candidates, error))
+  if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return NULL;
-  verdict = judge_numbers (job, &candidates, error);
+  verdict = judge (self, job, &candidates, error);
   *waits = verdict == DVMD_ADMIT_WAIT;
   if (*waits)
     {
-      g_array_set_size (candidates.free, 0);
-      g_array_append_vals (candidates.free, candidates.limits->data, candidates.limits->len);
-      candidates.n_free = candidates.total;
-      verdict = judge_numbers (job, &candidates, error);
+      free_all (&candidates);
+      verdict = judge (self, job, &candidates, error);
     }
-  if (verdict != DVMD_ADMIT)
-    return NULL;
-  *limits = g_array_ref (job->oversubscribed ? candidates.limits : candidates.free);
-  return g_steal_pointer (&candidates.nodes);
-}
-
-void
-dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job)
-{
-  g_autoptr (GArray) shares = dvmd_map_get_shares (job->map);
-
-  job->claims = g_array_sized_new (FALSE, FALSE, sizeof (DvmdClaim), shares->len);
-  for (guint i = 0; i < shares->len; i++)
-    {
-      const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
-
-      add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), share->count);
-    }
+  return verdict == DVMD_ADMIT ? g_steal_pointer (&job->planned) : NULL;
 }
 
 void
 dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job)
 {
   job->claims_broken = FALSE;
+  g_clear_pointer (&job->planned, dvmd_map_free);
   if (job->claims == NULL)
     return;
   for (guint i = 0; i < job->claims->len; i++)

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvmd-effects.h"
 #include "dvmd-job-private.h"
 
 G_BEGIN_DECLS
@@ -25,11 +26,16 @@ typedef enum
 /* Called when a job that waited has got its slots. */
 typedef void (*DvmdAdmissionRelease) (DvmdJob *job, gpointer user_data);
 
-DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionRelease release, gpointer user_data);
+/* Where the processes of the job go; NULL: it does not fit there. */
+typedef DvmdMap *(*DvmdAdmissionMap) (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error);
+
+DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionRelease release,
+                                   gpointer user_data);
 void dvmd_admission_free (DvmdAdmission *self);
 
 /*
- * Judges a job at the map gate. ADMIT: its slots are claimed. WAIT: it stands in the queue. NEVER: error says why.
+ * Judges a job at the map gate. ADMIT: it is planned where its processes go, and their slots are claimed. WAIT: it
+ * stands in the queue. NEVER: error says why.
  */
 DvmdAdmit dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error);
 /* The job leaves the queue, if it is in it. */
@@ -40,15 +46,11 @@ void dvmd_admission_release (DvmdAdmission *self);
 void dvmd_admission_nodes_changed (DvmdAdmission *self);
 guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
 
-/* The nodes and limits that the mapper may use, the job's own claims counted as free. (element-type DvmdNode) */
-GPtrArray *dvmd_admission_get_candidates (DvmdAdmission *self, DvmdJob *job, GArray **limits, GError **error);
 /*
- * The same for a job that does not exist, and nothing is claimed. waits: it would have to wait; then every slot counts
- * as free. NULL: error says why it can never go on.
+ * The map of a job that does not exist; nothing is claimed. waits: it would have to wait; then every slot counts as
+ * free. NULL: error says why it can never go on.
  */
-GPtrArray *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, GArray **limits, gboolean *waits, GError **error);
-/* The claims become those of the map. */
-void dvmd_admission_claim_map (DvmdAdmission *self, DvmdJob *job);
+DvmdMap *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError **error);
 void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);
 /* What the job has there: the node is lost. A job that was not placed yet is judged again at the gate, ahead of others
  * that came after it. */

@@ -100,6 +100,14 @@ on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
     dvmd_admission_nodes_changed (self->admission);
 }
 
+static DvmdMap *
+on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error)
+{
+  DvmdCore *self = user_data;
+
+  return self->effects->map (self->world, job, places, error);
+}
+
 static void
 on_slots_for (DvmdJob *job, gpointer user_data)
 {
@@ -122,7 +130,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->effects = effects;
   self->world = world;
   self->nodes = dvmd_node_pool_new ();
-  self->admission = dvmd_admission_new (self->nodes, on_slots_for, self);
+  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_slots_for, self);
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
   self->vm_job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
@@ -292,8 +300,6 @@ DvmdMap *
 dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error)
 {
   g_autoptr (DvmdJob) job = NULL;
-  g_autoptr (GPtrArray) nodes = NULL;
-  g_autoptr (GArray) limits = NULL;
 
   if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
     return NULL;
@@ -303,11 +309,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error
       return NULL;
     }
   job = dvmd_job_new (self, 0, self->nspace, spec, NULL);
-  nodes = dvmd_admission_try (self->admission, job, &limits, waits, error);
-  if (nodes == NULL)
-    return NULL;
-  return self->effects->map (self->world, job, (DvmdNode *const *)nodes->pdata, (const guint *)limits->data, nodes->len,
-                             job->oversubscribed, error);
+  return dvmd_admission_try (self->admission, job, waits, error);
 }
 
 void

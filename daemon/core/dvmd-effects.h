@@ -9,6 +9,17 @@
 
 G_BEGIN_DECLS
 
+/* Nodes that a job may use, and how much of each. */
+typedef struct
+{
+  DvmdNode **nodes;
+  guint32 *limits;     /* processes that nodes[i] takes */
+  guint32 *most;       /* that it takes at most if oversubscribe */
+  guint32 *app_limits; /* (nullable): a row over the nodes for each application; 0: that one is not for it */
+  guint n_nodes;
+  gboolean oversubscribe; /* the limits may be passed */
+} DvmdPlaces;
+
 /*
  * What the core asks of the world. The engine implements it, and so does the simulation. No function may block or call
  * back into the core before it has returned; answers come later as calls of dvmd-core.h.
@@ -26,9 +37,8 @@ typedef struct
   void (*distribute_membership) (gpointer world, guint64 epoch);
   /* The DVM takes work. */
   void (*dvm_ready) (gpointer world);
-  /* Place the job on the nodes, limits[i] processes at most on nodes[i] (oversubscribed: the limits may be passed). */
-  DvmdMap *(*map) (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
-                   gboolean oversubscribe, GError **error);
+  /* Place the job there. Called when the job is let through to MAP, or to see whether it could be. */
+  DvmdMap *(*map) (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error);
   /*
    * Bring the files of the job to the agents of its map; each is answered for by dvmd_core_files_staged(). Again after
    * another map: what was under way for the one before is over, and agents that are not in this one answer by

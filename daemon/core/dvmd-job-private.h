@@ -35,6 +35,7 @@ struct _DvmdJob
   guint need;             /* slots that it takes */
   GArray *claims;         /* DvmdClaim */
   gboolean claims_broken; /* some of them were on a node that was lost before the job was mapped */
+  DvmdMap *planned;       /* (nullable): its map, from the gate to MAP */
   gboolean oversubscribed;
   gboolean waiting; /* in the queue for slots */
   GList live_link;  /* in the core's queue of live jobs */

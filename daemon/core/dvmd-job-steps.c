@@ -113,24 +113,11 @@ void
 dvmd_job_step_map (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
-  DvmdCore *core = job->core;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GArray) limits = NULL;
-  g_autoptr (GPtrArray) nodes = NULL;
 
   /* A node that it was to have was lost since it was let through. */
   if (job->claims_broken && !pass_gate (job))
     return;
-  nodes = dvmd_admission_get_candidates (core->admission, job, &limits, &error);
-  if (nodes != NULL)
-    job->map = core->effects->map (core->world, job, (DvmdNode *const *)nodes->pdata, (const guint *)limits->data,
-                                   nodes->len, job->oversubscribed, &error);
-  if (job->map == NULL)
-    {
-      dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, error->message);
-      return;
-    }
-  dvmd_admission_claim_map (core->admission, job);
+  job->map = g_steal_pointer (&job->planned);
   job->procs = dvmd_map_expand (job->map);
   publish_nodes (job);
   _dvm_job_set_num_procs (job->record, job->procs->n_rows);

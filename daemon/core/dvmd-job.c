@@ -59,6 +59,7 @@ dvmd_job_finalize (GObject *object)
   g_clear_object (&self->spec);
   g_clear_pointer (&self->requester, dvmd_requester_free);
   g_clear_pointer (&self->map, dvmd_map_free);
+  g_clear_pointer (&self->planned, dvmd_map_free);
   g_clear_pointer (&self->procs, dvmd_proc_table_free);
   g_clear_pointer (&self->trace, g_array_unref);
   g_clear_pointer (&self->app_np, g_array_unref);

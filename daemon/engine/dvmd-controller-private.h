@@ -136,8 +136,7 @@ void dvmd_controller_handle_report (DvmdController *self, guint rank, GVariant *
 void dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-launch.c */
-DvmdMap *dvmd_controller_map (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
-                              gboolean oversubscribe, GError **error);
+DvmdMap *dvmd_controller_map (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error);
 void dvmd_controller_send_launch (gpointer world, DvmdJob *job);
 void dvmd_controller_kill (gpointer world, DvmdJob *job);
 void dvmd_controller_handle_environment_ask (DvmdController *self, guint rank, GVariant *body);

@@ -12,6 +12,7 @@ typedef struct
   const DvmdMapRequest *request;
   guint *on_node;
   guint *of_app;
+  guint *of_app_on_node; /* NULL: nobody asks */
   guint num_procs;
 } Check;
 
@@ -23,6 +24,16 @@ sum_of_np (const DvmdMapRequest *request)
   for (guint i = 0; i < request->n_apps; i++)
     sum += request->app_np[i];
   return sum;
+}
+
+static gboolean
+check_app_on_node (Check *self, const DvmdPlacementRun *run)
+{
+  gsize place = (gsize)run->app * self->request->n_nodes + run->node;
+  guint limit = self->request->app_limits[place];
+
+  self->of_app_on_node[place] += run->count;
+  return limit > 0 && (self->request->oversubscribe || self->of_app_on_node[place] <= limit);
 }
 
 /* What is wrong with the run, or NULL. Sums cannot overflow: no run is larger than what is left. */
@@ -39,8 +50,11 @@ check_run (Check *self, const DvmdPlacementRun *run, guint placed)
     return "it does not have as many processes as the job";
   self->on_node[run->node] += run->count;
   self->of_app[run->app] += run->count;
-  if (!request->oversubscribe && self->on_node[run->node] > request->nodes[run->node].limit)
+  if (self->on_node[run->node]
+      > (request->oversubscribe ? request->nodes[run->node].most : request->nodes[run->node].limit))
     return "it puts more processes on a node than that may take";
+  if (self->of_app_on_node != NULL && !check_app_on_node (self, run))
+    return "it puts an application on a node that is not for it, or more of it than that may take";
   if (self->of_app[run->app] > request->app_np[run->app])
     return "an application has more processes than it is to have";
   if (run->first_rank + (run->count - 1) * (guint64)run->stride >= self->num_procs)
@@ -82,7 +96,10 @@ check_answer (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
   DvmdMap *map;
 
   self.num_procs = (guint)sum_of_np (request);
+  if (request->app_limits != NULL)
+    self.of_app_on_node = g_new0 (guint, (gsize)request->n_apps * request->n_nodes);
   map = take_answer (&self, placement, &wrong);
+  g_free (self.of_app_on_node);
   if (map == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "The map of %s is not used: %s", G_OBJECT_TYPE_NAME (mapper),
                  wrong);

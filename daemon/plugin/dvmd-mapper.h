@@ -15,7 +15,10 @@ G_BEGIN_DECLS
  * @n_apps: how many applications there are
  * @nodes: the nodes that may be used, in the order of preference
  * @n_nodes: how many nodes there are; at least one
- * @oversubscribe: whether a node may take more processes than its limit
+ * @oversubscribe: whether a node may take more processes than its limit: all limits are used first, then what is left
+ * is spread evenly
+ * @app_limits: (nullable): a row over the nodes for each application, how many processes of it the node may take, which
+ * may be passed as the limits may; 0: the node is not for this application. %NULL: every node takes every application
  *
  * What is to be placed, and where it may go. Borrowed for the time of the call.
  *
@@ -29,7 +32,8 @@ typedef struct
   const DvmdPluginNode *nodes;
   guint32 n_nodes;
   gboolean oversubscribe;
-  gpointer reserved[4];
+  const guint32 *app_limits;
+  gpointer reserved[3];
 } DvmdMapRequest;
 
 /**

@@ -32,6 +32,7 @@ typedef enum
  * @slots: how many processes it is meant for, 0 if nobody said
  * @slots_max: how many it may take at most, 0 for no limit beyond @slots
  * @limit: for a mapper: how many processes of this job it may take now
+ * @most: for a mapper that may oversubscribe: how many of them it may take at most
  * @address: (nullable): for a launcher: how to get there, [USER@]HOST[:PORT]; %NULL for its name
  *
  * A node as plugins see it. Borrowed for the time of the call.
@@ -45,6 +46,7 @@ typedef struct
   guint32 slots;
   guint32 slots_max;
   guint32 limit;
+  guint32 most;
   const char *address;
   gpointer reserved[1];
 } DvmdPluginNode;

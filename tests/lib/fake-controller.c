@@ -100,8 +100,7 @@ dvm_ready (gpointer world)
 }
 
 static DvmdMap *
-map_job (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
-         gboolean oversubscribe, GError **error)
+map_job (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
   DvmdMap *map = dvmd_map_new ();
   DvmJobSpec *spec = dvmd_job_get_spec (job);
@@ -111,7 +110,7 @@ map_job (gpointer world, DvmdJob *job, DvmdNode *const *nodes, const guint *limi
     {
       guint np = MAX (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)), 1);
 
-      dvmd_map_add_run (map, nodes[0]->rank, i, rank, np, 1);
+      dvmd_map_add_run (map, places->nodes[0]->rank, i, rank, np, 1);
       rank += np;
     }
   map->num_procs = rank;

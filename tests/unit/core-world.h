@@ -52,10 +52,9 @@ world_ready (gpointer data)
 }
 
 static inline DvmdMap *
-world_map (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
-           gboolean oversubscribe, GError **error)
+world_map (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
-  DvmdMap *map = dvmd_map_new ();
+  g_autoptr (DvmdMap) map = dvmd_map_new ();
   GArray *np = dvmd_job_get_app_np (job);
   guint rank = 0;
 
@@ -63,17 +62,22 @@ world_map (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *lim
     {
       guint left = g_array_index (np, guint, app);
 
-      for (guint i = 0; i < n_nodes && left > 0; i++)
+      for (guint i = 0; i < places->n_nodes && left > 0; i++)
         {
-          guint count = oversubscribe && i == n_nodes - 1 ? left : MIN (left, limits[i]);
+          guint count = places->oversubscribe && i == places->n_nodes - 1 ? left : MIN (left, places->limits[i]);
 
           if (count > 0)
-            dvmd_map_add_run (map, nodes[i]->rank, app, rank, count, 1);
+            dvmd_map_add_run (map, places->nodes[i]->rank, app, rank, count, 1);
           rank += count;
           left -= count;
         }
+      if (left > 0)
+        {
+          g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "no room");
+          return NULL;
+        }
     }
-  return map;
+  return g_steal_pointer (&map);
 }
 
 static inline void

@@ -179,7 +179,7 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>, 'np': <uint32 2147483648>}]", "{}", DVM_ERROR_BAD_PARAM, { "np", "2147483648" } },
   { "[{'argv': <['a']>}]", "{'npp': <uint32 1>}", DVM_ERROR_BAD_PARAM, { "npp", "unknown", "“np”" } },
   { "[{'argv': <['a']>}]", "{'zzzzzzzzzzzz': <1>}", DVM_ERROR_BAD_PARAM, { "zzzzzzzzzzzz", "unknown" } },
-  { "[{'argv': <['a']>}]", "{'hostfile': <'x'>}", DVM_ERROR_NOT_SUPPORTED, { "hostfile" } },
+  { "[{'argv': <['a']>}]", "{'rankfile': <'x'>}", DVM_ERROR_NOT_SUPPORTED, { "rankfile" } },
   { "[{'argv': <['a']>}]", "{'target': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "target" } },
   { "[{'argv': <['a']>}]", "{'session': <uint32 1>}", DVM_ERROR_NOT_SUPPORTED, { "session" } },
   { "[{'argv': <['a']>}]", "{'add-hosts': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "add-hosts" } },
@@ -201,7 +201,8 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'hosts': <['']>}", DVM_ERROR_BAD_PARAM, { "hosts" } },
   { "[{'argv': <['a']>}]", "{'hosts': <['h:0']>}", DVM_ERROR_BAD_PARAM, { "hosts", "h:0" } },
   { "[{'argv': <['a']>}]", "{'hosts': <['h:x']>}", DVM_ERROR_BAD_PARAM, { "hosts", "h:x" } },
-  { "[{'argv': <['a']>}]", "{'hosts': <['+n1']>}", DVM_ERROR_NOT_SUPPORTED, { "hosts", "+n1" } },
+  { "[{'argv': <['a']>}]", "{'hosts': <['+x1']>}", DVM_ERROR_BAD_PARAM, { "hosts", "+x1" } },
+  { "[{'argv': <['a']>}]", "{'hostfile': <'here'>}", DVM_ERROR_BAD_PARAM, { "hostfile", "here", "absolute" } },
   { "[{'argv': <['a']>}]", "{'personality': <'prte'>}", DVM_ERROR_BAD_PARAM, { "personality", "prte" } },
   { "[{'argv': <['a']>}]", "{'when-full': <'wiat'>}", DVM_ERROR_BAD_PARAM, { "when-full", "“wait”" } },
   { "[{'argv': <['a']>}]", "{'when-full': <''>}", DVM_ERROR_BAD_PARAM, { "when-full", "empty" } },
@@ -333,8 +334,6 @@ test_parsers (void)
   DvmRuntimeOptions options;
   DvmStdinTarget target;
   DvmWhenFull when_full;
-  g_autofree char *name = NULL;
-  guint slots;
 
   g_assert_true (_dvm_runtime_options_parse (NULL, "", &options, NULL));
   g_assert_true (options.error_nonzero_status);
@@ -358,9 +357,6 @@ test_parsers (void)
   check_map_by (NULL, "slot");
   check_map_by ("NODE", "node");
   check_map_by ("PPR:12:NO", "ppr:12:node");
-  g_assert_true (_dvm_host_parse ("node3:4", "", &name, &slots, NULL));
-  g_assert_cmpstr (name, ==, "node3");
-  g_assert_cmpuint (slots, ==, 4);
 }
 
 static void
@@ -414,7 +410,7 @@ static const JsonRefusal json_refusals[] = {
   { "{\"argv\": [\"a\"], \"env\": [\"A=1\"]}", DVM_ERROR_BAD_PARAM, { "$.env", "object" } },
   { "{\"argv\": [\"a\"], \"mapby\": \"slot\"}", DVM_ERROR_BAD_PARAM, { "$.mapby", "“map-by”" } },
   { "{\"argv\": [\"a\"], \"stdin-fd\": 0}", DVM_ERROR_BAD_PARAM, { "$.stdin-fd" } },
-  { "{\"argv\": [\"a\"], \"hostfile\": 0}", DVM_ERROR_NOT_SUPPORTED, { "$.hostfile" } },
+  { "{\"argv\": [\"a\"], \"rankfile\": 0}", DVM_ERROR_NOT_SUPPORTED, { "$.rankfile" } },
   { "{\"argv\": [\"a\"], \"apps\": []}", DVM_ERROR_BAD_PARAM, { "$.argv" } },
   { "{\"argv-bytes\": [[97, 256]]}", DVM_ERROR_BAD_PARAM, { "$.argv-bytes[0][1]", "255" } },
   { "{\"argv\": [\"a\\u0000b\"]}", DVM_ERROR_PARSE_FAILED, { "NUL" } },

@@ -36,7 +36,7 @@ map (DvmdPlugins *plugins, const char *by, const guint *np, guint n_apps, const 
   DvmdMapRequest request = { .map_by = by, .app_np = np, .n_apps = n_apps, .n_nodes = n_nodes };
 
   for (guint i = 0; i < n_nodes; i++)
-    nodes[i] = (DvmdPluginNode){ .name = "x", .rank = 10 + i, .limit = limits[i] };
+    nodes[i] = (DvmdPluginNode){ .name = "x", .rank = 10 + i, .limit = limits[i], .most = G_MAXUINT };
   request.nodes = nodes;
   request.oversubscribe = oversubscribe;
   return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &request, error);

@@ -44,9 +44,32 @@ parse_per_node (const char *map_by)
 }
 
 static guint
-share_of (Mapping *self, guint app)
+app_limit (Mapping *self, guint app, guint node)
 {
-  return MIN (self->per_node, self->left[app]);
+  const DvmdMapRequest *request = self->request;
+
+  return request->app_limits != NULL ? request->app_limits[app * request->n_nodes + node] : G_MAXUINT;
+}
+
+static guint
+share_of (Mapping *self, guint app, guint node)
+{
+  return app_limit (self, app, node) > 0 ? MIN (self->per_node, self->left[app]) : 0;
+}
+
+static gboolean
+has_room (Mapping *self, guint node)
+{
+  const DvmdMapRequest *request = self->request;
+  guint64 need = 0;
+
+  for (guint app = 0; app < request->n_apps; app++)
+    {
+      need += share_of (self, app, node);
+      if (!request->oversubscribe && share_of (self, app, node) > app_limit (self, app, node))
+        return FALSE;
+    }
+  return need > 0 && need <= (request->oversubscribe ? request->nodes[node].most : request->nodes[node].limit);
 }
 
 /* All applications have their share there, or none. */
@@ -54,15 +77,12 @@ static gboolean
 take_node (Mapping *self, guint node)
 {
   const DvmdMapRequest *request = self->request;
-  guint64 need = 0;
 
-  for (guint app = 0; app < request->n_apps; app++)
-    need += share_of (self, app);
-  if (need > request->nodes[node].limit && !request->oversubscribe)
+  if (!has_room (self, node))
     return FALSE;
   for (guint app = 0; app < request->n_apps; app++)
     {
-      guint count = share_of (self, app);
+      guint count = share_of (self, app, node);
 
       self->counts[app * request->n_nodes + node] = count;
       self->left[app] -= count;

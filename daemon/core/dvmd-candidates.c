@@ -1,0 +1,423 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-candidates.h"
+
+#include "dvm-job-spec-private.h"
+
+/* What the hosts of one application say, by rank of the node. */
+typedef struct
+{
+  DvmdNodePool *pool;
+  DvmdJob *job;
+  guint n_ranks;
+  guint32 *slots; /* 0: not that one; G_MAXUINT32: as many as it has */
+  guint32 *most;
+  guint n_missing;
+} Choice;
+
+static void
+choice_clear (Choice *self)
+{
+  g_clear_pointer (&self->slots, g_free);
+  g_clear_pointer (&self->most, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Choice, choice_clear)
+
+/* ---- hosts ---- */
+
+static void
+choose (Choice *self, DvmdNode *node, const DvmHost *host)
+{
+  guint slots = G_MAXUINT32;
+
+  if (host->slots > 0)
+    slots = host->slots;
+  else if (host->n_mentions > 1 && !host->all_slots)
+    slots = host->n_mentions;
+  self->slots[node->rank] = slots;
+  self->most[node->rank] = host->slots_max > 0 ? host->slots_max : G_MAXUINT32;
+}
+
+static gboolean
+choose_named (Choice *self, const DvmHost *host, GError **error)
+{
+  DvmdNode *node = dvmd_node_pool_find (self->pool, host->name);
+
+  if (node == NULL || node->rank == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is not a node of this DVM", host->place,
+                   host->name);
+      return FALSE;
+    }
+  if (!host->excluded)
+    choose (self, node, host);
+  return TRUE;
+}
+
+static DvmdNode *
+next_node (Choice *self, guint *rank)
+{
+  while (++*rank < self->n_ranks)
+    {
+      DvmdNode *node = dvmd_node_pool_get (self->pool, *rank);
+
+      if (node != NULL)
+        return node;
+    }
+  return NULL;
+}
+
+static gboolean
+choose_index (Choice *self, const DvmHost *host, GError **error)
+{
+  guint rank = 0;
+  guint n = 0;
+
+  for (DvmdNode *node = next_node (self, &rank); node != NULL; node = next_node (self, &rank))
+    if (n++ == host->number)
+      {
+        choose (self, node, host);
+        return TRUE;
+      }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "%s: “+n%u” is not a node of this DVM, which has %u; the first is +n0", host->place, host->number, n);
+  return FALSE;
+}
+
+static gboolean
+is_empty (Choice *self, DvmdNode *node)
+{
+  guint n_others = g_hash_table_size (node->jobs);
+
+  if (g_hash_table_contains (node->jobs, GUINT_TO_POINTER (dvmd_job_get_id (self->job))))
+    n_others--;
+  return n_others == 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP && !dvmd_node_is_drained (node);
+}
+
+static gboolean
+choose_empty (Choice *self, const DvmHost *host, GError **error)
+{
+  guint wanted = host->number > 0 ? host->number : G_MAXUINT;
+  guint rank = 0;
+  guint n = 0;
+
+  if (host->number > dvmd_node_pool_count_up (self->pool))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+e:%u”: the DVM has %u nodes", host->place,
+                   host->number, dvmd_node_pool_count_up (self->pool));
+      return FALSE;
+    }
+  for (DvmdNode *node = next_node (self, &rank); node != NULL && n < wanted; node = next_node (self, &rank))
+    if (self->slots[rank] == 0 && is_empty (self, node))
+      {
+        choose (self, node, host);
+        n++;
+      }
+  self->n_missing += host->number > 0 ? host->number - n : n == 0;
+  return TRUE;
+}
+
+static gboolean
+choose_host (Choice *self, const DvmHost *host, GError **error)
+{
+  switch (host->kind)
+    {
+    case DVM_HOST_NAMED:
+      return choose_named (self, host, error);
+    case DVM_HOST_INDEX:
+      return choose_index (self, host, error);
+    case DVM_HOST_EMPTY:
+    default:
+      return choose_empty (self, host, error);
+    }
+}
+
+static void
+choose_every (Choice *self)
+{
+  memset (self->slots, 0xff, self->n_ranks * sizeof (guint32));
+  memset (self->most, 0xff, self->n_ranks * sizeof (guint32));
+}
+
+static void
+leave_out (Choice *self, DvmHosts *hosts)
+{
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      if (host->excluded)
+        self->slots[dvmd_node_pool_find (self->pool, host->name)->rank] = 0;
+    }
+}
+
+/* hosts that only say which ones not leave the others. */
+static gboolean
+read_choice (Choice *self, DvmHosts *hosts, GError **error)
+{
+  gboolean some = FALSE;
+
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      if (!choose_host (self, host, error))
+        return FALSE;
+      some = some || !host->excluded;
+    }
+  if (!some)
+    choose_every (self);
+  leave_out (self, hosts);
+  return TRUE;
+}
+
+/* ---- candidates ---- */
+
+static guint
+sum (guint a, guint b)
+{
+  return a > G_MAXUINT - b ? G_MAXUINT : a + b;
+}
+
+/* What the choices of the applications leave of one node, together. */
+static void
+count_node (DvmdNode *node, const Choice *choices, guint n_apps, DvmdCandidate *candidate)
+{
+  guint limit = 0;
+  guint most = 0;
+
+  for (guint i = 0; i < n_apps; i++)
+    {
+      limit = sum (limit, MIN (choices[i].slots[node->rank], node->slots));
+      if (choices[i].slots[node->rank] > 0)
+        most = sum (most, choices[i].most[node->rank]);
+    }
+  candidate->most_ever = MIN (most, node->slots_max > 0 ? node->slots_max : G_MAXUINT);
+  candidate->limit = MIN (MIN (limit, node->slots), candidate->most_ever);
+}
+
+static gboolean
+is_chosen (DvmdNode *node, const Choice *choices, guint n_apps)
+{
+  for (guint i = 0; i < n_apps; i++)
+    if (choices[i].slots[node->rank] > 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_app_limits (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
+{
+  for (guint i = 0; i < into->n_apps; i++)
+    g_array_append_val (into->app_limits, choices[i].slots[node->rank]);
+}
+
+static void
+add_candidate (DvmdCandidates *into, const DvmdCandidate *candidate)
+{
+  DvmdNode *node = candidate->node;
+  DvmdCandidate added = *candidate;
+  guint unused = node->slots > node->slots_in_use ? node->slots - node->slots_in_use : 0;
+  guint room = G_MAXUINT;
+
+  if (node->slots_max > 0)
+    room = node->slots_max > node->slots_in_use ? node->slots_max - node->slots_in_use : 0;
+  added.free = MIN (unused, added.limit);
+  added.most = MIN (added.most_ever, room);
+  g_array_append_val (into->nodes, added);
+  into->total += added.limit;
+  into->n_free += added.free;
+  into->most += MIN (added.most, DVMD_MAX_OVERSUBSCRIBED);
+  into->most_ever += MAX (MIN (added.most_ever, DVMD_MAX_OVERSUBSCRIBED), added.limit);
+}
+
+static void
+add_node (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
+{
+  DvmdCandidate candidate = { .node = node, .limit = node->slots };
+
+  candidate.most_ever = node->slots_max > 0 ? node->slots_max : G_MAXUINT;
+  if (choices != NULL)
+    count_node (node, choices, into->n_apps, &candidate);
+  if (dvmd_node_is_drained (node))
+    {
+      into->n_drained++;
+      into->drained += candidate.limit;
+    }
+  else if (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP)
+    {
+      add_candidate (into, &candidate);
+      if (into->app_limits != NULL)
+        add_app_limits (into, node, choices);
+    }
+  else
+    return;
+  /* A number behind the host is given too, where it is a limit. */
+  into->given = into->given || node->slots_given || candidate.limit < node->slots;
+}
+
+static void
+add_nodes (DvmdCandidates *into, DvmdNodePool *pool, const Choice *choices)
+{
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (pool); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (pool, rank);
+
+      if (node != NULL && (choices == NULL || is_chosen (node, choices, into->n_apps)))
+        add_node (into, node, choices);
+    }
+}
+
+static gboolean
+has_choice (DvmdJob *job)
+{
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (job->spec); i++)
+    if (_dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i)) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* From a row for each node to a row for each application. */
+static void
+turn_app_limits (DvmdCandidates *self)
+{
+  g_autoptr (GArray) turned = g_array_sized_new (FALSE, FALSE, sizeof (guint32), self->app_limits->len);
+
+  for (guint app = 0; app < self->n_apps; app++)
+    for (guint i = 0; i < self->nodes->len; i++)
+      g_array_append_val (turned, g_array_index (self->app_limits, guint32, i * self->n_apps + app));
+  g_array_unref (self->app_limits);
+  self->app_limits = g_steal_pointer (&turned);
+}
+
+static gboolean
+find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error)
+{
+  guint n_ranks = dvmd_node_pool_get_max_rank (pool) + 1;
+  g_autoptr (GArray) choices = g_array_new (FALSE, TRUE, sizeof (Choice));
+
+  g_array_set_clear_func (choices, (GDestroyNotify)choice_clear);
+  for (guint i = 0; i < into->n_apps; i++)
+    {
+      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i));
+      Choice *choice;
+
+      g_array_set_size (choices, i + 1);
+      choice = &g_array_index (choices, Choice, i);
+      *choice = (Choice){ .pool = pool, .job = job, .n_ranks = n_ranks };
+      choice->slots = g_new0 (guint32, n_ranks);
+      choice->most = g_new0 (guint32, n_ranks);
+      if (hosts == NULL)
+        choose_every (choice);
+      else if (!read_choice (choice, hosts, error))
+        return FALSE;
+      into->n_missing += choice->n_missing;
+    }
+  if (into->n_apps > 1)
+    into->app_limits = g_array_new (FALSE, FALSE, sizeof (guint32));
+  add_nodes (into, pool, (const Choice *)choices->data);
+  if (into->app_limits != NULL)
+    turn_app_limits (into);
+  return TRUE;
+}
+
+gboolean
+dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error)
+{
+  into->nodes = g_array_new (FALSE, FALSE, sizeof (DvmdCandidate));
+  into->n_apps = dvm_job_spec_get_n_apps (job->spec);
+  if (has_choice (job))
+    return find_chosen (into, pool, job, error);
+  add_nodes (into, pool, NULL);
+  return TRUE;
+}
+
+void
+dvmd_candidates_clear (DvmdCandidates *self)
+{
+  g_clear_pointer (&self->nodes, g_array_unref);
+  g_clear_pointer (&self->app_limits, g_array_unref);
+}
+
+/* ---- one application ---- */
+
+static guint
+app_limit (DvmdCandidates *self, guint app, guint node)
+{
+  if (self->app_limits == NULL)
+    return G_MAXUINT;
+  return g_array_index (self->app_limits, guint32, app * self->nodes->len + node);
+}
+
+guint64
+dvmd_candidates_count_free (DvmdCandidates *self, guint app)
+{
+  guint64 n_free = 0;
+
+  for (guint i = 0; i < self->nodes->len; i++)
+    n_free += MIN (DVMD_CANDIDATE (self, i)->free, app_limit (self, app, i));
+  return n_free;
+}
+
+guint
+dvmd_candidates_count_nodes (DvmdCandidates *self, guint app)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->nodes->len; i++)
+    if (app_limit (self, app, i) > 0)
+      n++;
+  return n;
+}
+
+gboolean
+dvmd_candidates_overlap (DvmdCandidates *self, guint app, guint other)
+{
+  for (guint i = 0; i < self->nodes->len; i++)
+    if (app_limit (self, app, i) > 0 && app_limit (self, other, i) > 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- places ---- */
+
+static void
+add_place (DvmdPlaces *places, const DvmdCandidate *candidate, DvmdPlacesKind kind)
+{
+  gboolean all = kind == DVMD_PLACES_ALL || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
+  guint i = places->n_nodes++;
+
+  places->nodes[i] = candidate->node;
+  places->limits[i] = all ? candidate->limit : candidate->free;
+  places->most[i] = all ? candidate->most_ever : candidate->most;
+}
+
+DvmdPlaces *
+dvmd_candidates_make_places (DvmdCandidates *self, DvmdPlacesKind kind)
+{
+  DvmdPlaces *places = g_new0 (DvmdPlaces, 1);
+
+  places->nodes = g_new (DvmdNode *, self->nodes->len);
+  places->limits = g_new (guint32, self->nodes->len);
+  places->most = g_new (guint32, self->nodes->len);
+  places->oversubscribe = kind == DVMD_PLACES_OVERSUBSCRIBE || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
+  for (guint i = 0; i < self->nodes->len; i++)
+    add_place (places, DVMD_CANDIDATE (self, i), kind);
+  if (self->app_limits != NULL)
+    places->app_limits = g_memdup2 (self->app_limits->data, self->app_limits->len * sizeof (guint32));
+  return places;
+}
+
+void
+dvmd_places_free (DvmdPlaces *self)
+{
+  g_free (self->nodes);
+  g_free (self->limits);
+  g_free (self->most);
+  g_free (self->app_limits);
+  g_free (self);
+}

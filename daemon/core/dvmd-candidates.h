@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-effects.h"
+#include "dvmd-job-private.h"
+
+G_BEGIN_DECLS
+
+/* Where a job may go, as its hosts and the nodes are at one moment. */
+
+/* A node that nobody gave a limit is never oversubscribed beyond this: so many processes no machine has. */
+#define DVMD_MAX_OVERSUBSCRIBED 65536
+
+typedef struct
+{
+  DvmdNode *node;
+  guint limit;     /* slots that the job may use there */
+  guint free;      /* of them those that nobody uses */
+  guint most;      /* processes that it takes now, when there may be more than slots */
+  guint most_ever; /* the same when nobody else is there */
+} DvmdCandidate;
+
+typedef struct
+{
+  GArray *nodes;      /* DvmdCandidate, ascending by rank */
+  GArray *app_limits; /* (nullable): guint32, a row over the nodes for each application; 0: that one is not for it */
+  guint n_apps;
+  guint total;
+  guint n_free;
+  guint64 most;
+  guint64 most_ever;
+  guint n_drained; /* nodes that the job may use when they are resumed */
+  guint drained;   /* their slots */
+  guint n_missing; /* nodes without processes that it asks for, and that there are not now */
+  gboolean given;  /* somebody gave the slots of at least one */
+} DvmdCandidates;
+
+#define DVMD_CANDIDATE(self, i) (&g_array_index ((self)->nodes, DvmdCandidate, i))
+
+/* FALSE: error names the host that is none, and where it stands. into is to be cleared in any case. */
+gboolean dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error);
+void dvmd_candidates_clear (DvmdCandidates *self);
+
+/* How much of its nodes one application may use. */
+guint64 dvmd_candidates_count_free (DvmdCandidates *self, guint app);
+guint dvmd_candidates_count_nodes (DvmdCandidates *self, guint app);
+/* They have a node in common. */
+gboolean dvmd_candidates_overlap (DvmdCandidates *self, guint app, guint other);
+
+/* How a mapper is to see them. */
+typedef enum
+{
+  DVMD_PLACES_FREE, /* what nobody uses */
+  DVMD_PLACES_ALL,  /* as if nobody else was there */
+  DVMD_PLACES_OVERSUBSCRIBE /* what nobody uses, and then beyond */,
+  DVMD_PLACES_OVERSUBSCRIBE_ALL,
+} DvmdPlacesKind;
+
+DvmdPlaces *dvmd_candidates_make_places (DvmdCandidates *self, DvmdPlacesKind kind);
+void dvmd_places_free (DvmdPlaces *self);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdCandidates, dvmd_candidates_clear)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPlaces, dvmd_places_free)
+
+G_END_DECLS
