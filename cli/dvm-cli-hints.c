@@ -53,7 +53,7 @@ static const Remark remarks[] = {
     N_ ("hardware threads are what counts as slots here, unless 'dvm-cli start --slots N' says another number") },
   { "allow-run-as-root", N_ ("it is not needed: a DVM belongs to whoever starts it, root or not") },
   { "genvall genvnone envall", N_ ("the whole environment goes with the job; -x NAME=VALUE changes it") },
-  { "hostfile machinefile default-hostfile", N_ ("name the nodes with --host NODE:SLOTS,...") },
+  { "default-hostfile", N_ ("a DVM gets its nodes when it starts: 'dvm-cli start --hostfile FILE'") },
 };
 
 static gboolean

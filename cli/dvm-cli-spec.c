@@ -31,6 +31,8 @@ const DvmCliOption dvm_cli_app_options[] = {
     N_ ("set an environment variable, or check that NAME or PREFIX* is set") },
   { "wdir", 0, "-wd -wdir --wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
   { "host", 'H', "-host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
+  { "hostfile", 0, "-hostfile -machinefile --machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("nodes to use: those that a file names, with their slots") },
   { "preload-files", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
     N_ ("copy files to the session directory on each node first") },
   { "preload-binary", 's', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("copy the program there too, and run it there") },
@@ -166,13 +168,33 @@ apply_preloads (DvmAppSpec *app, DvmCliArgs *args, GError **error)
   return TRUE;
 }
 
+/* The daemon reads the file: its directory is another one. */
+static gboolean
+apply_hosts (DvmAppSpec *app, DvmCliArgs *args, GError **error)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, "host");
+  g_autofree const char **files = dvm_cli_args_get_all (args, "hostfile");
+  g_autofree char *path = NULL;
+
+  if (files[0] != NULL && files[1] != NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --hostfile can be given once"));
+      return FALSE;
+    }
+  if (lists[0] != NULL)
+    dvm_app_spec_set_hosts (app, lists);
+  if (files[0] != NULL)
+    path = g_canonicalize_filename (files[0], NULL);
+  dvm_app_spec_set_hostfile (app, path);
+  return TRUE;
+}
+
 /* words: a program and its arguments */
 static DvmAppSpec *
 make_app (DvmCliArgs *args, const char *const *words, GError **error)
 {
   g_autoptr (DvmAppSpec) app = dvm_app_spec_new (words);
   g_autoptr (DvmCliEnvironment) environment = dvm_cli_environment_new ();
-  const char *hosts = dvm_cli_args_get (args, "host");
 
   dvm_app_spec_set_np (app, dvm_cli_args_get_uint (args, "np", 0));
   if (!apply_exports (args, environment, error) || !apply_directory (app, args, environment, error)
@@ -180,13 +202,7 @@ make_app (DvmCliArgs *args, const char *const *words, GError **error)
     return NULL;
   dvm_app_spec_set_clear_env (app, TRUE);
   dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
-  if (hosts != NULL)
-    {
-      g_auto (GStrv) list = g_strsplit (hosts, ",", -1);
-
-      dvm_app_spec_set_hosts (app, (const char *const *)list);
-    }
-  return g_steal_pointer (&app);
+  return apply_hosts (app, args, error) ? g_steal_pointer (&app) : NULL;
 }
 
 /* The words up to the next ':'; (transfer container) */

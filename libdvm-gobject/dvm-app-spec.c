@@ -453,8 +453,8 @@ dvm_app_spec_get_hostfile (DvmAppSpec *self)
  * @self: a program
  * @path: (nullable): the absolute path of the file, %NULL for none
  *
- * Sets a file that names the nodes that may be used, with their slots. The DVM reads it when the job is submitted. Hosts
- * that are given too choose among those of the file.
+ * Sets a file that names the nodes that may be used, with their slots. The DVM reads it when the job is submitted.
+ * Hosts that are given too choose among those of the file.
  *
  * Since: 0.1
  */

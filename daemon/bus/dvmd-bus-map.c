@@ -139,7 +139,7 @@ try_map (DvmdBusServer *server, GVariant *parameters, GError **error)
 
   if (options != NULL)
     spec = dvm_job_spec_new_from_variant (apps, options, error);
-  if (spec != NULL)
+  if (spec != NULL && _dvm_job_spec_load_hosts (spec, "", error))
     map = dvmd_core_map (server->core, spec, &waits, error);
   if (map == NULL)
     return NULL;

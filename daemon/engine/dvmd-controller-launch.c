@@ -28,33 +28,11 @@ check_stdin (DvmdJob *job, GError **error)
 DvmdMap *
 dvmd_controller_map (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
-  g_autofree DvmdPluginNode *offered = g_new0 (DvmdPluginNode, places->n_nodes);
-  g_autofree char *map_by = dvmd_job_dup_map_by (job);
-  GArray *app_np = dvmd_job_get_app_np (job);
-  DvmdMapRequest request = { 0 };
+  DvmdController *self = world;
 
   if (!check_stdin (job, error))
     return NULL;
-  for (guint i = 0; i < places->n_nodes; i++)
-    {
-      const DvmdNode *node = places->nodes[i];
-
-      offered[i].name = dvm_node_get_name (node->record);
-      offered[i].rank = node->rank;
-      offered[i].slots = node->slots;
-      offered[i].slots_max = node->slots_max;
-      offered[i].limit = places->limits[i];
-      offered[i].most = places->most[i];
-    }
-  request.map_by = map_by;
-  request.app_np = (const guint32 *)app_np->data;
-  request.n_apps = app_np->len;
-  request.nodes = offered;
-  request.n_nodes = places->n_nodes;
-  request.oversubscribe = places->oversubscribe;
-  request.app_limits = places->app_limits;
-  return dvmd_map_driver_map (dvmd_plugins_get_active (((DvmdController *)world)->plugins, DVMD_PLUGIN_MAPPER),
-                              &request, error);
+  return dvmd_map_driver_map_job (dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_MAPPER), job, places, error);
 }
 
 static GVariant *

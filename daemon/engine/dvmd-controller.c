@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "dvm-job-spec-private.h"
 #include "dvmd-controller-wired.h"
 #include "dvmd-id-set.h"
 #include "dvmd-pmix-server.h"
@@ -417,7 +418,7 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int g
   DvmdSubmission *submission;
 
   /* The streams first: whether the output can be written is known before the job exists. */
-  if (id != 0)
+  if (id != 0 && _dvm_job_spec_load_hosts (spec, "", error))
     streams = dvmd_job_streams_new (self, spec, nspace, id, fds, error);
   close_fds (fds);
   if (streams == NULL)

@@ -148,3 +148,35 @@ dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapRequest *request, GError *
                mappers->len);
   return NULL;
 }
+
+DvmdMap *
+dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, GError **error)
+{
+  g_autofree DvmdPluginNode *offered = g_new0 (DvmdPluginNode, places->n_nodes);
+  g_autofree char *map_by = dvmd_job_dup_map_by (job);
+  GArray *app_np = dvmd_job_get_app_np (job);
+  DvmdMapRequest request = {
+    .map_by = map_by,
+    .app_np = (const guint32 *)app_np->data,
+    .n_apps = app_np->len,
+    .nodes = offered,
+    .n_nodes = places->n_nodes,
+    .oversubscribe = places->oversubscribe,
+    .app_limits = places->app_limits,
+  };
+
+  for (guint i = 0; i < places->n_nodes; i++)
+    {
+      const DvmdNode *node = places->nodes[i];
+
+      offered[i] = (DvmdPluginNode){
+        .name = dvm_node_get_name (node->record),
+        .rank = node->rank,
+        .slots = node->slots,
+        .slots_max = node->slots_max,
+        .limit = places->limits[i],
+        .most = places->most[i],
+      };
+    }
+  return dvmd_map_driver_map (mappers, &request, error);
+}

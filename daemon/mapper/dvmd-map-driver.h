@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-map.h"
+#include "dvmd-effects.h"
 #include "dvmd-mapper.h"
 
 G_BEGIN_DECLS
@@ -14,5 +14,7 @@ G_BEGIN_DECLS
  * error is DVM_ERROR_MAP_FAILED. Pure.
  */
 DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapRequest *request, GError **error);
+/* The same for a job. */
+DvmdMap *dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, GError **error);
 
 G_END_DECLS

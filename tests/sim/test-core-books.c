@@ -143,13 +143,13 @@ dvm_ready (gpointer data)
 }
 
 static DvmdMap *
-map_job (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *limits, guint n_nodes,
-         gboolean oversubscribe, GError **error)
+map_job (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
   World *world = data;
   GArray *np = dvmd_job_get_app_np (job);
   DvmdMap *map;
-  g_autofree guint *left = g_memdup2 (limits, n_nodes * sizeof *limits);
+  guint n_nodes = places->n_nodes;
+  g_autofree guint *left = g_memdup2 (places->limits, n_nodes * sizeof *left);
   guint rank = 0;
   guint full = 0;
   guint at;
@@ -160,16 +160,16 @@ map_job (gpointer data, DvmdJob *job, DvmdNode *const *nodes, const guint *limit
   for (guint app = 0; app < np->len; app++)
     for (guint n = g_array_index (np, guint, app); n > 0; at = (at + 1) % n_nodes)
       {
-        guint most = oversubscribe && full >= n_nodes ? n : left[at];
+        guint most = places->oversubscribe && full >= n_nodes ? n : left[at];
         guint take = most > 0 ? 1 + chance (world, MIN (most, n)) : 0;
 
-        check_job (world, job, dvm_node_get_state (nodes[at]->record) == DVM_NODE_STATE_UP);
+        check_job (world, job, dvm_node_get_state (places->nodes[at]->record) == DVM_NODE_STATE_UP);
         /* Whoever was let through finds room. */
-        check_job (world, job, oversubscribe || full < n_nodes);
+        check_job (world, job, places->oversubscribe || full < n_nodes);
         full = take > 0 ? 0 : full + 1;
         left[at] -= MIN (take, left[at]);
         if (take > 0)
-          dvmd_map_add_run (map, nodes[at]->rank, app, rank, take, 1);
+          dvmd_map_add_run (map, places->nodes[at]->rank, app, rank, take, 1);
         rank += take;
         n -= take;
       }

@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where processes go on a DVM of several nodes, real agents: --map-by, --host, --hostfile, --when-full."""
+
+import json
+import sys
+
+from dvmtest import check, contains, equal, functions, place, run_tests
+
+SHOW = ("sh", "-c", "echo $DVM_RANK $DVM_NODE")
+
+
+class Started:
+    """Four nodes with two slots each."""
+
+    def __init__(self, here, *args):
+        self.here = here
+        result = here.cli("start", "--bus", "none", *(args or ("--nodes", "4", "--slots", "2")))
+        equal(result.returncode, 0, result.stderr)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        equal(self.here.cli("stop").returncode, 0, "stop")
+
+    def nodes(self, *args):
+        """The numbers of the nodes that the ranks have run on"""
+        result = self.here.cli("run", "--personality", "plain", *args, *SHOW, cwd=self.here.path)
+        equal(result.returncode, 0, result.stderr)
+        return self.in_order(result.stdout)
+
+    def apps(self, *apps):
+        """The same for several programs"""
+        words = []
+        for app in apps:
+            words += [":"] * (len(words) > 0) + [*app, *SHOW]
+        result = self.here.cli("run", "--personality", "plain", *words)
+        equal(result.returncode, 0, result.stderr)
+        return self.in_order(result.stdout)
+
+    @staticmethod
+    def in_order(text):
+        rows = sorted((int(rank), name) for rank, name in (line.split() for line in text.splitlines()))
+        equal([rank for rank, _ in rows], list(range(len(rows))), text)
+        return "".join(name[-1] for _, name in rows)
+
+    def refused(self, mention, *args):
+        result = self.here.cli("run", "--personality", "plain", *args, *SHOW, cwd=self.here.path)
+        check(result.returncode != 0, f"{args}: {result.stdout}")
+        equal(result.stdout, "")
+        contains(result.stderr, mention)
+        # What a map says is what a job is told.
+        result = self.here.cli("map", *args, *SHOW, cwd=self.here.path)
+        check(result.returncode != 0, f"{args}: {result.stdout}")
+        contains(result.stderr, mention)
+
+
+def test_map_by():
+    """by slot, by node, so many per node"""
+    with place() as here, Started(here) as dvm:
+        equal(dvm.nodes("-n", "5"), "11223")
+        equal(dvm.nodes("--map-by", "slot"), "11223344")
+        equal(dvm.nodes("-n", "6", "--map-by", "node"), "123412")
+        equal(dvm.nodes("--map-by", "ppr:1:node"), "1234")
+        equal(dvm.nodes("-n", "5", "--map-by", "PPR:2:node"), "11223")
+        dvm.refused("1 of 5 processes have no place", "-n", "5", "--map-by", "ppr:1:node")
+        dvm.refused("12 processes", "--map-by", "ppr:3:node")
+        dvm.refused("“core” is not supported yet", "--map-by", "ppr:1:core")
+        dvm.refused("“slot”", "--map-by", "slots")
+        result = here.cli("map", "--json", "--map-by", "ppr:1:node", "true")
+        equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
+
+
+def test_hosts():
+    """--host restricts, and limits slots, for each program"""
+    with place() as here, Started(here) as dvm:
+        equal(dvm.nodes("--host", "node3"), "33")
+        equal(dvm.nodes("--host", "node3:1,node2"), "223")
+        equal(dvm.nodes("--host", "node4:*", "--host", "node2"), "2244")
+        equal(dvm.nodes("-n", "2", "--host", "^node1,^node2", "--map-by", "node"), "34")
+        equal(dvm.nodes("--host", "+n1"), "22")
+        equal(dvm.nodes("--host", "+e:3", "--map-by", "ppr:1:node"), "123")
+        equal(dvm.apps(("-n", "1", "--host", "node4"), ("-n", "3", "--host", "node2:1,node3")), "4233")
+        dvm.refused("“node9” is not a node of this DVM", "--host", "node1,node9")
+        dvm.refused("2 slots", "-n", "3", "--host", "node2")
+        dvm.refused("“node1:0”", "--host", "node1:0")
+        dvm.refused("the DVM has 4 nodes", "--host", "+e:5")
+
+
+def test_hostfile():
+    """--hostfile chooses nodes and slots; errors name file and line"""
+    with place() as here, Started(here) as dvm:
+        def write(text):
+            with open(here.path + "/mine", "w") as file:
+                file.write(text)
+
+        write("# mine\nnode3 slots=1\nnode1 slots=2\n")
+        equal(dvm.nodes("--hostfile", "mine"), "113")
+        equal(dvm.nodes("-machinefile", "mine", "--host", "node3"), "3")
+        dvm.refused("3 slots", "-n", "4", "--hostfile", "mine")
+        dvm.refused("“node2” is not among the hosts", "--hostfile", "mine", "--host", "node2")
+        dvm.refused("once", "--hostfile", "mine", "--hostfile", "mine")
+        write("node1\n\nnode7\n")
+        dvm.refused(here.path + "/mine:3: “node7” is not a node of this DVM", "--hostfile", "mine")
+        write("node1 slots=two\n")
+        dvm.refused(here.path + "/mine:1: slots is “two”", "--hostfile", "mine")
+        dvm.refused(here.path + "/no-such-file", "--hostfile", "no-such-file")
+
+
+def test_oversubscribe():
+    """more than slots: what is free first, then evenly, up to max_slots"""
+    with place() as here, Started(here) as dvm:
+        with open(here.path + "/mine", "w") as file:
+            file.write("node1 slots=1 max_slots=2\nnode2 slots=1\n")
+        over = ("--when-full", "oversubscribe")
+        equal(dvm.nodes("-n", "11", *over), "11122233344")
+        equal(dvm.nodes("-n", "5", "--hostfile", "mine", *over), "11222")
+        dvm.refused("there can be 2 at most", "-n", "3", "--hostfile", "mine", "--host", "node1", *over)
+        dvm.refused("11 processes", "-n", "11")
+
+
+def test_given_back():
+    """what jobs had is free when they are over, also of those that were ended"""
+    with place() as here, Started(here) as dvm:
+        for _ in range(3):
+            job = here.cli("submit", "--personality", "plain", "-n", "5", "--map-by", "node", "sleep", "600").stdout.strip()
+            dvm.refused("only 3 of 8 slots are free", "-n", "4", "--when-full", "refuse")
+            equal(len(dvm.nodes()), 3)
+            equal(here.cli("kill", job).returncode, 0)
+            here.cli("wait", job)
+            equal(here.json("status")["slots-in-use"], 0)
+
+
+def test_launch_message():
+    """it does not grow with processes, and hardly with nodes; an environment travels once"""
+    with place() as here, Started(here) as dvm:
+        def run(*args, **options):
+            before = here.json("info")["statistics"]
+            result = here.cli("run", "--personality", "plain", *args, "true", **options)
+            equal(result.returncode, 0, result.stderr)
+            after = here.json("info")["statistics"]
+            return [after[key] - before[key] for key in ("launch-messages", "launch-bytes", "environment-bytes")]
+
+        messages, size, environment = run("-n", "1")
+        equal(messages, 1)
+        check(0 < size < 4096, f"{size} bytes")
+        check(environment > 0, "the environment of the command line")
+        for args in (("-n", "8"), ("-n", "8", "--map-by", "node")):
+            sizes = run(*args)
+            check(sizes[1] <= size + 64, f"{args}: {sizes[1]} bytes, {size} before")
+        equal(run("-n", "8")[2], 0, "the same environment")
+        check(run("-n", "1", env={"MINE": "yes"})[2] > 0, "another environment")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))
