@@ -99,16 +99,21 @@ choose_dvm (DvmCli *cli)
     cli->name = get_from_environment ("DVM_NAME");
 }
 
+/* That of a directory and of a part of a bus name. */
+#define NAME_LENGTH_MAX 64
+
 static gboolean
 check_name (const char *name, GError **error)
 {
-  gboolean ok = name == NULL || g_ascii_isalpha (name[0]) || name[0] == '_';
+  gboolean ok = name == NULL || (strlen (name) <= NAME_LENGTH_MAX && (g_ascii_isalpha (name[0]) || name[0] == '_'));
 
   for (const char *p = name; ok && p != NULL && *p != '\0'; p++)
     ok = g_ascii_isalnum (*p) || *p == '_' || *p == '-';
   if (!ok)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("'%s' is no name of a DVM: a letter or '_' first, then letters, digits, '_' and '-'"), name);
+    g_set_error (
+        error, DVM_CLI_USAGE_ERROR, 0,
+        _ ("'%s' is no name of a DVM: a letter or '_' first, then letters, digits, '_' and '-', at most %d in all"),
+        name, NAME_LENGTH_MAX);
   return ok;
 }
 

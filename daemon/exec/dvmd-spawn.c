@@ -182,8 +182,12 @@ child_exec (Child *child)
         case ESTALE:
         case ENODEV:
         case ETIMEDOUT:
+          break;
         case ENAMETOOLONG:
         case ELOOP:
+          /* Looked for, it was not found; named, it is told what is wrong with it. */
+          if (!child->searched)
+            error = errno;
           break;
         case EACCES:
           /* As shells do: go on looking, and tell of this one if there is no other. Of a directory of the search path

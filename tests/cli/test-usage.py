@@ -94,6 +94,7 @@ def test_values():
     """values that are none are refused"""
     refuse("--name", "3x", "jobs", mention="'3x'")
     refuse("--name", "a/b", "jobs", mention="'a/b'")
+    refuse("--name", "a" * 65, "jobs", mention="at most 64 in all")
     refuse("jobs", "--bus", "sesion", mention="did you mean 'session'?")
     refuse("run", "--when-full", "wiat", "x", mention="did you mean 'wait'?")
     refuse("kill", "-s", "NOPE", "1", mention="'NOPE' is no signal")

@@ -188,7 +188,12 @@ test_not_executable (Fixture *fixture, gconstpointer data)
   const char *bad_argv[] = { bad_format, NULL };
   const char *no_argv[] = { no_interpreter, NULL };
   const char *env[] = { path, NULL };
+  g_autofree char *loop = g_build_filename (dir, "loop", NULL);
+  const char *loop_argv[] = { loop, NULL };
+  const char *loop_name[] = { "loop", NULL };
 
+  g_assert_cmpint (symlink ("loop", loop), ==, 0);
+  assert_refused (fixture, loop_argv, 126, DVM_ERROR_LAUNCH_FAILED, "Too many levels of symbolic links");
   assert_refused (fixture, text_argv, 126, DVM_ERROR_LAUNCH_FAILED, "Permission denied");
   assert_refused (fixture, dir_argv, 126, DVM_ERROR_LAUNCH_FAILED, "Is a directory");
   assert_refused (fixture, bad_argv, 126, DVM_ERROR_LAUNCH_FAILED, "Exec format error (a script needs");
@@ -196,6 +201,8 @@ test_not_executable (Fixture *fixture, gconstpointer data)
   /* Found in the job's own PATH, and the one that is not executable is told of if there is no other. */
   fixture->request.envp = env;
   assert_refused (fixture, name_argv, 126, DVM_ERROR_LAUNCH_FAILED, text);
+  assert_refused (fixture, loop_name, 127, DVM_ERROR_LAUNCH_FAILED, "was not found in PATH");
+  g_unlink (loop);
   g_unlink (text);
   g_unlink (bad_format);
   g_unlink (no_interpreter);
