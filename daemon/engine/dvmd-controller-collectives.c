@@ -95,7 +95,7 @@ expect_participants (Fence *self, GVariant *participants)
       DvmdJob *job = dvmd_core_find_job (self->controller->core, nspace);
 
       if (job == NULL || dvmd_job_get_map (job) == NULL || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED
-          || dvmd_controller_has_ended_fences (self->controller, job))
+          || dvmd_controller_has_failed_fences (self->controller, job))
         return FALSE;
       if (!expect_agents (self, job, rank))
         return FALSE;
@@ -331,6 +331,7 @@ dvmd_controller_break_collectives (DvmdController *self, guint rank)
   gpointer key;
 
   fail_fences (self, 0, rank);
+  dvmd_controller_break_tree_fences (self, rank);
   g_hash_table_iter_init (&iter, self->modex_asks);
   while (g_hash_table_iter_next (&iter, &key, NULL))
     {

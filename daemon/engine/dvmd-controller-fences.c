@@ -12,8 +12,9 @@
 
 typedef struct
 {
-  guint64 last; /* sequence of the last fence that has ended */
-  gboolean ended;
+  guint64 last;   /* sequence of the last fence that has ended */
+  gboolean ended; /* none goes by the tree any more */
+  gboolean failed;
 } JobFences;
 
 void
@@ -109,35 +110,50 @@ dvmd_controller_handle_fence_given_up (DvmdController *self, guint source, GVari
   tell_result (self, job, sequence, status, no_data ());
 }
 
-static void
-end_all (DvmdController *self, guint32 job)
-{
-  tell_result (self, job, DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
-}
-
 void
 dvmd_controller_end_tree_fences (DvmdController *self, DvmdJob *job)
 {
   JobFences *fences = g_hash_table_lookup (self->tree_fences, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  if (fences == NULL || fences->ended)
-    return;
-  fences->ended = TRUE;
-  end_all (self, dvmd_job_get_id (job));
+  if (fences != NULL)
+    fences->ended = fences->failed = TRUE;
+}
+
+/* The survivors go on without the tree: fences of all are refused then, and those of others are not. */
+void
+dvmd_controller_break_tree_fences (DvmdController *self, guint rank)
+{
+  GHashTableIter iter;
+  gpointer id;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->tree_fences);
+  while (g_hash_table_iter_next (&iter, &id, &value))
+    {
+      JobFences *fences = value;
+      DvmdJob *job = dvmd_core_get_job (self->core, GPOINTER_TO_UINT (id));
+
+      if (fences->ended || job == NULL || dvmd_job_get_map (job) == NULL
+          || dvmd_map_count_on_node (dvmd_job_get_map (job), rank) == 0)
+        continue;
+      fences->ended = TRUE;
+      tell_result (self, GPOINTER_TO_UINT (id), DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
+    }
 }
 
 gboolean
-dvmd_controller_has_ended_fences (DvmdController *self, DvmdJob *job)
+dvmd_controller_has_failed_fences (DvmdController *self, DvmdJob *job)
 {
   JobFences *fences = g_hash_table_lookup (self->tree_fences, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  return fences != NULL && fences->ended;
+  return fences != NULL && fences->failed;
 }
 
 void
 dvmd_controller_forget_tree_fences (DvmdController *self, DvmdJob *job)
 {
-  /* Ranks that were started while the others were told of the end may have contributed all the same. */
-  if (g_hash_table_remove (self->tree_fences, GUINT_TO_POINTER (dvmd_job_get_id (job))))
-    end_all (self, dvmd_job_get_id (job));
+  /* Whoever has contributed had registered. */
+  if (g_hash_table_remove (self->tree_fences, GUINT_TO_POINTER (dvmd_job_get_id (job)))
+      && dvm_job_get_num_registered (dvmd_job_get_record (job)) > 0)
+    tell_result (self, dvmd_job_get_id (job), DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
 }

@@ -205,9 +205,12 @@ void dvmd_controller_set_fence_tree (DvmdController *self, const DvmdFenceTree *
 void dvmd_controller_gathered (DvmdController *self, const char *key, GVariant *whole);
 /* Before the launch: whether the fences of the job go by the tree. */
 gboolean dvmd_controller_choose_tree_fences (DvmdController *self, DvmdJob *job);
+/* The job is being ended: its agents end what waits there. */
 void dvmd_controller_end_tree_fences (DvmdController *self, DvmdJob *job);
-gboolean dvmd_controller_has_ended_fences (DvmdController *self, DvmdJob *job);
-/* The job has ended. */
+/* An agent has gone: fences of the jobs that had ranks there are not waited for. */
+void dvmd_controller_break_tree_fences (DvmdController *self, guint rank);
+gboolean dvmd_controller_has_failed_fences (DvmdController *self, DvmdJob *job);
+/* The job has ended: nothing of its fences is kept anywhere. */
 void dvmd_controller_forget_tree_fences (DvmdController *self, DvmdJob *job);
 void dvmd_controller_handle_fence_given_up (DvmdController *self, guint rank, GVariant *body);
 

@@ -596,10 +596,7 @@ fence_broadcast (gpointer world, DvmdMessageKind kind, GVariant *body)
     dvmd_router_broadcast (self, kind, sunk);
 }
 
-/*
- * As long as all agents of the job fit below the controller it has as much to do either way; and a broadcast is not
- * worth it in a DVM of which the job has little.
- */
+/* A broadcast is worth it for much of the DVM, or when more have to be told than the controller has children. */
 static gboolean
 fence_suits (gpointer world, guint n_agents)
 {
@@ -607,7 +604,7 @@ fence_suits (gpointer world, guint n_agents)
   DvmdRoutes *routes = self->tree != NULL ? dvmd_tree_get_routes (self->tree) : NULL;
   guint radix = routes != NULL ? dvmd_routes_get_radix (routes) : 0;
 
-  return routes != NULL && n_agents > radix && (guint64)n_agents * radix >= dvmd_routes_get_n_members (routes);
+  return routes != NULL && (guint64)n_agents * (n_agents > radix ? radix : 2) >= dvmd_routes_get_n_members (routes) - 1;
 }
 
 const DvmdFenceTree *

@@ -355,8 +355,14 @@ tear_down (Fixture *self, gconstpointer data)
 
 /* ---- jobs and fences ---- */
 
+static const char *
+nspace_of (DvmdJob *job)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (job));
+}
+
 static DvmdJob *
-submit (Fixture *self, guint np, const char *script)
+submit_spec (Fixture *self, guint np, const char *script, gboolean recoverable)
 {
   const char *argv[] = { "/bin/sh", "-c", script, NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
@@ -368,17 +374,27 @@ submit (Fixture *self, guint np, const char *script)
   dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
   dvm_job_spec_set_map_by (spec, "node");
   dvm_job_spec_set_personality (spec, "pmix");
+  dvm_job_spec_set_recoverable (spec, recoverable);
   job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
   g_assert_no_error (error);
   wait_until (dvmd_job_get_state (job) >= DVM_JOB_STATE_RUNNING);
+  /* One of them is enough, and has finalized so that nobody looks after its connection. */
+  dvmd_pmix_host_connected (dvmd_pmix_fake_get_host (self->fakes[0]), nspace_of (job), 0);
+  dvmd_pmix_host_finalized (dvmd_pmix_fake_get_host (self->fakes[0]), nspace_of (job), 0);
+  wait_until (dvm_job_get_num_registered (dvmd_job_get_record (job)) == 1);
   return job;
+}
+
+static DvmdJob *
+submit (Fixture *self, guint np, const char *script)
+{
+  return submit_spec (self, np, script, FALSE);
 }
 
 static guint64
 fence (Fixture *self, DvmdJob *job, guint agent, const char *text)
 {
-  DvmdPmixProc everybody = { .nspace = dvm_job_get_nspace (dvmd_job_get_record (job)),
-                             .rank = DVMD_PMIX_RANK_WILDCARD };
+  DvmdPmixProc everybody = { .nspace = nspace_of (job), .rank = DVMD_PMIX_RANK_WILDCARD };
   g_autoptr (GBytes) data = g_bytes_new (text, strlen (text));
 
   return dvmd_pmix_fake_fence (self->fakes[agent], &everybody, 1, data);
@@ -512,7 +528,7 @@ static void
 test_subset (Fixture *self, gconstpointer data)
 {
   DvmdJob *job = submit (self, N_AGENTS, "exec sleep 1000");
-  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  const char *nspace = nspace_of (job);
   const DvmdPmixProc some[] = { { nspace, 1 }, { nspace, 4 } };
   g_autoptr (GBytes) bytes = g_bytes_new_static ("x", 1);
   guint64 one = dvmd_pmix_fake_fence (self->fakes[1], some, 2, bytes);
@@ -595,6 +611,11 @@ test_end (Fixture *self, gconstpointer data)
 
   settle (self);
   g_assert_false (is_nothing_open (self));
+  for (guint i = 1; i < N_AGENTS; i++)
+    {
+      dvmd_pmix_host_connected (dvmd_pmix_fake_get_host (self->fakes[i]), nspace_of (job), i);
+      dvmd_pmix_host_finalized (dvmd_pmix_fake_get_host (self->fakes[i]), nspace_of (job), i);
+    }
   g_assert_true (g_file_set_contents (go, "", 0, NULL));
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
@@ -621,6 +642,35 @@ test_lost (Fixture *self, gconstpointer data)
   for (guint i = 1; i < N_AGENTS; i++)
     g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   wait_until (is_nothing_open (self));
+  cancel (self, job);
+}
+
+/* The controller hears of it: nobody waits for those who have not come yet, then and later. */
+static void
+test_node_lost (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit_spec (self, 5, "exec sleep 1000", TRUE);
+  const DvmdPmixProc others[] = { { nspace_of (job), 0 }, { nspace_of (job), 1 } };
+  g_autoptr (GBytes) bytes = g_bytes_new_static ("x", 1);
+  guint64 tokens[N_AGENTS];
+
+  run_fence (self, job, 5, 0);
+  for (guint i = 0; i < 3; i++)
+    tokens[i] = fence (self, job, i, "x");
+  settle (self);
+  dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), 6, "has no part in it");
+  settle (self);
+  g_assert_false (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+  dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), 5, "as in the test");
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  wait_until (is_nothing_open (self));
+  tokens[3] = fence (self, job, 3, "x");
+  g_assert_cmpint (get_status (self, 3, tokens[3], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  for (guint i = 0; i < 2; i++)
+    tokens[i] = dvmd_pmix_fake_fence (self->fakes[i], others, 2, bytes);
+  for (guint i = 0; i < 2; i++)
+    g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_SUCCESS);
   cancel (self, job);
 }
 
@@ -700,5 +750,6 @@ main (int argc, char **argv)
   add ("/fences/late", test_late);
   add ("/fences/end", test_end);
   add ("/fences/lost", test_lost);
+  add ("/fences/node-lost", test_node_lost);
   return g_test_run ();
 }
