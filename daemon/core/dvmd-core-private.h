@@ -38,7 +38,8 @@ struct _DvmdCore
   GQueue live;  /* DvmdJob, ascending by id */
   GQueue known; /* likewise, with those of the history */
   gboolean ready;
-  gboolean was_ready; /* stays so */
+  gboolean was_ready;     /* stays so */
+  gboolean nodes_changed; /* the jobs that wait will be looked at for it */
   gboolean shutting_down;
   gboolean forced;
   char *end_reason;

@@ -96,8 +96,9 @@ on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "%s, as rank %u", dvm_node_state_to_string (dvm_node_get_state (node->record)), node->rank);
   g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
-  if (node->rank > 0)
-    dvmd_admission_nodes_changed (self->admission);
+  if (node->rank > 0 && !self->nodes_changed)
+    dvmd_core_post_vm (self, DVMD_VM_NODES_CHANGED, 0, NULL);
+  self->nodes_changed |= node->rank > 0;
 }
 
 static DvmdMap *

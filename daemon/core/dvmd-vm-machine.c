@@ -107,6 +107,16 @@ act_member_lost (gpointer object, const DvmdEvent *event)
   core->effects->distribute_membership (core->world, core->epoch);
 }
 
+/* Once for all that changed together: half of the nodes may be lost while thousands of jobs wait. */
+static void
+act_nodes_changed (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  core->nodes_changed = FALSE;
+  dvmd_admission_nodes_changed (core->admission);
+}
+
 static void
 act_distributed (gpointer object, const DvmdEvent *event)
 {
@@ -273,6 +283,7 @@ static const DvmdTransition vm_transitions[] = {
   { DVMD_STATE_ANY_LIVE, DVMD_VM_FORCE, DVM_JOB_STATE_FORCED_EXIT, NULL },
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_FORCE, DVM_JOB_STATE_FORCED_EXIT, NULL },
   { DVMD_STATE_ANY_LIVE, DVMD_VM_FAILED, DVMD_STATE_GIVEN, act_failed },
+  { DVMD_STATE_ANY, DVMD_VM_NODES_CHANGED, DVMD_STATE_SAME, act_nodes_changed },
   /* Late news of a DVM that is ending. */
   { DVMD_STATE_ANY, DVMD_VM_SET_UP, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_TO_ALLOCATE, DVMD_STATE_SAME, NULL },
@@ -306,6 +317,7 @@ static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
   [DVMD_VM_FORCE] = "force",
   [DVMD_VM_AGENTS_GONE] = "agents-gone",
   [DVMD_VM_FAILED] = "failed",
+  [DVMD_VM_NODES_CHANGED] = "nodes-changed",
 };
 
 static void

@@ -26,6 +26,7 @@ typedef enum
   DVMD_VM_FORCE,
   DVMD_VM_AGENTS_GONE,
   DVMD_VM_FAILED,
+  DVMD_VM_NODES_CHANGED, /* their states */
   DVMD_VM_N_EVENTS
 } DvmdVmEvent;
 

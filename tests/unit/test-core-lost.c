@@ -360,6 +360,31 @@ test_let_through (void)
   g_assert_cmpuint (n_again, >, 0);
 }
 
+/* One that was let through to a node without a free slot, which is the only one that it may use. */
+static void
+test_oversubscribes (void)
+{
+  for (guint steps = 0; steps < 14; steps++)
+    {
+      g_auto (World) world = { 0 };
+      g_autoptr (DvmJobSpec) spec = make_spec (2);
+      DvmdJob *job;
+
+      world_init (&world, 1, 1, FALSE);
+      bring_up (&world);
+      launch_all (&world, submit (&world, 1));
+      dvm_job_spec_set_when_full (spec, "oversubscribe");
+      job = dvmd_core_submit (world.core, spec, NULL, NULL);
+      for (guint i = 0; i < steps; i++)
+        dvmd_event_queue_drain (world.queue, 1);
+      lose (&world, 1);
+      g_assert_true (dvmd_job_get_ended (job));
+      g_assert_true (dvm_job_state_is_error (dvmd_job_get_state (job)));
+      if (dvmd_job_get_state (job) == DVM_JOB_STATE_MAP_FAILED)
+        assert_reason (job, "None of the nodes that the job may use is up");
+    }
+}
+
 static void
 test_all_lost (void)
 {
@@ -563,6 +588,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/core-lost/at-every-step/files", GUINT_TO_POINTER (TRUE), test_at_every_step);
   g_test_add_func ("/core-lost/waiting", test_waiting);
   g_test_add_func ("/core-lost/let-through", test_let_through);
+  g_test_add_func ("/core-lost/oversubscribes", test_oversubscribes);
   g_test_add_func ("/core-lost/all", test_all_lost);
   g_test_add_func ("/core-lost/late-messages", test_late_messages);
   g_test_add_func ("/core-lost/ending", test_ending);
