@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * SubmitMany: thousands of jobs in one call. They are read, prepared and accepted in slices, with the rest of the main
- * loop between them; none exists before all of them are known to be good.
+ * loop between them; none exists before all of them are known to be good. A message of many megabytes holds up the
+ * reading of all connections: so they may come in several calls, the parts of a batch with a name.
  */
 
 #include "config.h"
@@ -19,6 +20,8 @@
 #define SLICE_USEC 3000
 /* One descriptor of the message can be given to every job. */
 #define MAX_FDS 512
+/* Batches of one caller that are not complete. */
+#define MAX_OPEN 16
 
 typedef struct
 {
@@ -30,8 +33,11 @@ typedef struct
 {
   DvmdBusServer *server;
   DvmdBusCaller *caller;
-  GDBusMethodInvocation *invocation;
-  GVariant *jobs;
+  char *name;                        /* (nullable): more calls may belong to it */
+  GDBusMethodInvocation *invocation; /* NULL between two of them */
+  GVariant *jobs;                    /* of this call */
+  guint n_before;                    /* jobs of the calls before it */
+  gboolean more;                     /* it is not the last one */
   DvmdBusCallOptions defaults;
   GArray *items; /* Item */
   guint n_fds;
@@ -45,6 +51,14 @@ free_jobs (gpointer data)
 {
   g_variant_unref (data);
   return NULL;
+}
+
+static void
+drop_jobs (Batch *batch)
+{
+  /* Millions of small pieces: nobody is to wait for that. */
+  if (batch->jobs != NULL)
+    g_thread_unref (g_thread_new ("dvmd-bus-free", free_jobs, g_steal_pointer (&batch->jobs)));
 }
 
 static void
@@ -62,8 +76,8 @@ batch_free (gpointer data)
     }
   g_array_unref (batch->items);
   g_variant_builder_clear (&batch->paths);
-  /* Millions of small pieces: nobody is to wait for that. */
-  g_thread_unref (g_thread_new ("dvmd-bus-free", free_jobs, batch->jobs));
+  drop_jobs (batch);
+  g_free (batch->name);
   g_clear_object (&batch->invocation);
   dvmd_bus_caller_unref (batch->caller);
   g_free (batch);
@@ -78,7 +92,10 @@ drop (Batch *batch)
 static void
 fail (Batch *batch, GError *error)
 {
-  dvmd_bus_return_error (g_steal_pointer (&batch->invocation), error);
+  if (batch->invocation != NULL)
+    dvmd_bus_return_error (g_steal_pointer (&batch->invocation), error);
+  else
+    g_error_free (error);
   drop (batch);
 }
 
@@ -104,7 +121,7 @@ prepare (Batch *batch, guint index, GError **error)
   g_autoptr (DvmJobSpec) spec = NULL;
   Item item = { .own = batch->defaults };
 
-  g_variant_get_child (batch->jobs, index, "(@as@a{sv})", &argv, &dict);
+  g_variant_get_child (batch->jobs, index - batch->n_before, "(@as@a{sv})", &argv, &dict);
   options = dvmd_bus_split_options (&call, dict, &item.own, error);
   if (options != NULL && count_fds (batch, &item.own, error))
     spec = _dvm_job_spec_new_from_submit (argv, options, error);
@@ -159,20 +176,32 @@ finish (Batch *batch)
   drop (batch);
 }
 
+/* All of this call are good, and others follow. */
+static void
+park (Batch *batch)
+{
+  batch->n_before = batch->items->len;
+  drop_jobs (batch);
+  dvmd_bus_return_value (g_steal_pointer (&batch->invocation), g_variant_new ("(ao)", NULL));
+}
+
 static gboolean
 on_slice (gpointer user_data)
 {
   Batch *batch = user_data;
-  gsize n_jobs = g_variant_n_children (batch->jobs);
+  gsize n_jobs = batch->n_before + g_variant_n_children (batch->jobs);
   gint64 limit = g_get_monotonic_time () + SLICE_USEC;
   GError *error = NULL;
 
   do
     {
-      if (batch->n_accepted == n_jobs)
+      if (batch->more ? batch->items->len == n_jobs : batch->n_accepted == n_jobs)
         {
           batch->source = 0;
-          finish (batch);
+          if (batch->more)
+            park (batch);
+          else
+            finish (batch);
           return G_SOURCE_REMOVE;
         }
       if (batch->items->len == n_jobs && batch->n_accepted == 0)
@@ -188,20 +217,112 @@ on_slice (gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
-static void
-start (DvmdBusCall *call, GVariant *jobs, const DvmdBusCallOptions *defaults)
+/* ---- calls ---- */
+
+/* What SubmitMany says beside its jobs */
+typedef struct
+{
+  DvmdBusCallOptions defaults;
+  const char *name;
+  gboolean more;
+  gboolean forget;
+} Options;
+
+static Batch *
+batch_new (DvmdBusCall *call, const char *name)
 {
   Batch *batch = g_new0 (Batch, 1);
 
   batch->server = call->server;
   batch->caller = dvmd_bus_caller_ref (call->caller);
-  batch->invocation = call->invocation;
-  batch->jobs = g_variant_ref (jobs);
-  batch->defaults = *defaults;
+  batch->name = g_strdup (name);
   batch->items = g_array_new (FALSE, FALSE, sizeof (Item));
   g_variant_builder_init (&batch->paths, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
   g_ptr_array_add (call->server->batches, batch);
+  return batch;
+}
+
+/* (nullable): the batch of this name that the caller has begun; n_open: how many there are of any */
+static Batch *
+find_open (DvmdBusCall *call, const char *name, guint *n_open)
+{
+  GPtrArray *batches = call->server->batches;
+  Batch *found = NULL;
+
+  *n_open = 0;
+  for (guint i = 0; i < batches->len; i++)
+    {
+      Batch *batch = batches->pdata[i];
+
+      if (batch->caller != call->caller || batch->name == NULL)
+        continue;
+      ++*n_open;
+      if (g_strcmp0 (batch->name, name) == 0)
+        found = batch;
+    }
+  return found;
+}
+
+static gboolean
+check_options (const Options *options, gsize n_jobs, GError **error)
+{
+  if (options->name == NULL && (options->more || options->forget))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is said of a batch: give it a name with “batch” (s)",
+                 options->more ? "more" : "forget");
+  else if (options->name != NULL && options->name[0] == '\0')
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“batch” is empty: any other word can be the name");
+  else if (options->forget && (options->more || n_jobs > 0))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“forget” ends a batch: there are no jobs with it, nor more");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* (nullable): the batch that the call begins or goes on with */
+static Batch *
+get_batch (DvmdBusCall *call, const Options *options, gsize n_jobs, GError **error)
+{
+  guint n_open;
+  Batch *batch = options->name != NULL ? find_open (call, options->name, &n_open) : NULL;
+
+  if (batch != NULL && batch->invocation != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "The call before it for the batch “%s” has not been answered yet: wait for that", options->name);
+  else if (batch == NULL && options->more && n_open >= MAX_OPEN)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+                 "%s has %u batches that are not complete, as many as one caller may have",
+                 call->caller->requester.name, MAX_OPEN);
+  else if (n_jobs + (batch != NULL ? batch->n_before : 0) > MAX_JOBS)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "There are %" G_GSIZE_FORMAT " jobs, and one call or batch takes %u: use several calls",
+                 n_jobs + (batch != NULL ? batch->n_before : 0), MAX_JOBS);
+  else
+    return batch != NULL ? batch : batch_new (call, options->name);
+  /* It is all of them or none. */
+  if (batch != NULL && batch->invocation == NULL)
+    drop (batch);
+  return NULL;
+}
+
+static void
+start (Batch *batch, DvmdBusCall *call, GVariant *jobs, const Options *options)
+{
+  batch->invocation = call->invocation;
+  batch->jobs = g_variant_ref (jobs);
+  batch->defaults = options->defaults;
+  batch->more = options->more;
   batch->source = g_idle_add_full (G_PRIORITY_DEFAULT, on_slice, batch, NULL);
+}
+
+static void
+forget (DvmdBusCall *call, const char *name)
+{
+  guint n_open;
+  Batch *batch = find_open (call, name, &n_open);
+
+  if (batch != NULL)
+    fail (batch, g_error_new (DVM_ERROR, DVM_ERROR_FAILED, "The batch was given up"));
+  dvmd_bus_return_value (call->invocation, g_variant_new ("(ao)", NULL));
 }
 
 void
@@ -210,22 +331,25 @@ dvmd_bus_submit_many (DvmdBusCall *call)
   g_autoptr (GVariant) jobs = g_variant_get_child_value (call->parameters, 0);
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
   gsize n_jobs = g_variant_n_children (jobs);
-  DvmdBusCallOptions defaults = DVMD_BUS_CALL_OPTIONS_INIT;
+  Options own = { .defaults = DVMD_BUS_CALL_OPTIONS_INIT };
   const DvmdBusOption options[] = {
-    { "end-with-caller", "b", &defaults.end_with_caller },
-    { "signals", "b", &defaults.signals },
+    { "batch", "s", &own.name },
+    { "end-with-caller", "b", &own.defaults.end_with_caller },
+    { "forget", "b", &own.forget },
+    { "more", "b", &own.more },
+    { "signals", "b", &own.defaults.signals },
   };
   GError *error = NULL;
+  Batch *batch;
 
-  if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
+  if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error) || !check_options (&own, n_jobs, &error))
     dvmd_bus_return_error (call->invocation, error);
-  else if (n_jobs > MAX_JOBS)
-    dvmd_bus_return_error (call->invocation,
-                           g_error_new (DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                                        "There are %" G_GSIZE_FORMAT " jobs, and one call takes %u: use several calls",
-                                        n_jobs, MAX_JOBS));
+  else if (own.forget)
+    forget (call, own.name);
+  else if ((batch = get_batch (call, &own, n_jobs, &error)) == NULL)
+    dvmd_bus_return_error (call->invocation, error);
   else
-    start (call, jobs, &defaults);
+    start (batch, call, jobs, &own);
 }
 
 GPtrArray *

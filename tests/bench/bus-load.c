@@ -246,20 +246,28 @@ static void
 submit_many (Bench *bench)
 {
   const char *argv[] = { bench->program, "1000000", NULL };
-  g_autoptr (GString) options = g_string_new ("{'np': <uint32 1>, 'personality': <'plain'>, 'env': <{");
-  g_autoptr (GVariant) dict = NULL;
-  GVariantBuilder jobs;
+  g_autoptr (DvmClient) client = dvm_client_new_for_address (bench->address);
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GPtrArray) jobs = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
 
   for (guint i = 0; i < 30; i++)
-    g_string_append_printf (options, "%s'VARIABLE_%u': '/some/value/of/that/variable/%u'", i > 0 ? ", " : "", i, i);
-  g_string_append (options, "}>}");
-  dict = g_variant_ref_sink (g_variant_new_parsed (options->str));
-
-  g_variant_builder_init (&jobs, G_VARIANT_TYPE ("a(asa{sv})"));
+    g_ptr_array_add (env, g_strdup_printf ("VARIABLE_%u=/some/value/of/that/variable/%u", i, i));
+  g_ptr_array_add (env, NULL);
   for (guint i = 0; i < bench->n_jobs; i++)
-    g_variant_builder_add (&jobs, "(^as@a{sv})", argv, dict);
-  g_variant_unref (call (bench->connection, MANAGER_PATH, MANAGER, "SubmitMany",
-                         g_variant_new ("(a(asa{sv})@a{sv})", &jobs, g_variant_new_parsed ("@a{sv} {}"))));
+    {
+      DvmJobSpec *spec = dvm_job_spec_new_for_argv (argv);
+
+      dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 1);
+      dvm_app_spec_set_env (dvm_job_spec_get_app (spec, 0), (const char *const *)env->pdata);
+      dvm_job_spec_set_personality (spec, "plain");
+      g_ptr_array_add (specs, spec);
+    }
+  dvm_client_connect_sync (client, NULL, &error);
+  check (error);
+  jobs = dvm_client_submit_many (client, specs, NULL, &error);
+  check (error);
 }
 
 static void

@@ -613,6 +613,59 @@ await_loaded (DvmClient *client, gboolean loaded)
 }
 
 static void
+on_many (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  *(GAsyncResult **)user_data = g_object_ref (result);
+}
+
+/* More than one message of them; whoever cancels that submits none. */
+static void
+test_submit_many (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *value = g_strnfill (20000, 'x');
+  g_autofree char *variable = g_strconcat ("LONG=", value, NULL);
+  const char *const env[] = { variable, NULL };
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GPtrArray) jobs = NULL;
+  g_autoptr (GPtrArray) listed = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 100; i++)
+    {
+      DvmJobSpec *spec = shell ("test ${#LONG} = 20000", "");
+      g_autofree char *label = g_strdup_printf ("%u", i);
+
+      dvm_app_spec_set_env (dvm_job_spec_get_app (spec, 0), env);
+      dvm_job_spec_set_label (spec, label);
+      g_ptr_array_add (specs, spec);
+    }
+  dvm_client_submit_many_async (fixture->client, specs, cancellable, on_many, &result);
+  g_cancellable_cancel (cancellable);
+  while (result == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_null (dvm_client_submit_many_finish (fixture->client, result, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_clear_error (&error);
+  jobs = dvm_client_submit_many (fixture->client, specs, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (jobs->len, ==, 100);
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      g_autofree char *label = g_strdup_printf ("%u", i);
+
+      g_assert_true (dvm_client_wait (fixture->client, jobs->pdata[i], 0, NULL, &error));
+      g_assert_no_error (error);
+      g_assert_true (dvm_client_refresh_job (fixture->client, jobs->pdata[i], NULL, &error));
+      g_assert_cmpint (dvm_job_get_exit_code (jobs->pdata[i]), ==, 0);
+      g_assert_cmpstr (dvm_job_get_label (jobs->pdata[i]), ==, label);
+    }
+  listed = dvm_client_list_jobs (fixture->client, TRUE, NULL, &error);
+  g_assert_cmpuint (listed->len, ==, 100);
+}
+
+static void
 test_find_session (Fixture *fixture, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
@@ -738,6 +791,7 @@ main (int argc, char **argv)
   g_test_add ("/client-dvmd/cancel", Fixture, NULL, set_up, test_cancel, tear_down);
   g_test_add ("/client-dvmd/attach", Fixture, NULL, set_up, test_attach, tear_down);
   g_test_add ("/client-dvmd/lists", Fixture, NULL, set_up, test_lists, tear_down);
+  g_test_add ("/client-dvmd/submit-many", Fixture, NULL, set_up, test_submit_many, tear_down);
   g_test_add ("/client-dvmd/find-session", Fixture, NULL, set_up, test_find_session, tear_down);
   g_test_add ("/client-dvmd/streams", Fixture, NULL, set_up, test_streams, tear_down);
   g_test_add ("/client-dvmd/resize", Fixture, NULL, set_up, test_resize, tear_down);

@@ -135,6 +135,67 @@ test_ten_thousand (Fixture *f, gconstpointer data)
   g_assert_cmpuint (dvmd_core_get_num_live (get_core (f)), ==, MANY);
 }
 
+/* Several calls, and all or none all the same. */
+static void
+test_parts (Fixture *f, gconstpointer data)
+{
+  static const char *const part =
+      "([(['hold'], {'np': <uint32 1>}), (['hold'], @a{sv} {})], {'batch': <'a'>, 'more': <true>})";
+  g_autofree char *first = ask (f, MANAGER_PATH, MANAGER, "SubmitMany", part);
+  g_autofree char *between = bus_client_submit (f->client, "hold", NULL);
+  g_autofree char *second = ask (f, MANAGER_PATH, MANAGER, "SubmitMany", part);
+  g_autofree char *other = ask (f, MANAGER_PATH, MANAGER, "SubmitMany",
+                                "([(['x'], @a{sv} {})], {'batch': <'b'>, 'more': <true>})");
+  g_autofree char *last = NULL;
+  g_autofree char *given_up = NULL;
+  g_autofree char *rest = NULL;
+
+  g_assert_cmpstr (first, ==, "([],)");
+  g_assert_cmpstr (second, ==, "([],)");
+  g_assert_cmpuint (dvmd_core_get_num_live (get_core (f)), ==, 1);
+  last = ask (f, MANAGER_PATH, MANAGER, "SubmitMany", "([(['hold'], @a{sv} {})], {'batch': <'a'>})");
+  g_assert_cmpstr (
+      last, ==, "(['/org/dvm/jobs/1', '/org/dvm/jobs/2', '/org/dvm/jobs/4', '/org/dvm/jobs/5', '/org/dvm/jobs/7'],)");
+  g_assert_cmpstr (between, ==, "/org/dvm/jobs/3");
+  given_up = ask (f, MANAGER_PATH, MANAGER, "SubmitMany", "(@a(asa{sv}) [], {'batch': <'b'>, 'forget': <true>})");
+  g_assert_cmpstr (given_up, ==, "([],)");
+  /* What is wrong is named by its place in the whole, and nothing is left of what came before. */
+  g_free (ask (f, MANAGER_PATH, MANAGER, "SubmitMany", part));
+  refused (f, MANAGER_PATH, MANAGER, "SubmitMany", "([(['x'], {'np': <uint32 0>})], {'batch': <'a'>, 'more': <true>})",
+           BAD_PARAM, "jobs[2]");
+  rest = ask (f, MANAGER_PATH, MANAGER, "SubmitMany", "(@a(asa{sv}) [], {'batch': <'a'>})");
+  g_assert_cmpstr (rest, ==, "([],)");
+  g_assert_cmpuint (dvmd_core_get_num_live (get_core (f)), ==, 6);
+}
+
+static void
+test_parts_refused (Fixture *f, gconstpointer data)
+{
+  static const char *const wrong[][2] = {
+    { "([(['x'], @a{sv} {})], {'more': <true>})", "batch" },
+    { "(@a(asa{sv}) [], {'forget': <true>})", "batch" },
+    { "([(['x'], @a{sv} {})], {'batch': <''>})", "empty" },
+    { "([(['x'], @a{sv} {})], {'batch': <'a'>, 'forget': <true>})", "forget" },
+  };
+  BusClient *other = bus_client_new_private (&f->bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    refused (f, MANAGER_PATH, MANAGER, "SubmitMany", wrong[i][0], BAD_PARAM, wrong[i][1]);
+  for (guint i = 0; i < 16; i++)
+    {
+      g_autofree char *call = g_strdup_printf ("([(['x'], @a{sv} {})], {'batch': <'%u'>, 'more': <true>})", i);
+
+      g_variant_unref (bus_client_check (other, MANAGER_PATH, MANAGER, "SubmitMany", g_variant_new_parsed (call)));
+    }
+  bus_client_refused (other, MANAGER_PATH, MANAGER, "SubmitMany",
+                      g_variant_new_parsed ("([(['x'], @a{sv} {})], {'batch': <'z'>, 'more': <true>})"),
+                      "org.dvm.Error.OutOfResource", "16 batches");
+  /* They are nobody else's, and go with the one who began them. */
+  g_free (ask (f, MANAGER_PATH, MANAGER, "SubmitMany", "(@a(asa{sv}) [], {'batch': <'0'>})"));
+  bus_client_free (other);
+  g_assert_cmpuint (dvmd_core_get_num_live (get_core (f)), ==, 0);
+}
+
 static gboolean
 count_turn (gpointer user_data)
 {
@@ -288,6 +349,8 @@ main (int argc, char **argv)
     { "/bus/submit-many/all-or-none", test_all_or_none },
     { "/bus/submit-many/ten-thousand", test_ten_thousand },
     { "/bus/submit-many/slices", test_slices },
+    { "/bus/submit-many/parts", test_parts },
+    { "/bus/submit-many/parts-refused", test_parts_refused },
     { "/bus/submit-many/caller-leaves", test_caller_leaves },
     { "/bus/submit-many/shutdown", test_shutdown },
     { "/bus/map", test_map },
