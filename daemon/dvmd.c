@@ -25,6 +25,7 @@
 #include "dvmd-idle.h"
 #include "dvmd-log.h"
 #include "dvmd-node-options.h"
+#include "dvmd-programs.h"
 #include "dvmd-runtime-dir.h"
 
 /* How long one that is activated waits for the one before it to go, and how often it looks; in µs. */
@@ -442,14 +443,35 @@ load_plugins (Daemon *self, GError **error)
   return dvmd_plugins_new (&settings, error);
 }
 
+/* As programs of their own. A DVM that lives as long as one job is this machine, and has its agent inside. */
+static gboolean
+has_agents (Daemon *self)
+{
+  return !self->one_shot && self->peer_fd < 0;
+}
+
+/* What is not beside us would be missed in the middle of the start. */
+static gboolean
+find_programs (Daemon *self, GError **error)
+{
+  g_autofree char *agent = NULL;
+  g_autofree char *guard = NULL;
+
+  if (!has_agents (self))
+    return TRUE;
+  agent = dvmd_programs_find ("dvm-agent", error);
+  if (agent != NULL)
+    guard = dvmd_programs_find ("dvm-guard", error);
+  return guard != NULL;
+}
+
 static gboolean
 start (Daemon *self, GError **error)
 {
   DvmdControllerSettings settings = { 0 };
   const char *gds;
 
-  /* A DVM for one job is this machine. */
-  if (!dvmd_node_options_fill (self->config, self->one_shot || self->peer_fd >= 0, &settings, error))
+  if (!dvmd_node_options_fill (self->config, !has_agents (self), &settings, error) || !find_programs (self, error))
     return FALSE;
   if (!make_runtime_dir (self, error))
     return FALSE;
@@ -474,8 +496,7 @@ start (Daemon *self, GError **error)
   settings.pmix_gds = gds;
   settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
   settings.adopt_orphans = TRUE;
-  /* Agents are programs of their own, but for a DVM that lives as long as one job. */
-  if (!self->one_shot && self->peer_fd < 0)
+  if (has_agents (self))
     settings.config = self->config;
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);

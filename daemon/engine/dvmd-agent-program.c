@@ -100,7 +100,7 @@ dvmd_agent_program_leave (DvmdAgentProgram *self, const char *reason)
     }
   dvmd_clock_remove_timer (self->clock, self->timer);
   self->timer = dvmd_clock_add_timer (self->clock, grace, on_leave_limit, self);
-  dvmd_agent_stop (self->agent, MIN (dvmd_config_get_usec (self->config, "kill-grace"), grace / 2));
+  dvmd_agent_leave (self->agent, reason, MIN (dvmd_config_get_usec (self->config, "kill-grace"), grace / 2));
 }
 
 static void
@@ -302,6 +302,12 @@ dvmd_agent_program_start (DvmdAgentProgram *self)
 
 /* ---- the object ---- */
 
+char *
+dvmd_agent_program_build_name (const char *instance, guint32 rank)
+{
+  return g_strdup_printf ("agent-%.8s-%u", instance, rank);
+}
+
 /*
  * Below that of the controller; where it is elsewhere, as a DVM of its own. No name is used twice: an agent that has
  * lost its controller may still be cleaning up when the next DVM starts.
@@ -309,7 +315,7 @@ dvmd_agent_program_start (DvmdAgentProgram *self)
 static gboolean
 make_directory (DvmdAgentProgram *self, const char *parent, GError **error)
 {
-  g_autofree char *name = g_strdup_printf ("agent-%.8s-%u", self->instance, self->token.rank);
+  g_autofree char *name = dvmd_agent_program_build_name (self->instance, self->token.rank);
 
   if (parent != NULL)
     {

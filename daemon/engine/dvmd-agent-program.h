@@ -28,6 +28,9 @@ typedef struct
   DvmdConfig *config;
 } DvmdAgentProgramSettings;
 
+/* What the runtime directory of an agent is called; no two are called alike. */
+char *dvmd_agent_program_build_name (const char *instance, guint32 rank);
+
 /* Once, from the main loop: the process may end with this status. */
 typedef void (*DvmdAgentProgramEnded) (int status, gpointer user_data);
 

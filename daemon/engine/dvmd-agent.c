@@ -154,6 +154,13 @@ dvmd_agent_stop (DvmdAgent *self, gint64 grace)
   dvmd_agent_check_end (self);
 }
 
+void
+dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace)
+{
+  dvmd_agent_send (self, DVMD_MSG_LEAVING, g_variant_new ("(s)", reason));
+  dvmd_agent_stop (self, grace);
+}
+
 static void
 handle_stop (DvmdAgent *self, GVariant *body)
 {

@@ -51,5 +51,7 @@ void dvmd_agent_set_fence_tree (DvmdAgent *self, const DvmdFenceTree *tree, gpoi
 gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
 /* Ends all processes (grace in µs between SIGTERM and SIGKILL), then "ended"; as the message STOP does. */
 void dvmd_agent_stop (DvmdAgent *self, gint64 grace);
+/* The same, by the agent's own will: the controller hears of it first, so that the node is what its jobs have lost. */
+void dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace);
 
 G_END_DECLS

@@ -35,6 +35,7 @@ find_handler (DvmdMessageKind kind)
     { DVMD_MSG_MODEX, dvmd_controller_handle_modex },
     { DVMD_MSG_MODEX_DATA, dvmd_controller_handle_modex_data },
     { DVMD_MSG_GONE, dvmd_controller_handle_gone },
+    { DVMD_MSG_LEAVING, dvmd_controller_handle_leaving },
     { DVMD_MSG_TOPOLOGY, dvmd_controller_handle_topology },
     { DVMD_MSG_STAGE_TAKEN, dvmd_controller_handle_stage_taken },
     { DVMD_MSG_STAGED, dvmd_controller_handle_staged },
@@ -210,4 +211,14 @@ dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body)
     dvmd_wired_gone (self->wired, rank);
   else
     dvmd_core_agent_gone (self->core, rank);
+}
+
+void
+dvmd_controller_handle_leaving (DvmdController *self, guint rank, GVariant *body)
+{
+  const char *reason;
+
+  g_variant_get (body, "(&s)", &reason);
+  if (self->wired != NULL)
+    dvmd_wired_leaving (self->wired, rank, reason);
 }

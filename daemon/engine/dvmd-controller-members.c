@@ -8,7 +8,10 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include "dvmd-agent-program.h"
 #include "dvmd-controller-wired.h"
+#include "dvmd-pmix-dirs.h"
+#include "dvmd-remove-tree.h"
 
 /* Losses that come so close together (µs) are one repair. */
 #define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
@@ -145,6 +148,27 @@ dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes)
 
 static void check_release (DvmdWired *self);
 
+/* What an agent of this machine could not take away itself, now that nothing of it runs. */
+static void
+clear_directories (DvmdWired *self)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  dvmd_pmix_dirs_sweep (NULL);
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      DvmdAgentEntry *entry = value;
+      g_autofree char *name = dvmd_agent_program_build_name (self->controller->instance_id, entry->rank);
+      g_autofree char *path = g_build_filename (self->controller->runtime_dir, name, NULL);
+      g_autoptr (GError) error = NULL;
+
+      if (entry->step == AGENT_LOST && !dvmd_remove_tree (path, &error))
+        g_message ("%s: %s", entry->name, error->message);
+    }
+}
+
 static void
 forget_agent (DvmdWired *self, DvmdAgentEntry *entry)
 {
@@ -153,7 +177,7 @@ forget_agent (DvmdWired *self, DvmdAgentEntry *entry)
   dvmd_controller_remove_link (self->controller, entry->rank);
   g_ptr_array_add (one, entry);
   /* Whoever cannot be reached may still be alive, and is not to go on by itself. */
-  dvmd_wired_terminate (self, one, NULL);
+  dvmd_wired_terminate (self, one, clear_directories);
 }
 
 /* What has been collected. */
@@ -244,7 +268,7 @@ on_all_ended (DvmdWired *self)
 static void
 release (DvmdWired *self)
 {
-  g_autoptr (GPtrArray) left = list (self, AGENT_LAUNCHED, AGENT_GONE);
+  g_autoptr (GPtrArray) left = list (self, AGENT_LAUNCHED, AGENT_LOST);
 
   if (self->releasing)
     return;
@@ -256,6 +280,18 @@ release (DvmdWired *self)
   if (self->router != NULL)
     dvmd_router_broadcast (self->router, DVMD_MSG_EXIT, g_variant_new ("()"));
   dvmd_wired_terminate (self, left, on_all_ended);
+}
+
+void
+dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+  g_autofree char *named = NULL;
+
+  if (entry == NULL || self->stopping)
+    return;
+  named = g_strdup_printf ("%s: its agent leaves: %s", entry->name, reason);
+  dvmd_wired_agent_failed (self, rank, named);
 }
 
 void

@@ -134,6 +134,7 @@ void dvmd_controller_distribute_membership (gpointer world, guint64 epoch);
 void dvmd_controller_stop_agents (gpointer world, gboolean force);
 void dvmd_controller_handle_report (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_leaving (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-launch.c */
 DvmdMap *dvmd_controller_map (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error);

@@ -51,7 +51,6 @@ struct _DvmdWired
   guint stop_timer;
   gboolean stopping;
   gboolean releasing;
-  guint n_terminating;
 };
 
 DvmdAgentEntry *dvmd_wired_find (DvmdWired *self, guint32 rank);
@@ -78,6 +77,8 @@ void dvmd_wired_broadcast (DvmdWired *self, DvmdMessageKind kind, GVariant *body
 /* Each node's place in the tree, for people. */
 void dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes);
 void dvmd_wired_stop (DvmdWired *self, gint64 grace);
+/* It goes without being told to. */
+void dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason);
 void dvmd_wired_gone (DvmdWired *self, guint32 rank);
 
 DvmdWired *dvmd_wired_new (DvmdController *controller, const DvmdControllerSettings *settings);

@@ -54,6 +54,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_ENVIRONMENT, "environment", "(ayaay)" },
   { DVMD_MSG_ADDRESSES, "addresses", "(a(us))" },
   { DVMD_MSG_EXIT, "exit", "()" },
+  { DVMD_MSG_LEAVING, "leaving", "(s)" },
 };
 
 static const Kind *

@@ -34,6 +34,7 @@ typedef enum
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
   DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
   DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
+  DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */

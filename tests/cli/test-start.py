@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -143,6 +144,24 @@ def test_failures():
         result = here.cli("start", "--timeout", "1", env={"DVM_DVMD": script})
         equal(result.returncode, 1)
         contains(result.stderr, "not ready within 1 second")
+
+
+def test_without_agent():
+    """a dvmd alone is no whole installation, and says so"""
+    with place() as here:
+        alone = here.path + "/dvmd"
+        shutil.copy(os.environ["DVM_DVMD"], alone)
+        os.mkdir(here.path + "/empty")
+        for more in ({}, {"DVM_LIBEXEC_DIR": here.path + "/empty"}):
+            result = here.cli("start", "--bus", "none", env={"DVM_DVMD": alone, **more})
+            equal((result.returncode, result.stdout), (1, ""))
+            check(result.stderr.startswith("dvm-cli: "), result.stderr)
+            equal(result.stderr.count("\n"), 1, result.stderr)
+            contains(result.stderr, "dvm-agent is neither in " + here.path)
+            contains(result.stderr, "the installation is not whole")
+        # A job of its own needs none.
+        result = here.cli("run", "--personality", "plain", "-n", "1", "echo", "x", env={"DVM_DVMD": alone})
+        equal((result.returncode, result.stdout), (0, "x\n"), result.stderr)
 
 
 def test_nodes_refused():

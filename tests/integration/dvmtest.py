@@ -259,7 +259,8 @@ class Dvm:
         for path in (self.runtime, self.home):
             os.makedirs(path, mode=0o700, exist_ok=True)
         self.mark = f'DVM_TEST_MARK={uuid.uuid4()}'
-        self.socket = socket or os.path.join(self.runtime, 'dvm', name or 'default', 'bus')
+        self.folder = os.path.join(self.runtime, 'dvm', name or 'default')
+        self.socket = socket or os.path.join(self.folder, 'bus')
         self.log_path = os.path.join(self.place, f'log-{uuid.uuid4().hex[:6]}')
         self.before = leftovers.list_shared_places()
         self.connection = None
@@ -307,9 +308,8 @@ class Dvm:
     @property
     def node_folder(self):
         """The runtime directory of the node's agent."""
-        folder = os.path.dirname(self.socket)
-        names = [name for name in os.listdir(folder) if name.startswith('agent-')]
-        return os.path.join(folder, names[0]) if names else folder
+        names = [name for name in os.listdir(self.folder) if name.startswith('agent-')]
+        return os.path.join(self.folder, names[0]) if names else self.folder
 
     @property
     def daemons(self):

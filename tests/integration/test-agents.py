@@ -5,6 +5,10 @@ import os
 import signal
 
 import dvmtest
+import leftovers
+
+COMM_FAILED, MAP_FAILED = 56, 69
+DEAF = ['sh', '-c', "trap '' TERM; (setsid sleep 1000 >/dev/null 2>&1 &); echo deaf; while :; do sleep 1000; done"]
 
 
 class Agents(dvmtest.Case):
@@ -49,6 +53,79 @@ class Agents(dvmtest.Case):
         dvmtest.wait_until(lambda: not dvm.get('Ready'), 'the end to begin')
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(dvm.wait_exit(), 0)
+
+
+class Deaths(dvmtest.Case):
+    """Of a DVM of one node, and its processes."""
+
+    def start_deaf(self, **options):
+        dvm = self.dvm(slots=2, settings=['kill-grace=300', 'controller-grace=1'], **options)
+        self.assert_success(dvm.run(['true']))
+        job, out, _ = dvm.start(DEAF, np=1)
+        dvmtest.wait_until(lambda: out.data == b'deaf\n', 'the trap')
+        return dvm, job
+
+    def wait_nothing(self, dvm):
+        dvmtest.wait_until(lambda: not dvm.job_processes(), 'the processes to end')
+
+    def check_without_node(self, dvm, job, waiting):
+        """Every job ends, and for its true reason; the DVM stays, and says what it lacks."""
+        result = job.wait()
+        self.assertEqual(result['state'], COMM_FAILED, result)
+        self.assertRegex(result['reason'], f'^{dvm.get_nodes()[1]["Name"]} was lost: [a-z]')
+        for late in (waiting, dvm.submit(['true'], np=1)):
+            result = late.wait()
+            self.assertEqual((result['state'], result['reason']),
+                             (MAP_FAILED, 'None of the nodes that the job may use is up'))
+        self.assertEqual(dvm.get_nodes()[1]['StateName'], 'DOWN')
+        self.assertIn('was lost: ', dvm.log())
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+        self.wait_nothing(dvm)
+        self.assertEqual(dvm.stop(), 0)
+        dvm.check_clean()
+
+    def test_agent(self):
+        dvm, job = self.start_deaf()
+        shared = [link for link in leftovers.list_descriptors([dvm.agent]) if link.startswith('/dev/shm/dvm-')]
+        folder = dvm.node_folder
+        waiting = dvm.submit(['true'], np=2)
+        os.kill(dvm.agent, signal.SIGKILL)
+        dvmtest.wait_until(lambda: not os.path.exists(folder), 'its directory to go')
+        self.assertFalse(os.path.exists(shared[0]))
+        self.check_without_node(dvm, job, waiting)
+
+    def test_guards(self):
+        """Either of them: the agent has nobody to clean up behind it any more, and leaves."""
+        for number in range(2):
+            dvm, job = self.start_deaf()
+            waiting = dvm.submit(['true'], np=2)
+            guards = [pid for pid in dvm.daemons if pid not in (dvm.pid, dvm.agent)]
+            self.assertEqual(len(guards), 2)
+            os.kill(guards[number], signal.SIGKILL)
+            self.check_without_node(dvm, job, waiting)
+
+    def test_agent_and_controller(self):
+        dvm, _ = self.start_deaf()
+        os.kill(dvm.agent, signal.SIGKILL)
+        dvm.stop(signal.SIGKILL)
+        dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
+
+    def test_controller(self):
+        dvm, _ = self.start_deaf()
+        dvm.stop(signal.SIGKILL)
+        dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
+
+    def test_frozen_agent(self):
+        """It is found, and it is ended with the DVM."""
+        dvm = self.dvm(slots=1, settings=['heartbeat-timeout=1', 'controller-grace=1'])
+        job = dvm.submit(['sleep', '1000'], np=1)
+        job.wait_running()
+        os.kill(dvm.agent, signal.SIGSTOP)
+        result = job.wait()
+        self.assertEqual(result['state'], COMM_FAILED, result)
+        self.assertIn('nothing was heard for', result['reason'])
+        self.assertEqual(dvm.stop(), 0)
+        dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ import subprocess
 
 import dbusdaemon
 import dvmtest
+import leftovers
 from dvmtest import Gio, GLib
 
 NAME = 'org.dvm.Manager'
@@ -190,9 +191,12 @@ class Activation(Case):
         job = self.submit(connection, ['sh', '-c', 'env; exit 3'], np=1)
         pid = self.owner_pid()
         first = self.get(connection, 'InstanceId')
+        dvmtest.wait_until(lambda: leftovers.find_agents(pid), 'its agent')
+        daemons = leftovers.find_daemons(pid)
         result = self.wait_job(connection, job)
         self.assertEqual((result['exit-code'], result['state']), (3, dvmtest.NON_ZERO_TERM))
         self.wait_gone(pid)
+        self.assertEqual([each for each in daemons if leftovers.is_running(each)], [])
         self.assertEqual(self.owner_pid(), 0)
         self.assertFalse(os.path.exists(os.path.join(self.folder, 'run', 'dvm', 'default')), self.bus.log())
         self.assertIn('Nothing to do', self.bus.log())

@@ -35,6 +35,49 @@ class End(dvmtest.Case):
         self.assertEqual(dvm.stop(signal.SIGINT), 0)
         dvm.check_clean()
 
+    def test_nothing_to_say(self):
+        """An orderly life leaves no word in the log, however it ends."""
+        def end(dvm, how):
+            if isinstance(how, dict):
+                dvm.call('Shutdown', '(a{sv})', dvmtest.to_options(how))
+                return dvm.wait_exit()
+            return dvm.stop(how)
+        for nodes in ('1', '3'):
+            for how in (signal.SIGTERM, signal.SIGINT, {}, {'force': True}):
+                dvm = self.dvm(slots=2, settings=[f'nodes={nodes}'])
+                self.assert_success(dvm.run(['true'], np=2))
+                self.assert_success(dvm.run(['true'], np=2, personality='plain'))
+                dvm.submit(['sleep', '1000'], np=1).wait_running()
+                self.assertEqual(end(dvm, how), 0)
+                self.assertEqual(dvm.log(), '')
+                dvm.check_clean()
+
+    def test_interrupt_at_a_terminal(self):
+        """Ctrl-C reaches all that belong to the terminal; the agent ends when its controller says so."""
+        place = self.place()
+        mark = f'DVM_TEST_MARK={place}'
+        env = dict(os.environ, XDG_RUNTIME_DIR=place, HOME=place, XDG_CONFIG_HOME=place, DVM_TEST_MARK=place)
+        ready, tell = os.pipe()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.set_inheritable(tell, True)
+            os.execve(dvmtest.DVMD, [dvmtest.DVMD, '--bus=none', '--set=kill-grace=300', f'--ready-fd={tell}'], env)
+        os.close(tell)
+        self.assertEqual(os.read(ready, 100), b'READY\n')
+        os.close(ready)
+        connection = dvmtest.Connection(f'unix:path={place}/dvm/default/bus')
+        path = connection.call(*dvmtest.MANAGER, 'Submit', '(asa{sv})', DEAF, dvmtest.to_options({'np': 1}))[0]
+        get = lambda name: connection.call(path, dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Job', name)[0]
+        dvmtest.wait_until(lambda: get('NumLaunched') == 1, 'the job to run')
+        os.write(terminal, b'\x03')
+        dvmtest.wait_until(lambda: get('State') == KILLED_BY_CMD, 'the first signal')
+        self.assertTrue(leftovers.find_agents(pid))
+        os.write(terminal, b'\x03')
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        os.close(terminal)
+        self.assertEqual(leftovers.find_processes([mark.encode()]), [])
+        self.assertEqual(leftovers.list_tree(place), [])
+
     def test_the_terminal_goes(self):
         """A dvmd that belongs to a terminal ends with it, and not before."""
         place = self.place()
