@@ -100,12 +100,25 @@ waits_for_resume (DvmdJob *job, DvmdCandidates *candidates)
   return candidates->n_drained > 0 && job->need > candidates->total;
 }
 
+/* Both are in the order of the ranks. */
 static gboolean
-has_node (DvmdCandidates *self, DvmdNode *node)
+have_common_node (DvmdCandidates *self, DvmdCandidates *other)
 {
-  for (guint i = 0; i < self->nodes->len; i++)
-    if (DVMD_CANDIDATE (self, i)->node == node)
-      return TRUE;
+  guint i = 0;
+  guint k = 0;
+
+  while (i < self->nodes->len && k < other->nodes->len)
+    {
+      guint mine = DVMD_CANDIDATE (self, i)->node->rank;
+      guint theirs = DVMD_CANDIDATE (other, k)->node->rank;
+
+      if (mine == theirs)
+        return TRUE;
+      if (mine < theirs)
+        i++;
+      else
+        k++;
+    }
   return FALSE;
 }
 
@@ -120,9 +133,8 @@ overlaps_waiting (DvmdAdmission *self, DvmdCandidates *candidates)
         continue;
       if (waits_for_resume (l->data, &other))
         continue;
-      for (guint i = 0; i < other.nodes->len; i++)
-        if (has_node (candidates, DVMD_CANDIDATE (&other, i)->node))
-          return TRUE;
+      if (have_common_node (candidates, &other))
+        return TRUE;
     }
   return FALSE;
 }

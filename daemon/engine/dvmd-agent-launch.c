@@ -135,6 +135,12 @@ read_map (DvmdAgentJob *job, GVariant *map, GError **error)
   job->map = dvmd_map_new_from_variant (map, error);
   if (job->map == NULL)
     return FALSE;
+  if (job->map->num_procs != job->num_procs)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map has %u processes, and the job %u",
+                   job->map->num_procs, job->num_procs);
+      return FALSE;
+    }
   for (guint i = 0; i < job->map->rows->len; i++)
     if (!count_app (job, &g_array_index (job->map->rows, DvmdMapRow, i), error))
       return FALSE;

@@ -111,6 +111,65 @@ class Slots(dvmtest.Case):
         self.assertEqual(done.state, MAP_FAILED, done)
         self.assertIn('no-such-host', done.reason)
 
+    def test_hostfile(self):
+        """A file chooses nodes and slots; what is wrong with it is told at once, by file and line."""
+        dvm = self.dvm(slots=4)
+        path = os.path.join(dvm.home, 'hosts')
+
+        def write(text):
+            with open(path, 'w') as f:
+                f.write(text)
+
+        write(f'# mine\n{os.uname().nodename} slots=2 max_slots=3\n')
+        job = dvm.submit(['true'], hostfile=path)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(job.get('NumProcs'), 2)
+        done = dvm.run(['true'], np=3, hostfile=path)
+        self.assertEqual(done.state, MAP_FAILED, done)
+        self.assert_success(dvm.run(['true'], np=3, hostfile=path, when_full='oversubscribe'))
+        done = dvm.run(['true'], np=4, hostfile=path, when_full='oversubscribe')
+        self.assertEqual(done.state, MAP_FAILED, done)
+        write('\nelsewhere\n')
+        done = dvm.run(['true'], hostfile=path)
+        self.assertEqual(done.state, MAP_FAILED, done)
+        self.assertIn(f'{path}:2: “elsewhere” is not a node', done.reason)
+        write('one two\n')
+        self.assert_refused('ParseFailed', f'{path}:1', dvm.submit, ['true'], hostfile=path)
+        self.assert_refused('NotFound', path + '.not', dvm.submit, ['true'], hostfile=path + '.not')
+        self.assert_refused('BadParam', ['hostfile', 'absolute'], dvm.submit, ['true'], hostfile='hosts')
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+
+    def test_hosts_of_applications(self):
+        """Each application goes where its own hosts are, and as often as they say."""
+        dvm = self.dvm(slots=4)
+        host = os.uname().nodename
+        apps = [{'argv': ['true'], 'np': 2, 'hosts': [f'{host}:2']}, {'argv': ['true'], 'np': 2}]
+        self.assert_success(dvm.run(None, apps=apps))
+        apps[0]['np'] = 3
+        self.assertEqual(dvm.run(None, apps=apps).state, MAP_FAILED)
+
+    def test_so_many_on_each_node(self):
+        dvm = self.dvm(slots=4)
+        job = dvm.submit(['true'], map_by='ppr:3:node')
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(job.get('NumProcs'), 3)
+        self.assertEqual(dvm.run(['true'], np=4, map_by='ppr:3:node').state, MAP_FAILED)
+        self.assert_refused('NotSupported', 'core', dvm.submit, ['true'], map_by='ppr:1:core')
+
+    def test_environment_travels_once(self):
+        dvm = self.dvm(slots=4)
+        env = {f'NAME_{i}': 'x' * 20 for i in range(20)}
+        sizes = []
+        for value in ('a', 'a', 'b', 'a'):
+            before = dvm.get('Statistics')
+            done = dvm.run(['sh', '-c', 'test $NAME_0 = %s' % value], np=2, env={**env, 'NAME_0': value})
+            self.assert_success(done)
+            after = dvm.get('Statistics')
+            sizes.append(after['environment-bytes'] - before['environment-bytes'])
+            self.assertLess(after['launch-bytes'] - before['launch-bytes'], 1000)
+        self.assertGreater(sizes[0], 400)
+        self.assertEqual(sizes, [sizes[0], 0, sizes[0], 0])
+
     def test_slots_of_a_host(self):
         dvm = self.dvm(slots=4)
         host = os.uname().nodename
@@ -178,7 +237,8 @@ class Many(dvmtest.Case):
 
 class Ended(dvmtest.Case):
     def test_history_limit(self):
-        dvm = self.dvm(slots=2, settings=['history-limit=3'])
+        # One after another: the history is in the order in which jobs end.
+        dvm = self.dvm(slots=1, settings=['history-limit=3'])
         jobs = [dvm.submit(['true'], np=1) for _ in range(6)]
         names = [job.nspace if i >= 3 else None for i, job in enumerate(jobs)]
         for job in jobs[3:]:
