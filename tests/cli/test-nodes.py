@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import sys
 
 from dvmtest import Failed, Terminal, alive, check, contains, equal, functions, place, run_tests, wait_until
@@ -208,6 +209,24 @@ def test_silent():
         result = here.cli("start", "--bus", "none", "--host", "one,mute,hangs", "--timeout", "2", "--set", fake_ssh(here))
         equal(result.returncode, 1)
         check(re.search(r"2 of the 3 nodes.*\bmute\b.*\bhangs\b.*timeout.*within 2 s", result.stderr), result.stderr)
+        wait_until(lambda: no_agents(here), "nothing is left running")
+
+
+def test_no_command():
+    """a launcher whose command is not there says so, for each node"""
+    with place() as here:
+        result = here.cli("start", "--bus", "none", "--host", "one,two", "--set", "launcher-command=/no/such/ssh")
+        equal((result.returncode, result.stdout), (1, ""))
+        check(re.search(r"2 of the 2 nodes.*\bone\b.*\btwo\b.*cannot be started.*does not exist", result.stderr), result.stderr)
+
+
+def test_full_table():
+    """where descriptors do not suffice for all agents, the start fails and says why"""
+    with place() as here:
+        result = here.cli("start", "--bus", "none", "--nodes", "100",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)))
+        equal((result.returncode, result.stdout), (1, ""))
+        contains(result.stderr, "Too many open files")
         wait_until(lambda: no_agents(here), "nothing is left running")
 
 

@@ -289,6 +289,8 @@ start_agent (Agent *agent)
     }
   if (!start_process (agent, &error))
     {
+      /* Who hears of it may end what there is of the agent: that is done here. */
+      agent->is_ending = TRUE;
       dvmd_launcher_node_failed (DVMD_LAUNCHER (agent->launcher), agent->rank, error);
       agent_gone (agent);
       return;
