@@ -180,6 +180,22 @@ add_job_marks (Environment *environment, DvmdAgentJob *job)
   environment_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
 }
 
+/* Nodes that are parts of one machine share its threads and reach each other by its loopback, whatever else it has. */
+static void
+add_logical_defaults (Environment *environment, DvmdAgentJob *job)
+{
+  static const char *const interface[] = { "OMPI_MCA_btl_tcp_if_include=lo", NULL };
+  static const char *const yield[] = { "OMPI_MCA_mpi_yield_when_idle=1", NULL };
+
+  if (!job->agent->logical)
+    return;
+  /* Open MPI refuses to be told both. */
+  if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
+    environment_put_defaults (environment, interface);
+  if (job->num_procs > dvmd_topology_get_n_pus (job->agent->topology))
+    environment_put_defaults (environment, yield);
+}
+
 void
 dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
@@ -196,6 +212,8 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
     defaults = dvmd_pmix_dup_default_environment (job->agent->pmix, job->local->nspace,
                                                   dvmd_topology_get_n_pus (job->agent->topology), NULL);
   environment_put_defaults (&environment, (const char *const *)defaults);
+  if (job->registered)
+    add_logical_defaults (&environment, job);
   add_job_marks (&environment, job);
   /* The user's is that of the directory it would have been. */
   if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)

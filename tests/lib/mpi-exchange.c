@@ -4,7 +4,8 @@
 
 /*
  * An MPI program for the tests: a ring, an allreduce, messages too large for one fragment and a window in shared
- * memory. "die": the last rank kills itself after the window is there, with everything in use.
+ * memory with those of the same node. "die": the last rank kills itself after the window is there, with everything in
+ * use.
  */
 
 #include <mpi.h>
@@ -58,6 +59,7 @@ main (int argc, char **argv)
   int token, sum, right;
   int *memory;
   MPI_Win window;
+  MPI_Comm node;
 
   MPI_Init (&argc, &argv);
   MPI_Comm_rank (MPI_COMM_WORLD, &rank);
@@ -65,7 +67,8 @@ main (int argc, char **argv)
   token = ring ();
   MPI_Allreduce (&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   right = exchange_large ();
-  MPI_Win_allocate_shared (sizeof (int), sizeof (int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  MPI_Win_allocate_shared (sizeof (int), sizeof (int), MPI_INFO_NULL, node, &memory, &window);
   MPI_Win_fence (0, window);
   *memory = rank;
   MPI_Win_fence (0, window);
@@ -74,6 +77,7 @@ main (int argc, char **argv)
   if (argc > 1 && strcmp (argv[1], "die") == 0)
     MPI_Barrier (MPI_COMM_WORLD);
   MPI_Win_free (&window);
+  MPI_Comm_free (&node);
   printf ("%d of %d: token %d sum %d large %s\n", rank, size, rank == 0 ? token : token - rank, sum,
           right ? "right" : "wrong");
   MPI_Finalize ();
