@@ -107,6 +107,8 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
   dvmd_job_streams_launch (streams);
   /* One way for all of the job's life, so that nothing overtakes. */
   streams->broadcast = self->wired != NULL && dvmd_wired_is_for_all (self->wired, dvmd_job_get_map (job));
+  if (streams->broadcast)
+    dvmd_job_streams_await_launch (streams);
   environments = send_environments (self, job);
   body = g_variant_ref_sink (dvmd_launch_message_build (&(DvmdLaunchMessage){
       .job = dvmd_job_get_id (job),
@@ -173,6 +175,7 @@ dvmd_controller_handle_launched (DvmdController *self, guint source, GVariant *b
 {
   g_autoptr (GVariantIter) started = NULL;
   g_autoptr (GVariantIter) failed = NULL;
+  DvmdJobStreams *streams;
   const char *reason;
   DvmdJob *job;
   guint32 id;
@@ -184,6 +187,9 @@ dvmd_controller_handle_launched (DvmdController *self, guint source, GVariant *b
   job = find_job (self, source, id);
   if (job == NULL)
     return;
+  streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (id));
+  if (streams != NULL)
+    dvmd_job_streams_launched (streams, source);
   while (g_variant_iter_next (started, "(ui)", &rank, &pid))
     dvmd_core_proc_launched (self->core, job, rank, pid, 0, NULL);
   while (g_variant_iter_next (failed, "(ui&s)", &rank, &exit_code, &reason))

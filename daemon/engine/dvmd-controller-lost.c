@@ -69,6 +69,8 @@ dvmd_controller_node_lost (gpointer world, DvmdJob *job, DvmdNode *node)
       self, job, DVMD_MSG_NODE_LOST,
       g_variant_new ("(uus@au)", dvmd_job_get_id (job), node->rank, dvm_node_get_name (node->record),
                      g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ranks->data, ranks->len, sizeof (guint32))));
-  if (streams != NULL)
-    end_streams (streams, ranks);
+  if (streams == NULL)
+    return;
+  end_streams (streams, ranks);
+  dvmd_job_streams_launched (streams, node->rank);
 }

@@ -34,6 +34,8 @@ typedef struct
   gboolean forgotten; /* the job has left the history; this goes when nobody reads any more */
   gsize kept;         /* bytes that are counted in the controller's kept_bytes */
   gboolean broadcast; /* what concerns all of the job goes to all agents */
+  gboolean started;
+  GHashTable *unlaunched; /* (nullable): set of agents whose ranks read the input, and that have not launched them */
 } DvmdJobStreams;
 
 /* Which nodes the DVM is to have. */
@@ -164,6 +166,9 @@ void dvmd_job_streams_free (DvmdJobStreams *self);
 void dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job);
 void dvmd_job_streams_launch (DvmdJobStreams *self);
 void dvmd_job_streams_started (DvmdJobStreams *self);
+/* Of a launch that is broadcast: no input before the agents of its readers have launched them, or are lost. */
+void dvmd_job_streams_await_launch (DvmdJobStreams *self);
+void dvmd_job_streams_launched (DvmdJobStreams *self, guint agent);
 void dvmd_job_streams_end (DvmdJobStreams *self);
 /* Output that may be kept no longer goes. */
 void dvmd_controller_trim_output (DvmdController *self);

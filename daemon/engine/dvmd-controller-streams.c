@@ -139,6 +139,7 @@ dvmd_job_streams_free (DvmdJobStreams *self)
   g_clear_pointer (&self->input, dvmd_input_free);
   g_clear_pointer (&self->output, dvmd_output_free);
   g_clear_pointer (&self->uncredited, g_hash_table_unref);
+  g_clear_pointer (&self->unlaunched, g_hash_table_unref);
   if (self->stdin_fd >= 0)
     close (self->stdin_fd);
   g_clear_object (&self->job);
@@ -244,6 +245,20 @@ dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job)
 
 /* ---- stdin ---- */
 
+/* The nodes of the ranks that read it. */
+static GArray *
+find_readers (DvmdJobStreams *self)
+{
+  GArray *nodes;
+
+  if (self->stdin_target == DVMD_INPUT_ALL)
+    return dvmd_map_get_nodes (dvmd_job_get_map (self->job));
+  nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (self->stdin_target != DVMD_INPUT_NONE)
+    g_array_append_val (nodes, dvmd_proc_table_row (dvmd_job_get_procs (self->job), self->stdin_target)->node);
+  return nodes;
+}
+
 static void
 send_input (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
 {
@@ -252,17 +267,16 @@ send_input (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
   guint32 to = rank == DVMD_INPUT_ALL ? DVMD_ALL_RANKS : rank;
   DvmdMessageKind kind = bytes != NULL ? DVMD_MSG_INPUT : DVMD_MSG_INPUT_EOF;
   g_autoptr (GVariant) body = NULL;
+  g_autoptr (GArray) nodes = NULL;
 
   if (bytes != NULL)
     body = g_variant_new ("(uu@ay)", id, to, g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE));
   else
     body = g_variant_new ("(uu)", id, to);
   g_variant_ref_sink (body);
-  if (rank == DVMD_INPUT_ALL)
-    dvmd_controller_send_to_job (self->controller, self->job, kind, body);
-  else
-    dvmd_controller_send (self->controller, dvmd_proc_table_row (dvmd_job_get_procs (self->job), rank)->node, kind,
-                          body);
+  nodes = find_readers (self);
+  for (guint i = 0; i < nodes->len; i++)
+    dvmd_controller_send (self->controller, g_array_index (nodes, guint, i), kind, body);
 }
 
 static const DvmdInputFuncs input_funcs = { .send = send_input };
@@ -289,11 +303,38 @@ dvmd_job_streams_launch (DvmdJobStreams *self)
                   error->message);
 }
 
+/* A launch that is broadcast goes another way than the input, which must not come first. */
+static void
+start_input (DvmdJobStreams *self)
+{
+  gboolean awaited = self->unlaunched != NULL && g_hash_table_size (self->unlaunched) > 0;
+
+  if (self->input != NULL && self->started && !awaited)
+    dvmd_input_start (self->input);
+}
+
+void
+dvmd_job_streams_await_launch (DvmdJobStreams *self)
+{
+  g_autoptr (GArray) nodes = find_readers (self);
+
+  self->unlaunched = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < nodes->len; i++)
+    g_hash_table_add (self->unlaunched, GUINT_TO_POINTER (g_array_index (nodes, guint, i)));
+}
+
+void
+dvmd_job_streams_launched (DvmdJobStreams *self, guint agent)
+{
+  if (self->unlaunched != NULL && g_hash_table_remove (self->unlaunched, GUINT_TO_POINTER (agent)))
+    start_input (self);
+}
+
 void
 dvmd_job_streams_started (DvmdJobStreams *self)
 {
-  if (self->input != NULL)
-    dvmd_input_start (self->input);
+  self->started = TRUE;
+  start_input (self);
 }
 
 void
