@@ -155,6 +155,13 @@ router_routes_changed (gpointer world, DvmdRoutes *routes)
   ((DvmdAgentProgram *)world)->deadline = 0;
 }
 
+/* Whoever is there has not been told yet that the controller has gone, or it has not. */
+static void
+router_reached (gpointer world, guint32 rank)
+{
+  ((DvmdAgentProgram *)world)->deadline = 0;
+}
+
 static void
 router_expelled (gpointer world)
 {
@@ -163,6 +170,7 @@ router_expelled (gpointer world)
 
 static const DvmdRouterFuncs router_funcs = {
   .routes_changed = router_routes_changed,
+  .reached = router_reached,
   .cut_off = router_cut_off,
   .expelled = router_expelled,
 };

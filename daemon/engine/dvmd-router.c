@@ -54,7 +54,8 @@ struct _DvmdRouter
   GHashTable *addresses;  /* rank -> GStrv */
   GHashTable *gone;       /* set of ranks that are no members any more */
   GHashTable *reasons;    /* rank -> why its link has ended */
-  GQueue unknown;         /* ranks whose address nobody knows: told from the main loop */
+  GHashTable *silent;     /* set of ranks that were not heard for too long: not to be asked again at once */
+  GQueue unknown;         /* ranks that are not connected to at all: told from the main loop */
   guint unknown_timer;
   GCancellable *connecting;
   DvmdRouterStatistics statistics;
@@ -166,6 +167,8 @@ on_closed (DvmdWire *wire, const GError *error, gpointer user_data)
   g_debug ("The link to daemon %u has ended: %s", rank, error != NULL ? error->message : "closed here");
   g_hash_table_insert (self->reasons, GUINT_TO_POINTER (rank),
                        g_strdup (error != NULL ? error->message : "its link was closed"));
+  if (g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT))
+    g_hash_table_add (self->silent, GUINT_TO_POINTER (rank));
   self->statistics.links_lost++;
   g_hash_table_remove (self->neighbours, GUINT_TO_POINTER (rank));
   if (self->tree != NULL)
@@ -220,6 +223,8 @@ on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
   if (wire != NULL)
     {
       dvmd_router_take_wire (self, wire);
+      if (self->tree != NULL && self->funcs->reached != NULL)
+        self->funcs->reached (self->world, rank);
       return;
     }
   g_debug ("No link to daemon %u: %s", rank, error->message);
@@ -245,7 +250,8 @@ tree_connect (gpointer world, guint32 rank)
   DvmdConnectOptions options = { 0 };
   Attempt *attempt;
 
-  if (addresses == NULL)
+  /* Whoever stands still accepts connections and says nothing: whoever is above it is asked first. */
+  if (addresses == NULL || g_hash_table_remove (self->silent, GUINT_TO_POINTER (rank)))
     {
       g_queue_push_tail (&self->unknown, GUINT_TO_POINTER (rank));
       if (self->unknown_timer == 0)
@@ -256,7 +262,7 @@ tree_connect (gpointer world, guint32 rank)
   options.rank = self->rank;
   options.peer_rank = rank;
   options.name = self->name;
-  options.timeout = CONNECT_LIMIT;
+  options.timeout = self->heartbeat_timeout > 0 ? MIN (CONNECT_LIMIT, self->heartbeat_timeout) : CONNECT_LIMIT;
   dvmd_router_get_wire_options (self, &options.wire);
   attempt = g_new0 (Attempt, 1);
   attempt->router = g_object_ref (self);
@@ -686,6 +692,7 @@ dvmd_router_dispose (GObject *object)
   g_clear_pointer (&self->addresses, g_hash_table_unref);
   g_clear_pointer (&self->gone, g_hash_table_unref);
   g_clear_pointer (&self->reasons, g_hash_table_unref);
+  g_clear_pointer (&self->silent, g_hash_table_unref);
   g_queue_clear (&self->unknown);
   g_clear_pointer (&self->identity, dvmd_identity_unref);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
@@ -715,6 +722,7 @@ dvmd_router_init (DvmdRouter *self)
   self->addresses = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_strfreev);
   self->gone = g_hash_table_new (NULL, NULL);
   self->reasons = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->silent = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->unknown);
   self->connecting = g_cancellable_new ();
 }

@@ -34,6 +34,8 @@ typedef struct
   /* The controller: what all agents of a job contribute to a fence. */
   void (*gathered) (gpointer world, const char *key, GVariant *whole);
   void (*routes_changed) (gpointer world, DvmdRoutes *routes);
+  /* This daemon has made a link to that one. */
+  void (*reached) (gpointer world, guint32 rank);
   /* Not even the controller can be reached. */
   void (*cut_off) (gpointer world);
   /* The DVM goes on without this daemon. */

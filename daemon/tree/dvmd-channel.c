@@ -11,9 +11,9 @@
 /* Messages that are taken before they are acknowledged, and for how long (µs) one waits for a message to carry it. */
 #define ACK_MESSAGES 32
 #define ACK_DELAY    (50 * G_TIME_SPAN_MILLISECOND)
-/* Without progress for so long, one asks. */
+/* Without progress for so long, one asks. The way may be mended far from here: nobody tells. */
 #define PROBE_FIRST (500 * G_TIME_SPAN_MILLISECOND)
-#define PROBE_LAST  (30 * G_TIME_SPAN_SECOND)
+#define PROBE_LAST  (2 * G_TIME_SPAN_SECOND)
 
 struct _DvmdChannel
 {
