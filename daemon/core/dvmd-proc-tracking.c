@@ -188,6 +188,7 @@ is_news (DvmdJob *job, guint rank)
 void
 dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason)
 {
+  g_autofree char *named = NULL;
   DvmdProcRow *row;
 
   if (!is_news (job, rank))
@@ -212,6 +213,9 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
     }
   row->exit_code = exit_code;
   job->n_failed_start++;
+  /* Of one machine nobody needs the name. */
+  if (self->n_agents > 1)
+    reason = named = g_strdup_printf ("%s: %s", dvm_node_get_name (node_of (job, rank)->record), reason);
   set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, reason);
   proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, reason);
   count_end (job, row);
