@@ -251,8 +251,9 @@ class Dvm:
     default_bus = False  # nothing is said about the bus
 
     def __init__(self, slots=None, name=None, bus=None, settings=(), env=None, place=None, socket=None,
-                 session=False):
+                 session=False, arguments=()):
         self.session = session  # of its own, without a terminal
+        self.arguments = list(arguments)  # more of dvmd
         self.place = place or tempfile.mkdtemp(prefix='dvmtest-', dir='/tmp')
         self.runtime = os.path.join(self.place, 'run')
         self.home = os.path.join(self.place, 'home')
@@ -277,7 +278,7 @@ class Dvm:
         self.argv += [f'--slots={slots}'] if slots else []
         self.argv += [f'--name={name}'] if name else []
         self.argv += [f'--socket={socket}'] if socket else []
-        self.argv += [f'--set={setting}' for setting in settings]
+        self.argv += [f'--set={setting}' for setting in settings] + self.arguments
         ready, tell = os.pipe()
         environment = dict(os.environ, XDG_RUNTIME_DIR=self.runtime, HOME=self.home, G_DEBUG='fatal-warnings',
                            XDG_CONFIG_HOME=self.home, TMPDIR=self.place)
@@ -347,8 +348,10 @@ class Dvm:
         result = job.wait(limit)
         return Finished(job, result, out.finish(), err.finish())
 
-    def start(self, argv, stdin=None, apps=None, **options):
+    def start(self, argv, stdin=None, apps=None, stdin_target=None, **options):
         """(job, reader of stdout, reader of stderr)"""
+        if stdin_target is not None:
+            options['stdin'] = stdin_target
         pipes = [os.pipe(), os.pipe()]
         fds = [pipe[1] for pipe in pipes]
         options['stdout-fd'] = GLib.Variant('h', 0)
@@ -371,7 +374,11 @@ class Dvm:
 
     def get_nodes(self):
         """The rows of ListNodes, the controller's first."""
-        return self.call('ListNodes', '(sa{sv})', '', {})[0]
+        rows, rest = self.call('ListNodes', '(sa{sv})', '', {})
+        while rest:
+            more, rest = self.call('ListNodes', '(sa{sv})', rest, {})
+            rows += more
+        return rows
 
     def log(self):
         with open(self.log_path, 'r', errors='replace') as f:
