@@ -73,7 +73,9 @@ static const DvmRecordField fields[] = {
   /**
    * DvmAppSpec:hosts:
    *
-   * The nodes that may be used, "node3" or with a number of slots "node3:4" each; empty for all.
+   * The nodes that may be used, empty for all: "node3", with a number of slots "node3:4", all of them "node3:*", not
+   * that one
+   * "^node3", the third "+n2", two without processes "+e:2".
    *
    * Since: 0.1
    */

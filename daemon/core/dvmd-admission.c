@@ -183,6 +183,8 @@ judge_oversubscribed (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candida
   job->oversubscribed = TRUE;
   if (job->need <= candidates->most && make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, NULL))
     return DVMD_ADMIT;
+  if (candidates->n_drained > 0)
+    return judge_drained (job, candidates, error);
   return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE_ALL, error) ? DVMD_ADMIT_WAIT : DVMD_ADMIT_NEVER;
 }
 

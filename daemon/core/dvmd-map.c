@@ -8,6 +8,9 @@
 
 #define DVMD_MAP_ROW(self, i) (&g_array_index ((self)->rows, DvmdMapRow, i))
 
+/* How many rows may take turns in being made longer. */
+#define LAST_ROWS 4
+
 /* So it is one fixed array in a message. */
 G_STATIC_ASSERT (sizeof (DvmdMapRow) == 8 * sizeof (guint32));
 
@@ -108,6 +111,16 @@ extend_row (DvmdMapRow *row, const DvmdMapRow *run)
   return TRUE;
 }
 
+/* Not the last row alone: large and small nodes may take turns. */
+static gboolean
+extend_rows (DvmdMap *self, const DvmdMapRow *run)
+{
+  for (guint i = self->rows->len; i > 0 && i + LAST_ROWS > self->rows->len; i--)
+    if (extend_row (DVMD_MAP_ROW (self, i - 1), run))
+      return TRUE;
+  return FALSE;
+}
+
 void
 dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride)
 {
@@ -120,7 +133,7 @@ dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint 
     .stride = count > 1 ? stride : 1,
   };
 
-  if (self->rows->len == 0 || !extend_row (DVMD_MAP_ROW (self, self->rows->len - 1), &run))
+  if (!extend_rows (self, &run))
     g_array_append_val (self->rows, run);
   self->num_procs += count;
 }

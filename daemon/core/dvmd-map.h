@@ -54,7 +54,7 @@ typedef struct
 
 DvmdMap *dvmd_map_new (void);
 void dvmd_map_free (DvmdMap *self);
-/* Adds count ranks of one application on one node; one that goes on as the last row does makes that longer. */
+/* Adds count ranks of one application on one node; one that goes on as one of the last rows does makes that longer. */
 void dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride);
 /* Every rank from 0 to num_procs - 1 has exactly one place. */
 gboolean dvmd_map_is_whole (DvmdMap *self);

@@ -68,6 +68,25 @@ test_irregular (void)
   g_assert_cmpuint (dvmd_map_count_on_node (map, 1001), ==, 0);
 }
 
+/* Large and small nodes take turns. */
+static void
+test_turns (void)
+{
+  g_autoptr (DvmdMap) map = dvmd_map_new ();
+  guint rank = 0;
+
+  for (guint node = 1; node <= 1000; node++)
+    {
+      guint count = 32 << node % 3;
+
+      dvmd_map_add_run (map, node, 0, rank, count, 1);
+      rank += count;
+    }
+  g_assert_cmpuint (map->rows->len, ==, 3);
+  g_assert_true (dvmd_map_is_whole (map));
+  g_assert_cmpuint (dvmd_map_count_on_node (map, 500), ==, 32 << 500 % 3);
+}
+
 /* ---- any shape ---- */
 
 #define MOST_NODES 12
@@ -263,6 +282,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/map/regular", test_regular);
   g_test_add_func ("/map/irregular", test_irregular);
+  g_test_add_func ("/map/turns", test_turns);
   g_test_add_func ("/map/random", test_random);
   g_test_add_func ("/map/hostile", test_hostile);
   g_test_add_func ("/map/noise", test_noise);
