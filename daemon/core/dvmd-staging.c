@@ -35,7 +35,13 @@ dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *r
     }
   if (!g_hash_table_remove (job->stage_left, GUINT_TO_POINTER (agent)))
     return;
-  if (reason != NULL && !is_leaving (self, agent))
+  if (is_leaving (self, agent))
+    {
+      /* The others need not have theirs before that is judged. */
+      g_hash_table_remove_all (job->stage_left);
+      dvmd_core_post (job, DVMD_JOB_PREPARED);
+    }
+  else if (reason != NULL)
     dvmd_core_post_failure (job, DVM_JOB_STATE_FILES_POSN_FAILED, reason);
   else if (g_hash_table_size (job->stage_left) == 0)
     dvmd_core_post (job, DVMD_JOB_PREPARED);

@@ -46,6 +46,21 @@ class Launch(dvmtest.Case):
         self.assertEqual(rank_states(done.job, 0)[-1], 20)
         self.assertEqual(done.job.job_trace()[-1], 35)
 
+    def test_L1_tables_of_agents(self):
+        """Each agent has tables of its own, from its report to its end; what they say is what the controller knows."""
+        dvm = self.dvm(slots=1, settings=['nodes=2'], env={'G_MESSAGES_DEBUG': 'dvmd-state'})
+        self.assert_success(dvm.run(['true'], np=2))
+        self.assertEqual(dvm.stop(), 0)
+        for node in ('node1', 'node2'):
+            said = [line for line in dvm.log().splitlines() if f'{node}:' in line and 'local-' in line]
+            self.assert_in_order(said, 'local-daemon', ['DAEMONS_REPORTED', 'VM_READY', 'DAEMONS_TERMINATED'])
+            self.assert_in_order(said, 'local-job', ['LOCAL_LAUNCH_COMPLETE', 'TERMINATED'])
+            self.assert_in_order(said, 'local-process', ['RUNNING', 'TERMINATED'])
+
+    def assert_in_order(self, lines, machine, states):
+        seen = [line.rpartition('-> ')[2] for line in lines if machine in line and '-> ' in line]
+        self.assertEqual([state for state in seen if state in states], states, lines)
+
     def test_L2_every_change_follows_the_last(self):
         """No change is made beside the machine: each starts where the one before ended, and time does not go back."""
         dvm = self.dvm(slots=4, settings=['kill-grace=0.5'])
@@ -282,6 +297,45 @@ class Launch(dvmtest.Case):
         other.cancel()
         other.wait()
 
+    def kill_agent(self, dvm, name):
+        """Its agent dies, and the controller has seen it."""
+        row = next(row for row in dvm.get_nodes() if row['Name'] == name)
+        os.kill(row['Pid'], signal.SIGKILL)
+        wait_until(lambda: [r['StateName'] for r in dvm.get_nodes() if r['Name'] == name] == ['DOWN'], f'{name} is down')
+
+    def test_L13_lost_nodes(self):
+        """A node that is lost ends the jobs that it had, by name, and nothing else; without any the DVM lives on."""
+        dvm = self.dvm(slots=1, settings=['nodes=3', 'kill-grace=0.5'])
+        other, job = (dvm.submit(['sleep', '1000'], np=np) for np in (1, 2))
+        for one in (other, job):
+            one.wait_running()
+        self.kill_agent(dvm, 'node3')
+        result = job.wait()
+        self.assertEqual(result['state'], 56, result)
+        self.assertRegex(result['reason'], '^node3 was lost: ')
+        self.assertEqual(rank_states(job, 1)[-1], 56)
+        self.assertEqual((other.state, dvm.get('StateName')), (dvmtest.RUNNING, 'VM_READY'))
+        for name in ('node2', 'node1'):
+            self.kill_agent(dvm, name)
+        self.assertEqual(other.wait()['state'], 56)
+        self.assertEqual((dvm.get('StateName'), dvm.get('NodeCount'), dvm.get('SlotCount')), ('VM_READY', 0, 0))
+        self.assertEqual(dvm.run(['true']).state, 69)
+
+    def test_L14_files_on_a_lost_node(self):
+        """That is not the failure of its files: it goes on to the launch gate, and fails there with the node's name."""
+        dvm = self.dvm(slots=1, settings=['nodes=2', 'kill-grace=0.5'])
+        large = os.path.join(self.place(), 'large')
+        with open(large, 'wb') as file:
+            file.truncate(4 << 30)
+        job = dvm.submit(['true'], np=2, preload_files=[large])
+        job.wait_state(NUMBERS['SYSTEM_PREP'])
+        self.kill_agent(dvm, 'node2')
+        result = job.wait()
+        self.assertEqual(result['state'], 63, result)
+        self.assertIn('node2', result['reason'])
+        self.assertEqual(job.job_trace()[-3:], numbers(['SYSTEM_PREP', 'LAUNCH_APPS']) + [63])
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+
     def test_L14_files_after_map(self):
         """Files are on the nodes of the job when its processes start, and they are brought there after MAP."""
         dvm = self.dvm(slots=2)
@@ -323,6 +377,19 @@ class Launch(dvmtest.Case):
         job.cancel()
         job.wait()
         self.assertEqual((dvm.get('SlotsInUse'), dvm.get_nodes()[1]['SlotsInUse']), (0, 0))
+
+    def test_L15_slots_of_a_lost_node(self):
+        """Those of a job that goes on without it are given back at once, the others at its end."""
+        dvm = self.dvm(slots=2, settings=['nodes=2', 'kill-grace=0.5'])
+        job = dvm.submit(['sleep', '1000'], np=4, recoverable=True)
+        job.wait_running()
+        self.assertEqual((dvm.get('SlotsInUse'), dvm.get('SlotCount')), (4, 4))
+        self.kill_agent(dvm, 'node2')
+        self.assertEqual((dvm.get('SlotsInUse'), dvm.get('SlotCount')), (2, 2))
+        self.assertEqual([row['SlotsInUse'] for row in dvm.get_nodes()], [0, 2, 0])
+        job.cancel()
+        job.wait()
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
 
 
 dvmtest.main()

@@ -142,10 +142,11 @@ test_staging_on_leaving (void)
   world_init (&world, 2, 2, FALSE);
   bring_up (&world);
   job = submit_with_files (&world, 3);
-  staged (&world, job, 1, NULL);
   dvmd_core_agent_gone (world.core, 2);
   run (&world);
+  /* Whether the other one has its files makes no difference any more. */
   staged (&world, job, 2, "the agent is ending");
+  staged (&world, job, 1, "no room");
   assert_state (job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
   g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "node2"));
   states = states_of (job);
