@@ -4,7 +4,10 @@
 
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -243,6 +246,56 @@ test_gone (Fixture *fixture, gconstpointer data)
   g_assert_error (fixture->other_ear.error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST);
 }
 
+/* ---- what the system is asked for ---- */
+
+static int
+get_option (int fd, int level, int option)
+{
+  int value = -1;
+  socklen_t size = sizeof value;
+
+  g_assert_cmpint (getsockopt (fd, level, option, &value, &size), ==, 0);
+  return value;
+}
+
+/* A connection over TCP to itself. */
+static void
+connect_tcp (int fds[2])
+{
+  struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+  socklen_t size = sizeof address;
+  int listener = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+  fds[0] = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  g_assert_cmpint (bind (listener, (struct sockaddr *)&address, size), ==, 0);
+  g_assert_cmpint (listen (listener, 1), ==, 0);
+  g_assert_cmpint (getsockname (listener, (struct sockaddr *)&address, &size), ==, 0);
+  g_assert_cmpint (connect (fds[0], (struct sockaddr *)&address, size), ==, 0);
+  fds[1] = accept4 (listener, NULL, NULL, SOCK_CLOEXEC);
+  g_assert_cmpint (fds[1], >=, 0);
+  close (listener);
+}
+
+/* A host that has gone is found by the kernel too, within the time that heartbeats have. */
+static void
+test_tuned (Fixture *fixture, gconstpointer data)
+{
+  DvmdWireOptions options = fixture->options;
+  g_autoptr (DvmdWire) wire = NULL;
+  int fds[2];
+
+  connect_tcp (fds);
+  options.heartbeat_timeout = 8 * G_TIME_SPAN_SECOND;
+  wire = dvmd_wire_new (dvmd_socket_new (fds[0], "somebody"), 9, &options);
+  g_assert_cmpint (get_option (fds[0], IPPROTO_TCP, TCP_NODELAY), ==, 1);
+  g_assert_cmpint (get_option (fds[0], SOL_SOCKET, SO_KEEPALIVE), ==, 1);
+  g_assert_cmpint (get_option (fds[0], IPPROTO_TCP, TCP_KEEPIDLE), ==, 2);
+  g_assert_cmpint (get_option (fds[0], IPPROTO_TCP, TCP_KEEPINTVL), ==, 2);
+  g_assert_cmpint (get_option (fds[0], IPPROTO_TCP, TCP_KEEPCNT), ==, 4);
+  g_assert_cmpint (get_option (fds[0], IPPROTO_TCP, TCP_USER_TIMEOUT), ==, 8000);
+  close (fds[1]);
+}
+
 /* ---- bytes that no wire would send ---- */
 
 static void
@@ -449,6 +502,7 @@ main (int argc, char *argv[])
   ADD ("close-both", test_close_both);
   ADD ("close-from-handler", test_close_from_handler);
   ADD ("gone", test_gone);
+  ADD ("tuned", test_tuned);
   ADD ("hostile", test_hostile);
   ADD ("fuzz", test_fuzz);
   ADD ("idle", test_idle);
