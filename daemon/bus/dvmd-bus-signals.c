@@ -21,8 +21,11 @@
 #define COUNTER_PART 20
 /* Nobody is served while signals are made: so much of a turn. */
 #define SLICE (3 * G_TIME_SPAN_MILLISECOND)
-/* After what was sent there is a pause: who listens to a busy DVM is not woken for each job. */
-#define PAUSE (4 * G_TIME_SPAN_MILLISECOND)
+/* After what was sent there is a pause: who listens to a busy DVM is not woken for each job, a longer one after many.
+ */
+#define PAUSE      (4 * G_TIME_SPAN_MILLISECOND)
+#define LONG_PAUSE (16 * G_TIME_SPAN_MILLISECOND)
+#define MANY_JOBS  4
 /* Rows of one JobsChanged. */
 #define MAX_JOB_CHANGES 4096
 
@@ -669,7 +672,7 @@ end_batch (DvmdBusSignals *self, Batch *batch)
     self->counters_due = now + MAX (COUNTER_INTERVAL_MS * G_TIME_SPAN_MILLISECOND, COUNTER_PART * (now - begin));
   if (batch->left)
     schedule_counters (self, now);
-  self->pause_ends = now + PAUSE;
+  self->pause_ends = now + (batch->queue->len >= MANY_JOBS ? LONG_PAUSE : PAUSE);
   batch_free (batch);
 }
 
