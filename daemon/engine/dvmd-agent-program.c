@@ -25,6 +25,8 @@
 
 /* How long the controller may take to let this agent in. */
 #define JOIN_LIMIT (30 * G_TIME_SPAN_SECOND)
+/* An agent that cannot begin has so long to say why. */
+#define TELL_LIMIT (500 * G_TIME_SPAN_MILLISECOND)
 /* µs between two attempts to reach a controller that has gone. */
 #define RETRY_PAUSE (200 * G_TIME_SPAN_MILLISECOND)
 
@@ -264,6 +266,28 @@ fail (DvmdAgentProgram *self, const GError *error)
 }
 
 static void
+on_told (gpointer user_data)
+{
+  DvmdAgentProgram *self = user_data;
+
+  self->timer = 0;
+  tell_end (self, EXIT_FAILURE);
+}
+
+/* The controller would only see that the link has gone: it hears why before that. */
+static void
+fail_there (DvmdAgentProgram *self, const GError *error)
+{
+  g_autoptr (DvmdMessage) message = dvmd_message_new (DVMD_MSG_LEAVING, dvmd_identity_get_rank (self->identity), 0,
+                                                      g_variant_new ("(s)", error->message));
+
+  g_message ("%s", error->message);
+  self->leaving = TRUE;
+  dvmd_link_send (dvmd_router_get_link (self->router, 0), message);
+  self->timer = dvmd_clock_add_timer (self->clock, TELL_LIMIT, on_told, self);
+}
+
+static void
 on_joined (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   DvmdAgentProgram *self;
@@ -280,14 +304,15 @@ on_joined (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   make_router (self);
-  if (!listen (self, &error))
+  if (listen (self, &error))
     {
-      fail (self, error);
-      return;
+      dvmd_router_take_wire (self->router, wire);
+      if (start_agent (self, &error))
+        return;
     }
-  dvmd_router_take_wire (self->router, wire);
-  if (!start_agent (self, &error))
-    fail (self, error);
+  else
+    dvmd_router_take_wire (self->router, wire);
+  fail_there (self, error);
 }
 
 void

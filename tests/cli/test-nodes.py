@@ -230,6 +230,17 @@ def test_full_table():
         wait_until(lambda: no_agents(here), "nothing is left running")
 
 
+def test_agent_cannot_begin():
+    """an agent that has joined and cannot go on says why"""
+    with place() as here:
+        # Room for the socket of the DVM, and none for those of its nodes.
+        path = here.path + "/" + "d" * (86 - len(here.path) - 1)
+        os.mkdir(path, 0o700)
+        result = here.cli("start", "--bus", "none", "--nodes", "2", env={"XDG_RUNTIME_DIR": path})
+        equal((result.returncode, result.stdout), (1, ""))
+        check(re.search("node1.*node2.*socket.*bytes", result.stderr), result.stderr)
+
+
 def test_interrupted():
     """a start that is interrupted leaves no agent behind"""
     with place() as here:
