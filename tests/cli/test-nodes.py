@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import signal
 import sys
 
 from dvmtest import Failed, Terminal, alive, check, contains, equal, functions, place, run_tests, wait_until
@@ -201,6 +202,22 @@ def test_allow_missing():
         equal(result.returncode, 1, "none at all is too few")
         contains(result.stderr, "far: unreachable")
         contains(result.stderr, "secret: authentication")
+
+
+def test_lost():
+    """the job of a node that is lost fails with its name, and nothing looks like a good end"""
+    with place() as here:
+        with Started(here, "--nodes", "2", "--slots", "1") as dvm:
+            job = here.cli("submit", "--personality", "plain", "-n", "2", "sleep", "600").stdout.strip()
+            wait_until(lambda: here.json("jobs")[0]["state"] == "RUNNING", "it runs")
+            os.kill([node["pid"] for node in dvm.nodes if node["name"] == "node2"][0], signal.SIGKILL)
+            result = here.cli("wait", job)
+            equal(result.returncode, 125)
+            contains(result.stderr, "node2 was lost: ")
+            line = [line for line in here.cli("jobs", "--all").stdout.splitlines() if "COMM_FAILED" in line][0]
+            check(re.search(r"\s-\s+sleep 600$", line), line)
+            ranks = [line.split() for line in here.cli("job", "procs", job).stdout.splitlines()]
+            equal([(rank[5], rank[6]) for rank in ranks[1:]], [("KILLED_BY_CMD", "SIGTERM"), ("COMM_FAILED", "-")])
 
 
 def test_silent():
