@@ -93,6 +93,18 @@ def check_library(library):
     return problems
 
 
+def check_forms(names):
+    """Whoever may block has one call, whoever has a main loop two; all of them can be cancelled."""
+    stems = {name.removesuffix(end) for name in names for end in ('_async', '_finish') if name.endswith(end)}
+    return [f'{stem}{end} is missing beside its other forms' for stem in sorted(stems) for end in ('', '_async', '_finish')
+            if stem + end not in names]
+
+
+def check_cancellable():
+    lines = [line for line in prototypes() if re.search(r'_async \(', line)]
+    return [f'{line}: it cannot be cancelled' for line in lines if 'GCancellable *cancellable' not in line]
+
+
 def check_gir(gir, generated):
     shown = set(re.findall(r'(?:c:identifier|glib:get-type)="(dvm_\w+)"', house.read(gir)))
     hidden = re.findall(r'c:identifier="(dvm_\w+)"[^>]*introspectable="0"', house.read(gir))
@@ -110,6 +122,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmJob, dvm_job_nothing)
     problems = compare(set(names_of_header(header)), 'the example', {'dvm_job_get_type', 'dvm_job_get_name'}, 'its names')
     if listed('DVM_1.0 {\nglobal:\n  a;\n  b;\nlocal:\n *;\n};\nDVM_PRIVATE {\nglobal:\n  _c;\n};') != ['a', 'b']:
         problems.append('a map is not read as it should be')
+    if check_forms({'a', 'a_async', 'a_finish', 'b_finish', 'b'}) != ['b_async is missing beside its other forms']:
+        problems.append('a form that is missing is not missed')
     return problems
 
 
@@ -122,6 +136,8 @@ def main():
         ('this test finds what it looks for', check_itself),
         ('the map lists the public headers', lambda: check_map(generated)),
         ('the functions are those that programs were compiled with', check_abi),
+        ('every call that takes its time has its three forms',
+         lambda: check_forms(declared(generated)) + check_cancellable()),
         ('the library exports what the map lists', lambda: check_library(library)),
     ]
     if len(sys.argv) > 3:
