@@ -212,38 +212,31 @@ typedef void (*Handler) (DvmdAgent *self, GVariant *body);
 static Handler
 find_handler (DvmdMessageKind kind)
 {
-  static const struct
-  {
-    DvmdMessageKind kind;
-    Handler handler;
-  } handlers[] = {
-    { DVMD_MSG_MEMBERSHIP, handle_membership },
-    { DVMD_MSG_ENVIRONMENT, dvmd_agent_handle_environment },
-    { DVMD_MSG_LAUNCH, dvmd_agent_handle_launch },
-    { DVMD_MSG_SIGNAL, dvmd_agent_handle_signal },
-    { DVMD_MSG_CONTINUE, dvmd_agent_handle_continue },
-    { DVMD_MSG_KILL, dvmd_agent_handle_kill },
-    { DVMD_MSG_OUTPUT_CREDIT, dvmd_agent_handle_output_credit },
-    { DVMD_MSG_INPUT, dvmd_agent_handle_input },
-    { DVMD_MSG_INPUT_EOF, dvmd_agent_handle_input_eof },
-    { DVMD_MSG_FENCE_DONE, dvmd_agent_handle_fence_done },
-    { DVMD_MSG_FENCE_RESULT, dvmd_agent_handle_fence_result },
-    { DVMD_MSG_MODEX_ASK, dvmd_agent_handle_modex_ask },
-    { DVMD_MSG_MODEX_ANSWER, dvmd_agent_handle_modex_answer },
-    { DVMD_MSG_STOP, handle_stop },
-    { DVMD_MSG_TOPOLOGY_ASK, handle_topology_ask },
-    { DVMD_MSG_STAGE_FILE, dvmd_agent_handle_stage_file },
-    { DVMD_MSG_STAGE_DATA, dvmd_agent_handle_stage_data },
-    { DVMD_MSG_STAGE_END, dvmd_agent_handle_stage_end },
-    { DVMD_MSG_RESIZE, dvmd_agent_handle_resize },
-    { DVMD_MSG_NODE_LOST, dvmd_agent_handle_node_lost },
-    { DVMD_MSG_EXIT, handle_exit },
+  static const Handler handlers[] = {
+    [DVMD_MSG_MEMBERSHIP] = handle_membership,
+    [DVMD_MSG_ENVIRONMENT] = dvmd_agent_handle_environment,
+    [DVMD_MSG_LAUNCH] = dvmd_agent_handle_launch,
+    [DVMD_MSG_SIGNAL] = dvmd_agent_handle_signal,
+    [DVMD_MSG_CONTINUE] = dvmd_agent_handle_continue,
+    [DVMD_MSG_KILL] = dvmd_agent_handle_kill,
+    [DVMD_MSG_OUTPUT_CREDIT] = dvmd_agent_handle_output_credit,
+    [DVMD_MSG_INPUT] = dvmd_agent_handle_input,
+    [DVMD_MSG_INPUT_EOF] = dvmd_agent_handle_input_eof,
+    [DVMD_MSG_FENCE_DONE] = dvmd_agent_handle_fence_done,
+    [DVMD_MSG_FENCE_RESULT] = dvmd_agent_handle_fence_result,
+    [DVMD_MSG_MODEX_ASK] = dvmd_agent_handle_modex_ask,
+    [DVMD_MSG_MODEX_ANSWER] = dvmd_agent_handle_modex_answer,
+    [DVMD_MSG_STOP] = handle_stop,
+    [DVMD_MSG_TOPOLOGY_ASK] = handle_topology_ask,
+    [DVMD_MSG_STAGE_FILE] = dvmd_agent_handle_stage_file,
+    [DVMD_MSG_STAGE_DATA] = dvmd_agent_handle_stage_data,
+    [DVMD_MSG_STAGE_END] = dvmd_agent_handle_stage_end,
+    [DVMD_MSG_RESIZE] = dvmd_agent_handle_resize,
+    [DVMD_MSG_NODE_LOST] = dvmd_agent_handle_node_lost,
+    [DVMD_MSG_EXIT] = handle_exit,
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
-    if (handlers[i].kind == kind)
-      return handlers[i].handler;
-  return NULL;
+  return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;
 }
 
 static void

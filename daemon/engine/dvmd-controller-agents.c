@@ -16,35 +16,28 @@ typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
 static Handler
 find_handler (DvmdMessageKind kind)
 {
-  static const struct
-  {
-    DvmdMessageKind kind;
-    Handler handler;
-  } handlers[] = {
-    { DVMD_MSG_REPORT, dvmd_controller_handle_report },
-    { DVMD_MSG_LAUNCHED, dvmd_controller_handle_launched },
-    { DVMD_MSG_PROC_STATES, dvmd_controller_handle_proc_states },
-    { DVMD_MSG_ABORT, dvmd_controller_handle_abort },
-    { DVMD_MSG_ENVIRONMENT_ASK, dvmd_controller_handle_environment_ask },
-    { DVMD_MSG_JOB_GONE, dvmd_controller_handle_job_gone },
-    { DVMD_MSG_OUTPUT, dvmd_controller_handle_output },
-    { DVMD_MSG_OUTPUT_EOF, dvmd_controller_handle_output_eof },
-    { DVMD_MSG_INPUT_TAKEN, dvmd_controller_handle_input_taken },
-    { DVMD_MSG_FENCE, dvmd_controller_handle_fence },
-    { DVMD_MSG_FENCE_GIVEN_UP, dvmd_controller_handle_fence_given_up },
-    { DVMD_MSG_MODEX, dvmd_controller_handle_modex },
-    { DVMD_MSG_MODEX_DATA, dvmd_controller_handle_modex_data },
-    { DVMD_MSG_GONE, dvmd_controller_handle_gone },
-    { DVMD_MSG_LEAVING, dvmd_controller_handle_leaving },
-    { DVMD_MSG_TOPOLOGY, dvmd_controller_handle_topology },
-    { DVMD_MSG_STAGE_TAKEN, dvmd_controller_handle_stage_taken },
-    { DVMD_MSG_STAGED, dvmd_controller_handle_staged },
+  static const Handler handlers[] = {
+    [DVMD_MSG_REPORT] = dvmd_controller_handle_report,
+    [DVMD_MSG_LAUNCHED] = dvmd_controller_handle_launched,
+    [DVMD_MSG_PROC_STATES] = dvmd_controller_handle_proc_states,
+    [DVMD_MSG_ABORT] = dvmd_controller_handle_abort,
+    [DVMD_MSG_ENVIRONMENT_ASK] = dvmd_controller_handle_environment_ask,
+    [DVMD_MSG_JOB_GONE] = dvmd_controller_handle_job_gone,
+    [DVMD_MSG_OUTPUT] = dvmd_controller_handle_output,
+    [DVMD_MSG_OUTPUT_EOF] = dvmd_controller_handle_output_eof,
+    [DVMD_MSG_INPUT_TAKEN] = dvmd_controller_handle_input_taken,
+    [DVMD_MSG_FENCE] = dvmd_controller_handle_fence,
+    [DVMD_MSG_FENCE_GIVEN_UP] = dvmd_controller_handle_fence_given_up,
+    [DVMD_MSG_MODEX] = dvmd_controller_handle_modex,
+    [DVMD_MSG_MODEX_DATA] = dvmd_controller_handle_modex_data,
+    [DVMD_MSG_GONE] = dvmd_controller_handle_gone,
+    [DVMD_MSG_LEAVING] = dvmd_controller_handle_leaving,
+    [DVMD_MSG_TOPOLOGY] = dvmd_controller_handle_topology,
+    [DVMD_MSG_STAGE_TAKEN] = dvmd_controller_handle_stage_taken,
+    [DVMD_MSG_STAGED] = dvmd_controller_handle_staged,
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (handlers); i++)
-    if (handlers[i].kind == kind)
-      return handlers[i].handler;
-  return NULL;
+  return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;
 }
 
 static void
