@@ -152,6 +152,8 @@ class Launchers(dvmtest.Case):
         cases = [('/nonexistent/agent', 'NotFound', 'agent missing'), (self.folder, 'NotFound', 'agent missing'),
                  (self.script('old', '#!/bin/sh\necho this is 0.0 >&2\nexit 76'), 'NotSupported', 'version: '),
                  (self.script('seven', '#!/bin/sh\necho oh no >&2\nexit 7'), 'LaunchFailed', 'status 7: oh no'),
+                 (self.script('speaks', "#!/bin/sh\necho 'dvm-agent[12]: message: dvmd-agent: no: room' >&2\nexit 1"), 'LaunchFailed',
+                  'status 1: no: room'),
                  (self.script('dies', '#!/bin/sh\nkill -SEGV $$'), 'LaunchFailed', 'signal 11')]
         for launcher in ('ssh', 'local'):
             for program, code, words in cases:

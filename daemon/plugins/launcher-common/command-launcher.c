@@ -74,6 +74,19 @@ dvmd_command_launcher_get_number (DvmdCommandLauncher *self, const char *key, gu
   return standard;
 }
 
+/* "dvm-agent[123]: message: dvmd-agent: " before what an agent says: it differs where the cause is the same. */
+static const char *
+skip_log_prefix (const char *line)
+{
+  const char *at = line;
+
+  if (!g_str_has_prefix (line, "dvm-agent[") && !g_str_has_prefix (line, "dvm-guard["))
+    return line;
+  for (guint i = 0; i < 3 && at != NULL; i++)
+    at = strstr (at, ": ") != NULL ? strstr (at, ": ") + 2 : NULL;
+  return at != NULL ? at : line;
+}
+
 char *
 dvmd_command_last_words (const DvmdPluginOutcome *outcome)
 {
@@ -84,7 +97,7 @@ dvmd_command_last_words (const DvmdPluginOutcome *outcome)
 
   for (guint i = g_strv_length (lines); i > 0; i--)
     if (g_strstrip (lines[i - 1])[0] != '\0' && !g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED))
-      return g_strdup (lines[i - 1]);
+      return g_strdup (skip_log_prefix (lines[i - 1]));
   return g_strdup ("");
 }
 
