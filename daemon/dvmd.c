@@ -469,8 +469,9 @@ static gboolean
 start (Daemon *self, GError **error)
 {
   DvmdControllerSettings settings = { 0 };
-  const char *gds;
+  const char *gds = dvmd_config_get_string (self->config, "pmix-gds");
 
+  dvmd_agent_prepare_environment (gds);
   if (!dvmd_node_options_fill (self->config, !has_agents (self), &settings, error) || !find_programs (self, error))
     return FALSE;
   if (!make_runtime_dir (self, error))
@@ -483,7 +484,6 @@ start (Daemon *self, GError **error)
       dvmd_plugins_free (settings.plugins);
       return FALSE;
     }
-  gds = dvmd_config_get_string (self->config, "pmix-gds");
   settings.name = self->name;
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
   settings.one_shot = self->one_shot;

@@ -34,6 +34,8 @@ is_ours (const char *name, gsize length)
     "DBUS_STARTER_BUS_TYPE",
   };
 
+  if (g_str_has_prefix (name, "HWLOC_PLUGINS_PATH="))
+    return g_str_equal (name + length + 1, DVMD_TOPOLOGY_NO_PLUGINS);
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     if (strlen (names[i]) == length && strncmp (names[i], name, length) == 0)
       return TRUE;

@@ -376,6 +376,7 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   g_autoptr (DvmdIdentity) identity = NULL;
   DvmdAgentProgram *self;
 
+  dvmd_agent_prepare_environment (dvmd_config_get_string (settings->config, "pmix-gds"));
   if (!dvmd_token_parse (settings->token, &token, error))
     return NULL;
   identity = dvmd_identity_new (error);

@@ -8,6 +8,7 @@
 
 #include "dvmd-agent-private.h"
 #include "dvmd-pmix-dirs.h"
+#include "dvmd-pmix-server.h"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -297,6 +298,13 @@ dvmd_agent_prepare_process (void)
 {
   dvmd_reaper_block_sigchld ();
   set_home ();
+}
+
+void
+dvmd_agent_prepare_environment (const char *pmix_gds)
+{
+  dvmd_topology_prepare_environment ();
+  dvmd_pmix_server_prepare_environment (pmix_gds);
 }
 
 DvmdAgent *

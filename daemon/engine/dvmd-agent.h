@@ -41,6 +41,8 @@ typedef struct
 /* First thing in main() of a program with an agent that adopts orphans, before there is any thread. Sees to it that
  * there is a home directory. */
 void dvmd_agent_prepare_process (void);
+/* What has to be in the environment, before there are threads. */
+void dvmd_agent_prepare_environment (const char *pmix_gds);
 
 /* link, pmix: reffed. pmix is a fake in tests of many agents in one process. */
 DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,

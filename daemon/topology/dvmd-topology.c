@@ -36,8 +36,17 @@ static const struct
   { HWLOC_OBJ_L1CACHE, "L1" }, { HWLOC_OBJ_CORE, "Co" },     { HWLOC_OBJ_PU, "Pu" },
 };
 
+#define PLUGINS_PATH "HWLOC_PLUGINS_PATH"
+
 /* Components that find only devices. */
 static const char *const blacklist[] = { "pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl" };
+
+void
+dvmd_topology_prepare_environment (void)
+{
+  if (g_getenv (PLUGINS_PATH) == NULL)
+    g_setenv (PLUGINS_PATH, DVMD_TOPOLOGY_NO_PLUGINS, TRUE);
+}
 
 /*
  * hwloc opens its plugins, and with them the libraries of X11, OpenCL and libxml2, at the first topology, before it can
@@ -46,13 +55,13 @@ static const char *const blacklist[] = { "pci", "opencl", "cuda", "nvml", "rsmi"
 static int
 init_without_plugins (hwloc_topology_t *topology)
 {
-  gboolean given = g_getenv ("HWLOC_PLUGINS_PATH") != NULL;
+  gboolean given = g_getenv (PLUGINS_PATH) != NULL;
   int result;
 
-  g_setenv ("HWLOC_PLUGINS_PATH", "/dev/null", FALSE);
+  dvmd_topology_prepare_environment ();
   result = hwloc_topology_init (topology);
   if (!given)
-    g_unsetenv ("HWLOC_PLUGINS_PATH");
+    g_unsetenv (PLUGINS_PATH);
   return result;
 }
 

@@ -18,6 +18,11 @@ typedef struct _DvmdTopology DvmdTopology;
 
 GType dvmd_topology_get_type (void);
 
+/* What the environment has by this call, and jobs are not to have. */
+#define DVMD_TOPOLOGY_NO_PLUGINS "/dev/null"
+/* Else the environment is changed for a moment by each new topology: not good where there are threads. */
+void dvmd_topology_prepare_environment (void);
+
 /* This machine, without its I/O devices; what the process may not use (cgroup, affinity) is left out. */
 DvmdTopology *dvmd_topology_new_local (GError **error);
 /* The text of dvmd_topology_dup_xml(), or lstopo's: another machine. */

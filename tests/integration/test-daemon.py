@@ -52,6 +52,15 @@ class End(dvmtest.Case):
                 self.assertEqual(dvm.log(), '')
                 dvm.check_clean()
 
+    def test_environment_before_threads(self):
+        """Whoever changes the environment of a process with threads is told so by GLib."""
+        for nodes in ('1', '4'):
+            dvm = self.dvm(slots=1, settings=[f'nodes={nodes}'], env={'G_MESSAGES_DEBUG': 'all'})
+            self.assert_success(dvm.run(['true'], np=1))
+            self.assertEqual(dvm.stop(), 0)
+            self.assertIn('dvm-agent[', dvm.log())
+            self.assertNotIn('not thread-safe', dvm.log())
+
     def test_interrupt_at_a_terminal(self):
         """Ctrl-C reaches all that belong to the terminal; the agent ends when its controller says so."""
         place = self.place()

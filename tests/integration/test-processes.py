@@ -321,7 +321,7 @@ class Sees(dvmtest.Case):
                                      'PMIX_MCA_stray': '1', 'NOTIFY_SOCKET': '/nowhere'})
         done = dvm.run(['env'], np=2, env={'MINE': 'ä=b', 'KEPT2': ''})
         lines = done.lines
-        for name in ('G_DEBUG', 'G_MESSAGES_DEBUG', 'PMIX_MCA_stray', 'NOTIFY_SOCKET'):
+        for name in ('G_DEBUG', 'G_MESSAGES_DEBUG', 'PMIX_MCA_stray', 'NOTIFY_SOCKET', 'HWLOC_PLUGINS_PATH'):
             self.assertEqual([line for line in lines if line.startswith(f'{name}=')], [])
         self.assertEqual(lines.count('KEPT=yes'), 2)
         self.assertEqual(lines.count('MINE=ä=b'), 2)
@@ -331,7 +331,8 @@ class Sees(dvmtest.Case):
         self.assertEqual(lines.count(f'DVM_JOBID={done.job.nspace}'), 2)
 
     def test_environment_edits(self):
-        dvm = self.dvm(slots=2, env={'GONE': '1', 'STAYS': '1'})
+        dvm = self.dvm(slots=2, env={'GONE': '1', 'STAYS': '1', 'HWLOC_PLUGINS_PATH': '/its/own'})
+        self.assertIn('HWLOC_PLUGINS_PATH=/its/own', dvm.run(['env']).lines)
         done = dvm.run(['/usr/bin/env'], env={'STAYS': '2'}, unset_env=['GONE', 'NEVER_THERE'])
         self.assertIn('STAYS=2', done.lines)
         self.assertEqual([line for line in done.lines if line.startswith('GONE=')], [])
