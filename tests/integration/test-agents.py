@@ -66,7 +66,8 @@ class Deaths(dvmtest.Case):
         return dvm, job
 
     def wait_nothing(self, dvm):
-        dvmtest.wait_until(lambda: not dvm.job_processes(), 'the processes to end')
+        """Neither of its jobs nor of the lost agent does any process live."""
+        dvmtest.wait_until(lambda: dvm.processes() == [dvm.pid], 'all but dvmd to end')
 
     def check_without_node(self, dvm, job, waiting):
         """Every job ends, and for its true reason; the DVM stays, and says what it lacks."""
