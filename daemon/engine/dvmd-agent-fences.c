@@ -37,13 +37,19 @@ fence_free (gpointer data)
 
 /* The others wait as well: the controller ends it for all. */
 static void
+give_up (Fence *self, int status)
+{
+  dvmd_agent_send (self->job->agent, DVMD_MSG_FENCE_GIVEN_UP,
+                   g_variant_new ("(uti)", self->job->local->id, self->sequence, status));
+}
+
+static void
 on_timeout (gpointer user_data)
 {
   Fence *self = user_data;
 
   self->timer = 0;
-  dvmd_agent_send (self->job->agent, DVMD_MSG_FENCE_GIVEN_UP,
-                   g_variant_new ("(uti)", self->job->local->id, self->sequence, DVMD_PMIX_ERR_TIMEOUT));
+  give_up (self, DVMD_PMIX_ERR_TIMEOUT);
 }
 
 static DvmdAgentJob *
@@ -59,7 +65,7 @@ find_tree_job (DvmdAgent *self, const DvmdPmixProc *participants, guint n_partic
 
 gboolean
 dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc *participants, guint n_participants,
-                             GBytes *data, guint timeout)
+                             int status, GBytes *data, guint timeout)
 {
   DvmdAgentJob *job = find_tree_job (self, participants, n_participants);
   g_autoptr (GArray) agents = NULL;
@@ -77,6 +83,11 @@ dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc 
   if (job->fences == NULL)
     job->fences = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, fence_free);
   g_hash_table_insert (job->fences, &fence->sequence, fence);
+  if (status != DVMD_PMIX_SUCCESS)
+    {
+      give_up (fence, status);
+      return TRUE;
+    }
   agents = dvmd_map_get_nodes (job->map);
   key = dvmd_fence_make_key (job->local->id, fence->sequence);
   self->fence_tree->contribute (self->fence_world, key, (const guint32 *)agents->data, agents->len,

@@ -9,6 +9,10 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-private.h"
+
+#include <stdio.h>
+#include <string.h>
+
 #include "dvmd-log.h"
 
 gboolean
@@ -148,6 +152,44 @@ abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, 
 
 /* ---- collectives with ranks on other nodes ---- */
 
+/* The kernel sets this before it closes a process's connections; field 9 of /proc/PID/stat, see PF_EXITING there. */
+#define EXITING_FLAG 0x4
+
+static gboolean
+is_exiting (int pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", pid);
+  g_autofree char *text = NULL;
+  const char *rest;
+  guint flags = 0;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    return TRUE;
+  rest = strrchr (text, ')');
+  return rest == NULL || sscanf (rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || (flags & EXITING_FLAG) != 0;
+}
+
+/*
+ * The library lets a fence go on without the local ranks that have died, and says so of none but those that it
+ * completes by itself.
+ */
+static gboolean
+has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant)
+{
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, participant->nspace);
+
+  for (guint i = 0; job != NULL && i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+      gboolean takes_part = participant->rank == DVMD_PMIX_RANK_WILDCARD || participant->rank == proc->rank;
+
+      if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0
+          && (proc->lost || proc->reaped || is_exiting (proc->pid)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static void
 fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guint n_participants, GBytes *data,
        gboolean collect, guint timeout)
@@ -157,9 +199,14 @@ fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guin
   gint32 status = DVMD_PMIX_SUCCESS;
   GVariantBuilder rows;
 
-  if (dvmd_agent_contribute_fence (self, token, participants, n_participants, data, timeout))
+  for (guint i = 0; i < n_participants && status == DVMD_PMIX_SUCCESS; i++)
+    if (has_lost_participant (self, &participants[i]))
+      status = DVMD_PMIX_ERR_LOST_CONNECTION;
+  if (dvmd_agent_contribute_fence (self, token, participants, n_participants, status, data, timeout))
     return;
-  if (g_bytes_get_size (data) > DVMD_FENCE_LIMIT)
+  if (status != DVMD_PMIX_SUCCESS)
+    data = none;
+  else if (g_bytes_get_size (data) > DVMD_FENCE_LIMIT)
     {
       status = DVMD_PMIX_ERROR;
       data = none;

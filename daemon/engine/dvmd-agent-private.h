@@ -179,7 +179,7 @@ void dvmd_agent_handle_resize (DvmdAgent *self, GVariant *body);
 /* dvmd-agent-fences.c */
 /* FALSE: it does not go by the tree. */
 gboolean dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc *participants,
-                                      guint n_participants, GBytes *data, guint timeout);
+                                      guint n_participants, int status, GBytes *data, guint timeout);
 void dvmd_agent_handle_fence_result (DvmdAgent *self, GVariant *body);
 /* Those who wait get an error. */
 void dvmd_agent_end_fences (DvmdAgentJob *job);

@@ -14,7 +14,7 @@ import time
 
 import dvmtest
 import leftovers
-from dvmtest import CALLED_ABORT, KILLED_BY_CMD, NOTIFIED
+from dvmtest import ABORTED_BY_SIG, CALLED_ABORT, KILLED_BY_CMD, NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 RING = os.environ.get('DVM_TEST_RING', '')
@@ -120,6 +120,12 @@ class Uses:
         self.assertEqual((done.state, done.code, done.result['failed-rank']), (CALLED_ABORT, 7, 0), done)
         self.assertIn('no more', done.reason)
         self.assert_no_ranks(dvm)
+        done = dvm.run([CLIENT, 'die'], np=16)
+        self.assertEqual((done.state, done.signal, done.result['failed-rank']), (ABORTED_BY_SIG, 9, 15), done)
+        self.assert_no_ranks(dvm)
+        done = dvm.run([CLIENT, 'die'], np=16, recoverable=True)
+        self.assertEqual((done.state, len(done.lines)), (NOTIFIED, 15), done)
+        self.assertNotIn(b': SUCCESS', done.out)
         self.assert_works(dvm, 16)
 
     def assert_no_ranks(self, dvm):
