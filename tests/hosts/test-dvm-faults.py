@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A DVM of several machines that is attacked, cut, frozen, or badly started."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+import dvmtest
+import testhosts
+
+test_dvm = importlib.import_module('test-dvm')
+CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
+MARK = 'nobody-on-the-wire-reads-this'
+
+# Writes all frames of an interface to standard output, until standard input ends.
+CAPTURE = '''
+import os, select, socket, sys
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+wire.bind((sys.argv[1], 0))
+print('ready', file=sys.stderr, flush=True)
+while True:
+    ready, _, _ = select.select([wire, sys.stdin], [], [])
+    if wire in ready:
+        os.write(1, wire.recv(1 << 17))
+    elif not os.read(0, 1):
+        break
+'''
+
+# Stands for ssh: what it does depends on the host.
+FAKE_SSH = '''#!/bin/sh
+for word; do
+  case $word in
+    n1) exec sleep 600 ;;
+    n2) echo "All that you do here is watched" >&2; exec ssh "$@" ;;
+    n3) echo "root@n3: Permission denied (publickey,password)." >&2; exit 255 ;;
+    n4) exit 255 ;;
+    n5) echo "sh: 1: dvm-agent: not found" >&2; exit 127 ;;
+    n6) echo "ssh: connect to host n6 port 22: Connection refused" >&2; exit 255 ;;
+  esac
+done
+exec ssh "$@"
+'''
+
+# Keeps what every agent is given.
+STEALING_SSH = '''#!/bin/sh
+tee -a {place}/tokens | ssh "$@"
+'''
+
+
+class Faults(test_dvm.Machines):
+    test_eight = test_missing = test_host_goes = None  # there
+    def script(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def log(self):
+        with open(os.path.join(self.folder, 'log'), encoding='utf-8', errors='replace') as file:
+            return file.read()
+
+    def capture(self, hosts, host):
+        with open(os.path.join(self.folder, 'frames'), 'wb') as frames:
+            process = subprocess.Popen(['nsenter', '-t', str(hosts.keeper_pid), '-n', sys.executable, '-c', CAPTURE, host.port],
+                                       stdin=subprocess.PIPE, stdout=frames, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stderr.readline(), 'ready\n')
+        return process
+
+    def frames(self, process):
+        process.stdin.close()
+        process.wait(testhosts.LIMIT)
+        process.stderr.close()
+        with open(os.path.join(self.folder, 'frames'), 'rb') as file:
+            return file.read()
+
+    def run_marked(self, host):
+        """A job on n1 whose environment, arguments and output have the mark."""
+        done = self.cli(host, 'run', '--personality', 'plain', '--host', 'n1', '-n', '1', '-x', f'WORD={MARK}',
+                        'sh', '-c', 'echo $WORD $0', MARK)
+        self.assertEqual(done.stdout, f'{MARK} {MARK}\n')
+
+    def agent_words(self, host):
+        """The command line of the agent of a host."""
+        for pid in host.processes():
+            with open(f'/proc/{pid}/cmdline', encoding='utf-8') as file:
+                words = file.read().split('\0')
+            if os.path.basename(words[0]) == 'dvm-agent':
+                return words
+        raise AssertionError(f'no agent on {host.name}')
+
+    def option(self, words, name):
+        return next(word.split('=', 1)[1] for word in words if word.startswith(f'--{name}='))
+
+    def submit(self, host, hosts, np, *argv, personality='plain'):
+        return self.cli(host, 'submit', '--personality', personality, '--host', hosts, '--map-by', 'node', '-n', str(np), *argv).stdout.strip()
+
+    def reason(self, host, job):
+        testhosts.wait_until(lambda: json.loads(self.cli(host, 'job', 'show', '--json', job).stdout)['ended'], f'{job} ends')
+        return json.loads(self.cli(host, 'job', 'show', '--json', job).stdout)['reason']
+
+    # Who listens, and who would like to.
+
+    def test_nothing_to_read(self):
+        hosts = self.make(2)
+        for security in ('tls', 'none'):
+            capture = self.capture(hosts, hosts[1])
+            self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', f'security={security}')
+            self.run_marked(hosts[0])
+            self.cli(hosts[0], 'stop')
+            frames = self.frames(capture)
+            self.assertGreater(len(frames), 10000)
+            self.assertEqual(MARK.encode() in frames, security == 'none', security)
+            self.assertEqual('security=none: everybody' in self.log(), security == 'none', security)
+            self.assert_nothing_left(hosts)
+
+    def test_strangers(self):
+        hosts = self.make(3)
+        ssh = self.script('ssh', STEALING_SSH.format(place=self.folder))
+        self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', f'launcher-command={ssh}')
+        words = self.agent_words(hosts[1])
+        place = self.option(words, 'controller').split(',')[0].removeprefix('tcp:')
+        answer = hosts[2].run(['openssl', 's_client', '-connect', place, '-brief'], check=False)
+        self.assertNotEqual(answer.returncode, 0, answer)
+        self.assertNotIn('CONNECTION ESTABLISHED', answer.stdout + answer.stderr)
+        with open(os.path.join(self.folder, 'tokens'), encoding='utf-8') as file:
+            stolen = file.readline()
+        changed = ('0' if stolen[-3] != '0' else '1').join((stolen[:-3], stolen[-2:]))
+        for token in (stolen, changed):
+            rogue = hosts[2].run([*[word for word in words[:1]], '--guarded', f'--controller={self.option(words, "controller")}',
+                                  f'--instance={self.option(words, "instance")}', '--node', 'n2'], check=False, stdin_text=token)
+            self.assertNotEqual(rogue.returncode, 0, rogue)
+        self.assertRegex(self.log(), f'[Rr]efused .*{re.escape(hosts[2].address)}')
+        self.assertNotIn(stolen.strip(), self.log())
+        self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP', 'UP'])
+        self.run_marked(hosts[0])
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def test_listen_address(self):
+        hosts = self.make(2)
+        for host in hosts:
+            host.run(['ip', 'addr', 'add', f'10.91.0.{host.number + 1}/16', 'dev', 'eth0'])
+        self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', 'listen-address=10.91.0.0/16')
+        self.assertRegex(self.option(self.agent_words(hosts[1]), 'controller'), r'^tcp:10\.91\.0\.1:[0-9]+$')
+        self.run_marked(hosts[0])
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    # Machines that go.
+
+    def start_four(self, hosts):
+        self.start(hosts[0], '--host', 'n0:4,n1:4,n2:4,n3:4', '--set', 'heartbeat-timeout=2', '--set', 'controller-grace=2')
+
+    def test_cut_in_the_middle(self):
+        """Of a launch, a fence and output: each of these jobs fails with the name, and one elsewhere goes on."""
+        hosts = self.make(4)
+        self.start_four(hosts)
+        other = self.submit(hosts[0], 'n1', 1, 'sleep', '600')
+        output = self.submit(hosts[0], 'n2', 1, 'sh', '-c', 'while :; do echo line; done')
+        fence = self.submit(hosts[0], 'n1,n2,n3', 3, 'sh', '-c', 'if [ $DVM_NODE = n2 ]; then sleep 600; fi; exec "$0" data', CLIENT,
+                            personality='pmix')
+        for job in (other, output, fence):
+            testhosts.wait_until(lambda one=job: self.state(hosts[0], one) in ('RUNNING', 'REGISTERED'), f'{job} runs')
+        hosts[2].cut()
+        launch = self.submit(hosts[0], 'n1,n2,n3', 3, 'sleep', '600')
+        for job in (output, fence, launch):
+            self.assertIn('n2', self.reason(hosts[0], job))
+        self.assertEqual(self.state(hosts[0], other), 'RUNNING')
+        result = self.cli(hosts[0], 'run', '--personality', 'plain', '--host', 'n0,n1,n3', '--map-by', 'node', '-n', '3', 'hostname')
+        self.assertEqual(sorted(result.stdout.split()), ['n0', 'n1', 'n3'], result.stderr)
+        testhosts.wait_until(lambda: not self.daemons(hosts[2]), f'the agent of n2 has ended: {self.daemons(hosts[2])}')
+        self.cli(hosts[0], 'kill', other)
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def test_frozen(self):
+        hosts = self.make(4)
+        self.start_four(hosts)
+        there = self.submit(hosts[0], 'n2', 1, 'sleep', '600')
+        other = self.submit(hosts[0], 'n3', 1, 'sleep', '600')
+        for job in (there, other):
+            testhosts.wait_until(lambda one=job: self.state(hosts[0], one) == 'RUNNING', f'{job} runs')
+        hosts[2].freeze()
+        self.assertIn('n2', self.reason(hosts[0], there))
+        self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP', 'UP', 'DOWN', 'UP'])
+        hosts[2].thaw()
+        testhosts.wait_until(lambda: not self.daemons(hosts[2]), f'the agent of n2 has ended: {self.daemons(hosts[2])}')
+        self.assertEqual(self.state(hosts[0], other), 'RUNNING')
+        self.cli(hosts[0], 'kill', other)
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def test_loss(self):
+        """Of every 100 packets from and to n1 30 are lost: it takes its time, and all is right."""
+        hosts = self.make(2)
+        self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', 'heartbeat-timeout=120')
+        hosts[1].lose(30)
+        for _ in range(3):
+            done = self.cli(hosts[0], 'run', '--personality', 'plain', '--host', 'n1', '-n', '1', 'seq', '2000', timeout=300)
+            self.assertEqual(done.stdout.split(), [str(i) for i in range(1, 2001)])
+        hosts[1].lose(0)
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    # Machines that do not come.
+
+    def test_bad_ssh(self):
+        hosts = self.make(7)
+        settings = ['--set', f'launcher-command={self.script("ssh", FAKE_SSH)}', '--set', 'launcher-timeout=4']
+        everybody = ','.join(f'{host.name}:1' for host in hosts)
+        result = self.start(hosts[0], '--host', everybody, *settings, check=False)
+        self.assertEqual((result.returncode, result.stdout), (1, ''), result.stderr)
+        self.assertIn('5 of the 7 nodes', result.stderr)
+        for words in ('n1: timeout: ', 'n3: authentication: ', 'n4: ', 'n5: agent missing: ', 'n6: refused: '):
+            self.assertIn(words, result.stderr)
+        self.assert_nothing_left(hosts)
+        result = self.start(hosts[0], '--host', everybody, *settings, '--allow-missing')
+        self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP', 'DOWN', 'UP', 'DOWN', 'DOWN', 'DOWN', 'DOWN'])
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
