@@ -380,6 +380,14 @@ class Dvm:
             rows += more
         return rows
 
+    def list_jobs(self, **options):
+        """The rows of ListJobs, of all its pages."""
+        rows, rest = self.call('ListJobs', '(a{sv})', to_options(options))
+        while rest:
+            more, rest = self.call('ListJobs', '(a{sv})', to_options({**options, 'ids': rest}))
+            rows += more
+        return rows
+
     def log(self):
         with open(self.log_path, 'r', errors='replace') as f:
             return f.read()

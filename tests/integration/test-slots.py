@@ -251,7 +251,7 @@ class Ended(dvmtest.Case):
         for number in (4, 5, 6):
             self.assertEqual(dvm.job(number).state, NOTIFIED)
             self.assertEqual(dvm.call('FindJob', '(s)', names[number - 1])[0], f'/org/dvm/jobs/{number}')
-        rows, _ = dvm.call('ListJobs', '(a{sv})', dvmtest.to_options({'all': True}))
+        rows = dvm.list_jobs(all=True)
         self.assertEqual([row['Id'] for row in rows], [4, 5, 6])
 
     def test_no_history(self):
@@ -273,7 +273,7 @@ class Ended(dvmtest.Case):
         for _ in range(2):
             self.assertEqual(done.job.wait(), done.result)
         self.assertEqual(dvm.call('WaitJob', '(sa{sv})', done.job.nspace, {})[0], done.result)
-        rows, _ = dvm.call('ListJobs', '(a{sv})', {})
+        rows = dvm.list_jobs()
         self.assertEqual(rows, [])
         managed = dvm.connection.call('/org/dvm', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')[0]
         self.assertNotIn(done.job.path, managed)

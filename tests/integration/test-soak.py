@@ -195,7 +195,7 @@ class Soak(dvmtest.Case):
         statistics = dvm.get('Statistics')
         self.assertEqual((statistics['jobs-submitted'], statistics['jobs-ended']), (N_JOBS, N_JOBS))
         self.assertEqual((dvm.get('JobsRunning'), dvm.get('JobsHeld')), (0, 0))
-        self.assertEqual(len(dvm.call('ListJobs', '(a{sv})', {'all': GLib.Variant('b', True)})[0]), HISTORY)
+        self.assertEqual(len(dvm.list_jobs(all=True)), HISTORY)
 
 
 if __name__ == '__main__':
