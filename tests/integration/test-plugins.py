@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 import dvmtest
+import leftovers
 from dvmtest import MAP_FAILED, NOTIFIED
 
 BUILD = os.environ['DVM_TEST_BUILD']
@@ -94,15 +95,26 @@ class Installed(dvmtest.Case):
         self.assertIn('No mapper takes', result.reason)
 
     def test_allocator(self):
-        # In ssh's place: the last word is the command for the node.
-        command = os.path.join(self.place(), 'shell')
-        with open(command, 'w', encoding='ascii') as file:
-            file.write('#!/bin/sh\nfor word; do last=$word; done\nexec sh -c "$last"\n')
-        os.chmod(command, 0o755)
-        dvm = self.installed('disabled-plugins=allocator-hosts', f'launcher-command={command}',
-                             'plugin-settings=allocator-command.command="echo elsewhere"')
-        self.assertEqual(dvm.call('ListNodes', '(sa{sv})', '', {})[0][1]['Name'], 'elsewhere')
-        self.assertEqual(dvm.run(['true']).state, NOTIFIED)
+        """Its node is elsewhere: a launcher has to bring an agent there, its own or one of the program's."""
+        scripts = {'command': '#!/bin/sh\nshift\nexec "$@"\n',
+                   'ssh': '#!/bin/sh\nfor word; do last=$word; done\nexec sh -c "$last"\n'}
+        for launcher, script in scripts.items():
+            command = os.path.join(self.place(), 'shell')
+            with open(command, 'w', encoding='ascii') as file:
+                file.write(script)
+            os.chmod(command, 0o755)
+            dvm = self.installed('disabled-plugins=allocator-hosts', f'launcher={launcher}', f'launcher-command={command}',
+                                 f'plugin-settings=allocator-command.command="echo elsewhere" launcher-command.command={command}')
+            node = dvm.get_nodes()[1]
+            self.assertEqual((node['Name'], node['Launcher']), ('elsewhere', launcher))
+            self.assertEqual(dvm.run(['true']).state, NOTIFIED)
+            job = dvm.submit(['sleep', '1000'], np=1)
+            job.wait_running()
+            pids = job.pids() + [node['Pid']]
+            self.assertEqual(dvm.stop(), 0)
+            self.assertEqual([pid for pid in pids if leftovers.is_running(pid)], [])
+            self.assertNotIn('lost', dvm.log())
+            dvm.check_clean()
 
     def test_refused(self):
         """What cannot be loaded is told, with its name and the reason; all else works."""
