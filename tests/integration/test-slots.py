@@ -2,6 +2,7 @@
 """Slots: who may start, who waits, in which order; many jobs at once; jobs that have ended."""
 
 import os
+import socket
 
 import dvmtest
 from dvmtest import KILLED_BY_CMD, MAP_FAILED, NOTIFIED
@@ -229,8 +230,13 @@ class Many(dvmtest.Case):
             self.assertEqual(self.early_job.wait()['state'], NOTIFIED)
             self.assertTrue(dvm.get('Ready'))
 
+    def is_open(self, path):
+        """It is there a moment before somebody listens."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(path) == 0
+
     def submit_early(self, dvm):
-        dvmtest.wait_until(lambda: os.path.exists(dvm.socket), 'the socket')
+        dvmtest.wait_until(lambda: self.is_open(dvm.socket), 'the socket')
         dvm.connection = dvm.connect()
         self.early_job = dvm.submit(['true'], np=2)
 
