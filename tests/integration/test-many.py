@@ -285,13 +285,21 @@ class Losses(Many):
         self.assertEqual({n for n in nodes if nodes[n]['StateName'] != 'UP'}, set(lost))
         self.assert_works(dvm, 2 * (len(jobs) - len(lost)))
 
+    def find_shared_memory(self, dvm, name):
+        """The directory of the agent of a node, which it has from the first job of a client on."""
+        done = dvm.run(['sh', '-c', 'dirname $OMPI_MCA_btl_vader_backing_directory'], np=1, hosts=[name])
+        self.assertTrue(os.path.isdir(done.lines[0]), done)
+        return done.lines[0]
+
     def test_interior_killed(self):
         dvm = self.start(slots=4)
         gate = self.gate()
         jobs = self.start_eight(dvm, gate)
+        shared = self.find_shared_memory(dvm, 'node1')
         os.kill(self.agents(dvm)['node1'], signal.SIGKILL)
         self.assert_lost(jobs['node1'][0].wait(), 'node1')
         self.assert_works(dvm, 14)  # at once, beside the others
+        dvmtest.wait_until(lambda: not os.path.exists(shared), f'{shared} is gone')
         self.check_eight(dvm, jobs, gate, ['node1'])
 
     def test_interior_frozen(self):
@@ -503,7 +511,7 @@ class RandomLosses(Many):
 class Crowd(Many):
     def test_crowd(self):
         """As many as one machine takes."""
-        n = 256 if LONG else 128
+        n = 256
         dvm = self.start(nodes=n, slots=1)
         done = dvm.run(['sh', '-c', 'echo $DVM_NODE'], np=n)
         self.assert_success(done)
