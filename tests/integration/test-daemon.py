@@ -213,8 +213,11 @@ class Death(dvmtest.Case):
         """It is taken away by the next one's start, without any job."""
         dvm = self.dvm(slots=2)
         shared = self.find_shared_memory(dvm)
-        for pid in dvm.daemons:
-            os.kill(pid, signal.SIGKILL)
+        # Stopped before: nobody is to clean up behind another one.
+        daemons = dvm.daemons
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in daemons:
+                os.kill(pid, number)
         dvm.wait_exit()
         dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
         self.assertTrue(os.path.isdir(shared))
