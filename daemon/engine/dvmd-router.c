@@ -18,7 +18,7 @@
 /* A body of this size is bulk, whatever it says. */
 #define LARGE_BODY ((gsize)64 * 1024)
 /* How long a neighbour may take to answer when a link is made. */
-#define CONNECT_LIMIT (10 * G_TIME_SPAN_SECOND)
+#define CONNECT_LIMIT (5 * G_TIME_SPAN_SECOND)
 
 typedef struct
 {
@@ -656,6 +656,8 @@ dvmd_router_new (const DvmdRouterOptions *options, const DvmdRouterFuncs *funcs,
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->tree = dvmd_tree_new (self->rank, options->radix > 0 ? options->radix : DVMD_RADIX_DEFAULT, self->clock,
                               &tree_funcs, self);
+  /* A link that stands still is found within 5/4 of its timeout, and another one is made. */
+  dvmd_tree_set_attach_limit (self->tree, options->heartbeat_timeout * 3 / 2 + CONNECT_LIMIT);
   return self;
 }
 

@@ -10,9 +10,8 @@
 
 #include "dvmd-tree-private.h"
 
-/* How long (µs) a child may take to come back when its link has ended, and to come to a new parent. */
+/* How long (µs) a child may take to come back when its link has ended. */
 #define RETURN_LIMIT (1 * G_TIME_SPAN_SECOND)
-#define ATTACH_LIMIT (10 * G_TIME_SPAN_SECOND)
 /* µs between attempts to come to the parent that the table names, while there is another one to live with. */
 #define RETRY_DELAY (200 * G_TIME_SPAN_MILLISECOND)
 
@@ -86,7 +85,7 @@ dvmd_tree_expect_children (DvmdTree *self)
 
       if (!dvmd_broadcast_is_attached (self->broadcast, child)
           && !g_hash_table_contains (self->missing, GUINT_TO_POINTER (child)))
-        expect_child (self, child, ATTACH_LIMIT);
+        expect_child (self, child, self->attach_limit);
     }
   set_missing_timer (self);
 }
@@ -200,7 +199,7 @@ dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said)
 {
   dvmd_broadcast_detach (self->broadcast, rank);
   if (dvmd_routes_get_parent (self->routes, rank) == self->rank)
-    expect_child (self, rank, said ? ATTACH_LIMIT : RETURN_LIMIT);
+    expect_child (self, rank, said ? self->attach_limit : RETURN_LIMIT);
 }
 
 /* Who could still be sent something by this link, and is not where the table says. */

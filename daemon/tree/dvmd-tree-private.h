@@ -54,6 +54,7 @@ struct _DvmdTree
   GHashTable *welcomes; /* the controller: rank of joiner -> DvmdPacket, until it is wired */
   GHashTable *missing;  /* rank of child -> gint64 *, when it is given up */
   guint missing_timer;
+  gint64 attach_limit;
 };
 
 /* dvmd-tree-links.c */

@@ -10,6 +10,9 @@
 
 #include "dvmd-tree-private.h"
 
+/* How long (µs) a child may take to come to a new parent, unless more is asked for. */
+#define ATTACH_LIMIT (10 * G_TIME_SPAN_SECOND)
+
 /* ---- broadcasts and gathers ---- */
 
 static void
@@ -190,6 +193,12 @@ dvmd_tree_receive (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
 
 /* ---- the object ---- */
 
+void
+dvmd_tree_set_attach_limit (DvmdTree *self, gint64 limit)
+{
+  self->attach_limit = MAX (limit, ATTACH_LIMIT);
+}
+
 DvmdTree *
 dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world)
 {
@@ -199,6 +208,7 @@ dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs 
   self->clock = dvmd_clock_ref (clock);
   self->funcs = funcs;
   self->world = world;
+  self->attach_limit = ATTACH_LIMIT;
   self->uplink = DVMD_NO_RANK;
   self->wanted = DVMD_NO_RANK;
   self->links = g_hash_table_new (NULL, NULL);

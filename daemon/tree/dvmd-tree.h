@@ -64,6 +64,11 @@ typedef struct
 
 /* radix: of the controller; others learn the table from it. */
 DvmdTree *dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world);
+/*
+ * How long (µs) a daemon may take to come to a new parent before that reports it as lost. Longer than it takes to
+ * notice a neighbour that stands still: whoever is below such a one hears of its new parent only after that.
+ */
+void dvmd_tree_set_attach_limit (DvmdTree *self, gint64 limit);
 void dvmd_tree_free (DvmdTree *self);
 
 /* Bytes of messages that are on their way to a peer at once: for tests, DVMD_CHANNEL_WINDOW without it. */

@@ -2,9 +2,12 @@
 """A node is lost below a job that may lose ranks: the others are told, and go on."""
 
 import os
+import re
 import signal
+import time
 
 import dvmtest
+import leftovers
 from dvmtest import KILLED_BY_CMD, NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
@@ -58,6 +61,30 @@ class Survivors(dvmtest.Case):
         result = job.wait()
         self.assertEqual(result['state'], COMM_FAILED, result)
         self.assertRegex(result['reason'], '^node2 was lost: [a-z]')
+
+    def test_below_frozen_agents(self):
+        """An agent whose parents die and stand still, one after the other, lives on."""
+        dvm = self.dvm(slots=1, settings=['nodes=6', 'radix=2', 'heartbeat-timeout=10'])
+        pids = {name: row['Pid'] for name, row in self.nodes(dvm).items()}
+        for name, number, pause in (('node4', signal.SIGKILL, 0.03), ('node2', signal.SIGSTOP, 0.03),
+                                    ('node1', signal.SIGKILL, 0.2), ('node6', signal.SIGKILL, 0.08),
+                                    ('node3', signal.SIGSTOP, 0)):
+            os.kill(pids[name], number)
+            time.sleep(pause)
+        gone = {'node1', 'node2', 'node3', 'node4', 'node6'}
+        dvmtest.wait_until(lambda: {n for n, row in self.nodes(dvm).items() if row['StateName'] == 'DOWN'} >= gone,
+                           'all are found')
+        self.assertEqual(self.nodes(dvm)['node5']['StateName'], 'UP')
+        self.assert_success(dvm.run(['true'], np=1))
+        # The launcher ends them too, some time.
+        for name in ('node2', 'node3'):
+            try:
+                os.kill(pids[name], signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        dvmtest.wait_until(lambda: not [pid for pid in dvm.processes()
+                                        if re.search('--node node[23]', leftovers.describe_process(pid))],
+                           'the frozen ones have ended')
 
     def test_cancelled(self):
         """What is left can be ended, and nobody waits for the node."""
