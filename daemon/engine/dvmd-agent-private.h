@@ -110,6 +110,7 @@ typedef struct
   GArray *states;     /* StateRow: changes that were not sent yet */
   gint64 kill_grace;
   gboolean killed;
+  gboolean connecting;   /* a rank was ended while it may have been coming to the PMIx server */
   guint n_awaited;       /* environments that were asked for */
   guint next_start;      /* of the local processes */
   gboolean launched;     /* LAUNCHED was sent */

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "dvmd-agent-private.h"
+#include "dvmd-proc-scan.h"
 #include "dvmd-id-set.h"
 #include "dvmd-log.h"
 
@@ -170,10 +171,14 @@ check_over (DvmdAgentJob *job)
 
   if (!job->ranks_ended || !job->nothing_left)
     return;
+  if (job->registered && !job->connecting)
+    {
+      deregister (job);
+      return;
+    }
   if (job->registered)
-    deregister (job);
-  else
-    dvmd_local_job_cleaned (local);
+    dvmd_pmix_abandon_job (job->agent->pmix, local->nspace);
+  dvmd_local_job_cleaned (local);
 }
 
 static void
@@ -250,6 +255,15 @@ on_not_seen (gpointer user_data)
   tell_exit (proc);
 }
 
+static gboolean
+is_any_registered (DvmdAgentJob *job)
+{
+  for (guint i = 0; i < job->local->procs->len; i++)
+    if (((DvmdLocalProc *)g_ptr_array_index (job->local->procs, i))->flags & DVMD_PROC_REGISTERED)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 on_rank_exit (pid_t pid, int status, gpointer user_data)
 {
@@ -265,6 +279,9 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);
   proc->reaped = TRUE;
   proc->status = status;
+  /* By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one. */
+  if (WIFSIGNALED (status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed && is_any_registered (job))
+    job->connecting = TRUE;
   /*
    * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
    * then hangs, when it sees two of its participants go in one turn of its thread.
@@ -410,9 +427,27 @@ dvmd_agent_handle_signal (DvmdAgent *self, GVariant *body)
     }
 }
 
+/* Those that have the library, and have not been seen by the server. */
+static gboolean
+is_anybody_connecting (DvmdAgentJob *job)
+{
+  if (!job->registered)
+    return FALSE;
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->pid > 0 && !proc->reaped && !(proc->flags & DVMD_PROC_REGISTERED)
+          && dvmd_proc_has_mapped (proc->pid, "pmix"))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 void
 dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
 {
+  job->connecting |= is_anybody_connecting (job);
   job->kill_grace = grace;
   dvmd_local_job_killed (job->local, grace == 0);
   dvmd_agent_end_fences (job);

@@ -214,3 +214,36 @@ dvmd_proc_search_environ (pid_t pid, const char *string)
   /* At exec the old environment goes away, also from under who reads it, before the new one is there. */
   return get_environ_size (pid, &size) && read_bytes >= size ? DVMD_PROC_ENVIRON_LACKS : DVMD_PROC_ENVIRON_UNCLEAR;
 }
+
+/* Deeper than this no shell script starts its program. */
+#define MAX_GENERATIONS 8
+
+static gboolean
+has_mapped (pid_t pid, const char *word, guint generation)
+{
+  g_autofree char *maps_path = g_strdup_printf ("/proc/%d/maps", pid);
+  g_autofree char *children_path = g_strdup_printf ("/proc/%d/task/%d/children", pid, pid);
+  g_autofree char *maps = NULL;
+  g_autofree char *text = NULL;
+  g_auto (GStrv) children = NULL;
+
+  if (g_file_get_contents (maps_path, &maps, NULL, NULL) && strstr (maps, word) != NULL)
+    return TRUE;
+  if (generation == MAX_GENERATIONS || !g_file_get_contents (children_path, &text, NULL, NULL))
+    return FALSE;
+  children = g_strsplit (text, " ", -1);
+  for (gsize i = 0; children[i] != NULL; i++)
+    {
+      int child = atoi (children[i]);
+
+      if (child > 0 && has_mapped (child, word, generation + 1))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+gboolean
+dvmd_proc_has_mapped (pid_t pid, const char *word)
+{
+  return has_mapped (pid, word, 0);
+}

@@ -38,5 +38,7 @@ gint64 dvmd_proc_get_ticks (void);
 gboolean dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info);
 /* Whether the environment that the process was started with has this very string "NAME=value". */
 DvmdProcEnviron dvmd_proc_search_environ (pid_t pid, const char *string);
+/* Whether the process, or one that it has started, has a file mapped whose path has this word in it. */
+gboolean dvmd_proc_has_mapped (pid_t pid, const char *word);
 
 G_END_DECLS

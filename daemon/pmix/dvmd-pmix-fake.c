@@ -143,6 +143,12 @@ dvmd_pmix_fake_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyncR
 }
 
 static void
+dvmd_pmix_fake_abandon_job (DvmdPmix *pmix, const char *nspace)
+{
+  g_hash_table_remove (DVMD_PMIX_FAKE (pmix)->jobs, nspace);
+}
+
+static void
 dvmd_pmix_fake_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data)
 {
   DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
@@ -203,6 +209,7 @@ dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->deregister_client = dvmd_pmix_fake_deregister_client;
   iface->deregister_job_async = dvmd_pmix_fake_deregister_job_async;
   iface->deregister_job_finish = dvmd_pmix_fake_job_finish;
+  iface->abandon_job = dvmd_pmix_fake_abandon_job;
   iface->complete_fence = dvmd_pmix_fake_complete;
   iface->complete_direct_modex = dvmd_pmix_fake_complete;
   iface->fetch_modex_async = dvmd_pmix_fake_fetch_modex_async;

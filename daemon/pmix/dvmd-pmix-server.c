@@ -451,6 +451,19 @@ dvmd_pmix_server_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyn
 }
 
 static void
+dvmd_pmix_server_abandon_job (DvmdPmix *pmix, const char *nspace)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+
+  if (find_job (self, nspace, NULL) == NULL)
+    return;
+  dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, nspace,
+                "a rank was ended while it may have been connecting: libpmix keeps what it has of the job");
+  dvmd_pmix_dirs_remove_job (self->dirs, nspace);
+  g_hash_table_remove (self->jobs, nspace);
+}
+
+static void
 dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
 {
   iface->start = dvmd_pmix_server_start;
@@ -462,6 +475,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->deregister_client = dvmd_pmix_server_deregister_client;
   iface->deregister_job_async = dvmd_pmix_server_deregister_job_async;
   iface->deregister_job_finish = dvmd_pmix_server_job_finish;
+  iface->abandon_job = dvmd_pmix_server_abandon_job;
   iface->catch_up = dvmd_pmix_server_catch_up;
   iface->complete_fence = dvmd_pmix_server_complete;
   iface->complete_direct_modex = dvmd_pmix_server_complete;

@@ -78,6 +78,12 @@ dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **
 }
 
 void
+dvmd_pmix_abandon_job (DvmdPmix *self, const char *nspace)
+{
+  DVMD_PMIX_GET_IFACE (self)->abandon_job (self, nspace);
+}
+
+void
 dvmd_pmix_catch_up (DvmdPmix *self)
 {
   /* A server that calls the host at once has nothing to catch up with. */

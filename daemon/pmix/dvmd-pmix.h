@@ -50,6 +50,7 @@ struct _DvmdPmixInterface
   void (*deregister_client) (DvmdPmix *self, const char *nspace, guint32 rank);
   void (*deregister_job_async) (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*deregister_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
+  void (*abandon_job) (DvmdPmix *self, const char *nspace);
   void (*catch_up) (DvmdPmix *self);
   void (*complete_fence) (DvmdPmix *self, guint64 token, int status, GBytes *data);
   void (*complete_direct_modex) (DvmdPmix *self, guint64 token, int status, GBytes *data);
@@ -93,6 +94,13 @@ void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 ra
 void dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback,
                                      gpointer user_data);
 gboolean dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
+
+/*
+ * Instead of deregistering a job of which a rank was killed while it may have been connecting: its directories and
+ * shared memory are removed, and what the library has of it stays, which is some kB. libpmix 4.2.2 frees what it knows
+ * of such a rank twice (the error path of its connection handler), and hangs when the namespace goes.
+ */
+void dvmd_pmix_abandon_job (DvmdPmix *self, const char *nspace);
 
 /*
  * Calls the host for all that clients have told until now. What a process told before it ended is then known: to be

@@ -132,6 +132,13 @@ class Uses:
         marks = [f'DVM_JOBID={nspace}'.encode() for nspace in dvm.namespaces]
         self.assertEqual([leftovers.describe_process(pid) for pid in leftovers.find_processes(marks)], [])
 
+    def test_killed_while_connecting(self):
+        """One rank aborts while others are still in PMIx_Init: the next job finds PMIx servers that answer."""
+        dvm = self.start(slots=4, settings=['kill-grace=0.5'])
+        for _ in range(6):
+            self.assertEqual(dvm.run([CLIENT, 'abort'], np=32).result['state'], CALLED_ABORT)
+            self.assert_works(dvm, 32)
+
     def test_signals(self):
         dvm = self.start()
         script = 'trap "echo got $DVM_RANK; exit 0" USR1; echo ready; while :; do sleep 0.02; done'
