@@ -405,6 +405,27 @@ test_both_guards (void)
   run_clear (&run);
 }
 
+/* Of a process, and of what it has started. */
+static void
+test_mapped (void)
+{
+  const char *argv[] = { "sh", "-c", "cat; :", NULL };
+  GPid pid;
+  int input;
+  GError *error = NULL;
+
+  g_assert_true (dvmd_proc_has_mapped (getpid (), "libglib"));
+  g_assert_false (dvmd_proc_has_mapped (getpid (), "no-such-library"));
+  g_spawn_async_with_pipes (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
+                            &pid, &input, NULL, NULL, &error);
+  g_assert_no_error (error);
+  while (!dvmd_proc_has_mapped (pid, "/cat"))
+    g_usleep (1000);
+  g_assert_false (dvmd_proc_has_mapped (pid, "libglib"));
+  close (input);
+  waitpid (pid, NULL, 0);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -424,5 +445,6 @@ main (int argc, char *argv[])
       g_test_add_data_func (path, &killings[i], test_kill);
     }
   g_test_add_func ("/exec/guard/both-guards", test_both_guards);
+  g_test_add_func ("/exec/mapped", test_mapped);
   return g_test_run ();
 }
