@@ -213,11 +213,13 @@ class Death(dvmtest.Case):
         """It is taken away by the next one's start, without any job."""
         dvm = self.dvm(slots=2)
         shared = self.find_shared_memory(dvm)
-        # Stopped before: nobody is to clean up behind another one.
+        # Stopped before: nobody is to clean up behind another one. Children first: the kernel lets those go on who lose
+        # their parent while they are stopped.
         daemons = dvm.daemons
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in daemons:
-                os.kill(pid, number)
+        for pid in daemons:
+            os.kill(pid, signal.SIGSTOP)
+        for pid in reversed(daemons):
+            os.kill(pid, signal.SIGKILL)
         dvm.wait_exit()
         dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
         self.assertTrue(os.path.isdir(shared))
