@@ -186,16 +186,32 @@ share_topology (DvmdWired *self)
   return NULL;
 }
 
+/* An address is that of one machine; networks and names of interfaces are for all of them. */
+static char *
+choose_listen_address (DvmdWired *self, gboolean local)
+{
+  g_auto (GStrv) words = g_strsplit_set (dvmd_config_get_string (self->config, "listen-address"), " ,", -1);
+  g_autoptr (GStrvBuilder) chosen = g_strv_builder_new ();
+  g_auto (GStrv) list = NULL;
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    if (words[i][0] != '\0' && (local || !g_hostname_is_ip_address (words[i])))
+      g_strv_builder_add (chosen, words[i]);
+  list = g_strv_builder_end (chosen);
+  return g_strjoinv (",", list);
+}
+
 /* An agent reads no files of settings: what it has to know it is told. None of it is secret. */
 static char **
 make_argv (DvmdWired *self, guint n_agents, gboolean local, gboolean logical, GError **error)
 {
-  static const char *const passed_on[] = { "controller-grace", "heartbeat-timeout", "kill-grace",
-                                           "listen-address",   "listen-family",     "pmix",
-                                           "pmix-gds",         "port-range",        "security" };
+  static const char *const passed_on[] = {
+    "controller-grace", "heartbeat-timeout", "kill-grace", "listen-family", "pmix", "pmix-gds", "port-range", "security"
+  };
   DvmdController *controller = self->controller;
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *addresses = join_addresses (self, local);
+  g_autofree char *listen_address = choose_listen_address (self, local);
   g_autofree char *topology = NULL;
 
   if (!add_programs (argv, local, error))
@@ -209,6 +225,8 @@ make_argv (DvmdWired *self, guint n_agents, gboolean local, gboolean logical, GE
     g_ptr_array_add (argv, g_strdup_printf ("--topology=%s", topology));
   if (logical)
     g_ptr_array_add (argv, g_strdup ("--logical"));
+  if (listen_address[0] != '\0')
+    g_ptr_array_add (argv, g_strdup_printf ("--set=listen-address=%s", listen_address));
   for (gsize i = 0; i < G_N_ELEMENTS (passed_on); i++)
     if (dvmd_config_get_origin (self->config, passed_on[i]) != DVMD_CONFIG_ORIGIN_BUILT_IN)
       g_ptr_array_add (

@@ -146,11 +146,13 @@ class Faults(test_dvm.Machines):
         hosts = self.make(2)
         for host in hosts:
             host.run(['ip', 'addr', 'add', f'10.91.0.{host.number + 1}/16', 'dev', 'eth0'])
-        self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', 'listen-address=10.91.0.0/16')
-        self.assertRegex(self.option(self.agent_words(hosts[1]), 'controller'), r'^tcp:10\.91\.0\.1:[0-9]+$')
-        self.run_marked(hosts[0])
-        self.cli(hosts[0], 'stop')
-        self.assert_nothing_left(hosts)
+        # A network that all of them are in, and an address that the first one alone has.
+        for address in ('10.91.0.0/16', '10.91.0.1'):
+            self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', f'listen-address={address}')
+            self.assertRegex(self.option(self.agent_words(hosts[1]), 'controller'), r'^tcp:10\.91\.0\.1:[0-9]+$')
+            self.run_marked(hosts[0])
+            self.cli(hosts[0], 'stop')
+            self.assert_nothing_left(hosts)
 
     # Machines that go.
 
