@@ -3,15 +3,15 @@
  *
  * The core under random histories: jobs of all kinds on a few nodes, some of which do not come, die, are cut off or
  * drained, with messages that come late or never. After each step the books must balance; in the end every job has
- * ended once, in a state that something which happened to it accounts for. A history that fails names its seed:
- * DVM_SIM_SEED=N runs that one alone, DVM_SIM_TRACE=1 shows its log. DVM_SIM_HISTORIES: how many; 10,000 without it,
- * 100,000 with DVM_TEST_SOAK.
+ * ended once, in a state that something which happened to it accounts for. A history that fails names its seed
+ * (sim-seeds.h).
  */
 
 #include "config.h"
 
 #include "dvmd-core-private.h"
 #include "sim-agent.h"
+#include "sim-seeds.h"
 
 #define MAX_NODES 7
 
@@ -882,47 +882,16 @@ run_history (guint seed)
   world_free (world);
 }
 
-static GLogWriterOutput
-drop_chatter (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
-{
-  if (level & (G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG))
-    return G_LOG_WRITER_HANDLED;
-  return g_log_writer_default (level, fields, n_fields, user_data);
-}
-
-static void
-drop_old_chatter (const char *domain, GLogLevelFlags level, const char *message, gpointer user_data)
-{
-  if ((level & (G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG)) == 0)
-    g_log_default_handler (domain, level, message, user_data);
-}
-
 static void
 test_histories (void)
 {
-  const char *seed = g_getenv ("DVM_SIM_SEED");
-  const char *number = g_getenv ("DVM_SIM_HISTORIES");
-  guint n = number != NULL ? (guint)g_ascii_strtoull (number, NULL, 10) : g_getenv ("DVM_TEST_SOAK") ? 100000 : 10000;
-
-  if (seed != NULL)
-    {
-      run_history ((guint)g_ascii_strtoull (seed, NULL, 10));
-      return;
-    }
-  for (guint i = 1; i <= n; i++)
-    run_history (i);
-  g_test_message ("%u histories", n);
+  sim_seeds_run (run_history);
 }
 
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
-  if (g_getenv ("DVM_SIM_TRACE") == NULL)
-    {
-      g_log_set_writer_func (drop_chatter, NULL, NULL);
-      g_log_set_default_handler (drop_old_chatter, NULL);
-    }
+  sim_seeds_init (&argc, &argv);
   g_test_add_func ("/core-books/histories", test_histories);
   return g_test_run ();
 }

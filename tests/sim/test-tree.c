@@ -3,14 +3,14 @@
  *
  * The tree of daemons under random histories of joins, departures by order, deaths and broken links: everybody that
  * lives is reached, everything arrives once and in order, and what is called complete is. A history that fails names
- * its seed: DVM_SIM_SEED=N runs that one alone. DVM_SIM_HISTORIES: how many;
- * 10,000 without it, 100,000 with DVM_TEST_SOAK.
+ * its seed (sim-seeds.h).
  */
 
 #include "config.h"
 
 #include "dvmd-tree.h"
 #include "sim-net.h"
+#include "sim-seeds.h"
 
 #define KIND_MESSAGE     20
 #define KIND_NUMBER      21 /* broadcast: (index) */
@@ -256,7 +256,7 @@ tree_lost (gpointer data, guint32 rank, guint32 reporter)
   World *world = ((Daemon *)data)->world;
   Daemon *daemon = get (world, rank);
 
-  if (g_getenv ("DVM_SIM_TRACE") != NULL)
+  if (sim_seeds_is_traced ())
     g_printerr ("%d: %u is lost, says %u\n", (int)dvmd_clock_monotonic (world->clock), rank, reporter);
   check (world, daemon != NULL);
   if (!world->cuts)
@@ -883,24 +883,13 @@ run_history (guint seed)
 static void
 test_histories (void)
 {
-  const char *seed = g_getenv ("DVM_SIM_SEED");
-  const char *number = g_getenv ("DVM_SIM_HISTORIES");
-  guint n = number != NULL ? (guint)g_ascii_strtoull (number, NULL, 10) : g_getenv ("DVM_TEST_SOAK") ? 100000 : 10000;
-
-  if (seed != NULL)
-    {
-      run_history ((guint)g_ascii_strtoull (seed, NULL, 10));
-      return;
-    }
-  for (guint i = 1; i <= n; i++)
-    run_history (i);
-  g_test_message ("%u histories", n);
+  sim_seeds_run (run_history);
 }
 
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  sim_seeds_init (&argc, &argv);
   g_test_add_func ("/tree/histories", test_histories);
   return g_test_run ();
 }
