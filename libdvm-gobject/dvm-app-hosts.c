@@ -78,7 +78,7 @@ _dvm_job_spec_load_hosts (DvmJobSpec *self, const char *place, GError **error)
       if (!load (dvm_job_spec_get_app (self, i), app_place, error))
         return FALSE;
     }
-  return TRUE;
+  return _dvm_job_spec_load_additions (self, place, error);
 }
 
 DvmHosts *

@@ -60,6 +60,13 @@ const DvmHost *_dvm_hosts_find (DvmHosts *self, const char *name);
  */
 DvmHosts *_dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error);
 
+/*
+ * Nodes for a DVM: all that the lists and the file (both nullable) name; with both, those of the file that the lists
+ * choose. Each is named, none is excluded, and there is one at least. what: what messages about the lists begin with,
+ * such as "hosts". DVM_ERROR_BAD_PARAM for relative names, and for nothing at all. (transfer full)
+ */
+DvmHosts *_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, GError **error);
+
 /* For the parser of files: takes host, of which all is set. In files a host that is named again must be named alone. */
 gboolean _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error);
 /* [USER@]NAME: name and address, or the sentence why it is none (static, translated). */

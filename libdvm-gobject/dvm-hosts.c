@@ -320,3 +320,55 @@ _dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error)
     }
   return g_steal_pointer (&result);
 }
+
+/* ---- nodes for a DVM ---- */
+
+static DvmHosts *
+take_named (DvmHosts *hosts, GError **error)
+{
+  g_autoptr (DvmHosts) result = _dvm_hosts_new ();
+
+  for (guint i = 0; i < hosts->all->len; i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      if (host->kind != DVM_HOST_NAMED)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       _ ("%s: relative names are for jobs; nodes that come into a DVM are named"), host->place);
+          return NULL;
+        }
+      if (!host->excluded && !_dvm_hosts_take (result, copy_host (host), FALSE, error))
+        return NULL;
+    }
+  return g_steal_pointer (&result);
+}
+
+DvmHosts *
+_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, GError **error)
+{
+  g_autoptr (DvmHosts) file = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) list = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) chosen = NULL;
+  g_autoptr (DvmHosts) result = NULL;
+
+  for (gsize i = 0; lists != NULL && lists[i] != NULL; i++)
+    if (!_dvm_hosts_add_list (list, lists[i], what, error))
+      return NULL;
+  if (hostfile != NULL && !_dvm_hosts_add_file (file, hostfile, error))
+    return NULL;
+  if (hostfile != NULL && list->all->len > 0)
+    chosen = _dvm_hosts_filter (file, list, error);
+  else
+    chosen = g_steal_pointer (hostfile != NULL ? &file : &list);
+  result = chosen != NULL ? take_named (chosen, error) : NULL;
+  if (result == NULL)
+    return NULL;
+  if (result->all->len == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: no host is named"),
+                   hostfile != NULL ? hostfile : what);
+      return NULL;
+    }
+  return g_steal_pointer (&result);
+}

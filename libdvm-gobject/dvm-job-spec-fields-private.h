@@ -27,6 +27,8 @@ struct _DvmJobSpec
   char *stdout_path;
   char *stderr_path;
   char *runtime_options;
+  char **add_hosts;
+  char *add_hostfile;
   guint timeout;
   gboolean recoverable;
   gboolean pty;

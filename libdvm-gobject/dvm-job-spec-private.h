@@ -104,10 +104,16 @@ void _dvm_output_options_clear (DvmOutputOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmOutputOptions, _dvm_output_options_clear)
 
 /*
- * Reads what hosts and hostfile of each application say. The file is read where the job is submitted, once; it is
- * what _dvm_app_spec_get_choice() answers from then on.
+ * Reads what hosts and hostfile of each application and add-hosts and add-hostfile of the job say. A file is read where
+ * the job is submitted, once; it is what _dvm_app_spec_get_choice() and _dvm_job_spec_get_additions() answer from then
+ * on.
  */
 gboolean _dvm_job_spec_load_hosts (DvmJobSpec *self, const char *place, GError **error);
+gboolean _dvm_job_spec_load_additions (DvmJobSpec *self, const char *place, GError **error);
+/* Without the file. */
+gboolean _dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, GError **error);
+/* (transfer none) (nullable): the nodes that the job adds to the DVM, all of them named; NULL: none */
+DvmHosts *_dvm_job_spec_get_additions (DvmJobSpec *self);
 /* The list alone, without the file. hosts (nullable): (transfer full) */
 gboolean _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts, GError **error);
 /* (transfer none) (nullable): NULL: every node */

@@ -37,7 +37,8 @@ check_texts (DvmJobSpec *self, const char *place, GError **error)
          && check_text (dvm_job_spec_get_stdin_target (self), "stdin", place, error)
          && check_text (dvm_job_spec_get_stdout_path (self), "stdout-path", place, error)
          && check_text (dvm_job_spec_get_stderr_path (self), "stderr-path", place, error)
-         && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error);
+         && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error)
+         && check_text (dvm_job_spec_get_add_hostfile (self), "add-hostfile", place, error);
 }
 
 static gboolean
@@ -142,7 +143,8 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
   return check_texts (self, place, error) && check_words (self, place, error)
          && check_pty_size (dvm_job_spec_get_pty_rows (self), "pty-rows", place, error)
          && check_pty_size (dvm_job_spec_get_pty_columns (self), "pty-columns", place, error)
-         && check_stdin_rank (self, np_known ? np : 0, place, error) && check_preloads (self, place, error);
+         && check_stdin_rank (self, np_known ? np : 0, place, error) && check_preloads (self, place, error)
+         && _dvm_job_spec_check_additions (self, place, error);
 }
 
 /**

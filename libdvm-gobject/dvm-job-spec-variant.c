@@ -152,6 +152,14 @@ option_to_variant (DvmJobSpec *self, const DvmSpecKey *key)
       if (g_value_get_string (&value) == NULL || !g_utf8_validate (g_value_get_string (&value), -1, NULL))
         return NULL;
       return g_variant_new_string (g_value_get_string (&value));
+    case 'a':
+      {
+        char **list = g_value_get_boxed (&value);
+
+        if (list == NULL || list[0] == NULL || !is_text ((const char *const *)list))
+          return NULL;
+        return g_variant_new_strv ((const char *const *)list, -1);
+      }
     case 'u':
       return g_value_get_uint (&value) > 0 ? g_variant_new_uint32 (g_value_get_uint (&value)) : NULL;
     default:
@@ -492,6 +500,12 @@ read_options (DvmJobSpec *self, GVariant *options, const char *place, GError **e
         }
       if (key->type[0] == 's')
         g_object_set (self, key->property, g_variant_get_string (value, NULL), NULL);
+      else if (key->type[0] == 'a')
+        {
+          g_autofree const char **list = g_variant_get_strv (value, NULL);
+
+          g_object_set (self, key->property, list, NULL);
+        }
       else if (key->type[0] == 'u')
         g_object_set (self, key->property, g_variant_get_uint32 (value), NULL);
       else

@@ -127,6 +127,23 @@ static const DvmRecordField fields[] = {
    */
   { "runtime-options", "runtime-options", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, runtime_options) },
   /**
+   * DvmJobSpec:add-hosts:
+   *
+   * Nodes that are added to the DVM before the job is placed: "node9", with a number of slots "node9:2". The DVM must
+   * be elastic. A job whose nodes cannot be added never runs.
+   *
+   * Since: 0.1
+   */
+  { "add-hosts", "add-hosts", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJobSpec, add_hosts) },
+  /**
+   * DvmJobSpec:add-hostfile:
+   *
+   * The absolute path of a file that names nodes that are added to the DVM before the job is placed. The DVM reads it.
+   *
+   * Since: 0.1
+   */
+  { "add-hostfile", "add-hostfile", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, add_hostfile) },
+  /**
    * DvmJobSpec:timeout:
    *
    * After how many seconds the job is ended, 0 for never.

@@ -68,7 +68,7 @@ void dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app);
  *   name s, label s, personality s ("pmix", "plain"), map-by s, rank-by s, bind-to s, when-full s ("wait", "refuse",
  *   "oversubscribe"), output s, stdin s (rank, "all", "none"), stdin-path s, stdout-path s, stderr-path s,
  *   runtime-options s, timeout u (seconds, 0 none), recoverable b, pty b, pty-rows u,
- *   pty-columns u (65535 at most, 0: what the system gives)
+ *   pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s
  */
 const char *dvm_job_spec_get_name (DvmJobSpec *self);
 const char *dvm_job_spec_get_label (DvmJobSpec *self);
@@ -87,6 +87,8 @@ gboolean dvm_job_spec_get_recoverable (DvmJobSpec *self);
 gboolean dvm_job_spec_get_pty (DvmJobSpec *self);
 guint dvm_job_spec_get_pty_rows (DvmJobSpec *self);
 guint dvm_job_spec_get_pty_columns (DvmJobSpec *self);
+const char *const *dvm_job_spec_get_add_hosts (DvmJobSpec *self);
+const char *dvm_job_spec_get_add_hostfile (DvmJobSpec *self);
 
 void dvm_job_spec_set_name (DvmJobSpec *self, const char *name);
 void dvm_job_spec_set_label (DvmJobSpec *self, const char *label);
@@ -105,6 +107,8 @@ void dvm_job_spec_set_recoverable (DvmJobSpec *self, gboolean recoverable);
 void dvm_job_spec_set_pty (DvmJobSpec *self, gboolean pty);
 void dvm_job_spec_set_pty_rows (DvmJobSpec *self, guint rows);
 void dvm_job_spec_set_pty_columns (DvmJobSpec *self, guint columns);
+void dvm_job_spec_set_add_hosts (DvmJobSpec *self, const char *const *hosts);
+void dvm_job_spec_set_add_hostfile (DvmJobSpec *self, const char *path);
 
 gboolean dvm_job_spec_validate (DvmJobSpec *self, GError **error);
 

@@ -125,6 +125,17 @@ split_options (GVariant *dict, const char **ranks, GError **error)
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
+/* A map is of the nodes that there are. */
+static gboolean
+adds_nothing (DvmJobSpec *spec, GError **error)
+{
+  if (dvm_job_spec_get_add_hosts (spec)[0] == NULL && dvm_job_spec_get_add_hostfile (spec) == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "add-hosts and add-hostfile: a map adds no nodes; grow the DVM first, or submit the job");
+  return FALSE;
+}
+
 static GVariant *
 try_map (DvmdBusServer *server, GVariant *parameters, GError **error)
 {
@@ -139,7 +150,7 @@ try_map (DvmdBusServer *server, GVariant *parameters, GError **error)
 
   if (options != NULL)
     spec = dvm_job_spec_new_from_variant (apps, options, error);
-  if (spec != NULL && _dvm_job_spec_load_hosts (spec, "", error))
+  if (spec != NULL && adds_nothing (spec, error) && _dvm_job_spec_load_hosts (spec, "", error))
     map = dvmd_core_map (server->core, spec, &waits, error);
   if (map == NULL)
     return NULL;

@@ -332,6 +332,54 @@ test_filter (void)
 }
 
 /* A hundred thousand hosts are read at once, not one against all others. */
+/* What comes into a DVM: {lists, file, hosts or NULL}, then words of the error */
+static const struct
+{
+  const char *lists[3];
+  const char *file;
+  const char *hosts;
+  int code;
+  const char *words[4];
+} new_nodes[] = {
+  { { "n9:2,n10", "n10" }, NULL, "n9:2 n10:2" },
+  { { NULL }, "n9 slots=2 max_slots=4\nbob@n10 port=22\n^n9\n", "n10(bob@n10:22)" },
+  { { "n10:3" }, "n9 slots=2\nn10 slots=8\n", "n10:3" },
+  { { "n9:*" }, NULL, "n9:*" },
+  { { "+n1" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "relative" } },
+  { { "n9", "n9:x" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "n9:x" } },
+  { { "^n9" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "no host" } },
+  { { NULL }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "no host" } },
+  { { NULL }, "# none\n", NULL, DVM_ERROR_BAD_PARAM, { "more-nodes", "no host" } },
+  { { NULL }, "n9\nn10 slots=0\n", NULL, DVM_ERROR_PARSE_FAILED, { "more-nodes:2:", "slots" } },
+  { { NULL }, "n9\n+n2\n", NULL, DVM_ERROR_BAD_PARAM, { "more-nodes:2:", "relative" } },
+  { { "n11" }, "n9\nn10\n", NULL, DVM_ERROR_BAD_PARAM, { "n11", "hostfile" } },
+};
+
+static void
+test_new (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("test-hosts-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "more-nodes", NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (new_nodes); i++)
+    {
+      const char *file = new_nodes[i].file;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmHosts) hosts = NULL;
+      g_autofree char *described = NULL;
+
+      if (file != NULL)
+        g_assert_true (g_file_set_contents (path, file, -1, NULL));
+      hosts = _dvm_hosts_read_new (new_nodes[i].lists, file != NULL ? path : NULL, "hosts", &error);
+      described = hosts != NULL ? describe (hosts) : NULL;
+      g_assert_cmpstr (described, ==, new_nodes[i].hosts);
+      if (hosts == NULL)
+        assert_words (file != NULL ? file : new_nodes[i].lists[0], error, new_nodes[i].code, new_nodes[i].words);
+    }
+  g_remove (path);
+  g_rmdir (directory);
+}
+
 static void
 test_many (void)
 {
@@ -388,6 +436,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hosts/lists", test_lists);
   g_test_add_func ("/hosts/bad-lists", test_bad_lists);
   g_test_add_func ("/hosts/filter", test_filter);
+  g_test_add_func ("/hosts/new", test_new);
   g_test_add_func ("/hosts/many", test_many);
   g_test_add_func ("/hosts/random", test_random);
   return g_test_run ();

@@ -64,6 +64,7 @@ make_large (void)
   const char *const env[] = { "A=1", "B=", "C=x=y", "A=2", "D=\xff", NULL };
   const char *const unset[] = { "LANG", NULL };
   const char *const hosts[] = { "node1", "node2:4", NULL };
+  const char *const added[] = { "node8", "node9:2", NULL };
   const char *const bytes[] = { "/bin/\xe4", "", "x", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
   g_autoptr (DvmAppSpec) second = dvm_app_spec_new (bytes);
@@ -75,7 +76,8 @@ make_large (void)
   g_object_set (spec, "name", "große Sache", "label", "l", "personality", "plain", "map-by", "node", "rank-by", "slot",
                 "bind-to", "none", "when-full", "refuse", "output", "tag,dir=/tmp/x:nocopy,timestamp", "stdin-target",
                 "3", "stdout-path", "/tmp/o", "stderr-path", "/tmp/e", "runtime-options",
-                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "pty", TRUE, NULL);
+                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "pty", TRUE, "add-hosts", added,
+                "add-hostfile", "/tmp/more", NULL);
   return g_steal_pointer (&spec);
 }
 
@@ -97,6 +99,8 @@ test_round_trip (void)
   g_assert_no_error (error);
   value2 = dvm_job_spec_to_variant (copy);
   g_assert_cmpvariant (value, value2);
+  g_assert_cmpstr (dvm_job_spec_get_add_hosts (copy)[1], ==, "node9:2");
+  g_assert_cmpstr (dvm_job_spec_get_add_hostfile (copy), ==, "/tmp/more");
   app = dvm_job_spec_get_app (copy, 0);
   g_assert_cmpuint (g_strv_length ((char **)dvm_app_spec_get_env (app)), ==, 4);
   g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "A=2"));
@@ -182,7 +186,16 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'rankfile': <'x'>}", DVM_ERROR_NOT_SUPPORTED, { "rankfile" } },
   { "[{'argv': <['a']>}]", "{'target': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "target" } },
   { "[{'argv': <['a']>}]", "{'session': <uint32 1>}", DVM_ERROR_NOT_SUPPORTED, { "session" } },
-  { "[{'argv': <['a']>}]", "{'add-hosts': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "add-hosts" } },
+  { "[{'argv': <['a']>}]", "{'target': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "target" } },
+  { "[{'argv': <['a']>}]", "{'add-host': <['x']>}", DVM_ERROR_BAD_PARAM, { "add-host", "add-hosts" } },
+  { "[{'argv': <['a']>}]", "{'add-hosts': <'x'>}", DVM_ERROR_BAD_PARAM, { "add-hosts", "as" } },
+  { "[{'argv': <['a']>, 'add-hosts': <['x']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].add-hosts", "whole job" } },
+  { "[{'argv': <['a']>}]", "{'add-hosts': <['x', 'y:0']>}", DVM_ERROR_BAD_PARAM, { "add-hosts", "y:0" } },
+  { "[{'argv': <['a']>}]", "{'add-hosts': <['']>}", DVM_ERROR_BAD_PARAM, { "add-hosts" } },
+  { "[{'argv': <['a']>}]", "{'add-hosts': <['+n1']>}", DVM_ERROR_BAD_PARAM, { "add-hosts", "relative" } },
+  { "[{'argv': <['a']>}]", "{'add-hosts': <['^x']>}", DVM_ERROR_BAD_PARAM, { "add-hosts", "no host" } },
+  { "[{'argv': <['a']>}]", "{'add-hostfile': <'here'>}", DVM_ERROR_BAD_PARAM, { "add-hostfile", "here", "absolute" } },
+  { "[{'argv': <['a']>}]", "{'add-hostfile': <''>}", DVM_ERROR_BAD_PARAM, { "add-hostfile", "empty" } },
   { "[{'argv': <['a']>, 'map-by': <'slot'>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].map-by", "whole job" } },
   { "[{'argv': <['a']>}]", "{'argv': <['x']>}", DVM_ERROR_BAD_PARAM, { "argv", "application" } },
   { "[{'argv': <['a']>, 'stdin-fd': <handle 0>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].stdin-fd" } },
