@@ -20,6 +20,7 @@ dvmd_node_options_add (DvmdNodeOptions *self, GOptionContext *context)
     { "host", 0, 0, G_OPTION_ARG_STRING, &self->hosts, "These nodes, as in node3:4,node5", "LIST" },
     { "launcher", 0, 0, G_OPTION_ARG_STRING, &self->launcher, "What starts the agents of the nodes", "NAME" },
     { "allow-missing", 0, 0, G_OPTION_ARG_NONE, &self->allow_missing, "Come up without nodes that do not come", NULL },
+    { "elastic", 0, 0, G_OPTION_ARG_NONE, &self->elastic, "Nodes may come and go while jobs run", NULL },
     G_OPTION_ENTRY_NULL,
   };
 
@@ -77,7 +78,8 @@ dvmd_node_options_apply (DvmdNodeOptions *self, DvmdConfig *config, GError **err
   if (!set_number (config, "nodes", self->nodes, error) || !set_number (config, "slots", self->slots, error)
       || !set (config, "hostfile", self->hostfile, error) || !set (config, "hosts", self->hosts, error)
       || !set (config, "launcher", self->launcher, error)
-      || !set (config, "allow-missing", self->allow_missing ? "true" : NULL, error))
+      || !set (config, "allow-missing", self->allow_missing ? "true" : NULL, error)
+      || !set (config, "elastic", self->elastic ? "true" : NULL, error))
     return FALSE;
   logical = is_given (config, "nodes");
   named = is_given (config, "hostfile") || is_given (config, "hosts");
@@ -132,6 +134,11 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->hosts = get_text (config, "hosts");
   settings->launcher = get_text (config, "launcher");
   settings->allow_missing = dvmd_config_get_bool (config, "allow-missing");
+  settings->elastic = dvmd_config_get_bool (config, "elastic");
+  settings->park_limit = dvmd_config_get_usec (config, "park-limit");
+  settings->grow_timeout = dvmd_config_get_usec (config, "grow-timeout");
+  settings->shrink_grace = dvmd_config_get_usec (config, "shrink-grace");
+  settings->allocator_timeout = dvmd_config_get_usec (config, "allocator-timeout");
   return check (config, error);
 }
 

@@ -22,6 +22,7 @@ typedef struct
   char *hosts;
   char *launcher;
   gboolean allow_missing;
+  gboolean elastic;
 } DvmdNodeOptions;
 
 void dvmd_node_options_add (DvmdNodeOptions *self, GOptionContext *context);

@@ -60,6 +60,12 @@ typedef struct
   guint radix;             /* how many daemons hang on one in the tree; 0: the usual */
   gint64 start_timeout;    /* µs for the nodes to report when the DVM starts; 0: as long as they like */
   gint64 controller_grace; /* µs that agents have to end when their controller has gone; 0: the usual */
+
+  gboolean elastic;         /* nodes may come and go; not without config */
+  gint64 park_limit;        /* µs that changes of size may keep a job waiting before the next ones wait for it */
+  gint64 grow_timeout;      /* µs that the nodes of a grow may take until they have reported */
+  gint64 shrink_grace;      /* µs that a node which is to leave may take before its launcher ends it */
+  gint64 allocator_timeout; /* µs that an allocator may take to say what becomes of nodes that have left */
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

@@ -96,7 +96,7 @@ typedef struct
 } BadFile;
 
 static const BadFile bad_files[] = {
-  { "[dvm]\nkill-grace=5\nkil-grace=6\n", ":3: ", "there is no setting \"kil-grace\"; there are allow-missing" },
+  { "[dvm]\nkill-grace=5\nkil-grace=6\n", ":3: ", "there is no setting \"kil-grace\"; there are allocator-timeout" },
   { "[dvm]\n\nhistory-limit = lots\n", ":3: ", "\"lots\" is no value of history-limit; it takes a number from 0 to" },
   { "[dvm]\nhistory-limit = -1\n", ":2: ", "it takes a number from 0" },
   { "[dvm]\nhistory-limit = 99999999999999999999999\n", ":2: ", "it takes a number from 0" },
