@@ -38,7 +38,7 @@ static const struct
   const char *names;
   const char *kind;
 } value_kinds[] = {
-  { "socket file log stdout-path stderr-path hostfile preload-files", "files" },
+  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files", "files" },
   { "wdir", "directories" },
 };
 

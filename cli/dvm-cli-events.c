@@ -191,13 +191,15 @@ lookup_text (GVariant *properties, const char *key)
 static void
 tell_other (DvmCliEvents *self, const char *path, const char *interface, GVariant *properties, gboolean is_current)
 {
-  const char *name = lookup_text (properties, "AllocId");
+  gboolean is_session = strcmp (interface, SESSION) == 0;
+  const char *name = is_session ? lookup_text (properties, "AllocId") : "";
   DvmCliEvent event = { .path = path, .id = path_id (path), .old_state = "", .is_current = is_current };
 
+  /* One allocation may have many campaigns. */
   if (name[0] == '\0')
     name = strrchr (path, '/') + 1;
   g_hash_table_insert (self->others, g_strdup (path), known_new (name, NULL));
-  event.kind = strcmp (interface, SESSION) == 0 ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
+  event.kind = is_session ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
   event.name = name;
   event.new_state = lookup_text (properties, "State");
   event.reason = lookup_text (properties, "Reason");

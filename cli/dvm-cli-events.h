@@ -24,7 +24,7 @@ typedef struct
 {
   DvmCliEventKind kind;
   const char *path; /* of the object on the bus; that of its job for a process */
-  const char *name; /* for people: a namespace, a node's name, an allocation id */
+  const char *name; /* for people: a namespace, a node's name, an allocation id, a number */
   guint id;         /* number of the job, session or campaign; a node's rank */
   guint rank;       /* of a process */
   const char *old_state;

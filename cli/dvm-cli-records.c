@@ -7,6 +7,7 @@
 #include "dvm-cli-records.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
@@ -103,10 +104,16 @@ dvm_cli_describe_state (DvmJob *job)
 char *
 dvm_cli_describe_elapsed (DvmJob *job)
 {
-  gint64 start = dvm_job_get_started_at (job);
-  gint64 end = dvm_job_get_ended (job) ? dvm_job_get_ended_at (job) : g_get_real_time ();
+  return dvm_cli_describe_span (dvm_job_get_started_at (job), dvm_job_get_ended (job) ? dvm_job_get_ended_at (job) : 0);
+}
+
+char *
+dvm_cli_describe_span (gint64 start, gint64 end)
+{
   gint64 seconds;
 
+  if (end == 0)
+    end = g_get_real_time ();
   if (start == 0 || end < start)
     return g_strdup ("");
   seconds = (end - start) / G_USEC_PER_SEC;
@@ -115,4 +122,32 @@ dvm_cli_describe_elapsed (DvmJob *job)
   if (seconds < 3600)
     return g_strdup_printf ("%dm%02ds", (int)(seconds / 60), (int)(seconds % 60));
   return g_strdup_printf ("%dh%02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+}
+
+char *
+dvm_cli_join_ids (const char *const *paths)
+{
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; paths != NULL && paths[i] != NULL; i++)
+    {
+      const char *slash = strrchr (paths[i], '/');
+
+      g_string_append_printf (text, "%s%s", i > 0 ? "," : "", slash != NULL ? slash + 1 : paths[i]);
+    }
+  return g_string_free (text, FALSE);
+}
+
+GVariant *
+dvm_cli_text (const char *value)
+{
+  return g_variant_new_take_string (g_utf8_make_valid (value != NULL ? value : "", -1));
+}
+
+GVariant *
+dvm_cli_take_text (char *value)
+{
+  g_autofree char *owned = value;
+
+  return dvm_cli_text (owned);
 }

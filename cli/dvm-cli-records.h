@@ -28,5 +28,13 @@ char *dvm_cli_job_name (DvmJob *job);
 char *dvm_cli_describe_command (DvmJob *job);
 char *dvm_cli_describe_state (DvmJob *job);
 char *dvm_cli_describe_elapsed (DvmJob *job);
+/* (transfer full): "1.250s" of two times in µs since the epoch; end 0: until now. Empty without a start */
+char *dvm_cli_describe_span (gint64 start, gint64 end);
+/* (transfer full): "3,7" of /org/dvm/jobs/3 and /org/dvm/jobs/7; paths: (nullable) */
+char *dvm_cli_join_ids (const char *const *paths);
+
+/* (transfer floating): what comes from elsewhere may be NULL or no UTF-8 */
+GVariant *dvm_cli_text (const char *value);
+GVariant *dvm_cli_take_text (char *value);
 
 G_END_DECLS

@@ -40,6 +40,14 @@ const DvmCliOption dvm_cli_app_options[] = {
   { NULL },
 };
 
+const DvmCliOption dvm_cli_add_options[] = {
+  { "add-host", 0, "-add-host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("add nodes to the DVM first, such as n9:2,n10:2; it must be elastic") },
+  { "add-hostfile", 0, "-add-hostfile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("add the nodes that a file names to the DVM first") },
+  { NULL },
+};
+
 const DvmCliOption dvm_cli_job_options[] = {
   { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL, N_ ("end the job after that time") },
   { "job-name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("a name for the job") },
@@ -360,6 +368,28 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args)
     ask_for_pty (spec);
 }
 
+/* The daemon reads the file, as that of --hostfile. */
+static gboolean
+apply_additions (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, "add-host");
+  g_autofree const char **files = dvm_cli_args_get_all (args, "add-hostfile");
+  g_autofree char *path = NULL;
+
+  if (files[0] != NULL && files[1] != NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --add-hostfile can be given once"));
+      return FALSE;
+    }
+  if (lists[0] != NULL)
+    dvm_job_spec_set_add_hosts (spec, lists);
+  if (files[0] == NULL)
+    return TRUE;
+  path = g_canonicalize_filename (files[0], NULL);
+  dvm_job_spec_set_add_hostfile (spec, path);
+  return TRUE;
+}
+
 /* What the library finds wrong in the description is wrong usage. */
 static gboolean
 validate (DvmJobSpec *spec, GError **error)
@@ -382,7 +412,7 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);
   apply_options (spec, cli->args);
-  return validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+  return apply_additions (spec, cli->args, error) && validate (spec, error) ? g_steal_pointer (&spec) : NULL;
 }
 
 static void
@@ -451,7 +481,7 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     complete_app (dvm_job_spec_get_app (spec, i), directory);
   apply_options (spec, cli->args);
-  return validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+  return apply_additions (spec, cli->args, error) && validate (spec, error) ? g_steal_pointer (&spec) : NULL;
 }
 
 DvmJobSpec *

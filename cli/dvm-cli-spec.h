@@ -16,6 +16,8 @@ G_BEGIN_DECLS
 extern const DvmCliOption dvm_cli_file_options[];
 /* Options of each program, before it and behind ':' */
 extern const DvmCliOption dvm_cli_app_options[];
+/* Nodes that come with a job, for verbs that run it */
+extern const DvmCliOption dvm_cli_add_options[];
 /* Options of the whole job */
 extern const DvmCliOption dvm_cli_job_options[];
 

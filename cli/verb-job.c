@@ -67,21 +67,6 @@ static const DvmCliColumn trace_columns[] = {
   { NULL, NULL, 0 },
 };
 
-/* What comes from elsewhere may be NULL or no UTF-8. */
-static GVariant *
-text (const char *value)
-{
-  return g_variant_new_take_string (g_utf8_make_valid (value != NULL ? value : "", -1));
-}
-
-static GVariant *
-take_text (char *value)
-{
-  g_autofree char *owned = value;
-
-  return text (owned);
-}
-
 static char *
 describe_processes (DvmJob *job)
 {
@@ -110,22 +95,22 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   const char *const *nodes = dvm_job_get_nodes (job);
   g_autofree char *list = NULL;
   GVariant *values[] = {
-    text (dvm_job_get_nspace (job)),
+    dvm_cli_text (dvm_job_get_nspace (job)),
     g_variant_new_uint32 (dvm_job_get_id (job)),
-    text (dvm_job_get_name (job)),
-    text (dvm_job_get_label (job)),
-    take_text (dvm_cli_describe_state (job)),
-    text (dvm_job_get_reason (job)),
-    take_text (dvm_cli_describe_command (job)),
-    take_text (describe_processes (job)),
-    take_text (nodes != NULL ? g_strjoinv (",", (char **)nodes) : g_strdup ("")),
-    take_text (dvm_cli_describe_exit (job)),
-    take_text (describe_failed_rank (job)),
-    take_text (describe_submitter (job)),
+    dvm_cli_text (dvm_job_get_name (job)),
+    dvm_cli_text (dvm_job_get_label (job)),
+    dvm_cli_take_text (dvm_cli_describe_state (job)),
+    dvm_cli_text (dvm_job_get_reason (job)),
+    dvm_cli_take_text (dvm_cli_describe_command (job)),
+    dvm_cli_take_text (describe_processes (job)),
+    dvm_cli_take_text (nodes != NULL ? g_strjoinv (",", (char **)nodes) : g_strdup ("")),
+    dvm_cli_take_text (dvm_cli_describe_exit (job)),
+    dvm_cli_take_text (describe_failed_rank (job)),
+    dvm_cli_take_text (describe_submitter (job)),
     g_variant_new_uint64 ((guint64)dvm_job_get_created_at (job)),
     g_variant_new_uint64 ((guint64)dvm_job_get_started_at (job)),
     g_variant_new_uint64 ((guint64)dvm_job_get_ended_at (job)),
-    take_text (dvm_cli_describe_elapsed (job)),
+    dvm_cli_take_text (dvm_cli_describe_elapsed (job)),
   };
 
   dvm_cli_table_add (table, values);
@@ -152,15 +137,15 @@ add_proc (DvmCliTable *table, const DvmProc *proc)
   GVariant *values[] = {
     g_variant_new_uint32 (dvm_proc_get_rank (proc)),
     g_variant_new_uint32 (dvm_proc_get_app (proc)),
-    text (dvm_proc_get_node (proc)),
+    dvm_cli_text (dvm_proc_get_node (proc)),
     g_variant_new_uint32 (dvm_proc_get_local_rank (proc)),
     g_variant_new_uint32 (dvm_proc_get_node_rank (proc)),
     g_variant_new_int32 (dvm_proc_get_pid (proc)),
-    text (dvm_proc_state_to_string (dvm_proc_get_state (proc))),
-    take_text (describe_proc_exit (proc)),
+    dvm_cli_text (dvm_proc_state_to_string (dvm_proc_get_state (proc))),
+    dvm_cli_take_text (describe_proc_exit (proc)),
     g_variant_new_int32 (dvm_proc_get_exit_code (proc)),
     g_variant_new_int32 (dvm_proc_get_exit_signal (proc)),
-    text (dvm_proc_get_cpuset (proc)),
+    dvm_cli_text (dvm_proc_get_cpuset (proc)),
   };
 
   dvm_cli_table_add (table, values);
@@ -209,12 +194,12 @@ add_trace_entry (DvmCliTable *table, GVariant *entry, guint64 *start)
     GVariant *values[] = {
       g_variant_new_uint64 (time),
       g_variant_new_int64 ((gint64)(time - *start)),
-      text (what),
-      text (state_name (what, old_state)),
-      text (state_name (what, new_state)),
+      dvm_cli_text (what),
+      dvm_cli_text (state_name (what, old_state)),
+      dvm_cli_text (state_name (what, new_state)),
       g_variant_new_uint32 (old_state),
       g_variant_new_uint32 (new_state),
-      text (note),
+      dvm_cli_text (note),
     };
 
     dvm_cli_table_add (table, values);

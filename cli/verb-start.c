@@ -41,6 +41,7 @@ static const DvmCliOption options[] = {
   { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
     N_ ("what starts their agents, such as local and ssh") },
   { "allow-missing", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on without nodes that do not come") },
+  { "elastic", 'e', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("let it grow and shrink while jobs run") },
   { "foreground", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("stay, and become the DVM's controller") },
   { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL,
     N_ ("give up when it is not ready by then (default: 60)") },
@@ -72,6 +73,8 @@ take_settings (GPtrArray *argv, DvmCli *cli)
 
   g_ptr_array_add (
       argv, g_strdup_printf ("--set=start-timeout=%u", dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT)));
+  if (dvm_cli_args_has (cli->args, "elastic"))
+    g_ptr_array_add (argv, g_strdup ("--elastic"));
   for (gsize i = 0; settings[i] != NULL; i++)
     take_option (argv, "set", settings[i]);
 }

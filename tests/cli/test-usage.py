@@ -35,7 +35,6 @@ def test_unknown_options():
         refuse(verb, "--verbsoe", mention="did you mean '--verbose'?")
         refuse(verb, "--no-such-option-at-all", mention="unknown option '--no-such-option-at-all'")
     refuse("start", "--copies", "2", mention="unknown option '--copies'")
-    refuse("start", "--elastic", mention="unknown option '--elastic'")
     refuse("jobs", "-Z", mention="unknown option '-Z'")
 
 
