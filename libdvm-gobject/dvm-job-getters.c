@@ -181,6 +181,40 @@ dvm_job_get_held_at (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_waits_for:
+ * @self: a DvmJob
+ *
+ * The object paths of the campaigns that the job waits for. It does while [property@Job:held-at] is "map" or "launch".
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the object paths
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_get_waits_for (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return _dvm_record_get_strv (self->waits_for);
+}
+
+/**
+ * dvm_job_get_remapped:
+ * @self: a DvmJob
+ *
+ * How often the job was placed anew because nodes of its map had left before it was launched.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_remapped (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->remapped;
+}
+
+/**
  * dvm_job_get_num_procs:
  * @self: a DvmJob
  *

@@ -19,6 +19,7 @@ struct _DvmJob
   gboolean ended;
   gboolean failed; /* follows from the state */
   char *held_at;
+  char **waits_for;
   guint num_procs;
   guint num_launched;
   guint num_registered;
@@ -35,6 +36,7 @@ struct _DvmJob
   gint64 created_at;
   gint64 started_at;
   gint64 ended_at;
+  guint remapped;
 };
 
 G_END_DECLS

@@ -116,6 +116,14 @@ static const DvmRecordField fields[] = {
    */
   { "HeldAt", "held-at", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJob, held_at) },
   /**
+   * DvmJob:waits-for:
+   *
+   * The object paths of the campaigns that the job waits for, at "map" or "launch".
+   *
+   * Since: 0.1
+   */
+  { "WaitsFor", "waits-for", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmJob, waits_for) },
+  /**
    * DvmJob:num-procs:
    *
    * The number of processes.
@@ -243,6 +251,14 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "EndedAt", "ended-at", DVM_RECORD_FIELD_TIME, G_STRUCT_OFFSET (DvmJob, ended_at) },
+  /**
+   * DvmJob:remapped:
+   *
+   * How often the job was placed anew because nodes of its map had left before it was launched.
+   *
+   * Since: 0.1
+   */
+  { "Remapped", "remapped", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, remapped) },
 };
 
 static GParamSpec *properties[sizeof (DvmJob) / sizeof (guint)][2];
@@ -356,6 +372,18 @@ void
 _dvm_job_set_held_at (DvmJob *self, const char *held_at)
 {
   _dvm_record_set_string (self, &codec, &self->held_at, held_at);
+}
+
+void
+_dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for)
+{
+  _dvm_record_set_strv (self, &codec, &self->waits_for, waits_for);
+}
+
+void
+_dvm_job_set_remapped (DvmJob *self, guint remapped)
+{
+  _dvm_record_set_uint (self, &codec, &self->remapped, remapped);
 }
 
 void

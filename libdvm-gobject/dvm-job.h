@@ -26,6 +26,7 @@ gboolean dvm_job_get_ended (DvmJob *self);
 gboolean dvm_job_get_failed (DvmJob *self);
 const char *dvm_job_get_reason (DvmJob *self);
 const char *dvm_job_get_held_at (DvmJob *self);
+const char *const *dvm_job_get_waits_for (DvmJob *self);
 guint dvm_job_get_num_procs (DvmJob *self);
 guint dvm_job_get_num_launched (DvmJob *self);
 guint dvm_job_get_num_registered (DvmJob *self);
@@ -42,6 +43,7 @@ guint dvm_job_get_submitter_pid (DvmJob *self);
 gint64 dvm_job_get_created_at (DvmJob *self);
 gint64 dvm_job_get_started_at (DvmJob *self);
 gint64 dvm_job_get_ended_at (DvmJob *self);
+guint dvm_job_get_remapped (DvmJob *self);
 
 GVariant *dvm_job_to_variant (DvmJob *self);
 char *dvm_job_to_json (DvmJob *self);

@@ -22,6 +22,8 @@ void _dvm_job_set_description (DvmJob *self, const char *name, const char *label
 void _dvm_job_set_submitter (DvmJob *self, const char *submitter, guint uid, guint pid);
 void _dvm_job_set_session (DvmJob *self, const char *object_path);
 void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
+void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
+void _dvm_job_set_remapped (DvmJob *self, guint remapped);
 void _dvm_job_set_num_procs (DvmJob *self, guint num_procs);
 void _dvm_job_set_nodes (DvmJob *self, const char *const *nodes);
 void _dvm_job_set_counts (DvmJob *self, guint launched, guint registered, guint terminated);

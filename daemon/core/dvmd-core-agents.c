@@ -109,7 +109,7 @@ dvmd_core_strip_name (DvmdNode *node, const char *reason)
 }
 
 void
-dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason)
+dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *reason)
 {
   DvmdNode *node = dvmd_core_find_agent (self, rank, "was lost");
   const char *why = reason != NULL && reason[0] != '\0' ? reason : "nothing is known of why";
@@ -121,7 +121,7 @@ dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason)
                   &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, was lost: %s",
                   rank, why);
   if (!self->was_ready && !self->shutting_down)
-    dvmd_core_agent_failed (self, rank, why);
+    dvmd_core_agent_failed (self, rank, cause, why);
   else
     dvmd_core_drop_agent (self, node, why);
 }
@@ -135,7 +135,7 @@ dvmd_core_agent_gone (DvmdCore *self, guint rank)
     return;
   /* Nobody has told it to. */
   if (!self->shutting_down)
-    dvmd_core_agent_lost (self, rank, "its agent has ended");
+    dvmd_core_agent_lost (self, rank, DVMD_CAUSE_LOST, "its agent has ended");
   else
     dvmd_core_drop_agent (self, node, "The agent has ended");
 }

@@ -19,6 +19,9 @@ struct _DvmdCore
   char *nspace;
   gboolean one_shot;
   gboolean allow_missing;
+  gboolean elastic;
+  guint park_limit;
+  guint grow_timeout;
   guint history_limit;
   guint64 history_bytes; /* 0: without this limit */
   DvmdClock *clock;

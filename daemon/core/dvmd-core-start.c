@@ -111,7 +111,7 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
 }
 
 void
-dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
+dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char *reason)
 {
   DvmdNode *node = dvmd_core_find_agent (self, rank, "failed");
 
@@ -120,7 +120,7 @@ dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason)
   reason = dvmd_core_strip_name (node, reason);
   if (self->was_ready || self->shutting_down)
     {
-      dvmd_core_agent_lost (self, rank, reason);
+      dvmd_core_agent_lost (self, rank, cause, reason);
       return;
     }
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },

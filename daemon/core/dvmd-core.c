@@ -10,7 +10,9 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
+#include "dvmd-campaign.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-session.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-log.h"
 
@@ -25,6 +27,16 @@ enum
   JOB_STATE_CHANGED,
   NODE_STATE_CHANGED,
   NODE_CHANGED,
+  NODE_ADDED,
+  NODE_REMOVED,
+  CAMPAIGN_ADDED,
+  CAMPAIGN_STATE_CHANGED,
+  CAMPAIGN_CHANGED,
+  CAMPAIGN_ENDED,
+  CAMPAIGN_FORGOTTEN,
+  SESSION_ADDED,
+  SESSION_CHANGED,
+  SESSION_REMOVED,
   CHANGED,
   N_SIGNALS
 };
@@ -78,6 +90,17 @@ dvmd_core_class_init (DvmdCoreClass *klass)
   signals[JOB_STATE_CHANGED] = add_signal ("job-state-changed", 3, DVMD_TYPE_JOB, G_TYPE_UINT, G_TYPE_UINT);
   signals[NODE_STATE_CHANGED] = add_signal ("node-state-changed", 2, G_TYPE_UINT, G_TYPE_UINT);
   signals[NODE_CHANGED] = add_signal ("node-changed", 1, G_TYPE_UINT);
+  signals[NODE_ADDED] = add_signal ("node-added", 1, G_TYPE_UINT);
+  signals[NODE_REMOVED] = add_signal ("node-removed", 1, G_TYPE_UINT);
+  signals[CAMPAIGN_ADDED] = add_signal ("campaign-added", 1, DVMD_TYPE_CAMPAIGN);
+  signals[CAMPAIGN_STATE_CHANGED] = add_signal ("campaign-state-changed", 3, DVMD_TYPE_CAMPAIGN, G_TYPE_UINT,
+                                                G_TYPE_UINT);
+  signals[CAMPAIGN_CHANGED] = add_signal ("campaign-changed", 1, DVMD_TYPE_CAMPAIGN);
+  signals[CAMPAIGN_ENDED] = add_signal ("campaign-ended", 1, DVMD_TYPE_CAMPAIGN);
+  signals[CAMPAIGN_FORGOTTEN] = add_signal ("campaign-forgotten", 1, DVMD_TYPE_CAMPAIGN);
+  signals[SESSION_ADDED] = add_signal ("session-added", 1, DVMD_TYPE_SESSION);
+  signals[SESSION_CHANGED] = add_signal ("session-changed", 1, DVMD_TYPE_SESSION);
+  signals[SESSION_REMOVED] = add_signal ("session-removed", 1, DVMD_TYPE_SESSION);
   signals[CHANGED] = add_signal ("changed", 0);
 }
 
@@ -124,6 +147,9 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->nspace = g_strdup (settings->nspace);
   self->one_shot = settings->one_shot;
   self->allow_missing = settings->allow_missing;
+  self->elastic = settings->elastic;
+  self->park_limit = settings->park_limit;
+  self->grow_timeout = settings->grow_timeout;
   self->history_limit = settings->history_limit;
   self->history_bytes = settings->history_bytes;
   self->clock = dvmd_clock_ref (clock);

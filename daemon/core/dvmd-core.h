@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvmd-campaign.h"
 #include "dvmd-clock.h"
 #include "dvmd-effects.h"
 #include "dvmd-state-machine.h"
@@ -30,6 +31,9 @@ typedef struct
   guint64 history_bytes;  /* 0: without this limit */
   gboolean one_shot;      /* ends at ALL_JOBS_COMPLETE */
   gboolean allow_missing; /* comes up without the nodes that do not come, if there is one that does */
+  gboolean elastic;       /* its size may change: dvmd-core-elastic.h */
+  guint park_limit;       /* s that a job is parked before later campaigns wait for it */
+  guint grow_timeout;     /* s that the agents of a grow have to report */
 } DvmdCoreSettings;
 
 typedef struct
@@ -37,6 +41,9 @@ typedef struct
   guint64 jobs_submitted;
   guint64 jobs_ended;
   guint64 procs_launched;
+  guint64 campaigns_completed;
+  guint64 campaigns_failed;
+  guint64 jobs_remapped;
 } DvmdCoreStatistics;
 
 typedef struct
@@ -82,14 +89,14 @@ void dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs);
  * refused. When each has reported or failed the DVM becomes ready without those, if that is allowed; else it fails,
  * with a reason that names each of them.
  */
-void dvmd_core_agent_failed (DvmdCore *self, guint rank, const char *reason);
+void dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char *reason);
 /*
  * The agent is not there any more, and reason says what happened. Its node is DOWN for good, its processes are over
  * (COMM_FAILED), and no answer of it is waited for. Jobs with processes there fail with a reason that names the node,
  * or go on if they may lose ranks and have others; jobs that were placed there and not launched fail too, those that
  * were not placed yet look for other nodes. Without any node the DVM stays up: jobs that come end MAP_FAILED.
  */
-void dvmd_core_agent_lost (DvmdCore *self, guint rank, const char *reason);
+void dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *reason);
 void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
 void dvmd_core_agent_gone (DvmdCore *self, guint rank);
 /*

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvmd-campaign.h"
 #include "dvmd-job.h"
 #include "dvmd-node-pool.h"
 
@@ -60,6 +61,28 @@ typedef struct
   void (*tell_ended) (gpointer world, DvmdJob *job);
   /* End every agent; each answers by dvmd_core_agent_gone(). force: without grace. */
   void (*stop_agents) (gpointer world, gboolean force);
+  /* ---- an elastic DVM alone; all of them (nullable) where that is off ---- */
+  /*
+   * All agents of the campaign have reported: give them places in the tree, and tell the new membership to everybody;
+   * answered by dvmd_core_agents_wired().
+   */
+  void (*wire_agents) (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
+  /*
+   * These are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because they
+   * come too late (campaign NULL). One change of the tree for all that have a place in it: repairs is 0 or 1 then,
+   * links_changed the links of it. Each is answered by dvmd_core_agent_departed().
+   */
+  void (*remove_agents) (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
+                         guint *links_changed);
+  /* The ranks that the job has on that node are killed at that time (µs, monotonic), if they run then: tell them. */
+  void (*warn_job) (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
+  /*
+   * Offer the nodes that have left to each active allocator; answered by dvmd_core_offered(). Nobody waits for that
+   * answer after a roll-back, and with campaign NULL (a node that was down was released).
+   */
+  void (*offer_nodes) (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
+  /* The campaign has its final state: tell its requester, if it is a process or a tool. */
+  void (*campaign_ended) (gpointer world, DvmdCampaign *campaign);
   /* (nullable): A job, one of its processes or the DVM's own job has a new state; for the trace, act on nothing. */
   void (*traced) (gpointer world, DvmdJob *job, const DvmdTraceEntry *entry);
   /* The DVM has ended, in this state (ALL_JOBS_COMPLETE, DAEMONS_TERMINATED, FORCED_EXIT or an error). */

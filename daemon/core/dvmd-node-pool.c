@@ -12,7 +12,8 @@
 
 struct _DvmdNodePool
 {
-  GPtrArray *nodes; /* DvmdNode by rank, NULL where a rank is gone */
+  GPtrArray *nodes; /* DvmdNode by rank, NULL where one has left */
+  GPtrArray *names; /* by rank, also of those that have left */
   DvmdNodeChanged changed;
   gpointer changed_data;
   guint n_up;
@@ -30,6 +31,7 @@ node_free (gpointer data)
   if (node == NULL)
     return;
   g_object_unref (node->record);
+  g_free (node->address);
   g_hash_table_unref (node->jobs);
   g_free (node);
 }
@@ -40,6 +42,7 @@ dvmd_node_pool_new (void)
   DvmdNodePool *self = g_new0 (DvmdNodePool, 1);
 
   self->nodes = g_ptr_array_new_with_free_func (node_free);
+  self->names = g_ptr_array_new_with_free_func (g_free);
   self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
   return self;
 }
@@ -49,6 +52,7 @@ dvmd_node_pool_free (DvmdNodePool *self)
 {
   g_array_unref (self->jobs_changed);
   g_ptr_array_unref (self->nodes);
+  g_ptr_array_unref (self->names);
   g_free (self);
 }
 
@@ -91,6 +95,7 @@ dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slo
   _dvm_node_set_slots (node->record, slots, slots_max);
   follow_state (node);
   g_ptr_array_add (self->nodes, node);
+  g_ptr_array_add (self->names, g_strdup (name));
   return node;
 }
 
@@ -98,6 +103,12 @@ DvmdNode *
 dvmd_node_pool_get (DvmdNodePool *self, guint rank)
 {
   return rank < self->nodes->len ? g_ptr_array_index (self->nodes, rank) : NULL;
+}
+
+const char *
+dvmd_node_pool_get_name (DvmdNodePool *self, guint rank)
+{
+  return rank < self->names->len ? g_ptr_array_index (self->names, rank) : NULL;
 }
 
 guint

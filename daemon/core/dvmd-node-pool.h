@@ -14,6 +14,7 @@ typedef struct
 {
   DvmNode *record;
   guint rank;
+  char *address;      /* (nullable): for the launcher, if it is another one than the name */
   guint slots;        /* 0 until known */
   guint slots_max;    /* 0: no limit beyond slots */
   guint slots_in_use; /* claimed by jobs, may exceed slots when oversubscribed */
@@ -34,7 +35,10 @@ void dvmd_node_pool_set_changed_func (DvmdNodePool *self, DvmdNodeChanged func, 
 
 /* The next rank; ranks are never used again. slots 0: not given. */
 DvmdNode *dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slots_max);
+/* (nullable): there was none of this rank, or it has left */
 DvmdNode *dvmd_node_pool_get (DvmdNodePool *self, guint rank);
+/* (nullable): also of one that has left */
+const char *dvmd_node_pool_get_name (DvmdNodePool *self, guint rank);
 /* By name or alias; agents before the controller. */
 DvmdNode *dvmd_node_pool_find (DvmdNodePool *self, const char *name);
 guint dvmd_node_pool_get_max_rank (DvmdNodePool *self);

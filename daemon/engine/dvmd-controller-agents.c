@@ -102,7 +102,7 @@ start_embedded (DvmdController *self, DvmdNode *node)
                           self->context);
   if (!dvmd_agent_start (agent, &error))
     {
-      dvmd_core_agent_failed (self->core, node->rank, error->message);
+      dvmd_core_agent_failed (self->core, node->rank, DVMD_CAUSE_LAUNCH, error->message);
       return;
     }
   g_ptr_array_add (self->embedded, g_steal_pointer (&agent));

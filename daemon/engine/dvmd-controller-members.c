@@ -209,7 +209,7 @@ tell_lost (DvmdWired *self)
     {
       forget_agent (self, dvmd_wired_find (self, GPOINTER_TO_UINT (rank)));
       dvmd_core_place_node (self->controller->core, GPOINTER_TO_UINT (rank), 0, 0);
-      dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), reason);
+      dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), DVMD_CAUSE_LOST, reason);
     }
 }
 
@@ -249,7 +249,7 @@ dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, const char *reason)
   forget_agent (self, entry);
   if (count (self, AGENT_LAUNCHED, AGENT_JOINED) == 0)
     dvmd_wired_close_launches (self);
-  dvmd_core_agent_failed (self->controller->core, rank, reason);
+  dvmd_core_agent_failed (self->controller->core, rank, DVMD_CAUSE_LAUNCH, reason);
 }
 
 /* ---- they leave ---- */

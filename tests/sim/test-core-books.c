@@ -328,7 +328,7 @@ take_report (World *world, const SimMessage *message)
   DvmdAgentReport report = { .host = "h", .address = "", .pid = 7, .hwthreads = 2, .topology = "t" };
 
   if (message->flag)
-    dvmd_core_agent_failed (world->core, message->agent, "unreachable");
+    dvmd_core_agent_failed (world->core, message->agent, DVMD_CAUSE_LAUNCH, "unreachable");
   else
     dvmd_core_agent_reported (world->core, message->agent, &report);
 }
@@ -495,7 +495,7 @@ tell_lost (World *world, SimAgent *agent)
   if (!is_down (world, agent->rank))
     for (GList *l = world->core->live.head; l != NULL; l = l->next)
       expect_loss (world, l->data, agent->rank);
-  dvmd_core_agent_lost (world->core, agent->rank, "connection closed");
+  dvmd_core_agent_lost (world->core, agent->rank, DVMD_CAUSE_LOST, "connection closed");
 }
 
 /* It dies now and the controller hears of it some time; or only its link does, and what it says comes late. */

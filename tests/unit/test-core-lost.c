@@ -17,7 +17,7 @@ lose (World *world, guint rank)
   g_autofree char *reason = g_strdup_printf ("node%u: " WHY, rank);
 
   /* As launchers say it. */
-  dvmd_core_agent_lost (world->core, rank, reason);
+  dvmd_core_agent_lost (world->core, rank, DVMD_CAUSE_LOST, reason);
   run (world);
 }
 
@@ -398,8 +398,8 @@ test_all_lost (void)
   running = submit (&world, 4);
   waiting = submit (&world, 1);
   launch_all (&world, running);
-  dvmd_core_agent_lost (world.core, 1, WHY);
-  dvmd_core_agent_lost (world.core, 2, "no sign of life for 20 s");
+  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, WHY);
+  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "no sign of life for 20 s");
   run (&world);
   assert_state (running, DVM_JOB_STATE_COMM_FAILED);
   assert_reason (running, "node1 was lost: " WHY);

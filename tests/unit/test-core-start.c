@@ -24,7 +24,7 @@ start (World *world, guint n_nodes, gboolean allow_missing)
 static void
 fail (World *world, guint rank, const char *reason)
 {
-  dvmd_core_agent_failed (world->core, rank, reason);
+  dvmd_core_agent_failed (world->core, rank, DVMD_CAUSE_LAUNCH, reason);
   run (world);
 }
 
@@ -145,7 +145,7 @@ test_lost_again (gconstpointer data)
   start (&world, 3, allowed);
   report (&world, 1);
   report (&world, 2);
-  dvmd_core_agent_lost (world.core, 1, "connection closed");
+  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 1);
   g_assert_cmpuint (world.epoch, ==, 0);
@@ -171,7 +171,7 @@ test_lost_while_wiring (gconstpointer data)
   start (&world, 3, allowed);
   report_all (&world);
   g_assert_cmpuint (world.epoch, ==, 1);
-  dvmd_core_agent_lost (world.core, 2, "connection closed");
+  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   if (!allowed)
     {
@@ -201,7 +201,7 @@ test_lost_at_last (gconstpointer data)
   start (&world, 2, allowed);
   report_all (&world);
   dvmd_core_membership_distributed (world.core, 1);
-  dvmd_core_agent_lost (world.core, 2, "connection closed");
+  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_true (world.ready == allowed);
   g_assert_true (dvmd_core_get_ready (world.core) == allowed);

@@ -828,7 +828,7 @@ test_agent_failed (void)
   g_auto (World) world = { 0 };
 
   world_init (&world, 2, 1, FALSE);
-  dvmd_core_agent_failed (world.core, 1, "no topology");
+  dvmd_core_agent_failed (world.core, 1, DVMD_CAUSE_LAUNCH, "no topology");
   run (&world);
   dvmd_core_agent_gone (world.core, 2);
   run (&world);

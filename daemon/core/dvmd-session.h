@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-job.h"
+
+G_BEGIN_DECLS
+
+/*
+ * An allocation is a session: nodes that were asked for together, under an id. Number 0 is the default session: the
+ * nodes that nobody has reserved.
+ */
+
+#define DVMD_TYPE_SESSION (dvmd_session_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdSession, dvmd_session, DVMD, SESSION, GObject)
+
+guint dvmd_session_get_id (DvmdSession *self);
+/* "" for the default session */
+const char *dvmd_session_get_alloc_id (DvmdSession *self);
+/* Call dvmd_session_publish() before its nodes and jobs are read. */
+DvmSession *dvmd_session_get_record (DvmdSession *self);
+void dvmd_session_publish (DvmdSession *self);
+
+G_END_DECLS
