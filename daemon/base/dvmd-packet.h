@@ -27,6 +27,8 @@ typedef enum
   DVMD_PACKET_LEAVE,         /* to a leaver that has not got its order, and need not get broadcasts up to ack */
   DVMD_PACKET_EXPELLED,      /* your rank is no member any more */
   DVMD_PACKET_GATHER,        /* to the parent: what there is below, in this epoch; body DVMD_GATHER_TYPE */
+  DVMD_PACKET_CUT_OFF,       /* to children: no way to the controller for sequence µs, lost ack daemons away */
+  DVMD_PACKET_WAY,           /* to children: there is one again */
 } DvmdPacketType;
 
 #define DVMD_PACKET_GAP  (1 << 0)

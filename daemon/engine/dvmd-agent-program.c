@@ -27,8 +27,6 @@
 #define JOIN_LIMIT (30 * G_TIME_SPAN_SECOND)
 /* An agent that cannot begin has so long to say why. */
 #define TELL_LIMIT (500 * G_TIME_SPAN_MILLISECOND)
-/* µs between two attempts to reach a controller that has gone. */
-#define RETRY_PAUSE (200 * G_TIME_SPAN_MILLISECOND)
 
 struct _DvmdAgentProgram
 {
@@ -51,9 +49,9 @@ struct _DvmdAgentProgram
   DvmdRouter *router;
   DvmdPmix *pmix;
   DvmdAgent *agent;
-  gint64 deadline; /* monotonic: when the search for the controller ends; 0: it is there */
-  guint timer;     /* of that search, or of the end */
-  gboolean done;   /* everything of the node has ended */
+  gint64 lost_since; /* monotonic: when the way to the controller was lost; -1: there is one */
+  guint timer;       /* of that search, or of the end */
+  gboolean done;     /* everything of the node has ended */
   gboolean leaving;
   gboolean over;
 };
@@ -79,11 +77,20 @@ on_leave_limit (gpointer user_data)
   tell_end (self, EXIT_FAILURE);
 }
 
+/* What is left of it, for the end. */
+static gint64
+get_grace (DvmdAgentProgram *self)
+{
+  gint64 grace = dvmd_config_get_usec (self->config, "controller-grace");
+
+  return self->lost_since < 0 ? grace : MAX (0, self->lost_since + grace - dvmd_clock_monotonic (self->clock));
+}
+
 /* The guard above ends what is still there when this process has gone. */
 void
 dvmd_agent_program_leave (DvmdAgentProgram *self, const char *reason)
 {
-  gint64 grace = dvmd_config_get_usec (self->config, "controller-grace");
+  gint64 grace = get_grace (self);
 
   if (self->done)
     {
@@ -125,43 +132,39 @@ on_agent_released (DvmdAgent *agent, gpointer user_data)
 /* ---- a controller that cannot be reached ---- */
 
 static void
-on_retry (gpointer user_data)
+on_search_over (gpointer user_data)
 {
   DvmdAgentProgram *self = user_data;
 
   self->timer = 0;
-  if (dvmd_clock_monotonic (self->clock) >= self->deadline)
-    dvmd_agent_program_leave (self, "the controller cannot be reached");
-  else
-    dvmd_router_retry (self->router);
+  dvmd_agent_program_leave (self, "the controller cannot be reached");
 }
 
 /* Half of the grace is for the search, half for the end of the processes. */
 static void
-router_cut_off (gpointer world)
+router_cut_off (gpointer world, gint64 since)
 {
   DvmdAgentProgram *self = world;
-  gint64 now = dvmd_clock_monotonic (self->clock);
+  gint64 end = since + dvmd_config_get_usec (self->config, "controller-grace") / 2;
 
   if (self->leaving)
     return;
-  if (self->deadline == 0)
-    self->deadline = now + dvmd_config_get_usec (self->config, "controller-grace") / 2;
+  self->lost_since = since;
   dvmd_clock_remove_timer (self->clock, self->timer);
-  self->timer = dvmd_clock_add_timer (self->clock, RETRY_PAUSE, on_retry, self);
+  self->timer = dvmd_clock_add_timer (self->clock, MAX (0, end - dvmd_clock_monotonic (self->clock)), on_search_over,
+                                      self);
 }
 
 static void
-router_routes_changed (gpointer world, DvmdRoutes *routes)
+router_way_found (gpointer world)
 {
-  ((DvmdAgentProgram *)world)->deadline = 0;
-}
+  DvmdAgentProgram *self = world;
 
-/* Whoever is there has not been told yet that the controller has gone, or it has not. */
-static void
-router_reached (gpointer world, guint32 rank)
-{
-  ((DvmdAgentProgram *)world)->deadline = 0;
+  if (self->leaving)
+    return;
+  self->lost_since = -1;
+  dvmd_clock_remove_timer (self->clock, self->timer);
+  self->timer = 0;
 }
 
 static void
@@ -171,9 +174,8 @@ router_expelled (gpointer world)
 }
 
 static const DvmdRouterFuncs router_funcs = {
-  .routes_changed = router_routes_changed,
-  .reached = router_reached,
   .cut_off = router_cut_off,
+  .way_found = router_way_found,
   .expelled = router_expelled,
 };
 
@@ -249,6 +251,7 @@ make_router (DvmdAgentProgram *self)
     .clock = self->clock,
     .identity = self->identity,
     .heartbeat_timeout = dvmd_config_get_usec (self->config, "heartbeat-timeout"),
+    .controller_grace = dvmd_config_get_usec (self->config, "controller-grace"),
   };
   g_autofree char *controller = g_strjoinv (" ", self->controller);
 
@@ -395,6 +398,7 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->identity = g_steal_pointer (&identity);
   self->clock = dvmd_clock_new_real (NULL);
   self->joining = g_cancellable_new ();
+  self->lost_since = -1;
   if (make_directory (self, settings->runtime_dir, error))
     return self;
   dvmd_agent_program_free (self);

@@ -19,6 +19,8 @@
 #define LARGE_BODY ((gsize)64 * 1024)
 /* How long a neighbour may take to answer when a link is made. */
 #define CONNECT_LIMIT (5 * G_TIME_SPAN_SECOND)
+/* How long a daemon without an uplink climbs by itself. */
+#define MAX_PATIENCE (500 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct
 {
@@ -223,8 +225,6 @@ on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
   if (wire != NULL)
     {
       dvmd_router_take_wire (self, wire);
-      if (self->tree != NULL && self->funcs->reached != NULL)
-        self->funcs->reached (self->world, rank);
       return;
     }
   g_debug ("No link to daemon %u: %s", rank, error->message);
@@ -459,12 +459,6 @@ dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n)
     }
 }
 
-void
-dvmd_router_retry (DvmdRouter *self)
-{
-  dvmd_tree_retry (self->tree);
-}
-
 static void
 tree_routes_changed (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes)
 {
@@ -507,12 +501,23 @@ tree_lost (gpointer world, guint32 rank, guint32 reporter)
 }
 
 static void
-tree_cut_off (gpointer world)
+tree_cut_off (gpointer world, gint64 since)
 {
   DvmdRouter *self = world;
 
+  g_debug ("The way to the controller is lost");
   if (self->funcs->cut_off != NULL)
-    self->funcs->cut_off (self->world);
+    self->funcs->cut_off (self->world, since);
+}
+
+static void
+tree_way_found (gpointer world)
+{
+  DvmdRouter *self = world;
+
+  g_debug ("There is a way to the controller again");
+  if (self->funcs->way_found != NULL)
+    self->funcs->way_found (self->world);
 }
 
 static void
@@ -556,6 +561,7 @@ static const DvmdTreeFuncs tree_funcs = {
   .routes_changed = tree_routes_changed,
   .lost = tree_lost,
   .cut_off = tree_cut_off,
+  .way_found = tree_way_found,
   .leave = tree_leave,
   .expelled = tree_expelled,
   .merge = tree_merge,
@@ -658,6 +664,8 @@ dvmd_router_new (const DvmdRouterOptions *options, const DvmdRouterFuncs *funcs,
                               &tree_funcs, self);
   /* A link that stands still is found within 5/4 of its timeout, and another one is made. */
   dvmd_tree_set_attach_limit (self->tree, options->heartbeat_timeout * 3 / 2 + CONNECT_LIMIT);
+  if (options->controller_grace > 0)
+    dvmd_tree_set_patience (self->tree, MIN (MAX_PATIENCE, options->controller_grace / 10));
   return self;
 }
 

@@ -34,10 +34,9 @@ typedef struct
   /* The controller: what all agents of a job contribute to a fence. */
   void (*gathered) (gpointer world, const char *key, GVariant *whole);
   void (*routes_changed) (gpointer world, DvmdRoutes *routes);
-  /* This daemon has made a link to that one. */
-  void (*reached) (gpointer world, guint32 rank);
-  /* Not even the controller can be reached. */
-  void (*cut_off) (gpointer world);
+  /* There is no way to the controller since then (monotonic, µs); it is looked for until way_found. */
+  void (*cut_off) (gpointer world, gint64 since);
+  void (*way_found) (gpointer world);
   /* The DVM goes on without this daemon. */
   void (*expelled) (gpointer world);
 } DvmdRouterFuncs;
@@ -50,6 +49,7 @@ typedef struct
   DvmdClock *clock;
   DvmdIdentity *identity;
   gint64 heartbeat_timeout; /* µs; 0: the usual */
+  gint64 controller_grace;  /* µs, in which a controller that cannot be reached is left; 0: the usual */
 } DvmdRouterOptions;
 
 typedef struct
@@ -93,8 +93,6 @@ void dvmd_router_set_addresses (DvmdRouter *self, guint32 rank, const char *addr
 guint64 dvmd_router_add (DvmdRouter *self, const guint32 *ranks, guint n);
 /* The controller: these are no members any more. One repair for all of them. Not from within `lost`. */
 void dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n);
-/* After cut_off: tries again. */
-void dvmd_router_retry (DvmdRouter *self);
 
 DvmdRoutes *dvmd_router_get_routes (DvmdRouter *self);
 void dvmd_router_get_statistics (DvmdRouter *self, DvmdRouterStatistics *statistics);

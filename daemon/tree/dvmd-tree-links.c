@@ -60,6 +60,7 @@ on_missing (gpointer user_data)
     if (*(gint64 *)deadline <= dvmd_clock_monotonic (self->clock))
       {
         g_ptr_array_add (lost, rank);
+        g_hash_table_remove (self->moved, rank);
         g_hash_table_iter_remove (&iter);
       }
   set_missing_timer (self);
@@ -79,6 +80,7 @@ void
 dvmd_tree_expect_children (DvmdTree *self)
 {
   g_hash_table_foreach_remove (self->missing, is_no_child, self);
+  g_hash_table_foreach_remove (self->moved, is_no_child, self);
   for (guint i = 0; i < dvmd_routes_get_n_children (self->routes, self->rank); i++)
     {
       guint32 child = dvmd_routes_get_child (self->routes, self->rank, i);
@@ -93,6 +95,7 @@ dvmd_tree_expect_children (DvmdTree *self)
 void
 dvmd_tree_child_came (DvmdTree *self, guint32 rank)
 {
+  g_hash_table_remove (self->moved, GUINT_TO_POINTER (rank));
   if (g_hash_table_remove (self->missing, GUINT_TO_POINTER (rank)))
     set_missing_timer (self);
 }
@@ -130,6 +133,7 @@ dvmd_tree_attach (DvmdTree *self, guint32 neighbour)
       && !dvmd_broadcast_is_attached (self->broadcast, old)
       && g_hash_table_remove (self->links, GUINT_TO_POINTER (old)))
     self->funcs->disconnect (self->world, old);
+  dvmd_tree_find_way (self);
   dvmd_tree_set_retry (self);
 }
 
@@ -152,9 +156,20 @@ dvmd_tree_seek_parent (DvmdTree *self)
 {
   guint32 parent = dvmd_routes_get_parent (self->routes, self->rank);
 
-  if (parent == DVMD_NO_RANK || parent == self->uplink || parent == self->wanted)
+  if (parent == DVMD_NO_RANK || parent == self->uplink || parent == self->wanted || dvmd_tree_avoids (self, parent))
     return;
   want (self, parent);
+}
+
+void
+dvmd_tree_seek_controller (DvmdTree *self)
+{
+  if (dvmd_tree_has_link (self, 0))
+    dvmd_tree_attach (self, 0);
+  else if (self->uplink == DVMD_NO_RANK && self->wanted == DVMD_NO_RANK)
+    want (self, 0);
+  else if (g_hash_table_add (self->connecting, GUINT_TO_POINTER (0)))
+    self->funcs->connect (self->world, 0);
 }
 
 static void
@@ -163,8 +178,11 @@ on_retry (gpointer user_data)
   DvmdTree *self = user_data;
 
   self->retry_timer = 0;
+  if (self->wanted != DVMD_NO_RANK)
+    return;
+  dvmd_tree_seek_parent (self);
   if (self->wanted == DVMD_NO_RANK)
-    dvmd_tree_seek_parent (self);
+    dvmd_tree_set_retry (self);
 }
 
 /*
@@ -181,25 +199,21 @@ seek_above (DvmdTree *self, guint32 rank)
   self->wanted = DVMD_NO_RANK;
   if (above == self->attached_to || (rank == 0 && self->uplink != DVMD_NO_RANK))
     dvmd_tree_set_retry (self);
-  else if (rank == 0)
-    self->funcs->cut_off (self->world);
-  else
+  else if (rank != 0)
     want (self, above);
-}
-
-void
-dvmd_tree_retry (DvmdTree *self)
-{
-  if (self->rank != 0 && self->uplink == DVMD_NO_RANK && self->wanted == DVMD_NO_RANK)
-    want (self, 0);
 }
 
 void
 dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said)
 {
   dvmd_broadcast_detach (self->broadcast, rank);
-  if (dvmd_routes_get_parent (self->routes, rank) == self->rank)
-    expect_child (self, rank, said ? self->attach_limit : RETURN_LIMIT);
+  if (dvmd_routes_get_parent (self->routes, rank) != self->rank)
+    return;
+  if (said)
+    g_hash_table_add (self->moved, GUINT_TO_POINTER (rank));
+  else
+    g_hash_table_remove (self->moved, GUINT_TO_POINTER (rank));
+  expect_child (self, rank, said ? self->attach_limit : RETURN_LIMIT);
 }
 
 /* Who could still be sent something by this link, and is not where the table says. */
@@ -244,8 +258,10 @@ dvmd_tree_link_up (DvmdTree *self, guint32 neighbour)
     {
       self->uplink = neighbour;
       self->wanted = DVMD_NO_RANK;
+      dvmd_tree_find_way (self);
     }
-  else if (neighbour == self->wanted || (again && neighbour == self->uplink))
+  else if (neighbour == self->wanted || (again && neighbour == self->uplink)
+           || (neighbour == 0 && self->lost_since >= 0))
     dvmd_tree_attach (self, neighbour);
   else if (ours)
     drop_unwanted (self, neighbour);
@@ -258,6 +274,7 @@ lose_uplink (DvmdTree *self, guint32 neighbour)
   self->attached_to = DVMD_NO_RANK;
   dvmd_broadcast_set_uplink (self->broadcast, DVMD_NO_RANK);
   dvmd_gather_set_uplink (self->gather, DVMD_NO_RANK);
+  dvmd_tree_lose_way (self);
   /* The same one once more: it may have been the link alone. */
   if (self->wanted == DVMD_NO_RANK)
     want (self, dvmd_routes_contains (self->routes, neighbour) ? neighbour : 0);
@@ -287,7 +304,10 @@ dvmd_tree_link_down (DvmdTree *self, guint32 neighbour)
   if (neighbour == self->uplink)
     lose_uplink (self, neighbour);
   if (is_child)
-    expect_child (self, neighbour, RETURN_LIMIT);
+    {
+      if (!g_hash_table_contains (self->moved, GUINT_TO_POINTER (neighbour)))
+        expect_child (self, neighbour, RETURN_LIMIT);
+    }
   /* The controller also hears of joiners and leavers, which are nobody's children. */
   else if (is_joiner || (is_leaver && was_attached))
     dvmd_tree_report_lost (self, neighbour);
@@ -297,7 +317,8 @@ void
 dvmd_tree_connect_failed (DvmdTree *self, guint32 rank)
 {
   g_hash_table_remove (self->connecting, GUINT_TO_POINTER (rank));
-  if (rank != self->wanted)
-    return;
-  seek_above (self, rank);
+  if (rank == self->wanted)
+    seek_above (self, rank);
+  if (rank == 0)
+    dvmd_tree_way_attempt_failed (self);
 }

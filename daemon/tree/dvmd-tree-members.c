@@ -247,6 +247,7 @@ dvmd_tree_receive_attach (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
      */
     dvmd_tree_send_new (self, neighbour, DVMD_PACKET_LEAVE, stable, NULL);
   dvmd_broadcast_attach (self->broadcast, neighbour, MAX (packet->ack, stable));
+  dvmd_tree_tell_way (self, neighbour);
 }
 
 void

@@ -55,6 +55,16 @@ struct _DvmdTree
   GHashTable *missing;  /* rank of child -> gint64 *, when it is given up */
   guint missing_timer;
   gint64 attach_limit;
+  GHashTable *moved; /* set of missing children that have said that they go to another parent */
+
+  gint64 lost_since; /* monotonic: when the way to the controller was lost; -1: there is one */
+  guint lost_at;     /* how many daemons above */
+  gint64 had_way;    /* when there was one for sure */
+  gint64 patience;
+  guint way_timer;
+  gboolean told_below;
+  guint32 avoided; /* a parent that had no way, until then */
+  gint64 avoided_until;
 };
 
 /* dvmd-tree-links.c */
@@ -62,12 +72,25 @@ void dvmd_tree_expect_children (DvmdTree *self);
 void dvmd_tree_set_retry (DvmdTree *self);
 void dvmd_tree_attach (DvmdTree *self, guint32 neighbour);
 void dvmd_tree_seek_parent (DvmdTree *self);
+/* By a link of this daemon's own, whatever uplink it has. */
+void dvmd_tree_seek_controller (DvmdTree *self);
 /* said: it has told so itself, and is on its way to another parent. */
 void dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said);
 void dvmd_tree_child_came (DvmdTree *self, guint32 rank);
 void dvmd_tree_forget_link (DvmdTree *self, guint32 neighbour);
 /* Nothing is sent to this rank any more. */
 void dvmd_tree_bury (DvmdTree *self, guint32 rank);
+
+/* dvmd-tree-way.c */
+void dvmd_tree_lose_way (DvmdTree *self);
+void dvmd_tree_find_way (DvmdTree *self);
+/* The controller could not be reached, this time. */
+void dvmd_tree_way_attempt_failed (DvmdTree *self);
+void dvmd_tree_receive_cut_off (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
+void dvmd_tree_receive_way (DvmdTree *self, guint32 neighbour);
+gboolean dvmd_tree_avoids (DvmdTree *self, guint32 rank);
+/* A child has come: how it stands. */
+void dvmd_tree_tell_way (DvmdTree *self, guint32 neighbour);
 
 /* dvmd-tree-members.c */
 void dvmd_tree_change_routes (DvmdTree *self, guint64 number, GVariant *body);

@@ -12,6 +12,7 @@
 
 /* How long (µs) a child may take to come to a new parent, unless more is asked for. */
 #define ATTACH_LIMIT (10 * G_TIME_SPAN_SECOND)
+#define PATIENCE     (500 * G_TIME_SPAN_MILLISECOND)
 
 /* ---- broadcasts and gathers ---- */
 
@@ -125,6 +126,12 @@ receive_for_us (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
     case DVMD_PACKET_EXPELLED:
       self->funcs->expelled (self->world);
       break;
+    case DVMD_PACKET_CUT_OFF:
+      dvmd_tree_receive_cut_off (self, neighbour, packet);
+      break;
+    case DVMD_PACKET_WAY:
+      dvmd_tree_receive_way (self, neighbour);
+      break;
     case DVMD_PACKET_GATHER:
       if (packet->body != NULL && g_variant_is_of_type (packet->body, G_VARIANT_TYPE (DVMD_GATHER_TYPE)))
         dvmd_gather_receive (self->gather, neighbour, packet);
@@ -166,6 +173,8 @@ dvmd_tree_body_type (DvmdPacketType type, guint16 kind)
     case DVMD_PACKET_DETACH:
     case DVMD_PACKET_LEAVE:
     case DVMD_PACKET_EXPELLED:
+    case DVMD_PACKET_CUT_OFF:
+    case DVMD_PACKET_WAY:
       return kind == 0 ? G_VARIANT_TYPE_UNIT : NULL;
     }
   return NULL;
@@ -199,6 +208,12 @@ dvmd_tree_set_attach_limit (DvmdTree *self, gint64 limit)
   self->attach_limit = MAX (limit, ATTACH_LIMIT);
 }
 
+void
+dvmd_tree_set_patience (DvmdTree *self, gint64 patience)
+{
+  self->patience = patience;
+}
+
 DvmdTree *
 dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world)
 {
@@ -209,6 +224,9 @@ dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs 
   self->funcs = funcs;
   self->world = world;
   self->attach_limit = ATTACH_LIMIT;
+  self->patience = PATIENCE;
+  self->lost_since = -1;
+  self->avoided = DVMD_NO_RANK;
   self->uplink = DVMD_NO_RANK;
   self->wanted = DVMD_NO_RANK;
   self->links = g_hash_table_new (NULL, NULL);
@@ -219,6 +237,7 @@ dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs 
   self->departed = g_hash_table_new (NULL, NULL);
   self->missing = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->learned = g_hash_table_new (NULL, NULL);
+  self->moved = g_hash_table_new (NULL, NULL);
   self->channels = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_channel_free);
   self->routes = dvmd_routes_new (radix);
   self->broadcast = dvmd_broadcast_new (rank, &broadcast_funcs, self);
@@ -234,6 +253,7 @@ dvmd_tree_free (DvmdTree *self)
 {
   dvmd_clock_remove_timer (self->clock, self->retry_timer);
   dvmd_clock_remove_timer (self->clock, self->missing_timer);
+  dvmd_clock_remove_timer (self->clock, self->way_timer);
   g_hash_table_unref (self->channels);
   g_hash_table_unref (self->missing);
   g_hash_table_unref (self->welcomes);
@@ -245,6 +265,7 @@ dvmd_tree_free (DvmdTree *self)
   g_hash_table_unref (self->leaving);
   g_hash_table_unref (self->departed);
   g_hash_table_unref (self->learned);
+  g_hash_table_unref (self->moved);
   dvmd_clock_unref (self->clock);
   g_free (self);
 }

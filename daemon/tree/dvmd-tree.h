@@ -16,8 +16,10 @@ G_BEGIN_DECLS
  * daemons pass the same epochs in the same order, and the broadcast of a change is complete when everybody in the new
  * table has it and is linked to its new parent: then a joiner is wired (E5).
  *
- * A daemon that loses its parent tries it once more, then the parent's parent, and so on up to the controller. Whoever
- * misses a child for too long tells the controller, which decides. A link that ends has no other meaning here.
+ * A daemon that loses its parent tries it once more, then the parent's parent, and so on up to the controller. When
+ * that takes long it tells those below it, and all of them try the controller as well: what it is to be cut off, they
+ * are together. Whoever misses a child for too long tells the controller, which decides. A link that ends has no other
+ * meaning here.
  *
  * Links are told by those who have them; one link to each neighbour. While a link is up packets arrive in their order.
  */
@@ -51,8 +53,12 @@ typedef struct
   void (*routes_changed) (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes);
   /* (nullable): the controller's: reporter has lost its link to rank, or could not make one */
   void (*lost) (gpointer world, guint32 rank, guint32 reporter);
-  /* Not even the controller can be reached; dvmd_tree_retry() tries again. */
-  void (*cut_off) (gpointer world);
+  /*
+   * There is no way to the controller since then (µs, monotonic), as far as is known here. It is looked for until
+   * way_found; may come again with an earlier time.
+   */
+  void (*cut_off) (gpointer world, gint64 since);
+  void (*way_found) (gpointer world);
   /* This daemon is ordered to leave: it ends its work, sees those below it go, and goes. Once. */
   void (*leave) (gpointer world);
   /* The DVM goes on without this rank. */
@@ -69,6 +75,11 @@ DvmdTree *dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const Dvmd
  * notice a neighbour that stands still: whoever is below such a one hears of its new parent only after that.
  */
 void dvmd_tree_set_attach_limit (DvmdTree *self, gint64 limit);
+/*
+ * How long (µs) a daemon that has lost its uplink climbs by itself, before those below it are told and the controller
+ * is asked directly.
+ */
+void dvmd_tree_set_patience (DvmdTree *self, gint64 patience);
 void dvmd_tree_free (DvmdTree *self);
 
 /* Bytes of messages that are on their way to a peer at once: for tests, DVMD_CHANNEL_WINDOW without it. */
@@ -87,8 +98,6 @@ void dvmd_tree_link_up (DvmdTree *self, guint32 neighbour);
 void dvmd_tree_link_down (DvmdTree *self, guint32 neighbour);
 void dvmd_tree_connect_failed (DvmdTree *self, guint32 rank);
 void dvmd_tree_receive (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
-/* After cut_off. */
-void dvmd_tree_retry (DvmdTree *self);
 
 /* ---- what is sent; kind > DVMD_TREE_KIND_LAST ---- */
 

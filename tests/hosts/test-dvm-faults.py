@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import dvmtest
 import testhosts
@@ -197,6 +198,43 @@ class Faults(test_dvm.Machines):
         self.cli(hosts[0], 'kill', other)
         self.cli(hosts[0], 'stop')
         self.assert_nothing_left(hosts)
+
+    def test_controller_cut(self):
+        """Three levels of agents reach each other, and not the controller: all are gone with their processes, at the same time."""
+        hosts = self.make(8)
+        self.start(hosts[0], '--host', ','.join(f'{host.name}:1' for host in hosts), '--set', 'radix=2',
+                   '--set', 'heartbeat-timeout=2', '--set', 'controller-grace=3')
+        self.assertEqual(max(node['depth'] for node in self.nodes(hosts[0])), 3)
+        job = self.submit(hosts[0], 'n0', 1, 'sleep', '600')
+        there = self.submit(hosts[0], ','.join(host.name for host in hosts[1:]), 7, 'sh', '-c', 'trap "" TERM; while :; do sleep 1; done')
+        for one in (job, there):
+            testhosts.wait_until(lambda job=one: self.state(hosts[0], job) == 'RUNNING', f'{one} runs')
+        hosts[0].cut()
+        cut = time.monotonic()
+        for host in hosts[1:]:
+            testhosts.wait_until(lambda one=host: not self.daemons(one), f'the agent of {host.name} has ended')
+        # Another 2 seconds for killing, on a machine that has other things to do.
+        self.assertLess(time.monotonic() - cut, 2 * 5 / 4 + 3 + 2)
+        for host in hosts[1:]:
+            testhosts.wait_until(lambda one=host: 'trap' not in self.commands(one), f'no process is left on {host.name}')
+        hosts[0].mend()
+        self.assertIn('was lost', self.reason(hosts[0], there))
+        self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:3]], ['UP', 'DOWN'])
+        self.assertEqual(self.state(hosts[0], job), 'RUNNING')
+        self.cli(hosts[0], 'kill', job)
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def commands(self, host):
+        """The command lines of all processes of a host."""
+        lines = []
+        for pid in host.processes():
+            try:
+                with open(f'/proc/{pid}/cmdline', encoding='utf-8') as file:
+                    lines.append(file.read().replace('\0', ' '))
+            except OSError:
+                pass  # it has ended
+        return '\n'.join(lines)
 
     def test_loss(self):
         """Of every 100 packets from and to n1 30 are lost: it takes its time, and all is right."""

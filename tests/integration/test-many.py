@@ -382,6 +382,28 @@ class Losses(Many):
         self.assertEqual(job.wait()['state'], COMM_FAILED)
         self.wait_down(dvm, *[f'node{i}' for i in range(1, 9)])
 
+    def test_controller_unreachable(self):
+        """Those below the first level of the tree do not wait for their parents to give up: all leave together."""
+        dvm = self.start(settings=['controller-grace=4', 'heartbeat-timeout=1'])
+        self.assertEqual(max(row['Depth'] for row in dvm.get_nodes()), 3)
+        agents = self.agents(dvm)
+        ended = {}
+
+        def all_ended():
+            for name, pid in agents.items():
+                if name not in ended and not leftovers.is_running(pid):
+                    ended[name] = time.monotonic()
+            return len(ended) == len(agents)
+
+        stopped = time.monotonic()
+        os.kill(dvm.pid, signal.SIGSTOP)
+        dvmtest.wait_until(all_ended, 'agents to end')
+        # The longest that a heartbeat takes, and the grace; one level after another would take more than 9 s.
+        self.assertLess(max(ended.values()) - stopped, 1.25 + 4 + 2, ended)
+        self.assertLess(max(ended.values()) - min(ended.values()), 2.5, ended)
+        os.kill(dvm.pid, signal.SIGCONT)
+        self.wait_down(dvm, *agents)
+
     def test_full_descriptor_table(self):
         dvm = self.start()
         self.assert_works(dvm, 16)

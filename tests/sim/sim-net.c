@@ -8,6 +8,8 @@
 
 /* Timers fire between two events that are further apart than this. */
 #define QUANTUM (5 * G_TIME_SPAN_MILLISECOND)
+/* How often somebody knocks who gets no answer. */
+#define KNOCK_DELAY (500 * G_TIME_SPAN_MILLISECOND)
 
 typedef enum
 {
@@ -38,6 +40,7 @@ typedef struct
   guint32 ends[2];  /* the smaller rank first */
   gboolean open[2]; /* that end has been told of it, and has not closed it */
   gboolean cut;     /* nothing gets through any more */
+  gboolean parted;  /* nor that one end has closed it */
   gint64 last[2];   /* when the last packet to that end arrives */
   gint64 bulk[2];   /* the last that lets others pass */
 } Link;
@@ -54,6 +57,7 @@ struct _SimNet
   guint64 next_link;
   GHashTable *alive;
   GHashTable *links; /* key of the pair -> Link */
+  GHashTable *parts; /* set of keys */
   guint64 n_packets;
 };
 
@@ -79,6 +83,7 @@ sim_net_new (GRand *rand, DvmdClock *clock, gint64 max_delay, const SimNetFuncs 
   self->events = g_sequence_new (event_free);
   self->alive = g_hash_table_new (NULL, NULL);
   self->links = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  self->parts = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   return self;
 }
 
@@ -88,6 +93,7 @@ sim_net_free (SimNet *self)
   g_sequence_free (self->events);
   g_hash_table_unref (self->alive);
   g_hash_table_unref (self->links);
+  g_hash_table_unref (self->parts);
   g_free (self);
 }
 
@@ -169,7 +175,7 @@ tell_down (SimNet *self, Link *link, guint32 rank)
   guint end = end_of (link, rank);
   gint64 time = later_of (soon (self), later_of (link->last[end], link->bulk[end]) + 1);
 
-  if (link->open[end])
+  if (link->open[end] && !link->parted)
     add_event (self, time, LINK_DOWN, other, rank)->link = link->id;
 }
 
@@ -216,6 +222,33 @@ sim_net_cut (SimNet *self, guint32 one, guint32 other)
   tell_down (self, link, one);
   tell_down (self, link, other);
   return TRUE;
+}
+
+void
+sim_net_part (SimNet *self, guint32 one, guint32 other)
+{
+  gint64 key = make_key (one, other);
+  Link *link = find_link (self, one, other);
+
+  if (!g_hash_table_add (self->parts, g_memdup2 (&key, sizeof key)) || link == NULL || link->cut)
+    return;
+  link->id = ++self->next_link;
+  link->cut = link->parted = TRUE;
+  for (guint end = 0; end < 2; end++)
+    if (link->open[end])
+      add_event (self,
+                 dvmd_clock_monotonic (self->clock) + SIM_NET_SILENCE
+                     + g_rand_int_range (self->rand, 0, SIM_NET_SILENCE / 4),
+                 LINK_DOWN, link->ends[!end], link->ends[end])
+          ->link = link->id;
+}
+
+void
+sim_net_mend (SimNet *self, guint32 one, guint32 other)
+{
+  gint64 key = make_key (one, other);
+
+  g_hash_table_remove (self->parts, &key);
 }
 
 void
@@ -273,9 +306,17 @@ sim_net_add_action (SimNet *self, gint64 delay, gpointer data)
 static void
 handle_connect (SimNet *self, Event *event)
 {
+  gint64 key = make_key (event->from, event->to);
+  guint knocks = GPOINTER_TO_UINT (event->data);
+  gint64 now = dvmd_clock_monotonic (self->clock);
+
   if (!sim_net_is_alive (self, event->from))
     return;
-  if (sim_net_is_alive (self, event->to))
+  if (g_hash_table_contains (self->parts, &key) && knocks >= SIM_NET_CONNECT / KNOCK_DELAY)
+    add_event (self, now, CONNECT_FAILED, event->to, event->from);
+  else if (g_hash_table_contains (self->parts, &key))
+    add_event (self, now + KNOCK_DELAY, CONNECT, event->from, event->to)->data = GUINT_TO_POINTER (knocks + 1);
+  else if (sim_net_is_alive (self, event->to))
     make_link (self, event->from, event->to);
   else
     add_event (self, soon (self), CONNECT_FAILED, event->to, event->from);

@@ -17,6 +17,9 @@ G_BEGIN_DECLS
 
 typedef struct _SimNet SimNet;
 
+#define SIM_NET_SILENCE (1 * G_TIME_SPAN_SECOND)
+#define SIM_NET_CONNECT (5 * G_TIME_SPAN_SECOND)
+
 typedef struct
 {
   void (*link_up) (gpointer world, guint32 rank, guint32 neighbour);
@@ -38,6 +41,12 @@ void sim_net_connect (SimNet *self, guint32 from, guint32 to);
 void sim_net_disconnect (SimNet *self, guint32 from, guint32 to);
 /* Both ends live on and notice; what was under way is lost. FALSE: there is no such link. */
 gboolean sim_net_cut (SimNet *self, guint32 one, guint32 other);
+/*
+ * Nothing gets from one to the other any more, and nobody says so: each end gives their link up after SIM_NET_SILENCE
+ * to 5/4 of it, and connections end after SIM_NET_CONNECT.
+ */
+void sim_net_part (SimNet *self, guint32 one, guint32 other);
+void sim_net_mend (SimNet *self, guint32 one, guint32 other);
 void sim_net_send (SimNet *self, guint32 from, guint32 to, DvmdPacket *packet);
 /* Calls act after delay µs. */
 void sim_net_add_action (SimNet *self, gint64 delay, gpointer data);

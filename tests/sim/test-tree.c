@@ -18,6 +18,9 @@
 #define KIND_GATHER_DONE 23 /* broadcast: (key, whether all that begin so) */
 #define KIND_LEFT        24 /* to the controller: () */
 
+/* µs, within which a daemon that has lost its way finds another one, or leaves. */
+#define SEARCH_LIMIT (2500 * G_TIME_SPAN_MILLISECOND)
+
 typedef struct _World World;
 
 typedef struct
@@ -31,6 +34,7 @@ typedef struct
   gboolean ordered; /* to leave */
   gboolean leaving; /* and knows it */
   gboolean left_said;
+  gint64 lost_since;    /* the way to the controller; -1: there is one */
   GHashTable *sent;     /* rank -> messages posted to it */
   GHashTable *received; /* rank -> messages that came from it */
 } Daemon;
@@ -59,8 +63,9 @@ struct _World
   guint gather_group;
   guint64 completed;
   guint64 posted;
-  gboolean cuts; /* links may break while both ends live */
-  gsize window;  /* of messages; 0: that of channels */
+  gboolean cuts;  /* links may break while both ends live */
+  gboolean parts; /* some cannot reach others */
+  gsize window;   /* of messages; 0: that of channels */
 };
 
 typedef enum
@@ -270,11 +275,25 @@ tree_lost (gpointer data, guint32 rank, guint32 reporter)
 }
 
 static void
-tree_cut_off (gpointer data)
+tree_cut_off (gpointer data, gint64 since)
 {
   Daemon *self = data;
 
-  check (self->world, !"cut off from a controller that lives");
+  check (self->world, since <= dvmd_clock_monotonic (self->world->clock));
+  check (self->world, self->lost_since < 0 || since < self->lost_since);
+  self->lost_since = since;
+}
+
+/* Where all can reach each other the way is never lost for long. */
+static void
+tree_way_found (gpointer data)
+{
+  Daemon *self = data;
+  gint64 time = dvmd_clock_monotonic (self->world->clock) - self->lost_since;
+
+  check (self->world, self->lost_since >= 0);
+  check (self->world, self->world->parts || time < SEARCH_LIMIT);
+  self->lost_since = -1;
 }
 
 static void
@@ -373,6 +392,7 @@ static const DvmdTreeFuncs tree_funcs = {
   .routes_changed = tree_routes_changed,
   .lost = tree_lost,
   .cut_off = tree_cut_off,
+  .way_found = tree_way_found,
   .leave = tree_leave,
   .expelled = tree_expelled,
   .merge = tree_merge,
@@ -558,6 +578,7 @@ add_daemon (World *world, guint radix)
   if (world->window > 0)
     dvmd_tree_set_window (self->tree, world->window);
   self->joined = self->rank == 0;
+  self->lost_since = -1;
   self->next = self->rank == 0;
   g_ptr_array_add (world->daemons, self);
   sim_net_add (world->net, self->rank);

@@ -264,7 +264,7 @@ test_resync (void)
 static void
 test_body_types (void)
 {
-  for (guint type = DVMD_PACKET_MESSAGE; type <= DVMD_PACKET_GATHER; type++)
+  for (guint type = DVMD_PACKET_MESSAGE; type <= DVMD_PACKET_WAY; type++)
     {
       gboolean has_kinds = type == DVMD_PACKET_MESSAGE || type == DVMD_PACKET_BROADCAST;
       guint n = 0;
@@ -276,7 +276,7 @@ test_body_types (void)
       g_assert_null (dvmd_tree_body_type (type, DVMD_TREE_KIND_LAST + 1));
     }
   g_assert_null (dvmd_tree_body_type (0, 0));
-  g_assert_null (dvmd_tree_body_type (DVMD_PACKET_GATHER + 1, 0));
+  g_assert_null (dvmd_tree_body_type (DVMD_PACKET_WAY + 1, 0));
   g_assert_true (g_variant_type_equal (dvmd_tree_body_type (DVMD_PACKET_PROBE, 0), G_VARIANT_TYPE_UNIT));
 }
 

@@ -212,6 +212,17 @@ tree_gone (gpointer world)
   g_assert_not_reached ();
 }
 
+/* Whose parent goes looks for another one, and finds it. */
+static void
+tree_cut_off (gpointer world, gint64 since)
+{
+}
+
+static void
+tree_way_found (gpointer world)
+{
+}
+
 static GVariant *
 tree_merge (gpointer world, const char *key, GPtrArray *parts)
 {
@@ -235,7 +246,8 @@ static const DvmdTreeFuncs tree_funcs = {
   .completed = tree_completed,
   .routes_changed = tree_routes_changed,
   .lost = tree_lost,
-  .cut_off = tree_gone,
+  .cut_off = tree_cut_off,
+  .way_found = tree_way_found,
   .leave = tree_gone,
   .expelled = tree_gone,
   .merge = tree_merge,
