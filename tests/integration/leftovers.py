@@ -153,6 +153,12 @@ def list_cgroups(pid):
     return [n for n in os.listdir(folder) if n.startswith(f'dvm-{pid}.')] if folder else []
 
 
+def get_parent(pid):
+    """The pid of the parent of a process, 0 when it is gone."""
+    fields = _read(f'/proc/{pid}/stat').rpartition(b') ')[2].split()
+    return int(fields[1]) if fields else 0
+
+
 def get_rss(pid):
     """Resident memory of a process in bytes."""
     for line in _read(f'/proc/{pid}/status').splitlines():

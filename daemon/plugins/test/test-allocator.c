@@ -49,29 +49,81 @@ give_answer (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* words: "NAME:SLOTS,NAME"; without any those that are asked for, or this machine */
+static void
+add_nodes (DvmdAllocation *allocation, const DvmdAllocationRequest *request, const char *words)
+{
+  const char *const here[] = { request->host, NULL };
+  g_auto (GStrv) given = g_strsplit (words, ",", -1);
+  const char *const *names = given[0] != NULL         ? (const char *const *)given
+                             : request->hosts != NULL ? request->hosts
+                                                      : here;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (names[i], ":", 2);
+      gboolean has_slots = given[0] != NULL && parts[1] != NULL;
+
+      dvmd_allocation_add_node (allocation, given[0] != NULL ? parts[0] : names[i],
+                                has_slots ? (guint)g_ascii_strtoull (parts[1], NULL, 10) : request->slots, 0);
+    }
+}
+
 static void
 dvmd_test_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest *request,
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   g_autoptr (GTask) task = g_task_new (allocator, cancellable, callback, user_data);
-  const char *const here[] = { request->host, NULL };
-  const char *const *names = request->hosts != NULL ? request->hosts : here;
   Answer *answer = g_new0 (Answer, 1);
-  guint delay;
+  TestStep step;
 
-  answer->action = test_script_next (allocator, "allocator", &delay, &answer->error);
+  answer->action = test_script_next (allocator, "allocator", &step, &answer->error);
   if (answer->action == TEST_DONE || answer->action == TEST_WRONG)
     answer->allocation = dvmd_allocation_new ("test");
-  for (guint i = 0; answer->action == TEST_DONE && names[i] != NULL; i++)
-    dvmd_allocation_add_node (answer->allocation, names[i], request->slots, 0);
+  if (answer->action == TEST_DONE)
+    add_nodes (answer->allocation, request, step.argument);
   g_task_set_task_data (task, answer, answer_free);
-  test_script_later (delay, task, give_answer);
+  test_script_later (&step, task, give_answer);
+}
+
+/* ---- nodes that come back ---- */
+
+static gboolean
+give_back_answer (gpointer data)
+{
+  GTask *task = data;
+  Answer *answer = g_task_get_task_data (task);
+
+  if (g_task_return_error_if_cancelled (task))
+    return G_SOURCE_REMOVE;
+  if (answer->error != NULL)
+    g_task_return_error (task, g_steal_pointer (&answer->error));
+  else
+    g_task_return_boolean (task, answer->action == TEST_DONE);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+dvmd_test_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_id, const char *const *names,
+                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (allocator, cancellable, callback, user_data);
+  g_autofree char *list = g_strjoinv (",", (char **)names);
+  Answer *answer = g_new0 (Answer, 1);
+  TestStep step;
+
+  dvmd_plugin_host_log (dvmd_plugin_get_host (DVMD_PLUGIN (allocator)), G_LOG_LEVEL_MESSAGE, "offered %s of %s", list,
+                        alloc_id != NULL ? alloc_id : "nothing");
+  answer->action = test_script_next (allocator, "give-back", &step, &answer->error);
+  g_task_set_task_data (task, answer, answer_free);
+  test_script_later (&step, task, give_back_answer);
 }
 
 static void
 dvmd_test_allocator_class_init (DvmdTestAllocatorClass *klass)
 {
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_test_allocator_allocate_async;
+  DVMD_ALLOCATOR_CLASS (klass)->give_back_async = dvmd_test_allocator_give_back_async;
 }
 
 static void

@@ -58,14 +58,14 @@ dvmd_test_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequest
 {
   g_autoptr (GTask) task = g_task_new (launcher, cancellable, callback, user_data);
   Answer *answer = g_new0 (Answer, 1);
-  guint delay;
+  TestStep step;
 
-  answer->action = test_script_next (launcher, "launcher", &delay, &answer->error);
+  answer->action = test_script_next (launcher, "launcher", &step, &answer->error);
   answer->ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint i = 0; i < request->n_nodes; i++)
     g_array_append_val (answer->ranks, request->nodes[i].rank);
   g_task_set_task_data (task, answer, answer_free);
-  test_script_later (delay, task, give_answer);
+  test_script_later (&step, task, give_answer);
 }
 
 static void

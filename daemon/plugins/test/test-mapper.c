@@ -35,14 +35,14 @@ place (const DvmdMapRequest *request, DvmdPlacement *placement, guint missing)
 static DvmdPluginVerdict
 dvmd_test_mapper_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  guint delay;
-  TestAction action = test_script_next (mapper, "mapper", &delay, error);
+  TestStep step;
+  TestAction action = test_script_next (mapper, "mapper", &step, error);
 
   if (action == TEST_FAIL)
     return DVMD_PLUGIN_FAILED;
   if (action == TEST_DECLINE)
     return DVMD_PLUGIN_DECLINED;
-  if (delay > 0)
+  if (step.delay > 0 || step.until != NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "test-plugin: a mapper cannot wait, and has no \"delay\"");
       return DVMD_PLUGIN_FAILED;

@@ -8,12 +8,24 @@
 
 #include <string.h>
 
+/* How often it is looked whether a file is there (ms). */
+#define LOOK_INTERVAL 5
+
 typedef struct
 {
   char *kind;
   char **steps;
   guint next;
 } TestScript;
+
+typedef struct
+{
+  GTask *task;
+  GSourceFunc func;
+  gint64 earliest;
+  char *until;
+  gboolean never;
+} Later;
 
 static void
 test_script_free (gpointer data)
@@ -28,7 +40,8 @@ test_script_free (gpointer data)
 static TestScript *
 get_script (gpointer plugin, const char *kind)
 {
-  TestScript *self = g_object_get_data (plugin, "test-script");
+  g_autofree char *key = g_strconcat ("test-script-", kind, NULL);
+  TestScript *self = g_object_get_data (plugin, key);
   const char *text;
 
   if (self != NULL)
@@ -37,7 +50,7 @@ get_script (gpointer plugin, const char *kind)
   text = dvmd_plugin_host_get_setting (dvmd_plugin_get_host (plugin), "script");
   self->kind = g_strdup (kind);
   self->steps = g_strsplit (text != NULL ? text : "", ";", -1);
-  g_object_set_data_full (plugin, "test-script", self, test_script_free);
+  g_object_set_data_full (plugin, key, self, test_script_free);
   return self;
 }
 
@@ -45,13 +58,15 @@ get_script (gpointer plugin, const char *kind)
 static const char *
 next_step (TestScript *self, const char **argument)
 {
+  gsize length = strlen (self->kind);
+
   while (self->steps[self->next] != NULL)
     {
       char *step = g_strstrip (self->steps[self->next++]);
       char *action = strchr (step, ' ');
       char *space;
 
-      if (action == NULL || strncmp (step, self->kind, action - step) != 0)
+      if (action == NULL || (gsize)(action - step) != length || strncmp (step, self->kind, length) != 0)
         continue;
       action = g_strchug (action);
       space = strchr (action, ' ');
@@ -63,38 +78,83 @@ next_step (TestScript *self, const char **argument)
   return NULL;
 }
 
+/* Whether this says when the next step is done. */
+static gboolean
+take_pause (TestStep *step, const char *action, const char *argument)
+{
+  if (strcmp (action, "delay") == 0)
+    step->delay += (guint)g_ascii_strtoull (argument, NULL, 10);
+  else if (strcmp (action, "until") == 0)
+    step->until = argument;
+  else
+    return FALSE;
+  return TRUE;
+}
+
 TestAction
-test_script_next (gpointer plugin, const char *kind, guint *delay, GError **error)
+test_script_next (gpointer plugin, const char *kind, TestStep *step, GError **error)
 {
   TestScript *self = get_script (plugin, kind);
   const char *argument = "";
   const char *action = next_step (self, &argument);
 
-  *delay = 0;
-  while (action != NULL && strcmp (action, "delay") == 0)
-    {
-      *delay += (guint)g_ascii_strtoull (argument, NULL, 10);
-      action = next_step (self, &argument);
-    }
-  if (action == NULL || strcmp (action, "decline") == 0)
-    return TEST_DECLINE;
-  if (strcmp (action, "done") == 0)
-    return TEST_DONE;
-  if (strcmp (action, "wrong") == 0)
-    return TEST_WRONG;
-  if (strcmp (action, "fail") == 0)
+  *step = (TestStep){ .action = TEST_FAIL };
+  while (action != NULL && take_pause (step, action, argument))
+    action = next_step (self, &argument);
+  step->argument = argument;
+  step->never = g_strcmp0 (action, "never") == 0;
+  if (action == NULL || step->never || strcmp (action, "decline") == 0)
+    step->action = TEST_DECLINE;
+  else if (strcmp (action, "done") == 0)
+    step->action = TEST_DONE;
+  else if (strcmp (action, "wrong") == 0)
+    step->action = TEST_WRONG;
+  else if (strcmp (action, "fail") == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s", argument);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 "test-plugin: \"%s\" is no action of a script; use done, decline, fail, delay or wrong", action);
-  return TEST_FAIL;
+                 "test-plugin: \"%s\" is no action of a script; use done, decline, fail, never, delay, until or wrong",
+                 action);
+  return step->action;
+}
+
+/* ---- answers that come later ---- */
+
+static void
+later_free (gpointer data)
+{
+  Later *self = data;
+
+  g_object_unref (self->task);
+  g_free (self->until);
+  g_free (self);
+}
+
+static gboolean
+on_look (gpointer user_data)
+{
+  Later *self = user_data;
+
+  if (!g_cancellable_is_cancelled (g_task_get_cancellable (self->task))
+      && (self->never || g_get_monotonic_time () < self->earliest
+          || (self->until != NULL && !g_file_test (self->until, G_FILE_TEST_EXISTS))))
+    return G_SOURCE_CONTINUE;
+  self->func (self->task);
+  return G_SOURCE_REMOVE;
 }
 
 void
-test_script_later (guint delay, GTask *task, GSourceFunc func)
+test_script_later (const TestStep *step, GTask *task, GSourceFunc func)
 {
-  g_autoptr (GSource) source = g_timeout_source_new (delay);
+  gboolean at_once = step->delay == 0 && step->until == NULL && !step->never;
+  g_autoptr (GSource) source = g_timeout_source_new (at_once ? 0 : LOOK_INTERVAL);
+  Later *later = g_new0 (Later, 1);
 
-  g_source_set_callback (source, func, g_object_ref (task), g_object_unref);
+  later->task = g_object_ref (task);
+  later->func = func;
+  later->earliest = g_get_monotonic_time () + (gint64)step->delay * 1000;
+  later->until = g_strdup (step->until);
+  later->never = step->never;
+  g_source_set_callback (source, on_look, later, later_free);
   g_source_attach (source, g_task_get_context (task));
 }

@@ -18,13 +18,21 @@ typedef enum
   TEST_WRONG,
 } TestAction;
 
-/*
- * What the next call of this plugin does, and after how many milliseconds; kind: its word in the script. TEST_FAIL sets
- * error, also for a script with a mistake.
- */
-TestAction test_script_next (gpointer plugin, const char *kind, guint *delay, GError **error);
+/* What a call does, and when; argument and until are the script's. */
+typedef struct
+{
+  TestAction action;
+  const char *argument;
+  guint delay;       /* ms */
+  const char *until; /* (nullable): the file that has to be there first */
+  gboolean never;    /* it is not answered, but when it is cancelled */
+} TestStep;
 
-/* Calls func(task) when the delay is over, and gives the task away to it. */
-void test_script_later (guint delay, GTask *task, GSourceFunc func);
+/* What the next call of this plugin does; kind: its word in the script. TEST_FAIL sets error, also for a script with a
+ * mistake. */
+TestAction test_script_next (gpointer plugin, const char *kind, TestStep *step, GError **error);
+
+/* Calls func(task) when the time of the step has come, or the task is cancelled, and gives the task away to it. */
+void test_script_later (const TestStep *step, GTask *task, GSourceFunc func);
 
 G_END_DECLS
