@@ -481,6 +481,7 @@ tree_completed (gpointer world, guint64 number)
 {
   DvmdRouter *self = world;
 
+  g_debug ("All members have broadcast %" G_GUINT64_FORMAT, number);
   if (self->funcs->completed != NULL)
     self->funcs->completed (self->world, number);
 }
