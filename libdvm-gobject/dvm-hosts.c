@@ -360,7 +360,7 @@ _dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char 
   if (hostfile != NULL && list->all->len > 0)
     chosen = _dvm_hosts_filter (file, list, error);
   else
-    chosen = g_steal_pointer (hostfile != NULL ? &file : &list);
+    chosen = hostfile != NULL ? g_steal_pointer (&file) : g_steal_pointer (&list);
   result = chosen != NULL ? take_named (chosen, error) : NULL;
   if (result == NULL)
     return NULL;
