@@ -91,6 +91,8 @@ dvmd_engine_command_start (DvmdSpawner *spawner, const DvmdPluginCommand *comman
   spawn.argv = command->argv;
   spawn.envp = command->environ != NULL ? command->environ : (const char *const *)environ;
   spawn.cwd = command->cwd;
+  /* Where the DVM is in the foreground, its terminal is not for the questions of others: they would wait for ever. */
+  spawn.session = TRUE;
   if (open_pipes (with_input, pipes, error))
     {
       spawn.stdin_fd = pipes[0][0];

@@ -132,11 +132,11 @@ child_set_descriptors (Child *child)
 IN_CHILD static void
 child_set_session (Child *child)
 {
-  if (child->request->pty)
+  if (child->request->pty || child->request->session)
     {
       if (syscall (SYS_setsid) < 0)
         child_fail (child, STAGE_SESSION, errno);
-      if (syscall (SYS_ioctl, child->request->stdin_fd, TIOCSCTTY, 0) != 0)
+      if (child->request->pty && syscall (SYS_ioctl, child->request->stdin_fd, TIOCSCTTY, 0) != 0)
         child_fail (child, STAGE_TERMINAL, errno);
     }
   else if (syscall (SYS_setpgid, 0, 0) != 0)

@@ -37,6 +37,8 @@ typedef struct
   int stderr_fd;
   /* stdin_fd is a terminal: new session, and it becomes the controlling terminal. Else: new process group. */
   gboolean pty;
+  /* New session without a terminal: it can ask nobody. */
+  gboolean session;
   /* The process waits at its first instruction, stopped as by SIGSTOP, until it gets SIGCONT. */
   gboolean stopped;
   /* (nullable): cpus that the process may use */

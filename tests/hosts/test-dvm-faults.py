@@ -13,6 +13,8 @@ import dvmtest
 import testhosts
 
 test_dvm = importlib.import_module('test-dvm')
+BUILD = test_dvm.BUILD
+CLI = test_dvm.CLI
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 MARK = 'nobody-on-the-wire-reads-this'
 
@@ -45,6 +47,11 @@ done
 exec ssh "$@"
 '''
 
+# An ssh that asks, whatever it is told.
+ASKING_SSH = '''#!/bin/sh
+exec ssh -o BatchMode=no "$@"
+'''
+
 # Keeps what every agent is given.
 STEALING_SSH = '''#!/bin/sh
 tee -a {place}/tokens | ssh "$@"
@@ -52,7 +59,7 @@ tee -a {place}/tokens | ssh "$@"
 
 
 class Faults(test_dvm.Machines):
-    test_eight = test_missing = test_host_goes = None  # there
+    test_eight = test_crowd = test_missing = test_host_goes = None  # there
     def script(self, name, text):
         path = os.path.join(self.folder, name)
         with open(path, 'w', encoding='utf-8') as file:
@@ -263,6 +270,57 @@ class Faults(test_dvm.Machines):
         result = self.start(hosts[0], '--host', everybody, *settings, '--allow-missing')
         self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP', 'DOWN', 'UP', 'DOWN', 'DOWN', 'DOWN', 'DOWN'])
         self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def allow_passwords(self, host):
+        """Nobody gets in without one from now on."""
+        host.run(['sh', '-c', 'kill $(cat /run/sshd.pid)'])
+        testhosts.wait_until(lambda: not host.is_listening(), 'no sshd')
+        host.run(['sh', '-c', 'sed -e "s/^PasswordAuthentication.*/PasswordAuthentication yes/" -e "s/^PermitRootLogin.*/PermitRootLogin yes/" '
+                              '-e "s/^AuthorizedKeysFile.*/AuthorizedKeysFile none/" /run/dvm-hosts/sshd_config >/run/sshd_config && '
+                              '/usr/sbin/sshd -f /run/sshd_config'])
+        testhosts.wait_until(host.is_listening, 'an sshd')
+
+    def test_password(self):
+        """A machine that wants one: nobody is asked, with a terminal or without, and the cause is told at once."""
+        hosts = self.make(2)
+        self.allow_passwords(hosts[1])
+        asking = self.script('asks', ASKING_SSH)
+        for settings in ([], ['--set', f'launcher-command={asking}']):
+            arguments = ['start', '--bus', 'none', '--host', 'n0:1,n1:1', '--set', 'launcher-timeout=50', *settings]
+            begin = time.monotonic()
+            result = self.cli(hosts[0], *arguments, check=False)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertRegex(result.stderr, r'\bn1: authentication: ', settings)
+            # The DVM in the foreground has the terminal of its shell.
+            line = ' '.join([CLI, *arguments, '--foreground'])
+            result = hosts[0].run(['script', '--quiet', '--return', '--command', line, '/dev/null'], check=False)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertRegex(result.stdout, r'\bn1: authentication: ', settings)
+            self.assertNotIn("'s password:", result.stdout)
+            self.assertLess(time.monotonic() - begin, 40, settings)
+            self.assert_nothing_left(hosts)
+
+    def test_other_version(self):
+        """What is installed there is another dvm: the refusal names both versions."""
+        hosts = self.make(2)
+        own = self.cli(hosts[0], '--version').stdout.split()[-1]
+        other = '9' * len(own)
+        place = os.path.join(self.folder, 'bin')
+        os.mkdir(place)
+        with open(os.path.join(BUILD, 'daemon', 'dvm-agent'), 'rb') as file:
+            program = file.read()
+        with open(os.path.join(place, 'dvm-agent'), 'wb') as file:
+            file.write(program.replace(b'\0' + own.encode() + b'\0', b'\0' + other.encode() + b'\0'))
+        os.chmod(os.path.join(place, 'dvm-agent'), 0o755)
+        os.symlink(os.path.join(BUILD, 'daemon', 'dvm-guard'), os.path.join(place, 'dvm-guard'))
+        # Where the program looks for its libraries, from its own directory.
+        os.symlink(os.path.join(BUILD, 'libdvm-gobject'), os.path.join(self.folder, 'libdvm-gobject'))
+        os.symlink(os.path.join(BUILD, 'daemon', 'plugin'), os.path.join(place, 'plugin'))
+        result = self.start(hosts[0], '--host', 'n0:1,n1:1', '--set', f'launcher-prefix={self.folder}', check=False)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stderr, rf'\bn1: version: .*\b{re.escape(own)}\b')
+        self.assertRegex(result.stderr, rf'\bn1: version: .*\b{re.escape(other)}\b')
         self.assert_nothing_left(hosts)
 
 

@@ -11,6 +11,7 @@ import testhosts
 
 BUILD = os.environ['DVM_TEST_BUILD']
 CLI = os.path.join(BUILD, 'cli', 'dvm-cli')
+LONG = os.environ.get('DVM_TEST_SOAK') == '1'
 NAMES = ('dvmd', 'dvm-agent', 'dvm-guard')
 
 
@@ -78,6 +79,20 @@ class Machines(dvmtest.Case):
         self.assertIn('├─ ', self.cli(hosts[0], 'nodes').stdout)
         self.cli(hosts[0], 'stop')
         self.assert_nothing_left(hosts)
+
+    def test_crowd(self):
+        """As many machines as one is good for: started, used and stopped, and each is as it was."""
+        hosts = self.make(64 if LONG else 16)
+        before = {host: len(host.processes()) for host in hosts}
+        self.start(hosts[0], '--host', ','.join(f'{host.name}:1' for host in hosts))
+        self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP'] * len(hosts))
+        result = self.cli(hosts[0], 'run', '--personality', 'plain', '-n', str(len(hosts)), 'hostname')
+        self.assertEqual(sorted(result.stdout.split()), sorted(host.name for host in hosts), result.stderr)
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+        for host in hosts:
+            testhosts.wait_until(lambda one=host: len(one.processes()) == before[one], f'{host.name} is as it was')
+            self.assertEqual(os.listdir(host.path('/dev/shm')), [], host.name)
 
     def test_missing(self):
         hosts = self.make(4)

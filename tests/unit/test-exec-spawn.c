@@ -393,6 +393,18 @@ test_group (Fixture *fixture, gconstpointer data)
 }
 
 static void
+test_session (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *text = NULL;
+
+  fixture->request.session = TRUE;
+  text = run_shell (fixture,
+                    "ps -o pid=,pgid=,sid=,tty= -p $$ | "
+                    "(read pid group session tty; test $pid = $group && test $pid = $session && echo \"$tty\")");
+  g_assert_cmpstr (text, ==, "?\n");
+}
+
+static void
 test_pty (Fixture *fixture, gconstpointer data)
 {
   const char *argv[] = { "sh", "-c",
@@ -594,6 +606,7 @@ main (int argc, char **argv)
   add ("crossed-descriptors", test_crossed_descriptors);
   add ("signals", test_signals);
   add ("group", test_group);
+  add ("session", test_session);
   add ("pty", test_pty);
   add ("cpus", test_cpus);
   add ("nofile", test_nofile);
