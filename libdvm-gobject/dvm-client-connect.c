@@ -111,6 +111,7 @@ on_closed (GDBusConnection *connection, gboolean remote_peer_vanished, GError *e
 {
   g_autoptr (DvmClient) self = g_object_ref (DVM_CLIENT (user_data));
 
+  g_clear_pointer (&self->events, _dvm_client_events_free);
   if (self->lists != NULL)
     _dvm_client_lists_lost (self->lists);
   _dvm_client_reconnect_lost (self);
@@ -131,6 +132,7 @@ adopt (DvmClient *self, Attempt *attempt, GVariant *reply)
   self->address = g_strdup (attempt_get_place (attempt)->address);
   self->owner = g_steal_pointer (&attempt->owner);
   self->connection = g_steal_pointer (&attempt->connection);
+  self->events = _dvm_client_events_new (self);
   self->closed_handler = g_signal_connect (self->connection, "closed", G_CALLBACK (on_closed), self);
   g_debug ("connected to %s, instance %s", self->address != NULL ? self->address : "a descriptor",
            self->instance_id != NULL ? self->instance_id : "not asked for yet");

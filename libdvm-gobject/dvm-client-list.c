@@ -13,18 +13,11 @@
 
 #include "dvm-client-private.h"
 
-typedef enum
-{
-  LIST_JOBS,
-  LIST_NODES,
-  LIST_PROCS,
-} ListKind;
-
 typedef struct
 {
-  ListKind kind;
+  DvmKind kind;
   gboolean all;
-  DvmJob *job; /* (nullable): whose processes */
+  DvmJob *job; /* (nullable): its processes, and no records */
   char *ids;   /* what is to be asked next */
   GPtrArray *rows;
 } List;
@@ -43,12 +36,8 @@ list_free (gpointer data)
 static gboolean
 add_record (List *list, GVariant *row, GError **error)
 {
-  g_autoptr (GObject) record = NULL;
+  g_autoptr (GObject) record = _dvm_kind_new_record (list->kind);
 
-  if (list->kind == LIST_JOBS)
-    record = G_OBJECT (_dvm_job_new (0, NULL));
-  else
-    record = G_OBJECT (_dvm_node_new (0, NULL));
   if (!_dvm_record_update (record, row, error))
     return FALSE;
   g_ptr_array_add (list->rows, g_steal_pointer (&record));
@@ -62,7 +51,7 @@ add_rows (List *list, GVariant *rows, GError **error)
     {
       g_autoptr (GVariant) row = g_variant_get_child_value (rows, i);
 
-      if (list->kind == LIST_PROCS)
+      if (list->job != NULL)
         g_ptr_array_add (list->rows, _dvm_proc_new_from_variant (row));
       else if (!add_record (list, row, error))
         return FALSE;
@@ -107,7 +96,7 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static GVariant *
-job_filter (List *list)
+make_filter (List *list)
 {
   GVariantBuilder filter;
 
@@ -123,33 +112,31 @@ job_filter (List *list)
 static void
 ask_page (GTask *task)
 {
+  static const char *const methods[DVM_N_KINDS] = {
+    [DVM_KIND_JOB] = "ListJobs",
+    [DVM_KIND_NODE] = "ListNodes",
+    [DVM_KIND_SESSION] = "ListSessions",
+    [DVM_KIND_CAMPAIGN] = "ListCampaigns",
+  };
   List *list = g_task_get_task_data (task);
-  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "ListJobs", NULL, "(aa{sv}s)", -1, NULL };
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, methods[list->kind], NULL, "(aa{sv}s)", -1, NULL };
 
-  switch (list->kind)
+  if (list->job != NULL)
     {
-    case LIST_JOBS:
-      call.parameters = job_filter (list);
-      break;
-    case LIST_NODES:
-      call.method = "ListNodes";
-      call.parameters = g_variant_new ("(sa{sv})", list->ids, NULL);
-      break;
-    case LIST_PROCS:
       call.path = dvm_job_get_object_path (list->job);
       call.interface = DVM_JOB_INTERFACE;
       call.method = "ListProcs";
       call.reply = "(a(uusuuiuiis)s)";
-      call.parameters = g_variant_new ("(sa{sv})", list->ids, NULL);
-      break;
-    default:
-      g_assert_not_reached ();
     }
+  if (list->job != NULL || list->kind == DVM_KIND_NODE)
+    call.parameters = g_variant_new ("(sa{sv})", list->ids, NULL);
+  else
+    call.parameters = make_filter (list);
   _dvm_client_call (g_task_get_source_object (task), &call, task, on_page);
 }
 
 static void
-start_list (GTask *task, ListKind kind, gboolean all, DvmJob *job, const char *ids)
+start_list (GTask *task, DvmKind kind, gboolean all, DvmJob *job, const char *ids)
 {
   List *list = g_new0 (List, 1);
 
@@ -157,9 +144,38 @@ start_list (GTask *task, ListKind kind, gboolean all, DvmJob *job, const char *i
   list->all = all;
   list->job = job != NULL ? g_object_ref (job) : NULL;
   list->ids = g_strdup (ids != NULL ? ids : "");
-  list->rows = g_ptr_array_new_with_free_func (kind == LIST_PROCS ? (GDestroyNotify)dvm_proc_free : g_object_unref);
+  list->rows = g_ptr_array_new_with_free_func (job != NULL ? (GDestroyNotify)dvm_proc_free : g_object_unref);
   g_task_set_task_data (task, list, list_free);
   ask_page (task);
+}
+
+void
+_dvm_client_list_async (DvmClient *self, DvmKind kind, gboolean all, const char *ids, gpointer tag,
+                        GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_set_source_tag (task, tag);
+  start_list (task, kind, all, NULL, ids);
+}
+
+GPtrArray *
+_dvm_client_list_finish (GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+static GPtrArray *
+list_sync (DvmClient *self, DvmKind kind, gboolean all, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  GPtrArray *records;
+
+  _dvm_sync_begin (&sync);
+  _dvm_client_list_async (self, kind, all, NULL, NULL, cancellable, _dvm_sync_done, &sync);
+  records = _dvm_client_list_finish (_dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return records;
 }
 
 /**
@@ -178,13 +194,9 @@ void
 dvm_client_list_jobs_async (DvmClient *self, gboolean all, GCancellable *cancellable, GAsyncReadyCallback callback,
                             gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_list_jobs_async);
-  start_list (task, LIST_JOBS, all, NULL, NULL);
+  _dvm_client_list_async (self, DVM_KIND_JOB, all, NULL, dvm_client_list_jobs_async, cancellable, callback, user_data);
 }
 
 /**
@@ -221,16 +233,9 @@ dvm_client_list_jobs_finish (DvmClient *self, GAsyncResult *result, GError **err
 GPtrArray *
 dvm_client_list_jobs (DvmClient *self, gboolean all, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GPtrArray *jobs;
-
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  _dvm_sync_begin (&sync);
-  dvm_client_list_jobs_async (self, all, cancellable, _dvm_sync_done, &sync);
-  jobs = dvm_client_list_jobs_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return jobs;
+  return list_sync (self, DVM_KIND_JOB, all, cancellable, error);
 }
 
 /**
@@ -248,13 +253,10 @@ void
 dvm_client_list_nodes_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
                              gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_list_nodes_async);
-  start_list (task, LIST_NODES, FALSE, NULL, NULL);
+  _dvm_client_list_async (self, DVM_KIND_NODE, FALSE, NULL, dvm_client_list_nodes_async, cancellable, callback,
+                          user_data);
 }
 
 /**
@@ -290,16 +292,129 @@ dvm_client_list_nodes_finish (DvmClient *self, GAsyncResult *result, GError **er
 GPtrArray *
 dvm_client_list_nodes (DvmClient *self, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GPtrArray *nodes;
-
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  _dvm_sync_begin (&sync);
-  dvm_client_list_nodes_async (self, cancellable, _dvm_sync_done, &sync);
-  nodes = dvm_client_list_nodes_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return nodes;
+  return list_sync (self, DVM_KIND_NODE, FALSE, cancellable, error);
+}
+
+/**
+ * dvm_client_list_sessions_async:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lists the sessions of the DVM, the default one among them.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_list_sessions_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                gpointer user_data)
+{
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  _dvm_client_list_async (self, DVM_KIND_SESSION, FALSE, NULL, dvm_client_list_sessions_async, cancellable, callback,
+                          user_data);
+}
+
+/**
+ * dvm_client_list_sessions_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_list_sessions_async().
+ *
+ * Returns: (transfer container) (element-type DvmSession): the sessions, each as it was when it was asked for
+ * Since: 0.1
+ */
+GPtrArray *
+dvm_client_list_sessions_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return _dvm_client_list_finish (result, error);
+}
+
+/**
+ * dvm_client_list_sessions:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lists the sessions of the DVM, the default one among them.
+ *
+ * Returns: (transfer container) (element-type DvmSession): the sessions, each as it was when it was asked for
+ * Since: 0.1
+ */
+GPtrArray *
+dvm_client_list_sessions (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return list_sync (self, DVM_KIND_SESSION, FALSE, cancellable, error);
+}
+
+/**
+ * dvm_client_list_campaigns_async:
+ * @self: a client that is connected
+ * @all: whether campaigns that have ended are listed too
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lists the campaigns of the DVM: the changes of its size.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_list_campaigns_async (DvmClient *self, gboolean all, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                 gpointer user_data)
+{
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  _dvm_client_list_async (self, DVM_KIND_CAMPAIGN, all, NULL, dvm_client_list_campaigns_async, cancellable, callback,
+                          user_data);
+}
+
+/**
+ * dvm_client_list_campaigns_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_list_campaigns_async().
+ *
+ * Returns: (transfer container) (element-type DvmCampaign): the campaigns, each as it was when it was asked for
+ * Since: 0.1
+ */
+GPtrArray *
+dvm_client_list_campaigns_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return _dvm_client_list_finish (result, error);
+}
+
+/**
+ * dvm_client_list_campaigns:
+ * @self: a client that is connected
+ * @all: whether campaigns that have ended are listed too
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lists the campaigns of the DVM: the changes of its size.
+ *
+ * Returns: (transfer container) (element-type DvmCampaign): the campaigns, each as it was when it was asked for
+ * Since: 0.1
+ */
+GPtrArray *
+dvm_client_list_campaigns (DvmClient *self, gboolean all, GCancellable *cancellable, GError **error)
+{
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  return list_sync (self, DVM_KIND_CAMPAIGN, all, cancellable, error);
 }
 
 /**
@@ -326,7 +441,7 @@ dvm_client_list_procs_async (DvmClient *self, DvmJob *job, const char *ranks, GC
 
   task = g_task_new (self, cancellable, callback, user_data);
   g_task_set_source_tag (task, dvm_client_list_procs_async);
-  start_list (task, LIST_PROCS, FALSE, job, ranks);
+  start_list (task, DVM_KIND_JOB, FALSE, job, ranks);
 }
 
 /**

@@ -14,51 +14,35 @@
 #include "dvm-client-private.h"
 
 #define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
-#define INTROSPECTABLE "org.freedesktop.DBus.Introspectable"
-
-typedef enum
-{
-  KIND_JOBS,
-  KIND_NODES,
-  KIND_SESSIONS,
-  KIND_CAMPAIGNS,
-  N_KINDS
-} Kind;
-
-static const char *const interfaces[N_KINDS] = { DVM_JOB_INTERFACE, DVM_NODE_INTERFACE, DVM_SESSION_INTERFACE,
-                                                 "org.dvm.Campaign" };
-/* Where the objects are that no method lists. */
-static const char *const folders[N_KINDS] = { NULL, NULL, DVM_SESSIONS_PATH, "/org/dvm/campaigns" };
 
 struct _DvmClientLists
 {
   DvmClient *client; /* unowned: it owns us */
   GMainContext *context;
-  GListStore *stores[N_KINDS];
+  GListStore *stores[DVM_N_KINDS];
   GHashTable *records; /* object path -> record, whether it is in its store yet or not */
-  GPtrArray *added[N_KINDS];
-  GHashTable *removed[N_KINDS]; /* set of records (owned) */
-  guint settled[N_KINDS];       /* so many items at the front of a list are not among the removed */
-  GSource *flush;               /* (nullable): something is to be spliced */
+  GPtrArray *added[DVM_N_KINDS];
+  GHashTable *removed[DVM_N_KINDS]; /* set of records (owned) */
+  guint settled[DVM_N_KINDS];       /* so many items at the front of a list are not among the removed */
+  GSource *flush;                   /* (nullable): something is to be spliced */
 
   /* As long as there is a connection. */
   GDBusConnection *connection; /* (nullable) */
   GCancellable *cancellable;
   guint subscriptions[4];
   guint n_pending; /* answers, without which the lists are not whole */
-  gboolean listing_jobs;
-  GHashTable *gone;    /* paths that were removed while jobs are being listed */
-  GHashTable *touched; /* paths of jobs that changed before they were listed */
-  gboolean listing_nodes;
-  gboolean nodes_changed; /* while they are being listed */
-  gboolean nodes_listed;  /* once */
+  gboolean listing[DVM_N_KINDS];
+  gboolean listed[DVM_N_KINDS]; /* once */
+  GHashTable *gone;             /* paths that were removed while objects are being listed */
+  GHashTable *touched;          /* paths of objects that changed before they were listed */
+  GString *new_nodes;           /* ranks that no list has told of yet, as an id set */
 };
 
 static gboolean
-find_kind (const char *interface, Kind *kind)
+find_kind (const char *interface, DvmKind *kind)
 {
-  for (Kind i = 0; i < N_KINDS; i++)
-    if (strcmp (interfaces[i], interface) == 0)
+  for (DvmKind i = 0; i < DVM_N_KINDS; i++)
+    if (strcmp (_dvm_kind_get_info (i)->interface, interface) == 0)
       {
         *kind = i;
         return TRUE;
@@ -66,51 +50,21 @@ find_kind (const char *interface, Kind *kind)
   return FALSE;
 }
 
-static const char *
-get_path (GObject *record)
-{
-  if (DVM_IS_JOB (record))
-    return dvm_job_get_object_path (DVM_JOB (record));
-  if (DVM_IS_NODE (record))
-    return dvm_node_get_object_path (DVM_NODE (record));
-  if (DVM_IS_SESSION (record))
-    return dvm_session_get_object_path (DVM_SESSION (record));
-  return dvm_campaign_get_object_path (DVM_CAMPAIGN (record));
-}
-
-static GObject *
-new_record (Kind kind)
-{
-  switch (kind)
-    {
-    case KIND_JOBS:
-      return G_OBJECT (_dvm_job_new (0, NULL));
-    case KIND_NODES:
-      return G_OBJECT (_dvm_node_new (0, NULL));
-    case KIND_SESSIONS:
-      return G_OBJECT (_dvm_session_new (0));
-    case KIND_CAMPAIGNS:
-      return G_OBJECT (_dvm_campaign_new (0));
-    default:
-      g_assert_not_reached ();
-    }
-}
-
 static gboolean
-has_changes (DvmClientLists *self, Kind kind)
+has_changes (DvmClientLists *self, DvmKind kind)
 {
   return self->added[kind]->len > 0 || g_hash_table_size (self->removed[kind]) > 0;
 }
 
 static void
-new_changes (DvmClientLists *self, Kind kind)
+new_changes (DvmClientLists *self, DvmKind kind)
 {
   self->added[kind] = g_ptr_array_new_with_free_func (g_object_unref);
   self->removed[kind] = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 
 static gboolean
-is_removed (DvmClientLists *self, Kind kind, guint position)
+is_removed (DvmClientLists *self, DvmKind kind, guint position)
 {
   g_autoptr (GObject) record = g_list_model_get_item (G_LIST_MODEL (self->stores[kind]), position);
 
@@ -119,7 +73,7 @@ is_removed (DvmClientLists *self, Kind kind, guint position)
 
 /* What goes at the end, and what is new behind it; first is where that begins. */
 static guint
-find_tail (DvmClientLists *self, Kind kind, guint n)
+find_tail (DvmClientLists *self, DvmKind kind, guint n)
 {
   guint first = n;
 
@@ -130,7 +84,7 @@ find_tail (DvmClientLists *self, Kind kind, guint n)
 
 /* The first items that go and are neighbours. */
 static guint
-find_run (DvmClientLists *self, Kind kind, guint n, guint *last)
+find_run (DvmClientLists *self, DvmKind kind, guint n, guint *last)
 {
   guint first = self->settled[kind];
 
@@ -143,7 +97,7 @@ find_run (DvmClientLists *self, Kind kind, guint n, guint *last)
 }
 
 static void
-forget_removed (DvmClientLists *self, Kind kind, guint first, guint last)
+forget_removed (DvmClientLists *self, DvmKind kind, guint first, guint last)
 {
   for (guint i = first; i < last; i++)
     {
@@ -158,7 +112,7 @@ forget_removed (DvmClientLists *self, Kind kind, guint first, guint last)
  * again. What is left is for the next turn.
  */
 static void
-splice (DvmClientLists *self, Kind kind)
+splice (DvmClientLists *self, DvmKind kind)
 {
   guint n = g_list_model_get_n_items (G_LIST_MODEL (self->stores[kind]));
   g_autoptr (GPtrArray) added = NULL;
@@ -188,7 +142,7 @@ on_flush (gpointer user_data)
   g_autoptr (DvmClient) client = g_object_ref (self->client);
 
   g_clear_pointer (&self->flush, g_source_unref);
-  for (Kind kind = 0; kind < N_KINDS && client->lists == self; kind++)
+  for (DvmKind kind = 0; kind < DVM_N_KINDS && client->lists == self; kind++)
     {
       if (has_changes (self, kind))
         splice (self, kind);
@@ -222,9 +176,9 @@ answered (DvmClientLists *self)
 }
 
 static void
-add_record (DvmClientLists *self, Kind kind, GObject *record)
+add_record (DvmClientLists *self, DvmKind kind, GObject *record)
 {
-  const char *path = get_path (record);
+  const char *path = _dvm_record_get_path (record);
 
   if (g_hash_table_contains (self->records, path))
     return;
@@ -234,7 +188,7 @@ add_record (DvmClientLists *self, Kind kind, GObject *record)
 }
 
 static void
-remove_path (DvmClientLists *self, Kind kind, const char *path)
+remove_path (DvmClientLists *self, DvmKind kind, const char *path)
 {
   GObject *record = g_hash_table_lookup (self->records, path);
 
@@ -250,23 +204,32 @@ remove_path (DvmClientLists *self, Kind kind, const char *path)
   queue_flush (self);
 }
 
+/* What is being listed may still name it. */
+static void
+object_gone (DvmClientLists *self, DvmKind kind, const char *path)
+{
+  remove_path (self, kind, path);
+  if (self->listing[kind])
+    g_hash_table_add (self->gone, g_strdup (path));
+}
+
 static void
 update_record (GObject *record, GVariant *properties)
 {
   g_autoptr (GError) error = NULL;
 
   if (!_dvm_record_update (record, properties, &error))
-    g_message ("%s: %s", get_path (record), error->message);
+    g_message ("%s: %s", _dvm_record_get_path (record), error->message);
 }
 
 static void
-add_properties (DvmClientLists *self, Kind kind, GVariant *properties)
+add_properties (DvmClientLists *self, DvmKind kind, GVariant *properties)
 {
-  g_autoptr (GObject) record = new_record (kind);
+  g_autoptr (GObject) record = _dvm_kind_new_record (kind);
   GObject *known;
 
   update_record (record, properties);
-  known = g_hash_table_lookup (self->records, get_path (record));
+  known = g_hash_table_lookup (self->records, _dvm_record_get_path (record));
   if (known != NULL)
     update_record (known, properties);
   else
@@ -281,7 +244,7 @@ on_added (GDBusConnection *connection, const char *sender, const char *path, con
   g_autoptr (GVariantIter) iter = NULL;
   const char *added;
   GVariant *properties;
-  Kind kind;
+  DvmKind kind;
 
   if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(oa{sa{sv}})")))
     return;
@@ -298,7 +261,7 @@ on_removed (GDBusConnection *connection, const char *sender, const char *path, c
   DvmClientLists *self = user_data;
   g_autofree const char **removed = NULL;
   const char *object;
-  Kind kind;
+  DvmKind kind;
 
   if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(oas)")))
     return;
@@ -306,10 +269,17 @@ on_removed (GDBusConnection *connection, const char *sender, const char *path, c
   for (gsize i = 0; removed[i] != NULL; i++)
     if (find_kind (removed[i], &kind))
       {
-        remove_path (self, kind, object);
-        if (kind == KIND_JOBS && self->listing_jobs)
-          g_hash_table_add (self->gone, g_strdup (object));
+        object_gone (self, kind, object);
       }
+}
+
+static gboolean
+is_listing (DvmClientLists *self)
+{
+  for (DvmKind kind = 0; kind < DVM_N_KINDS; kind++)
+    if (self->listing[kind])
+      return TRUE;
+  return FALSE;
 }
 
 static void
@@ -329,22 +299,22 @@ on_changed (GDBusConnection *connection, const char *sender, const char *path, c
       g_variant_get (parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
       update_record (record, changed);
     }
-  else if (self->listing_jobs && g_str_has_prefix (path, DVM_JOBS_PATH "/"))
+  else if (is_listing (self))
     g_hash_table_add (self->touched, g_strdup (path));
 }
 
 static void
-add_listed_jobs (DvmClientLists *self, GPtrArray *jobs)
+add_listed (DvmClientLists *self, DvmKind kind, GPtrArray *records)
 {
-  for (guint i = 0; i < jobs->len; i++)
+  for (guint i = 0; i < records->len; i++)
     {
-      const char *path = get_path (jobs->pdata[i]);
+      const char *path = _dvm_record_get_path (records->pdata[i]);
 
-      if (g_hash_table_contains (self->gone, path))
+      if (g_hash_table_contains (self->gone, path) || g_hash_table_contains (self->records, path))
         continue;
       if (g_hash_table_contains (self->touched, path))
-        dvm_client_refresh_job_async (self->client, jobs->pdata[i], self->cancellable, NULL, NULL);
-      add_record (self, KIND_JOBS, jobs->pdata[i]);
+        _dvm_client_refresh_async (self->client, records->pdata[i], NULL, self->cancellable, NULL, NULL);
+      add_record (self, kind, records->pdata[i]);
     }
 }
 
@@ -358,138 +328,104 @@ is_cancelled (GError *error)
   return FALSE;
 }
 
+static void list_new_nodes (DvmClientLists *self);
+
 static void
-on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
+on_list (DvmKind kind, GAsyncResult *result, DvmClientLists *self)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) jobs = dvm_client_list_jobs_finish (DVM_CLIENT (source), result, &error);
-  DvmClientLists *self = user_data;
+  g_autoptr (GPtrArray) records = _dvm_client_list_finish (result, &error);
 
   if (is_cancelled (error))
     return;
-  if (jobs != NULL)
-    add_listed_jobs (self, jobs);
-  self->listing_jobs = FALSE;
+  if (records != NULL)
+    add_listed (self, kind, records);
+  self->listing[kind] = FALSE;
+  if (!self->listed[kind])
+    {
+      self->listed[kind] = TRUE;
+      answered (self);
+    }
+  list_new_nodes (self);
+  if (is_listing (self))
+    return;
   g_hash_table_remove_all (self->gone);
   g_hash_table_remove_all (self->touched);
-  answered (self);
 }
 
-static void list_nodes (DvmClientLists *self);
+static void
+on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  on_list (DVM_KIND_JOB, result, user_data);
+}
 
 static void
 on_nodes (GObject *source, GAsyncResult *result, gpointer user_data)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes_finish (DVM_CLIENT (source), result, &error);
-  DvmClientLists *self = user_data;
-
-  if (is_cancelled (error))
-    return;
-  self->listing_nodes = FALSE;
-  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
-    {
-      g_autoptr (GVariant) properties = dvm_node_to_variant (nodes->pdata[i]);
-
-      add_properties (self, KIND_NODES, properties);
-    }
-  if (self->nodes_changed)
-    list_nodes (self);
-  else if (!self->nodes_listed)
-    {
-      self->nodes_listed = TRUE;
-      answered (self);
-    }
+  on_list (DVM_KIND_NODE, result, user_data);
 }
 
 static void
-list_nodes (DvmClientLists *self)
+on_sessions (GObject *source, GAsyncResult *result, gpointer user_data)
 {
-  self->nodes_changed = self->listing_nodes;
-  if (self->listing_nodes)
+  on_list (DVM_KIND_SESSION, result, user_data);
+}
+
+static void
+on_campaigns (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  on_list (DVM_KIND_CAMPAIGN, result, user_data);
+}
+
+/* ids: "" for all */
+static void
+list_objects (DvmClientLists *self, DvmKind kind, const char *ids)
+{
+  static const GAsyncReadyCallback done[DVM_N_KINDS] = {
+    [DVM_KIND_JOB] = on_jobs,
+    [DVM_KIND_NODE] = on_nodes,
+    [DVM_KIND_SESSION] = on_sessions,
+    [DVM_KIND_CAMPAIGN] = on_campaigns,
+  };
+
+  self->listing[kind] = TRUE;
+  _dvm_client_list_async (self->client, kind, FALSE, ids, NULL, self->cancellable, done[kind], self);
+}
+
+/* Nodes have no InterfacesAdded: there can be tens of thousands. */
+static void
+list_new_nodes (DvmClientLists *self)
+{
+  g_autofree char *ids = NULL;
+
+  if (self->listing[DVM_KIND_NODE] || self->new_nodes->len == 0)
     return;
-  self->listing_nodes = TRUE;
-  dvm_client_list_nodes_async (self->client, self->cancellable, on_nodes, self);
+  ids = g_string_free (self->new_nodes, FALSE);
+  self->new_nodes = g_string_new (NULL);
+  list_objects (self, DVM_KIND_NODE, ids);
 }
 
 static void
 on_nodes_changed (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
                   const char *name, GVariant *parameters, gpointer user_data)
 {
-  list_nodes (user_data);
-}
+  DvmClientLists *self = user_data;
+  g_autoptr (GVariantIter) iter = NULL;
+  guint rank, state;
 
-static void
-on_object (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
-  g_autoptr (GVariant) properties = NULL;
-
-  if (is_cancelled (error))
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(a(uu))")))
     return;
-  if (reply != NULL)
+  g_variant_get (parameters, "(a(uu))", &iter);
+  while (g_variant_iter_next (iter, "(uu)", &rank, &state))
     {
-      g_variant_get (reply, "(@a{sv})", &properties);
-      /* Both have their number under one name, and campaigns alone have a kind. */
-      add_properties (user_data, g_variant_lookup (properties, "Kind", "s", NULL) ? KIND_CAMPAIGNS : KIND_SESSIONS,
-                      properties);
+      g_autofree char *node = g_strdup_printf (DVM_NODES_PATH "/%u", rank);
+
+      if (state == DVM_NODE_STATE_NOT_INCLUDED)
+        object_gone (self, DVM_KIND_NODE, node);
+      else if (!g_hash_table_contains (self->records, node))
+        g_string_append_printf (self->new_nodes, "%s%u", self->new_nodes->len > 0 ? "," : "", rank);
     }
-  answered (user_data);
-}
-
-static void
-read_object (DvmClientLists *self, Kind kind, const char *name)
-{
-  g_autofree char *path = g_strconcat (folders[kind], "/", name, NULL);
-
-  if (!g_variant_is_object_path (path))
-    return;
-  self->n_pending++;
-  g_dbus_connection_call (self->connection, self->client->owner, path, DVM_PROPERTIES, "GetAll",
-                          g_variant_new ("(s)", interfaces[kind]), G_VARIANT_TYPE ("(a{sv})"),
-                          G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, self->cancellable, on_object, self);
-}
-
-static void
-on_folder (Kind kind, GObject *source, GAsyncResult *result, DvmClientLists *self)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
-  g_autoptr (GDBusNodeInfo) info = NULL;
-  const char *xml;
-
-  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    return;
-  /* A DVM that has no such objects has no such folder. */
-  if (reply != NULL)
-    {
-      g_variant_get (reply, "(&s)", &xml);
-      info = g_dbus_node_info_new_for_xml (xml, NULL);
-    }
-  for (gsize i = 0; info != NULL && info->nodes != NULL && info->nodes[i] != NULL; i++)
-    if (info->nodes[i]->path != NULL)
-      read_object (self, kind, info->nodes[i]->path);
-  answered (self);
-}
-
-static void
-on_sessions (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  on_folder (KIND_SESSIONS, source, result, user_data);
-}
-
-static void
-on_campaigns (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  on_folder (KIND_CAMPAIGNS, source, result, user_data);
-}
-
-static void
-list_folder (DvmClientLists *self, Kind kind, GAsyncReadyCallback done)
-{
-  g_dbus_connection_call (self->connection, self->client->owner, folders[kind], INTROSPECTABLE, "Introspect", NULL,
-                          G_VARIANT_TYPE ("(s)"), G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, self->cancellable, done, self);
+  list_new_nodes (self);
 }
 
 static guint
@@ -530,14 +466,13 @@ _dvm_client_lists_connected (DvmClientLists *self)
   self->cancellable = g_cancellable_new ();
   g_main_context_push_thread_default (self->context);
   ask_for_signals (self);
-  self->n_pending = 4;
-  self->listing_jobs = TRUE;
-  dvm_client_list_jobs_async (self->client, FALSE, self->cancellable, on_jobs, self);
-  self->listing_nodes = FALSE;
-  self->nodes_listed = FALSE;
-  list_nodes (self);
-  list_folder (self, KIND_SESSIONS, on_sessions);
-  list_folder (self, KIND_CAMPAIGNS, on_campaigns);
+  self->n_pending = DVM_N_KINDS;
+  g_string_truncate (self->new_nodes, 0);
+  for (DvmKind kind = 0; kind < DVM_N_KINDS; kind++)
+    {
+      self->listed[kind] = FALSE;
+      list_objects (self, kind, "");
+    }
   g_main_context_pop_thread_default (self->context);
 }
 
@@ -560,7 +495,7 @@ _dvm_client_lists_lost (DvmClientLists *self)
   g_hash_table_remove_all (self->records);
   g_hash_table_remove_all (self->gone);
   g_hash_table_remove_all (self->touched);
-  for (Kind kind = 0; kind < N_KINDS; kind++)
+  for (DvmKind kind = 0; kind < DVM_N_KINDS; kind++)
     {
       GListModel *model = G_LIST_MODEL (self->stores[kind]);
 
@@ -576,17 +511,17 @@ _dvm_client_lists_lost (DvmClientLists *self)
 static DvmClientLists *
 lists_new (DvmClient *client)
 {
-  const GType types[N_KINDS] = { DVM_TYPE_JOB, DVM_TYPE_NODE, DVM_TYPE_SESSION, DVM_TYPE_CAMPAIGN };
   DvmClientLists *self = g_new0 (DvmClientLists, 1);
 
   self->client = client;
   self->context = g_main_context_ref_thread_default ();
   self->records = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+  self->new_nodes = g_string_new (NULL);
   self->gone = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->touched = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  for (Kind kind = 0; kind < N_KINDS; kind++)
+  for (DvmKind kind = 0; kind < DVM_N_KINDS; kind++)
     {
-      self->stores[kind] = g_list_store_new (types[kind]);
+      self->stores[kind] = g_list_store_new (_dvm_kind_get_info (kind)->get_type ());
       new_changes (self, kind);
     }
   return self;
@@ -599,12 +534,13 @@ _dvm_client_lists_free (DvmClientLists *self)
   if (self->flush != NULL)
     g_source_destroy (self->flush);
   g_clear_pointer (&self->flush, g_source_unref);
-  for (Kind kind = 0; kind < N_KINDS; kind++)
+  for (DvmKind kind = 0; kind < DVM_N_KINDS; kind++)
     {
       g_object_unref (self->stores[kind]);
       g_ptr_array_unref (self->added[kind]);
       g_hash_table_unref (self->removed[kind]);
     }
+  g_string_free (self->new_nodes, TRUE);
   g_hash_table_unref (self->records);
   g_hash_table_unref (self->gone);
   g_hash_table_unref (self->touched);
@@ -613,7 +549,7 @@ _dvm_client_lists_free (DvmClientLists *self)
 }
 
 static GListModel *
-get_list (DvmClient *client, Kind kind)
+get_list (DvmClient *client, DvmKind kind)
 {
   if (client->lists == NULL)
     {
@@ -644,7 +580,7 @@ dvm_client_get_jobs (DvmClient *self)
 {
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  return get_list (self, KIND_JOBS);
+  return get_list (self, DVM_KIND_JOB);
 }
 
 /**
@@ -665,7 +601,7 @@ dvm_client_get_nodes (DvmClient *self)
 {
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  return get_list (self, KIND_NODES);
+  return get_list (self, DVM_KIND_NODE);
 }
 
 /**
@@ -686,7 +622,7 @@ dvm_client_get_sessions (DvmClient *self)
 {
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  return get_list (self, KIND_SESSIONS);
+  return get_list (self, DVM_KIND_SESSION);
 }
 
 /**
@@ -707,5 +643,5 @@ dvm_client_get_campaigns (DvmClient *self)
 {
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  return get_list (self, KIND_CAMPAIGNS);
+  return get_list (self, DVM_KIND_CAMPAIGN);
 }

@@ -10,19 +10,23 @@
 
 G_BEGIN_DECLS
 
-#define DVM_MANAGER_PATH      "/org/dvm/Manager"
-#define DVM_MANAGER_INTERFACE "org.dvm.Manager"
-#define DVM_JOB_INTERFACE     "org.dvm.Job"
-#define DVM_NODE_INTERFACE    "org.dvm.Node"
-#define DVM_SESSION_INTERFACE "org.dvm.Session"
-#define DVM_JOBS_PATH         "/org/dvm/jobs"
-#define DVM_SESSIONS_PATH     "/org/dvm/sessions"
-#define DVM_PROPERTIES        "org.freedesktop.DBus.Properties"
-#define DVM_BUS_NAME          "org.freedesktop.DBus"
-#define DVM_BUS_PATH          "/org/freedesktop/DBus"
+#define DVM_MANAGER_PATH       "/org/dvm/Manager"
+#define DVM_MANAGER_INTERFACE  "org.dvm.Manager"
+#define DVM_JOB_INTERFACE      "org.dvm.Job"
+#define DVM_NODE_INTERFACE     "org.dvm.Node"
+#define DVM_SESSION_INTERFACE  "org.dvm.Session"
+#define DVM_CAMPAIGN_INTERFACE "org.dvm.Campaign"
+#define DVM_JOBS_PATH          "/org/dvm/jobs"
+#define DVM_NODES_PATH         "/org/dvm/nodes"
+#define DVM_SESSIONS_PATH      "/org/dvm/sessions"
+#define DVM_CAMPAIGNS_PATH     "/org/dvm/campaigns"
+#define DVM_PROPERTIES         "org.freedesktop.DBus.Properties"
+#define DVM_BUS_NAME           "org.freedesktop.DBus"
+#define DVM_BUS_PATH           "/org/freedesktop/DBus"
 
 typedef struct _DvmClientWatches DvmClientWatches;
 typedef struct _DvmClientLists DvmClientLists;
+typedef struct _DvmClientEvents DvmClientEvents;
 
 struct _DvmClient
 {
@@ -46,6 +50,7 @@ struct _DvmClient
 
   DvmClientWatches *watches; /* (nullable) */
   DvmClientLists *lists;     /* (nullable): nobody has asked for one */
+  DvmClientEvents *events;   /* (nullable): without a connection */
 
   /* Coming back to a DVM. */
   gboolean reconnect;
@@ -100,6 +105,50 @@ GVariant *_dvm_client_call_finish (GObject *connection, GAsyncResult *result, GT
 /* For people: without the bus's prefix, and in DVM_ERROR. */
 GError *_dvm_client_clean_error (GError *error);
 
+/* ---- objects on the bus and their records (dvm-client-find.c) ---- */
+
+typedef enum
+{
+  DVM_KIND_JOB,
+  DVM_KIND_NODE,
+  DVM_KIND_SESSION,
+  DVM_KIND_CAMPAIGN,
+  DVM_N_KINDS
+} DvmKind;
+
+typedef struct
+{
+  GType (*get_type) (void);
+  const char *interface;
+  const char *folder;      /* of their paths */
+  const char *find_method; /* (nullable): of the manager */
+  gboolean has_numbers;    /* people name them by number too */
+  gboolean has_unnamed;    /* "" is the name of one */
+  const char *how_named;   /* for people; to be translated */
+} DvmKindInfo;
+
+const DvmKindInfo *_dvm_kind_get_info (DvmKind kind);
+/* (transfer full): it takes its number with its properties */
+GObject *_dvm_kind_new_record (DvmKind kind);
+gboolean _dvm_kind_parse_path (DvmKind kind, const char *path, guint *number);
+const char *_dvm_record_get_path (GObject *record);
+
+/* Reads all properties of the record's object again. */
+void _dvm_client_refresh_async (DvmClient *self, gpointer record, gpointer tag, GCancellable *cancellable,
+                                GAsyncReadyCallback callback, gpointer user_data);
+gboolean _dvm_client_refresh_finish (DvmClient *self, GAsyncResult *result, GError **error);
+/* reference: a name, a number or a path, as the kind has them; (transfer full): a record */
+void _dvm_client_find_async (DvmClient *self, DvmKind kind, const char *reference, gpointer tag,
+                             GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gpointer _dvm_client_find_finish (GAsyncResult *result, GError **error);
+gpointer _dvm_client_find (DvmClient *self, DvmKind kind, const char *reference, GCancellable *cancellable,
+                           GError **error);
+
+/* Page by page. ids: (nullable) ids or ranks, NULL for all; (element-type GObject): records of the kind */
+void _dvm_client_list_async (DvmClient *self, DvmKind kind, gboolean all, const char *ids, gpointer tag,
+                             GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+GPtrArray *_dvm_client_list_finish (GAsyncResult *result, GError **error);
+
 /* Makes the record be that of path; the id is read from it. NULL if it is no job's path. */
 DvmJob *_dvm_client_new_job (const char *path, GError **error);
 
@@ -112,6 +161,18 @@ void _dvm_client_set_loaded (DvmClient *self, gboolean loaded);
 void _dvm_client_lists_free (DvmClientLists *self);
 void _dvm_client_lists_connected (DvmClientLists *self);
 void _dvm_client_lists_lost (DvmClientLists *self);
+
+/* ---- what is said to this client alone (dvm-client-events.c) ---- */
+
+/* They come to the main context that is the thread's default now. */
+DvmClientEvents *_dvm_client_events_new (DvmClient *client);
+void _dvm_client_events_free (DvmClientEvents *self);
+/* The end of this campaign is not told before it is released. */
+void _dvm_client_events_hold (DvmClientEvents *self, const char *campaign);
+void _dvm_client_events_release (DvmClient *client, const char *campaign);
+void _dvm_client_emit_is_ready (DvmClient *self, const char *alloc_id, const char *req_id, GVariant *details);
+void _dvm_client_emit_mod_failed (DvmClient *self, const char *alloc_id, const char *req_id, int status,
+                                  const char *reason, GVariant *details);
 
 /* The connection is there, or has gone. */
 void _dvm_client_reconnect_connected (DvmClient *self);

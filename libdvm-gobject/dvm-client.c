@@ -37,6 +37,8 @@ enum
 enum
 {
   SIGNAL_INSTANCE_CHANGED,
+  SIGNAL_DVM_IS_READY,
+  SIGNAL_DVM_MOD_FAILED,
   N_SIGNALS
 };
 
@@ -116,6 +118,7 @@ dvm_client_dispose (GObject *object)
   self->reconnect = FALSE;
   g_clear_pointer (&self->lists, _dvm_client_lists_free);
   g_clear_pointer (&self->watches, _dvm_client_watches_free);
+  g_clear_pointer (&self->events, _dvm_client_events_free);
   if (self->connection != NULL)
     g_clear_signal_handler (&self->closed_handler, self->connection);
   g_clear_object (&self->connection);
@@ -225,12 +228,74 @@ _dvm_client_emit_instance_changed (DvmClient *self)
 }
 
 void
+_dvm_client_emit_is_ready (DvmClient *self, const char *alloc_id, const char *req_id, GVariant *details)
+{
+  g_signal_emit (self, signals[SIGNAL_DVM_IS_READY], 0, alloc_id, req_id, details);
+}
+
+void
+_dvm_client_emit_mod_failed (DvmClient *self, const char *alloc_id, const char *req_id, int status, const char *reason,
+                             GVariant *details)
+{
+  g_signal_emit (self, signals[SIGNAL_DVM_MOD_FAILED], 0, alloc_id, req_id, status, reason, details);
+}
+
+void
 _dvm_client_set_loaded (DvmClient *self, gboolean loaded)
 {
   if (self->loaded == loaded)
     return;
   self->loaded = loaded;
   g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_LOADED]);
+}
+
+static void
+install_signals (void)
+{
+  /**
+   * DvmClient::instance-changed:
+   * @self: the client
+   * @instance_id: what tells this run of the DVM from any other
+   *
+   * The client has come back, and the DVM is another run of it: jobs of the one before are not there.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_INSTANCE_CHANGED] = g_signal_new ("instance-changed", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0, NULL,
+                                                   NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  /**
+   * DvmClient::dvm-is-ready:
+   * @self: the client
+   * @alloc_id: the id of the allocation
+   * @req_id: the id that the request was given, "" if it was given none
+   * @details: a value of type a{sv}: "campaign" (o), "kind" (s, "grow" or "shrink"), "nodes" (as)
+   *
+   * A change of the size of the DVM that this client asked for is done. For each such change that was accepted, and
+   * that changes anything, either this or #DvmClient::dvm-mod-failed is emitted once, after the answer to the request,
+   * in the main context that was the thread's default when the client connected. Nobody else is told, and neither is a
+   * client that has lost its connection meanwhile.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_DVM_IS_READY] = g_signal_new ("dvm-is-ready", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                               G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_VARIANT);
+  /**
+   * DvmClient::dvm-mod-failed:
+   * @self: the client
+   * @alloc_id: the id of the allocation
+   * @req_id: the id that the request was given, "" if it was given none
+   * @status: the PMIx status of the cause
+   * @reason: what happened, for people
+   * @details: a value of type a{sv}: "campaign" (o), "kind" (s, "grow" or "shrink"), "nodes" (as), "cause" (s)
+   *
+   * A change of the size of the DVM that this client asked for has failed, and the DVM is as it was before. See
+   * #DvmClient::dvm-is-ready.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_DVM_MOD_FAILED] = g_signal_new ("dvm-mod-failed", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                                 NULL, G_TYPE_NONE, 5, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_INT,
+                                                 G_TYPE_STRING, G_TYPE_VARIANT);
 }
 
 static void
@@ -247,17 +312,7 @@ dvm_client_class_init (DvmClientClass *klass)
   object_class->dispose = dvm_client_dispose;
   object_class->finalize = dvm_client_finalize;
   install_properties (object_class);
-  /**
-   * DvmClient::instance-changed:
-   * @self: the client
-   * @instance_id: what tells this run of the DVM from any other
-   *
-   * The client has come back, and the DVM is another run of it: jobs of the one before are not there.
-   *
-   * Since: 0.1
-   */
-  signals[SIGNAL_INSTANCE_CHANGED] = g_signal_new ("instance-changed", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0, NULL,
-                                                   NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  install_signals ();
 }
 
 static void

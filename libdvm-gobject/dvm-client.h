@@ -8,6 +8,7 @@
 #error "Only <dvm.h> can be included directly."
 #endif
 
+#include "dvm-campaign.h"
 #include "dvm-enums.h"
 #include "dvm-job-spec.h"
 #include "dvm-job-streams.h"
@@ -170,6 +171,54 @@ void dvm_client_find_session_async (DvmClient *self, const char *reference, GCan
                                     GAsyncReadyCallback callback, gpointer user_data);
 DvmSession *dvm_client_find_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
 DvmSession *dvm_client_find_session (DvmClient *self, const char *reference, GCancellable *cancellable, GError **error);
+
+/* (element-type DvmSession), (element-type DvmCampaign); all: those that have ended too */
+void dvm_client_list_sessions_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                     gpointer user_data);
+GPtrArray *dvm_client_list_sessions_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GPtrArray *dvm_client_list_sessions (DvmClient *self, GCancellable *cancellable, GError **error);
+void dvm_client_list_campaigns_async (DvmClient *self, gboolean all, GCancellable *cancellable,
+                                      GAsyncReadyCallback callback, gpointer user_data);
+GPtrArray *dvm_client_list_campaigns_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GPtrArray *dvm_client_list_campaigns (DvmClient *self, gboolean all, GCancellable *cancellable, GError **error);
+
+/* request: a{sv} as of Grow and Shrink; campaign: NULL if nothing changes. "dvm-is-ready" and "dvm-mod-failed" tell of
+ * the end. */
+void dvm_client_grow_async (DvmClient *self, GVariant *request, GCancellable *cancellable, GAsyncReadyCallback callback,
+                            gpointer user_data);
+gboolean dvm_client_grow_finish (DvmClient *self, GAsyncResult *result, char **alloc_id, DvmCampaign **campaign,
+                                 GError **error);
+gboolean dvm_client_grow (DvmClient *self, GVariant *request, GCancellable *cancellable, char **alloc_id,
+                          DvmCampaign **campaign, GError **error);
+void dvm_client_shrink_async (DvmClient *self, GVariant *request, GCancellable *cancellable,
+                              GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_shrink_finish (DvmClient *self, GAsyncResult *result, char **alloc_id, DvmCampaign **campaign,
+                                   GError **error);
+gboolean dvm_client_shrink (DvmClient *self, GVariant *request, GCancellable *cancellable, char **alloc_id,
+                            DvmCampaign **campaign, GError **error);
+/* a{sv}: alloc-id, req-id, session, campaign */
+void dvm_client_allocate_async (DvmClient *self, const char *directive, GVariant *request, GCancellable *cancellable,
+                                GAsyncReadyCallback callback, gpointer user_data);
+GVariant *dvm_client_allocate_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_allocate (DvmClient *self, const char *directive, GVariant *request, GCancellable *cancellable,
+                               GError **error);
+
+/* reference: number or object path */
+void dvm_client_find_campaign_async (DvmClient *self, const char *reference, GCancellable *cancellable,
+                                     GAsyncReadyCallback callback, gpointer user_data);
+DvmCampaign *dvm_client_find_campaign_finish (DvmClient *self, GAsyncResult *result, GError **error);
+DvmCampaign *dvm_client_find_campaign (DvmClient *self, const char *reference, GCancellable *cancellable,
+                                       GError **error);
+/* Waits until the campaign has ended; the record is then up to date. timeout_ms 0: no limit. */
+void dvm_client_wait_campaign_async (DvmClient *self, DvmCampaign *campaign, guint timeout_ms,
+                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_wait_campaign_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_wait_campaign (DvmClient *self, DvmCampaign *campaign, guint timeout_ms, GCancellable *cancellable,
+                                   GError **error);
+void dvm_client_cancel_campaign_async (DvmClient *self, DvmCampaign *campaign, GCancellable *cancellable,
+                                       GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_cancel_campaign_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_cancel_campaign (DvmClient *self, DvmCampaign *campaign, GCancellable *cancellable, GError **error);
 
 /* a(tsuus): time (µs since the epoch), what, old, new, note */
 void dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,

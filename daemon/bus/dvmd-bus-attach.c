@@ -88,7 +88,7 @@ dvmd_bus_attach (DvmdBusCall *call)
   if ((g_dbus_connection_get_capabilities (call->peer->connection) & G_DBUS_CAPABILITY_FLAGS_UNIX_FD_PASSING) == 0)
     error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "This connection cannot carry descriptors");
   else if (parse_streams (call, &streams, &error)
-           && dvmd_controller_attach (call->server->controller, call->job, streams, fds, &error))
+           && dvmd_controller_attach (call->server->controller, call->object, streams, fds, &error))
     {
       return_fds (call, streams, fds);
       return;

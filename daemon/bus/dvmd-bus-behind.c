@@ -23,12 +23,34 @@ typedef struct
   GArray *procs; /* (nullable) DvmdBusProcChange */
 } MissedJob;
 
+typedef struct
+{
+  const DvmdBusClass *klass;
+  guint id;
+  char *path;
+  gboolean added;
+  gboolean changed;
+  gboolean ended;
+  char *old_state; /* (nullable): it did not change */
+  char *new_state;
+  char *reason;
+} MissedObject;
+
+typedef struct
+{
+  char *destination; /* (nullable) */
+  char *signal;
+  GVariant *body;
+} MissedDirected;
+
 struct _DvmdBusBehind
 {
   GHashTable *jobs; /* id -> MissedJob, owned by order */
   GQueue order;
   DvmdBusNodeChanges *nodes;
-  guint missed;
+  GHashTable *objects; /* path -> MissedObject, owned by object_order */
+  GQueue object_order;
+  GQueue directed;
 };
 
 static void
@@ -41,6 +63,29 @@ missed_job_free (gpointer data)
   g_free (job);
 }
 
+static void
+missed_object_free (gpointer data)
+{
+  MissedObject *object = data;
+
+  g_free (object->path);
+  g_free (object->old_state);
+  g_free (object->new_state);
+  g_free (object->reason);
+  g_free (object);
+}
+
+static void
+missed_directed_free (gpointer data)
+{
+  MissedDirected *directed = data;
+
+  g_free (directed->destination);
+  g_free (directed->signal);
+  g_variant_unref (directed->body);
+  g_free (directed);
+}
+
 DvmdBusBehind *
 dvmd_bus_behind_new (void)
 {
@@ -48,6 +93,9 @@ dvmd_bus_behind_new (void)
 
   self->jobs = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->order);
+  self->objects = g_hash_table_new (g_str_hash, g_str_equal);
+  g_queue_init (&self->object_order);
+  g_queue_init (&self->directed);
   self->nodes = dvmd_bus_node_changes_new ();
   return self;
 }
@@ -57,6 +105,9 @@ dvmd_bus_behind_free (DvmdBusBehind *self)
 {
   g_hash_table_unref (self->jobs);
   g_queue_clear_full (&self->order, missed_job_free);
+  g_hash_table_unref (self->objects);
+  g_queue_clear_full (&self->object_order, missed_object_free);
+  g_queue_clear_full (&self->directed, missed_directed_free);
   dvmd_bus_node_changes_free (self->nodes);
   g_free (self);
 }
@@ -150,10 +201,51 @@ dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint what)
   dvmd_bus_node_changes_add (self->nodes, rank, what);
 }
 
-void
-dvmd_bus_behind_miss (DvmdBusBehind *self, DvmdBusMissed what)
+static MissedObject *
+get_object (DvmdBusBehind *self, const DvmdBusWatched *watched)
 {
-  self->missed |= what;
+  MissedObject *object = g_hash_table_lookup (self->objects, watched->path);
+
+  if (object != NULL)
+    return object;
+  object = g_new0 (MissedObject, 1);
+  object->klass = watched->klass;
+  object->id = watched->id;
+  object->path = g_strdup (watched->path);
+  g_hash_table_insert (self->objects, object->path, object);
+  g_queue_push_tail (&self->object_order, object);
+  return object;
+}
+
+void
+dvmd_bus_behind_miss_object (DvmdBusBehind *self, const DvmdBusWatched *watched, gboolean added, gboolean changed)
+{
+  MissedObject *object = get_object (self, watched);
+  const DvmdBusWordChange *last;
+
+  object->added |= added;
+  object->changed |= changed;
+  object->ended |= watched->ended;
+  if (watched->states->len == 0)
+    return;
+  last = &g_array_index (watched->states, DvmdBusWordChange, watched->states->len - 1);
+  if (object->old_state == NULL)
+    object->old_state = g_strdup (g_array_index (watched->states, DvmdBusWordChange, 0).old_state);
+  g_free (object->new_state);
+  g_free (object->reason);
+  object->new_state = g_strdup (last->new_state);
+  object->reason = g_strdup (last->reason);
+}
+
+void
+dvmd_bus_behind_miss_directed (DvmdBusBehind *self, const char *destination, const char *signal, GVariant *body)
+{
+  MissedDirected *directed = g_new0 (MissedDirected, 1);
+
+  directed->destination = g_strdup (destination);
+  directed->signal = g_strdup (signal);
+  directed->body = g_variant_ref_sink (body);
+  g_queue_push_tail (&self->directed, directed);
 }
 
 guint
@@ -179,8 +271,9 @@ static void
 send_values (DvmdBusPeer *peer, const char *path, const MissedJob *missed, DvmdJob *job)
 {
   if (missed->added)
-    dvmd_bus_peer_send_signal (peer, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
-                               g_variant_new ("(o@a{sa{sv}})", path, dvmd_bus_job_interfaces (peer->server, job)));
+    dvmd_bus_peer_send_signal (
+        peer, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+        g_variant_new ("(o@a{sa{sv}})", path, dvmd_bus_get_interfaces (peer->server, &dvmd_bus_jobs.klass, job)));
   else if (missed->fields != 0)
     dvmd_bus_peer_send_signal (peer, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
                                g_variant_new ("(s@a{sv}@as)", dvm_dbus_job_interface.name,
@@ -225,7 +318,8 @@ send_nodes (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until)
         return FALSE;
       body = dvmd_bus_node_changes_take (self->nodes, peer->server, &change);
       path = dvmd_bus_node_path (change->rank);
-      dvmd_bus_peer_send_signal (peer, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
+      if (body != NULL)
+        dvmd_bus_peer_send_signal (peer, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
     }
   states = dvmd_bus_node_changes_get_states (self->nodes);
   dvmd_bus_node_changes_free (self->nodes);
@@ -240,25 +334,65 @@ send_nodes (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until)
 }
 
 static void
+send_object_values (DvmdBusPeer *peer, const MissedObject *missed, gpointer object)
+{
+  DvmdBusServer *server = peer->server;
+  GVariant *values;
+
+  if (missed->added)
+    {
+      dvmd_bus_peer_send_signal (
+          peer, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+          g_variant_new ("(o@a{sa{sv}})", missed->path, dvmd_bus_get_interfaces (server, missed->klass, object)));
+      return;
+    }
+  if (!missed->changed)
+    return;
+  values = dvmd_bus_signals_get_sent (server->signals, missed->path);
+  if (values == NULL)
+    values = dvmd_bus_get_all (server, missed->klass, object);
+  dvmd_bus_peer_send_signal (
+      peer, missed->path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
+      g_variant_new ("(s@a{sv}@as)", missed->klass->interface->name, values, g_variant_new_strv (NULL, 0)));
+}
+
+/* As a job: one that came and went, and cannot be found any more, is not named. */
+static void
+send_object (DvmdBusPeer *peer, const MissedObject *missed)
+{
+  const char *const interfaces[] = { missed->klass->interface->name, NULL };
+  g_autoptr (GError) error = NULL;
+  gpointer object = missed->klass->find != NULL ? missed->klass->find (peer->server, missed->id, &error) : NULL;
+
+  if (error == NULL)
+    send_object_values (peer, missed, object);
+  else if (missed->added)
+    return;
+  if (missed->old_state != NULL)
+    dvmd_bus_peer_send_signal (peer, missed->path, interfaces[0], "StateChanged",
+                               g_variant_new ("(sss)", missed->old_state, missed->new_state, missed->reason));
+  if (missed->ended)
+    dvmd_bus_peer_send_signal (peer, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+                               g_variant_new ("(o^as)", missed->path, interfaces));
+}
+
+static void
 send_rest (DvmdBusBehind *self, DvmdBusPeer *peer)
 {
-  const struct
-  {
-    DvmdBusMissed what;
-    const char *path;
-    const char *interface;
-  } objects[] = {
-    { DVMD_BUS_MISSED_SESSION, DVMD_BUS_DEFAULT_SESSION_PATH, dvm_dbus_session_interface.name },
-    { DVMD_BUS_MISSED_MANAGER, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name },
-  };
+  MissedObject *object;
+  MissedDirected *directed;
 
-  for (guint i = 0; i < G_N_ELEMENTS (objects); i++)
-    if (self->missed & objects[i].what)
-      dvmd_bus_peer_send_signal (peer, objects[i].path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
-                                 g_variant_new ("(s@a{sv}@as)", objects[i].interface,
-                                                dvmd_bus_signals_get_sent (peer->server->signals, objects[i].path),
-                                                g_variant_new_strv (NULL, 0)));
-  self->missed = 0;
+  g_hash_table_remove_all (self->objects);
+  while ((object = g_queue_pop_head (&self->object_order)) != NULL)
+    {
+      send_object (peer, object);
+      missed_object_free (object);
+    }
+  while ((directed = g_queue_pop_head (&self->directed)) != NULL)
+    {
+      dvmd_bus_peer_send_directed (peer, directed->destination, directed->signal, directed->body);
+      missed_directed_free (directed);
+    }
 }
 
 static gboolean

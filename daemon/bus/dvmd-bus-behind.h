@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-bus-changes.h"
+#include "dvmd-bus-watched.h"
 
 G_BEGIN_DECLS
 
@@ -15,12 +16,6 @@ G_BEGIN_DECLS
  * forgotten.
  */
 
-typedef enum
-{
-  DVMD_BUS_MISSED_MANAGER = 1 << 0,
-  DVMD_BUS_MISSED_SESSION = 1 << 1,
-} DvmdBusMissed;
-
 DvmdBusBehind *dvmd_bus_behind_new (void);
 void dvmd_bus_behind_free (DvmdBusBehind *self);
 /* The job as it would be told of now: fields, states and processes that changed (those to followers alone). */
@@ -28,7 +23,9 @@ void dvmd_bus_behind_miss_job (DvmdBusBehind *self, const DvmdBusLiveJob *live, 
                                gboolean follows);
 /* what: DvmdBusNodeWhat */
 void dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint what);
-void dvmd_bus_behind_miss (DvmdBusBehind *self, DvmdBusMissed what);
+void dvmd_bus_behind_miss_object (DvmdBusBehind *self, const DvmdBusWatched *watched, gboolean added, gboolean changed);
+/* It is sent to the destination (nullable) when all else has been told. */
+void dvmd_bus_behind_miss_directed (DvmdBusBehind *self, const char *destination, const char *signal, GVariant *body);
 guint dvmd_bus_behind_get_n_jobs (DvmdBusBehind *self);
 /* Sends until everything is told (TRUE), the backlog has so many bytes, or the time (monotonic) has come. */
 gboolean dvmd_bus_behind_send (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until);

@@ -14,28 +14,32 @@
 /* A call that waits until it is known who calls. */
 typedef struct
 {
-  DvmdBusMethodFunc func;
-  DvmdBusAccess access;
-  DvmdJob *job;
-  guint node;
+  const DvmdBusClass *klass;
+  const DvmdBusMethod *method;
+  guint id;
   GDBusMethodInvocation *invocation;
 } PendingCall;
 
 static void
-run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusMethodFunc func, DvmdJob *job, guint node,
+run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, const DvmdBusMethod *method, guint id,
           GDBusMethodInvocation *invocation)
 {
   DvmdBusCall call = {
     .server = peer->server,
     .peer = peer,
     .caller = caller,
-    .job = job,
-    .node = node,
+    .id = id,
     .parameters = g_dbus_method_invocation_get_parameters (invocation),
     .invocation = invocation,
   };
+  GError *error = NULL;
 
-  func (&call);
+  if (klass->find != NULL)
+    call.object = klass->find (peer->server, id, &error);
+  if (error == NULL)
+    method->func (&call);
+  else
+    dvmd_bus_return_error (invocation, error);
 }
 
 gboolean
@@ -45,23 +49,22 @@ dvmd_bus_caller_may_change (DvmdBusCaller *self)
 }
 
 static void
-run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, DvmdBusAccess access, DvmdBusMethodFunc func, DvmdJob *job,
-             guint node, GDBusMethodInvocation *invocation)
+run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, const DvmdBusMethod *method, guint id,
+             GDBusMethodInvocation *invocation)
 {
-  if (access == DVMD_BUS_CHANGES && !dvmd_bus_caller_may_change (caller))
+  if (method->access == DVMD_BUS_CHANGES && !dvmd_bus_caller_may_change (caller))
     dvmd_bus_return_error (invocation,
                            g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
                                         "%s needs the user that this DVM belongs to (uid %u) or root, not uid %u",
                                         g_dbus_method_invocation_get_method_name (invocation), (guint)getuid (),
                                         caller->requester.uid));
   else
-    run_call (peer, caller, func, job, node, invocation);
+    run_call (peer, caller, klass, method, id, invocation);
 }
 
 static void
 pending_call_free (PendingCall *pending)
 {
-  g_clear_object (&pending->job);
   g_clear_object (&pending->invocation);
   g_free (pending);
 }
@@ -223,8 +226,7 @@ run_pending (DvmdBusCaller *self)
       g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (self->peer);
       PendingCall *pending = g_queue_pop_head (&self->pending);
 
-      run_checked (peer, self, pending->access, pending->func, pending->job, pending->node,
-                   g_steal_pointer (&pending->invocation));
+      run_checked (peer, self, pending->klass, pending->method, pending->id, g_steal_pointer (&pending->invocation));
       pending_call_free (pending);
     }
 }
@@ -315,20 +317,19 @@ find_caller (DvmdBusPeer *peer, GDBusMethodInvocation *invocation, gboolean need
 }
 
 static const DvmdBusMethod *
-find_method (const DvmdBusMethod *methods, gsize n_methods, const char *name)
+find_method (const DvmdBusClass *klass, const char *name)
 {
-  for (gsize i = 0; i < n_methods; i++)
-    if (strcmp (methods[i].name, name) == 0)
-      return &methods[i];
+  for (gsize i = 0; i < klass->n_methods; i++)
+    if (strcmp (klass->methods[i].name, name) == 0)
+      return &klass->methods[i];
   return NULL;
 }
 
 static void
-dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job, guint node,
-          GDBusMethodInvocation *invocation)
+call_method (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethodInvocation *invocation)
 {
   g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
-  const DvmdBusMethod *method = find_method (methods, n_methods, g_dbus_method_invocation_get_method_name (invocation));
+  const DvmdBusMethod *method = find_method (klass, g_dbus_method_invocation_get_method_name (invocation));
   DvmdBusCaller *caller;
 
   g_assert (method != NULL); /* the interface description lists no other */
@@ -342,29 +343,28 @@ dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, Dvmd
       /* Calls of one caller stay in their order, those that only read too. */
       PendingCall *pending = g_new0 (PendingCall, 1);
 
-      pending->func = method->func;
-      pending->access = method->access;
-      g_set_object (&pending->job, job);
-      pending->node = node;
+      pending->klass = klass;
+      pending->method = method;
+      pending->id = id;
       pending->invocation = invocation;
       g_queue_push_tail (&caller->pending, pending);
     }
   else
-    run_checked (peer, caller, method->access, method->func, job, node, invocation);
+    run_checked (peer, caller, klass, method, id, invocation);
 }
 
 void
-dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
-                   GDBusMethodInvocation *invocation)
+dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethodInvocation *invocation)
 {
-  dispatch (peer, methods, n_methods, job, 0, invocation);
-}
+  GError *error = NULL;
+  gpointer object = klass->find != NULL ? klass->find (peer->server, id, &error) : NULL;
 
-void
-dvmd_bus_dispatch_node (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, guint rank,
-                        GDBusMethodInvocation *invocation)
-{
-  dispatch (peer, methods, n_methods, NULL, rank, invocation);
+  if (error != NULL)
+    dvmd_bus_return_error (invocation, error);
+  else if (dvmd_bus_is_properties_call (invocation))
+    dvmd_bus_handle_properties (peer->server, klass, object, invocation);
+  else
+    call_method (peer, klass, id, invocation);
 }
 
 /* Not by the invocation itself: what waits to be read is counted. */

@@ -8,33 +8,7 @@
 
 G_BEGIN_DECLS
 
-/*
- * What has changed of the manager or of a session since it was last sent. Values are compared, so that whoever says
- * "something has changed" need not know what.
- */
-
-typedef struct
-{
-  const char *name;
-  gboolean is_counter; /* at most ten times a second */
-} DvmdBusWatchedProperty;
-
-typedef struct _DvmdBusSnapshot DvmdBusSnapshot;
-
-DvmdBusSnapshot *dvmd_bus_snapshot_new (const DvmdBusWatchedProperty *properties, guint n_properties,
-                                        DvmdBusGetProperty get);
-void dvmd_bus_snapshot_free (DvmdBusSnapshot *self);
-/* Takes the present values as sent. */
-void dvmd_bus_snapshot_reset (DvmdBusSnapshot *self, DvmdBusServer *server);
-/*
- * (transfer floating) (nullable): a{sv} of what differs, which counts as sent from now on; NULL for nothing.
- * with_counters FALSE leaves the counters for the next time and says so in left.
- */
-GVariant *dvmd_bus_snapshot_take (DvmdBusSnapshot *self, DvmdBusServer *server, gboolean with_counters, gboolean *left);
-/* (transfer floating): a{sv} of all that has been sent last */
-GVariant *dvmd_bus_snapshot_get_sent (DvmdBusSnapshot *self);
-
-/* ---- one live job ---- */
+/* What has changed of one live job. */
 
 typedef struct
 {
@@ -76,7 +50,6 @@ GVariant *dvmd_bus_proc_changes_take (GArray *procs, guint *position);
 /* The fields that change on the bus when the record's property is notified. */
 guint64 dvmd_bus_live_job_get_mask (DvmdBusLiveJob *self, const char *property);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusSnapshot, dvmd_bus_snapshot_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusLiveJob, dvmd_bus_live_job_free)
 
 G_END_DECLS

@@ -31,8 +31,8 @@ dvmd_bus_parse_node (const char *node, guint *id)
   return TRUE;
 }
 
-DvmdJob *
-dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error)
+static gpointer
+find (DvmdBusServer *server, guint id, GError **error)
 {
   DvmdJob *job = dvmd_core_get_job (server->core, id);
 
@@ -50,8 +50,8 @@ dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error)
   return NULL;
 }
 
-GVariant *
-dvmd_bus_job_get_property (DvmdBusServer *server, gpointer object, const char *name)
+static GVariant *
+get_property (DvmdBusServer *server, gpointer object, const char *name)
 {
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_job_get_record (object)), name);
 }
@@ -79,7 +79,7 @@ signal_job (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(i@a{sv})", &number, &dict);
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
-    dvmd_controller_signal_job (call->server->controller, call->job, number, ranks, &error);
+    dvmd_controller_signal_job (call->server->controller, call->object, number, ranks, &error);
   return_result (call, error);
 }
 
@@ -90,7 +90,7 @@ continue_job (DvmdBusCall *call)
   GError *error = NULL;
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_controller_continue_job (call->server->controller, call->job, &error);
+    dvmd_controller_continue_job (call->server->controller, call->object, &error);
   return_result (call, error);
 }
 
@@ -104,7 +104,7 @@ resize_job (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(uu@a{sv})", &rows, &columns, &dict);
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_controller_resize_job (call->server->controller, call->job, rows, columns, &error);
+    dvmd_controller_resize_job (call->server->controller, call->object, rows, columns, &error);
   return_result (call, error);
 }
 
@@ -116,8 +116,8 @@ cancel_job (DvmdBusCall *call)
   GError *error = NULL;
 
   /* A job that has ended or fails already is left as it is. */
-  if (dvmd_bus_options_parse (dict, NULL, 0, &error) && !dvmd_job_get_ended (call->job))
-    dvmd_controller_cancel_job (call->server->controller, call->job, reason, &error);
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error) && !dvmd_job_get_ended (call->object))
+    dvmd_controller_cancel_job (call->server->controller, call->object, reason, &error);
   return_result (call, error);
 }
 
@@ -126,7 +126,7 @@ wait_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) options = g_variant_get_child_value (call->parameters, 0);
 
-  dvmd_bus_wait (call, call->job, options);
+  dvmd_bus_wait (call, call->object, options);
 }
 
 static void
@@ -142,7 +142,7 @@ static void
 get_trace (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
-  GArray *trace = dvmd_job_get_trace (call->job);
+  GArray *trace = dvmd_job_get_trace (call->object);
   GVariantBuilder builder;
   GError *error = NULL;
 
@@ -154,7 +154,7 @@ get_trace (DvmdBusCall *call)
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(tsuus)"));
   for (guint i = 0; i < trace->len; i++)
     add_trace_entry (&builder, &g_array_index (trace, DvmdTraceEntry, i));
-  if (dvmd_job_get_trace_truncated (call->job) && trace->len > 0)
+  if (dvmd_job_get_trace_truncated (call->object) && trace->len > 0)
     g_variant_builder_add (&builder, "(tsuus)", (guint64)g_array_index (trace, DvmdTraceEntry, trace->len - 1).time,
                            "trace", 0, 0, "more transitions of processes were not kept");
   dvmd_bus_return_value (call->invocation, g_variant_new ("(a(tsuus))", &builder));
@@ -172,26 +172,6 @@ static const DvmdBusMethod job_methods[] = {
   { "Wait", DVMD_BUS_TRACKED, wait_job },
 };
 
-static void
-on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
-                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
-{
-  DvmdBusPeer *peer = user_data;
-  const char *node = path + strlen (DVMD_BUS_JOBS_PATH "/");
-  GError *error = NULL;
-  DvmdJob *job;
-  guint id = 0;
-
-  dvmd_bus_parse_node (node, &id);
-  job = dvmd_bus_find_job (peer->server, id, &error);
-  if (job == NULL)
-    dvmd_bus_return_error (invocation, error);
-  else if (dvmd_bus_is_properties_call (invocation))
-    dvmd_bus_handle_properties (peer->server, &dvm_dbus_job_interface, dvmd_bus_job_get_property, job, invocation);
-  else
-    dvmd_bus_dispatch (peer, job_methods, G_N_ELEMENTS (job_methods), job, invocation);
-}
-
 /* The live jobs; the ended ones answer without being listed. */
 static char **
 enumerate (DvmdBusServer *server)
@@ -207,7 +187,6 @@ enumerate (DvmdBusServer *server)
 
 const DvmdBusSubtree dvmd_bus_jobs = {
   .path = DVMD_BUS_JOBS_PATH,
-  .interface = &dvm_dbus_job_interface,
   .enumerate = enumerate,
-  .methods = { .method_call = on_method_call },
+  .klass = { &dvm_dbus_job_interface, get_property, find, job_methods, G_N_ELEMENTS (job_methods) },
 };

@@ -12,9 +12,9 @@
 const char *
 dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank)
 {
-  DvmdNode *node = rank != DVMD_NO_NODE ? dvmd_node_pool_get (pool, rank) : NULL;
+  const char *name = rank != DVMD_NO_NODE ? dvmd_node_pool_get_name (pool, rank) : NULL;
 
-  return node != NULL ? dvm_node_get_name (node->record) : "";
+  return name != NULL ? name : "";
 }
 
 GVariant *
@@ -37,7 +37,7 @@ add_procs (DvmdBusRows *rows, DvmdNodePool *pool, DvmdProcTable *procs, DvmdIdSe
 void
 dvmd_bus_list_procs (DvmdBusCall *call)
 {
-  DvmdProcTable *procs = dvmd_job_get_procs (call->job);
+  DvmdProcTable *procs = dvmd_job_get_procs (call->object);
   g_autoptr (GVariant) dict = NULL;
   g_autoptr (DvmdIdSet) set = NULL;
   const char *ranks;

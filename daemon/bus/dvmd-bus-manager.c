@@ -72,6 +72,24 @@ get_ready (DvmdBusServer *server)
 }
 
 static GVariant *
+get_elastic_mode (DvmdBusServer *server)
+{
+  return g_variant_new_boolean (dvmd_core_get_elastic (server->core));
+}
+
+static GVariant *
+get_launch_fence (DvmdBusServer *server)
+{
+  return g_variant_new_uint32 (dvmd_core_get_launch_fence (server->core));
+}
+
+static GVariant *
+get_campaigns_running (DvmdBusServer *server)
+{
+  return g_variant_new_uint32 (dvmd_core_get_campaigns_running (server->core));
+}
+
+static GVariant *
 get_membership_epoch (DvmdBusServer *server)
 {
   return g_variant_new_uint64 (dvmd_core_get_membership_epoch (server->core));
@@ -155,11 +173,14 @@ static const struct
   GVariant *(*get) (DvmdBusServer *server);
 } manager_properties[] = {
   { "ApiVersion", get_api_version },
+  { "CampaignsRunning", get_campaigns_running },
   { "DefaultSession", get_default_session },
+  { "ElasticMode", get_elastic_mode },
   { "HistoryLimit", get_history_limit },
   { "InstanceId", get_instance_id },
   { "JobsHeld", get_jobs_held },
   { "JobsRunning", get_jobs_running },
+  { "LaunchFence", get_launch_fence },
   { "MembershipEpoch", get_membership_epoch },
   { "Namespace", get_namespace },
   { "NodeCount", get_node_count },
@@ -177,8 +198,8 @@ static const struct
   { "Version", get_version },
 };
 
-GVariant *
-dvmd_bus_manager_get_property (DvmdBusServer *server, gpointer object, const char *name)
+static GVariant *
+get_property (DvmdBusServer *server, gpointer object, const char *name)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (manager_properties); i++)
     if (g_str_equal (manager_properties[i].name, name))
@@ -204,22 +225,6 @@ find_job (DvmdBusCall *call)
     dvmd_bus_return_error (call->invocation,
                            g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,
                                         "There is no job of the namespace “%s”, or it has been forgotten", nspace));
-}
-
-static void
-find_session (DvmdBusCall *call)
-{
-  const char *alloc_id;
-
-  g_variant_get (call->parameters, "(&s)", &alloc_id);
-  if (alloc_id[0] == '\0')
-    dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", DVMD_BUS_DEFAULT_SESSION_PATH));
-  else
-    dvmd_bus_return_error (call->invocation,
-                           g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                                        "There is no session of the allocation “%s”; the default session has the "
-                                        "empty one",
-                                        alloc_id));
 }
 
 static void
@@ -332,16 +337,21 @@ reload (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod manager_methods[] = {
+  { "Allocate", DVMD_BUS_CHANGES, dvmd_bus_allocate },
   { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs },
   { "FindJob", DVMD_BUS_READS, find_job },
   { "FindNode", DVMD_BUS_READS, dvmd_bus_find_node },
-  { "FindSession", DVMD_BUS_READS, find_session },
+  { "FindSession", DVMD_BUS_READS, dvmd_bus_find_session },
+  { "Grow", DVMD_BUS_CHANGES, dvmd_bus_grow },
+  { "ListCampaigns", DVMD_BUS_READS, dvmd_bus_list_campaigns },
   { "ListJobs", DVMD_BUS_READS, dvmd_bus_list_jobs },
   { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
   { "ListPlugins", DVMD_BUS_READS, list_plugins },
+  { "ListSessions", DVMD_BUS_READS, dvmd_bus_list_sessions },
   { "Map", DVMD_BUS_TRACKED, dvmd_bus_map },
   { "Query", DVMD_BUS_TRACKED, dvmd_bus_query },
   { "Reload", DVMD_BUS_CHANGES, reload },
+  { "Shrink", DVMD_BUS_CHANGES, dvmd_bus_shrink },
   { "Shutdown", DVMD_BUS_CHANGES, shutdown_dvm },
   { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit },
   { "SubmitApps", DVMD_BUS_CHANGES, dvmd_bus_submit_apps },
@@ -351,17 +361,14 @@ static const DvmdBusMethod manager_methods[] = {
   { "WaitJob", DVMD_BUS_TRACKED, wait_job },
 };
 
+const DvmdBusClass dvmd_bus_manager = { &dvm_dbus_manager_interface, get_property, NULL, manager_methods,
+                                        G_N_ELEMENTS (manager_methods) };
+
 static void
 on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
                 const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
 {
-  DvmdBusPeer *peer = user_data;
-
-  if (dvmd_bus_is_properties_call (invocation))
-    dvmd_bus_handle_properties (peer->server, &dvm_dbus_manager_interface, dvmd_bus_manager_get_property, NULL,
-                                invocation);
-  else
-    dvmd_bus_dispatch (peer, manager_methods, G_N_ELEMENTS (manager_methods), NULL, invocation);
+  dvmd_bus_dispatch (user_data, &dvmd_bus_manager, 0, invocation);
 }
 
 gboolean

@@ -74,7 +74,7 @@ void
 dvmd_bus_map_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
-  DvmdProcTable *procs = dvmd_job_get_procs (call->job);
+  DvmdProcTable *procs = dvmd_job_get_procs (call->object);
   const char *ranks = NULL;
   const DvmdBusOption options[] = {
     { "ranks", "s", &ranks },
@@ -86,12 +86,13 @@ dvmd_bus_map_job (DvmdBusCall *call)
     {
       if (procs != NULL)
         map = describe (dvmd_core_get_nodes (call->server->core), procs, ranks, "", &error);
-      else if (dvmd_job_get_ended (call->job))
+      else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
-                             dvmd_job_get_id (call->job));
+                             dvmd_job_get_id (call->object));
       else
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_READY, "Job %u is not mapped yet (%s)",
-                             dvmd_job_get_id (call->job), dvm_job_state_to_string (dvmd_job_get_state (call->job)));
+                             dvmd_job_get_id (call->object),
+                             dvm_job_state_to_string (dvmd_job_get_state (call->object)));
     }
   return_map (call->invocation, map, error);
 }

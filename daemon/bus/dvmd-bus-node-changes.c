@@ -61,8 +61,14 @@ dvmd_bus_node_changes_take (DvmdBusNodeChanges *self, DvmdBusServer *server, con
 
   self->position++;
   g_hash_table_remove (self->index, GUINT_TO_POINTER (row->rank));
-  row->state = dvm_node_get_state (node->record);
   *change = row;
+  if (node == NULL)
+    {
+      /* It has left; its end is in NodesChanged alone. */
+      row->state = DVM_NODE_STATE_NOT_INCLUDED;
+      return NULL;
+    }
+  row->state = dvm_node_get_state (node->record);
   return g_variant_new ("(s@a{sv}@as)", dvm_dbus_node_interface.name,
                         dvmd_bus_node_get_changed (server, node, (row->what & DVMD_BUS_NODE_VALUES) != 0,
                                                    (row->what & DVMD_BUS_NODE_JOBS) != 0),

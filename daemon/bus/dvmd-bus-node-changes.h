@@ -32,8 +32,8 @@ void dvmd_bus_node_changes_add (DvmdBusNodeChanges *self, guint rank, guint what
 /* Nodes whose values are still to be told. */
 gboolean dvmd_bus_node_changes_is_empty (DvmdBusNodeChanges *self);
 /*
- * (transfer floating): the body of PropertiesChanged of the next of them; what it is that is told, and its state, are
- * in change from now on. Not when it is empty.
+ * (transfer floating) (nullable): the body of PropertiesChanged of the next of them, NULL for one that has left; what
+ * it is that is told, and its state, are in change from now on. Not when it is empty.
  */
 GVariant *dvmd_bus_node_changes_take (DvmdBusNodeChanges *self, DvmdBusServer *server,
                                       const DvmdBusNodeChange **change);

@@ -21,10 +21,14 @@ dvmd_bus_node_path (guint rank)
   return g_strdup_printf (DVMD_BUS_NODES_PATH "/%u", rank);
 }
 
-static DvmdNode *
-find_node (DvmdBusServer *server, guint rank)
+static gpointer
+find (DvmdBusServer *server, guint rank, GError **error)
 {
-  return dvmd_node_pool_get (dvmd_core_get_nodes (server->core), rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (server->core), rank);
+
+  if (node == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no node " DVMD_BUS_NODES_PATH "/%u", rank);
+  return node;
 }
 
 static GVariant *
@@ -91,7 +95,7 @@ drain (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(&s@a{sv})", &reason, &dict);
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_core_drain_node (call->server->core, find_node (call->server, call->node), reason, &error);
+    dvmd_core_drain_node (call->server->core, call->object, reason, &error);
   return_result (call, error);
 }
 
@@ -102,7 +106,7 @@ resume (DvmdBusCall *call)
   GError *error = NULL;
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_core_resume_node (call->server->core, find_node (call->server, call->node), &error);
+    dvmd_core_resume_node (call->server->core, call->object, &error);
   return_result (call, error);
 }
 
@@ -122,7 +126,7 @@ on_topology (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 get_topology (DvmdBusCall *call)
 {
-  dvmd_controller_get_topology_async (call->server->controller, call->node, on_topology, call->invocation);
+  dvmd_controller_get_topology_async (call->server->controller, call->id, on_topology, call->invocation);
 }
 
 static const DvmdBusMethod node_methods[] = {
@@ -131,32 +135,15 @@ static const DvmdBusMethod node_methods[] = {
   { "Resume", DVMD_BUS_CHANGES, resume },
 };
 
-static void
-on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
-                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
-{
-  DvmdBusPeer *peer = user_data;
-  DvmdNode *node = NULL;
-  guint rank = 0;
-
-  if (dvmd_bus_parse_node (path + strlen (DVMD_BUS_NODES_PATH "/"), &rank))
-    node = find_node (peer->server, rank);
-  if (node == NULL)
-    dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no node %s", path));
-  else if (dvmd_bus_is_properties_call (invocation))
-    dvmd_bus_handle_properties (peer->server, &dvm_dbus_node_interface, get_property, node, invocation);
-  else
-    dvmd_bus_dispatch_node (peer, node_methods, G_N_ELEMENTS (node_methods), rank, invocation);
-}
-
 static char **
 enumerate (DvmdBusServer *server)
 {
-  guint max = dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (server->core));
+  DvmdNodePool *pool = dvmd_core_get_nodes (server->core);
+  guint max = dvmd_node_pool_get_max_rank (pool);
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
 
   for (guint rank = 0; rank <= max && nodes->len < DVMD_BUS_MAX_CHILDREN; rank++)
-    if (find_node (server, rank) != NULL)
+    if (dvmd_node_pool_get (pool, rank) != NULL)
       g_ptr_array_add (nodes, g_strdup_printf ("%u", rank));
   g_ptr_array_add (nodes, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&nodes), FALSE);
@@ -164,7 +151,6 @@ enumerate (DvmdBusServer *server)
 
 const DvmdBusSubtree dvmd_bus_nodes = {
   .path = DVMD_BUS_NODES_PATH,
-  .interface = &dvm_dbus_node_interface,
   .enumerate = enumerate,
-  .methods = { .method_call = on_method_call },
+  .klass = { &dvm_dbus_node_interface, get_property, find, node_methods, G_N_ELEMENTS (node_methods) },
 };

@@ -1,14 +1,13 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * org.freedesktop.DBus.ObjectManager of the manager, the live jobs and the sessions.
+ * org.freedesktop.DBus.ObjectManager of the manager, the live jobs, the sessions and the running campaigns.
  */
 
 #include "config.h"
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvm-dbus-interfaces.h"
 #include "dvmd-bus-private.h"
 
 #include <string.h>
@@ -31,22 +30,6 @@ static const char object_manager_xml[] = "<node>"
                                          "    </signal>"
                                          "  </interface>"
                                          "</node>";
-
-static GVariant *
-get_interfaces (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get, gpointer object)
-{
-  GVariantBuilder builder;
-
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{sa{sv}}"));
-  g_variant_builder_add (&builder, "{s@a{sv}}", info->name, dvmd_bus_get_all (server, info, get, object));
-  return g_variant_builder_end (&builder);
-}
-
-GVariant *
-dvmd_bus_job_interfaces (DvmdBusServer *server, DvmdJob *job)
-{
-  return get_interfaces (server, &dvm_dbus_job_interface, dvmd_bus_job_get_property, job);
-}
 
 /* ---- GetManagedObjects: made in slices, because there may be many jobs ---- */
 
@@ -81,6 +64,27 @@ add_object (List *list, const char *path, GVariant *interfaces)
   g_variant_get_data (sunk);
   list->size += g_variant_get_size (sunk) + strlen (path);
   g_variant_builder_add (&list->builder, "{o@a{sa{sv}}}", path, sunk);
+}
+
+static void
+add_elastic (List *list)
+{
+  DvmdBusServer *server = list->peer->server;
+  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (server);
+  DvmdCore *core = server->core;
+
+  for (guint i = 0; i < ids->len; i++)
+    {
+      guint id = g_array_index (ids, guint, i);
+      g_autofree char *path = dvmd_bus_session_path (id);
+
+      add_object (list, path,
+                  dvmd_bus_get_interfaces (server, &dvmd_bus_sessions.klass, dvmd_core_get_session (core, id)));
+    }
+  for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE); campaign != NULL;
+       campaign = dvmd_core_next_campaign (core, campaign, FALSE))
+    add_object (list, dvm_campaign_get_object_path (dvmd_campaign_get_record (campaign)),
+                dvmd_bus_get_interfaces (server, &dvmd_bus_campaigns.klass, campaign));
 }
 
 /* Much is to be written out and freed: elsewhere. The connection is not used meanwhile for what we have to say. */
@@ -130,7 +134,7 @@ add_slice (gpointer user_data)
 
       /* One that has ended meanwhile is not there any more. */
       if (!dvmd_job_get_ended (job))
-        add_object (list, path, dvmd_bus_job_interfaces (list->peer->server, job));
+        add_object (list, path, dvmd_bus_get_interfaces (list->peer->server, &dvmd_bus_jobs.klass, job));
       if (g_get_monotonic_time () >= until)
         return G_SOURCE_CONTINUE;
     }
@@ -163,10 +167,8 @@ begin_list (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
   dvmd_bus_peer_begin_list (peer);
   g_task_set_task_data (task, list, list_free);
   g_task_set_source_tag (task, begin_list);
-  add_object (list, DVMD_BUS_MANAGER_PATH,
-              get_interfaces (server, &dvm_dbus_manager_interface, dvmd_bus_manager_get_property, NULL));
-  add_object (list, DVMD_BUS_DEFAULT_SESSION_PATH,
-              get_interfaces (server, &dvm_dbus_session_interface, dvmd_bus_session_get_property, NULL));
+  add_object (list, DVMD_BUS_MANAGER_PATH, dvmd_bus_get_interfaces (server, &dvmd_bus_manager, NULL));
+  add_elastic (list);
   if (add_slice (task) == G_SOURCE_CONTINUE)
     g_idle_add_full (G_PRIORITY_DEFAULT, add_slice, g_steal_pointer (&task), g_object_unref);
 }

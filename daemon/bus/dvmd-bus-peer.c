@@ -81,6 +81,7 @@ dvmd_bus_peer_export (DvmdBusPeer *self, GError **error)
   return dvmd_bus_object_manager_export (self, error) && dvmd_bus_manager_export (self, error)
          && dvmd_bus_subtree_export (&dvmd_bus_jobs, self, error)
          && dvmd_bus_subtree_export (&dvmd_bus_sessions, self, error)
+         && dvmd_bus_subtree_export (&dvmd_bus_campaigns, self, error)
          && dvmd_bus_subtree_export (&dvmd_bus_nodes, self, error)
          && (self->is_bus || dvmd_bus_daemon_export (self, error));
 }
@@ -240,16 +241,31 @@ dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message)
     give_up (self, "more jobs have come and gone than can be kept for it");
 }
 
-void
-dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *interface, const char *signal,
-                           GVariant *body)
+static void
+send_signal (DvmdBusPeer *self, const char *destination, const char *path, const char *interface, const char *signal,
+             GVariant *body)
 {
   g_autoptr (GDBusMessage) message = g_dbus_message_new_signal (path, interface, signal);
 
+  if (destination != NULL)
+    g_dbus_message_set_destination (message, destination);
   g_dbus_message_set_body (message, body);
   if (self->said_hello)
     g_dbus_message_set_sender (message, DVMD_BUS_PRIVATE_UNIQUE_NAME);
   dvmd_bus_peer_send (self, message);
+}
+
+void
+dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *interface, const char *signal,
+                           GVariant *body)
+{
+  send_signal (self, NULL, path, interface, signal, body);
+}
+
+void
+dvmd_bus_peer_send_directed (DvmdBusPeer *self, const char *destination, const char *signal, GVariant *body)
+{
+  send_signal (self, destination, DVMD_BUS_MANAGER_PATH, dvmd_bus_manager.interface->name, signal, body);
 }
 
 gboolean

@@ -8,6 +8,7 @@
 
 #include "dvmd-bus-backlog.h"
 #include "dvmd-bus-server.h"
+#include "dvmd-core-elastic.h"
 #include "dvmd-id-set.h"
 
 G_BEGIN_DECLS
@@ -16,6 +17,7 @@ G_BEGIN_DECLS
 #define DVMD_BUS_JOBS_PATH            "/org/dvm/jobs"
 #define DVMD_BUS_NODES_PATH           "/org/dvm/nodes"
 #define DVMD_BUS_SESSIONS_PATH        "/org/dvm/sessions"
+#define DVMD_BUS_CAMPAIGNS_PATH       "/org/dvm/campaigns"
 #define DVMD_BUS_DEFAULT_SESSION_PATH "/org/dvm/sessions/0"
 #define DVMD_BUS_PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 /* The DVM's own unique name for private peers that behave as on a bus; theirs are :1.N. */
@@ -58,11 +60,12 @@ struct _DvmdBusServer
 
   DvmdBusSignals *signals;
   DvmdBusWaiters *waiters;
-  GPtrArray *batches;    /* of SubmitMany, under way */
-  GPtrArray *early_maps; /* calls of Map that wait for the DVM to be ready */
-  guint force_timer;     /* Shutdown with a timeout */
-  gint64 patience;       /* microseconds that somebody may leave unread what waits for it */
-  guint watch_timer;     /* while somebody is behind */
+  GHashTable *requesters; /* number of a campaign -> DvmdBusCaller who asked for it, and has been answered */
+  GPtrArray *batches;     /* of SubmitMany, under way */
+  GPtrArray *early_maps;  /* calls of Map that wait for the DVM to be ready */
+  guint force_timer;      /* Shutdown with a timeout */
+  gint64 patience;        /* microseconds that somebody may leave unread what waits for it */
+  guint watch_timer;      /* while somebody is behind */
 
   /* the message bus (dvmd-bus-buses.c) */
   char *bus_address; /* (nullable): where to come back to */
@@ -128,6 +131,8 @@ DvmdBusPeer *dvmd_bus_peer_of (GDBusConnection *connection);
 /* body: floating or not, shared by many peers. */
 void dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *interface, const char *signal,
                                 GVariant *body);
+/* A signal of the manager for one alone; destination: (nullable) a unique name on a bus. */
+void dvmd_bus_peer_send_directed (DvmdBusPeer *self, const char *destination, const char *signal, GVariant *body);
 /* Wants everything that is sent while somebody is subscribed. */
 gboolean dvmd_bus_peer_is_subscribed (DvmdBusPeer *self);
 
@@ -141,8 +146,8 @@ typedef struct
   DvmdBusServer *server;
   DvmdBusPeer *peer;
   DvmdBusCaller *caller; /* (nullable): calls that only read */
-  DvmdJob *job;          /* (nullable) */
-  guint node;            /* rank: calls of nodes */
+  gpointer object;       /* (nullable): that is called, as its class finds it; not of the manager */
+  guint id;              /* its number */
   GVariant *parameters;
   GDBusMethodInvocation *invocation;
 } DvmdBusCall;
@@ -188,14 +193,24 @@ gboolean dvmd_bus_caller_may_change (DvmdBusCaller *self);
 void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
 gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
 
-/* Runs the method for the call, at once or when it is known who calls; takes the invocation. */
-void dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, DvmdJob *job,
-                        GDBusMethodInvocation *invocation);
+/* (transfer floating) (nullable) */
+typedef GVariant *(*DvmdBusGetProperty) (DvmdBusServer *server, gpointer object, const char *name);
+
+/* What the objects of one interface have in common. */
+typedef struct
+{
+  const GDBusInterfaceInfo *interface;
+  DvmdBusGetProperty get_property;
+  /* (nullable) with an error: the object of this number, for as long as the main loop is not run; NULL: there is one */
+  gpointer (*find) (DvmdBusServer *server, guint id, GError **error);
+  const DvmdBusMethod *methods;
+  gsize n_methods;
+} DvmdBusClass;
+
+/* Answers a call to the object of this number, at once or when it is known who calls; takes the invocation. */
+void dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethodInvocation *invocation);
 /* Answers with the value (floating, or NULL for nothing); takes the invocation. */
 void dvmd_bus_return_value (GDBusMethodInvocation *invocation, GVariant *value);
-/* Likewise, for the node of this rank. */
-void dvmd_bus_dispatch_node (DvmdBusPeer *peer, const DvmdBusMethod *methods, gsize n_methods, guint rank,
-                             GDBusMethodInvocation *invocation);
 /* Answers with the error, which is made one of DVM_ERROR's if it is none; takes both. */
 void dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error);
 
@@ -203,30 +218,26 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusCaller, dvmd_bus_caller_unref)
 
 /* ---- objects ---- */
 
-/* (transfer floating) (nullable) */
-typedef GVariant *(*DvmdBusGetProperty) (DvmdBusServer *server, gpointer object, const char *name);
-
-/* a{sv} of every property of the interface, (transfer floating) */
-GVariant *dvmd_bus_get_all (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get,
-                            gpointer object);
+/* a{sv} of every property of the object, (transfer floating) */
+GVariant *dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object);
+/* The same in a{sa{sv}}, (transfer floating) */
+GVariant *dvmd_bus_get_interfaces (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object);
 /* Answers Get and GetAll of org.freedesktop.DBus.Properties; takes the invocation. */
-void dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get,
-                                 gpointer object, GDBusMethodInvocation *invocation);
+void dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object,
+                                 GDBusMethodInvocation *invocation);
 gboolean dvmd_bus_is_properties_call (GDBusMethodInvocation *invocation);
-
-GVariant *dvmd_bus_manager_get_property (DvmdBusServer *server, gpointer object, const char *name);
-GVariant *dvmd_bus_job_get_property (DvmdBusServer *server, gpointer object, const char *name);
-GVariant *dvmd_bus_session_get_property (DvmdBusServer *server, gpointer object, const char *name);
 
 /* All objects of a class: they are called by numbers, and each has one interface. */
 typedef struct
 {
   const char *path;
-  const GDBusInterfaceInfo *interface;
   char **(*enumerate) (DvmdBusServer *server); /* the numbers; (transfer full) */
-  GDBusInterfaceVTable methods;                /* user_data is the DvmdBusPeer */
+  DvmdBusClass klass;
 } DvmdBusSubtree;
 
+extern const DvmdBusClass dvmd_bus_manager;
+
+extern const DvmdBusSubtree dvmd_bus_campaigns;
 extern const DvmdBusSubtree dvmd_bus_jobs;
 extern const DvmdBusSubtree dvmd_bus_nodes;
 extern const DvmdBusSubtree dvmd_bus_sessions;
@@ -244,10 +255,14 @@ void dvmd_bus_find_node (DvmdBusCall *call);
 
 /* "/org/dvm/jobs/7" */
 char *dvmd_bus_job_path (guint id);
+/* "/" for 0 */
+char *dvmd_bus_campaign_path (guint id);
+char *dvmd_bus_session_path (guint id);
+/* guint, ascending; (transfer full) */
+GArray *dvmd_bus_get_session_ids (DvmdBusServer *server);
+void dvmd_bus_find_session (DvmdBusCall *call);
 /* The number behind the path of a subtree: decimal, without leading zeros. */
 gboolean dvmd_bus_parse_node (const char *node, guint *id);
-/* (nullable) with an error: NOT_FOUND; live or in the history */
-DvmdJob *dvmd_bus_find_job (DvmdBusServer *server, guint id, GError **error);
 
 /* ---- methods in files of their own ---- */
 
@@ -257,12 +272,14 @@ void dvmd_bus_submit_many (DvmdBusCall *call);
 void dvmd_bus_list_jobs (DvmdBusCall *call);
 void dvmd_bus_cancel_jobs (DvmdBusCall *call);
 void dvmd_bus_list_nodes (DvmdBusCall *call);
+void dvmd_bus_list_campaigns (DvmdBusCall *call);
+void dvmd_bus_list_sessions (DvmdBusCall *call);
 void dvmd_bus_list_procs (DvmdBusCall *call);
 void dvmd_bus_query (DvmdBusCall *call);
 void dvmd_bus_attach (DvmdBusCall *call);
 void dvmd_bus_map (DvmdBusCall *call);
 void dvmd_bus_map_job (DvmdBusCall *call);
-/* "" for DVMD_NO_NODE and nodes that are gone */
+/* Also of one that has left; "" for DVMD_NO_NODE */
 const char *dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank);
 
 /* ---- signals (dvmd-bus-signals.c) ---- */
@@ -278,10 +295,12 @@ void dvmd_bus_signals_flush (DvmdBusSignals *self);
 void dvmd_bus_signals_flush_some (DvmdBusSignals *self);
 /* Sends what is pending of this job: before its end is told in another way. */
 void dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job);
-/* (transfer floating): a{sv} of the manager or a session as it was sent last */
+/* Whoever asked for the campaign is told of its end when its last values have been sent. */
+void dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign);
+/* The private connection asked for this session: it is told of it though it has not subscribed. */
+void dvmd_bus_signals_own_session (DvmdBusSignals *self, DvmdSession *session, DvmdBusPeer *owner);
+/* (transfer floating) (nullable): a{sv} of the manager, a session or a campaign as it was sent last */
 GVariant *dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path);
-/* a{sa{sv}} of the job, (transfer floating) */
-GVariant *dvmd_bus_job_interfaces (DvmdBusServer *server, DvmdJob *job);
 
 /* ---- SubmitMany (dvmd-bus-submit-many.c) ---- */
 
@@ -290,6 +309,16 @@ GPtrArray *dvmd_bus_batches_new (void);
 void dvmd_bus_batches_drop (DvmdBusServer *server, DvmdBusCaller *caller);
 /* Everything that is under way gets this error. */
 void dvmd_bus_batches_fail (DvmdBusServer *server, const GError *error);
+
+/* ---- changes of the size (dvmd-bus-size.c) ---- */
+
+void dvmd_bus_grow (DvmdBusCall *call);
+void dvmd_bus_shrink (DvmdBusCall *call);
+void dvmd_bus_allocate (DvmdBusCall *call);
+/* Of a session: its allocation is given back. */
+void dvmd_bus_release (DvmdBusCall *call);
+/* The campaign has ended: those who wait for that are answered, and whoever asked for it gets the signal. */
+void dvmd_bus_size_tell (DvmdBusServer *server, DvmdCampaign *campaign);
 
 /* ---- Map before the DVM is ready (dvmd-bus-map.c): as the batches ---- */
 
@@ -302,9 +331,11 @@ void dvmd_bus_maps_fail (DvmdBusServer *server, const GError *error);
 
 DvmdBusWaiters *dvmd_bus_waiters_new (DvmdBusServer *server);
 void dvmd_bus_waiters_free (DvmdBusWaiters *self);
-/* Answers the call when the job has finished; takes the invocation. */
+/* Answers the call when the job has finished, or the campaign has ended; takes the invocation. */
 void dvmd_bus_wait (DvmdBusCall *call, DvmdJob *job, GVariant *options);
+void dvmd_bus_wait_campaign (DvmdBusCall *call, DvmdCampaign *campaign, GVariant *options);
 void dvmd_bus_waiters_job_finished (DvmdBusWaiters *self, DvmdJob *job);
+void dvmd_bus_waiters_campaign_ended (DvmdBusWaiters *self, DvmdCampaign *campaign);
 void dvmd_bus_waiters_drop (DvmdBusWaiters *self, DvmdBusCaller *caller);
 /* Everybody who still waits gets this error. */
 void dvmd_bus_waiters_fail (DvmdBusWaiters *self, const GError *error);

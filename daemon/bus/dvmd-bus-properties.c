@@ -11,18 +11,29 @@
 #include "dvmd-bus-private.h"
 
 GVariant *
-dvmd_bus_get_all (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get, gpointer object)
+dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object)
 {
+  const GDBusInterfaceInfo *info = klass->interface;
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; info->properties[i] != NULL; i++)
     {
-      GVariant *value = get (server, object, info->properties[i]->name);
+      GVariant *value = klass->get_property (server, object, info->properties[i]->name);
 
       if (value != NULL)
         g_variant_builder_add (&builder, "{sv}", info->properties[i]->name, value);
     }
+  return g_variant_builder_end (&builder);
+}
+
+GVariant *
+dvmd_bus_get_interfaces (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{sa{sv}}"));
+  g_variant_builder_add (&builder, "{s@a{sv}}", klass->interface->name, dvmd_bus_get_all (server, klass, object));
   return g_variant_builder_end (&builder);
 }
 
@@ -33,8 +44,8 @@ dvmd_bus_is_properties_call (GDBusMethodInvocation *invocation)
 }
 
 void
-dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *info, DvmdBusGetProperty get,
-                            gpointer object, GDBusMethodInvocation *invocation)
+dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object,
+                            GDBusMethodInvocation *invocation)
 {
   GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
   const char *method = g_dbus_method_invocation_get_method_name (invocation);
@@ -44,20 +55,20 @@ dvmd_bus_handle_properties (DvmdBusServer *server, const GDBusInterfaceInfo *inf
   /* GDBus has looked at interface, name and access already. */
   if (g_str_equal (method, "GetAll"))
     {
-      dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", dvmd_bus_get_all (server, info, get, object)));
+      dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", dvmd_bus_get_all (server, klass, object)));
       return;
     }
   if (!g_str_equal (method, "Get"))
     {
       dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                                                      "The properties of %s can only be read", info->name));
+                                                      "The properties of %s can only be read", klass->interface->name));
       return;
     }
   g_variant_get_child (parameters, 1, "&s", &name);
-  value = get (server, object, name);
+  value = klass->get_property (server, object, name);
   if (value != NULL)
     dvmd_bus_return_value (invocation, g_variant_new ("(v)", value));
   else
-    dvmd_bus_return_error (invocation,
-                           g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s has no property %s", info->name, name));
+    dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s has no property %s",
+                                                    klass->interface->name, name));
 }

@@ -237,31 +237,79 @@ get_free_slots (Query *query, GError **error)
   return g_variant_new_uint32 (sum);
 }
 
-/* There is the default one alone so far. */
+/* Slots of the nodes of a session. */
+static guint
+count_slots (Query *query, const char *const *names)
+{
+  guint sum = 0;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      DvmdNode *node = dvmd_node_pool_find (get_pool (query), names[i]);
+
+      if (is_up (node))
+        sum += node->slots;
+    }
+  return sum;
+}
+
+/* A property of a session, (transfer full) */
+static GVariant *
+get_of_session (Query *query, guint id, const char *name)
+{
+  DvmdBusServer *server = query->server;
+
+  return g_variant_ref_sink (
+      dvmd_bus_sessions.klass.get_property (server, dvmd_core_get_session (server->core, id), name));
+}
+
+static void
+add_allocation (Query *query, GVariantBuilder *builder, guint id)
+{
+  g_autofree char *path = dvmd_bus_session_path (id);
+  g_autoptr (GVariant) alloc_id = get_of_session (query, id, "AllocId");
+  g_autoptr (GVariant) nodes = get_of_session (query, id, "Nodes");
+  g_autofree const char **names = g_variant_get_strv (nodes, NULL);
+
+  g_variant_builder_open (builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (builder, "{sv}", "alloc-id", alloc_id);
+  g_variant_builder_add (builder, "{sv}", "session", g_variant_new_object_path (path));
+  g_variant_builder_add (builder, "{sv}", "nodes", nodes);
+  g_variant_builder_add (builder, "{sv}", "slots", g_variant_new_uint32 (count_slots (query, names)));
+  g_variant_builder_close (builder);
+}
+
 static GVariant *
 get_allocations (Query *query, GError **error)
 {
-  GVariant *nodes = get_nodes (query, error);
+  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (query->server);
   GVariantBuilder builder;
 
-  if (nodes == NULL)
+  if (!check_length (dvmd_node_pool_count_up (get_pool (query)), "ListNodes", error)
+      || !check_length (ids->len, "ListSessions", error))
     return NULL;
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
-  g_variant_builder_open (&builder, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&builder, "{sv}", "alloc-id", g_variant_new_string (""));
-  g_variant_builder_add (&builder, "{sv}", "session", g_variant_new_object_path (DVMD_BUS_DEFAULT_SESSION_PATH));
-  g_variant_builder_add (&builder, "{sv}", "nodes", nodes);
-  g_variant_builder_add (&builder, "{sv}", "slots", get_slots (query, NULL));
-  g_variant_builder_close (&builder);
+  for (guint i = 0; i < ids->len; i++)
+    add_allocation (query, &builder, g_array_index (ids, guint, i));
   return g_variant_builder_end (&builder);
 }
 
 static GVariant *
 get_alloc_ids (Query *query, GError **error)
 {
-  const char *const ids[] = { "", NULL };
+  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (query->server);
+  GVariantBuilder builder;
 
-  return g_variant_new_strv (ids, -1);
+  if (!check_length (ids->len, "ListSessions", error))
+    return NULL;
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
+  for (guint i = 0; i < ids->len; i++)
+    {
+      g_autoptr (GVariant) alloc_id = get_of_session (query, g_array_index (ids, guint, i), "AllocId");
+
+      g_variant_builder_add_value (&builder, alloc_id);
+    }
+  return g_variant_builder_end (&builder);
 }
 
 /* ---- the DVM itself ---- */

@@ -61,17 +61,30 @@ is_field (const char *name, const DvmRecordField *fields, guint n_fields)
   return FALSE;
 }
 
+static gboolean
+refuse_column (const char *column, const char *first, const char *second, GError **error)
+{
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "columns: there is no property “%s”; they are called as on the object, such as %s and %s", column, first,
+               second);
+  return FALSE;
+}
+
 gboolean
 dvmd_bus_check_columns (const char *const *columns, const DvmRecordField *fields, guint n_fields, GError **error)
 {
   for (gsize i = 0; columns != NULL && columns[i] != NULL; i++)
     if (!is_field (columns[i], fields, n_fields))
-      {
-        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                     "columns: there is no property “%s”; they are called as on the object, such as %s and %s",
-                     columns[i], fields[0].bus_name, fields[1].bus_name);
-        return FALSE;
-      }
+      return refuse_column (columns[i], fields[0].bus_name, fields[1].bus_name, error);
+  return TRUE;
+}
+
+gboolean
+dvmd_bus_check_properties (const GDBusInterfaceInfo *info, const char *const *columns, GError **error)
+{
+  for (gsize i = 0; columns != NULL && columns[i] != NULL; i++)
+    if (g_dbus_interface_info_lookup_property ((GDBusInterfaceInfo *)info, columns[i]) == NULL)
+      return refuse_column (columns[i], info->properties[0]->name, info->properties[1]->name, error);
   return TRUE;
 }
 
@@ -84,5 +97,19 @@ dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fiel
   for (guint i = 0; i < n_fields; i++)
     if (columns == NULL || g_strv_contains (columns, fields[i].bus_name))
       _dvm_record_add_field (&builder, record, &fields[i]);
+  return g_variant_builder_end (&builder);
+}
+
+GVariant *
+dvmd_bus_object_row (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, const char *const *columns)
+{
+  GDBusPropertyInfo **properties = klass->interface->properties;
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; properties[i] != NULL; i++)
+    if (columns == NULL || g_strv_contains (columns, properties[i]->name))
+      g_variant_builder_add (&builder, "{sv}", properties[i]->name,
+                             klass->get_property (server, object, properties[i]->name));
   return g_variant_builder_end (&builder);
 }

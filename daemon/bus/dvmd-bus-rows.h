@@ -34,6 +34,11 @@ GVariant *dvmd_bus_rows_end (DvmdBusRows *rows);
 /* a{sv} of the record's bus properties, (transfer floating); columns: (nullable) names that have been checked */
 GVariant *dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fields,
                                const char *const *columns);
+/* Likewise of any object, by the properties of its interface. */
+GVariant *dvmd_bus_object_row (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object,
+                               const char *const *columns);
+/* Every column is one of the properties; BAD_PARAM names the first that is not. columns: (nullable) */
+gboolean dvmd_bus_check_properties (const GDBusInterfaceInfo *info, const char *const *columns, GError **error);
 /* Every column is one of the fields; BAD_PARAM names the first that is not. */
 gboolean dvmd_bus_check_columns (const char *const *columns, const DvmRecordField *fields, guint n_fields,
                                  GError **error);

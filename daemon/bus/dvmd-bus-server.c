@@ -62,6 +62,7 @@ dvmd_bus_server_dispose (GObject *object)
   g_hash_table_remove_all (self->private_peers);
   g_clear_pointer (&self->settings, dvmd_config_unref);
   g_clear_pointer (&self->waiters, dvmd_bus_waiters_free);
+  g_clear_pointer (&self->requesters, g_hash_table_unref);
   g_clear_pointer (&self->batches, g_ptr_array_unref);
   g_clear_pointer (&self->early_maps, g_ptr_array_unref);
   g_clear_pointer (&self->signals, dvmd_bus_signals_free);
@@ -123,6 +124,7 @@ dvmd_bus_server_new (DvmdController *controller, const char *name)
   self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
   self->patience = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
+  self->requesters = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_caller_unref);
   self->batches = dvmd_bus_batches_new ();
   self->early_maps = dvmd_bus_maps_new ();
   g_signal_connect_object (controller, "ready", G_CALLBACK (dvmd_bus_maps_ready), self, G_CONNECT_SWAPPED);
@@ -484,10 +486,11 @@ dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, g
   g_clear_handle_id (&self->bus_retry, g_source_remove);
   g_cancellable_cancel (self->cancellable);
   stop_listening (self);
+  /* What has ended is told, also to those who wait for it. */
+  dvmd_bus_signals_flush (self->signals);
   dvmd_bus_waiters_fail (self->waiters, error);
   dvmd_bus_batches_fail (self, error);
   dvmd_bus_maps_fail (self, error);
-  dvmd_bus_signals_flush (self->signals);
   stop->n_pending = 1;
   stop->timer = g_timeout_add (STOP_LIMIT_MS, on_stop_limit, task);
   for (guint i = 0; i < self->peers->len; i++)

@@ -50,6 +50,7 @@ typedef struct
   GArray *queue;
   GArray *job_changes;
   DvmdBusNodeChanges *nodes;
+  GPtrArray *ends; /* DvmdCampaign */
   guint position;
   gboolean with_counters;
   gboolean left; /* counters that may not go yet */
@@ -63,11 +64,10 @@ struct _DvmdBusSignals
   GArray *queue;     /* ids, in the order of their first change */
   GArray *job_changes;
   DvmdBusNodeChanges *nodes;
-  Batch *batch; /* (nullable): what is being sent, in slices */
-  DvmdBusSnapshot *manager;
-  DvmdBusSnapshot *session;
-  gboolean manager_changed;
-  gboolean session_changed;
+  Batch *batch;        /* (nullable): what is being sent, in slices */
+  GHashTable *watched; /* path -> DvmdBusWatched, those that somebody may get signals of */
+  GPtrArray *changed;  /* of them, in the order of their first change */
+  GPtrArray *ends;     /* DvmdCampaign, whose end is to be told to whoever asked and to those who wait */
   gboolean has_public; /* somebody gets the signals of every object */
   gboolean has_subscribers;
   gboolean pending; /* something has happened since the batch was begun */
@@ -76,18 +76,6 @@ struct _DvmdBusSignals
   guint counter_source;
   gint64 counters_due; /* monotonic */
   gint64 pause_ends;
-};
-
-static const DvmdBusWatchedProperty manager_watched[] = {
-  { "State", FALSE },         { "StateName", FALSE },     { "Ready", FALSE },     { "MembershipEpoch", FALSE },
-  { "NodesExpected", FALSE }, { "NodesReported", FALSE }, { "NodeCount", FALSE }, { "SlotCount", FALSE },
-  { "SlotsInUse", TRUE },     { "JobsRunning", TRUE },    { "JobsHeld", TRUE },   { "HistoryLimit", FALSE },
-  { "TreeDepth", FALSE },     { "TreeRepairs", FALSE },
-};
-
-static const DvmdBusWatchedProperty session_watched[] = {
-  { "Nodes", FALSE },
-  { "Jobs", TRUE },
 };
 
 static gboolean
@@ -266,13 +254,189 @@ find_owner (DvmdBusSignals *self, DvmdJob *job)
   return owner != NULL && !owner->submits_quietly ? owner : NULL;
 }
 
+/* ---- objects of which there are few ---- */
+
 static void
-mark_session (DvmdBusSignals *self)
+mark (DvmdBusSignals *self, DvmdBusWatched *watched)
 {
-  if (!self->has_public)
-    return;
-  self->session_changed = TRUE;
+  if (!watched->queued)
+    g_ptr_array_add (self->changed, watched);
+  watched->queued = TRUE;
   schedule (self);
+}
+
+static void
+mark_path (DvmdBusSignals *self, const char *path)
+{
+  DvmdBusWatched *watched = g_hash_table_lookup (self->watched, path);
+
+  if (watched != NULL)
+    mark (self, watched);
+}
+
+static DvmdBusWatched *
+find_watched (DvmdBusSignals *self, const char *folder, guint id)
+{
+  g_autofree char *path = g_strdup_printf ("%s/%u", folder, id);
+
+  return g_hash_table_lookup (self->watched, path);
+}
+
+/* (nullable): nobody gets signals of it. subtree: NULL for the manager; owner: (nullable), as of a job */
+static DvmdBusWatched *
+watch_object (DvmdBusSignals *self, const DvmdBusSubtree *subtree, guint id, gpointer object, DvmdBusPeer *owner)
+{
+  DvmdBusWatched *watched;
+
+  if (!has_audience (self, owner, TO_EVERYBODY))
+    return NULL;
+  watched = dvmd_bus_watched_new (subtree != NULL ? &subtree->klass : &dvmd_bus_manager,
+                                  subtree != NULL ? subtree->path : NULL, id, object);
+  watched->owner = owner;
+  dvmd_bus_watched_reset (watched, self->server);
+  g_hash_table_replace (self->watched, watched->path, watched);
+  return watched;
+}
+
+static void
+add_object (DvmdBusSignals *self, const DvmdBusSubtree *subtree, guint id, gpointer object, DvmdBusPeer *owner)
+{
+  DvmdBusWatched *watched = watch_object (self, subtree, id, object, owner);
+
+  if (watched == NULL)
+    return;
+  watched->added = TRUE;
+  mark (self, watched);
+}
+
+static DvmdBusWatched *
+find_campaign (DvmdBusSignals *self, DvmdCampaign *campaign)
+{
+  return find_watched (self, DVMD_BUS_CAMPAIGNS_PATH, dvmd_campaign_get_id (campaign));
+}
+
+static void
+on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  const DvmdRequester *requester = dvmd_campaign_get_requester (campaign);
+  DvmdBusPeer *owner = NULL;
+
+  if (requester != NULL && requester->name != NULL)
+    owner = g_hash_table_lookup (self->server->private_peers, requester->name);
+  add_object (self, &dvmd_bus_campaigns, dvmd_campaign_get_id (campaign), campaign, owner);
+}
+
+static void
+on_campaign_changed (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusWatched *watched = find_campaign (self, campaign);
+
+  if (watched != NULL)
+    mark (self, watched);
+}
+
+static void
+on_campaign_state_changed (DvmdCore *core, DvmdCampaign *campaign, guint old_state, guint new_state, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusWatched *watched = find_campaign (self, campaign);
+
+  if (watched == NULL)
+    return;
+  dvmd_bus_watched_add_state (watched, dvm_campaign_state_to_string (old_state),
+                              dvm_campaign_state_to_string (new_state),
+                              dvm_campaign_get_reason (dvmd_campaign_get_record (campaign)));
+  mark (self, watched);
+}
+
+void
+dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign)
+{
+  g_ptr_array_add (self->ends, g_object_ref (campaign));
+  schedule (self);
+}
+
+static void
+on_campaign_ended (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusWatched *watched = find_campaign (self, campaign);
+
+  dvmd_bus_signals_tell_end (self, campaign);
+  if (watched == NULL)
+    return;
+  watched->ended = TRUE;
+  mark (self, watched);
+}
+
+static void
+on_session_state_changed (DvmSession *record, guint old_state, guint new_state, const char *reason, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusWatched *watched = find_watched (self, DVMD_BUS_SESSIONS_PATH, dvm_session_get_id (record));
+
+  if (watched == NULL)
+    return;
+  dvmd_bus_watched_add_state (watched, dvm_session_state_to_string (old_state), dvm_session_state_to_string (new_state),
+                              reason);
+  mark (self, watched);
+}
+
+static void
+follow_session (DvmdBusSignals *self, DvmdSession *session)
+{
+  g_signal_connect (dvmd_session_get_record (session), "state-changed", G_CALLBACK (on_session_state_changed), self);
+}
+
+static void
+on_session_added (DvmdCore *core, DvmdSession *session, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+
+  follow_session (self, session);
+  add_object (self, &dvmd_bus_sessions, dvmd_session_get_id (session), session, NULL);
+}
+
+void
+dvmd_bus_signals_own_session (DvmdBusSignals *self, DvmdSession *session, DvmdBusPeer *owner)
+{
+  guint id = dvmd_session_get_id (session);
+  DvmdBusWatched *watched = find_watched (self, DVMD_BUS_SESSIONS_PATH, id);
+
+  if (watched == NULL)
+    add_object (self, &dvmd_bus_sessions, id, session, owner);
+  else if (watched->owner == NULL)
+    watched->owner = owner;
+}
+
+static void
+on_session_changed (DvmdCore *core, DvmdSession *session, gpointer user_data)
+{
+  mark_path (user_data, dvm_session_get_object_path (dvmd_session_get_record (session)));
+}
+
+static void
+on_session_removed (DvmdCore *core, DvmdSession *session, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmSession *record = dvmd_session_get_record (session);
+  DvmdBusWatched *watched = g_hash_table_lookup (self->watched, dvm_session_get_object_path (record));
+
+  g_signal_handlers_disconnect_by_data (record, self);
+  if (watched == NULL)
+    return;
+  watched->ended = TRUE;
+  mark (self, watched);
+}
+
+/* ---- jobs and nodes ---- */
+
+static void
+mark_session_of (DvmdBusSignals *self, DvmdJob *job)
+{
+  mark_path (self, dvm_job_get_session (dvmd_job_get_record (job)));
 }
 
 static void
@@ -285,7 +449,7 @@ on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
     return;
   live->added = TRUE;
   queue_job (self, live);
-  mark_session (self);
+  mark_session_of (self, job);
 }
 
 static void
@@ -298,18 +462,13 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
     return;
   live->ended = TRUE;
   queue_job (self, live);
-  mark_session (self);
+  mark_session_of (self, job);
 }
 
 static void
 on_core_changed (DvmdCore *core, gpointer user_data)
 {
-  DvmdBusSignals *self = user_data;
-
-  if (!self->has_public)
-    return;
-  self->manager_changed = TRUE;
-  schedule (self);
+  mark_path (user_data, DVMD_BUS_MANAGER_PATH);
 }
 
 static void
@@ -351,10 +510,24 @@ on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_da
 {
   DvmdBusSignals *self = user_data;
 
-  if (self->has_public)
-    dvmd_bus_node_changes_add (self->nodes, rank, DVMD_BUS_NODE_VALUES | DVMD_BUS_NODE_STATE);
-  mark_session (self);
+  if (!self->has_public)
+    return;
+  dvmd_bus_node_changes_add (self->nodes, rank, DVMD_BUS_NODE_VALUES | DVMD_BUS_NODE_STATE);
+  mark_path (self, DVMD_BUS_DEFAULT_SESSION_PATH);
   on_core_changed (core, self);
+}
+
+/* Both are told of by their state: there is no object that is added or removed. */
+static void
+on_node_added (DvmdCore *core, guint rank, gpointer user_data)
+{
+  on_node_state_changed (core, rank, DVM_NODE_STATE_ADDED, user_data);
+}
+
+static void
+on_node_removed (DvmdCore *core, guint rank, gpointer user_data)
+{
+  on_node_state_changed (core, rank, DVM_NODE_STATE_NOT_INCLUDED, user_data);
 }
 
 static void
@@ -438,7 +611,8 @@ send_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean with_counters)
   miss_job (self, live, added, fields);
   if (added)
     broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
-               g_variant_new ("(o@a{sa{sv}})", live->path, dvmd_bus_job_interfaces (self->server, live->job)));
+               g_variant_new ("(o@a{sa{sv}})", live->path,
+                              dvmd_bus_get_interfaces (self->server, &dvmd_bus_jobs.klass, live->job)));
   else if (fields != 0)
     send_properties (self, live->owner, live->path, interfaces[0], dvmd_bus_job_get_fields (live->job, fields));
   send_job_signals (self, live);
@@ -485,25 +659,66 @@ send_jobs (DvmdBusSignals *self, Batch *batch, gint64 until)
   return TRUE;
 }
 
+/* Those who are behind are told later. */
+static void
+miss_object (DvmdBusSignals *self, const DvmdBusWatched *watched, gboolean added, gboolean changed)
+{
+  GPtrArray *peers = self->server->peers;
+
+  for (guint i = 0; i < peers->len; i++)
+    {
+      DvmdBusPeer *peer = peers->pdata[i];
+
+      if (peer->behind != NULL && is_for (peer, watched->owner, TO_EVERYBODY))
+        dvmd_bus_behind_miss_object (peer->behind, watched, added, changed);
+    }
+}
+
+/* TRUE: counters are left for later */
 static gboolean
-send_snapshot (DvmdBusSignals *self, DvmdBusSnapshot *snapshot, const char *path, const char *interface,
-               gboolean with_counters)
+send_values (DvmdBusSignals *self, DvmdBusWatched *watched, gboolean with_counters)
 {
   gboolean left = FALSE;
-  GVariant *changed = dvmd_bus_snapshot_take (snapshot, self->server, with_counters, &left);
+  GVariant *changed = NULL;
 
-  if (changed == NULL)
-    return left;
-  for (guint i = 0; i < self->server->peers->len; i++)
+  if (watched->added)
     {
-      DvmdBusPeer *peer = self->server->peers->pdata[i];
-
-      if (peer->behind != NULL && peer_is_public (peer))
-        dvmd_bus_behind_miss (peer->behind,
-                              snapshot == self->manager ? DVMD_BUS_MISSED_MANAGER : DVMD_BUS_MISSED_SESSION);
+      dvmd_bus_watched_reset (watched, self->server);
+      broadcast (self, TO_EVERYBODY, watched->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager",
+                 "InterfacesAdded",
+                 g_variant_new ("(o@a{sa{sv}})", watched->path,
+                                dvmd_bus_get_interfaces (self->server, watched->klass, watched->object)));
     }
-  send_properties (self, NULL, path, interface, changed);
+  else
+    changed = dvmd_bus_watched_take (watched, self->server, with_counters || watched->ended, &left);
+  miss_object (self, watched, watched->added, changed != NULL);
+  watched->added = FALSE;
+  if (changed != NULL)
+    send_properties (self, watched->owner, watched->path, watched->klass->interface->name, changed);
   return left;
+}
+
+static void
+send_states (DvmdBusSignals *self, DvmdBusWatched *watched)
+{
+  for (guint i = 0; i < watched->states->len; i++)
+    {
+      const DvmdBusWordChange *change = &g_array_index (watched->states, DvmdBusWordChange, i);
+
+      broadcast (self, TO_EVERYBODY, watched->owner, watched->path, watched->klass->interface->name, "StateChanged",
+                 g_variant_new ("(sss)", change->old_state, change->new_state, change->reason));
+    }
+  g_array_set_size (watched->states, 0);
+}
+
+static void
+send_removed (DvmdBusSignals *self, DvmdBusWatched *watched)
+{
+  const char *const interfaces[] = { watched->klass->interface->name, NULL };
+
+  broadcast (self, TO_EVERYBODY, watched->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+             g_variant_new ("(o^as)", watched->path, interfaces));
+  g_hash_table_remove (self->watched, watched->path);
 }
 
 /* Those who are behind know by the states of the jobs. */
@@ -558,7 +773,8 @@ send_nodes (DvmdBusSignals *self, DvmdBusNodeChanges *nodes, gint64 until)
       body = dvmd_bus_node_changes_take (nodes, self->server, &change);
       path = dvmd_bus_node_path (change->rank);
       miss_node (self, change);
-      broadcast (self, TO_EVERYBODY, NULL, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
+      if (body != NULL)
+        broadcast (self, TO_EVERYBODY, NULL, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
       check_peers (self);
     }
   return TRUE;
@@ -574,24 +790,35 @@ send_node_changes (DvmdBusSignals *self, DvmdBusNodeChanges *nodes)
                states);
 }
 
-static gboolean
-send_public (DvmdBusSignals *self, gboolean with_counters)
+/* (transfer container): those that were changed; new values of all of them go before what tells of any. */
+static GPtrArray *
+send_objects (DvmdBusSignals *self, Batch *batch)
 {
-  gboolean left = FALSE;
+  GPtrArray *changed = g_steal_pointer (&self->changed);
 
-  if (self->session_changed && self->has_public)
+  self->changed = g_ptr_array_new ();
+  for (guint i = 0; i < changed->len; i++)
     {
-      self->session_changed = send_snapshot (self, self->session, DVMD_BUS_DEFAULT_SESSION_PATH,
-                                             dvm_dbus_session_interface.name, with_counters);
-      left |= self->session_changed;
+      DvmdBusWatched *watched = changed->pdata[i];
+
+      watched->queued = FALSE;
+      if (!send_values (self, watched, batch->with_counters))
+        continue;
+      batch->left = TRUE;
+      watched->queued = TRUE;
+      g_ptr_array_add (self->changed, watched);
     }
-  if (self->manager_changed && self->has_public)
-    {
-      self->manager_changed = send_snapshot (self, self->manager, DVMD_BUS_MANAGER_PATH,
-                                             dvm_dbus_manager_interface.name, with_counters);
-      left |= self->manager_changed;
-    }
-  return left;
+  for (guint i = 0; i < changed->len; i++)
+    send_states (self, changed->pdata[i]);
+  return changed;
+}
+
+static void
+send_removals (DvmdBusSignals *self, GPtrArray *changed)
+{
+  for (guint i = 0; i < changed->len; i++)
+    if (((DvmdBusWatched *)changed->pdata[i])->ended)
+      send_removed (self, changed->pdata[i]);
 }
 
 static void
@@ -617,6 +844,7 @@ batch_free (Batch *batch)
   g_array_unref (batch->queue);
   g_array_unref (batch->job_changes);
   dvmd_bus_node_changes_free (batch->nodes);
+  g_ptr_array_unref (batch->ends);
   g_free (batch);
 }
 
@@ -650,10 +878,12 @@ begin_batch (DvmdBusSignals *self)
   batch->queue = g_steal_pointer (&self->queue);
   batch->job_changes = g_steal_pointer (&self->job_changes);
   batch->nodes = g_steal_pointer (&self->nodes);
+  batch->ends = g_steal_pointer (&self->ends);
   add_node_jobs (self, batch);
   self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
   self->job_changes = new_job_changes ();
   self->nodes = dvmd_bus_node_changes_new ();
+  self->ends = g_ptr_array_new_with_free_func (g_object_unref);
   return batch;
 }
 
@@ -661,12 +891,14 @@ static void
 end_batch (DvmdBusSignals *self, Batch *batch)
 {
   gint64 begin = g_get_monotonic_time ();
-  gint64 now;
+  g_autoptr (GPtrArray) changed = send_objects (self, batch);
+  gint64 now = g_get_monotonic_time ();
 
-  batch->left |= send_public (self, batch->with_counters);
-  now = g_get_monotonic_time ();
   send_job_changes (self, batch->job_changes);
   send_node_changes (self, batch->nodes);
+  for (guint i = 0; i < batch->ends->len; i++)
+    dvmd_bus_size_tell (self->server, batch->ends->pdata[i]);
+  send_removals (self, changed);
   check_peers (self);
   if (batch->with_counters)
     self->counters_due = now + MAX (COUNTER_INTERVAL_MS * G_TIME_SPAN_MILLISECOND, COUNTER_PART * (now - begin));
@@ -726,22 +958,40 @@ dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job)
 GVariant *
 dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path)
 {
-  return dvmd_bus_snapshot_get_sent (strcmp (path, DVMD_BUS_MANAGER_PATH) == 0 ? self->manager : self->session);
+  DvmdBusWatched *watched = g_hash_table_lookup (self->watched, path);
+
+  return watched != NULL ? dvmd_bus_watched_get_sent (watched) : NULL;
 }
 
 /* ---- who listens ---- */
 
-/* From now on the manager and the session are watched too. */
+static void
+watch_objects (DvmdBusSignals *self)
+{
+  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (self->server);
+  DvmdCore *core = self->server->core;
+
+  watch_object (self, NULL, 0, NULL, NULL);
+  for (guint i = 0; i < ids->len; i++)
+    {
+      guint id = g_array_index (ids, guint, i);
+
+      watch_object (self, &dvmd_bus_sessions, id, dvmd_core_get_session (core, id), NULL);
+    }
+  for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE); campaign != NULL;
+       campaign = dvmd_core_next_campaign (core, campaign, FALSE))
+    if (find_campaign (self, campaign) == NULL)
+      watch_object (self, &dvmd_bus_campaigns, dvmd_campaign_get_id (campaign), campaign, NULL);
+}
+
+/* From now on every object is watched. */
 static void
 begin_public (DvmdBusSignals *self)
 {
   g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (self->server->core, FALSE);
   g_autoptr (GArray) told = dvmd_node_pool_take_jobs_changed (dvmd_core_get_nodes (self->server->core));
 
-  dvmd_bus_snapshot_reset (self->manager, self->server);
-  dvmd_bus_snapshot_reset (self->session, self->server);
-  self->manager_changed = FALSE;
-  self->session_changed = FALSE;
+  watch_objects (self);
   for (guint i = 0; i < jobs->len; i++)
     if (!g_hash_table_contains (self->live, GUINT_TO_POINTER (dvmd_job_get_id (jobs->pdata[i]))))
       watch_job (self, jobs->pdata[i], NULL);
@@ -754,6 +1004,18 @@ has_no_audience (gpointer key, gpointer value, gpointer user_data)
   DvmdBusLiveJob *live = value;
 
   return !has_audience (self, live->owner, TO_EVERYBODY);
+}
+
+static gboolean
+forget_unheard (gpointer key, gpointer value, gpointer user_data)
+{
+  DvmdBusSignals *self = user_data;
+  DvmdBusWatched *watched = value;
+
+  if (has_audience (self, watched->owner, TO_EVERYBODY))
+    return FALSE;
+  g_ptr_array_remove (self->changed, watched);
+  return TRUE;
 }
 
 void
@@ -771,8 +1033,10 @@ dvmd_bus_signals_listeners_changed (DvmdBusSignals *self)
     }
   if (self->has_public && !had_public)
     begin_public (self);
-  if (!self->has_public)
-    g_hash_table_foreach_remove (self->live, has_no_audience, self);
+  if (self->has_public)
+    return;
+  g_hash_table_foreach_remove (self->live, has_no_audience, self);
+  g_hash_table_foreach_remove (self->watched, forget_unheard, self);
 }
 
 void
@@ -780,12 +1044,36 @@ dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer)
 {
   GHashTableIter iter;
   DvmdBusLiveJob *live;
+  DvmdBusWatched *watched;
 
   g_hash_table_iter_init (&iter, self->live);
   while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&live))
     if (live->owner == peer)
       live->owner = NULL;
+  g_hash_table_iter_init (&iter, self->watched);
+  while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&watched))
+    if (watched->owner == peer)
+      watched->owner = NULL;
   dvmd_bus_signals_listeners_changed (self);
+}
+
+static void
+connect_elastic (DvmdBusSignals *self)
+{
+  DvmdCore *core = self->server->core;
+
+  g_signal_connect (core, "campaign-added", G_CALLBACK (on_campaign_added), self);
+  g_signal_connect (core, "campaign-changed", G_CALLBACK (on_campaign_changed), self);
+  g_signal_connect (core, "campaign-state-changed", G_CALLBACK (on_campaign_state_changed), self);
+  g_signal_connect (core, "campaign-ended", G_CALLBACK (on_campaign_ended), self);
+  g_signal_connect (core, "node-added", G_CALLBACK (on_node_added), self);
+  g_signal_connect (core, "node-removed", G_CALLBACK (on_node_removed), self);
+  g_signal_connect (core, "session-added", G_CALLBACK (on_session_added), self);
+  g_signal_connect (core, "session-changed", G_CALLBACK (on_session_changed), self);
+  g_signal_connect (core, "session-removed", G_CALLBACK (on_session_removed), self);
+  for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
+       session = dvmd_core_next_session (core, session))
+    follow_session (self, session);
 }
 
 static void
@@ -814,11 +1102,11 @@ dvmd_bus_signals_new (DvmdBusServer *server)
   self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
   self->job_changes = new_job_changes ();
   self->nodes = dvmd_bus_node_changes_new ();
-  self->manager = dvmd_bus_snapshot_new (manager_watched, G_N_ELEMENTS (manager_watched),
-                                         dvmd_bus_manager_get_property);
-  self->session = dvmd_bus_snapshot_new (session_watched, G_N_ELEMENTS (session_watched),
-                                         dvmd_bus_session_get_property);
+  self->watched = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)dvmd_bus_watched_free);
+  self->changed = g_ptr_array_new ();
+  self->ends = g_ptr_array_new_with_free_func (g_object_unref);
   connect_model (self);
+  connect_elastic (self);
   return self;
 }
 
@@ -826,6 +1114,9 @@ void
 dvmd_bus_signals_free (DvmdBusSignals *self)
 {
   g_signal_handlers_disconnect_by_data (dvmd_job_get_record (dvmd_core_get_vm_job (self->server->core)), self);
+  for (DvmdSession *session = dvmd_core_next_session (self->server->core, NULL); session != NULL;
+       session = dvmd_core_next_session (self->server->core, session))
+    g_signal_handlers_disconnect_by_data (dvmd_session_get_record (session), self);
   g_signal_handlers_disconnect_by_data (self->server->core, self);
   g_signal_handlers_disconnect_by_data (self->server->controller, self);
   g_clear_handle_id (&self->flush_source, g_source_remove);
@@ -836,7 +1127,8 @@ dvmd_bus_signals_free (DvmdBusSignals *self)
   g_hash_table_unref (self->masks);
   g_array_unref (self->job_changes);
   dvmd_bus_node_changes_free (self->nodes);
-  dvmd_bus_snapshot_free (self->manager);
-  dvmd_bus_snapshot_free (self->session);
+  g_ptr_array_unref (self->changed);
+  g_ptr_array_unref (self->ends);
+  g_hash_table_unref (self->watched);
   g_free (self);
 }

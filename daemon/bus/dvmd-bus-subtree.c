@@ -10,6 +10,8 @@
 
 #include "dvmd-bus-private.h"
 
+#include <string.h>
+
 /* What a registration holds. */
 typedef struct
 {
@@ -43,18 +45,32 @@ introspect (GDBusConnection *connection, const char *sender, const char *path, c
   guint id;
 
   if (node != NULL && dvmd_bus_parse_node (node, &id))
-    infos[0] = (GDBusInterfaceInfo *)self->subtree->interface;
+    infos[0] = (GDBusInterfaceInfo *)self->subtree->klass.interface;
   return infos;
+}
+
+static void
+on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
+{
+  Export *self = user_data;
+  const char *node = path + strlen (self->subtree->path);
+  guint id;
+
+  if (node[0] == '/' && dvmd_bus_parse_node (node + 1, &id))
+    dvmd_bus_dispatch (self->peer, &self->subtree->klass, id, invocation);
+  else
+    dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no object at %s", path));
 }
 
 static const GDBusInterfaceVTable *
 dispatch (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *node,
           gpointer *out_user_data, gpointer user_data)
 {
-  Export *self = user_data;
+  static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
 
-  *out_user_data = self->peer;
-  return &self->subtree->methods;
+  *out_user_data = user_data;
+  return &vtable;
 }
 
 gboolean

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Wait and WaitJob: calls that are answered when a job has ended and its output is delivered.
+ * Wait and WaitJob: calls that are answered when a job has ended and its output is delivered, or a campaign has ended.
  */
 
 #include "config.h"
@@ -16,7 +16,7 @@ typedef struct
   DvmdBusWaiters *waiters;
   DvmdBusCaller *caller;
   GDBusMethodInvocation *invocation;
-  guint job_id;
+  gpointer object;
   guint timer;
   guint timeout; /* ms */
 } Waiter;
@@ -24,7 +24,7 @@ typedef struct
 struct _DvmdBusWaiters
 {
   DvmdBusServer *server;
-  GHashTable *by_job; /* id -> GPtrArray of Waiter */
+  GHashTable *by_object; /* DvmdJob or DvmdCampaign, owned -> GPtrArray of Waiter */
 };
 
 static void
@@ -44,14 +44,14 @@ dvmd_bus_waiters_new (DvmdBusServer *server)
   DvmdBusWaiters *self = g_new0 (DvmdBusWaiters, 1);
 
   self->server = server;
-  self->by_job = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+  self->by_object = g_hash_table_new_full (NULL, NULL, g_object_unref, (GDestroyNotify)g_ptr_array_unref);
   return self;
 }
 
 void
 dvmd_bus_waiters_free (DvmdBusWaiters *self)
 {
-  g_hash_table_unref (self->by_job);
+  g_hash_table_unref (self->by_object);
   g_free (self);
 }
 
@@ -73,42 +73,75 @@ get_result (DvmdJob *job)
   return g_variant_new ("(a{sv})", &builder);
 }
 
+static GVariant *
+get_campaign_result (DvmdCampaign *campaign)
+{
+  DvmCampaign *record = dvmd_campaign_get_record (campaign);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&builder, "{sv}", "state",
+                         g_variant_new_string (dvm_campaign_state_to_string (dvm_campaign_get_state (record))));
+  g_variant_builder_add (&builder, "{sv}", "status", g_variant_new_int32 (dvm_campaign_get_status (record)));
+  g_variant_builder_add (&builder, "{sv}", "cause", g_variant_new_string (dvm_campaign_get_cause (record)));
+  g_variant_builder_add (&builder, "{sv}", "reason", g_variant_new_string (dvm_campaign_get_reason (record)));
+  return g_variant_new ("(a{sv})", &builder);
+}
+
+static GError *
+make_timeout_error (const Waiter *waiter)
+{
+  if (DVMD_IS_JOB (waiter->object))
+    return g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT, "Job %u has not ended within %u ms",
+                        dvmd_job_get_id (waiter->object), waiter->timeout);
+  return g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT, "Campaign %u has not ended within %u ms",
+                      dvmd_campaign_get_id (waiter->object), waiter->timeout);
+}
+
 static gboolean
 on_timeout (gpointer user_data)
 {
   Waiter *waiter = user_data;
-  GPtrArray *list = g_hash_table_lookup (waiter->waiters->by_job, GUINT_TO_POINTER (waiter->job_id));
+  GPtrArray *list = g_hash_table_lookup (waiter->waiters->by_object, waiter->object);
 
   waiter->timer = 0;
-  dvmd_bus_return_error (
-      g_steal_pointer (&waiter->invocation),
-      g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT, "Job %u has not ended within %u ms", waiter->job_id, waiter->timeout));
+  dvmd_bus_return_error (g_steal_pointer (&waiter->invocation), make_timeout_error (waiter));
   if (list->len == 1)
-    g_hash_table_remove (waiter->waiters->by_job, GUINT_TO_POINTER (waiter->job_id));
+    g_hash_table_remove (waiter->waiters->by_object, waiter->object);
   else
     g_ptr_array_remove_fast (list, waiter);
   return G_SOURCE_REMOVE;
 }
 
 static void
-add_waiter (DvmdBusWaiters *self, DvmdBusCall *call, guint job_id, guint timeout)
+add_waiter (DvmdBusWaiters *self, DvmdBusCall *call, gpointer object, guint timeout)
 {
-  GPtrArray *list = g_hash_table_lookup (self->by_job, GUINT_TO_POINTER (job_id));
+  GPtrArray *list = g_hash_table_lookup (self->by_object, object);
   Waiter *waiter = g_new0 (Waiter, 1);
 
   waiter->waiters = self;
   waiter->caller = dvmd_bus_caller_ref (call->caller);
   waiter->invocation = call->invocation;
-  waiter->job_id = job_id;
+  waiter->object = object;
   waiter->timeout = timeout;
   if (timeout > 0)
     waiter->timer = g_timeout_add (timeout, on_timeout, waiter);
   if (list == NULL)
     {
       list = g_ptr_array_new_with_free_func (waiter_free);
-      g_hash_table_insert (self->by_job, GUINT_TO_POINTER (job_id), list);
+      g_hash_table_insert (self->by_object, g_object_ref (object), list);
     }
   g_ptr_array_add (list, waiter);
+}
+
+static gboolean
+parse_timeout (GVariant *dict, guint *timeout, GError **error)
+{
+  const DvmdBusOption options[] = {
+    { "timeout", "u", timeout },
+  };
+
+  return dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), error);
 }
 
 void
@@ -116,12 +149,9 @@ dvmd_bus_wait (DvmdBusCall *call, DvmdJob *job, GVariant *dict)
 {
   DvmdBusServer *server = call->server;
   guint timeout = 0;
-  const DvmdBusOption options[] = {
-    { "timeout", "u", &timeout },
-  };
   GError *error = NULL;
 
-  if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
+  if (!parse_timeout (dict, &timeout, &error))
     dvmd_bus_return_error (call->invocation, error);
   else if (dvmd_controller_job_is_finished (server->controller, job))
     {
@@ -129,26 +159,59 @@ dvmd_bus_wait (DvmdBusCall *call, DvmdJob *job, GVariant *dict)
       dvmd_bus_return_value (call->invocation, get_result (job));
     }
   else
-    add_waiter (server->waiters, call, dvmd_job_get_id (job), timeout);
+    add_waiter (server->waiters, call, job, timeout);
+}
+
+/* One whose end has not been told yet is answered when it has. */
+void
+dvmd_bus_wait_campaign (DvmdBusCall *call, DvmdCampaign *campaign, GVariant *dict)
+{
+  guint timeout = 0;
+  GError *error = NULL;
+
+  if (!parse_timeout (dict, &timeout, &error))
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  add_waiter (call->server->waiters, call, campaign, timeout);
+  if (dvmd_campaign_get_ended (campaign))
+    dvmd_bus_signals_tell_end (call->server->signals, campaign);
+}
+
+/* result: floating */
+static void
+answer_all (DvmdBusWaiters *self, gpointer object, GVariant *result)
+{
+  g_autoptr (GVariant) shared = g_variant_ref_sink (result);
+  g_autoptr (GPtrArray) list = NULL;
+  g_autoptr (GObject) key = NULL;
+
+  if (!g_hash_table_steal_extended (self->by_object, object, (gpointer *)&key, (gpointer *)&list))
+    return;
+  for (guint i = 0; i < list->len; i++)
+    {
+      Waiter *waiter = list->pdata[i];
+
+      dvmd_bus_return_value (g_steal_pointer (&waiter->invocation), shared);
+    }
 }
 
 void
 dvmd_bus_waiters_job_finished (DvmdBusWaiters *self, DvmdJob *job)
 {
-  g_autoptr (GPtrArray) list = NULL;
-  g_autoptr (GVariant) result = NULL;
-
-  if (!g_hash_table_steal_extended (self->by_job, GUINT_TO_POINTER (dvmd_job_get_id (job)), NULL, (gpointer *)&list))
+  if (!g_hash_table_contains (self->by_object, job))
     return;
   /* The last values first: whoever hears of the end finds them. */
   dvmd_bus_signals_flush_job (self->server->signals, job);
-  result = g_variant_ref_sink (get_result (job));
-  for (guint i = 0; i < list->len; i++)
-    {
-      Waiter *waiter = list->pdata[i];
+  answer_all (self, job, get_result (job));
+}
 
-      dvmd_bus_return_value (g_steal_pointer (&waiter->invocation), result);
-    }
+void
+dvmd_bus_waiters_campaign_ended (DvmdBusWaiters *self, DvmdCampaign *campaign)
+{
+  if (g_hash_table_contains (self->by_object, campaign))
+    answer_all (self, campaign, get_campaign_result (campaign));
 }
 
 void
@@ -157,7 +220,7 @@ dvmd_bus_waiters_drop (DvmdBusWaiters *self, DvmdBusCaller *caller)
   GHashTableIter iter;
   GPtrArray *list;
 
-  g_hash_table_iter_init (&iter, self->by_job);
+  g_hash_table_iter_init (&iter, self->by_object);
   while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&list))
     {
       for (guint i = list->len; i > 0; i--)
@@ -174,7 +237,7 @@ dvmd_bus_waiters_fail (DvmdBusWaiters *self, const GError *error)
   GHashTableIter iter;
   GPtrArray *list;
 
-  g_hash_table_iter_init (&iter, self->by_job);
+  g_hash_table_iter_init (&iter, self->by_object);
   while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&list))
     {
       for (guint i = 0; i < list->len; i++)

@@ -173,7 +173,7 @@ class Session(_Dvm.Session):
 @override
 class Campaign(_Dvm.Campaign):
     def __repr__(self):
-        return f'<Dvm.Campaign {self.props.id} {self.props.kind}>'
+        return f'<Dvm.Campaign {self.props.id} {self.props.kind.value_nick} {self.props.state.value_nick}>'
 
 
 @override
@@ -281,7 +281,8 @@ def _awaitable(info, finish, defaults):
 
 def _plain(info, defaults):
     function = _raising(getattr(_Dvm.Client, info.get_name()))
-    n_args = len(info.get_arguments()) - 1
+    names = [argument.get_name() for argument in info.get_arguments()]
+    n_args = names.index('cancellable') if 'cancellable' in names else len(names) - 1
 
     @functools.wraps(function)
     def call(self, *args, **kwargs):
@@ -292,18 +293,61 @@ def _plain(info, defaults):
     return call
 
 
+# ---- the size of the DVM ----
+
+# The keys of a request, and their types on the bus.
+_REQUEST = {'hosts': 'as', 'hostfile': 's', 'count': 'u', 'alloc-id': 's', 'of-req-id': 's', 'req-id': 's', 'target': 's',
+            'share': 'b', 'session': 'u', 'inheritance': 's', 'child-separate': 'b', 'time': 'u', 'warn-timeout': 'u',
+            'drain-timeout': 'u'}
+
+
+def _requesting(call):
+    """call, with the keys of its request as keywords: grow(hosts=['n9:2'], req_id='mine')."""
+
+    @functools.wraps(call)
+    def wrapper(self, *args, **kwargs):
+        words = [word for word in kwargs if word.replace('_', '-') in _REQUEST]
+        request = {word.replace('_', '-'): kwargs.pop(word) for word in words}
+        if request:
+            kwargs['request'] = GLib.Variant('a{sv}', {key: GLib.Variant(_REQUEST[key], request[key]) for key in request})
+        return call(self, *args, **kwargs)
+
+    return wrapper
+
+
+# What Python has no use for: that it did not fail, which an exception would say.
+_RESULTS = {'grow': lambda result: tuple(result[1:]), 'shrink': lambda result: tuple(result[1:]),
+            'allocate': lambda result: result.unpack()}
+
+
+def _returning(function, convert):
+    return functools.wraps(function)(lambda *args, **kwargs: convert(function(*args, **kwargs)))
+
+
+def _add_size_calls(klass):
+    for verb, convert in _RESULTS.items():
+        setattr(klass, verb, _returning(_requesting(getattr(klass, verb)), convert))
+        setattr(klass, f'{verb}_finish', _returning(getattr(klass, f'{verb}_finish'), convert))
+        setattr(klass, f'{verb}_async', _requesting(getattr(klass, f'{verb}_async')))
+    return klass
+
+
 def _add_calls(klass):
     """Each call of the client: with exceptions of our own, and awaitable."""
-    defaults = {'wait': {'timeout_ms': 0}, 'list_jobs': {'all': False}, 'shutdown': {'force': False}}
+    defaults = {'wait': {'timeout_ms': 0}, 'list_jobs': {'all': False}, 'shutdown': {'force': False},
+                'wait_campaign': {'timeout_ms': 0}, 'list_campaigns': {'all': False}, 'grow': {'request': None},
+                'shrink': {'request': None}, 'allocate': {'request': None}}
     infos = {info.get_name(): info for info in _Dvm.Client.__info__.get_methods()}
     for name, info in infos.items():
         verb = name.removesuffix('_async')
         if verb != name:
             finish = getattr(_Dvm.Client, verb + '_finish')
+            if verb in _RESULTS:
+                finish = _returning(finish, _RESULTS[verb])
             setattr(klass, name, _awaitable(info, finish, defaults.get(verb, {})))
         elif info.can_throw_gerror():
             setattr(klass, name, _plain(info, defaults.get(name, {})))
-    return klass
+    return _add_size_calls(klass)
 
 
 StateChange = collections.namedtuple('StateChange', ['job', 'old', 'new', 'reason'])

@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#include "fake-controller.h"
+#include "fake-elastic.h"
 
 #include <fcntl.h>
 #include <glib-unix.h>
@@ -28,6 +28,7 @@ struct _DvmdController
   char *last_ranks;
   guint shutdown;
   gboolean had_fd[3];
+  FakeElastic *elastic;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdController, dvmd_controller, G_TYPE_OBJECT)
@@ -65,7 +66,8 @@ static gboolean
 agent_reports (gpointer data)
 {
   Later *later = data;
-  const DvmdAgentReport report = { .host = "here", .address = "", .pid = 1, .hwthreads = 4, .topology = "" };
+  const char *host = dvmd_node_pool_get_name (dvmd_core_get_nodes (later->self->core), later->number);
+  const DvmdAgentReport report = { .host = host, .address = "", .pid = 1, .hwthreads = 4, .topology = "" };
 
   dvmd_core_agent_reported (later->self->core, later->number, &report);
   return G_SOURCE_REMOVE;
@@ -74,8 +76,11 @@ agent_reports (gpointer data)
 static void
 launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes)
 {
+  DvmdController *self = world;
+
   for (guint i = 0; i < n_nodes; i++)
-    do_later (world, agent_reports, NULL, nodes[i]->rank);
+    if (!fake_elastic_hold_agent (self->elastic, nodes[i]->rank))
+      do_later (world, agent_reports, NULL, nodes[i]->rank);
 }
 
 static gboolean
@@ -221,6 +226,11 @@ static const DvmdEffects fake_effects = {
   .tell_started = tell_started,
   .tell_ended = tell_ended,
   .stop_agents = stop_agents,
+  .wire_agents = fake_elastic_wire_agents,
+  .remove_agents = fake_elastic_remove_agents,
+  .warn_job = fake_elastic_warn_job,
+  .offer_nodes = fake_elastic_offer_nodes,
+  .campaign_ended = fake_elastic_campaign_ended,
   .dvm_ended = dvm_ended,
 };
 
@@ -240,6 +250,7 @@ dvmd_controller_finalize (GObject *object)
 {
   DvmdController *self = DVMD_CONTROLLER (object);
 
+  fake_elastic_free (self->elastic);
   g_object_unref (self->core);
   dvmd_event_queue_free (self->queue);
   dvmd_clock_unref (self->clock);
@@ -266,11 +277,18 @@ dvmd_controller_init (DvmdController *self)
   self->held = g_ptr_array_new_with_free_func (g_object_unref);
 }
 
-DvmdController *
-fake_controller_new (guint slots, guint history_limit)
+static DvmdController *
+controller_new (guint slots, guint history_limit, gboolean elastic)
 {
   DvmdController *self = g_object_new (DVMD_TYPE_CONTROLLER, NULL);
-  const DvmdCoreSettings settings = { .nspace = "dvm-fake", .host = "here", .history_limit = history_limit };
+  const DvmdCoreSettings settings = {
+    .nspace = "dvm-fake",
+    .host = "here",
+    .history_limit = history_limit,
+    .elastic = elastic,
+    .park_limit = 60,
+    .grow_timeout = 60,
+  };
 
   self->clock = dvmd_clock_new_real (NULL);
   self->queue = dvmd_event_queue_new_for_context (NULL);
@@ -278,7 +296,26 @@ fake_controller_new (guint slots, guint history_limit)
   self->core = dvmd_core_new (&settings, self->clock, self->queue, &fake_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   dvmd_core_add_node (self->core, "here", slots, 0);
+  self->elastic = fake_elastic_new (self->core);
   return self;
+}
+
+DvmdController *
+fake_controller_new (guint slots, guint history_limit)
+{
+  return controller_new (slots, history_limit, FALSE);
+}
+
+DvmdController *
+fake_controller_new_elastic (guint slots, guint history_limit)
+{
+  return controller_new (slots, history_limit, TRUE);
+}
+
+FakeElastic *
+fake_controller_get_elastic (DvmdController *self)
+{
+  return self->elastic;
 }
 
 void

@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-bus"
+
+#include "dvm-dbus-interfaces.h"
+#include "dvm-records-private.h"
+#include "dvmd-bus-options.h"
+#include "dvmd-bus-private.h"
+
+#include <string.h>
+
+char *
+dvmd_bus_campaign_path (guint id)
+{
+  return id != 0 ? g_strdup_printf (DVMD_BUS_CAMPAIGNS_PATH "/%u", id) : g_strdup ("/");
+}
+
+static gpointer
+find (DvmdBusServer *server, guint id, GError **error)
+{
+  DvmdCampaign *campaign = dvmd_core_get_campaign (server->core, id);
+
+  if (campaign == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+                 "There is no campaign %u, or it has been forgotten: its end is more than %u ended campaigns ago "
+                 "(HistoryLimit)",
+                 id, dvmd_core_get_history_limit (server->core));
+  return campaign;
+}
+
+static GVariant *
+get_property (DvmdBusServer *server, gpointer object, const char *name)
+{
+  DvmdCampaign *campaign = object;
+
+  if (strcmp (name, "HeldJobs") == 0)
+    dvmd_campaign_publish_held_jobs (campaign);
+  return _dvm_record_get_bus_property (G_OBJECT (dvmd_campaign_get_record (campaign)), name);
+}
+
+static void
+cancel_campaign (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  GError *error = NULL;
+
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error)
+      && dvmd_core_cancel_campaign (call->server->core, call->object, &error))
+    dvmd_bus_return_value (call->invocation, NULL);
+  else
+    dvmd_bus_return_error (call->invocation, error);
+}
+
+static void
+wait_campaign (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) options = g_variant_get_child_value (call->parameters, 0);
+
+  dvmd_bus_wait_campaign (call, call->object, options);
+}
+
+static const DvmdBusMethod campaign_methods[] = {
+  { "Cancel", DVMD_BUS_CHANGES, cancel_campaign },
+  { "Wait", DVMD_BUS_TRACKED, wait_campaign },
+};
+
+/* Those that have not ended; the others answer without being listed. */
+static char **
+enumerate (DvmdBusServer *server)
+{
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+
+  for (DvmdCampaign *campaign = dvmd_core_next_campaign (server->core, NULL, FALSE);
+       campaign != NULL && nodes->len < DVMD_BUS_MAX_CHILDREN;
+       campaign = dvmd_core_next_campaign (server->core, campaign, FALSE))
+    g_ptr_array_add (nodes, g_strdup_printf ("%u", dvmd_campaign_get_id (campaign)));
+  g_ptr_array_add (nodes, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&nodes), FALSE);
+}
+
+const DvmdBusSubtree dvmd_bus_campaigns = {
+  .path = DVMD_BUS_CAMPAIGNS_PATH,
+  .enumerate = enumerate,
+  .klass = { &dvm_dbus_campaign_interface, get_property, find, campaign_methods, G_N_ELEMENTS (campaign_methods) },
+};

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The fake controller's agents that come and go: at once, or when the test says so.
+ */
+
+#pragma once
+
+#include "fake-controller.h"
+
+G_BEGIN_DECLS
+
+typedef struct _FakeElastic FakeElastic;
+
+FakeElastic *fake_controller_get_elastic (DvmdController *self);
+
+/* Agents that are to come or to go do so, but for those that are held. */
+void fake_elastic_hold (FakeElastic *self, gboolean hold);
+/* Requests are answered when this is called with FALSE. */
+void fake_elastic_hold_answers (FakeElastic *self, gboolean hold);
+/* The agent of this node does not come. */
+void fake_elastic_fail (FakeElastic *self, const char *host, DvmdCause cause, const char *reason);
+
+/* ---- for fake-controller.c ---- */
+
+FakeElastic *fake_elastic_new (DvmdCore *core);
+void fake_elastic_free (FakeElastic *self);
+/* TRUE: it is kept for later */
+gboolean fake_elastic_hold_agent (FakeElastic *self, guint rank);
+void fake_elastic_wire_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
+void fake_elastic_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
+                                 guint *repairs, guint *links_changed);
+void fake_elastic_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
+void fake_elastic_offer_nodes (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
+void fake_elastic_campaign_ended (gpointer world, DvmdCampaign *campaign);
+
+G_END_DECLS
