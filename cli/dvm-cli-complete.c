@@ -101,6 +101,50 @@ offer_nodes (Complete *self)
     }
 }
 
+/* Only a grow can be called off. */
+static void
+offer_campaigns (Complete *self)
+{
+  gboolean shows = g_strcmp0 (self->arguments->len > 0 ? self->arguments->pdata[0] : NULL, "cancel") != 0;
+  g_autoptr (DvmClient) client = connect_client (self);
+  g_autoptr (GPtrArray) campaigns = client != NULL ? dvm_client_list_campaigns (client, shows, NULL, NULL) : NULL;
+
+  for (guint i = 0; campaigns != NULL && i < campaigns->len; i++)
+    {
+      DvmCampaign *campaign = g_ptr_array_index (campaigns, i);
+      g_autofree char *number = g_strdup_printf ("%u", dvm_campaign_get_id (campaign));
+      g_autofree char *hosts = g_strjoinv (",", (char **)dvm_campaign_get_hosts (campaign));
+      g_autofree char *description = g_strdup_printf (
+          "%s %s %s", dvm_campaign_kind_to_string (dvm_campaign_get_kind (campaign)),
+          dvm_campaign_state_to_string (dvm_campaign_get_state (campaign)), hosts);
+
+      if (shows || dvm_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW)
+        offer (self, number, description);
+    }
+}
+
+/* by: whether they are named by the allocation's id, by the request's, or by either number */
+static void
+offer_sessions (Complete *self, const char *by)
+{
+  g_autoptr (DvmClient) client = connect_client (self);
+  g_autoptr (GPtrArray) sessions = client != NULL ? dvm_client_list_sessions (client, NULL, NULL) : NULL;
+
+  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
+    {
+      DvmSession *session = g_ptr_array_index (sessions, i);
+      const char *name = strcmp (by, "of-req-id") == 0 ? dvm_session_get_request_id (session)
+                                                       : dvm_session_get_alloc_id (session);
+      g_autofree char *nodes = g_strjoinv (",", (char **)dvm_session_get_nodes (session));
+      g_autofree char *number = g_strdup_printf ("%u", dvm_session_get_id (session));
+
+      if (name != NULL && name[0] != '\0')
+        offer (self, name, nodes);
+      else if (strcmp (by, "SESSION") == 0)
+        offer (self, number, nodes);
+    }
+}
+
 /* The DVMs of this user are folders beside each other. */
 static void
 offer_names (Complete *self)
@@ -175,8 +219,11 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_list (self, "dvm|job|proc|node|session|campaign");
   else if (strcmp (option->name, "launcher") == 0)
     offer_list (self, "local|ssh");
-  else if (strcmp (option->name, "host") == 0)
+  else if (strcmp (option->name, "host") == 0
+           || (strcmp (option->name, "hosts") == 0 && strcmp (self->verb->name, "shrink") == 0))
     offer_nodes (self);
+  else if (strcmp (option->name, "alloc-id") == 0 || strcmp (option->name, "of-req-id") == 0)
+    offer_sessions (self, option->name);
   else
     return "none";
   return "words";
@@ -255,6 +302,10 @@ offer_argument (Complete *self, const char *word, gboolean repeats)
     offer_jobs (self);
   else if (strcmp (word, "NODE") == 0)
     offer_nodes (self);
+  else if (strcmp (word, "CAMPAIGN") == 0)
+    offer_campaigns (self);
+  else if (strcmp (word, "SESSION") == 0)
+    offer_sessions (self, word);
   else if (strcmp (word, "PROGRAM") == 0)
     return "commands";
   return "words";

@@ -93,6 +93,9 @@ dvm_cli_hint_verb (const char *name)
     { "log logs output", "attach" },
     { "watch monitor follow", "events" },
     { "settings", "config" },
+    { "palloc salloc extend add", "grow" },
+    { "release remove reclaim", "shrink" },
+    { "allocations allocs", "sessions" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (verbs); i++)

@@ -95,10 +95,19 @@ dvm_cli_describe_state (DvmJob *job)
 {
   const char *state = dvm_job_state_to_string (dvm_job_get_state (job));
   const char *held_at = dvm_job_get_held_at (job);
+  const char *const *campaigns = dvm_job_get_waits_for (job);
+  g_autofree char *ids = dvm_cli_join_ids (campaigns);
+  g_autofree char *what = NULL;
 
   if (held_at == NULL || held_at[0] == '\0')
     return g_strdup (state);
-  return g_strdup_printf (_ ("%s (waits: %s)"), state, held_at);
+  if (ids[0] == '\0')
+    what = g_strdup (held_at);
+  else
+    what = g_strdup_printf (
+        g_dngettext (GETTEXT_PACKAGE, "%s, campaign %s", "%s, campaigns %s", g_strv_length ((char **)campaigns)),
+        held_at, ids);
+  return g_strdup_printf (_ ("%s (waits: %s)"), state, what);
 }
 
 char *

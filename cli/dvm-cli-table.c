@@ -114,10 +114,11 @@ is_right (const DvmCliColumn *column)
 const char *
 dvm_cli_state_colour (const char *state)
 {
-  static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", NULL };
-  static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", NULL };
-  static const char *const bad_marks[] = { "ABORT",  "FAILED", "KILLED", "NON_ZERO", "NEVER",
-                                           "CANNOT", "DOWN",   "FORCED", NULL };
+  static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", "running", "active", NULL };
+  static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", "completed",
+                                       "ended",    NULL };
+  static const char *const bad_marks[] = { "ABORT", "FAILED", "KILLED", "NON_ZERO", "NEVER", "CANNOT",
+                                           "DOWN",  "FORCED", "failed", "rolling",  NULL };
 
   if (g_strv_contains (good, state))
     return "\033[32m";

@@ -222,14 +222,39 @@ is_tree (DvmCli *cli, GPtrArray *nodes)
          || (n > 1 && !dvm_cli_args_has (cli->args, "flat") && !dvm_cli_args_has (cli->args, "columns"));
 }
 
+/* (transfer full) (element-type guint char*): what campaigns are doing with nodes, by rank; NULL on error */
+static GHashTable *
+find_moves (DvmClient *client, GError **error)
+{
+  g_autoptr (GPtrArray) campaigns = dvm_client_list_campaigns (client, FALSE, NULL, error);
+  g_autoptr (GHashTable) moves = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+
+  for (guint i = 0; campaigns != NULL && i < campaigns->len; i++)
+    {
+      DvmCampaign *campaign = g_ptr_array_index (campaigns, i);
+      gboolean comes = dvm_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW
+                       && dvm_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_ROLLING_BACK;
+      gsize n;
+      const guint32 *ranks = dvm_campaign_get_targets (campaign, &n);
+
+      for (gsize j = 0; j < n; j++)
+        g_hash_table_insert (moves, GUINT_TO_POINTER (ranks[j]),
+                             g_strdup_printf (comes ? _ ("comes with campaign %u") : _ ("leaves with campaign %u"),
+                                              dvm_campaign_get_id (campaign)));
+    }
+  return campaigns != NULL ? g_steal_pointer (&moves) : NULL;
+}
+
 static GVariant *
-get_value (guint column, DvmNode *node, const char *branch)
+get_value (guint column, DvmNode *node, const char *branch, const char *move)
 {
   const char *property = all_columns[column].property;
   g_autofree char *name = NULL;
 
   if (property == NULL)
     return g_variant_new_uint32 (count_free (node));
+  if (move != NULL && strcmp (property, "reason") == 0)
+    return text (move);
   if (branch == NULL || strcmp (property, "name") != 0)
     return get_property (node, property);
   name = g_strconcat (branch, dvm_node_get_name (node), NULL);
@@ -237,7 +262,7 @@ get_value (guint column, DvmNode *node, const char *branch)
 }
 
 static gboolean
-print_nodes (DvmCli *cli, GPtrArray *nodes, GArray *chosen, GError **error)
+print_nodes (DvmCli *cli, GPtrArray *nodes, GHashTable *moves, GArray *chosen, GError **error)
 {
   g_autoptr (GPtrArray) branches = is_tree (cli, nodes) ? dvm_cli_tree_sort (nodes, !g_get_charset (NULL)) : NULL;
   g_autofree DvmCliColumn *columns = g_new0 (DvmCliColumn, chosen->len + 1);
@@ -249,12 +274,12 @@ print_nodes (DvmCli *cli, GPtrArray *nodes, GArray *chosen, GError **error)
   table = dvm_cli_table_new (columns);
   for (guint row = 0; row < nodes->len; row++)
     {
-      for (guint i = 0; i < chosen->len; i++)
-        {
-          const char *branch = branches != NULL ? g_ptr_array_index (branches, row) : NULL;
+      DvmNode *node = g_ptr_array_index (nodes, row);
+      const char *branch = branches != NULL ? g_ptr_array_index (branches, row) : NULL;
+      const char *move = g_hash_table_lookup (moves, GUINT_TO_POINTER (dvm_node_get_rank (node)));
 
-          values[i] = get_value (g_array_index (chosen, guint, i), g_ptr_array_index (nodes, row), branch);
-        }
+      for (guint i = 0; i < chosen->len; i++)
+        values[i] = get_value (g_array_index (chosen, guint, i), node, branch, move);
       dvm_cli_table_add (table, values);
     }
   return dvm_cli_print_table (cli, table, error);
@@ -267,6 +292,7 @@ list_nodes (DvmCli *cli, GError **error)
   g_autoptr (GPtrArray) wanted = g_ptr_array_new ();
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (GPtrArray) nodes = NULL;
+  g_autoptr (GHashTable) moves = NULL;
   gboolean ok;
 
   if (chosen == NULL || !check_filters (cli, error))
@@ -278,12 +304,13 @@ list_nodes (DvmCli *cli, GError **error)
     }
   client = dvm_cli_connect (cli, error);
   nodes = client != NULL ? dvm_client_list_nodes (client, NULL, error) : NULL;
-  if (nodes == NULL)
+  moves = nodes != NULL && !cli->json ? find_moves (client, error) : NULL;
+  if (nodes == NULL || (moves == NULL && !cli->json))
     return DVM_CLI_EXIT_FAILED;
   for (guint i = 0; i < nodes->len; i++)
     if (is_wanted (cli, g_ptr_array_index (nodes, i)))
       g_ptr_array_add (wanted, g_ptr_array_index (nodes, i));
-  ok = cli->json ? print_json (wanted, error) : print_nodes (cli, wanted, chosen, error);
+  ok = cli->json ? print_json (wanted, error) : print_nodes (cli, wanted, moves, chosen, error);
   return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 

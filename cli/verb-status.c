@@ -25,6 +25,9 @@ static const DvmCliColumn columns[] = {
   { "state", N_ ("State"), DVM_CLI_KIND_STATE },
   { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
   { "node-count", NULL, DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Size"), DVM_CLI_KIND_TEXT },
+  { "elastic-mode", NULL, DVM_CLI_KIND_TEXT },
+  { "campaigns-running", NULL, DVM_CLI_KIND_NUMBER },
   { NULL, N_ ("Slots"), DVM_CLI_KIND_TEXT },
   { "slot-count", NULL, DVM_CLI_KIND_NUMBER },
   { "slots-in-use", NULL, DVM_CLI_KIND_NUMBER },
@@ -70,6 +73,26 @@ describe_jobs (GVariant *properties)
                                                      get_uint (properties, "JobsHeld")));
 }
 
+static gboolean
+is_elastic (GVariant *properties)
+{
+  gboolean elastic = FALSE;
+
+  g_variant_lookup (properties, "ElasticMode", "b", &elastic);
+  return elastic;
+}
+
+static GVariant *
+describe_size (GVariant *properties)
+{
+  guint n = get_uint (properties, "CampaignsRunning");
+
+  if (!is_elastic (properties))
+    return g_variant_new_string (_ ("fixed"));
+  return g_variant_new_take_string (
+      g_strdup_printf (g_dngettext (GETTEXT_PACKAGE, "elastic, %u campaign", "elastic, %u campaigns", n), n));
+}
+
 static void
 fill (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
 {
@@ -87,6 +110,9 @@ fill (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
       ready && !cli->json ? g_variant_new_string ("ready") : get_text (properties, "StateName"),
       g_variant_new_take_string (g_strdup_printf ("%u", get_uint (properties, "NodeCount"))),
       g_variant_new_uint32 (get_uint (properties, "NodeCount")),
+      describe_size (properties),
+      g_variant_new_boolean (is_elastic (properties)),
+      g_variant_new_uint32 (get_uint (properties, "CampaignsRunning")),
       describe_slots (properties),
       g_variant_new_uint32 (get_uint (properties, "SlotCount")),
       g_variant_new_uint32 (get_uint (properties, "SlotsInUse")),

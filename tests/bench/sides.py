@@ -53,6 +53,7 @@ def compare(title, runs, ours, *others):
 
 def version(command):
     try:
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode().split("\n")[0]
+        text = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode()
+        return text.strip().split("\n")[0]
     except OSError:
         return f"{command[0]} is not installed"

@@ -23,7 +23,6 @@ def test_unknown_verbs():
     """unknown verbs are refused, with the nearest match"""
     refuse("sbumit", "x", mention="did you mean 'submit'?")
     refuse("rn", "x", mention="did you mean 'run'?")
-    refuse("grow", "--count", "2", mention="unknown verb 'grow'")
     refuse("", mention="unknown verb ''")
     refuse(mention="a verb is missing")
 

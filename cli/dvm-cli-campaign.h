@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the verbs that change the size of a DVM share: the request, and the campaign that comes of it.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* dvm_client_grow() or dvm_client_shrink() */
+typedef gboolean (*DvmCliChange) (DvmClient *client, GVariant *request, GCancellable *cancellable, char **alloc_id,
+                                  DvmCampaign **campaign, GError **error);
+
+/*
+ * Asks for the change with what the options say (those of them that the verb has), prints what it got, and follows the
+ * campaign with --wait. Returns the exit status.
+ */
+int dvm_cli_change_size (DvmCli *cli, DvmCliChange change, GError **error);
+
+G_END_DECLS
