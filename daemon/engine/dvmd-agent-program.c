@@ -18,6 +18,7 @@
 #include "dvmd-agent.h"
 #include "dvmd-connector.h"
 #include "dvmd-launcher.h"
+#include "dvmd-leaving.h"
 #include "dvmd-pmix-server.h"
 #include "dvmd-router.h"
 #include "dvmd-runtime-dir.h"
@@ -53,6 +54,7 @@ struct _DvmdAgentProgram
   guint timer;       /* of that search, or of the end */
   gboolean done;     /* everything of the node has ended */
   gboolean leaving;
+  DvmdLeaving *departure; /* by order of the controller */
   gboolean over;
 };
 
@@ -121,12 +123,69 @@ on_agent_ended (DvmdAgent *agent, gpointer user_data)
   self->done = TRUE;
   if (self->leaving)
     tell_end (self, EXIT_SUCCESS);
+  else
+    dvmd_leaving_work_ended (self->departure);
 }
 
 static void
 on_agent_released (DvmdAgent *agent, gpointer user_data)
 {
   tell_end (user_data, EXIT_SUCCESS);
+}
+
+/* ---- ordered to leave ---- */
+
+static void
+departure_end_work (gpointer world)
+{
+  DvmdAgentProgram *self = world;
+
+  g_info ("The agent of %s leaves: the DVM goes on without it", self->node);
+  if (self->agent != NULL)
+    dvmd_agent_stop (self->agent, dvmd_config_get_usec (self->config, "kill-grace"));
+}
+
+static void
+departure_say_left (gpointer world, guint32 uplink)
+{
+  dvmd_agent_say_left (((DvmdAgentProgram *)world)->agent, uplink);
+}
+
+static void
+departure_exit (gpointer world)
+{
+  tell_end (world, EXIT_SUCCESS);
+}
+
+static const DvmdLeavingFuncs departure_funcs = {
+  .end_work = departure_end_work,
+  .say_left = departure_say_left,
+  .exit = departure_exit,
+};
+
+static void
+router_moved (gpointer world)
+{
+  DvmdAgentProgram *self = world;
+  DvmdRouterDeparture departure;
+
+  dvmd_router_get_departure (self->router, &departure);
+  dvmd_leaving_set_unacknowledged (self->departure, departure.n_unacknowledged);
+  dvmd_leaving_set_uplink (self->departure, departure.uplink);
+  dvmd_leaving_set_below (self->departure, departure.n_below);
+}
+
+static void
+router_leave (gpointer world)
+{
+  router_moved (world);
+  dvmd_leaving_order (((DvmdAgentProgram *)world)->departure);
+}
+
+static void
+on_told_to_leave (DvmdAgent *agent, gpointer user_data)
+{
+  dvmd_router_begin_leaving (((DvmdAgentProgram *)user_data)->router);
 }
 
 /* ---- a controller that cannot be reached ---- */
@@ -137,7 +196,11 @@ on_search_over (gpointer user_data)
   DvmdAgentProgram *self = user_data;
 
   self->timer = 0;
-  dvmd_agent_program_leave (self, "the controller cannot be reached");
+  /* Ordered to leave, it does so and tells nobody. */
+  if (dvmd_leaving_is_ordered (self->departure))
+    dvmd_leaving_cut_off (self->departure);
+  else
+    dvmd_agent_program_leave (self, "the controller cannot be reached");
 }
 
 /* Half of the grace is for the search, half for the end of the processes. */
@@ -177,6 +240,8 @@ static const DvmdRouterFuncs router_funcs = {
   .cut_off = router_cut_off,
   .way_found = router_way_found,
   .expelled = router_expelled,
+  .leave = router_leave,
+  .moved = router_moved,
 };
 
 /* ---- joining ---- */
@@ -239,6 +304,7 @@ start_agent (DvmdAgentProgram *self, GError **error)
   dvmd_agent_set_fence_tree (self->agent, dvmd_router_get_fence_tree (), self->router);
   g_signal_connect (self->agent, "ended", G_CALLBACK (on_agent_ended), self);
   g_signal_connect (self->agent, "released", G_CALLBACK (on_agent_released), self);
+  g_signal_connect (self->agent, "told-to-leave", G_CALLBACK (on_told_to_leave), self);
   return dvmd_agent_start (self->agent, error);
 }
 
@@ -262,10 +328,14 @@ make_router (DvmdAgentProgram *self)
 static void
 fail (DvmdAgentProgram *self, const GError *error)
 {
-  gboolean is_version = g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_VERSION);
+  int status = DVMD_AGENT_EXIT_CONNECT;
 
+  if (g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_VERSION))
+    status = DVMD_AGENT_EXIT_VERSION;
+  else if (g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION))
+    status = DVMD_AGENT_EXIT_AUTHENTICATION;
   g_message ("%s", error->message);
-  tell_end (self, is_version ? DVMD_AGENT_EXIT_VERSION : EXIT_FAILURE);
+  tell_end (self, status);
 }
 
 static void
@@ -399,6 +469,7 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->clock = dvmd_clock_new_real (NULL);
   self->joining = g_cancellable_new ();
   self->lost_since = -1;
+  self->departure = dvmd_leaving_new (&departure_funcs, self);
   if (make_directory (self, settings->runtime_dir, error))
     return self;
   dvmd_agent_program_free (self);
@@ -419,6 +490,7 @@ dvmd_agent_program_free (DvmdAgentProgram *self)
     dvmd_router_stop (self->router);
   g_clear_object (&self->router);
   g_clear_pointer (&self->identity, dvmd_identity_unref);
+  g_clear_pointer (&self->departure, dvmd_leaving_free);
   dvmd_token_clear (&self->token);
   g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
   g_clear_pointer (&self->clock, dvmd_clock_unref);

@@ -19,6 +19,7 @@ enum
 {
   ENDED,
   RELEASED,
+  TOLD_TO_LEAVE,
   N_SIGNALS
 };
 
@@ -85,6 +86,8 @@ dvmd_agent_class_init (DvmdAgentClass *klass)
   signals[ENDED] = g_signal_new ("ended", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[RELEASED] = g_signal_new ("released", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
                                     0);
+  signals[TOLD_TO_LEAVE] = g_signal_new ("told-to-leave", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                         G_TYPE_NONE, 0);
 }
 
 static void
@@ -177,6 +180,18 @@ handle_exit (DvmdAgent *self, GVariant *body)
   g_signal_emit (self, signals[RELEASED], 0);
 }
 
+static void
+handle_leave (DvmdAgent *self, GVariant *body)
+{
+  g_signal_emit (self, signals[TOLD_TO_LEAVE], 0);
+}
+
+void
+dvmd_agent_say_left (DvmdAgent *self, guint32 uplink)
+{
+  dvmd_agent_send (self, DVMD_MSG_LEFT, g_variant_new ("(u)", uplink));
+}
+
 void
 dvmd_agent_check_end (DvmdAgent *self)
 {
@@ -235,6 +250,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_RESIZE] = dvmd_agent_handle_resize,
     [DVMD_MSG_NODE_LOST] = dvmd_agent_handle_node_lost,
     [DVMD_MSG_EXIT] = handle_exit,
+    [DVMD_MSG_LEAVE] = handle_leave,
   };
 
   return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;

@@ -17,7 +17,8 @@ G_BEGIN_DECLS
  * The agent: runs the processes of one node and owns the truth about them. It speaks to the controller through its
  * link alone, so that it can live in the controller's process or in one of its own.
  *
- * Signals: ended (): everything is ended and GONE is sent; released (): nobody needs this daemon any more.
+ * Signals: ended (): everything is ended and GONE is sent; released (): nobody needs this daemon any more;
+ * told-to-leave (): the DVM goes on without it.
  */
 
 #define DVMD_TYPE_AGENT (dvmd_agent_get_type ())
@@ -54,6 +55,8 @@ gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
 /* Ends all processes (grace in µs between SIGTERM and SIGKILL), then "ended"; as the message STOP does. */
 void dvmd_agent_stop (DvmdAgent *self, gint64 grace);
 /* The same, by the agent's own will: the controller hears of it first, so that the node is what its jobs have lost. */
+/* As ordered, and over this uplink: all is done here. */
+void dvmd_agent_say_left (DvmdAgent *self, guint32 uplink);
 void dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace);
 
 G_END_DECLS

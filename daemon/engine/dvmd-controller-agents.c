@@ -35,6 +35,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_TOPOLOGY] = dvmd_controller_handle_topology,
     [DVMD_MSG_STAGE_TAKEN] = dvmd_controller_handle_stage_taken,
     [DVMD_MSG_STAGED] = dvmd_controller_handle_staged,
+    [DVMD_MSG_LEFT] = dvmd_controller_handle_left,
   };
 
   return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;
@@ -46,7 +47,8 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
   DvmdController *self = user_data;
   Handler handler = find_handler (message->kind);
 
-  if (dvmd_controller_is_lost (self, message->source))
+  /* Of those whose grow has failed the node is down before they have left. */
+  if (message->kind != DVMD_MSG_LEFT && dvmd_controller_is_lost (self, message->source))
     g_debug ("Agent %u was lost: its message of kind %s comes too late", message->source,
              dvmd_message_kind_name (message->kind));
   else if (handler == NULL)
@@ -133,10 +135,9 @@ broadcast (DvmdController *self, DvmdMessageKind kind, GVariant *body)
     dvmd_controller_send (self, GPOINTER_TO_UINT (rank), kind, sunk);
 }
 
-void
-dvmd_controller_distribute_membership (gpointer world, guint64 epoch)
+GVariant *
+dvmd_controller_describe_membership (DvmdController *self)
 {
-  DvmdController *self = world;
   DvmdNodePool *nodes = dvmd_core_get_nodes (self->core);
   GVariantBuilder rows;
 
@@ -149,13 +150,21 @@ dvmd_controller_distribute_membership (gpointer world, guint64 epoch)
       if (node != NULL)
         g_variant_builder_add (&rows, "(uss)", rank, dvm_node_get_name (node->record), address != NULL ? address : "");
     }
+  return g_variant_new ("(ta(uss))", dvmd_core_get_membership_epoch (self->core), &rows);
+}
+
+void
+dvmd_controller_distribute_membership (gpointer world, guint64 epoch)
+{
+  DvmdController *self = world;
+
   self->epoch = epoch;
   if (self->wired != NULL)
     {
-      dvmd_wired_distribute (self->wired, epoch, g_variant_new ("(ta(uss))", epoch, &rows));
+      dvmd_wired_distribute (self->wired, epoch, dvmd_controller_describe_membership (self));
       return;
     }
-  broadcast (self, DVMD_MSG_MEMBERSHIP, g_variant_new ("(ta(uss))", epoch, &rows));
+  broadcast (self, DVMD_MSG_MEMBERSHIP, dvmd_controller_describe_membership (self));
   /* Nothing overtakes it within a process. */
   dvmd_core_membership_distributed (self->core, epoch);
 }
@@ -189,8 +198,11 @@ dvmd_controller_handle_report (DvmdController *self, guint source, GVariant *bod
       g_message ("Agent %u reports as rank %u", source, rank);
       return;
     }
-  if (self->wired != NULL)
-    dvmd_wired_reported (self->wired, rank, report.address);
+  if (self->wired != NULL && !dvmd_wired_reported (self->wired, rank, report.address))
+    {
+      g_debug ("Agent %u reports, and is not waited for", rank);
+      return;
+    }
   dvmd_core_agent_reported (self->core, rank, &report);
   if (self->wired != NULL)
     dvmd_controller_learn_topology (self, rank);
@@ -207,6 +219,16 @@ dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body)
 }
 
 void
+dvmd_controller_handle_left (DvmdController *self, guint rank, GVariant *body)
+{
+  guint32 uplink;
+
+  g_variant_get (body, "(u)", &uplink);
+  if (self->wired != NULL)
+    dvmd_wired_left (self->wired, rank, uplink);
+}
+
+void
 dvmd_controller_handle_leaving (DvmdController *self, guint rank, GVariant *body)
 {
   const char *reason;
@@ -214,4 +236,19 @@ dvmd_controller_handle_leaving (DvmdController *self, guint rank, GVariant *body
   g_variant_get (body, "(&s)", &reason);
   if (self->wired != NULL)
     dvmd_wired_leaving (self->wired, rank, reason);
+}
+
+/* ---- a DVM that changes its size: its agents are processes ---- */
+
+void
+dvmd_controller_wire_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
+{
+  dvmd_wired_wire_agents (((DvmdController *)world)->wired, campaign, nodes, n_nodes);
+}
+
+void
+dvmd_controller_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
+                               guint *repairs, guint *links_changed)
+{
+  dvmd_wired_remove_agents (((DvmdController *)world)->wired, nodes, n_nodes, repairs, links_changed);
 }

@@ -204,16 +204,13 @@ add_nodes (DvmdController *self, const char *allocator, const DvmdPluginNode *no
   dvmd_core_allocated (self->core);
 }
 
-/* (nullable) (transfer full): why the DVM cannot have these nodes */
-static char *
-judge_nodes (DvmdController *self, const DvmdPluginNode *nodes, guint n_nodes)
+char *
+dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   if (n_nodes == 0)
     return g_strdup ("has found no nodes");
-  if (n_nodes > 1 && self->hosts == NULL && self->wired == NULL)
-    return g_strdup_printf ("has found %u nodes, and a DVM for one job runs on one", n_nodes);
   for (guint i = 0; i < n_nodes; i++)
     {
       if (nodes[i].name == NULL || nodes[i].name[0] == '\0' || !g_utf8_validate (nodes[i].name, -1, NULL))
@@ -233,9 +230,11 @@ take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation 
   const char *name = dvmd_plugins_get_name (self->plugins, allocator);
   guint n_nodes;
   const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
-  g_autofree char *wrong = judge_nodes (self, nodes, n_nodes);
+  g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
   g_autofree char *reason = NULL;
 
+  if (wrong == NULL && n_nodes > 1 && self->hosts == NULL && self->wired == NULL)
+    wrong = g_strdup_printf ("has found %u nodes, and a DVM for one job runs on one", n_nodes);
   if (wrong != NULL)
     {
       reason = g_strdup_printf ("The allocator %s %s", name, wrong);

@@ -19,6 +19,8 @@
 #define SHARED_TOPOLOGY_MIN 4
 /* How long the agents of one launch may take to join and to report (µs). */
 #define REPORT_LIMIT (60 * G_TIME_SPAN_SECOND)
+/* How long an agent that is to leave may take, where nobody has said anything else (µs). */
+#define SHRINK_GRACE (10 * G_TIME_SPAN_SECOND)
 
 /* ---- who may come, and where to ---- */
 
@@ -29,15 +31,16 @@ router_joined (gpointer world, guint32 rank, const char *name)
 }
 
 static void
-router_lost (gpointer world, guint32 rank, const char *reason)
+router_lost (gpointer world, guint32 rank, guint32 reporter, const char *reason)
 {
-  dvmd_wired_agent_failed (world, rank, reason);
+  dvmd_wired_link_lost (world, rank, reporter, reason);
 }
 
 static void
 router_completed (gpointer world, guint64 number)
 {
   dvmd_wired_completed (world, number);
+  dvmd_wired_check_wirings (world, number);
 }
 
 static void
@@ -170,17 +173,22 @@ add_programs (GPtrArray *argv, gboolean local, GError **error)
 
 /* Those of one machine need not all look at it. (nullable) (transfer full): the file; without it they look. */
 static char *
-share_topology (DvmdWired *self)
+share_topology (DvmdWired *self, guint n_agents)
 {
   g_autofree char *path = g_build_filename (self->controller->runtime_dir, "topology.xml", NULL);
   g_autoptr (DvmdTopology) topology = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree char *xml = NULL;
 
-  topology = dvmd_topology_new_local (&error);
+  if (!self->has_topology && n_agents < SHARED_TOPOLOGY_MIN)
+    return NULL;
+  if (!self->has_topology)
+    topology = dvmd_topology_new_local (&error);
   if (topology != NULL)
     xml = dvmd_topology_dup_xml (topology, &error);
-  if (xml != NULL && g_file_set_contents (path, xml, -1, &error))
+  if (xml != NULL)
+    self->has_topology = g_file_set_contents (path, xml, -1, &error);
+  if (self->has_topology)
     return g_steal_pointer (&path);
   g_info ("Each agent looks at this machine itself: %s", error->message);
   return NULL;
@@ -220,7 +228,7 @@ make_argv (DvmdWired *self, guint n_agents, gboolean local, gboolean logical, GE
   g_ptr_array_add (argv, g_strdup_printf ("--instance=%s", controller->instance_id));
   if (local)
     g_ptr_array_add (argv, g_strdup_printf ("--runtime-dir=%s", controller->runtime_dir));
-  topology = local && n_agents >= SHARED_TOPOLOGY_MIN ? share_topology (self) : NULL;
+  topology = local ? share_topology (self, n_agents) : NULL;
   if (topology != NULL)
     g_ptr_array_add (argv, g_strdup_printf ("--topology=%s", topology));
   if (logical)
@@ -243,7 +251,7 @@ typedef struct
   DvmdController *controller;
   GPtrArray *launchers; /* DvmdLauncher */
   guint next;
-  GPtrArray *entries; /* DvmdAgentEntry, unowned */
+  GPtrArray *entries; /* DvmdAgentEntry */
   GPtrArray *inputs;  /* GBytes: the token of each */
   char **argv;
   gboolean local;
@@ -260,22 +268,44 @@ launch_free (Launch *self)
   g_free (self);
 }
 
+static DvmdCause
+find_cause (const GError *error)
+{
+  if (error->domain != DVM_ERROR)
+    return DVMD_CAUSE_LAUNCH;
+  switch (error->code)
+    {
+    case DVM_ERROR_NO_PERMISSIONS:
+      return DVMD_CAUSE_AUTHENTICATION;
+    case DVM_ERROR_TIMEOUT:
+      return DVMD_CAUSE_TIMEOUT;
+    case DVM_ERROR_NOT_READY:
+      return DVMD_CAUSE_CONNECT;
+    default:
+      return DVMD_CAUSE_LAUNCH;
+    }
+}
+
 static void
-fail_launch (Launch *self, const char *reason)
+fail_launch (Launch *self, DvmdCause cause, const char *reason)
 {
   for (guint i = 0; i < self->entries->len; i++)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (self->entries, i);
       g_autofree char *named = g_strdup_printf ("%s: %s", entry->name, reason);
 
-      dvmd_wired_agent_failed (self->wired, entry->rank, named);
+      dvmd_wired_agent_failed (self->wired, entry->rank, cause, named);
     }
 }
 
 static void
 on_node_failed (DvmdLauncher *launcher, guint rank, const GError *error, gpointer user_data)
 {
-  dvmd_wired_agent_failed (user_data, rank, error->message);
+  DvmdWired *self = user_data;
+
+  /* Of one that was ordered to leave it is good news. */
+  if (self->departures == NULL || !dvmd_departures_ended (self->departures, rank))
+    dvmd_wired_agent_failed (self, rank, find_cause (error), error->message);
 }
 
 static DvmdPluginNode *
@@ -289,7 +319,7 @@ describe_nodes (DvmdWired *self, GPtrArray *entries)
 
       nodes[i].name = entry->name;
       nodes[i].rank = entry->rank;
-      nodes[i].address = dvmd_shape_get_address (&self->controller->shape, entry->name);
+      nodes[i].address = entry->address;
     }
   return nodes;
 }
@@ -314,7 +344,7 @@ on_launched (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   if (error != NULL)
-    fail_launch (self, error->message);
+    fail_launch (self, find_cause (error), error->message);
   launch_free (self);
 }
 
@@ -352,9 +382,10 @@ ask_next (Launch *self)
       ask (self, g_ptr_array_index (self->launchers, self->next++));
       return;
     }
-  fail_launch (self, self->controller->shape.launcher != NULL
-                         ? "the launcher that was asked for does not start agents there"
-                         : "no launcher starts agents there; \"disabled-plugins\" may name one that does");
+  fail_launch (self, DVMD_CAUSE_LAUNCH,
+               self->controller->shape.launcher != NULL
+                   ? "the launcher that was asked for does not start agents there"
+                   : "no launcher starts agents there; \"disabled-plugins\" may name one that does");
   launch_free (self);
 }
 
@@ -395,7 +426,8 @@ add_token (Launch *launch, const DvmdToken *secret, guint32 rank)
 static gint64
 report_limit (DvmdWired *self)
 {
-  gint64 given = self->controller->shape.start_timeout;
+  gboolean started = dvmd_core_get_ready (self->controller->core);
+  gint64 given = started ? self->grow_timeout : self->controller->shape.start_timeout;
 
   return given > 0 ? given : REPORT_LIMIT;
 }
@@ -409,10 +441,14 @@ add_tokens (DvmdWired *self, Launch *launch)
   for (guint i = 0; i < launch->entries->len; i++)
     ranks[i] = ((DvmdAgentEntry *)g_ptr_array_index (launch->entries, i))->rank;
   dvmd_tokens_add (self->tokens, ranks, launch->entries->len, report_limit (self), &secret);
-  g_ptr_array_add (self->launches, g_memdup2 (&secret.launch, sizeof secret.launch));
+  g_hash_table_insert (self->launches, g_memdup2 (&secret.launch, sizeof secret.launch),
+                       GUINT_TO_POINTER (launch->entries->len));
   launch->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
   for (guint i = 0; i < launch->entries->len; i++)
-    add_token (launch, &secret, ranks[i]);
+    {
+      ((DvmdAgentEntry *)g_ptr_array_index (launch->entries, i))->launch = secret.launch;
+      add_token (launch, &secret, ranks[i]);
+    }
 }
 
 static void
@@ -439,7 +475,7 @@ begin_launch (DvmdWired *self, GPtrArray *entries, gboolean local, gboolean logi
       ask_next (launch);
       return;
     }
-  fail_launch (launch, error->message);
+  fail_launch (launch, DVMD_CAUSE_LAUNCH, error->message);
   launch_free (launch);
 }
 
@@ -464,37 +500,64 @@ on_report_limit (gpointer user_data)
       g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent was started and has not reported within %g s",
                                                  entry->name, (gdouble)report_limit (self) / G_USEC_PER_SEC);
 
-      dvmd_wired_agent_failed (self, entry->rank, reason);
+      dvmd_wired_agent_failed (self, entry->rank, DVMD_CAUSE_TIMEOUT, reason);
     }
 }
 
 void
 dvmd_wired_close_launches (DvmdWired *self)
 {
+  GHashTableIter iter;
+  gpointer launch;
+
   dvmd_clock_remove_timer (self->controller->clock, self->report_timer);
   self->report_timer = 0;
-  for (guint i = 0; i < self->launches->len; i++)
-    dvmd_tokens_remove (self->tokens, *(guint64 *)g_ptr_array_index (self->launches, i));
-  g_ptr_array_set_size (self->launches, 0);
+  g_hash_table_iter_init (&iter, self->launches);
+  while (g_hash_table_iter_next (&iter, &launch, NULL))
+    dvmd_tokens_remove (self->tokens, *(guint64 *)launch);
+  g_hash_table_remove_all (self->launches);
+}
+
+void
+dvmd_wired_close_launch (DvmdWired *self, DvmdAgentEntry *entry)
+{
+  guint64 launch = entry->launch;
+  guint n_left = GPOINTER_TO_UINT (g_hash_table_lookup (self->launches, &launch));
+
+  entry->launch = 0;
+  if (n_left > 1)
+    g_hash_table_insert (self->launches, g_memdup2 (&launch, sizeof launch), GUINT_TO_POINTER (n_left - 1));
+  else if (g_hash_table_remove (self->launches, &launch))
+    dvmd_tokens_remove (self->tokens, launch);
+  if (g_hash_table_size (self->launches) == 0)
+    dvmd_wired_close_launches (self);
 }
 
 static void
-agent_entry_free (gpointer data)
+agent_entry_clear (gpointer data)
 {
   DvmdAgentEntry *self = data;
 
   g_clear_object (&self->launcher);
   g_free (self->name);
-  g_free (self);
+  g_free (self->address);
+}
+
+void
+dvmd_agent_entry_unref (gpointer entry)
+{
+  g_rc_box_release_full (entry, agent_entry_clear);
 }
 
 static DvmdAgentEntry *
 add_entry (DvmdWired *self, DvmdNode *node)
 {
-  DvmdAgentEntry *entry = g_new0 (DvmdAgentEntry, 1);
+  DvmdAgentEntry *entry = g_rc_box_new0 (DvmdAgentEntry);
 
   entry->rank = node->rank;
   entry->name = g_strdup (dvm_node_get_name (node->record));
+  entry->address = g_strdup (node->address != NULL ? node->address
+                                                   : dvmd_shape_get_address (&self->controller->shape, entry->name));
   g_hash_table_insert (self->agents, GUINT_TO_POINTER (node->rank), entry);
   return entry;
 }
@@ -502,8 +565,8 @@ add_entry (DvmdWired *self, DvmdNode *node)
 void
 dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
 {
-  g_autoptr (GPtrArray) here = g_ptr_array_new ();
-  g_autoptr (GPtrArray) elsewhere = g_ptr_array_new ();
+  g_autoptr (GPtrArray) here = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
+  g_autoptr (GPtrArray) elsewhere = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
   g_autoptr (GError) error = NULL;
   gboolean logical = self->controller->shape.logical;
 
@@ -512,16 +575,19 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
       DvmdAgentEntry *entry = add_entry (self, nodes[i]);
 
       g_ptr_array_add (logical || dvmd_shape_is_this_machine (self->controller->host, entry->name) ? here : elsewhere,
-                       entry);
+                       g_rc_box_acquire (entry));
     }
   if (!dvmd_wired_open (self, &error) || (elsewhere->len > 0 && !open_tcp (self, &error)))
     {
       for (guint i = 0; i < n_nodes; i++)
-        dvmd_wired_agent_failed (self, nodes[i]->rank, error->message);
+        dvmd_wired_agent_failed (self, nodes[i]->rank, DVMD_CAUSE_LAUNCH, error->message);
       return;
     }
   dvmd_clock_remove_timer (self->controller->clock, self->report_timer);
-  self->report_timer = dvmd_clock_add_timer (self->controller->clock, report_limit (self), on_report_limit, self);
+  self->report_timer = 0;
+  /* How long a grow may take is the core's to say. */
+  if (!dvmd_core_get_ready (self->controller->core))
+    self->report_timer = dvmd_clock_add_timer (self->controller->clock, report_limit (self), on_report_limit, self);
   if (self->controller->context != NULL)
     g_main_context_push_thread_default (self->controller->context);
   begin_launch (self, here, TRUE, logical);
@@ -535,7 +601,8 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
 typedef struct
 {
   DvmdController *controller; /* reffed */
-  void (*done) (DvmdWired *self);
+  GPtrArray *entries;
+  DvmdWiredDone done; /* (nullable) */
   guint n_left;
 } Termination;
 
@@ -545,7 +612,8 @@ termination_unref (Termination *self)
   if (--self->n_left > 0)
     return;
   if (self->controller->wired != NULL && self->done != NULL)
-    self->done (self->controller->wired);
+    self->done (self->controller->wired, self->entries);
+  g_ptr_array_unref (self->entries);
   g_object_unref (self->controller);
   g_free (self);
 }
@@ -562,10 +630,11 @@ on_terminated (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
-terminate_by (Termination *termination, DvmdLauncher *launcher, GPtrArray *entries)
+terminate_by (Termination *termination, DvmdLauncher *launcher)
 {
   g_autoptr (GPtrArray) own = g_ptr_array_new ();
   g_autofree DvmdPluginNode *nodes = NULL;
+  GPtrArray *entries = termination->entries;
 
   for (guint i = 0; i < entries->len; i++)
     if (((DvmdAgentEntry *)g_ptr_array_index (entries, i))->launcher == launcher)
@@ -584,7 +653,7 @@ on_nothing_to_end (gpointer user_data)
 }
 
 void
-dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, void (*done) (DvmdWired *self))
+dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, DvmdWiredDone done)
 {
   Termination *termination = g_new0 (Termination, 1);
   GHashTableIter iter;
@@ -593,11 +662,14 @@ dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, void (*done) (DvmdWir
   termination->controller = g_object_ref (self->controller);
   termination->done = done;
   termination->n_left = 1;
+  termination->entries = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
+  for (guint i = 0; i < entries->len; i++)
+    g_ptr_array_add (termination->entries, g_rc_box_acquire (g_ptr_array_index (entries, i)));
   if (self->controller->context != NULL)
     g_main_context_push_thread_default (self->controller->context);
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
-    terminate_by (termination, launcher, entries);
+    terminate_by (termination, launcher);
   if (self->controller->context != NULL)
     g_main_context_pop_thread_default (self->controller->context);
   dvmd_clock_add_timer (self->controller->clock, 0, on_nothing_to_end, termination);
@@ -614,10 +686,12 @@ dvmd_wired_new (DvmdController *controller, const DvmdControllerSettings *settin
   self->config = dvmd_config_ref (settings->config);
   self->radix = settings->radix;
   self->tokens = dvmd_tokens_new (controller->clock);
-  self->agents = g_hash_table_new_full (NULL, NULL, NULL, agent_entry_free);
+  self->agents = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_entry_unref);
   self->launchers = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
-  self->launches = g_ptr_array_new_with_free_func (g_free);
+  self->launches = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  self->grow_timeout = settings->grow_timeout;
   self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  dvmd_wired_open_departures (self, settings->shrink_grace > 0 ? settings->shrink_grace : SHRINK_GRACE);
   return self;
 }
 
@@ -634,6 +708,7 @@ dvmd_wired_free (DvmdWired *self)
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);
   dvmd_controller_set_fence_tree (self->controller, NULL, NULL);
+  dvmd_wired_close_departures (self);
   if (self->router != NULL)
     dvmd_router_stop (self->router);
   g_clear_object (&self->router);
@@ -643,7 +718,7 @@ dvmd_wired_free (DvmdWired *self)
   g_clear_pointer (&self->authority, dvmd_authority_unref);
   g_hash_table_unref (self->agents);
   g_hash_table_unref (self->launchers);
-  g_ptr_array_unref (self->launches);
+  g_hash_table_unref (self->launches);
   g_hash_table_unref (self->lost);
   dvmd_config_unref (self->config);
   g_free (self);

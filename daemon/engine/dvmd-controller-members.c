@@ -59,26 +59,32 @@ dvmd_wired_joined (DvmdWired *self, guint32 rank, const char *name)
 {
   DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
 
+  if (entry != NULL && entry->step == AGENT_LEAVING)
+    {
+      dvmd_wired_tell_latecomer (self, entry);
+      return;
+    }
   if (entry == NULL || entry->step != AGENT_LAUNCHED)
     {
-      g_message ("An agent joins as rank %u, which is not expected", rank);
+      g_message ("An agent joins as rank %u, which is not expected: it is turned away", rank);
+      dvmd_router_reject (self->router, rank);
       return;
     }
   entry->step = AGENT_JOINED;
   dvmd_controller_add_link (self->controller, rank, g_object_ref (dvmd_router_get_link (self->router, rank)));
 }
 
-void
+gboolean
 dvmd_wired_reported (DvmdWired *self, guint32 rank, const char *addresses)
 {
   DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
 
   if (entry == NULL || entry->step != AGENT_JOINED)
-    return;
+    return FALSE;
   entry->step = AGENT_REPORTED;
   dvmd_router_set_addresses (self->router, rank, addresses);
-  if (count (self, AGENT_LAUNCHED, AGENT_JOINED) == 0)
-    dvmd_wired_close_launches (self);
+  dvmd_wired_close_launch (self, entry);
+  return TRUE;
 }
 
 void
@@ -148,23 +154,18 @@ dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes)
 
 static void check_release (DvmdWired *self);
 
-/* What an agent of this machine could not take away itself, now that nothing of it runs. */
-static void
-clear_directories (DvmdWired *self)
+void
+dvmd_wired_clear_directories (DvmdWired *self, GPtrArray *entries)
 {
-  GHashTableIter iter;
-  gpointer value;
-
   dvmd_pmix_dirs_sweep (NULL);
-  g_hash_table_iter_init (&iter, self->agents);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
+  for (guint i = 0; i < entries->len; i++)
     {
-      DvmdAgentEntry *entry = value;
+      DvmdAgentEntry *entry = g_ptr_array_index (entries, i);
       g_autofree char *name = dvmd_agent_program_build_name (self->controller->instance_id, entry->rank);
       g_autofree char *path = g_build_filename (self->controller->runtime_dir, name, NULL);
       g_autoptr (GError) error = NULL;
 
-      if (entry->step == AGENT_LOST && !dvmd_remove_tree (path, &error))
+      if (!dvmd_remove_tree (path, &error))
         g_message ("%s: %s", entry->name, error->message);
     }
 }
@@ -177,7 +178,7 @@ forget_agent (DvmdWired *self, DvmdAgentEntry *entry)
   dvmd_controller_remove_link (self->controller, entry->rank);
   g_ptr_array_add (one, entry);
   /* Whoever cannot be reached may still be alive, and is not to go on by itself. */
-  dvmd_wired_terminate (self, one, clear_directories);
+  dvmd_wired_terminate (self, one, dvmd_wired_clear_directories);
 }
 
 /* What has been collected. */
@@ -232,12 +233,19 @@ lose_member (DvmdWired *self, DvmdAgentEntry *entry, const char *reason)
     self->lost_timer = dvmd_clock_add_timer (self->controller->clock, LOST_DELAY, on_lost, self);
 }
 
+/* Whoever was ordered to leave meanwhile is no loss any more. TRUE: it was to be told as one. */
+gboolean
+dvmd_wired_is_untold (DvmdWired *self, guint32 rank)
+{
+  return g_hash_table_remove (self->lost, GUINT_TO_POINTER (rank));
+}
+
 void
-dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, const char *reason)
+dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, DvmdCause cause, const char *reason)
 {
   DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
 
-  if (entry == NULL || entry->step >= AGENT_GONE)
+  if (entry == NULL || entry->step >= AGENT_LEAVING)
     return;
   if (entry->step == AGENT_MEMBER)
     {
@@ -247,21 +255,36 @@ dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, const char *reason)
   entry->step = AGENT_LOST;
   g_message ("%s", reason);
   forget_agent (self, entry);
-  if (count (self, AGENT_LAUNCHED, AGENT_JOINED) == 0)
-    dvmd_wired_close_launches (self);
-  dvmd_core_agent_failed (self->controller->core, rank, DVMD_CAUSE_LAUNCH, reason);
+  dvmd_wired_close_launch (self, entry);
+  dvmd_core_agent_failed (self->controller->core, rank, cause, reason);
+}
+
+void
+dvmd_wired_link_lost (DvmdWired *self, guint32 rank, guint32 reporter, const char *reason)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+  g_autofree char *named = NULL;
+
+  if (entry == NULL || dvmd_departures_link_lost (self->departures, rank, reporter))
+    return;
+  named = g_strdup_printf ("%s: %s", entry->name, reason);
+  dvmd_wired_agent_failed (self, rank, DVMD_CAUSE_LOST, named);
 }
 
 /* ---- they leave ---- */
 
 static void
-on_all_ended (DvmdWired *self)
+on_all_ended (DvmdWired *self, GPtrArray *entries)
 {
   g_autoptr (DvmdController) controller = g_object_ref (self->controller);
-  g_autoptr (GPtrArray) left = list (self, AGENT_LAUNCHED, AGENT_GONE);
 
-  for (guint i = 0; i < left->len; i++)
-    dvmd_core_agent_gone (controller->core, ((DvmdAgentEntry *)g_ptr_array_index (left, i))->rank);
+  for (guint i = 0; i < entries->len; i++)
+    {
+      DvmdAgentEntry *entry = g_ptr_array_index (entries, i);
+
+      if (!dvmd_departures_ended (self->departures, entry->rank) && entry->step < AGENT_LOST)
+        dvmd_core_agent_gone (controller->core, entry->rank);
+    }
 }
 
 /* Nobody has anything to pass on any more. */
@@ -291,7 +314,7 @@ dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason)
   if (entry == NULL || self->stopping)
     return;
   named = g_strdup_printf ("%s: its agent leaves: %s", entry->name, reason);
-  dvmd_wired_agent_failed (self, rank, named);
+  dvmd_wired_agent_failed (self, rank, entry->step < AGENT_REPORTED ? DVMD_CAUSE_LAUNCH : DVMD_CAUSE_LOST, named);
 }
 
 void
@@ -299,13 +322,13 @@ dvmd_wired_gone (DvmdWired *self, guint32 rank)
 {
   DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
 
-  if (entry == NULL || entry->step >= AGENT_GONE)
+  if (entry == NULL || entry->step >= AGENT_LEAVING)
     return;
   if (!self->stopping)
     {
       g_autofree char *reason = g_strdup_printf ("%s: its agent has left", entry->name);
 
-      dvmd_wired_agent_failed (self, rank, reason);
+      dvmd_wired_agent_failed (self, rank, DVMD_CAUSE_LOST, reason);
       return;
     }
   entry->step = AGENT_GONE;
@@ -316,7 +339,8 @@ dvmd_wired_gone (DvmdWired *self, guint32 rank)
 static void
 check_release (DvmdWired *self)
 {
-  if (self->stopping && count (self, AGENT_LAUNCHED, AGENT_MEMBER) == 0)
+  /* Whoever has no place, or has lost it, has nothing that would be waited for. */
+  if (self->stopping && count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
     release (self);
 }
 

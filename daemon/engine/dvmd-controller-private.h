@@ -90,6 +90,9 @@ struct _DvmdController
   GPtrArray *allocators; /* DvmdAllocator, that are asked one after another */
   guint next_allocator;
   GCancellable *allocating;
+  GHashTable *offers; /* number -> what an allocator is asked that is offered nodes */
+  gsize last_offer;
+  gint64 allocator_timeout;
   GSource *history_source;         /* (nullable): while jobs of a history that has become too long are forgotten */
   GHashTable *streams;             /* job id -> DvmdJobStreams */
   GHashTable *fences;              /* key -> Fence */
@@ -127,6 +130,17 @@ gboolean dvmd_shape_is_this_machine (const char *host, const char *name);
 /* (nullable): for a launcher, where it differs from the name */
 const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
 
+/* (nullable) (transfer full): why the DVM cannot have these nodes */
+char *dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes);
+
+/* dvmd-controller-allocators.c */
+void dvmd_controller_offer_nodes (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
+void dvmd_offer_question_free (gpointer question);
+/* What they ask for of themselves is done. */
+void dvmd_controller_listen_to_allocators (DvmdController *self);
+/* None is waited for any more. */
+void dvmd_controller_forget_allocators (DvmdController *self);
+
 /* dvmd-controller-agents.c */
 /* link is taken. */
 void dvmd_controller_add_link (DvmdController *self, guint rank, DvmdLink *link);
@@ -136,6 +150,12 @@ void dvmd_controller_distribute_membership (gpointer world, guint64 epoch);
 void dvmd_controller_stop_agents (gpointer world, gboolean force);
 void dvmd_controller_handle_report (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body);
+/* (transfer floating): the body of DVMD_MSG_MEMBERSHIP */
+GVariant *dvmd_controller_describe_membership (DvmdController *self);
+void dvmd_controller_wire_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
+void dvmd_controller_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
+                                    guint *repairs, guint *links_changed);
+void dvmd_controller_handle_left (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_leaving (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-launch.c */

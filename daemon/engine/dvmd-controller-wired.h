@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-controller-private.h"
+#include "dvmd-departures.h"
 #include "dvmd-launcher.h"
 #include "dvmd-router.h"
 
@@ -17,17 +18,21 @@ typedef enum
   AGENT_LAUNCHED, /* a launcher has been asked for it */
   AGENT_JOINED,   /* it has a link */
   AGENT_REPORTED,
-  AGENT_MEMBER, /* it has its place in the tree */
-  AGENT_GONE,   /* has ended everything, and waits to be let go */
-  AGENT_LOST,   /* failed, or lost */
+  AGENT_MEMBER,  /* it has its place in the tree */
+  AGENT_LEAVING, /* was ordered to go; DvmdDepartures knows when it has */
+  AGENT_GONE,    /* has ended everything, and waits to be let go */
+  AGENT_LOST,    /* failed, or lost */
 } DvmdAgentStep;
 
+/* Reference counted (g_rc_box): who launches or ends it may be at it when it has gone. */
 typedef struct
 {
   guint32 rank;
   char *name;
+  char *address; /* (nullable): for launchers, where it differs from the name */
   DvmdAgentStep step;
   DvmdLauncher *launcher; /* (nullable): who has taken it */
+  guint64 launch;         /* of its token; 0: it cannot join any more */
 } DvmdAgentEntry;
 
 struct _DvmdWired
@@ -42,7 +47,14 @@ struct _DvmdWired
   DvmdRouter *router;
   GHashTable *agents;    /* rank -> DvmdAgentEntry */
   GHashTable *launchers; /* set of DvmdLauncher that tell of nodes that fail */
-  GPtrArray *launches;   /* of tokens: guint64 *, until everybody has joined */
+  GHashTable *launches;  /* of tokens: guint64 * -> how many may still join */
+  DvmdDepartures *departures;
+  GArray *departed; /* guint32: told together */
+  guint departed_timer;
+  GHashTable *endings; /* rank -> Ending: of those that launchers are asked to end */
+  GQueue wirings;      /* Wiring: campaigns whose agents are being wired, in the order of their broadcasts */
+  gint64 grow_timeout;
+  gboolean has_topology; /* of this machine, in a file for its agents */
   guint report_timer;
   GHashTable *lost; /* rank -> reason: told together */
   guint lost_timer;
@@ -54,23 +66,34 @@ struct _DvmdWired
 };
 
 DvmdAgentEntry *dvmd_wired_find (DvmdWired *self, guint32 rank);
+void dvmd_agent_entry_unref (gpointer entry);
 
 /* dvmd-controller-launcher.c: from nodes to processes */
 /* Authority, listener and router are made when the first agents are wanted. */
 gboolean dvmd_wired_open (DvmdWired *self, GError **error);
 void dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes);
 /* Ends these agents and all below them; done is called when that has happened, and never from within. */
-void dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, void (*done) (DvmdWired *self));
-/* Everybody who was launched has reported or failed. */
+typedef void (*DvmdWiredDone) (DvmdWired *self, GPtrArray *entries);
+void dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, DvmdWiredDone done);
+/* It has reported, or will not: its token is void when all of its launch have or will not. */
+void dvmd_wired_close_launch (DvmdWired *self, DvmdAgentEntry *entry);
+/* Nobody joins any more. */
 void dvmd_wired_close_launches (DvmdWired *self);
 
 /* dvmd-controller-members.c: who is there */
 void dvmd_wired_joined (DvmdWired *self, guint32 rank, const char *name);
 /* The agent of this rank will not come, or has ended. */
-void dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, const char *reason);
+void dvmd_wired_agent_failed (DvmdWired *self, guint32 rank, DvmdCause cause, const char *reason);
+/* Its link has ended; reporter: whose end of it. */
+void dvmd_wired_link_lost (DvmdWired *self, guint32 rank, guint32 reporter, const char *reason);
+/* What an agent of this machine could not take away itself, now that nothing of it runs. */
+void dvmd_wired_clear_directories (DvmdWired *self, GPtrArray *entries);
+/* Was lost, and that has not been told yet: it need not be. */
+gboolean dvmd_wired_is_untold (DvmdWired *self, guint32 rank);
 void dvmd_wired_completed (DvmdWired *self, guint64 number);
 void dvmd_wired_distribute (DvmdWired *self, guint64 epoch, GVariant *membership);
-void dvmd_wired_reported (DvmdWired *self, guint32 rank, const char *addresses);
+/* FALSE: it is not expected (any more). */
+gboolean dvmd_wired_reported (DvmdWired *self, guint32 rank, const char *addresses);
 /* Whether what concerns all of a job with this map had best go to all agents. */
 gboolean dvmd_wired_is_for_all (DvmdWired *self, DvmdMap *map);
 void dvmd_wired_broadcast (DvmdWired *self, DvmdMessageKind kind, GVariant *body);
@@ -80,6 +103,19 @@ void dvmd_wired_stop (DvmdWired *self, gint64 grace);
 /* It goes without being told to. */
 void dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason);
 void dvmd_wired_gone (DvmdWired *self, guint32 rank);
+
+/* dvmd-controller-departures.c: who is ordered to leave */
+void dvmd_wired_wire_agents (DvmdWired *self, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
+void dvmd_wired_remove_agents (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
+                               guint *links_changed);
+/* An agent of which nobody wants anything any more has come all the same (D8). */
+void dvmd_wired_tell_latecomer (DvmdWired *self, DvmdAgentEntry *entry);
+void dvmd_wired_left (DvmdWired *self, guint32 rank, guint32 uplink);
+/* Broadcasts up to this one are complete. */
+void dvmd_wired_check_wirings (DvmdWired *self, guint64 number);
+/* The departures of the DVM; NULL releases. */
+void dvmd_wired_open_departures (DvmdWired *self, gint64 grace);
+void dvmd_wired_close_departures (DvmdWired *self);
 
 DvmdWired *dvmd_wired_new (DvmdController *controller, const DvmdControllerSettings *settings);
 void dvmd_wired_free (DvmdWired *self);

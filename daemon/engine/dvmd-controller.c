@@ -14,6 +14,9 @@
 #include "dvmd-id-set.h"
 #include "dvmd-pmix-server.h"
 
+/* How long an allocator may take to say what becomes of nodes, where nobody has said anything else (µs). */
+#define ALLOCATOR_TIMEOUT (30 * G_TIME_SPAN_SECOND)
+
 enum
 {
   READY,
@@ -42,6 +45,8 @@ dvmd_controller_dispose (GObject *object)
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
   g_clear_object (&self->allocating);
+  if (self->offers != NULL)
+    dvmd_controller_forget_allocators (self);
   g_clear_pointer (&self->allocators, g_ptr_array_unref);
   if (self->history_source != NULL)
     g_source_destroy (self->history_source);
@@ -108,6 +113,7 @@ dvmd_controller_init (DvmdController *self)
   self->modex_asks = dvmd_modex_asks_new ();
   self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
+  self->offers = g_hash_table_new_full (NULL, NULL, NULL, dvmd_offer_question_free);
 }
 
 /* ---- effects ---- */
@@ -167,6 +173,9 @@ static const DvmdEffects controller_effects = {
   .tell_started = effect_tell_started,
   .tell_ended = effect_tell_ended,
   .stop_agents = dvmd_controller_stop_agents,
+  .wire_agents = dvmd_controller_wire_agents,
+  .remove_agents = dvmd_controller_remove_agents,
+  .offer_nodes = dvmd_controller_offer_nodes,
   .traced = effect_traced,
   .dvm_ended = effect_dvm_ended,
 };
@@ -260,6 +269,10 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.history_bytes = settings->history_bytes;
   core_settings.one_shot = settings->one_shot;
   core_settings.allow_missing = settings->allow_missing;
+  /* Agents inside of this process are there as long as it is. */
+  core_settings.elastic = settings->elastic && settings->config != NULL;
+  core_settings.park_limit = (guint)(settings->park_limit / G_USEC_PER_SEC);
+  core_settings.grow_timeout = (guint)(settings->grow_timeout / G_USEC_PER_SEC);
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
@@ -268,6 +281,8 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   if (settings->config != NULL)
     self->wired = dvmd_wired_new (self, settings);
   self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
+  self->allocator_timeout = settings->allocator_timeout > 0 ? settings->allocator_timeout : ALLOCATOR_TIMEOUT;
+  dvmd_controller_listen_to_allocators (self);
   return self;
 }
 

@@ -54,7 +54,8 @@ struct _DvmdRouter
   GHashTable *neighbours; /* rank -> Neighbour */
   GHashTable *links;      /* rank -> DvmdTreeLink */
   GHashTable *addresses;  /* rank -> GStrv */
-  GHashTable *gone;       /* set of ranks that are no members any more */
+  GHashTable *gone;       /* set of ranks that are no members any more, and do not leave by order */
+  gboolean leaving;       /* this one does */
   GHashTable *reasons;    /* rank -> why its link has ended */
   GHashTable *silent;     /* set of ranks that were not heard for too long: not to be asked again at once */
   GQueue unknown;         /* ranks that are not connected to at all: told from the main loop */
@@ -95,6 +96,14 @@ neighbour_free (gpointer data)
   g_object_unref (self->wire);
   g_queue_clear_full (&self->waiting, (GDestroyNotify)dvmd_packet_unref);
   g_free (self);
+}
+
+/* Whoever leaves waits for what comes. */
+static void
+tell_moved (DvmdRouter *self)
+{
+  if (self->leaving && self->tree != NULL && self->funcs->moved != NULL)
+    self->funcs->moved (self->world);
 }
 
 static gsize
@@ -157,6 +166,7 @@ on_packet (DvmdWire *wire, DvmdPacket *packet, gpointer user_data)
 
   if (self->tree != NULL)
     dvmd_tree_receive (self->tree, neighbour->rank, packet);
+  tell_moved (self);
 }
 
 static void
@@ -175,6 +185,7 @@ on_closed (DvmdWire *wire, const GError *error, gpointer user_data)
   g_hash_table_remove (self->neighbours, GUINT_TO_POINTER (rank));
   if (self->tree != NULL)
     dvmd_tree_link_down (self->tree, rank);
+  tell_moved (self);
 }
 
 static void
@@ -206,9 +217,12 @@ dvmd_router_take_wire (DvmdRouter *self, DvmdWire *wire)
   self->statistics.links_opened++;
   dvmd_wire_start (wire);
   dvmd_tree_link_up (self->tree, neighbour->rank);
+  tell_moved (self);
 }
 
 /* ---- making links ---- */
+
+static void tree_expelled (gpointer world);
 
 static void
 on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -229,6 +243,12 @@ on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   g_debug ("No link to daemon %u: %s", rank, error->message);
   g_hash_table_insert (self->reasons, GUINT_TO_POINTER (rank), g_strdup (error->message));
+  /* Who would let it in if it were a member says so. */
+  if (rank == 0 && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED))
+    {
+      tree_expelled (self);
+      return;
+    }
   dvmd_tree_connect_failed (self->tree, rank);
 }
 
@@ -296,7 +316,10 @@ dvmd_router_set_listener (DvmdRouter *self, DvmdListener *listener)
 gboolean
 dvmd_router_knows (guint32 rank, gpointer router)
 {
-  return !g_hash_table_contains (((DvmdRouter *)router)->gone, GUINT_TO_POINTER (rank));
+  DvmdRouter *self = router;
+
+  return !g_hash_table_contains (self->gone, GUINT_TO_POINTER (rank))
+         && (self->tree == NULL || !dvmd_tree_has_departed (self->tree, rank));
 }
 
 /* ---- messages ---- */
@@ -442,21 +465,57 @@ dvmd_router_add (DvmdRouter *self, const guint32 *ranks, guint n)
   return dvmd_tree_change (self->tree, ranks, n, NULL, 0, DVMD_LEFT_LOST);
 }
 
+static void
+drop (DvmdRouter *self, guint32 rank)
+{
+  DvmdTreeLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (rank));
+
+  g_hash_table_add (self->gone, GUINT_TO_POINTER (rank));
+  close_wire (self, rank);
+  if (link != NULL)
+    dvmd_tree_link_cut (link);
+  g_hash_table_remove (self->links, GUINT_TO_POINTER (rank));
+  g_hash_table_remove (self->addresses, GUINT_TO_POINTER (rank));
+}
+
+void
+dvmd_router_reject (DvmdRouter *self, guint32 rank)
+{
+  drop (self, rank);
+}
+
 void
 dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n)
 {
   dvmd_tree_change (self->tree, NULL, 0, ranks, n, DVMD_LEFT_LOST);
   for (guint i = 0; i < n; i++)
-    {
-      DvmdTreeLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (ranks[i]));
+    drop (self, ranks[i]);
+}
 
-      g_hash_table_add (self->gone, GUINT_TO_POINTER (ranks[i]));
-      close_wire (self, ranks[i]);
-      if (link != NULL)
-        dvmd_tree_link_cut (link);
-      g_hash_table_remove (self->links, GUINT_TO_POINTER (ranks[i]));
-      g_hash_table_remove (self->addresses, GUINT_TO_POINTER (ranks[i]));
-    }
+guint
+dvmd_router_order (DvmdRouter *self, const guint32 *ranks, guint n, guint32 *parents)
+{
+  g_autoptr (DvmdRoutes) before = dvmd_routes_ref (dvmd_tree_get_routes (self->tree));
+
+  for (guint i = 0; i < n; i++)
+    parents[i] = dvmd_routes_get_parent (before, ranks[i]);
+  dvmd_tree_change (self->tree, NULL, 0, ranks, n, DVMD_LEFT_ORDERED);
+  return dvmd_routes_count_new_links (before, dvmd_tree_get_routes (self->tree));
+}
+
+void
+dvmd_router_forget (DvmdRouter *self, const guint32 *ranks, guint n)
+{
+  dvmd_tree_forget (self->tree, ranks, n);
+  for (guint i = 0; i < n; i++)
+    drop (self, ranks[i]);
+}
+
+void
+dvmd_router_acknowledge (DvmdRouter *self, guint32 rank)
+{
+  if (self->tree != NULL)
+    dvmd_tree_acknowledge (self->tree, rank);
 }
 
 static void
@@ -469,7 +528,7 @@ tree_routes_changed (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes)
     {
       guint32 rank = dvmd_routes_get_rank (old_routes, place);
 
-      if (!dvmd_routes_contains (routes, rank))
+      if (!dvmd_routes_contains (routes, rank) && !dvmd_tree_is_leaving (self->tree, rank))
         g_hash_table_add (self->gone, GUINT_TO_POINTER (rank));
     }
   if (self->funcs->routes_changed != NULL)
@@ -498,7 +557,7 @@ tree_lost (gpointer world, guint32 rank, guint32 reporter)
   else
     reason = g_strdup_printf ("agent %u has no link to it any more", reporter);
   if (self->funcs->lost != NULL)
-    self->funcs->lost (self->world, rank, reason);
+    self->funcs->lost (self->world, rank, reporter, reason);
 }
 
 static void
@@ -545,11 +604,28 @@ tree_gathered (gpointer world, const char *key, GVariant *whole)
     self->funcs->gathered (self->world, key, whole);
 }
 
-/* Nobody is ordered to leave in a DVM of this version. */
+void
+dvmd_router_begin_leaving (DvmdRouter *self)
+{
+  if (self->leaving)
+    return;
+  self->leaving = TRUE;
+  if (self->funcs->leave != NULL)
+    self->funcs->leave (self->world);
+}
+
+void
+dvmd_router_get_departure (DvmdRouter *self, DvmdRouterDeparture *departure)
+{
+  departure->n_below = dvmd_tree_get_n_children (self->tree);
+  departure->uplink = dvmd_tree_get_uplink (self->tree);
+  departure->n_unacknowledged = dvmd_tree_get_n_unacknowledged (self->tree, 0);
+}
+
 static void
 tree_leave (gpointer world)
 {
-  tree_expelled (world);
+  dvmd_router_begin_leaving (world);
 }
 
 static const DvmdTreeFuncs tree_funcs = {

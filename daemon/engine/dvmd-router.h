@@ -27,8 +27,9 @@ typedef struct
 {
   /* The controller: a joiner has a link. */
   void (*joined) (gpointer world, guint32 rank, const char *name);
-  /* The controller: this rank cannot be reached any more; what has become of its link. dvmd_router_remove() later. */
-  void (*lost) (gpointer world, guint32 rank, const char *reason);
+  /* The controller: this rank cannot be reached any more, says reporter; what has become of its link.
+   * dvmd_router_remove() later. */
+  void (*lost) (gpointer world, guint32 rank, guint32 reporter, const char *reason);
   /* The controller: every member has the broadcast. */
   void (*completed) (gpointer world, guint64 number);
   /* The controller: what all agents of a job contribute to a fence. */
@@ -39,6 +40,10 @@ typedef struct
   void (*way_found) (gpointer world);
   /* The DVM goes on without this daemon. */
   void (*expelled) (gpointer world);
+  /* This daemon is ordered to leave. Once; from now on `moved` tells of what it waits for. */
+  void (*leave) (gpointer world);
+  /* Something may have changed of dvmd_router_get_departure(). */
+  void (*moved) (gpointer world);
 } DvmdRouterFuncs;
 
 typedef struct
@@ -93,6 +98,26 @@ void dvmd_router_set_addresses (DvmdRouter *self, guint32 rank, const char *addr
 guint64 dvmd_router_add (DvmdRouter *self, const guint32 *ranks, guint n);
 /* The controller: these are no members any more. One repair for all of them. Not from within `lost`. */
 void dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n);
+/* The controller: these members are ordered to leave, and have no places any more. One repair for all of them; their
+ * parents, as they were, go to parents. Returns how many links the others have to change. */
+guint dvmd_router_order (DvmdRouter *self, const guint32 *ranks, guint n, guint32 *parents);
+/* The controller: they have gone, members that were ordered and joiners that have become none. */
+void dvmd_router_forget (DvmdRouter *self, const guint32 *ranks, guint n);
+/* The controller: a joiner that is not wanted. */
+void dvmd_router_reject (DvmdRouter *self, guint32 rank);
+/* What has come from that daemon is acknowledged now. */
+void dvmd_router_acknowledge (DvmdRouter *self, guint32 rank);
+
+/* What a daemon looks at that is to leave. */
+typedef struct
+{
+  guint n_below;
+  guint32 uplink;         /* DVMD_NO_RANK: none */
+  guint n_unacknowledged; /* messages to the controller */
+} DvmdRouterDeparture;
+void dvmd_router_get_departure (DvmdRouter *self, DvmdRouterDeparture *departure);
+/* An order that came as a message, before this daemon had a place. */
+void dvmd_router_begin_leaving (DvmdRouter *self);
 
 DvmdRoutes *dvmd_router_get_routes (DvmdRouter *self);
 void dvmd_router_get_statistics (DvmdRouter *self, DvmdRouterStatistics *statistics);

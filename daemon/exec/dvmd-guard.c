@@ -232,14 +232,15 @@ reap (Guard *self, int *status)
 }
 
 /*
- * Until our child has ended, or the time that it gets when our parent was killed is over. Then we are the one who
- * answers for the agent.
+ * Until our child has ended, or the time that it gets when our parent was killed is over, or we are told to end it for
+ * the second time: it may stand still. Then we are the one who answers for the agent.
  */
 static bool
 watch (Guard *self, int *status)
 {
   const struct timespec second = { .tv_sec = 1 };
   int deadline = 0;
+  int n_terms = 0;
 
   while (!reap (self, status))
     {
@@ -251,6 +252,8 @@ watch (Guard *self, int *status)
           signum = SIGTERM;
         }
       if (deadline != 0 && get_seconds () >= deadline)
+        return false;
+      if (signum == SIGTERM && deadline == 0 && ++n_terms > 1)
         return false;
       if (signum > 0 && signum != SIGCHLD)
         kill (self->child, signum);

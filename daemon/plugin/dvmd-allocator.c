@@ -53,6 +53,8 @@ dvmd_allocator_class_init (DvmdAllocatorClass *klass)
   klass->allocate_finish = real_allocate_finish;
   klass->give_back_async = decline_give_back;
   klass->give_back_finish = real_give_back_finish;
+  g_signal_new ("push", DVMD_TYPE_ALLOCATOR, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_STRING,
+                G_TYPE_VARIANT);
 }
 
 static void
@@ -93,4 +95,16 @@ dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GErr
   g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
 
   return DVMD_ALLOCATOR_GET_CLASS (self)->give_back_finish (self, result, error);
+}
+
+void
+dvmd_allocator_push (DvmdAllocator *self, const char *directive, GVariant *request)
+{
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (request);
+
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+  g_return_if_fail (directive != NULL);
+  g_return_if_fail (g_variant_is_of_type (sunk, G_VARIANT_TYPE_VARDICT));
+
+  g_signal_emit_by_name (self, "push", directive, sunk);
 }

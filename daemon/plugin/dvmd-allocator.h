@@ -70,6 +70,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdAllocation, dvmd_allocation_unref)
  * @nodes: (nullable): what is known of each of @hosts: slots and slots_max; %NULL if there is nothing
  * @n_nodes: how many there are
  * @n_logical: how many logical nodes are asked for, which are called node1, node2 and so on; @hosts is %NULL then
+ * @first_logical: the number of the first one; 0 for 1
  *
  * Nodes that are wanted: at the start of the DVM, and when it grows. Borrowed until allocate_async() has returned.
  *
@@ -86,6 +87,7 @@ typedef struct
   const DvmdPluginNode *nodes;
   guint32 n_nodes;
   guint32 n_logical;
+  guint32 first_logical;
   gpointer reserved[2];
 } DvmdAllocationRequest;
 
@@ -136,5 +138,19 @@ DvmdPluginVerdict dvmd_allocator_allocate_finish (DvmdAllocator *self, GAsyncRes
 void dvmd_allocator_give_back_async (DvmdAllocator *self, const char *alloc_id, const char *const *names,
                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 DvmdPluginVerdict dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error);
+
+/**
+ * dvmd_allocator_push:
+ * @self: an allocator
+ * @directive: "new", "extend", "release" or "cancel"
+ * @request: what is asked for, an a{sv} with the keys of Manager.Allocate; floating is sunk
+ *
+ * The scheduler wants the DVM to have other nodes than it has: it tells the controller, by the signal "push" (the
+ * directive, the request). That does what anybody may ask it to, and tells nobody when it is done; what is refused is
+ * in the log.
+ *
+ * Since: 0.1
+ */
+void dvmd_allocator_push (DvmdAllocator *self, const char *directive, GVariant *request);
 
 G_END_DECLS

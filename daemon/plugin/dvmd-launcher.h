@@ -18,6 +18,24 @@ G_BEGIN_DECLS
 #define DVMD_AGENT_EXIT_VERSION 76
 
 /**
+ * DVMD_AGENT_EXIT_CONNECT:
+ *
+ * What an agent exits with that could not reach the controller, or was refused.
+ *
+ * Since: 0.1
+ */
+#define DVMD_AGENT_EXIT_CONNECT 77
+
+/**
+ * DVMD_AGENT_EXIT_AUTHENTICATION:
+ *
+ * What an agent exits with that could not prove who it is, or to whom the controller could not.
+ *
+ * Since: 0.1
+ */
+#define DVMD_AGENT_EXIT_AUTHENTICATION 78
+
+/**
  * DvmdLaunchRequest:
  * @nodes: the nodes that want an agent
  * @n_nodes: how many there are
@@ -60,7 +78,9 @@ G_DECLARE_DERIVABLE_TYPE (DvmdLauncher, dvmd_launcher, DVMD, LAUNCHER, DvmdPlugi
  * @parent_class: the parent
  * @launch_async: starts agents. It is done when nothing more is left to be started; that an agent has come up is known
  *   by its report to the controller. A node that cannot be reached is told by dvmd_launcher_node_failed(), with the
- *   reason: unreachable, refused, authentication, agent missing, version, timeout
+ *   reason: unreachable, refused, authentication, agent missing, version, timeout. The code of the error tells what
+ * became of it: %DVM_ERROR_NO_PERMISSIONS: authentication, %DVM_ERROR_TIMEOUT, %DVM_ERROR_NOT_READY: its agent has not
+ * reached the controller; any other: it could not be started
  * @launch_finish: the answer. Need not be given by those who answer with a GTask: %TRUE for done, %FALSE for declined,
  *   an error for failed as a whole
  * @terminate_async: ends the agents of these nodes and all below them; called for those that do not end when told to

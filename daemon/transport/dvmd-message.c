@@ -55,6 +55,8 @@ static const Kind kinds[] = {
   { DVMD_MSG_ADDRESSES, "addresses", "(a(us))" },
   { DVMD_MSG_EXIT, "exit", "()" },
   { DVMD_MSG_LEAVING, "leaving", "(s)" },
+  { DVMD_MSG_LEAVE, "leave", "()" },
+  { DVMD_MSG_LEFT, "left", "(u)" },
 };
 
 static const Kind *

@@ -272,6 +272,13 @@ dvmd_channel_receive (DvmdChannel *self, DvmdPacket *packet)
     dvmd_channel_resync (self);
 }
 
+void
+dvmd_channel_acknowledge (DvmdChannel *self)
+{
+  if (self->received > self->told)
+    send_control (self, DVMD_PACKET_ACK, 0);
+}
+
 guint
 dvmd_channel_get_n_unacknowledged (DvmdChannel *self)
 {

@@ -162,6 +162,15 @@ dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *bod
 }
 
 void
+dvmd_tree_acknowledge (DvmdTree *self, guint32 source)
+{
+  DvmdChannel *channel = g_hash_table_lookup (self->channels, GUINT_TO_POINTER (source));
+
+  if (channel != NULL)
+    dvmd_channel_acknowledge (channel);
+}
+
+void
 dvmd_tree_report_lost (DvmdTree *self, guint32 rank)
 {
   if (self->rank == 0)

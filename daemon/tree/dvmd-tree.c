@@ -276,6 +276,18 @@ dvmd_tree_set_window (DvmdTree *self, gsize bytes)
   self->window = bytes;
 }
 
+gboolean
+dvmd_tree_is_leaving (DvmdTree *self, guint32 rank)
+{
+  return g_hash_table_contains (self->leaving, GUINT_TO_POINTER (rank));
+}
+
+gboolean
+dvmd_tree_has_departed (DvmdTree *self, guint32 rank)
+{
+  return g_hash_table_contains (self->departed, GUINT_TO_POINTER (rank));
+}
+
 DvmdRoutes *
 dvmd_tree_get_routes (DvmdTree *self)
 {

@@ -106,6 +106,8 @@ void dvmd_tree_receive (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
  * see it by DVMD_PACKET_BULK in the flags of packets.
  */
 void dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body, gboolean bulk);
+/* What has come from that daemon is acknowledged now. May be called from deliver: what is being delivered counts. */
+void dvmd_tree_acknowledge (DvmdTree *self, guint32 source);
 /* The controller: to every member, itself too. Returns the number. */
 guint64 dvmd_tree_broadcast (DvmdTree *self, guint16 kind, GVariant *body);
 void dvmd_tree_contribute (DvmdTree *self, const char *key, const guint32 *participants, guint n_participants,
@@ -127,6 +129,11 @@ guint64 dvmd_tree_change (DvmdTree *self, const guint32 *joined, guint n_joined,
                           DvmdLeftHow how);
 /* Those that were ordered to leave have gone: nobody keeps anything for them. Returns the number of its broadcast. */
 guint64 dvmd_tree_forget (DvmdTree *self, const guint32 *ranks, guint n);
+
+/* Was ordered to leave, and is not known to have gone. */
+gboolean dvmd_tree_is_leaving (DvmdTree *self, guint32 rank);
+/* Has gone, as far as that is remembered. */
+gboolean dvmd_tree_has_departed (DvmdTree *self, guint32 rank);
 
 DvmdRoutes *dvmd_tree_get_routes (DvmdTree *self);
 guint64 dvmd_tree_get_delivered (DvmdTree *self);

@@ -312,6 +312,26 @@ test_daemons (void)
   run_clear (&run);
 }
 
+/* An agent that stands still: whoever tells its guard for the second time gets its end, and that of all below it. */
+static void
+test_second_term (void)
+{
+  Run run = { 0 };
+  pid_t inner;
+
+  run_self (&run, "daemons-stay");
+  inner = wait_for_child (run.outer);
+  wait_for_count (&run, 8);
+  kill (wait_for_child (inner), SIGSTOP);
+  kill (run.outer, SIGTERM);
+  g_usleep (50 * 1000);
+  g_assert_cmpuint (count_marked (&run), >=, 3);
+  kill (run.outer, SIGTERM);
+  g_subprocess_wait (run.process, NULL, NULL);
+  g_assert_cmpuint (count_marked (&run), ==, 0);
+  run_clear (&run);
+}
+
 typedef struct
 {
   const char *name;
@@ -438,6 +458,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/exec/guard/streams", test_streams);
   g_test_add_func ("/exec/guard/signals", test_signals);
   g_test_add_func ("/exec/guard/daemons", test_daemons);
+  g_test_add_func ("/exec/guard/second-term", test_second_term);
   for (guint i = 0; i < G_N_ELEMENTS (killings); i++)
     {
       g_autofree char *path = g_strdup_printf ("/exec/guard/kill/%s", killings[i].name);

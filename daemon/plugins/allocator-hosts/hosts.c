@@ -23,9 +23,9 @@ allocate_logical (const DvmdAllocationRequest *request)
 {
   DvmdAllocation *allocation = dvmd_allocation_new (NULL);
 
-  for (guint i = 1; i <= request->n_logical; i++)
+  for (guint i = 0; i < request->n_logical; i++)
     {
-      g_autofree char *name = g_strdup_printf ("node%u", i);
+      g_autofree char *name = g_strdup_printf ("node%u", MAX (request->first_logical, 1) + i);
 
       dvmd_allocation_add_node (allocation, name, request->slots, 0);
     }
@@ -55,7 +55,7 @@ dvmd_hosts_allocate_async (DvmdAllocator *self, const DvmdAllocationRequest *req
                            GAsyncReadyCallback callback, gpointer user_data)
 {
   g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
-  gboolean can = request->alloc_id == NULL && (request->hosts != NULL || request->count == 0);
+  gboolean can = request->alloc_id == NULL && (request->hosts != NULL || request->count <= request->n_logical);
   DvmdAllocation *allocation = NULL;
 
   /* Machines that nobody has named, and allocations of a scheduler, are for others. */

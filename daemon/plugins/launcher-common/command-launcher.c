@@ -121,6 +121,12 @@ dvmd_command_explain_exit (const char *name, const DvmdPluginOutcome *outcome)
     case DVMD_AGENT_EXIT_VERSION:
       return g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s: version: the agent is of another version%s%s", name,
                           colon, words);
+    case DVMD_AGENT_EXIT_CONNECT:
+      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_READY, "%s: connection: the agent has not reached the DVM%s%s", name,
+                          colon, words);
+    case DVMD_AGENT_EXIT_AUTHENTICATION:
+      return g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s: authentication: the agent was not let in%s%s", name,
+                          colon, words);
     default:
       return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the agent has exited with status %d%s%s", name,
                           outcome->exit_code, colon, words);
@@ -422,12 +428,24 @@ on_killed_there (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static gboolean
-on_killing_late (gpointer user_data)
+on_still_there (gpointer user_data)
 {
   Agent *agent = user_data;
 
   agent->timer = 0;
   kill_process (agent, SIGKILL);
+  return G_SOURCE_REMOVE;
+}
+
+/* A guard that is told so twice ends all below it, and is there until that is done. */
+static gboolean
+on_killing_late (gpointer user_data)
+{
+  Agent *agent = user_data;
+
+  agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
+                                        on_still_there, agent);
+  kill_process (agent, SIGTERM);
   return G_SOURCE_REMOVE;
 }
 
@@ -440,7 +458,7 @@ on_grace_over (gpointer user_data)
   DvmdPluginCommand command = { 0 };
   gpointer *data;
 
-  agent->timer = g_timeout_add_seconds (2 * dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
+  agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
                                         on_killing_late, agent);
   if (klass->make_kill_argv != NULL && agent->pid > 0)
     argv = klass->make_kill_argv (agent->launcher, agent->address, agent->pid);

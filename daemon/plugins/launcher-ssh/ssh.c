@@ -91,7 +91,8 @@ dvmd_ssh_launcher_make_kill_argv (DvmdCommandLauncher *self, const char *name, i
 {
   g_auto (SshAddress) address = { 0 };
   g_autoptr (GStrvBuilder) builder = NULL;
-  g_autofree char *line = g_strdup_printf ("exec sh -c 'kill -TERM %d && sleep 2; kill -KILL %d'", pid, pid);
+  g_autofree char *line = g_strdup_printf (
+      "exec sh -c 'kill -TERM %d && sleep 2; kill -TERM %d && sleep 1; kill -KILL %d'", pid, pid, pid);
 
   if (!ssh_address_parse (name, &address, NULL))
     return NULL;

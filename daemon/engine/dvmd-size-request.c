@@ -1,0 +1,243 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-size-request.h"
+
+#include <string.h>
+
+/* ---- keys ---- */
+
+typedef enum
+{
+  FOR_GROW = 1 << 0,
+  FOR_SHRINK = 1 << 1,
+  FOR_CANCEL = 1 << 2,
+  FOR_ALL = FOR_GROW | FOR_SHRINK | FOR_CANCEL,
+  FOR_NOBODY = 0, /* known, and not done by this version */
+} Use;
+
+typedef struct
+{
+  const char *name;
+  const char *type;
+  Use use;
+} Key;
+
+static const Key keys[] = {
+  { "alloc-id", "s", FOR_ALL },
+  { "of-req-id", "s", FOR_ALL },
+  { "req-id", "s", FOR_ALL },
+  { "hosts", "as", FOR_GROW | FOR_SHRINK },
+  { "hostfile", "s", FOR_GROW | FOR_SHRINK },
+  { "count", "u", FOR_GROW },
+  { "share", "b", FOR_GROW },
+  { "drain-timeout", "u", FOR_SHRINK },
+  { "target", "s", FOR_NOBODY },
+  { "session", "u", FOR_NOBODY },
+  { "inheritance", "s", FOR_NOBODY },
+  { "child-separate", "b", FOR_NOBODY },
+  { "time", "u", FOR_NOBODY },
+  { "warn-timeout", "u", FOR_NOBODY },
+};
+
+static const Key *
+find_key (const char *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (strcmp (keys[i].name, name) == 0)
+      return &keys[i];
+  return NULL;
+}
+
+static char *
+list_keys (Use use)
+{
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (keys[i].use & use)
+      g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", keys[i].name);
+  return g_string_free (text, FALSE);
+}
+
+static gboolean
+check_key (const char *directive, Use use, const char *name, GVariant *value, GError **error)
+{
+  const Key *key = find_key (name);
+
+  if (key != NULL && key->use == FOR_NOBODY)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "“%s”: this version has allocations that last until they are released, and are for everybody", name);
+  else if (key == NULL || (key->use & use) == 0)
+    {
+      g_autofree char *known = list_keys (use);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is no key of a request “%s”: there are %s", name,
+                   directive, known);
+    }
+  else if (!g_variant_is_of_type (value, G_VARIANT_TYPE (key->type)))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is of type %s, not %s", name, key->type,
+                 g_variant_get_type_string (value));
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean
+check_keys (const char *directive, Use use, GVariant *request, GError **error)
+{
+  GVariantIter iter;
+  const char *name;
+  GVariant *value;
+
+  g_variant_iter_init (&iter, request);
+  while (g_variant_iter_next (&iter, "{&sv}", &name, &value))
+    {
+      gboolean good = check_key (directive, use, name, value, error);
+
+      g_variant_unref (value);
+      if (!good)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- directives ---- */
+
+typedef struct
+{
+  const char *name;
+  DvmdSizeKind kind;
+  Use use;
+} Directive;
+
+static const Directive directives[] = {
+  { "new", DVMD_SIZE_GROW, FOR_GROW },        { "extend", DVMD_SIZE_GROW, FOR_GROW },
+  { "grow", DVMD_SIZE_GROW, FOR_GROW },       { "release", DVMD_SIZE_SHRINK, FOR_SHRINK },
+  { "cancel", DVMD_SIZE_CANCEL, FOR_CANCEL },
+};
+
+static const Directive *
+find_directive (const char *name, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (directives); i++)
+    if (strcmp (directives[i].name, name) == 0)
+      return &directives[i];
+  if (strcmp (name, "reaquire") == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "“reaquire”: this version does not lend allocations, so that there is none to be had back");
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "“%s” is no directive: there are new, extend, release, reaquire and cancel", name);
+  return NULL;
+}
+
+/* ---- what belongs together ---- */
+
+/* NULL and "" are the same: nothing. */
+static char *
+take_text (GVariant *request, const char *key)
+{
+  const char *text = NULL;
+
+  g_variant_lookup (request, key, "&s", &text);
+  return text != NULL && text[0] != '\0' ? g_strdup (text) : NULL;
+}
+
+static gboolean
+read_hosts (DvmdSizeRequest *self, GVariant *request, GError **error)
+{
+  g_autofree const char **hosts = NULL;
+  g_autofree char *hostfile = take_text (request, "hostfile");
+
+  g_variant_lookup (request, "hosts", "^a&s", &hosts);
+  if (hostfile != NULL && !g_path_is_absolute (hostfile))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“hostfile”: “%s” is not an absolute path", hostfile);
+      return FALSE;
+    }
+  if (hosts == NULL && hostfile == NULL)
+    return TRUE;
+  self->hosts = _dvm_hosts_read_new (hosts, hostfile, "hosts", error);
+  return self->hosts != NULL;
+}
+
+static gboolean
+refuse (GError **error, const char *why)
+{
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, why);
+  return FALSE;
+}
+
+static gboolean
+check (DvmdSizeRequest *self, const char *directive, gboolean has_count, GError **error)
+{
+  gboolean selects = self->alloc_id != NULL || self->of_req_id != NULL;
+
+  if (self->alloc_id != NULL && self->of_req_id != NULL)
+    return refuse (error, "“alloc-id” and “of-req-id” both select an allocation: give one of them");
+  if (strcmp (directive, "new") == 0 && selects)
+    return refuse (error, "A new allocation gets an id: “alloc-id” and “of-req-id” select one that there is already, "
+                          "for “extend”");
+  if (strcmp (directive, "extend") == 0 && !selects)
+    return refuse (error, "“extend” needs “alloc-id” or “of-req-id”: which allocation is to become larger");
+  if (has_count && self->count == 0)
+    return refuse (error, "“count” is 0: it is the number of nodes that are wanted, 1 or more");
+  if (self->kind == DVMD_SIZE_GROW && self->hosts == NULL && self->count == 0)
+    return refuse (error, "Nothing says by which nodes the DVM is to grow: give “hosts”, “hostfile” or “count”");
+  if (self->hosts != NULL && self->count > 0)
+    return refuse (error, "“count” asks for any nodes, “hosts” and “hostfile” for named ones: give the one or the "
+                          "other");
+  if (self->kind == DVMD_SIZE_SHRINK && self->hosts == NULL && !selects)
+    return refuse (error, "Nothing says what is to be released: give “alloc-id”, “of-req-id” or “hosts”");
+  if (self->kind == DVMD_SIZE_CANCEL && !selects)
+    return refuse (error, "Nothing says what is to be cancelled: give “alloc-id” or “of-req-id”");
+  return TRUE;
+}
+
+DvmdSizeRequest *
+dvmd_size_request_new (const char *directive, GVariant *request, GError **error)
+{
+  const Directive *known = find_directive (directive, error);
+  g_autoptr (DvmdSizeRequest) self = NULL;
+  gboolean has_count;
+
+  if (known == NULL || !check_keys (directive, known->use, request, error))
+    return NULL;
+  self = g_new0 (DvmdSizeRequest, 1);
+  self->kind = known->kind;
+  self->req_id = take_text (request, "req-id");
+  self->alloc_id = take_text (request, "alloc-id");
+  self->of_req_id = take_text (request, "of-req-id");
+  self->share = TRUE;
+  g_variant_lookup (request, "share", "b", &self->share);
+  g_variant_lookup (request, "drain-timeout", "u", &self->drain_timeout);
+  has_count = g_variant_lookup (request, "count", "u", &self->count);
+  if (!read_hosts (self, request, error) || !check (self, directive, has_count, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+void
+dvmd_size_request_free (DvmdSizeRequest *self)
+{
+  g_free (self->req_id);
+  g_free (self->alloc_id);
+  g_free (self->of_req_id);
+  g_clear_pointer (&self->hosts, _dvm_hosts_free);
+  g_free (self);
+}
+
+const char **
+dvmd_size_request_list_hosts (DvmdSizeRequest *self)
+{
+  guint n = self->hosts != NULL ? _dvm_hosts_get_n (self->hosts) : 0;
+  const char **names = n > 0 ? g_new0 (const char *, n + 1) : NULL;
+
+  for (guint i = 0; i < n; i++)
+    names[i] = _dvm_hosts_get (self->hosts, i)->name;
+  return names;
+}
