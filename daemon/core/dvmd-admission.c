@@ -12,7 +12,8 @@
 struct _DvmdAdmission
 {
   DvmdNodePool *nodes;
-  GQueue waiting; /* DvmdJob, in the order of their coming */
+  GQueue waiting;  /* DvmdJob, in the order of their coming */
+  gboolean closed; /* nobody goes on now */
   DvmdAdmissionMap map;
   DvmdAdmissionRelease release;
   gpointer user_data;
@@ -122,13 +123,25 @@ have_common_node (DvmdCandidates *self, DvmdCandidates *other)
   return FALSE;
 }
 
+/* Jobs that lost their nodes to a campaign go before all others (D4). */
 static gboolean
-overlaps_waiting (DvmdAdmission *self, DvmdCandidates *candidates)
+goes_before (DvmdJob *job, DvmdJob *other)
+{
+  if (job->remapping != other->remapping)
+    return job->remapping;
+  return dvmd_job_get_id (job) < dvmd_job_get_id (other);
+}
+
+static gboolean
+overlaps_waiting (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
 {
   for (GList *l = self->waiting.head; l != NULL; l = l->next)
     {
       g_auto (DvmdCandidates) other = { 0 };
 
+      /* It did not come later, it was held up. */
+      if (job->was_parked && goes_before (job, l->data))
+        continue;
       if (!dvmd_candidates_find (&other, self->nodes, l->data, NULL))
         continue;
       if (waits_for_resume (l->data, &other))
@@ -325,7 +338,7 @@ enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
 {
   GList *before = self->waiting.tail;
 
-  while (came_before && before != NULL && dvmd_job_get_id (before->data) > dvmd_job_get_id (job))
+  while (came_before && before != NULL && goes_before (job, before->data))
     before = before->prev;
   job->waiting = TRUE;
   if (before == NULL)
@@ -338,10 +351,10 @@ DvmdAdmit
 dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 {
   g_auto (DvmdCandidates) candidates = { 0 };
-  gboolean came_before = job->claims_broken;
+  gboolean came_before = job->claims_broken || job->remapping;
   DvmdAdmit verdict;
 
-  if (came_before)
+  if (job->claims_broken)
     dvmd_admission_give_back (self, job);
   /* Its slots were claimed when it left the queue. */
   if (job->claims != NULL)
@@ -349,7 +362,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return DVMD_ADMIT_NEVER;
   verdict = judge (self, job, &candidates, error);
-  if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && overlaps_waiting (self, &candidates))
+  if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && overlaps_waiting (self, job, &candidates))
     {
       verdict = DVMD_ADMIT_WAIT;
       g_clear_pointer (&job->planned, dvmd_map_free);
@@ -363,7 +376,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (verdict == DVMD_ADMIT)
     claim_plan (self, job);
   else if (verdict == DVMD_ADMIT_WAIT)
-    enqueue (self, job, came_before);
+    enqueue (self, job, came_before || job->was_parked);
   return verdict;
 }
 
@@ -401,7 +414,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
   g_autoptr (GHashTable) blocked = NULL;
   GList *next;
 
-  if (self->waiting.length == 0)
+  if (self->waiting.length == 0 || self->closed)
     return;
   blocked = g_hash_table_new (NULL, NULL);
   for (GList *l = self->waiting.head; l != NULL; l = next)
@@ -436,6 +449,12 @@ release_waiting (DvmdAdmission *self, gboolean all)
       self->release (job, self->user_data);
       g_object_unref (job);
     }
+}
+
+void
+dvmd_admission_set_closed (DvmdAdmission *self, gboolean closed)
+{
+  self->closed = closed;
 }
 
 void

@@ -40,6 +40,8 @@ void dvmd_admission_free (DvmdAdmission *self);
 DvmdAdmit dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error);
 /* The job leaves the queue, if it is in it. */
 void dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job);
+/* While it is closed nobody who waits gets slots; those who have theirs are not concerned. */
+void dvmd_admission_set_closed (DvmdAdmission *self, gboolean closed);
 /* Slots became free. */
 void dvmd_admission_release (DvmdAdmission *self);
 /* Nodes changed: also those that stand behind others are told when they can never fit any more. */

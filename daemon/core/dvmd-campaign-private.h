@@ -11,6 +11,40 @@
 
 G_BEGIN_DECLS
 
+/* What can happen to a campaign. What follows from it at once is written in the campaign; effects and states wait. */
+typedef enum
+{
+  DVMD_CAMPAIGN_BEGUN,    /* it has its ticket, and its nodes are known */
+  DVMD_CAMPAIGN_RESUMED,  /* what it waited for may be over */
+  DVMD_CAMPAIGN_DRAINING, /* its nodes take no more jobs */
+  DVMD_CAMPAIGN_DRAINED,  /* the jobs on its nodes have ended, or their time is over */
+  DVMD_CAMPAIGN_NOTHING_LEFT,
+  DVMD_CAMPAIGN_REPORTED, /* all agents have */
+  DVMD_CAMPAIGN_WIRED,
+  DVMD_CAMPAIGN_DEPARTED, /* all targets have */
+  DVMD_CAMPAIGN_OFFERED,
+  DVMD_CAMPAIGN_FAILED,
+  DVMD_CAMPAIGN_GIVEN_UP, /* there is no way back: the DVM ends, or an order could not be sent */
+  DVMD_CAMPAIGN_N_EVENTS
+} DvmdCampaignEvent;
+
+extern const DvmdStateTable dvmd_campaign_table;
+
+/* A node that comes or goes. */
+typedef struct
+{
+  char *name;
+  guint rank;      /* 0: it has none yet */
+  guint slots;     /* as it was asked for */
+  guint slots_max; /* likewise */
+  char *address;   /* (nullable) */
+  char *allocator; /* (nullable) */
+  guint waits_for; /* an agent of this name that has to leave before; 0: nobody */
+  gboolean reported;
+  gboolean gone;
+  DvmdCampaign *offered_by; /* (nullable): another campaign, which had it too, offers it */
+} DvmdTarget;
+
 struct _DvmdCampaign
 {
   GObject parent_instance;
@@ -18,9 +52,87 @@ struct _DvmdCampaign
   DvmdCore *core; /* unowned: the core owns its campaigns */
   DvmCampaign *record;
   DvmdRequester *requester; /* (nullable) */
-  DvmdJob *job;             /* (nullable): whose own grow it is */
-  DvmdCause cause;
+  gboolean scheduler;
+  DvmdJob *job;         /* (nullable): whose own grow it is */
+  DvmdSession *session; /* (nullable) */
+  gboolean minted;      /* the session is its own: without it, there is none */
+  gboolean ends_session;
+  GArray *joined;      /* guint: nodes that were in already, and joined the session for it */
+  GPtrArray *targets;  /* DvmdTarget */
+  GPtrArray *to_offer; /* (element-type utf8): nodes that were down when they were released */
+  GPtrArray *own_jobs; /* (element-type DvmdJob): that wait for it because they bring its nodes */
+  guint n_pending;
+  guint n_reported;
+  guint drain_timeout; /* s */
+  gint64 drain_end;    /* µs, monotonic */
+  guint timer;
+  guint64 ticket; /* the number of it, among parkings and tickets */
   gboolean has_ticket;
+  gboolean held; /* in the core's queue of those that are held back */
+  gboolean draining;
+  gboolean drained;
+  gboolean begun;
+  gboolean launched; /* its agents have been asked for */
+  gboolean wiring;
+  gboolean wired;
+  gboolean failing;
+  gboolean aborted;  /* the jobs that were parked for it */
+  gboolean departed; /* all of them have, and its ticket is back */
+  gboolean offering; /* the allocators have been asked */
+  gboolean offered;  /* and have answered */
+  gboolean finished; /* so have those of others that it shares nodes with */
+  DvmdCause cause;
+  char *reason; /* (nullable) */
+  gboolean held_untold;
+  GList live_link;  /* in the core's queue of those that have not ended */
+  GList known_link; /* in that of all that can be asked about */
 };
+
+DvmdCampaign *dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind);
+DvmdTarget *dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guint rank);
+/* After targets were added, or have got their ranks. */
+void dvmd_campaign_publish_targets (DvmdCampaign *self);
+void dvmd_campaign_set_pending (DvmdCampaign *self, guint pending);
+void dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason);
+/* (transfer full): "campaign 3 (grow of node4, node5)" */
+char *dvmd_campaign_describe (DvmdCampaign *self);
+/* The jobs that wait for it have changed. */
+void dvmd_campaign_held_changed (DvmdCampaign *self);
+/* It fails, once, with the first cause. */
+void dvmd_campaign_fail (DvmdCampaign *self, DvmdCause cause, const char *reason);
+void dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *reason);
+/* The core ends. */
+void dvmd_campaign_forget_jobs (DvmdCampaign *self);
+/* It begins, as soon as nothing stands in its way. */
+void dvmd_campaign_try_begin (DvmdCampaign *self);
+
+/* ---- a grow ---- */
+void dvmd_grow_try_begin (DvmdCampaign *self);
+void dvmd_grow_launch (DvmdCampaign *self);
+void dvmd_grow_wire (DvmdCampaign *self);
+void dvmd_grow_roll_back (DvmdCampaign *self);
+void dvmd_grow_completed (DvmdCampaign *self);
+void dvmd_grow_failed (DvmdCampaign *self);
+void dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node);
+
+/* The nodes that the job brings. */
+void dvmd_grow_for_job (DvmdJob *job);
+/* All of them have reported, or are in: it goes on. */
+void dvmd_grow_check_job (DvmdJob *job);
+/* It does not wait for them any more. */
+void dvmd_grow_forget_job (DvmdJob *job);
+
+/* ---- a shrink ---- */
+void dvmd_shrink_try_begin (DvmdCampaign *self);
+void dvmd_shrink_order (DvmdCampaign *self);
+void dvmd_shrink_departed (DvmdCampaign *self);
+void dvmd_shrink_drain (DvmdCampaign *self);
+void dvmd_shrink_offered (DvmdCampaign *self);
+void dvmd_shrink_completed (DvmdCampaign *self);
+void dvmd_shrink_failed (DvmdCampaign *self);
+/* The job is launched on nodes that will be taken away. */
+void dvmd_shrink_warn (DvmdJob *job);
+/* A job has ended: a drain may be over. */
+void dvmd_shrink_job_ended (DvmdCore *core);
 
 G_END_DECLS

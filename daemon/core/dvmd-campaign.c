@@ -4,16 +4,24 @@
 
 #include "config.h"
 
+#define G_LOG_DOMAIN "dvmd-campaign"
+
 #include "dvmd-campaign-private.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-session-private.h"
+
+/* Of many nodes, a sentence names the first ones. */
+#define MAX_NAMED 3
 
 G_DEFINE_FINAL_TYPE (DvmdCampaign, dvmd_campaign, G_TYPE_OBJECT)
 
+/* The statuses are those of PMIx. */
 static const struct
 {
   const char *word;
-  int status; /* of PMIx */
+  int status;
 } causes[] = {
   [DVMD_CAUSE_NONE] = { "", 0 },
   [DVMD_CAUSE_LAUNCH] = { "launch-failed", -181 },                /* PMIX_ERR_JOB_FAILED_TO_LAUNCH */
@@ -39,13 +47,31 @@ dvmd_cause_get_status (DvmdCause cause)
 }
 
 static void
+target_free (gpointer data)
+{
+  DvmdTarget *target = data;
+
+  g_free (target->name);
+  g_free (target->address);
+  g_free (target->allocator);
+  g_clear_object (&target->offered_by);
+  g_free (target);
+}
+
+static void
 dvmd_campaign_finalize (GObject *object)
 {
   DvmdCampaign *self = DVMD_CAMPAIGN (object);
 
   g_clear_object (&self->record);
   g_clear_object (&self->job);
+  g_clear_object (&self->session);
   g_clear_pointer (&self->requester, dvmd_requester_free);
+  g_clear_pointer (&self->joined, g_array_unref);
+  g_clear_pointer (&self->targets, g_ptr_array_unref);
+  g_clear_pointer (&self->to_offer, g_ptr_array_unref);
+  g_clear_pointer (&self->own_jobs, g_ptr_array_unref);
+  g_clear_pointer (&self->reason, g_free);
   G_OBJECT_CLASS (dvmd_campaign_parent_class)->finalize (object);
 }
 
@@ -58,6 +84,83 @@ dvmd_campaign_class_init (DvmdCampaignClass *klass)
 static void
 dvmd_campaign_init (DvmdCampaign *self)
 {
+  self->joined = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->targets = g_ptr_array_new_with_free_func (target_free);
+  self->to_offer = g_ptr_array_new_with_free_func (g_free);
+  self->own_jobs = g_ptr_array_new_with_free_func (g_object_unref);
+  self->live_link.data = self->known_link.data = self;
+}
+
+DvmdCampaign *
+dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind)
+{
+  DvmdCampaign *self = g_object_new (DVMD_TYPE_CAMPAIGN, NULL);
+
+  self->core = core;
+  self->record = _dvm_campaign_new (id);
+  _dvm_campaign_set_request (self->record, kind, NULL, NULL, NULL);
+  _dvm_campaign_set_state (self->record, DVM_CAMPAIGN_STATE_WAITING, NULL);
+  return self;
+}
+
+DvmdTarget *
+dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guint rank)
+{
+  DvmdTarget *target = g_new0 (DvmdTarget, 1);
+
+  target->name = g_strdup (name);
+  target->rank = rank;
+  g_ptr_array_add (self->targets, target);
+  return target;
+}
+
+void
+dvmd_campaign_publish_targets (DvmdCampaign *self)
+{
+  g_autofree guint32 *ranks = g_new (guint32, self->targets->len + 1);
+  g_autofree const char **hosts = g_new0 (const char *, self->targets->len + 1);
+  guint n_ranks = 0;
+
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+
+      hosts[i] = target->name;
+      if (target->rank != 0)
+        ranks[n_ranks++] = target->rank;
+    }
+  _dvm_campaign_set_targets (self->record, ranks, n_ranks, hosts);
+}
+
+void
+dvmd_campaign_set_pending (DvmdCampaign *self, guint pending)
+{
+  if (self->has_ticket)
+    self->core->n_fenced += pending - self->n_pending;
+  self->n_pending = pending;
+  _dvm_campaign_set_pending (self->record, pending);
+  dvmd_core_campaign_changed (self);
+}
+
+void
+dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason)
+{
+  dvmd_state_machine_post (self->core->queue, &dvmd_campaign_table, self, event, 0, reason);
+}
+
+char *
+dvmd_campaign_describe (DvmdCampaign *self)
+{
+  const char *const *hosts = dvm_campaign_get_hosts (self->record);
+  GString *text = g_string_new (NULL);
+  guint n;
+
+  g_string_append_printf (text, "campaign %u (%s of ", dvmd_campaign_get_id (self),
+                          dvm_campaign_kind_to_string (dvmd_campaign_get_kind (self)));
+  for (n = 0; hosts[n] != NULL && n < MAX_NAMED; n++)
+    g_string_append_printf (text, "%s%s", n > 0 ? ", " : "", hosts[n]);
+  g_string_append (text, hosts[n] != NULL ? ", ...)" : ")");
+  return g_string_free (text, FALSE);
 }
 
 guint
@@ -116,7 +219,49 @@ dvmd_campaign_get_job (DvmdCampaign *self)
   return self->job;
 }
 
+/* ---- the jobs that wait for it ---- */
+
+static void
+add_paths (GPtrArray *paths, GPtrArray *jobs)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (dvmd_job_get_record (g_ptr_array_index (jobs, i))));
+}
+
 void
 dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
 {
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+
+  if (!self->held_untold)
+    return;
+  self->held_untold = FALSE;
+  add_paths (paths, self->own_jobs);
+  for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
+    if (self->has_ticket && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
+      {
+        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (self->core->fence, gate);
+
+        add_paths (paths, jobs);
+      }
+  g_ptr_array_add (paths, NULL);
+  _dvm_campaign_set_held_jobs (self->record, (const char *const *)paths->pdata);
+}
+
+void
+dvmd_campaign_held_changed (DvmdCampaign *self)
+{
+  if (self->held_untold)
+    return;
+  self->held_untold = TRUE;
+  dvmd_core_campaign_changed (self);
+}
+
+void
+dvmd_campaign_forget_jobs (DvmdCampaign *self)
+{
+  for (guint i = 0; i < self->own_jobs->len; i++)
+    g_clear_pointer (&((DvmdJob *)g_ptr_array_index (self->own_jobs, i))->own_grows, g_ptr_array_unref);
+  g_ptr_array_set_size (self->own_jobs, 0);
+  g_clear_object (&self->job);
 }

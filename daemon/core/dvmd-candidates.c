@@ -58,27 +58,13 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
   return TRUE;
 }
 
-static DvmdNode *
-next_node (Choice *self, guint *rank)
-{
-  while (++*rank < self->n_ranks)
-    {
-      DvmdNode *node = dvmd_node_pool_get (self->pool, *rank);
-
-      if (node != NULL)
-        return node;
-    }
-  return NULL;
-}
-
 static gboolean
 choose_index (Choice *self, const DvmHost *host, GError **error)
 {
-  guint rank = 0;
   guint n = 0;
 
-  for (DvmdNode *node = next_node (self, &rank); node != NULL; node = next_node (self, &rank))
-    if (n++ == host->number)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
+    if (node->rank > 0 && n++ == host->number)
       {
         choose (self, node, host);
         return TRUE;
@@ -95,14 +81,14 @@ is_empty (Choice *self, DvmdNode *node)
 
   if (g_hash_table_contains (node->jobs, GUINT_TO_POINTER (dvmd_job_get_id (self->job))))
     n_others--;
-  return n_others == 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP && !dvmd_node_is_drained (node);
+  return n_others == 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP && !dvmd_node_is_drained (node)
+         && !node->barred;
 }
 
 static gboolean
 choose_empty (Choice *self, const DvmHost *host, GError **error)
 {
   guint wanted = host->number > 0 ? host->number : G_MAXUINT;
-  guint rank = 0;
   guint n = 0;
 
   if (host->number > dvmd_node_pool_count_up (self->pool))
@@ -111,8 +97,8 @@ choose_empty (Choice *self, const DvmHost *host, GError **error)
                    host->number, dvmd_node_pool_count_up (self->pool));
       return FALSE;
     }
-  for (DvmdNode *node = next_node (self, &rank); node != NULL && n < wanted; node = next_node (self, &rank))
-    if (self->slots[rank] == 0 && is_empty (self, node))
+  for (DvmdNode *node = NULL; n < wanted && (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
+    if (node->rank > 0 && self->slots[node->rank] == 0 && is_empty (self, node))
       {
         choose (self, node, host);
         n++;
@@ -263,13 +249,9 @@ add_node (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
 static void
 add_nodes (DvmdCandidates *into, DvmdNodePool *pool, const Choice *choices)
 {
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (pool); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (pool, rank);
-
-      if (node != NULL && (choices == NULL || is_chosen (node, choices, into->n_apps)))
-        add_node (into, node, choices);
-    }
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (pool, node)) != NULL;)
+    if (node->rank > 0 && !node->barred && (choices == NULL || is_chosen (node, choices, into->n_apps)))
+      add_node (into, node, choices);
 }
 
 static gboolean
@@ -334,6 +316,62 @@ dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GE
     return find_chosen (into, pool, job, error);
   add_nodes (into, pool, NULL);
   return TRUE;
+}
+
+static gboolean
+is_index (DvmdNodePool *pool, guint index, guint rank)
+{
+  guint n = 0;
+
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (pool, node)) != NULL;)
+    if (node->rank > 0 && n++ == index)
+      return node->rank == rank;
+  return FALSE;
+}
+
+static gboolean
+is_named (DvmdNodePool *pool, const DvmHost *host, const char *name, guint rank)
+{
+  DvmdNode *node;
+
+  if (g_strcmp0 (host->name, name) == 0)
+    return TRUE;
+  node = dvmd_node_pool_find (pool, host->name);
+  return node != NULL && rank != 0 && node->rank == rank;
+}
+
+/* hosts that only say which ones not leave the others. */
+static gboolean
+would_choose (DvmHosts *hosts, DvmdNodePool *pool, const char *name, guint rank)
+{
+  gboolean some = FALSE;
+  gboolean chosen = FALSE;
+
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      if (host->excluded && is_named (pool, host, name, rank))
+        return FALSE;
+      some = some || !host->excluded;
+      chosen = chosen || host->kind == DVM_HOST_EMPTY
+               || (host->kind == DVM_HOST_INDEX && is_index (pool, host->number, rank))
+               || (host->kind == DVM_HOST_NAMED && !host->excluded && is_named (pool, host, name, rank));
+    }
+  return chosen || !some;
+}
+
+gboolean
+dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank)
+{
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (job->spec); i++)
+    {
+      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i));
+
+      if (hosts == NULL || would_choose (hosts, pool, name, rank))
+        return TRUE;
+    }
+  return FALSE;
 }
 
 void

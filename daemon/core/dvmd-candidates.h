@@ -43,6 +43,8 @@ typedef struct
 /* FALSE: error names the host that is none, and where it stands. into is to be cleared in any case. */
 gboolean dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error);
 void dvmd_candidates_clear (DvmdCandidates *self);
+/* Whether a node that is not one of the DVM yet would be among them. rank: 0 if it has none */
+gboolean dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank);
 
 /* How much of its nodes one application may use. */
 guint64 dvmd_candidates_count_free (DvmdCandidates *self, guint app);

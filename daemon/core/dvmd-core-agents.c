@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-log.h"
 #include "dvmd-vm-machine.h"
@@ -65,18 +66,34 @@ lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const char *rea
 }
 
 /* The agents have been told to end, and this was the last one. */
-static void
-check_all_gone (DvmdCore *self)
+void
+dvmd_core_check_all_gone (DvmdCore *self)
 {
   if (self->n_agents == 0 && self->shutting_down && self->live.length == 0)
     dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
 }
 
 void
+dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const char *reason)
+{
+  if (is_down (node))
+    return;
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    dvmd_admission_give_back_node (self->admission, l->data, node);
+  self->n_agents--;
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    lose_agent_of_job (self, l->data, node, reason);
+}
+
+void
 dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
 {
-  g_autofree char *what = g_strdup_printf ("%s was lost: %s", dvm_node_get_name (node->record), reason);
+  g_autofree char *what = NULL;
 
+  if (node->leaving)
+    what = dvmd_core_describe_departure (node);
+  else
+    what = g_strdup_printf ("%s was lost: %s", dvm_node_get_name (node->record), reason);
   for (GList *l = self->live.head; l != NULL; l = l->next)
     dvmd_admission_give_back_node (self->admission, l->data, node);
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, reason);
@@ -84,7 +101,7 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
   for (GList *l = self->live.head; l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, what);
   dvmd_core_changed (self);
-  check_all_gone (self);
+  dvmd_core_check_all_gone (self);
 }
 
 DvmdNode *
@@ -108,6 +125,23 @@ dvmd_core_strip_name (DvmdNode *node, const char *reason)
   return reason;
 }
 
+/* What a campaign makes of it; FALSE: it is not concerned. */
+static gboolean
+tell_campaign (DvmdNode *node, DvmdCause cause, const char *why)
+{
+  g_autofree char *reason = NULL;
+
+  /* It is on its way out, and its departure is what counts. */
+  if (node->ordered)
+    return TRUE;
+  if (node->grow == NULL)
+    return FALSE;
+  reason = g_strdup_printf ("%s: %s", dvm_node_get_name (node->record), why);
+  node->never_came |= cause == DVMD_CAUSE_LAUNCH;
+  dvmd_campaign_fail (node->grow, cause, reason);
+  return TRUE;
+}
+
 void
 dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *reason)
 {
@@ -117,9 +151,11 @@ dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *r
   if (node == NULL)
     return;
   why = dvmd_core_strip_name (node, why);
-  dvmd_log_about (G_LOG_DOMAIN, self->shutting_down ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
+  dvmd_log_about (G_LOG_DOMAIN, self->shutting_down || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
                   &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, was lost: %s",
                   rank, why);
+  if (tell_campaign (node, cause, why))
+    return;
   if (!self->was_ready && !self->shutting_down)
     dvmd_core_agent_failed (self, rank, cause, why);
   else
@@ -133,8 +169,10 @@ dvmd_core_agent_gone (DvmdCore *self, guint rank)
 
   if (node == NULL)
     return;
+  if (node->ordered)
+    dvmd_core_agent_departed (self, rank);
   /* Nobody has told it to. */
-  if (!self->shutting_down)
+  else if (!self->shutting_down)
     dvmd_core_agent_lost (self, rank, DVMD_CAUSE_LOST, "its agent has ended");
   else
     dvmd_core_drop_agent (self, node, "The agent has ended");

@@ -1,16 +1,19 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The DVM changes its size: what is asked for is judged, and campaigns are made of it.
+ * The DVM changes its size: what grow and shrink have in common, and the nodes as campaigns leave them.
  */
 
 #include "config.h"
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
-#include "dvmd-session-private.h"
+#include "dvmd-size.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-gates.h"
+#include "dvmd-log.h"
+#include "dvmd-vm-machine.h"
 
 void
 dvmd_size_answer_clear (DvmdSizeAnswer *self)
@@ -19,54 +22,327 @@ dvmd_size_answer_clear (DvmdSizeAnswer *self)
   g_clear_pointer (&self->req_id, g_free);
 }
 
-static gboolean
-refuse (DvmdCore *self, GError **error)
+/* ---- requests ---- */
+
+gboolean
+dvmd_size_check (DvmdCore *self, GError **error)
 {
-  if (!self->elastic)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
-                 "This DVM does not change its size: it was not started with “elastic”");
+  if (self->shutting_down)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and does not change its size any more");
+  else if (!self->ready)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM is not up yet");
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "The size of the DVM cannot be changed yet");
+    return TRUE;
   return FALSE;
 }
 
 gboolean
-dvmd_core_grow (DvmdCore *self, const DvmdGrowRequest *request, DvmdSizeAnswer *answer, GError **error)
+dvmd_size_check_elastic (DvmdCore *self, GError **error)
 {
-  return refuse (self, error);
+  if (self->elastic)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
+               "This DVM keeps its size: it was started without the setting “elastic”");
+  return FALSE;
+}
+
+static DvmdSession *
+find_by_request (DvmdCore *self, const char *req_id)
+{
+  for (GList *l = self->session_list.head; l != NULL; l = l->next)
+    if (g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0)
+      return l->data;
+  return NULL;
 }
 
 gboolean
-dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnswer *answer, GError **error)
+dvmd_size_find_session (DvmdCore *self, const char *alloc_id, const char *of_req_id, DvmdSession **session,
+                        GError **error)
 {
-  return refuse (self, error);
+  DvmdSession *by_request;
+
+  *session = NULL;
+  if (alloc_id != NULL)
+    *session = dvmd_core_find_session (self, alloc_id);
+  if (alloc_id != NULL && (*session == NULL || dvmd_session_is_ending (*session)))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no allocation “%s”", alloc_id);
+      return FALSE;
+    }
+  if (of_req_id == NULL)
+    return TRUE;
+  by_request = of_req_id[0] != '\0' ? find_by_request (self, of_req_id) : NULL;
+  if (by_request == NULL || dvmd_session_is_ending (by_request))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "No allocation was requested as “%s”", of_req_id);
+      return FALSE;
+    }
+  if (*session != NULL && *session != by_request)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” and “%s” are two allocations", alloc_id, of_req_id);
+      return FALSE;
+    }
+  *session = by_request;
+  return TRUE;
+}
+
+void
+dvmd_size_answer (DvmdSizeAnswer *answer, const char *alloc_id, const char *req_id, DvmdSession *session,
+                  DvmdCampaign *campaign)
+{
+  answer->alloc_id = g_strdup (alloc_id);
+  answer->req_id = g_strdup (req_id);
+  answer->session = session != NULL ? dvmd_session_get_id (session) : 0;
+  answer->campaign = campaign != NULL ? dvmd_campaign_get_id (campaign) : 0;
+}
+
+DvmdCampaign *
+dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester, gboolean scheduler,
+                         const char *alloc_id, const char *req_id)
+{
+  DvmdCampaign *campaign = dvmd_campaign_new (self, ++self->last_campaign_id, kind);
+
+  campaign->scheduler = scheduler;
+  if (requester != NULL)
+    campaign->requester = dvmd_requester_copy (requester);
+  _dvm_campaign_set_request (campaign->record, kind, alloc_id, req_id, requester != NULL ? requester->name : NULL);
+  return campaign;
+}
+
+gboolean
+dvmd_core_holds_back (DvmdCore *self)
+{
+  gint64 limit = (gint64)self->park_limit * G_USEC_PER_SEC;
+
+  return dvmd_launch_fence_has_since (self->fence, dvmd_clock_monotonic (self->clock) - limit);
+}
+
+void
+dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
+{
+  DvmdCore *self = campaign->core;
+
+  g_hash_table_insert (self->campaigns, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)), campaign);
+  g_queue_push_tail_link (&self->campaigns_live, &campaign->live_link);
+  g_queue_push_tail_link (&self->campaigns_known, &campaign->known_link);
+  _dvm_campaign_set_started_at (campaign->record, dvmd_clock_now (self->clock));
+  dvmd_campaign_publish_targets (campaign);
+  campaign->n_pending = campaign->targets->len;
+  _dvm_campaign_set_pending (campaign->record, campaign->n_pending);
+  campaign->held = !campaign->scheduler && !never_held && (self->held_back.length > 0 || dvmd_core_holds_back (self));
+  dvmd_core_campaign_added (campaign);
+  if (campaign->held)
+    g_queue_push_tail (&self->held_back, campaign);
+  dvmd_campaign_try_begin (campaign);
+}
+
+void
+dvmd_size_unhold (DvmdCampaign *campaign)
+{
+  if (!campaign->held)
+    return;
+  g_queue_remove (&campaign->core->held_back, campaign);
+  campaign->held = FALSE;
 }
 
 gboolean
 dvmd_core_cancel_campaign (DvmdCore *self, DvmdCampaign *campaign, GError **error)
 {
-  return refuse (self, error);
+  if (dvmd_campaign_get_ended (campaign) || campaign->wired)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Campaign %u has ended: there is nothing to cancel",
+                 dvmd_campaign_get_id (campaign));
+  else if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK && campaign->begun)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "Campaign %u is a shrink that has begun: its agents cannot be called back",
+                 dvmd_campaign_get_id (campaign));
+  else
+    {
+      dvmd_campaign_fail (campaign, DVMD_CAUSE_CANCELLED, "It was cancelled");
+      return TRUE;
+    }
+  return FALSE;
 }
 
 void
-dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
+dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason)
 {
+  g_autofree char *text = g_strdup_printf ("The DVM is ending%s%s", reason != NULL && reason[0] != '\0' ? ": " : "",
+                                           reason != NULL ? reason : "");
+
+  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+    dvmd_campaign_give_up (l->data, DVMD_CAUSE_SHUTTING_DOWN, text);
 }
+
+/* ---- nodes ---- */
+
+DvmdNode *
+dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
+{
+  DvmdNode *node = dvmd_node_pool_add (self->nodes, name, slots, slots_max);
+
+  node->brought = TRUE;
+  self->n_agents++;
+  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_ADDED, NULL);
+  return node;
+}
+
+void
+dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node)
+{
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    if (((DvmdJob *)l->data)->map == NULL)
+      dvmd_admission_give_back_node (self->admission, l->data, node);
+}
+
+void
+dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
+{
+  gboolean was_barred = node->barred;
+  gboolean barred = FALSE;
+  gboolean leaving = FALSE;
+
+  for (guint i = 0; node->shrinks != NULL && i < node->shrinks->len; i++)
+    {
+      DvmdCampaign *campaign = g_ptr_array_index (node->shrinks, i);
+
+      barred = barred || campaign->begun || campaign->draining;
+      leaving = leaving || campaign->begun;
+    }
+  if (node->grow != NULL && node->grow->failing)
+    barred = leaving = TRUE;
+  if (barred == node->barred && leaving == node->leaving)
+    return;
+  dvmd_node_pool_set_leaving (self->nodes, node, barred, leaving);
+  if (barred && !was_barred)
+    dvmd_core_unplan_node (self, node);
+  if (!self->nodes_changed)
+    dvmd_core_post_vm (self, DVMD_VM_NODES_CHANGED, 0, NULL);
+  self->nodes_changed = TRUE;
+  dvmd_core_changed (self);
+}
+
+char *
+dvmd_core_describe_departure (DvmdNode *node)
+{
+  DvmdCampaign *campaign = NULL;
+  g_autofree char *what = NULL;
+
+  for (guint i = 0; campaign == NULL && node->shrinks != NULL && i < node->shrinks->len; i++)
+    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->begun)
+      campaign = g_ptr_array_index (node->shrinks, i);
+  if (campaign == NULL)
+    campaign = node->grow;
+  if (campaign == NULL)
+    return g_strdup_printf ("%s has left the DVM", dvm_node_get_name (node->record));
+  what = dvmd_campaign_describe (campaign);
+  return g_strdup_printf ("%s takes %s away", what, dvm_node_get_name (node->record));
+}
+
+/* One target fewer to wait for. */
+static void
+count_departure (DvmdCampaign *campaign, guint rank)
+{
+  for (guint i = 0; i < campaign->targets->len; i++)
+    {
+      DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
+
+      if (target->rank != rank || target->gone)
+        continue;
+      target->gone = TRUE;
+      dvmd_campaign_set_pending (campaign, campaign->n_pending - 1);
+      if (campaign->n_pending == 0)
+        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DEPARTED, NULL);
+      return;
+    }
+}
+
+void
+dvmd_size_resume_waiting (DvmdCore *self)
+{
+  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->begun && !campaign->held)
+        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
+    }
+}
+
+static void
+leave_sessions (DvmdCore *self, DvmdNode *node)
+{
+  while (node->sessions != NULL && node->sessions->len > 0)
+    {
+      guint id = g_array_index (node->sessions, guint, 0);
+      DvmdSession *session = dvmd_core_get_session (self, id);
+
+      dvmd_node_pool_part (node, id);
+      if (session != NULL)
+        dvmd_session_changed (session);
+    }
+}
+
+static gboolean
+is_member (DvmdNode *node)
+{
+  return dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
+}
+
+void
+dvmd_core_depart (DvmdCore *self, DvmdNode *node)
+{
+  guint rank = node->rank;
+  g_autofree char *why = dvmd_core_describe_departure (node);
+  g_autoptr (GPtrArray) campaigns = g_steal_pointer (&node->shrinks);
+  DvmdCampaign *grow = g_steal_pointer (&node->grow);
+
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
+                  "rank %u has left the DVM", rank);
+  dvmd_core_lose_node (self, node, why);
+  leave_sessions (self, node);
+  if (is_member (node) || (grow != NULL && grow->wiring))
+    self->epoch++;
+  dvmd_node_pool_remove (self->nodes, node);
+  dvmd_core_tell_node (self, rank, FALSE);
+  if (grow != NULL)
+    count_departure (grow, rank);
+  for (guint i = 0; campaigns != NULL && i < campaigns->len; i++)
+    count_departure (g_ptr_array_index (campaigns, i), rank);
+  dvmd_size_resume_waiting (self);
+  dvmd_core_changed (self);
+}
+
+/* ---- the world's answers ---- */
 
 void
 dvmd_core_agent_departed (DvmdCore *self, guint rank)
 {
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+
+  if (node == NULL || !node->ordered)
+    {
+      g_debug ("That agent %u has departed is not news", rank);
+      return;
+    }
+  dvmd_core_depart (self, node);
+  dvmd_core_check_all_gone (self);
 }
 
 void
 dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reason)
 {
+  if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+    dvmd_campaign_give_up (campaign, DVMD_CAUSE_ORDER, reason);
 }
 
 void
 dvmd_core_offered (DvmdCore *self, DvmdCampaign *campaign)
 {
+  if (campaign != NULL && campaign->offering)
+    dvmd_shrink_offered (campaign);
 }
+
+/* ---- lookups ---- */
 
 gboolean
 dvmd_core_get_elastic (DvmdCore *self)
@@ -77,47 +353,37 @@ dvmd_core_get_elastic (DvmdCore *self)
 guint
 dvmd_core_get_launch_fence (DvmdCore *self)
 {
-  return 0;
+  return self->n_fenced;
 }
 
 guint
 dvmd_core_get_campaigns_running (DvmdCore *self)
 {
-  return 0;
+  return self->campaigns_live.length;
 }
 
 DvmdCampaign *
 dvmd_core_get_campaign (DvmdCore *self, guint id)
 {
-  return NULL;
+  return g_hash_table_lookup (self->campaigns, GUINT_TO_POINTER (id));
 }
 
 DvmdCampaign *
 dvmd_core_next_campaign (DvmdCore *self, DvmdCampaign *after, gboolean ended)
 {
-  return NULL;
+  GList *link;
+
+  if (after == NULL)
+    link = ended ? self->campaigns_known.head : self->campaigns_live.head;
+  else
+    link = ended ? after->known_link.next : after->live_link.next;
+  return link != NULL ? link->data : NULL;
 }
 
 DvmdCampaign *
 dvmd_core_find_grow (DvmdCore *self, guint rank)
 {
-  return NULL;
-}
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
 
-DvmdSession *
-dvmd_core_get_session (DvmdCore *self, guint id)
-{
-  return NULL;
-}
-
-DvmdSession *
-dvmd_core_find_session (DvmdCore *self, const char *alloc_id)
-{
-  return NULL;
-}
-
-DvmdSession *
-dvmd_core_next_session (DvmdCore *self, DvmdSession *after)
-{
-  return NULL;
+  return node != NULL ? node->grow : NULL;
 }

@@ -9,6 +9,8 @@
 #include "dvmd-admission.h"
 #include "dvmd-core.h"
 #include "dvmd-job-private.h"
+#include "dvmd-launch-fence.h"
+#include "dvmd-session.h"
 
 G_BEGIN_DECLS
 
@@ -31,6 +33,23 @@ struct _DvmdCore
 
   DvmdNodePool *nodes;
   DvmdAdmission *admission;
+  DvmdLaunchFence *fence;
+  guint last_campaign_id;
+  GHashTable *campaigns;   /* id -> DvmdCampaign, not ended or in the history */
+  GQueue campaigns_live;   /* DvmdCampaign that have not ended, ascending by id */
+  GQueue campaigns_known;  /* likewise, with those of the history */
+  GQueue campaign_history; /* ids, in the order of their ends */
+  GQueue held_back;        /* DvmdCampaign that begin when no job has been parked for too long, in their order */
+  GHashTable *coming;      /* name -> DvmdCampaign that brings the node, or would */
+  guint n_fenced;          /* targets of campaigns with a ticket that have not come or gone */
+  gboolean fence_changed;  /* the jobs that are parked will be told of it */
+  guint n_draining;        /* shrinks that wait for running jobs */
+  GPtrArray *to_offer;     /* (element-type utf8) (nullable): nodes that were down and have been released */
+  guint n_own_waiting;     /* jobs that wait for their own nodes */
+  guint last_session_id;
+  guint last_alloc;
+  GHashTable *sessions; /* id -> DvmdSession */
+  GQueue session_list;  /* DvmdSession, ascending by id */
   DvmdJob *vm_job;
   guint last_job_id;
   GHashTable *jobs;      /* id -> DvmdJob, live and in the history */
@@ -71,6 +90,9 @@ DvmdNode *dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what);
 const char *dvmd_core_strip_name (DvmdNode *node, const char *reason);
 /* Its node is down, and nobody waits for it. reason: of the node; for its jobs, the node is named before it. */
 void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
+/* Its processes are over, nobody waits for its answers, and it counts as an agent no more. */
+void dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const char *reason);
+void dvmd_core_check_all_gone (DvmdCore *self);
 /* Posts to the DVM's own job. */
 void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
 /* The job is over: out of the live ones, into the history. */
@@ -80,8 +102,43 @@ void dvmd_core_end_job (DvmdJob *job);
  * ranks and has some elsewhere.
  */
 void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason);
+/* A launched job is about to lose these nodes to a campaign: it ends, unless it is one that may lose ranks. */
+void dvmd_core_take_away (DvmdJob *job, DvmdNode *const *nodes, guint n_nodes);
 void dvmd_core_changed (DvmdCore *self);
 void dvmd_core_node_changed (DvmdCore *self, guint rank);
+/* ---- size ---- */
+/* A job has been parked for too long: campaigns that come now begin later. */
+gboolean dvmd_core_holds_back (DvmdCore *self);
+typedef enum
+{
+  DVMD_SESSION_ADDED,
+  DVMD_SESSION_CHANGED,
+  DVMD_SESSION_REMOVED,
+} DvmdSessionNews;
+void dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news);
+void dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added);
+void dvmd_core_campaign_added (DvmdCampaign *campaign);
+void dvmd_core_campaign_changed (DvmdCampaign *campaign);
+void dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint new_state);
+/* It has its final state: out of those that run, into the history. */
+void dvmd_core_end_campaign (DvmdCampaign *campaign);
+/* The DVM ends. */
+void dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason);
+/* A node as the campaigns that it is in leave it. */
+void dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node);
+/* It is not a node of the DVM any more. Those who waited for that go on. */
+void dvmd_core_depart (DvmdCore *self, DvmdNode *node);
+/* A node that a grow brings; its agent has yet to be started. */
+DvmdNode *dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots_max);
+/* Jobs that were let through and not placed yet look for other nodes. */
+void dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node);
+/* (nullable, transfer full): what takes the node away, for the jobs that it takes with it */
+char *dvmd_core_describe_departure (DvmdNode *node);
+DvmdSession *dvmd_core_add_session (DvmdCore *self, const char *alloc_id, const char *req_id,
+                                    const DvmdRequester *requester, gboolean shared);
+void dvmd_core_remove_session (DvmdSession *session, const char *reason);
+char *dvmd_core_mint_alloc_id (DvmdCore *self);
+
 /* Jobs that were kept until the DVM was ready go on. */
 void dvmd_core_dispatch_kept (DvmdCore *self);
 

@@ -10,6 +10,7 @@
 #define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-log.h"
 #include "dvmd-vm-machine.h"
@@ -34,12 +35,11 @@ add_causes (DvmdCore *self, GString *text)
       by_cause = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
   g_autoptr (GPtrArray) causes = g_ptr_array_new ();
 
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (self->nodes); rank++)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
     {
-      DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
       GPtrArray *names;
 
-      if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+      if (node->rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
         continue;
       names = g_hash_table_lookup (by_cause, dvm_node_get_reason (node->record));
       if (names == NULL)
@@ -101,12 +101,19 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
       return;
     }
   node->hwthreads = MAX (report->hwthreads, 1);
-  _dvm_node_set_contact (node->record, report->address, report->pid, report->aliases);
+  dvmd_node_pool_set_contact (self->nodes, node, report->address, report->pid, report->aliases);
   _dvm_node_set_topology (node->record, report->topology);
   _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
-  self->n_reported++;
   dvmd_core_node_changed (self, rank);
   dvmd_core_changed (self);
+  if (node->grow != NULL)
+    {
+      dvmd_grow_reported (node->grow, node);
+      return;
+    }
+  if (self->was_ready)
+    return;
+  self->n_reported++;
   check_outcomes (self);
 }
 
@@ -118,6 +125,11 @@ dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char 
   if (node == NULL)
     return;
   reason = dvmd_core_strip_name (node, reason);
+  if (node->ordered && cause == DVMD_CAUSE_LAUNCH)
+    {
+      dvmd_core_agent_departed (self, rank);
+      return;
+    }
   if (self->was_ready || self->shutting_down)
     {
       dvmd_core_agent_lost (self, rank, cause, reason);

@@ -10,9 +10,9 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
-#include "dvmd-campaign.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-job-machine.h"
-#include "dvmd-session.h"
+#include "dvmd-session-private.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-log.h"
 
@@ -56,9 +56,22 @@ dvmd_core_dispose (GObject *object)
   g_queue_init (&self->live);
   g_queue_init (&self->known);
   g_queue_clear (&self->history);
+  g_queue_clear (&self->campaign_history);
+  /* Jobs and campaigns name each other. */
+  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+    dvmd_campaign_forget_jobs (l->data);
+  g_queue_init (&self->campaigns_live);
+  g_queue_init (&self->campaigns_known);
+  g_queue_clear (&self->held_back);
+  g_clear_pointer (&self->to_offer, g_ptr_array_unref);
+  g_clear_pointer (&self->coming, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_object (&self->vm_job);
+  g_clear_pointer (&self->campaigns, g_hash_table_unref);
+  g_queue_init (&self->session_list);
+  g_clear_pointer (&self->sessions, g_hash_table_unref);
+  g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->nspace, g_free);
@@ -109,6 +122,10 @@ dvmd_core_init (DvmdCore *self)
 {
   self->jobs = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+  self->campaigns = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
+  self->sessions = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
+  self->coming = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->fence = dvmd_launch_fence_new ();
 }
 
 static void
@@ -161,6 +178,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
   self->vm_job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
+  dvmd_core_add_session (self, NULL, NULL, NULL, TRUE);
   return self;
 }
 
@@ -229,6 +247,84 @@ void
 dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason)
 {
   dvmd_state_machine_post (self->queue, &dvmd_vm_table, self->vm_job, event, given, reason);
+}
+
+/* ---- campaigns and sessions ---- */
+
+void
+dvmd_core_campaign_added (DvmdCampaign *campaign)
+{
+  g_signal_emit (campaign->core, signals[CAMPAIGN_ADDED], 0, campaign);
+  dvmd_core_changed (campaign->core);
+}
+
+void
+dvmd_core_campaign_changed (DvmdCampaign *campaign)
+{
+  g_signal_emit (campaign->core, signals[CAMPAIGN_CHANGED], 0, campaign);
+}
+
+void
+dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint new_state)
+{
+  g_signal_emit (campaign->core, signals[CAMPAIGN_STATE_CHANGED], 0, campaign, old_state, new_state);
+}
+
+static gboolean
+is_campaign_history_too_long (DvmdCore *self)
+{
+  return self->campaign_history.length > self->history_limit;
+}
+
+static void
+trim_campaigns (DvmdCore *self)
+{
+  for (guint n = 0; n < TRIM_AT_ONCE && is_campaign_history_too_long (self); n++)
+    {
+      gpointer id = g_queue_pop_head (&self->campaign_history);
+      g_autoptr (DvmdCampaign) campaign = g_object_ref (g_hash_table_lookup (self->campaigns, id));
+
+      g_queue_unlink (&self->campaigns_known, &campaign->known_link);
+      g_hash_table_remove (self->campaigns, id);
+      g_signal_emit (self, signals[CAMPAIGN_FORGOTTEN], 0, campaign);
+    }
+}
+
+void
+dvmd_core_end_campaign (DvmdCampaign *campaign)
+{
+  DvmdCore *self = campaign->core;
+  g_autofree char *what = dvmd_campaign_describe (campaign);
+
+  if (dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
+    self->statistics.campaigns_completed++;
+  else
+    self->statistics.campaigns_failed++;
+  g_queue_unlink (&self->campaigns_live, &campaign->live_link);
+  g_queue_push_tail (&self->campaign_history, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)));
+  if (campaign->reason != NULL)
+    g_message ("%s has failed: %s", what, campaign->reason);
+  else
+    g_info ("%s has completed", what);
+  g_signal_emit (self, signals[CAMPAIGN_ENDED], 0, campaign);
+  if (self->effects->campaign_ended != NULL)
+    self->effects->campaign_ended (self->world, campaign);
+  trim_campaigns (self);
+  dvmd_core_changed (self);
+}
+
+void
+dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news)
+{
+  static const guint ids[] = { SESSION_ADDED, SESSION_CHANGED, SESSION_REMOVED };
+
+  g_signal_emit (session->core, signals[ids[news]], 0, session);
+}
+
+void
+dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added)
+{
+  g_signal_emit (self, signals[added ? NODE_ADDED : NODE_REMOVED], 0, rank);
 }
 
 /* ---- jobs ---- */
@@ -432,6 +528,7 @@ dvmd_core_end_job (DvmdJob *job)
 {
   DvmdCore *self = job->core;
 
+  g_clear_object (&job->released_by);
   _dvm_job_set_ended (job->record, dvmd_clock_now (self->clock));
   g_queue_unlink (&self->live, &job->live_link);
   g_queue_push_tail (&self->history, GUINT_TO_POINTER (dvmd_job_get_id (job)));
@@ -481,10 +578,7 @@ dvmd_core_drain_node (DvmdCore *self, DvmdNode *node, const char *reason, GError
 
   if (!check_agent_up (node, error))
     return FALSE;
-  /* One that was let through and not placed yet looks for another node. */
-  for (GList *l = self->live.head; l != NULL; l = l->next)
-    if (((DvmdJob *)l->data)->map == NULL)
-      dvmd_admission_give_back_node (self->admission, l->data, node);
+  dvmd_core_unplan_node (self, node);
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DO_NOT_USE, reason);
   /* The reason may be another one. */
   if (was_drained)
@@ -590,7 +684,8 @@ dvmd_core_get_num_running (DvmdCore *self)
 guint
 dvmd_core_get_num_held (DvmdCore *self)
 {
-  return dvmd_admission_get_n_waiting (self->admission) + self->kept.length;
+  return dvmd_admission_get_n_waiting (self->admission) + self->kept.length + dvmd_launch_fence_count (self->fence)
+         + self->n_own_waiting;
 }
 
 guint

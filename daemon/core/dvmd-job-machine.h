@@ -22,6 +22,10 @@ typedef enum
   DVMD_JOB_VM_USABLE,
   DVMD_JOB_ADMITTED,
   DVMD_JOB_NO_ROOM,
+  DVMD_JOB_PARKED,      /* a gate of the launch fence is closed */
+  DVMD_JOB_LET_MAP,     /* the map gate is open again */
+  DVMD_JOB_LET_LAUNCH,  /* the launch gate */
+  DVMD_JOB_PLACED_ANEW, /* nodes of its map have left */
   DVMD_JOB_MAPPED,
   DVMD_JOB_MAP_ONLY,
   DVMD_JOB_TO_PREPARE,

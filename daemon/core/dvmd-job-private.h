@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-core.h"
+#include "dvmd-launch-fence.h"
 
 G_BEGIN_DECLS
 
@@ -19,6 +20,7 @@ struct _DvmdJob
   DvmJobSpec *spec; /* NULL for the DVM's own job */
   DvmdRequester *requester;
   DvmdMap *map;
+  DvmdMap *old_map; /* (nullable): while it is placed anew, where files of it may still be */
   DvmdProcTable *procs;
   GArray *trace;
   guint n_proc_entries; /* of the trace */
@@ -37,10 +39,21 @@ struct _DvmdJob
   gboolean claims_broken; /* some of them were on a node that was lost before the job was mapped */
   DvmdMap *planned;       /* (nullable): its map, from the gate to MAP */
   gboolean oversubscribed;
-  gboolean waiting; /* in the queue for slots */
-  GList live_link;  /* in the core's queue of live jobs */
-  GList known_link; /* in that of all that can be asked about */
-  gsize kept_bytes; /* counted in the history */
+  gboolean waiting;          /* in the queue for slots */
+  gboolean remapping;        /* nodes of its map have left: it is to be placed anew */
+  gboolean was_parked;       /* at the map gate; it keeps its place before those that came after it */
+  gboolean parks;            /* it is in the launch fence, parked or on its way through */
+  DvmdGate gate;             /* where it is parked now; DVMD_GATE_NONE: nowhere */
+  GList park_link;           /* in the launch fence */
+  gint64 parked_at;          /* µs, monotonic: since when */
+  guint64 parking;           /* the number of that among parkings and tickets */
+  gboolean waits_for_own;    /* nodes of its own that have not reported */
+  gboolean grown;            /* its own nodes have been asked for */
+  GPtrArray *own_grows;      /* (element-type DvmdCampaign) (nullable): that bring its own nodes */
+  DvmdCampaign *released_by; /* (nullable): the campaign that it was parked for, until it is placed */
+  GList live_link;           /* in the core's queue of live jobs */
+  GList known_link;          /* in that of all that can be asked about */
+  gsize kept_bytes;          /* counted in the history */
 
   GHashTable *stage_left; /* (nullable): ranks of agents that the files of the job are on their way to */
   gboolean launch_sent;

@@ -11,7 +11,9 @@
 #include "dvmd-job-steps.h"
 
 #include "dvm-records-private.h"
+#include "dvm-job-spec-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-gates.h"
 #include "dvmd-job-machine.h"
 
 void
@@ -54,11 +56,16 @@ dvmd_job_step_allocation_complete (gpointer object, const DvmdEvent *event)
   dvmd_core_post (job, job->do_not_launch ? DVMD_JOB_NEEDS_NO_LAUNCH : DVMD_JOB_NEEDS_AGENTS);
 }
 
+/* Agents that the job can use have reported, unless it brings nodes of its own. */
 void
 dvmd_job_step_launch_daemons (gpointer object, const DvmdEvent *event)
 {
-  /* No job brings nodes of its own: every agent that it can use has reported. */
-  dvmd_core_post (object, DVMD_JOB_AGENTS_REPORTED);
+  DvmdJob *job = object;
+
+  if (!job->grown && _dvm_job_spec_get_additions (job->spec) != NULL)
+    dvmd_grow_for_job (job);
+  else
+    dvmd_core_post (job, DVMD_JOB_AGENTS_REPORTED);
 }
 
 void
@@ -67,12 +74,28 @@ dvmd_job_step_daemons_reported (gpointer object, const DvmdEvent *event)
   dvmd_core_post (object, DVMD_JOB_VM_USABLE);
 }
 
-/* The map gate. Whether a job fits is judged here, on the nodes that there are now. */
+/* What fits no more since the DVM has changed its size names the campaign that did it (D4). */
+static void
+refuse (DvmdJob *job, const char *reason)
+{
+  g_autofree char *what = job->released_by != NULL ? dvmd_campaign_describe (job->released_by) : NULL;
+  g_autofree char *named = what != NULL ? g_strdup_printf ("%s; the job has waited for %s", reason, what) : NULL;
+
+  dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, named != NULL ? named : reason);
+}
+
+/* The map gate. Whether a job fits is judged behind it, on the nodes that there are now. */
 static gboolean
 pass_gate (DvmdJob *job)
 {
   g_autoptr (GError) error = NULL;
 
+  if (dvmd_gate_is_closed (job, DVMD_GATE_MAP))
+    {
+      dvmd_core_post (job, DVMD_JOB_PARKED);
+      return FALSE;
+    }
+  dvmd_gate_pass (job);
   switch (dvmd_admission_judge (job->core->admission, job, &error))
     {
     case DVMD_ADMIT:
@@ -84,7 +107,7 @@ pass_gate (DvmdJob *job)
     case DVMD_ADMIT_NEVER:
     default:
       _dvm_job_set_held_at (job->record, "");
-      dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, error->message);
+      refuse (job, error->message);
       return FALSE;
     }
 }
@@ -96,6 +119,25 @@ dvmd_job_step_vm_ready (gpointer object, const DvmdEvent *event)
     dvmd_core_post (object, DVMD_JOB_ADMITTED);
 }
 
+void
+dvmd_job_step_waiting (gpointer object, const DvmdEvent *event)
+{
+  DvmdJob *job = object;
+  DvmdGate gate = job->map == NULL ? DVMD_GATE_MAP : DVMD_GATE_LAUNCH;
+
+  /* It may have opened since the job came to it. */
+  if (dvmd_gate_is_closed (job, gate))
+    dvmd_gate_park (job, gate);
+  else
+    dvmd_core_post (job, gate == DVMD_GATE_MAP ? DVMD_JOB_LET_MAP : DVMD_JOB_LET_LAUNCH);
+}
+
+void
+dvmd_job_act_placed_anew (gpointer object, const DvmdEvent *event)
+{
+  dvmd_gate_unmap (object);
+}
+
 static void
 publish_nodes (DvmdJob *job)
 {
@@ -105,7 +147,7 @@ publish_nodes (DvmdJob *job)
   if (job->agents_left == NULL)
     job->agents_left = g_hash_table_new (NULL, NULL);
   for (guint i = 0; i < ranks->len; i++)
-    names[i] = dvm_node_get_name (dvmd_node_pool_get (job->core->nodes, g_array_index (ranks, guint, i))->record);
+    names[i] = dvmd_node_pool_get_name (job->core->nodes, g_array_index (ranks, guint, i));
   _dvm_job_set_nodes (job->record, names);
 }
 
@@ -117,6 +159,10 @@ dvmd_job_step_map (gpointer object, const DvmdEvent *event)
   /* A node that it was to have was lost since it was let through. */
   if (job->claims_broken && !pass_gate (job))
     return;
+  job->remapping = FALSE;
+  g_clear_object (&job->released_by);
+  dvmd_grow_forget_job (job);
+  g_clear_pointer (&job->old_map, dvmd_map_free);
   job->map = g_steal_pointer (&job->planned);
   job->procs = dvmd_map_expand (job->map);
   publish_nodes (job);
@@ -141,37 +187,38 @@ expect_agents (DvmdJob *job, GHashTable *set)
     g_hash_table_add (set, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
 }
 
-/* (nullable): a node of the job's map that is down */
-static DvmdNode *
-find_down (DvmdJob *job)
-{
-  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
-
-  for (guint i = 0; i < agents->len; i++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (agents, guint, i));
-
-      if (dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
-        return node;
-    }
-  return NULL;
-}
-
 /*
  * What is sent to an agent that has gone would never be answered. With elastic mode off a job that was placed on its
- * node is not placed again but fails (D2).
+ * node is not placed again but fails; else it is, whatever took the node (D2).
  */
 static gboolean
 check_agents (DvmdJob *job)
 {
-  DvmdNode *node = find_down (job);
+  guint rank = dvmd_gate_find_missing (job);
+  DvmdNode *node;
   g_autofree char *reason = NULL;
 
-  if (node == NULL)
+  if (rank == G_MAXUINT)
     return TRUE;
+  if (job->core->elastic)
+    {
+      dvmd_core_post (job, DVMD_JOB_PLACED_ANEW);
+      return FALSE;
+    }
+  node = dvmd_node_pool_get (job->core->nodes, rank);
   reason = g_strdup_printf ("%s was lost before the job could be launched there: %s", dvm_node_get_name (node->record),
                             dvm_node_get_reason (node->record));
   dvmd_core_post_failure (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+  return FALSE;
+}
+
+/* The launch gate. */
+static gboolean
+pass_launch_gate (DvmdJob *job)
+{
+  if (!dvmd_gate_is_closed (job, DVMD_GATE_LAUNCH))
+    return check_agents (job);
+  dvmd_core_post (job, DVMD_JOB_PARKED);
   return FALSE;
 }
 
@@ -183,7 +230,7 @@ dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
 
   g_clear_pointer (&job->stage_left, g_hash_table_unref);
   /* Without all of its nodes it comes no further than to the launch gate. */
-  if (!job->has_files || find_down (job) != NULL)
+  if (!job->has_files || dvmd_gate_find_missing (job) != G_MAXUINT)
     {
       dvmd_core_post (job, DVMD_JOB_PREPARED);
       return;
@@ -195,11 +242,10 @@ dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
   job->core->effects->stage_files (job->core->world, job);
 }
 
-/* The launch gate. */
 void
 dvmd_job_step_launch_apps (gpointer object, const DvmdEvent *event)
 {
-  if (check_agents (object))
+  if (pass_launch_gate (object))
     dvmd_core_post (object, DVMD_JOB_TO_SEND);
 }
 
@@ -208,14 +254,16 @@ dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  /* One may have been lost since the gate. */
-  if (!check_agents (job))
+  /* Asked in the turn in which it is sent (D15): a shrink may have begun, or an agent been lost, since the last one. */
+  if (!pass_launch_gate (job))
     return;
+  dvmd_gate_pass (job);
   job->launch_left = g_hash_table_new (NULL, NULL);
   expect_agents (job, job->launch_left);
   expect_agents (job, job->agents_left);
   job->launch_sent = TRUE;
   job->core->effects->send_launch (job->core->world, job);
+  dvmd_shrink_warn (job);
 }
 
 static void
@@ -260,6 +308,7 @@ give_back (DvmdJob *job)
   job->counted_running = FALSE;
   dvmd_admission_give_back (job->core->admission, job);
   dvmd_admission_release (job->core->admission);
+  dvmd_shrink_job_ended (job->core);
   dvmd_core_changed (job->core);
 }
 
@@ -295,7 +344,12 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   stop_timer (job);
   g_clear_pointer (&job->stage_left, g_hash_table_unref);
   dvmd_admission_remove (job->core->admission, job);
+  dvmd_gate_pass (job);
+  dvmd_grow_forget_job (job);
   _dvm_job_set_held_at (job->record, "");
+  /* What there is of it is where its files were. */
+  if (job->map == NULL)
+    job->map = g_steal_pointer (&job->old_map);
   if (g_queue_remove (&job->core->kept, job))
     g_object_unref (job);
   if (job->agents_left != NULL && g_hash_table_size (job->agents_left) > 0)

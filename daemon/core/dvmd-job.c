@@ -59,6 +59,7 @@ dvmd_job_finalize (GObject *object)
   g_clear_object (&self->spec);
   g_clear_pointer (&self->requester, dvmd_requester_free);
   g_clear_pointer (&self->map, dvmd_map_free);
+  g_clear_pointer (&self->old_map, dvmd_map_free);
   g_clear_pointer (&self->planned, dvmd_map_free);
   g_clear_pointer (&self->procs, dvmd_proc_table_free);
   g_clear_pointer (&self->trace, g_array_unref);
@@ -67,6 +68,8 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->agents_left, g_hash_table_unref);
   g_clear_pointer (&self->stage_left, g_hash_table_unref);
   g_clear_pointer (&self->launch_left, g_hash_table_unref);
+  g_clear_pointer (&self->own_grows, g_ptr_array_unref);
+  g_clear_object (&self->released_by);
   G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
 }
 
@@ -82,6 +85,7 @@ dvmd_job_init (DvmdJob *self)
   self->trace = g_array_new (FALSE, FALSE, sizeof (DvmdTraceEntry));
   g_array_set_clear_func (self->trace, trace_entry_clear);
   self->error_nonzero_status = TRUE;
+  self->park_link.data = self;
 }
 
 static const char *const *

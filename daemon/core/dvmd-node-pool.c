@@ -12,8 +12,10 @@
 
 struct _DvmdNodePool
 {
-  GPtrArray *nodes; /* DvmdNode by rank, NULL where one has left */
-  GPtrArray *names; /* by rank, also of those that have left */
+  GPtrArray *nodes;    /* DvmdNode by rank, NULL where one has left */
+  GPtrArray *names;    /* by rank, also of those that have left */
+  GQueue present;      /* DvmdNode, ascending by rank */
+  GHashTable *by_name; /* name or alias -> GQueue of DvmdNode, ascending by rank */
   DvmdNodeChanged changed;
   gpointer changed_data;
   guint n_up;
@@ -32,8 +34,16 @@ node_free (gpointer data)
     return;
   g_object_unref (node->record);
   g_free (node->address);
+  g_clear_pointer (&node->shrinks, g_ptr_array_unref);
+  g_clear_pointer (&node->sessions, g_array_unref);
   g_hash_table_unref (node->jobs);
   g_free (node);
+}
+
+static void
+queue_free (gpointer queue)
+{
+  g_queue_free (queue);
 }
 
 DvmdNodePool *
@@ -43,6 +53,8 @@ dvmd_node_pool_new (void)
 
   self->nodes = g_ptr_array_new_with_free_func (node_free);
   self->names = g_ptr_array_new_with_free_func (g_free);
+  g_queue_init (&self->present);
+  self->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, queue_free);
   self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
   return self;
 }
@@ -51,6 +63,7 @@ void
 dvmd_node_pool_free (DvmdNodePool *self)
 {
   g_array_unref (self->jobs_changed);
+  g_hash_table_unref (self->by_name);
   g_ptr_array_unref (self->nodes);
   g_ptr_array_unref (self->names);
   g_free (self);
@@ -63,22 +76,74 @@ dvmd_node_pool_set_changed_func (DvmdNodePool *self, DvmdNodeChanged func, gpoin
   self->changed_data = user_data;
 }
 
-/*
- * There is one session so far, and every agent is in it. One that is up and that nobody has placed has a link to the
- * controller itself.
- */
+/* Every agent is in the default session, and in the allocations that it was asked for in. */
+static void
+publish_sessions (DvmdNode *node)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+
+  if (node->rank > 0 && dvm_node_get_state (node->record) != DVM_NODE_STATE_NOT_INCLUDED)
+    g_ptr_array_add (paths, g_strdup (DEFAULT_SESSION));
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    g_ptr_array_add (paths, g_strdup_printf ("/org/dvm/sessions/%u", g_array_index (node->sessions, guint, i)));
+  g_ptr_array_add (paths, NULL);
+  _dvm_node_set_sessions (node->record, (const char *const *)paths->pdata);
+}
+
+/* One that is up and that nobody has placed has a link to the controller itself. */
 static void
 follow_state (DvmdNode *node)
 {
-  static const char *const sessions[] = { DEFAULT_SESSION, NULL };
   DvmNodeState state = dvm_node_get_state (node->record);
   gboolean included = node->rank > 0 && state != DVM_NODE_STATE_NOT_INCLUDED;
 
-  _dvm_node_set_sessions (node->record, included ? sessions : NULL);
+  publish_sessions (node);
   if (!included || state == DVM_NODE_STATE_DOWN)
     _dvm_node_set_place (node->record, 0, 0);
   else if (state == DVM_NODE_STATE_UP && dvm_node_get_depth (node->record) == 0)
     _dvm_node_set_place (node->record, 0, 1);
+}
+
+static void
+add_name (DvmdNodePool *self, DvmdNode *node, const char *name)
+{
+  GQueue *nodes = g_hash_table_lookup (self->by_name, name);
+  GList *before;
+
+  if (nodes == NULL)
+    {
+      nodes = g_queue_new ();
+      g_hash_table_insert (self->by_name, g_strdup (name), nodes);
+    }
+  before = nodes->tail;
+  while (before != NULL && ((DvmdNode *)before->data)->rank > node->rank)
+    before = before->prev;
+  if (before == NULL)
+    g_queue_push_head (nodes, node);
+  else if (before->data != node)
+    g_queue_insert_after (nodes, before, node);
+}
+
+static void
+remove_name (DvmdNodePool *self, DvmdNode *node, const char *name)
+{
+  GQueue *nodes = g_hash_table_lookup (self->by_name, name);
+
+  if (nodes == NULL)
+    return;
+  g_queue_remove (nodes, node);
+  if (nodes->length == 0)
+    g_hash_table_remove (self->by_name, name);
+}
+
+static void
+remove_aliases (DvmdNodePool *self, DvmdNode *node)
+{
+  const char *const *aliases = dvm_node_get_aliases (node->record);
+
+  for (gsize i = 0; aliases != NULL && aliases[i] != NULL; i++)
+    if (g_strcmp0 (aliases[i], dvm_node_get_name (node->record)) != 0)
+      remove_name (self, node, aliases[i]);
 }
 
 DvmdNode *
@@ -92,11 +157,24 @@ dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slo
   node->slots_max = slots_max;
   node->slots_given = slots > 0;
   node->jobs = g_hash_table_new (NULL, NULL);
+  node->link.data = node;
   _dvm_node_set_slots (node->record, slots, slots_max);
   follow_state (node);
   g_ptr_array_add (self->nodes, node);
   g_ptr_array_add (self->names, g_strdup (name));
+  g_queue_push_tail_link (&self->present, &node->link);
+  add_name (self, node, name);
   return node;
+}
+
+void
+dvmd_node_pool_set_contact (DvmdNodePool *self, DvmdNode *node, const char *address, int pid,
+                            const char *const *aliases)
+{
+  remove_aliases (self, node);
+  _dvm_node_set_contact (node->record, address, pid, aliases);
+  for (gsize i = 0; aliases != NULL && aliases[i] != NULL; i++)
+    add_name (self, node, aliases[i]);
 }
 
 DvmdNode *
@@ -117,28 +195,24 @@ dvmd_node_pool_get_max_rank (DvmdNodePool *self)
   return self->nodes->len - 1;
 }
 
-static gboolean
-has_name (DvmdNode *node, const char *name)
+DvmdNode *
+dvmd_node_pool_next (DvmdNodePool *self, DvmdNode *after)
 {
-  const char *const *aliases = dvm_node_get_aliases (node->record);
+  GList *link = after != NULL ? after->link.next : self->present.head;
 
-  return g_strcmp0 (dvm_node_get_name (node->record), name) == 0
-         || (aliases != NULL && g_strv_contains (aliases, name));
+  return link != NULL ? link->data : NULL;
 }
 
 DvmdNode *
 dvmd_node_pool_find (DvmdNodePool *self, const char *name)
 {
-  for (guint rank = 1; rank < self->nodes->len; rank++)
-    {
-      DvmdNode *node = g_ptr_array_index (self->nodes, rank);
+  GQueue *nodes = g_hash_table_lookup (self->by_name, name);
+  GList *first = nodes != NULL ? nodes->head : NULL;
 
-      if (node != NULL && has_name (node, name))
-        return node;
-    }
-  if (self->nodes->len > 0 && has_name (g_ptr_array_index (self->nodes, 0), name))
-    return g_ptr_array_index (self->nodes, 0);
-  return NULL;
+  if (first == NULL)
+    return NULL;
+  /* The controller comes last. */
+  return ((DvmdNode *)first->data)->rank == 0 && first->next != NULL ? first->next->data : first->data;
 }
 
 gboolean
@@ -159,9 +233,68 @@ count (DvmdNodePool *self, DvmdNode *node, int sign)
   if (!is_counted (node))
     return;
   self->n_up += sign;
-  if (!dvmd_node_is_drained (node))
+  if (!dvmd_node_is_drained (node) && !node->barred)
     self->n_usable += sign;
-  self->n_slots += sign * (int)node->slots;
+  if (!node->leaving)
+    self->n_slots += sign * (int)node->slots;
+}
+
+void
+dvmd_node_pool_set_leaving (DvmdNodePool *self, DvmdNode *node, gboolean barred, gboolean leaving)
+{
+  if (leaving != node->leaving)
+    self->n_slots_in_use += leaving ? -node->slots_in_use : node->slots_in_use;
+  count (self, node, -1);
+  node->barred = barred;
+  node->leaving = leaving;
+  count (self, node, 1);
+}
+
+void
+dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node)
+{
+  guint rank = node->rank;
+
+  g_return_if_fail (rank > 0 && node->slots_in_use == 0);
+
+  dvmd_node_pool_set_state (self, node, DVM_NODE_STATE_NOT_INCLUDED, NULL);
+  remove_aliases (self, node);
+  remove_name (self, node, dvm_node_get_name (node->record));
+  g_queue_unlink (&self->present, &node->link);
+  self->nodes->pdata[rank] = NULL;
+  node_free (node);
+}
+
+gboolean
+dvmd_node_is_in (DvmdNode *node, guint session)
+{
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    if (g_array_index (node->sessions, guint, i) == session)
+      return TRUE;
+  return FALSE;
+}
+
+void
+dvmd_node_pool_join (DvmdNode *node, guint session)
+{
+  if (dvmd_node_is_in (node, session))
+    return;
+  if (node->sessions == NULL)
+    node->sessions = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (node->sessions, session);
+  publish_sessions (node);
+}
+
+void
+dvmd_node_pool_part (DvmdNode *node, guint session)
+{
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    if (g_array_index (node->sessions, guint, i) == session)
+      {
+        g_array_remove_index (node->sessions, i);
+        publish_sessions (node);
+        return;
+      }
 }
 
 void
@@ -216,10 +349,18 @@ jobs_changed (DvmdNodePool *self, DvmdNode *node)
 GArray *
 dvmd_node_pool_take_jobs_changed (DvmdNodePool *self)
 {
-  GArray *ranks = g_steal_pointer (&self->jobs_changed);
+  g_autoptr (GArray) changed = g_steal_pointer (&self->jobs_changed);
+  GArray *ranks = g_array_sized_new (FALSE, FALSE, sizeof (guint), changed->len);
 
-  for (guint i = 0; i < ranks->len; i++)
-    dvmd_node_pool_get (self, g_array_index (ranks, guint, i))->jobs_untold = FALSE;
+  for (guint i = 0; i < changed->len; i++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (self, g_array_index (changed, guint, i));
+
+      if (node == NULL)
+        continue;
+      node->jobs_untold = FALSE;
+      g_array_append_val (ranks, node->rank);
+    }
   self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
   return ranks;
 }
@@ -234,7 +375,8 @@ void
 dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots)
 {
   node->slots_in_use += slots;
-  self->n_slots_in_use += slots;
+  if (!node->leaving)
+    self->n_slots_in_use += slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
   g_hash_table_add (node->jobs, GUINT_TO_POINTER (job_id));
   jobs_changed (self, node);
@@ -246,7 +388,8 @@ dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guin
   g_return_if_fail (node->slots_in_use >= slots);
 
   node->slots_in_use -= slots;
-  self->n_slots_in_use -= slots;
+  if (!node->leaving)
+    self->n_slots_in_use -= slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
   g_hash_table_remove (node->jobs, GUINT_TO_POINTER (job_id));
   jobs_changed (self, node);

@@ -10,6 +10,8 @@ G_BEGIN_DECLS
 
 /* The nodes of the DVM. Rank 0 is the controller: no slots, never mapped onto, not counted. */
 
+typedef struct _DvmdCampaign DvmdCampaign;
+
 typedef struct
 {
   DvmNode *record;
@@ -21,6 +23,15 @@ typedef struct
   guint hwthreads;    /* as its agent reported */
   gboolean slots_given;
   GHashTable *jobs;      /* set of job ids with processes here */
+  GList link;            /* in the pool's queue of nodes */
+  gboolean brought;      /* by a grow, after the start */
+  gboolean barred;       /* no job is placed there any more: a campaign takes it away, or will */
+  gboolean leaving;      /* its slots count for nobody: a campaign that takes it away has its ticket */
+  gboolean ordered;      /* its agent has been told to leave */
+  gboolean never_came;   /* nothing of its agent has been started */
+  DvmdCampaign *grow;    /* (nullable): that brings it, or rolls back; unowned */
+  GPtrArray *shrinks;    /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
+  GArray *sessions;      /* (element-type guint) (nullable): allocations that it is in, beside the default one */
   gboolean jobs_changed; /* since the record had them */
   gboolean jobs_untold;  /* since dvmd_node_pool_take_jobs_changed() */
 } DvmdNode;
@@ -39,11 +50,23 @@ DvmdNode *dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots,
 DvmdNode *dvmd_node_pool_get (DvmdNodePool *self, guint rank);
 /* (nullable): also of one that has left */
 const char *dvmd_node_pool_get_name (DvmdNodePool *self, guint rank);
+/* Ascending by rank, the first one after NULL; NULL after the last. */
+DvmdNode *dvmd_node_pool_next (DvmdNodePool *self, DvmdNode *after);
+/* It has left: nobody can get it any more, and it is freed. Jobs have given back what they had there. */
+void dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node);
+/* What its agent says of itself. */
+void dvmd_node_pool_set_contact (DvmdNodePool *self, DvmdNode *node, const char *address, int pid,
+                                 const char *const *aliases);
 /* By name or alias; agents before the controller. */
 DvmdNode *dvmd_node_pool_find (DvmdNodePool *self, const char *name);
 guint dvmd_node_pool_get_max_rank (DvmdNodePool *self);
 void dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState state, const char *reason);
 void dvmd_node_pool_set_slots (DvmdNodePool *self, DvmdNode *node, guint slots, guint slots_max);
+void dvmd_node_pool_set_leaving (DvmdNodePool *self, DvmdNode *node, gboolean barred, gboolean leaving);
+/* It is in the session from now on, or is not any more. */
+void dvmd_node_pool_join (DvmdNode *node, guint session);
+void dvmd_node_pool_part (DvmdNode *node, guint session);
+gboolean dvmd_node_is_in (DvmdNode *node, guint session);
 void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 /* Before the record is read: with a thousand jobs on a node it does not follow each that comes and goes. */
@@ -57,8 +80,9 @@ gboolean dvmd_node_is_drained (DvmdNode *node);
 
 /* Agents alone, drained ones too. */
 guint dvmd_node_pool_count_up (DvmdNodePool *self);
-/* Those of them that are not drained. */
+/* Those of them that jobs may be placed on: neither drained nor about to leave. */
 guint dvmd_node_pool_count_usable (DvmdNodePool *self);
+/* Those of nodes that leave count for nobody. */
 guint dvmd_node_pool_count_slots (DvmdNodePool *self);
 guint dvmd_node_pool_count_slots_in_use (DvmdNodePool *self);
 

@@ -44,8 +44,7 @@ static char *
 describe_end (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
 {
   DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
-  DvmdNode *node = dvmd_node_pool_get (job->core->nodes, row->node);
-  const char *host = node != NULL ? dvm_node_get_name (node->record) : "?";
+  const char *host = dvmd_node_pool_get_name (job->core->nodes, row->node);
 
   switch (state)
     {
@@ -165,6 +164,12 @@ node_of (DvmdJob *job, guint rank)
   return dvmd_node_pool_get (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
 }
 
+static const char *
+name_of (DvmdJob *job, guint rank)
+{
+  return dvmd_node_pool_get_name (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
+}
+
 /* What an agent says of a rank: there is such a rank, and the agent was not lost before its words came. */
 static gboolean
 is_news (DvmdJob *job, guint rank)
@@ -215,7 +220,7 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
   job->n_failed_start++;
   /* Of one machine nobody needs the name. */
   if (self->n_agents > 1)
-    reason = named = g_strdup_printf ("%s: %s", dvm_node_get_name (node_of (job, rank)->record), reason);
+    reason = named = g_strdup_printf ("%s: %s", name_of (job, rank), reason);
   set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, reason);
   proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, reason);
   count_end (job, row);
@@ -249,7 +254,7 @@ check_unregistered (DvmdJob *job)
     return;
   reason = g_strdup_printf ("Rank %u on %s ended without calling PMIx_Init, but others of its job have called it and "
                             "would wait for it",
-                            rank, dvm_node_get_name (node_of (job, rank)->record));
+                            rank, name_of (job, rank));
   proc_failed (job, rank, DVM_PROC_STATE_TERM_WO_SYNC, 0, 0, reason);
 }
 
@@ -274,6 +279,17 @@ note_registered (DvmdJob *job, DvmdProcRow *row)
   if (job->n_registered == job->procs->n_rows && !is_held (job))
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
   check_unregistered (job);
+}
+
+/* It ends as processes do that are killed, on a node that leaves: that is what has ended it (D15). */
+static gboolean
+is_taken_away (DvmdJob *job, guint rank, DvmProcState state)
+{
+  DvmdNode *node = node_of (job, rank);
+
+  return node != NULL && node->ordered
+         && (state == DVM_PROC_STATE_KILLED_BY_CMD || state == DVM_PROC_STATE_ABORTED_BY_SIG
+             || state == DVM_PROC_STATE_TERM_NON_ZERO || state == DVM_PROC_STATE_TERM_WO_SYNC);
 }
 
 void
@@ -301,9 +317,15 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
     }
   row->exit_code = exit_code;
   row->exit_signal = exit_signal;
+  if (is_taken_away (job, rank, state))
+    {
+      state = DVM_PROC_STATE_KILLED_BY_CMD;
+      reason = dvmd_core_describe_departure (node_of (job, rank));
+    }
   if (dvm_proc_state_is_error (state))
     {
-      reason = describe_end (job, rank, state, exit_code, exit_signal);
+      if (reason == NULL)
+        reason = describe_end (job, rank, state, exit_code, exit_signal);
       set_proc_state (job, rank, state, reason);
       proc_failed (job, rank, state, exit_code, exit_signal, reason);
     }
@@ -350,7 +372,7 @@ dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
  * not known. Returns how many there were; first: the lowest.
  */
 static guint
-lose_ranks (DvmdJob *job, GArray *ranks, const char *reason, guint *first)
+lose_ranks (DvmdJob *job, GArray *ranks, DvmProcState state, const char *reason, guint *first)
 {
   guint n = 0;
 
@@ -365,7 +387,7 @@ lose_ranks (DvmdJob *job, GArray *ranks, const char *reason, guint *first)
         *first = rank;
       if (!(row->flags & DVMD_PROC_LAUNCHED))
         job->n_failed_start++;
-      set_proc_state (job, rank, DVM_PROC_STATE_COMM_FAILED, reason);
+      set_proc_state (job, rank, state, reason);
     }
   return n;
 }
@@ -389,11 +411,42 @@ goes_on_without (DvmdJob *job, guint n_lost)
 }
 
 void
+dvmd_core_take_away (DvmdJob *job, DvmdNode *const *nodes, guint n_nodes)
+{
+  guint first = G_MAXUINT;
+  DvmdNode *where = NULL;
+  guint n = 0;
+  g_autofree char *reason = NULL;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, nodes[i]->rank);
+
+      for (guint k = 0; k < ranks->len; k++)
+        {
+          guint rank = g_array_index (ranks, DvmdMapRank, k).rank;
+
+          if (dvmd_proc_table_row (job->procs, rank)->flags & DVMD_PROC_ENDED)
+            continue;
+          n++;
+          where = rank < first ? nodes[i] : where;
+          first = MIN (first, rank);
+        }
+    }
+  if (n == 0 || goes_on_without (job, n))
+    return;
+  reason = dvmd_core_describe_departure (where);
+  dvmd_job_record_exit (job, first, 0, 0);
+  dvmd_core_post_failure (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
+void
 dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason)
 {
   g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, node->rank);
+  DvmProcState state = node->leaving ? DVM_PROC_STATE_KILLED_BY_CMD : DVM_PROC_STATE_COMM_FAILED;
   guint first = 0;
-  guint n_lost = lose_ranks (job, ranks, reason, &first);
+  guint n_lost = lose_ranks (job, ranks, state, reason, &first);
 
   if (n_lost > 0 && goes_on_without (job, n_lost))
     {
@@ -403,7 +456,7 @@ dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason)
   else if (n_lost > 0)
     {
       dvmd_job_record_exit (job, first, 0, 0);
-      dvmd_core_post_failure (job, DVM_JOB_STATE_COMM_FAILED, reason);
+      dvmd_core_post_failure (job, job_state_for (state), reason);
     }
   lose_launch (job, node);
   for (guint i = 0; i < ranks->len; i++)

@@ -20,7 +20,7 @@ is_leaving (DvmdCore *self, guint agent)
 {
   DvmdNode *node = dvmd_node_pool_get (self->nodes, agent);
 
-  return node == NULL || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
+  return node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
 }
 
 void

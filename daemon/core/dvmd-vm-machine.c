@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-gates.h"
 
 static void
 post (gpointer job, guint event)
@@ -57,13 +58,12 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
   DvmdCore *core = ((DvmdJob *)object)->core;
   g_autoptr (GPtrArray) agents = g_ptr_array_new ();
 
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
-
-      dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_ADDED, NULL);
-      g_ptr_array_add (agents, node);
-    }
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+    if (node->rank > 0)
+      {
+        dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_ADDED, NULL);
+        g_ptr_array_add (agents, node);
+      }
   core->n_expected = core->n_agents = agents->len;
   dvmd_core_changed (core);
   post (object, DVMD_VM_LAUNCHED);
@@ -76,13 +76,9 @@ step_daemons_reported (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = ((DvmdJob *)object)->core;
 
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
-
-      if (!node->slots_given && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
-        dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
-    }
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+    if (node->rank > 0 && !node->slots_given && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+      dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
   post (object, DVMD_VM_TO_DISTRIBUTE);
 }
 
@@ -118,6 +114,28 @@ act_nodes_changed (gpointer object, const DvmdEvent *event)
 }
 
 static void
+act_fence_changed (gpointer object, const DvmdEvent *event)
+{
+  dvmd_gate_publish (((DvmdJob *)object)->core);
+}
+
+static void
+act_released_down (gpointer object, const DvmdEvent *event)
+{
+  DvmdCore *core = ((DvmdJob *)object)->core;
+  g_autoptr (GPtrArray) names = g_steal_pointer (&core->to_offer);
+
+  if (names != NULL && core->effects->offer_nodes != NULL)
+    core->effects->offer_nodes (core->world, NULL, (const char *const *)names->pdata, names->len);
+}
+
+static void
+act_gate_opened (gpointer object, const DvmdEvent *event)
+{
+  dvmd_gate_opened (((DvmdJob *)object)->core);
+}
+
+static void
 act_distributed (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
@@ -127,13 +145,9 @@ act_distributed (gpointer object, const DvmdEvent *event)
     return;
   core->ready = core->was_ready = TRUE;
   _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
-  for (guint rank = 0; rank <= dvmd_node_pool_get_max_rank (core->nodes); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (core->nodes, rank);
-
-      if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
-        dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_UP, NULL);
-    }
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+    if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+      dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_UP, NULL);
   core->effects->dvm_ready (core->world);
   dvmd_core_changed (core);
   dvmd_core_dispatch_kept (core);
@@ -165,6 +179,7 @@ begin_end (DvmdCore *core, DvmJobState state_of_jobs)
   core->ready = FALSE;
   dvmd_core_changed (core);
   fail_live_jobs (core, state_of_jobs);
+  dvmd_core_give_up_campaigns (core, core->end_reason);
   if (core->live.length == 0 && !had_begun)
     stop_agents (core);
 }
@@ -220,6 +235,7 @@ step_all_jobs_complete (gpointer object, const DvmdEvent *event)
 
   core->shutting_down = TRUE;
   core->ready = FALSE;
+  dvmd_core_give_up_campaigns (core, "All jobs of the DVM have ended");
   stop_agents (core);
 }
 
@@ -284,6 +300,9 @@ static const DvmdTransition vm_transitions[] = {
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_FORCE, DVM_JOB_STATE_FORCED_EXIT, NULL },
   { DVMD_STATE_ANY_LIVE, DVMD_VM_FAILED, DVMD_STATE_GIVEN, act_failed },
   { DVMD_STATE_ANY, DVMD_VM_NODES_CHANGED, DVMD_STATE_SAME, act_nodes_changed },
+  { DVMD_STATE_ANY, DVMD_VM_FENCE_CHANGED, DVMD_STATE_SAME, act_fence_changed },
+  { DVMD_STATE_ANY, DVMD_VM_RELEASED_DOWN, DVMD_STATE_SAME, act_released_down },
+  { DVMD_STATE_ANY, DVMD_VM_GATE_OPENED, DVMD_STATE_SAME, act_gate_opened },
   /* Late news of a DVM that is ending. */
   { DVMD_STATE_ANY, DVMD_VM_SET_UP, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY, DVMD_VM_TO_ALLOCATE, DVMD_STATE_SAME, NULL },
@@ -318,6 +337,9 @@ static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
   [DVMD_VM_AGENTS_GONE] = "agents-gone",
   [DVMD_VM_FAILED] = "failed",
   [DVMD_VM_NODES_CHANGED] = "nodes-changed",
+  [DVMD_VM_FENCE_CHANGED] = "fence-changed",
+  [DVMD_VM_RELEASED_DOWN] = "released-down",
+  [DVMD_VM_GATE_OPENED] = "gate-opened",
 };
 
 static void

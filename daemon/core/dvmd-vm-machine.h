@@ -27,6 +27,9 @@ typedef enum
   DVMD_VM_AGENTS_GONE,
   DVMD_VM_FAILED,
   DVMD_VM_NODES_CHANGED, /* their states */
+  DVMD_VM_FENCE_CHANGED, /* tickets of the launch fence */
+  DVMD_VM_GATE_OPENED,   /* the map gate */
+  DVMD_VM_RELEASED_DOWN, /* nodes that were down */
   DVMD_VM_N_EVENTS
 } DvmdVmEvent;
 

@@ -6,7 +6,10 @@
 
 #pragma once
 
-#include "dvmd-core.h"
+#include "dvmd-core-elastic.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define START G_GINT64_CONSTANT (1700000000000000)
 
@@ -135,6 +138,66 @@ world_dvm_ended (gpointer data, DvmJobState state, const char *reason)
   world->end_reason = g_strdup (reason);
 }
 
+static inline char *
+world_list (DvmdNode *const *nodes, guint n_nodes)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n_nodes; i++)
+    g_string_append_printf (text, " %u", nodes[i]->rank);
+  return g_string_free (text, FALSE);
+}
+
+static inline guint
+world_number (DvmdCampaign *campaign)
+{
+  return campaign != NULL ? dvmd_campaign_get_id (campaign) : 0;
+}
+
+static inline void
+world_wire (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
+{
+  g_autofree char *list = world_list (nodes, n_nodes);
+
+  g_string_append_printf (((World *)data)->log, "wire %u:%s\n", world_number (campaign), list);
+}
+
+static inline void
+world_remove (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
+              guint *links_changed)
+{
+  g_autofree char *list = world_list (nodes, n_nodes);
+
+  g_string_append_printf (((World *)data)->log, "remove %u:%s\n", world_number (campaign), list);
+  *repairs = 1;
+  *links_changed = n_nodes;
+}
+
+static inline void
+world_warn (gpointer data, DvmdJob *job, DvmdNode *node, gint64 when)
+{
+  g_string_append_printf (((World *)data)->log, "warn %u of %u\n", dvmd_job_get_id (job), node->rank);
+}
+
+static inline void
+world_offer (gpointer data, DvmdCampaign *campaign, const char *const *names, guint n_names)
+{
+  World *world = data;
+
+  g_string_append_printf (world->log, "offer %u:", world_number (campaign));
+  for (guint i = 0; i < n_names; i++)
+    g_string_append_printf (world->log, " %s", names[i]);
+  g_string_append_c (world->log, '\n');
+}
+
+static inline void
+world_campaign_ended (gpointer data, DvmdCampaign *campaign)
+{
+  g_string_append_printf (((World *)data)->log, "end %u: %s %s\n", world_number (campaign),
+                          dvm_campaign_state_to_string (dvmd_campaign_get_state (campaign)),
+                          dvm_campaign_get_cause (dvmd_campaign_get_record (campaign)));
+}
+
 static const DvmdEffects world_effects = {
   .launch_agents = world_launch_agents,
   .distribute_membership = world_distribute,
@@ -148,6 +211,11 @@ static const DvmdEffects world_effects = {
   .tell_ended = world_tell_ended,
   .stop_agents = world_stop_agents,
   .dvm_ended = world_dvm_ended,
+  .wire_agents = world_wire,
+  .remove_agents = world_remove,
+  .warn_job = world_warn,
+  .offer_nodes = world_offer,
+  .campaign_ended = world_campaign_ended,
 };
 
 /* ---- the world ---- */
@@ -318,6 +386,132 @@ static inline void
 assert_state (DvmdJob *job, DvmJobState state)
 {
   g_assert_cmpstr (dvm_job_state_to_string (dvmd_job_get_state (job)), ==, dvm_job_state_to_string (state));
+}
+
+/* ---- campaigns ---- */
+
+static inline void
+world_init_elastic (World *world, guint n_nodes, guint slots)
+{
+  DvmdCoreSettings settings = {
+    .nspace = "dvm-test", .host = "head", .history_limit = 3, .elastic = TRUE, .park_limit = 60, .grow_timeout = 60
+  };
+
+  world_init_with (world, n_nodes, slots, &settings);
+  bring_up (world);
+  g_string_truncate (world->log, 0);
+}
+
+/* hosts: "node4 node5:2"; request: what else there is of it, (nullable) */
+static inline guint
+try_grow (World *world, const char *hosts, const DvmdGrowRequest *request, DvmdSizeAnswer *answer, GError **error)
+{
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  DvmdGrowRequest asked = { .requester = requester };
+  g_auto (GStrv) words = g_strsplit (hosts, " ", -1);
+  DvmdGrowHost list[16] = { 0 };
+  guint n = 0;
+
+  if (request != NULL)
+    asked = *request;
+  for (; hosts[0] != '\0' && words[n] != NULL; n++)
+    {
+      char *colon = strchr (words[n], ':');
+
+      if (colon != NULL)
+        *colon = '\0';
+      list[n].name = words[n];
+      list[n].slots = colon != NULL ? atoi (colon + 1) : 0;
+    }
+  asked.hosts = list;
+  asked.n_hosts = n;
+  asked.share = TRUE;
+  return dvmd_core_grow (world->core, &asked, answer, error) ? answer->campaign : 0;
+}
+
+static inline DvmdCampaign *
+grow (World *world, const char *hosts)
+{
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (GError) error = NULL;
+  guint id = try_grow (world, hosts, NULL, &answer, &error);
+
+  g_assert_no_error (error);
+  run (world);
+  return dvmd_core_get_campaign (world->core, id);
+}
+
+static inline guint
+try_shrink (World *world, const char *hosts, const DvmdShrinkRequest *request, DvmdSizeAnswer *answer, GError **error)
+{
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  DvmdShrinkRequest asked = { .requester = requester };
+  g_auto (GStrv) words = hosts != NULL ? g_strsplit (hosts, " ", -1) : NULL;
+
+  if (request != NULL)
+    asked = *request;
+  asked.hosts = (const char *const *)words;
+  return dvmd_core_shrink (world->core, &asked, answer, error) ? answer->campaign : 0;
+}
+
+static inline DvmdCampaign *
+shrink (World *world, const char *hosts)
+{
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (GError) error = NULL;
+  guint id = try_shrink (world, hosts, NULL, &answer, &error);
+
+  g_assert_no_error (error);
+  run (world);
+  return dvmd_core_get_campaign (world->core, id);
+}
+
+static inline void
+depart (World *world, guint rank)
+{
+  dvmd_core_agent_departed (world->core, rank);
+  run (world);
+}
+
+static inline void
+report_in (World *world, guint rank)
+{
+  report (world, rank);
+  run (world);
+}
+
+static inline void
+wired (World *world, DvmdCampaign *campaign)
+{
+  dvmd_core_agents_wired (world->core, campaign);
+  run (world);
+}
+
+static inline void
+offered (World *world, DvmdCampaign *campaign)
+{
+  dvmd_core_offered (world->core, campaign);
+  run (world);
+}
+
+static inline void
+assert_campaign (DvmdCampaign *campaign, DvmCampaignState state)
+{
+  g_assert_cmpstr (dvm_campaign_state_to_string (dvmd_campaign_get_state (campaign)), ==,
+                   dvm_campaign_state_to_string (state));
+}
+
+static inline void
+assert_log (World *world, const char *text)
+{
+  g_assert_cmpstr (world->log->str, ==, text);
+  g_string_truncate (world->log, 0);
+}
+
+static inline void
+assert_held (DvmdJob *job, const char *where)
+{
+  g_assert_cmpstr (dvm_job_get_held_at (dvmd_job_get_record (job)), ==, where);
 }
 
 #define UP_TO_SEND                                                                                                     \

@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The tables of a campaign and their one writer.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-campaign"
+
+#include "dvmd-campaign-private.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+
+static gboolean
+is_grow (DvmdCampaign *self)
+{
+  return dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_GROW;
+}
+
+static void
+stop_timer (DvmdCampaign *self)
+{
+  dvmd_clock_remove_timer (self->core->clock, self->timer);
+  self->timer = 0;
+}
+
+void
+dvmd_campaign_try_begin (DvmdCampaign *self)
+{
+  if (self->held || self->begun || self->failing)
+    return;
+  if (is_grow (self))
+    dvmd_grow_try_begin (self);
+  else
+    dvmd_shrink_try_begin (self);
+}
+
+static void
+note_failure (DvmdCampaign *self, DvmdCause cause, const char *reason)
+{
+  if (self->failing)
+    return;
+  self->failing = TRUE;
+  self->cause = cause;
+  self->reason = g_strdup (reason);
+}
+
+void
+dvmd_campaign_fail (DvmdCampaign *self, DvmdCause cause, const char *reason)
+{
+  if (self->failing || dvmd_campaign_get_ended (self))
+    return;
+  note_failure (self, cause, reason);
+  dvmd_campaign_post (self, DVMD_CAMPAIGN_FAILED, reason);
+}
+
+void
+dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *reason)
+{
+  if (dvmd_campaign_get_ended (self))
+    return;
+  note_failure (self, cause, reason);
+  dvmd_campaign_post (self, DVMD_CAMPAIGN_GIVEN_UP, self->reason);
+}
+
+/* ---- steps ---- */
+
+static void
+act_resumed (gpointer object, const DvmdEvent *event)
+{
+  DvmdCampaign *self = object;
+
+  if (self->held && !dvmd_core_holds_back (self->core))
+    {
+      g_queue_remove (&self->core->held_back, self);
+      self->held = FALSE;
+    }
+  dvmd_campaign_try_begin (self);
+}
+
+static void
+act_draining (gpointer object, const DvmdEvent *event)
+{
+  dvmd_shrink_drain (object);
+}
+
+static void
+act_drained (gpointer object, const DvmdEvent *event)
+{
+  DvmdCampaign *self = object;
+
+  stop_timer (self);
+  self->drained = TRUE;
+  dvmd_campaign_try_begin (self);
+}
+
+static void
+step_running (gpointer object, const DvmdEvent *event)
+{
+  DvmdCampaign *self = object;
+
+  /* Its failure is on the way. */
+  if (self->failing)
+    return;
+  if (is_grow (self))
+    dvmd_grow_launch (self);
+  else
+    dvmd_shrink_order (self);
+}
+
+static void
+act_reported (gpointer object, const DvmdEvent *event)
+{
+  DvmdCampaign *self = object;
+
+  stop_timer (self);
+  if (!self->failing)
+    dvmd_grow_wire (self);
+}
+
+static void
+act_departed (gpointer object, const DvmdEvent *event)
+{
+  dvmd_shrink_departed (object);
+}
+
+static void
+step_rolling_back (gpointer object, const DvmdEvent *event)
+{
+  stop_timer (object);
+  dvmd_grow_roll_back (object);
+}
+
+static void
+step_completed (gpointer object, const DvmdEvent *event)
+{
+  if (is_grow (object))
+    dvmd_grow_completed (object);
+  else
+    dvmd_shrink_completed (object);
+  dvmd_core_end_campaign (object);
+}
+
+static void
+step_failed (gpointer object, const DvmdEvent *event)
+{
+  stop_timer (object);
+  if (is_grow (object))
+    dvmd_grow_failed (object);
+  else
+    dvmd_shrink_failed (object);
+  dvmd_core_end_campaign (object);
+}
+
+static const DvmdState campaign_states[] = {
+  { DVM_CAMPAIGN_STATE_WAITING, NULL },
+  { DVM_CAMPAIGN_STATE_RUNNING, step_running },
+  { DVM_CAMPAIGN_STATE_ROLLING_BACK, step_rolling_back },
+  { DVM_CAMPAIGN_STATE_COMPLETED, step_completed },
+  { DVM_CAMPAIGN_STATE_FAILED, step_failed },
+};
+
+static const DvmdTransition campaign_transitions[] = {
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_BEGUN, DVM_CAMPAIGN_STATE_RUNNING, NULL },
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_RESUMED, DVMD_STATE_SAME, act_resumed },
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_DRAINING, DVMD_STATE_SAME, act_draining },
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_DRAINED, DVMD_STATE_SAME, act_drained },
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_NOTHING_LEFT, DVM_CAMPAIGN_STATE_COMPLETED, NULL },
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_FAILED, DVM_CAMPAIGN_STATE_FAILED, NULL },
+  { DVM_CAMPAIGN_STATE_WAITING, DVMD_CAMPAIGN_GIVEN_UP, DVM_CAMPAIGN_STATE_FAILED, NULL },
+  { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_REPORTED, DVMD_STATE_SAME, act_reported },
+  { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_WIRED, DVM_CAMPAIGN_STATE_COMPLETED, NULL },
+  { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_DEPARTED, DVMD_STATE_SAME, act_departed },
+  { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_OFFERED, DVM_CAMPAIGN_STATE_COMPLETED, NULL },
+  /* A grow alone. */
+  { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_FAILED, DVM_CAMPAIGN_STATE_ROLLING_BACK, NULL },
+  { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_GIVEN_UP, DVM_CAMPAIGN_STATE_FAILED, NULL },
+  { DVM_CAMPAIGN_STATE_ROLLING_BACK, DVMD_CAMPAIGN_DEPARTED, DVM_CAMPAIGN_STATE_FAILED, NULL },
+  { DVM_CAMPAIGN_STATE_ROLLING_BACK, DVMD_CAMPAIGN_GIVEN_UP, DVM_CAMPAIGN_STATE_FAILED, NULL },
+  /* What was on its way when the campaign failed, or ended. */
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_BEGUN, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_RESUMED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_DRAINING, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_DRAINED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_NOTHING_LEFT, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_REPORTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_WIRED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_DEPARTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_OFFERED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_FAILED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY, DVMD_CAMPAIGN_GIVEN_UP, DVMD_STATE_SAME, NULL },
+};
+
+static const char *const campaign_event_names[DVMD_CAMPAIGN_N_EVENTS] = {
+  [DVMD_CAMPAIGN_BEGUN] = "begun",
+  [DVMD_CAMPAIGN_RESUMED] = "resumed",
+  [DVMD_CAMPAIGN_DRAINING] = "draining",
+  [DVMD_CAMPAIGN_DRAINED] = "drained",
+  [DVMD_CAMPAIGN_NOTHING_LEFT] = "nothing-left",
+  [DVMD_CAMPAIGN_REPORTED] = "reported",
+  [DVMD_CAMPAIGN_WIRED] = "wired",
+  [DVMD_CAMPAIGN_DEPARTED] = "departed",
+  [DVMD_CAMPAIGN_OFFERED] = "offered",
+  [DVMD_CAMPAIGN_FAILED] = "failed",
+  [DVMD_CAMPAIGN_GIVEN_UP] = "given-up",
+};
+
+static const char *
+get_state_name (guint state)
+{
+  return dvm_campaign_state_to_string (state);
+}
+
+static gboolean
+is_live (guint state)
+{
+  return state != DVM_CAMPAIGN_STATE_COMPLETED && state != DVM_CAMPAIGN_STATE_FAILED;
+}
+
+static guint
+get_state (gpointer object)
+{
+  return dvmd_campaign_get_state (object);
+}
+
+/* Who hears of the final state finds the rest of the record up to date. */
+static void
+set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
+{
+  DvmdCampaign *self = object;
+
+  if (!is_live (new_state))
+    {
+      _dvm_campaign_set_ended_at (self->record, dvmd_clock_now (self->core->clock));
+      _dvm_campaign_set_outcome (self->record, dvmd_cause_get_status (self->cause), dvmd_cause_to_string (self->cause));
+      dvmd_campaign_set_pending (self, 0);
+    }
+  _dvm_campaign_set_state (self->record, new_state, self->reason != NULL ? self->reason : "");
+  dvmd_core_campaign_state_changed (self, old_state, new_state);
+}
+
+static const char *
+describe (gpointer object)
+{
+  return dvm_campaign_get_object_path (((DvmdCampaign *)object)->record);
+}
+
+const DvmdStateTable dvmd_campaign_table = {
+  .name = "campaign",
+  .states = campaign_states,
+  .n_states = G_N_ELEMENTS (campaign_states),
+  .transitions = campaign_transitions,
+  .n_transitions = G_N_ELEMENTS (campaign_transitions),
+  .event_names = campaign_event_names,
+  .n_events = DVMD_CAMPAIGN_N_EVENTS,
+  .state_name = get_state_name,
+  .is_live = is_live,
+  .get_state = get_state,
+  .set_state = set_state,
+  .describe = describe,
+  .ref = g_object_ref,
+  .unref = g_object_unref,
+};

@@ -1,0 +1,286 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-gates.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-candidates.h"
+#include "dvmd-job-machine.h"
+#include "dvmd-vm-machine.h"
+
+/* ---- jobs ---- */
+
+gboolean
+dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate)
+{
+  return dvmd_launch_fence_is_closed (job->core->fence, gate);
+}
+
+static void
+tell_campaigns (DvmdCore *core, DvmdGate gate)
+{
+  for (GList *l = core->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (campaign->has_ticket
+          && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK))
+        dvmd_campaign_held_changed (campaign);
+    }
+}
+
+void
+dvmd_gate_park (DvmdJob *job, DvmdGate gate)
+{
+  DvmdCore *core = job->core;
+
+  dvmd_launch_fence_park (core->fence, job, gate, dvmd_clock_monotonic (core->clock));
+  job->was_parked |= gate == DVMD_GATE_MAP;
+  _dvm_job_set_held_at (job->record, gate == DVMD_GATE_MAP ? "map" : "launch");
+  _dvm_job_set_waits_for (job->record, dvmd_launch_fence_get_paths (core->fence, gate));
+  tell_campaigns (core, gate);
+  dvmd_core_changed (core);
+}
+
+static void
+resume_held_back (DvmdCore *core)
+{
+  if (core->held_back.length == 0 || dvmd_core_holds_back (core))
+    return;
+  for (GList *l = core->held_back.head; l != NULL; l = l->next)
+    dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
+}
+
+void
+dvmd_gate_pass (DvmdJob *job)
+{
+  DvmdCore *core = job->core;
+  DvmdGate gate = job->gate;
+
+  if (!job->parks)
+    return;
+  dvmd_launch_fence_pass (core->fence, job);
+  _dvm_job_set_held_at (job->record, "");
+  _dvm_job_set_waits_for (job->record, NULL);
+  if (gate != DVMD_GATE_NONE)
+    tell_campaigns (core, gate);
+  resume_held_back (core);
+  dvmd_core_changed (core);
+}
+
+guint
+dvmd_gate_find_missing (DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < agents->len; i++)
+    {
+      guint rank = g_array_index (agents, guint, i);
+      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, rank);
+
+      if (node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+        return rank;
+    }
+  return G_MAXUINT;
+}
+
+void
+dvmd_gate_unmap (DvmdJob *job)
+{
+  if (job->map == NULL)
+    return;
+  job->remapping = TRUE;
+  job->core->statistics.jobs_remapped++;
+  _dvm_job_set_remapped (job->record, dvm_job_get_remapped (job->record) + 1);
+  dvmd_admission_give_back (job->core->admission, job);
+  g_clear_pointer (&job->old_map, dvmd_map_free);
+  job->old_map = g_steal_pointer (&job->map);
+  g_clear_pointer (&job->procs, dvmd_proc_table_free);
+  g_clear_pointer (&job->stage_left, g_hash_table_unref);
+  _dvm_job_set_nodes (job->record, NULL);
+  _dvm_job_set_num_procs (job->record, 0);
+}
+
+/* ---- tickets ---- */
+
+/* Once for all that change together. */
+static void
+fence_changed (DvmdCore *core)
+{
+  if (!core->fence_changed)
+    dvmd_core_post_vm (core, DVMD_VM_FENCE_CHANGED, 0, NULL);
+  core->fence_changed = TRUE;
+  dvmd_core_changed (core);
+}
+
+void
+dvmd_gate_close (DvmdCampaign *campaign)
+{
+  DvmdCore *core = campaign->core;
+
+  if (campaign->has_ticket)
+    return;
+  campaign->has_ticket = TRUE;
+  campaign->ticket = dvmd_launch_fence_next_number (core->fence);
+  core->n_fenced += campaign->n_pending;
+  dvmd_launch_fence_close (core->fence, DVMD_GATE_MAP, campaign);
+  if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+    dvmd_launch_fence_close (core->fence, DVMD_GATE_LAUNCH, campaign);
+  dvmd_admission_set_closed (core->admission, TRUE);
+  dvmd_campaign_held_changed (campaign);
+  fence_changed (core);
+}
+
+static int
+compare_jobs (gconstpointer a, gconstpointer b)
+{
+  guint left = dvmd_job_get_id (*(DvmdJob *const *)a);
+  guint right = dvmd_job_get_id (*(DvmdJob *const *)b);
+
+  return left < right ? -1 : left > right;
+}
+
+static void
+post_all (GPtrArray *jobs, guint event, DvmdCampaign *campaign)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      DvmdJob *job = g_ptr_array_index (jobs, i);
+
+      g_set_object (&job->released_by, campaign);
+      dvmd_core_post (job, event);
+    }
+}
+
+/* Moves those out of jobs that are to be placed anew. */
+static void
+sort_out (GPtrArray *jobs, GPtrArray *anew)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      DvmdJob *job = g_ptr_array_index (jobs, i);
+
+      if (job->map != NULL && dvmd_gate_find_missing (job) != G_MAXUINT)
+        dvmd_gate_unmap (job);
+      if (job->remapping)
+        g_ptr_array_add (anew, job);
+      else
+        jobs->pdata[n++] = job;
+    }
+  g_ptr_array_set_size (jobs, n);
+}
+
+/*
+ * Those that are to be placed anew go first, in the order of their submission like the others (D4). All of them have
+ * given back what they had before the first one is placed, and nobody else gets any of it before them.
+ */
+static void
+release_jobs (DvmdCore *core, DvmdCampaign *campaign)
+{
+  gboolean map_open = !dvmd_launch_fence_is_closed (core->fence, DVMD_GATE_MAP);
+  gboolean launch_open = !dvmd_launch_fence_is_closed (core->fence, DVMD_GATE_LAUNCH);
+  g_autoptr (GPtrArray) to_map = map_open ? dvmd_launch_fence_release (core->fence, DVMD_GATE_MAP) : g_ptr_array_new ();
+  g_autoptr (GPtrArray) to_launch = launch_open ? dvmd_launch_fence_release (core->fence, DVMD_GATE_LAUNCH)
+                                                : g_ptr_array_new ();
+  g_autoptr (GPtrArray) anew = g_ptr_array_new ();
+
+  sort_out (to_launch, anew);
+  sort_out (to_map, anew);
+  g_ptr_array_sort (anew, compare_jobs);
+  post_all (anew, DVMD_JOB_PLACED_ANEW, campaign);
+  post_all (to_launch, DVMD_JOB_LET_LAUNCH, campaign);
+  post_all (to_map, DVMD_JOB_LET_MAP, campaign);
+  if (map_open)
+    dvmd_core_post_vm (core, DVMD_VM_GATE_OPENED, 0, NULL);
+}
+
+void
+dvmd_gate_open (DvmdCampaign *campaign)
+{
+  DvmdCore *core = campaign->core;
+
+  if (!campaign->has_ticket)
+    return;
+  campaign->has_ticket = FALSE;
+  core->n_fenced -= campaign->n_pending;
+  dvmd_launch_fence_open (core->fence, DVMD_GATE_MAP, campaign);
+  if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+    dvmd_launch_fence_open (core->fence, DVMD_GATE_LAUNCH, campaign);
+  dvmd_campaign_held_changed (campaign);
+  fence_changed (core);
+  release_jobs (core, campaign);
+}
+
+void
+dvmd_gate_opened (DvmdCore *core)
+{
+  if (dvmd_launch_fence_is_closed (core->fence, DVMD_GATE_MAP))
+    return;
+  dvmd_admission_set_closed (core->admission, FALSE);
+  dvmd_admission_nodes_changed (core->admission);
+}
+
+static void
+publish_gate (DvmdCore *core, DvmdGate gate)
+{
+  g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (core->fence, gate);
+
+  for (guint i = 0; i < jobs->len; i++)
+    _dvm_job_set_waits_for (((DvmdJob *)g_ptr_array_index (jobs, i))->record,
+                            dvmd_launch_fence_get_paths (core->fence, gate));
+  if (jobs->len > 0)
+    tell_campaigns (core, gate);
+}
+
+void
+dvmd_gate_publish (DvmdCore *core)
+{
+  core->fence_changed = FALSE;
+  publish_gate (core, DVMD_GATE_MAP);
+  publish_gate (core, DVMD_GATE_LAUNCH);
+}
+
+/* ---- a grow has failed ---- */
+
+static gboolean
+would_have_used (DvmdJob *job, DvmdCampaign *campaign)
+{
+  for (guint i = 0; i < campaign->targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
+
+      if (dvmd_candidates_would_have (job->core->nodes, job, target->name, target->rank))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+void
+dvmd_gate_abort (DvmdCampaign *campaign)
+{
+  DvmdCore *core = campaign->core;
+  g_autofree char *what = dvmd_campaign_describe (campaign);
+  g_autofree char *reason = g_strdup_printf ("The job was never launched: %s has failed: %s", what, campaign->reason);
+  g_autoptr (GPtrArray) jobs = NULL;
+
+  if (campaign->aborted || core->shutting_down)
+    return;
+  campaign->aborted = TRUE;
+  jobs = dvmd_launch_fence_list (core->fence, DVMD_GATE_MAP);
+  for (guint i = 0; campaign->has_ticket && i < jobs->len; i++)
+    {
+      DvmdJob *job = g_ptr_array_index (jobs, i);
+
+      if (!job->remapping && job->parking > campaign->ticket && would_have_used (job, campaign))
+        dvmd_core_post_failure (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+    }
+  for (guint i = 0; i < campaign->own_jobs->len; i++)
+    dvmd_core_post_failure (g_ptr_array_index (campaign->own_jobs, i), DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+}

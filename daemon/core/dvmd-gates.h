@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-campaign-private.h"
+#include "dvmd-core-private.h"
+
+G_BEGIN_DECLS
+
+/* The launch fence as jobs meet it: they are parked at its gates, and go on when these open, or are aborted. */
+
+/* A job has come to the gate: does it have to wait? */
+gboolean dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate);
+/* It waits there. */
+void dvmd_gate_park (DvmdJob *job, DvmdGate gate);
+/* It has gone through, or will not any more. */
+void dvmd_gate_pass (DvmdJob *job);
+
+/* A campaign begins to hold jobs, at the map gate, or (shrinks) at both. */
+void dvmd_gate_close (DvmdCampaign *campaign);
+/* It has come to its end: whoever waited for it alone goes on, those that have to be placed anew first. */
+void dvmd_gate_open (DvmdCampaign *campaign);
+/* Jobs that were parked for a grow that has failed end (D4). */
+void dvmd_gate_abort (DvmdCampaign *campaign);
+/* Admission gives out no slots while the map gate is closed. */
+void dvmd_gate_opened (DvmdCore *core);
+/* What jobs say that they wait for. */
+void dvmd_gate_publish (DvmdCore *core);
+
+/* (nullable): a rank of the job's map that is no member, or is leaving; G_MAXUINT: none */
+guint dvmd_gate_find_missing (DvmdJob *job);
+/* The map is void: exactly what it claimed is given back. */
+void dvmd_gate_unmap (DvmdJob *job);
+
+G_END_DECLS

@@ -1,0 +1,178 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-launch-fence.h"
+
+#include "dvmd-job-private.h"
+
+struct _DvmdLaunchFence
+{
+  GPtrArray *tickets[DVMD_N_GATES]; /* DvmdCampaign, unowned */
+  char **paths[DVMD_N_GATES];       /* (nullable): of the same, while nothing has changed */
+  GQueue jobs;                      /* DvmdJob, in the order in which they were parked first */
+  guint n_parked;                   /* of them those that are not on their way */
+  guint64 last_number;
+};
+
+DvmdLaunchFence *
+dvmd_launch_fence_new (void)
+{
+  DvmdLaunchFence *self = g_new0 (DvmdLaunchFence, 1);
+
+  for (guint i = 0; i < DVMD_N_GATES; i++)
+    self->tickets[i] = g_ptr_array_new ();
+  g_queue_init (&self->jobs);
+  return self;
+}
+
+void
+dvmd_launch_fence_free (DvmdLaunchFence *self)
+{
+  for (guint i = 0; i < DVMD_N_GATES; i++)
+    {
+      g_ptr_array_unref (self->tickets[i]);
+      g_strfreev (self->paths[i]);
+    }
+  g_free (self);
+}
+
+/* ---- tickets ---- */
+
+void
+dvmd_launch_fence_close (DvmdLaunchFence *self, DvmdGate gate, DvmdCampaign *campaign)
+{
+  g_ptr_array_add (self->tickets[gate], campaign);
+  g_clear_pointer (&self->paths[gate], g_strfreev);
+}
+
+void
+dvmd_launch_fence_open (DvmdLaunchFence *self, DvmdGate gate, DvmdCampaign *campaign)
+{
+  if (!g_ptr_array_remove (self->tickets[gate], campaign))
+    g_critical ("Campaign %u has no ticket to give back", dvmd_campaign_get_id (campaign));
+  g_clear_pointer (&self->paths[gate], g_strfreev);
+}
+
+gboolean
+dvmd_launch_fence_is_closed (DvmdLaunchFence *self, DvmdGate gate)
+{
+  return self->tickets[gate]->len > 0;
+}
+
+guint64
+dvmd_launch_fence_next_number (DvmdLaunchFence *self)
+{
+  return ++self->last_number;
+}
+
+static int
+compare_campaigns (gconstpointer a, gconstpointer b)
+{
+  guint left = dvmd_campaign_get_id (*(DvmdCampaign *const *)a);
+  guint right = dvmd_campaign_get_id (*(DvmdCampaign *const *)b);
+
+  return left < right ? -1 : left > right;
+}
+
+const char *const *
+dvmd_launch_fence_get_paths (DvmdLaunchFence *self, DvmdGate gate)
+{
+  g_autoptr (GPtrArray) paths = NULL;
+
+  if (self->paths[gate] != NULL)
+    return (const char *const *)self->paths[gate];
+  g_ptr_array_sort (self->tickets[gate], compare_campaigns);
+  paths = g_ptr_array_new ();
+  for (guint i = 0; i < self->tickets[gate]->len; i++)
+    {
+      DvmdCampaign *campaign = g_ptr_array_index (self->tickets[gate], i);
+
+      g_ptr_array_add (paths, g_strdup (dvm_campaign_get_object_path (dvmd_campaign_get_record (campaign))));
+    }
+  g_ptr_array_add (paths, NULL);
+  self->paths[gate] = (char **)g_ptr_array_free (g_steal_pointer (&paths), FALSE);
+  return (const char *const *)self->paths[gate];
+}
+
+/* ---- jobs ---- */
+
+void
+dvmd_launch_fence_park (DvmdLaunchFence *self, DvmdJob *job, DvmdGate gate, gint64 now)
+{
+  g_return_if_fail (gate != DVMD_GATE_NONE && job->gate == DVMD_GATE_NONE);
+
+  job->gate = gate;
+  self->n_parked++;
+  if (job->parks)
+    return;
+  job->parks = TRUE;
+  job->parked_at = now;
+  job->parking = ++self->last_number;
+  g_queue_push_tail_link (&self->jobs, &job->park_link);
+}
+
+static void
+let_go (DvmdLaunchFence *self, DvmdJob *job)
+{
+  if (job->gate != DVMD_GATE_NONE)
+    self->n_parked--;
+  job->gate = DVMD_GATE_NONE;
+}
+
+void
+dvmd_launch_fence_pass (DvmdLaunchFence *self, DvmdJob *job)
+{
+  if (!job->parks)
+    return;
+  let_go (self, job);
+  job->parks = FALSE;
+  g_queue_unlink (&self->jobs, &job->park_link);
+}
+
+GPtrArray *
+dvmd_launch_fence_list (DvmdLaunchFence *self, DvmdGate gate)
+{
+  GPtrArray *jobs = g_ptr_array_new ();
+
+  for (GList *l = self->jobs.head; l != NULL; l = l->next)
+    if (((DvmdJob *)l->data)->gate == gate)
+      g_ptr_array_add (jobs, l->data);
+  return jobs;
+}
+
+static int
+compare_jobs (gconstpointer a, gconstpointer b)
+{
+  guint left = dvmd_job_get_id (*(DvmdJob *const *)a);
+  guint right = dvmd_job_get_id (*(DvmdJob *const *)b);
+
+  return left < right ? -1 : left > right;
+}
+
+GPtrArray *
+dvmd_launch_fence_release (DvmdLaunchFence *self, DvmdGate gate)
+{
+  GPtrArray *jobs = dvmd_launch_fence_list (self, gate);
+
+  for (guint i = 0; i < jobs->len; i++)
+    let_go (self, g_ptr_array_index (jobs, i));
+  g_ptr_array_sort (jobs, compare_jobs);
+  return jobs;
+}
+
+guint
+dvmd_launch_fence_count (DvmdLaunchFence *self)
+{
+  return self->n_parked;
+}
+
+gboolean
+dvmd_launch_fence_has_since (DvmdLaunchFence *self, gint64 time)
+{
+  DvmdJob *first = self->jobs.head != NULL ? self->jobs.head->data : NULL;
+
+  return first != NULL && first->parked_at <= time;
+}

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What grow and shrink have in common, for these files alone.
+ */
+
+#pragma once
+
+#include "dvmd-campaign-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-session-private.h"
+
+G_BEGIN_DECLS
+
+gboolean dvmd_size_check (DvmdCore *self, GError **error);
+gboolean dvmd_size_check_elastic (DvmdCore *self, GError **error);
+/* The allocation that a request is about. session (out) (nullable): it names none */
+gboolean dvmd_size_find_session (DvmdCore *self, const char *alloc_id, const char *of_req_id, DvmdSession **session,
+                                 GError **error);
+void dvmd_size_answer (DvmdSizeAnswer *answer, const char *alloc_id, const char *req_id, DvmdSession *session,
+                       DvmdCampaign *campaign);
+DvmdCampaign *dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester,
+                                       gboolean scheduler, const char *alloc_id, const char *req_id);
+/* Its targets are known: the core has it from now on, and it begins when it may. */
+void dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held);
+/* One that may not be held back needs it. */
+void dvmd_size_unhold (DvmdCampaign *campaign);
+/* A node has left, or stays after all: grows that wait for that look again. */
+void dvmd_size_resume_waiting (DvmdCore *self);
+
+G_END_DECLS
