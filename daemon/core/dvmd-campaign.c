@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#define G_LOG_DOMAIN "dvmd-campaign"
+#define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvmd-campaign-private.h"
 

@@ -152,8 +152,8 @@ dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *r
     return;
   why = dvmd_core_strip_name (node, why);
   dvmd_log_about (G_LOG_DOMAIN, self->shutting_down || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
-                  &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, was lost: %s",
-                  rank, why);
+                  &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, %s: %s", rank,
+                  node->grow != NULL ? "did not come" : "was lost", why);
   if (tell_campaign (node, cause, why))
     return;
   if (!self->was_ready && !self->shutting_down)

@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-#define G_LOG_DOMAIN "dvmd-campaign"
+#define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvmd-gates.h"
 #include "dvmd-size.h"
@@ -548,13 +548,17 @@ dvmd_grow_failed (DvmdCampaign *self)
   forget_names (self);
   dvmd_size_unhold (self);
   dvmd_gate_abort (self);
-  /* Those that the end of the DVM takes. */
+  /* The end of the DVM takes them, and those of which nothing was started are gone. */
   for (guint i = 0; i < nodes->len; i++)
-    ((DvmdNode *)g_ptr_array_index (nodes, i))->grow = NULL;
+    if (self->launched)
+      ((DvmdNode *)g_ptr_array_index (nodes, i))->grow = NULL;
+    else
+      dvmd_core_depart (self->core, g_ptr_array_index (nodes, i));
   void_session (self);
   dvmd_gate_open (self);
   offer_back (self);
   g_ptr_array_set_size (self->own_jobs, 0);
+  dvmd_core_check_all_gone (self->core);
 }
 
 /* ---- nodes that a job brings ---- */

@@ -91,8 +91,8 @@ dvmd_session_list_nodes (DvmdSession *self)
 }
 
 /* There is no other session that jobs can be in, so far. */
-static void
-publish_jobs (DvmdSession *self)
+void
+dvmd_session_publish_jobs (DvmdSession *self)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
 
@@ -104,7 +104,7 @@ publish_jobs (DvmdSession *self)
 }
 
 void
-dvmd_session_publish (DvmdSession *self)
+dvmd_session_publish_nodes (DvmdSession *self)
 {
   g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (self);
 
@@ -113,7 +113,13 @@ dvmd_session_publish (DvmdSession *self)
   g_ptr_array_add (nodes, NULL);
   self->untold = FALSE;
   _dvm_session_set_nodes (self->record, (const char *const *)nodes->pdata);
-  publish_jobs (self);
+}
+
+void
+dvmd_session_publish (DvmdSession *self)
+{
+  dvmd_session_publish_nodes (self);
+  dvmd_session_publish_jobs (self);
 }
 
 void

@@ -19,8 +19,10 @@ G_DECLARE_FINAL_TYPE (DvmdSession, dvmd_session, DVMD, SESSION, GObject)
 guint dvmd_session_get_id (DvmdSession *self);
 /* "" for the default session */
 const char *dvmd_session_get_alloc_id (DvmdSession *self);
-/* Call dvmd_session_publish() before its nodes and jobs are read. */
+/* Before its nodes or jobs are read, these are to be published. */
 DvmSession *dvmd_session_get_record (DvmdSession *self);
-void dvmd_session_publish (DvmdSession *self);
+void dvmd_session_publish_nodes (DvmdSession *self);
+void dvmd_session_publish_jobs (DvmdSession *self);
+void dvmd_session_publish (DvmdSession *self); /* both */
 
 G_END_DECLS

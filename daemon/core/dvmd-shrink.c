@@ -7,7 +7,7 @@
 
 #include "config.h"
 
-#define G_LOG_DOMAIN "dvmd-campaign"
+#define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvmd-gates.h"
 #include "dvmd-size.h"
