@@ -495,6 +495,7 @@ start (Daemon *self, GError **error)
   settings.output_credit = dvmd_config_get_uint (self->config, "output-credit");
   settings.pmix_gds = gds;
   settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
+  settings.pmix_events = dvmd_config_get_bool (self->config, "pmix-dvm-events");
   settings.adopt_orphans = TRUE;
   if (has_agents (self))
     settings.config = self->config;

@@ -70,6 +70,8 @@ static const DvmdSetting settings[] = {
     "settings of plugins: KIND-NAME.KEY=VALUE, with blanks between them; values are quoted as in a shell" },
   { "pmix", DVMD_CONFIG_CHOICE, "lazy", "lazy eager", 0, 0, DVMD_CONFIG_AT_START,
     "when the PMIx server of a node starts: with its first PMIx job, or before the DVM is ready" },
+  { "pmix-dvm-events", DVMD_CONFIG_BOOL, "true", NULL, 0, 0, DVMD_CONFIG_AT_START,
+    "whether processes and tools that change the size of the DVM through PMIx get an event when it has been done" },
   { "pmix-gds", DVMD_CONFIG_STRING, "hash", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "how the PMIx server keeps its data: the value of PMIX_MCA_gds, or empty for the choice of the library" },
   { "port-range", DVMD_CONFIG_STRING, "0", NULL, 0, 0, DVMD_CONFIG_AT_START,

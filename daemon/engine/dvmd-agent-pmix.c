@@ -24,6 +24,7 @@ dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
     .rank = self->rank,
     .node_name = self->name,
     .topology = self->topology,
+    .tools = self->pmix_tools,
     .gds = self->pmix_gds,
   };
 
@@ -86,8 +87,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   return description;
 }
 
-static DvmdLocalProc *
-find_proc (DvmdAgent *self, const char *nspace, guint32 rank)
+DvmdLocalProc *
+dvmd_agent_find_proc (DvmdAgent *self, const char *nspace, guint32 rank)
 {
   DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
 
@@ -97,7 +98,7 @@ find_proc (DvmdAgent *self, const char *nspace, guint32 rank)
 static void
 connected (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdLocalProc *proc = find_proc (DVMD_AGENT (host), nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (DVMD_AGENT (host), nspace, rank);
 
   if (proc != NULL)
     dvmd_local_proc_registered (proc);
@@ -106,7 +107,7 @@ connected (DvmdPmixHost *host, const char *nspace, guint32 rank)
 static void
 finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdLocalProc *proc = find_proc (DVMD_AGENT (host), nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (DVMD_AGENT (host), nspace, rank);
 
   if (proc != NULL)
     dvmd_local_proc_finalized (proc);
@@ -116,7 +117,7 @@ static void
 ready_for_debug (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
   DvmdAgent *self = DVMD_AGENT (host);
-  DvmdLocalProc *proc = find_proc (self, nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
   if (proc != NULL)
     dvmd_agent_proc_waits (g_hash_table_lookup (self->by_nspace, nspace), proc);
@@ -126,8 +127,11 @@ static void
 lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
   DvmdAgent *self = DVMD_AGENT (host);
-  DvmdLocalProc *proc = find_proc (self, nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
+  /* Tools go that way, also when all is well. */
+  if (dvmd_agent_tool_lost (self, nspace, rank))
+    return;
   /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, &(DvmdLogSubject){ nspace, &rank, self->name },
                   "its connection broke");
@@ -141,7 +145,7 @@ abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, 
 {
   DvmdAgent *self = DVMD_AGENT (host);
   DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
-  DvmdLocalProc *proc = find_proc (self, nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
   if (proc == NULL)
     return;
@@ -326,4 +330,6 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->abort = abort_called;
   iface->fence = fence;
   iface->direct_modex = direct_modex;
+  iface->tool_connected = dvmd_agent_tool_connected;
+  iface->allocate = dvmd_agent_allocate;
 }

@@ -36,6 +36,7 @@ struct _DvmdAgent
   gboolean logical;
   char *pmix_gds;
   gboolean pmix_eager;
+  gboolean pmix_tools;
   gboolean adopt_orphans;
   DvmdLink *link;
   DvmdPmix *pmix;
@@ -52,6 +53,9 @@ struct _DvmdAgent
   GHashTable *by_nspace; /* namespace -> DvmdAgentJob */
   GHashTable *stages;    /* id -> DvmdAgentStage, also of jobs that are not launched */
   GHashTable *unsent;    /* DvmdAgentJob with states that were not sent yet */
+  GHashTable *tools;     /* "NSPACE.RANK" -> Tool that is connected */
+  guint last_tool;
+  guint tools_timer;
   DvmdEnvironments *environments;
   GQueue starting; /* DvmdAgentJob with processes that are not started yet */
   GSource *turn;   /* what is put off to the next turn of the main loop */
@@ -193,5 +197,22 @@ void dvmd_agent_handle_fence_done (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_node_lost (DvmdAgent *self, GVariant *body);
+/* (nullable): no process of this node */
+DvmdLocalProc *dvmd_agent_find_proc (DvmdAgent *self, const char *nspace, guint32 rank);
+
+/* dvmd-agent-alloc.c */
+GHashTable *dvmd_agent_tools_new (void);
+/* The agent has begun: tools may come, if they may come at all. */
+void dvmd_agent_serve_tools (DvmdAgent *self);
+char *dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank);
+/* FALSE: it was none. */
+gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank);
+/* The agent ends: those that are there are told, and are not known any more. */
+void dvmd_agent_end_tools (DvmdAgent *self);
+void dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
+                          GVariant *request);
+void dvmd_agent_handle_allocated (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_size_event (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_warn (DvmdAgent *self, GVariant *body);
 
 G_END_DECLS

@@ -296,6 +296,7 @@ start_agent (DvmdAgentProgram *self, GError **error)
     .logical = self->logical,
     .pmix_gds = dvmd_config_get_string (self->config, "pmix-gds"),
     .pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager"),
+    .pmix_tools = dvmd_config_get_bool (self->config, "elastic"),
     .adopt_orphans = TRUE,
   };
 

@@ -43,6 +43,9 @@ dvmd_agent_dispose (GObject *object)
     g_source_destroy (self->turn);
   g_clear_pointer (&self->turn, g_source_unref);
   g_queue_clear (&self->starting);
+  if (self->clock != NULL)
+    dvmd_agent_end_tools (self);
+  g_clear_pointer (&self->tools, g_hash_table_unref);
   g_clear_pointer (&self->unsent, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
@@ -98,6 +101,7 @@ dvmd_agent_init (DvmdAgent *self)
   self->environments = dvmd_environments_new (DVMD_ENVIRONMENTS_LIMIT);
   self->stages = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_stage_free);
   self->unsent = g_hash_table_new (NULL, NULL);
+  self->tools = dvmd_agent_tools_new ();
   g_queue_init (&self->starting);
 }
 
@@ -137,6 +141,7 @@ handle_membership (DvmdAgent *self, GVariant *body)
   g_ptr_array_add (names, NULL);
   g_strfreev (self->node_names);
   self->node_names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  dvmd_agent_serve_tools (self);
   dvmd_local_daemon_told_members (self->daemon);
 }
 
@@ -148,6 +153,7 @@ dvmd_agent_stop (DvmdAgent *self, gint64 grace)
   gpointer job;
 
   dvmd_local_daemon_stop (self->daemon, grace == 0);
+  dvmd_agent_end_tools (self);
   g_hash_table_iter_init (&iter, self->jobs);
   while (g_hash_table_iter_next (&iter, NULL, &job))
     dvmd_agent_kill_job (job, grace);
@@ -249,6 +255,9 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_STAGE_END] = dvmd_agent_handle_stage_end,
     [DVMD_MSG_RESIZE] = dvmd_agent_handle_resize,
     [DVMD_MSG_NODE_LOST] = dvmd_agent_handle_node_lost,
+    [DVMD_MSG_ALLOCATED] = dvmd_agent_handle_allocated,
+    [DVMD_MSG_SIZE_EVENT] = dvmd_agent_handle_size_event,
+    [DVMD_MSG_WARN] = dvmd_agent_handle_warn,
     [DVMD_MSG_EXIT] = handle_exit,
     [DVMD_MSG_LEAVE] = handle_leave,
   };
@@ -338,6 +347,7 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->logical = settings->logical;
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
+  self->pmix_tools = settings->pmix_tools;
   self->adopt_orphans = settings->adopt_orphans;
   self->reaper = settings->reaper;
   self->shares_reaper = settings->reaper != NULL;

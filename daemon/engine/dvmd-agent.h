@@ -35,6 +35,7 @@ typedef struct
   gboolean logical;        /* the node is a part of its machine, under a name of its own */
   const char *pmix_gds;    /* (nullable) */
   gboolean pmix_eager;     /* start PMIx with the agent, not with the first job that needs it */
+  gboolean pmix_tools;     /* PMIx lets tools in, and is there for them also without a job */
   gboolean adopt_orphans;  /* this process is the subreaper: not in tests that share it */
   DvmdReaper *reaper;      /* (nullable): that of the process, where others start children too; it lives longer */
 } DvmdAgentSettings;

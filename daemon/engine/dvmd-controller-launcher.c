@@ -213,9 +213,9 @@ choose_listen_address (DvmdWired *self, gboolean local)
 static char **
 make_argv (DvmdWired *self, guint n_agents, gboolean local, gboolean logical, GError **error)
 {
-  static const char *const passed_on[] = {
-    "controller-grace", "heartbeat-timeout", "kill-grace", "listen-family", "pmix", "pmix-gds", "port-range", "security"
-  };
+  static const char *const passed_on[] = { "controller-grace", "elastic",       "heartbeat-timeout",
+                                           "kill-grace",       "listen-family", "pmix",
+                                           "pmix-gds",         "port-range",    "security" };
   DvmdController *controller = self->controller;
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *addresses = join_addresses (self, local);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-agent.h"
+#include "dvmd-campaign.h"
 #include "dvmd-controller.h"
 #include "dvmd-fence.h"
 #include "dvmd-environments.h"
@@ -70,6 +71,7 @@ struct _DvmdController
   gsize output_credit;
   char *pmix_gds;
   gboolean pmix_eager;
+  gboolean pmix_events;
   gboolean adopt_orphans;
   GMainContext *context;
   DvmdClock *clock;
@@ -99,6 +101,7 @@ struct _DvmdController
   GHashTable *tree_fences;         /* job id -> JobFences, of jobs whose fences go by the tree */
   const DvmdFenceTree *fence_tree; /* (nullable) */
   gpointer fence_world;
+  GHashTable *askers;       /* "pmix:NSPACE.RANK" -> Asker: who waits for a change of size */
   GHashTable *modex_asks;   /* set of ModexAsk, that agents were asked and have not answered */
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
@@ -212,6 +215,12 @@ void dvmd_controller_node_lost (gpointer world, DvmdJob *job, DvmdNode *node);
 /* The agent of this rank has gone: nobody waits for its answers any more. */
 void dvmd_controller_forget_agent (DvmdController *self, guint rank);
 gboolean dvmd_controller_is_lost (DvmdController *self, guint rank);
+
+/* dvmd-controller-alloc.c */
+GHashTable *dvmd_controller_askers_new (void);
+void dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_campaign_ended (gpointer world, DvmdCampaign *campaign);
+void dvmd_controller_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
 
 /* dvmd-controller-collectives.c */
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);

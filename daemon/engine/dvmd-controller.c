@@ -41,6 +41,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->fences, g_hash_table_unref);
   g_clear_pointer (&self->modex_asks, g_hash_table_unref);
   g_clear_pointer (&self->tree_fences, g_hash_table_unref);
+  g_clear_pointer (&self->askers, g_hash_table_unref);
   g_clear_pointer (&self->stagings, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
@@ -112,6 +113,7 @@ dvmd_controller_init (DvmdController *self)
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
   self->modex_asks = dvmd_modex_asks_new ();
   self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->askers = dvmd_controller_askers_new ();
   self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
   self->offers = g_hash_table_new_full (NULL, NULL, NULL, dvmd_offer_question_free);
 }
@@ -170,6 +172,8 @@ static const DvmdEffects controller_effects = {
   .send_launch = dvmd_controller_send_launch,
   .kill = dvmd_controller_kill,
   .node_lost = dvmd_controller_node_lost,
+  .warn_job = dvmd_controller_warn_job,
+  .campaign_ended = dvmd_controller_campaign_ended,
   .tell_started = effect_tell_started,
   .tell_ended = effect_tell_ended,
   .stop_agents = dvmd_controller_stop_agents,
@@ -257,6 +261,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->output_credit = settings->output_credit > 0 ? settings->output_credit : DVMD_STREAM_WINDOW;
   self->pmix_gds = g_strdup (settings->pmix_gds);
   self->pmix_eager = settings->pmix_eager;
+  self->pmix_events = settings->pmix_events;
   self->adopt_orphans = settings->adopt_orphans;
   self->trace_file = settings->trace_file;
   self->context = context != NULL ? g_main_context_ref (context) : NULL;

@@ -42,6 +42,7 @@ typedef struct
   gsize output_credit;       /* bytes of a job's output under way from one agent; 0: the usual */
   const char *pmix_gds;      /* (nullable): how PMIx clients get job data */
   gboolean pmix_eager;       /* start PMIx with the DVM, not with the first job that needs it */
+  gboolean pmix_events;      /* processes and tools are told of the end of changes that they asked for */
   gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
   DvmdPlugins *plugins;      /* (nullable) (transfer full); NULL: those of the program */
   DvmdTraceFile *trace_file; /* (nullable) (transfer full): where every transition is written */

@@ -13,7 +13,17 @@ typedef struct
   gboolean answered;
   int status;
   GBytes *data;
+  GVariant *words;
 } Answer;
+
+/* One event of one target. */
+typedef struct
+{
+  char *nspace;
+  guint32 rank;
+  int status;
+  GVariant *details; /* (nullable) */
+} Event;
 
 struct _DvmdPmixFake
 {
@@ -24,6 +34,7 @@ struct _DvmdPmixFake
   GPtrArray *answers; /* Answer, by token - 1 */
   GArray *events;     /* int */
   GVariant *details;  /* (nullable): of the last one */
+  GPtrArray *told;    /* Event */
   GError *error;
   guint fence_timeout;
 };
@@ -39,7 +50,18 @@ answer_free (gpointer data)
   Answer *answer = data;
 
   g_clear_pointer (&answer->data, g_bytes_unref);
+  g_clear_pointer (&answer->words, g_variant_unref);
   g_free (answer);
+}
+
+static void
+event_free (gpointer data)
+{
+  Event *event = data;
+
+  g_clear_pointer (&event->details, g_variant_unref);
+  g_free (event->nspace);
+  g_free (event);
 }
 
 static void
@@ -148,20 +170,40 @@ dvmd_pmix_fake_abandon_job (DvmdPmix *pmix, const char *nspace)
   g_hash_table_remove (DVMD_PMIX_FAKE (pmix)->jobs, nspace);
 }
 
-static void
-dvmd_pmix_fake_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data)
+/* (nullable): it is no question, or has been answered. */
+static Answer *
+find_open (DvmdPmixFake *self, guint64 token)
 {
-  DvmdPmixFake *self = DVMD_PMIX_FAKE (pmix);
   Answer *answer;
 
   if (token == 0 || token > self->answers->len)
-    return;
+    return NULL;
   answer = g_ptr_array_index (self->answers, token - 1);
-  if (answer->answered)
+  return answer->answered ? NULL : answer;
+}
+
+static void
+dvmd_pmix_fake_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data)
+{
+  Answer *answer = find_open (DVMD_PMIX_FAKE (pmix), token);
+
+  if (answer == NULL)
     return;
   answer->answered = TRUE;
   answer->status = status;
   answer->data = data != NULL ? g_bytes_ref (data) : NULL;
+}
+
+static void
+dvmd_pmix_fake_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *words)
+{
+  Answer *answer = find_open (DVMD_PMIX_FAKE (pmix), token);
+
+  if (answer == NULL)
+    return;
+  answer->answered = TRUE;
+  answer->status = status;
+  answer->words = words != NULL ? g_variant_ref (words) : NULL;
 }
 
 static void
@@ -195,6 +237,16 @@ dvmd_pmix_fake_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *sou
   g_clear_pointer (&self->details, g_variant_unref);
   if (details != NULL)
     self->details = g_variant_ref_sink (details);
+  for (guint i = 0; i < n_targets; i++)
+    {
+      Event *event = g_new0 (Event, 1);
+
+      event->nspace = g_strdup (targets[i].nspace);
+      event->rank = targets[i].rank;
+      event->status = status;
+      event->details = self->details != NULL ? g_variant_ref (self->details) : NULL;
+      g_ptr_array_add (self->told, event);
+    }
 }
 
 static void
@@ -214,6 +266,7 @@ dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->complete_direct_modex = dvmd_pmix_fake_complete;
   iface->fetch_modex_async = dvmd_pmix_fake_fetch_modex_async;
   iface->fetch_modex_finish = dvmd_pmix_fake_fetch_modex_finish;
+  iface->complete_allocation = dvmd_pmix_fake_complete_allocation;
   iface->notify_event = dvmd_pmix_fake_notify_event;
 }
 
@@ -226,6 +279,7 @@ dvmd_pmix_fake_finalize (GObject *object)
   g_hash_table_unref (self->data);
   g_ptr_array_unref (self->answers);
   g_array_unref (self->events);
+  g_ptr_array_unref (self->told);
   g_clear_pointer (&self->details, g_variant_unref);
   g_clear_error (&self->error);
   G_OBJECT_CLASS (dvmd_pmix_fake_parent_class)->finalize (object);
@@ -244,6 +298,7 @@ dvmd_pmix_fake_init (DvmdPmixFake *self)
   self->data = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
   self->answers = g_ptr_array_new_with_free_func (answer_free);
   self->events = g_array_new (FALSE, FALSE, sizeof (int));
+  self->told = g_ptr_array_new_with_free_func (event_free);
 }
 
 DvmdPmixFake *
@@ -309,6 +364,44 @@ dvmd_pmix_fake_direct_modex (DvmdPmixFake *self, const char *nspace, guint32 ran
   if (!dvmd_pmix_host_direct_modex (self->host, token, nspace, rank, NULL, 0))
     dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
   return token;
+}
+
+guint64
+dvmd_pmix_fake_allocate (DvmdPmixFake *self, const char *nspace, guint32 rank, const char *directive, GVariant *request)
+{
+  guint64 token = add_answer (self);
+  g_autoptr (GVariant) owned = g_variant_ref_sink (request);
+
+  if (!dvmd_pmix_host_allocate (self->host, token, nspace, rank, directive, owned))
+    dvmd_pmix_fake_complete_allocation (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+gboolean
+dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, GVariant **answer)
+{
+  if (!dvmd_pmix_fake_get_answer (self, token, status, NULL))
+    return FALSE;
+  *answer = ((Answer *)g_ptr_array_index (self->answers, token - 1))->words;
+  return TRUE;
+}
+
+guint
+dvmd_pmix_fake_count_events (DvmdPmixFake *self, const char *nspace, guint32 rank, int status, GVariant **details)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->told->len; i++)
+    {
+      const Event *event = g_ptr_array_index (self->told, i);
+
+      if (event->rank != rank || event->status != status || !g_str_equal (event->nspace, nspace))
+        continue;
+      n++;
+      if (details != NULL)
+        *details = event->details;
+    }
+  return n;
 }
 
 gboolean

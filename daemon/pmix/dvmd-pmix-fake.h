@@ -37,6 +37,15 @@ void dvmd_pmix_fake_put (DvmdPmixFake *self, const char *nspace, guint32 rank, G
 /* A local client asks for what nspace.rank has put; token of its answer. */
 guint64 dvmd_pmix_fake_direct_modex (DvmdPmixFake *self, const char *nspace, guint32 rank);
 
+/* A local client or tool asks for nodes, in the words of the bus (floating is sunk); token of its answer. */
+guint64 dvmd_pmix_fake_allocate (DvmdPmixFake *self, const char *nspace, guint32 rank, const char *directive,
+                                 GVariant *request);
+/* FALSE: not answered yet. answer (out) (nullable): a{sv} */
+gboolean dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, GVariant **answer);
+/* How often that process was told of status; details (out) (optional) (nullable): of the last time. */
+guint dvmd_pmix_fake_count_events (DvmdPmixFake *self, const char *nspace, guint32 rank, int status,
+                                   GVariant **details);
+
 /* Status codes of the events that came, in their order. */
 GArray *dvmd_pmix_fake_get_events (DvmdPmixFake *self);
 /* (nullable): what the last of them brought along, a{sv} */

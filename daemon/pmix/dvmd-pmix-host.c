@@ -82,3 +82,21 @@ dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const char *nspa
   iface->direct_modex (self, token, nspace, rank, required_key, timeout);
   return TRUE;
 }
+
+char *
+dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *rank)
+{
+  return DVMD_PMIX_HOST_GET_IFACE (self)->tool_connected (self, nspace, rank);
+}
+
+gboolean
+dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *directive,
+                         GVariant *request)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->allocate == NULL)
+    return FALSE;
+  iface->allocate (self, token, nspace, rank, directive, request);
+  return TRUE;
+}

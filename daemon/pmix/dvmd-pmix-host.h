@@ -29,15 +29,26 @@ typedef enum
   DVMD_PMIX_EVENT_JOB_END = -145,
   DVMD_PMIX_ERR_JOB_TERM_WO_SYNC = -185,
   DVMD_PMIX_EVENT_JOB_START = -191,
+  DVMD_PMIX_DVM_IS_READY = -195,
+  DVMD_PMIX_ERR_DVM_MOD = -196,
   DVMD_PMIX_ERR_PROC_TERM_WO_SYNC = -200,
   DVMD_PMIX_EVENT_NODE_DOWN = -231,
+  DVMD_PMIX_EVENT_NODE_OFFLINE = -232,
   DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG = -402,
   DVMD_PMIX_ERR_EXIT_NONZERO_TERM = -404,
 } DvmdPmixStatus;
 
 /* Details of events, likewise. */
-#define DVMD_PMIX_KEY_HOSTNAME       "pmix.hname"      /* s */
-#define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected" /* a(su) */
+#define DVMD_PMIX_KEY_HOSTNAME       "pmix.hname"           /* s */
+#define DVMD_PMIX_KEY_AFFECTED_PROC  "pmix.evproc"          /* (su) */
+#define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected"      /* a(su) */
+#define DVMD_PMIX_KEY_TEXT           "pmix.evtext"          /* s */
+#define DVMD_PMIX_KEY_STATUS         "pmix.job.term.status" /* (i) */
+#define DVMD_PMIX_KEY_TERMINATE_NODE "pmix.evterm.node"     /* b */
+#define DVMD_PMIX_KEY_ACTION_TIMEOUT "pmix.evtimeout"       /* i, s */
+#define DVMD_PMIX_KEY_ALLOC_ID       "pmix.alloc.id"        /* s */
+#define DVMD_PMIX_KEY_ALLOC_REQ_ID   "pmix.alloc.reqid"     /* s */
+#define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 
 typedef struct
 {
@@ -83,6 +94,17 @@ struct _DvmdPmixHostInterface
    */
   void (*direct_modex) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *required_key,
                         guint timeout);
+  /*
+   * A tool connects. nspace (nullable): what it calls itself, with rank; the answer (transfer full) is what it is
+   * called here, with its rank in *rank. lost() tells when it has gone, also after PMIx_tool_finalize().
+   */
+  char *(*tool_connected) (DvmdPmixHost *self, const char *nspace, guint32 *rank);
+  /*
+   * A client or tool, as its connection proves, asks for nodes or gives some back: answered by
+   * dvmd_pmix_complete_allocation(). directive and request (a{sv}) are those of Allocate on the bus.
+   */
+  void (*allocate) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *directive,
+                    GVariant *request);
 };
 
 void dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank);
@@ -95,5 +117,11 @@ gboolean dvmd_pmix_host_fence (DvmdPmixHost *self, guint64 token, const DvmdPmix
                                guint n_participants, GBytes *data, gboolean collect, guint timeout);
 gboolean dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
                                       const char *required_key, guint timeout);
+char *dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *rank);
+gboolean dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
+                                  const char *directive, GVariant *request);
+
+/* What a client is told in place of error, which is one of DVM_ERROR. */
+int dvmd_pmix_status_from_error (const GError *error);
 
 G_END_DECLS

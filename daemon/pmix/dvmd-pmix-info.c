@@ -4,6 +4,8 @@
 
 #include "config.h"
 
+#define G_LOG_DOMAIN "dvmd-pmix"
+
 #include "dvmd-pmix-info.h"
 
 #include <pmix.h>
@@ -132,6 +134,19 @@ add_procs (DvmdPmixInfo *self, const char *key, GVariant *value)
   dvmd_pmix_info_add (self, key, &array, PMIX_DATA_ARRAY);
 }
 
+void
+dvmd_pmix_info_add_dict (DvmdPmixInfo *self, GVariant *dict)
+{
+  GVariantIter iter;
+  const char *key;
+  GVariant *value;
+
+  g_variant_iter_init (&iter, dict);
+  while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
+    if (!dvmd_pmix_info_add_variant (self, key, value))
+      g_message ("“%s” has type %s, which PMIx cannot be given", key, g_variant_get_type_string (value));
+}
+
 gboolean
 dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value)
 {
@@ -150,6 +165,8 @@ dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value
     append (self, key, PMIX_INT64)->data.int64 = g_variant_get_int64 (value);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE_UINT64))
     append (self, key, PMIX_UINT64)->data.uint64 = g_variant_get_uint64 (value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("(i)")))
+    g_variant_get (value, "(i)", &append (self, key, PMIX_STATUS)->data.status);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("(su)")))
     {
       g_variant_get (value, "(&su)", &nspace, &rank);

@@ -43,8 +43,10 @@ void dvmd_pmix_info_add (DvmdPmixInfo *self, const char *key, const void *value,
 void dvmd_pmix_info_add_topology (DvmdPmixInfo *self, const char *key, pmix_topology_t *topology);
 /* Takes the items of array, which is empty afterwards. */
 void dvmd_pmix_info_add_array (DvmdPmixInfo *self, const char *key, DvmdPmixInfo *array);
-/* s, b, i, u, x, t and (su), a process; other types are left out and FALSE is returned. */
+/* s, b, i, u, x, t, (i), a status, (su), a process, and a(su); other types are left out and FALSE is returned. */
 gboolean dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value);
+/* All of an a{sv}. */
+void dvmd_pmix_info_add_dict (DvmdPmixInfo *self, GVariant *dict);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdPmixInfo, dvmd_pmix_info_clear)
 

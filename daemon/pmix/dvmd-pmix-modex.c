@@ -124,18 +124,15 @@ add_targets (DvmdPmixInfo *info, const DvmdPmixProc *targets, guint n)
   dvmd_pmix_info_add (info, PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
 }
 
-static void
-add_details (DvmdPmixInfo *info, GVariant *details)
+/*
+ * Not for handlers of everything: a program that does not wait for a debugger any more must not take its release for an
+ * error, and one that knows nothing of changes of size is not bothered with them.
+ */
+static gboolean
+is_for_who_asked (int status)
 {
-  GVariantIter iter;
-  const char *key;
-  GVariant *value;
-
-  g_variant_iter_init (&iter, details);
-  while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
-    if (!dvmd_pmix_info_add_variant (info, key, value))
-      g_message ("Detail “%s” of an event has type %s, which PMIx cannot be given", key,
-                 g_variant_get_type_string (value));
+  return status == PMIX_DEBUGGER_RELEASE || status == (int)DVMD_PMIX_DVM_IS_READY
+         || status == (int)DVMD_PMIX_ERR_DVM_MOD;
 }
 
 void
@@ -156,9 +153,8 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
   if (n_targets > 0)
     add_targets (&notification->info, targets, n_targets);
   if (owned != NULL)
-    add_details (&notification->info, owned);
-  /* A program that does not wait any more must not take it for an error. */
-  if (status == PMIX_DEBUGGER_RELEASE)
+    dvmd_pmix_info_add_dict (&notification->info, owned);
+  if (is_for_who_asked (status))
     dvmd_pmix_info_add_flag (&notification->info, PMIX_EVENT_NON_DEFAULT, TRUE);
   rc = PMIx_Notify_event (status, source != NULL ? &proc : NULL, n_targets > 0 ? PMIX_RANGE_CUSTOM : PMIX_RANGE_LOCAL,
                           notification->info.items, notification->info.length, on_notified, notification);

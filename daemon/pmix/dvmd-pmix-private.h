@@ -27,9 +27,10 @@ struct _DvmdPmixServer
   DvmdPmixPlaces *places;
   DvmdTopology *topology;
   char *node_name;
-  GHashTable *jobs;   /* nspace -> DvmdPmixServerJob */
-  GHashTable *tokens; /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
-  GHashTable *tasks;  /* GTasks that wait for the library */
+  GHashTable *jobs;        /* nspace -> DvmdPmixServerJob */
+  GHashTable *tokens;      /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
+  GHashTable *allocations; /* guint64 -> DvmdPmixAllocation: that the agent has not answered */
+  GHashTable *tasks;       /* GTasks that wait for the library */
   guint64 last_token;
   gboolean running;
 };
@@ -41,6 +42,14 @@ typedef struct
   pmix_modex_cbfunc_t callback;
   void *callback_data;
 } DvmdPmixRequest;
+
+/* A client waits for nodes. */
+typedef struct
+{
+  guint64 token;
+  pmix_info_cbfunc_t callback;
+  void *callback_data;
+} DvmdPmixAllocation;
 
 /*
  * What is waited for in the library: one task, answered when count callbacks have come. Made on the main context; the
@@ -74,6 +83,22 @@ GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF 
 /* dvmd-pmix-upcalls.c: the module that the library calls; queue is where the calls go, NULL after the library's end. */
 pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue);
 void dvmd_pmix_upcalls_watch_clients (void);
+
+/* dvmd-pmix-alloc.c */
+/* info: until it is answered */
+void dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_alloc_directive_t directive,
+                                const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
+                                void *callback_data);
+void dvmd_pmix_server_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *answer);
+/* The agent answers no more: clients would wait for ever. */
+void dvmd_pmix_server_fail_allocations (DvmdPmixServer *self);
+/* (transfer full) (nullable): a{sv}, with the directive's word in *word */
+GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n,
+                                     const char **word, GError **error);
+
+/* dvmd-pmix-tools.c */
+void dvmd_pmix_server_connect_tool (DvmdPmixServer *self, const pmix_info_t *info, gsize n_info,
+                                    pmix_tool_connection_cbfunc_t callback, void *callback_data);
 
 /* dvmd-pmix-modex.c */
 guint64 dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data);

@@ -157,6 +157,12 @@ init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
   dvmd_pmix_info_add_string (&info, PMIX_SERVER_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
   dvmd_pmix_info_add_string (&info, PMIX_SYSTEM_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
   dvmd_pmix_info_add_string (&info, PMIX_HOSTNAME, settings->node_name);
+  if (settings->tools)
+    {
+      /* The first lets them in by what server they name, the second by the directory alone. */
+      dvmd_pmix_info_add_flag (&info, PMIX_SERVER_TOOL_SUPPORT, TRUE);
+      dvmd_pmix_info_add_flag (&info, PMIX_SERVER_SESSION_SUPPORT, TRUE);
+    }
   if (settings->topology != NULL)
     {
       topology.topology = dvmd_topology_get_hwloc (settings->topology);
@@ -236,6 +242,7 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   dvmd_pmix_queue_close (self->queue);
   fail_tasks (self);
   g_hash_table_remove_all (self->tokens);
+  dvmd_pmix_server_fail_allocations (self);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
   self->host = NULL;
@@ -481,6 +488,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->complete_direct_modex = dvmd_pmix_server_complete;
   iface->fetch_modex_async = dvmd_pmix_server_fetch_modex_async;
   iface->fetch_modex_finish = dvmd_pmix_server_fetch_modex_finish;
+  iface->complete_allocation = dvmd_pmix_server_complete_allocation;
   iface->notify_event = dvmd_pmix_server_notify_event;
 }
 
@@ -495,6 +503,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->topology, dvmd_topology_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_pointer (&self->tokens, g_hash_table_unref);
+  g_clear_pointer (&self->allocations, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_free (self->node_name);
   G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
@@ -511,6 +520,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
 {
   self->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, server_job_free);
   self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+  self->allocations = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 

@@ -33,7 +33,12 @@ typedef struct
   gboolean collect;
   guint timeout;
   pmix_modex_cbfunc_t callback;
+  pmix_info_cbfunc_t info_callback;
+  pmix_tool_connection_cbfunc_t tool_callback;
   void *callback_data;
+  const pmix_info_t *info; /* the library's, until it is called back */
+  gsize n_info;
+  pmix_alloc_directive_t directive;
 } Upcall;
 
 /* Frees what malloc gave, for GBytes. */
@@ -198,6 +203,25 @@ on_direct_modex (DvmdPmixServer *server, gpointer upcall)
     dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 
+static void
+on_allocate (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank,
+                 "allocation request, directive %u", (guint)self->directive);
+  dvmd_pmix_server_allocate (server, &self->proc, self->directive, self->info, self->n_info, self->info_callback,
+                             self->callback_data);
+}
+
+static void
+on_tool_connected (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  dvmd_pmix_server_connect_tool (server, self->info, self->n_info, self->tool_callback, self->callback_data);
+}
+
 /* On PMIx's thread */
 
 /* The status for the library when nothing is left to be waited for. */
@@ -273,6 +297,33 @@ direct_modex (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, 
   return PMIX_SUCCESS;
 }
 
+static pmix_status_t
+allocate (const pmix_proc_t *proc, pmix_alloc_directive_t directive, const pmix_info_t info[], size_t n_info,
+          pmix_info_cbfunc_t callback, void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_allocate, proc);
+
+  upcall->directive = directive;
+  upcall->info = info;
+  upcall->n_info = n_info;
+  upcall->info_callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+  return PMIX_SUCCESS;
+}
+
+static void
+tool_connected (pmix_info_t *info, size_t n_info, pmix_tool_connection_cbfunc_t callback, void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_tool_connected, NULL);
+
+  upcall->info = info;
+  upcall->n_info = n_info;
+  upcall->tool_callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+}
+
 /* Left out, the library would look for another server to ask, and say that it cannot be reached. */
 static pmix_status_t
 query (pmix_proc_t *proc, pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t callback, void *callback_data)
@@ -281,15 +332,15 @@ query (pmix_proc_t *proc, pmix_query_t *queries, size_t n_queries, pmix_info_cbf
 }
 
 /*
- * Events of the system are the host's to tell, and without this nobody can register for them. All local clients are
- * told of a node that is lost, whoever registers; of the others nobody is.
+ * Events of the system are the host's to tell, and without this nobody can register for them. The clients concerned are
+ * told of a node that is lost or leaves, whoever registers; of the others nobody is.
  */
 static pmix_status_t
 register_events (pmix_status_t *codes, size_t n_codes, const pmix_info_t info[], size_t n_info,
                  pmix_op_cbfunc_t callback, void *callback_data)
 {
   for (size_t i = 0; i < n_codes; i++)
-    if (codes[i] == PMIX_EVENT_NODE_DOWN)
+    if (codes[i] == PMIX_EVENT_NODE_DOWN || codes[i] == PMIX_EVENT_NODE_OFFLINE)
       return PMIX_OPERATION_SUCCEEDED;
   return PMIX_ERR_NOT_SUPPORTED;
 }
@@ -337,6 +388,8 @@ static pmix_server_module_t module = {
   .abort = abort_procs,
   .fence_nb = fence_nb,
   .direct_modex = direct_modex,
+  .allocate = allocate,
+  .tool_connected = tool_connected,
   .query = query,
   .register_events = register_events,
   .deregister_events = deregister_events,

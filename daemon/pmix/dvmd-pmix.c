@@ -117,6 +117,14 @@ dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **err
 }
 
 void
+dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVariant *answer)
+{
+  g_autoptr (GVariant) owned = answer != NULL ? g_variant_ref_sink (answer) : NULL;
+
+  DVMD_PMIX_GET_IFACE (self)->complete_allocation (self, token, status, owned);
+}
+
+void
 dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details)
 {

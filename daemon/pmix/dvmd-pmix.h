@@ -28,6 +28,7 @@ typedef struct
   guint32 rank;           /* of the agent */
   char *node_name;        /* as in the jobs' nodes */
   DvmdTopology *topology; /* (nullable): the library then looks for itself, which takes 10 ms */
+  gboolean tools;         /* tools may connect: files below pmix/ say where */
   char *gds;              /* (nullable): libpmix's stores of job data, "ds21,hash"; NULL is "hash", the fastest */
 } DvmdPmixSettings;
 
@@ -57,6 +58,7 @@ struct _DvmdPmixInterface
   void (*fetch_modex_async) (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                              gpointer user_data);
   GBytes *(*fetch_modex_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
+  void (*complete_allocation) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details);
 };
@@ -116,10 +118,13 @@ void dvmd_pmix_fetch_modex_async (DvmdPmix *self, const char *nspace, guint32 ra
                                   gpointer user_data);
 GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
 
+/* answer (nullable, floating is sunk): a{sv} as details of events; only a request that succeeds can tell more. */
+void dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVariant *answer);
+
 /*
- * Tells local clients of an event; one that is just connecting may miss it. source (nullable): the process it comes
- * from, the server itself if NULL. targets: n_targets 0 is every local client. details (nullable, floating is sunk):
- * a{sv} of PMIx keys with values of type s, b, i, u, x, t, (su) (a process) or a(su).
+ * Tells local clients and tools of an event; one that is just connecting may miss it. source (nullable): the process it
+ * comes from, the server itself if NULL. targets: n_targets 0 is every local client. details (nullable, floating is
+ * sunk): a{sv} of PMIx keys with values of type s, b, i, u, x, t, (i) (a status), (su) (a process) or a(su).
  */
 void dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                              guint n_targets, GVariant *details);

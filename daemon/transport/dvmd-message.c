@@ -57,6 +57,10 @@ static const Kind kinds[] = {
   { DVMD_MSG_LEAVING, "leaving", "(s)" },
   { DVMD_MSG_LEAVE, "leave", "()" },
   { DVMD_MSG_LEFT, "left", "(u)" },
+  { DVMD_MSG_ALLOCATE, "allocate", "(tsuusa{sv})" },
+  { DVMD_MSG_ALLOCATED, "allocated", "(tissu)" },
+  { DVMD_MSG_SIZE_EVENT, "size-event", "(suissis)" },
+  { DVMD_MSG_WARN, "warn", "(ux)" },
 };
 
 static const Kind *

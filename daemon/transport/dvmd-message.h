@@ -34,6 +34,7 @@ typedef enum
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
   DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
   DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
+  DVMD_MSG_ALLOCATE = 48,        /* (token, nspace, rank, pid, directive, request): who asks for nodes; ALLOCATED */
   DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
   DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
 
@@ -61,6 +62,9 @@ typedef enum
   DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
   DVMD_MSG_FENCE_RESULT = 85, /* (job, sequence, status, all contributions), of fences that go by the tree */
   DVMD_MSG_LEAVE = 87,        /* (): to one who has no place in the tree: the DVM goes on without it */
+  DVMD_MSG_ALLOCATED = 96,    /* (token, PMIx status, id of the allocation, of the request or "", session) */
+  DVMD_MSG_SIZE_EVENT = 97,   /* (nspace, rank, PMIx event, ids as above, status of the cause, reason): the end of it */
+  DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
 } DvmdMessageKind;
 
 /*

@@ -212,7 +212,7 @@ do_unsupported (void)
   PMIX_ARGV_APPEND (published, query.keys, PMIX_QUERY_NAMESPACES);
   printf ("query %s\n", PMIx_Error_string (PMIx_Query_info (&query, 1, &results, &n_results)));
   printf ("allocate %s\n",
-          PMIx_Error_string (PMIx_Allocation_request (PMIX_ALLOC_NEW, &info, 1, &results, &n_results)));
+          PMIx_Error_string (PMIx_Allocation_request (PMIX_ALLOC_EXTERNAL, &info, 1, &results, &n_results)));
   PMIX_QUERY_DESTRUCT (&query);
   PMIX_INFO_DESTRUCT (&info);
   return 0;

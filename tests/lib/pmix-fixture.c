@@ -72,6 +72,33 @@ on_direct_modex (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 
   self->n_modexes++;
 }
 
+static char *
+on_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank)
+{
+  TestHost *self = TEST_HOST (host);
+
+  g_free (self->tool_claim);
+  self->tool_claim = g_strdup (nspace);
+  *rank = 0;
+  return g_strdup_printf ("tool-%u", ++self->n_tools);
+}
+
+static void
+on_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
+             GVariant *request)
+{
+  TestHost *self = TEST_HOST (host);
+
+  self->n_allocations++;
+  self->alloc_token = token;
+  g_free (self->alloc_requester);
+  self->alloc_requester = g_strdup_printf ("%s.%u", nspace, rank);
+  g_free (self->alloc_directive);
+  self->alloc_directive = g_strdup (directive);
+  g_clear_pointer (&self->alloc_request, g_variant_unref);
+  self->alloc_request = g_variant_ref (request);
+}
+
 static void
 test_host_pmix_host_init (DvmdPmixHostInterface *iface)
 {
@@ -81,6 +108,8 @@ test_host_pmix_host_init (DvmdPmixHostInterface *iface)
   iface->abort = on_abort;
   iface->fence = on_fence;
   iface->direct_modex = on_direct_modex;
+  iface->tool_connected = on_tool_connected;
+  iface->allocate = on_allocate;
 }
 
 static void
@@ -89,6 +118,10 @@ test_host_finalize (GObject *object)
   TestHost *self = TEST_HOST (object);
 
   g_free (self->abort_message);
+  g_free (self->tool_claim);
+  g_free (self->alloc_requester);
+  g_free (self->alloc_directive);
+  g_clear_pointer (&self->alloc_request, g_variant_unref);
   g_clear_pointer (&self->fence_data, g_bytes_unref);
   G_OBJECT_CLASS (test_host_parent_class)->finalize (object);
 }
@@ -122,6 +155,7 @@ pmix_fixture_new (const char *gds)
   settings.rank = 1;
   settings.node_name = g_strdup (g_get_host_name ());
   settings.topology = dvmd_topology_ref (self->topology);
+  settings.tools = TRUE;
   settings.gds = g_strdup (gds);
   dvmd_pmix_start (self->pmix, &settings, DVMD_PMIX_HOST (self->host), &error);
   g_assert_no_error (error);

@@ -29,6 +29,13 @@ struct _TestHost
   GBytes *fence_data;
   guint64 modex_token;
   guint32 modex_rank;
+  guint n_tools;       /* the first is "tool-1" */
+  char *tool_claim;    /* (nullable): what the last one called itself */
+  guint n_allocations; /* of the last one: */
+  guint64 alloc_token;
+  char *alloc_requester; /* "NSPACE.RANK" */
+  char *alloc_directive;
+  GVariant *alloc_request;
 };
 
 typedef struct

@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes and tools that ask for nodes: from the agent that hosts them to the one function that changes the size of
+ * the DVM, and back; the event at the end goes to that process alone.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+#include "dvmd-core-elastic.h"
+
+/* Somebody who waits for an answer or an event. */
+typedef struct
+{
+  char *nspace;
+  guint32 rank;
+  guint agent;
+  guint n_pending;
+} Asker;
+
+/* One request. */
+typedef struct
+{
+  DvmdController *controller;
+  char *name; /* of the asker */
+  guint agent;
+  guint64 token;
+} Ask;
+
+static void
+asker_free (gpointer data)
+{
+  Asker *asker = data;
+
+  g_free (asker->nspace);
+  g_free (asker);
+}
+
+GHashTable *
+dvmd_controller_askers_new (void)
+{
+  return g_hash_table_new_full (g_str_hash, g_str_equal, g_free, asker_free);
+}
+
+static void
+ask_free (Ask *ask)
+{
+  g_object_unref (ask->controller);
+  g_free (ask->name);
+  g_free (ask);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Ask, ask_free)
+
+/* A name belongs to one process or tool on one node, for ever. */
+static void
+add_asker (DvmdController *self, const char *name, const char *nspace, guint32 rank, guint agent)
+{
+  Asker *asker = g_hash_table_lookup (self->askers, name);
+
+  if (asker == NULL)
+    {
+      asker = g_new0 (Asker, 1);
+      asker->nspace = g_strdup (nspace);
+      asker->rank = rank;
+      asker->agent = agent;
+      g_hash_table_insert (self->askers, g_strdup (name), asker);
+    }
+  asker->n_pending++;
+}
+
+/* It waits for one less. */
+static void
+remove_asker (DvmdController *self, const char *name)
+{
+  Asker *asker = g_hash_table_lookup (self->askers, name);
+
+  if (asker != NULL && --asker->n_pending == 0)
+    g_hash_table_remove (self->askers, name);
+}
+
+/* PMIx hands on a number alone. */
+static void
+refuse (const Ask *ask, const GError *error)
+{
+  g_message ("%s asks for nodes: %s", ask->name, error->message);
+  dvmd_controller_send (ask->controller, ask->agent, DVMD_MSG_ALLOCATED,
+                        g_variant_new ("(tissu)", ask->token, dvmd_pmix_status_from_error (error), "", "", 0));
+  remove_asker (ask->controller, ask->name);
+}
+
+void
+dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *body)
+{
+  g_autoptr (GVariant) request = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (Ask) ask = g_new0 (Ask, 1);
+  const char *directive;
+  const char *nspace;
+  guint32 asker;
+  guint32 pid;
+
+  g_variant_get (body, "(t&suu&s@a{sv})", &ask->token, &nspace, &asker, &pid, &directive, &request);
+  ask->controller = g_object_ref (self);
+  ask->name = g_strdup_printf ("pmix:%s.%u", nspace, asker);
+  ask->agent = rank;
+  add_asker (self, ask->name, nspace, asker, rank);
+  if (dvmd_core_get_elastic (self->core))
+    error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Directive %s is not supported yet", directive);
+  else
+    error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_ELASTIC, "The DVM was not started elastic");
+  refuse (ask, error);
+}
+
+void
+dvmd_controller_campaign_ended (gpointer world, DvmdCampaign *campaign)
+{
+  DvmdController *self = world;
+  const DvmdRequester *requester = dvmd_campaign_get_requester (campaign);
+  DvmCampaign *record = dvmd_campaign_get_record (campaign);
+  gboolean failed = dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_FAILED;
+  const Asker *asker = requester != NULL ? g_hash_table_lookup (self->askers, requester->name) : NULL;
+
+  if (asker == NULL)
+    return;
+  if (self->pmix_events)
+    dvmd_controller_send (
+        self, asker->agent, DVMD_MSG_SIZE_EVENT,
+        g_variant_new ("(suissis)", asker->nspace, asker->rank, failed ? DVMD_PMIX_ERR_DVM_MOD : DVMD_PMIX_DVM_IS_READY,
+                       dvm_campaign_get_alloc_id (record), dvm_campaign_get_request_id (record),
+                       failed ? dvm_campaign_get_status (record) : 0, failed ? dvm_campaign_get_reason (record) : ""));
+  remove_asker (self, requester->name);
+}
+
+void
+dvmd_controller_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when)
+{
+  DvmdController *self = world;
+
+  dvmd_controller_send (self, node->rank, DVMD_MSG_WARN,
+                        g_variant_new ("(ux)", dvmd_job_get_id (job), when - dvmd_clock_monotonic (self->clock)));
+}

@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Requests of clients and tools for nodes: PMIx's words made those of Allocate on the bus, and the answer taken back.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-private.h"
+
+#include <string.h>
+
+#include "dvm.h"
+
+#define ALLOC_KEYS "pmix.alloc."
+
+static const char *
+find_directive (pmix_alloc_directive_t directive)
+{
+  switch (directive)
+    {
+    case PMIX_ALLOC_NEW:
+      return "new";
+    case PMIX_ALLOC_EXTEND:
+      return "extend";
+    case PMIX_ALLOC_RELEASE:
+      return "release";
+    case PMIX_ALLOC_REAQUIRE:
+      return "reaquire";
+#ifdef PMIX_ALLOC_REQ_CANCEL
+    case PMIX_ALLOC_REQ_CANCEL:
+      return "cancel";
+#endif
+    default:
+      return NULL;
+    }
+}
+
+static gboolean
+read_number (const pmix_info_t *info, guint32 *number, GError **error)
+{
+  const pmix_value_t *value = &info->value;
+  guint64 n = G_MAXUINT64;
+
+  if (value->type == PMIX_UINT64)
+    n = value->data.uint64;
+  else if (value->type == PMIX_SIZE)
+    n = value->data.size;
+  else if (value->type == PMIX_UINT32)
+    n = value->data.uint32;
+  else if (value->type == PMIX_UINT16)
+    n = value->data.uint16;
+  else if (value->type == PMIX_INT && value->data.integer >= 0)
+    n = (guint64)value->data.integer;
+  if (n <= G_MAXUINT32)
+    {
+      *number = (guint32)n;
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a number from 0 to %u", info->key, G_MAXUINT32);
+  return FALSE;
+}
+
+/* (nullable): with the error set. What is no UTF-8 cannot be passed on. */
+static const char *
+read_string (const pmix_info_t *info, GError **error)
+{
+  if (info->value.type == PMIX_STRING && info->value.data.string != NULL
+      && g_utf8_validate (info->value.data.string, -1, NULL))
+    return info->value.data.string;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a text in UTF-8", info->key);
+  return NULL;
+}
+
+static gboolean
+take_string (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
+{
+  const char *text = read_string (info, error);
+
+  if (text == NULL)
+    return FALSE;
+  g_variant_dict_insert (request, name, "s", text);
+  return TRUE;
+}
+
+static gboolean
+take_number (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
+{
+  guint32 number;
+
+  if (!read_number (info, &number, error))
+    return FALSE;
+  g_variant_dict_insert (request, name, "u", number);
+  return TRUE;
+}
+
+/* What PMIx_generate_regex() makes begins with the name of who made it; only that knows how to read it. */
+static gboolean
+is_regex (const char *list)
+{
+  return g_str_has_prefix (list, "pmix[") || g_str_has_prefix (list, "pmix:") || g_str_has_prefix (list, "blob:")
+         || g_str_has_prefix (list, "raw:");
+}
+
+/* Both the list of an allocation and that of hosts to be added; a request may have both. */
+static gboolean
+take_hosts (GPtrArray *hosts, const pmix_info_t *info, GError **error)
+{
+  const char *list = read_string (info, error);
+  g_auto (GStrv) names = NULL;
+
+  if (list == NULL)
+    return FALSE;
+  if (is_regex (list))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                   "%s: “%s” is a regular expression of PMIx; give the names of the nodes, with commas between them",
+                   info->key, list);
+      return FALSE;
+    }
+  names = g_strsplit (list, ",", -1);
+  for (char **name = names; *name != NULL; name++)
+    g_ptr_array_add (hosts, g_strdup (g_strstrip (*name)));
+  return TRUE;
+}
+
+/*
+ * What an allocation can be asked for and cannot be given is refused; anything else that the host need not heed is
+ * passed over, as PMIx has it.
+ */
+static gboolean
+take_other (const pmix_info_t *info, GError **error)
+{
+  if (g_str_has_prefix (info->key, ALLOC_KEYS) || (info->flags & PMIX_INFO_REQD) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Nodes cannot be asked for by %s here", info->key);
+      return FALSE;
+    }
+  g_debug ("%s of an allocation request is not heeded", info->key);
+  return TRUE;
+}
+
+static gboolean
+take_item (GVariantDict *request, GPtrArray *hosts, const pmix_info_t *info, GError **error)
+{
+  if (g_str_equal (info->key, PMIX_ALLOC_ID))
+    return take_string (request, "alloc-id", info, error);
+  if (g_str_equal (info->key, PMIX_ALLOC_REQ_ID))
+    return take_string (request, "req-id", info, error);
+  if (g_str_equal (info->key, PMIX_ADD_HOSTFILE))
+    return take_string (request, "hostfile", info, error);
+  if (g_str_equal (info->key, PMIX_ALLOC_NODE_LIST) || g_str_equal (info->key, PMIX_ADD_HOST))
+    return take_hosts (hosts, info, error);
+  if (g_str_equal (info->key, PMIX_ALLOC_NUM_NODES))
+    return take_number (request, "count", info, error);
+  if (g_str_equal (info->key, PMIX_ALLOC_TIME))
+    return take_number (request, "time", info, error);
+#ifdef PMIX_ALLOC_SHARE
+  if (g_str_equal (info->key, PMIX_ALLOC_SHARE))
+    {
+      g_variant_dict_insert (request, "share", "b", PMIX_INFO_TRUE (info));
+      return TRUE;
+    }
+#endif
+  return take_other (info, error);
+}
+
+/* The id that a client gave to its request of before also names what came of it. */
+static void
+name_allocation (GVariantDict *request)
+{
+  const char *id;
+
+  if (!g_variant_dict_contains (request, "alloc-id") && g_variant_dict_lookup (request, "req-id", "&s", &id))
+    g_variant_dict_insert (request, "of-req-id", "s", id);
+}
+
+GVariant *
+dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n, const char **word,
+                           GError **error)
+{
+  g_auto (GVariantDict) request;
+  g_autoptr (GPtrArray) hosts = g_ptr_array_new_with_free_func (g_free);
+
+  g_variant_dict_init (&request, NULL);
+  *word = find_directive (directive);
+  if (*word == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Nothing is known that directive %u asks for",
+                   (guint)directive);
+      return NULL;
+    }
+  for (gsize i = 0; i < n; i++)
+    if (!take_item (&request, hosts, &info[i], error))
+      return NULL;
+  if (hosts->len > 0)
+    {
+      g_variant_dict_insert_value (&request, "hosts",
+                                   g_variant_new_strv ((const char *const *)hosts->pdata, hosts->len));
+    }
+  if (directive != PMIX_ALLOC_NEW)
+    name_allocation (&request);
+  return g_variant_ref_sink (g_variant_dict_end (&request));
+}
+
+/* ---- on the main context ---- */
+
+static void
+release_info (void *data)
+{
+  DvmdPmixInfo *info = data;
+
+  dvmd_pmix_info_clear (info);
+  g_free (info);
+}
+
+void
+dvmd_pmix_server_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *answer)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  DvmdPmixAllocation *allocation = g_hash_table_lookup (self->allocations, &token);
+  DvmdPmixInfo *info;
+
+  if (allocation == NULL)
+    {
+      g_debug ("The answer to allocation request %" G_GUINT64_FORMAT " comes too late", token);
+      return;
+    }
+  info = g_new0 (DvmdPmixInfo, 1);
+  if (answer != NULL)
+    dvmd_pmix_info_add_dict (info, answer);
+  allocation->callback (status, info->items, info->length, allocation->callback_data, release_info, info);
+  g_hash_table_remove (self->allocations, &token);
+}
+
+void
+dvmd_pmix_server_fail_allocations (DvmdPmixServer *self)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->allocations);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const DvmdPmixAllocation *allocation = value;
+
+      allocation->callback (PMIX_ERR_UNREACH, NULL, 0, allocation->callback_data, NULL, NULL);
+    }
+  g_hash_table_remove_all (self->allocations);
+}
+
+void
+dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_alloc_directive_t directive,
+                           const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback, void *callback_data)
+{
+  DvmdPmixAllocation *allocation = g_new0 (DvmdPmixAllocation, 1);
+  g_autoptr (GVariant) request = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *word;
+
+  allocation->token = ++self->last_token;
+  allocation->callback = callback;
+  allocation->callback_data = callback_data;
+  g_hash_table_insert (self->allocations, &allocation->token, allocation);
+  request = dvmd_pmix_read_allocation (directive, info, n_info, &word, &error);
+  if (request == NULL)
+    {
+      g_message ("%s.%u asks for nodes: %s", proc->nspace, proc->rank, error->message);
+      dvmd_pmix_server_complete_allocation (DVMD_PMIX (self), allocation->token, dvmd_pmix_status_from_error (error),
+                                            NULL);
+    }
+  else if (!dvmd_pmix_host_allocate (self->host, allocation->token, proc->nspace, proc->rank, word, request))
+    dvmd_pmix_server_complete_allocation (DVMD_PMIX (self), allocation->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+}

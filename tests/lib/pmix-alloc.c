@@ -1,0 +1,288 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/*
+ * A PMIx client or tool for the tests that asks for nodes: its arguments are done one after another.
+ *
+ *   --tool FILE              first: a tool, that finds its server by this file
+ *   --tool-name NAME         then perhaps: what it calls itself
+ *   register | register-all  for the two events of a change of size; for everything
+ *   warned                   for the event that the node leaves
+ *   new | extend | release [KEY=VALUE...]   a request; "id=@" is the id that the last one answered
+ *   wait N                   until so many events have come, at most 60 s
+ *   settle MS                time for events that must not come
+ *   file PATH                until that file is there
+ *   rank N | all             what follows is for that rank alone, for all again
+ *   fence                    of the whole job
+ *   stay                     until it is killed, or its server goes
+ *
+ * Each answer and each event is one line on its output. It ends with 0, or with a number that says where it failed.
+ */
+
+#include <pmix.h>
+#include <pmix_tool.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DVM_IS_READY -195
+#define ERR_DVM_MOD  -196
+#define MAX_INFO     16
+#define LIMIT_MS     60000
+
+static pmix_proc_t self;
+static bool is_tool;
+static volatile int n_events;
+static char last_id[256];
+
+static void
+check (pmix_status_t status, const char *what, int code)
+{
+  if (status >= 0 || status == PMIX_OPERATION_SUCCEEDED)
+    return;
+  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, PMIx_Error_string (status));
+  exit (code);
+}
+
+static void
+print_info (const pmix_info_t *info)
+{
+  const pmix_value_t *value = &info->value;
+
+  if (strcmp (info->key, PMIX_ALLOC_ID) == 0)
+    printf (" id=%s", value->data.string);
+  else if (strcmp (info->key, PMIX_ALLOC_REQ_ID) == 0)
+    printf (" req=%s", value->data.string);
+  else if (strcmp (info->key, PMIX_SESSION_ID) == 0)
+    printf (" session=%u", value->data.uint32);
+  else if (strcmp (info->key, PMIX_JOB_TERM_STATUS) == 0 && value->type == PMIX_STATUS)
+    printf (" status=%d", value->data.status);
+  else if (strcmp (info->key, PMIX_HOSTNAME) == 0)
+    printf (" host=%s", value->data.string);
+  else if (strcmp (info->key, PMIX_EVENT_TERMINATE_NODE) == 0)
+    printf (" terminate=%d", value->data.flag);
+  else if (strcmp (info->key, PMIX_EVENT_ACTION_TIMEOUT) == 0)
+    printf (" timeout=%d", value->data.integer);
+  else if (strcmp (info->key, PMIX_EVENT_AFFECTED_PROC) == 0)
+    printf (" affected=%s", value->data.proc->nspace);
+}
+
+static void
+on_event (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+          pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
+{
+  flockfile (stdout);
+  printf ("%u event %d", self.rank, status);
+  for (size_t i = 0; i < n_info; i++)
+    print_info (&info[i]);
+  printf ("\n");
+  fflush (stdout);
+  funlockfile (stdout);
+  n_events++;
+  if (callback != NULL)
+    callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void
+do_register (pmix_status_t *codes, size_t n)
+{
+  check (PMIx_Register_event_handler (codes, n, NULL, 0, on_event, NULL, NULL), "register", 41);
+}
+
+static void
+add (pmix_info_t *info, const char *pair)
+{
+  const char *value = strchr (pair, '=') + 1;
+  size_t length = (size_t)(value - 1 - pair);
+  uint64_t number = strtoull (value, NULL, 10);
+
+  if (strncmp (pair, "list", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ALLOC_NODE_LIST, value, PMIX_STRING);
+  else if (strncmp (pair, "add", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ADD_HOST, value, PMIX_STRING);
+  else if (strncmp (pair, "file", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ADD_HOSTFILE, value, PMIX_STRING);
+  else if (strncmp (pair, "req", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ALLOC_REQ_ID, value, PMIX_STRING);
+  else if (strncmp (pair, "id", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ALLOC_ID, strcmp (value, "@") == 0 ? last_id : value, PMIX_STRING);
+  else if (strncmp (pair, "count", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ALLOC_NUM_NODES, &number, PMIX_UINT64);
+  else if (strncmp (pair, "cpus", length) == 0)
+    PMIX_INFO_LOAD (info, PMIX_ALLOC_NUM_CPUS, &number, PMIX_UINT64);
+  else
+    exit (3);
+}
+
+/* How many of the arguments belong to it. */
+static int
+do_request (pmix_alloc_directive_t directive, const char *name, char **argv)
+{
+  pmix_info_t info[MAX_INFO];
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  pmix_status_t status;
+  int n = 0;
+
+  for (; argv[n] != NULL && strchr (argv[n], '=') != NULL && n < MAX_INFO; n++)
+    add (&info[n], argv[n]);
+  status = PMIx_Allocation_request (directive, info, (size_t)n, &results, &n_results);
+  flockfile (stdout);
+  printf ("%u %s %d", self.rank, name, status);
+  for (size_t i = 0; i < n_results; i++)
+    {
+      print_info (&results[i]);
+      if (strcmp (results[i].key, PMIX_ALLOC_ID) == 0)
+        snprintf (last_id, sizeof last_id, "%s", results[i].value.data.string);
+    }
+  printf ("\n");
+  fflush (stdout);
+  funlockfile (stdout);
+  for (int i = 0; i < n; i++)
+    PMIX_INFO_DESTRUCT (&info[i]);
+  if (results != NULL)
+    PMIX_INFO_FREE (results, n_results);
+  return n;
+}
+
+static void
+do_wait (int n)
+{
+  for (int ms = 0; n_events < n; ms++)
+    {
+      if (ms == LIMIT_MS)
+        exit (42);
+      usleep (1000);
+    }
+}
+
+static void
+do_file (const char *path)
+{
+  for (int ms = 0; access (path, F_OK) != 0; ms++)
+    {
+      if (ms == LIMIT_MS)
+        exit (43);
+      usleep (1000);
+    }
+}
+
+static void
+do_fence (void)
+{
+  pmix_proc_t all;
+
+  PMIX_LOAD_PROCID (&all, self.nspace, PMIX_RANK_WILDCARD);
+  check (PMIx_Fence (&all, 1, NULL, 0), "fence", 44);
+}
+
+static void
+do_stay (void)
+{
+  printf ("%u stays\n", self.rank);
+  fflush (stdout);
+  for (;;)
+    pause ();
+}
+
+/* How many of the arguments were for it; the first is its name. */
+static int
+do_command (char **argv)
+{
+  pmix_status_t codes[] = { DVM_IS_READY, ERR_DVM_MOD };
+  pmix_status_t warned = PMIX_EVENT_NODE_OFFLINE;
+  pmix_status_t ended = PMIX_EVENT_JOB_END;
+
+  if (strcmp (argv[0], "register") == 0)
+    do_register (codes, 2);
+  else if (strcmp (argv[0], "register-all") == 0)
+    do_register (NULL, 0);
+  else if (strcmp (argv[0], "warned") == 0)
+    do_register (&warned, 1);
+  else if (strcmp (argv[0], "ended") == 0)
+    do_register (&ended, 1);
+  else if (strcmp (argv[0], "new") == 0)
+    return 1 + do_request (PMIX_ALLOC_NEW, argv[0], argv + 1);
+  else if (strcmp (argv[0], "extend") == 0)
+    return 1 + do_request (PMIX_ALLOC_EXTEND, argv[0], argv + 1);
+  else if (strcmp (argv[0], "release") == 0)
+    return 1 + do_request (PMIX_ALLOC_RELEASE, argv[0], argv + 1);
+  else if (strcmp (argv[0], "fence") == 0)
+    do_fence ();
+  else if (strcmp (argv[0], "stay") == 0)
+    do_stay ();
+  else if (argv[1] == NULL)
+    exit (2);
+  else if (strcmp (argv[0], "wait") == 0)
+    do_wait (atoi (argv[1]));
+  else if (strcmp (argv[0], "settle") == 0)
+    usleep ((useconds_t)atoi (argv[1]) * 1000);
+  else if (strcmp (argv[0], "file") == 0)
+    do_file (argv[1]);
+  else
+    exit (2);
+  return strcmp (argv[0], "wait") == 0 || strcmp (argv[0], "settle") == 0 || strcmp (argv[0], "file") == 0 ? 2 : 1;
+}
+
+static void
+run (char **argv)
+{
+  bool mine = true;
+
+  while (*argv != NULL)
+    if (strcmp (*argv, "all") == 0)
+      {
+        mine = true;
+        argv++;
+      }
+    else if (strcmp (*argv, "rank") == 0 && argv[1] != NULL)
+      {
+        mine = (pmix_rank_t)atoi (argv[1]) == self.rank;
+        argv += 2;
+      }
+    else if (mine)
+      argv += do_command (argv);
+    else
+      argv++;
+}
+
+static char **
+start_tool (char **argv)
+{
+  pmix_info_t info[3];
+  pmix_rank_t rank = 0;
+  size_t n = 1;
+
+  PMIX_INFO_LOAD (&info[0], PMIX_TOOL_ATTACHMENT_FILE, argv[1], PMIX_STRING);
+  argv += 2;
+  if (*argv != NULL && strcmp (*argv, "--tool-name") == 0)
+    {
+      PMIX_INFO_LOAD (&info[n++], PMIX_TOOL_NSPACE, argv[1], PMIX_STRING);
+      PMIX_INFO_LOAD (&info[n++], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+      argv += 2;
+    }
+  is_tool = true;
+  check (PMIx_tool_init (&self, info, n), "tool init", 10);
+  printf ("%s.%u is a tool\n", self.nspace, self.rank);
+  fflush (stdout);
+  return argv;
+}
+
+int
+main (int argc, char **argv)
+{
+  argv++;
+  if (*argv != NULL && strcmp (*argv, "--tool") == 0 && argv[1] != NULL)
+    argv = start_tool (argv);
+  else
+    check (PMIx_Init (&self, NULL, 0), "init", 10);
+  run (argv);
+  fflush (stdout);
+  check (is_tool ? PMIx_tool_finalize () : PMIx_Finalize (NULL, 0), "finalize", 16);
+  return 0;
+}

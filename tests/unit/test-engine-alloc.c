@@ -1,0 +1,306 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes and tools that ask for nodes and are told of changes of size: a controller with two agents in one process,
+ * each with a PMIx server that the test plays the clients of.
+ */
+
+#include "config.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "dvmd-controller-private.h"
+#include "dvmd-pmix-fake.h"
+#include "dvmd-remove-tree.h"
+
+typedef struct
+{
+  char *dir;
+  DvmdPmixFake *fakes[2];
+  DvmdController *controller;
+  DvmdJob *job; /* one rank on each node */
+  gboolean ready;
+  gboolean ended;
+} Fixture;
+
+static void
+on_ready (DvmdController *controller, gpointer user_data)
+{
+  ((Fixture *)user_data)->ready = TRUE;
+}
+
+static void
+on_ended (DvmdController *controller, guint state, const char *reason, gpointer user_data)
+{
+  ((Fixture *)user_data)->ended = TRUE;
+}
+
+static gboolean
+on_too_long (gpointer user_data)
+{
+  g_error ("waited for a minute");
+  return G_SOURCE_REMOVE;
+}
+
+#define wait_until(condition)                                                                                          \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    guint guard = g_timeout_add_seconds (60, on_too_long, NULL);                                                       \
+    while (!(condition))                                                                                               \
+      g_main_context_iteration (NULL, TRUE);                                                                           \
+    g_source_remove (guard);                                                                                           \
+  }                                                                                                                    \
+  G_STMT_END
+
+static void
+start (Fixture *self)
+{
+  const char *nodes[] = { "one", "two", NULL };
+  DvmdControllerSettings settings = { 0 };
+  DvmdPmix *pmix[2];
+
+  self->dir = g_dir_make_tmp ("dvm-engine-XXXXXX", NULL);
+  for (guint i = 0; i < 2; i++)
+    {
+      self->fakes[i] = dvmd_pmix_fake_new ();
+      pmix[i] = DVMD_PMIX (self->fakes[i]);
+    }
+  settings.runtime_dir = self->dir;
+  settings.slots = 2;
+  settings.history_limit = 10;
+  settings.kill_grace = G_USEC_PER_SEC / 5;
+  settings.nodes = nodes;
+  settings.pmix = pmix;
+  settings.pmix_events = TRUE;
+  self->controller = dvmd_controller_new (&settings, NULL);
+  g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
+  g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
+  dvmd_controller_start (self->controller);
+  wait_until (self->ready);
+}
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  const char *argv[] = { "/bin/sleep", "1000", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+
+  start (self);
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  self->job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_state (self->job) == DVM_JOB_STATE_RUNNING);
+}
+
+static void
+shut_down (Fixture *self)
+{
+  if (!self->ended)
+    dvmd_controller_shutdown (self->controller, TRUE, "the test is over");
+  wait_until (self->ended);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  shut_down (self);
+  g_object_unref (self->controller);
+  for (guint i = 0; i < 2; i++)
+    g_object_unref (self->fakes[i]);
+  g_assert_true (dvmd_remove_tree (self->dir, NULL));
+  g_free (self->dir);
+}
+
+static const char *
+get_nspace (Fixture *self)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (self->job));
+}
+
+/* What has been sent has come. */
+static void
+settle (void)
+{
+  for (guint i = 0; i < 50; i++)
+    g_main_context_iteration (NULL, FALSE);
+}
+
+static int
+ask (Fixture *self, guint node, const char *nspace, guint32 rank, const char *request)
+{
+  guint64 token = dvmd_pmix_fake_allocate (self->fakes[node], nspace, rank, "new", g_variant_new_parsed (request));
+  GVariant *answer;
+  int status;
+
+  wait_until (dvmd_pmix_fake_get_allocation (self->fakes[node], token, &status, &answer));
+  g_assert_null (answer);
+  return status;
+}
+
+/* The answer comes to the node that asked; what is no process of that node is not heard. */
+static void
+test_request (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GError) error = g_error_new_literal (DVM_ERROR, DVM_ERROR_NOT_ELASTIC, "");
+  const char *request = "@a{sv} {'hosts': <['n9']>}";
+
+  g_assert_cmpint (ask (self, 1, get_nspace (self), 1, request), ==, dvmd_pmix_status_from_error (error));
+  g_assert_cmpint (ask (self, 0, get_nspace (self), 0, request), ==, dvmd_pmix_status_from_error (error));
+  g_assert_cmpint (ask (self, 0, get_nspace (self), 1, request), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  g_assert_cmpint (ask (self, 0, "nobody", 0, request), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  g_assert_cmpuint (g_hash_table_size (self->controller->askers), ==, 0);
+}
+
+static void
+send_event (Fixture *self, guint agent, const char *nspace, guint32 rank, int event, const char *req_id, int cause,
+            const char *reason)
+{
+  dvmd_controller_send (self->controller, agent, DVMD_MSG_SIZE_EVENT,
+                        g_variant_new ("(suissis)", nspace, rank, event, "a-1", req_id, cause, reason));
+  settle ();
+}
+
+static void
+assert_event (Fixture *self, guint node, const char *nspace, guint32 rank, int event, const char *expected)
+{
+  GVariant *details = NULL;
+  g_autofree char *text = NULL;
+
+  g_assert_cmpuint (dvmd_pmix_fake_count_events (self->fakes[node], nspace, rank, event, &details), ==, 1);
+  text = g_variant_print (details, TRUE);
+  g_assert_cmpstr (text, ==, expected);
+}
+
+static guint
+count_all (Fixture *self)
+{
+  return dvmd_pmix_fake_get_events (self->fakes[0])->len + dvmd_pmix_fake_get_events (self->fakes[1])->len;
+}
+
+static void
+test_events (Fixture *self, gconstpointer data)
+{
+  const char *nspace = get_nspace (self);
+
+  send_event (self, 2, nspace, 1, DVMD_PMIX_DVM_IS_READY, "mine", 0, "");
+  assert_event (self, 1, nspace, 1, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>}");
+  send_event (self, 2, nspace, 1, DVMD_PMIX_ERR_DVM_MOD, "", DVMD_PMIX_ERR_TIMEOUT, "n9 did not come");
+  assert_event (self, 1, nspace, 1, DVMD_PMIX_ERR_DVM_MOD,
+                "{'pmix.alloc.id': <'a-1'>, 'pmix.job.term.status': <(-24,)>, 'pmix.evtext': <'n9 did not come'>}");
+  g_assert_cmpuint (count_all (self), ==, 2);
+}
+
+/* Who has ended is told nothing, and nobody is in its place. */
+static void
+test_event_for_nobody (Fixture *self, gconstpointer data)
+{
+  const DvmdProcTable *procs = dvmd_job_get_procs (self->job);
+
+  kill ((pid_t)dvmd_proc_table_row ((DvmdProcTable *)procs, 1)->pid, SIGKILL);
+  wait_until (dvm_job_get_num_terminated (dvmd_job_get_record (self->job)) == 1);
+  send_event (self, 2, get_nspace (self), 1, DVMD_PMIX_DVM_IS_READY, "", 0, "");
+  send_event (self, 2, "tool", 0, DVMD_PMIX_DVM_IS_READY, "", 0, "");
+  g_assert_cmpuint (count_all (self), ==, 0);
+}
+
+/* The ranks on a node that leaves learn it, and when. */
+static void
+test_warning (Fixture *self, gconstpointer data)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->controller->core), 2);
+  g_autofree char *expected = g_strdup_printf (
+      "{'pmix.hname': <'two'>, 'pmix.evterm.node': <true>, 'pmix.evtimeout': <60>, 'pmix.evaffected': <[('%s', uint32 "
+      "1)]>}",
+      get_nspace (self));
+
+  dvmd_controller_warn_job (self->controller, self->job, node,
+                            dvmd_clock_monotonic (self->controller->clock) + 60 * G_TIME_SPAN_SECOND
+                                + G_TIME_SPAN_SECOND * 9 / 10);
+  settle ();
+  assert_event (self, 1, get_nspace (self), DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_EVENT_NODE_OFFLINE, expected);
+  g_assert_cmpuint (count_all (self), ==, 1);
+}
+
+/* A tool has a name of its own in all of the DVM, asks, and is told of things until it has gone. */
+static void
+test_tool (Fixture *self, gconstpointer data)
+{
+  DvmdPmixHost *hosts[] = { dvmd_pmix_fake_get_host (self->fakes[0]), dvmd_pmix_fake_get_host (self->fakes[1]) };
+  guint32 rank = 7;
+  g_autofree char *first = dvmd_pmix_host_tool_connected (hosts[0], "mine", &rank);
+  g_autofree char *second = dvmd_pmix_host_tool_connected (hosts[0], NULL, &rank);
+  g_autofree char *third = dvmd_pmix_host_tool_connected (hosts[1], "mine", &rank);
+
+  g_assert_cmpuint (rank, ==, 0);
+  g_assert_cmpstr (first, !=, second);
+  g_assert_cmpstr (first, !=, third);
+  g_assert_cmpstr (second, !=, third);
+  g_assert_cmpint (ask (self, 1, third, 0, "@a{sv} {'hosts': <['n9']>}"), !=, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  g_assert_cmpint (ask (self, 0, third, 0, "@a{sv} {'hosts': <['n9']>}"), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  send_event (self, 2, third, 0, DVMD_PMIX_DVM_IS_READY, "", 0, "");
+  assert_event (self, 1, third, 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-1'>}");
+  dvmd_pmix_host_lost (hosts[1], third, 0);
+  send_event (self, 2, third, 0, DVMD_PMIX_DVM_IS_READY, "", 0, "");
+  g_assert_cmpuint (count_all (self), ==, 1);
+}
+
+/* A tool that a rank has started is that rank, and its end is not the end of that. */
+static void
+test_tool_of_rank (Fixture *self, gconstpointer data)
+{
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->fakes[1]);
+  guint32 rank = 1;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, get_nspace (self), &rank);
+
+  g_assert_cmpstr (name, ==, get_nspace (self));
+  g_assert_cmpuint (rank, ==, 1);
+  dvmd_pmix_host_lost (host, name, rank);
+  settle ();
+  g_assert_cmpint (dvmd_job_get_state (self->job), ==, DVM_JOB_STATE_RUNNING);
+  g_assert_cmpint (ask (self, 1, name, rank, "@a{sv} {'hosts': <['n9']>}"), !=, DVMD_PMIX_ERR_NO_PERMISSIONS);
+}
+
+/* The server goes: whoever is connected to it learns it before. */
+static void
+test_tool_at_the_end (Fixture *self, gconstpointer data)
+{
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->fakes[1]);
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+  g_autofree char *expected = g_strdup_printf (
+      "{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.job.term.status': <(0,)>}", self->controller->nspace);
+
+  shut_down (self);
+  assert_event (self, 1, name, 0, DVMD_PMIX_EVENT_JOB_END, expected);
+  g_assert_cmpuint (count_all (self), ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char *name;
+    void (*func) (Fixture *, gconstpointer);
+  } tests[] = {
+    { "/engine-alloc/request", test_request },
+    { "/engine-alloc/events", test_events },
+    { "/engine-alloc/event-for-nobody", test_event_for_nobody },
+    { "/engine-alloc/warning", test_warning },
+    { "/engine-alloc/tool", test_tool },
+    { "/engine-alloc/tool-of-rank", test_tool_of_rank },
+    { "/engine-alloc/tool-at-the-end", test_tool_at_the_end },
+  };
+
+  signal (SIGPIPE, SIG_IGN);
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (tests); i++)
+    g_test_add (tests[i].name, Fixture, NULL, set_up, tests[i].func, tear_down);
+  return g_test_run ();
+}

@@ -1,0 +1,330 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvm.h"
+#include "pmix-fixture.h"
+
+/* Requests for nodes of real clients and tools, and the events that answer them. */
+
+static const char *
+get_program (void)
+{
+  return g_test_get_filename (G_TEST_BUILT, "..", "lib", "pmix-alloc", NULL);
+}
+
+static PmixRun *
+start_job (PmixFixture *fixture, const char *nspace, guint n, const char *const *argv)
+{
+  g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, nspace, n, argv);
+  g_autoptr (GError) error = NULL;
+
+  fixture->host->n_allocations = 0;
+  pmix_fixture_register (fixture, job, &error);
+  g_assert_no_error (error);
+  return pmix_fixture_start (fixture, job);
+}
+
+static void
+assert_request (PmixFixture *fixture, const char *requester, const char *directive, const char *request)
+{
+  TestHost *host = fixture->host;
+  g_autoptr (GVariant) expected = g_variant_ref_sink (g_variant_new_parsed (request));
+  GVariantIter iter;
+  const char *key;
+  GVariant *value;
+
+  g_assert_cmpstr (host->alloc_requester, ==, requester);
+  g_assert_cmpstr (host->alloc_directive, ==, directive);
+  g_assert_cmpuint (g_variant_n_children (host->alloc_request), ==, g_variant_n_children (expected));
+  g_variant_iter_init (&iter, expected);
+  while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
+    {
+      g_autoptr (GVariant) got = g_variant_lookup_value (host->alloc_request, key, NULL);
+
+      g_assert_nonnull (got);
+      g_assert_cmpvariant (got, value);
+    }
+}
+
+static void
+tell (PmixFixture *fixture, const char *nspace, guint32 rank, int status, const char *details)
+{
+  DvmdPmixProc target = { nspace, rank };
+
+  dvmd_pmix_notify_event (fixture->pmix, status, NULL, &target, 1, g_variant_new_parsed (details));
+}
+
+static void
+assert_output (PmixRun *run, guint rank, const char *expected)
+{
+  const char *output = pmix_run_get_output (run, rank);
+
+  g_assert_cmpstr (output != NULL ? output : "", ==, expected);
+  g_assert_cmpint (pmix_run_get_status (run, rank), ==, 0);
+}
+
+/* Who has asked hears of it once, and nobody else of its job does. */
+static void
+test_new (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = {
+    get_program (), "register", "fence",  "rank", "1",    "new", "list=n9:2, n10", "count=3", "req=mine",
+    "wait",         "1",        "settle", "200",  "rank", "0",   "settle",         "400",     NULL
+  };
+  g_autoptr (PmixRun) run = start_job (fixture, "new-1", 2, argv);
+
+  pmix_wait_for (&fixture->host->n_allocations, 1);
+  assert_request (fixture, "new-1.1", "new", "{'hosts': <['n9:2', 'n10']>, 'count': <uint32 3>, 'req-id': <'mine'>}");
+  dvmd_pmix_complete_allocation (
+      fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
+      g_variant_new_parsed ("{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>, 'pmix.session.id': <uint32 4>}"));
+  tell (fixture, "new-1", 1, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>}");
+  pmix_run_wait (run);
+  assert_output (run, 1, "1 new 0 id=a-1 req=mine session=4\n1 event -195 id=a-1 req=mine\n");
+  assert_output (run, 0, "");
+  pmix_fixture_deregister (fixture, "new-1");
+}
+
+/* The event may come before its handler does, and it is not for handlers of everything. */
+static void
+test_late (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  g_autofree char *go = g_build_filename (fixture->runtime_dir, "go", NULL);
+  const char *argv[] = { get_program (), "register-all", "release", "id=a-1", "req=again", "file", go,
+                         "register",     "wait",         "1",       "settle", "200",       NULL };
+  g_autoptr (PmixRun) run = start_job (fixture, "late-1", 1, argv);
+
+  pmix_wait_for (&fixture->host->n_allocations, 1);
+  assert_request (fixture, "late-1.0", "release", "{'alloc-id': <'a-1'>, 'req-id': <'again'>}");
+  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
+                                 g_variant_new_parsed ("{'pmix.alloc.id': <'a-1'>}"));
+  tell (fixture, "late-1", 0, DVMD_PMIX_ERR_DVM_MOD,
+        "{'pmix.alloc.id': <'a-1'>, 'pmix.job.term.status': <(-61,)>, 'pmix.evtext': <'gone'>}");
+  g_file_set_contents (go, "", 0, NULL);
+  pmix_run_wait (run);
+  assert_output (run, 0, "0 release 0 id=a-1\n0 event -196 id=a-1 status=-61\n");
+  pmix_fixture_deregister (fixture, "late-1");
+  g_unlink (go);
+}
+
+/* Without the id of the allocation, that of the request says which one is meant. */
+static void
+test_extend (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_program (), "extend", "req=mine", "add=n9", "file=/some/hosts", NULL };
+  g_autoptr (GError) error = g_error_new_literal (DVM_ERROR, DVM_ERROR_NOT_ELASTIC, "no");
+  g_autoptr (PmixRun) run = start_job (fixture, "extend-1", 1, argv);
+
+  pmix_wait_for (&fixture->host->n_allocations, 1);
+  assert_request (fixture, "extend-1.0", "extend",
+                  "{'hosts': <['n9']>, 'hostfile': <'/some/hosts'>, 'req-id': <'mine'>, 'of-req-id': <'mine'>}");
+  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, dvmd_pmix_status_from_error (error), NULL);
+  /* A second answer is dropped. */
+  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
+  pmix_run_wait (run);
+  assert_output (run, 0, "0 extend -158\n");
+  pmix_fixture_deregister (fixture, "extend-1");
+}
+
+/* What nobody could give is refused before anybody is asked. */
+static void
+test_refused (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = {
+    get_program (), "new", "cpus=4", "new", "list=pmix[n:1[1-3]]", "new", "count=99999999999", NULL
+  };
+  g_autoptr (PmixRun) run = start_job (fixture, "refused-1", 1, argv);
+
+  pmix_run_wait (run);
+  assert_output (run, 0, "0 new -47\n0 new -47\n0 new -27\n");
+  g_assert_cmpuint (fixture->host->n_allocations, ==, 0);
+  pmix_fixture_deregister (fixture, "refused-1");
+}
+
+/* ---- tools ---- */
+
+static char *
+find_file (PmixFixture *fixture)
+{
+  g_autofree char *name = g_strdup_printf ("pmix.%s.tool", g_get_host_name ());
+
+  return g_build_filename (fixture->runtime_dir, "pmix", name, NULL);
+}
+
+static void
+become_nobody (gpointer user_data)
+{
+  if (setgid (65534) != 0 || setuid (65534) != 0)
+    _exit (99);
+}
+
+static GSubprocess *
+start_tool (const char *file, GSpawnChildSetupFunc setup, const char *const *words)
+{
+  g_autoptr (GSubprocessLauncher)
+      launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  g_autoptr (GError) error = NULL;
+  GSubprocess *tool;
+
+  g_ptr_array_add (argv, (char *)get_program ());
+  g_ptr_array_add (argv, (char *)"--tool");
+  g_ptr_array_add (argv, (char *)file);
+  for (; *words != NULL; words++)
+    g_ptr_array_add (argv, (char *)*words);
+  g_ptr_array_add (argv, NULL);
+  g_subprocess_launcher_unsetenv (launcher, "G_DEBUG");
+  if (setup != NULL)
+    g_subprocess_launcher_set_child_setup (launcher, setup, NULL, NULL);
+  tool = g_subprocess_launcher_spawnv (launcher, (const char *const *)argv->pdata, &error);
+  g_assert_no_error (error);
+  return tool;
+}
+
+/* (transfer full): its output, when it has ended with status */
+static char *
+wait_tool (GSubprocess *tool, int status)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+  char *output = NULL;
+
+  g_subprocess_communicate_utf8_async (tool, NULL, NULL, pmix_store_result, &result);
+  pmix_wait_result (&result);
+  g_subprocess_communicate_utf8_finish (tool, result, &output, NULL, &error);
+  g_assert_no_error (error);
+  if (status >= 0)
+    g_assert_cmpint (g_subprocess_get_exit_status (tool), ==, status);
+  return output;
+}
+
+/* Its name is what it is given, whatever it calls itself, and what is told to others does not come to it. */
+static void
+check_tool (PmixFixture *fixture, const char *const *words, const char *claim)
+{
+  TestHost *host = fixture->host;
+  g_autofree char *name = g_strdup_printf ("tool-%u", host->n_tools + 1);
+  g_autofree char *requester = g_strdup_printf ("%s.0", name);
+  g_autofree char *expected = NULL;
+  g_autofree char *file = find_file (fixture);
+  g_autoptr (GSubprocess) tool = NULL;
+  g_autofree char *output = NULL;
+
+  host->n_allocations = 0;
+  host->n_lost = 0;
+  host->n_connected = 0;
+  tool = start_tool (file, NULL, words);
+  pmix_wait_for (&host->n_allocations, 1);
+  g_assert_cmpstr (host->tool_claim, ==, claim);
+  assert_request (fixture, requester, "new", "{'hosts': <['n9']>, 'req-id': <'mine'>}");
+  dvmd_pmix_complete_allocation (fixture->pmix, host->alloc_token, DVMD_PMIX_SUCCESS,
+                                 g_variant_new_parsed ("{'pmix.alloc.id': <'a-2'>}"));
+  tell (fixture, "tool-0", 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'of another'>}");
+  tell (fixture, name, 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-2'>}");
+  output = wait_tool (tool, 0);
+  expected = g_strdup_printf ("%s.0 is a tool\n0 new 0 id=a-2\n0 event -195 id=a-2\n", claim != NULL ? claim : name);
+  g_assert_cmpstr (output, ==, expected);
+  pmix_wait_for (&host->n_lost, 1);
+  g_assert_cmpuint (host->n_connected, ==, 0);
+}
+
+static void
+test_tool (gconstpointer data)
+{
+  const char *words[] = { "register", "new", "list=n9", "req=mine", "wait", "1", "settle", "200", NULL };
+
+  check_tool ((PmixFixture *)data, words, NULL);
+}
+
+static void
+test_named_tool (gconstpointer data)
+{
+  const char *words[] = { "--tool-name", "data-1", "register", "new", "list=n9", "req=mine",
+                          "wait",        "1",      "settle",   "200", NULL };
+
+  check_tool ((PmixFixture *)data, words, "data-1");
+}
+
+static void
+test_tool_killed (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *words[] = { "register", "new", "list=n9", "stay", NULL };
+  g_autofree char *file = find_file (fixture);
+  g_autoptr (GSubprocess) tool = NULL;
+  g_autofree char *output = NULL;
+
+  fixture->host->n_allocations = 0;
+  fixture->host->n_lost = 0;
+  tool = start_tool (file, NULL, words);
+  pmix_wait_for (&fixture->host->n_allocations, 1);
+  g_subprocess_force_exit (tool);
+  output = wait_tool (tool, -1);
+  pmix_wait_for (&fixture->host->n_lost, 1);
+  /* It asks for the answer no more. */
+  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
+}
+
+/* Another user who learns the port stays outside, whoever it says it is. */
+static void
+test_stranger (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *words[] = { "settle", "0", NULL };
+  g_autofree char *file = find_file (fixture);
+  g_autofree char *dir = NULL;
+  g_autofree char *copy = NULL;
+  g_autofree char *text = NULL;
+  g_autofree char *output = NULL;
+  g_autoptr (GSubprocess) tool = NULL;
+  guint n_tools = fixture->host->n_tools;
+  gsize length;
+
+  if (geteuid () != 0)
+    {
+      g_test_skip ("only root can be somebody else");
+      return;
+    }
+  dir = g_dir_make_tmp ("dvm-stranger-XXXXXX", NULL);
+  g_chmod (dir, 0755);
+  copy = g_build_filename (dir, "file", NULL);
+  g_assert_true (g_file_get_contents (file, &text, &length, NULL));
+  g_assert_true (g_file_set_contents (copy, text, (gssize)length, NULL));
+  g_chmod (copy, 0644);
+  tool = start_tool (copy, become_nobody, words);
+  output = wait_tool (tool, 10);
+  g_assert_cmpuint (fixture->host->n_tools, ==, n_tools);
+  g_unlink (copy);
+  g_rmdir (dir);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (PmixFixture) fixture = NULL;
+
+  signal (SIGPIPE, SIG_IGN);
+  g_test_init (&argc, &argv, NULL);
+  fixture = pmix_fixture_new (NULL);
+  g_test_add_data_func ("/pmix-alloc/new", fixture, test_new);
+  g_test_add_data_func ("/pmix-alloc/late", fixture, test_late);
+  g_test_add_data_func ("/pmix-alloc/extend", fixture, test_extend);
+  g_test_add_data_func ("/pmix-alloc/refused", fixture, test_refused);
+  g_test_add_data_func ("/pmix-alloc/tool", fixture, test_tool);
+  g_test_add_data_func ("/pmix-alloc/tool-killed", fixture, test_tool_killed);
+  g_test_add_data_func ("/pmix-alloc/named-tool", fixture, test_named_tool);
+  g_test_add_data_func ("/pmix-alloc/stranger", fixture, test_stranger);
+  return g_test_run ();
+}
