@@ -9,6 +9,9 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include <unistd.h>
+
+#include "dvmd-controller-elastic.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-core-elastic.h"
 
@@ -82,10 +85,37 @@ remove_asker (DvmdController *self, const char *name)
     g_hash_table_remove (self->askers, name);
 }
 
-/* PMIx hands on a number alone. */
 static void
-refuse (const Ask *ask, const GError *error)
+answer (Ask *ask, GVariant *result)
 {
+  const char *alloc_id = "";
+  const char *req_id = "";
+  guint32 session = 0;
+  guint32 campaign = 0;
+
+  g_variant_lookup (result, "alloc-id", "&s", &alloc_id);
+  g_variant_lookup (result, "req-id", "&s", &req_id);
+  g_variant_lookup (result, "session", "u", &session);
+  g_variant_lookup (result, "campaign", "u", &campaign);
+  dvmd_controller_send (ask->controller, ask->agent, DVMD_MSG_ALLOCATED,
+                        g_variant_new ("(tissu)", ask->token, DVMD_PMIX_SUCCESS, alloc_id, req_id, session));
+  if (campaign == 0)
+    remove_asker (ask->controller, ask->name);
+}
+
+static void
+on_size_changed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Ask) ask = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) answered = dvmd_controller_change_size_finish (ask->controller, result, &error);
+
+  if (answered != NULL)
+    {
+      answer (ask, answered);
+      return;
+    }
+  /* PMIx hands on a number alone. */
   g_message ("%s asks for nodes: %s", ask->name, error->message);
   dvmd_controller_send (ask->controller, ask->agent, DVMD_MSG_ALLOCATED,
                         g_variant_new ("(tissu)", ask->token, dvmd_pmix_status_from_error (error), "", "", 0));
@@ -96,8 +126,8 @@ void
 dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *body)
 {
   g_autoptr (GVariant) request = NULL;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (Ask) ask = g_new0 (Ask, 1);
+  g_autoptr (DvmdRequester) requester = NULL;
+  Ask *ask = g_new0 (Ask, 1);
   const char *directive;
   const char *nspace;
   guint32 asker;
@@ -108,11 +138,9 @@ dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *bod
   ask->name = g_strdup_printf ("pmix:%s.%u", nspace, asker);
   ask->agent = rank;
   add_asker (self, ask->name, nspace, asker, rank);
-  if (dvmd_core_get_elastic (self->core))
-    error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Directive %s is not supported yet", directive);
-  else
-    error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_ELASTIC, "The DVM was not started elastic");
-  refuse (ask, error);
+  /* Everybody whom a node's server lets in belongs to the DVM's own user. */
+  requester = dvmd_requester_new (ask->name, geteuid (), pid);
+  dvmd_controller_change_size_async (self, directive, request, requester, FALSE, NULL, on_size_changed, ask);
 }
 
 void

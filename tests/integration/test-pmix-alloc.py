@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Processes and PMIx tools that change the size of the DVM, on whatever node they are, and the events that answer them."""
+
+import os
+import re
+import subprocess
+
+import dvmtest
+from dvmtest import NOTIFIED, wait_until
+
+ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
+READY, MOD, OFFLINE, JOB_END = -195, -196, -232, -145
+
+
+class Elastic(dvmtest.Case):
+    def elastic(self, nodes=3, slots=2, settings=(), without=None):
+        """without: the agent of this node cannot be started."""
+        env = {'DVM_LIBEXEC_DIR': self.programs(without)} if without else {}
+        return self.dvm(slots=slots, settings=['elastic=true', *settings], arguments=[f'--nodes={nodes}'], env=env)
+
+    def programs(self, without):
+        place = self.place()
+        guard = os.path.join(place, 'dvm-guard')
+        real = os.path.join(os.path.dirname(dvmtest.DVMD), 'dvm-guard')
+        with open(guard, 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\nfor word; do :; done\n[ "$word" != {without} ] || exit 1\nexec {real} "$@"\n')
+        os.chmod(guard, 0o755)
+        return place
+
+    def campaigns(self, dvm):
+        return dvm.call('ListCampaigns', '(a{sv})', dvmtest.to_options({'all': True}))[0]
+
+    def names(self, dvm):
+        return sorted(row['Name'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP')
+
+    def file_of(self, dvm, node):
+        """Where tools find the server of a node; it is there soon after the DVM."""
+        def find():
+            for folder, _, names in os.walk(dvm.folder):
+                if f'pmix.{node}.tool' in names:
+                    return os.path.join(folder, f'pmix.{node}.tool')
+            return None
+
+        return wait_until(find, f'the server of {node} to let tools in')
+
+    def tool(self, dvm, node, *words):
+        tool = subprocess.Popen([ALLOC, '--tool', self.file_of(dvm, node), *words], stdout=subprocess.PIPE, text=True,
+                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        self.addCleanup(tool.stdout.close)
+        self.addCleanup(tool.kill)
+        return tool
+
+    def lines_of(self, tool):
+        """What it has said, when it has ended well."""
+        out = tool.communicate(timeout=dvmtest.LIMIT)[0]
+        self.assertEqual(tool.returncode, 0, out)
+        return out.splitlines()
+
+
+class Processes(Elastic):
+    def test_grow_and_release(self):
+        """By a rank that is not on the first node; its neighbours hear of nothing."""
+        dvm = self.elastic()
+        words = ['register', 'fence', 'rank', '2', 'new', 'list=n9,n10', 'req=mine', 'wait', '1', 'release', 'id=@', 'wait', '2',
+                 'settle', '100', 'all', 'fence']
+        job, out, _ = dvm.start([ALLOC, *words], np=3, map_by='node')
+        wait_until(lambda: b'new' in out.data, 'the answer')
+        result = job.wait()
+        lines = out.finish().decode().splitlines()
+        self.assertEqual(result['state'], NOTIFIED, (result, lines, dvm.log()))
+        self.assertEqual(len(lines), 4, lines)
+        answer = re.fullmatch(r'2 new 0 id=(\S+) req=mine session=(\d+)', lines[0])
+        self.assertIsNotNone(answer, lines)
+        self.assertEqual(lines[1], f'2 event {READY} id={answer[1]} req=mine')
+        self.assertRegex(lines[2], f'^2 release 0 id={answer[1]} ')
+        self.assertEqual(lines[3], f'2 event {READY} id={answer[1]}')
+        self.assertEqual(self.names(dvm), ['node1', 'node2', 'node3'])
+
+    def test_failure(self):
+        """The event says what went wrong, and the DVM is what it was."""
+        dvm = self.elastic(without='n9')
+        done = dvm.run([ALLOC, 'register', 'new', 'list=n8,n9', 'req=mine', 'wait', '1', 'settle', '100'], hosts=['node2'])
+        self.assertEqual((done.state, len(done.lines)), (NOTIFIED, 2), done)
+        campaign = self.campaigns(dvm)[-1]
+        self.assertEqual((campaign['State'], campaign['Cause']), ('failed', 'launch-failed'), campaign)
+        self.assertEqual(done.lines[1], f'0 event {MOD} id={campaign["AllocId"]} req=mine status={campaign["Status"]}')
+        self.assertEqual(self.names(dvm), ['node1', 'node2', 'node3'])
+
+    def test_gone(self):
+        """Whoever has ended is told nothing, and the change goes on."""
+        dvm = self.elastic()
+        done = dvm.run([ALLOC, 'register', 'new', 'list=n9'], hosts=['node2'])
+        self.assertEqual(len(done.lines), 1, done)
+        wait_until(lambda: self.names(dvm) == ['n9', 'node1', 'node2', 'node3'], 'n9')
+
+
+class Tools(Elastic):
+    def test_any_node(self):
+        """A tool at the server of a node asks and is told, another one is not, and the next node is as good."""
+        dvm = self.elastic()
+        go = os.path.join(dvm.place, 'go')
+        other = self.tool(dvm, 'node2', 'register', 'file', go)
+        for number, node in enumerate(('node3', 'node2')):
+            lines = self.lines_of(self.tool(dvm, node, 'register', 'new', f'list=n{number}', 'req=mine', 'wait', '1', 'release',
+                                            'req=mine', 'wait', '2', 'settle', '100'))
+            name = re.fullmatch(r'(\S+)\.0 is a tool', lines[0])[1]
+            self.assertRegex(lines[1], r'^0 new 0 id=\S+ req=mine session=\d+$')
+            self.assertRegex(lines[2], rf'^0 event {READY} id=\S+ req=mine$')
+            self.assertRegex(lines[3], r'^0 release 0 id=\S+ req=mine session=\d+$')
+            self.assertRegex(lines[4], rf'^0 event {READY} id=\S+ req=mine$')
+            self.assertEqual(len(lines), 5, lines)
+            self.assertEqual([row['Requester'] for row in self.campaigns(dvm)[-2:]], [f'pmix:{name}.0'] * 2)
+        with open(go, 'w', encoding='utf-8'):
+            pass
+        self.assertEqual(len(self.lines_of(other)), 1)
+        self.assertEqual(self.names(dvm), ['node1', 'node2', 'node3'])
+
+    def test_named_alike(self):
+        """Two tools that call themselves the same, on two nodes: each hears of its own change alone."""
+        dvm = self.elastic()
+        tools = [self.tool(dvm, node, '--tool-name', 'same', 'register', 'new', f'list=n{node[-1]}', 'wait', '1', 'settle', '200')
+                 for node in ('node2', 'node3')]
+        ids = []
+        for tool in tools:
+            lines = self.lines_of(tool)
+            self.assertEqual(len(lines), 3, lines)
+            ids.append(re.search('id=([^ ]+)', lines[1])[1])
+            self.assertEqual(lines[2], f'0 event {READY} id={ids[-1]}')
+        self.assertEqual(len(set(ids)), 2)
+
+    def test_leaving_node(self):
+        """Whoever is connected to a node that leaves is told so before its server goes."""
+        dvm = self.elastic()
+        tool = self.tool(dvm, 'node2', 'ended', 'wait', '1')
+        self.assertIn('is a tool', tool.stdout.readline())
+        self.lines_of(self.tool(dvm, 'node3', 'register', 'release', 'list=node2', 'wait', '1'))
+        out = tool.communicate(timeout=dvmtest.LIMIT)[0]
+        self.assertRegex(out, rf'^0 event {JOB_END} .*affected=dvm-')
+        self.assertEqual(self.names(dvm), ['node1', 'node3'])
+
+    def test_killed(self):
+        """A tool that is killed takes nothing along, and nobody is told in its place."""
+        dvm = self.elastic()
+        for _ in range(3):
+            tool = self.tool(dvm, 'node2', 'register', 'new', 'list=n9', 'stay')
+            wait_until(lambda one=tool: 'stays' in one.stdout.readline(), 'the tool to be up')
+            tool.kill()
+            tool.wait()
+            wait_until(lambda: 'n9' in self.names(dvm), 'n9')
+            lines = self.lines_of(self.tool(dvm, 'node2', 'register', 'release', 'list=n9', 'wait', '1', 'settle', '100'))
+            self.assertEqual(len(lines), 3, lines)
+
+    def test_of_a_rank(self):
+        """A tool that a rank starts is the rank; its end is not that of the rank."""
+        dvm = self.elastic()
+        script = f'{ALLOC} --tool "$0" register new list=n9 wait 1 && {ALLOC} --tool "$0" settle 0 && echo goes on'
+        done = dvm.run(['sh', '-c', script, self.file_of(dvm, 'node2')], hosts=['node2'])
+        self.assertEqual(done.state, NOTIFIED, done)
+        self.assertEqual(done.lines[0], f'{done.job.nspace}.0 is a tool')
+        self.assertEqual(done.lines[-1], 'goes on')
+        self.assertEqual(self.campaigns(dvm)[-1]['Requester'], f'pmix:{done.job.nspace}.0')
+
+    def test_not_elastic(self):
+        """Then nobody changes its size, and no tool finds a way in."""
+        dvm = self.dvm(slots=1, arguments=['--nodes=2'], settings=['pmix=eager'])
+        done = dvm.run([ALLOC, 'new', 'list=n9'])
+        self.assertEqual(done.lines, ['0 new -158'], done)
+        self.assertFalse([name for _, _, names in os.walk(dvm.folder) for name in names if name.endswith('.tool')])
+
+
+class Warnings(Elastic):
+    def test_drain(self):
+        """The ranks on a node that leaves are told how long they have; others are not."""
+        dvm = self.elastic(nodes=2, settings=['kill-grace=0.5'])
+        job, out, _ = dvm.start([ALLOC, 'warned', 'stay'], np=2, map_by='node', recoverable=True)
+        wait_until(lambda: out.data.count(b'stays') == 2, 'both to be up')
+        answer = dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2'], 'drain-timeout': 2}))
+        self.assertNotEqual(answer[1], '/')
+        wait_until(lambda: self.names(dvm) == ['node1'], 'node2 to leave')
+        job.cancel()
+        job.wait()
+        told = [line for line in out.finish().decode().splitlines() if 'event' in line]
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], rf'^1 event {OFFLINE} host=node2 terminate=1 timeout=[12]$')
+
+
+if __name__ == '__main__':
+    dvmtest.main()
