@@ -437,13 +437,6 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int g
   DvmdJobStreams *streams = NULL;
   DvmdSubmission *submission;
 
-  if (id != 0 && _dvm_job_spec_get_additions (spec) != NULL)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "add-hosts: this DVM cannot add nodes for a job yet");
-      dvmd_core_unreserve (self->core, id);
-      close_fds (fds);
-      return NULL;
-    }
   /* The streams first: whether the output can be written is known before the job exists. */
   if (id != 0 && _dvm_job_spec_load_hosts (spec, "", error))
     streams = dvmd_job_streams_new (self, spec, nspace, id, fds, error);

@@ -148,6 +148,19 @@ def test_jobs():
             equal(bash(here, f"dvm-cli kill {stem}@"), {rest})
 
 
+def test_elastic():
+    """campaigns, sessions and the nodes that may go are those that there are"""
+    with dvm("--elastic", "--nodes=2") as here:
+        allocation, campaign = here.cli("grow", "--hosts", "n9", "--req-id", "mine", "--wait").stdout.split()
+        equal(ask(here, "campaign", "show", ""), ("words", {campaign}))
+        equal(ask(here, "campaign", "cancel", ""), ("words", set()), "it is over")
+        equal(ask(here, "session", "show", "")[1] - {"0"}, {allocation})
+        equal(ask(here, "shrink", "--alloc-id", "")[1], {allocation})
+        equal(ask(here, "shrink", "--of-req-id", "")[1], {"mine"})
+        equal(ask(here, "shrink", "--hosts", "n"), ("words", {"node1", "node2", "n9"}))
+        equal(ask(here, "grow", "--hosts", ""), ("none", set()))
+
+
 def test_shells():
     """the scripts of the three shells show what is proposed"""
     with place() as here:

@@ -2,13 +2,29 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """DVMs that grow and shrink, real agents: what the verbs and options say and do."""
 
+import json
+import os
+import re
+import signal
 import sys
 
-from dvmtest import check, contains, dvm, equal, functions, place, run_tests
+from dvmtest import alive, check, contains, dvm, equal, functions, place, run_tests, wait_until
+
+
+def elastic(*options):
+    return dvm("--elastic", "--slots=2", *(options or ("--nodes=2",)))
 
 
 def names(here):
     return [node["name"] for node in here.json("nodes") if node["rank"] > 0]
+
+
+def change(here, *args):
+    """What a verb without --json prints: (allocation, campaign)"""
+    result = here.cli(*args)
+    equal((result.returncode, result.stderr), (0, ""), f"{args}")
+    equal(len(result.stdout.splitlines()), 1, result.stdout)
+    return result.stdout.split()
 
 
 def refused(here, status, mention, *args):
@@ -62,6 +78,247 @@ def test_usage():
         refused(here, 2, "UTF-8", "grow", "--hosts", b"n\xff")
         for args in (["grow", "--hosts", "n9"], ["shrink", "--hosts", "n9"], ["campaigns"], ["campaign", "1"], ["sessions"]):
             refused(here, 1, "no DVM is running", *args)
+
+
+def test_grow_and_shrink():
+    """nodes come and go, and come again; --wait ends when they have"""
+    with elastic() as here:
+        allocation, campaign = change(here, "grow", "--hosts", "n9:3,n10", "--hosts", "n11", "--wait")
+        equal(names(here), ["node1", "node2", "n9", "n10", "n11"])
+        status = here.json("status")
+        equal((status["elastic-mode"], status["campaigns-running"], status["node-count"]), (True, 0, 5))
+        contains(here.cli("status").stdout, "elastic, 0 campaigns")
+        equal({node["name"]: node["slots"] for node in here.json("nodes")}["n9"], 3)
+        record = here.json("campaign", "show", campaign)
+        equal((record["kind"], record["state"], record["alloc-id"], record["hosts"], record["pending"], record["cause"]),
+              ("grow", "completed", allocation, ["n9", "n10", "n11"], 0, ""))
+        contains(here.cli("campaign", campaign).stdout, "n9,n10,n11")
+        result = here.cli("run", "--personality", "plain", "--host", "n9", "-n", "3", "sh", "-c", "echo $DVM_NODE")
+        equal((result.returncode, result.stdout), (0, "n9\n" * 3), result.stderr)
+        pids = [node["pid"] for node in here.json("nodes") if node["name"] == "n10"]
+        equal(len(change(here, "shrink", "--hosts", "n10", "--wait")), 2)
+        equal(names(here), ["node1", "node2", "n9", "n11"])
+        check(not any(map(alive, pids)), "its agent has gone")
+        same, campaign = change(here, "shrink", "--alloc-id", allocation, "--wait")
+        equal(same, allocation)
+        equal(names(here), ["node1", "node2"])
+        for _ in range(3):
+            change(here, "grow", "--hosts", "n9", "--wait")
+            change(here, "shrink", "--hosts", "n9", "--wait")
+        equal(names(here), ["node1", "node2"])
+        states = [(row["kind"], row["state"]) for row in here.json("campaigns", "--all")]
+        equal(states, [("grow", "completed"), ("shrink", "completed"), ("shrink", "completed")]
+              + [("grow", "completed"), ("shrink", "completed")] * 3)
+        equal(here.json("campaigns"), [])
+        text = here.cli("campaigns", "--all").stdout.splitlines()
+        check(re.match(r"ID +KIND +STATE +PENDING +ALLOCATION ", text[0].strip()), text[0])
+        equal(len(text), 10)
+
+
+def test_json():
+    """--json prints one object, with the record of the campaign if it was followed"""
+    with elastic("--nodes=1") as here:
+        told = here.json("grow", "--count", "2", "--req-id", "mine", "--wait")
+        equal(set(told), {"alloc-id", "req-id", "campaign", "result"})
+        equal((told["req-id"], told["result"]["state"], told["result"]["alloc-id"]), ("mine", "completed", told["alloc-id"]))
+        equal(told["result"]["hosts"], ["node2", "node3"], "counting goes on")
+        told = here.json("grow", "--hosts", "n9", "--of-req-id", "mine")
+        equal(set(told), {"alloc-id", "req-id", "campaign"})
+        number = told["campaign"].rpartition("/")[2]
+        wait_until(lambda: here.json("campaign", told["campaign"])["state"] == "completed", "it grows")
+        equal(here.json("campaign", "show", number)["alloc-id"], told["alloc-id"])
+        sessions = {row["id"]: row for row in here.json("sessions")}
+        equal(sorted(sessions), [0, 1])
+        equal((sessions[1]["alloc-id"], sessions[1]["request-id"]), (told["alloc-id"], "mine"))
+        equal(sessions[1]["nodes"], ["node2", "node3", "n9"])
+        for reference in (told["alloc-id"], "1", "/org/dvm/sessions/1"):
+            equal(here.json("session", "show", reference)["nodes"], sessions[1]["nodes"], reference)
+        equal(here.json("session", "show", "0")["id"], 0)
+        contains(here.cli("session", "list").stdout, told["alloc-id"])
+        contains(here.cli("session", "show", "1").stdout, "node2,node3,n9")
+        told = here.json("shrink", "--of-req-id", "mine", "--req-id", "back", "--wait")
+        equal((told["req-id"], told["result"]["kind"], told["result"]["state"]), ("back", "shrink", "completed"))
+        equal(names(here), ["node1"])
+        refused(here, 1, "99", "campaign", "show", "99")
+        refused(here, 1, "nobody", "session", "show", "nobody")
+
+
+def test_nothing_changes():
+    """a node that is there is no change: no campaign, and nothing to wait for"""
+    with elastic() as here:
+        result = here.cli("grow", "--hosts", "node1", "--wait")
+        equal((result.returncode, result.stdout.split()[1]), (0, "-"), result.stderr)
+        contains(result.stderr, "stays as it is")
+        equal(here.json("grow", "--hosts", "node1")["campaign"], "/")
+        equal(here.cli("grow", "--hosts", "node1", "--quiet").stderr, "")
+        equal(here.json("campaigns", "--all"), [])
+
+
+def test_refused():
+    """what cannot be is refused at once, with a sentence, and makes no campaign"""
+    with elastic() as here:
+        hostfile = here.path + "/more"
+        with open(hostfile, "w") as file:
+            file.write("n9\nn10 slots=no\n")
+        for args, mention in (
+            (["grow", "--hosts", "n9:x"], "n9:x"),
+            (["grow", "--hosts", "+n1"], "relative"),
+            (["grow", "--hostfile", hostfile], hostfile + ":2: "),
+            (["grow", "--hosts", "n9", "--alloc-id", "none-such"], "none-such"),
+            (["grow", "--hosts", "n9", "--of-req-id", "none-such"], "none-such"),
+            (["shrink", "--hosts", "n9"], "n9"),
+            (["shrink", "--alloc-id", "none-such"], "none-such"),
+            (["shrink", "--of-req-id", "none-such"], "none-such"),
+        ):
+            refused(here, 1, mention, *args)
+        equal(here.json("campaigns", "--all"), [])
+        equal(names(here), ["node1", "node2"])
+
+
+def fake_ssh(here):
+    """A command like ssh for which everything is on this machine, but hosts that say otherwise."""
+    path = here.path + "/fake-ssh"
+    with open(path, "w") as file:
+        file.write("""#!/bin/sh
+case $1 in
+    far*) echo "ssh: connect to host $1 port 22: No route to host" >&2; exit 255 ;;
+    hangs*) echo $$ >>PLACE/hanging; exec sleep 600 ;;
+esac
+exec sh -c "$2"
+""".replace("PLACE", here.path))
+    os.chmod(path, 0o755)
+    return "--set=launcher-command=" + path
+
+
+class WithSsh:
+    """A DVM by dvm-cli start over a fake ssh."""
+
+    def __enter__(self):
+        self.place = place()
+        here = self.place.__enter__()
+        result = here.cli("start", "--bus", "none", "--elastic", "--host", "one,two", "--slots", "1", fake_ssh(here))
+        equal((result.returncode, result.stdout), (0, "DVM ready\n"), result.stderr)
+        self.here = here
+        return here
+
+    def __exit__(self, *args):
+        try:
+            equal(self.here.cli("stop").returncode, 0)
+        finally:
+            self.place.__exit__(*args)
+
+
+def test_failed():
+    """a grow that fails ends --wait with 1 and the cause, and leaves the DVM as it was"""
+    with WithSsh() as here:
+        result = here.cli("grow", "--hosts", "three,far", "--wait")
+        equal((result.returncode, len(result.stdout.split())), (1, 2), result.stderr)
+        contains(result.stderr, "launch-failed")
+        contains(result.stderr, "No route to host")
+        equal(names(here), ["one", "two"])
+        record = here.json("campaign", result.stdout.split()[1])
+        equal((record["state"], record["cause"]), ("failed", "launch-failed"))
+        result = here.cli("grow", "--hosts", "far", "--wait", "--json")
+        equal((result.returncode, json.loads(result.stdout)["result"]["state"]), (1, "failed"))
+        change(here, "grow", "--hosts", "three", "--wait")
+        equal(names(here), ["one", "two", "three"])
+
+
+def test_cancel():
+    """a grow that hangs is called off; the job that waits for it says so meanwhile"""
+    with WithSsh() as here:
+        waiting = here.popen("grow", "--hosts", "three,hangs", "--wait", text=True)
+        wait_until(lambda: here.json("campaigns"), "it begins")
+        campaign = str(here.json("campaigns")[0]["id"])
+        job = here.cli("submit", "--personality", "plain", "-n", "1", "true").stdout.strip()
+        wait_until(lambda: here.json("job", "show", job)["held-at"] == "map", "it is held")
+        record = here.json("job", "show", job)
+        equal((record["state"], record["waits-for"]), ("WAITING_FOR_DAEMONS", ["/org/dvm/campaigns/" + campaign]))
+        contains(here.cli("jobs").stdout, f"WAITING_FOR_DAEMONS (waits: map, campaign {campaign})")
+        contains(here.cli("job", "show", job).stdout, f"campaign {campaign}")
+        equal(here.json("campaign", campaign)["held-jobs"], ["/org/dvm/jobs/" + str(record["id"])])
+        contains(here.cli("campaigns").stdout, "running")
+        equal(here.cli("campaign", "cancel", campaign).returncode, 0)
+        output, error = waiting.communicate(timeout=60)
+        equal(waiting.returncode, 1, error)
+        contains(error, "cancelled")
+        equal(names(here), ["one", "two"])
+        equal(here.cli("wait", job).returncode, 125, "it would have been placed on those nodes")
+        refused(here, 1, campaign, "campaign", "cancel", campaign)
+        with open(here.path + "/hanging") as file:
+            for pid in map(int, file.read().split()):
+                if alive(pid):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def test_add_host():
+    """nodes come with a job, and stay; when they do not come it never runs"""
+    with WithSsh() as here:
+        result = here.cli("run", "--personality", "plain", "--add-host", "three:2,two", "--host", "three", "-n", "2", "sh",
+                          "-c", "echo $DVM_NODE")
+        equal((result.returncode, result.stdout), (0, "three\nthree\n"), result.stderr)
+        equal(names(here), ["one", "two", "three"])
+        hostfile = here.path + "/more"
+        with open(hostfile, "w") as file:
+            file.write("four slots=3\n")
+        result = here.cli("run", "--personality", "plain", "--add-hostfile", "more", "-n", "7", "sh", "-c", "echo $DVM_NODE",
+                          cwd=here.path)
+        equal((result.returncode, sorted(result.stdout.split())), (0, sorted(["one", "two"] + ["three"] * 2 + ["four"] * 3)),
+              result.stderr)
+        result = here.cli("run", "--personality", "plain", "--add-host", "far,five", "touch", here.path + "/ran")
+        equal((result.returncode, result.stdout), (125, ""))
+        contains(result.stderr, "No route to host")
+        check(not os.path.exists(here.path + "/ran"), "it never ran")
+        wait_until(lambda: names(here) == ["one", "two", "three", "four"], "none of them stays")
+
+
+def test_drain():
+    """--drain-timeout lets a job end first; without it the job fails with the campaign as its reason"""
+    with elastic() as here:
+        def on_node2(*command):
+            job = here.cli("submit", "--personality", "plain", "--host", "node2", "-n", "1", *command).stdout.strip()
+            wait_until(lambda: here.json("job", "show", job)["state"] == "RUNNING", "it runs")
+            return job
+        go = here.path + "/go"
+        job = on_node2("sh", "-c", f"until [ -e {go} ]; do sleep 0.05; done")
+        waiting = here.popen("shrink", "--hosts", "node2", "--drain-timeout", "60", "--wait", "--json", text=True)
+        wait_until(lambda: here.json("campaigns"), "it begins")
+        row = here.json("campaigns")[0]
+        equal((row["kind"], row["state"], row["hosts"]), ("shrink", "waiting", ["node2"]))
+        line = [line for line in here.cli("nodes", "--flat").stdout.splitlines() if " node2 " in line][0]
+        contains(line, f"leaves with campaign {row['id']}")
+        elsewhere = here.cli("run", "--personality", "plain", "-n", "2", "sh", "-c", "echo $DVM_NODE")
+        equal((elsewhere.returncode, elsewhere.stdout), (0, "node1\nnode1\n"), elsewhere.stderr)
+        with open(go, "w"):
+            pass
+        output, error = waiting.communicate(timeout=60)
+        equal((waiting.returncode, json.loads(output)["result"]["state"]), (0, "completed"), error)
+        equal(here.cli("wait", job).returncode, 0)
+        equal(names(here), ["node1"])
+        change(here, "grow", "--hosts", "node2:2", "--wait")
+        job = on_node2("sleep", "600")
+        campaign = change(here, "shrink", "--hosts", "node2", "--wait")[1]
+        result = here.cli("wait", job)
+        equal(result.returncode, 125)
+        check(re.search(rf"\b(campaign|campaigns/|shrink) ?{campaign}\b", result.stderr), result.stderr)
+
+
+def test_events():
+    """campaigns and nodes are told of by their numbers and names"""
+    with elastic() as here:
+        follow = here.popen("events", "--kind", "campaign", "--json", "--count", "2", text=True)
+        wait_until(lambda: alive(follow.pid), "it follows")
+        campaign = None
+
+        def followed():
+            nonlocal campaign
+            campaign = change(here, "grow", "--hosts", "n9", "--wait")[1]
+            change(here, "shrink", "--hosts", "n9", "--wait")
+            return follow.poll() is not None
+        wait_until(followed, "two changes are told")
+        events = [json.loads(line) for line in follow.stdout]
+        equal({event["kind"] for event in events}, {"campaign"})
+        check(all(event["name"] == str(event["id"]) for event in events), events)
 
 
 def test_not_elastic():
