@@ -85,7 +85,6 @@ void
 dvmd_bus_list_sessions (DvmdBusCall *call)
 {
   const DvmdBusClass *klass = &dvmd_bus_sessions.klass;
-  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (call->server);
   DvmdCore *core = call->server->core;
   g_auto (Filter) filter = { NULL };
   DvmdBusRows rows;
@@ -97,11 +96,8 @@ dvmd_bus_list_sessions (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
-  for (guint i = 0; i < ids->len; i++)
-    {
-      guint id = g_array_index (ids, guint, i);
-
-      add_row (call, &rows, &filter, klass, id, dvmd_core_get_session (core, id));
-    }
+  for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
+       session = dvmd_core_next_session (core, session))
+    add_row (call, &rows, &filter, klass, dvmd_session_get_id (session), session);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

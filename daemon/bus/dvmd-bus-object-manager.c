@@ -70,17 +70,12 @@ static void
 add_elastic (List *list)
 {
   DvmdBusServer *server = list->peer->server;
-  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (server);
   DvmdCore *core = server->core;
 
-  for (guint i = 0; i < ids->len; i++)
-    {
-      guint id = g_array_index (ids, guint, i);
-      g_autofree char *path = dvmd_bus_session_path (id);
-
-      add_object (list, path,
-                  dvmd_bus_get_interfaces (server, &dvmd_bus_sessions.klass, dvmd_core_get_session (core, id)));
-    }
+  for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
+       session = dvmd_core_next_session (core, session))
+    add_object (list, dvm_session_get_object_path (dvmd_session_get_record (session)),
+                dvmd_bus_get_interfaces (server, &dvmd_bus_sessions.klass, session));
   for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE); campaign != NULL;
        campaign = dvmd_core_next_campaign (core, campaign, FALSE))
     add_object (list, dvm_campaign_get_object_path (dvmd_campaign_get_record (campaign)),

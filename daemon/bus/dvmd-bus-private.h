@@ -258,8 +258,6 @@ char *dvmd_bus_job_path (guint id);
 /* "/" for 0 */
 char *dvmd_bus_campaign_path (guint id);
 char *dvmd_bus_session_path (guint id);
-/* guint, ascending; (transfer full) */
-GArray *dvmd_bus_get_session_ids (DvmdBusServer *server);
 void dvmd_bus_find_session (DvmdBusCall *call);
 /* The number behind the path of a subtree: decimal, without leading zeros. */
 gboolean dvmd_bus_parse_node (const char *node, guint *id);

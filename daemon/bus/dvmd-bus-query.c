@@ -253,62 +253,58 @@ count_slots (Query *query, const char *const *names)
   return sum;
 }
 
-/* A property of a session, (transfer full) */
-static GVariant *
-get_of_session (Query *query, guint id, const char *name)
-{
-  DvmdBusServer *server = query->server;
-
-  return g_variant_ref_sink (
-      dvmd_bus_sessions.klass.get_property (server, dvmd_core_get_session (server->core, id), name));
-}
-
 static void
-add_allocation (Query *query, GVariantBuilder *builder, guint id)
+add_allocation (Query *query, GVariantBuilder *builder, DvmdSession *session)
 {
-  g_autofree char *path = dvmd_bus_session_path (id);
-  g_autoptr (GVariant) alloc_id = get_of_session (query, id, "AllocId");
-  g_autoptr (GVariant) nodes = get_of_session (query, id, "Nodes");
-  g_autofree const char **names = g_variant_get_strv (nodes, NULL);
+  DvmSession *record = dvmd_session_get_record (session);
+  const char *const *names;
 
+  dvmd_session_publish_nodes (session);
+  names = dvm_session_get_nodes (record);
   g_variant_builder_open (builder, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (builder, "{sv}", "alloc-id", alloc_id);
-  g_variant_builder_add (builder, "{sv}", "session", g_variant_new_object_path (path));
-  g_variant_builder_add (builder, "{sv}", "nodes", nodes);
+  g_variant_builder_add (builder, "{sv}", "alloc-id", g_variant_new_string (dvmd_session_get_alloc_id (session)));
+  g_variant_builder_add (builder, "{sv}", "session", g_variant_new_object_path (dvm_session_get_object_path (record)));
+  g_variant_builder_add (builder, "{sv}", "nodes", g_variant_new_strv (names, -1));
   g_variant_builder_add (builder, "{sv}", "slots", g_variant_new_uint32 (count_slots (query, names)));
   g_variant_builder_close (builder);
+}
+
+static guint
+count_sessions (Query *query)
+{
+  guint n = 0;
+
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (query->server->core, session)) != NULL;)
+    n++;
+  return n;
 }
 
 static GVariant *
 get_allocations (Query *query, GError **error)
 {
-  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (query->server);
+  DvmdCore *core = query->server->core;
   GVariantBuilder builder;
 
   if (!check_length (dvmd_node_pool_count_up (get_pool (query)), "ListNodes", error)
-      || !check_length (ids->len, "ListSessions", error))
+      || !check_length (count_sessions (query), "ListSessions", error))
     return NULL;
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
-  for (guint i = 0; i < ids->len; i++)
-    add_allocation (query, &builder, g_array_index (ids, guint, i));
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
+    add_allocation (query, &builder, session);
   return g_variant_builder_end (&builder);
 }
 
 static GVariant *
 get_alloc_ids (Query *query, GError **error)
 {
-  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (query->server);
+  DvmdCore *core = query->server->core;
   GVariantBuilder builder;
 
-  if (!check_length (ids->len, "ListSessions", error))
+  if (!check_length (count_sessions (query), "ListSessions", error))
     return NULL;
   g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
-  for (guint i = 0; i < ids->len; i++)
-    {
-      g_autoptr (GVariant) alloc_id = get_of_session (query, g_array_index (ids, guint, i), "AllocId");
-
-      g_variant_builder_add_value (&builder, alloc_id);
-    }
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
+    g_variant_builder_add (&builder, "s", dvmd_session_get_alloc_id (session));
   return g_variant_builder_end (&builder);
 }
 

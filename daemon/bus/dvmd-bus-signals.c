@@ -355,6 +355,10 @@ void
 dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign)
 {
   g_ptr_array_add (self->ends, g_object_ref (campaign));
+  /* Somebody waits for just this: without the pause. */
+  if (self->batch == NULL)
+    g_clear_handle_id (&self->flush_source, g_source_remove);
+  self->pause_ends = 0;
   schedule (self);
 }
 
@@ -968,16 +972,12 @@ dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path)
 static void
 watch_objects (DvmdBusSignals *self)
 {
-  g_autoptr (GArray) ids = dvmd_bus_get_session_ids (self->server);
   DvmdCore *core = self->server->core;
 
   watch_object (self, NULL, 0, NULL, NULL);
-  for (guint i = 0; i < ids->len; i++)
-    {
-      guint id = g_array_index (ids, guint, i);
-
-      watch_object (self, &dvmd_bus_sessions, id, dvmd_core_get_session (core, id), NULL);
-    }
+  for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
+       session = dvmd_core_next_session (core, session))
+    watch_object (self, &dvmd_bus_sessions, dvmd_session_get_id (session), session, NULL);
   for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE); campaign != NULL;
        campaign = dvmd_core_next_campaign (core, campaign, FALSE))
     if (find_campaign (self, campaign) == NULL)

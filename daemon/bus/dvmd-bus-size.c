@@ -184,7 +184,7 @@ dvmd_bus_release (DvmdBusCall *call)
   GVariantDict keys;
   GError *error = NULL;
 
-  if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error) && call->id == 0)
+  if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error) && dvmd_session_get_id (session) == 0)
     error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                          "The default session lives as long as the DVM: it cannot be released");
   if (error != NULL)
