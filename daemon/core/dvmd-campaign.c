@@ -232,11 +232,15 @@ void
 dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+  g_autoptr (GPtrArray) own = g_ptr_array_new ();
 
   if (!self->held_untold)
     return;
   self->held_untold = FALSE;
-  add_paths (paths, self->own_jobs);
+  for (guint i = 0; i < self->own_jobs->len; i++)
+    if (((DvmdJob *)g_ptr_array_index (self->own_jobs, i))->waits_for_own)
+      g_ptr_array_add (own, g_ptr_array_index (self->own_jobs, i));
+  add_paths (paths, own);
   for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
     if (self->has_ticket && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
       {

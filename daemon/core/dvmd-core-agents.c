@@ -134,7 +134,8 @@ tell_campaign (DvmdNode *node, DvmdCause cause, const char *why)
   /* It is on its way out, and its departure is what counts. */
   if (node->ordered)
     return TRUE;
-  if (node->grow == NULL)
+  /* At the end of the DVM nobody goes back. */
+  if (node->grow == NULL || node->grow->core->shutting_down)
     return FALSE;
   reason = g_strdup_printf ("%s: %s", dvm_node_get_name (node->record), why);
   node->never_came |= cause == DVMD_CAUSE_LAUNCH;

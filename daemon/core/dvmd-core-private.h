@@ -35,17 +35,19 @@ struct _DvmdCore
   DvmdAdmission *admission;
   DvmdLaunchFence *fence;
   guint last_campaign_id;
-  GHashTable *campaigns;   /* id -> DvmdCampaign, not ended or in the history */
-  GQueue campaigns_live;   /* DvmdCampaign that have not ended, ascending by id */
-  GQueue campaigns_known;  /* likewise, with those of the history */
-  GQueue campaign_history; /* ids, in the order of their ends */
-  GQueue held_back;        /* DvmdCampaign that begin when no job has been parked for too long, in their order */
-  GHashTable *coming;      /* name -> DvmdCampaign that brings the node, or would */
-  guint n_fenced;          /* targets of campaigns with a ticket that have not come or gone */
-  gboolean fence_changed;  /* the jobs that are parked will be told of it */
-  guint n_draining;        /* shrinks that wait for running jobs */
-  GPtrArray *to_offer;     /* (element-type utf8) (nullable): nodes that were down and have been released */
-  guint n_own_waiting;     /* jobs that wait for their own nodes */
+  GHashTable *campaigns;     /* id -> DvmdCampaign, not ended or in the history */
+  GQueue campaigns_live;     /* DvmdCampaign that have not ended, ascending by id */
+  GQueue campaigns_known;    /* likewise, with those of the history */
+  GQueue campaign_history;   /* ids, in the order of their ends */
+  GQueue held_back;          /* DvmdCampaign that begin when no job has been parked for too long, in their order */
+  GHashTable *coming;        /* name -> DvmdCampaign that brings the node, or would */
+  guint n_fenced;            /* targets of campaigns with a ticket that have not come or gone */
+  gboolean fence_changed;    /* the jobs that are parked will be told of it */
+  guint n_draining;          /* shrinks that wait for running jobs */
+  GPtrArray *to_offer;       /* (element-type utf8) (nullable): nodes that were down and have been released */
+  DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
+  guint64 opening;           /* and the number of that, among parkings and tickets */
+  guint n_own_waiting;       /* jobs that wait for their own nodes */
   guint last_session_id;
   guint last_alloc;
   GHashTable *sessions; /* id -> DvmdSession */

@@ -90,6 +90,17 @@ check_outcomes (DvmdCore *self)
   dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
 }
 
+/* It was given up, and its node is no member: it is told to leave (D8). */
+static void
+refuse_latecomer (DvmdCore *self, DvmdNode *node)
+{
+  guint repairs = 0;
+  guint links_changed = 0;
+
+  if (self->elastic && self->effects->remove_agents != NULL && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+    self->effects->remove_agents (self->world, NULL, &node, 1, &repairs, &links_changed);
+}
+
 void
 dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
 {
@@ -98,6 +109,8 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
     {
       g_message ("An agent reports as rank %u, which is not expected", rank);
+      if (node != NULL && rank > 0)
+        refuse_latecomer (self, node);
       return;
     }
   node->hwthreads = MAX (report->hwthreads, 1);

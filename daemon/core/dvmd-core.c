@@ -64,6 +64,7 @@ dvmd_core_dispose (GObject *object)
   g_queue_init (&self->campaigns_known);
   g_queue_clear (&self->held_back);
   g_clear_pointer (&self->to_offer, g_ptr_array_unref);
+  g_clear_object (&self->last_opened);
   g_clear_pointer (&self->coming, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
@@ -468,7 +469,8 @@ dvmd_core_trim_history (DvmdCore *self)
       g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
       g_signal_emit (self, signals[JOB_FORGOTTEN], 0, job);
     }
-  return is_history_too_long (self);
+  trim_campaigns (self);
+  return is_history_too_long (self) || is_campaign_history_too_long (self);
 }
 
 void

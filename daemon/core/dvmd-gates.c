@@ -197,8 +197,11 @@ release_jobs (DvmdCore *core, DvmdCampaign *campaign)
   post_all (anew, DVMD_JOB_PLACED_ANEW, campaign);
   post_all (to_launch, DVMD_JOB_LET_LAUNCH, campaign);
   post_all (to_map, DVMD_JOB_LET_MAP, campaign);
-  if (map_open)
-    dvmd_core_post_vm (core, DVMD_VM_GATE_OPENED, 0, NULL);
+  if (!map_open)
+    return;
+  g_set_object (&core->last_opened, campaign);
+  core->opening = dvmd_launch_fence_next_number (core->fence);
+  dvmd_core_post_vm (core, DVMD_VM_GATE_OPENED, 0, NULL);
 }
 
 void
@@ -267,7 +270,8 @@ dvmd_gate_abort (DvmdCampaign *campaign)
 {
   DvmdCore *core = campaign->core;
   g_autofree char *what = dvmd_campaign_describe (campaign);
-  g_autofree char *reason = g_strdup_printf ("The job was never launched: %s has failed: %s", what, campaign->reason);
+  g_autofree char *reason = g_strdup_printf ("The job was never launched: %s has failed (%s): %s", what,
+                                             dvmd_cause_to_string (campaign->cause), campaign->reason);
   g_autoptr (GPtrArray) jobs = NULL;
 
   if (campaign->aborted || core->shutting_down)

@@ -46,6 +46,7 @@ struct _DvmdJob
   DvmdGate gate;             /* where it is parked now; DVMD_GATE_NONE: nowhere */
   GList park_link;           /* in the launch fence */
   gint64 parked_at;          /* µs, monotonic: since when */
+  guint64 queueing;          /* the number of when it began to wait for slots, likewise */
   guint64 parking;           /* the number of that among parkings and tickets */
   gboolean waits_for_own;    /* nodes of its own that have not reported */
   gboolean grown;            /* its own nodes have been asked for */

@@ -43,7 +43,11 @@ dvmd_job_step_allocate (gpointer object, const DvmdEvent *event)
 
   /* Back from the gate: the job stands in the queue for slots and is called from there. */
   if (event->event == DVMD_JOB_NO_ROOM)
-    _dvm_job_set_held_at (job->record, "slots");
+    {
+      if (job->queueing == 0)
+        job->queueing = dvmd_launch_fence_next_number (job->core->fence);
+      _dvm_job_set_held_at (job->record, "slots");
+    }
   else
     dvmd_core_post (job, DVMD_JOB_ALLOCATED);
 }
@@ -78,9 +82,17 @@ dvmd_job_step_daemons_reported (gpointer object, const DvmdEvent *event)
 static void
 refuse (DvmdJob *job, const char *reason)
 {
-  g_autofree char *what = job->released_by != NULL ? dvmd_campaign_describe (job->released_by) : NULL;
-  g_autofree char *named = what != NULL ? g_strdup_printf ("%s; the job has waited for %s", reason, what) : NULL;
+  DvmdCampaign *campaign = job->released_by;
+  g_autofree char *what = NULL;
+  g_autofree char *named = NULL;
 
+  if (campaign == NULL && job->queueing != 0 && job->queueing < job->core->opening)
+    campaign = job->core->last_opened;
+  if (campaign != NULL)
+    {
+      what = dvmd_campaign_describe (campaign);
+      named = g_strdup_printf ("%s; %s has changed the DVM while the job waited", reason, what);
+    }
   dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, named != NULL ? named : reason);
 }
 

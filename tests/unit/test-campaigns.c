@@ -196,8 +196,8 @@ test_roll_back (void)
   assert_log (&world, "remove 1: 2 4\nended 1\n");
   assert_state (job, DVM_JOB_STATE_NEVER_LAUNCHED);
   g_assert_cmpstr (reason_of (job), ==,
-                   "The job was never launched: campaign 1 (grow of node2, node3, node4) has failed: "
-                   "node3: no such machine");
+                   "The job was never launched: campaign 1 (grow of node2, node3, node4) has failed "
+                   "(launch-failed): node3: no such machine");
   /* Whoever comes now waits for the roll-back, and goes on. */
   job = submit (&world, 1);
   assert_held (job, "map");
