@@ -13,10 +13,13 @@ READY, MOD, OFFLINE, JOB_END = -195, -196, -232, -145
 
 
 class Elastic(dvmtest.Case):
+    radix = None
+
     def elastic(self, nodes=3, slots=2, settings=(), without=None):
         """without: the agent of this node cannot be started."""
         env = {'DVM_LIBEXEC_DIR': self.programs(without)} if without else {}
-        return self.dvm(slots=slots, settings=['elastic=true', *settings], arguments=[f'--nodes={nodes}'], env=env)
+        settings = ['elastic=true', *settings] + ([f'radix={self.radix}'] if self.radix else [])
+        return self.dvm(slots=slots, settings=settings, arguments=[f'--nodes={nodes}'], env=env)
 
     def programs(self, without):
         place = self.place()
@@ -57,7 +60,7 @@ class Elastic(dvmtest.Case):
         return out.splitlines()
 
 
-class Processes(Elastic):
+class Processes:
     def test_grow_and_release(self):
         """By a rank that is not on the first node; its neighbours hear of nothing."""
         dvm = self.elastic()
@@ -94,7 +97,7 @@ class Processes(Elastic):
         wait_until(lambda: self.names(dvm) == ['n9', 'node1', 'node2', 'node3'], 'n9')
 
 
-class Tools(Elastic):
+class Tools:
     def test_any_node(self):
         """A tool at the server of a node asks and is told, another one is not, and the next node is as good."""
         dvm = self.elastic()
@@ -117,7 +120,7 @@ class Tools(Elastic):
 
     def test_named_alike(self):
         """Two tools that call themselves the same, on two nodes: each hears of its own change alone."""
-        dvm = self.elastic()
+        dvm = self.elastic(settings=['pmix=eager'])
         tools = [self.tool(dvm, node, '--tool-name', 'same', 'register', 'new', f'list=n{node[-1]}', 'wait', '1', 'settle', '200')
                  for node in ('node2', 'node3')]
         ids = []
@@ -130,7 +133,7 @@ class Tools(Elastic):
 
     def test_leaving_node(self):
         """Whoever is connected to a node that leaves is told so before its server goes."""
-        dvm = self.elastic()
+        dvm = self.elastic(settings=['pmix=eager'])
         tool = self.tool(dvm, 'node2', 'ended', 'wait', '1')
         self.assertIn('is a tool', tool.stdout.readline())
         self.lines_of(self.tool(dvm, 'node3', 'register', 'release', 'list=node2', 'wait', '1'))
@@ -140,7 +143,7 @@ class Tools(Elastic):
 
     def test_killed(self):
         """A tool that is killed takes nothing along, and nobody is told in its place."""
-        dvm = self.elastic()
+        dvm = self.elastic(settings=['pmix=eager'])
         for _ in range(3):
             tool = self.tool(dvm, 'node2', 'register', 'new', 'list=n9', 'stay')
             wait_until(lambda one=tool: 'stays' in one.stdout.readline(), 'the tool to be up')
@@ -152,7 +155,7 @@ class Tools(Elastic):
 
     def test_of_a_rank(self):
         """A tool that a rank starts is the rank; its end is not that of the rank."""
-        dvm = self.elastic()
+        dvm = self.elastic(settings=['pmix=eager'])
         script = f'{ALLOC} --tool "$0" register new list=n9 wait 1 && {ALLOC} --tool "$0" settle 0 && echo goes on'
         done = dvm.run(['sh', '-c', script, self.file_of(dvm, 'node2')], hosts=['node2'])
         self.assertEqual(done.state, NOTIFIED, done)
@@ -160,6 +163,24 @@ class Tools(Elastic):
         self.assertEqual(done.lines[-1], 'goes on')
         self.assertEqual(self.campaigns(dvm)[-1]['Requester'], f'pmix:{done.job.nspace}.0')
 
+
+class Warnings:
+    def test_drain(self):
+        """The ranks on a node that leaves are told how long they have; others are not."""
+        dvm = self.elastic(nodes=2, settings=['kill-grace=0.5'])
+        job, out, _ = dvm.start([ALLOC, 'warned', 'stay'], np=2, map_by='node', recoverable=True)
+        wait_until(lambda: out.data.count(b'stays') == 2, 'both to be up')
+        answer = dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2'], 'drain-timeout': 1}))
+        self.assertNotEqual(answer[1], '/')
+        wait_until(lambda: self.names(dvm) == ['node1'], 'node2 to leave')
+        job.cancel()
+        job.wait()
+        told = [line for line in out.finish().decode().splitlines() if 'event' in line]
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], rf'^1 event {OFFLINE} host=node2 terminate=1 timeout=[01]$')
+
+
+class Inert(dvmtest.Case):
     def test_not_elastic(self):
         """Then nobody changes its size, and no tool finds a way in."""
         dvm = self.dvm(slots=1, arguments=['--nodes=2'], settings=['pmix=eager'])
@@ -168,20 +189,12 @@ class Tools(Elastic):
         self.assertFalse([name for _, _, names in os.walk(dvm.folder) for name in names if name.endswith('.tool')])
 
 
-class Warnings(Elastic):
-    def test_drain(self):
-        """The ranks on a node that leaves are told how long they have; others are not."""
-        dvm = self.elastic(nodes=2, settings=['kill-grace=0.5'])
-        job, out, _ = dvm.start([ALLOC, 'warned', 'stay'], np=2, map_by='node', recoverable=True)
-        wait_until(lambda: out.data.count(b'stays') == 2, 'both to be up')
-        answer = dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2'], 'drain-timeout': 2}))
-        self.assertNotEqual(answer[1], '/')
-        wait_until(lambda: self.names(dvm) == ['node1'], 'node2 to leave')
-        job.cancel()
-        job.wait()
-        told = [line for line in out.finish().decode().splitlines() if 'event' in line]
-        self.assertEqual(len(told), 1, told)
-        self.assertRegex(told[0], rf'^1 event {OFFLINE} host=node2 terminate=1 timeout=[12]$')
+class AtRadix2(Processes, Tools, Warnings, Elastic):
+    radix = 2
+
+
+class AtTheDefault(Processes, Tools, Warnings, Elastic):
+    pass
 
 
 if __name__ == '__main__':
