@@ -41,6 +41,7 @@ typedef struct
   char *allocator; /* (nullable) */
   guint waits_for; /* an agent of this name that has to leave before; 0: nobody */
   gboolean reported;
+  gboolean ordered; /* to leave, by this campaign */
   gboolean gone;
   DvmdCampaign *offered_by; /* (nullable): another campaign, which had it too, offers it */
 } DvmdTarget;

@@ -588,8 +588,12 @@ publish_waits (DvmdJob *job)
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
 
   for (guint i = 0; i < job->own_grows->len; i++)
-    g_ptr_array_add (paths, (gpointer)dvm_campaign_get_object_path (
-                                ((DvmdCampaign *)g_ptr_array_index (job->own_grows, i))->record));
+    {
+      DvmdCampaign *campaign = g_ptr_array_index (job->own_grows, i);
+
+      if (!dvmd_campaign_get_ended (campaign))
+        g_ptr_array_add (paths, (gpointer)dvm_campaign_get_object_path (campaign->record));
+    }
   g_ptr_array_add (paths, NULL);
   _dvm_job_set_held_at (job->record, "map");
   _dvm_job_set_waits_for (job->record, (const char *const *)paths->pdata);
@@ -640,8 +644,10 @@ dvmd_grow_check_job (DvmdJob *job)
     {
       DvmdCampaign *campaign = g_ptr_array_index (job->own_grows, i);
 
-      if (campaign->failing || !has_come (campaign))
-        return;
+      if (!campaign->failing && has_come (campaign))
+        continue;
+      publish_waits (job);
+      return;
     }
   job->waits_for_own = FALSE;
   job->core->n_own_waiting--;

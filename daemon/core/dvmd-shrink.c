@@ -86,7 +86,8 @@ plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
   DvmdCampaign *grow = g_hash_table_lookup (self->coming, name);
   DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
 
-  if (grow != NULL && grow->failing)
+  /* What has been wired is in, and leaves like others. */
+  if (grow != NULL && (grow->failing || grow->wired))
     grow = NULL;
   if (grow == NULL && node == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s is not a node of this DVM", name);
@@ -323,8 +324,6 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
   self->begun = TRUE;
   dvmd_gate_close (self);
   refresh_nodes (self);
-  for (GList *l = self->core->live.head; l != NULL; l = l->next)
-    dvmd_core_files_leaving (self->core, l->data);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_BEGUN, NULL);
 }
 
@@ -432,15 +431,16 @@ list_to_order (DvmdCampaign *self)
 
   for (guint i = 0; i < self->targets->len; i++)
     {
-      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+      DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
 
       if (node == NULL || node->ordered)
         continue;
-      if (is_down (node))
-        dvmd_core_depart (self->core, node);
-      else
+      target->ordered = !is_down (node);
+      if (target->ordered)
         g_ptr_array_add (nodes, node);
+      else
+        dvmd_core_depart (self->core, node);
     }
   return nodes;
 }
@@ -572,9 +572,24 @@ dvmd_shrink_completed (DvmdCampaign *self)
 
 /* ---- or they do not ---- */
 
+/* Whoever relies on an order that could not be sent gives one of its own. */
+static void
+order_again (GPtrArray *campaigns)
+{
+  for (guint i = 0; i < campaigns->len; i++)
+    {
+      DvmdCampaign *campaign = g_ptr_array_index (campaigns, i);
+
+      if (campaign->begun && !campaign->failing && dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_RUNNING)
+        dvmd_shrink_order (campaign);
+    }
+}
+
 static void
 leave_nodes (DvmdCampaign *self)
 {
+  g_autoptr (GPtrArray) others = g_ptr_array_new_with_free_func (g_object_unref);
+
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
@@ -584,10 +599,14 @@ leave_nodes (DvmdCampaign *self)
         continue;
       if (node->shrinks != NULL)
         g_ptr_array_remove (node->shrinks, self);
-      if (self->cause == DVMD_CAUSE_ORDER && node->grow == NULL && (node->shrinks == NULL || node->shrinks->len == 0))
+      for (guint k = 0; self->cause == DVMD_CAUSE_ORDER && target->ordered && k < node->shrinks->len; k++)
+        if (!g_ptr_array_find (others, g_ptr_array_index (node->shrinks, k), NULL))
+          g_ptr_array_add (others, g_object_ref (g_ptr_array_index (node->shrinks, k)));
+      if (self->cause == DVMD_CAUSE_ORDER && target->ordered)
         node->ordered = FALSE;
       dvmd_core_refresh_node (self->core, node);
     }
+  order_again (others);
 }
 
 void
