@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a change of size costs: agents are added to a DVM of as many, leave again, and one of those that stay is lost.
+ * Links take 0.1 ms at most, agents answer at once.
+ *
+ *   elastic-curves [--radix N] [AGENTS...]
+ */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "sim-world.h"
+
+#define LINK_DELAY 100
+
+typedef struct
+{
+  guint64 packets;
+  guint64 sent;
+  gint64 work;
+  gint64 time;
+} Mark;
+
+static Mark
+mark (SimWorld *world)
+{
+  Mark now = { sim_net_get_n_packets (world->net), world->cost.n_sent, world->cost.work,
+               dvmd_clock_monotonic (world->clock) };
+
+  return now;
+}
+
+static void
+print (SimWorld *world, const char *what, guint n, const Mark *from)
+{
+  Mark now = mark (world);
+
+  g_print ("%6u  %-6s  %9.2f ms  %9" G_GUINT64_FORMAT " packets  %7" G_GUINT64_FORMAT
+           " of the controller, %9.2f ms of its work\n",
+           n, what, (double)(now.time - from->time) / 1000, now.packets - from->packets, now.sent - from->sent,
+           (double)(now.work - from->work) / 1000);
+}
+
+static void
+run_until_ended (SimWorld *world, guint campaign)
+{
+  DvmdCampaign *self = dvmd_core_get_campaign (world->core, campaign);
+
+  while (!dvmd_campaign_get_ended (self))
+    sim_world_run (world, G_TIME_SPAN_MILLISECOND / 10);
+  if (dvmd_campaign_get_state (self) != DVM_CAMPAIGN_STATE_COMPLETED)
+    g_error ("%s", dvm_campaign_get_reason (dvmd_campaign_get_record (self)));
+}
+
+static void
+be_quiet (SimWorld *world)
+{
+  do
+    sim_world_run (world, G_TIME_SPAN_MILLISECOND);
+  while (!sim_world_is_quiet (world));
+}
+
+static void
+grow (SimWorld *world, char **names, guint n)
+{
+  g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n);
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdGrowRequest request = { .hosts = hosts, .n_hosts = n, .share = TRUE };
+  Mark before = mark (world);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < n; i++)
+    hosts[i] = (DvmdGrowHost){ .name = names[i], .slots = 1 };
+  if (!dvmd_core_grow (world->core, &request, &answer, &error))
+    g_error ("%s", error->message);
+  run_until_ended (world, answer.campaign);
+  print (world, "grow", n, &before);
+}
+
+static void
+shrink (SimWorld *world, char **names, guint n)
+{
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdShrinkRequest request = { .hosts = (const char *const *)names };
+  Mark before = mark (world);
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_core_shrink (world->core, &request, &answer, &error))
+    g_error ("%s", error->message);
+  run_until_ended (world, answer.campaign);
+  print (world, "shrink", n, &before);
+}
+
+/* The first child of the controller: so many are below it as can be. */
+static void
+lose (SimWorld *world)
+{
+  Mark before = mark (world);
+  guint rank = dvmd_routes_get_rank (sim_world_get_routes (world), 1);
+
+  sim_world_kill (world, rank);
+  be_quiet (world);
+  print (world, "loss", 1, &before);
+}
+
+static void
+measure (guint n, guint radix)
+{
+  SimSetting setting = { .seed = 1, .n_nodes = n, .radix = radix, .elastic = TRUE, .max_delay = LINK_DELAY, .pace = 1 };
+  g_autofree SimTally *tally = g_new0 (SimTally, 1);
+  g_autoptr (SimWorld) world = NULL;
+  g_auto (GStrv) names = g_new0 (char *, n + 1);
+
+  setting.unchecked = TRUE;
+  world = sim_world_new (&setting, tally);
+  be_quiet (world);
+  for (guint i = 0; i < n; i++)
+    names[i] = g_strdup_printf ("h%u", n + 1 + i);
+  grow (world, names, n);
+  be_quiet (world);
+  shrink (world, names, n);
+  be_quiet (world);
+  lose (world);
+}
+
+int
+main (int argc, char **argv)
+{
+  int radix = DVMD_RADIX_DEFAULT;
+  const GOptionEntry entries[] = {
+    { "radix", 0, 0, G_OPTION_ARG_INT, &radix, "Children of a daemon", "N" },
+    { NULL },
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new ("[AGENTS...]");
+  g_autoptr (GError) error = NULL;
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    {
+      g_printerr ("%s\n", error->message);
+      return 2;
+    }
+  g_print ("radix %d\n", radix);
+  for (int i = 1; i < argc; i++)
+    measure ((guint)MAX (atoi (argv[i]), 1), (guint)radix);
+  return 0;
+}

@@ -1,0 +1,686 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is looked at when something happens.
+ */
+
+#include "config.h"
+
+#include "sim-moments.h"
+
+/* ---- what was seen ---- */
+
+SimCampaign *
+sim_find_ticket (SimWorld *world, gboolean shrinks_alone, guint64 before)
+{
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (!dvmd_campaign_has_ticket (campaign->campaign) || campaign->began >= before)
+        continue;
+      if (!shrinks_alone || dvmd_campaign_get_kind (campaign->campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+        return campaign;
+    }
+  return NULL;
+}
+
+gboolean
+sim_has_target (DvmdCampaign *campaign, guint rank)
+{
+  gsize n;
+  const guint32 *targets = dvm_campaign_get_targets (dvmd_campaign_get_record (campaign), &n);
+
+  for (gsize i = 0; i < n; i++)
+    if (targets[i] == rank)
+      return TRUE;
+  return FALSE;
+}
+
+/* (nullable): that brings it, or has brought it */
+static SimCampaign *
+find_grow (SimWorld *world, guint rank)
+{
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (dvmd_campaign_get_kind (campaign->campaign) == DVM_CAMPAIGN_KIND_GROW
+          && sim_has_target (campaign->campaign, rank))
+        return campaign;
+    }
+  return NULL;
+}
+
+void
+sim_note_cause (SimWorld *world, guint rank, DvmdCause cause)
+{
+  SimCampaign *grow = find_grow (world, rank);
+
+  if (grow != NULL)
+    grow->causes |= 1u << cause;
+}
+
+gboolean
+sim_is_member (SimWorld *world, guint rank)
+{
+  SimDaemon *daemon = sim_world_get (world, rank);
+  SimCampaign *grow = find_grow (world, rank);
+
+  if (daemon == NULL || daemon->departed || daemon->declared)
+    return FALSE;
+  if (grow != NULL)
+    return dvmd_campaign_get_state (grow->campaign) == DVM_CAMPAIGN_STATE_COMPLETED;
+  return daemon->wired;
+}
+
+gboolean
+sim_is_leaving (SimWorld *world, guint rank)
+{
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (dvmd_campaign_get_kind (campaign->campaign) == DVM_CAMPAIGN_KIND_SHRINK
+          && dvmd_campaign_has_ticket (campaign->campaign) && sim_has_target (campaign->campaign, rank))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/*
+ * A link can break when LEFT has been said, or all of them while it lives, or the launcher has not seen it start: it is
+ * as good as gone, is told so when it comes again, and ends.
+ */
+gboolean
+sim_is_gone (SimDaemon *daemon)
+{
+  if (!daemon->alive || daemon->declared || daemon->fate == SIM_FATE_LATE)
+    return TRUE;
+  return daemon->said_left && daemon->was_cut && g_hash_table_size (daemon->agent->jobs) == 0;
+}
+
+void
+sim_check_gone (SimWorld *world, DvmdCampaign *campaign, SimStatement statement)
+{
+  gsize n;
+  const guint32 *targets = dvm_campaign_get_targets (dvmd_campaign_get_record (campaign), &n);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      SimDaemon *daemon = sim_world_get (world, targets[i]);
+
+      if (targets[i] > 0)
+        sim_hold (world, statement, daemon == NULL || sim_is_gone (daemon));
+    }
+}
+
+/* A release of what a grow is bringing cancels that, and is not held back. */
+static gboolean
+cancels_grow (SimWorld *world, SimCampaign *campaign)
+{
+  gsize n;
+  const guint32 *targets = dvm_campaign_get_targets (dvmd_campaign_get_record (campaign->campaign), &n);
+
+  for (gsize i = 0; i < n && dvmd_campaign_get_kind (campaign->campaign) == DVM_CAMPAIGN_KIND_SHRINK; i++)
+    {
+      SimCampaign *grow = find_grow (world, targets[i]);
+
+      if (grow != NULL && dvmd_campaign_get_state (grow->campaign) != DVM_CAMPAIGN_STATE_COMPLETED)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Whoever has waited longer goes first. */
+static void
+check_park_limit (SimWorld *world, SimCampaign *campaign)
+{
+  gint64 limit = SIM_PARK_LIMIT * G_TIME_SPAN_SECOND;
+
+  if (campaign->scheduler || campaign->has_job || cancels_grow (world, campaign))
+    return;
+  for (guint i = 0; i < world->watches->len; i++)
+    {
+      SimWatch *watch = g_ptr_array_index (world->watches, i);
+
+      if (watch->parked > 0)
+        sim_hold (world, SIM_D4_LIMIT, campaign->accepted_at < watch->parked_at + limit);
+    }
+}
+
+void
+sim_note_tickets (SimWorld *world)
+{
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (campaign->began > 0 || !dvmd_campaign_has_ticket (campaign->campaign))
+        continue;
+      campaign->began = ++world->seq;
+      campaign->began_at = dvmd_clock_monotonic (world->clock);
+      g_array_set_size (world->released, 0);
+      check_park_limit (world, campaign);
+    }
+}
+
+/* ---- campaigns ---- */
+
+static void
+on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
+{
+  SimWorld *world = user_data;
+  SimCampaign *self = g_new0 (SimCampaign, 1);
+
+  self->campaign = g_object_ref (campaign);
+  self->id = dvmd_campaign_get_id (campaign);
+  self->accepted_at = dvmd_clock_monotonic (world->clock);
+  self->has_job = dvmd_campaign_get_job (campaign) != NULL;
+  self->scheduler = world->by_scheduler;
+  g_assert_cmpuint (self->id, ==, world->campaigns->len + 1);
+  g_ptr_array_add (world->campaigns, self);
+  sim_note_tickets (world);
+}
+
+static gboolean
+waits_for (SimWatch *watch, guint campaign)
+{
+  for (guint i = 0; i < watch->waits->len; i++)
+    if (g_array_index (watch->waits, guint, i) == campaign)
+      return TRUE;
+  return FALSE;
+}
+
+/* Those that waited for it when they were parked, and might have used its nodes. */
+static void
+doom_jobs (SimWorld *world, SimCampaign *campaign)
+{
+  for (guint i = 0; i < world->watches->len; i++)
+    {
+      SimWatch *watch = g_ptr_array_index (world->watches, i);
+
+      /* Its own nodes may be those that another one brings. */
+      if (watch->has_own)
+        sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);
+      if (watch->parked == 0 || !watch->parked_at_map || !waits_for (watch, campaign->id))
+        continue;
+      if (watch->n_mapped > 0)
+        {
+          sim_hold (world, SIM_D4_REMAPPED, !watch->doomed);
+          continue;
+        }
+      sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);
+      watch->doomed |= !watch->has_hosts;
+    }
+}
+
+static void
+on_campaign_state_changed (DvmdCore *core, DvmdCampaign *campaign, guint old_state, guint new_state, gpointer user_data)
+{
+  SimWorld *world = user_data;
+  SimCampaign *self = sim_world_get_campaign (world, dvmd_campaign_get_id (campaign));
+
+  sim_note_tickets (world);
+  sim_world_trace (world, "campaign %u: %s -> %s", self->id, dvm_campaign_state_to_string (old_state),
+                   dvm_campaign_state_to_string (new_state));
+  sim_hold (world, SIM_E47, self->n_ended == 0);
+  if (self->has_job && self->failed_seq == 0
+      && (new_state == DVM_CAMPAIGN_STATE_ROLLING_BACK || new_state == DVM_CAMPAIGN_STATE_FAILED))
+    sim_may_end (world, dvmd_campaign_get_job (campaign), DVM_JOB_STATE_NEVER_LAUNCHED);
+  if (dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW || self->failed_seq > 0)
+    return;
+  if (new_state != DVM_CAMPAIGN_STATE_ROLLING_BACK && new_state != DVM_CAMPAIGN_STATE_FAILED)
+    return;
+  self->failed_seq = ++world->seq;
+  doom_jobs (world, self);
+}
+
+static gboolean
+is_cause_true (SimWorld *world, SimCampaign *self)
+{
+  switch (dvmd_campaign_get_cause (self->campaign))
+    {
+    case DVMD_CAUSE_CANCELLED:
+      return self->cancelled;
+    case DVMD_CAUSE_SHUTTING_DOWN:
+      return world->shutdown;
+    case DVMD_CAUSE_ORDER:
+      return self->order_failed;
+    case DVMD_CAUSE_TIMEOUT:
+      return dvmd_clock_monotonic (world->clock) - self->accepted_at >= SIM_GROW_TIMEOUT * G_TIME_SPAN_SECOND;
+    case DVMD_CAUSE_NONE:
+      return FALSE;
+    default:
+      return (self->causes & (1u << dvmd_campaign_get_cause (self->campaign))) != 0;
+    }
+}
+
+static void
+check_failure (SimWorld *world, SimCampaign *self)
+{
+  DvmdCause cause = dvmd_campaign_get_cause (self->campaign);
+  DvmCampaign *record = dvmd_campaign_get_record (self->campaign);
+
+  sim_hold (world, SIM_E45, is_cause_true (world, self));
+  sim_hold (world, SIM_E45, g_str_equal (dvm_campaign_get_cause (record), dvmd_cause_to_string (cause)));
+  sim_hold (world, SIM_E45, dvm_campaign_get_status (record) == dvmd_cause_get_status (cause));
+  sim_hold (world, SIM_E45, dvm_campaign_get_reason (record)[0] != '\0');
+  if (dvmd_campaign_get_kind (self->campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+    {
+      sim_hold (world, SIM_D7,
+                cause == DVMD_CAUSE_ORDER || cause == DVMD_CAUSE_SHUTTING_DOWN
+                    || (cause == DVMD_CAUSE_CANCELLED && self->began == 0));
+      return;
+    }
+  world->tally->counts[SIM_COUNT_ROLLED_BACK]++;
+  if (world->shutdown)
+    return;
+  sim_check_gone (world, self->campaign, SIM_D3);
+  sim_check_not_in (world, self->campaign, SIM_E20);
+}
+
+static void
+check_success (SimWorld *world, SimCampaign *self)
+{
+  gsize n;
+  const guint32 *targets = dvm_campaign_get_targets (dvmd_campaign_get_record (self->campaign), &n);
+
+  if (dvmd_campaign_get_kind (self->campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+    {
+      world->tally->counts[SIM_COUNT_SHRUNK]++;
+      sim_check_gone (world, self->campaign, SIM_E42);
+      sim_check_not_in (world, self->campaign, SIM_E42);
+      sim_hold (world, SIM_E40, self->offered || self->n_offers == 0);
+      return;
+    }
+  world->tally->counts[SIM_COUNT_GROWN]++;
+  /* The host that it has waited for stays: nothing is left to be done. */
+  sim_hold (world, SIM_E5, self->wired || n == 0);
+  for (gsize i = 0; i < n; i++)
+    if (sim_is_member (world, targets[i]))
+      sim_hold (world, SIM_E42, dvmd_node_pool_get (world->core->nodes, targets[i]) != NULL);
+}
+
+void
+sim_check_not_in (SimWorld *world, DvmdCampaign *campaign, SimStatement statement)
+{
+  gsize n;
+  const guint32 *targets = dvm_campaign_get_targets (dvmd_campaign_get_record (campaign), &n);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      /* It never got a rank. */
+      if (targets[i] == 0)
+        continue;
+      sim_hold (world, statement, dvmd_node_pool_get (world->core->nodes, targets[i]) == NULL);
+      sim_hold (world, statement, !sim_world_is_member (world, targets[i]));
+    }
+}
+
+static void
+on_campaign_ended (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
+{
+  SimWorld *world = user_data;
+  SimCampaign *self = sim_world_get_campaign (world, dvmd_campaign_get_id (campaign));
+  DvmCampaign *record = dvmd_campaign_get_record (campaign);
+
+  sim_hold (world, SIM_E38, !world->in_phase_one);
+  sim_hold (world, SIM_E47, ++self->n_ended == 1 && dvmd_campaign_get_ended (campaign));
+  sim_hold (world, SIM_E43, dvm_campaign_get_alloc_id (record)[0] != '\0' || self->has_job);
+  if (self->req_id != NULL)
+    sim_hold (world, SIM_E43, g_strcmp0 (self->req_id, dvm_campaign_get_request_id (record)) == 0);
+  if (dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
+    check_success (world, self);
+  else
+    check_failure (world, self);
+}
+
+void
+sim_statements_event (SimWorld *world, DvmdCampaign *campaign)
+{
+  SimCampaign *self = sim_world_get_campaign (world, dvmd_campaign_get_id (campaign));
+
+  sim_hold (world, SIM_E47, ++self->n_events == 1 && dvmd_campaign_get_ended (campaign));
+  sim_hold (world, SIM_E38, !world->in_phase_one);
+  if (self->accepted)
+    sim_hold (world, SIM_E50, (dvmd_campaign_get_requester (campaign) != NULL) == self->has_requester);
+}
+
+/* ---- agents ---- */
+
+void
+sim_statements_launched (SimWorld *world, guint rank, const char *host)
+{
+  SimCampaign *grow = find_grow (world, rank);
+  gboolean again = FALSE;
+
+  if (world->setting.unchecked)
+    return;
+  sim_hold (world, SIM_E37, !world->in_phase_one);
+  sim_hold (world, SIM_E70, !world->core->was_ready || grow != NULL);
+  if (grow != NULL)
+    sim_hold (world, SIM_E44, !dvmd_campaign_get_ended (grow->campaign));
+  for (guint i = 1; i < world->daemons->len; i++)
+    {
+      SimDaemon *daemon = sim_world_get (world, i);
+
+      if (daemon == NULL || !g_str_equal (daemon->host, host))
+        continue;
+      again = TRUE;
+      sim_hold (world, SIM_D14_LEAVING, daemon->departed || daemon->declared);
+      if (daemon->declared && !daemon->departed)
+        sim_hold (world, SIM_D14_DOWN, dvmd_node_pool_get (world->core->nodes, i) == NULL);
+    }
+  if (again)
+    sim_hold (world, SIM_E67, sim_world_get (world, rank) == NULL || !sim_world_get (world, rank)->launched);
+}
+
+void
+sim_statements_wire (SimWorld *world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
+{
+  if (world->setting.unchecked)
+    return;
+  sim_hold (world, SIM_E37, !world->in_phase_one);
+  sim_hold (world, SIM_E44, !dvmd_campaign_get_ended (campaign));
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      sim_hold (world, SIM_E5, sim_world_get (world, nodes[i]->rank)->reported);
+      sim_hold (world, SIM_E22, sim_has_target (campaign, nodes[i]->rank));
+    }
+}
+
+void
+sim_statements_wired (SimWorld *world, gpointer data)
+{
+  SimCampaign *campaign = data;
+  gsize n;
+  const guint32 *targets = dvm_campaign_get_targets (dvmd_campaign_get_record (campaign->campaign), &n);
+
+  campaign->wired = TRUE;
+  for (gsize i = 0; i < n; i++)
+    if (sim_world_is_member (world, targets[i]))
+      {
+        sim_world_get (world, targets[i])->wired = TRUE;
+        sim_world_reach (world, SIM_STEP_WIRED, targets[i]);
+      }
+}
+
+void
+sim_statements_remove (SimWorld *world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
+{
+  gboolean any = FALSE;
+
+  if (world->setting.unchecked)
+    return;
+  sim_note_tickets (world);
+  sim_hold (world, SIM_E37, !world->in_phase_one);
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      SimDaemon *daemon = sim_world_get (world, nodes[i]->rank);
+
+      sim_hold (world, SIM_D10, nodes[i]->rank > 0);
+      any |= sim_world_is_member (world, nodes[i]->rank);
+      if (campaign == NULL)
+        continue;
+      sim_hold (world, SIM_E22, sim_has_target (campaign, nodes[i]->rank));
+      sim_hold (world, SIM_D14_ORDERED, !daemon->ordered);
+    }
+  if (campaign == NULL)
+    return;
+  sim_hold (world, SIM_E44, !dvmd_campaign_get_ended (campaign));
+  sim_hold (world, SIM_D17_TICKET, dvmd_campaign_has_ticket (campaign));
+  if (any)
+    /* It may have relied on another one's order, which could not be sent. */
+    sim_hold (world, SIM_D12_REPAIR,
+              ++sim_world_get_campaign (world, dvmd_campaign_get_id (campaign))->n_changes <= 1 + world->n_orders_lost);
+}
+
+void
+sim_statements_offer (SimWorld *world, DvmdCampaign *campaign, const char *const *names, guint n)
+{
+  SimCampaign *self = sim_world_get_campaign (world, dvmd_campaign_get_id (campaign));
+  gsize n_targets;
+  const guint32 *targets;
+
+  if (world->setting.unchecked)
+    return;
+  if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW)
+    return;
+  targets = dvm_campaign_get_targets (dvmd_campaign_get_record (campaign), &n_targets);
+  sim_hold (world, SIM_E40, ++self->n_offers == 1 && !dvmd_campaign_get_ended (campaign));
+  sim_hold (world, SIM_D17_TICKET, !dvmd_campaign_has_ticket (campaign));
+  sim_check_gone (world, campaign, SIM_E40);
+  sim_check_not_in (world, campaign, SIM_E40);
+  for (guint i = 0; i < n; i++)
+    {
+      SimDaemon *daemon = NULL;
+
+      for (gsize k = 0; k < n_targets; k++)
+        if (sim_world_get (world, targets[k]) != NULL
+            && g_str_equal (sim_world_get (world, targets[k])->host, names[i]))
+          daemon = sim_world_get (world, targets[k]);
+      /* Others were down, and are released with it. */
+      if (daemon == NULL)
+        continue;
+      sim_hold (world, SIM_D14_OFFERED, !daemon->offered);
+      daemon->offered = TRUE;
+    }
+}
+
+/* ---- jobs ---- */
+
+void
+sim_statements_submitted (SimWorld *world, DvmdJob *job)
+{
+  SimWatch *watch = g_new0 (SimWatch, 1);
+
+  watch->job = g_object_ref (job);
+  watch->waits = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_assert_cmpuint (dvmd_job_get_id (job), ==, world->watches->len + 1);
+  g_ptr_array_add (world->watches, watch);
+  world->tally->counts[SIM_COUNT_JOBS]++;
+}
+
+void
+sim_statements_places (SimWorld *world, const DvmdPlaces *places)
+{
+  sim_note_tickets (world);
+  for (guint i = 0; i < places->n_nodes; i++)
+    {
+      sim_hold (world, SIM_E13, dvm_node_get_state (places->nodes[i]->record) == DVM_NODE_STATE_UP);
+      sim_hold (world, SIM_E13, !sim_is_leaving (world, places->nodes[i]->rank));
+      if (!world->shutdown)
+        sim_hold (world, SIM_E13, sim_is_member (world, places->nodes[i]->rank));
+    }
+}
+
+static void
+check_staged (SimWorld *world, SimWatch *watch, guint rank)
+{
+  if (watch->job->has_files)
+    sim_hold (world, SIM_D2_STAGED,
+              watch->staged != NULL && g_hash_table_contains (watch->staged, GUINT_TO_POINTER (rank)));
+}
+
+void
+sim_statements_send (SimWorld *world, DvmdJob *job)
+{
+  SimWatch *watch = sim_world_get_watch (world, job);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+
+  sim_note_tickets (world);
+  sim_hold (world, SIM_E25, sim_find_ticket (world, TRUE, G_MAXUINT64) == NULL);
+  sim_hold (world, SIM_E58, !dvm_job_state_is_error (dvmd_job_get_state (job)));
+  sim_hold (world, SIM_E29, ++watch->n_sent == 1);
+  sim_hold (world, SIM_E28, dvm_job_get_remapped (job->record) + 1 == watch->n_mapped);
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      guint rank = g_array_index (nodes, guint, i);
+      DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+
+      sim_hold (world, SIM_E14, node != NULL && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN);
+      if (!world->shutdown)
+        sim_hold (world, SIM_E14, sim_is_member (world, rank) && !sim_is_leaving (world, rank));
+      check_staged (world, watch, rank);
+    }
+}
+
+static void
+note_waits (SimWorld *world, SimWatch *watch)
+{
+  watch->parked_at = dvmd_clock_monotonic (world->clock);
+  g_array_set_size (watch->waits, 0);
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (dvmd_campaign_has_ticket (campaign->campaign) && campaign->failed_seq == 0)
+        g_array_append_val (watch->waits, campaign->id);
+    }
+}
+
+static void
+park (SimWorld *world, SimWatch *watch, guint old_state)
+{
+  watch->parked = ++world->seq;
+  g_array_set_size (world->released, 0);
+  watch->parked_at_map = old_state == DVM_JOB_STATE_VM_READY || old_state == DVM_JOB_STATE_MAP;
+  world->tally->counts[SIM_COUNT_PARKED]++;
+  sim_hold (world, SIM_E62, world->campaigns->len > 0);
+  /* Whoever was let go and has not passed yet waits on. */
+  if (!watch->parks)
+    note_waits (world, watch);
+  watch->parks = TRUE;
+  sim_world_reach (world, SIM_STEP_PARKED, dvmd_job_get_id (watch->job));
+}
+
+static gboolean
+is_map_whole (SimWorld *world, DvmdJob *job)
+{
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      guint rank = g_array_index (nodes, guint, i);
+
+      if (!sim_is_member (world, rank) || sim_is_leaving (world, rank))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Those that are let go together: remapped ones first, then as they were submitted. */
+static void
+check_order (SimWorld *world, SimWatch *watch)
+{
+  guint place = dvmd_job_get_id (watch->job) + (watch->n_mapped == 0 ? G_MAXINT32 : 0);
+
+  if (world->released->len > 0)
+    sim_hold (world, SIM_D4_ORDER, g_array_index (world->released, guint, world->released->len - 1) < place);
+  g_array_append_val (world->released, place);
+}
+
+static void
+unpark (SimWorld *world, SimWatch *watch, guint new_state)
+{
+  watch->parked = 0;
+  watch->was_parked = TRUE;
+  if (watch->parked_at_map && !dvm_job_state_is_error (new_state))
+    check_order (world, watch);
+}
+
+/* It has a map, and goes back to where it gets another one. */
+static void
+check_remap (SimWorld *world, SimWatch *watch)
+{
+  sim_hold (world, SIM_E27, !is_map_whole (world, watch->job));
+}
+
+/* Both gates ask about what has begun before they were asked. */
+static void
+check_map_gate (SimWorld *world, SimWatch *watch)
+{
+  gboolean is_open = sim_find_ticket (world, FALSE, watch->ready) == NULL;
+
+  if (watch->was_parked)
+    sim_hold (world, SIM_E16, is_open);
+  else
+    sim_hold (world, SIM_E15, is_open);
+  watch->was_parked = FALSE;
+}
+
+static void
+check_abort (SimWorld *world, SimWatch *watch)
+{
+  const char *reason = dvm_job_get_reason (watch->job->record);
+
+  if (world->shutdown || !world->core->was_ready)
+    return;
+  sim_hold (world, SIM_E21, watch->may[0] & (G_GUINT64_CONSTANT (1) << DVM_JOB_STATE_NEVER_LAUNCHED));
+  sim_hold (world, SIM_E21, reason != NULL && strstr (reason, "ampaign") != NULL);
+  sim_hold (world, SIM_E58, watch->n_sent == 0);
+  if (watch->n_mapped > 0)
+    sim_hold (world, SIM_D4_REMAPPED, watch->has_own);
+}
+
+static void
+check_kill (SimWorld *world, SimWatch *watch)
+{
+  if (!watch->may_be_killed && !world->shutdown)
+    sim_hold (world, SIM_D15_KILLED, strstr (dvm_job_get_reason (watch->job->record), "ampaign") != NULL);
+}
+
+static void
+on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
+{
+  SimWorld *world = user_data;
+  SimWatch *watch = sim_world_get_watch (world, job);
+
+  sim_note_tickets (world);
+  sim_world_trace (world, "job %u: %s -> %s", dvmd_job_get_id (job), dvm_job_state_to_string (old_state),
+                   dvm_job_state_to_string (new_state));
+  sim_hold (world, SIM_E9, !dvm_job_state_is_error (old_state) && old_state != DVM_JOB_STATE_NOTIFIED);
+  sim_hold (world, SIM_E9, watch->n_ended == 0);
+  if (old_state == DVM_JOB_STATE_WAITING_FOR_DAEMONS)
+    unpark (world, watch, new_state);
+  if (new_state == DVM_JOB_STATE_WAITING_FOR_DAEMONS)
+    park (world, watch, old_state);
+  if (new_state == DVM_JOB_STATE_VM_READY)
+    watch->ready = ++world->seq;
+  if (new_state == DVM_JOB_STATE_VM_READY && job->map != NULL)
+    check_remap (world, watch);
+  if (new_state == DVM_JOB_STATE_MAP || new_state == DVM_JOB_STATE_SEND_LAUNCH_MSG)
+    watch->parks = FALSE;
+  if (new_state == DVM_JOB_STATE_MAP)
+    check_map_gate (world, watch);
+  if (new_state == DVM_JOB_STATE_MAP_COMPLETE)
+    watch->n_mapped++;
+  if (new_state == DVM_JOB_STATE_NEVER_LAUNCHED)
+    check_abort (world, watch);
+  if (new_state == DVM_JOB_STATE_KILLED_BY_CMD)
+    check_kill (world, watch);
+}
+
+static void
+on_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  sim_world_get_watch (user_data, job)->n_ended++;
+}
+
+static void
+on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  sim_statements_submitted (user_data, job);
+}
+
+void
+sim_statements_watch (SimWorld *world)
+{
+  g_signal_connect (world->core, "job-added", G_CALLBACK (on_job_added), world);
+  g_signal_connect (world->core, "job-ended", G_CALLBACK (on_ended), world);
+  g_signal_connect (world->core, "job-state-changed", G_CALLBACK (on_state_changed), world);
+  g_signal_connect (world->core, "campaign-added", G_CALLBACK (on_campaign_added), world);
+  g_signal_connect (world->core, "campaign-state-changed", G_CALLBACK (on_campaign_state_changed), world);
+  g_signal_connect (world->core, "campaign-ended", G_CALLBACK (on_campaign_ended), world);
+}

@@ -1,0 +1,1047 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Agents, their links and the launcher.
+ */
+
+#include "config.h"
+
+#include "sim-world.h"
+
+#include <stdarg.h>
+
+#include "sim-moments.h"
+#include "sim-seeds.h"
+
+#define KIND_SAID 20 /* between two: (number of the message) */
+#define KIND_LEFT 21 /* to the controller: (uplink) */
+
+/* Losses that come so close together (µs) are one repair. */
+#define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
+
+/* A campaign (0: the start of the DVM) waits for a broadcast. */
+typedef struct
+{
+  guint campaign;
+  guint64 number;
+} Wiring;
+
+guint
+sim_world_chance (SimWorld *self, guint n)
+{
+  return g_rand_int_range (self->rand, 0, n);
+}
+
+gint64
+sim_world_soon (SimWorld *self)
+{
+  return sim_world_chance (self, self->setting.max_delay) + 1;
+}
+
+SimDaemon *
+sim_world_get (SimWorld *self, guint rank)
+{
+  return rank < self->daemons->len ? g_ptr_array_index (self->daemons, rank) : NULL;
+}
+
+SimCampaign *
+sim_world_get_campaign (SimWorld *self, guint id)
+{
+  return id > 0 && id <= self->campaigns->len ? g_ptr_array_index (self->campaigns, id - 1) : NULL;
+}
+
+SimWatch *
+sim_world_get_watch (SimWorld *self, DvmdJob *job)
+{
+  return g_ptr_array_index (self->watches, dvmd_job_get_id (job) - 1);
+}
+
+DvmdRoutes *
+sim_world_get_routes (SimWorld *self)
+{
+  return dvmd_tree_get_routes (sim_world_get (self, 0)->tree);
+}
+
+gboolean
+sim_world_is_member (SimWorld *self, guint rank)
+{
+  return dvmd_routes_contains (sim_world_get_routes (self), rank);
+}
+
+void
+sim_world_trace (SimWorld *self, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  if (!sim_seeds_is_traced ())
+    return;
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_printerr ("%9.3f ms  %s\n", (double)dvmd_clock_monotonic (self->clock) / 1000, text);
+}
+
+const char *
+sim_step_to_string (SimStep step)
+{
+  static const char *const names[SIM_N_STEPS] = {
+    "now",   "launch", "start", "join", "report",   "wire",  "wired",  "order",
+    "leave", "idle",   "left",  "exit", "departed", "offer", "parked", "send",
+  };
+
+  return names[step];
+}
+
+const char *
+sim_fate_to_string (SimFate fate)
+{
+  static const char *const names[SIM_N_FATES] = { "good",          "not started", "no connection",
+                                                  "not authentic", "silent",      "late" };
+
+  return names[fate];
+}
+
+/* ---- what will happen ---- */
+
+void
+sim_world_post (SimWorld *self, gint64 delay, SimPostKind what, guint a, guint b)
+{
+  SimPost post = { what, a, b };
+
+  g_array_append_val (self->posts, post);
+  sim_net_add_action (self->net, delay, GUINT_TO_POINTER (self->posts->len - 1));
+}
+
+static void
+on_queue_has_work (gpointer user_data)
+{
+  SimWorld *self = user_data;
+
+  if (self->draining)
+    return;
+  self->draining = TRUE;
+  sim_world_post (self, sim_world_chance (self, 4) == 0 ? sim_world_soon (self) : 0, SIM_POST_DRAIN, 0, 0);
+}
+
+/* Events of the core are handled one by one, and other things happen between them. */
+static void
+drain (SimWorld *self)
+{
+  guint n = sim_world_chance (self, 3) == 0 ? 1 + sim_world_chance (self, 3) : 0;
+
+  self->draining = FALSE;
+  if (dvmd_event_queue_drain (self->queue, n))
+    on_queue_has_work (self);
+}
+
+static void
+poke (SimDaemon *self)
+{
+  if (self->poked || self->stuck || !self->alive || self->agent == NULL)
+    return;
+  if (sim_agent_is_idle (self->agent) && g_queue_is_empty (&self->agent->outbox))
+    return;
+  self->poked = TRUE;
+  sim_world_post (self->world, 1 + sim_world_chance (self->world, self->world->setting.pace), SIM_POST_ACT, self->rank,
+                  0);
+}
+
+void
+sim_world_poke_all (SimWorld *self)
+{
+  for (guint rank = 1; rank < self->daemons->len; rank++)
+    poke (sim_world_get (self, rank));
+}
+
+/* ---- moments ---- */
+
+void
+sim_world_arm (SimWorld *self, SimStep step, guint action)
+{
+  SimTrap trap = { step, action };
+
+  g_array_append_val (self->traps, trap);
+}
+
+void
+sim_world_reach (SimWorld *self, SimStep step, guint rank)
+{
+  sim_world_trace (self, "%s %u", sim_step_to_string (step), rank);
+  self->seq++;
+  for (guint i = 0; i < self->traps->len; i++)
+    {
+      SimTrap *trap = &g_array_index (self->traps, SimTrap, i);
+
+      if (trap->step != step)
+        continue;
+      sim_world_post (self, sim_world_chance (self, 2) == 0 ? 0 : sim_world_soon (self), SIM_POST_DO, trap->action,
+                      rank);
+      g_array_remove_index (self->traps, i);
+      return;
+    }
+}
+
+/* ---- an agent ---- */
+
+static void
+die (SimDaemon *self, gboolean with_links)
+{
+  if (!self->alive)
+    return;
+  self->alive = FALSE;
+  self->world->dirty = TRUE;
+  if (self->agent != NULL)
+    {
+      sim_agent_die (self->agent);
+      g_queue_clear_full (&self->agent->outbox, (GDestroyNotify)sim_message_free);
+    }
+  if (with_links)
+    sim_net_remove (self->world->net, self->rank);
+}
+
+void
+sim_world_kill (SimWorld *self, guint rank)
+{
+  SimDaemon *daemon = sim_world_get (self, rank);
+
+  if (daemon == NULL || rank == 0 || !daemon->alive)
+    return;
+  sim_world_trace (self, "killed %u", rank);
+  sim_expect_loss (self, rank, daemon->ordered);
+  die (daemon, TRUE);
+}
+
+void
+sim_world_stick (SimWorld *self, guint rank)
+{
+  SimDaemon *daemon = sim_world_get (self, rank);
+
+  if (daemon != NULL && rank > 0)
+    daemon->stuck = TRUE;
+}
+
+void
+sim_world_cut (SimWorld *self, guint rank)
+{
+  SimDaemon *daemon = sim_world_get (self, rank);
+  guint32 uplink = daemon != NULL && daemon->tree != NULL ? dvmd_tree_get_uplink (daemon->tree) : DVMD_NO_RANK;
+
+  if (uplink == DVMD_NO_RANK || !sim_net_cut (self->net, rank, uplink))
+    return;
+  daemon->was_cut = TRUE;
+  sim_world_trace (self, "cut %u from %u", rank, uplink);
+}
+
+static void
+leaving_end_work (gpointer data)
+{
+  SimDaemon *self = data;
+  SimMessage *message;
+
+  if (self->agent->gone)
+    {
+      dvmd_leaving_work_ended (self->leaving);
+      return;
+    }
+  message = sim_message_new (SIM_STOP, self->rank, NULL);
+  message->flag = FALSE;
+  g_queue_push_tail (&self->agent->inbox, message);
+  poke (self);
+}
+
+static void
+leaving_say_left (gpointer data, guint32 uplink)
+{
+  SimDaemon *self = data;
+
+  self->said_left = TRUE;
+  sim_world_reach (self->world, SIM_STEP_LEFT, self->rank);
+  dvmd_tree_post (self->tree, 0, KIND_LEFT, g_variant_new ("(u)", uplink), FALSE);
+}
+
+static void
+leaving_exit (gpointer data)
+{
+  SimDaemon *self = data;
+
+  sim_hold (self->world, SIM_D1_EXIT, g_hash_table_size (self->agent->jobs) == 0);
+  sim_hold (self->world, SIM_D1_EXIT, dvmd_tree_get_n_children (self->tree) == 0);
+  sim_world_reach (self->world, SIM_STEP_EXIT, self->rank);
+  die (self, TRUE);
+}
+
+static const DvmdLeavingFuncs leaving_funcs = {
+  .end_work = leaving_end_work,
+  .say_left = leaving_say_left,
+  .exit = leaving_exit,
+};
+
+/* What its tree knows is told to whoever waits for it. */
+static void
+look_at_tree (SimDaemon *self)
+{
+  if (self->leaving == NULL || !self->alive)
+    return;
+  dvmd_leaving_set_below (self->leaving, dvmd_tree_get_n_children (self->tree));
+  dvmd_leaving_set_uplink (self->leaving, dvmd_tree_get_uplink (self->tree));
+  if (self->alive)
+    dvmd_leaving_set_unacknowledged (self->leaving, dvmd_tree_get_n_unacknowledged (self->tree, 0));
+}
+
+static void
+say_all (SimDaemon *self)
+{
+  SimMessage *message;
+
+  while ((message = g_queue_pop_head (&self->agent->outbox)) != NULL)
+    {
+      if (message->kind == SIM_GONE)
+        {
+          sim_world_reach (self->world, SIM_STEP_IDLE, self->rank);
+          if (dvmd_leaving_is_ordered (self->leaving))
+            dvmd_leaving_work_ended (self->leaving);
+          if (!self->stopped)
+            {
+              sim_message_free (message);
+              continue;
+            }
+        }
+      g_ptr_array_add (self->world->messages, message);
+      dvmd_tree_post (self->tree, 0, KIND_SAID, g_variant_new ("(u)", self->world->messages->len - 1), FALSE);
+    }
+}
+
+static void
+act (SimDaemon *self)
+{
+  self->poked = FALSE;
+  if (!self->alive || self->stuck)
+    return;
+  sim_agent_act (self->agent, self->world->ending);
+  say_all (self);
+  poke (self);
+}
+
+void
+sim_world_say (SimWorld *self, guint rank, SimMessage *message)
+{
+  SimDaemon *daemon = sim_world_get (self, rank);
+
+  if (daemon == NULL || daemon->tree == NULL || daemon->departed || daemon->declared
+      || (!sim_world_is_member (self, rank) && !daemon->ordered))
+    {
+      sim_message_free (message);
+      return;
+    }
+  g_ptr_array_add (self->messages, message);
+  dvmd_tree_post (sim_world_get (self, 0)->tree, rank, KIND_SAID, g_variant_new ("(u)", self->messages->len - 1),
+                  FALSE);
+}
+
+static void
+hear (SimDaemon *self, guint number)
+{
+  SimMessage *message = g_ptr_array_index (self->world->messages, number);
+
+  sim_hold (self->world, SIM_ONCE, message != NULL);
+  self->world->messages->pdata[number] = NULL;
+  if (self->rank == 0)
+    {
+      sim_take (self->world, message);
+      sim_message_free (message);
+      return;
+    }
+  self->stopped |= message->kind == SIM_STOP;
+  g_queue_push_tail (&self->agent->inbox, message);
+  poke (self);
+}
+
+/* ---- what a tree asks and tells ---- */
+
+static void
+tree_send (gpointer data, guint32 neighbour, DvmdPacket *packet)
+{
+  SimDaemon *self = data;
+
+  self->world->cost.n_sent += self->rank == 0;
+  sim_net_send (self->world->net, self->rank, neighbour, packet);
+}
+
+static void
+tree_connect (gpointer data, guint32 rank)
+{
+  SimDaemon *self = data;
+
+  sim_net_connect (self->world->net, self->rank, rank);
+}
+
+static void
+tree_disconnect (gpointer data, guint32 rank)
+{
+  SimDaemon *self = data;
+
+  sim_net_disconnect (self->world->net, self->rank, rank);
+}
+
+static void
+tree_deliver (gpointer data, guint32 source, guint16 kind, GVariant *body)
+{
+  SimDaemon *self = data;
+  guint n;
+
+  g_variant_get (body, "(u)", &n);
+  if (kind == KIND_LEFT)
+    dvmd_departures_left (self->world->departures, source, n);
+  else
+    hear (self, n);
+}
+
+static void
+tree_deliver_broadcast (gpointer data, guint64 number, guint16 kind, GVariant *body)
+{
+}
+
+static void
+tree_completed (gpointer data, guint64 number)
+{
+  SimWorld *world = ((SimDaemon *)data)->world;
+
+  sim_hold (world, SIM_E69, number == world->completed + 1);
+  world->completed = number;
+  for (guint i = 0; i < world->wirings->len; i++)
+    {
+      Wiring *wiring = &g_array_index (world->wirings, Wiring, i);
+
+      if (wiring->number > number)
+        continue;
+      sim_world_post (world, 0, wiring->campaign == 0 ? SIM_POST_MEMBERSHIP : SIM_POST_WIRED, wiring->campaign, 0);
+      g_array_remove_index (world->wirings, i--);
+    }
+}
+
+void
+sim_world_await (SimWorld *self, guint campaign, guint64 number)
+{
+  Wiring wiring = { campaign, number };
+
+  if (number > self->completed)
+    g_array_append_val (self->wirings, wiring);
+  else
+    sim_world_post (self, 0, campaign == 0 ? SIM_POST_MEMBERSHIP : SIM_POST_WIRED, campaign, 0);
+}
+
+static void
+tree_routes_changed (gpointer data, DvmdRoutes *old, DvmdRoutes *routes)
+{
+}
+
+static void
+tree_lost (gpointer data, guint32 rank, guint32 reporter)
+{
+  SimWorld *world = ((SimDaemon *)data)->world;
+  SimDaemon *daemon = sim_world_get (world, rank);
+
+  sim_world_trace (world, "lost %u, says %u", rank, reporter);
+  if (dvmd_departures_contains (world->departures, rank))
+    {
+      sim_world_post (world, 0, SIM_POST_LOST, rank, reporter + 1);
+      return;
+    }
+  if (daemon->declared || daemon->departed || daemon->lost_untold)
+    return;
+  daemon->lost_untold = TRUE;
+  if (!world->losing)
+    sim_world_post (world, LOST_DELAY, SIM_POST_LOST, 0, 0);
+  world->losing = TRUE;
+}
+
+/* The controller lives: sooner or later there is a way to it. */
+static void
+tree_cut_off (gpointer data, gint64 since)
+{
+}
+
+static void
+tree_way_found (gpointer data)
+{
+}
+
+static void
+tree_leave (gpointer data)
+{
+  SimDaemon *self = data;
+
+  sim_hold (self->world, SIM_E64, self->ordered);
+  sim_world_reach (self->world, SIM_STEP_LEAVE, self->rank);
+  dvmd_leaving_order (self->leaving);
+}
+
+/* An agent whose rank is no longer a member ends its processes and exits. */
+static void
+tree_expelled (gpointer data)
+{
+  SimDaemon *self = data;
+
+  sim_hold (self->world, SIM_D1_EXPELLED, self->declared || self->departed || self->lost_untold);
+  die (self, TRUE);
+}
+
+static GVariant *
+tree_merge (gpointer data, const char *key, GPtrArray *parts)
+{
+  return g_variant_ref (g_ptr_array_index (parts, 0));
+}
+
+static const DvmdTreeFuncs tree_funcs = {
+  .send = tree_send,
+  .connect = tree_connect,
+  .disconnect = tree_disconnect,
+  .deliver = tree_deliver,
+  .deliver_broadcast = tree_deliver_broadcast,
+  .completed = tree_completed,
+  .routes_changed = tree_routes_changed,
+  .lost = tree_lost,
+  .cut_off = tree_cut_off,
+  .way_found = tree_way_found,
+  .leave = tree_leave,
+  .expelled = tree_expelled,
+  .merge = tree_merge,
+};
+
+/* ---- the launcher ---- */
+
+static void
+daemon_free (gpointer data)
+{
+  SimDaemon *self = data;
+
+  g_clear_pointer (&self->tree, dvmd_tree_free);
+  g_clear_pointer (&self->agent, sim_agent_free);
+  g_clear_pointer (&self->leaving, dvmd_leaving_free);
+  g_free (self->host);
+  g_free (self);
+}
+
+static SimDaemon *
+daemon_new (SimWorld *world, guint rank, const char *host)
+{
+  SimDaemon *self = g_new0 (SimDaemon, 1);
+
+  self->world = world;
+  self->rank = rank;
+  self->host = g_strdup (host);
+  return self;
+}
+
+SimDaemon *
+sim_world_add_daemon (SimWorld *self, guint rank, const char *host)
+{
+  SimDaemon *daemon = daemon_new (self, rank, host);
+
+  daemon->launched = TRUE;
+  if (self->fates->len > 0)
+    {
+      daemon->fate = g_array_index (self->fates, SimFate, 0);
+      g_array_remove_index (self->fates, 0);
+    }
+  /* Ranks that are launched later, or never. */
+  while (self->daemons->len <= rank)
+    g_ptr_array_add (self->daemons, daemon_new (self, self->daemons->len, "-"));
+  daemon_free (self->daemons->pdata[rank]);
+  self->daemons->pdata[rank] = daemon;
+  return daemon;
+}
+
+static void
+start (SimDaemon *self)
+{
+  SimWorld *world = self->world;
+
+  if ((self->terminated && self->fate != SIM_FATE_LATE) || self->tree != NULL)
+    return;
+  self->tree = dvmd_tree_new (self->rank, world->setting.radix, world->clock, &tree_funcs, self);
+  self->alive = TRUE;
+  sim_net_add (world->net, self->rank);
+  if (self->rank == 0)
+    return;
+  self->agent = sim_agent_new (self->rank, world->rand);
+  self->leaving = dvmd_leaving_new (&leaving_funcs, self);
+  sim_world_reach (world, SIM_STEP_START, self->rank);
+  sim_net_connect (world->net, self->rank, 0);
+}
+
+static void
+fail (SimDaemon *self, DvmdCause cause)
+{
+  SimWorld *world = self->world;
+
+  if (self->terminated || self->declared || self->reported)
+    return;
+  self->declared = TRUE;
+  sim_world_trace (world, "failed %u", self->rank);
+  sim_note_cause (world, self->rank, cause);
+  dvmd_core_agent_failed (world->core, self->rank, cause, "it is not there");
+}
+
+static void
+ended_by_launcher (SimDaemon *self)
+{
+  sim_expect_loss (self->world, self->rank, self->ordered);
+  die (self, TRUE);
+  if (!dvmd_departures_ended (self->world->departures, self->rank) && self->world->stopping)
+    dvmd_core_agent_gone (self->world->core, self->rank);
+}
+
+void
+sim_world_terminate (SimDaemon *self)
+{
+  if (self->terminated)
+    return;
+  self->terminated = TRUE;
+  sim_world_post (self->world, sim_world_soon (self->world) * (sim_world_chance (self->world, 4) == 0 ? 100 : 1),
+                  SIM_POST_ENDED, self->rank, 0);
+}
+
+/* ---- departures ---- */
+
+static void
+departures_terminate (gpointer data, const guint32 *ranks, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      SimDaemon *daemon = sim_world_get (data, ranks[i]);
+
+      if (!daemon->terminated)
+        sim_world_terminate (daemon);
+      else
+        sim_world_post (data, sim_world_soon (data), SIM_POST_ENDED, ranks[i], 0);
+    }
+}
+
+static void
+departures_departed (gpointer data, guint32 rank, DvmdDepartedHow how)
+{
+  SimWorld *world = data;
+  SimDaemon *daemon = sim_world_get (world, rank);
+
+  sim_hold (world, SIM_E30, sim_is_gone (daemon));
+  sim_hold (world, SIM_E56, !daemon->departed);
+  daemon->departed = TRUE;
+  world->dirty = TRUE;
+  sim_world_reach (world, SIM_STEP_DEPARTED, rank);
+  sim_world_terminate (daemon);
+  if (daemon->tree != NULL)
+    dvmd_tree_forget (sim_world_get (world, 0)->tree, &rank, 1);
+  dvmd_core_agent_departed (world->core, rank);
+}
+
+static const DvmdDepartureFuncs departure_funcs = {
+  .terminate = departures_terminate,
+  .departed = departures_departed,
+};
+
+/* ---- losses ---- */
+
+static void
+declare (SimDaemon *self)
+{
+  SimWorld *world = self->world;
+
+  self->lost_untold = FALSE;
+  self->declared = TRUE;
+  sim_expect_loss (world, self->rank, FALSE);
+  sim_world_trace (world, "declared %u", self->rank);
+  sim_note_cause (world, self->rank, DVMD_CAUSE_LOST);
+  dvmd_core_agent_lost (world->core, self->rank, DVMD_CAUSE_LOST, "connection closed");
+  sim_world_terminate (self);
+}
+
+static void
+tell_lost (SimWorld *self)
+{
+  g_autoptr (GArray) lost = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) left = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  self->losing = FALSE;
+  for (guint32 rank = 1; rank < self->daemons->len; rank++)
+    {
+      SimDaemon *daemon = sim_world_get (self, rank);
+
+      if (daemon == NULL || !daemon->lost_untold)
+        continue;
+      /* It has been ordered to leave meanwhile. */
+      if (dvmd_departures_contains (self->departures, rank))
+        {
+          daemon->lost_untold = FALSE;
+          dvmd_departures_link_lost (self->departures, rank, 0);
+          continue;
+        }
+      g_array_append_val (lost, rank);
+      if (sim_world_is_member (self, rank))
+        g_array_append_val (left, rank);
+    }
+  if (left->len > 0)
+    dvmd_tree_change (sim_world_get (self, 0)->tree, NULL, 0, (guint32 *)left->data, left->len, DVMD_LEFT_LOST);
+  for (guint i = 0; i < lost->len; i++)
+    declare (sim_world_get (self, g_array_index (lost, guint32, i)));
+}
+
+void
+sim_world_repeat (SimWorld *self, guint rank, guint which)
+{
+  SimDaemon *daemon = sim_world_get (self, rank);
+  guint fence;
+
+  if (daemon == NULL || rank == 0 || (!daemon->departed && !daemon->declared))
+    return;
+  sim_world_trace (self, "said again of %u", rank);
+  fence = dvmd_core_get_launch_fence (self->core);
+  if (which % 3 == 0)
+    dvmd_core_agent_lost (self->core, rank, DVMD_CAUSE_LOST, "connection closed, again");
+  else if (which % 3 == 1)
+    dvmd_core_agent_failed (self->core, rank, DVMD_CAUSE_CONNECT, "it is not there, again");
+  else if (daemon->departed)
+    dvmd_core_agent_departed (self->core, rank);
+  sim_hold (self, SIM_E66, dvmd_core_get_launch_fence (self->core) == fence);
+}
+
+/* ---- what the network tells ---- */
+
+static void
+report (SimDaemon *self)
+{
+  DvmdAgentReport report = { .host = self->host, .address = "", .pid = 7, .hwthreads = 2, .topology = "t" };
+
+  if (self->reported)
+    return;
+  self->reported = TRUE;
+  sim_world_reach (self->world, SIM_STEP_REPORT, self->rank);
+  dvmd_core_agent_reported (self->world->core, self->rank, &report);
+  /* Nobody waits for it any more: it is told so. */
+  if (self->declared || self->departed)
+    sim_world_post (self->world, sim_world_soon (self->world), SIM_POST_ENDED, self->rank, 0);
+}
+
+/* After everything that can have changed something. */
+static void
+look (SimWorld *self, guint rank)
+{
+  if (rank > 0)
+    look_at_tree (sim_world_get (self, rank));
+  self->seq++;
+  if (self->dirty)
+    sim_statements_check (self);
+  self->dirty = FALSE;
+}
+
+static void
+net_link_up (gpointer data, guint32 rank, guint32 neighbour)
+{
+  SimWorld *self = data;
+  SimDaemon *other = sim_world_get (self, neighbour);
+
+  dvmd_tree_link_up (sim_world_get (self, rank)->tree, neighbour);
+  look (self, rank);
+  if (rank != 0 || other->joined)
+    return;
+  other->joined = TRUE;
+  sim_world_reach (self, SIM_STEP_JOIN, neighbour);
+  sim_world_post (self, sim_world_soon (self), SIM_POST_REPORT, neighbour, 0);
+}
+
+static gint64
+begin_work (SimWorld *self, gboolean of_controller)
+{
+  return self->setting.unchecked && of_controller ? g_get_monotonic_time () : 0;
+}
+
+static void
+end_work (SimWorld *self, gint64 begin)
+{
+  self->cost.work += begin > 0 ? g_get_monotonic_time () - begin : 0;
+}
+
+static void
+net_link_down (gpointer data, guint32 rank, guint32 neighbour)
+{
+  dvmd_tree_link_down (sim_world_get (data, rank)->tree, neighbour);
+  look (data, rank);
+}
+
+static void
+net_connect_failed (gpointer data, guint32 rank, guint32 neighbour)
+{
+  dvmd_tree_connect_failed (sim_world_get (data, rank)->tree, neighbour);
+  look (data, rank);
+}
+
+static void
+net_receive (gpointer data, guint32 rank, guint32 neighbour, DvmdPacket *packet)
+{
+  gint64 begin = begin_work (data, rank == 0);
+
+  dvmd_tree_receive (sim_world_get (data, rank)->tree, neighbour, packet);
+  end_work (data, begin);
+  look (data, rank);
+}
+
+/* ---- what was to happen ---- */
+
+static void
+campaign_answer (SimWorld *self, const SimPost *post)
+{
+  SimCampaign *campaign = sim_world_get_campaign (self, post->a);
+
+  if (post->what == SIM_POST_OFFERED)
+    {
+      campaign->offered = TRUE;
+      dvmd_core_offered (self->core, campaign->campaign);
+    }
+  else if (post->what == SIM_POST_NOT_SENT)
+    dvmd_core_order_failed (self->core, campaign->campaign, "no memory");
+  else
+    {
+      sim_statements_wired (self, campaign);
+      campaign->wired = TRUE;
+      dvmd_core_agents_wired (self->core, campaign->campaign);
+    }
+}
+
+static void
+lost_answer (SimWorld *self, const SimPost *post)
+{
+  if (post->b == 0)
+    tell_lost (self);
+  else
+    dvmd_departures_link_lost (self->departures, post->a, post->b - 1);
+}
+
+static void
+do_post (SimWorld *self, const SimPost *post)
+{
+  SimDaemon *daemon = sim_world_get (self, post->a);
+
+  switch ((SimPostKind)post->what)
+    {
+    case SIM_POST_DRAIN:
+      drain (self);
+      break;
+    case SIM_POST_ACT:
+      act (daemon);
+      break;
+    case SIM_POST_START:
+      start (daemon);
+      break;
+    case SIM_POST_FAIL:
+      fail (daemon, post->b);
+      break;
+    case SIM_POST_REPORT:
+      if (sim_world_get (self, post->a)->alive)
+        report (daemon);
+      break;
+    case SIM_POST_ENDED:
+      ended_by_launcher (daemon);
+      break;
+    case SIM_POST_LOST:
+      lost_answer (self, post);
+      break;
+    case SIM_POST_DO:
+      self->act (self, post->a);
+      break;
+    case SIM_POST_MEMBERSHIP:
+      dvmd_core_membership_distributed (self->core, self->epoch);
+      break;
+    case SIM_POST_WIRED:
+    case SIM_POST_OFFERED:
+    case SIM_POST_NOT_SENT:
+      campaign_answer (self, post);
+      break;
+    }
+}
+
+static void
+net_act (gpointer data, gpointer number)
+{
+  SimWorld *self = data;
+  SimPost post = g_array_index (self->posts, SimPost, GPOINTER_TO_UINT (number));
+  gint64 begin = begin_work (self, post.what != SIM_POST_ACT && post.what != SIM_POST_START);
+
+  do_post (self, &post);
+  end_work (self, begin);
+  self->dirty |= post.what != SIM_POST_ACT;
+  look (self, post.what == SIM_POST_ACT ? post.a : 0);
+}
+
+static const SimNetFuncs net_funcs = {
+  .link_up = net_link_up,
+  .link_down = net_link_down,
+  .connect_failed = net_connect_failed,
+  .receive = net_receive,
+  .act = net_act,
+};
+
+gboolean
+sim_world_run (SimWorld *self, gint64 time)
+{
+  return sim_net_run (self->net, time);
+}
+
+static gboolean
+is_daemon_quiet (SimDaemon *self)
+{
+  SimWorld *world = self->world;
+
+  if (self->lost_untold || dvmd_departures_contains (world->departures, self->rank))
+    return FALSE;
+  if (!self->alive)
+    return !sim_world_is_member (world, self->rank);
+  if (!sim_world_is_member (world, self->rank) || !dvmd_tree_is_settled (self->tree)
+      || dvmd_tree_get_n_unacknowledged (self->tree, DVMD_NO_RANK) > 0)
+    return FALSE;
+  return self->agent == NULL || self->stuck || sim_agent_is_idle (self->agent);
+}
+
+gboolean
+sim_world_is_quiet (SimWorld *self)
+{
+  if (!dvmd_event_queue_is_empty (self->queue) || self->losing || self->wirings->len > 0
+      || dvmd_core_get_campaigns_running (self->core) > 0)
+    return FALSE;
+  for (guint rank = 0; rank < self->daemons->len; rank++)
+    if (!is_daemon_quiet (sim_world_get (self, rank)))
+      return FALSE;
+  return !self->shutdown || self->n_ended > 0;
+}
+
+void
+sim_world_explain (SimWorld *self)
+{
+  for (guint rank = 0; rank < self->daemons->len; rank++)
+    {
+      SimDaemon *daemon = sim_world_get (self, rank);
+
+      g_printerr ("agent %u on %s:%s%s%s%s%s%s%s%s%s%s%s\n", rank, daemon->host, daemon->alive ? " alive" : "",
+                  daemon->stuck ? " stuck" : "", sim_world_is_member (self, rank) ? " in the tree" : "",
+                  daemon->reported ? " reported" : "", daemon->wired ? " wired" : "", daemon->ordered ? " ordered" : "",
+                  daemon->departed ? " departed" : "", daemon->declared ? " lost" : "",
+                  dvmd_departures_contains (self->departures, rank) ? " departing" : "",
+                  daemon->tree != NULL && dvmd_tree_is_settled (daemon->tree) ? " settled" : "",
+                  daemon->agent != NULL && daemon->alive && sim_agent_is_idle (daemon->agent) ? " idle" : "");
+    }
+  for (guint i = 0; i < self->campaigns->len; i++)
+    {
+      DvmCampaign *record = dvmd_campaign_get_record (
+          ((SimCampaign *)g_ptr_array_index (self->campaigns, i))->campaign);
+
+      g_printerr ("campaign %u: %s, %s, pending %u, %s\n", i + 1,
+                  dvm_campaign_kind_to_string (dvm_campaign_get_kind (record)),
+                  dvm_campaign_state_to_string (dvm_campaign_get_state (record)), dvm_campaign_get_pending (record),
+                  dvm_campaign_get_reason (record));
+    }
+  for (GList *l = self->core->live.head; l != NULL; l = l->next)
+    g_printerr ("job %u: %s, held at \"%s\"\n", dvmd_job_get_id (l->data),
+                dvm_job_state_to_string (dvmd_job_get_state (l->data)),
+                dvm_job_get_held_at (dvmd_job_get_record (l->data)));
+}
+
+/* ---- the world ---- */
+
+static void
+message_free (gpointer data)
+{
+  if (data != NULL)
+    sim_message_free (data);
+}
+
+static void
+watch_free (gpointer data)
+{
+  SimWatch *self = data;
+
+  g_object_unref (self->job);
+  g_array_unref (self->waits);
+  g_clear_pointer (&self->staging, g_array_unref);
+  g_clear_pointer (&self->staged, g_hash_table_unref);
+  g_free (self);
+}
+
+static void
+campaign_free (gpointer data)
+{
+  SimCampaign *self = data;
+
+  g_object_unref (self->campaign);
+  g_free (self->req_id);
+  g_free (self);
+}
+
+static DvmdCore *
+make_core (SimWorld *self)
+{
+  DvmdCoreSettings settings = {
+    .nspace = "dvm",
+    .host = "head",
+    .history_limit = 10000,
+    .elastic = self->setting.elastic,
+    .park_limit = SIM_PARK_LIMIT,
+    .grow_timeout = SIM_GROW_TIMEOUT,
+  };
+
+  return dvmd_core_new (&settings, self->clock, self->queue, &sim_effects, self);
+}
+
+SimWorld *
+sim_world_new (const SimSetting *setting, SimTally *tally)
+{
+  SimWorld *self = g_new0 (SimWorld, 1);
+
+  self->setting = *setting;
+  self->tally = tally;
+  self->rand = g_rand_new_with_seed (setting->seed);
+  self->clock = dvmd_clock_new_manual (0);
+  self->queue = dvmd_event_queue_new (on_queue_has_work, self);
+  self->net = sim_net_new (self->rand, self->clock, setting->max_delay, &net_funcs, self);
+  self->daemons = g_ptr_array_new_with_free_func (daemon_free);
+  self->messages = g_ptr_array_new_with_free_func (message_free);
+  self->posts = g_array_new (FALSE, FALSE, sizeof (SimPost));
+  self->watches = g_ptr_array_new_with_free_func (watch_free);
+  self->campaigns = g_ptr_array_new_with_free_func (campaign_free);
+  self->wirings = g_array_new (FALSE, FALSE, sizeof (Wiring));
+  self->traps = g_array_new (FALSE, FALSE, sizeof (SimTrap));
+  self->fates = g_array_new (FALSE, FALSE, sizeof (SimFate));
+  self->released = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->departures = dvmd_departures_new (self->clock, SIM_SHRINK_GRACE * G_TIME_SPAN_SECOND, &departure_funcs, self);
+  start (sim_world_add_daemon (self, 0, "head"));
+  self->core = make_core (self);
+  sim_statements_watch (self);
+  for (guint i = 1; i <= setting->n_nodes; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("h%u", i);
+
+      dvmd_core_add_node (self->core, name, sim_world_chance (self, 4), 0);
+    }
+  dvmd_core_start (self->core);
+  return self;
+}
+
+void
+sim_world_free (SimWorld *self)
+{
+  g_ptr_array_unref (self->watches);
+  g_ptr_array_unref (self->campaigns);
+  dvmd_departures_free (self->departures);
+  g_ptr_array_unref (self->daemons);
+  g_ptr_array_unref (self->messages);
+  sim_net_free (self->net);
+  dvmd_event_queue_free (self->queue);
+  g_object_unref (self->core);
+  dvmd_clock_unref (self->clock);
+  g_array_unref (self->posts);
+  g_array_unref (self->wirings);
+  g_array_unref (self->traps);
+  g_array_unref (self->fates);
+  g_array_unref (self->released);
+  g_rand_free (self->rand);
+  g_free (self);
+}
