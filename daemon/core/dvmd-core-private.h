@@ -128,6 +128,8 @@ void dvmd_core_end_campaign (DvmdCampaign *campaign);
 void dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason);
 /* A node as the campaigns that it is in leave it. */
 void dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node);
+/* Nodes of the DVM have begun to leave: what a job brings along is not waited for there. */
+void dvmd_core_files_leaving (DvmdCore *self, DvmdJob *job);
 /* It is not a node of the DVM any more. Those who waited for that go on. */
 void dvmd_core_depart (DvmdCore *self, DvmdNode *node);
 /* A node that a grow brings; its agent has yet to be started. */

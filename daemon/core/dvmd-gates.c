@@ -167,7 +167,7 @@ sort_out (GPtrArray *jobs, GPtrArray *anew)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      if (job->map != NULL && dvmd_gate_find_missing (job) != G_MAXUINT)
+      if (job->map != NULL && (job->half_staged || dvmd_gate_find_missing (job) != G_MAXUINT))
         dvmd_gate_unmap (job);
       if (job->remapping)
         g_ptr_array_add (anew, job);

@@ -57,6 +57,7 @@ struct _DvmdJob
   gsize kept_bytes;          /* counted in the history */
 
   GHashTable *stage_left; /* (nullable): ranks of agents that the files of the job are on their way to */
+  gboolean half_staged;   /* its files have not come to all of its nodes */
   gboolean launch_sent;
   gboolean kill_sent;
   gboolean counted_running;

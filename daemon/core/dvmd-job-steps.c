@@ -210,7 +210,8 @@ check_agents (DvmdJob *job)
   DvmdNode *node;
   g_autofree char *reason = NULL;
 
-  if (rank == G_MAXUINT)
+  /* Files that did not come, for a node that stays after all, come once more. */
+  if (rank == G_MAXUINT && !(job->half_staged && job->core->elastic))
     return TRUE;
   if (job->core->elastic)
     {
@@ -241,9 +242,11 @@ dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   g_clear_pointer (&job->stage_left, g_hash_table_unref);
+  job->half_staged = FALSE;
   /* Without all of its nodes it comes no further than to the launch gate. */
   if (!job->has_files || dvmd_gate_find_missing (job) != G_MAXUINT)
     {
+      job->half_staged = job->has_files;
       dvmd_core_post (job, DVMD_JOB_PREPARED);
       return;
     }

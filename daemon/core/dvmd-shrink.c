@@ -324,6 +324,8 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
   self->begun = TRUE;
   dvmd_gate_close (self);
   refresh_nodes (self);
+  for (GList *l = self->core->live.head; l != NULL; l = l->next)
+    dvmd_core_files_leaving (self->core, l->data);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_BEGUN, NULL);
 }
 

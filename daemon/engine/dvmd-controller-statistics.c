@@ -58,6 +58,9 @@ dvmd_controller_get_statistics (DvmdController *self)
   add (&builder, "jobs-submitted", core->jobs_submitted);
   add (&builder, "jobs-ended", core->jobs_ended);
   add (&builder, "procs-launched", core->procs_launched);
+  add (&builder, "campaigns-completed", core->campaigns_completed);
+  add (&builder, "campaigns-failed", core->campaigns_failed);
+  add (&builder, "jobs-remapped", core->jobs_remapped);
   add (&builder, "launch-messages", self->launch_messages);
   add (&builder, "launch-bytes", self->launch_bytes);
   add (&builder, "environment-bytes", self->environment_bytes);

@@ -221,6 +221,35 @@ test_remap_is_never_aborted (void)
   g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (job), 2), ==, 2);
 }
 
+/* L14, E25: files on their way to a node that leaves are not waited for; the job comes to the launch gate. */
+static void
+test_files_on_their_way (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *campaign;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 3, 2);
+  job = submit_staged (&world, 4);
+  assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
+  g_string_truncate (world.log, 0);
+  campaign = shrink (&world, "node2");
+  assert_held (job, "launch");
+  depart (&world, 2);
+  offered (&world, campaign);
+  assert_log (&world, "remove 1: 2\noffer 1: node2\nstage 1\nend 1: completed \n");
+  /* Not all had come when a node began to leave that stays after all. */
+  campaign = shrink (&world, "node3");
+  assert_held (job, "launch");
+  g_string_truncate (world.log, 0);
+  dvmd_core_order_failed (world.core, campaign, "no");
+  run (&world);
+  assert_log (&world, "end 2: failed order-failed\nstage 1\n");
+  staged (&world, job);
+  run_to_end (&world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+}
+
 /* D15: the gate is asked in the turn of the sending; a shrink that comes a step before it holds the job. */
 static void
 test_asked_when_sent (void)
@@ -602,6 +631,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/jobs/D2-crash-remaps", test_crash_remaps);
   g_test_add_func ("/campaigns/jobs/D2-host-is-back", test_host_is_back);
   g_test_add_func ("/campaigns/jobs/D4-remap-is-never-aborted", test_remap_is_never_aborted);
+  g_test_add_func ("/campaigns/jobs/L14-files-on-their-way", test_files_on_their_way);
   g_test_add_func ("/campaigns/jobs/D15-asked-when-sent", test_asked_when_sent);
   g_test_add_func ("/campaigns/jobs/D15-running", test_running);
   g_test_add_func ("/campaigns/jobs/D15-recoverable", test_recoverable);
