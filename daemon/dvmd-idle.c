@@ -8,6 +8,8 @@
 
 #include "dvmd-idle.h"
 
+#include "dvmd-core-elastic.h"
+
 struct _DvmdIdle
 {
   DvmdController *controller;
@@ -23,6 +25,16 @@ struct _DvmdIdle
 
 static void update (DvmdIdle *self);
 
+/* Neither a job, nor a change of the size, nor an allocation is left; the default session is always there. */
+static gboolean
+is_idle (DvmdIdle *self)
+{
+  DvmdSession *first = dvmd_core_next_session (self->core, NULL);
+
+  return dvmd_core_get_num_live (self->core) == 0 && dvmd_core_get_campaigns_running (self->core) == 0
+         && dvmd_core_next_session (self->core, first) == NULL;
+}
+
 static void
 on_left (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -36,7 +48,7 @@ on_left (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   /* Who submitted a job, even one that has ended, will ask about it. */
-  if (left && dvmd_core_get_last_job_id (self->core) == self->last_job)
+  if (left && dvmd_core_get_last_job_id (self->core) == self->last_job && is_idle (self))
     {
       dvmd_controller_shutdown (self->controller, FALSE, "The DVM has had nothing to do");
       return;
@@ -59,14 +71,11 @@ on_timer (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
-/* There are no campaigns yet, and no session but the default one: jobs are all that may hold it. */
 static void
 update (DvmdIdle *self)
 {
-  gboolean idle = dvmd_core_get_num_live (self->core) == 0;
-
   g_clear_handle_id (&self->timer, g_source_remove);
-  if (!idle || self->leaving)
+  if (!is_idle (self) || self->leaving)
     return;
   if (self->hurried)
     self->timer = g_idle_add (on_timer, self);
@@ -77,14 +86,17 @@ update (DvmdIdle *self)
 DvmdIdle *
 dvmd_idle_new (DvmdController *controller, DvmdBusServer *bus, gint64 limit)
 {
+  static const char *const reasons[] = {
+    "job-added", "job-ended", "campaign-added", "campaign-ended", "session-added", "session-removed",
+  };
   DvmdIdle *self = g_new0 (DvmdIdle, 1);
 
   self->controller = controller;
   self->core = dvmd_controller_get_core (controller);
   self->bus = bus;
   self->limit = limit;
-  g_signal_connect_swapped (self->core, "job-added", G_CALLBACK (update), self);
-  g_signal_connect_swapped (self->core, "job-ended", G_CALLBACK (update), self);
+  for (gsize i = 0; i < G_N_ELEMENTS (reasons); i++)
+    g_signal_connect_swapped (self->core, reasons[i], G_CALLBACK (update), self);
   update (self);
   return self;
 }

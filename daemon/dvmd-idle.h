@@ -10,8 +10,8 @@
 G_BEGIN_DECLS
 
 /*
- * The end of a DVM that a message bus has started: when it has been without a job for so long, it gives its name back,
- * serves what was called before that, and shuts down, unless that brought a job.
+ * The end of a DVM that a message bus has started: when it has been without jobs, campaigns and allocations for so
+ * long, it gives its name back, serves what was called before that, and shuts down, unless that brought a job.
  */
 typedef struct _DvmdIdle DvmdIdle;
 

@@ -13,10 +13,10 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'integration'))
 
-from gi.repository import Gio, GLib
+from gi.repository import GLib
 
 import dvmtest
-from dvmtest import ABORTED_BY_SIG, KILLED_BY_CMD, LIMIT, MANAGER, NOTIFIED, PROPERTIES, RUNNING, TERMINATED, wait_until
+from dvmtest import ABORTED_BY_SIG, KILLED_BY_CMD, LIMIT, MANAGER, NOTIFIED, PROPERTIES, RUNNING, TERMINATED, Signals, wait_until
 
 NAME = 'org.dvm.Manager'
 OBJECT_MANAGER = ('/org/dvm', 'org.freedesktop.DBus.ObjectManager')
@@ -48,24 +48,6 @@ class Bus:
         self.process.terminate()
         self.process.wait()
         shutil.rmtree(self.place)
-
-
-class Signals:
-    """What a connection hears of the DVM, in order: (path, name, arguments)."""
-
-    def __init__(self, connection):
-        self.heard = []
-        connection.raw.signal_subscribe(connection.name, None, None, None, None, Gio.DBusSignalFlags.NONE, self.add)
-
-    def add(self, connection, sender, path, interface, name, parameters):
-        if path.startswith('/org/dvm'):
-            self.heard.append((path, name, parameters.unpack()))
-
-    def of(self, path, name):
-        return [arguments for where, what, arguments in self.heard if where == path and what == name]
-
-    def wait(self, path, name, condition=lambda arguments: True):
-        return wait_until(lambda: [a for a in self.of(path, name) if condition(a)], f'{name} of {path}')
 
 
 class Case(dvmtest.Case):

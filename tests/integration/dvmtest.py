@@ -133,6 +133,24 @@ class Connection:
             self.raw.close_sync(None)
 
 
+class Signals:
+    """What a connection hears of the DVM, in order: (path, name, arguments)."""
+
+    def __init__(self, connection):
+        self.heard = []
+        connection.raw.signal_subscribe(connection.name, None, None, None, None, Gio.DBusSignalFlags.NONE, self.add)
+
+    def add(self, connection, sender, path, interface, name, parameters):
+        if path.startswith('/org/dvm'):
+            self.heard.append((path, name, parameters.unpack()))
+
+    def of(self, path, name):
+        return [arguments for where, what, arguments in self.heard if where == path and what == name]
+
+    def wait(self, path, name, condition=lambda arguments: True):
+        return wait_until(lambda: [a for a in self.of(path, name) if condition(a)], f'{name} of {path}')
+
+
 class Job:
     def __init__(self, dvm, path):
         self.dvm = dvm

@@ -144,7 +144,7 @@ class Return(Case):
 class Activation(Case):
     """A bus whose services are those of the build tree."""
 
-    def start_bus(self, idle_exit):
+    def start_bus(self, idle_exit, **settings):
         services = os.path.join(self.folder, 'services')
         os.makedirs(services, exist_ok=True)
         with open(os.path.join(BUILD, 'data', 'user', 'org.dvm.Manager.uninstalled.service')) as f:
@@ -154,7 +154,7 @@ class Activation(Case):
             f.write(text)
         self.env = {'XDG_RUNTIME_DIR': os.path.join(self.folder, 'run'), 'HOME': self.folder,
                     'XDG_CONFIG_HOME': self.folder, 'TMPDIR': self.folder, 'DVM_IDLE_EXIT': idle_exit,
-                    'G_DEBUG': 'fatal-warnings', 'G_MESSAGES_DEBUG': 'dvmd'}
+                    'G_DEBUG': 'fatal-warnings', 'G_MESSAGES_DEBUG': 'dvmd', **settings}
         os.mkdir(self.env['XDG_RUNTIME_DIR'], mode=0o700)
         self.bus = dbusdaemon.MessageBus(self.folder, services=services, env=self.env)
 
@@ -220,6 +220,29 @@ class Activation(Case):
         with open(gate, 'w'):
             pass
         self.assertEqual(self.wait_job(connection, held)['exit-code'], 0)
+        self.wait_gone(pid)
+
+    def test_allocation_holds_it(self):
+        """A session beyond the default one, also when no job runs; with its release the DVM may go."""
+        self.start_bus('0.05', DVM_ELASTIC='true', DVM_LAUNCHER='local')
+        connection = self.connect()
+        manager = ('/org/dvm/Manager', NAME)
+        gate = os.path.join(self.folder, 'gate')
+        os.mkfifo(gate)
+        held = self.submit(connection, ['cat', gate], np=1)
+        dvmtest.wait_until(lambda: self.get(connection, 'Ready'), 'the DVM')
+        alloc_id = self.call(connection, *manager, 'Grow', '(a{sv})', dvmtest.to_options({'hosts': ['n9']}))
+        campaign = '/org/dvm/campaigns/1'
+        self.assertEqual(self.call(connection, campaign, 'org.dvm.Campaign', 'Wait', '(a{sv})', {})['state'], 'completed')
+        with open(gate, 'w'):
+            pass
+        self.wait_job(connection, held)
+        pid = self.owner_pid()
+        # Several times idle-exit, in which nobody asks for anything.
+        subprocess.run(['sleep', '0.3'], check=True)
+        self.assertEqual(self.owner_pid(), pid)
+        self.assertEqual(self.owner_pid(), pid)
+        self.call(connection, *manager, 'Shrink', '(a{sv})', dvmtest.to_options({'alloc-id': alloc_id}))
         self.wait_gone(pid)
 
     def test_no_call_is_lost(self):
