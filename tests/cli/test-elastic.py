@@ -143,6 +143,25 @@ def test_json():
         refused(here, 1, "nobody", "session", "show", "nobody")
 
 
+def test_hostfile():
+    """a hostfile names nodes with their slots, for a grow and for a job; a list chooses among them"""
+    with elastic("--nodes=1") as here:
+        with open(here.path + "/more", "w") as file:
+            file.write("n9 slots=3 max_slots=4\nn10 slots=1\nn11\n^n11\n")
+        result = here.cli("grow", "--hostfile", "more", "--hosts", "n9", "--wait", cwd=here.path)
+        equal(result.returncode, 0, result.stderr)
+        equal(names(here), ["node1", "n9"])
+        result = here.cli("grow", "--hostfile", "more", "--wait", cwd=here.path)
+        equal((result.returncode, names(here)), (0, ["node1", "n9", "n10"]), "n9 is there already")
+        slots = {node["name"]: (node["slots"], node["slots-max"]) for node in here.json("nodes")}
+        equal((slots["n9"], slots["n10"]), ((3, 4), (1, 0)))
+        job = {"personality": "plain", "argv": ["sh", "-c", "echo $DVM_NODE"], "np": 2, "hosts": ["n12"], "add-hosts": ["n12:2"]}
+        result = here.cli("run", "--file", "-", stdin=json.dumps(job))
+        equal((result.returncode, result.stdout), (0, "n12\nn12\n"), result.stderr)
+        refused(here, 1, "n13", "grow", "--hostfile", here.path + "/more", "--hosts", "n13")
+        refused(here, 1, "/no/such/file", "grow", "--hostfile", "/no/such/file")
+
+
 def test_nothing_changes():
     """a node that is there is no change: no campaign, and nothing to wait for"""
     with elastic() as here:
@@ -157,6 +176,7 @@ def test_nothing_changes():
 def test_refused():
     """what cannot be is refused at once, with a sentence, and makes no campaign"""
     with elastic() as here:
+        controller = here.json("nodes")[0]["name"]
         hostfile = here.path + "/more"
         with open(hostfile, "w") as file:
             file.write("n9\nn10 slots=no\n")
@@ -167,6 +187,8 @@ def test_refused():
             (["grow", "--hosts", "n9", "--alloc-id", "none-such"], "none-such"),
             (["grow", "--hosts", "n9", "--of-req-id", "none-such"], "none-such"),
             (["shrink", "--hosts", "n9"], "n9"),
+            (["shrink", "--hosts", "node1,n9"], "n9"),
+            (["shrink", "--hosts", controller], controller),
             (["shrink", "--alloc-id", "none-such"], "none-such"),
             (["shrink", "--of-req-id", "none-such"], "none-such"),
         ):
@@ -238,11 +260,17 @@ def test_cancel():
         contains(here.cli("job", "show", job).stdout, f"campaign {campaign}")
         equal(here.json("campaign", campaign)["held-jobs"], ["/org/dvm/jobs/" + str(record["id"])])
         contains(here.cli("campaigns").stdout, "running")
+        refused(here, 1, "three", "grow", "--hosts", "three")
+        interrupted = here.popen("shrink", "--hosts", "two", "--drain-timeout", "600", "--wait", text=True)
+        interrupted.stdout.readline()
+        interrupted.send_signal(signal.SIGINT)
+        equal(interrupted.wait(60), -signal.SIGINT)
+        wait_until(lambda: "two" not in names(here), "who stops waiting stops nothing")
         equal(here.cli("campaign", "cancel", campaign).returncode, 0)
         output, error = waiting.communicate(timeout=60)
         equal(waiting.returncode, 1, error)
         contains(error, "cancelled")
-        equal(names(here), ["one", "two"])
+        equal(names(here), ["one"])
         equal(here.cli("wait", job).returncode, 125, "it would have been placed on those nodes")
         refused(here, 1, campaign, "campaign", "cancel", campaign)
         with open(here.path + "/hanging") as file:
