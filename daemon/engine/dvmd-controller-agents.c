@@ -178,7 +178,7 @@ dvmd_controller_stop_agents (gpointer world, gboolean force)
   gint64 grace = force ? 0 : self->kill_grace;
 
   if (self->wired != NULL)
-    dvmd_wired_stop (self->wired, grace);
+    dvmd_wired_stop (self->wired, grace, force);
   else
     broadcast (self, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
 }

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "dvmd-descriptors.h"
 #include "dvmd-programs.h"
 #include "dvmd-topology.h"
 
@@ -481,6 +482,17 @@ begin_launch (DvmdWired *self, GPtrArray *entries, gboolean local, gboolean logi
 
 /* ---- all of them ---- */
 
+/* Each takes three pipes and its pidfd for as long as it lives, and comes to the controller first. */
+static gboolean
+check_descriptors (DvmdWired *self, guint n, GError **error)
+{
+  g_autofree char *what = g_strdup_printf ("%u agents", n);
+
+  if (self->controller->spawner != NULL)
+    dvmd_spawner_raise_nofile (self->controller->spawner);
+  return dvmd_descriptors_check (5 * n, what, error);
+}
+
 static void
 on_report_limit (gpointer user_data)
 {
@@ -577,7 +589,8 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
       g_ptr_array_add (logical || dvmd_shape_is_this_machine (self->controller->host, entry->name) ? here : elsewhere,
                        g_rc_box_acquire (entry));
     }
-  if (!dvmd_wired_open (self, &error) || (elsewhere->len > 0 && !open_tcp (self, &error)))
+  if (!check_descriptors (self, n_nodes, &error) || !dvmd_wired_open (self, &error)
+      || (elsewhere->len > 0 && !open_tcp (self, &error)))
     {
       for (guint i = 0; i < n_nodes; i++)
         dvmd_wired_agent_failed (self, nodes[i]->rank, DVMD_CAUSE_LAUNCH, error->message);
@@ -614,6 +627,8 @@ termination_unref (Termination *self)
   if (self->controller->wired != NULL && self->done != NULL)
     self->done (self->controller->wired, self->entries);
   g_ptr_array_unref (self->entries);
+  if (self->controller->wired != NULL && --self->controller->wired->n_terminations == 0)
+    dvmd_controller_check_end (self->controller);
   g_object_unref (self->controller);
   g_free (self);
 }
@@ -629,16 +644,24 @@ on_terminated (GObject *source, GAsyncResult *result, gpointer user_data)
   termination_unref (user_data);
 }
 
-static void
-terminate_by (Termination *termination, DvmdLauncher *launcher)
+/* (element-type DvmdAgentEntry): those that it has started */
+static GPtrArray *
+select_by_launcher (GPtrArray *entries, DvmdLauncher *launcher)
 {
-  g_autoptr (GPtrArray) own = g_ptr_array_new ();
-  g_autofree DvmdPluginNode *nodes = NULL;
-  GPtrArray *entries = termination->entries;
+  GPtrArray *own = g_ptr_array_new ();
 
   for (guint i = 0; i < entries->len; i++)
     if (((DvmdAgentEntry *)g_ptr_array_index (entries, i))->launcher == launcher)
       g_ptr_array_add (own, g_ptr_array_index (entries, i));
+  return own;
+}
+
+static void
+terminate_by (Termination *termination, DvmdLauncher *launcher)
+{
+  g_autoptr (GPtrArray) own = select_by_launcher (termination->entries, launcher);
+  g_autofree DvmdPluginNode *nodes = NULL;
+
   if (own->len == 0)
     return;
   nodes = describe_nodes (termination->controller->wired, own);
@@ -665,6 +688,7 @@ dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, DvmdWiredDone done)
   termination->entries = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
   for (guint i = 0; i < entries->len; i++)
     g_ptr_array_add (termination->entries, g_rc_box_acquire (g_ptr_array_index (entries, i)));
+  self->n_terminations++;
   if (self->controller->context != NULL)
     g_main_context_push_thread_default (self->controller->context);
   g_hash_table_iter_init (&iter, self->launchers);
@@ -673,6 +697,27 @@ dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, DvmdWiredDone done)
   if (self->controller->context != NULL)
     g_main_context_pop_thread_default (self->controller->context);
   dvmd_clock_add_timer (self->controller->clock, 0, on_nothing_to_end, termination);
+}
+
+void
+dvmd_wired_kill (DvmdWired *self, GPtrArray *entries)
+{
+  GHashTableIter iter;
+  gpointer launcher;
+
+  if (self->controller->context != NULL)
+    g_main_context_push_thread_default (self->controller->context);
+  g_hash_table_iter_init (&iter, self->launchers);
+  while (g_hash_table_iter_next (&iter, &launcher, NULL))
+    {
+      g_autoptr (GPtrArray) own = select_by_launcher (entries, launcher);
+      g_autofree DvmdPluginNode *nodes = describe_nodes (self, own);
+
+      if (own->len > 0)
+        dvmd_launcher_kill (launcher, nodes, own->len);
+    }
+  if (self->controller->context != NULL)
+    g_main_context_pop_thread_default (self->controller->context);
 }
 
 /* ---- the object ---- */
@@ -704,6 +749,7 @@ dvmd_wired_free (DvmdWired *self)
   dvmd_clock_remove_timer (self->controller->clock, self->report_timer);
   dvmd_clock_remove_timer (self->controller->clock, self->lost_timer);
   dvmd_clock_remove_timer (self->controller->clock, self->stop_timer);
+  dvmd_clock_remove_timer (self->controller->clock, self->force_timer);
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);

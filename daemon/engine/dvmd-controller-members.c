@@ -17,6 +17,8 @@
 #define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
 /* What agents get beyond the grace of their processes before they are ended (µs). */
 #define STOP_LIMIT (5 * G_TIME_SPAN_SECOND)
+/* What they get, with their processes, when the end is forced. */
+#define FORCED_LIMIT (3 * G_TIME_SPAN_SECOND)
 
 DvmdAgentEntry *
 dvmd_wired_find (DvmdWired *self, guint32 rank)
@@ -354,10 +356,41 @@ on_stop_limit (gpointer user_data)
   release (self);
 }
 
+/* Those that have said that nothing runs there any more end by themselves, when they are let go. */
+static void
+on_force_limit (gpointer user_data)
+{
+  DvmdWired *self = user_data;
+  g_autoptr (GPtrArray) late = list (self, AGENT_LAUNCHED, AGENT_LEAVING);
+  g_autoptr (GPtrArray) lost = list (self, AGENT_LOST, AGENT_LOST);
+
+  self->force_timer = 0;
+  dvmd_wired_kill (self, late);
+  dvmd_wired_kill (self, lost);
+  for (guint i = 0; i < late->len; i++)
+    {
+      DvmdAgentEntry *entry = g_ptr_array_index (late, i);
+      g_autofree char *reason = g_strdup_printf ("%s: its agent has not ended at once, and was killed", entry->name);
+
+      dvmd_wired_agent_failed (self, entry->rank, DVMD_CAUSE_LOST, reason);
+    }
+}
+
 void
-dvmd_wired_stop (DvmdWired *self, gint64 grace)
+dvmd_wired_force (DvmdWired *self)
+{
+  if (self->forced)
+    return;
+  self->forced = TRUE;
+  self->force_timer = dvmd_clock_add_timer (self->controller->clock, FORCED_LIMIT, on_force_limit, self);
+}
+
+void
+dvmd_wired_stop (DvmdWired *self, gint64 grace, gboolean forced)
 {
   self->stopping = TRUE;
+  if (forced)
+    dvmd_wired_force (self);
   /* Who is no member has no processes. */
   if (count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
     {

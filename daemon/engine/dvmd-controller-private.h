@@ -77,7 +77,11 @@ struct _DvmdController
   DvmdClock *clock;
   DvmdEventQueue *queue;
   DvmdCore *core;
-  DvmdWired *wired;      /* (nullable): agents are processes of their own */
+  DvmdWired *wired; /* (nullable): agents are processes of their own */
+  gboolean was_ready;
+  gboolean ended; /* as far as the core is concerned */
+  DvmJobState end_state;
+  char *end_reason;
   GHashTable *links;     /* rank -> DvmdLink */
   GPtrArray *embedded;   /* DvmdAgent of this process */
   GPtrArray *pmix;       /* DvmdPmix of each embedded agent, by rank - 1 */
@@ -148,6 +152,8 @@ void dvmd_controller_forget_allocators (DvmdController *self);
 /* link is taken. */
 void dvmd_controller_add_link (DvmdController *self, guint rank, DvmdLink *link);
 void dvmd_controller_remove_link (DvmdController *self, guint rank);
+/* When the DVM has ended, and nothing is being ended any more: tells so. */
+void dvmd_controller_check_end (DvmdController *self);
 void dvmd_controller_launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes);
 void dvmd_controller_distribute_membership (gpointer world, guint64 epoch);
 void dvmd_controller_stop_agents (gpointer world, gboolean force);

@@ -63,6 +63,9 @@ struct _DvmdWired
   guint stop_timer;
   gboolean stopping;
   gboolean releasing;
+  gboolean forced;
+  guint force_timer;
+  guint n_terminations; /* that are under way */
 };
 
 DvmdAgentEntry *dvmd_wired_find (DvmdWired *self, guint32 rank);
@@ -75,6 +78,8 @@ void dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes);
 /* Ends these agents and all below them; done is called when that has happened, and never from within. */
 typedef void (*DvmdWiredDone) (DvmdWired *self, GPtrArray *entries);
 void dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, DvmdWiredDone done);
+/* They get no time any more. */
+void dvmd_wired_kill (DvmdWired *self, GPtrArray *entries);
 /* It has reported, or will not: its token is void when all of its launch have or will not. */
 void dvmd_wired_close_launch (DvmdWired *self, DvmdAgentEntry *entry);
 /* Nobody joins any more. */
@@ -99,7 +104,9 @@ gboolean dvmd_wired_is_for_all (DvmdWired *self, DvmdMap *map);
 void dvmd_wired_broadcast (DvmdWired *self, DvmdMessageKind kind, GVariant *body);
 /* Each node's place in the tree, for people. */
 void dvmd_wired_tell_places (DvmdWired *self, DvmdRoutes *routes);
-void dvmd_wired_stop (DvmdWired *self, gint64 grace);
+void dvmd_wired_stop (DvmdWired *self, gint64 grace, gboolean forced);
+/* What has not ended soon is killed, whatever runs there. */
+void dvmd_wired_force (DvmdWired *self);
 /* It goes without being told to. */
 void dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason);
 void dvmd_wired_gone (DvmdWired *self, guint32 rank);

@@ -78,6 +78,7 @@ dvmd_controller_finalize (GObject *object)
 
   g_free (self->name);
   g_free (self->instance_id);
+  g_free (self->end_reason);
   g_free (self->runtime_dir);
   g_free (self->nspace);
   g_free (self->host);
@@ -123,6 +124,7 @@ dvmd_controller_init (DvmdController *self)
 static void
 effect_dvm_ready (gpointer world)
 {
+  ((DvmdController *)world)->was_ready = TRUE;
   g_signal_emit (world, signals[READY], 0);
 }
 
@@ -146,7 +148,25 @@ effect_tell_ended (gpointer world, DvmdJob *job)
 static void
 effect_dvm_ended (gpointer world, DvmJobState state, const char *reason)
 {
-  g_signal_emit (world, signals[ENDED], 0, (guint)state, reason);
+  DvmdController *self = world;
+
+  self->ended = TRUE;
+  self->end_state = state;
+  self->end_reason = g_strdup (reason);
+  dvmd_controller_check_end (self);
+}
+
+/*
+ * Agents that were lost may still be on their way out, and nobody ends them when this process has gone. Whoever waits
+ * for a start is told at once why it has failed: what there is of agents then has no processes.
+ */
+void
+dvmd_controller_check_end (DvmdController *self)
+{
+  if (!self->ended || (self->was_ready && self->wired != NULL && self->wired->n_terminations > 0))
+    return;
+  self->ended = FALSE;
+  g_signal_emit (self, signals[ENDED], 0, (guint)self->end_state, self->end_reason);
 }
 
 static void
@@ -606,5 +626,7 @@ dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job)
 void
 dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reason)
 {
+  if (force && self->wired != NULL)
+    dvmd_wired_force (self->wired);
   dvmd_core_shutdown (self->core, force, reason);
 }

@@ -251,7 +251,7 @@ watch (Guard *self, int *status)
           deadline = get_seconds () + DVMD_GUARD_GRACE;
           signum = SIGTERM;
         }
-      if (deadline != 0 && get_seconds () >= deadline)
+      if ((deadline != 0 && get_seconds () >= deadline) || signum == SIGQUIT)
         return false;
       if (signum == SIGTERM && deadline == 0 && ++n_terms > 1)
         return false;
@@ -269,7 +269,8 @@ wait_for_agent (Guard *self)
   int deadline = get_seconds () + DVMD_GUARD_GRACE;
 
   while (!agent_has_ended (self) && get_seconds () < deadline)
-    sigtimedwait (&self->signals, NULL, &second);
+    if (sigtimedwait (&self->signals, NULL, &second) == SIGQUIT)
+      return;
 }
 
 static int

@@ -13,7 +13,8 @@
  *   outer guard -> inner guard (session of its own) -> agent (process group of its own)
  *
  * The agent gets SIGTERM when its guard is killed, and is to end its processes then; what still lives DVMD_GUARD_GRACE
- * seconds later is ended. Signals that the guard gets are passed on to the agent.
+ * seconds later is ended. Signals that the guard gets are passed on to the agent; with SIGQUIT it ends the agent and
+ * all below it itself, at once.
  */
 
 #define DVMD_GUARD_GRACE 5

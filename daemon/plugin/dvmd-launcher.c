@@ -88,6 +88,15 @@ dvmd_launcher_terminate_finish (DvmdLauncher *self, GAsyncResult *result, GError
 }
 
 void
+dvmd_launcher_kill (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes)
+{
+  g_return_if_fail (DVMD_IS_LAUNCHER (self));
+
+  if (DVMD_LAUNCHER_GET_CLASS (self)->kill != NULL)
+    DVMD_LAUNCHER_GET_CLASS (self)->kill (self, nodes, n_nodes);
+}
+
+void
 dvmd_launcher_node_failed (DvmdLauncher *self, guint32 rank, const GError *reason)
 {
   g_return_if_fail (DVMD_IS_LAUNCHER (self));

@@ -85,6 +85,8 @@ G_DECLARE_DERIVABLE_TYPE (DvmdLauncher, dvmd_launcher, DVMD, LAUNCHER, DvmdPlugi
  *   an error for failed as a whole
  * @terminate_async: ends the agents of these nodes and all below them; called for those that do not end when told to
  * @terminate_finish: the answer, as for @launch_finish
+ * @kill: (nullable): the agents of these nodes get no time any more; for those that are being ended, too, whose
+ *   @terminate_async is over soon then
  *
  * Since: 0.1
  */
@@ -98,8 +100,9 @@ struct _DvmdLauncherClass
   void (*terminate_async) (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes, GCancellable *cancellable,
                            GAsyncReadyCallback callback, gpointer user_data);
   DvmdPluginVerdict (*terminate_finish) (DvmdLauncher *self, GAsyncResult *result, GError **error);
+  void (*kill) (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes);
 
-  gpointer reserved[4];
+  gpointer reserved[3];
 };
 
 /* What is not implemented is declined. */
@@ -109,6 +112,7 @@ DvmdPluginVerdict dvmd_launcher_launch_finish (DvmdLauncher *self, GAsyncResult 
 void dvmd_launcher_terminate_async (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes,
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 DvmdPluginVerdict dvmd_launcher_terminate_finish (DvmdLauncher *self, GAsyncResult *result, GError **error);
+void dvmd_launcher_kill (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes);
 
 /**
  * dvmd_launcher_node_failed:

@@ -238,13 +238,20 @@ def test_no_command():
 
 
 def test_full_table():
-    """where descriptors do not suffice for all agents, the start fails and says why"""
+    """where descriptors do not suffice for all agents, the start fails before it begins and says why; a soft limit is none"""
     with place() as here:
         result = here.cli("start", "--bus", "none", "--nodes", "100",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)))
         equal((result.returncode, result.stdout), (1, ""))
-        contains(result.stderr, "Too many open files")
+        check(re.search("Too many open files: 100 agents would take [0-9]+, .* the limit of dvmd is 200 ", result.stderr), result.stderr)
         wait_until(lambda: no_agents(here), "nothing is left running")
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        check(hard > 500, f"the hard limit is {hard}")
+        result = here.cli("start", "--bus", "none", "--nodes", "50",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard)))
+        equal((result.returncode, result.stdout), (0, "DVM ready\n"))
+        equal(here.cli("run", "-n", "1", "sh", "-c", "ulimit -Sn").stdout, "100\n")
+        equal(here.cli("stop").returncode, 0)
 
 
 def test_agent_cannot_begin():

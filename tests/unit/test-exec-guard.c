@@ -283,7 +283,7 @@ test_streams (void)
 static void
 test_signals (void)
 {
-  const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM };
+  const int signals[] = { SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGTERM };
 
   for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
     {
@@ -296,6 +296,27 @@ test_signals (void)
       g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), word, sizeof word, NULL, NULL, NULL);
       kill (run.outer, signals[i]);
       assert_exit (&run, 40 + signals[i]);
+      run_clear (&run);
+    }
+}
+
+/* It is not passed on, and an agent that cannot do anything is ended with all that is below it. */
+static void
+test_quit (void)
+{
+  for (guint stopped = 0; stopped < 2; stopped++)
+    {
+      Run run = { 0 };
+      pid_t agent;
+
+      run_self (&run, "daemons-stay");
+      agent = wait_for_child (wait_for_child (run.outer));
+      wait_for_count (&run, 8);
+      if (stopped)
+        kill (agent, SIGSTOP);
+      kill (run.outer, SIGQUIT);
+      assert_signal (&run, SIGKILL);
+      g_assert_cmpuint (count_marked (&run), ==, 0);
       run_clear (&run);
     }
 }
@@ -457,6 +478,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/exec/guard/status", test_status);
   g_test_add_func ("/exec/guard/streams", test_streams);
   g_test_add_func ("/exec/guard/signals", test_signals);
+  g_test_add_func ("/exec/guard/quit", test_quit);
   g_test_add_func ("/exec/guard/daemons", test_daemons);
   g_test_add_func ("/exec/guard/second-term", test_second_term);
   for (guint i = 0; i < G_N_ELEMENTS (killings); i++)

@@ -13,6 +13,9 @@
 #define CONCURRENCY 16
 #define TIMEOUT     30
 #define GRACE       5
+/* Seconds until what is to end at once is killed; elsewhere it has to be sent for. */
+#define KILL_GRACE       1
+#define KILL_THERE_GRACE 4
 
 /* One call of launch_async() or terminate_async(): over when all of its nodes are. */
 typedef struct
@@ -467,6 +470,10 @@ on_grace_over (gpointer user_data)
       kill_process (agent, SIGTERM);
       return G_SOURCE_REMOVE;
     }
+  /* What it takes there comes to what it takes to get there: it ends with the agent's own command. */
+  g_source_remove (agent->timer);
+  agent->timer = g_timeout_add_seconds (
+      KILL_THERE_GRACE + dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE), on_killing_late, agent);
   command.argv = (const char *const *)argv;
   data = g_new (gpointer, 2);
   data[0] = g_object_ref (agent->launcher);
@@ -533,6 +540,42 @@ dvmd_command_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginN
   call_unref (call);
 }
 
+/* Those of this machine are ended by their guard; what there is elsewhere is sent for, and not waited for long. */
+static void
+kill_agent (Agent *agent)
+{
+  gboolean is_here = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->make_kill_argv == NULL;
+
+  if (!agent->is_ending)
+    end_agent (agent);
+  if (agent->process == 0)
+    return;
+  if (agent->timer != 0)
+    g_source_remove (agent->timer);
+  agent->timer = 0;
+  if (!is_here && agent->killing == NULL)
+    on_grace_over (agent);
+  if (agent->timer != 0)
+    g_source_remove (agent->timer);
+  if (is_here)
+    kill_process (agent, SIGQUIT);
+  agent->timer = g_timeout_add_seconds (is_here ? KILL_GRACE : KILL_THERE_GRACE, on_still_there, agent);
+}
+
+static void
+dvmd_command_launcher_kill (DvmdLauncher *launcher, const DvmdPluginNode *nodes, guint32 n_nodes)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (DVMD_COMMAND_LAUNCHER (launcher));
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      Agent *agent = g_hash_table_lookup (priv->agents, GUINT_TO_POINTER (nodes[i].rank));
+
+      if (agent != NULL)
+        kill_agent (agent);
+    }
+}
+
 static void
 dvmd_command_launcher_finalize (GObject *object)
 {
@@ -549,6 +592,7 @@ dvmd_command_launcher_class_init (DvmdCommandLauncherClass *klass)
   G_OBJECT_CLASS (klass)->finalize = dvmd_command_launcher_finalize;
   DVMD_LAUNCHER_CLASS (klass)->launch_async = dvmd_command_launcher_launch_async;
   DVMD_LAUNCHER_CLASS (klass)->terminate_async = dvmd_command_launcher_terminate_async;
+  DVMD_LAUNCHER_CLASS (klass)->kill = dvmd_command_launcher_kill;
 }
 
 static void
