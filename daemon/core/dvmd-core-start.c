@@ -105,6 +105,7 @@ void
 dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
 {
   DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+  gboolean of_start;
 
   if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
     {
@@ -117,17 +118,15 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   dvmd_node_pool_set_contact (self->nodes, node, report->address, report->pid, report->aliases);
   _dvm_node_set_topology (node->record, report->topology);
   _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
+  of_start = node->grow == NULL && !self->was_ready;
+  if (of_start)
+    self->n_reported++;
   dvmd_core_node_changed (self, rank);
   dvmd_core_changed (self);
   if (node->grow != NULL)
-    {
-      dvmd_grow_reported (node->grow, node);
-      return;
-    }
-  if (self->was_ready)
-    return;
-  self->n_reported++;
-  check_outcomes (self);
+    dvmd_grow_reported (node->grow, node);
+  else if (of_start)
+    check_outcomes (self);
 }
 
 void
