@@ -231,7 +231,8 @@ get_free_slots (Query *query, GError **error)
     {
       DvmdNode *node = dvmd_node_pool_get (pool, rank);
 
-      if (is_up (node) && (query->node == NULL || query->node == node))
+      /* What campaigns take away is nobody's. */
+      if (is_up (node) && !node->barred && (query->node == NULL || query->node == node))
         sum += node->slots - MIN (node->slots, node->slots_in_use);
     }
   return g_variant_new_uint32 (sum);

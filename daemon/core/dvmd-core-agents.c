@@ -58,6 +58,9 @@ dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
 static void
 lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const char *reason)
 {
+  /* Most jobs have nothing there. */
+  if (job->agents_left == NULL || !g_hash_table_contains (job->agents_left, GUINT_TO_POINTER (node->rank)))
+    return;
   if (job->procs != NULL && job->launch_sent)
     dvmd_core_lose_procs (job, node, reason);
   if (job->stage_left != NULL)

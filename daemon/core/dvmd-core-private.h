@@ -104,8 +104,8 @@ void dvmd_core_end_job (DvmdJob *job);
  * ranks and has some elsewhere.
  */
 void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason);
-/* A launched job is about to lose these nodes to a campaign: it ends, unless it is one that may lose ranks. */
-void dvmd_core_take_away (DvmdJob *job, DvmdNode *const *nodes, guint n_nodes);
+/* A launched job is about to lose the nodes that leave to a campaign: it ends, unless it is one that may lose ranks. */
+void dvmd_core_take_away (DvmdJob *job);
 void dvmd_core_changed (DvmdCore *self);
 void dvmd_core_node_changed (DvmdCore *self, guint rank);
 /* ---- size ---- */

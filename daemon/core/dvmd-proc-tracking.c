@@ -410,28 +410,42 @@ goes_on_without (DvmdJob *job, guint n_lost)
          && job->n_ended + n_lost < job->procs->n_rows;
 }
 
-void
-dvmd_core_take_away (DvmdJob *job, DvmdNode *const *nodes, guint n_nodes)
+/* The ranks of that node that have not ended. first: the lowest so far, which is at where */
+static guint
+count_alive (DvmdJob *job, DvmdNode *node, guint *first, DvmdNode **where)
 {
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, node->rank);
+  guint n = 0;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      guint rank = g_array_index (ranks, DvmdMapRank, i).rank;
+
+      if (dvmd_proc_table_row (job->procs, rank)->flags & DVMD_PROC_ENDED)
+        continue;
+      n++;
+      if (rank < *first)
+        *where = node;
+      *first = MIN (*first, rank);
+    }
+  return n;
+}
+
+void
+dvmd_core_take_away (DvmdJob *job)
+{
+  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
   guint first = G_MAXUINT;
   DvmdNode *where = NULL;
   guint n = 0;
   g_autofree char *reason = NULL;
 
-  for (guint i = 0; i < n_nodes; i++)
+  for (guint i = 0; i < agents->len; i++)
     {
-      g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, nodes[i]->rank);
+      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (agents, guint, i));
 
-      for (guint k = 0; k < ranks->len; k++)
-        {
-          guint rank = g_array_index (ranks, DvmdMapRank, k).rank;
-
-          if (dvmd_proc_table_row (job->procs, rank)->flags & DVMD_PROC_ENDED)
-            continue;
-          n++;
-          where = rank < first ? nodes[i] : where;
-          first = MIN (first, rank);
-        }
+      if (node != NULL && node->leaving && !node->ordered)
+        n += count_alive (job, node, &first, &where);
     }
   if (n == 0 || goes_on_without (job, n))
     return;

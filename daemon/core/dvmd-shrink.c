@@ -457,7 +457,7 @@ dvmd_shrink_order (DvmdCampaign *self)
 
   for (GList *l = nodes->len > 0 ? core->live.head : NULL; l != NULL; l = l->next)
     if (is_running (l->data))
-      dvmd_core_take_away (l->data, (DvmdNode *const *)nodes->pdata, nodes->len);
+      dvmd_core_take_away (l->data);
   for (guint i = 0; i < nodes->len; i++)
     ((DvmdNode *)g_ptr_array_index (nodes, i))->ordered = TRUE;
   if (nodes->len > 0 && core->effects->remove_agents != NULL)
