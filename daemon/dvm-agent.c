@@ -264,6 +264,9 @@ main (int argc, char **argv)
       self.loop = g_main_loop_new (NULL, FALSE);
       if (join (&self, &error))
         run (&self);
+      /* The end of its uplink is its departure: there is nothing of it any more then. */
+      if (self.program != NULL && dvmd_agent_program_has_departed (self.program))
+        _exit (self.status);
     }
   if (error != NULL)
     fprintf (stderr, "dvm-agent: %s\n", error->message);

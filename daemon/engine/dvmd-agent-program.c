@@ -55,6 +55,7 @@ struct _DvmdAgentProgram
   gboolean done;     /* everything of the node has ended */
   gboolean leaving;
   DvmdLeaving *departure; /* by order of the controller */
+  gboolean departed;
   gboolean over;
 };
 
@@ -151,10 +152,23 @@ departure_say_left (gpointer world, guint32 uplink)
   dvmd_agent_say_left (((DvmdAgentProgram *)world)->agent, uplink);
 }
 
+/* Its own directory goes now: the process ends as it stands. */
 static void
 departure_exit (gpointer world)
 {
-  tell_end (world, EXIT_SUCCESS);
+  DvmdAgentProgram *self = world;
+
+  if (self->over)
+    return;
+  self->departed = TRUE;
+  g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
+  tell_end (self, EXIT_SUCCESS);
+}
+
+gboolean
+dvmd_agent_program_has_departed (DvmdAgentProgram *self)
+{
+  return self->departed;
 }
 
 static const DvmdLeavingFuncs departure_funcs = {

@@ -13,6 +13,8 @@
 
 /* A launcher has so long (µs) to say that it has ended an agent; then nobody can reach it. */
 #define ENDING_LIMIT (60 * G_TIME_SPAN_SECOND)
+/* Those that go so close together (µs) are cleared up after together. */
+#define CLEAN_DELAY (50 * G_TIME_SPAN_MILLISECOND)
 
 /* ---- wiring ---- */
 
@@ -233,19 +235,44 @@ departures_terminate (gpointer world, const guint32 *ranks, guint n)
 
 /* ---- they have gone ---- */
 
+static void
+make_leftovers (DvmdWired *self)
+{
+  self->forgotten = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self->leftovers = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
+}
+
 /* Nothing of it is known any more: who comes back under this rank is told so. */
 static void
-forget (DvmdWired *self, guint32 rank, GPtrArray *entries)
+forget (DvmdWired *self, guint32 rank)
 {
   DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
 
   dvmd_controller_remove_link (self->controller, rank);
   dvmd_controller_forget_agent (self->controller, rank);
+  if (self->router != NULL)
+    dvmd_router_drop (self->router, rank);
   g_hash_table_remove (self->endings, GUINT_TO_POINTER (rank));
+  g_array_append_val (self->forgotten, rank);
   if (entry == NULL)
     return;
-  g_ptr_array_add (entries, g_rc_box_acquire (entry));
+  g_ptr_array_add (self->leftovers, g_rc_box_acquire (entry));
   g_hash_table_remove (self->agents, GUINT_TO_POINTER (rank));
+}
+
+/* What is left of those that have gone goes too, here and with all members: nobody waits for that. */
+static void
+on_clean_up (gpointer user_data)
+{
+  DvmdWired *self = user_data;
+  g_autoptr (GArray) forgotten = g_steal_pointer (&self->forgotten);
+  g_autoptr (GPtrArray) leftovers = g_steal_pointer (&self->leftovers);
+
+  self->clean_timer = 0;
+  make_leftovers (self);
+  if (self->router != NULL)
+    dvmd_router_forget (self->router, (const guint32 *)forgotten->data, forgotten->len);
+  dvmd_wired_terminate (self, leftovers, dvmd_wired_clear_directories);
 }
 
 static void
@@ -254,18 +281,15 @@ on_departed (gpointer user_data)
   DvmdWired *self = user_data;
   g_autoptr (DvmdController) controller = g_object_ref (self->controller);
   g_autoptr (GArray) departed = g_steal_pointer (&self->departed);
-  g_autoptr (GPtrArray) entries = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
 
   self->departed_timer = 0;
   self->departed = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint i = 0; i < departed->len; i++)
-    forget (self, g_array_index (departed, guint32, i), entries);
-  if (self->router != NULL)
-    dvmd_router_forget (self->router, (const guint32 *)departed->data, departed->len);
+    forget (self, g_array_index (departed, guint32, i));
+  if (self->clean_timer == 0)
+    self->clean_timer = dvmd_clock_add_timer (self->controller->clock, CLEAN_DELAY, on_clean_up, self);
   for (guint i = 0; i < departed->len; i++)
     dvmd_core_agent_departed (controller->core, g_array_index (departed, guint32, i));
-  /* What is left of them goes too; nobody waits for that. */
-  dvmd_wired_terminate (self, entries, dvmd_wired_clear_directories);
 }
 
 static void
@@ -290,6 +314,7 @@ dvmd_wired_open_departures (DvmdWired *self, gint64 grace)
 {
   self->departures = dvmd_departures_new (self->controller->clock, grace, &departure_funcs, self);
   self->departed = g_array_new (FALSE, FALSE, sizeof (guint32));
+  make_leftovers (self);
   self->endings = g_hash_table_new_full (NULL, NULL, NULL, ending_free);
   g_queue_init (&self->wirings);
 }
@@ -300,7 +325,11 @@ dvmd_wired_close_departures (DvmdWired *self)
   dvmd_clock_remove_timer (self->controller->clock, self->departed_timer);
   self->departed_timer = 0;
   g_clear_pointer (&self->departures, dvmd_departures_free);
+  dvmd_clock_remove_timer (self->controller->clock, self->clean_timer);
+  self->clean_timer = 0;
   g_clear_pointer (&self->departed, g_array_unref);
+  g_clear_pointer (&self->forgotten, g_array_unref);
+  g_clear_pointer (&self->leftovers, g_ptr_array_unref);
   g_clear_pointer (&self->endings, g_hash_table_unref);
   g_queue_clear_full (&self->wirings, wiring_free);
 }

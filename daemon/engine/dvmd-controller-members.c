@@ -69,7 +69,7 @@ dvmd_wired_joined (DvmdWired *self, guint32 rank, const char *name)
   if (entry == NULL || entry->step != AGENT_LAUNCHED)
     {
       g_message ("An agent joins as rank %u, which is not expected: it is turned away", rank);
-      dvmd_router_reject (self->router, rank);
+      dvmd_router_drop (self->router, rank);
       return;
     }
   entry->step = AGENT_JOINED;

@@ -51,6 +51,9 @@ struct _DvmdWired
   DvmdDepartures *departures;
   GArray *departed; /* guint32: told together */
   guint departed_timer;
+  GArray *forgotten;    /* guint32: have departed, and members are to be told */
+  GPtrArray *leftovers; /* DvmdAgentEntry, of which something may be left */
+  guint clean_timer;
   GHashTable *endings; /* rank -> Ending: of those that launchers are asked to end */
   GQueue wirings;      /* Wiring: campaigns whose agents are being wired, in the order of their broadcasts */
   gint64 grow_timeout;

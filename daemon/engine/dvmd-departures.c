@@ -29,6 +29,7 @@ struct _DvmdDepartures
   const DvmdDepartureFuncs *funcs;
   gpointer world;
   GHashTable *leavers; /* rank -> Leaver */
+  GHashTable *below;   /* rank -> set of Leaver whose parent it is; no empty ones */
 };
 
 static void
@@ -69,35 +70,45 @@ start_grace (DvmdDepartures *self, Leaver *leaver)
     leaver->timer = dvmd_clock_add_timer (self->clock, self->grace, on_grace_over, leaver);
 }
 
-/* (transfer container) (element-type guint32): those that have somebody below them */
-static GHashTable *
-list_parents (DvmdDepartures *self)
-{
-  GHashTable *parents = g_hash_table_new (NULL, NULL);
-  GHashTableIter iter;
-  gpointer leaver;
+/* ---- who is below whom ---- */
 
-  g_hash_table_iter_init (&iter, self->leavers);
-  while (g_hash_table_iter_next (&iter, NULL, &leaver))
-    g_hash_table_add (parents, GUINT_TO_POINTER (((Leaver *)leaver)->parent));
-  return parents;
+static gboolean
+has_below (DvmdDepartures *self, guint32 rank)
+{
+  return g_hash_table_contains (self->below, GUINT_TO_POINTER (rank));
 }
 
 static void
-start_graces (DvmdDepartures *self)
+put_below (DvmdDepartures *self, Leaver *leaver, guint32 parent)
 {
-  g_autoptr (GHashTable) parents = list_parents (self);
-  GHashTableIter iter;
-  gpointer value;
+  GHashTable *set = g_hash_table_lookup (self->below, GUINT_TO_POINTER (parent));
 
-  g_hash_table_iter_init (&iter, self->leavers);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
+  if (set == NULL)
     {
-      Leaver *leaver = value;
-
-      if (leaver->waiting && !g_hash_table_contains (parents, GUINT_TO_POINTER (leaver->rank)))
-        start_grace (self, leaver);
+      set = g_hash_table_new (NULL, NULL);
+      g_hash_table_insert (self->below, GUINT_TO_POINTER (parent), set);
     }
+  g_hash_table_add (set, leaver);
+  leaver->parent = parent;
+}
+
+static void
+take_from_below (DvmdDepartures *self, Leaver *leaver)
+{
+  GHashTable *set = g_hash_table_lookup (self->below, GUINT_TO_POINTER (leaver->parent));
+
+  g_hash_table_remove (set, leaver);
+  if (g_hash_table_size (set) == 0)
+    g_hash_table_remove (self->below, GUINT_TO_POINTER (leaver->parent));
+}
+
+static void
+check_grace (DvmdDepartures *self, guint32 rank)
+{
+  Leaver *leaver = find (self, rank);
+
+  if (leaver != NULL && leaver->waiting && !has_below (self, rank))
+    start_grace (self, leaver);
 }
 
 /* ---- orders ---- */
@@ -109,10 +120,10 @@ add (DvmdDepartures *self, guint32 rank, guint32 parent)
 
   leaver->departures = self;
   leaver->rank = rank;
-  leaver->parent = parent;
   leaver->uplink = NO_UPLINK;
   leaver->waiting = TRUE;
   g_hash_table_insert (self->leavers, GUINT_TO_POINTER (rank), leaver);
+  put_below (self, leaver, parent);
   return leaver;
 }
 
@@ -122,7 +133,8 @@ dvmd_departures_order (DvmdDepartures *self, const guint32 *ranks, const guint32
   for (guint i = 0; i < n; i++)
     if (find (self, ranks[i]) == NULL)
       add (self, ranks[i], parents[i]);
-  start_graces (self);
+  for (guint i = 0; i < n; i++)
+    check_grace (self, ranks[i]);
 }
 
 void
@@ -156,15 +168,21 @@ depart (DvmdDepartures *self, Leaver *leaver, DvmdDepartedHow how)
 {
   guint32 rank = leaver->rank;
   guint32 parent = leaver->parent;
+  GHashTable *orphans = NULL;
   GHashTableIter iter;
-  gpointer value;
+  gpointer orphan;
 
+  take_from_below (self, leaver);
+  g_hash_table_steal_extended (self->below, GUINT_TO_POINTER (rank), NULL, (gpointer *)&orphans);
   g_hash_table_remove (self->leavers, GUINT_TO_POINTER (rank));
-  g_hash_table_iter_init (&iter, self->leavers);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((Leaver *)value)->parent == rank)
-      ((Leaver *)value)->parent = parent;
-  start_graces (self);
+  if (orphans != NULL)
+    {
+      g_hash_table_iter_init (&iter, orphans);
+      while (g_hash_table_iter_next (&iter, &orphan, NULL))
+        put_below (self, orphan, parent);
+      g_hash_table_unref (orphans);
+    }
+  check_grace (self, parent);
   self->funcs->departed (self->world, rank, how);
 }
 
@@ -227,12 +245,14 @@ dvmd_departures_new (DvmdClock *clock, gint64 grace, const DvmdDepartureFuncs *f
   self->funcs = funcs;
   self->world = world;
   self->leavers = g_hash_table_new_full (NULL, NULL, NULL, leaver_free);
+  self->below = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
   return self;
 }
 
 void
 dvmd_departures_free (DvmdDepartures *self)
 {
+  g_hash_table_unref (self->below);
   g_hash_table_unref (self->leavers);
   dvmd_clock_unref (self->clock);
   g_free (self);

@@ -465,8 +465,8 @@ dvmd_router_add (DvmdRouter *self, const guint32 *ranks, guint n)
   return dvmd_tree_change (self->tree, ranks, n, NULL, 0, DVMD_LEFT_LOST);
 }
 
-static void
-drop (DvmdRouter *self, guint32 rank)
+void
+dvmd_router_drop (DvmdRouter *self, guint32 rank)
 {
   DvmdTreeLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (rank));
 
@@ -479,17 +479,11 @@ drop (DvmdRouter *self, guint32 rank)
 }
 
 void
-dvmd_router_reject (DvmdRouter *self, guint32 rank)
-{
-  drop (self, rank);
-}
-
-void
 dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n)
 {
   dvmd_tree_change (self->tree, NULL, 0, ranks, n, DVMD_LEFT_LOST);
   for (guint i = 0; i < n; i++)
-    drop (self, ranks[i]);
+    dvmd_router_drop (self, ranks[i]);
 }
 
 guint
@@ -507,8 +501,6 @@ void
 dvmd_router_forget (DvmdRouter *self, const guint32 *ranks, guint n)
 {
   dvmd_tree_forget (self->tree, ranks, n);
-  for (guint i = 0; i < n; i++)
-    drop (self, ranks[i]);
 }
 
 void

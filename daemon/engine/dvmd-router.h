@@ -101,10 +101,10 @@ void dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n);
 /* The controller: these members are ordered to leave, and have no places any more. One repair for all of them; their
  * parents, as they were, go to parents. Returns how many links the others have to change. */
 guint dvmd_router_order (DvmdRouter *self, const guint32 *ranks, guint n, guint32 *parents);
-/* The controller: they have gone, members that were ordered and joiners that have become none. */
+/* The controller: it has gone, or is a joiner that is not wanted. Nothing is sent to it any more. */
+void dvmd_router_drop (DvmdRouter *self, guint32 rank);
+/* The controller: the members keep nothing for these any more, which were dropped. */
 void dvmd_router_forget (DvmdRouter *self, const guint32 *ranks, guint n);
-/* The controller: a joiner that is not wanted. */
-void dvmd_router_reject (DvmdRouter *self, guint32 rank);
 /* What has come from that daemon is acknowledged now. */
 void dvmd_router_acknowledge (DvmdRouter *self, guint32 rank);
 
