@@ -8,8 +8,6 @@
 
 #include "dvmd-idle.h"
 
-#include "dvmd-core-elastic.h"
-
 struct _DvmdIdle
 {
   DvmdController *controller;

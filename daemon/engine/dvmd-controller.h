@@ -8,7 +8,7 @@
 
 #include "dvmd-clock.h"
 #include "dvmd-config.h"
-#include "dvmd-core.h"
+#include "dvmd-core-elastic.h"
 #include "dvmd-pmix.h"
 #include "dvmd-plugins.h"
 #include "dvmd-trace-file.h"
