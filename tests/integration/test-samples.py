@@ -24,7 +24,7 @@ WAY = ['UNDEF', 'INIT', 'INIT_COMPLETE', 'ALLOCATE', 'ALLOCATION_COMPLETE', 'LAU
 # Not by the first line of the file: the Python is the one that runs this test.
 INTERPRETERS = {'.py': [sys.executable], '.js': ['gjs', '-m'], '.sh': ['sh']}
 
-NEEDS = {'monitor.js': ['gjs'], 'sweep.sh': ['jq'], 'with-busctl.sh': ['busctl'], 'with-gdbus.sh': ['gdbus']}
+NEEDS = {'grow-and-shrink.js': ['gjs'], 'monitor.js': ['gjs'], 'sweep.sh': ['jq'], 'with-busctl.sh': ['busctl'], 'with-gdbus.sh': ['gdbus']}
 
 
 def sample(name, *arguments):
@@ -310,6 +310,41 @@ class Sweep(Case):
         dvm = self.dvm(slots=1)
         for words in (['1', '2'], ['--', 'true'], ['a/b', '--', 'true'], []):
             self.assertEqual(self.run_sample(dvm, 'sweep.sh', *words).returncode, 2, words)
+
+
+class GrowAndShrink(Case):
+    """Nodes come, a job runs on them, and they go again: by the signals that the program gets."""
+
+    name = 'grow-and-shrink.py'
+
+    def start(self, *settings):
+        return self.dvm(settings=['nodes=1', 'slots=1', *settings])
+
+    def test_cycle(self):
+        dvm = self.start('elastic=true')
+        for exit_code in (0, 3):
+            done = self.run_sample(dvm, self.name, '--hosts', 'n9,n10', 'sh', '-c', f'exit {exit_code}')
+            self.assertEqual((done.returncode, done.stderr), (exit_code, ''))
+            lines = done.stdout.splitlines()
+            alloc_id = lines[0].split()[-1]
+            self.assertEqual(lines[1], f'grow of {alloc_id} is done: n9 n10')
+            self.assertRegex(lines[2], r'^\S+ ran on n9 n10: (NOTIFIED|NON_ZERO_TERM)$')
+            self.assertEqual(lines[4], f'shrink of {alloc_id} is done: n9 n10')
+        self.assertEqual(dvm.get('NodeCount'), 1)
+
+    def test_not_elastic(self):
+        done = self.run_sample(self.start(), self.name, '--hosts', 'n9', 'true')
+        self.assertEqual((done.returncode, done.stdout), (125, ''))
+        self.assertIn('--elastic', done.stderr)
+
+    def test_wrong_arguments(self):
+        dvm = self.start()
+        for words in ([], ['--hosts', 'n9'], ['true']):
+            self.assertIn(self.run_sample(dvm, self.name, *words).returncode, (2, 125), words)
+
+
+class GrowAndShrinkInJavaScript(GrowAndShrink):
+    name = 'grow-and-shrink.js'
 
 
 class Nowhere(unittest.TestCase):
