@@ -197,8 +197,9 @@ dvm_client_grow (DvmClient *self, GVariant *request, GCancellable *cancellable, 
 /**
  * dvm_client_shrink_async:
  * @self: a client that is connected
- * @request: a value of type a{sv}: "hosts" (as), "alloc-id" or "of-req-id" (s, of an allocation that is given back),
- *   "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating, it is consumed
+ * @request: (nullable): a value of type a{sv}: "hosts" (as), "alloc-id" or "of-req-id" (s, of an allocation that is
+ * given back), "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating, it
+ * is consumed
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @callback: (scope async): called when it is done
  * @user_data: for @callback
@@ -253,8 +254,9 @@ dvm_client_shrink_finish (DvmClient *self, GAsyncResult *result, char **alloc_id
 /**
  * dvm_client_shrink:
  * @self: a client that is connected
- * @request: a value of type a{sv}: "hosts" (as), "alloc-id" or "of-req-id" (s, of an allocation that is given back),
- *   "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating, it is consumed
+ * @request: (nullable): a value of type a{sv}: "hosts" (as), "alloc-id" or "of-req-id" (s, of an allocation that is
+ * given back), "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating, it
+ * is consumed
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @alloc_id: (out) (transfer full) (optional): return location for the id of the allocation
  * @campaign: (out) (transfer full) (optional) (nullable): return location for the campaign that does it; %NULL if

@@ -73,7 +73,7 @@ class Draw(random.Random):
             return self.number(kind)
         if kind[0] == 'a' and kind[1] == '{':
             value = split(kind[2:-1])[1]
-            names = ['np', 'ids', 'ranks', 'label', 'all', 'limit', 'columns', 'timeout', 'argv', 'stdin-fd', 'env', 'colour']
+            names = ['np', 'hosts', 'alloc-id', 'req-id', 'share', 'drain-timeout', 'ids', 'ranks', 'label', 'all', 'limit', 'columns', 'timeout', 'argv', 'stdin-fd', 'env', 'colour']
             return {self.choice(names) if self.random() < 0.9 else self.text()[:300]: self.value(value)
                     for _ in range(self.randint(0, 4))}
         if kind[0] == 'a':
@@ -95,7 +95,9 @@ class Walk(dvmtest.Case):
         seed = os.environ.get('DVM_TEST_SEED', str(random.SystemRandom().randrange(2 ** 32)))
         print(f'# DVM_TEST_SEED={seed}', flush=True)
         self.draw = Draw(seed)
-        self.one = self.dvm(slots=4)
+        self.one = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
+        self.grown = self.one.call('Grow', '(a{sv})', {'hosts': GLib.Variant('as', ['n9'])})[1]
+        self.one.connection.call(self.grown, 'org.dvm.Campaign', 'Wait', '(a{sv})', {})
         self.job = self.one.submit(['/bin/sleep', '1000'], np=1)
         self.job.wait_running()
         # Once: it takes Python longer to make them than dvmd to refuse them.
@@ -109,6 +111,9 @@ class Walk(dvmtest.Case):
         for interface in root.findall('interface'):
             if interface.get('name').startswith('org.dvm.'):
                 yield path, interface
+        if path == '/org/dvm/campaigns':
+            # Those that have ended answer, but are not listed.
+            yield from self.interfaces(self.grown)
         for node in root.findall('node'):
             yield from self.interfaces(f'{path}/{node.get("name")}')
 
@@ -171,6 +176,14 @@ class Walk(dvmtest.Case):
                 self.assertTrue(self.refuses(path, interface, method, GLib.Variant.new_tuple(*values, keys)),
                                 f'{method} takes unknown keys')
 
+    def shrink(self):
+        """What hostile requests have brought goes again."""
+        wait_until(lambda: self.one.get('CampaignsRunning') == 0, 'the campaigns to end')
+        names = [row['Name'] for row in self.one.get_nodes()[1:] if row['Name'] not in ('node1', 'n9')]
+        if names:
+            campaign = self.one.call('Shrink', '(a{sv})', {'hosts': GLib.Variant('as', names)})[1]
+            self.one.connection.call(campaign, 'org.dvm.Campaign', 'Wait', '(a{sv})', {})
+
     def test_methods(self):
         before = self.n_fds()
         memory = self.one.rss()
@@ -182,11 +195,13 @@ class Walk(dvmtest.Case):
                 if name not in SKIPPED:
                     self.try_method(path, interface.get('name'), name, kinds)
                     seen.add(name)
-        self.assertLessEqual({'Submit', 'SubmitMany', 'Map', 'ListProcs', 'Drain', 'GetTopology', 'FindNode'}, seen)
+        self.assertLessEqual({'Submit', 'SubmitMany', 'Map', 'ListProcs', 'Drain', 'GetTopology', 'FindNode', 'Grow', 'Shrink', 'Allocate',
+                              'ListCampaigns', 'ListSessions', 'Release', 'Cancel', 'FindSession'}, seen)
         self.assertIsNone(self.one.process.poll())
         for path, interface in list(self.interfaces('/org/dvm/nodes')):
-            if path.endswith('/1'):
+            if not path.endswith('/0'):
                 self.call(path, 'org.dvm.Node', 'Resume', '(a{sv})', ({},))
+        self.shrink()
         self.one.call('CancelJobs', '(a{sv})', {'all': GLib.Variant('b', True)})
         wait_until(lambda: self.one.get('JobsRunning') == 0 and self.one.get('JobsHeld') == 0, 'the jobs to end')
         wait_until(lambda: self.n_fds() <= before, 'the descriptors to come back')

@@ -149,6 +149,45 @@ class Client(Case):
             client.get_info_async()
 
 
+class Size(Case):
+    """Requests with keywords, results without a word for success, signals."""
+
+    def elastic(self):
+        return self.dvm(settings=['nodes=1', 'slots=1', 'elastic=true'])
+
+    def test_calls(self):
+        client = self.client(self.elastic())
+        events = []
+        client.connect('dvm-is-ready', lambda client, *event: events.append((event[0], event[1], event[2].unpack())))
+        alloc_id, campaign = client.grow(hosts=['n9'], req_id='mine')
+        client.wait_campaign(campaign)
+        self.assertEqual(repr(campaign), '<Dvm.Campaign 1 grow completed>')
+        wait_until(lambda: events, 'the event')
+        self.assertEqual(events, [(alloc_id, 'mine', {'campaign': campaign.get_object_path(), 'kind': 'grow', 'nodes': ['n9']})])
+        self.assertEqual([each.props.id for each in client.list_campaigns(all=True)], [1])
+        self.assertEqual(client.grow(GLib.Variant('a{sv}', {'hosts': GLib.Variant('as', ['node1'])}))[1], None)
+        answer = client.allocate('release', alloc_id=alloc_id)
+        self.assertEqual((answer['alloc-id'], answer['campaign']), (alloc_id, '/org/dvm/campaigns/2'))
+        client.wait_campaign(client.find_campaign('2'))
+        with self.assertRaises(Dvm.BadParamError):
+            client.shrink()
+
+    def test_asyncio(self):
+        dvm = self.elastic()
+
+        async def main():
+            client = Dvm.Client.new_for_address(dvm.socket)
+            await client.connect_async()
+            alloc_id, campaign = await client.grow_async(hosts=['n9'])
+            await client.wait_campaign_async(campaign)
+            session = await client.find_session_async(alloc_id)
+            _, campaign = await client.shrink_async(hosts=session.props.nodes)
+            await client.wait_campaign_async(campaign)
+            return campaign
+
+        self.assertEqual(repr(Dvm.run(main())), '<Dvm.Campaign 2 shrink completed>')
+
+
 class Asyncio(Case):
     def connect_and(self, function):
         """Runs function(client, dvm) in an event loop."""
