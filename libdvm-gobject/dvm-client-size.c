@@ -198,8 +198,8 @@ dvm_client_grow (DvmClient *self, GVariant *request, GCancellable *cancellable, 
  * dvm_client_shrink_async:
  * @self: a client that is connected
  * @request: (nullable): a value of type a{sv}: "hosts" (as), "alloc-id" or "of-req-id" (s, of an allocation that is
- * given back), "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating, it
- * is consumed
+ *   given back), "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating,
+ * it is consumed
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @callback: (scope async): called when it is done
  * @user_data: for @callback
@@ -220,7 +220,7 @@ dvm_client_shrink_async (DvmClient *self, GVariant *request, GCancellable *cance
   GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
-  g_return_if_fail (request != NULL && g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
+  g_return_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
 
   task = g_task_new (self, cancellable, callback, user_data);
   g_task_set_source_tag (task, dvm_client_shrink_async);
@@ -255,8 +255,8 @@ dvm_client_shrink_finish (DvmClient *self, GAsyncResult *result, char **alloc_id
  * dvm_client_shrink:
  * @self: a client that is connected
  * @request: (nullable): a value of type a{sv}: "hosts" (as), "alloc-id" or "of-req-id" (s, of an allocation that is
- * given back), "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating, it
- * is consumed
+ *   given back), "drain-timeout" (u, seconds for which running jobs are waited for), "req-id" (s); if it is floating,
+ * it is consumed
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @alloc_id: (out) (transfer full) (optional): return location for the id of the allocation
  * @campaign: (out) (transfer full) (optional) (nullable): return location for the campaign that does it; %NULL if
@@ -282,7 +282,7 @@ dvm_client_shrink (DvmClient *self, GVariant *request, GCancellable *cancellable
   gboolean ok;
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
-  g_return_val_if_fail (request != NULL && g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), FALSE);
+  g_return_val_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), FALSE);
 
   _dvm_sync_begin (&sync);
   dvm_client_shrink_async (self, request, cancellable, _dvm_sync_done, &sync);
