@@ -36,6 +36,20 @@ leave (DvmdTree *self)
   self->funcs->leave (self->world);
 }
 
+/*
+ * Ordered to leave while on its way from another one that leaves: it goes on to its new parent, so that the other need
+ * not wait for it.
+ */
+static gboolean
+is_on_its_way (DvmdTree *self, DvmdRoutes *old, DvmdRoutes *routes)
+{
+  gpointer epoch;
+
+  return !dvmd_routes_contains (routes, self->rank)
+         && g_hash_table_lookup_extended (self->leaving, GUINT_TO_POINTER (self->uplink), NULL, &epoch)
+         && GPOINTER_TO_UINT (epoch) != (guint)dvmd_routes_get_epoch (old);
+}
+
 static void
 apply_routes (DvmdTree *self, DvmdRoutes *routes)
 {
@@ -45,7 +59,7 @@ apply_routes (DvmdTree *self, DvmdRoutes *routes)
   self->member = TRUE;
   set_children (self);
   dvmd_gather_set_routes (self->gather, routes);
-  if (self->wanted != DVMD_NO_RANK && self->uplink != DVMD_NO_RANK)
+  if (self->wanted != DVMD_NO_RANK && self->uplink != DVMD_NO_RANK && !is_on_its_way (self, old, routes))
     self->wanted = DVMD_NO_RANK;
   dvmd_tree_seek_parent (self);
   dvmd_tree_set_retry (self);

@@ -20,7 +20,7 @@ class Elastic(dvmtest.Case):
     radix = None
 
     def start(self, nodes=3, settings=(), **options):
-        settings = [*settings, 'kill-grace=1', *([f'radix={self.radix}'] if self.radix else [])]
+        settings = ['kill-grace=1', *settings, *([f'radix={self.radix}'] if self.radix else [])]
         return self.dvm(slots=2, settings=settings, arguments=[f'--nodes={nodes}', '--elastic'], **options)
 
     def events(self, dvm):
@@ -144,6 +144,19 @@ class Changes(Elastic):
             self.follow(dvm, campaign)
         self.assertEqual(set(self.agents(dvm)), {'node3', 'node5', 'node6', 'a1', 'a2', 'b1'})
         self.assert_works(dvm, ['node3', 'node5', 'node6', 'a1', 'a2', 'b1'])
+
+    def test_one_below_another(self):
+        """A shrink does not wait for the target of another one that was below its own."""
+        dvm = self.start(nodes=6, settings=['kill-grace=1000', 'shrink-grace=1000'])
+        deaf = ['sh', '-c', "trap '' TERM; echo deaf; exec sleep 1000"]
+        job, out, _ = dvm.start(deaf, np=1, hosts=['node6'], personality='plain')
+        dvmtest.wait_until(lambda: out.data == b'deaf\n', 'the trap')
+        first, second = self.shrink(dvm, 'node2'), self.shrink(dvm, 'node6')
+        self.follow(dvm, first)
+        self.assertEqual(self.look(dvm, second)['State'], 'running')
+        for pid in job.pids():
+            os.kill(pid, signal.SIGKILL)
+        self.follow(dvm, second)
 
     def test_count(self):
         dvm = self.start(nodes=2)
