@@ -63,12 +63,26 @@ list_keys (Use use)
   return g_string_free (text, FALSE);
 }
 
+/* A word that is none is a mistake, whatever can be done with those that are. */
+static gboolean
+is_strange_inheritance (const char *name, GVariant *value)
+{
+  static const char *const words[] = { "none", "child", "default", "child-default", NULL };
+
+  return strcmp (name, "inheritance") == 0 && g_variant_is_of_type (value, G_VARIANT_TYPE_STRING)
+         && !g_strv_contains (words, g_variant_get_string (value, NULL));
+}
+
 static gboolean
 check_key (const char *directive, Use use, const char *name, GVariant *value, GError **error)
 {
   const Key *key = find_key (name);
 
-  if (key != NULL && key->use == FOR_NOBODY)
+  if (is_strange_inheritance (name, value))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "inheritance: “%s” is none; use none, child, default or child-default",
+                 g_variant_get_string (value, NULL));
+  else if (key != NULL && key->use == FOR_NOBODY)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "“%s”: this version has allocations that last until they are released, and are for everybody", name);
   else if (key == NULL || (key->use & use) == 0)
