@@ -46,8 +46,12 @@ static gboolean
 choose_named (Choice *self, const DvmHost *host, GError **error)
 {
   DvmdNode *node = dvmd_node_pool_find (self->pool, host->name);
+  gboolean there = node != NULL && node->rank > 0;
 
-  if (node == NULL || node->rank == 0)
+  /* What has left since the job came drops out: no job fails only because the size changes (E10). */
+  if (!there && dvmd_node_pool_has_left (self->pool, host->name, self->job->departures))
+    return TRUE;
+  if (!there)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is not a node of this DVM", host->place,
                    host->name);
@@ -69,6 +73,8 @@ choose_index (Choice *self, const DvmHost *host, GError **error)
         choose (self, node, host);
         return TRUE;
       }
+  if (dvmd_node_pool_count_departures (self->pool) > self->job->departures)
+    return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "%s: “+n%u” is not a node of this DVM, which has %u; the first is +n0", host->place, host->number, n);
   return FALSE;
@@ -135,9 +141,10 @@ leave_out (Choice *self, DvmHosts *hosts)
   for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
     {
       const DvmHost *host = _dvm_hosts_get (hosts, i);
+      DvmdNode *node = host->excluded ? dvmd_node_pool_find (self->pool, host->name) : NULL;
 
-      if (host->excluded)
-        self->slots[dvmd_node_pool_find (self->pool, host->name)->rank] = 0;
+      if (node != NULL)
+        self->slots[node->rank] = 0;
     }
 }
 

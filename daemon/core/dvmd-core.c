@@ -401,6 +401,7 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   if (!check_open (self, error))
     return NULL;
   job = dvmd_job_new (self, id, nspace, spec, requester);
+  job->departures = dvmd_node_pool_count_departures (self->nodes);
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
   g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
   link_job (&self->live, &job->live_link, job);
@@ -433,6 +434,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error
       return NULL;
     }
   job = dvmd_job_new (self, 0, self->nspace, spec, NULL);
+  job->departures = dvmd_node_pool_count_departures (self->nodes);
   return dvmd_admission_try (self->admission, job, waits, error);
 }
 

@@ -255,6 +255,16 @@ dvmd_core_grow (DvmdCore *self, const DvmdGrowRequest *request, DvmdSizeAnswer *
 
 /* ---- it begins ---- */
 
+/* It is in, or stays after all. */
+static void
+take_in (DvmdCampaign *self, DvmdNode *node)
+{
+  dvmd_node_pool_join (node, dvmd_session_get_id (self->session));
+  dvmd_core_node_changed (self->core, node->rank);
+  g_array_append_val (self->joined, node->rank);
+}
+
+/* Those that have to leave before it can begin. */
 static guint
 count_waits (DvmdCampaign *self)
 {
@@ -263,19 +273,18 @@ count_waits (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len;)
     {
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = target->waits_for != 0 ? dvmd_node_pool_get (self->core->nodes, target->waits_for) : NULL;
+      DvmdNode *node = find_agent (self->core, target->name);
 
-      if (node != NULL && !is_leaving (node) && !is_down (node))
+      target->waits_for = 0;
+      if (node != NULL && !is_down (node) && is_leaving (node))
+        target->waits_for = node->rank;
+      else if (node != NULL && !is_down (node) && node->grow == NULL)
         {
-          /* It stays after all: it is in. */
-          dvmd_node_pool_join (node, dvmd_session_get_id (self->session));
-          g_array_append_val (self->joined, node->rank);
+          take_in (self, node);
           g_hash_table_remove (self->core->coming, target->name);
           g_ptr_array_remove_index (self->targets, i);
           continue;
         }
-      if (node == NULL || is_down (node) || !is_leaving (node))
-        target->waits_for = 0;
       n += target->waits_for != 0;
       i++;
     }
@@ -290,7 +299,7 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   DvmdNode *node;
 
   /* What was there once is down, and nobody waits for it. */
-  if (old != NULL)
+  if (old != NULL && is_down (old))
     dvmd_core_depart (core, old);
   node = dvmd_core_bring_node (core, target->name, target->slots, target->slots_max);
   node->address = g_strdup (target->address);
@@ -438,6 +447,7 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
       node->grow = NULL;
       dvmd_node_pool_join (node, dvmd_session_get_id (campaign->session));
       dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
+      dvmd_core_node_changed (self, node->rank);
     }
   dvmd_campaign_post (campaign, DVMD_CAMPAIGN_WIRED, NULL);
 }

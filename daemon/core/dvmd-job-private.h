@@ -40,6 +40,7 @@ struct _DvmdJob
   DvmdMap *planned;       /* (nullable): its map, from the gate to MAP */
   gboolean oversubscribed;
   gboolean waiting;          /* in the queue for slots */
+  guint64 departures;        /* members that had left when it was submitted */
   gboolean remapping;        /* nodes of its map have left: it is to be placed anew */
   gboolean was_parked;       /* at the map gate; it keeps its place before those that came after it */
   gboolean parks;            /* it is in the launch fence, parked or on its way through */

@@ -139,7 +139,12 @@ dvmd_job_step_waiting (gpointer object, const DvmdEvent *event)
 
   /* It may have opened since the job came to it. */
   if (dvmd_gate_is_closed (job, gate))
-    dvmd_gate_park (job, gate);
+    {
+      /* What it had got is judged again: it holds nothing while it is parked (E58). */
+      if (gate == DVMD_GATE_MAP)
+        dvmd_admission_give_back (job->core->admission, job);
+      dvmd_gate_park (job, gate);
+    }
   else
     dvmd_core_post (job, gate == DVMD_GATE_MAP ? DVMD_JOB_LET_MAP : DVMD_JOB_LET_LAUNCH);
 }

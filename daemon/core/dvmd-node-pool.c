@@ -16,6 +16,8 @@ struct _DvmdNodePool
   GPtrArray *names;    /* by rank, also of those that have left */
   GQueue present;      /* DvmdNode, ascending by rank */
   GHashTable *by_name; /* name or alias -> GQueue of DvmdNode, ascending by rank */
+  GHashTable *left;    /* name or alias of a member that has left -> guint64, the count of departures then */
+  guint64 n_departures;
   DvmdNodeChanged changed;
   gpointer changed_data;
   guint n_up;
@@ -55,6 +57,7 @@ dvmd_node_pool_new (void)
   self->names = g_ptr_array_new_with_free_func (g_free);
   g_queue_init (&self->present);
   self->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, queue_free);
+  self->left = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
   return self;
 }
@@ -64,6 +67,7 @@ dvmd_node_pool_free (DvmdNodePool *self)
 {
   g_array_unref (self->jobs_changed);
   g_hash_table_unref (self->by_name);
+  g_hash_table_unref (self->left);
   g_ptr_array_unref (self->nodes);
   g_ptr_array_unref (self->names);
   g_free (self);
@@ -250,6 +254,42 @@ dvmd_node_pool_set_leaving (DvmdNodePool *self, DvmdNode *node, gboolean barred,
   count (self, node, 1);
 }
 
+static void
+note_left (DvmdNodePool *self, const char *name)
+{
+  guint64 *count = g_new (guint64, 1);
+
+  *count = self->n_departures;
+  g_hash_table_insert (self->left, g_strdup (name), count);
+}
+
+static void
+note_departure (DvmdNodePool *self, DvmdNode *node)
+{
+  const char *const *aliases = dvm_node_get_aliases (node->record);
+
+  if (!is_counted (node) && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+    return;
+  self->n_departures++;
+  note_left (self, dvm_node_get_name (node->record));
+  for (gsize i = 0; aliases != NULL && aliases[i] != NULL; i++)
+    note_left (self, aliases[i]);
+}
+
+guint64
+dvmd_node_pool_count_departures (DvmdNodePool *self)
+{
+  return self->n_departures;
+}
+
+gboolean
+dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since)
+{
+  const guint64 *count = g_hash_table_lookup (self->left, name);
+
+  return count != NULL && *count > since;
+}
+
 void
 dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node)
 {
@@ -257,6 +297,7 @@ dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node)
 
   g_return_if_fail (rank > 0 && node->slots_in_use == 0);
 
+  note_departure (self, node);
   dvmd_node_pool_set_state (self, node, DVM_NODE_STATE_NOT_INCLUDED, NULL);
   remove_aliases (self, node);
   remove_name (self, node, dvm_node_get_name (node->record));

@@ -54,6 +54,9 @@ const char *dvmd_node_pool_get_name (DvmdNodePool *self, guint rank);
 DvmdNode *dvmd_node_pool_next (DvmdNodePool *self, DvmdNode *after);
 /* It has left: nobody can get it any more, and it is freed. Jobs have given back what they had there. */
 void dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node);
+/* How many members have left so far; and whether one of that name has since the count was since. */
+guint64 dvmd_node_pool_count_departures (DvmdNodePool *self);
+gboolean dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since);
 /* What its agent says of itself. */
 void dvmd_node_pool_set_contact (DvmdNodePool *self, DvmdNode *node, const char *address, int pid,
                                  const char *const *aliases);

@@ -463,6 +463,69 @@ test_slots_are_gone (void)
   g_assert_nonnull (strstr (reason_of (waiting), "campaign 1 (shrink of node2) has changed the DVM"));
 }
 
+static DvmdJob *
+submit_on_two (World *world, const char *host, const char *other, guint np)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+  g_autoptr (GError) error = NULL;
+  const char *hosts[] = { host, other, NULL };
+
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  _dvm_job_spec_load_hosts (spec, "", &error);
+  g_assert_no_error (error);
+  return submit_spec (world, spec);
+}
+
+/* E10: hosts that leave while the job waits drop out of its list; a name that was no node then is an error. */
+static void
+test_named_hosts (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *both;
+  DvmdJob *without;
+  DvmdJob *gone_ones;
+
+  world_init_elastic (&world, 3, 2);
+  shrink (&world, "node2");
+  both = submit_on_two (&world, "node1", "node2", 2);
+  without = submit_on_two (&world, "^node2", "^node3", 0);
+  gone_ones = submit_on (&world, "node2", 1);
+  assert_held (both, "map");
+  depart (&world, 2);
+  g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (both), 1), ==, 2);
+  assert_held (without, "slots");
+  assert_state (gone_ones, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_nonnull (strstr (reason_of (gone_ones), "campaign 1 (shrink of node2) has changed the DVM"));
+  assert_state (submit_on_two (&world, "node1", "node2", 1), DVM_JOB_STATE_MAP_FAILED);
+}
+
+/* E58: whoever is parked holds no slots. */
+static void
+test_parked_holds_nothing (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdJob *first;
+  DvmdJob *second;
+
+  world_init_elastic (&world, 1, 2);
+  first = submit (&world, 2);
+  second = submit (&world, 2);
+  launch_all (&world, first);
+  end_proc (&world, first, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  /* It gets its slots, and the gate closes before it comes there. */
+  dvmd_core_proc_state (world.core, first, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  while (dvmd_job_get_state (second) == DVM_JOB_STATE_ALLOCATE)
+    dvmd_event_queue_drain (world.queue, 1);
+  try_grow (&world, "node2", NULL, &answer, NULL);
+  run (&world);
+  assert_held (second, "map");
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (nodes_of (&world)), ==, 0);
+  report_in (&world, 2);
+  wired (&world, dvmd_core_get_campaign (world.core, answer.campaign));
+  assert_state (second, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
 /* D4: park-limit: later campaigns begin when the job has been admitted, a scheduler's at once. */
 static void
 test_park_limit (void)
@@ -639,6 +702,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/jobs/D15-drain-timeout", test_drain_timeout);
   g_test_add_func ("/campaigns/jobs/D4-order-of-release", test_order_of_release);
   g_test_add_func ("/campaigns/jobs/D4-slots-are-gone", test_slots_are_gone);
+  g_test_add_func ("/campaigns/jobs/E10-named-hosts", test_named_hosts);
+  g_test_add_func ("/campaigns/jobs/E58-parked-holds-nothing", test_parked_holds_nothing);
   g_test_add_func ("/campaigns/jobs/D4-park-limit", test_park_limit);
   g_test_add_func ("/campaigns/jobs/D4-own-nodes", test_own_nodes);
   g_test_add_func ("/campaigns/jobs/D14-own-nodes-fail", test_own_nodes_fail);
