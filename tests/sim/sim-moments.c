@@ -8,6 +8,8 @@
 
 #include "sim-moments.h"
 
+#include "dvmd-campaign-private.h"
+
 /* ---- what was seen ---- */
 
 SimCampaign *
@@ -482,6 +484,18 @@ sim_statements_submitted (SimWorld *world, DvmdJob *job)
   world->tally->counts[SIM_COUNT_JOBS]++;
 }
 
+static void
+check_drain (SimWorld *world, guint rank)
+{
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      DvmdCampaign *campaign = ((SimCampaign *)g_ptr_array_index (world->campaigns, i))->campaign;
+
+      if (campaign->draining)
+        sim_hold (world, SIM_D15_DRAIN, !sim_has_target (campaign, rank));
+    }
+}
+
 void
 sim_statements_places (SimWorld *world, const DvmdPlaces *places)
 {
@@ -490,6 +504,7 @@ sim_statements_places (SimWorld *world, const DvmdPlaces *places)
     {
       sim_hold (world, SIM_E13, dvm_node_get_state (places->nodes[i]->record) == DVM_NODE_STATE_UP);
       sim_hold (world, SIM_E13, !sim_is_leaving (world, places->nodes[i]->rank));
+      check_drain (world, places->nodes[i]->rank);
       if (!world->shutdown)
         sim_hold (world, SIM_E13, sim_is_member (world, places->nodes[i]->rank));
     }
@@ -656,6 +671,8 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
     check_map_gate (world, watch);
   if (new_state == DVM_JOB_STATE_MAP_COMPLETE)
     watch->n_mapped++;
+  if (new_state == DVM_JOB_STATE_LAUNCH_APPS)
+    sim_world_reach (world, SIM_STEP_GATE, dvmd_job_get_id (job));
   if (new_state == DVM_JOB_STATE_NEVER_LAUNCHED)
     check_abort (world, watch);
   if (new_state == DVM_JOB_STATE_KILLED_BY_CMD)

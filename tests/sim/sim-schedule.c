@@ -397,7 +397,7 @@ set_options (SimWorld *world, DvmJobSpec *spec, const SimAction *action)
 
   if (action->b % 3 == 0)
     dvm_job_spec_set_recoverable (spec, TRUE);
-  if (action->b % 4 == 0)
+  if (action->b % 2 == 0)
     dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
   dvm_job_spec_set_when_full (spec, policies[action->b / 16 % 4]);
   if (action->b / 64 % 10 == 0)
@@ -416,6 +416,7 @@ submit (SimWorld *world, const SimAction *action)
   const char *argv[] = { "/bin/prog", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
   g_autoptr (GError) error = NULL;
+  const char *const *own;
   SimWatch *watch;
   DvmdJob *job;
 
@@ -428,7 +429,8 @@ submit (SimWorld *world, const SimAction *action)
     return;
   watch = sim_world_get_watch (world, job);
   watch->has_hosts = action->b / 8000 % 8 == 0;
-  watch->has_own = dvm_job_spec_get_add_hosts (spec) != NULL;
+  own = dvm_job_spec_get_add_hosts (spec);
+  watch->has_own = own != NULL && own[0] != NULL;
   sim_may_end (world, job, DVM_JOB_STATE_MAP_FAILED);
   watch->may_be_killed = dvm_job_spec_get_timeout (spec) > 0;
   if (watch->may_be_killed)

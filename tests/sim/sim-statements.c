@@ -278,6 +278,7 @@ static const Statement statements[SIM_N_STATEMENTS] = {
   [SIM_D14_DOWN] = { "D14", "A host that is down is grown under a new rank, and its old row goes", NULL },
   [SIM_D14_IN] = { "E49 D14", "A host that is in is no change; one that is not is", NULL },
   [SIM_D14_CANCELS] = { "D14", "A release of a host that is being added cancels that grow", NULL },
+  [SIM_D15_DRAIN] = { "D15", "Nothing new is placed on nodes that are drained to leave", NULL },
   [SIM_D15_KILLED] = { "D15", "A job that a shrink kills says which", NULL },
   [SIM_D15_WARN] = { "D15", "Those that are going to be killed are warned", NULL },
   [SIM_D16] = { "D16", "Without elastic mode a change of size is NotElastic", NULL },

@@ -86,8 +86,8 @@ const char *
 sim_step_to_string (SimStep step)
 {
   static const char *const names[SIM_N_STEPS] = {
-    "now",   "launch", "start", "join", "report",   "wire",  "wired",  "order",
-    "leave", "idle",   "left",  "exit", "departed", "offer", "parked", "send",
+    "now",  "launch", "start", "join",     "report", "wire",   "wired", "order", "leave",
+    "idle", "left",   "exit",  "departed", "offer",  "parked", "gate",  "send",
   };
 
   return names[step];
@@ -128,7 +128,7 @@ on_queue_has_work (gpointer user_data)
 static void
 drain (SimWorld *self)
 {
-  guint n = sim_world_chance (self, 3) == 0 ? 1 + sim_world_chance (self, 3) : 0;
+  guint n = sim_world_chance (self, 2) == 0 ? 1 + sim_world_chance (self, 2) : 0;
 
   self->draining = FALSE;
   if (dvmd_event_queue_drain (self->queue, n))

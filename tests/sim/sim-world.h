@@ -47,6 +47,7 @@ typedef enum
   SIM_STEP_DEPARTED, /* and the core knows */
   SIM_STEP_OFFER,    /* the allocators are asked */
   SIM_STEP_PARKED,   /* a job is held by a gate */
+  SIM_STEP_GATE,     /* a job comes to the launch boundary */
   SIM_STEP_SEND,     /* a job is launched */
   SIM_N_STEPS
 } SimStep;
