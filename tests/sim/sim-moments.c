@@ -571,13 +571,11 @@ park (SimWorld *world, SimWatch *watch, guint old_state)
 }
 
 static gboolean
-is_map_whole (SimWorld *world, DvmdJob *job)
+is_map_whole (SimWorld *world, SimWatch *watch)
 {
-  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
-
-  for (guint i = 0; i < nodes->len; i++)
+  for (guint i = 0; i < watch->nodes->len; i++)
     {
-      guint rank = g_array_index (nodes, guint, i);
+      guint rank = g_array_index (watch->nodes, guint, i);
 
       if (!sim_is_member (world, rank) || sim_is_leaving (world, rank))
         return FALSE;
@@ -609,7 +607,8 @@ unpark (SimWorld *world, SimWatch *watch, guint new_state)
 static void
 check_remap (SimWorld *world, SimWatch *watch)
 {
-  sim_hold (world, SIM_E27, !is_map_whole (world, watch->job));
+  sim_hold (world, SIM_E27, watch->job->half_staged || !is_map_whole (world, watch));
+  g_clear_pointer (&watch->nodes, g_array_unref);
 }
 
 /* Both gates ask about what has begun before they were asked. */
@@ -663,14 +662,17 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
     park (world, watch, old_state);
   if (new_state == DVM_JOB_STATE_VM_READY)
     watch->ready = ++world->seq;
-  if (new_state == DVM_JOB_STATE_VM_READY && job->map != NULL)
+  if (new_state == DVM_JOB_STATE_VM_READY && watch->nodes != NULL)
     check_remap (world, watch);
   if (new_state == DVM_JOB_STATE_MAP || new_state == DVM_JOB_STATE_SEND_LAUNCH_MSG)
     watch->parks = FALSE;
   if (new_state == DVM_JOB_STATE_MAP)
     check_map_gate (world, watch);
   if (new_state == DVM_JOB_STATE_MAP_COMPLETE)
-    watch->n_mapped++;
+    {
+      watch->n_mapped++;
+      watch->nodes = dvmd_map_get_nodes (job->map);
+    }
   if (new_state == DVM_JOB_STATE_LAUNCH_APPS)
     sim_world_reach (world, SIM_STEP_GATE, dvmd_job_get_id (job));
   if (new_state == DVM_JOB_STATE_NEVER_LAUNCHED)

@@ -961,6 +961,7 @@ watch_free (gpointer data)
 
   g_object_unref (self->job);
   g_array_unref (self->waits);
+  g_clear_pointer (&self->nodes, g_array_unref);
   g_clear_pointer (&self->staging, g_array_unref);
   g_clear_pointer (&self->staged, g_hash_table_unref);
   g_free (self);

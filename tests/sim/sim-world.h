@@ -142,6 +142,7 @@ typedef struct
   gboolean was_parked;    /* since it was mapped */
   gboolean parks;         /* parked, or let go and not through yet */
   GArray *waits;          /* guint: the campaigns that were in progress when it was parked */
+  GArray *nodes;          /* (nullable) (element-type guint): of its map */
   GArray *staging;        /* (nullable) (element-type guint): ranks of agents that were sent its files */
   GHashTable *staged;     /* ranks of agents that have its files */
 } SimWatch;
