@@ -457,6 +457,33 @@ test_reply_first (Fixture *f, gconstpointer data)
   g_assert_cmpuint (bus_client_count (f->client, "*.Dvm*"), ==, 1);
 }
 
+/* While the connection is given a long list, what happens is gathered; the event is not lost, and comes last. */
+static void
+test_behind (Fixture *f, gconstpointer data)
+{
+  static const char *const order[] = { "reply",
+                                       "/org/dvm/campaigns/1 " PROPERTIES ".PropertiesChanged *'State': <'completed'>*",
+                                       "/org/dvm/campaigns/1 " CAMPAIGN ".StateChanged *'completed'*", "*.DvmIsReady *",
+                                       NULL };
+  g_autofree char *path = NULL;
+
+  fake_elastic_hold (f->agents, TRUE);
+  path = grow (f->client, "{'hosts': <['n9']>}");
+  for (guint i = 0; i < 1000; i++)
+    g_free (bus_client_submit (f->other, "hold", "{'np': <uint32 1>, 'signals': <false>}"));
+  g_dbus_connection_call (f->client->connection, f->client->destination, "/org/dvm",
+                          "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL, NULL, G_DBUS_CALL_FLAGS_NONE,
+                          -1, NULL, on_reply, f->client);
+  /* Its call has been taken by then. */
+  check_text (f->client, MANAGER_PATH, MANAGER, "ElasticMode", "true");
+  fake_elastic_hold (f->agents, FALSE);
+  bus_client_wait_for (f->client, "*.DvmIsReady *");
+  check_order (f->client, order);
+  bus_client_wait_for (f->client, "*InterfacesRemoved*campaigns/1*");
+  bus_client_sync (f->client);
+  g_assert_cmpuint (bus_client_count (f->client, "*.Dvm*"), ==, 1);
+}
+
 /* D13 */
 static void
 test_requester_gone (Fixture *f, gconstpointer data)
@@ -644,6 +671,7 @@ main (int argc, char **argv)
   add ("failure", set_up, test_failure);
   add ("reply-first", set_up, test_reply_first);
   add ("reply-first-on-bus", set_up_bus, test_reply_first);
+  add ("behind", set_up, test_behind);
   add ("requester-gone", set_up, test_requester_gone);
   add ("requester-gone-on-bus", set_up_bus, test_requester_gone);
   add ("many-requests", set_up, test_many_requests);
