@@ -161,6 +161,9 @@ void dvmd_agent_flush_states (DvmdAgentJob *job);
 /* The PMIx server has seen the connection of this process break. */
 void dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc);
 
+/* dvmd-agent-tables.c */
+void dvmd_agent_handle_tables_ask (DvmdAgent *self, GVariant *body);
+
 /* dvmd-agent-debug.c */
 /* The rank waits for a debugger in a call of its PMIx library. */
 void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);

@@ -250,6 +250,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_MODEX_ANSWER] = dvmd_agent_handle_modex_answer,
     [DVMD_MSG_STOP] = handle_stop,
     [DVMD_MSG_TOPOLOGY_ASK] = handle_topology_ask,
+    [DVMD_MSG_TABLES_ASK] = dvmd_agent_handle_tables_ask,
     [DVMD_MSG_STAGE_FILE] = dvmd_agent_handle_stage_file,
     [DVMD_MSG_STAGE_DATA] = dvmd_agent_handle_stage_data,
     [DVMD_MSG_STAGE_END] = dvmd_agent_handle_stage_end,

@@ -33,6 +33,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_GONE] = dvmd_controller_handle_gone,
     [DVMD_MSG_LEAVING] = dvmd_controller_handle_leaving,
     [DVMD_MSG_TOPOLOGY] = dvmd_controller_handle_topology,
+    [DVMD_MSG_TABLES] = dvmd_controller_handle_tables,
     [DVMD_MSG_STAGE_TAKEN] = dvmd_controller_handle_stage_taken,
     [DVMD_MSG_STAGED] = dvmd_controller_handle_staged,
     [DVMD_MSG_LEFT] = dvmd_controller_handle_left,
@@ -213,6 +214,7 @@ void
 dvmd_controller_handle_gone (DvmdController *self, guint rank, GVariant *body)
 {
   dvmd_controller_fail_topologies (self, rank);
+  dvmd_controller_fail_tables (self, rank);
   if (self->wired != NULL)
     dvmd_wired_gone (self->wired, rank);
   else

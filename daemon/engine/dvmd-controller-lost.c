@@ -23,6 +23,7 @@ dvmd_controller_forget_agent (DvmdController *self, guint rank)
 {
   dvmd_controller_drop_stages (self, rank);
   dvmd_controller_fail_topologies (self, rank);
+  dvmd_controller_fail_tables (self, rank);
   dvmd_controller_break_collectives (self, rank);
 }
 

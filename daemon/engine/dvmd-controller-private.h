@@ -105,8 +105,10 @@ struct _DvmdController
   GHashTable *tree_fences;         /* job id -> JobFences, of jobs whose fences go by the tree */
   const DvmdFenceTree *fence_tree; /* (nullable) */
   gpointer fence_world;
-  GHashTable *askers;       /* "pmix:NSPACE.RANK" -> Asker: who waits for a change of size */
-  GHashTable *modex_asks;   /* set of ModexAsk, that agents were asked and have not answered */
+  GHashTable *askers;     /* "pmix:NSPACE.RANK" -> Asker: who waits for a change of size */
+  GHashTable *modex_asks; /* set of ModexAsk, that agents were asked and have not answered */
+  GHashTable *table_asks; /* guint64 * -> GTask: somebody waits for the tables of an agent */
+  guint64 last_table_ask;
   GPtrArray *topology_asks; /* GTask: somebody waits for the topology of a node */
   guint64 last_topology_ask;
   GHashTable *topologies; /* signature -> XML, NULL while its first node is asked */
@@ -207,6 +209,18 @@ gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int 
 void dvmd_controller_handle_output (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_output_eof (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_input_taken (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-tables.c */
+/*
+ * What the agent of a node knows of its jobs and processes, DVMD_TABLES_TYPE: all that the controller knows of them
+ * comes from there. Everything that the agent has told before it is here when the answer is.
+ */
+void dvmd_controller_ask_tables_async (DvmdController *self, guint rank, GAsyncReadyCallback callback,
+                                       gpointer user_data);
+GVariant *dvmd_controller_ask_tables_finish (DvmdController *self, GAsyncResult *result, GError **error);
+void dvmd_controller_handle_tables (DvmdController *self, guint rank, GVariant *body);
+/* The agent has gone. */
+void dvmd_controller_fail_tables (DvmdController *self, guint rank);
 
 /* dvmd-controller-topology.c */
 /* The agent has reported: if its signature is a new one, it is asked what it stands for. */

@@ -37,6 +37,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->streams, g_hash_table_unref);
   g_clear_pointer (&self->environments, dvmd_environments_free);
   g_clear_pointer (&self->topology_asks, g_ptr_array_unref);
+  g_clear_pointer (&self->table_asks, g_hash_table_unref);
   g_clear_pointer (&self->topologies, g_hash_table_unref);
   g_clear_pointer (&self->fences, g_hash_table_unref);
   g_clear_pointer (&self->modex_asks, g_hash_table_unref);
@@ -111,6 +112,7 @@ dvmd_controller_init (DvmdController *self)
   g_queue_init (&self->kept);
   self->topologies = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->topology_asks = g_ptr_array_new_with_free_func (g_object_unref);
+  self->table_asks = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_object_unref);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
   self->modex_asks = dvmd_modex_asks_new ();
   self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);

@@ -34,6 +34,7 @@ typedef enum
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
   DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
   DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
+  DVMD_MSG_TABLES = 33,          /* see DVMD_TABLES_TYPE */
   DVMD_MSG_ALLOCATE = 48,        /* (token, nspace, rank, pid, directive, request): who asks for nodes; ALLOCATED */
   DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
   DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
@@ -62,6 +63,7 @@ typedef enum
   DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
   DVMD_MSG_FENCE_RESULT = 85, /* (job, sequence, status, all contributions), of fences that go by the tree */
   DVMD_MSG_LEAVE = 87,        /* (): to one who has no place in the tree: the DVM goes on without it */
+  DVMD_MSG_TABLES_ASK = 89,   /* (token): TABLES answers */
   DVMD_MSG_ALLOCATED = 96,    /* (token, PMIx status, id of the allocation, of the request or "", session) */
   DVMD_MSG_SIZE_EVENT = 97,   /* (nspace, rank, PMIx event, ids as above, status of the cause, reason): the end of it */
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
@@ -75,6 +77,15 @@ typedef enum
 #define DVMD_LAUNCH_APPS_TYPE "a(aayaybasayaay)"
 #define DVMD_LAUNCH_MAP_TYPE  "a(uuiuuuui)"
 #define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
+
+/*
+ * What an agent knows of its node: (token, state of its own row, jobs)
+ * of a job: (job, nspace, processes of all nodes, state here, processes here)
+ * of a process: (rank, application, local rank, pid, state, DvmdProcFlags, exit code, exit signal)
+ */
+#define DVMD_TABLES_PROC_TYPE "(uuuiuuii)"
+#define DVMD_TABLES_JOB_TYPE  "(usuua" DVMD_TABLES_PROC_TYPE ")"
+#define DVMD_TABLES_TYPE      "(tua" DVMD_TABLES_JOB_TYPE ")"
 
 /* The rank that stands for every rank of a job. */
 #define DVMD_ALL_RANKS G_MAXUINT32

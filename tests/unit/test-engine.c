@@ -117,6 +117,118 @@ submit (Fixture *self, guint np, const char *personality, const char *script)
   return job;
 }
 
+/* ---- the tables of agents ---- */
+
+static void
+on_tables (GObject *controller, GAsyncResult *result, gpointer user_data)
+{
+  GVariant **tables = user_data;
+  g_autoptr (GError) error = NULL;
+
+  *tables = dvmd_controller_ask_tables_finish (DVMD_CONTROLLER (controller), result, &error);
+  g_assert_no_error (error);
+}
+
+static GVariant *
+ask_tables (Fixture *self, guint rank)
+{
+  GVariant *tables = NULL;
+
+  dvmd_controller_ask_tables_async (self->controller, rank, on_tables, &tables);
+  wait_until (tables != NULL);
+  return tables;
+}
+
+/* A row of a table of processes as it would be made of what an agent says, against the controller's own. */
+static void
+check_row (DvmdJob *job, guint agent, GVariant *row)
+{
+  guint32 rank;
+  guint32 state;
+  guint32 flags;
+  DvmdProcRow told = { 0 };
+  DvmdProcRow *known;
+
+  g_variant_get (row, DVMD_TABLES_PROC_TYPE, &rank, &told.app, &told.local_rank, &told.pid, &state, &flags,
+                 &told.exit_code, NULL);
+  known = dvmd_proc_table_row (dvmd_job_get_procs (job), rank);
+  g_assert_cmpuint (known->node, ==, agent);
+  g_assert_cmpuint (known->app, ==, told.app);
+  g_assert_cmpuint (known->local_rank, ==, told.local_rank);
+  g_assert_cmpint (known->pid, ==, told.pid);
+  g_assert_cmpint (known->exit_code, ==, told.exit_code);
+  g_assert_cmpuint (known->state, ==, state);
+  g_assert_cmpuint (known->flags & DVMD_PROC_REGISTERED, ==, flags & DVMD_PROC_REGISTERED);
+}
+
+/* Returns how many rows of the job the tables of this agent have. */
+static guint
+check_tables (Fixture *self, guint agent, DvmdJob *job)
+{
+  g_autoptr (GVariant) tables = ask_tables (self, agent);
+  g_autoptr (GVariantIter) jobs = NULL;
+  GVariantIter *rows;
+  const char *nspace;
+  guint32 daemon_state;
+  guint32 id;
+  guint32 n_procs;
+  guint n = 0;
+
+  g_variant_get (tables, DVMD_TABLES_TYPE, NULL, &daemon_state, &jobs);
+  g_assert_true (daemon_state == DVM_JOB_STATE_DAEMONS_REPORTED || daemon_state == DVM_JOB_STATE_VM_READY);
+  while (g_variant_iter_loop (jobs, "(u&suua" DVMD_TABLES_PROC_TYPE ")", &id, &nspace, &n_procs, NULL, &rows))
+    {
+      g_autoptr (GVariant) row = NULL;
+
+      g_assert_cmpuint (id, ==, dvmd_job_get_id (job));
+      g_assert_cmpstr (nspace, ==, dvm_job_get_nspace (dvmd_job_get_record (job)));
+      g_assert_cmpuint (n_procs, ==, dvmd_job_get_procs (job)->n_rows);
+      for (; (row = g_variant_iter_next_value (rows)) != NULL; n++, g_variant_unref (g_steal_pointer (&row)))
+        check_row (job, agent, row);
+    }
+  return n;
+}
+
+/* What the controller knows of processes can be had of those who own the truth about them. */
+static void
+test_tables (Fixture *self, gconstpointer data)
+{
+  g_autofree char *gate = g_build_filename (self->dir, "gate", NULL);
+  g_autofree char *script = g_strdup_printf ("if [ $DVM_RANK != 1 ]; then until [ -e %s ]; do sleep 0.01; done; fi",
+                                             gate);
+  DvmdJob *job;
+
+  g_assert_cmpuint (check_tables (self, 1, NULL), ==, 0);
+  job = submit (self, 4, "plain", script);
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING
+              && dvmd_proc_table_row (dvmd_job_get_procs (job), 1)->state == DVM_PROC_STATE_TERMINATED);
+  g_assert_cmpuint (check_tables (self, 1, job), ==, 2);
+  g_assert_cmpuint (check_tables (self, 2, job), ==, 2);
+  g_assert_true (g_file_set_contents (gate, "", 0, NULL));
+  wait_until (dvmd_job_get_ended (job));
+  g_assert_cmpuint (check_tables (self, 1, job), ==, 0);
+  g_assert_cmpuint (check_tables (self, 2, job), ==, 0);
+}
+
+static void
+on_no_tables (GObject *controller, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (dvmd_controller_ask_tables_finish (DVMD_CONTROLLER (controller), result, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_READY);
+  *(gboolean *)user_data = TRUE;
+}
+
+static void
+test_no_tables (Fixture *self, gconstpointer data)
+{
+  gboolean told = FALSE;
+
+  dvmd_controller_ask_tables_async (self->controller, 3, on_no_tables, &told);
+  wait_until (told);
+}
+
 static char *
 read_all (int fd)
 {
@@ -898,6 +1010,8 @@ main (int argc, char **argv)
 {
   signal (SIGPIPE, SIG_IGN);
   g_test_init (&argc, &argv, NULL);
+  add ("/engine/tables", test_tables);
+  add ("/engine/no-tables", test_no_tables);
   add ("/engine/output", test_output);
   add ("/engine/kept-in-all", test_kept_in_all);
   add ("/engine/environment", test_environment);
