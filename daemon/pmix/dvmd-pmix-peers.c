@@ -118,3 +118,19 @@ dvmd_pmix_peers_expel_strangers (guint port)
     }
   return n;
 }
+
+gboolean
+dvmd_pmix_peers_find_user (guint local_port, guint remote_port, guint *uid)
+{
+  g_autoptr (GArray) ours = g_array_new (FALSE, FALSE, sizeof (End));
+  g_autoptr (GHashTable) theirs = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  Ends ends = { remote_port, ours, theirs };
+  const End *end;
+
+  read_table (&ends, "/proc/self/net/tcp");
+  end = g_hash_table_lookup (theirs, GUINT_TO_POINTER (local_port));
+  if (end == NULL)
+    return FALSE;
+  *uid = end->uid;
+  return TRUE;
+}

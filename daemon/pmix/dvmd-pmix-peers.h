@@ -14,5 +14,7 @@ G_BEGIN_DECLS
  * there were.
  */
 guint dvmd_pmix_peers_expel_strangers (guint port);
+/* Who holds the end at local_port of a connection of this machine to remote_port; FALSE: nobody, or not any more. */
+gboolean dvmd_pmix_peers_find_user (guint local_port, guint remote_port, guint *uid);
 
 G_END_DECLS

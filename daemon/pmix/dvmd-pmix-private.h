@@ -8,6 +8,7 @@
 #include "dvmd-pmix-gates.h"
 #include "dvmd-pmix-jobinfo.h"
 #include "dvmd-pmix-queue.h"
+#include "dvmd-pmix-relay.h"
 #include "dvmd-pmix-server.h"
 
 G_BEGIN_DECLS
@@ -27,6 +28,8 @@ struct _DvmdPmixServer
   DvmdPmixPlaces *places;
   DvmdTopology *topology;
   char *node_name;
+  guint port;              /* where the library listens; 0: unknown */
+  DvmdPmixRelay *relay;    /* (nullable): where tools come to */
   GHashTable *jobs;        /* nspace -> DvmdPmixServerJob */
   GHashTable *tokens;      /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
   GHashTable *allocations; /* guint64 -> DvmdPmixAllocation: that the agent has not answered */
@@ -81,7 +84,7 @@ GTask *dvmd_pmix_server_new_task (DvmdPmixServer *self, gpointer tag, GAsyncRead
 GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* dvmd-pmix-upcalls.c: the module that the library calls; queue is where the calls go, NULL after the library's end. */
-pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue);
+pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace);
 void dvmd_pmix_upcalls_watch_clients (void);
 
 /* dvmd-pmix-alloc.c */
@@ -97,6 +100,12 @@ GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmi
                                      const char **word, GError **error);
 
 /* dvmd-pmix-tools.c */
+/* (nullable): it wants to be given a name. From any thread. */
+const char *dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank);
+/* (transfer full): where the library is to write what its address is */
+char *dvmd_pmix_server_build_report_path (DvmdPmixServer *self);
+/* The library has been started: from now on tools find a way in. */
+gboolean dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error);
 void dvmd_pmix_server_connect_tool (DvmdPmixServer *self, const pmix_info_t *info, gsize n_info,
                                     pmix_tool_connection_cbfunc_t callback, void *callback_data);
 

@@ -159,9 +159,9 @@ init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
   dvmd_pmix_info_add_string (&info, PMIX_HOSTNAME, settings->node_name);
   if (settings->tools)
     {
-      /* The first lets them in by what server they name, the second by the directory alone. */
-      dvmd_pmix_info_add_flag (&info, PMIX_SERVER_TOOL_SUPPORT, TRUE);
-      dvmd_pmix_info_add_flag (&info, PMIX_SERVER_SESSION_SUPPORT, TRUE);
+      g_autofree char *report = dvmd_pmix_server_build_report_path (self);
+
+      dvmd_pmix_info_add_string (&info, PMIX_TCP_REPORT_URI, report);
     }
   if (settings->topology != NULL)
     {
@@ -170,7 +170,7 @@ init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
       dvmd_pmix_info_add_flag (&info, PMIX_SERVER_SHARE_TOPOLOGY, may_share_topology ());
     }
   dvmd_pmix_server_prepare_environment (settings->gds);
-  return PMIx_server_init (dvmd_pmix_upcalls_set_queue (self->queue), info.items, info.length);
+  return PMIx_server_init (dvmd_pmix_upcalls_set_queue (self->queue, settings->nspace), info.items, info.length);
 }
 
 static gboolean
@@ -190,6 +190,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   g_autoptr (GMainContext) context = g_main_context_ref_thread_default ();
   const char *all = settings->topology != NULL ? dvmd_topology_get_cpuset (settings->topology) : NULL;
+  g_autoptr (GError) tools_error = NULL;
   int rc;
 
   if (!check_start (self, error))
@@ -211,6 +212,8 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   self->places = dvmd_pmix_places_new (all);
   self->running = TRUE;
   dvmd_pmix_upcalls_watch_clients ();
+  if (settings->tools && !dvmd_pmix_server_let_tools_in (self, &tools_error))
+    g_message ("Tools cannot connect to node %s: %s", self->node_name, tools_error->message);
   return TRUE;
 }
 
@@ -235,6 +238,8 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   if (!self->running)
     return;
   self->running = FALSE;
+  if (self->relay != NULL)
+    dvmd_pmix_relay_close (self->relay);
   /*
    * PMIx_server_finalize() is not called: after a client was killed while it connected, that of 4.2.2 walks over peers
    * that were freed, and hangs. The library has one life in a process anyway; its thread finds the queue closed.
@@ -503,6 +508,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->topology, dvmd_topology_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_pointer (&self->tokens, g_hash_table_unref);
+  g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
   g_clear_pointer (&self->allocations, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_free (self->node_name);

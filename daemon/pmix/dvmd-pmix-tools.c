@@ -13,11 +13,11 @@
 
 #include <string.h>
 
+#include "dvm.h"
 #include "dvmd-log.h"
 
-/* (nullable): it wants to be given a name. */
-static const char *
-read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank)
+const char *
+dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank)
 {
   const char *nspace = NULL;
 
@@ -33,20 +33,61 @@ read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank)
   return nspace;
 }
 
-/* "NSPACE.RANK;tcp4://127.0.0.1:PORT" is the first line of what the library has written for tools. 0: it has not. */
-static guint
-find_port (DvmdPmixServer *self)
+char *
+dvmd_pmix_server_build_report_path (DvmdPmixServer *self)
 {
+  return g_build_filename (dvmd_pmix_dirs_get_pmix (self->dirs), "library", NULL);
+}
+
+/* "NSPACE.RANK;tcp4://127.0.0.1:PORT" and a line with the version. FALSE: it is something else. */
+static gboolean
+parse_report (char *text, const char **uri, guint *port, const char **version)
+{
+  char *end = strchr (text, '\n');
+  char *colon;
+
+  if (end == NULL)
+    return FALSE;
+  *end = '\0';
+  colon = strrchr (text, ':');
+  if (colon == NULL)
+    return FALSE;
+  *colon = '\0';
+  *uri = text;
+  *port = (guint)g_ascii_strtoull (colon + 1, NULL, 10);
+  *version = g_strstrip (end + 1);
+  if (**version == 'v')
+    (*version)++;
+  return *port > 0;
+}
+
+/*
+ * What the library would write for tools has its own port, and is not there all at once: a tool of 4.2.2 that finds it
+ * empty waits for ever.
+ */
+gboolean
+dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
+{
+  g_autofree char *report = dvmd_pmix_server_build_report_path (self);
   g_autofree char *name = g_strdup_printf ("pmix.%s.tool", self->node_name);
   g_autofree char *path = g_build_filename (dvmd_pmix_dirs_get_pmix (self->dirs), name, NULL);
   g_autofree char *text = NULL;
-  const char *colon;
+  g_autofree char *told = NULL;
+  const char *uri;
+  const char *version;
 
-  if (!g_file_get_contents (path, &text, NULL, NULL))
-    return 0;
-  text[strcspn (text, "\n")] = '\0';
-  colon = strrchr (text, ':');
-  return colon != NULL ? (guint)g_ascii_strtoull (colon + 1, NULL, 10) : 0;
+  if (!g_file_get_contents (report, &text, NULL, error))
+    return FALSE;
+  if (!parse_report (text, &uri, &self->port, &version))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s does not say where the PMIx library listens", report);
+      return FALSE;
+    }
+  self->relay = dvmd_pmix_relay_new (self->port, error);
+  if (self->relay == NULL)
+    return FALSE;
+  told = g_strdup_printf ("%s:%u\n%s\n", uri, dvmd_pmix_relay_get_port (self->relay), version);
+  return g_file_set_contents (path, told, -1, error);
 }
 
 /*
@@ -58,11 +99,11 @@ dvmd_pmix_server_connect_tool (DvmdPmixServer *self, const pmix_info_t *info, gs
                                pmix_tool_connection_cbfunc_t callback, void *callback_data)
 {
   guint32 rank = 0;
-  const char *claim = read_claim (info, n_info, &rank);
+  const char *claim = dvmd_pmix_read_claim (info, n_info, &rank);
   g_autofree char *nspace = NULL;
   pmix_proc_t proc;
 
-  if (dvmd_pmix_peers_expel_strangers (find_port (self)) > 0)
+  if (dvmd_pmix_peers_expel_strangers (self->port) > 0)
     return;
   nspace = dvmd_pmix_host_tool_connected (self->host, claim, &rank);
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, nspace, rank, "a tool, which says it is %s",

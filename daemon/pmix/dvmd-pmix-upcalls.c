@@ -18,6 +18,8 @@
  * hold a static: where the calls go.
  */
 static DvmdPmixQueue *current_queue;
+/* Our own namespace: those of its jobs begin with it. */
+static pmix_nspace_t current_nspace;
 
 typedef struct
 {
@@ -215,6 +217,16 @@ on_allocate (DvmdPmixServer *server, gpointer upcall)
 }
 
 static void
+on_tool_of_rank (DvmdPmixServer *server, gpointer upcall)
+{
+  Upcall *self = upcall;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (server->host, self->proc.nspace, &self->proc.rank);
+
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, name, self->proc.rank, "a tool with the environment of %s",
+                 self->proc.nspace);
+}
+
+static void
 on_tool_connected (DvmdPmixServer *server, gpointer upcall)
 {
   const Upcall *self = upcall;
@@ -312,11 +324,37 @@ allocate (const pmix_proc_t *proc, pmix_alloc_directive_t directive, const pmix_
   return PMIX_SUCCESS;
 }
 
+/* NSPACE@NUMBER, with one of our ranks' environment. */
+static gboolean
+is_job (const char *nspace)
+{
+  const gsize length = strlen (current_nspace);
+
+  return strncmp (nspace, current_nspace, length) == 0 && nspace[length] == '@' && nspace[length + 1] != '\0'
+         && strspn (nspace + length + 1, "0123456789") == strlen (nspace + length + 1);
+}
+
+/*
+ * A tool that a rank has started comes straight to the library, and may be killed with its rank at any moment: it is
+ * answered at once, because the library cannot bear to answer one that has gone. It cannot be given another name
+ * either.
+ */
 static void
 tool_connected (pmix_info_t *info, size_t n_info, pmix_tool_connection_cbfunc_t callback, void *callback_data)
 {
-  Upcall *upcall = upcall_new (on_tool_connected, NULL);
+  guint32 rank = 0;
+  const char *nspace = dvmd_pmix_read_claim (info, n_info, &rank);
+  pmix_proc_t proc;
+  Upcall *upcall;
 
+  if (nspace != NULL && is_job (nspace))
+    {
+      PMIX_LOAD_PROCID (&proc, nspace, rank);
+      upcall_post (upcall_new (on_tool_of_rank, &proc));
+      callback (PMIX_SUCCESS, &proc, callback_data);
+      return;
+    }
+  upcall = upcall_new (on_tool_connected, NULL);
   upcall->info = info;
   upcall->n_info = n_info;
   upcall->tool_callback = callback;
@@ -396,8 +434,9 @@ static pmix_server_module_t module = {
 };
 
 pmix_server_module_t *
-dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue)
+dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace)
 {
+  PMIX_LOAD_NSPACE (current_nspace, nspace);
   g_clear_pointer (&current_queue, dvmd_pmix_queue_unref);
   if (queue != NULL)
     current_queue = dvmd_pmix_queue_ref (queue);

@@ -5,10 +5,10 @@
 /*
  * A PMIx client or tool for the tests that asks for nodes: its arguments are done one after another.
  *
- *   --tool FILE              first: a tool, that finds its server by this file
+ *   --tool FILE              first: a tool, that finds its server by this file, or by its environment: -
  *   --tool-name NAME         then perhaps: what it calls itself
  *   register | register-all  for the two events of a change of size; for everything
- *   warned                   for the event that the node leaves
+ *   warned | ended           for the event that the node leaves; for the one that its server ends
  *   new | extend | release [KEY=VALUE...]   a request; "id=@" is the id that the last one answered
  *   wait N                   until so many events have come, at most 60 s
  *   settle MS                time for events that must not come
@@ -256,9 +256,10 @@ start_tool (char **argv)
 {
   pmix_info_t info[3];
   pmix_rank_t rank = 0;
-  size_t n = 1;
+  size_t n = 0;
 
-  PMIX_INFO_LOAD (&info[0], PMIX_TOOL_ATTACHMENT_FILE, argv[1], PMIX_STRING);
+  if (strcmp (argv[1], "-") != 0)
+    PMIX_INFO_LOAD (&info[n++], PMIX_TOOL_ATTACHMENT_FILE, argv[1], PMIX_STRING);
   argv += 2;
   if (*argv != NULL && strcmp (*argv, "--tool-name") == 0)
     {

@@ -277,6 +277,39 @@ test_tool_killed (gconstpointer data)
   dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
 }
 
+static gboolean
+on_moment (gpointer user_data)
+{
+  *(gboolean *)user_data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+/* Tools that are killed while they come, at any moment, do not take the server along. */
+static void
+test_tools_killed_early (gconstpointer data)
+{
+  const char *words[] = { "stay", NULL };
+  const char *others[] = { "settle", "0", NULL };
+  g_autofree char *file = find_file ((PmixFixture *)data);
+  g_autoptr (GSubprocess) last = NULL;
+  g_autofree char *said = NULL;
+
+  for (guint i = 0; i < 40; i++)
+    {
+      g_autoptr (GSubprocess) tool = start_tool (file, NULL, words);
+      g_autofree char *output = NULL;
+      gboolean past = FALSE;
+
+      g_timeout_add (10 + 2 * i, on_moment, &past);
+      while (!past)
+        g_main_context_iteration (NULL, TRUE);
+      g_subprocess_force_exit (tool);
+      output = wait_tool (tool, -1);
+    }
+  last = start_tool (file, NULL, others);
+  said = wait_tool (last, 0);
+}
+
 /* Another user who learns the port stays outside, whoever it says it is. */
 static void
 test_stranger (gconstpointer data)
@@ -325,6 +358,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix-alloc/tool", fixture, test_tool);
   g_test_add_data_func ("/pmix-alloc/tool-killed", fixture, test_tool_killed);
   g_test_add_data_func ("/pmix-alloc/named-tool", fixture, test_named_tool);
+  g_test_add_data_func ("/pmix-alloc/tools-killed-early", fixture, test_tools_killed_early);
   g_test_add_data_func ("/pmix-alloc/stranger", fixture, test_stranger);
   return g_test_run ();
 }

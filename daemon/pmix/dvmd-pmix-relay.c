@@ -1,0 +1,188 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-relay.h"
+
+#include <unistd.h>
+
+#include "dvmd-pmix-peers.h"
+
+#define DRAIN_SIZE 65536
+
+struct _DvmdPmixRelay
+{
+  GSocketService *service;
+  guint port;    /* ours */
+  guint library; /* the library's */
+  GCancellable *cancellable;
+};
+
+/* One tool. Lives until both ways have ended. */
+typedef struct
+{
+  GIOStream *tool;
+  GIOStream *library;
+  GCancellable *cancellable;
+  guint n_ways;
+} Passage;
+
+static void
+end_way (Passage *self)
+{
+  if (--self->n_ways > 0)
+    return;
+  g_io_stream_close (self->tool, NULL, NULL);
+  g_io_stream_close (self->library, NULL, NULL);
+  g_object_unref (self->tool);
+  g_object_unref (self->library);
+  g_object_unref (self->cancellable);
+  g_free (self);
+}
+
+static void
+end_writing (GIOStream *stream)
+{
+  g_socket_shutdown (g_socket_connection_get_socket (G_SOCKET_CONNECTION (stream)), FALSE, TRUE, NULL);
+}
+
+/* The tool says nothing any more; what the library says to it is still taken. */
+static void
+on_tool_ended (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Passage *self = user_data;
+
+  g_output_stream_splice_finish (G_OUTPUT_STREAM (source), result, NULL);
+  end_writing (self->library);
+  end_way (self);
+}
+
+static void
+on_drained (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Passage *self = user_data;
+
+  if (g_input_stream_skip_finish (G_INPUT_STREAM (source), result, NULL) > 0)
+    g_input_stream_skip_async (G_INPUT_STREAM (source), DRAIN_SIZE, G_PRIORITY_DEFAULT, self->cancellable, on_drained,
+                               self);
+  else
+    end_way (self);
+}
+
+/* Or the tool is not there to hear it. */
+static void
+on_library_ended (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Passage *self = user_data;
+
+  if (g_output_stream_splice_finish (G_OUTPUT_STREAM (source), result, NULL) >= 0)
+    end_writing (self->tool);
+  g_input_stream_skip_async (g_io_stream_get_input_stream (self->library), DRAIN_SIZE, G_PRIORITY_DEFAULT,
+                             self->cancellable, on_drained, self);
+}
+
+/* (nullable): with the error set */
+static GSocketConnection *
+connect_library (DvmdPmixRelay *self, GError **error)
+{
+  g_autoptr (GSocketAddress) address = g_inet_socket_address_new_from_string ("127.0.0.1", self->library);
+  g_autoptr (GSocket) socket = g_socket_new (G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_TCP, error);
+
+  if (socket == NULL || !g_socket_connect (socket, address, NULL, error))
+    return NULL;
+  return g_socket_connection_factory_create_connection (socket);
+}
+
+static gboolean
+is_ours (DvmdPmixRelay *self, GSocketConnection *connection)
+{
+  g_autoptr (GSocketAddress) address = g_socket_connection_get_remote_address (connection, NULL);
+  guint uid;
+
+  if (address == NULL
+      || !dvmd_pmix_peers_find_user (g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (address)), self->port,
+                                     &uid))
+    return FALSE;
+  if (uid == 0 || uid == geteuid ())
+    return TRUE;
+  g_message ("A tool of user %u is not let in: this DVM belongs to user %u", uid, (guint)geteuid ());
+  return FALSE;
+}
+
+static gboolean
+on_incoming (GSocketService *service, GSocketConnection *connection, GObject *source, gpointer user_data)
+{
+  DvmdPmixRelay *self = user_data;
+  g_autoptr (GSocketConnection) library = NULL;
+  g_autoptr (GError) error = NULL;
+  Passage *passage;
+
+  if (!is_ours (self, connection))
+    return TRUE;
+  library = connect_library (self, &error);
+  if (library == NULL)
+    {
+      g_message ("A tool cannot be let in: %s", error->message);
+      return TRUE;
+    }
+  passage = g_new0 (Passage, 1);
+  passage->tool = G_IO_STREAM (g_object_ref (connection));
+  passage->library = G_IO_STREAM (g_steal_pointer (&library));
+  passage->cancellable = g_object_ref (self->cancellable);
+  passage->n_ways = 2;
+  g_output_stream_splice_async (g_io_stream_get_output_stream (passage->library),
+                                g_io_stream_get_input_stream (passage->tool), G_OUTPUT_STREAM_SPLICE_NONE,
+                                G_PRIORITY_DEFAULT, passage->cancellable, on_tool_ended, passage);
+  g_output_stream_splice_async (g_io_stream_get_output_stream (passage->tool),
+                                g_io_stream_get_input_stream (passage->library), G_OUTPUT_STREAM_SPLICE_NONE,
+                                G_PRIORITY_DEFAULT, passage->cancellable, on_library_ended, passage);
+  return TRUE;
+}
+
+DvmdPmixRelay *
+dvmd_pmix_relay_new (guint port, GError **error)
+{
+  g_autoptr (DvmdPmixRelay) self = g_new0 (DvmdPmixRelay, 1);
+  g_autoptr (GSocketAddress) address = g_inet_socket_address_new_from_string ("127.0.0.1", 0);
+  g_autoptr (GSocketAddress) effective = NULL;
+
+  self->library = port;
+  self->cancellable = g_cancellable_new ();
+  self->service = g_socket_service_new ();
+  if (!g_socket_listener_add_address (G_SOCKET_LISTENER (self->service), address, G_SOCKET_TYPE_STREAM,
+                                      G_SOCKET_PROTOCOL_TCP, NULL, &effective, error))
+    return NULL;
+  self->port = g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (effective));
+  g_signal_connect (self->service, "incoming", G_CALLBACK (on_incoming), self);
+  return g_steal_pointer (&self);
+}
+
+guint
+dvmd_pmix_relay_get_port (DvmdPmixRelay *self)
+{
+  return self->port;
+}
+
+void
+dvmd_pmix_relay_close (DvmdPmixRelay *self)
+{
+  if (self->service == NULL)
+    return;
+  g_signal_handlers_disconnect_by_data (self->service, self);
+  g_socket_service_stop (self->service);
+  g_socket_listener_close (G_SOCKET_LISTENER (self->service));
+  g_clear_object (&self->service);
+}
+
+void
+dvmd_pmix_relay_free (DvmdPmixRelay *self)
+{
+  dvmd_pmix_relay_close (self);
+  g_cancellable_cancel (self->cancellable);
+  g_object_unref (self->cancellable);
+  g_free (self);
+}
