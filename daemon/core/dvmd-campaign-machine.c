@@ -237,6 +237,8 @@ set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *e
       _dvm_campaign_set_outcome (self->record, dvmd_cause_get_status (self->cause), dvmd_cause_to_string (self->cause));
       dvmd_campaign_set_pending (self, 0);
     }
+  if (new_state == DVM_CAMPAIGN_STATE_RUNNING)
+    _dvm_campaign_set_started_at (self->record, dvmd_clock_now (self->core->clock));
   _dvm_campaign_set_state (self->record, new_state, self->reason != NULL ? self->reason : "");
   dvmd_core_campaign_state_changed (self, old_state, new_state);
 }

@@ -94,6 +94,8 @@ DvmdTarget *dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guin
 /* After targets were added, or have got their ranks. */
 void dvmd_campaign_publish_targets (DvmdCampaign *self);
 void dvmd_campaign_set_pending (DvmdCampaign *self, guint pending);
+/* It has not begun: why not. */
+void dvmd_campaign_wait (DvmdCampaign *self, const char *reason);
 void dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason);
 /* (transfer full): "campaign 3 (grow of node4, node5)" */
 char *dvmd_campaign_describe (DvmdCampaign *self);

@@ -143,6 +143,13 @@ dvmd_campaign_set_pending (DvmdCampaign *self, guint pending)
 }
 
 void
+dvmd_campaign_wait (DvmdCampaign *self, const char *reason)
+{
+  _dvm_campaign_set_state (self->record, DVM_CAMPAIGN_STATE_WAITING, reason);
+  dvmd_core_campaign_changed (self);
+}
+
+void
 dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason)
 {
   dvmd_state_machine_post (self->core->queue, &dvmd_campaign_table, self, event, 0, reason);

@@ -125,14 +125,16 @@ dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
   g_hash_table_insert (self->campaigns, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)), campaign);
   g_queue_push_tail_link (&self->campaigns_live, &campaign->live_link);
   g_queue_push_tail_link (&self->campaigns_known, &campaign->known_link);
-  _dvm_campaign_set_started_at (campaign->record, dvmd_clock_now (self->clock));
   dvmd_campaign_publish_targets (campaign);
   campaign->n_pending = campaign->targets->len;
   _dvm_campaign_set_pending (campaign->record, campaign->n_pending);
   campaign->held = !campaign->scheduler && !never_held && (self->held_back.length > 0 || dvmd_core_holds_back (self));
   dvmd_core_campaign_added (campaign);
   if (campaign->held)
-    g_queue_push_tail (&self->held_back, campaign);
+    {
+      g_queue_push_tail (&self->held_back, campaign);
+      dvmd_campaign_wait (campaign, "It begins when jobs that have been parked for long have been admitted");
+    }
   dvmd_campaign_try_begin (campaign);
 }
 

@@ -310,6 +310,24 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   dvmd_core_tell_node (core, node->rank, TRUE);
 }
 
+static void
+tell_wait (DvmdCampaign *self)
+{
+  g_autoptr (GString) text = g_string_new ("It begins when these have left the DVM: ");
+  const char *separator = "";
+
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+
+      if (target->waits_for == 0)
+        continue;
+      g_string_append_printf (text, "%s%s", separator, target->name);
+      separator = ", ";
+    }
+  dvmd_campaign_wait (self, text->str);
+}
+
 void
 dvmd_grow_try_begin (DvmdCampaign *self)
 {
@@ -324,7 +342,10 @@ dvmd_grow_try_begin (DvmdCampaign *self)
       dvmd_campaign_set_pending (self, self->targets->len);
     }
   if (n_waits > 0)
-    return;
+    {
+      tell_wait (self);
+      return;
+    }
   self->begun = TRUE;
   if (self->targets->len == 0)
     {

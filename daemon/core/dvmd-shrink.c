@@ -318,6 +318,7 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
       self->core->n_draining++;
       self->drain_end = dvmd_clock_monotonic (self->core->clock) + (gint64)self->drain_timeout * G_USEC_PER_SEC;
       refresh_nodes (self);
+      dvmd_campaign_wait (self, "It begins when the jobs on its nodes have ended, or their time is over");
       dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINING, NULL);
       return;
     }

@@ -220,6 +220,9 @@ test_grow_after_shrink (void)
   shrinking = shrink (&world, "node2");
   growing = grow (&world, "node2");
   assert_campaign (growing, DVM_CAMPAIGN_STATE_WAITING);
+  g_assert_cmpstr (dvm_campaign_get_reason (dvmd_campaign_get_record (growing)), ==,
+                   "It begins when these have left the DVM: node2");
+  g_assert_cmpint (dvm_campaign_get_started_at (dvmd_campaign_get_record (growing)), ==, 0);
   assert_grow_refused (&world, "node2", NULL, DVM_ERROR_EXISTS);
   g_string_truncate (world.log, 0);
   dvmd_core_order_failed (world.core, shrinking, "out of memory");
