@@ -135,6 +135,32 @@ class Elastic(dvmtest.Case):
             one.sync()
             self.assertEqual(one.events(), [])
 
+    def test_bus_that_comes_back(self):
+        """Names are given anew by another bus: who has the old one now did not ask."""
+        self.start_on_bus()
+        job = self.one.submit(['/bin/sleep', '1000'], np=2)
+        job.wait_running()
+        asker = self.connect_to_bus()
+        campaign = asker.ask('Shrink', hosts=['node1'], drain_timeout=1000)[1]
+        name = asker.connection.raw.get_unique_name()
+        self.bus.stop()
+        self.bus.start()
+        parties = [Party(Connection(self.bus.address, MANAGER[1])) for _ in range(int(name.split('.')[1]) + 2)]
+        self.assertIn(name, [party.connection.raw.get_unique_name() for party in parties])
+        # The DVM is back when it answers.
+        wait_until(lambda: self.answers(parties[-1]), 'the DVM on the bus')
+        job.cancel()
+        self.assertEqual(self.party.wait_end(campaign)['state'], 'completed')
+        for party in (*parties, self.party):
+            party.sync()
+            self.assertEqual(party.events(), [])
+
+    def answers(self, party):
+        try:
+            return party.get(MANAGER[0], MANAGER[1], 'Version')
+        except DBusError:
+            return None
+
     def test_nodes(self):
         """Nodes have no InterfacesAdded: NodesChanged tells of those that come and go, after their values."""
         self.start()

@@ -361,11 +361,26 @@ class System(Case):
         # Nobody else may change.
         for call in (['/org/dvm/Manager', NAME, 'Submit', 'asa{sv}', '1', 'true', '0'],
                      ['/org/dvm/Manager', NAME, 'Shutdown', 'a{sv}', '0'],
+                     ['/org/dvm/Manager', NAME, 'Grow', 'a{sv}', '0'],
+                     ['/org/dvm/Manager', NAME, 'Shrink', 'a{sv}', '0'],
+                     ['/org/dvm/Manager', NAME, 'Allocate', 'sa{sv}', 'new', '0'],
+                     ['/org/dvm/sessions/0', 'org.dvm.Session', 'Release', 'a{sv}', '0'],
                      [done.job.path, 'org.dvm.Job', 'Cancel', 'a{sv}', '0'],
                      [done.job.path, 'org.dvm.Job', 'Attach', 'a{sv}', '1', 'stdout', 'b', 'true']):
             refused = self.as_stranger('call', NAME, *call)
             self.assertNotEqual(refused.returncode, 0, call)
             self.assertIn(f'not uid {STRANGER}', refused.stderr)
+
+    def test_change_of_size(self):
+        """The policy lets the event through to whoever asked."""
+        self.need_root()
+        dvm = self.on_bus(settings=['nodes=1', 'elastic=true'])
+        dvm.connection = self.connect()
+        signals, others = dvmtest.Signals(dvm.connection), dvmtest.Signals(self.connect())
+        alloc_id, campaign = dvm.call('Grow', '(a{sv})', dvmtest.to_options({'hosts': ['n9']}))
+        signals.wait('/org/dvm/Manager', 'DvmIsReady', lambda arguments: arguments[0] == alloc_id)
+        others.wait('/org/dvm', 'InterfacesRemoved', lambda arguments: arguments[0] == campaign)
+        self.assertEqual(others.of('/org/dvm/Manager', 'DvmIsReady'), [])
 
     def test_named_one(self):
         """The policy lets calls through to org.dvm.Manager.NAME too."""

@@ -354,11 +354,16 @@ static void
 test_errors (Fixture *fixture, gconstpointer data)
 {
   static const char *const wrong[] = { "", "x", "/org/dvm/jobs/1", "-1" };
+  g_autoptr (DvmClient) nowhere = dvm_client_new_for_address (fixture->socket);
   g_autoptr (DvmCampaign) campaign = NULL;
   g_autoptr (GVariant) answer = NULL;
   g_autofree char *alloc_id = NULL;
   g_autoptr (GError) error = NULL;
 
+  g_assert_false (
+      dvm_client_grow (nowhere, g_variant_new_parsed ("{'hosts': <['n9']>}"), NULL, &alloc_id, &campaign, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_READY);
+  g_clear_error (&error);
   g_assert_false (dvm_client_grow (fixture->client, NULL, NULL, &alloc_id, &campaign, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
   g_assert_null (alloc_id);
