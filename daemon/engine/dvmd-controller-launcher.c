@@ -375,9 +375,27 @@ ask (Launch *self, DvmdLauncher *launcher)
   dvmd_launcher_launch_async (launcher, &request, NULL, on_launched, self);
 }
 
+/* Whoever has been told to leave meanwhile is not started any more. */
+static void
+drop_unwanted (Launch *self)
+{
+  for (guint i = self->entries->len; i > 0; i--)
+    if (((DvmdAgentEntry *)g_ptr_array_index (self->entries, i - 1))->step != AGENT_LAUNCHED)
+      {
+        g_ptr_array_remove_index (self->entries, i - 1);
+        g_ptr_array_remove_index (self->inputs, i - 1);
+      }
+}
+
 static void
 ask_next (Launch *self)
 {
+  drop_unwanted (self);
+  if (self->entries->len == 0)
+    {
+      launch_free (self);
+      return;
+    }
   if (self->next < self->launchers->len)
     {
       ask (self, g_ptr_array_index (self->launchers, self->next++));

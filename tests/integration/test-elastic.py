@@ -237,6 +237,21 @@ class Faults(Elastic):
         wrong = 'case $token in *0) echo ${token%?}1;; *) echo ${token%?}0;; esac'
         self.check_roll_back(f'(read token; {wrong}; sleep 1) | $agent "$@"; exit $?', 'authentication-failed', 'n2')
 
+    def test_cancelled_between_launchers(self):
+        """One launcher takes its time and declines: the next one is not asked for agents that nobody wants any more."""
+        dvm = self.start(nodes=2, settings=['test-plugin=launcher decline; launcher delay 500; launcher decline'])
+        before = self.membership(dvm)
+        campaign = self.grow(dvm, 'n1', 'n2')
+        dvm.connection.call(campaign, CAMPAIGN, 'Cancel', '(a{sv})', {})
+        failed = self.follow(dvm, campaign, 'failed')
+        self.assertEqual(failed['Cause'], 'cancelled')
+        self.follow(dvm, self.grow(dvm, 'n1'))
+        self.assert_works(dvm, ['node1', 'node2', 'n1'])
+        self.assert_success(dvm.run(['sleep', '0.8'], np=1, personality='plain'))  # it has answered by then
+        self.assertFalse(self.processes_of(dvm, 'n2'))
+        self.follow(dvm, self.shrink(dvm, 'n1'))
+        self.assertEqual([row[:2] for row in self.membership(dvm)], [row[:2] for row in before])
+
     def test_stop_in_the_middle(self):
         """The DVM ends while it grows and shrinks: nothing is left."""
         env = self.fake_agent('[ $name = n2 ] && exec sleep 600')
