@@ -13,6 +13,7 @@ G_DECLARE_FINAL_TYPE (DvmdTestAllocator, dvmd_test_allocator, DVMD, TEST_ALLOCAT
 struct _DvmdTestAllocator
 {
   DvmdAllocator parent_instance;
+  gboolean pushes;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdTestAllocator, dvmd_test_allocator, DVMD_TYPE_ALLOCATOR)
@@ -21,6 +22,7 @@ typedef struct
 {
   TestAction action;
   DvmdAllocation *allocation;
+  char *words;
   GError *error;
 } Answer;
 
@@ -30,6 +32,7 @@ answer_free (gpointer data)
   Answer *answer = data;
 
   g_clear_pointer (&answer->allocation, dvmd_allocation_unref);
+  g_free (answer->words);
   g_clear_error (&answer->error);
   g_free (answer);
 }
@@ -69,14 +72,58 @@ add_nodes (DvmdAllocation *allocation, const DvmdAllocationRequest *request, con
     }
 }
 
+/* ---- changes that it asks for itself ---- */
+
+static void push_next (DvmdAllocator *self);
+
+/* "release NAME,NAME", or "new NAME:SLOTS,NAME" */
+static gboolean
+push (gpointer data)
+{
+  GTask *task = data;
+  Answer *answer = g_task_get_task_data (task);
+  DvmdAllocator *self = g_task_get_source_object (task);
+  g_auto (GStrv) words = g_strsplit (answer->words, " ", 2);
+  g_auto (GStrv) hosts = g_strsplit (words[0] != NULL && words[1] != NULL ? words[1] : "", ",", -1);
+  g_auto (GVariantDict) request;
+
+  g_variant_dict_init (&request, NULL);
+  g_variant_dict_insert_value (&request, "hosts", g_variant_new_strv ((const char *const *)hosts, -1));
+  if (words[0] != NULL)
+    dvmd_allocator_push (self, words[0], g_variant_dict_end (&request));
+  g_task_return_boolean (task, TRUE);
+  push_next (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+push_next (DvmdAllocator *self)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, NULL, NULL);
+  Answer *answer = g_new0 (Answer, 1);
+  TestStep step;
+
+  answer->action = test_script_next (self, "push", &step, &answer->error);
+  answer->words = g_strdup (step.argument);
+  g_task_set_task_data (task, answer, answer_free);
+  if (answer->action == TEST_DONE)
+    test_script_later (&step, task, push);
+}
+
+/* ---- nodes that it finds ---- */
+
 static void
 dvmd_test_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest *request,
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   g_autoptr (GTask) task = g_task_new (allocator, cancellable, callback, user_data);
   Answer *answer = g_new0 (Answer, 1);
+  DvmdTestAllocator *self = DVMD_TEST_ALLOCATOR (allocator);
   TestStep step;
 
+  if (!self->pushes)
+    push_next (allocator);
+  self->pushes = TRUE;
   answer->action = test_script_next (allocator, "allocator", &step, &answer->error);
   if (answer->action == TEST_DONE || answer->action == TEST_WRONG)
     answer->allocation = dvmd_allocation_new ("test");

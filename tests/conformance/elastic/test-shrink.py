@@ -80,6 +80,28 @@ class Shrink:
         # Who was remapped goes first.
         self.assertLessEqual(moved.get('StartedAt'), late.get('StartedAt'))
 
+    def test_E28_named_hosts(self):
+        """A host that a job names and that has gone is none of its hosts any more; only without any it cannot be mapped."""
+        dvm = self.dvm(nodes=4, slots=2, settings=PATIENT)
+        deaf = self.deaf(dvm, 'node2')
+        frozen = self.freeze(dvm.pid_of('node4'))
+        moved = self.staged(dvm, 'cat', 'data', np=2, hosts=['node2', 'node4'], map_by='node')
+        moved.wait_state(elastic.SYSTEM_PREP)
+        campaign = dvm.asker.shrink('node2')
+        waits = dvm.wait_held(dvm.plain('true', hosts=['node1', 'node2']), 'map')
+        without = dvm.wait_held(dvm.plain('true', hosts=['node2']), 'map')
+        self.thaw(frozen)
+        self.kill_on(deaf)
+        campaign.done()
+        self.assert_ran(moved)
+        self.assertEqual((dvm.where(moved), moved.get('Remapped')), (['node4'] * 2, 1))
+        self.assert_ran(waits)
+        self.assertEqual(dvm.where(waits), ['node1'])
+        result = without.wait()
+        self.assertEqual(result['state'], dvmtest.MAP_FAILED)
+        for word in ('node2', str(campaign.number)):
+            self.assertIn(word, result['reason'])
+
     def test_E31_E54_E55_E56_crash_is_departure(self):
         """A target that is killed has left, once, whatever reports it and how often."""
         dvm = self.dvm(nodes=6, slots=2, settings=PATIENT)
