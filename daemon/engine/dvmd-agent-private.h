@@ -56,6 +56,7 @@ struct _DvmdAgent
   GHashTable *tools;     /* "NSPACE.RANK" -> Tool that is connected */
   guint last_tool;
   guint tools_timer;
+  guint memory_timer;
   DvmdEnvironments *environments;
   GQueue starting; /* DvmdAgentJob with processes that are not started yet */
   GSource *turn;   /* what is put off to the next turn of the main loop */

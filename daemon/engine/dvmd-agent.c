@@ -10,10 +10,14 @@
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-server.h"
 
+#include <malloc.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include "dvmd-remove-tree.h"
+
+/* How long (µs) an agent keeps what it does not need, for the next job may need it. */
+#define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
 
 enum
 {
@@ -60,6 +64,9 @@ dvmd_agent_dispose (GObject *object)
   g_clear_pointer (&self->daemon, dvmd_local_daemon_unref);
   g_clear_object (&self->pmix);
   g_clear_pointer (&self->topology, dvmd_topology_unref);
+  if (self->clock != NULL)
+    dvmd_clock_remove_timer (self->clock, self->memory_timer);
+  self->memory_timer = 0;
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->dispose (object);
@@ -120,6 +127,23 @@ dvmd_agent_find_job (DvmdAgent *self, guint32 id)
 }
 
 static void
+on_memory_time (gpointer user_data)
+{
+  ((DvmdAgent *)user_data)->memory_timer = 0;
+#ifdef __GLIBC__
+  malloc_trim (0);
+#endif
+}
+
+/* There is an agent on every node, and most of the time it waits: what it took to come there is given back. */
+static void
+give_memory_back (DvmdAgent *self)
+{
+  if (self->memory_timer == 0)
+    self->memory_timer = dvmd_clock_add_timer (self->clock, MEMORY_DELAY, on_memory_time, self);
+}
+
+static void
 handle_membership (DvmdAgent *self, GVariant *body)
 {
   g_autoptr (GVariantIter) rows = NULL;
@@ -143,6 +167,7 @@ handle_membership (DvmdAgent *self, GVariant *body)
   self->node_names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
   dvmd_agent_serve_tools (self);
   dvmd_local_daemon_told_members (self->daemon);
+  give_memory_back (self);
 }
 
 void
@@ -201,8 +226,10 @@ dvmd_agent_say_left (DvmdAgent *self, guint32 uplink)
 void
 dvmd_agent_check_end (DvmdAgent *self)
 {
-  if (g_hash_table_size (self->jobs) == 0 && g_hash_table_size (self->stages) == 0)
-    dvmd_local_daemon_empty (self->daemon);
+  if (g_hash_table_size (self->jobs) > 0 || g_hash_table_size (self->stages) > 0)
+    return;
+  give_memory_back (self);
+  dvmd_local_daemon_empty (self->daemon);
 }
 
 static void
