@@ -25,10 +25,11 @@ dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth
 {
   DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
 
-  g_return_if_fail (node != NULL && rank > 0);
+  g_return_if_fail (rank > 0);
   g_return_if_fail (depth > 0 || parent_rank == 0);
 
-  if (_dvm_node_set_place (node->record, parent_rank, depth))
+  /* One that has left may still stand in a table of the tree. */
+  if (node != NULL && _dvm_node_set_place (node->record, parent_rank, depth))
     dvmd_core_node_changed (self, rank);
 }
 
@@ -37,8 +38,8 @@ dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, con
 {
   DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
 
-  g_return_if_fail (node != NULL);
-
+  if (node == NULL)
+    return;
   _dvm_node_set_origin (node->record, launcher != NULL ? launcher : dvm_node_get_launcher (node->record),
                         allocator != NULL ? allocator : dvm_node_get_allocator (node->record));
   dvmd_core_node_changed (self, rank);

@@ -310,6 +310,8 @@ dvmd_core_end_campaign (DvmdCampaign *campaign)
   g_signal_emit (self, signals[CAMPAIGN_ENDED], 0, campaign);
   if (self->effects->campaign_ended != NULL)
     self->effects->campaign_ended (self->world, campaign);
+  for (guint i = 0; i < campaign->targets->len; i++)
+    g_clear_object (&((DvmdTarget *)g_ptr_array_index (campaign->targets, i))->offered_by);
   trim_campaigns (self);
   dvmd_core_changed (self);
 }

@@ -571,6 +571,71 @@ test_park_limit (void)
   assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
 }
 
+/* D4, D14: a scheduler's grow of a node whose shrink is held back lets that begin, else both would wait for ever. */
+static void
+test_park_limit_scheduler (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (GError) error = NULL;
+  DvmdGrowRequest scheduler = { .scheduler = TRUE };
+  DvmdCampaign *first;
+  DvmdCampaign *held;
+  DvmdCampaign *pushed;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 3, 2);
+  first = shrink (&world, "node2");
+  job = submit (&world, 1);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  held = shrink (&world, "node3");
+  assert_campaign (held, DVM_CAMPAIGN_STATE_WAITING);
+  /* Its node is as it was. */
+  g_assert_cmpuint (dvmd_node_pool_count_slots (nodes_of (&world)), ==, 4);
+  pushed = dvmd_core_get_campaign (world.core, try_grow (&world, "node3", &scheduler, &answer, &error));
+  run (&world);
+  assert_campaign (held, DVM_CAMPAIGN_STATE_RUNNING);
+  assert_campaign (pushed, DVM_CAMPAIGN_STATE_WAITING);
+  depart (&world, 2);
+  offered (&world, first);
+  depart (&world, 3);
+  offered (&world, held);
+  assert_campaign (pushed, DVM_CAMPAIGN_STATE_RUNNING);
+  assert_held (job, "map");
+  report_in (&world, 4);
+  wired (&world, pushed);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
+/* D4: so do jobs that bring nodes, and whose grows are held back: they wait, and nobody for ever. */
+static void
+test_park_limit_own_nodes (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *first;
+  DvmdCampaign *own;
+  DvmdJob *parked;
+  DvmdJob *bringing;
+
+  world_init_elastic (&world, 2, 2);
+  first = shrink (&world, "node2");
+  parked = submit (&world, 1);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  bringing = submit_bringing (&world, "node3", 1);
+  own = dvmd_core_get_campaign (world.core, 2);
+  assert_campaign (own, DVM_CAMPAIGN_STATE_WAITING);
+  assert_state (bringing, DVM_JOB_STATE_DAEMONS_LAUNCHED);
+  assert_held (bringing, "map");
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  depart (&world, 2);
+  offered (&world, first);
+  assert_state (parked, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  assert_campaign (own, DVM_CAMPAIGN_STATE_RUNNING);
+  report_in (&world, 3);
+  wired (&world, own);
+  assert_state (bringing, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
 /* D4: a job's own nodes; L5, L6: it waits for its agents where jobs that need agents do. */
 static void
 test_own_nodes (void)
@@ -705,6 +770,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/jobs/E10-named-hosts", test_named_hosts);
   g_test_add_func ("/campaigns/jobs/E58-parked-holds-nothing", test_parked_holds_nothing);
   g_test_add_func ("/campaigns/jobs/D4-park-limit", test_park_limit);
+  g_test_add_func ("/campaigns/jobs/D4-park-limit-scheduler", test_park_limit_scheduler);
+  g_test_add_func ("/campaigns/jobs/D4-park-limit-own-nodes", test_park_limit_own_nodes);
   g_test_add_func ("/campaigns/jobs/D4-own-nodes", test_own_nodes);
   g_test_add_func ("/campaigns/jobs/D14-own-nodes-fail", test_own_nodes_fail);
   g_test_add_func ("/campaigns/jobs/E1-own-nodes-not-elastic", test_own_nodes_not_elastic);
