@@ -476,6 +476,8 @@ dvmd_router_drop (DvmdRouter *self, guint32 rank)
     dvmd_tree_link_cut (link);
   g_hash_table_remove (self->links, GUINT_TO_POINTER (rank));
   g_hash_table_remove (self->addresses, GUINT_TO_POINTER (rank));
+  g_hash_table_remove (self->reasons, GUINT_TO_POINTER (rank));
+  g_hash_table_remove (self->silent, GUINT_TO_POINTER (rank));
 }
 
 void
