@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dvm.h"
+#include "dvmd-pmix-private.h"
 #include "pmix-fixture.h"
 
 /* Requests for nodes of real clients and tools, and the events that answer them. */
@@ -151,6 +152,51 @@ test_refused (gconstpointer data)
   assert_output (run, 0, "0 new -47\n0 new -47\n0 new -27\n");
   g_assert_cmpuint (fixture->host->n_allocations, ==, 0);
   pmix_fixture_deregister (fixture, "refused-1");
+}
+
+static void
+assert_wrong (pmix_alloc_directive_t directive, const pmix_info_t *info, DvmError code)
+{
+  g_autoptr (GError) error = NULL;
+  const char *word;
+
+  g_assert_null (dvmd_pmix_read_allocation (directive, info, info != NULL ? 1 : 0, &word, &error));
+  g_assert_error (error, DVM_ERROR, (int)code);
+  g_assert_cmpint (dvmd_pmix_status_from_error (error), <, 0);
+}
+
+/* Clients send what they like. */
+static void
+test_words (gconstpointer data)
+{
+  static char latin[] = "n\xe9";
+  pmix_info_t info = { .key = PMIX_ALLOC_NODE_LIST, .value = { .type = PMIX_STRING } };
+  g_autoptr (GVariant) request = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *word;
+
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  info.value.data.string = latin;
+  assert_wrong (PMIX_ALLOC_RELEASE, &info, DVM_ERROR_BAD_PARAM);
+  info.value.type = PMIX_UINT32;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  PMIX_LOAD_KEY (info.key, PMIX_ALLOC_NUM_NODES);
+  info.value.type = PMIX_INT;
+  info.value.data.integer = -1;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  info.value.type = PMIX_UNDEF;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  PMIX_LOAD_KEY (info.key, PMIX_ALLOC_QUEUE);
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_NOT_SUPPORTED);
+  PMIX_LOAD_KEY (info.key, "mine");
+  info.flags = PMIX_INFO_REQD;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_NOT_SUPPORTED);
+  assert_wrong (PMIX_ALLOC_EXTERNAL, NULL, DVM_ERROR_NOT_SUPPORTED);
+  info.flags = 0;
+  request = dvmd_pmix_read_allocation (PMIX_ALLOC_REAQUIRE, &info, 1, &word, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_variant_n_children (request), ==, 0);
+  g_assert_cmpstr (word, ==, "reaquire");
 }
 
 /* ---- tools ---- */
@@ -355,6 +401,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix-alloc/late", fixture, test_late);
   g_test_add_data_func ("/pmix-alloc/extend", fixture, test_extend);
   g_test_add_data_func ("/pmix-alloc/refused", fixture, test_refused);
+  g_test_add_data_func ("/pmix-alloc/words", fixture, test_words);
   g_test_add_data_func ("/pmix-alloc/tool", fixture, test_tool);
   g_test_add_data_func ("/pmix-alloc/tool-killed", fixture, test_tool_killed);
   g_test_add_data_func ("/pmix-alloc/named-tool", fixture, test_named_tool);
