@@ -178,6 +178,27 @@ dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason)
 /* ---- nodes ---- */
 
 DvmdNode *
+dvmd_size_find_agent (DvmdCore *self, const char *name)
+{
+  DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
+
+  return node != NULL && node->rank > 0 ? node : NULL;
+}
+
+gboolean
+dvmd_size_is_leaving (DvmdNode *node)
+{
+  return node->ordered || (node->shrinks != NULL && node->shrinks->len > 0)
+         || (node->grow != NULL && node->grow->failing);
+}
+
+gboolean
+dvmd_size_is_down (DvmdNode *node)
+{
+  return dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
+}
+
+DvmdNode *
 dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
 {
   DvmdNode *node = dvmd_node_pool_add (self->nodes, name, slots, slots_max);

@@ -1,0 +1,283 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A shrink as it is asked for: which nodes leave, which only leave an allocation, and phase one of the answer.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-size.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-vm-machine.h"
+
+typedef struct
+{
+  const DvmdShrinkRequest *request;
+  DvmdSession *session; /* (nullable) */
+  GPtrArray *nodes;     /* DvmdNode that are to leave */
+  GPtrArray *down;      /* DvmdNode that have been lost */
+  GPtrArray *kept;      /* DvmdNode that only leave the session */
+  GPtrArray *grows;     /* DvmdCampaign that bring what is released */
+} Plan;
+
+static void
+plan_init (Plan *plan)
+{
+  plan->nodes = g_ptr_array_new ();
+  plan->down = g_ptr_array_new ();
+  plan->kept = g_ptr_array_new ();
+  plan->grows = g_ptr_array_new ();
+}
+
+static void
+plan_clear (Plan *plan)
+{
+  g_clear_pointer (&plan->nodes, g_ptr_array_unref);
+  g_clear_pointer (&plan->down, g_ptr_array_unref);
+  g_clear_pointer (&plan->kept, g_ptr_array_unref);
+  g_clear_pointer (&plan->grows, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Plan, plan_clear)
+
+static void
+add_once (GPtrArray *list, gpointer item)
+{
+  if (!g_ptr_array_find (list, item, NULL))
+    g_ptr_array_add (list, item);
+}
+
+static void
+plan_node (Plan *plan, DvmdNode *node)
+{
+  if (dvmd_size_is_down (node))
+    add_once (plan->down, node);
+  else
+    add_once (plan->nodes, node);
+  if (node->grow != NULL && !node->grow->failing)
+    add_once (plan->grows, node->grow);
+}
+
+static gboolean
+is_of_session (const Plan *plan, DvmdNode *node, DvmdCampaign *grow)
+{
+  if (plan->session == NULL)
+    return TRUE;
+  if (grow != NULL && grow->session == plan->session)
+    return TRUE;
+  return node != NULL && dvmd_node_is_in (node, dvmd_session_get_id (plan->session));
+}
+
+static gboolean
+plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
+{
+  DvmdCampaign *grow = g_hash_table_lookup (self->coming, name);
+  DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
+
+  /* What has been wired is in, and leaves like others. */
+  if (grow != NULL && (grow->failing || grow->wired))
+    grow = NULL;
+  if (grow == NULL && node == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s is not a node of this DVM", name);
+  else if (grow == NULL && node->rank == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "hosts: on %s there is the controller alone, which cannot leave the DVM", name);
+  else if (!is_of_session (plan, node, grow))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s is not a node of the allocation %s", name,
+                 dvmd_session_get_alloc_id (plan->session));
+  else
+    {
+      if (grow != NULL)
+        add_once (plan->grows, grow);
+      if (node != NULL && node->rank > 0)
+        plan_node (plan, node);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+is_in_another (DvmdNode *node, guint session)
+{
+  return node->sessions != NULL && node->sessions->len > (dvmd_node_is_in (node, session) ? 1 : 0);
+}
+
+/* Nodes that were there at the start stay, and so do those that another allocation has too (D19). */
+static void
+plan_session (DvmdCore *self, Plan *plan)
+{
+  guint id = dvmd_session_get_id (plan->session);
+  g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (plan->session);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      DvmdNode *node = g_ptr_array_index (nodes, i);
+
+      if (!node->brought || is_in_another (node, id))
+        g_ptr_array_add (plan->kept, node);
+      else
+        plan_node (plan, node);
+    }
+  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (campaign->session != plan->session || dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW
+          || campaign->failing || campaign->wired)
+        continue;
+      add_once (plan->grows, campaign);
+      for (guint i = 0; i < campaign->targets->len; i++)
+        {
+          const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
+          DvmdNode *node = target->rank != 0 ? dvmd_node_pool_get (self->nodes, target->rank) : NULL;
+
+          if (node != NULL)
+            plan_node (plan, node);
+        }
+    }
+}
+
+static gboolean
+make_plan (DvmdCore *self, Plan *plan, GError **error)
+{
+  const char *const *hosts = plan->request->hosts;
+
+  if (plan->session != NULL && dvmd_session_get_id (plan->session) == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "The default session cannot be released");
+      return FALSE;
+    }
+  if (plan->session == NULL && (hosts == NULL || hosts[0] == NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "Neither an allocation nor hosts are named that are to leave");
+      return FALSE;
+    }
+  if (hosts == NULL)
+    plan_session (self, plan);
+  for (gsize i = 0; hosts != NULL && hosts[i] != NULL; i++)
+    if (!plan_host (self, plan, hosts[i], error))
+      return FALSE;
+  if (plan->nodes->len + plan->down->len + plan->grows->len == 0)
+    return TRUE;
+  return dvmd_size_check_elastic (self, error);
+}
+
+/* (nullable): the one allocation that all of them are in, and no other */
+static DvmdSession *
+find_common_session (DvmdCore *self, const Plan *plan)
+{
+  guint id = 0;
+
+  for (guint i = 0; i < plan->nodes->len; i++)
+    {
+      DvmdNode *node = g_ptr_array_index (plan->nodes, i);
+
+      if (node->sessions == NULL || node->sessions->len != 1
+          || (id != 0 && id != g_array_index (node->sessions, guint, 0)))
+        return NULL;
+      id = g_array_index (node->sessions, guint, 0);
+    }
+  return id != 0 ? dvmd_core_get_session (self, id) : NULL;
+}
+
+static DvmdCampaign *
+start (DvmdCore *self, const Plan *plan, const char *alloc_id)
+{
+  const DvmdShrinkRequest *request = plan->request;
+  DvmdCampaign *campaign;
+
+  if (plan->nodes->len == 0)
+    return NULL;
+  campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_SHRINK, request->requester, request->scheduler, alloc_id,
+                                      request->req_id);
+  campaign->drain_timeout = request->drain_timeout;
+  if (plan->session != NULL)
+    campaign->session = g_object_ref (plan->session);
+  campaign->ends_session = plan->session != NULL && request->hosts == NULL;
+  for (guint i = 0; i < plan->nodes->len; i++)
+    {
+      DvmdNode *node = g_ptr_array_index (plan->nodes, i);
+
+      dvmd_campaign_add_target (campaign, dvm_node_get_name (node->record), node->rank);
+      if (node->shrinks == NULL)
+        node->shrinks = g_ptr_array_new ();
+      g_ptr_array_add (node->shrinks, campaign);
+    }
+  return campaign;
+}
+
+/* Nodes that are down are no members: they go at once, and whoever brought them is offered them. */
+static void
+release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
+{
+  GPtrArray *names;
+
+  if (plan->down->len == 0)
+    return;
+  if (campaign == NULL && self->to_offer == NULL)
+    {
+      self->to_offer = g_ptr_array_new_with_free_func (g_free);
+      dvmd_core_post_vm (self, DVMD_VM_RELEASED_DOWN, 0, NULL);
+    }
+  names = campaign != NULL ? campaign->to_offer : self->to_offer;
+  for (guint i = 0; i < plan->down->len; i++)
+    {
+      DvmdNode *node = g_ptr_array_index (plan->down, i);
+
+      g_ptr_array_add (names, g_strdup (dvm_node_get_name (node->record)));
+      dvmd_core_depart (self, node);
+    }
+}
+
+static void
+end_session (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
+{
+  guint id;
+
+  if (plan->session == NULL || plan->request->hosts != NULL)
+    return;
+  id = dvmd_session_get_id (plan->session);
+  for (guint i = 0; i < plan->kept->len; i++)
+    {
+      DvmdNode *node = g_ptr_array_index (plan->kept, i);
+
+      dvmd_node_pool_part (node, id);
+      dvmd_core_node_changed (self, node->rank);
+    }
+  if (campaign == NULL)
+    {
+      dvmd_core_remove_session (plan->session, "It was released");
+      return;
+    }
+  _dvm_session_set_state (plan->session->record, DVM_SESSION_STATE_TERMINATING, "It is being released");
+  dvmd_core_tell_session (plan->session, DVMD_SESSION_CHANGED);
+}
+
+gboolean
+dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnswer *answer, GError **error)
+{
+  g_auto (Plan) plan = { .request = request };
+  DvmdSession *of = NULL;
+  DvmdCampaign *campaign;
+  g_autofree char *alloc_id = NULL;
+
+  plan_init (&plan);
+  if (!dvmd_size_check (self, error)
+      || !dvmd_size_find_session (self, request->alloc_id, request->of_req_id, &plan.session, error)
+      || !make_plan (self, &plan, error))
+    return FALSE;
+  of = plan.session != NULL ? plan.session : find_common_session (self, &plan);
+  alloc_id = of != NULL ? g_strdup (dvmd_session_get_alloc_id (of)) : dvmd_core_mint_alloc_id (self);
+  campaign = start (self, &plan, alloc_id);
+  for (guint i = 0; i < plan.grows->len; i++)
+    dvmd_campaign_fail (g_ptr_array_index (plan.grows, i), DVMD_CAUSE_CANCELLED, "Nodes that it brings were released");
+  dvmd_size_answer (answer, alloc_id, request->req_id, of, campaign);
+  end_session (self, &plan, campaign);
+  release_down (self, &plan, campaign);
+  if (campaign != NULL)
+    dvmd_size_start_campaign (campaign, plan.grows->len > 0);
+  return TRUE;
+}
