@@ -18,6 +18,8 @@
 
 /* Losses that come so close together (µs) are one repair. */
 #define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
+/* What is left of agents that have departed can wait so long. */
+#define CLEAN_DELAY (50 * G_TIME_SPAN_MILLISECOND)
 
 /* A campaign (0: the start of the DVM) waits for a broadcast. */
 typedef struct
@@ -391,10 +393,14 @@ tree_deliver (gpointer data, guint32 source, guint16 kind, GVariant *body)
   guint n;
 
   g_variant_get (body, "(u)", &n);
-  if (kind == KIND_LEFT)
-    dvmd_departures_left (self->world->departures, source, n);
-  else
-    hear (self, n);
+  if (kind != KIND_LEFT)
+    {
+      hear (self, n);
+      return;
+    }
+  dvmd_departures_left (self->world->departures, source, n);
+  /* It waits for that. */
+  dvmd_tree_acknowledge (self->tree, source);
 }
 
 static void
@@ -630,10 +636,22 @@ departures_departed (gpointer data, guint32 rank, DvmdDepartedHow how)
   daemon->departed = TRUE;
   world->dirty = TRUE;
   sim_world_reach (world, SIM_STEP_DEPARTED, rank);
-  sim_world_terminate (daemon);
-  if (daemon->tree != NULL)
-    dvmd_tree_forget (sim_world_get (world, 0)->tree, &rank, 1);
+  if (world->forgotten->len == 0)
+    sim_world_post (world, CLEAN_DELAY, SIM_POST_CLEAN, 0, 0);
+  g_array_append_val (world->forgotten, rank);
   dvmd_core_agent_departed (world->core, rank);
+}
+
+/* What is left of those that have departed, all at once. */
+static void
+clean_up (SimWorld *self)
+{
+  g_autoptr (GArray) forgotten = g_steal_pointer (&self->forgotten);
+
+  self->forgotten = g_array_new (FALSE, FALSE, sizeof (guint32));
+  dvmd_tree_forget (sim_world_get (self, 0)->tree, (const guint32 *)forgotten->data, forgotten->len);
+  for (guint i = 0; i < forgotten->len; i++)
+    sim_world_terminate (sim_world_get (self, g_array_index (forgotten, guint32, i)));
 }
 
 static const DvmdDepartureFuncs departure_funcs = {
@@ -846,6 +864,9 @@ do_post (SimWorld *self, const SimPost *post)
     case SIM_POST_LOST:
       lost_answer (self, post);
       break;
+    case SIM_POST_CLEAN:
+      clean_up (self);
+      break;
     case SIM_POST_DO:
       self->act (self, post->a);
       break;
@@ -905,7 +926,7 @@ is_daemon_quiet (SimDaemon *self)
 gboolean
 sim_world_is_quiet (SimWorld *self)
 {
-  if (!dvmd_event_queue_is_empty (self->queue) || self->losing || self->wirings->len > 0
+  if (!dvmd_event_queue_is_empty (self->queue) || self->losing || self->wirings->len + self->forgotten->len > 0
       || dvmd_core_get_campaigns_running (self->core) > 0)
     return FALSE;
   for (guint rank = 0; rank < self->daemons->len; rank++)
@@ -1011,6 +1032,7 @@ sim_world_new (const SimSetting *setting, SimTally *tally)
   self->wirings = g_array_new (FALSE, FALSE, sizeof (Wiring));
   self->traps = g_array_new (FALSE, FALSE, sizeof (SimTrap));
   self->fates = g_array_new (FALSE, FALSE, sizeof (SimFate));
+  self->forgotten = g_array_new (FALSE, FALSE, sizeof (guint32));
   self->released = g_array_new (FALSE, FALSE, sizeof (guint));
   self->departures = dvmd_departures_new (self->clock, SIM_SHRINK_GRACE * G_TIME_SPAN_SECOND, &departure_funcs, self);
   start (sim_world_add_daemon (self, 0, "head"));
@@ -1042,6 +1064,7 @@ sim_world_free (SimWorld *self)
   g_array_unref (self->wirings);
   g_array_unref (self->traps);
   g_array_unref (self->fates);
+  g_array_unref (self->forgotten);
   g_array_unref (self->released);
   g_rand_free (self->rand);
   g_free (self);

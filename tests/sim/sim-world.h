@@ -196,6 +196,7 @@ struct _SimWorld
   GPtrArray *watches;                          /* SimWatch by id of the job - 1 */
   GPtrArray *campaigns;                        /* SimCampaign by id - 1 */
   GArray *wirings;                             /* (campaign, number) */
+  GArray *forgotten;                           /* guint32: ranks that have departed, and the tree has not forgotten */
   GArray *traps;                               /* SimTrap */
   GArray *fates;                               /* SimFate: of the next ones */
   void (*act) (SimWorld *world, guint action); /* of a trap */
@@ -271,6 +272,7 @@ typedef enum
   SIM_POST_LOST,     /* those that are collected */
   SIM_POST_OFFERED,  /* a: campaign */
   SIM_POST_NOT_SENT, /* a: campaign: its order */
+  SIM_POST_CLEAN,    /* what is left of those that have departed */
   SIM_POST_DO,       /* a: action */
   SIM_POST_MEMBERSHIP,
 } SimPostKind;
