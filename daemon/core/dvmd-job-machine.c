@@ -26,7 +26,7 @@ static const DvmdState job_states[] = {
   { DVM_JOB_STATE_MAP, dvmd_job_step_map },
   { DVM_JOB_STATE_MAP_COMPLETE, dvmd_job_step_map_complete },
   { DVM_JOB_STATE_SYSTEM_PREP, dvmd_job_step_system_prep },
-  { DVM_JOB_STATE_WAITING_FOR_DAEMONS, dvmd_job_step_waiting },
+  { DVM_JOB_STATE_WAITING_FOR_DAEMONS, NULL },
   { DVM_JOB_STATE_LAUNCH_APPS, dvmd_job_step_launch_apps },
   { DVM_JOB_STATE_SEND_LAUNCH_MSG, dvmd_job_step_send_launch_msg },
   { DVM_JOB_STATE_STARTED, dvmd_job_step_started },

@@ -96,6 +96,17 @@ refuse (DvmdJob *job, const char *reason)
   dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, named != NULL ? named : reason);
 }
 
+/* From now on it is at the gate, and let go with the others; the state that shows it is a marker alone (E60). */
+static void
+park (DvmdJob *job, DvmdGate gate)
+{
+  /* What it had got is judged again: it holds nothing while it is parked (E58). */
+  if (gate == DVMD_GATE_MAP)
+    dvmd_admission_give_back (job->core->admission, job);
+  dvmd_gate_park (job, gate);
+  dvmd_core_post (job, DVMD_JOB_PARKED);
+}
+
 /* The map gate. Whether a job fits is judged behind it, on the nodes that there are now. */
 static gboolean
 pass_gate (DvmdJob *job)
@@ -104,7 +115,7 @@ pass_gate (DvmdJob *job)
 
   if (dvmd_gate_is_closed (job, DVMD_GATE_MAP))
     {
-      dvmd_core_post (job, DVMD_JOB_PARKED);
+      park (job, DVMD_GATE_MAP);
       return FALSE;
     }
   dvmd_gate_pass (job);
@@ -129,24 +140,6 @@ dvmd_job_step_vm_ready (gpointer object, const DvmdEvent *event)
 {
   if (pass_gate (object))
     dvmd_core_post (object, DVMD_JOB_ADMITTED);
-}
-
-void
-dvmd_job_step_waiting (gpointer object, const DvmdEvent *event)
-{
-  DvmdJob *job = object;
-  DvmdGate gate = job->map == NULL ? DVMD_GATE_MAP : DVMD_GATE_LAUNCH;
-
-  /* It may have opened since the job came to it. */
-  if (dvmd_gate_is_closed (job, gate))
-    {
-      /* What it had got is judged again: it holds nothing while it is parked (E58). */
-      if (gate == DVMD_GATE_MAP)
-        dvmd_admission_give_back (job->core->admission, job);
-      dvmd_gate_park (job, gate);
-    }
-  else
-    dvmd_core_post (job, gate == DVMD_GATE_MAP ? DVMD_JOB_LET_MAP : DVMD_JOB_LET_LAUNCH);
 }
 
 void
@@ -236,7 +229,7 @@ pass_launch_gate (DvmdJob *job)
 {
   if (!dvmd_gate_is_closed (job, DVMD_GATE_LAUNCH))
     return check_agents (job);
-  dvmd_core_post (job, DVMD_JOB_PARKED);
+  park (job, DVMD_GATE_LAUNCH);
   return FALSE;
 }
 

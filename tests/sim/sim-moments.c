@@ -194,6 +194,31 @@ waits_for (SimWatch *watch, guint campaign)
   return FALSE;
 }
 
+static void
+note_waits (SimWorld *world, SimWatch *watch)
+{
+  watch->parked_at = watch->asked_at;
+  g_array_set_size (watch->waits, 0);
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (dvmd_campaign_has_ticket (campaign->campaign) && campaign->began < watch->asked && campaign->failed_seq == 0)
+        g_array_append_val (watch->waits, campaign->id);
+    }
+}
+
+/* The state that shows it may still be on its way. */
+static gboolean
+is_at_map_gate (DvmdJob *job)
+{
+  DvmJobState state = dvmd_job_get_state (job);
+
+  return g_str_equal (dvm_job_get_held_at (job->record), "map")
+         && (state == DVM_JOB_STATE_VM_READY || state == DVM_JOB_STATE_MAP
+             || state == DVM_JOB_STATE_WAITING_FOR_DAEMONS);
+}
+
 /* Those that waited for it when they were parked, and might have used its nodes. */
 static void
 doom_jobs (SimWorld *world, SimCampaign *campaign)
@@ -205,7 +230,12 @@ doom_jobs (SimWorld *world, SimCampaign *campaign)
       /* Its own nodes may be those that another one brings. */
       if (watch->has_own)
         sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);
-      if (watch->parked == 0 || !watch->parked_at_map || !waits_for (watch, campaign->id))
+      if (!is_at_map_gate (watch->job))
+        continue;
+      if (!watch->parks)
+        note_waits (world, watch);
+      watch->parks = TRUE;
+      if (!waits_for (watch, campaign->id))
         continue;
       if (watch->n_mapped > 0)
         {
@@ -234,8 +264,8 @@ on_campaign_state_changed (DvmdCore *core, DvmdCampaign *campaign, guint old_sta
     return;
   if (new_state != DVM_CAMPAIGN_STATE_ROLLING_BACK && new_state != DVM_CAMPAIGN_STATE_FAILED)
     return;
-  self->failed_seq = ++world->seq;
   doom_jobs (world, self);
+  self->failed_seq = ++world->seq;
 }
 
 static gboolean
@@ -542,20 +572,6 @@ sim_statements_send (SimWorld *world, DvmdJob *job)
 }
 
 static void
-note_waits (SimWorld *world, SimWatch *watch)
-{
-  watch->parked_at = dvmd_clock_monotonic (world->clock);
-  g_array_set_size (watch->waits, 0);
-  for (guint i = 0; i < world->campaigns->len; i++)
-    {
-      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
-
-      if (dvmd_campaign_has_ticket (campaign->campaign) && campaign->failed_seq == 0)
-        g_array_append_val (watch->waits, campaign->id);
-    }
-}
-
-static void
 park (SimWorld *world, SimWatch *watch, guint old_state)
 {
   watch->parked = ++world->seq;
@@ -662,6 +678,11 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
     park (world, watch, old_state);
   if (new_state == DVM_JOB_STATE_VM_READY)
     watch->ready = ++world->seq;
+  if (new_state != DVM_JOB_STATE_WAITING_FOR_DAEMONS)
+    {
+      watch->asked = ++world->seq;
+      watch->asked_at = dvmd_clock_monotonic (world->clock);
+    }
   if (new_state == DVM_JOB_STATE_VM_READY && watch->nodes != NULL)
     check_remap (world, watch);
   if (new_state == DVM_JOB_STATE_MAP || new_state == DVM_JOB_STATE_SEND_LAUNCH_MSG)

@@ -136,6 +136,8 @@ typedef struct
   guint n_mapped;
   guint n_sent;           /* launch messages, to all of its agents */
   guint64 ready;          /* when it came to the map gate last */
+  guint64 asked;          /* when it came to the state that it was parked from */
+  gint64 asked_at;        /* µs */
   guint64 parked;         /* when it was parked last; 0: it is not */
   gint64 parked_at;       /* µs */
   gboolean parked_at_map; /* else at the launch gate */
