@@ -89,6 +89,7 @@ static void
 answered (DvmdBusCaller *caller, const Answer *answer)
 {
   DvmdBusServer *server = caller->peer != NULL ? caller->peer->server : NULL;
+  const DvmdRequester *requester;
   DvmdCampaign *campaign;
   DvmdSession *session;
 
@@ -98,7 +99,8 @@ answered (DvmdBusCaller *caller, const Answer *answer)
   if (session != NULL && !caller->peer->is_bus)
     dvmd_bus_signals_own_session (server->signals, session, caller->peer);
   campaign = answer->campaign != 0 ? dvmd_core_get_campaign (server->core, answer->campaign) : NULL;
-  if (campaign == NULL || dvmd_campaign_get_requester (campaign) == NULL)
+  requester = campaign != NULL ? dvmd_campaign_get_requester (campaign) : NULL;
+  if (requester == NULL || g_strcmp0 (requester->name, caller->requester.name) != 0)
     return;
   g_hash_table_insert (server->requesters, GUINT_TO_POINTER (answer->campaign), dvmd_bus_caller_ref (caller));
   if (dvmd_campaign_get_ended (campaign))

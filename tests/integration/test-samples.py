@@ -194,6 +194,20 @@ class Monitor(Case):
         process.stderr.close()
         out.finish()
 
+    def test_nodes_that_come_and_go(self):
+        dvm = self.dvm(settings=['nodes=1', 'elastic=true'])
+        process, out = self.monitor_in_pipe(dvm)
+        hosts = dvmtest.to_options({'hosts': ['n9']})
+        dvm.call('Grow', '(a{sv})', hosts)
+        wait_until(lambda: b'node n9: ' in out.data, 'the node')
+        wait_until(lambda: dvm.get('CampaignsRunning') == 0, 'the campaign to end')
+        dvm.call('Shrink', '(a{sv})', hosts)
+        wait_until(lambda: b'node n9 has left\n' in out.data, 'the node to leave')
+        process.send_signal(signal.SIGINT)
+        self.assertEqual((process.wait(dvmtest.LIMIT), process.stderr.read()), (0, b''))
+        process.stderr.close()
+        out.finish()
+
     def test_dvm_that_goes(self):
         dvm = self.dvm(slots=1)
         process, out = self.monitor_in_pipe(dvm)

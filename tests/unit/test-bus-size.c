@@ -601,6 +601,11 @@ test_session (Fixture *f, gconstpointer data)
   g_assert_cmpstr (campaign, ==, "/org/dvm/campaigns/2");
   bus_client_wait_for (f->client, "*.DvmIsReady *'r2'*");
   bus_client_wait_for (f->client, "*InterfacesRemoved*sessions/1*");
+  g_assert_cmpint (
+      bus_client_find (f->client, "/org/dvm/sessions/1 " SESSION ".StateChanged ('active', 'terminating', *", 0), >=,
+      0);
+  g_assert_cmpint (
+      bus_client_find (f->client, "/org/dvm/sessions/1 " SESSION ".StateChanged ('terminating', 'ended', *", 0), >=, 0);
   bus_client_refused (f->client, session, PROPERTIES, "GetAll", g_variant_new ("(s)", SESSION),
                       "org.dvm.Error.NotFound", NULL);
 }
