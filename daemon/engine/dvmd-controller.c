@@ -265,6 +265,13 @@ builtin_plugins (void)
   return dvmd_plugins_new (&none, NULL);
 }
 
+/* µs as whole seconds */
+static guint
+round_up (gint64 time)
+{
+  return (guint)((time + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC);
+}
+
 DvmdController *
 dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context)
 {
@@ -298,8 +305,8 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.allow_missing = settings->allow_missing;
   /* Agents inside of this process are there as long as it is. */
   core_settings.elastic = settings->elastic && settings->config != NULL;
-  core_settings.park_limit = (guint)(settings->park_limit / G_USEC_PER_SEC);
-  core_settings.grow_timeout = (guint)(settings->grow_timeout / G_USEC_PER_SEC);
+  core_settings.park_limit = round_up (settings->park_limit);
+  core_settings.grow_timeout = round_up (settings->grow_timeout);
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
