@@ -10,8 +10,6 @@
 
 #include "dvmd-size.h"
 
-#include "dvm-records-private.h"
-
 /* What becomes of each host of it. */
 typedef struct
 {
