@@ -12,7 +12,7 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvmd-bus-behind.h"
-#include "dvmd-bus-node-changes.h"
+#include "dvmd-bus-signals-private.h"
 
 #include <string.h>
 
@@ -29,13 +29,6 @@
 /* Rows of one JobsChanged. */
 #define MAX_JOB_CHANGES 4096
 
-typedef enum
-{
-  TO_EVERYBODY,   /* buses, the owner, private connections that have asked for everything */
-  TO_SUBSCRIBERS, /* those who have called Subscribe */
-  TO_FOLLOWERS,   /* those and the owner */
-} Audience;
-
 typedef struct
 {
   guint32 job;
@@ -45,7 +38,7 @@ typedef struct
 } JobChange;
 
 /* What has happened up to one moment. Values go before the signals that tell of them. */
-typedef struct
+struct _DvmdBusBatch
 {
   GArray *queue;
   GArray *job_changes;
@@ -54,28 +47,6 @@ typedef struct
   guint position;
   gboolean with_counters;
   gboolean left; /* counters that may not go yet */
-} Batch;
-
-struct _DvmdBusSignals
-{
-  DvmdBusServer *server;
-  GHashTable *masks; /* GParamSpec of a record -> the fields that it stands for */
-  GHashTable *live;  /* id -> DvmdBusLiveJob, those that somebody may get signals of */
-  GArray *queue;     /* ids, in the order of their first change */
-  GArray *job_changes;
-  DvmdBusNodeChanges *nodes;
-  Batch *batch;        /* (nullable): what is being sent, in slices */
-  GHashTable *watched; /* path -> DvmdBusWatched, those that somebody may get signals of */
-  GPtrArray *changed;  /* of them, in the order of their first change */
-  GPtrArray *ends;     /* DvmdCampaign, whose end is to be told to whoever asked and to those who wait */
-  gboolean has_public; /* somebody gets the signals of every object */
-  gboolean has_subscribers;
-  gboolean pending; /* something has happened since the batch was begun */
-  gboolean flushing;
-  guint flush_source;
-  guint counter_source;
-  gint64 counters_due; /* monotonic */
-  gint64 pause_ends;
 };
 
 static gboolean
@@ -84,52 +55,54 @@ peer_is_public (DvmdBusPeer *peer)
   return peer->is_bus || dvmd_bus_peer_is_subscribed (peer);
 }
 
-static gboolean
-is_for (DvmdBusPeer *peer, DvmdBusPeer *owner, Audience audience)
+gboolean
+dvmd_bus_signals_is_for (DvmdBusPeer *peer, DvmdBusPeer *owner, DvmdBusAudience audience)
 {
   switch (audience)
     {
-    case TO_EVERYBODY:
+    case DVMD_BUS_TO_EVERYBODY:
       return peer == owner || peer_is_public (peer);
-    case TO_SUBSCRIBERS:
+    case DVMD_BUS_TO_SUBSCRIBERS:
       return dvmd_bus_peer_is_subscribed (peer);
-    case TO_FOLLOWERS:
+    case DVMD_BUS_TO_FOLLOWERS:
       return peer == owner || dvmd_bus_peer_is_subscribed (peer);
     default:
       return FALSE;
     }
 }
 
-static gboolean
-has_audience (DvmdBusSignals *self, DvmdBusPeer *owner, Audience audience)
+gboolean
+dvmd_bus_signals_has_audience (DvmdBusSignals *self, DvmdBusPeer *owner, DvmdBusAudience audience)
 {
-  return (audience != TO_SUBSCRIBERS && owner != NULL)
-         || (audience == TO_EVERYBODY ? self->has_public : self->has_subscribers);
+  return (audience != DVMD_BUS_TO_SUBSCRIBERS && owner != NULL)
+         || (audience == DVMD_BUS_TO_EVERYBODY ? self->has_public : self->has_subscribers);
 }
 
-static void
-broadcast (DvmdBusSignals *self, Audience audience, DvmdBusPeer *owner, const char *path, const char *interface,
-           const char *signal, GVariant *body)
+void
+dvmd_bus_signals_broadcast (DvmdBusSignals *self, DvmdBusAudience audience, DvmdBusPeer *owner, const char *path,
+                            const char *interface, const char *signal, GVariant *body)
 {
   g_autoptr (GVariant) shared = g_variant_ref_sink (body);
   GPtrArray *peers = self->server->peers;
 
   for (guint i = 0; i < peers->len; i++)
-    if (((DvmdBusPeer *)peers->pdata[i])->behind == NULL && is_for (peers->pdata[i], owner, audience))
+    if (((DvmdBusPeer *)peers->pdata[i])->behind == NULL && dvmd_bus_signals_is_for (peers->pdata[i], owner, audience))
       dvmd_bus_peer_send_signal (peers->pdata[i], path, interface, signal, shared);
 }
 
-static void
-send_properties (DvmdBusSignals *self, DvmdBusPeer *owner, const char *path, const char *interface, GVariant *changed)
+void
+dvmd_bus_signals_send_properties (DvmdBusSignals *self, DvmdBusPeer *owner, const char *path, const char *interface,
+                                  GVariant *changed)
 {
-  broadcast (self, TO_EVERYBODY, owner, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged",
-             g_variant_new ("(s@a{sv}@as)", interface, changed, g_variant_new_strv (NULL, 0)));
+  dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, owner, path, DVMD_BUS_PROPERTIES_INTERFACE,
+                              "PropertiesChanged",
+                              g_variant_new ("(s@a{sv}@as)", interface, changed, g_variant_new_strv (NULL, 0)));
 }
 
 static gboolean on_flush (gpointer user_data);
 
-static void
-schedule (DvmdBusSignals *self)
+void
+dvmd_bus_signals_schedule (DvmdBusSignals *self)
 {
   gint64 pause = 0;
 
@@ -150,7 +123,7 @@ on_counters_due (gpointer user_data)
   DvmdBusSignals *self = user_data;
 
   self->counter_source = 0;
-  schedule (self);
+  dvmd_bus_signals_schedule (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -179,7 +152,7 @@ queue_job (DvmdBusSignals *self, DvmdBusLiveJob *live)
   if (!live->queued)
     g_array_append_val (self->queue, id);
   live->queued = TRUE;
-  schedule (self);
+  dvmd_bus_signals_schedule (self);
 }
 
 /* ---- what happens ---- */
@@ -219,7 +192,7 @@ on_proc_state_changed (DvmJob *record, guint rank, guint old_state, guint new_st
   DvmdBusLiveJob *live = g_hash_table_lookup (self->live, GUINT_TO_POINTER (dvm_job_get_id (record)));
   DvmdBusProcChange change = { rank, old_state, new_state };
 
-  if (!has_audience (self, live->owner, TO_FOLLOWERS))
+  if (!dvmd_bus_signals_has_audience (self, live->owner, DVMD_BUS_TO_FOLLOWERS))
     return;
   g_array_append_val (live->procs, change);
   queue_job (self, live);
@@ -232,7 +205,7 @@ watch_job (DvmdBusSignals *self, DvmdJob *job, DvmdBusPeer *owner)
   DvmJob *record = dvmd_job_get_record (job);
   DvmdBusLiveJob *live;
 
-  if (!has_audience (self, owner, TO_EVERYBODY))
+  if (!dvmd_bus_signals_has_audience (self, owner, DVMD_BUS_TO_EVERYBODY))
     return NULL;
   live = dvmd_bus_live_job_new (job);
   live->owner = owner;
@@ -254,193 +227,12 @@ find_owner (DvmdBusSignals *self, DvmdJob *job)
   return owner != NULL && !owner->submits_quietly ? owner : NULL;
 }
 
-/* ---- objects of which there are few ---- */
-
-static void
-mark (DvmdBusSignals *self, DvmdBusWatched *watched)
-{
-  if (!watched->queued)
-    g_ptr_array_add (self->changed, watched);
-  watched->queued = TRUE;
-  schedule (self);
-}
-
-static void
-mark_path (DvmdBusSignals *self, const char *path)
-{
-  DvmdBusWatched *watched = g_hash_table_lookup (self->watched, path);
-
-  if (watched != NULL)
-    mark (self, watched);
-}
-
-static DvmdBusWatched *
-find_watched (DvmdBusSignals *self, const char *folder, guint id)
-{
-  g_autofree char *path = g_strdup_printf ("%s/%u", folder, id);
-
-  return g_hash_table_lookup (self->watched, path);
-}
-
-/* (nullable): nobody gets signals of it. subtree: NULL for the manager; owner: (nullable), as of a job */
-static DvmdBusWatched *
-watch_object (DvmdBusSignals *self, const DvmdBusSubtree *subtree, guint id, gpointer object, DvmdBusPeer *owner)
-{
-  DvmdBusWatched *watched;
-
-  if (!has_audience (self, owner, TO_EVERYBODY))
-    return NULL;
-  watched = dvmd_bus_watched_new (subtree != NULL ? &subtree->klass : &dvmd_bus_manager,
-                                  subtree != NULL ? subtree->path : NULL, id, object);
-  watched->owner = owner;
-  dvmd_bus_watched_reset (watched, self->server);
-  g_hash_table_replace (self->watched, watched->path, watched);
-  return watched;
-}
-
-static void
-add_object (DvmdBusSignals *self, const DvmdBusSubtree *subtree, guint id, gpointer object, DvmdBusPeer *owner)
-{
-  DvmdBusWatched *watched = watch_object (self, subtree, id, object, owner);
-
-  if (watched == NULL)
-    return;
-  watched->added = TRUE;
-  mark (self, watched);
-}
-
-static DvmdBusWatched *
-find_campaign (DvmdBusSignals *self, DvmdCampaign *campaign)
-{
-  return find_watched (self, DVMD_BUS_CAMPAIGNS_PATH, dvmd_campaign_get_id (campaign));
-}
-
-static void
-on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  const DvmdRequester *requester = dvmd_campaign_get_requester (campaign);
-  DvmdBusPeer *owner = NULL;
-
-  if (requester != NULL && requester->name != NULL)
-    owner = g_hash_table_lookup (self->server->private_peers, requester->name);
-  add_object (self, &dvmd_bus_campaigns, dvmd_campaign_get_id (campaign), campaign, owner);
-}
-
-static void
-on_campaign_changed (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  DvmdBusWatched *watched = find_campaign (self, campaign);
-
-  if (watched != NULL)
-    mark (self, watched);
-}
-
-static void
-on_campaign_state_changed (DvmdCore *core, DvmdCampaign *campaign, guint old_state, guint new_state, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  DvmdBusWatched *watched = find_campaign (self, campaign);
-
-  if (watched == NULL)
-    return;
-  dvmd_bus_watched_add_state (watched, dvm_campaign_state_to_string (old_state),
-                              dvm_campaign_state_to_string (new_state),
-                              dvm_campaign_get_reason (dvmd_campaign_get_record (campaign)));
-  mark (self, watched);
-}
-
-void
-dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign)
-{
-  g_ptr_array_add (self->ends, g_object_ref (campaign));
-  /* Somebody waits for just this: without the pause. */
-  if (self->batch == NULL)
-    g_clear_handle_id (&self->flush_source, g_source_remove);
-  self->pause_ends = 0;
-  schedule (self);
-}
-
-static void
-on_campaign_ended (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  DvmdBusWatched *watched = find_campaign (self, campaign);
-
-  dvmd_bus_signals_tell_end (self, campaign);
-  if (watched == NULL)
-    return;
-  watched->ended = TRUE;
-  mark (self, watched);
-}
-
-static void
-on_session_state_changed (DvmSession *record, guint old_state, guint new_state, const char *reason, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  DvmdBusWatched *watched = find_watched (self, DVMD_BUS_SESSIONS_PATH, dvm_session_get_id (record));
-
-  if (watched == NULL)
-    return;
-  dvmd_bus_watched_add_state (watched, dvm_session_state_to_string (old_state), dvm_session_state_to_string (new_state),
-                              reason);
-  mark (self, watched);
-}
-
-static void
-follow_session (DvmdBusSignals *self, DvmdSession *session)
-{
-  g_signal_connect (dvmd_session_get_record (session), "state-changed", G_CALLBACK (on_session_state_changed), self);
-}
-
-static void
-on_session_added (DvmdCore *core, DvmdSession *session, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-
-  follow_session (self, session);
-  add_object (self, &dvmd_bus_sessions, dvmd_session_get_id (session), session, NULL);
-}
-
-void
-dvmd_bus_signals_own_session (DvmdBusSignals *self, DvmdSession *session, DvmdBusPeer *owner)
-{
-  guint id = dvmd_session_get_id (session);
-  DvmdBusWatched *watched = find_watched (self, DVMD_BUS_SESSIONS_PATH, id);
-
-  if (watched == NULL)
-    add_object (self, &dvmd_bus_sessions, id, session, owner);
-  else if (watched->owner == NULL)
-    watched->owner = owner;
-}
-
-static void
-on_session_changed (DvmdCore *core, DvmdSession *session, gpointer user_data)
-{
-  mark_path (user_data, dvm_session_get_object_path (dvmd_session_get_record (session)));
-}
-
-static void
-on_session_removed (DvmdCore *core, DvmdSession *session, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  DvmSession *record = dvmd_session_get_record (session);
-  DvmdBusWatched *watched = g_hash_table_lookup (self->watched, dvm_session_get_object_path (record));
-
-  g_signal_handlers_disconnect_by_data (record, self);
-  if (watched == NULL)
-    return;
-  watched->ended = TRUE;
-  mark (self, watched);
-}
-
 /* ---- jobs and nodes ---- */
 
 static void
 mark_session_of (DvmdBusSignals *self, DvmdJob *job)
 {
-  mark_path (self, dvm_job_get_session (dvmd_job_get_record (job)));
+  dvmd_bus_signals_mark (self, dvm_job_get_session (dvmd_job_get_record (job)));
 }
 
 static void
@@ -472,7 +264,7 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
 static void
 on_core_changed (DvmdCore *core, gpointer user_data)
 {
-  mark_path (user_data, DVMD_BUS_MANAGER_PATH);
+  dvmd_bus_signals_mark (user_data, DVMD_BUS_MANAGER_PATH);
 }
 
 static void
@@ -489,9 +281,9 @@ on_job_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_s
       JobChange change = { id, old_state, new_state, g_strdup (reason) };
 
       g_array_append_val (self->job_changes, change);
-      schedule (self);
+      dvmd_bus_signals_schedule (self);
     }
-  if (live != NULL && has_audience (self, live->owner, TO_FOLLOWERS))
+  if (live != NULL && dvmd_bus_signals_has_audience (self, live->owner, DVMD_BUS_TO_FOLLOWERS))
     {
       DvmdBusStateChange change = { old_state, new_state, g_strdup (reason) };
 
@@ -517,7 +309,7 @@ on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_da
   if (!self->has_public)
     return;
   dvmd_bus_node_changes_add (self->nodes, rank, DVMD_BUS_NODE_VALUES | DVMD_BUS_NODE_STATE);
-  mark_path (self, DVMD_BUS_DEFAULT_SESSION_PATH);
+  dvmd_bus_signals_mark (self, DVMD_BUS_DEFAULT_SESSION_PATH);
   on_core_changed (core, self);
 }
 
@@ -542,7 +334,7 @@ on_node_changed (DvmdCore *core, guint rank, gpointer user_data)
   if (!self->has_public)
     return;
   dvmd_bus_node_changes_add (self->nodes, rank, DVMD_BUS_NODE_VALUES);
-  schedule (self);
+  dvmd_bus_signals_schedule (self);
 }
 
 static void
@@ -565,14 +357,15 @@ send_job_signals (DvmdBusSignals *self, DvmdBusLiveJob *live)
   GVariant *body;
 
   while ((body = dvmd_bus_proc_changes_take (live->procs, &position)) != NULL)
-    broadcast (self, TO_FOLLOWERS, live->owner, live->path, interface, "ProcStateChanged", body);
+    dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_FOLLOWERS, live->owner, live->path, interface, "ProcStateChanged",
+                                body);
   g_array_set_size (live->procs, 0);
   for (guint i = 0; i < live->states->len; i++)
     {
       const DvmdBusStateChange *change = &g_array_index (live->states, DvmdBusStateChange, i);
 
-      broadcast (
-          self, TO_FOLLOWERS, live->owner, live->path, interface, "StateChanged",
+      dvmd_bus_signals_broadcast (
+          self, DVMD_BUS_TO_FOLLOWERS, live->owner, live->path, interface, "StateChanged",
           g_variant_new ("(uus)", change->old_state, change->new_state, change->reason != NULL ? change->reason : ""));
     }
   g_array_set_size (live->states, 0);
@@ -588,8 +381,9 @@ miss_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean added, guint64 fi
     {
       DvmdBusPeer *peer = peers->pdata[i];
 
-      if (peer->behind != NULL && is_for (peer, live->owner, TO_EVERYBODY))
-        dvmd_bus_behind_miss_job (peer->behind, live, added, fields, is_for (peer, live->owner, TO_FOLLOWERS));
+      if (peer->behind != NULL && dvmd_bus_signals_is_for (peer, live->owner, DVMD_BUS_TO_EVERYBODY))
+        dvmd_bus_behind_miss_job (peer->behind, live, added, fields,
+                                  dvmd_bus_signals_is_for (peer, live->owner, DVMD_BUS_TO_FOLLOWERS));
     }
 }
 
@@ -614,16 +408,19 @@ send_job (DvmdBusSignals *self, DvmdBusLiveJob *live, gboolean with_counters)
   live->added = FALSE;
   miss_job (self, live, added, fields);
   if (added)
-    broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
-               g_variant_new ("(o@a{sa{sv}})", live->path,
-                              dvmd_bus_get_interfaces (self->server, &dvmd_bus_jobs.klass, live->job)));
+    dvmd_bus_signals_broadcast (
+        self, DVMD_BUS_TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+        g_variant_new ("(o@a{sa{sv}})", live->path,
+                       dvmd_bus_get_interfaces (self->server, &dvmd_bus_jobs.klass, live->job)));
   else if (fields != 0)
-    send_properties (self, live->owner, live->path, interfaces[0], dvmd_bus_job_get_fields (live->job, fields));
+    dvmd_bus_signals_send_properties (self, live->owner, live->path, interfaces[0],
+                                      dvmd_bus_job_get_fields (live->job, fields));
   send_job_signals (self, live);
   if (live->ended)
     {
-      broadcast (self, TO_EVERYBODY, live->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
-                 g_variant_new ("(o^as)", live->path, interfaces));
+      dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, live->owner, "/org/dvm",
+                                  "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+                                  g_variant_new ("(o^as)", live->path, interfaces));
       g_hash_table_remove (self->live, GUINT_TO_POINTER (dvmd_job_get_id (live->job)));
     }
   check_peers (self);
@@ -643,7 +440,7 @@ queue_left_jobs (DvmdBusSignals *self)
 
 /* FALSE: the time is over before the batch is. */
 static gboolean
-send_jobs (DvmdBusSignals *self, Batch *batch, gint64 until)
+send_jobs (DvmdBusSignals *self, DvmdBusBatch *batch, gint64 until)
 {
   while (batch->position < batch->queue->len)
     {
@@ -663,68 +460,6 @@ send_jobs (DvmdBusSignals *self, Batch *batch, gint64 until)
   return TRUE;
 }
 
-/* Those who are behind are told later. */
-static void
-miss_object (DvmdBusSignals *self, const DvmdBusWatched *watched, gboolean added, gboolean changed)
-{
-  GPtrArray *peers = self->server->peers;
-
-  for (guint i = 0; i < peers->len; i++)
-    {
-      DvmdBusPeer *peer = peers->pdata[i];
-
-      if (peer->behind != NULL && is_for (peer, watched->owner, TO_EVERYBODY))
-        dvmd_bus_behind_miss_object (peer->behind, watched, added, changed);
-    }
-}
-
-/* TRUE: counters are left for later */
-static gboolean
-send_values (DvmdBusSignals *self, DvmdBusWatched *watched, gboolean with_counters)
-{
-  gboolean left = FALSE;
-  GVariant *changed = NULL;
-
-  if (watched->added)
-    {
-      dvmd_bus_watched_reset (watched, self->server);
-      broadcast (self, TO_EVERYBODY, watched->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager",
-                 "InterfacesAdded",
-                 g_variant_new ("(o@a{sa{sv}})", watched->path,
-                                dvmd_bus_get_interfaces (self->server, watched->klass, watched->object)));
-    }
-  else
-    changed = dvmd_bus_watched_take (watched, self->server, with_counters || watched->ended, &left);
-  miss_object (self, watched, watched->added, changed != NULL);
-  watched->added = FALSE;
-  if (changed != NULL)
-    send_properties (self, watched->owner, watched->path, watched->klass->interface->name, changed);
-  return left;
-}
-
-static void
-send_states (DvmdBusSignals *self, DvmdBusWatched *watched)
-{
-  for (guint i = 0; i < watched->states->len; i++)
-    {
-      const DvmdBusWordChange *change = &g_array_index (watched->states, DvmdBusWordChange, i);
-
-      broadcast (self, TO_EVERYBODY, watched->owner, watched->path, watched->klass->interface->name, "StateChanged",
-                 g_variant_new ("(sss)", change->old_state, change->new_state, change->reason));
-    }
-  g_array_set_size (watched->states, 0);
-}
-
-static void
-send_removed (DvmdBusSignals *self, DvmdBusWatched *watched)
-{
-  const char *const interfaces[] = { watched->klass->interface->name, NULL };
-
-  broadcast (self, TO_EVERYBODY, watched->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
-             g_variant_new ("(o^as)", watched->path, interfaces));
-  g_hash_table_remove (self->watched, watched->path);
-}
-
 /* Those who are behind know by the states of the jobs. */
 static void
 send_job_changes (DvmdBusSignals *self, GArray *changes)
@@ -742,8 +477,9 @@ send_job_changes (DvmdBusSignals *self, GArray *changes)
           g_variant_builder_add (&builder, "(ouus)", path, change->old_state, change->new_state,
                                  change->reason != NULL ? change->reason : "");
         }
-      broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "JobsChanged",
-                 g_variant_new ("(a(ouus))", &builder));
+      dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH,
+                                  dvm_dbus_manager_interface.name, "JobsChanged",
+                                  g_variant_new ("(a(ouus))", &builder));
     }
 }
 
@@ -778,7 +514,8 @@ send_nodes (DvmdBusSignals *self, DvmdBusNodeChanges *nodes, gint64 until)
       path = dvmd_bus_node_path (change->rank);
       miss_node (self, change);
       if (body != NULL)
-        broadcast (self, TO_EVERYBODY, NULL, path, DVMD_BUS_PROPERTIES_INTERFACE, "PropertiesChanged", body);
+        dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, NULL, path, DVMD_BUS_PROPERTIES_INTERFACE,
+                                    "PropertiesChanged", body);
       check_peers (self);
     }
   return TRUE;
@@ -790,39 +527,8 @@ send_node_changes (DvmdBusSignals *self, DvmdBusNodeChanges *nodes)
   GVariant *states = dvmd_bus_node_changes_get_states (nodes);
 
   if (states != NULL)
-    broadcast (self, TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH, dvm_dbus_manager_interface.name, "NodesChanged",
-               states);
-}
-
-/* (transfer container): those that were changed; new values of all of them go before what tells of any. */
-static GPtrArray *
-send_objects (DvmdBusSignals *self, Batch *batch)
-{
-  GPtrArray *changed = g_steal_pointer (&self->changed);
-
-  self->changed = g_ptr_array_new ();
-  for (guint i = 0; i < changed->len; i++)
-    {
-      DvmdBusWatched *watched = changed->pdata[i];
-
-      watched->queued = FALSE;
-      if (!send_values (self, watched, batch->with_counters))
-        continue;
-      batch->left = TRUE;
-      watched->queued = TRUE;
-      g_ptr_array_add (self->changed, watched);
-    }
-  for (guint i = 0; i < changed->len; i++)
-    send_states (self, changed->pdata[i]);
-  return changed;
-}
-
-static void
-send_removals (DvmdBusSignals *self, GPtrArray *changed)
-{
-  for (guint i = 0; i < changed->len; i++)
-    if (((DvmdBusWatched *)changed->pdata[i])->ended)
-      send_removed (self, changed->pdata[i]);
+    dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_SUBSCRIBERS, NULL, DVMD_BUS_MANAGER_PATH,
+                                dvm_dbus_manager_interface.name, "NodesChanged", states);
 }
 
 static void
@@ -843,7 +549,7 @@ new_job_changes (void)
 }
 
 static void
-batch_free (Batch *batch)
+batch_free (DvmdBusBatch *batch)
 {
   g_array_unref (batch->queue);
   g_array_unref (batch->job_changes);
@@ -854,7 +560,7 @@ batch_free (Batch *batch)
 
 /* The jobs of nodes are counters: they change with every job. */
 static void
-add_node_jobs (DvmdBusSignals *self, Batch *batch)
+add_node_jobs (DvmdBusSignals *self, DvmdBusBatch *batch)
 {
   DvmdNodePool *pool = dvmd_core_get_nodes (self->server->core);
   g_autoptr (GArray) ranks = NULL;
@@ -871,10 +577,10 @@ add_node_jobs (DvmdBusSignals *self, Batch *batch)
     dvmd_bus_node_changes_add (batch->nodes, g_array_index (ranks, guint, i), DVMD_BUS_NODE_JOBS);
 }
 
-static Batch *
+static DvmdBusBatch *
 begin_batch (DvmdBusSignals *self)
 {
-  Batch *batch = g_new0 (Batch, 1);
+  DvmdBusBatch *batch = g_new0 (DvmdBusBatch, 1);
 
   batch->with_counters = g_get_monotonic_time () >= self->counters_due;
   if (batch->with_counters && self->counters_due != 0)
@@ -892,17 +598,17 @@ begin_batch (DvmdBusSignals *self)
 }
 
 static void
-end_batch (DvmdBusSignals *self, Batch *batch)
+end_batch (DvmdBusSignals *self, DvmdBusBatch *batch)
 {
   gint64 begin = g_get_monotonic_time ();
-  g_autoptr (GPtrArray) changed = send_objects (self, batch);
+  g_autoptr (GPtrArray) changed = dvmd_bus_signals_send_objects (self, batch->with_counters, &batch->left);
   gint64 now = g_get_monotonic_time ();
 
   send_job_changes (self, batch->job_changes);
   send_node_changes (self, batch->nodes);
   for (guint i = 0; i < batch->ends->len; i++)
     dvmd_bus_size_tell (self->server, batch->ends->pdata[i]);
-  send_removals (self, changed);
+  dvmd_bus_signals_send_removals (self, changed);
   check_peers (self);
   if (batch->with_counters)
     self->counters_due = now + MAX (COUNTER_INTERVAL_MS * G_TIME_SPAN_MILLISECOND, COUNTER_PART * (now - begin));
@@ -947,7 +653,7 @@ dvmd_bus_signals_flush_some (DvmdBusSignals *self)
 {
   send_some (self, g_get_monotonic_time () + SLICE);
   if (self->batch != NULL || self->pending)
-    schedule (self);
+    dvmd_bus_signals_schedule (self);
 }
 
 void
@@ -959,30 +665,7 @@ dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job)
     send_job (self, live, TRUE);
 }
 
-GVariant *
-dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path)
-{
-  DvmdBusWatched *watched = g_hash_table_lookup (self->watched, path);
-
-  return watched != NULL ? dvmd_bus_watched_get_sent (watched) : NULL;
-}
-
 /* ---- who listens ---- */
-
-static void
-watch_objects (DvmdBusSignals *self)
-{
-  DvmdCore *core = self->server->core;
-
-  watch_object (self, NULL, 0, NULL, NULL);
-  for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
-       session = dvmd_core_next_session (core, session))
-    watch_object (self, &dvmd_bus_sessions, dvmd_session_get_id (session), session, NULL);
-  for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE); campaign != NULL;
-       campaign = dvmd_core_next_campaign (core, campaign, FALSE))
-    if (find_campaign (self, campaign) == NULL)
-      watch_object (self, &dvmd_bus_campaigns, dvmd_campaign_get_id (campaign), campaign, NULL);
-}
 
 /* From now on every object is watched. */
 static void
@@ -991,7 +674,7 @@ begin_public (DvmdBusSignals *self)
   g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (self->server->core, FALSE);
   g_autoptr (GArray) told = dvmd_node_pool_take_jobs_changed (dvmd_core_get_nodes (self->server->core));
 
-  watch_objects (self);
+  dvmd_bus_signals_watch_objects (self);
   for (guint i = 0; i < jobs->len; i++)
     if (!g_hash_table_contains (self->live, GUINT_TO_POINTER (dvmd_job_get_id (jobs->pdata[i]))))
       watch_job (self, jobs->pdata[i], NULL);
@@ -1003,19 +686,7 @@ has_no_audience (gpointer key, gpointer value, gpointer user_data)
   DvmdBusSignals *self = user_data;
   DvmdBusLiveJob *live = value;
 
-  return !has_audience (self, live->owner, TO_EVERYBODY);
-}
-
-static gboolean
-forget_unheard (gpointer key, gpointer value, gpointer user_data)
-{
-  DvmdBusSignals *self = user_data;
-  DvmdBusWatched *watched = value;
-
-  if (has_audience (self, watched->owner, TO_EVERYBODY))
-    return FALSE;
-  g_ptr_array_remove (self->changed, watched);
-  return TRUE;
+  return !dvmd_bus_signals_has_audience (self, live->owner, DVMD_BUS_TO_EVERYBODY);
 }
 
 void
@@ -1036,7 +707,7 @@ dvmd_bus_signals_listeners_changed (DvmdBusSignals *self)
   if (self->has_public)
     return;
   g_hash_table_foreach_remove (self->live, has_no_audience, self);
-  g_hash_table_foreach_remove (self->watched, forget_unheard, self);
+  dvmd_bus_signals_forget_objects (self);
 }
 
 void
@@ -1044,36 +715,13 @@ dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer)
 {
   GHashTableIter iter;
   DvmdBusLiveJob *live;
-  DvmdBusWatched *watched;
 
   g_hash_table_iter_init (&iter, self->live);
   while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&live))
     if (live->owner == peer)
       live->owner = NULL;
-  g_hash_table_iter_init (&iter, self->watched);
-  while (g_hash_table_iter_next (&iter, NULL, (gpointer *)&watched))
-    if (watched->owner == peer)
-      watched->owner = NULL;
+  dvmd_bus_signals_disown_objects (self, peer);
   dvmd_bus_signals_listeners_changed (self);
-}
-
-static void
-connect_elastic (DvmdBusSignals *self)
-{
-  DvmdCore *core = self->server->core;
-
-  g_signal_connect (core, "campaign-added", G_CALLBACK (on_campaign_added), self);
-  g_signal_connect (core, "campaign-changed", G_CALLBACK (on_campaign_changed), self);
-  g_signal_connect (core, "campaign-state-changed", G_CALLBACK (on_campaign_state_changed), self);
-  g_signal_connect (core, "campaign-ended", G_CALLBACK (on_campaign_ended), self);
-  g_signal_connect (core, "node-added", G_CALLBACK (on_node_added), self);
-  g_signal_connect (core, "node-removed", G_CALLBACK (on_node_removed), self);
-  g_signal_connect (core, "session-added", G_CALLBACK (on_session_added), self);
-  g_signal_connect (core, "session-changed", G_CALLBACK (on_session_changed), self);
-  g_signal_connect (core, "session-removed", G_CALLBACK (on_session_removed), self);
-  for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
-       session = dvmd_core_next_session (core, session))
-    follow_session (self, session);
 }
 
 static void
@@ -1086,6 +734,8 @@ connect_model (DvmdBusSignals *self)
   g_signal_connect (core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
   g_signal_connect (core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
   g_signal_connect (core, "node-changed", G_CALLBACK (on_node_changed), self);
+  g_signal_connect (core, "node-added", G_CALLBACK (on_node_added), self);
+  g_signal_connect (core, "node-removed", G_CALLBACK (on_node_removed), self);
   g_signal_connect (core, "changed", G_CALLBACK (on_core_changed), self);
   g_signal_connect (dvmd_job_get_record (dvmd_core_get_vm_job (core)), "notify::state", G_CALLBACK (on_vm_state), self);
   g_signal_connect (self->server->controller, "job-finished", G_CALLBACK (on_job_finished), self);
@@ -1106,7 +756,7 @@ dvmd_bus_signals_new (DvmdBusServer *server)
   self->changed = g_ptr_array_new ();
   self->ends = g_ptr_array_new_with_free_func (g_object_unref);
   connect_model (self);
-  connect_elastic (self);
+  dvmd_bus_signals_connect_objects (self);
   return self;
 }
 
@@ -1114,9 +764,7 @@ void
 dvmd_bus_signals_free (DvmdBusSignals *self)
 {
   g_signal_handlers_disconnect_by_data (dvmd_job_get_record (dvmd_core_get_vm_job (self->server->core)), self);
-  for (DvmdSession *session = dvmd_core_next_session (self->server->core, NULL); session != NULL;
-       session = dvmd_core_next_session (self->server->core, session))
-    g_signal_handlers_disconnect_by_data (dvmd_session_get_record (session), self);
+  dvmd_bus_signals_disconnect_objects (self);
   g_signal_handlers_disconnect_by_data (self->server->core, self);
   g_signal_handlers_disconnect_by_data (self->server->controller, self);
   g_clear_handle_id (&self->flush_source, g_source_remove);
