@@ -112,6 +112,20 @@ class Pmix:
             pass
         self.assert_said(self.said(job), ('new', 0))
 
+    def test_D15_told_before(self):
+        """Ranks on a node that leaves are told before they are killed, and the others are not."""
+        dvm = self.dvm(nodes=3, slots=1, settings=['kill-grace=0.2'])
+        job, out, _ = dvm.start([PROGRAM, 'warned', 'stay'], np=3, map_by='node', recoverable=True)
+        wait_until(lambda: out.data.count(b'stays') == 3, 'all to listen')
+        campaign = dvm.asker.shrink('node2', drain_timeout=1)
+        campaign.done()
+        rank = next(row[0] for row in job.procs() if row[2] == 'node2')
+        job.cancel()
+        job.wait()
+        events = [line for line in out.finish().decode().splitlines() if ' event ' in line]
+        self.assertEqual([line.split()[0] for line in events], [str(rank)], events)
+        self.assertIn('host=node2', events[0])
+
     def test_D13_requester_gone(self):
         """Nobody gets the event of a process that has ended, and the change goes on."""
         dvm = self.dvm(nodes=2, slots=1, gates=True)
