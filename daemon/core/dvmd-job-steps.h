@@ -19,7 +19,7 @@ void dvmd_job_step_vm_ready (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_map (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_map_complete (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_system_prep (gpointer job, const DvmdEvent *event);
-/* The marker of a job that is parked: left by itself when the gate opens. */
+/* Nodes of its map have left: back to the map gate. */
 void dvmd_job_act_placed_anew (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_launch_apps (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_send_launch_msg (gpointer job, const DvmdEvent *event);
