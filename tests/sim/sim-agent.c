@@ -343,6 +343,25 @@ sim_agent_is_idle (SimAgent *self)
              && dvmd_event_queue_is_empty (self->queue) && (!self->stopping || self->gone));
 }
 
+gboolean
+sim_agent_has_running (SimAgent *self)
+{
+  GHashTableIter iter;
+  gpointer job;
+
+  g_hash_table_iter_init (&iter, self->jobs);
+  while (g_hash_table_iter_next (&iter, NULL, &job))
+    {
+      GPtrArray *procs = ((SimJob *)job)->local->procs;
+
+      for (guint i = 0; i < procs->len; i++)
+        if ((((DvmdLocalProc *)g_ptr_array_index (procs, i))->flags & (DVMD_PROC_LAUNCHED | DVMD_PROC_EXITED))
+            == DVMD_PROC_LAUNCHED)
+          return TRUE;
+    }
+  return FALSE;
+}
+
 DvmdLocalJob *
 sim_agent_find_job (SimAgent *self, guint id)
 {

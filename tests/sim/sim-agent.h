@@ -77,6 +77,8 @@ void sim_agent_die (SimAgent *self);
 void sim_agent_act (SimAgent *self, gboolean ends);
 /* Nothing can happen there any more unless somebody says something to it. */
 gboolean sim_agent_is_idle (SimAgent *self);
+/* A process that was started has not exited. */
+gboolean sim_agent_has_running (SimAgent *self);
 /* (nullable): the agent's own table of that job */
 DvmdLocalJob *sim_agent_find_job (SimAgent *self, guint id);
 

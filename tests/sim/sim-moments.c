@@ -99,7 +99,7 @@ sim_is_gone (SimDaemon *daemon)
 {
   if (!daemon->alive || daemon->declared || daemon->fate == SIM_FATE_LATE)
     return TRUE;
-  return daemon->said_left && daemon->was_cut && g_hash_table_size (daemon->agent->jobs) == 0;
+  return daemon->said_left && daemon->was_cut && !sim_agent_has_running (daemon->agent);
 }
 
 void

@@ -267,7 +267,8 @@ leaving_exit (gpointer data)
 {
   SimDaemon *self = data;
 
-  sim_hold (self->world, SIM_D1_EXIT, g_hash_table_size (self->agent->jobs) == 0);
+  /* A launch message may come after the order, and starts nothing. */
+  sim_hold (self->world, SIM_D1_EXIT, !sim_agent_has_running (self->agent));
   sim_hold (self->world, SIM_D1_EXIT, dvmd_tree_get_n_children (self->tree) == 0);
   sim_world_reach (self->world, SIM_STEP_EXIT, self->rank);
   die (self, TRUE);
