@@ -209,20 +209,28 @@ class Death(dvmtest.Case):
         dvm.stop(signal.SIGKILL)
         dvmtest.wait_until(lambda: not os.path.exists(shared), 'the shared memory to go')
 
+    def crash_with_shared_memory(self):
+        """(the DVM that was, its shared memory, which nobody has cleared away)"""
+        for _ in range(50):
+            dvm = self.dvm(slots=2)
+            shared = self.find_shared_memory(dvm)
+            # Stopped before: nobody is to clean up behind another one. Children first: the kernel lets those go on who
+            # lose their parent while they are stopped.
+            daemons = dvm.daemons
+            for pid in daemons:
+                os.kill(pid, signal.SIGSTOP)
+            for pid in reversed(daemons):
+                os.kill(pid, signal.SIGKILL)
+            dvm.wait_exit()
+            dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
+            if os.path.isdir(shared):
+                return dvm, shared
+            # Any DVM of this user that starts at this moment takes it away, also that of another test.
+        return self.fail('the shared memory was gone 50 times: the daemons of the test clear it away themselves')
+
     def test_shared_memory_of_crashed_agents(self):
         """It is taken away by the next one's start, without any job."""
-        dvm = self.dvm(slots=2)
-        shared = self.find_shared_memory(dvm)
-        # Stopped before: nobody is to clean up behind another one. Children first: the kernel lets those go on who lose
-        # their parent while they are stopped.
-        daemons = dvm.daemons
-        for pid in daemons:
-            os.kill(pid, signal.SIGSTOP)
-        for pid in reversed(daemons):
-            os.kill(pid, signal.SIGKILL)
-        dvm.wait_exit()
-        dvmtest.wait_until(lambda: not dvm.processes(), 'all to end')
-        self.assertTrue(os.path.isdir(shared))
+        dvm, shared = self.crash_with_shared_memory()
         second = self.dvm(slots=2, place=dvm.place)
         self.assertFalse(os.path.exists(shared))
         self.assertEqual(second.stop(), 0)
