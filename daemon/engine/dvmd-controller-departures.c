@@ -275,6 +275,15 @@ on_clean_up (gpointer user_data)
   dvmd_wired_terminate (self, leftovers, dvmd_wired_clear_directories);
 }
 
+void
+dvmd_wired_clean_up (DvmdWired *self)
+{
+  if (self->clean_timer == 0)
+    return;
+  dvmd_clock_remove_timer (self->controller->clock, self->clean_timer);
+  on_clean_up (self);
+}
+
 static void
 on_departed (gpointer user_data)
 {

@@ -126,6 +126,8 @@ void dvmd_wired_check_wirings (DvmdWired *self, guint64 number);
 /* The departures of the DVM; NULL releases. */
 void dvmd_wired_open_departures (DvmdWired *self, gint64 grace);
 void dvmd_wired_close_departures (DvmdWired *self);
+/* What is left of those that have gone goes now, and not a moment later. */
+void dvmd_wired_clean_up (DvmdWired *self);
 
 DvmdWired *dvmd_wired_new (DvmdController *controller, const DvmdControllerSettings *settings);
 void dvmd_wired_free (DvmdWired *self);

@@ -155,6 +155,9 @@ effect_dvm_ended (gpointer world, DvmJobState state, const char *reason)
   self->ended = TRUE;
   self->end_state = state;
   self->end_reason = g_strdup (reason);
+  /* What those have left who went just now is waited for. */
+  if (self->wired != NULL)
+    dvmd_wired_clean_up (self->wired);
   dvmd_controller_check_end (self);
 }
 
