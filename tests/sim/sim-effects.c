@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-#include "sim-world.h"
+#include "sim-moments.h"
 
 void
 sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state)
@@ -368,7 +368,7 @@ sim_expect_loss (SimWorld *self, guint rank, gboolean ordered)
         sim_may_end (self, job, DVM_JOB_STATE_COMM_FAILED);
       if (!ordered)
         sim_may_end (self, job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
-      if (ordered && job->launch_sent)
+      if ((ordered || sim_is_leaving (self, rank)) && job->launch_sent)
         sim_may_end (self, job, DVM_JOB_STATE_KILLED_BY_CMD);
     }
 }
