@@ -281,8 +281,11 @@ class Elastic(dvmtest.Case):
     def test_job_that_waits(self):
         """It is parked while nodes come, says for what, and then may use them."""
         self.start()
-        campaign = self.party.ask('Grow', hosts=['n9'])[1]
+        # The job is on its way before the grow is answered: nodes can come within milliseconds.
+        request = GLib.Variant('(a{sv})', (to_options({'hosts': ['n9']}),))
+        self.party.connection.raw.call(None, *MANAGER, 'Grow', request, None, 0, -1, None, None)
         job = self.one.submit(['/bin/true'], np=4)
+        campaign = '/org/dvm/campaigns/1'
         self.assertEqual(job.wait()['state'], NOTIFIED)
         self.assertIn('WAITING_FOR_DAEMONS', [row[3] for row in self.trace_names(job)])
         self.assertEqual(set(self.party.get(job.path, 'org.dvm.Job', 'Nodes')), {'node1', 'n9'})
