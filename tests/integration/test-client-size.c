@@ -333,7 +333,9 @@ static void
 test_cancel (Fixture *fixture, gconstpointer data)
 {
   g_autofree char *alloc_id = NULL;
-  g_autoptr (DvmCampaign) campaign = grow (fixture, "{'hosts': <['n9']>}", &alloc_id);
+  /* So many that they are not there before they are cancelled. */
+  g_autoptr (DvmCampaign)
+      campaign = grow (fixture, "{'hosts': <['a1','a2','a3','a4','a5','a6','a7','a8']>}", &alloc_id);
   g_autofree char *expected = g_strdup_printf ("failed %s  cancelled", alloc_id);
   g_autoptr (GPtrArray) nodes = NULL;
   g_autoptr (GError) error = NULL;
