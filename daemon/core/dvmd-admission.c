@@ -273,7 +273,9 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
     }
   if (candidates->nodes->len == 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "None of the nodes that the job may use is up");
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s",
+                   job->taken_by != 0 ? "The nodes that the job names have left the DVM"
+                                      : "None of the nodes that the job may use is up");
       return DVMD_ADMIT_NEVER;
     }
   resolve_np (job, candidates);

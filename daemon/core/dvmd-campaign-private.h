@@ -135,7 +135,7 @@ void dvmd_shrink_completed (DvmdCampaign *self);
 void dvmd_shrink_failed (DvmdCampaign *self);
 /* The job is launched on nodes that will be taken away. */
 void dvmd_shrink_warn (DvmdJob *job);
-/* A job has ended: a drain may be over. */
-void dvmd_shrink_job_ended (DvmdCore *core);
+/* A job or a node is not there any more: a drain may be over. */
+void dvmd_shrink_check_drains (DvmdCore *core);
 
 G_END_DECLS

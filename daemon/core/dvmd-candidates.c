@@ -49,7 +49,7 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
   gboolean there = node != NULL && node->rank > 0;
 
   /* What has left since the job came drops out: no job fails only because the size changes (E10). */
-  if (!there && dvmd_node_pool_has_left (self->pool, host->name, self->job->departures))
+  if (!there && dvmd_node_pool_has_left (self->pool, host->name, self->job->departures, &self->job->taken_by))
     return TRUE;
   if (!there)
     {

@@ -104,6 +104,7 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
   self->n_agents--;
   for (GList *l = self->live.head; l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, what);
+  dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
   dvmd_core_check_all_gone (self);
 }

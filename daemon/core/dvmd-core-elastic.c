@@ -42,7 +42,8 @@ dvmd_size_check_elastic (DvmdCore *self, GError **error)
   if (self->elastic)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
-               "This DVM keeps its size: it was started without the setting “elastic”");
+               "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
+               "dvm.conf");
   return FALSE;
 }
 
@@ -244,17 +245,22 @@ dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
   dvmd_core_changed (self);
 }
 
+/* (nullable) */
+static DvmdCampaign *
+find_taker (DvmdNode *node)
+{
+  for (guint i = 0; node->shrinks != NULL && i < node->shrinks->len; i++)
+    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->begun)
+      return g_ptr_array_index (node->shrinks, i);
+  return node->grow;
+}
+
 char *
 dvmd_core_describe_departure (DvmdNode *node)
 {
-  DvmdCampaign *campaign = NULL;
+  DvmdCampaign *campaign = find_taker (node);
   g_autofree char *what = NULL;
 
-  for (guint i = 0; campaign == NULL && node->shrinks != NULL && i < node->shrinks->len; i++)
-    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->begun)
-      campaign = g_ptr_array_index (node->shrinks, i);
-  if (campaign == NULL)
-    campaign = node->grow;
   if (campaign == NULL)
     return g_strdup_printf ("%s has left the DVM", dvm_node_get_name (node->record));
   what = dvmd_campaign_describe (campaign);
@@ -315,6 +321,7 @@ void
 dvmd_core_depart (DvmdCore *self, DvmdNode *node)
 {
   guint rank = node->rank;
+  DvmdCampaign *taker = find_taker (node);
   g_autofree char *why = dvmd_core_describe_departure (node);
   g_autoptr (GPtrArray) campaigns = g_steal_pointer (&node->shrinks);
   DvmdCampaign *grow = g_steal_pointer (&node->grow);
@@ -325,6 +332,7 @@ dvmd_core_depart (DvmdCore *self, DvmdNode *node)
   leave_sessions (self, node);
   if (is_member (node) || (grow != NULL && grow->wiring))
     self->epoch++;
+  node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;
   dvmd_node_pool_remove (self->nodes, node);
   dvmd_core_tell_node (self, rank, FALSE);
   if (grow != NULL)
@@ -332,6 +340,7 @@ dvmd_core_depart (DvmdCore *self, DvmdNode *node)
   for (guint i = 0; campaigns != NULL && i < campaigns->len; i++)
     count_departure (g_ptr_array_index (campaigns, i), rank);
   dvmd_size_resume_waiting (self);
+  dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
 }
 

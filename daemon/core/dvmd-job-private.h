@@ -41,6 +41,7 @@ struct _DvmdJob
   gboolean oversubscribed;
   gboolean waiting;          /* in the queue for slots */
   guint64 departures;        /* members that had left when it was submitted */
+  guint taken_by;            /* campaign that took a host which it names; 0: none */
   gboolean remapping;        /* nodes of its map have left: it is to be placed anew */
   gboolean was_parked;       /* at the map gate; it keeps its place before those that came after it */
   gboolean parks;            /* it is in the launch fence, parked or on its way through */

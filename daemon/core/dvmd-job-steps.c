@@ -86,6 +86,8 @@ refuse (DvmdJob *job, const char *reason)
   g_autofree char *what = NULL;
   g_autofree char *named = NULL;
 
+  if (job->taken_by != 0 && dvmd_core_get_campaign (job->core, job->taken_by) != NULL)
+    campaign = dvmd_core_get_campaign (job->core, job->taken_by);
   if (campaign == NULL && job->queueing != 0 && job->queueing < job->core->opening)
     campaign = job->core->last_opened;
   if (campaign != NULL)
@@ -321,7 +323,7 @@ give_back (DvmdJob *job)
   job->counted_running = FALSE;
   dvmd_admission_give_back (job->core->admission, job);
   dvmd_admission_release (job->core->admission);
-  dvmd_shrink_job_ended (job->core);
+  dvmd_shrink_check_drains (job->core);
   dvmd_core_changed (job->core);
 }
 

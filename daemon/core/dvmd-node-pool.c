@@ -16,7 +16,7 @@ struct _DvmdNodePool
   GPtrArray *names;    /* by rank, also of those that have left */
   GQueue present;      /* DvmdNode, ascending by rank */
   GHashTable *by_name; /* name or alias -> GQueue of DvmdNode, ascending by rank */
-  GHashTable *left;    /* name or alias of a member that has left -> guint64, the count of departures then */
+  GHashTable *left;    /* name or alias of a member that has left -> Left */
   guint64 n_departures;
   DvmdNodeChanged changed;
   gpointer changed_data;
@@ -254,13 +254,20 @@ dvmd_node_pool_set_leaving (DvmdNodePool *self, DvmdNode *node, gboolean barred,
   count (self, node, 1);
 }
 
-static void
-note_left (DvmdNodePool *self, const char *name)
+typedef struct
 {
-  guint64 *count = g_new (guint64, 1);
+  guint64 count;  /* of departures, then */
+  guint campaign; /* that took it; 0: none */
+} Left;
 
-  *count = self->n_departures;
-  g_hash_table_insert (self->left, g_strdup (name), count);
+static void
+note_left (DvmdNodePool *self, const char *name, guint campaign)
+{
+  Left *left = g_new (Left, 1);
+
+  left->count = self->n_departures;
+  left->campaign = campaign;
+  g_hash_table_insert (self->left, g_strdup (name), left);
 }
 
 static void
@@ -271,9 +278,9 @@ note_departure (DvmdNodePool *self, DvmdNode *node)
   if (!is_counted (node) && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
     return;
   self->n_departures++;
-  note_left (self, dvm_node_get_name (node->record));
+  note_left (self, dvm_node_get_name (node->record), node->taken_by);
   for (gsize i = 0; aliases != NULL && aliases[i] != NULL; i++)
-    note_left (self, aliases[i]);
+    note_left (self, aliases[i], node->taken_by);
 }
 
 guint64
@@ -283,11 +290,14 @@ dvmd_node_pool_count_departures (DvmdNodePool *self)
 }
 
 gboolean
-dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since)
+dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since, guint *campaign)
 {
-  const guint64 *count = g_hash_table_lookup (self->left, name);
+  const Left *left = g_hash_table_lookup (self->left, name);
 
-  return count != NULL && *count > since;
+  if (left == NULL || left->count <= since)
+    return FALSE;
+  *campaign = left->campaign;
+  return TRUE;
 }
 
 void

@@ -28,6 +28,7 @@ typedef struct
   gboolean barred;       /* no job is placed there any more: a campaign takes it away, or will */
   gboolean leaving;      /* its slots count for nobody: a campaign that takes it away has its ticket */
   gboolean ordered;      /* its agent has been told to leave */
+  guint taken_by;        /* the campaign with which it leaves the pool; 0: none */
   gboolean never_came;   /* nothing of its agent has been started */
   DvmdCampaign *grow;    /* (nullable): that brings it, or rolls back; unowned */
   GPtrArray *shrinks;    /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
@@ -54,9 +55,10 @@ const char *dvmd_node_pool_get_name (DvmdNodePool *self, guint rank);
 DvmdNode *dvmd_node_pool_next (DvmdNodePool *self, DvmdNode *after);
 /* It has left: nobody can get it any more, and it is freed. Jobs have given back what they had there. */
 void dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node);
-/* How many members have left so far; and whether one of that name has since the count was since. */
+/* How many members have left so far; and whether one of that name has since the count was since, and what campaign
+ * (out) took it, 0: none. */
 guint64 dvmd_node_pool_count_departures (DvmdNodePool *self);
-gboolean dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since);
+gboolean dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since, guint *campaign);
 /* What its agent says of itself. */
 void dvmd_node_pool_set_contact (DvmdNodePool *self, DvmdNode *node, const char *address, int pid,
                                  const char *const *aliases);

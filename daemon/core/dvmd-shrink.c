@@ -72,6 +72,7 @@ on_drain_end (gpointer user_data)
   dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
 }
 
+/* Whoever has been lost runs nothing any more. */
 static void
 check_drain (DvmdCampaign *self)
 {
@@ -80,7 +81,7 @@ check_drain (DvmdCampaign *self)
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
 
-      if (node != NULL && g_hash_table_size (node->jobs) > 0)
+      if (node != NULL && !dvmd_size_is_down (node) && g_hash_table_size (node->jobs) > 0)
         return;
     }
   dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
@@ -113,7 +114,7 @@ dvmd_shrink_drain (DvmdCampaign *self)
 }
 
 void
-dvmd_shrink_job_ended (DvmdCore *core)
+dvmd_shrink_check_drains (DvmdCore *core)
 {
   for (GList *l = core->n_draining > 0 ? core->campaigns_live.head : NULL; l != NULL; l = l->next)
     {

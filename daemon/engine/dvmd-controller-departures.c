@@ -230,6 +230,8 @@ departures_terminate (gpointer world, const guint32 *ranks, guint n)
         continue;
       g_ptr_array_add (one, entry);
       dvmd_wired_terminate (self, one, on_leaver_ended);
+      /* It has had its time, or has nothing yet that would need some. */
+      dvmd_wired_kill (self, one);
     }
 }
 

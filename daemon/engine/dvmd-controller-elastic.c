@@ -10,7 +10,7 @@
 
 #include "dvmd-controller-elastic.h"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-wired.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-size-request.h"
 
@@ -210,12 +210,36 @@ ask_next (GTask *task)
                                  g_task_get_cancellable (task), on_allocated, task);
 }
 
+static gboolean
+check_elastic (DvmdController *self, GError **error)
+{
+  if (dvmd_core_get_elastic (self->core))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
+               "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
+               "dvm.conf");
+  return FALSE;
+}
+
+/* So many agents there could not be: that is known before the first one has a rank. */
+static gboolean
+check_number (SizeChange *self, GError **error)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (self->controller->core);
+  guint n = self->request->count;
+
+  for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
+    n += dvmd_node_pool_find (pool, self->names[i]) == NULL;
+  return self->controller->wired == NULL || dvmd_wired_check_descriptors (self->controller->wired, n, error);
+}
+
 static void
 begin_grow (GTask *task)
 {
   SizeChange *self = g_task_get_task_data (task);
   GPtrArray *active = dvmd_plugins_get_active (self->controller->plugins, DVMD_PLUGIN_ALLOCATOR);
   DvmHosts *hosts = self->request->hosts;
+  GError *error = NULL;
 
   /* Which are active may change while they are asked. */
   self->allocators = g_ptr_array_new_with_free_func (g_object_unref);
@@ -231,7 +255,13 @@ begin_grow (GTask *task)
 
       g_array_append_val (self->known, node);
     }
-  ask_next (task);
+  if ((self->known == NULL && !check_elastic (self->controller, &error)) || !check_number (self, &error))
+    fail (task, error);
+  /* Nobody is asked for nodes that cannot come; those that are there already are no change (D16). */
+  else if (!dvmd_core_get_elastic (self->controller->core))
+    grow (task, (const DvmdPluginNode *)self->known->data, self->known->len, NULL);
+  else
+    ask_next (task);
 }
 
 /* ---- shrinking ---- */
@@ -315,17 +345,6 @@ cancel (GTask *task)
 
 /* ---- all of them ---- */
 
-static gboolean
-check_elastic (DvmdController *self, GError **error)
-{
-  if (dvmd_core_get_elastic (self->core))
-    return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
-               "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
-               "dvm.conf");
-  return FALSE;
-}
-
 static void
 begin (GTask *task)
 {
@@ -368,7 +387,7 @@ dvmd_controller_change_size_async (DvmdController *self, const char *directive, 
       change->scheduler = scheduler;
       g_task_set_task_data (task, change, size_change_free);
     }
-  if (request != NULL && check_elastic (self, &error))
+  if (request != NULL && (request->kind != DVMD_SIZE_CANCEL || check_elastic (self, &error)))
     begin (task);
   else
     fail (task, error);

@@ -501,14 +501,14 @@ begin_launch (DvmdWired *self, GPtrArray *entries, gboolean local, gboolean logi
 /* ---- all of them ---- */
 
 /* Each takes three pipes and its pidfd for as long as it lives, and comes to the controller first. */
-static gboolean
-check_descriptors (DvmdWired *self, guint n, GError **error)
+gboolean
+dvmd_wired_check_descriptors (DvmdWired *self, guint n, GError **error)
 {
   g_autofree char *what = g_strdup_printf ("%u agents", n);
 
   if (self->controller->spawner != NULL)
     dvmd_spawner_raise_nofile (self->controller->spawner);
-  return dvmd_descriptors_check (5 * n, what, error);
+  return dvmd_descriptors_check (5 * (guint64)n, what, error);
 }
 
 static void
@@ -607,7 +607,7 @@ dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes)
       g_ptr_array_add (logical || dvmd_shape_is_this_machine (self->controller->host, entry->name) ? here : elsewhere,
                        g_rc_box_acquire (entry));
     }
-  if (!check_descriptors (self, n_nodes, &error) || !dvmd_wired_open (self, &error)
+  if (!dvmd_wired_check_descriptors (self, n_nodes, &error) || !dvmd_wired_open (self, &error)
       || (elsewhere->len > 0 && !open_tcp (self, &error)))
     {
       for (guint i = 0; i < n_nodes; i++)

@@ -78,6 +78,8 @@ void dvmd_agent_entry_unref (gpointer entry);
 /* Authority, listener and router are made when the first agents are wanted. */
 gboolean dvmd_wired_open (DvmdWired *self, GError **error);
 void dvmd_wired_launch (DvmdWired *self, DvmdNode *const *nodes, guint n_nodes);
+/* Whether so many agents more may be started by this process. */
+gboolean dvmd_wired_check_descriptors (DvmdWired *self, guint n, GError **error);
 /* Ends these agents and all below them; done is called when that has happened, and never from within. */
 typedef void (*DvmdWiredDone) (DvmdWired *self, GPtrArray *entries);
 void dvmd_wired_terminate (DvmdWired *self, GPtrArray *entries, DvmdWiredDone done);

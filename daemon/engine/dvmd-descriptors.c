@@ -25,16 +25,16 @@ count_open (void)
 }
 
 gboolean
-dvmd_descriptors_check (guint n, const char *what, GError **error)
+dvmd_descriptors_check (guint64 n, const char *what, GError **error)
 {
   guint n_open = count_open ();
   struct rlimit limit;
 
-  if (getrlimit (RLIMIT_NOFILE, &limit) != 0 || (guint64)n + n_open + SPARE <= limit.rlim_cur)
+  if (getrlimit (RLIMIT_NOFILE, &limit) != 0 || n + n_open + SPARE <= limit.rlim_cur)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
-               "Too many open files: %s would take %u, %u are open, and the limit of dvmd is %" G_GUINT64_FORMAT
-               " (ulimit -n, LimitNOFILE)",
+               "Too many open files: %s would take %" G_GUINT64_FORMAT
+               ", %u are open, and the limit of dvmd is %" G_GUINT64_FORMAT " (ulimit -n, LimitNOFILE)",
                what, n, n_open, (guint64)limit.rlim_cur);
   return FALSE;
 }

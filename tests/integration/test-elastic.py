@@ -5,6 +5,7 @@ What the DVM promises about it is tested number by number in tests/conformance; 
 """
 
 import os
+import resource
 import signal
 
 import dvmtest
@@ -282,9 +283,26 @@ class Fixed(Elastic):
                                 *keys.pop('hosts', ()), **keys)
         self.assertEqual(self.membership(dvm), before)
 
+    def test_nodes_that_are_there(self):
+        """They are no change, and an allocation that is minted (D14, D16)."""
+        dvm = self.dvm(slots=2, arguments=['--nodes=2'])
+        alloc_id, campaign = dvm.call('Grow', '(a{sv})', dvmtest.to_options({'hosts': ['node2']}))
+        self.assertEqual(campaign, '/')
+        self.assertTrue(alloc_id)
+
 
 class Requests(Elastic):
     """What is wrong with a request is said at once."""
+
+    def test_more_than_there_can_be(self):
+        dvm = self.start(nodes=2)
+        resource.prlimit(dvm.pid, resource.RLIMIT_NOFILE, (200, 200))
+        before = self.membership(dvm)
+        for keys in ({'count': 100}, {'count': 2**31 - 1}, {'hosts': [f'n{i}' for i in range(100)]}):
+            self.assert_refused('OutOfResource', 'the limit of dvmd is 200', self.request, dvm, 'Grow',
+                                *keys.pop('hosts', ()), **keys)
+        self.assertEqual(self.membership(dvm), before)
+        self.assertEqual(dvm.get('CampaignsRunning'), 0)
 
     def test_refused(self):
         dvm = self.start(nodes=2)

@@ -400,6 +400,25 @@ test_drain_timeout (void)
   assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
 }
 
+/* E55, D15: a target that is lost runs nothing any more; its row may go with a grow before the drain is over. */
+static void
+test_drain_of_lost (gconstpointer grows)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *campaign;
+
+  world_init_elastic (&world, 2, 2);
+  launch_all (&world, submit (&world, 3));
+  campaign = shrink_gently (&world, "node1", 30);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_WAITING);
+  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "it was killed");
+  if (grows != NULL)
+    grow (&world, "node1");
+  run (&world);
+  offered (&world, campaign);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_COMPLETED);
+}
+
 /* D4: remapped jobs first, then the order of submission; what can never fit ends MAP_FAILED, with the campaign named.
  */
 static void
@@ -474,6 +493,24 @@ submit_on_two (World *world, const char *host, const char *other, guint np)
   _dvm_job_spec_load_hosts (spec, "", &error);
   g_assert_no_error (error);
   return submit_spec (world, spec);
+}
+
+/* D4: of several campaigns that which took the job's node is named. */
+static void
+test_named_campaign (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init_elastic (&world, 3, 2);
+  shrink (&world, "node2");
+  job = submit_on (&world, "node1", 1);
+  shrink (&world, "node1");
+  depart (&world, 1);
+  assert_held (job, "map");
+  depart (&world, 2);
+  assert_state (job, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_nonnull (strstr (reason_of (job), "The nodes that the job names have left the DVM; campaign 2 (shrink of"));
 }
 
 /* E10: hosts that leave while the job waits drop out of its list; a name that was no node then is an error. */
@@ -765,8 +802,11 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/jobs/D15-recoverable", test_recoverable);
   g_test_add_func ("/campaigns/jobs/D15-drain", test_drain);
   g_test_add_func ("/campaigns/jobs/D15-drain-timeout", test_drain_timeout);
+  g_test_add_data_func ("/campaigns/jobs/E55-drain-of-lost", NULL, test_drain_of_lost);
+  g_test_add_data_func ("/campaigns/jobs/E55-drain-of-lost-and-grown", "grows", test_drain_of_lost);
   g_test_add_func ("/campaigns/jobs/D4-order-of-release", test_order_of_release);
   g_test_add_func ("/campaigns/jobs/D4-slots-are-gone", test_slots_are_gone);
+  g_test_add_func ("/campaigns/jobs/D4-named-campaign", test_named_campaign);
   g_test_add_func ("/campaigns/jobs/E10-named-hosts", test_named_hosts);
   g_test_add_func ("/campaigns/jobs/E58-parked-holds-nothing", test_parked_holds_nothing);
   g_test_add_func ("/campaigns/jobs/D4-park-limit", test_park_limit);
