@@ -2,6 +2,7 @@
 """A DVM that changes its size, as programs see it on the private socket and on a bus: real agents come and go."""
 
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -281,11 +282,14 @@ class Elastic(dvmtest.Case):
     def test_job_that_waits(self):
         """It is parked while nodes come, says for what, and then may use them."""
         self.start()
-        # The job is on its way before the grow is answered: nodes can come within milliseconds.
-        request = GLib.Variant('(a{sv})', (to_options({'hosts': ['n9']}),))
-        self.party.connection.raw.call(None, *MANAGER, 'Grow', request, None, 0, -1, None, None)
+        # New nodes are wired when every member knows of them, and this one does not listen.
+        os.kill(self.one.agent, signal.SIGSTOP)
+        campaign = self.party.ask('Grow', hosts=['n9'])[1]
         job = self.one.submit(['/bin/true'], np=4)
-        campaign = '/org/dvm/campaigns/1'
+        wait_until(lambda: self.party.get(job.path, 'org.dvm.Job', 'HeldAt') == 'map', 'the job to be parked')
+        self.assertEqual(self.party.get(job.path, 'org.dvm.Job', 'WaitsFor'), [campaign])
+        self.assertEqual(self.party.get(campaign, CAMPAIGN, 'HeldJobs'), [job.path])
+        os.kill(self.one.agent, signal.SIGCONT)
         self.assertEqual(job.wait()['state'], NOTIFIED)
         self.assertIn('WAITING_FOR_DAEMONS', [row[3] for row in self.trace_names(job)])
         self.assertEqual(set(self.party.get(job.path, 'org.dvm.Job', 'Nodes')), {'node1', 'n9'})
