@@ -11,74 +11,14 @@
 #include <unistd.h>
 
 #include "dvmd-controller-private.h"
-#include "dvmd-pmix-fake.h"
-#include "dvmd-remove-tree.h"
+#include "engine-fixture.h"
+#include "wait-until.h"
 
 typedef struct
 {
-  char *dir;
-  DvmdPmixFake *fakes[2];
-  DvmdController *controller;
+  EngineFixture engine;
   DvmdJob *job; /* one rank on each node */
-  gboolean ready;
-  gboolean ended;
 } Fixture;
-
-static void
-on_ready (DvmdController *controller, gpointer user_data)
-{
-  ((Fixture *)user_data)->ready = TRUE;
-}
-
-static void
-on_ended (DvmdController *controller, guint state, const char *reason, gpointer user_data)
-{
-  ((Fixture *)user_data)->ended = TRUE;
-}
-
-static gboolean
-on_too_long (gpointer user_data)
-{
-  g_error ("waited for a minute");
-  return G_SOURCE_REMOVE;
-}
-
-#define wait_until(condition)                                                                                          \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    guint guard = g_timeout_add_seconds (60, on_too_long, NULL);                                                       \
-    while (!(condition))                                                                                               \
-      g_main_context_iteration (NULL, TRUE);                                                                           \
-    g_source_remove (guard);                                                                                           \
-  }                                                                                                                    \
-  G_STMT_END
-
-static void
-start (Fixture *self)
-{
-  const char *nodes[] = { "one", "two", NULL };
-  DvmdControllerSettings settings = { 0 };
-  DvmdPmix *pmix[2];
-
-  self->dir = g_dir_make_tmp ("dvm-engine-XXXXXX", NULL);
-  for (guint i = 0; i < 2; i++)
-    {
-      self->fakes[i] = dvmd_pmix_fake_new ();
-      pmix[i] = DVMD_PMIX (self->fakes[i]);
-    }
-  settings.runtime_dir = self->dir;
-  settings.slots = 2;
-  settings.history_limit = 10;
-  settings.kill_grace = G_USEC_PER_SEC / 5;
-  settings.nodes = nodes;
-  settings.pmix = pmix;
-  settings.pmix_events = TRUE;
-  self->controller = dvmd_controller_new (&settings, NULL);
-  g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
-  g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
-  dvmd_controller_start (self->controller);
-  wait_until (self->ready);
-}
 
 static void
 set_up (Fixture *self, gconstpointer data)
@@ -88,12 +28,13 @@ set_up (Fixture *self, gconstpointer data)
   g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
   g_autoptr (GError) error = NULL;
   const int fds[3] = { -1, -1, -1 };
+  DvmdControllerSettings settings = { .pmix_events = TRUE };
 
-  start (self);
+  engine_fixture_start (&self->engine, &settings);
   dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
   dvm_job_spec_set_map_by (spec, "node");
   dvm_job_spec_set_recoverable (spec, TRUE);
-  self->job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  self->job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
   g_assert_no_error (error);
   wait_until (dvmd_job_get_state (self->job) == DVM_JOB_STATE_RUNNING);
 }
@@ -101,20 +42,14 @@ set_up (Fixture *self, gconstpointer data)
 static void
 shut_down (Fixture *self)
 {
-  if (!self->ended)
-    dvmd_controller_shutdown (self->controller, TRUE, "the test is over");
-  wait_until (self->ended);
+  engine_fixture_end (&self->engine, TRUE);
 }
 
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
   shut_down (self);
-  g_object_unref (self->controller);
-  for (guint i = 0; i < 2; i++)
-    g_object_unref (self->fakes[i]);
-  g_assert_true (dvmd_remove_tree (self->dir, NULL));
-  g_free (self->dir);
+  engine_fixture_clear (&self->engine);
 }
 
 static const char *
@@ -134,11 +69,12 @@ settle (void)
 static int
 ask (Fixture *self, guint node, const char *nspace, guint32 rank, const char *request)
 {
-  guint64 token = dvmd_pmix_fake_allocate (self->fakes[node], nspace, rank, "new", g_variant_new_parsed (request));
+  guint64 token = dvmd_pmix_fake_allocate (self->engine.fakes[node], nspace, rank, "new",
+                                           g_variant_new_parsed (request));
   GVariant *answer;
   int status;
 
-  wait_until (dvmd_pmix_fake_get_allocation (self->fakes[node], token, &status, &answer));
+  wait_until (dvmd_pmix_fake_get_allocation (self->engine.fakes[node], token, &status, &answer));
   g_assert_null (answer);
   return status;
 }
@@ -154,14 +90,14 @@ test_request (Fixture *self, gconstpointer data)
   g_assert_cmpint (ask (self, 0, get_nspace (self), 0, request), ==, dvmd_pmix_status_from_error (error));
   g_assert_cmpint (ask (self, 0, get_nspace (self), 1, request), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
   g_assert_cmpint (ask (self, 0, "nobody", 0, request), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
-  g_assert_cmpuint (g_hash_table_size (self->controller->askers), ==, 0);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->askers), ==, 0);
 }
 
 static void
 send_event (Fixture *self, guint agent, const char *nspace, guint32 rank, int event, const char *req_id, int cause,
             const char *reason)
 {
-  dvmd_controller_send (self->controller, agent, DVMD_MSG_SIZE_EVENT,
+  dvmd_controller_send (self->engine.controller, agent, DVMD_MSG_SIZE_EVENT,
                         g_variant_new ("(suissis)", nspace, rank, event, "a-1", req_id, cause, reason));
   settle ();
 }
@@ -172,7 +108,7 @@ assert_event (Fixture *self, guint node, const char *nspace, guint32 rank, int e
   GVariant *details = NULL;
   g_autofree char *text = NULL;
 
-  g_assert_cmpuint (dvmd_pmix_fake_count_events (self->fakes[node], nspace, rank, event, &details), ==, 1);
+  g_assert_cmpuint (dvmd_pmix_fake_count_events (self->engine.fakes[node], nspace, rank, event, &details), ==, 1);
   text = g_variant_print (details, TRUE);
   g_assert_cmpstr (text, ==, expected);
 }
@@ -180,7 +116,8 @@ assert_event (Fixture *self, guint node, const char *nspace, guint32 rank, int e
 static guint
 count_all (Fixture *self)
 {
-  return dvmd_pmix_fake_get_events (self->fakes[0])->len + dvmd_pmix_fake_get_events (self->fakes[1])->len;
+  return dvmd_pmix_fake_get_events (self->engine.fakes[0])->len
+         + dvmd_pmix_fake_get_events (self->engine.fakes[1])->len;
 }
 
 static void
@@ -213,14 +150,14 @@ test_event_for_nobody (Fixture *self, gconstpointer data)
 static void
 test_warning (Fixture *self, gconstpointer data)
 {
-  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->controller->core), 2);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->engine.controller->core), 2);
   g_autofree char *expected = g_strdup_printf (
       "{'pmix.hname': <'two'>, 'pmix.evterm.node': <true>, 'pmix.evtimeout': <60>, 'pmix.evaffected': <[('%s', uint32 "
       "1)]>}",
       get_nspace (self));
 
-  dvmd_controller_warn_job (self->controller, self->job, node,
-                            dvmd_clock_monotonic (self->controller->clock) + 60 * G_TIME_SPAN_SECOND
+  dvmd_controller_warn_job (self->engine.controller, self->job, node,
+                            dvmd_clock_monotonic (self->engine.controller->clock) + 60 * G_TIME_SPAN_SECOND
                                 + G_TIME_SPAN_SECOND * 9 / 10);
   settle ();
   assert_event (self, 1, get_nspace (self), DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_EVENT_NODE_OFFLINE, expected);
@@ -231,7 +168,8 @@ test_warning (Fixture *self, gconstpointer data)
 static void
 test_tool (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *hosts[] = { dvmd_pmix_fake_get_host (self->fakes[0]), dvmd_pmix_fake_get_host (self->fakes[1]) };
+  DvmdPmixHost *hosts[] = { dvmd_pmix_fake_get_host (self->engine.fakes[0]),
+                            dvmd_pmix_fake_get_host (self->engine.fakes[1]) };
   guint32 rank = 7;
   g_autofree char *first = dvmd_pmix_host_tool_connected (hosts[0], "mine", &rank);
   g_autofree char *second = dvmd_pmix_host_tool_connected (hosts[0], NULL, &rank);
@@ -254,7 +192,7 @@ test_tool (Fixture *self, gconstpointer data)
 static void
 test_tool_of_rank (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->fakes[1]);
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[1]);
   guint32 rank = 1;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, get_nspace (self), &rank);
 
@@ -270,11 +208,11 @@ test_tool_of_rank (Fixture *self, gconstpointer data)
 static void
 test_tool_at_the_end (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->fakes[1]);
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[1]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
   g_autofree char *expected = g_strdup_printf (
-      "{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.job.term.status': <(0,)>}", self->controller->nspace);
+      "{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.job.term.status': <(0,)>}", self->engine.controller->nspace);
 
   shut_down (self);
   assert_event (self, 1, name, 0, DVMD_PMIX_EVENT_JOB_END, expected);

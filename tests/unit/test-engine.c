@@ -18,85 +18,24 @@
 
 #include "dvmd-controller-private.h"
 #include "dvmd-job-steps.h"
-#include "dvmd-pmix-fake.h"
-#include "dvmd-remove-tree.h"
+#include "engine-fixture.h"
+#include "wait-until.h"
 
-typedef struct
-{
-  char *dir;
-  DvmdPmixFake *fakes[2];
-  DvmdController *controller;
-  gboolean ready;
-  gboolean ended;
-} Fixture;
-
-static void
-on_ready (DvmdController *controller, gpointer user_data)
-{
-  ((Fixture *)user_data)->ready = TRUE;
-}
-
-static void
-on_ended (DvmdController *controller, guint state, const char *reason, gpointer user_data)
-{
-  ((Fixture *)user_data)->ended = TRUE;
-}
-
-static gboolean
-on_too_long (gpointer user_data)
-{
-  g_error ("waited for a minute");
-  return G_SOURCE_REMOVE;
-}
-
-#define wait_until(condition)                                                                                          \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    guint guard = g_timeout_add_seconds (60, on_too_long, NULL);                                                       \
-    while (!(condition))                                                                                               \
-      g_main_context_iteration (NULL, TRUE);                                                                           \
-    g_source_remove (guard);                                                                                           \
-  }                                                                                                                    \
-  G_STMT_END
+typedef EngineFixture Fixture;
 
 static void
 set_up (Fixture *self, gconstpointer data)
 {
-  const char *nodes[] = { "one", "two", NULL };
-  DvmdControllerSettings settings = { 0 };
-  DvmdPmix *pmix[2];
+  DvmdControllerSettings settings = { .keep_output = 65536, .keep_output_total = 5000 };
 
-  self->dir = g_dir_make_tmp ("dvm-engine-XXXXXX", NULL);
-  for (guint i = 0; i < 2; i++)
-    {
-      self->fakes[i] = dvmd_pmix_fake_new ();
-      pmix[i] = DVMD_PMIX (self->fakes[i]);
-    }
-  settings.runtime_dir = self->dir;
-  settings.slots = 2;
-  settings.history_limit = 10;
-  settings.kill_grace = G_USEC_PER_SEC / 5;
-  settings.keep_output = 65536;
-  settings.keep_output_total = 5000;
-  settings.nodes = nodes;
-  settings.pmix = pmix;
-  self->controller = dvmd_controller_new (&settings, NULL);
-  g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
-  g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
-  dvmd_controller_start (self->controller);
-  wait_until (self->ready);
+  engine_fixture_start (self, &settings);
 }
 
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  dvmd_controller_shutdown (self->controller, FALSE, "the test is over");
-  wait_until (self->ended);
-  g_object_unref (self->controller);
-  for (guint i = 0; i < 2; i++)
-    g_object_unref (self->fakes[i]);
-  g_assert_true (dvmd_remove_tree (self->dir, NULL));
-  g_free (self->dir);
+  engine_fixture_end (self, FALSE);
+  engine_fixture_clear (self);
 }
 
 static DvmdJob *

@@ -19,6 +19,7 @@
 #include "dvmd-stage-source.h"
 #include "dvmd-stage-writer.h"
 #include "dvmd-stage.h"
+#include "wait-until.h"
 
 typedef struct
 {
@@ -258,23 +259,6 @@ on_removed (gpointer user_data)
 }
 
 static const DvmdStageFuncs stage_funcs = { .taken = on_taken, .done = on_done };
-
-static gboolean
-on_too_long (gpointer user_data)
-{
-  g_error ("waited for a minute");
-  return G_SOURCE_REMOVE;
-}
-
-#define wait_until(condition)                                                                                          \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    guint guard = g_timeout_add_seconds (60, on_too_long, NULL);                                                       \
-    while (!(condition))                                                                                               \
-      g_main_context_iteration (NULL, TRUE);                                                                           \
-    g_source_remove (guard);                                                                                           \
-  }                                                                                                                    \
-  G_STMT_END
 
 static void
 add (DvmdStage *stage, const char *target, const char *text)

@@ -16,6 +16,7 @@
 #include "dvmd-pmix-fake.h"
 #include "dvmd-remove-tree.h"
 #include "dvmd-tree.h"
+#include "wait-until.h"
 
 #define N_AGENTS 7
 
@@ -70,23 +71,6 @@ on_ended (DvmdController *controller, guint state, const char *reason, gpointer 
 {
   ((Fixture *)user_data)->ended = TRUE;
 }
-
-static gboolean
-on_too_long (gpointer user_data)
-{
-  g_error ("waited for a minute");
-  return G_SOURCE_REMOVE;
-}
-
-#define wait_until(condition)                                                                                          \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    guint guard = g_timeout_add_seconds (60, on_too_long, NULL);                                                       \
-    while (!(condition))                                                                                               \
-      g_main_context_iteration (NULL, TRUE);                                                                           \
-    g_source_remove (guard);                                                                                           \
-  }                                                                                                                    \
-  G_STMT_END
 
 /* ---- the tree ---- */
 
