@@ -22,7 +22,7 @@ struct _DvmdClock
   GMainContext *context; /* NULL: manual */
   gint64 manual_now;
   guint last_id;
-  GHashTable *timers; /* id -> Timer, real clocks */
+  GHashTable *timers; /* id -> Timer of real clocks, which it owns; id -> GSequenceIter of manual ones */
   GSequence *queue;   /* by due time then id, manual clocks */
 };
 
@@ -76,6 +76,7 @@ dvmd_clock_new_manual (gint64 start)
 
   self->manual_now = start;
   self->queue = g_sequence_new (timer_free);
+  self->timers = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -141,29 +142,23 @@ dvmd_clock_add_timer (DvmdClock *self, gint64 delay, DvmdTimerFunc func, gpointe
       g_hash_table_insert (self->timers, GUINT_TO_POINTER (timer->id), timer);
     }
   else
-    g_sequence_insert_sorted (self->queue, timer, compare_timers, NULL);
+    g_hash_table_insert (self->timers, GUINT_TO_POINTER (timer->id),
+                         g_sequence_insert_sorted (self->queue, timer, compare_timers, NULL));
   return timer->id;
 }
 
 void
 dvmd_clock_remove_timer (DvmdClock *self, guint id)
 {
-  if (self->context != NULL)
-    {
-      g_hash_table_remove (self->timers, GUINT_TO_POINTER (id));
-      return;
-    }
-  for (GSequenceIter *iter = g_sequence_get_begin_iter (self->queue); !g_sequence_iter_is_end (iter);
-       iter = g_sequence_iter_next (iter))
-    {
-      Timer *timer = g_sequence_get (iter);
+  gpointer found = NULL;
 
-      if (timer->id == id)
-        {
-          g_sequence_remove (iter);
-          return;
-        }
-    }
+  g_hash_table_steal_extended (self->timers, GUINT_TO_POINTER (id), NULL, &found);
+  if (found == NULL)
+    return;
+  if (self->context != NULL)
+    timer_free (found);
+  else
+    g_sequence_remove (found);
 }
 
 void
@@ -189,6 +184,7 @@ dvmd_clock_advance (DvmdClock *self, gint64 delta)
       self->manual_now = MAX (self->manual_now, timer->due);
       func = timer->func;
       data = timer->user_data;
+      g_hash_table_remove (self->timers, GUINT_TO_POINTER (timer->id));
       g_sequence_remove (first);
       func (data);
     }
