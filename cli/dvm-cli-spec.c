@@ -45,6 +45,7 @@ const DvmCliOption dvm_cli_add_options[] = {
     N_ ("add nodes to the DVM first, such as n9:2,n10:2; it must be elastic") },
   { "add-hostfile", 0, "-add-hostfile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
     N_ ("add the nodes that a file names to the DVM first") },
+  { "child-separate", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on when the job ends that has spawned this one") },
   { NULL },
 };
 
@@ -64,6 +65,9 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "bind-to", 0, NULL, DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL, N_ ("what processes are bound to: core, none, ...") },
   { "when-full", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "wait|refuse|oversubscribe",
     N_ ("without free slots: wait, refuse or oversubscribe") },
+  { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("use the nodes of these allocations alone: ALLOC-ID,... or default") },
+  { "session", 0, NULL, DVM_CLI_ARG_NUMBER, N_ ("N"), NULL, N_ ("use the nodes of that session alone") },
   { "personality", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("KIND"), "pmix|plain",
     N_ ("pmix (default), or plain: faster, for programs without PMIx") },
   { "runtime-options", 0, "--rtos", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("directives to the runtime") },
@@ -337,6 +341,27 @@ ask_for_pty (DvmJobSpec *spec)
   dvm_job_spec_set_pty_columns (spec, columns);
 }
 
+/* "default" is the session that has no allocation. */
+static void
+apply_sessions (DvmJobSpec *spec, DvmCliArgs *args)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, "target");
+  g_autoptr (GPtrArray) targets = g_ptr_array_new_with_free_func (g_free);
+
+  for (gsize i = 0; lists[i] != NULL; i++)
+    {
+      g_auto (GStrv) names = g_strsplit (lists[i], ",", -1);
+
+      for (gsize k = 0; names[k] != NULL; k++)
+        g_ptr_array_add (targets, g_strdup (strcmp (names[k], "default") == 0 ? "" : names[k]));
+    }
+  g_ptr_array_add (targets, NULL);
+  dvm_job_spec_set_target (spec, (const char *const *)targets->pdata);
+  if (dvm_cli_args_has (args, "session"))
+    dvm_job_spec_set_session (spec, dvm_cli_args_get_uint (args, "session", 0));
+  dvm_job_spec_set_child_separate (spec, dvm_cli_args_has (args, "child-separate"));
+}
+
 static void
 apply_options (DvmJobSpec *spec, DvmCliArgs *args)
 {
@@ -360,6 +385,7 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args)
     if (dvm_cli_args_has (args, texts[i].option))
       texts[i].set (spec, dvm_cli_args_get (args, texts[i].option));
   apply_paths (spec, args);
+  apply_sessions (spec, args);
   if (dvm_cli_args_has (args, "timeout"))
     dvm_job_spec_set_timeout (spec, dvm_cli_args_get_uint (args, "timeout", 0));
   if (dvm_cli_args_has (args, "recoverable"))

@@ -29,6 +29,11 @@ struct _DvmJobSpec
   char *runtime_options;
   char **add_hosts;
   char *add_hostfile;
+  char **target;
+  guint session; /* DVM_SESSION_NONE */
+  char *alloc_id;
+  char *alloc_req_id;
+  gboolean child_separate;
   guint timeout;
   gboolean recoverable;
   gboolean pty;

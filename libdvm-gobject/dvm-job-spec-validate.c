@@ -10,6 +10,7 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvm-preload-private.h"
+#include "dvm-words-private.h"
 
 /* So many applications in one job are a mistake. */
 #define MOST_APPS 65536
@@ -21,6 +22,26 @@ check_text (const char *text, const char *key, const char *place, GError **error
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s is not UTF-8"), place, key);
   return FALSE;
+}
+
+static gboolean
+check_target (DvmJobSpec *self, const char *place, GError **error)
+{
+  const char *const *target = dvm_job_spec_get_target (self);
+
+  for (gsize i = 0; target[i] != NULL; i++)
+    {
+      if (!check_text (target[i], "target", place, error))
+        return FALSE;
+      if (g_strv_contains (target + i + 1, target[i]))
+        {
+          g_autofree char *shown = _dvm_words_show (target[i]);
+
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%starget: “%s” is named twice"), place, shown);
+          return FALSE;
+        }
+    }
+  return TRUE;
 }
 
 static gboolean
@@ -38,7 +59,10 @@ check_texts (DvmJobSpec *self, const char *place, GError **error)
          && check_text (dvm_job_spec_get_stdout_path (self), "stdout-path", place, error)
          && check_text (dvm_job_spec_get_stderr_path (self), "stderr-path", place, error)
          && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error)
-         && check_text (dvm_job_spec_get_add_hostfile (self), "add-hostfile", place, error);
+         && check_text (dvm_job_spec_get_add_hostfile (self), "add-hostfile", place, error)
+         && check_text (dvm_job_spec_get_alloc_id (self), "alloc-id", place, error)
+         && check_text (dvm_job_spec_get_alloc_req_id (self), "alloc-req-id", place, error)
+         && check_target (self, place, error);
 }
 
 static gboolean

@@ -139,6 +139,14 @@ app_to_variant (DvmAppSpec *app)
   return g_variant_builder_end (&builder);
 }
 
+static gboolean
+is_given (DvmJobSpec *self, const DvmSpecKey *key, GValue *value)
+{
+  GParamSpec *pspec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), key->property);
+
+  return !g_param_value_defaults (pspec, value);
+}
+
 /* (nullable): NULL for the default, which is not sent */
 static GVariant *
 option_to_variant (DvmJobSpec *self, const DvmSpecKey *key)
@@ -161,7 +169,7 @@ option_to_variant (DvmJobSpec *self, const DvmSpecKey *key)
         return g_variant_new_strv ((const char *const *)list, -1);
       }
     case 'u':
-      return g_value_get_uint (&value) > 0 ? g_variant_new_uint32 (g_value_get_uint (&value)) : NULL;
+      return is_given (self, key, &value) ? g_variant_new_uint32 (g_value_get_uint (&value)) : NULL;
     default:
       return g_value_get_boolean (&value) ? g_variant_new_boolean (TRUE) : NULL;
     }
@@ -496,6 +504,12 @@ read_options (DvmJobSpec *self, GVariant *options, const char *place, GError **e
           && strcmp (name, "label") != 0 && strcmp (name, "output") != 0 && strcmp (name, "runtime-options") != 0)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: must not be empty"), place, name);
+          return FALSE;
+        }
+      if (strcmp (name, "session") == 0 && g_variant_get_uint32 (value) == DVM_SESSION_NONE)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       _ ("%ssession: %u stands for every session, and a job is in one"), place, DVM_SESSION_NONE);
           return FALSE;
         }
       if (key->type[0] == 's')

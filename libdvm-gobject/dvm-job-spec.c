@@ -144,6 +144,47 @@ static const DvmRecordField fields[] = {
    */
   { "add-hostfile", "add-hostfile", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, add_hostfile) },
   /**
+   * DvmJobSpec:target:
+   *
+   * The allocations whose nodes the job may use, by their ids; an empty text is the default session. The first one is
+   * the session of the job.
+   *
+   * Since: 0.1
+   */
+  { "target", "target", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJobSpec, target) },
+  /**
+   * DvmJobSpec:session:
+   *
+   * The number of the session of the job, 0 for the default one; %G_MAXUINT: none was given.
+   *
+   * Since: 0.1
+   */
+  { "session", "session", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, session), .otherwise = DVM_SESSION_NONE },
+  /**
+   * DvmJobSpec:alloc-id:
+   *
+   * The id of the allocation whose session is that of the job.
+   *
+   * Since: 0.1
+   */
+  { "alloc-id", "alloc-id", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, alloc_id) },
+  /**
+   * DvmJobSpec:alloc-req-id:
+   *
+   * The id of the request that made the session of the job.
+   *
+   * Since: 0.1
+   */
+  { "alloc-req-id", "alloc-req-id", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, alloc_req_id) },
+  /**
+   * DvmJobSpec:child-separate:
+   *
+   * Whether the job goes on when the job ends that has spawned it.
+   *
+   * Since: 0.1
+   */
+  { "child-separate", "child-separate", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, child_separate) },
+  /**
    * DvmJobSpec:timeout:
    *
    * After how many seconds the job is ended, 0 for never.
@@ -211,6 +252,7 @@ static void
 dvm_job_spec_init (DvmJobSpec *self)
 {
   self->apps = g_ptr_array_new_with_free_func (g_object_unref);
+  self->session = DVM_SESSION_NONE;
 }
 
 /**

@@ -68,7 +68,9 @@ void dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app);
  *   name s, label s, personality s ("pmix", "plain"), map-by s, rank-by s, bind-to s, when-full s ("wait", "refuse",
  *   "oversubscribe"), output s, stdin s (rank, "all", "none"), stdin-path s, stdout-path s, stderr-path s,
  *   runtime-options s, timeout u (seconds, 0 none), recoverable b, pty b, pty-rows u,
- *   pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s
+ *   pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s,
+ *   target as (allocation ids, "" the default session), session u (G_MAXUINT: none), alloc-id s, alloc-req-id s,
+ *   child-separate b
  */
 const char *dvm_job_spec_get_name (DvmJobSpec *self);
 const char *dvm_job_spec_get_label (DvmJobSpec *self);
@@ -89,6 +91,11 @@ guint dvm_job_spec_get_pty_rows (DvmJobSpec *self);
 guint dvm_job_spec_get_pty_columns (DvmJobSpec *self);
 const char *const *dvm_job_spec_get_add_hosts (DvmJobSpec *self);
 const char *dvm_job_spec_get_add_hostfile (DvmJobSpec *self);
+const char *const *dvm_job_spec_get_target (DvmJobSpec *self);
+guint dvm_job_spec_get_session (DvmJobSpec *self);
+const char *dvm_job_spec_get_alloc_id (DvmJobSpec *self);
+const char *dvm_job_spec_get_alloc_req_id (DvmJobSpec *self);
+gboolean dvm_job_spec_get_child_separate (DvmJobSpec *self);
 
 void dvm_job_spec_set_name (DvmJobSpec *self, const char *name);
 void dvm_job_spec_set_label (DvmJobSpec *self, const char *label);
@@ -109,6 +116,11 @@ void dvm_job_spec_set_pty_rows (DvmJobSpec *self, guint rows);
 void dvm_job_spec_set_pty_columns (DvmJobSpec *self, guint columns);
 void dvm_job_spec_set_add_hosts (DvmJobSpec *self, const char *const *hosts);
 void dvm_job_spec_set_add_hostfile (DvmJobSpec *self, const char *path);
+void dvm_job_spec_set_target (DvmJobSpec *self, const char *const *alloc_ids);
+void dvm_job_spec_set_session (DvmJobSpec *self, guint session);
+void dvm_job_spec_set_alloc_id (DvmJobSpec *self, const char *alloc_id);
+void dvm_job_spec_set_alloc_req_id (DvmJobSpec *self, const char *request_id);
+void dvm_job_spec_set_child_separate (DvmJobSpec *self, gboolean separate);
 
 gboolean dvm_job_spec_validate (DvmJobSpec *self, GError **error);
 

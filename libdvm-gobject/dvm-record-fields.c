@@ -47,7 +47,7 @@ _dvm_record_field_make_pspec (const DvmRecordField *field, gboolean is_spec)
   switch (field->kind)
     {
     case DVM_RECORD_FIELD_UINT:
-      return g_param_spec_uint (name, NULL, NULL, 0, G_MAXUINT, 0, flags);
+      return g_param_spec_uint (name, NULL, NULL, 0, G_MAXUINT, field->otherwise, flags);
     case DVM_RECORD_FIELD_INT:
       return g_param_spec_int (name, NULL, NULL, G_MININT, G_MAXINT, 0, flags);
     case DVM_RECORD_FIELD_RANK:

@@ -104,6 +104,7 @@ typedef struct
   gsize offset;                /* in the instance */
   const char *property;        /* (nullable): the GObject property if it is not called as in JSON */
   const DvmRecordWords *words; /* of the ENUM kinds */
+  guint otherwise;             /* UINT: what stands there when nothing was given */
   gboolean guarded;            /* written by the record itself alone: the state, and what follows from other fields */
 } DvmRecordField;
 

@@ -229,7 +229,6 @@ class Keys(dvmtest.Case):
 
     def test_later_keys_are_refused(self):
         dvm = self.dvm(slots=4)
-        self.assert_refused('NotSupported', 'session', dvm.submit, ['true'], session=1)
         self.assert_refused('NotSupported', 'rankfile', dvm.submit, ['true'], rankfile='/etc/hosts')
 
     def test_options_of_other_methods(self):

@@ -65,6 +65,7 @@ make_large (void)
   const char *const unset[] = { "LANG", NULL };
   const char *const hosts[] = { "node1", "node2:4", NULL };
   const char *const added[] = { "node8", "node9:2", NULL };
+  const char *const target[] = { "a7", "", NULL };
   const char *const bytes[] = { "/bin/\xe4", "", "x", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
   g_autoptr (DvmAppSpec) second = dvm_app_spec_new (bytes);
@@ -77,7 +78,8 @@ make_large (void)
                 "bind-to", "none", "when-full", "refuse", "output", "tag,dir=/tmp/x:nocopy,timestamp", "stdin-target",
                 "3", "stdout-path", "/tmp/o", "stderr-path", "/tmp/e", "runtime-options",
                 "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "pty", TRUE, "add-hosts", added,
-                "add-hostfile", "/tmp/more", NULL);
+                "add-hostfile", "/tmp/more", "target", target, "session", 0, "alloc-id", "a1", "alloc-req-id", "mine",
+                "child-separate", TRUE, NULL);
   return g_steal_pointer (&spec);
 }
 
@@ -101,6 +103,12 @@ test_round_trip (void)
   g_assert_cmpvariant (value, value2);
   g_assert_cmpstr (dvm_job_spec_get_add_hosts (copy)[1], ==, "node9:2");
   g_assert_cmpstr (dvm_job_spec_get_add_hostfile (copy), ==, "/tmp/more");
+  g_assert_cmpstr (dvm_job_spec_get_target (copy)[0], ==, "a7");
+  g_assert_cmpstr (dvm_job_spec_get_target (copy)[1], ==, "");
+  g_assert_cmpuint (dvm_job_spec_get_session (copy), ==, 0);
+  g_assert_cmpstr (dvm_job_spec_get_alloc_id (copy), ==, "a1");
+  g_assert_cmpstr (dvm_job_spec_get_alloc_req_id (copy), ==, "mine");
+  g_assert_true (dvm_job_spec_get_child_separate (copy));
   app = dvm_job_spec_get_app (copy, 0);
   g_assert_cmpuint (g_strv_length ((char **)dvm_app_spec_get_env (app)), ==, 4);
   g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "A=2"));
@@ -184,9 +192,14 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'npp': <uint32 1>}", DVM_ERROR_BAD_PARAM, { "npp", "unknown", "“np”" } },
   { "[{'argv': <['a']>}]", "{'zzzzzzzzzzzz': <1>}", DVM_ERROR_BAD_PARAM, { "zzzzzzzzzzzz", "unknown" } },
   { "[{'argv': <['a']>}]", "{'rankfile': <'x'>}", DVM_ERROR_NOT_SUPPORTED, { "rankfile" } },
-  { "[{'argv': <['a']>}]", "{'target': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "target" } },
-  { "[{'argv': <['a']>}]", "{'session': <uint32 1>}", DVM_ERROR_NOT_SUPPORTED, { "session" } },
-  { "[{'argv': <['a']>}]", "{'target': <['x']>}", DVM_ERROR_NOT_SUPPORTED, { "target" } },
+  { "[{'argv': <['a']>}]", "{'target': <'x'>}", DVM_ERROR_BAD_PARAM, { "target", "as" } },
+  { "[{'argv': <['a']>}]", "{'target': <['x', '', 'x']>}", DVM_ERROR_BAD_PARAM, { "target", "“x”", "twice" } },
+  { "[{'argv': <['a']>, 'target': <['x']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].target", "whole job" } },
+  { "[{'argv': <['a']>}]", "{'session': <'1'>}", DVM_ERROR_BAD_PARAM, { "session", "type u" } },
+  { "[{'argv': <['a']>}]", "{'session': <uint32 4294967295>}", DVM_ERROR_BAD_PARAM, { "session", "every session" } },
+  { "[{'argv': <['a']>}]", "{'alloc-id': <''>}", DVM_ERROR_BAD_PARAM, { "alloc-id", "empty" } },
+  { "[{'argv': <['a']>}]", "{'alloc-req-id': <''>}", DVM_ERROR_BAD_PARAM, { "alloc-req-id", "empty" } },
+  { "[{'argv': <['a']>}]", "{'child-separate': <1>}", DVM_ERROR_BAD_PARAM, { "child-separate", "type b" } },
   { "[{'argv': <['a']>}]", "{'add-host': <['x']>}", DVM_ERROR_BAD_PARAM, { "add-host", "add-hosts" } },
   { "[{'argv': <['a']>}]", "{'add-hosts': <'x'>}", DVM_ERROR_BAD_PARAM, { "add-hosts", "as" } },
   { "[{'argv': <['a']>, 'add-hosts': <['x']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].add-hosts", "whole job" } },
