@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the DVM says to this client alone: how a change of its size that the client asked for has ended.
+ * What the DVM says to this client alone: how a change of its size that the client asked for has ended, and that the
+ * time of an allocation is soon over.
  */
 
 #include "config.h"
@@ -12,18 +13,36 @@
 
 #include "dvm-client-private.h"
 
+typedef enum
+{
+  READY,
+  FAILED,
+  WARNING,
+  N_KINDS
+} Kind;
+
 typedef struct
 {
-  gboolean failed;
+  Kind kind;
   GVariant *parameters;
 } Event;
+
+static const struct
+{
+  const char *signal;
+  const char *type;
+} kinds[N_KINDS] = {
+  [READY] = { "DvmIsReady", "(ssa{sv})" },
+  [FAILED] = { "DvmModFailed", "(ssisa{sv})" },
+  [WARNING] = { "AllocTimeoutWarning", "(ssu)" },
+};
 
 struct _DvmClientEvents
 {
   DvmClient *client; /* unowned: it owns us */
   GDBusConnection *connection;
-  guint subscriptions[2];
-  GHashTable *held; /* set of paths of campaigns whose caller has no answer yet */
+  guint subscriptions[N_KINDS];
+  GHashTable *held; /* set: paths of campaigns and ids of allocations, whose caller has no answer yet */
   GQueue waiting;   /* Event, of those */
 };
 
@@ -36,15 +55,21 @@ event_free (gpointer data)
   g_free (event);
 }
 
-/* (transfer full): "/" if it is not said */
+/* What it speaks of: (transfer full): the path of a campaign, the id of an allocation */
 static char *
-get_campaign (const Event *event)
+get_subject (const Event *event)
 {
-  g_autoptr (GVariant) details = g_variant_get_child_value (event->parameters, event->failed ? 4 : 2);
-  const char *path = "/";
+  g_autoptr (GVariant) details = NULL;
+  const char *subject = "/";
 
-  g_variant_lookup (details, "campaign", "&o", &path);
-  return g_strdup (path);
+  if (event->kind == WARNING)
+    {
+      g_variant_get_child (event->parameters, 0, "&s", &subject);
+      return g_strdup (subject);
+    }
+  details = g_variant_get_child_value (event->parameters, event->kind == FAILED ? 4 : 2);
+  g_variant_lookup (details, "campaign", "&o", &subject);
+  return g_strdup (subject);
 }
 
 static void
@@ -52,17 +77,25 @@ emit (DvmClient *client, const Event *event)
 {
   g_autoptr (GVariant) details = NULL;
   const char *alloc_id, *req_id, *reason;
+  guint seconds;
   int status;
 
-  if (event->failed)
+  switch (event->kind)
     {
-      g_variant_get (event->parameters, "(&s&si&s@a{sv})", &alloc_id, &req_id, &status, &reason, &details);
-      _dvm_client_emit_mod_failed (client, alloc_id, req_id, status, reason, details);
-    }
-  else
-    {
+    case READY:
       g_variant_get (event->parameters, "(&s&s@a{sv})", &alloc_id, &req_id, &details);
       _dvm_client_emit_is_ready (client, alloc_id, req_id, details);
+      break;
+    case FAILED:
+      g_variant_get (event->parameters, "(&s&si&s@a{sv})", &alloc_id, &req_id, &status, &reason, &details);
+      _dvm_client_emit_mod_failed (client, alloc_id, req_id, status, reason, details);
+      break;
+    case WARNING:
+      g_variant_get (event->parameters, "(&s&su)", &alloc_id, &req_id, &seconds);
+      _dvm_client_emit_timeout_warning (client, alloc_id, req_id, seconds);
+      break;
+    default:
+      g_assert_not_reached ();
     }
 }
 
@@ -71,13 +104,15 @@ on_event (GDBusConnection *connection, const char *sender, const char *path, con
           GVariant *parameters, gpointer user_data)
 {
   DvmClientEvents *self = user_data;
-  Event event = { strcmp (name, "DvmModFailed") == 0, parameters };
-  g_autofree char *campaign = NULL;
+  Event event = { 0, parameters };
+  g_autofree char *subject = NULL;
 
-  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE (event.failed ? "(ssisa{sv})" : "(ssa{sv})")))
+  while (strcmp (kinds[event.kind].signal, name) != 0)
+    event.kind++;
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE (kinds[event.kind].type)))
     return;
-  campaign = get_campaign (&event);
-  if (g_hash_table_contains (self->held, campaign))
+  subject = get_subject (&event);
+  if (g_hash_table_contains (self->held, subject))
     {
       g_variant_ref (parameters);
       g_queue_push_tail (&self->waiting, g_memdup2 (&event, sizeof event));
@@ -87,20 +122,23 @@ on_event (GDBusConnection *connection, const char *sender, const char *path, con
 }
 
 void
-_dvm_client_events_hold (DvmClientEvents *self, const char *campaign)
+_dvm_client_events_hold (DvmClientEvents *self, const char *campaign, const char *alloc_id)
 {
   g_hash_table_add (self->held, g_strdup (campaign));
+  if (alloc_id != NULL)
+    g_hash_table_add (self->held, g_strdup (alloc_id));
 }
 
+/* (nullable) */
 static Event *
-take_event (DvmClientEvents *self, const char *campaign)
+take_event (DvmClientEvents *self, const char *campaign, const char *alloc_id)
 {
   for (GList *l = self->waiting.head; l != NULL; l = l->next)
     {
       Event *event = l->data;
-      g_autofree char *path = get_campaign (event);
+      g_autofree char *subject = get_subject (event);
 
-      if (strcmp (path, campaign) != 0)
+      if (strcmp (subject, campaign) != 0 && g_strcmp0 (subject, alloc_id) != 0)
         continue;
       g_queue_delete_link (&self->waiting, l);
       return event;
@@ -109,18 +147,21 @@ take_event (DvmClientEvents *self, const char *campaign)
 }
 
 void
-_dvm_client_events_release (DvmClient *client, const char *campaign)
+_dvm_client_events_release (DvmClient *client, const char *campaign, const char *alloc_id)
 {
   Event *event;
 
   if (client->events == NULL)
     return;
   g_hash_table_remove (client->events->held, campaign);
-  event = take_event (client->events, campaign);
-  if (event == NULL)
-    return;
-  emit (client, event);
-  event_free (event);
+  if (alloc_id != NULL)
+    g_hash_table_remove (client->events->held, alloc_id);
+  /* Whoever hears of it may close the connection. */
+  while (client->events != NULL && (event = take_event (client->events, campaign, alloc_id)) != NULL)
+    {
+      emit (client, event);
+      event_free (event);
+    }
 }
 
 DvmClientEvents *
@@ -128,17 +169,16 @@ _dvm_client_events_new (DvmClient *client)
 {
   /* They are sent to this connection alone: no rule is needed. */
   const GDBusSignalFlags flags = G_DBUS_SIGNAL_FLAGS_NO_MATCH_RULE;
-  const char *const names[] = { "DvmIsReady", "DvmModFailed" };
   DvmClientEvents *self = g_new0 (DvmClientEvents, 1);
 
   self->client = client;
   self->connection = g_object_ref (client->connection);
   self->held = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_queue_init (&self->waiting);
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+  for (gsize i = 0; i < N_KINDS; i++)
     self->subscriptions[i] = g_dbus_connection_signal_subscribe (self->connection, client->owner, DVM_MANAGER_INTERFACE,
-                                                                 names[i], DVM_MANAGER_PATH, NULL, flags, on_event,
-                                                                 self, NULL);
+                                                                 kinds[i].signal, DVM_MANAGER_PATH, NULL, flags,
+                                                                 on_event, self, NULL);
   return self;
 }
 

@@ -18,8 +18,10 @@ static const DvmKindInfo kinds[DVM_N_KINDS] = {
                      N_ ("A job is named by its namespace, its number or its object path") },
   [DVM_KIND_NODE] = { dvm_node_get_type, DVM_NODE_INTERFACE, DVM_NODES_PATH, "FindNode", TRUE, FALSE,
                       N_ ("A node is named by its name, its rank or its object path") },
+  /* A scheduler may have numbers for ids of allocations: the DVM knows. */
   [DVM_KIND_SESSION] = { dvm_session_get_type, DVM_SESSION_INTERFACE, DVM_SESSIONS_PATH, "FindSession", FALSE, TRUE,
-                         N_ ("A session is named by the id of its allocation or its object path") },
+                         N_ ("A session is named by the id of its allocation or of its request, its number or its "
+                             "object path") },
   [DVM_KIND_CAMPAIGN] = { dvm_campaign_get_type, DVM_CAMPAIGN_INTERFACE, DVM_CAMPAIGNS_PATH, NULL, TRUE, FALSE,
                           N_ ("A campaign is named by its number or its object path") },
 };

@@ -167,12 +167,21 @@ void _dvm_client_lists_lost (DvmClientLists *self);
 /* They come to the main context that is the thread's default now. */
 DvmClientEvents *_dvm_client_events_new (DvmClient *client);
 void _dvm_client_events_free (DvmClientEvents *self);
-/* The end of this campaign is not told before it is released. */
-void _dvm_client_events_hold (DvmClientEvents *self, const char *campaign);
-void _dvm_client_events_release (DvmClient *client, const char *campaign);
+/* What is said of this campaign and of this allocation (nullable) is not told before it is released. */
+void _dvm_client_events_hold (DvmClientEvents *self, const char *campaign, const char *alloc_id);
+void _dvm_client_events_release (DvmClient *client, const char *campaign, const char *alloc_id);
 void _dvm_client_emit_is_ready (DvmClient *self, const char *alloc_id, const char *req_id, GVariant *details);
 void _dvm_client_emit_mod_failed (DvmClient *self, const char *alloc_id, const char *req_id, int status,
                                   const char *reason, GVariant *details);
+void _dvm_client_emit_timeout_warning (DvmClient *self, const char *alloc_id, const char *req_id, guint seconds_left);
+
+/* ---- changes of the size (dvm-client-size.c) ---- */
+
+/* A method of the session that answers with a campaign. request: (nullable) a{sv}, consumed if floating; takes task. */
+void _dvm_client_change_session (DvmClient *self, DvmSession *session, const char *method, GVariant *request,
+                                 GTask *task);
+/* alloc_id, campaign: (optional) */
+gboolean _dvm_client_change_size_finish (GAsyncResult *result, char **alloc_id, DvmCampaign **campaign, GError **error);
 
 /* The connection is there, or has gone. */
 void _dvm_client_reconnect_connected (DvmClient *self);

@@ -13,7 +13,7 @@
 /* What was answered. */
 typedef struct
 {
-  char *alloc_id;
+  char *alloc_id;        /* (nullable): of a session, which has one already */
   DvmCampaign *campaign; /* (nullable): nothing changes */
 } Answer;
 
@@ -35,12 +35,13 @@ on_campaign (GObject *source, GAsyncResult *result, gpointer user_data)
   DvmClient *self = DVM_CLIENT (source);
   Answer *answer = g_task_get_task_data (task);
   g_autofree char *path = g_strdup (dvm_campaign_get_object_path (answer->campaign));
+  g_autofree char *alloc_id = g_strdup (answer->alloc_id);
   g_autoptr (GError) error = NULL;
 
   if (!_dvm_client_refresh_finish (self, result, &error))
     g_debug ("%s: %s", path, error->message);
   g_task_return_boolean (task, TRUE);
-  _dvm_client_events_release (self, path);
+  _dvm_client_events_release (self, path, alloc_id);
 }
 
 static void
@@ -60,7 +61,10 @@ on_answer (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   answer = g_new0 (Answer, 1);
   g_task_set_task_data (task, answer, answer_free);
-  g_variant_get (reply, "(s&o)", &answer->alloc_id, &path);
+  if (g_variant_is_of_type (reply, G_VARIANT_TYPE ("(so)")))
+    g_variant_get (reply, "(s&o)", &answer->alloc_id, &path);
+  else
+    g_variant_get (reply, "(&o)", &path);
   if (!_dvm_kind_parse_path (DVM_KIND_CAMPAIGN, path, &id))
     {
       g_task_return_boolean (task, TRUE);
@@ -68,9 +72,9 @@ on_answer (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   answer->campaign = _dvm_campaign_new (id);
-  /* Nobody hears of the end of what has not been answered. */
+  /* Nobody hears of what has not been answered. */
   if (self->events != NULL)
-    _dvm_client_events_hold (self->events, path);
+    _dvm_client_events_hold (self->events, path, answer->alloc_id);
   _dvm_client_refresh_async (self, answer->campaign, NULL, g_task_get_cancellable (task), on_campaign, task);
 }
 
@@ -89,8 +93,17 @@ change_size (DvmClient *self, const char *method, GVariant *request, GTask *task
   _dvm_client_call (self, &call, task, on_answer);
 }
 
-static gboolean
-change_size_finish (GAsyncResult *result, char **alloc_id, DvmCampaign **campaign, GError **error)
+void
+_dvm_client_change_session (DvmClient *self, DvmSession *session, const char *method, GVariant *request, GTask *task)
+{
+  DvmCall call = { dvm_session_get_object_path (session), DVM_SESSION_INTERFACE, method, NULL, "(o)", G_MAXINT, NULL };
+
+  call.parameters = g_variant_new ("(@a{sv})", make_request (request));
+  _dvm_client_call (self, &call, task, on_answer);
+}
+
+gboolean
+_dvm_client_change_size_finish (GAsyncResult *result, char **alloc_id, DvmCampaign **campaign, GError **error)
 {
   Answer *answer = g_task_get_task_data (G_TASK (result));
   gboolean ok = g_task_propagate_boolean (G_TASK (result), error);
@@ -153,7 +166,7 @@ dvm_client_grow_finish (DvmClient *self, GAsyncResult *result, char **alloc_id, 
 {
   g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
 
-  return change_size_finish (result, alloc_id, campaign, error);
+  return _dvm_client_change_size_finish (result, alloc_id, campaign, error);
 }
 
 /**
@@ -248,7 +261,7 @@ dvm_client_shrink_finish (DvmClient *self, GAsyncResult *result, char **alloc_id
 {
   g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
 
-  return change_size_finish (result, alloc_id, campaign, error);
+  return _dvm_client_change_size_finish (result, alloc_id, campaign, error);
 }
 
 /**

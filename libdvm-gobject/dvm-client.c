@@ -39,6 +39,7 @@ enum
   SIGNAL_INSTANCE_CHANGED,
   SIGNAL_DVM_IS_READY,
   SIGNAL_DVM_MOD_FAILED,
+  SIGNAL_ALLOC_TIMEOUT_WARNING,
   N_SIGNALS
 };
 
@@ -241,6 +242,12 @@ _dvm_client_emit_mod_failed (DvmClient *self, const char *alloc_id, const char *
 }
 
 void
+_dvm_client_emit_timeout_warning (DvmClient *self, const char *alloc_id, const char *req_id, guint seconds_left)
+{
+  g_signal_emit (self, signals[SIGNAL_ALLOC_TIMEOUT_WARNING], 0, alloc_id, req_id, seconds_left);
+}
+
+void
 _dvm_client_set_loaded (DvmClient *self, gboolean loaded)
 {
   if (self->loaded == loaded)
@@ -296,6 +303,22 @@ install_signals (void)
   signals[SIGNAL_DVM_MOD_FAILED] = g_signal_new ("dvm-mod-failed", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                                  NULL, G_TYPE_NONE, 5, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_INT,
                                                  G_TYPE_STRING, G_TYPE_VARIANT);
+  /**
+   * DvmClient::alloc-timeout-warning:
+   * @self: the client
+   * @alloc_id: the id of the allocation
+   * @req_id: the id of the request that made or extended it, "" if it was given none
+   * @seconds_left: how long the allocation still lasts
+   *
+   * The time of an allocation is soon over, which this client asked for or extended last. It changes nothing by itself:
+   * dvm_client_extend_session() gives the allocation more time; without that its session ends, and with it the jobs on
+   * nodes that leave. It comes after the answer to the request, to this client alone, as #DvmClient::dvm-is-ready.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ALLOC_TIMEOUT_WARNING] = g_signal_new ("alloc-timeout-warning", DVM_TYPE_CLIENT, G_SIGNAL_RUN_LAST, 0,
+                                                        NULL, NULL, NULL, G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING,
+                                                        G_TYPE_UINT);
 }
 
 static void

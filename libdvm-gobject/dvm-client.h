@@ -203,6 +203,46 @@ GVariant *dvm_client_allocate_finish (DvmClient *self, GAsyncResult *result, GEr
 GVariant *dvm_client_allocate (DvmClient *self, const char *directive, GVariant *request, GCancellable *cancellable,
                                GError **error);
 
+/* id: of a session, 0 for "instantiate" to choose one, G_MAXUINT for all that the caller controls; directives: a{sv};
+ * a{sv}: session, alloc-id, req-id, campaign, nspace */
+void dvm_client_control_session_async (DvmClient *self, guint id, GVariant *directives, GCancellable *cancellable,
+                                       GAsyncReadyCallback callback, gpointer user_data);
+GVariant *dvm_client_control_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_control_session (DvmClient *self, guint id, GVariant *directives, GCancellable *cancellable,
+                                      GError **error);
+/* request: a{sv}; campaign: NULL if no node comes or goes */
+void dvm_client_extend_session_async (DvmClient *self, DvmSession *session, GVariant *request,
+                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_extend_session_finish (DvmClient *self, GAsyncResult *result, DvmCampaign **campaign,
+                                           GError **error);
+gboolean dvm_client_extend_session (DvmClient *self, DvmSession *session, GVariant *request, GCancellable *cancellable,
+                                    DvmCampaign **campaign, GError **error);
+/* request: a{sv}; campaign: NULL if no node comes or goes */
+void dvm_client_release_session_async (DvmClient *self, DvmSession *session, GVariant *request,
+                                       GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_release_session_finish (DvmClient *self, GAsyncResult *result, DvmCampaign **campaign,
+                                            GError **error);
+gboolean dvm_client_release_session (DvmClient *self, DvmSession *session, GVariant *request, GCancellable *cancellable,
+                                     DvmCampaign **campaign, GError **error);
+void dvm_client_pause_session_async (DvmClient *self, DvmSession *session, GCancellable *cancellable,
+                                     GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_pause_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_pause_session (DvmClient *self, DvmSession *session, GCancellable *cancellable, GError **error);
+void dvm_client_resume_session_async (DvmClient *self, DvmSession *session, GCancellable *cancellable,
+                                      GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_resume_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_resume_session (DvmClient *self, DvmSession *session, GCancellable *cancellable, GError **error);
+/* nspace: (nullable): of one of its jobs, NULL for all */
+void dvm_client_signal_session_async (DvmClient *self, DvmSession *session, int signum, const char *nspace,
+                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_signal_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_signal_session (DvmClient *self, DvmSession *session, int signum, const char *nspace,
+                                    GCancellable *cancellable, GError **error);
+void dvm_client_terminate_session_async (DvmClient *self, DvmSession *session, GCancellable *cancellable,
+                                         GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_terminate_session_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_terminate_session (DvmClient *self, DvmSession *session, GCancellable *cancellable, GError **error);
+
 /* reference: number or object path */
 void dvm_client_find_campaign_async (DvmClient *self, const char *reference, GCancellable *cancellable,
                                      GAsyncReadyCallback callback, gpointer user_data);

@@ -167,7 +167,7 @@ dvm_session_get_children (DvmSession *self)
  * dvm_session_get_owner:
  * @self: a session
  *
- * The namespace of its owner.
+ * The namespace of its owner: a job, "bus.UID" for whoever asked on a bus, "" for the default session.
  *
  * Returns: (transfer none): the text, "" if there is none
  * Since: 0.1
@@ -184,7 +184,7 @@ dvm_session_get_owner (DvmSession *self)
  * dvm_session_get_owners:
  * @self: a session
  *
- * The namespaces of all who own it.
+ * The namespaces of all who own it: its owner, and the jobs that were started in it.
  *
  * Returns: (transfer none) (array zero-terminated=1): the list
  * Since: 0.1
@@ -201,7 +201,9 @@ dvm_session_get_owners (DvmSession *self)
  * dvm_session_get_inheritance:
  * @self: a session
  *
- * Which sessions the children of its jobs get: "none", "child", "default" or "child-default".
+ * What becomes of it when its owner ends: its nodes are given back ("none"), given back when the last descendant of
+ * the owner has ended ("child"), or left to everybody, at once ("default") or when the last descendant has ended
+ * ("child-default").
  *
  * Returns: (transfer none): the text, "" if there is none
  * Since: 0.1
@@ -218,7 +220,7 @@ dvm_session_get_inheritance (DvmSession *self)
  * dvm_session_get_shared:
  * @self: a session
  *
- * Whether others may use its nodes.
+ * Whether jobs of others may use its nodes; if not, they are reserved for it.
  *
  * Returns: %TRUE if so
  * Since: 0.1

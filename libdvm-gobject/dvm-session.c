@@ -102,7 +102,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmSession:owner:
    *
-   * The namespace of its owner.
+   * The namespace of its owner: a job, "bus.UID" for whoever asked on a bus, "" for the default session.
    *
    * Since: 0.1
    */
@@ -110,7 +110,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmSession:owners:
    *
-   * The namespaces of all who own it.
+   * The namespaces of all who own it: its owner, and the jobs that were started in it.
    *
    * Since: 0.1
    */
@@ -118,7 +118,9 @@ static const DvmRecordField fields[] = {
   /**
    * DvmSession:inheritance:
    *
-   * Which sessions the children of its jobs get: "none", "child", "default" or "child-default".
+   * What becomes of it when its owner ends: its nodes are given back ("none"), given back when the last descendant of
+   * the owner has ended ("child"), or left to everybody, at once ("default") or when the last descendant has ended
+   * ("child-default").
    *
    * Since: 0.1
    */
@@ -126,7 +128,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmSession:shared:
    *
-   * Whether others may use its nodes.
+   * Whether jobs of others may use its nodes; if not, they are reserved for it.
    *
    * Since: 0.1
    */

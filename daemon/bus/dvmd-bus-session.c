@@ -42,22 +42,45 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_session_get_record (session)), name);
 }
 
+static DvmdSession *
+find_by_request (DvmdCore *core, const char *req_id)
+{
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
+    if (strcmp (dvm_session_get_request_id (dvmd_session_get_record (session)), req_id) == 0)
+      return session;
+  return NULL;
+}
+
+/* (nullable): a scheduler's ids may be numbers too, so that these come last. */
+static DvmdSession *
+find_by_any_id (DvmdCore *core, const char *id)
+{
+  DvmdSession *session = dvmd_core_find_session (core, id);
+  guint number;
+
+  if (session == NULL)
+    session = find_by_request (core, id);
+  if (session == NULL && dvmd_bus_parse_node (id, &number))
+    session = dvmd_core_get_session (core, number);
+  return session;
+}
+
 void
 dvmd_bus_find_session (DvmdBusCall *call)
 {
   g_autofree char *path = NULL;
   DvmdSession *session;
-  const char *alloc_id;
+  const char *id;
 
-  g_variant_get (call->parameters, "(&s)", &alloc_id);
-  session = dvmd_core_find_session (call->server->core, alloc_id);
+  g_variant_get (call->parameters, "(&s)", &id);
+  session = find_by_any_id (call->server->core, id);
   if (session == NULL)
     {
       dvmd_bus_return_error (call->invocation,
                              g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                                          "There is no session of the allocation “%s”; the default session has the "
-                                          "empty one",
-                                          alloc_id));
+                                          "No session has the allocation “%s”, the request or the number; the default "
+                                          "session has the empty one",
+                                          id));
       return;
     }
   path = dvmd_bus_session_path (dvmd_session_get_id (session));

@@ -301,23 +301,29 @@ _REQUEST = {'hosts': 'as', 'hostfile': 's', 'count': 'u', 'alloc-id': 's', 'of-r
             'drain-timeout': 'u'}
 
 
-def _requesting(call):
+def _requesting(call, argument='request', types=_REQUEST):
     """call, with the keys of its request as keywords: grow(hosts=['n9:2'], req_id='mine')."""
 
     @functools.wraps(call)
     def wrapper(self, *args, **kwargs):
-        words = [word for word in kwargs if word.replace('_', '-') in _REQUEST]
+        words = [word for word in kwargs if word.replace('_', '-') in types]
         request = {word.replace('_', '-'): kwargs.pop(word) for word in words}
         if request:
-            kwargs['request'] = GLib.Variant('a{sv}', {key: GLib.Variant(_REQUEST[key], request[key]) for key in request})
+            kwargs[argument] = GLib.Variant('a{sv}', {key: GLib.Variant(types[key], request[key]) for key in request})
         return call(self, *args, **kwargs)
 
     return wrapper
 
 
+# Those of ControlSession.
+_DIRECTIVES = {'instantiate': 'b', 'extend': 'u', 'pause': 'b', 'resume': 'b', 'preempt': 'b', 'restore': 'b', 'signal': 'i',
+               'terminate': 'b', 'separate': 'b', 'hosts': 'as', 'apps': 'aa{sv}', 'nspace': 's', 'time': 'u',
+               'inheritance': 's'}
+
 # What Python has no use for: that it did not fail, which an exception would say.
 _RESULTS = {'grow': lambda result: tuple(result[1:]), 'shrink': lambda result: tuple(result[1:]),
-            'allocate': lambda result: result.unpack()}
+            'allocate': lambda result: result.unpack(), 'control_session': lambda result: result.unpack(),
+            'extend_session': lambda result: result[1], 'release_session': lambda result: result[1]}
 
 
 def _returning(function, convert):
@@ -326,9 +332,10 @@ def _returning(function, convert):
 
 def _add_size_calls(klass):
     for verb, convert in _RESULTS.items():
-        setattr(klass, verb, _returning(_requesting(getattr(klass, verb)), convert))
+        keys = ('directives', _DIRECTIVES) if verb == 'control_session' else ('request', _REQUEST)
+        setattr(klass, verb, _returning(_requesting(getattr(klass, verb), *keys), convert))
         setattr(klass, f'{verb}_finish', _returning(getattr(klass, f'{verb}_finish'), convert))
-        setattr(klass, f'{verb}_async', _requesting(getattr(klass, f'{verb}_async')))
+        setattr(klass, f'{verb}_async', _requesting(getattr(klass, f'{verb}_async'), *keys))
     return klass
 
 
@@ -336,7 +343,8 @@ def _add_calls(klass):
     """Each call of the client: with exceptions of our own, and awaitable."""
     defaults = {'wait': {'timeout_ms': 0}, 'list_jobs': {'all': False}, 'shutdown': {'force': False},
                 'wait_campaign': {'timeout_ms': 0}, 'list_campaigns': {'all': False}, 'grow': {'request': None},
-                'shrink': {'request': None}, 'allocate': {'request': None}}
+                'shrink': {'request': None}, 'allocate': {'request': None}, 'extend_session': {'request': None},
+                'release_session': {'request': None}, 'signal_session': {'nspace': None}}
     infos = {info.get_name(): info for info in _Dvm.Client.__info__.get_methods()}
     for name, info in infos.items():
         verb = name.removesuffix('_async')

@@ -578,6 +578,7 @@ test_session (Fixture *f, gconstpointer data)
   g_autofree char *session = NULL;
   g_autofree char *campaign = NULL;
   g_autofree char *owner = g_strdup_printf ("'bus.%u'", (guint)getuid ());
+  g_autofree char *owners = g_strdup_printf ("[%s]", owner);
   g_autofree char *quoted = NULL;
   g_autoptr (GVariant) found = NULL;
   g_autoptr (GVariant) reply = NULL;
@@ -594,6 +595,12 @@ test_session (Fixture *f, gconstpointer data)
   check_text (f->client, session, SESSION, "Shared", "true");
   check_text (f->client, session, SESSION, "Owner", owner);
   check_text (f->client, session, SESSION, "State", "'active'");
+  check_text (f->client, session, SESSION, "Owners", owners);
+  check_text (f->client, session, SESSION, "Parent", "'/'");
+  check_text (f->client, session, SESSION, "Children", "[]");
+  check_text (f->client, session, SESSION, "Inheritance", "'default'");
+  check_text (f->client, session, SESSION, "Separate", "false");
+  check_text (f->client, session, SESSION, "ExpiresAt", "0");
   bus_client_refused (f->client, session, SESSION, "Release", g_variant_new_parsed ("({'hosts': <['n9']>},)"),
                       "org.dvm.Error.BadParam", "hosts");
   reply = bus_client_check (f->client, session, SESSION, "Release", g_variant_new_parsed ("({'req-id': <'r2'>},)"));
@@ -608,6 +615,34 @@ test_session (Fixture *f, gconstpointer data)
       bus_client_find (f->client, "/org/dvm/sessions/1 " SESSION ".StateChanged ('terminating', 'ended', *", 0), >=, 0);
   bus_client_refused (f->client, session, PROPERTIES, "GetAll", g_variant_new ("(s)", SESSION),
                       "org.dvm.Error.NotFound", NULL);
+}
+
+/* A session is found by its allocation, the request for that, or its number, in this order. */
+static void
+test_find_session (Fixture *f, gconstpointer data)
+{
+  const char *const ids[] = { "r1", "1" };
+  g_autofree char *first = grow (f->client, "{'hosts': <['n8']>, 'req-id': <'r1'>}");
+  g_autofree char *second = grow (f->client, "{'hosts': <['n9']>, 'req-id': <'0'>}");
+  g_autoptr (GVariant) zero = NULL;
+  const char *path;
+
+  check_end (f->client, first, "completed");
+  check_end (f->client, second, "completed");
+  for (gsize i = 0; i < G_N_ELEMENTS (ids); i++)
+    {
+      g_autoptr (GVariant)
+          found = bus_client_check (f->client, MANAGER_PATH, MANAGER, "FindSession", g_variant_new ("(s)", ids[i]));
+      g_autofree char *text = g_variant_print (found, FALSE);
+
+      g_assert_cmpstr (text, ==, "('/org/dvm/sessions/1',)");
+    }
+  zero = bus_client_check (f->client, MANAGER_PATH, MANAGER, "FindSession", g_variant_new ("(s)", "0"));
+  g_variant_get (zero, "(&o)", &path);
+  g_assert_cmpstr (path, ==, "/org/dvm/sessions/2");
+  for (gsize i = 0; i < G_N_ELEMENTS (ids); i++)
+    bus_client_refused (f->client, MANAGER_PATH, MANAGER, "FindSession", g_variant_new ("(s)", i == 0 ? "r2" : "01"),
+                        "org.dvm.Error.NotFound", NULL);
 }
 
 static void
@@ -684,6 +719,7 @@ main (int argc, char **argv)
   add ("shrink", set_up, test_shrink);
   add ("shrink-nothing", set_up, test_shrink_nothing);
   add ("session", set_up, test_session);
+  add ("find-session", set_up, test_find_session);
   add ("managed-objects", set_up, test_managed_objects);
   add ("parked-job", set_up, test_parked_job);
 
