@@ -194,6 +194,15 @@ class Shrink:
         self.assert_killed(deaf, campaign)
         dvm.asker.grow('node1', 'node3').done()
 
+    def test_D1_grace_is_the_end(self):
+        """Once its grace is over the launcher kills at once: its own patience with agents does not come on top."""
+        dvm = self.dvm(nodes=2, slots=1, settings=['shrink-grace=0.5', 'heartbeat-timeout=600', 'plugin-settings=launcher-local.grace=600'])
+        pid = dvm.pid_of('node2')
+        self.freeze(pid)
+        dvm.asker.shrink('node2').done()
+        self.frozen.clear()
+        wait_until(lambda: not leftovers.is_running(pid), 'it to be gone')
+
     def test_D1_no_member_any_more(self):
         """An agent that was given up comes back: it is told that it is nobody, ends what it runs, and goes."""
         dvm = self.dvm(nodes=3, slots=1, settings=['heartbeat-timeout=1', 'kill-grace=0.1'])
