@@ -46,7 +46,7 @@ class Elastic(test_dvm.Machines):
 
     def test_cut_while_it_grows(self):
         """One of two cannot be reached: the other one goes again, and both can be grown when the link is mended."""
-        hosts = self.start_three()
+        hosts = self.start_three('--set', 'radix=2')
         before = self.nodes(hosts[0])
         hosts[4].cut()
         result = self.cli(hosts[0], 'grow', '--hosts', 'n3:2,n4:2', '--wait', check=False)
