@@ -140,9 +140,8 @@ dvmd_agent_end_tools (DvmdAgent *self)
 
 /* ---- requests ---- */
 
-/* A process that runs here, or a tool that is connected. */
-static gboolean
-is_here (DvmdAgent *self, const char *nspace, guint32 rank)
+gboolean
+dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank)
 {
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
@@ -156,7 +155,7 @@ dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guin
   DvmdAgent *self = DVMD_AGENT (host);
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
-  if (!is_here (self, nspace, rank))
+  if (!dvmd_agent_is_here (self, nspace, rank))
     {
       g_message ("%s.%u asks for nodes, and is no process of this node", nspace, rank);
       dvmd_pmix_complete_allocation (self->pmix, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
@@ -212,7 +211,7 @@ dvmd_agent_handle_size_event (DvmdAgent *self, GVariant *body)
   gint32 cause;
 
   g_variant_get (body, "(&sui&s&si&s)", &target.nspace, &target.rank, &event, &alloc_id, &req_id, &cause, &reason);
-  if (!self->pmix_started || !is_here (self, target.nspace, target.rank))
+  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
     {
       dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, target.nspace, target.rank,
                      "has gone, and is not told of the end of allocation %s", alloc_id);

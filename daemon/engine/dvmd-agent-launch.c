@@ -57,6 +57,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->by_pid, g_hash_table_unref);
   g_clear_pointer (&self->states, g_array_unref);
   g_free (self->map_by);
+  g_free (self->parent);
   g_free (self->session_dir);
   g_free (self);
 }
@@ -176,6 +177,7 @@ read_options (DvmdAgentJob *job, GVariant *options)
   g_variant_dict_lookup (dict, "credit", "t", &job->output_credit);
   g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
   g_variant_dict_lookup (dict, "tree-fences", "b", &job->tree_fences);
+  g_variant_dict_lookup (dict, "parent", "(su)", &job->parent, &job->parent_rank);
 }
 
 DvmdAgentJob *

@@ -66,6 +66,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   description = dvmd_pmix_job_new (job->local->nspace, names, my_node);
   description->universe_size = job->universe;
   description->map_by = g_strdup (job->map_by);
+  description->parent_nspace = g_strdup (job->parent);
+  description->parent_rank = job->parent_rank;
   if (job->stop == DVM_STOP_IN_INIT)
     description->stop = DVMD_PMIX_STOP_IN_INIT;
   else if (job->stop == DVM_STOP_IN_APP)
@@ -332,4 +334,5 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->direct_modex = direct_modex;
   iface->tool_connected = dvmd_agent_tool_connected;
   iface->allocate = dvmd_agent_allocate;
+  iface->spawn = dvmd_agent_spawn;
 }

@@ -103,6 +103,8 @@ typedef struct
   guint pty_columns;
   guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
   char *map_by;
+  char *parent; /* (nullable): namespace of the process that has spawned it */
+  guint32 parent_rank;
   char *session_dir; /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;
   guint64 output_credit; /* bytes */
@@ -211,6 +213,8 @@ void dvmd_agent_serve_tools (DvmdAgent *self);
 char *dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank);
 /* FALSE: it was none. */
 gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank);
+/* A process that runs here, or a tool that is connected. */
+gboolean dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank);
 /* The agent ends: those that are there are told, and are not known any more. */
 void dvmd_agent_end_tools (DvmdAgent *self);
 void dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
@@ -218,5 +222,11 @@ void dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace,
 void dvmd_agent_handle_allocated (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_size_event (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_warn (DvmdAgent *self, GVariant *body);
+
+/* dvmd-agent-spawn.c */
+void dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
+                       guint timeout);
+void dvmd_agent_handle_spawned (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_job_event (DvmdAgent *self, GVariant *body);
 
 G_END_DECLS

@@ -286,6 +286,8 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_ALLOCATED] = dvmd_agent_handle_allocated,
     [DVMD_MSG_SIZE_EVENT] = dvmd_agent_handle_size_event,
     [DVMD_MSG_WARN] = dvmd_agent_handle_warn,
+    [DVMD_MSG_SPAWNED] = dvmd_agent_handle_spawned,
+    [DVMD_MSG_JOB_EVENT] = dvmd_agent_handle_job_event,
     [DVMD_MSG_EXIT] = handle_exit,
     [DVMD_MSG_LEAVE] = handle_leave,
   };

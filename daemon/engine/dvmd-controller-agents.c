@@ -38,6 +38,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_STAGED] = dvmd_controller_handle_staged,
     [DVMD_MSG_LEFT] = dvmd_controller_handle_left,
     [DVMD_MSG_ALLOCATE] = dvmd_controller_handle_allocate,
+    [DVMD_MSG_SPAWN] = dvmd_controller_handle_spawn,
   };
 
   return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;

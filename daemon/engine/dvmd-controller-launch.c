@@ -103,7 +103,10 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
   DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   g_autoptr (GPtrArray) environments = NULL;
   g_autoptr (GVariant) body = NULL;
+  g_autofree char *parent = NULL;
+  guint32 parent_rank = 0;
 
+  dvmd_requester_read_proc (dvmd_job_get_requester (job), &parent, &parent_rank);
   dvmd_job_streams_launch (streams);
   /* One way for all of the job's life, so that nothing overtakes. */
   streams->broadcast = self->wired != NULL && dvmd_wired_is_for_all (self->wired, dvmd_job_get_map (job));
@@ -118,6 +121,8 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
       .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
       .kill_grace = self->kill_grace,
       .stdin_target = streams->stdin_target,
+      .parent = parent,
+      .parent_rank = parent_rank,
       .credit = self->output_credit,
       .tree_fences = dvmd_controller_choose_tree_fences (self, job),
       .environments = environments,

@@ -106,6 +106,7 @@ struct _DvmdController
   const DvmdFenceTree *fence_tree; /* (nullable) */
   gpointer fence_world;
   GHashTable *askers;     /* "pmix:NSPACE.RANK" -> Asker: who waits for a change of size */
+  GHashTable *spawns;     /* job id -> Spawn: jobs that processes and tools have wanted */
   GHashTable *modex_asks; /* set of ModexAsk, that agents were asked and have not answered */
   GHashTable *table_asks; /* guint64 * -> GTask: somebody waits for the tables of an agent */
   guint64 last_table_ask;
@@ -241,6 +242,17 @@ GHashTable *dvmd_controller_askers_new (void);
 void dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_campaign_ended (gpointer world, DvmdCampaign *campaign);
 void dvmd_controller_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
+
+/* dvmd-controller-spawn.c */
+GHashTable *dvmd_controller_spawns_new (void);
+/* FALSE: no process and no tool. nspace (out) (transfer full) */
+gboolean dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace, guint32 *rank);
+void dvmd_controller_handle_spawn (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_spawn_changed (DvmdController *self, DvmdJob *job, DvmJobState state);
+/* Nothing of it runs any more. */
+void dvmd_controller_spawn_ended (DvmdController *self, DvmdJob *job);
+/* The agent of this rank has gone: nobody there waits for anything. */
+void dvmd_controller_forget_spawns (DvmdController *self, guint rank);
 
 /* dvmd-controller-collectives.c */
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);

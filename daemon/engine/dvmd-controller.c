@@ -43,6 +43,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->modex_asks, g_hash_table_unref);
   g_clear_pointer (&self->tree_fences, g_hash_table_unref);
   g_clear_pointer (&self->askers, g_hash_table_unref);
+  g_clear_pointer (&self->spawns, g_hash_table_unref);
   g_clear_pointer (&self->stagings, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
@@ -117,6 +118,7 @@ dvmd_controller_init (DvmdController *self)
   self->modex_asks = dvmd_modex_asks_new ();
   self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->askers = dvmd_controller_askers_new ();
+  self->spawns = dvmd_controller_spawns_new ();
   self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
   self->offers = g_hash_table_new_full (NULL, NULL, NULL, dvmd_offer_question_free);
 }
@@ -145,6 +147,7 @@ effect_tell_ended (gpointer world, DvmdJob *job)
 {
   dvmd_controller_forget_tree_fences (world, job);
   dvmd_controller_fail_fences (world, job);
+  dvmd_controller_spawn_ended (world, job);
 }
 
 static void
@@ -222,6 +225,12 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
     dvmd_job_streams_end (streams);
   else
     dvmd_controller_finish_job (self, job);
+}
+
+static void
+on_job_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
+{
+  dvmd_controller_spawn_changed (user_data, job, new_state);
 }
 
 static void
@@ -312,6 +321,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.grow_timeout = round_up (settings->grow_timeout);
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
+  g_signal_connect (self->core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
   g_signal_connect (self->core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
   take_nodes (self, settings);

@@ -96,6 +96,8 @@ describe_options (const DvmdLaunchMessage *self)
   g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
   g_variant_dict_insert (&dict, "stdin", "u", self->stdin_target);
   g_variant_dict_insert (&dict, "credit", "t", self->credit);
+  if (self->parent != NULL)
+    g_variant_dict_insert (&dict, "parent", "(su)", self->parent, self->parent_rank);
   if (self->tree_fences)
     g_variant_dict_insert (&dict, "tree-fences", "b", TRUE);
   return g_variant_dict_end (&dict);

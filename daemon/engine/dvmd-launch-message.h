@@ -18,10 +18,12 @@ typedef struct
   const char *nspace;
   DvmJobSpec *spec;
   DvmdMap *map;
-  guint32 universe;        /* slots of the DVM */
-  gint64 kill_grace;       /* µs */
-  guint32 stdin_target;    /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
-  gboolean tree_fences;    /* fences of all ranks go by the tree */
+  guint32 universe;     /* slots of the DVM */
+  gint64 kill_grace;    /* µs */
+  guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  gboolean tree_fences; /* fences of all ranks go by the tree */
+  const char *parent;   /* (nullable): namespace of the process or tool that has spawned it */
+  guint32 parent_rank;
   guint64 credit;          /* bytes of output that an agent may send unasked */
   GPtrArray *environments; /* DvmdEnvironment, by application; NULL where it travels with the job */
 } DvmdLaunchMessage;

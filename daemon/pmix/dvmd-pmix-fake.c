@@ -203,7 +203,13 @@ dvmd_pmix_fake_complete_allocation (DvmdPmix *pmix, guint64 token, int status, G
     return;
   answer->answered = TRUE;
   answer->status = status;
-  answer->words = words != NULL ? g_variant_ref (words) : NULL;
+  answer->words = words != NULL ? g_variant_ref_sink (words) : NULL;
+}
+
+static void
+dvmd_pmix_fake_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace)
+{
+  dvmd_pmix_fake_complete_allocation (pmix, token, status, nspace != NULL ? g_variant_new_string (nspace) : NULL);
 }
 
 static void
@@ -267,6 +273,7 @@ dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->fetch_modex_async = dvmd_pmix_fake_fetch_modex_async;
   iface->fetch_modex_finish = dvmd_pmix_fake_fetch_modex_finish;
   iface->complete_allocation = dvmd_pmix_fake_complete_allocation;
+  iface->complete_spawn = dvmd_pmix_fake_complete_spawn;
   iface->notify_event = dvmd_pmix_fake_notify_event;
 }
 
@@ -383,6 +390,28 @@ dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, G
   if (!dvmd_pmix_fake_get_answer (self, token, status, NULL))
     return FALSE;
   *answer = ((Answer *)g_ptr_array_index (self->answers, token - 1))->words;
+  return TRUE;
+}
+
+guint64
+dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout)
+{
+  guint64 token = add_answer (self);
+  g_autoptr (GVariant) owned = g_variant_ref_sink (job);
+
+  if (!dvmd_pmix_host_spawn (self->host, token, nspace, rank, owned, timeout))
+    dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+gboolean
+dvmd_pmix_fake_get_spawn (DvmdPmixFake *self, guint64 token, int *status, const char **nspace)
+{
+  GVariant *words;
+
+  if (!dvmd_pmix_fake_get_allocation (self, token, status, &words))
+    return FALSE;
+  *nspace = words != NULL ? g_variant_get_string (words, NULL) : NULL;
   return TRUE;
 }
 

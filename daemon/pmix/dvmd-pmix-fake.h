@@ -42,6 +42,10 @@ guint64 dvmd_pmix_fake_allocate (DvmdPmixFake *self, const char *nspace, guint32
                                  GVariant *request);
 /* FALSE: not answered yet. answer (out) (nullable): a{sv} */
 gboolean dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, GVariant **answer);
+/* A local client or tool wants a job, (aa{sv}a{sv}) as SubmitApps has it (floating is sunk); token of its answer. */
+guint64 dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout);
+/* FALSE: not answered yet. nspace (out) (nullable) */
+gboolean dvmd_pmix_fake_get_spawn (DvmdPmixFake *self, guint64 token, int *status, const char **nspace);
 /* How often that process was told of status; details (out) (optional) (nullable): of the last time. */
 guint dvmd_pmix_fake_count_events (DvmdPmixFake *self, const char *nspace, guint32 rank, int status,
                                    GVariant **details);

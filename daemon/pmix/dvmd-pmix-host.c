@@ -100,3 +100,14 @@ dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, 
   iface->allocate (self, token, nspace, rank, directive, request);
   return TRUE;
 }
+
+gboolean
+dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->spawn == NULL)
+    return FALSE;
+  iface->spawn (self, token, nspace, rank, job, timeout);
+  return TRUE;
+}

@@ -27,7 +27,18 @@ typedef enum
   DVMD_PMIX_READY_FOR_DEBUG = -58,
   DVMD_PMIX_ERR_LOST_CONNECTION = -61,
   DVMD_PMIX_EVENT_JOB_END = -145,
+  DVMD_PMIX_ERR_JOB_APP_NOT_EXECUTABLE = -177,
+  DVMD_PMIX_ERR_JOB_FAILED_TO_MAP = -179,
+  DVMD_PMIX_ERR_JOB_CANCELED = -180,
+  DVMD_PMIX_ERR_JOB_FAILED_TO_LAUNCH = -181,
+  DVMD_PMIX_ERR_JOB_ABORTED = -182,
+  DVMD_PMIX_ERR_JOB_KILLED_BY_CMD = -183,
+  DVMD_PMIX_ERR_JOB_ABORTED_BY_SIG = -184,
   DVMD_PMIX_ERR_JOB_TERM_WO_SYNC = -185,
+  DVMD_PMIX_ERR_JOB_NON_ZERO_TERM = -187,
+  DVMD_PMIX_ERR_JOB_ALLOC_FAILED = -188,
+  DVMD_PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT = -189,
+  DVMD_PMIX_ERR_JOB_EXE_NOT_FOUND = -190,
   DVMD_PMIX_EVENT_JOB_START = -191,
   DVMD_PMIX_DVM_IS_READY = -195,
   DVMD_PMIX_ERR_DVM_MOD = -196,
@@ -48,6 +59,8 @@ typedef enum
 #define DVMD_PMIX_KEY_ACTION_TIMEOUT "pmix.evtimeout"       /* i, s */
 #define DVMD_PMIX_KEY_ALLOC_ID       "pmix.alloc.id"        /* s */
 #define DVMD_PMIX_KEY_ALLOC_REQ_ID   "pmix.alloc.reqid"     /* s */
+#define DVMD_PMIX_KEY_NSPACE         "pmix.nspace"          /* s */
+#define DVMD_PMIX_KEY_EXIT_CODE      "pmix.exit.code"       /* i */
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 
 typedef struct
@@ -105,6 +118,11 @@ struct _DvmdPmixHostInterface
    */
   void (*allocate) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *directive,
                     GVariant *request);
+  /*
+   * A client or tool, as its connection proves, wants a job: answered by dvmd_pmix_complete_spawn() when it runs. job:
+   * (aa{sv}a{sv}), the arguments of SubmitApps on the bus. timeout in s for that, 0: none.
+   */
+  void (*spawn) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout);
 };
 
 void dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank);
@@ -120,6 +138,8 @@ gboolean dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const c
 char *dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *rank);
 gboolean dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
                                   const char *directive, GVariant *request);
+gboolean dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
+                               guint timeout);
 
 /* What a client is told in place of error, which is one of DVM_ERROR. */
 int dvmd_pmix_status_from_error (const GError *error);

@@ -33,6 +33,7 @@ struct _DvmdPmixServer
   GHashTable *jobs;        /* nspace -> DvmdPmixServerJob */
   GHashTable *tokens;      /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
   GHashTable *allocations; /* guint64 -> DvmdPmixAllocation: that the agent has not answered */
+  GHashTable *spawns;      /* guint64 -> DvmdPmixSpawn: that the agent has not answered */
   GHashTable *tasks;       /* GTasks that wait for the library */
   guint64 last_token;
   gboolean running;
@@ -53,6 +54,14 @@ typedef struct
   pmix_info_cbfunc_t callback;
   void *callback_data;
 } DvmdPmixAllocation;
+
+/* A client waits for a job. */
+typedef struct
+{
+  guint64 token;
+  pmix_spawn_cbfunc_t callback;
+  void *callback_data;
+} DvmdPmixSpawn;
 
 /*
  * What is waited for in the library: one task, answered when count callbacks have come. Made on the main context; the
@@ -98,6 +107,17 @@ void dvmd_pmix_server_fail_allocations (DvmdPmixServer *self);
 /* (transfer full) (nullable): a{sv}, with the directive's word in *word */
 GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n,
                                      const char **word, GError **error);
+
+/* dvmd-pmix-spawn.c */
+/* info, apps: until it is answered */
+void dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
+                             const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data);
+void dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace);
+/* The agent answers no more: clients would wait for ever. */
+void dvmd_pmix_server_fail_spawns (DvmdPmixServer *self);
+/* (transfer full) (nullable): (aa{sv}a{sv}), the arguments of SubmitApps */
+GVariant *dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
+                                guint *timeout, GError **error);
 
 /* dvmd-pmix-tools.c */
 /* (nullable): it wants to be given a name. From any thread. */

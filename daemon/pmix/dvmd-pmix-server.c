@@ -248,6 +248,7 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   fail_tasks (self);
   g_hash_table_remove_all (self->tokens);
   dvmd_pmix_server_fail_allocations (self);
+  dvmd_pmix_server_fail_spawns (self);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
   self->host = NULL;
@@ -494,6 +495,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->fetch_modex_async = dvmd_pmix_server_fetch_modex_async;
   iface->fetch_modex_finish = dvmd_pmix_server_fetch_modex_finish;
   iface->complete_allocation = dvmd_pmix_server_complete_allocation;
+  iface->complete_spawn = dvmd_pmix_server_complete_spawn;
   iface->notify_event = dvmd_pmix_server_notify_event;
 }
 
@@ -510,6 +512,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->tokens, g_hash_table_unref);
   g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
   g_clear_pointer (&self->allocations, g_hash_table_unref);
+  g_clear_pointer (&self->spawns, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_free (self->node_name);
   G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
@@ -527,6 +530,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, server_job_free);
   self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->allocations = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+  self->spawns = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 

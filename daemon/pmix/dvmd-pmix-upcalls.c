@@ -41,6 +41,9 @@ typedef struct
   const pmix_info_t *info; /* the library's, until it is called back */
   gsize n_info;
   pmix_alloc_directive_t directive;
+  const pmix_app_t *apps; /* likewise */
+  gsize n_apps;
+  pmix_spawn_cbfunc_t spawn_callback;
 } Upcall;
 
 /* Frees what malloc gave, for GBytes. */
@@ -217,6 +220,17 @@ on_allocate (DvmdPmixServer *server, gpointer upcall)
 }
 
 static void
+on_spawn (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank,
+                 "spawn of %" G_GSIZE_FORMAT " applications", self->n_apps);
+  dvmd_pmix_server_spawn (server, &self->proc, self->info, self->n_info, self->apps, self->n_apps, self->spawn_callback,
+                          self->callback_data);
+}
+
+static void
 on_tool_of_rank (DvmdPmixServer *server, gpointer upcall)
 {
   Upcall *self = upcall;
@@ -319,6 +333,22 @@ allocate (const pmix_proc_t *proc, pmix_alloc_directive_t directive, const pmix_
   upcall->info = info;
   upcall->n_info = n_info;
   upcall->info_callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t
+spawn (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, const pmix_app_t apps[], size_t n_apps,
+       pmix_spawn_cbfunc_t callback, void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_spawn, proc);
+
+  upcall->info = info;
+  upcall->n_info = n_info;
+  upcall->apps = apps;
+  upcall->n_apps = n_apps;
+  upcall->spawn_callback = callback;
   upcall->callback_data = callback_data;
   upcall_post (upcall);
   return PMIX_SUCCESS;
@@ -427,6 +457,7 @@ static pmix_server_module_t module = {
   .fence_nb = fence_nb,
   .direct_modex = direct_modex,
   .allocate = allocate,
+  .spawn = spawn,
   .tool_connected = tool_connected,
   .query = query,
   .register_events = register_events,

@@ -125,6 +125,12 @@ dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVaria
 }
 
 void
+dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace)
+{
+  DVMD_PMIX_GET_IFACE (self)->complete_spawn (self, token, status, nspace);
+}
+
+void
 dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details)
 {

@@ -59,6 +59,7 @@ struct _DvmdPmixInterface
                              gpointer user_data);
   GBytes *(*fetch_modex_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   void (*complete_allocation) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
+  void (*complete_spawn) (DvmdPmix *self, guint64 token, int status, const char *nspace);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details);
 };
@@ -120,6 +121,8 @@ GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GErr
 
 /* answer (nullable, floating is sunk): a{sv} as details of events; only a request that succeeds can tell more. */
 void dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVariant *answer);
+/* nspace (nullable): of the job that runs. */
+void dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace);
 
 /*
  * Tells local clients and tools of an event; one that is just connecting may miss it. source (nullable): the process it

@@ -63,6 +63,9 @@ static const Kind kinds[] = {
   { DVMD_MSG_ALLOCATED, "allocated", "(tissu)" },
   { DVMD_MSG_SIZE_EVENT, "size-event", "(suissis)" },
   { DVMD_MSG_WARN, "warn", "(ux)" },
+  { DVMD_MSG_SPAWN, "spawn", "(tsuuaa{sv}a{sv}u)" },
+  { DVMD_MSG_SPAWNED, "spawned", "(tis)" },
+  { DVMD_MSG_JOB_EVENT, "job-event", "(suisii)" },
 };
 
 static const Kind *

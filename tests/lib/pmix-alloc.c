@@ -15,6 +15,10 @@
  *   file PATH                until that file is there
  *   rank N | all             what follows is for that rank alone, for all again
  *   fence                    of the whole job
+ *   spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] ;   a job, answered when it runs; "@@" is the last one's namespace
+ *   parent               who has spawned this one
+ *   jobs                 from now on the start and the end of what it has spawned is told
+ *   ended NSPACE         wait for the end of that one
  *   stay                     until it is killed, or its server goes
  *
  * Each answer and each event is one line on its output. It ends with 0, or with a number that says where it failed.
@@ -29,6 +33,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "pmix-spawn.h"
 
 #define DVM_IS_READY -195
 #define ERR_DVM_MOD  -196
@@ -197,7 +203,10 @@ do_command (char **argv)
   pmix_status_t codes[] = { DVM_IS_READY, ERR_DVM_MOD };
   pmix_status_t warned = PMIX_EVENT_NODE_OFFLINE;
   pmix_status_t ended = PMIX_EVENT_JOB_END;
+  int n = pmix_spawn_command (&self, argv, last_id);
 
+  if (n > 0)
+    return n;
   if (strcmp (argv[0], "register") == 0)
     do_register (codes, 2);
   else if (strcmp (argv[0], "register-all") == 0)

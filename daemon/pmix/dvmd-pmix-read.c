@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-read.h"
+
+#include "dvm.h"
+
+const char *
+dvmd_pmix_read_text (const pmix_info_t *info, GError **error)
+{
+  if (info->value.type == PMIX_STRING && info->value.data.string != NULL
+      && g_utf8_validate (info->value.data.string, -1, NULL))
+    return info->value.data.string;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a text in UTF-8", info->key);
+  return NULL;
+}
+
+gboolean
+dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError **error)
+{
+  const pmix_value_t *value = &info->value;
+  guint64 n = G_MAXUINT64;
+
+  if (value->type == PMIX_UINT64)
+    n = value->data.uint64;
+  else if (value->type == PMIX_SIZE)
+    n = value->data.size;
+  else if (value->type == PMIX_UINT32)
+    n = value->data.uint32;
+  else if (value->type == PMIX_UINT16)
+    n = value->data.uint16;
+  else if (value->type == PMIX_INT && value->data.integer >= 0)
+    n = (guint64)value->data.integer;
+  else if (value->type == PMIX_INT32 && value->data.int32 >= 0)
+    n = (guint64)value->data.int32;
+  if (n <= G_MAXUINT32)
+    {
+      *number = (guint32)n;
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a number from 0 to %u", info->key, G_MAXUINT32);
+  return FALSE;
+}
+
+static void
+add_parts (const char *text, gboolean keep_empty, GPtrArray *list)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+
+  if (keep_empty && parts[0] == NULL)
+    g_ptr_array_add (list, g_strdup (""));
+  for (char **part = parts; *part != NULL; part++)
+    if (g_strstrip (*part)[0] != '\0' || keep_empty)
+      g_ptr_array_add (list, g_strdup (*part));
+}
+
+/* Lists are one text, or an array of them. */
+gboolean
+dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *list, GError **error)
+{
+  const pmix_data_array_t *array = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray : NULL;
+  const char *text;
+
+  if (array != NULL && array->type == PMIX_STRING)
+    {
+      char *const *texts = array->array;
+
+      for (gsize i = 0; i < array->size; i++)
+        {
+          if (texts[i] != NULL && !g_utf8_validate (texts[i], -1, NULL))
+            {
+              g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s has what is not a text in UTF-8", info->key);
+              return FALSE;
+            }
+          g_ptr_array_add (list, g_strdup (texts[i] != NULL ? texts[i] : ""));
+        }
+      return TRUE;
+    }
+  text = dvmd_pmix_read_text (info, error);
+  if (text == NULL)
+    return FALSE;
+  add_parts (text, keep_empty, list);
+  return TRUE;
+}

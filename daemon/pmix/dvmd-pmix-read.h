@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <glib.h>
+#include <pmix_common.h>
+
+G_BEGIN_DECLS
+
+/* What clients say in their pmix_info_t, checked; the errors, which name the key, are DVM_ERROR_BAD_PARAM. */
+
+/* (nullable): borrowed; what is no UTF-8 cannot be passed on */
+const char *dvmd_pmix_read_text (const pmix_info_t *info, GError **error);
+/* Of whatever type a client takes for numbers. */
+gboolean dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError **error);
+/* Adds the parts of "a, b" to list. keep_empty: parts without text mean something. */
+gboolean dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *list, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,444 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Clients and tools that want a job: PMIx's words made those of SubmitApps on the bus, and the name of the job taken
+ * back when it runs.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-read.h"
+
+#include <string.h>
+
+#include "dvm.h"
+
+/* Upstream's names, of later than the library at hand. */
+#ifndef PMIX_SPAWN_TARGET
+#define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
+#endif
+#ifndef PMIX_SPAWN_CHILD_SEP
+#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
+#endif
+#ifndef PMIX_NON_PMI
+#define PMIX_NON_PMI "pmix.nonpmi"
+#endif
+
+/* What becomes of a key's value. */
+typedef enum
+{
+  TEXT,        /* the option's text */
+  PREFIXED,    /* the same, behind the option's extra word */
+  NUMBER,      /* the option's number */
+  FLAG,        /* the option is set, if it is true */
+  WORD,        /* a word more of the option "output", if it is true */
+  WORD_OF,     /* the same, with the text behind it */
+  LIST,        /* a text with commas, or several texts */
+  TARGETS,     /* the same, where an empty one means something */
+  PLAIN,       /* a job without PMIx, if it is true */
+  TIME,        /* of the spawn itself */
+  STDIN,       /* a process, or a rank */
+  ENVIRONMENT, /* a variable is set */
+  UNSET,       /* a variable is taken away */
+  NOTHING,     /* known, and of no concern here */
+} Kind;
+
+typedef struct
+{
+  const char *key;
+  Kind kind;
+  const char *option;
+  const char *extra; /* (nullable) */
+} Key;
+
+/* Of the whole job, wherever they stand. */
+static const Key job_keys[] = {
+  { PMIX_MAPBY, TEXT, "map-by", NULL },
+  { PMIX_PPR, PREFIXED, "map-by", "ppr:" },
+  { PMIX_RANKBY, TEXT, "rank-by", NULL },
+  { PMIX_BINDTO, TEXT, "bind-to", NULL },
+  { PMIX_RUNTIME_OPTIONS, TEXT, "runtime-options", NULL },
+  { PMIX_NON_PMI, PLAIN, NULL, NULL },
+  { PMIX_ADD_HOST, LIST, "add-hosts", NULL },
+  { PMIX_ADD_HOSTFILE, TEXT, "add-hostfile", NULL },
+  { PMIX_SPAWN_TARGET, TARGETS, "target", NULL },
+  { PMIX_SESSION_ID, NUMBER, "session", NULL },
+  { PMIX_ALLOC_ID, TEXT, "alloc-id", NULL },
+  { PMIX_ALLOC_REQ_ID, TEXT, "alloc-req-id", NULL },
+  { PMIX_SPAWN_CHILD_SEP, FLAG, "child-separate", NULL },
+  { PMIX_JOB_TIMEOUT, NUMBER, "timeout", NULL },
+  { PMIX_JOB_RECOVERABLE, FLAG, "recoverable", NULL },
+  { PMIX_STDIN_TGT, STDIN, "stdin", NULL },
+  { PMIX_IOF_TAG_OUTPUT, WORD, NULL, "tag" },
+  { PMIX_IOF_TAG_DETAILED_OUTPUT, WORD, NULL, "tag-detailed" },
+  { PMIX_IOF_TAG_FULLNAME_OUTPUT, WORD, NULL, "tag-fullname" },
+  { PMIX_IOF_RANK_OUTPUT, WORD, NULL, "rank" },
+  { PMIX_IOF_TIMESTAMP_OUTPUT, WORD, NULL, "timestamp" },
+  { PMIX_IOF_MERGE_STDERR_STDOUT, WORD, NULL, "merge-stderr-to-stdout" },
+  { PMIX_IOF_OUTPUT_TO_FILE, WORD_OF, NULL, "file=" },
+  { PMIX_IOF_OUTPUT_TO_DIRECTORY, WORD_OF, NULL, "dir=" },
+  { PMIX_TIMEOUT, TIME, NULL, NULL },
+  { PMIX_SPAWN_TIMEOUT, TIME, NULL, NULL },
+  /* Both are told, whether they are asked for or not. */
+  { PMIX_NOTIFY_COMPLETION, NOTHING, NULL, NULL },
+  { PMIX_NOTIFY_JOB_EVENTS, NOTHING, NULL, NULL },
+  /* The library has done what there is to do. */
+  { PMIX_SETUP_APP_ENVARS, NOTHING, NULL, NULL },
+  { PMIX_REQUESTOR_IS_TOOL, NOTHING, NULL, NULL },
+  { PMIX_REQUESTOR_IS_CLIENT, NOTHING, NULL, NULL },
+  { PMIX_WDIR_USER_SPECIFIED, NOTHING, NULL, NULL },
+};
+
+/* Of one application; among those of the job: of each. */
+static const Key app_keys[] = {
+  { PMIX_HOST, LIST, "hosts", NULL },
+  { PMIX_HOSTFILE, TEXT, "hostfile", NULL },
+  { PMIX_WDIR, TEXT, "cwd", NULL },
+  { PMIX_SET_SESSION_CWD, FLAG, "set-cwd-to-session-dir", NULL },
+  { PMIX_PRELOAD_BIN, FLAG, "preload-binary", NULL },
+  { PMIX_PRELOAD_FILES, LIST, "preload-files", NULL },
+  { PMIX_SET_ENVAR, ENVIRONMENT, NULL, NULL },
+  { PMIX_UNSET_ENVAR, UNSET, "unset-env", NULL },
+};
+
+typedef struct
+{
+  GVariantDict *options; /* of the job */
+  GString *output;
+  guint timeout;
+  GVariantDict *dict; /* what is being read: options, or those of an application */
+  GPtrArray *env;     /* likewise, "NAME=value" */
+} Reader;
+
+static const Key *
+find_key (const Key *keys, gsize n, const char *name)
+{
+  for (gsize i = 0; i < n; i++)
+    if (strcmp (keys[i].key, name) == 0)
+      return &keys[i];
+  return NULL;
+}
+
+/* Applications of one job may differ in what is theirs, not in what is the job's. */
+static gboolean
+insert (GVariantDict *dict, const pmix_info_t *info, const char *option, GVariant *value, GError **error)
+{
+  g_autoptr (GVariant) owned = g_variant_ref_sink (value);
+  g_autoptr (GVariant) old = g_variant_dict_lookup_value (dict, option, NULL);
+
+  if (old != NULL && !g_variant_equal (old, owned))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s” of the job is given twice, and not alike",
+                   info->key, option);
+      return FALSE;
+    }
+  g_variant_dict_insert_value (dict, option, owned);
+  return TRUE;
+}
+
+static gboolean
+take_text (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+{
+  const char *text = dvmd_pmix_read_text (info, error);
+  g_autofree char *whole = NULL;
+
+  if (text == NULL)
+    return FALSE;
+  whole = g_strconcat (key->extra != NULL ? key->extra : "", text, NULL);
+  return insert (dict, info, key->option, g_variant_new_string (whole), error);
+}
+
+static gboolean
+take_number (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+{
+  guint32 number;
+
+  return dvmd_pmix_read_number (info, &number, error)
+         && insert (dict, info, key->option, g_variant_new_uint32 (number), error);
+}
+
+/* What comes more than once adds up. */
+static gboolean
+take_list (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+{
+  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func (g_free);
+  g_autofree const char **old = NULL;
+
+  g_variant_dict_lookup (dict, key->option, "^a&s", &old);
+  for (gsize i = 0; old != NULL && old[i] != NULL; i++)
+    g_ptr_array_add (list, g_strdup (old[i]));
+  if (!dvmd_pmix_read_list (info, key->kind == TARGETS, list, error))
+    return FALSE;
+  g_variant_dict_insert_value (dict, key->option,
+                               g_variant_new_strv ((const char *const *)list->pdata, (gssize)list->len));
+  return TRUE;
+}
+
+static gboolean
+take_word (Reader *self, const pmix_info_t *info, const Key *key, GError **error)
+{
+  const char *text = "";
+
+  if (key->kind == WORD_OF)
+    text = dvmd_pmix_read_text (info, error);
+  else if (!PMIX_INFO_TRUE (info))
+    return TRUE;
+  if (text == NULL)
+    return FALSE;
+  g_string_append_printf (self->output, "%s%s%s", self->output->len > 0 ? "," : "", key->extra, text);
+  return TRUE;
+}
+
+static gboolean
+take_stdin (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+{
+  const pmix_value_t *value = &info->value;
+  g_autofree char *text = NULL;
+  guint32 rank;
+
+  if (value->type == PMIX_PROC && value->data.proc != NULL)
+    rank = value->data.proc->rank;
+  else if (value->type == PMIX_PROC_RANK)
+    rank = value->data.rank;
+  else if (!dvmd_pmix_read_number (info, &rank, error))
+    return FALSE;
+  if (rank == PMIX_RANK_WILDCARD)
+    text = g_strdup ("all");
+  else
+    text = rank > PMIX_RANK_VALID ? g_strdup ("none") : g_strdup_printf ("%u", rank);
+  return insert (dict, info, key->option, g_variant_new_string (text), error);
+}
+
+static gboolean
+take_variable (Reader *self, const pmix_info_t *info, GError **error)
+{
+  const pmix_envar_t *variable = &info->value.data.envar;
+
+  if (info->value.type != PMIX_ENVAR || variable->envar == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a variable with its value", info->key);
+      return FALSE;
+    }
+  g_ptr_array_add (self->env, g_strconcat (variable->envar, "=", variable->value != NULL ? variable->value : "", NULL));
+  return TRUE;
+}
+
+/*
+ * What the caller requires and cannot be given is refused; anything else that the host need not heed is passed over, as
+ * PMIx has it.
+ */
+static gboolean
+take_other (const pmix_info_t *info, GError **error)
+{
+  if ((info->flags & PMIX_INFO_REQD) != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Jobs cannot be asked for by %s here", info->key);
+      return FALSE;
+    }
+  g_debug ("%s of a spawn is not heeded", info->key);
+  return TRUE;
+}
+
+static gboolean
+take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+{
+  switch (key->kind)
+    {
+    case TEXT:
+    case PREFIXED:
+      return take_text (dict, info, key, error);
+    case NUMBER:
+      return take_number (dict, info, key, error);
+    case FLAG:
+      g_variant_dict_insert (dict, key->option, "b", PMIX_INFO_TRUE (info));
+      return TRUE;
+    case WORD:
+    case WORD_OF:
+      return take_word (self, info, key, error);
+    case LIST:
+    case TARGETS:
+    case UNSET:
+      return take_list (dict, info, key, error);
+    case PLAIN:
+      if (PMIX_INFO_TRUE (info))
+        g_variant_dict_insert (dict, "personality", "s", "plain");
+      return TRUE;
+    case TIME:
+      return dvmd_pmix_read_number (info, &self->timeout, error);
+    case STDIN:
+      return take_stdin (dict, info, key, error);
+    case ENVIRONMENT:
+      return take_variable (self, info, error);
+    case NOTHING:
+      return TRUE;
+    }
+  g_return_val_if_reached (FALSE);
+}
+
+static gboolean
+read_infos (Reader *self, const pmix_info_t *info, gsize n, GError **error)
+{
+  for (gsize i = 0; i < n; i++)
+    {
+      const Key *key = find_key (job_keys, G_N_ELEMENTS (job_keys), info[i].key);
+      GVariantDict *dict = key != NULL ? self->options : self->dict;
+
+      if (key == NULL)
+        key = find_key (app_keys, G_N_ELEMENTS (app_keys), info[i].key);
+      if (key != NULL ? !take_value (self, dict, &info[i], key, error) : !take_other (&info[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Bytes, so that what is no UTF-8 goes through. */
+static void
+add_environment (Reader *self)
+{
+  if (self->env->len > 0)
+    g_variant_dict_insert_value (
+        self->dict, "env-bytes",
+        g_variant_new_bytestring_array ((const char *const *)self->env->pdata, (gssize)self->env->len));
+}
+
+/* The library puts the name of the program before the arguments, without its directory. */
+static GVariant *
+describe_argv (const pmix_app_t *app)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+
+  g_ptr_array_add (argv, app->cmd != NULL ? app->cmd : app->argv[0]);
+  for (gsize i = 1; app->argv != NULL && app->argv[0] != NULL && app->argv[i] != NULL; i++)
+    g_ptr_array_add (argv, app->argv[i]);
+  return g_variant_new_bytestring_array ((const char *const *)argv->pdata, (gssize)argv->len);
+}
+
+static GVariant *
+read_app (Reader *self, const pmix_app_t *app, GError **error)
+{
+  g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
+  g_auto (GVariantDict) dict;
+
+  g_variant_dict_init (&dict, NULL);
+  if ((app->cmd == NULL && (app->argv == NULL || app->argv[0] == NULL)) || app->maxprocs < 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "An application has %s",
+                   app->maxprocs < 0 ? "fewer than no processes" : "no program");
+      return NULL;
+    }
+  self->dict = &dict;
+  self->env = env;
+  g_variant_dict_insert_value (&dict, "argv-bytes", describe_argv (app));
+  if (app->maxprocs > 0)
+    g_variant_dict_insert (&dict, "np", "u", (guint32)app->maxprocs);
+  for (gsize i = 0; app->env != NULL && app->env[i] != NULL; i++)
+    g_ptr_array_add (env, g_strdup (app->env[i]));
+  if (!read_infos (self, app->info, app->ninfo, error))
+    return NULL;
+  /* The library puts the caller's directory here; who says it in a key means that one. */
+  if (app->cwd != NULL && !g_variant_dict_contains (&dict, "cwd") && !g_variant_dict_contains (self->options, "cwd"))
+    g_variant_dict_insert_value (&dict, "cwd-bytes", g_variant_new_bytestring (app->cwd));
+  add_environment (self);
+  return g_variant_dict_end (&dict);
+}
+
+static gboolean
+read_options (Reader *self, const pmix_info_t *info, gsize n, GError **error)
+{
+  g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
+
+  self->dict = self->options;
+  self->env = env;
+  if (!read_infos (self, info, n, error))
+    return FALSE;
+  add_environment (self);
+  return TRUE;
+}
+
+GVariant *
+dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps, guint *timeout,
+                      GError **error)
+{
+  g_auto (GVariantDict) options;
+  g_autoptr (GString) output = g_string_new (NULL);
+  g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
+  Reader reader = { .options = &options, .output = output };
+
+  g_variant_dict_init (&options, NULL);
+  if (!read_options (&reader, info, n_info, error))
+    return NULL;
+  for (gsize i = 0; i < n_apps; i++)
+    {
+      GVariant *row = read_app (&reader, &apps[i], error);
+
+      if (row == NULL)
+        return NULL;
+      g_variant_builder_add_value (rows, row);
+    }
+  if (output->len > 0)
+    g_variant_dict_insert (&options, "output", "s", output->str);
+  *timeout = reader.timeout;
+  return g_variant_ref_sink (g_variant_new ("(aa{sv}@a{sv})", rows, g_variant_dict_end (&options)));
+}
+
+/* ---- on the main context ---- */
+
+void
+dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  DvmdPmixSpawn *spawn = g_hash_table_lookup (self->spawns, &token);
+  pmix_nspace_t name;
+
+  if (spawn == NULL)
+    {
+      g_debug ("The answer to spawn %" G_GUINT64_FORMAT " comes too late", token);
+      return;
+    }
+  PMIX_LOAD_NSPACE (name, nspace);
+  spawn->callback (status, name, spawn->callback_data);
+  g_hash_table_remove (self->spawns, &token);
+}
+
+void
+dvmd_pmix_server_fail_spawns (DvmdPmixServer *self)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->spawns);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const DvmdPmixSpawn *spawn = value;
+      pmix_nspace_t none = "";
+
+      spawn->callback (PMIX_ERR_UNREACH, none, spawn->callback_data);
+    }
+  g_hash_table_remove_all (self->spawns);
+}
+
+void
+dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
+                        const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data)
+{
+  DvmdPmixSpawn *spawn = g_new0 (DvmdPmixSpawn, 1);
+  g_autoptr (GVariant) job = NULL;
+  g_autoptr (GError) error = NULL;
+  guint timeout = 0;
+
+  spawn->token = ++self->last_token;
+  spawn->callback = callback;
+  spawn->callback_data = callback_data;
+  g_hash_table_insert (self->spawns, &spawn->token, spawn);
+  job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &timeout, &error);
+  if (job == NULL)
+    {
+      g_message ("%s.%u wants a job: %s", proc->nspace, proc->rank, error->message);
+      dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, dvmd_pmix_status_from_error (error), NULL);
+    }
+  else if (!dvmd_pmix_host_spawn (self->host, spawn->token, proc->nspace, proc->rank, job, timeout))
+    dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+}

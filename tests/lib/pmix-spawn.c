@@ -1,0 +1,259 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "pmix-spawn.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_INFO  16
+#define MAX_ENDED 64
+#define LIMIT_MS  60000
+
+/* Later headers name them. */
+#define SPAWN_TARGET    "pmix.spwn.tgt"
+#define SPAWN_CHILD_SEP "pmix.spchildsep"
+
+static const pmix_proc_t *self;
+static char last_nspace[PMIX_MAX_NSLEN + 1];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char ended[MAX_ENDED][PMIX_MAX_NSLEN + 1];
+static int n_ended;
+static bool watching;
+
+static const char *
+find_nspace (const char *word)
+{
+  return strcmp (word, "@@") == 0 ? last_nspace : word;
+}
+
+/* ---- spawn ---- */
+
+typedef struct
+{
+  pmix_info_t info[MAX_INFO];
+  size_t n_info;
+  pmix_app_t app;
+} Spawn;
+
+static void
+add_text (Spawn *spawn, const char *key, const char *text)
+{
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, text, PMIX_STRING);
+  spawn->n_info++;
+}
+
+static void
+add_number (Spawn *spawn, const char *key, const char *text, pmix_data_type_t type)
+{
+  uint32_t number = (uint32_t)strtoul (text, NULL, 10);
+
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, &number, type);
+  spawn->n_info++;
+}
+
+static void
+add_flag (Spawn *spawn, const char *key)
+{
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, NULL, PMIX_BOOL);
+  spawn->n_info++;
+}
+
+static void
+add_variable (Spawn *spawn, const char *text)
+{
+  pmix_envar_t variable = { .envar = strdup (text), .separator = ':' };
+  char *value = strchr (variable.envar, ':');
+
+  *value = '\0';
+  variable.value = value + 1;
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
+  spawn->n_info++;
+  free (variable.envar);
+}
+
+static void
+add (Spawn *spawn, const char *pair, const char *id)
+{
+  const char *value = strchr (pair, '=') + 1;
+  size_t length = (size_t)(value - 1 - pair);
+  char name[32];
+
+  snprintf (name, sizeof name, "%.*s", (int)length, pair);
+  if (strcmp (name, "np") == 0)
+    spawn->app.maxprocs = atoi (value);
+  else if (strcmp (name, "id") == 0)
+    add_text (spawn, PMIX_ALLOC_ID, strcmp (value, "@") == 0 ? id : value);
+  else if (strcmp (name, "req") == 0)
+    add_text (spawn, PMIX_ALLOC_REQ_ID, value);
+  else if (strcmp (name, "session") == 0)
+    add_number (spawn, PMIX_SESSION_ID, value, PMIX_UINT32);
+  else if (strcmp (name, "target") == 0)
+    add_text (spawn, SPAWN_TARGET, strcmp (value, "@") == 0 ? id : value);
+  else if (strcmp (name, "host") == 0)
+    add_text (spawn, PMIX_HOST, value);
+  else if (strcmp (name, "map") == 0)
+    add_text (spawn, PMIX_MAPBY, value);
+  else if (strcmp (name, "cwd") == 0)
+    add_text (spawn, PMIX_WDIR, value);
+  else if (strcmp (name, "env") == 0)
+    add_variable (spawn, value);
+  else if (strcmp (name, "unset") == 0)
+    add_text (spawn, PMIX_UNSET_ENVAR, value);
+  else if (strcmp (name, "timeout") == 0)
+    add_number (spawn, PMIX_TIMEOUT, value, PMIX_INT);
+  else if (strcmp (name, "sep") == 0)
+    add_flag (spawn, SPAWN_CHILD_SEP);
+  else if (strcmp (name, "tag") == 0)
+    add_flag (spawn, PMIX_IOF_TAG_OUTPUT);
+  else if (strcmp (name, "require") == 0)
+    {
+      add_flag (spawn, value);
+      PMIX_INFO_REQUIRED (&spawn->info[spawn->n_info - 1]);
+    }
+  else
+    exit (3);
+}
+
+/* spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] ; */
+static int
+do_spawn (char **argv, const char *id)
+{
+  char nspace[PMIX_MAX_NSLEN + 1] = "";
+  Spawn spawn = { .n_info = 0 };
+  pmix_status_t status;
+  int n = 1;
+
+  PMIX_APP_CONSTRUCT (&spawn.app);
+  spawn.app.maxprocs = 1;
+  for (; argv[n] != NULL && strcmp (argv[n], "--") != 0 && spawn.n_info < MAX_INFO; n++)
+    add (&spawn, argv[n], id);
+  if (argv[n] == NULL || argv[n + 1] == NULL)
+    exit (2);
+  spawn.app.cmd = strdup (argv[++n]);
+  for (; argv[n] != NULL && strcmp (argv[n], ";") != 0; n++)
+    PMIX_ARGV_APPEND (status, spawn.app.argv, argv[n]);
+  status = PMIx_Spawn (spawn.info, spawn.n_info, &spawn.app, 1, nspace);
+  flockfile (stdout);
+  printf ("%u spawn %d nspace=%s\n", self->rank, status, nspace);
+  fflush (stdout);
+  funlockfile (stdout);
+  if (status == PMIX_SUCCESS)
+    snprintf (last_nspace, sizeof last_nspace, "%s", nspace);
+  for (size_t i = 0; i < spawn.n_info; i++)
+    PMIX_INFO_DESTRUCT (&spawn.info[i]);
+  PMIX_APP_DESTRUCT (&spawn.app);
+  return argv[n] != NULL ? n + 1 : n;
+}
+
+/* parent: what the job info says of it */
+static int
+do_parent (void)
+{
+  pmix_value_t *value = NULL;
+  pmix_proc_t proc;
+  pmix_status_t status;
+
+  PMIX_LOAD_PROCID (&proc, self->nspace, PMIX_RANK_WILDCARD);
+  status = PMIx_Get (&proc, PMIX_PARENT_ID, NULL, 0, &value);
+  if (status == PMIX_SUCCESS && value->type == PMIX_PROC)
+    printf ("%u parent %s.%u\n", self->rank, value->data.proc->nspace, value->data.proc->rank);
+  else
+    printf ("%u parent none\n", self->rank);
+  fflush (stdout);
+  if (value != NULL)
+    PMIX_VALUE_RELEASE (value);
+  return 1;
+}
+
+/* ---- the end of a job ---- */
+
+static void
+on_end (size_t number, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+        pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
+{
+  const char *nspace = "";
+  int status = 0;
+  int exit_code = 0;
+
+  for (size_t i = 0; i < n_info; i++)
+    if (strcmp (info[i].key, PMIX_NSPACE) == 0)
+      nspace = info[i].value.data.string;
+    else if (strcmp (info[i].key, PMIX_JOB_TERM_STATUS) == 0)
+      status = info[i].value.data.status;
+    else if (strcmp (info[i].key, PMIX_EXIT_CODE) == 0)
+      exit_code = info[i].value.data.integer;
+  flockfile (stdout);
+  if (code == PMIX_EVENT_JOB_END)
+    printf ("%u ended %s status=%d exit=%d\n", self->rank, nspace, status, exit_code);
+  else
+    printf ("%u started %s\n", self->rank, nspace);
+  fflush (stdout);
+  funlockfile (stdout);
+  pthread_mutex_lock (&lock);
+  if (code == PMIX_EVENT_JOB_END && n_ended < MAX_ENDED)
+    snprintf (ended[n_ended++], sizeof ended[0], "%s", nspace);
+  pthread_mutex_unlock (&lock);
+  if (callback != NULL)
+    callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static bool
+has_ended (const char *nspace)
+{
+  bool found = false;
+
+  pthread_mutex_lock (&lock);
+  for (int i = 0; i < n_ended; i++)
+    found = found || strcmp (ended[i], nspace) == 0;
+  pthread_mutex_unlock (&lock);
+  return found;
+}
+
+/* jobs: from now on what becomes of them is told */
+static int
+do_watch (void)
+{
+  pmix_status_t codes[] = { PMIX_EVENT_JOB_START, PMIX_EVENT_JOB_END };
+
+  if (!watching && PMIx_Register_event_handler (codes, 2, NULL, 0, on_end, NULL, NULL) < 0)
+    exit (51);
+  watching = true;
+  return 1;
+}
+
+/* ended NSPACE */
+static int
+do_ended (const char *nspace)
+{
+  do_watch ();
+  for (int ms = 0; !has_ended (nspace); ms++)
+    {
+      if (ms == LIMIT_MS)
+        exit (52);
+      usleep (1000);
+    }
+  return 2;
+}
+
+/* ---- commands ---- */
+
+int
+pmix_spawn_command (const pmix_proc_t *proc, char **argv, const char *id)
+{
+  self = proc;
+  if (strcmp (argv[0], "spawn") == 0)
+    return do_spawn (argv, id);
+  if (strcmp (argv[0], "parent") == 0)
+    return do_parent ();
+  if (strcmp (argv[0], "jobs") == 0)
+    return do_watch ();
+  if (strcmp (argv[0], "ended") == 0 && argv[1] != NULL && strchr (argv[1], '@') != NULL)
+    return do_ended (find_nspace (argv[1]));
+  return -1;
+}
