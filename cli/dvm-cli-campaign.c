@@ -14,82 +14,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
-
-/* ---- the request ---- */
-
-static void
-add_text (GVariantDict *request, DvmCliArgs *args, const char *name)
-{
-  if (dvm_cli_args_has (args, name))
-    g_variant_dict_insert (request, name, "s", dvm_cli_args_get (args, name));
-}
-
-static void
-add_number (GVariantDict *request, DvmCliArgs *args, const char *name)
-{
-  if (dvm_cli_args_has (args, name))
-    g_variant_dict_insert (request, name, "u", dvm_cli_args_get_uint (args, name, 0));
-}
-
-static void
-add_hosts (GVariantDict *request, DvmCliArgs *args)
-{
-  g_autofree const char **lists = dvm_cli_args_get_all (args, "hosts");
-  g_autofree char *joined = lists[0] != NULL ? g_strjoinv (",", (char **)lists) : NULL;
-  g_auto (GStrv) hosts = joined != NULL ? g_strsplit (joined, ",", -1) : NULL;
-
-  if (hosts != NULL)
-    g_variant_dict_insert_value (request, "hosts", g_variant_new_strv ((const char *const *)hosts, -1));
-}
-
-/* The directory of the daemon, which reads the file, is another one. */
-static void
-add_hostfile (GVariantDict *request, DvmCliArgs *args)
-{
-  g_autofree char *path = NULL;
-
-  if (!dvm_cli_args_has (args, "hostfile"))
-    return;
-  path = g_canonicalize_filename (dvm_cli_args_get (args, "hostfile"), NULL);
-  g_variant_dict_insert (request, "hostfile", "s", path);
-}
-
-static GVariant *
-make_request (DvmCliArgs *args)
-{
-  g_auto (GVariantDict) request = G_VARIANT_DICT_INIT (NULL);
-
-  add_hosts (&request, args);
-  add_hostfile (&request, args);
-  add_number (&request, args, "count");
-  add_text (&request, args, "alloc-id");
-  add_text (&request, args, "of-req-id");
-  add_text (&request, args, "req-id");
-  add_number (&request, args, "drain-timeout");
-  return g_variant_ref_sink (g_variant_dict_end (&request));
-}
-
-/* Texts of the command line may be any bytes; those of D-Bus may not. */
-static gboolean
-check_texts (DvmCliArgs *args, GError **error)
-{
-  static const char *const names[] = { "hosts", "hostfile", "alloc-id", "of-req-id", "req-id" };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree const char **values = dvm_cli_args_get_all (args, names[i]);
-
-      for (gsize j = 0; values[j] != NULL; j++)
-        if (!g_utf8_validate (values[j], -1, NULL))
-          {
-            g_autofree char *shown = dvm_cli_escape (values[j]);
-
-            g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --%s: '%s' is not UTF-8"), names[i], shown);
-            return FALSE;
-          }
-    }
-  return TRUE;
-}
+#include "dvm-cli-request.h"
 
 /* ---- the end ---- */
 
@@ -131,28 +56,28 @@ print_json (DvmCli *cli, const char *alloc_id, DvmCampaign *campaign, GError **e
 }
 
 static gboolean
-print_line (DvmCli *cli, const char *alloc_id, DvmCampaign *campaign, GError **error)
+print_line (const char *alloc_id, DvmCampaign *campaign, GError **error)
 {
   g_autofree char *number = campaign != NULL ? g_strdup_printf ("%u", dvm_campaign_get_id (campaign)) : NULL;
   g_autofree char *shown = dvm_cli_escape (alloc_id);
   g_autofree char *line = g_strdup_printf ("%s %s\n", shown, number != NULL ? number : "-");
 
-  if (campaign == NULL)
-    dvm_cli_note (cli, _ ("the DVM stays as it is: nothing of what was asked for changes its size"));
   return dvm_cli_print (line, error);
 }
 
-static gboolean
-change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, GError **error)
+gboolean
+dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, GVariant *request,
+                           const char *unchanged, GError **error)
 {
   gboolean waits = dvm_cli_args_has (cli->args, "wait");
-  g_autoptr (GVariant) request = make_request (cli->args);
   g_autoptr (DvmCampaign) campaign = NULL;
   g_autofree char *alloc_id = NULL;
 
   if (!change (client, request, NULL, &alloc_id, &campaign, error))
     return FALSE;
-  if (!cli->json && !print_line (cli, alloc_id, campaign, error))
+  if (!cli->json && campaign == NULL && unchanged != NULL)
+    dvm_cli_note (cli, "%s", unchanged);
+  if (!cli->json && !print_line (alloc_id, campaign, error))
     return FALSE;
   if (campaign != NULL && waits && !dvm_client_wait_campaign (client, campaign, 0, NULL, error))
     return FALSE;
@@ -161,13 +86,35 @@ change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, GError *
   return campaign == NULL || !waits || judge (campaign, error);
 }
 
+/* A host that is named leaves by a campaign, unless its agent has gone before. */
+static const char *
+say_unchanged (DvmCliArgs *args, DvmCliChange change)
+{
+  gboolean names = dvm_cli_args_has (args, "hosts") || dvm_cli_args_has (args, "hostfile");
+
+  if (change == dvm_client_grow && (names || dvm_cli_args_has (args, "count")))
+    return _ ("the DVM stays as it is: it has these nodes already, and they are in the allocation now");
+  if (change == dvm_client_grow)
+    return NULL;
+  if (names)
+    return _ ("nothing had to leave: these nodes were lost before, and are listed no more");
+  return _ ("no node leaves the DVM; the allocation has ended");
+}
+
 int
 dvm_cli_change_size (DvmCli *cli, DvmCliChange change, GError **error)
 {
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
   g_autoptr (DvmClient) client = NULL;
+  g_autoptr (GVariant) request = NULL;
 
-  if (!check_texts (cli->args, error))
+  if (!dvm_cli_request_check (cli->args, error))
     return DVM_CLI_EXIT_USAGE;
   client = dvm_cli_connect (cli, error);
-  return client != NULL && change_and_follow (cli, client, change, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+  if (client == NULL || !dvm_cli_request_fill (&dict, cli->args, client, error))
+    return DVM_CLI_EXIT_FAILED;
+  request = g_variant_ref_sink (g_variant_dict_end (&dict));
+  return dvm_cli_change_and_follow (cli, client, change, request, say_unchanged (cli->args, change), error)
+             ? DVM_CLI_EXIT_OK
+             : DVM_CLI_EXIT_FAILED;
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the verbs that change the size of a DVM share: the request, and the campaign that comes of it.
+ * Changes of the size of the DVM, as several verbs ask for them.
  */
 
 #pragma once
@@ -21,5 +21,9 @@ typedef gboolean (*DvmCliChange) (DvmClient *client, GVariant *request, GCancell
  * campaign with --wait. Returns the exit status.
  */
 int dvm_cli_change_size (DvmCli *cli, DvmCliChange change, GError **error);
+/* The same with a request that is made already. unchanged: what is said when no campaign follows; (nullable): nothing
+ */
+gboolean dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, GVariant *request,
+                                    const char *unchanged, GError **error);
 
 G_END_DECLS

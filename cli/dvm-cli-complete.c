@@ -66,11 +66,12 @@ connect_client (Complete *self)
   return dvm_cli_connect (&self->cli, &error);
 }
 
-/* Jobs that have ended can be looked at, but neither killed nor attached to in any useful way. */
+/* Jobs that have ended can be looked at, but not killed, nor given nodes. */
 static void
 offer_jobs (Complete *self)
 {
-  gboolean all = strcmp (self->verb->name, "kill") != 0 && strcmp (self->verb->name, "events") != 0;
+  static const char *const live[] = { "kill", "events", "grow", "session", NULL };
+  gboolean all = !g_strv_contains (live, self->verb->name);
   g_autoptr (DvmClient) client = connect_client (self);
   g_autoptr (GPtrArray) jobs = client != NULL ? dvm_client_list_jobs (client, all, NULL, NULL) : NULL;
 
@@ -123,7 +124,25 @@ offer_campaigns (Complete *self)
     }
 }
 
-/* by: whether they are named by the allocation's id, by the request's, or by either number */
+/* A session has up to three names: a number is proposed to who has begun one, and where there is nothing else. */
+static void
+offer_session (Complete *self, DvmSession *session)
+{
+  const char *alloc_id = dvm_session_get_alloc_id (session);
+  const char *request = dvm_session_get_request_id (session);
+  gboolean has_id = alloc_id != NULL && alloc_id[0] != '\0';
+  g_autofree char *nodes = g_strjoinv (",", (char **)dvm_session_get_nodes (session));
+  g_autofree char *number = g_strdup_printf ("%u", dvm_session_get_id (session));
+
+  if (!has_id || g_ascii_isdigit (self->current[0]))
+    offer (self, number, nodes);
+  if (has_id)
+    offer (self, alloc_id, nodes);
+  if (request != NULL && request[0] != '\0')
+    offer (self, request, nodes);
+}
+
+/* by: "alloc-id" and "of-req-id" are names of one kind, a session has all of them */
 static void
 offer_sessions (Complete *self, const char *by)
 {
@@ -136,13 +155,35 @@ offer_sessions (Complete *self, const char *by)
       const char *name = strcmp (by, "of-req-id") == 0 ? dvm_session_get_request_id (session)
                                                        : dvm_session_get_alloc_id (session);
       g_autofree char *nodes = g_strjoinv (",", (char **)dvm_session_get_nodes (session));
-      g_autofree char *number = g_strdup_printf ("%u", dvm_session_get_id (session));
 
-      if (name != NULL && name[0] != '\0')
+      if (strcmp (by, "session") == 0)
+        offer_session (self, session);
+      else if (name != NULL && name[0] != '\0')
         offer (self, name, nodes);
-      else if (strcmp (by, "SESSION") == 0)
-        offer (self, number, nodes);
     }
+}
+
+/* "ID,ID" of a job; whose nodes are to be is one namespace */
+static void
+offer_targets (Complete *self)
+{
+  const char *comma = strrchr (self->current, ',');
+  g_autofree char *prefix = NULL;
+
+  if (dvm_cli_option_find (self->lists, "inheritance") != NULL)
+    {
+      offer_jobs (self);
+      return;
+    }
+  if (comma != NULL)
+    {
+      prefix = g_strdup_printf ("%s%.*s", self->prefix, (int)(comma + 1 - self->current), self->current);
+      self->prefix = prefix;
+      self->current = comma + 1;
+    }
+  offer (self, "default", NULL);
+  offer_sessions (self, "alloc-id");
+  self->prefix = "";
 }
 
 /* The DVMs of this user are folders beside each other. */
@@ -224,6 +265,12 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_nodes (self);
   else if (strcmp (option->name, "alloc-id") == 0 || strcmp (option->name, "of-req-id") == 0)
     offer_sessions (self, option->name);
+  else if (strcmp (option->name, "session") == 0)
+    offer_sessions (self, "session");
+  else if (strcmp (option->name, "target") == 0)
+    offer_targets (self);
+  else if (strcmp (option->name, "job") == 0)
+    offer_jobs (self);
   else
     return "none";
   return "words";
@@ -305,7 +352,7 @@ offer_argument (Complete *self, const char *word, gboolean repeats)
   else if (strcmp (word, "CAMPAIGN") == 0)
     offer_campaigns (self);
   else if (strcmp (word, "SESSION") == 0)
-    offer_sessions (self, word);
+    offer_sessions (self, "session");
   else if (strcmp (word, "PROGRAM") == 0)
     return "commands";
   return "words";

@@ -478,6 +478,12 @@ dvm_cli_events_start (DvmCliEvents *self, GError **error)
   return (self->kinds & DVM_CLI_EVENT_NODE) == 0 || list_nodes (self, TRUE, error);
 }
 
+gboolean
+dvm_cli_events_knows (DvmCliEvents *self, const char *path)
+{
+  return g_hash_table_contains (self->others, path);
+}
+
 guint
 dvm_cli_events_get_n_jobs (DvmCliEvents *self, GHashTable *ids)
 {

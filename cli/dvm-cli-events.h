@@ -50,6 +50,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliEvents, dvm_cli_events_free)
 /* Also tells how things are now, as events with is_current. Runs the default main context until the DVM has answered.
  */
 gboolean dvm_cli_events_start (DvmCliEvents *self, GError **error);
+/* path: of a session or a campaign: whether the DVM still has it */
+gboolean dvm_cli_events_knows (DvmCliEvents *self, const char *path);
 /* How many jobs have not ended; ids: (nullable): only these count (a set of job numbers) */
 guint dvm_cli_events_get_n_jobs (DvmCliEvents *self, GHashTable *ids);
 

@@ -170,6 +170,56 @@ check_choice (const DvmCliOption *option, const char *spelling, const char *valu
   return FALSE;
 }
 
+/* "1:30:00": read from the right, as seconds, minutes, hours and days */
+static gboolean
+parse_clock (const char *value, guint64 *seconds)
+{
+  static const guint units[] = { 1, 60, 3600, 86400 };
+  g_auto (GStrv) parts = g_strsplit (value, ":", -1);
+  guint n = g_strv_length (parts);
+
+  *seconds = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 number;
+
+      if (n > G_N_ELEMENTS (units) || !g_ascii_string_to_unsigned (parts[i], 10, 0, G_MAXINT32, &number, NULL))
+        return FALSE;
+      *seconds += number * units[n - 1 - i];
+    }
+  return n > 0 && *seconds <= G_MAXINT32;
+}
+
+static gboolean
+parse_time (const char *value, guint64 *seconds)
+{
+  static const char letters[] = "smhd";
+  static const guint units[] = { 1, 60, 3600, 86400 };
+  gsize length = strlen (value);
+  const char *letter = length > 1 ? strchr (letters, value[length - 1]) : NULL;
+  g_autofree char *digits = letter != NULL ? g_strndup (value, length - 1) : NULL;
+
+  if (letter == NULL)
+    return parse_clock (value, seconds);
+  if (!g_ascii_string_to_unsigned (digits, 10, 0, G_MAXINT32, seconds, NULL))
+    return FALSE;
+  *seconds *= units[letter - letters];
+  return *seconds <= G_MAXINT32;
+}
+
+static gboolean
+check_time (const char *spelling, const char *value, GError **error)
+{
+  guint64 seconds;
+
+  if (parse_time (value, &seconds))
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+               _ ("option %s takes a time: seconds, or such as 90s, 10m, 2h, 1d or 1:30:00; not '%s'"), spelling,
+               value);
+  return FALSE;
+}
+
 static gboolean
 check_value (const DvmCliOption *option, const char *spelling, const char *value, GError **error)
 {
@@ -179,6 +229,8 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
       return check_number (spelling, value, 1, error);
     case DVM_CLI_ARG_NUMBER:
       return check_number (spelling, value, 0, error);
+    case DVM_CLI_ARG_TIME:
+      return check_time (spelling, value, error);
     case DVM_CLI_ARG_CHOICE:
       return check_choice (option, spelling, value, error);
     case DVM_CLI_ARG_STRING:
@@ -360,6 +412,15 @@ dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback)
   const char *value = dvm_cli_args_get (self, name);
 
   return value != NULL ? (guint)g_ascii_strtoull (value, NULL, 10) : fallback;
+}
+
+guint
+dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallback)
+{
+  const char *value = dvm_cli_args_get (self, name);
+  guint64 seconds;
+
+  return value != NULL && parse_time (value, &seconds) ? (guint)seconds : fallback;
 }
 
 const char **

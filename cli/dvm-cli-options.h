@@ -18,6 +18,7 @@ typedef enum
   DVM_CLI_ARG_STRING, /* any text but the empty one */
   DVM_CLI_ARG_COUNT,  /* a number of at least 1 */
   DVM_CLI_ARG_NUMBER, /* a number of at least 0 */
+  DVM_CLI_ARG_TIME,   /* seconds, or a time such as 90s, 10m, 2h, 1d or 1:30:00; 0 is allowed */
   DVM_CLI_ARG_CHOICE, /* one of choices */
 } DvmCliArg;
 
@@ -64,6 +65,8 @@ guint dvm_cli_args_get_n_words (DvmCliArgs *self);
 gboolean dvm_cli_args_has (DvmCliArgs *self, const char *name);
 const char *dvm_cli_args_get (DvmCliArgs *self, const char *name);
 guint dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback);
+/* Seconds of an option that takes a time */
+guint dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallback);
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
 

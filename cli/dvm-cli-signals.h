@@ -19,6 +19,9 @@ char *dvm_cli_signal_list (void);
 /* (transfer full): an array of {"number", "name"} */
 char *dvm_cli_signal_list_json (void);
 
+/* (transfer full): "-9" and "-KILL", as kill(1) has them, made --signal=9 and --signal=KILL */
+char **dvm_cli_signal_rewrite (const char *const *argv);
+
 typedef struct _DvmCliSignals DvmCliSignals;
 
 typedef void (*DvmCliSignalFunc) (int signum, gpointer user_data);

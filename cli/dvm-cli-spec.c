@@ -67,7 +67,7 @@ const DvmCliOption dvm_cli_job_options[] = {
     N_ ("without free slots: wait, refuse or oversubscribe") },
   { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
     N_ ("use the nodes of these allocations alone: ALLOC-ID,... or default") },
-  { "session", 0, NULL, DVM_CLI_ARG_NUMBER, N_ ("N"), NULL, N_ ("use the nodes of that session alone") },
+  { "session", 0, NULL, DVM_CLI_ARG_STRING, N_ ("SESSION"), NULL, N_ ("use the nodes of that session alone") },
   { "personality", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("KIND"), "pmix|plain",
     N_ ("pmix (default), or plain: faster, for programs without PMIx") },
   { "runtime-options", 0, "--rtos", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("directives to the runtime") },
@@ -341,27 +341,6 @@ ask_for_pty (DvmJobSpec *spec)
   dvm_job_spec_set_pty_columns (spec, columns);
 }
 
-/* "default" is the session that has no allocation. */
-static void
-apply_sessions (DvmJobSpec *spec, DvmCliArgs *args)
-{
-  g_autofree const char **lists = dvm_cli_args_get_all (args, "target");
-  g_autoptr (GPtrArray) targets = g_ptr_array_new_with_free_func (g_free);
-
-  for (gsize i = 0; lists[i] != NULL; i++)
-    {
-      g_auto (GStrv) names = g_strsplit (lists[i], ",", -1);
-
-      for (gsize k = 0; names[k] != NULL; k++)
-        g_ptr_array_add (targets, g_strdup (strcmp (names[k], "default") == 0 ? "" : names[k]));
-    }
-  g_ptr_array_add (targets, NULL);
-  dvm_job_spec_set_target (spec, (const char *const *)targets->pdata);
-  if (dvm_cli_args_has (args, "session"))
-    dvm_job_spec_set_session (spec, dvm_cli_args_get_uint (args, "session", 0));
-  dvm_job_spec_set_child_separate (spec, dvm_cli_args_has (args, "child-separate"));
-}
-
 static void
 apply_options (DvmJobSpec *spec, DvmCliArgs *args)
 {
@@ -385,11 +364,12 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args)
     if (dvm_cli_args_has (args, texts[i].option))
       texts[i].set (spec, dvm_cli_args_get (args, texts[i].option));
   apply_paths (spec, args);
-  apply_sessions (spec, args);
   if (dvm_cli_args_has (args, "timeout"))
     dvm_job_spec_set_timeout (spec, dvm_cli_args_get_uint (args, "timeout", 0));
   if (dvm_cli_args_has (args, "recoverable"))
     dvm_job_spec_set_recoverable (spec, TRUE);
+  if (dvm_cli_args_has (args, "child-separate"))
+    dvm_job_spec_set_child_separate (spec, TRUE);
   if (dvm_cli_args_has (args, "pty"))
     ask_for_pty (spec);
 }
@@ -438,7 +418,10 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);
   apply_options (spec, cli->args);
-  return apply_additions (spec, cli->args, error) && validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+  return apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
+                 && validate (spec, error)
+             ? g_steal_pointer (&spec)
+             : NULL;
 }
 
 static void
@@ -507,7 +490,10 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     complete_app (dvm_job_spec_get_app (spec, i), directory);
   apply_options (spec, cli->args);
-  return apply_additions (spec, cli->args, error) && validate (spec, error) ? g_steal_pointer (&spec) : NULL;
+  return apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
+                 && validate (spec, error)
+             ? g_steal_pointer (&spec)
+             : NULL;
 }
 
 DvmJobSpec *

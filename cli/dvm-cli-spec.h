@@ -28,4 +28,11 @@ DvmJobSpec *dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError *
 /* A job file gets the environment and the directory that it does not have from us. */
 DvmJobSpec *dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error);
 
+/* Part of the above: --target and --session as they were given; wrong usage is an error */
+gboolean dvm_cli_spec_set_sessions (DvmJobSpec *spec, DvmCliArgs *args, GError **error);
+/* People have several names for a session, the job one: what --target and --session name is looked up. Runs the main
+ * context. */
+gboolean dvm_cli_spec_find_sessions (DvmJobSpec *spec, DvmCliArgs *args, DvmClient *client, GCancellable *cancellable,
+                                     GError **error);
+
 G_END_DECLS

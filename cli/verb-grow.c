@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 
 #include "dvm-cli-campaign.h"
+#include "dvm-cli-request.h"
 
 static const DvmCliOption options[] = {
   { "hosts", 'H', "--host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("add these nodes, such as n9:2,n10:2") },
@@ -21,23 +22,22 @@ static const DvmCliOption options[] = {
   { NULL },
 };
 
+/* An allocation that is there can be given more time, or other heirs, alone. */
+static gboolean
+extends (DvmCliArgs *args)
+{
+  return (dvm_cli_args_has (args, "alloc-id") || dvm_cli_args_has (args, "of-req-id"))
+         && (dvm_cli_args_has (args, "time") || dvm_cli_args_has (args, "inheritance"));
+}
+
 static int
 grow (DvmCli *cli, GError **error)
 {
-  gboolean named = dvm_cli_args_has (cli->args, "hosts") || dvm_cli_args_has (cli->args, "hostfile");
-  g_autofree const char **files = dvm_cli_args_get_all (cli->args, "hostfile");
-
-  if (named && dvm_cli_args_has (cli->args, "count"))
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("options --count and --%s cannot go together: nodes are named, or the DVM chooses them"),
-                 files[0] != NULL ? "hostfile" : "hosts");
-  else if (!named && !dvm_cli_args_has (cli->args, "count"))
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("which nodes are to come? --hosts LIST and --hostfile FILE name them, --count N says how many"));
-  else if (files[0] != NULL && files[1] != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --hostfile can be given once"));
-  else
+  if (dvm_cli_args_has (cli->args, "hosts") || dvm_cli_args_has (cli->args, "hostfile")
+      || dvm_cli_args_has (cli->args, "count") || extends (cli->args))
     return dvm_cli_change_size (cli, dvm_client_grow, error);
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+               _ ("which nodes are to come? --hosts LIST and --hostfile FILE name them, --count N says how many"));
   return DVM_CLI_EXIT_USAGE;
 }
 
@@ -45,7 +45,7 @@ const DvmCliVerb dvm_cli_verb_grow = {
   .name = "grow",
   .synopsis = "[OPTION...] --hosts LIST\n[OPTION...] --hostfile FILE\n[OPTION...] --count N",
   .summary = N_ ("add nodes to the DVM; prints the allocation and the campaign"),
-  .options = { options },
+  .options = { options, dvm_cli_allocation_options },
   .failure = DVM_CLI_EXIT_FAILED,
   .run = grow,
 };

@@ -27,15 +27,25 @@ static const DvmCliOption options[] = {
 };
 
 static const DvmCliColumn show_columns[] = {
-  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },       { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },    { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },   { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },     { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT }, { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },   { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },   { NULL, NULL, 0 },
+  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Session"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
 };
 
 static const DvmCliColumn proc_columns[] = {
@@ -85,6 +95,7 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (show_columns);
   const char *const *nodes = dvm_job_get_nodes (job);
+  const char *const session[] = { dvm_job_get_session (job), NULL };
   g_autofree char *list = NULL;
   GVariant *values[] = {
     dvm_cli_text (dvm_job_get_nspace (job)),
@@ -95,6 +106,7 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
     dvm_cli_text (dvm_job_get_reason (job)),
     dvm_cli_take_text (dvm_cli_describe_command (job)),
     dvm_cli_take_text (describe_processes (job)),
+    dvm_cli_take_text (dvm_cli_join_ids (session)),
     dvm_cli_take_text (nodes != NULL ? g_strjoinv (",", (char **)nodes) : g_strdup ("")),
     g_variant_new_uint32 (dvm_job_get_remapped (job)),
     dvm_cli_take_text (dvm_cli_describe_exit (job)),

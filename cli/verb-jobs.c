@@ -19,15 +19,11 @@ static const DvmCliOption options[] = {
 
 /* For people; JSON has the whole records. */
 static const DvmCliColumn columns[] = {
-  { NULL, N_ ("ID"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("NAMESPACE"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },
-  { NULL, N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 4 },
-  { NULL, N_ ("CREATED"), DVM_CLI_KIND_TIME, 1 },
-  { NULL, N_ ("ELAPSED"), DVM_CLI_KIND_TEXT, 2 },
-  { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT, 3 },
-  { NULL, N_ ("COMMAND"), DVM_CLI_KIND_TEXT },
-  { NULL, NULL, 0 },
+  { NULL, N_ ("ID"), DVM_CLI_KIND_NUMBER },       { NULL, N_ ("NAMESPACE"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },     { NULL, N_ ("SESSION"), DVM_CLI_KIND_TEXT, 4 },
+  { NULL, N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 5 }, { NULL, N_ ("CREATED"), DVM_CLI_KIND_TIME, 1 },
+  { NULL, N_ ("ELAPSED"), DVM_CLI_KIND_TEXT, 2 }, { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT, 3 },
+  { NULL, N_ ("COMMAND"), DVM_CLI_KIND_TEXT },    { NULL, NULL, 0 },
 };
 
 static void
@@ -37,11 +33,13 @@ add_job (DvmCliTable *table, DvmJob *job)
   g_autofree char *elapsed = dvm_cli_describe_elapsed (job);
   g_autofree char *exit_text = dvm_cli_describe_exit (job);
   g_autofree char *command = dvm_cli_describe_command (job);
+  const char *const sessions[] = { dvm_job_get_session (job), NULL };
   g_autofree char *safe_command = g_utf8_make_valid (command, -1);
   GVariant *const values[] = {
     g_variant_new_uint32 (dvm_job_get_id (job)),
     g_variant_new_string (dvm_job_get_nspace (job)),
     g_variant_new_string (state),
+    dvm_cli_take_text (dvm_cli_join_ids (sessions)),
     g_variant_new_uint32 (dvm_job_get_num_procs (job)),
     g_variant_new_uint64 ((guint64)dvm_job_get_created_at (job)),
     g_variant_new_string (elapsed),

@@ -23,26 +23,6 @@ static const DvmCliOption options[] = {
   { NULL },
 };
 
-/* "-9" and "-KILL", as kill(1) has them */
-static char **
-rewrite (const char *const *argv)
-{
-  GPtrArray *words = g_ptr_array_new ();
-  gboolean has_ended = FALSE;
-
-  for (gsize i = 0; argv[i] != NULL; i++)
-    {
-      gboolean is_signal = !has_ended && argv[i][0] == '-'
-                           && (g_ascii_isdigit (argv[i][1]) || g_ascii_isupper (argv[i][1]))
-                           && dvm_cli_signal_from_name (argv[i] + 1) > 0;
-
-      has_ended = has_ended || strcmp (argv[i], "--") == 0;
-      g_ptr_array_add (words, is_signal ? g_strdup_printf ("--signal=%s", argv[i] + 1) : g_strdup (argv[i]));
-    }
-  g_ptr_array_add (words, NULL);
-  return (char **)g_ptr_array_free (words, FALSE);
-}
-
 /* For JSON alone: what was done to whom. */
 static const DvmCliColumn columns[] = {
   { "namespace", NULL, DVM_CLI_KIND_TEXT },
@@ -144,5 +124,5 @@ const DvmCliVerb dvm_cli_verb_kill = {
   .max_words = G_MAXUINT,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = kill_verb,
-  .rewrite = rewrite,
+  .rewrite = dvm_cli_signal_rewrite,
 };

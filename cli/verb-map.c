@@ -25,7 +25,9 @@ ask (DvmCli *cli, DvmClient *client, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (cli, NULL, error);
 
-  return spec != NULL ? dvm_client_map (client, spec, dvm_cli_args_get (cli->args, "ranks"), NULL, error) : NULL;
+  if (spec == NULL || !dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error))
+    return NULL;
+  return dvm_client_map (client, spec, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
 }
 
 static GVariant *

@@ -31,12 +31,11 @@ text (const char *value)
   return g_variant_new_take_string (g_utf8_make_valid (value != NULL ? value : "", -1));
 }
 
+/* Objects by their numbers, names as they are; no name of a node has a slash. */
 static GVariant *
 join (const char *const *values)
 {
-  g_autofree char *joined = values != NULL ? g_strjoinv (",", (char **)values) : NULL;
-
-  return text (joined);
+  return dvm_cli_take_text (dvm_cli_join_ids (values));
 }
 
 /* Of those types that the properties of nodes have. */
@@ -84,7 +83,7 @@ static const struct
   { "pid", { NULL, N_ ("PID"), DVM_CLI_KIND_NUMBER, 3 }, TRUE, "pid" },
   { "parent", { NULL, N_ ("PARENT"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, "parent-rank" },
   { "depth", { NULL, N_ ("DEPTH"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, "depth" },
-  { "sessions", { NULL, N_ ("SESSIONS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "sessions" },
+  { "sessions", { NULL, N_ ("SESSIONS"), DVM_CLI_KIND_TEXT, 1 }, TRUE, "sessions" },
   { "jobs", { NULL, N_ ("JOBS"), DVM_CLI_KIND_TEXT, 2 }, FALSE, "jobs" },
   { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "address" },
   { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "topology" },

@@ -388,8 +388,9 @@ run_job (Run *run, GError **error)
   if (!dvm_cli_parse_display (run->cli, &run->show_map, error))
     return FALSE;
   spec = dvm_cli_spec_choose (run->cli, NULL, error);
-  if (spec == NULL || !reach_dvm (run, spec, error) || !submit (run, spec, error) || !follow (run, error)
-      || !wait_for_end (run, error))
+  if (spec == NULL || !reach_dvm (run, spec, error)
+      || !dvm_cli_spec_find_sessions (spec, run->cli->args, run->client, run->connecting, error)
+      || !submit (run, spec, error) || !follow (run, error) || !wait_for_end (run, error))
     return FALSE;
   if (run->cli->json || dvm_job_spec_get_runtime_options (spec) == NULL || !is_map_only (run))
     return TRUE;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dvm-cli session: one allocation looked at.
+ * dvm-cli session: nodes taken aside, looked at, extended, given back; the jobs on them paused, ended, ...
  */
 
 #include "config.h"
@@ -9,120 +9,321 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-campaign.h"
 #include "dvm-cli-connect.h"
-#include "dvm-cli-output.h"
-#include "dvm-cli-records.h"
-#include "dvm-cli-screen.h"
+#include "dvm-cli-control.h"
+#include "dvm-cli-request.h"
 #include "dvm-cli-session.h"
+#include "dvm-cli-signals.h"
 #include "dvm-cli-suggest.h"
 
 static const DvmCliOption options[] = {
+  { "hosts", 'H', "--host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("create, extend, release, reaquire: these nodes, such as n9:2,n10:2") },
+  { "hostfile", 0, "--machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("create, extend: the nodes that a file names") },
+  { "count", 'n', NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
+    N_ ("create, extend: so many nodes, which the allocators choose") },
+  { "req-id", 0, NULL, DVM_CLI_ARG_STRING, N_ ("ID"), NULL, N_ ("a name for this request") },
+  { "drain-timeout", 0, NULL, DVM_CLI_ARG_TIME, N_ ("TIME"), NULL,
+    N_ ("release: let the jobs that run there go on so long, such as 90s") },
+  { "signal", 's', NULL, DVM_CLI_ARG_STRING, N_ ("SIGNAL"), NULL, N_ ("signal: by name or number (also -USR1, -10)") },
+  { "job", 'j', NULL, DVM_CLI_ARG_STRING, N_ ("JOB"), NULL,
+    N_ ("pause, resume, preempt, restore, signal: this job of the session alone") },
+  { "undo", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("separate: the session ends with its owner again") },
+  { "all", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("every session that you control but the default one") },
+  { "wait", 'w', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("wait until the nodes have come or gone") },
   { NULL },
 };
 
-static const DvmCliColumn columns[] = {
-  { NULL, N_ ("Session"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Allocation"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Request"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
-  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Shared"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Owner"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Owners"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Inheritance"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Expires"), DVM_CLI_KIND_TIME },
-  { NULL, NULL, 0 },
+typedef struct
+{
+  DvmCli *cli;
+  DvmClient *client;
+  DvmSession *session; /* (nullable): create, and with --all */
+  const char *name;    /* of the action */
+} Order;
+
+/* ---- nodes ---- */
+
+static GVariant *
+make_request (Order *order, GError **error)
+{
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+
+  if (!dvm_cli_request_fill (&dict, order->cli->args, order->client, error))
+    return NULL;
+  if (order->session == NULL && !g_variant_dict_contains (&dict, "share"))
+    g_variant_dict_insert (&dict, "share", "b", FALSE);
+  if (order->session != NULL)
+    g_variant_dict_insert (&dict, "alloc-id", "s", dvm_session_get_alloc_id (order->session));
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
+static gboolean
+change (Order *order, DvmCliChange function, const char *unchanged, GError **error)
+{
+  g_autoptr (GVariant) request = make_request (order, error);
+
+  return request != NULL && dvm_cli_change_and_follow (order->cli, order->client, function, request, unchanged, error);
+}
+
+static gboolean
+names_nodes (DvmCliArgs *args)
+{
+  return dvm_cli_args_has (args, "hosts") || dvm_cli_args_has (args, "hostfile") || dvm_cli_args_has (args, "count");
+}
+
+static gboolean
+create (Order *order, GError **error)
+{
+  return change (order, dvm_client_grow, _ ("the DVM has these nodes already: they are in the session at once"), error);
+}
+
+static gboolean
+extend (Order *order, GError **error)
+{
+  const char *unchanged = names_nodes (order->cli->args)
+                              ? _ ("the DVM has these nodes already: they are in the session at once")
+                              : NULL;
+
+  return change (order, dvm_client_grow, unchanged, error);
+}
+
+static gboolean
+release (Order *order, GError **error)
+{
+  return change (order, dvm_client_shrink, _ ("no node leaves the DVM"), error);
+}
+
+/* What the other directives of Allocate answer, as grow and shrink do */
+static gboolean
+allocate (DvmClient *client, const char *directive, GVariant *request, char **alloc_id, DvmCampaign **campaign,
+          GError **error)
+{
+  g_autoptr (GVariant) answer = dvm_client_allocate (client, directive, request, NULL, error);
+  const char *path = "/";
+  const char *id = "";
+
+  if (answer == NULL)
+    return FALSE;
+  g_variant_lookup (answer, "campaign", "&o", &path);
+  g_variant_lookup (answer, "alloc-id", "&s", &id);
+  if (strcmp (path, "/") != 0)
+    *campaign = dvm_client_find_campaign (client, path, NULL, error);
+  if (strcmp (path, "/") != 0 && *campaign == NULL)
+    return FALSE;
+  *alloc_id = g_strdup (id);
+  return TRUE;
+}
+
+static gboolean
+ask_reaquire (DvmClient *client, GVariant *request, GCancellable *cancellable, char **alloc_id, DvmCampaign **campaign,
+              GError **error)
+{
+  return allocate (client, "reaquire", request, alloc_id, campaign, error);
+}
+
+static gboolean
+ask_cancel (DvmClient *client, GVariant *request, GCancellable *cancellable, char **alloc_id, DvmCampaign **campaign,
+            GError **error)
+{
+  return allocate (client, "cancel", request, alloc_id, campaign, error);
+}
+
+static gboolean
+reaquire (Order *order, GError **error)
+{
+  return change (order, ask_reaquire, _ ("the DVM has these nodes already: they are in the session at once"), error);
+}
+
+static gboolean
+cancel (Order *order, GError **error)
+{
+  return change (order, ask_cancel, NULL, error);
+}
+
+/* ---- the others ---- */
+
+static gboolean
+control (Order *order, GError **error)
+{
+  guint id = order->session != NULL ? dvm_session_get_id (order->session) : DVM_CLI_ALL_SESSIONS;
+
+  return dvm_cli_control_session (order->cli, order->client, id, order->name, error);
+}
+
+static gboolean
+show (Order *order, GError **error)
+{
+  return dvm_cli_show_session (order->cli, order->session, error);
+}
+
+/* ---- which ---- */
+
+typedef gboolean (*Run) (Order *order, GError **error);
+
+static const struct
+{
+  const char *name;
+  Run run;
+  const char *options; /* of the verb's own: those that it takes */
+} actions[] = {
+  { "list", NULL, "" },
+  { "show", show, "" },
+  { "create", create,
+    "hosts hostfile count share no-share target inheritance time warn-timeout session child-separate req-id wait" },
+  { "extend", extend, "hosts hostfile count share no-share target inheritance time warn-timeout req-id wait" },
+  { "release", release, "hosts drain-timeout req-id wait" },
+  { "reaquire", reaquire, "hosts req-id wait" },
+  { "cancel", cancel, "req-id wait" },
+  { "pause", control, "job all" },
+  { "resume", control, "job all" },
+  { "preempt", control, "job all" },
+  { "restore", control, "job all" },
+  { "signal", control, "signal job all" },
+  { "terminate", control, "all wait" },
+  { "separate", control, "undo all" },
 };
 
 static gboolean
-show (DvmCli *cli, DvmSession *session, GError **error)
+find_action (const char *name, gsize *found, GError **error)
 {
-  g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
-  g_autofree char *shown = NULL;
-  GVariant *values[] = {
-    g_variant_new_uint32 (dvm_session_get_id (session)),
-    dvm_cli_text (dvm_session_get_alloc_id (session)),
-    dvm_cli_text (dvm_session_get_request_id (session)),
-    dvm_cli_text (dvm_session_state_to_string (dvm_session_get_state (session))),
-    dvm_cli_text (dvm_session_get_reason (session)),
-    dvm_cli_take_text (g_strjoinv (",", (char **)dvm_session_get_nodes (session))),
-    dvm_cli_take_text (dvm_cli_join_ids (dvm_session_get_jobs (session))),
-    g_variant_new_string (dvm_session_get_shared (session) ? _ ("yes") : _ ("no")),
-    dvm_cli_text (dvm_session_get_owner (session)),
-    dvm_cli_take_text (g_strjoinv (",", (char **)dvm_session_get_owners (session))),
-    dvm_cli_text (dvm_session_get_inheritance (session)),
-    g_variant_new_uint64 ((guint64)dvm_session_get_expires_at (session)),
-  };
+  const char *names[G_N_ELEMENTS (actions) + 1] = { NULL };
+  g_autofree char *known = NULL;
+  const char *near;
 
-  dvm_cli_table_add (table, values);
-  if (cli->json)
+  for (gsize i = 0; i < G_N_ELEMENTS (actions); i++)
     {
-      shown = dvm_session_to_json (session);
-      return dvm_cli_print (g_strchomp (shown), error) && dvm_cli_print ("\n", error);
+      names[i] = actions[i].name;
+      if (strcmp (names[i], name) == 0)
+        {
+          *found = i;
+          return TRUE;
+        }
     }
-  shown = dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
-  return dvm_cli_print (shown, error);
+  near = dvm_cli_suggest (name, names);
+  known = g_strjoinv (", ", (char **)names);
+  if (near != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session cannot be told to '%s'; did you mean '%s'?"), name, near);
+  else
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session cannot be told to '%s': there are %s"), name, known);
+  return FALSE;
 }
 
-/* A number may be an allocation's id, as those of schedulers are; if it is none, it is the session's own. */
-static DvmSession *
-find_session (DvmClient *client, const char *reference, GError **error)
+/* An option that this action has no use for is a mistake, and not passed over. */
+static gboolean
+check_options (DvmCliArgs *args, gsize action, GError **error)
 {
-  g_autoptr (GError) local_error = NULL;
-  DvmSession *session = dvm_client_find_session (client, strcmp (reference, "0") == 0 ? "" : reference, NULL,
-                                                 &local_error);
-  g_autofree char *path = NULL;
+  const DvmCliOption *const lists[] = { options, dvm_cli_allocation_options };
+  g_auto (GStrv) taken = g_strsplit (actions[action].options, " ", -1);
 
-  if (session == NULL && g_ascii_isdigit (reference[0]) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND)
-      && g_ascii_string_to_unsigned (reference, 10, 0, G_MAXUINT, NULL, NULL))
-    {
-      path = g_strdup_printf ("/org/dvm/sessions/%s", reference);
-      return dvm_client_find_session (client, path, NULL, error);
-    }
-  if (session == NULL)
-    g_propagate_error (error, g_steal_pointer (&local_error));
-  return session;
+  for (gsize i = 0; i < G_N_ELEMENTS (lists); i++)
+    for (const DvmCliOption *option = lists[i]; option->name != NULL; option++)
+      if (dvm_cli_args_has (args, option->name) && !g_strv_contains ((const char *const *)taken, option->name))
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --%s has no meaning for 'session %s'"), option->name,
+                       actions[action].name);
+          return FALSE;
+        }
+  return dvm_cli_request_check (args, error);
+}
+
+static gboolean
+check_words (DvmCliArgs *args, gsize action, GError **error)
+{
+  const char *const *words = dvm_cli_args_get_words (args);
+  const char *name = actions[action].name;
+  gboolean takes_none = strcmp (name, "list") == 0 || strcmp (name, "create") == 0;
+
+  if (takes_none && words[1] != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli session %s"), words[1],
+                 name);
+  else if (!takes_none && words[1] == NULL && !dvm_cli_args_has (args, "all"))
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session is missing: dvm-cli session %s SESSION"), name);
+  else if (words[1] != NULL && dvm_cli_args_has (args, "all"))
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session and --all exclude each other"));
+  else if (dvm_cli_args_has (args, "all") && dvm_cli_args_has (args, "job"))
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("options --all and --job cannot go together"));
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* What an action needs */
+static gboolean
+check_needs (DvmCliArgs *args, gsize action, GError **error)
+{
+  const char *name = actions[action].name;
+  const char *signum = dvm_cli_args_get (args, "signal");
+
+  if (strcmp (name, "create") == 0 && !names_nodes (args))
+    g_set_error (
+        error, DVM_CLI_USAGE_ERROR, 0,
+        _ ("which nodes are to be set aside? --hosts LIST and --hostfile FILE name them, --count N says how many"));
+  else if (strcmp (name, "extend") == 0 && !names_nodes (args) && !dvm_cli_args_has (args, "time")
+           && !dvm_cli_args_has (args, "inheritance"))
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("by what? --hosts LIST, --hostfile FILE and --count N give it nodes, --time TIME gives it time"));
+  else if (strcmp (name, "signal") == 0 && signum == NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a signal is missing: dvm-cli session signal -s SIGNAL SESSION"));
+  else if (signum != NULL && dvm_cli_signal_from_name (signum) == 0)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' is no signal; 'dvm-cli kill -l' lists them"), signum);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static int
+run_action (DvmCli *cli, gsize action, GError **error)
+{
+  const char *reference = dvm_cli_args_get_words (cli->args)[1];
+  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
+  g_autoptr (DvmSession) session = NULL;
+  Order order = { .cli = cli, .client = client, .name = actions[action].name };
+
+  if (client != NULL && reference != NULL)
+    session = dvm_cli_find_session (client, reference, error);
+  if (client == NULL || (reference != NULL && session == NULL))
+    return DVM_CLI_EXIT_FAILED;
+  order.session = session;
+  return actions[action].run (&order, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
 static int
 session_verb (DvmCli *cli, GError **error)
 {
-  static const char *const names[] = { "list", "show", NULL };
-  const char *const *words = dvm_cli_args_get_words (cli->args);
-  const char *near = dvm_cli_suggest (words[0], names);
-  g_autoptr (DvmClient) client = NULL;
-  g_autoptr (DvmSession) session = NULL;
+  gsize action;
 
-  if (strcmp (words[0], "list") == 0 && words[1] == NULL)
+  if (!find_action (dvm_cli_args_get_words (cli->args)[0], &action, error) || !check_words (cli->args, action, error)
+      || !check_options (cli->args, action, error) || !check_needs (cli->args, action, error))
+    return DVM_CLI_EXIT_USAGE;
+  if (actions[action].run == NULL)
     return dvm_cli_list_sessions (cli, error);
-  if (strcmp (words[0], "list") == 0)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli session list"), words[1]);
-  else if (strcmp (words[0], "show") == 0 && words[1] == NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session is missing: dvm-cli session show SESSION"));
-  else if (strcmp (words[0], "show") == 0)
-    {
-      client = dvm_cli_connect (cli, error);
-      session = client != NULL ? find_session (client, words[1], error) : NULL;
-      return session != NULL && show (cli, session, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
-    }
-  else if (near != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session cannot be told to '%s'; did you mean '%s'?"), words[0],
-                 near);
-  else
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session cannot be told to '%s': there are list and show"),
-                 words[0]);
-  return DVM_CLI_EXIT_USAGE;
+  return run_action (cli, action, error);
 }
 
 const DvmCliVerb dvm_cli_verb_session = {
   .name = "session",
-  .synopsis = "list [OPTION...]\nshow [OPTION...] SESSION",
-  .summary = N_ ("look at a session: its nodes, its jobs, who owns it"),
-  .options = { options },
+  .synopsis = "list [OPTION...]\n"
+              "show [OPTION...] SESSION\n"
+              "create [OPTION...] --hosts LIST\n"
+              "extend [OPTION...] SESSION\n"
+              "release [OPTION...] SESSION\n"
+              "reaquire [OPTION...] SESSION\n"
+              "cancel [OPTION...] SESSION\n"
+              "pause [OPTION...] SESSION\n"
+              "resume [OPTION...] SESSION\n"
+              "preempt [OPTION...] SESSION\n"
+              "restore [OPTION...] SESSION\n"
+              "signal [OPTION...] -s SIGNAL SESSION\n"
+              "terminate [OPTION...] SESSION\n"
+              "separate [OPTION...] SESSION",
+  .summary = N_ ("take nodes aside, look at them, extend them, give them back; pause or end the jobs there"),
+  .options = { options, dvm_cli_allocation_options },
   .min_words = 1,
   .max_words = 2,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = session_verb,
+  .rewrite = dvm_cli_signal_rewrite,
 };

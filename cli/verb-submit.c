@@ -15,9 +15,10 @@
 
 /* The answer to a submission is the job's path; its namespace is asked for. */
 static DvmJob *
-submit_job (DvmClient *client, DvmJobSpec *spec, GError **error)
+submit_job (DvmCli *cli, DvmClient *client, DvmJobSpec *spec, GError **error)
 {
-  g_autoptr (DvmJob) job = dvm_client_submit (client, spec, NULL, error);
+  gboolean ok = dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error);
+  g_autoptr (DvmJob) job = ok ? dvm_client_submit (client, spec, NULL, error) : NULL;
 
   return job != NULL ? dvm_client_find_job (client, dvm_job_get_object_path (job), NULL, error) : NULL;
 }
@@ -28,7 +29,7 @@ submit (DvmCli *cli, GError **error)
   /* Nobody is there to feed a submitted job: by default its processes read an empty input. */
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_choose (cli, "none", error);
   g_autoptr (DvmClient) client = spec != NULL ? dvm_cli_connect (cli, error) : NULL;
-  g_autoptr (DvmJob) job = client != NULL ? submit_job (client, spec, error) : NULL;
+  g_autoptr (DvmJob) job = client != NULL ? submit_job (cli, client, spec, error) : NULL;
   g_autofree char *line = NULL;
 
   if (job == NULL)

@@ -24,12 +24,16 @@ find (DvmdBusServer *server, guint id, GError **error)
 {
   DvmdCampaign *campaign = dvmd_core_get_campaign (server->core, id);
 
-  if (campaign == NULL)
+  if (campaign != NULL)
+    return campaign;
+  if (id > dvmd_core_get_last_campaign_id (server->core))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There never was a campaign %u: the last one is %u", id,
+                 dvmd_core_get_last_campaign_id (server->core));
+  else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                 "There is no campaign %u, or it has been forgotten: its end is more than %u ended campaigns ago "
-                 "(HistoryLimit)",
-                 id, dvmd_core_get_history_limit (server->core));
-  return campaign;
+                 "Campaign %u has been forgotten: its end is more than %u ended campaigns ago (HistoryLimit)", id,
+                 dvmd_core_get_history_limit (server->core));
+  return NULL;
 }
 
 static GVariant *

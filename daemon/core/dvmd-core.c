@@ -737,3 +737,9 @@ dvmd_core_get_last_job_id (DvmdCore *self)
 {
   return self->last_job_id;
 }
+
+guint
+dvmd_core_get_last_campaign_id (DvmdCore *self)
+{
+  return self->last_campaign_id;
+}

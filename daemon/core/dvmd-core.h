@@ -160,5 +160,6 @@ guint dvmd_core_get_nodes_reported (DvmdCore *self);
 const DvmdCoreStatistics *dvmd_core_get_statistics (DvmdCore *self);
 /* 0: the last id that was given. */
 guint dvmd_core_get_last_job_id (DvmdCore *self);
+guint dvmd_core_get_last_campaign_id (DvmdCore *self);
 
 G_END_DECLS

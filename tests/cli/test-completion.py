@@ -109,7 +109,8 @@ def test_values():
             (["start", "--hostfile", ""], ("files", set())),
             (["run", "--add-hostfile", ""], ("files", set())),
             (["campaign", ""], ("words", {"show", "cancel"})),
-            (["session", ""], ("words", {"list", "show"})),
+            (["session", ""], ("words", {"list", "show", "create", "extend", "release", "reaquire", "cancel", "pause", "resume",
+                                       "preempt", "restore", "signal", "terminate", "separate"})),
             (["session", "list", ""], ("words", set())),
             (["start", "--launcher", "s"], ("words", {"ssh"})),
             (["submit", "-f", ""], ("files", set())),
@@ -154,7 +155,16 @@ def test_elastic():
         allocation, campaign = here.cli("grow", "--hosts", "n9", "--req-id", "mine", "--wait").stdout.split()
         equal(ask(here, "campaign", "show", ""), ("words", {campaign}))
         equal(ask(here, "campaign", "cancel", ""), ("words", set()), "it is over")
-        equal(ask(here, "session", "show", "")[1] - {"0"}, {allocation})
+        equal(ask(here, "session", "show", "")[1], {"0", allocation, "mine"})
+        equal(ask(here, "session", "pause", "1")[1], {"1"}, "a number")
+        equal(ask(here, "run", "--session", "mi")[1], {"mine"})
+        equal(ask(here, "run", "--target", "")[1], {"default", allocation})
+        equal(ask(here, "run", "--target", "default,d")[1], {"default,default", "default," + allocation})
+        equal(ask(here, "run", "--target=default,dv")[1], {"--target=default," + allocation})
+        job = here.cli("submit", "--personality", "plain", "-n", "1", "sleep", "600").stdout.strip()
+        equal(ask(here, "grow", "--target", "")[1], {job})
+        equal(ask(here, "session", "signal", "--job", "")[1], {job})
+        here.cli("kill", job)
         equal(ask(here, "shrink", "--alloc-id", "")[1], {allocation})
         equal(ask(here, "shrink", "--of-req-id", "")[1], {"mine"})
         equal(ask(here, "shrink", "--hosts", "n"), ("words", {"node1", "node2", "n9"}))

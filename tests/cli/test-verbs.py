@@ -80,7 +80,7 @@ def test_jobs():
         check(TIME.match(entry["created-at"]), entry["created-at"])
         equal(entry["submitter-pid"] > 0, True)
         table = here.cli("jobs").stdout.split("\n")
-        equal(table[0].split(), ["ID", "NAMESPACE", "STATE", "PROCS", "CREATED", "ELAPSED", "EXIT", "COMMAND"])
+        equal(table[0].split(), ["ID", "NAMESPACE", "STATE", "SESSION", "PROCS", "CREATED", "ELAPSED", "EXIT", "COMMAND"])
         contains(table[1], "sleep 600")
         both = here.json("jobs", "--all")
         equal({entry["namespace"] for entry in both}, {ended, job})

@@ -15,6 +15,7 @@ static const DvmCliOption own[] = {
   { "x", 'x', NULL, DVM_CLI_ARG_STRING, "NAME", NULL, "" },
   { "bus", 0, NULL, DVM_CLI_ARG_CHOICE, "BUS", "session|system|none", "" },
   { "delay", 0, NULL, DVM_CLI_ARG_NUMBER, "N", NULL, "" },
+  { "time", 0, NULL, DVM_CLI_ARG_TIME, "TIME", NULL, "" },
   { NULL },
 };
 
@@ -125,6 +126,14 @@ test_refused (void)
     { "--bus sesion", "'session'" },
     { "--bus x", "session, system, none" },
     { "--delay -1", "'-1'" },
+    { "--time -1", "'-1'" },
+    { "--time soon", "'soon'" },
+    { "--time m", "'m'" },
+    { "--time 5x", "'5x'" },
+    { "--time 1:", "'1:'" },
+    { "--time 1:2:3:4:5", "'1:2:3:4:5'" },
+    { "--time 99999d", "'99999d'" },
+    { "--time 9999999:0:0", "'9999999:0:0'" },
     { "--x=", "empty" },
     { "--zzzzzz", "'--zzzzzz'" },
   };
@@ -139,6 +148,31 @@ test_refused (void)
       g_assert_error (error, DVM_CLI_USAGE_ERROR, 0);
       if (strstr (error->message, cases[i].mentions) == NULL)
         g_error ("'%s': '%s' does not mention %s", cases[i].line, error->message, cases[i].mentions);
+    }
+}
+
+static void
+test_times (void)
+{
+  static const struct
+  {
+    const char *line;
+    guint seconds;
+  } cases[] = {
+    { "--time 0", 0 },        { "--time 90", 90 },    { "--time=90s", 90 },        { "--time 10m", 600 },
+    { "--time 2h", 7200 },    { "--time 1d", 86400 }, { "--time 1:30", 90 },       { "--time 1:30:00", 5400 },
+    { "--time 90:00", 5400 }, { "--time 0:90", 90 },  { "--time 1:0:0:1", 86401 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (GStrv) keep = NULL;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmCliArgs) args = parse (&keep, cases[i].line, DVM_CLI_PARSE_DEFAULT, &error);
+
+      g_assert_no_error (error);
+      g_assert_cmpuint (dvm_cli_args_get_seconds (args, "time", 7), ==, cases[i].seconds);
+      g_assert_cmpuint (dvm_cli_args_get_seconds (args, "delay", 7), ==, 7);
     }
 }
 
@@ -170,6 +204,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/program", test_program);
   g_test_add_func ("/cli/options/repeated", test_repeated);
   g_test_add_func ("/cli/options/refused", test_refused);
+  g_test_add_func ("/cli/options/times", test_times);
   g_test_add_func ("/cli/options/suggest", test_suggest);
   return g_test_run ();
 }

@@ -1,0 +1,130 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvm-cli-control.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-events.h"
+#include "dvm-cli-json.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-signals.h"
+
+/* ---- the end of sessions ---- */
+
+typedef struct
+{
+  DvmClient *client;
+  DvmCliEvents *events; /* followed from before the order on: nothing is missed */
+  GHashTable *ended;    /* numbers */
+} Ends;
+
+static void
+on_event (const DvmCliEvent *event, gpointer user_data)
+{
+  Ends *ends = user_data;
+
+  if (strcmp (event->new_state, dvm_session_state_to_string (DVM_SESSION_STATE_ENDED)) == 0)
+    g_hash_table_add (ends->ended, GUINT_TO_POINTER (event->id));
+}
+
+static gboolean
+is_over (Ends *ends, DvmSession *session)
+{
+  return g_hash_table_contains (ends->ended, GUINT_TO_POINTER (dvm_session_get_id (session)))
+         || !dvm_cli_events_knows (ends->events, dvm_session_get_object_path (session));
+}
+
+/* Those that were told to end are the ones that are ending. */
+static gboolean
+wait_for_ends (Ends *ends, guint id, GError **error)
+{
+  g_autoptr (GPtrArray) sessions = dvm_client_list_sessions (ends->client, NULL, error);
+
+  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
+    {
+      DvmSession *session = g_ptr_array_index (sessions, i);
+      gboolean is_meant = id == DVM_CLI_ALL_SESSIONS || id == dvm_session_get_id (session);
+
+      if (!is_meant || dvm_session_get_state (session) != DVM_SESSION_STATE_TERMINATING)
+        continue;
+      while (dvm_client_get_connected (ends->client) && !is_over (ends, session))
+        g_main_context_iteration (NULL, TRUE);
+    }
+  if (sessions == NULL || dvm_client_get_connected (ends->client))
+    return sessions != NULL;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, _ ("the DVM has gone"));
+  return FALSE;
+}
+
+/* ---- the order ---- */
+
+static gboolean
+add_job (GVariantDict *directives, DvmCliArgs *args, DvmClient *client, GError **error)
+{
+  g_autoptr (DvmJob) job = NULL;
+
+  if (!dvm_cli_args_has (args, "job"))
+    return TRUE;
+  job = dvm_client_find_job (client, dvm_cli_args_get (args, "job"), NULL, error);
+  if (job == NULL)
+    return FALSE;
+  g_variant_dict_insert (directives, "nspace", "s", dvm_job_get_nspace (job));
+  return TRUE;
+}
+
+static GVariant *
+make_directives (DvmCliArgs *args, DvmClient *client, const char *operation, GError **error)
+{
+  g_auto (GVariantDict) directives = G_VARIANT_DICT_INIT (NULL);
+
+  if (strcmp (operation, "signal") == 0)
+    g_variant_dict_insert (&directives, operation, "i", dvm_cli_signal_from_name (dvm_cli_args_get (args, "signal")));
+  else
+    g_variant_dict_insert (&directives, operation, "b", !dvm_cli_args_has (args, "undo"));
+  if (!add_job (&directives, args, client, error))
+    return NULL;
+  return g_variant_ref_sink (g_variant_dict_end (&directives));
+}
+
+static gboolean
+print_answer (GVariant *answer, GError **error)
+{
+  g_autoptr (GString) json = g_string_new (NULL);
+
+  dvm_cli_json_append_value (json, answer);
+  g_string_append_c (json, '\n');
+  return dvm_cli_print (json->str, error);
+}
+
+static gboolean
+control (DvmCli *cli, DvmClient *client, guint id, const char *operation, Ends *ends, GError **error)
+{
+  g_autoptr (GVariant) directives = make_directives (cli->args, client, operation, error);
+  g_autoptr (GVariant) answer = NULL;
+
+  if (directives == NULL || (ends != NULL && !dvm_cli_events_start (ends->events, error)))
+    return FALSE;
+  answer = dvm_client_control_session (client, id, directives, NULL, error);
+  if (answer == NULL || (ends != NULL && !wait_for_ends (ends, id, error)))
+    return FALSE;
+  return !cli->json || print_answer (answer, error);
+}
+
+gboolean
+dvm_cli_control_session (DvmCli *cli, DvmClient *client, guint id, const char *operation, GError **error)
+{
+  g_autoptr (DvmCliEvents) events = NULL;
+  g_autoptr (GHashTable) ended = g_hash_table_new (NULL, NULL);
+  Ends ends = { .client = client, .ended = ended };
+
+  if (!dvm_cli_args_has (cli->args, "wait"))
+    return control (cli, client, id, operation, NULL, error);
+  events = dvm_cli_events_new (client, DVM_CLI_EVENT_SESSION, on_event, &ends);
+  ends.events = events;
+  return control (cli, client, id, operation, &ends, error);
+}

@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Requests for nodes made of the options of a command line: those of grow, shrink and session.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* Whose the nodes are to be, for how long, and what becomes of them: options of grow and session. */
+extern const DvmCliOption dvm_cli_allocation_options[];
+
+/* What can be told without a DVM: FALSE with a sentence in DVM_CLI_USAGE_ERROR */
+gboolean dvm_cli_request_check (DvmCliArgs *args, GError **error);
+
+/*
+ * Puts what the options say (those of them that were given) into request, under the keys of the bus. client: finds the
+ * session of --session.
+ */
+gboolean dvm_cli_request_fill (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError **error);
+
+G_END_DECLS
