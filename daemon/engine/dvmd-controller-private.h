@@ -36,6 +36,8 @@ typedef struct
   gsize kept;         /* bytes that are counted in the controller's kept_bytes */
   gboolean broadcast; /* what concerns all of the job goes to all agents */
   gboolean started;
+  gpointer leader;        /* (nullable): DvmdJobStreams of the job that has spawned it, where its output goes */
+  GPtrArray *followers;   /* DvmdJobStreams, unowned: of those that it has spawned */
   GHashTable *unlaunched; /* (nullable): set of agents whose ranks read the input, and that have not launched them */
 } DvmdJobStreams;
 
@@ -202,6 +204,8 @@ void dvmd_job_streams_started (DvmdJobStreams *self);
 void dvmd_job_streams_await_launch (DvmdJobStreams *self);
 void dvmd_job_streams_launched (DvmdJobStreams *self, guint agent);
 void dvmd_job_streams_end (DvmdJobStreams *self);
+/* Its output goes where that of the leader goes, which is not delivered before this one's. */
+void dvmd_job_streams_follow (DvmdJobStreams *self, DvmdJobStreams *leader);
 /* Output that may be kept no longer goes. */
 void dvmd_controller_trim_output (DvmdController *self);
 /* The job leaves the history; frees the streams, at once or when their last reader is done. */

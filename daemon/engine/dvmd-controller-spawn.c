@@ -89,10 +89,10 @@ names_variable (const char *const *names, const char *variable)
 }
 
 static void
-add_names (GPtrArray *list, const char *const *names)
+add_all (GStrvBuilder *list, const char *const *texts)
 {
-  for (gsize i = 0; names != NULL && names[i] != NULL; i++)
-    g_ptr_array_add (list, (gpointer)names[i]);
+  for (gsize i = 0; texts != NULL && texts[i] != NULL; i++)
+    g_strv_builder_add (list, texts[i]);
 }
 
 /* As a child has it from its parent: the environment that was given to that, changed by what is said here. */
@@ -101,19 +101,21 @@ inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
 {
   const char *const *unset = dvm_app_spec_get_unset_env (app);
   const char *const *given = dvm_app_spec_get_env (parent);
-  g_autoptr (GPtrArray) env = g_ptr_array_new ();
-  g_autoptr (GPtrArray) gone = g_ptr_array_new ();
+  g_autoptr (GStrvBuilder) env = g_strv_builder_new ();
+  g_autoptr (GStrvBuilder) gone = g_strv_builder_new ();
+  g_auto (GStrv) whole = NULL;
+  g_auto (GStrv) names = NULL;
 
   for (gsize i = 0; given != NULL && given[i] != NULL; i++)
     if (!names_variable (unset, given[i]))
-      g_ptr_array_add (env, (gpointer)given[i]);
-  add_names (env, dvm_app_spec_get_env (app));
-  g_ptr_array_add (env, NULL);
-  add_names (gone, dvm_app_spec_get_unset_env (parent));
-  add_names (gone, unset);
-  g_ptr_array_add (gone, NULL);
-  dvm_app_spec_set_env (app, (const char *const *)env->pdata);
-  dvm_app_spec_set_unset_env (app, (const char *const *)gone->pdata);
+      g_strv_builder_add (env, given[i]);
+  add_all (env, dvm_app_spec_get_env (app));
+  add_all (gone, dvm_app_spec_get_unset_env (parent));
+  add_all (gone, unset);
+  whole = g_strv_builder_end (env);
+  names = g_strv_builder_end (gone);
+  dvm_app_spec_set_env (app, (const char *const *)whole);
+  dvm_app_spec_set_unset_env (app, (const char *const *)names);
   if (dvm_app_spec_get_clear_env (parent))
     dvm_app_spec_set_clear_env (app, TRUE);
   if (dvm_app_spec_get_cwd (app) == NULL)
@@ -182,6 +184,20 @@ submit (DvmdController *self, GVariant *apps, GVariant *options, const char *nsp
   return dvmd_controller_submit (self, spec, requester, fds, error);
 }
 
+/* Where the output of a process goes, there goes that of what it spawns. */
+static void
+share_output (DvmdController *self, DvmdJob *job, const char *nspace)
+{
+  DvmdJob *parent = dvmd_core_find_job (self->core, nspace);
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  DvmdJobStreams *leader = NULL;
+
+  if (parent != NULL)
+    leader = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (parent)));
+  if (streams != NULL && leader != NULL)
+    dvmd_job_streams_follow (streams, leader);
+}
+
 void
 dvmd_controller_handle_spawn (DvmdController *self, guint agent, GVariant *body)
 {
@@ -199,6 +215,7 @@ dvmd_controller_handle_spawn (DvmdController *self, guint agent, GVariant *body)
   job = submit (self, apps, options, nspace, rank, pid, &error);
   if (job != NULL)
     {
+      share_output (self, job, nspace);
       add_spawn (self, job, agent, token, nspace, rank, timeout);
       return;
     }

@@ -130,10 +130,64 @@ static const DvmdOutputFuncs output_funcs = {
   .describe = describe,
 };
 
+/* ---- jobs that others have spawned ---- */
+
+static void
+stop_following (DvmdJobStreams *self)
+{
+  DvmdJobStreams *leader = g_steal_pointer (&self->leader);
+
+  if (leader == NULL)
+    return;
+  g_ptr_array_remove_fast (leader->followers, self);
+  dvmd_output_follow (self->output, NULL, FALSE);
+}
+
+void
+dvmd_job_streams_follow (DvmdJobStreams *self, DvmdJobStreams *leader)
+{
+  gboolean alike = dvm_job_spec_get_output (dvmd_job_get_spec (self->job)) == NULL;
+
+  if (leader->ended)
+    return;
+  self->leader = leader;
+  g_ptr_array_add (leader->followers, self);
+  dvmd_output_follow (self->output, leader->output, alike);
+}
+
+/* all: also those that end with this job. */
+static void
+release_followers (DvmdJobStreams *self, gboolean all)
+{
+  for (guint i = self->followers->len; i > 0; i--)
+    {
+      DvmdJobStreams *follower = g_ptr_array_index (self->followers, i - 1);
+
+      if (all || dvm_job_spec_get_child_separate (dvmd_job_get_spec (follower->job)))
+        stop_following (follower);
+    }
+}
+
+static void
+end_output (DvmdJobStreams *self)
+{
+  gboolean done = dvmd_output_end (self->output);
+  DvmdJobStreams *leader = self->leader;
+
+  stop_following (self);
+  if (done)
+    delivered (self->output, self);
+  if (leader != NULL && leader->ended && leader->followers->len == 0)
+    end_output (leader);
+}
+
 void
 dvmd_job_streams_free (DvmdJobStreams *self)
 {
   forget_kept (self);
+  stop_following (self);
+  release_followers (self, TRUE);
+  g_clear_pointer (&self->followers, g_ptr_array_unref);
   if (self->job == NULL)
     dvmd_output_refuse (self->output);
   g_clear_pointer (&self->input, dvmd_input_free);
@@ -221,6 +275,7 @@ dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *
     return NULL;
   self = g_new0 (DvmdJobStreams, 1);
   self->controller = controller;
+  self->followers = g_ptr_array_new ();
   self->uncredited = g_hash_table_new (NULL, NULL);
   self->stdin_target = DVMD_INPUT_NONE;
   self->stdin_fd = g_steal_fd (&fds[0]);
@@ -345,15 +400,17 @@ dvmd_job_streams_end (DvmdJobStreams *self)
   g_clear_pointer (&self->input, dvmd_input_free);
   if (self->stdin_fd >= 0)
     close (g_steal_fd (&self->stdin_fd));
-  if (dvmd_output_end (self->output))
-    finish (self);
+  /* The others end now, too. */
+  release_followers (self, FALSE);
+  if (self->followers->len == 0)
+    end_output (self);
 }
 
 void
 dvmd_job_streams_forget (DvmdJobStreams *self)
 {
   self->forgotten = TRUE;
-  if (dvmd_output_get_n_readers (self->output, DVMD_STREAM_STDOUT) == 0
+  if (self->followers->len == 0 && dvmd_output_get_n_readers (self->output, DVMD_STREAM_STDOUT) == 0
       && dvmd_output_get_n_readers (self->output, DVMD_STREAM_STDERR) == 0)
     drop (self);
 }

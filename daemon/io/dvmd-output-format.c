@@ -8,10 +8,24 @@
 
 #include "dvmd-output-format.h"
 
+#include <string.h>
+
 DvmdOutputFormat *
 dvmd_output_format_new (void)
 {
   return g_new0 (DvmdOutputFormat, 1);
+}
+
+DvmdOutputFormat *
+dvmd_output_format_copy_for (const DvmdOutputFormat *self, guint job)
+{
+  DvmdOutputFormat *copy = g_memdup2 (self, sizeof *self);
+  gboolean has_job = self->file != NULL && self->pattern && strstr (self->file, "%n") != NULL;
+
+  copy->dir = g_strdup (self->dir);
+  if (self->file != NULL)
+    copy->file = has_job ? g_strdup (self->file) : g_strdup_printf ("%s.%u", self->file, job);
+  return copy;
 }
 
 void

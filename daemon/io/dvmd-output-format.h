@@ -33,6 +33,8 @@ typedef struct
 
 /* Bytes pass as they are. */
 DvmdOutputFormat *dvmd_output_format_new (void);
+/* (transfer full): for another job; files that are not named after their job get its number */
+DvmdOutputFormat *dvmd_output_format_copy_for (const DvmdOutputFormat *self, guint job);
 void dvmd_output_format_free (DvmdOutputFormat *self);
 /* TRUE when bytes pass as they are. */
 gboolean dvmd_output_format_is_plain (const DvmdOutputFormat *self);

@@ -71,6 +71,7 @@ struct _DvmdOutput
   const DvmdOutputFuncs *funcs;
   gpointer user_data;
 
+  DvmdOutput *leader;     /* (nullable) */
   GPtrArray *targets;     /* Target */
   DvmdOutputFiles *files; /* (nullable): dir=, file= */
   GHashTable *lines;      /* rank and stream -> Line */
@@ -177,6 +178,19 @@ tell_failed (DvmdOutput *self, const char *message)
     self->funcs->failed (self, message, self->user_data);
 }
 
+static void
+set_format (DvmdOutput *self, DvmdOutputFormat *format)
+{
+  g_clear_pointer (&self->format, dvmd_output_format_free);
+  g_clear_pointer (&self->files, dvmd_output_files_free);
+  g_clear_pointer (&self->lines, g_hash_table_unref);
+  self->format = format;
+  if (format->dir != NULL || format->file != NULL)
+    self->files = dvmd_output_files_new ();
+  if (!dvmd_output_format_is_plain (format))
+    self->lines = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, line_free);
+}
+
 DvmdOutput *
 dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, guint job, guint n_ranks,
                  DvmdOutputFormat *format, const DvmdOutputFuncs *funcs, gpointer user_data)
@@ -190,15 +204,19 @@ dvmd_output_new (GMainContext *context, DvmdClock *clock, const char *nspace, gu
   self->job = job;
   self->n_ranks = n_ranks;
   self->keep = DVMD_OUTPUT_KEEP;
-  self->format = format != NULL ? format : dvmd_output_format_new ();
+  set_format (self, format != NULL ? format : dvmd_output_format_new ());
   self->funcs = funcs;
   self->user_data = user_data;
   self->targets = g_ptr_array_new_with_free_func (target_free);
-  if (self->format->dir != NULL || self->format->file != NULL)
-    self->files = dvmd_output_files_new ();
-  if (!dvmd_output_format_is_plain (self->format))
-    self->lines = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, line_free);
   return self;
+}
+
+void
+dvmd_output_follow (DvmdOutput *self, DvmdOutput *leader, gboolean alike)
+{
+  self->leader = leader;
+  if (leader != NULL && alike)
+    set_format (self, dvmd_output_format_copy_for (leader->format, self->job));
 }
 
 void
@@ -524,19 +542,12 @@ write_to_file (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
 }
 
 static void
-deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
+give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt)
 {
-  guint bit = STREAM_BIT (route (self, stream));
+  DvmdStream stream = route (self, from);
+  guint bit = STREAM_BIT (stream);
   gboolean taken = FALSE;
 
-  if (g_bytes_get_size (bytes) == 0)
-    return;
-  if (self->files != NULL)
-    {
-      write_to_file (self, rank, stream, bytes);
-      if (!self->format->copy || self->freed)
-        return;
-    }
   for (guint i = 0; i < self->targets->len; i++)
     {
       Target *target = g_ptr_array_index (self->targets, i);
@@ -546,11 +557,30 @@ deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt
       dvmd_sink_write (target->sink, bytes, receipt_ref (receipt), receipt_unref);
       taken = TRUE;
     }
+  if (self->leader != NULL && !self->leader->ended)
+    {
+      give (self->leader, stream, bytes, receipt);
+      return;
+    }
   if (taken)
     return;
   if (self->kept == NULL)
     self->kept = dvmd_kept_new (self->keep);
-  dvmd_kept_add (self->kept, route (self, stream), bytes);
+  dvmd_kept_add (self->kept, stream, bytes);
+}
+
+static void
+deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
+{
+  if (g_bytes_get_size (bytes) == 0)
+    return;
+  if (self->files != NULL)
+    {
+      write_to_file (self, rank, stream, bytes);
+      if (!self->format->copy || self->freed)
+        return;
+    }
+  give (self, stream, bytes, receipt);
 }
 
 /* With its tag, unless it goes on with a line that has one. */

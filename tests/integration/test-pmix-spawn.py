@@ -45,11 +45,38 @@ class Basics:
         self.assertEqual(said[5], f'0 ended {second} status=-187 exit=3')
 
 
-class OneNode(Basics, Spawn):
+class Inherited:
+    def test_output(self):
+        """What a spawned job says, and what is spawned by that, comes where the output of the first one goes."""
+        dvm = self.start()
+        child = [ALLOC, 'jobs', 'spawn', 'np=2', '--', 'sh', '-c', 'echo grandchild; echo to stderr >&2', '\\;', 'ended', '@@']
+        done = dvm.run([ALLOC, 'jobs', 'spawn', '--', *child, ';', 'ended', '@@'], output='tag')
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        number = int(done.job.nspace.split('@')[1])
+        self.assertEqual(sorted(line for line in done.lines if 'grandchild' in line),
+                         [f'[{number + 2},{rank}]<stdout>: grandchild' for rank in (0, 1)], done)
+        self.assertEqual(sorted(done.err.decode().splitlines()), [f'[{number + 2},{rank}]<stderr>: to stderr' for rank in (0, 1)], done)
+
+    def test_environment(self):
+        """Directory, variables and parent are those of the process that spawns; what it says itself comes first."""
+        dvm = self.start()
+        place = dvm.place
+        script = 'echo $ONE-$TWO-$THREE-$FOUR; pwd'
+        done = dvm.run([ALLOC, 'jobs', 'spawn', 'env=TWO:child', 'env=FOUR:new', 'unset=THREE', '--', 'sh', '-c', script, ';',
+                        'ended', '@@', 'spawn', 'cwd=/usr', '--', ALLOC, 'parent', ';', 'ended', '@@', 'parent'],
+                       env={'ONE': 'parent', 'TWO': 'parent', 'THREE': 'parent'}, cwd=place)
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        self.assertIn('parent-child--new', done.lines)
+        self.assertIn(os.path.realpath(place), done.lines)
+        self.assertIn(f'0 parent {done.job.nspace}.0', done.lines)
+        self.assertIn('0 parent none', done.lines)
+
+
+class OneNode(Basics, Inherited, Spawn):
     nodes = 1
 
 
-class ThreeNodes(Basics, Spawn):
+class ThreeNodes(Basics, Inherited, Spawn):
     nodes = 3
 
 

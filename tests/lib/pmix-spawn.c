@@ -120,7 +120,7 @@ add (Spawn *spawn, const char *pair, const char *id)
     exit (3);
 }
 
-/* spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] ; */
+/* spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] ;   of arguments a backslash in front is taken away */
 static int
 do_spawn (char **argv, const char *id)
 {
@@ -137,7 +137,7 @@ do_spawn (char **argv, const char *id)
     exit (2);
   spawn.app.cmd = strdup (argv[++n]);
   for (; argv[n] != NULL && strcmp (argv[n], ";") != 0; n++)
-    PMIX_ARGV_APPEND (status, spawn.app.argv, argv[n]);
+    PMIX_ARGV_APPEND (status, spawn.app.argv, argv[n] + (argv[n][0] == '\\' ? 1 : 0));
   status = PMIx_Spawn (spawn.info, spawn.n_info, &spawn.app, 1, nspace);
   flockfile (stdout);
   printf ("%u spawn %d nspace=%s\n", self->rank, status, nspace);

@@ -1,0 +1,242 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes and tools that start jobs: a controller with two agents in one process, each with a PMIx server that the
+ * test plays the clients of.
+ */
+
+#include "config.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "dvmd-controller-private.h"
+#include "engine-fixture.h"
+#include "wait-until.h"
+
+typedef struct
+{
+  EngineFixture engine;
+  DvmdJob *job; /* one rank on each node */
+} Fixture;
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  const char *argv[] = { "/bin/sleep", "1000", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+  DvmdControllerSettings settings = { .pmix_events = TRUE };
+
+  engine_fixture_start (&self->engine, &settings);
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  self->job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_state (self->job) == DVM_JOB_STATE_RUNNING);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  engine_fixture_end (&self->engine, TRUE);
+  engine_fixture_clear (&self->engine);
+}
+
+static const char *
+get_nspace (Fixture *self)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (self->job));
+}
+
+/* By rank 1, which is on the second node. */
+static guint64
+ask (Fixture *self, const char *job, guint timeout)
+{
+  return dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), timeout);
+}
+
+static int
+wait_for_answer (Fixture *self, guint64 token, const char **nspace)
+{
+  int status = 0;
+
+  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[1], token, &status, nspace));
+  return status;
+}
+
+static int
+spawn (Fixture *self, const char *job)
+{
+  const char *nspace;
+  int status = wait_for_answer (self, ask (self, job, 0), &nspace);
+
+  g_assert_cmpint (status == DVMD_PMIX_SUCCESS, ==, nspace != NULL);
+  return status;
+}
+
+static guint
+count (Fixture *self, guint node, int event, GVariant **details)
+{
+  return dvmd_pmix_fake_count_events (self->engine.fakes[node], get_nspace (self), 1, event, details);
+}
+
+/* The answer says what runs; the start and the end are told to that rank alone. */
+static void
+test_runs (Fixture *self, gconstpointer data)
+{
+  const char *nspace;
+  guint64 token = ask (self, "([{'argv': <['sh', '-c', 'exit 3']>}], @a{sv} {})", 0);
+  GVariant *details = NULL;
+  g_autofree char *text = NULL;
+  g_autofree char *expected = NULL;
+
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
+  wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_END, &details) == 1);
+  g_assert_cmpuint (count (self, 1, DVMD_PMIX_EVENT_JOB_START, NULL), ==, 1);
+  text = g_variant_print (details, TRUE);
+  expected = g_strdup_printf ("{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.nspace': <'%s'>, "
+                              "'pmix.job.term.status': <(-187,)>, 'pmix.exit.code': <3>}",
+                              nspace, nspace);
+  g_assert_cmpstr (text, ==, expected);
+  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[0])->len, ==, 0);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+}
+
+/* Its PMIx server knows who has spawned it. */
+static void
+test_parent (Fixture *self, gconstpointer data)
+{
+  const char *nspace;
+  guint64 token = ask (self, "([{'argv': <['/bin/sleep', '1000']>}], {'map-by': <'node'>})", 0);
+  DvmdPmixJob *job;
+
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
+  job = dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace);
+  if (job == NULL)
+    job = dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace);
+  g_assert_nonnull (job);
+  g_assert_cmpstr (job->parent_nspace, ==, get_nspace (self));
+  g_assert_cmpuint (job->parent_rank, ==, 1);
+  job = dvmd_pmix_fake_find_job (self->engine.fakes[0], get_nspace (self));
+  g_assert_null (job->parent_nspace);
+}
+
+/* Each of what can go wrong has a status of its own, and nothing is told besides. */
+static void
+test_failures (Fixture *self, gconstpointer data)
+{
+  static const struct
+  {
+    const char *job;
+    int status;
+  } cases[] = {
+    { "([{'argv': <['/no/such/program']>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_EXE_NOT_FOUND },
+    { "([{'argv': <['/etc/passwd']>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_APP_NOT_EXECUTABLE },
+    { "([{'argv': <['true']>, 'hosts': <['nowhere']>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
+    { "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
+    { "([{'argv': <['true']>}], {'what': <'ever'>})", DVMD_PMIX_ERR_BAD_PARAM },
+    { "([{'argv': <['true']>}], {'map-by': <'numa'>})", DVMD_PMIX_ERR_NOT_SUPPORTED },
+    { "([{'argv': <@as []>}], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
+    { "(@aa{sv} [], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpint (spawn (self, cases[i].job), ==, cases[i].status);
+  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+}
+
+/* Who is no process of the node is not heard. */
+static void
+test_strangers (Fixture *self, gconstpointer data)
+{
+  const char *job = "([{'argv': <['true']>}], @a{sv} {})";
+  const char *nspace;
+  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), 0);
+
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  token = dvmd_pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), 0);
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+}
+
+/* What cannot run soon enough does not run. */
+static void
+test_timeout (Fixture *self, gconstpointer data)
+{
+  const char *nspace;
+  guint64 token = ask (self, "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'wait'>})", 1);
+
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_TIMEOUT);
+}
+
+/* The requester has gone before the answer: nobody is told anything. */
+static void
+test_gone (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  guint64 token = ask (self, "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'wait'>})", 0);
+  const char *nspace;
+  int status;
+
+  wait_until (g_hash_table_size (self->engine.controller->spawns) == 1);
+  kill ((pid_t)dvmd_proc_table_row (dvmd_job_get_procs (self->job), 1)->pid, SIGKILL);
+  wait_until (dvm_job_get_num_terminated (dvmd_job_get_record (self->job)) == 1);
+  /* There is room for it now, so that it runs. */
+  g_assert_true (dvmd_controller_cancel_job (self->engine.controller, self->job, "", &error));
+  wait_until (g_hash_table_size (self->engine.controller->spawns) == 0);
+  /* The library hands it to nobody. */
+  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[1], token, &status, &nspace));
+  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
+}
+
+static void
+test_shutdown (Fixture *self, gconstpointer data)
+{
+  guint64 token = ask (self, "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'wait'>})", 0);
+  const char *nspace;
+
+  wait_until (g_hash_table_size (self->engine.controller->spawns) == 1);
+  dvmd_controller_shutdown (self->engine.controller, FALSE, "for the test");
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_JOB_KILLED_BY_CMD);
+}
+
+static void
+test_tool (Fixture *self, gconstpointer data)
+{
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[0], name, rank,
+                                        g_variant_new_parsed ("([{'argv': <['true']>}], @a{sv} {})"), 0);
+  const char *nspace;
+  int status = 1;
+
+  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char *name;
+    void (*func) (Fixture *, gconstpointer);
+  } tests[] = {
+    { "/engine-spawn/runs", test_runs },         { "/engine-spawn/parent", test_parent },
+    { "/engine-spawn/failures", test_failures }, { "/engine-spawn/strangers", test_strangers },
+    { "/engine-spawn/timeout", test_timeout },   { "/engine-spawn/gone", test_gone },
+    { "/engine-spawn/shutdown", test_shutdown }, { "/engine-spawn/tool", test_tool },
+  };
+
+  signal (SIGPIPE, SIG_IGN);
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (tests); i++)
+    g_test_add (tests[i].name, Fixture, NULL, set_up, tests[i].func, tear_down);
+  return g_test_run ();
+}
