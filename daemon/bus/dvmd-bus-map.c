@@ -138,7 +138,7 @@ adds_nothing (DvmJobSpec *spec, GError **error)
 }
 
 static GVariant *
-try_map (DvmdBusServer *server, GVariant *parameters, GError **error)
+try_map (DvmdBusServer *server, const DvmdBusCaller *caller, GVariant *parameters, GError **error)
 {
   g_autoptr (GVariant) apps = g_variant_get_child_value (parameters, 0);
   g_autoptr (GVariant) dict = g_variant_get_child_value (parameters, 1);
@@ -152,7 +152,7 @@ try_map (DvmdBusServer *server, GVariant *parameters, GError **error)
   if (options != NULL)
     spec = dvm_job_spec_new_from_variant (apps, options, error);
   if (spec != NULL && adds_nothing (spec, error) && _dvm_job_spec_load_hosts (spec, "", error))
-    map = dvmd_core_map (server->core, spec, &waits, error);
+    map = dvmd_core_map (server->core, spec, &caller->requester, &waits, error);
   if (map == NULL)
     return NULL;
   procs = dvmd_map_expand (map);
@@ -179,7 +179,7 @@ dvmd_bus_map (DvmdBusCall *call)
 
   if (dvmd_core_get_ready (server->core) || dvmd_core_get_shutting_down (server->core))
     {
-      map = try_map (server, call->parameters, &error);
+      map = try_map (server, call->caller, call->parameters, &error);
       return_map (call->invocation, map, error);
       return;
     }
@@ -204,7 +204,7 @@ dvmd_bus_maps_ready (DvmdBusServer *server)
       Early *early = g_ptr_array_steal_index (server->early_maps, 0);
       GDBusMethodInvocation *invocation = g_steal_pointer (&early->invocation);
       GError *error = NULL;
-      GVariant *map = try_map (server, g_dbus_method_invocation_get_parameters (invocation), &error);
+      GVariant *map = try_map (server, early->caller, g_dbus_method_invocation_get_parameters (invocation), &error);
 
       return_map (invocation, map, error);
       early_free (early);

@@ -126,7 +126,8 @@ prepare (Batch *batch, guint index, GError **error)
   if (options != NULL && count_fds (batch, &item.own, error))
     spec = _dvm_job_spec_new_from_submit (argv, options, error);
   if (spec != NULL)
-    item.submission = dvmd_controller_prepare_job (batch->server->controller, spec, item.own.fds, error);
+    item.submission = dvmd_controller_prepare_job (batch->server->controller, spec, &batch->caller->requester,
+                                                   item.own.fds, error);
   else
     dvmd_bus_call_options_close (&item.own);
   if (item.submission == NULL)

@@ -117,6 +117,8 @@ void dvmd_grow_roll_back (DvmdCampaign *self);
 void dvmd_grow_completed (DvmdCampaign *self);
 void dvmd_grow_failed (DvmdCampaign *self);
 void dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node);
+/* The session reserves its nodes no more, those that are coming neither. */
+void dvmd_grow_unreserve (DvmdSession *session);
 
 /* The nodes that the job brings. */
 void dvmd_grow_for_job (DvmdJob *job);

@@ -57,9 +57,30 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
                    host->name);
       return FALSE;
     }
-  if (!host->excluded)
-    choose (self, node, host);
+  if (host->excluded)
+    return TRUE;
+  if (!dvmd_job_may_use (self->job, node))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   "%s: “%s” is not a node of the sessions that the job is in%s", host->place, host->name,
+                   dvmd_node_is_reserved (node) ? ": it is reserved" : "");
+      return FALSE;
+    }
+  choose (self, node, host);
   return TRUE;
+}
+
+/* Numbers count what the job may use. */
+static gboolean
+is_numbered (DvmdJob *job, DvmdNode *node)
+{
+  return node->rank > 0 && dvmd_job_may_use (job, node);
+}
+
+static const char *
+describe_pool (DvmdJob *job)
+{
+  return dvmd_job_uses_session (job, 0) ? "the DVM" : "what the job may use";
 }
 
 static gboolean
@@ -68,15 +89,15 @@ choose_index (Choice *self, const DvmHost *host, GError **error)
   guint n = 0;
 
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
-    if (node->rank > 0 && n++ == host->number)
+    if (is_numbered (self->job, node) && n++ == host->number)
       {
         choose (self, node, host);
         return TRUE;
       }
   if (dvmd_node_pool_count_departures (self->pool) > self->job->departures)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%s: “+n%u” is not a node of this DVM, which has %u; the first is +n0", host->place, host->number, n);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+n%u” is not a node of %s, which has %u; the first is +n0",
+               host->place, host->number, describe_pool (self->job), n);
   return FALSE;
 }
 
@@ -91,20 +112,31 @@ is_empty (Choice *self, DvmdNode *node)
          && !node->barred;
 }
 
+static guint
+count_up (Choice *self)
+{
+  guint n = 0;
+
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
+    n += is_numbered (self->job, node)
+         && (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node));
+  return n;
+}
+
 static gboolean
 choose_empty (Choice *self, const DvmHost *host, GError **error)
 {
   guint wanted = host->number > 0 ? host->number : G_MAXUINT;
   guint n = 0;
 
-  if (host->number > dvmd_node_pool_count_up (self->pool))
+  if (host->number > count_up (self))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+e:%u”: the DVM has %u nodes", host->place,
-                   host->number, dvmd_node_pool_count_up (self->pool));
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+e:%u”: %s has %u nodes", host->place, host->number,
+                   describe_pool (self->job), count_up (self));
       return FALSE;
     }
   for (DvmdNode *node = NULL; n < wanted && (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
-    if (node->rank > 0 && self->slots[node->rank] == 0 && is_empty (self, node))
+    if (is_numbered (self->job, node) && self->slots[node->rank] == 0 && is_empty (self, node))
       {
         choose (self, node, host);
         n++;
@@ -254,10 +286,11 @@ add_node (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
 }
 
 static void
-add_nodes (DvmdCandidates *into, DvmdNodePool *pool, const Choice *choices)
+add_nodes (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, const Choice *choices)
 {
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (pool, node)) != NULL;)
-    if (node->rank > 0 && !node->barred && (choices == NULL || is_chosen (node, choices, into->n_apps)))
+    if (node->rank > 0 && !node->barred && dvmd_job_may_use (job, node)
+        && (choices == NULL || is_chosen (node, choices, into->n_apps)))
       add_node (into, node, choices);
 }
 
@@ -308,7 +341,7 @@ find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **er
     }
   if (into->n_apps > 1)
     into->app_limits = g_array_new (FALSE, FALSE, sizeof (guint32));
-  add_nodes (into, pool, (const Choice *)choices->data);
+  add_nodes (into, pool, job, (const Choice *)choices->data);
   if (into->app_limits != NULL)
     turn_app_limits (into);
   return TRUE;
@@ -321,17 +354,17 @@ dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GE
   into->n_apps = dvm_job_spec_get_n_apps (job->spec);
   if (has_choice (job))
     return find_chosen (into, pool, job, error);
-  add_nodes (into, pool, NULL);
+  add_nodes (into, pool, job, NULL);
   return TRUE;
 }
 
 static gboolean
-is_index (DvmdNodePool *pool, guint index, guint rank)
+is_index (DvmdNodePool *pool, DvmdJob *job, guint index, guint rank)
 {
   guint n = 0;
 
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (pool, node)) != NULL;)
-    if (node->rank > 0 && n++ == index)
+    if (is_numbered (job, node) && n++ == index)
       return node->rank == rank;
   return FALSE;
 }
@@ -349,7 +382,7 @@ is_named (DvmdNodePool *pool, const DvmHost *host, const char *name, guint rank)
 
 /* hosts that only say which ones not leave the others. */
 static gboolean
-would_choose (DvmHosts *hosts, DvmdNodePool *pool, const char *name, guint rank)
+would_choose (DvmHosts *hosts, DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank)
 {
   gboolean some = FALSE;
   gboolean chosen = FALSE;
@@ -362,7 +395,7 @@ would_choose (DvmHosts *hosts, DvmdNodePool *pool, const char *name, guint rank)
         return FALSE;
       some = some || !host->excluded;
       chosen = chosen || host->kind == DVM_HOST_EMPTY
-               || (host->kind == DVM_HOST_INDEX && is_index (pool, host->number, rank))
+               || (host->kind == DVM_HOST_INDEX && is_index (pool, job, host->number, rank))
                || (host->kind == DVM_HOST_NAMED && !host->excluded && is_named (pool, host, name, rank));
     }
   return chosen || !some;
@@ -375,7 +408,7 @@ dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const char *name, 
     {
       DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i));
 
-      if (hosts == NULL || would_choose (hosts, pool, name, rank))
+      if (hosts == NULL || would_choose (hosts, pool, job, name, rank))
         return TRUE;
     }
   return FALSE;

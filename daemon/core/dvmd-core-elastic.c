@@ -13,7 +13,6 @@
 #include "dvm-records-private.h"
 #include "dvmd-gates.h"
 #include "dvmd-log.h"
-#include "dvmd-vm-machine.h"
 
 void
 dvmd_size_answer_clear (DvmdSizeAnswer *self)
@@ -47,44 +46,10 @@ dvmd_size_check_elastic (DvmdCore *self, GError **error)
   return FALSE;
 }
 
-static DvmdSession *
-find_by_request (DvmdCore *self, const char *req_id)
+const DvmdRequester *
+dvmd_size_get_asker (const DvmdRequester *requester, gboolean scheduler)
 {
-  for (GList *l = self->session_list.head; l != NULL; l = l->next)
-    if (g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0)
-      return l->data;
-  return NULL;
-}
-
-gboolean
-dvmd_size_find_session (DvmdCore *self, const char *alloc_id, const char *of_req_id, DvmdSession **session,
-                        GError **error)
-{
-  DvmdSession *by_request;
-
-  *session = NULL;
-  if (alloc_id != NULL)
-    *session = dvmd_core_find_session (self, alloc_id);
-  if (alloc_id != NULL && (*session == NULL || dvmd_session_is_ending (*session)))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no allocation “%s”", alloc_id);
-      return FALSE;
-    }
-  if (of_req_id == NULL)
-    return TRUE;
-  by_request = of_req_id[0] != '\0' ? find_by_request (self, of_req_id) : NULL;
-  if (by_request == NULL || dvmd_session_is_ending (by_request))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "No allocation was requested as “%s”", of_req_id);
-      return FALSE;
-    }
-  if (*session != NULL && *session != by_request)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” and “%s” are two allocations", alloc_id, of_req_id);
-      return FALSE;
-    }
-  *session = by_request;
-  return TRUE;
+  return scheduler ? NULL : requester;
 }
 
 void
@@ -239,9 +204,7 @@ dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
   dvmd_node_pool_set_leaving (self->nodes, node, barred, leaving);
   if (barred && !was_barred)
     dvmd_core_unplan_node (self, node);
-  if (!self->nodes_changed)
-    dvmd_core_post_vm (self, DVMD_VM_NODES_CHANGED, 0, NULL);
-  self->nodes_changed = TRUE;
+  dvmd_core_look_again (self);
   dvmd_core_changed (self);
 }
 
@@ -305,9 +268,10 @@ leave_sessions (DvmdCore *self, DvmdNode *node)
       guint id = g_array_index (node->sessions, guint, 0);
       DvmdSession *session = dvmd_core_get_session (self, id);
 
-      dvmd_node_pool_part (node, id);
-      if (session != NULL)
-        dvmd_session_changed (session);
+      /* One that is not there any more cannot be: it has parted from its nodes. */
+      if (session == NULL)
+        break;
+      dvmd_session_part (session, node);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "dvmd-campaign.h"
 #include "dvmd-core.h"
+#include "dvmd-inheritance.h"
 #include "dvmd-session.h"
 
 G_BEGIN_DECLS
@@ -37,8 +38,22 @@ typedef struct
   const char *of_req_id;          /* (nullable): the same, by the id that it was requested under */
   const DvmdGrowHost *hosts;
   guint n_hosts;
-  gboolean share; /* FALSE: reserved, which is not supported yet */
-  DvmdJob *job;   /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
+  gboolean extend;            /* of the one that is named; alloc_id and of_req_id say so too */
+  gboolean reaquire;          /* its own, which were released from it before; no hosts: all of them */
+  guint session;              /* extend: the number of the allocation; else that of its parent; 0: not given */
+  guint wanted_session_id;    /* of a new one: nobody has it; 0: the next one */
+  const char *given_alloc_id; /* (nullable): of a new one, by an outside scheduler; NULL: it is minted */
+  const char *target;         /* (nullable): the namespace that is to own it; NULL: the requester's */
+  gboolean share;             /* nobody reserves its nodes; for an extend, if share_given: what it is already */
+  gboolean share_given;
+  DvmdInheritance inheritance;
+  gboolean inheritance_given; /* else DEFAULT, or as it was */
+  guint time;                 /* s that it is there from now on; 0: no limit, or as it was */
+  guint warn_timeout;         /* s before that; 0: no warning */
+  gboolean limit_outside;     /* somebody else ends it then, and warns of that: it is only published */
+  gboolean child_separate;    /* it outlives its parent */
+  gboolean detached;          /* it outlives its owner, whatever its inheritance says */
+  DvmdJob *job;               /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
 } DvmdGrowRequest;
 
 typedef struct
@@ -46,7 +61,8 @@ typedef struct
   const DvmdRequester *requester; /* (nullable) */
   gboolean scheduler;
   const char *req_id;       /* (nullable) */
-  const char *alloc_id;     /* (nullable): of the allocation to be released */
+  guint session;            /* of the allocation to be released, by number; 0: not given */
+  const char *alloc_id;     /* (nullable): the same */
   const char *of_req_id;    /* (nullable) */
   const char *const *hosts; /* (nullable): these alone, or these of the allocation */
   guint drain_timeout;      /* s that running jobs have to end; 0: none */

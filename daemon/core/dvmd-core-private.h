@@ -24,6 +24,7 @@ struct _DvmdCore
   gboolean elastic;
   guint park_limit;
   guint grow_timeout;
+  guint uid;
   guint history_limit;
   guint64 history_bytes; /* 0: without this limit */
   DvmdClock *clock;
@@ -50,8 +51,9 @@ struct _DvmdCore
   guint n_own_waiting;       /* jobs that wait for their own nodes */
   guint last_session_id;
   guint last_alloc;
-  GHashTable *sessions; /* id -> DvmdSession */
-  GQueue session_list;  /* DvmdSession, ascending by id */
+  GHashTable *sessions;      /* id -> DvmdSession */
+  GQueue session_list;       /* DvmdSession, ascending by id */
+  GPtrArray *ended_sessions; /* (element-type DvmdSession) (nullable): nobody has been told yet */
   DvmdJob *vm_job;
   guint last_job_id;
   GHashTable *jobs;      /* id -> DvmdJob, live and in the history */
@@ -118,6 +120,13 @@ typedef enum
   DVMD_SESSION_REMOVED,
 } DvmdSessionNews;
 void dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news);
+void dvmd_core_tell_session_state (DvmdSession *session, DvmSessionState old_state, DvmSessionState new_state,
+                                   const char *reason);
+void dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left);
+/* Its form alone: it may have ended, and been forgotten. */
+gboolean dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace);
+/* Nodes have become free, or others' own: jobs that wait are looked at. */
+void dvmd_core_look_again (DvmdCore *self);
 void dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added);
 void dvmd_core_campaign_added (DvmdCampaign *campaign);
 void dvmd_core_campaign_changed (DvmdCampaign *campaign);
@@ -138,9 +147,10 @@ DvmdNode *dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, g
 void dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node);
 /* (nullable, transfer full): what takes the node away, for the jobs that it takes with it */
 char *dvmd_core_describe_departure (DvmdNode *node);
-DvmdSession *dvmd_core_add_session (DvmdCore *self, const char *alloc_id, const char *req_id,
-                                    const DvmdRequester *requester, gboolean shared);
-void dvmd_core_remove_session (DvmdSession *session, const char *reason);
+/* id 0: the next one. Nobody is told before it is complete: dvmd_core_tell_session(). */
+DvmdSession *dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id,
+                                    gboolean shared);
+void dvmd_core_tell_ended_sessions (DvmdCore *self);
 char *dvmd_core_mint_alloc_id (DvmdCore *self);
 
 /* Jobs that were kept until the DVM was ready go on. */

@@ -37,6 +37,8 @@ enum
   SESSION_ADDED,
   SESSION_CHANGED,
   SESSION_REMOVED,
+  SESSION_STATE_CHANGED,
+  SESSION_WARNED,
   CHANGED,
   N_SIGNALS
 };
@@ -70,7 +72,10 @@ dvmd_core_dispose (GObject *object)
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_object (&self->vm_job);
   g_clear_pointer (&self->campaigns, g_hash_table_unref);
+  for (GList *l = self->session_list.head; l != NULL; l = l->next)
+    dvmd_session_stop_timers (l->data);
   g_queue_init (&self->session_list);
+  g_clear_pointer (&self->ended_sessions, g_ptr_array_unref);
   g_clear_pointer (&self->sessions, g_hash_table_unref);
   g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
@@ -83,7 +88,7 @@ dvmd_core_dispose (GObject *object)
 static guint
 add_signal (const char *name, guint n_params, ...)
 {
-  GType types[3];
+  GType types[4];
   va_list args;
 
   va_start (args, n_params);
@@ -115,6 +120,9 @@ dvmd_core_class_init (DvmdCoreClass *klass)
   signals[SESSION_ADDED] = add_signal ("session-added", 1, DVMD_TYPE_SESSION);
   signals[SESSION_CHANGED] = add_signal ("session-changed", 1, DVMD_TYPE_SESSION);
   signals[SESSION_REMOVED] = add_signal ("session-removed", 1, DVMD_TYPE_SESSION);
+  signals[SESSION_STATE_CHANGED] = add_signal ("session-state-changed", 4, DVMD_TYPE_SESSION, G_TYPE_STRING,
+                                               G_TYPE_STRING, G_TYPE_STRING);
+  signals[SESSION_WARNED] = add_signal ("session-warned", 2, DVMD_TYPE_SESSION, G_TYPE_UINT);
   signals[CHANGED] = add_signal ("changed", 0);
 }
 
@@ -137,9 +145,16 @@ on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "%s, as rank %u", dvm_node_state_to_string (dvm_node_get_state (node->record)), node->rank);
   g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
-  if (node->rank > 0 && !self->nodes_changed)
+  if (node->rank > 0)
+    dvmd_core_look_again (self);
+}
+
+void
+dvmd_core_look_again (DvmdCore *self)
+{
+  if (!self->nodes_changed)
     dvmd_core_post_vm (self, DVMD_VM_NODES_CHANGED, 0, NULL);
-  self->nodes_changed |= node->rank > 0;
+  self->nodes_changed = TRUE;
 }
 
 static DvmdMap *
@@ -168,6 +183,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->elastic = settings->elastic;
   self->park_limit = settings->park_limit;
   self->grow_timeout = settings->grow_timeout;
+  self->uid = settings->uid;
   self->history_limit = settings->history_limit;
   self->history_bytes = settings->history_bytes;
   self->clock = dvmd_clock_ref (clock);
@@ -179,7 +195,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
   self->vm_job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
-  dvmd_core_add_session (self, NULL, NULL, NULL, TRUE);
+  dvmd_core_add_session (self, 0, NULL, NULL, TRUE);
   return self;
 }
 
@@ -325,6 +341,20 @@ dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news)
 }
 
 void
+dvmd_core_tell_session_state (DvmdSession *session, DvmSessionState old_state, DvmSessionState new_state,
+                              const char *reason)
+{
+  g_signal_emit (session->core, signals[SESSION_STATE_CHANGED], 0, session, dvm_session_state_to_string (old_state),
+                 dvm_session_state_to_string (new_state), reason != NULL ? reason : "");
+}
+
+void
+dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left)
+{
+  g_signal_emit (session->core, signals[SESSION_WARNED], 0, session, seconds_left);
+}
+
+void
 dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added)
 {
   g_signal_emit (self, signals[added ? NODE_ADDED : NODE_REMOVED], 0, rank);
@@ -365,9 +395,14 @@ check_open (DvmdCore *self, GError **error)
 }
 
 guint
-dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, GError **error)
+dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
+  g_autoptr (GArray) sessions = NULL;
+
   if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+    return 0;
+  sessions = dvmd_job_sessions_choose (self, spec, requester, error);
+  if (sessions == NULL)
     return 0;
   return ++self->last_job_id;
 }
@@ -398,16 +433,23 @@ DvmdJob *
 dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
   g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
+  g_autoptr (GArray) sessions = NULL;
   DvmdJob *job;
 
   if (!check_open (self, error))
     return NULL;
+  /* What it was to be in may have ended since its number was reserved. */
+  sessions = dvmd_job_sessions_choose (self, spec, requester, error);
+  if (sessions == NULL)
+    return NULL;
   job = dvmd_job_new (self, id, nspace, spec, requester);
+  dvmd_job_sessions_set (job, sessions);
   job->departures = dvmd_node_pool_count_departures (self->nodes);
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
   g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
   link_job (&self->live, &job->live_link, job);
   link_job (&self->known, &job->known_link, job);
+  dvmd_job_sessions_enter (job);
   self->statistics.jobs_submitted++;
   g_signal_emit (self, signals[JOB_ADDED], 0, job);
   dvmd_core_post (job, DVMD_JOB_CREATED);
@@ -418,14 +460,15 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
 DvmdJob *
 dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
-  guint id = dvmd_core_reserve (self, spec, error);
+  guint id = dvmd_core_reserve (self, spec, requester, error);
 
   return id != 0 ? dvmd_core_submit_reserved (self, id, spec, requester, error) : NULL;
 }
 
 DvmdMap *
-dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error)
+dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, gboolean *waits, GError **error)
 {
+  g_autoptr (GArray) sessions = NULL;
   g_autoptr (DvmdJob) job = NULL;
 
   if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
@@ -435,7 +478,11 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM has no nodes yet to place processes on");
       return NULL;
     }
-  job = dvmd_job_new (self, 0, self->nspace, spec, NULL);
+  sessions = dvmd_job_sessions_choose (self, spec, requester, error);
+  if (sessions == NULL)
+    return NULL;
+  job = dvmd_job_new (self, 0, self->nspace, spec, requester);
+  dvmd_job_sessions_set (job, sessions);
   job->departures = dvmd_node_pool_count_departures (self->nodes);
   return dvmd_admission_try (self->admission, job, waits, error);
 }
@@ -542,6 +589,8 @@ dvmd_core_end_job (DvmdJob *job)
   log_end (job);
   g_signal_emit (self, signals[JOB_ENDED], 0, job);
   dvmd_job_release_spec (job);
+  dvmd_session_job_ended (job);
+  dvmd_core_namespace_ended (self, dvm_job_get_nspace (job->record));
   job->kept_bytes = dvmd_job_get_size (job);
   self->n_history_bytes += job->kept_bytes;
   dvmd_core_changed (self);

@@ -34,6 +34,7 @@ typedef struct
   gboolean elastic;       /* its size may change: dvmd-core-elastic.h */
   guint park_limit;       /* s that a job is parked before later campaigns wait for it */
   guint grow_timeout;     /* s that the agents of a grow have to report */
+  guint uid;              /* whose DVM it is */
 } DvmdCoreSettings;
 
 typedef struct
@@ -116,7 +117,7 @@ void dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent);
 /* ---- what people ask ---- */
 DvmdJob *dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error);
 /* In two steps: what is wrong with the job is known, and its number is given, before it exists. 0: error says why. */
-guint dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, GError **error);
+guint dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error);
 /* The job will not come: the next one may have the number, if it was the last that was given. */
 void dvmd_core_unreserve (DvmdCore *self, guint id);
 DvmdJob *dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester,
@@ -125,7 +126,8 @@ DvmdJob *dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, 
  * Where the processes of such a job would go; nothing is claimed. waits: it would have to wait for slots, and the map
  * is that of its turn.
  */
-DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, gboolean *waits, GError **error);
+DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, gboolean *waits,
+                        GError **error);
 /* Ends the job in error state (KILLED_BY_CMD, ...); FALSE when it has ended already. */
 gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason);
 /* A job whose ranks were to wait for a debugger need not any more. */

@@ -7,6 +7,7 @@
 #include "dvmd-campaign.h"
 #include "dvmd-job.h"
 #include "dvmd-node-pool.h"
+#include "dvmd-session.h"
 
 G_BEGIN_DECLS
 
@@ -83,6 +84,13 @@ typedef struct
   void (*offer_nodes) (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
   /* The campaign has its final state: tell its requester, if it is a process or a tool. */
   void (*campaign_ended) (gpointer world, DvmdCampaign *campaign);
+  /* (nullable): The session's time is over soon: tell its requester, if it is a process or a tool. */
+  void (*warn_session) (gpointer world, DvmdSession *session, guint seconds_left);
+  /*
+   * (nullable): A session has ended, after its jobs: a(uiis), number, state, exit code and reason of each that is still
+   * known (floating).
+   */
+  void (*session_ended) (gpointer world, DvmdSession *session, GVariant *jobs);
   /* (nullable): A job, one of its processes or the DVM's own job has a new state; for the trace, act on nothing. */
   void (*traced) (gpointer world, DvmdJob *job, const DvmdTraceEntry *entry);
   /* The DVM has ended, in this state (ALL_JOBS_COMPLETE, DAEMONS_TERMINATED, FORCED_EXIT or an error). */

@@ -10,6 +10,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-candidates.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-vm-machine.h"
 
@@ -255,6 +256,9 @@ dvmd_gate_publish (DvmdCore *core)
 static gboolean
 would_have_used (DvmdJob *job, DvmdCampaign *campaign)
 {
+  if (!dvmd_job_uses_session (job, dvmd_session_get_id (campaign->session))
+      && !(dvmd_job_uses_session (job, 0) && !dvmd_session_is_reserved (campaign->session)))
+    return FALSE;
   for (guint i = 0; i < campaign->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);

@@ -10,23 +10,48 @@
 
 #include "dvmd-size.h"
 
+#include "dvm-records-private.h"
+#include "dvmd-lineage.h"
+
 /* What becomes of each host of it. */
 typedef struct
 {
   const DvmdGrowRequest *request;
-  GArray *in;        /* guint: indexes of hosts that are nodes already */
-  GArray *to_add;    /* guint: of those that are to come */
-  GPtrArray *others; /* DvmdCampaign that bring one already: the job waits for them */
+  DvmdSession *session; /* (nullable): that is extended */
+  DvmdSession *parent;  /* (nullable): of the new one */
+  char *owner;          /* of the new one */
+  GArray *in;           /* guint: indexes of hosts that are nodes already */
+  GArray *to_add;       /* guint: of those that are to come */
+  GPtrArray *others;    /* DvmdCampaign that bring one already: the job waits for them */
 } Plan;
 
 static void
 plan_clear (Plan *plan)
 {
+  g_clear_pointer (&plan->owner, g_free);
   g_clear_pointer (&plan->in, g_array_unref);
   g_clear_pointer (&plan->to_add, g_array_unref);
   g_clear_pointer (&plan->others, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Plan, plan_clear)
+
+/* Whose it is may have it once more, and nobody else: a reservation cannot be entered from the side. */
+static gboolean
+check_node (DvmdCore *self, const Plan *plan, DvmdNode *node, GError **error)
+{
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (self, g_array_index (node->sessions, guint, i));
+
+      if (session == NULL || session == plan->session || !dvmd_session_is_reserved (session)
+          || dvmd_core_may (self, dvmd_size_get_asker (plan->request->requester, plan->request->scheduler),
+                            DVMD_RIGHT_EXTEND, session, NULL, error))
+        continue;
+      g_prefix_error (error, "hosts: %s is reserved: ", dvm_node_get_name (node->record));
+      return FALSE;
+    }
+  return TRUE;
+}
 
 static gboolean
 plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
@@ -49,17 +74,179 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
                    dvmd_campaign_get_id (other));
       return FALSE;
     }
+  if (node != NULL && !check_node (self, plan, node, error))
+    return FALSE;
   g_array_append_val (
       node != NULL && !dvmd_size_is_down (node) && !dvmd_size_is_leaving (node) ? plan->in : plan->to_add, i);
   return TRUE;
 }
+
+/* ---- without its hosts ---- */
+
+static gboolean
+is_extension (const DvmdGrowRequest *request)
+{
+  return request->extend || request->reaquire || request->alloc_id != NULL || request->of_req_id != NULL;
+}
+
+/* More time, or another inheritance, and no nodes. */
+static gboolean
+only_renews (const DvmdGrowRequest *request)
+{
+  return request->n_hosts == 0 && is_extension (request) && !request->reaquire
+         && (request->time > 0 || request->warn_timeout > 0 || request->inheritance_given);
+}
+
+/* Nobody has it, as far as is known, and it would never end. */
+static gboolean
+check_owner (DvmdCore *self, const char *nspace, GError **error)
+{
+  DvmdJob *job = dvmd_core_find_job (self, nspace);
+
+  if (!dvmd_core_is_job_nspace (self, nspace) || (job != NULL && !dvmd_job_get_ended (job)))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The job %s has ended: it cannot own an allocation", nspace);
+  return FALSE;
+}
+
+/* A namespace that is empty is nobody's, as if it was not there. */
+static gboolean
+check_target (DvmdCore *self, Plan *plan, GError **error)
+{
+  const DvmdGrowRequest *request = plan->request;
+  const DvmdRequester *who = dvmd_size_get_asker (request->requester, request->scheduler);
+
+  if (request->target == NULL || request->target[0] == '\0')
+    {
+      plan->owner = dvmd_requester_dup_nspace (request->requester);
+      return is_extension (request) || check_owner (self, plan->owner, error);
+    }
+  if (!dvmd_core_may (self, who, DVMD_RIGHT_OWNER_FOR_OTHERS, NULL, NULL, error)
+      || !check_owner (self, request->target, error))
+    {
+      g_prefix_error (error, "target: ");
+      return FALSE;
+    }
+  plan->owner = g_strdup (request->target);
+  return TRUE;
+}
+
+static gboolean
+check_extended (DvmdCore *self, Plan *plan, GError **error)
+{
+  const DvmdGrowRequest *request = plan->request;
+
+  if (request->session == 0 && request->alloc_id == NULL && request->of_req_id == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "Which allocation is meant is not said: alloc-id, of-req-id or session is needed");
+  else if (!dvmd_core_select_session (self, request->session, request->alloc_id, request->of_req_id, &plan->session,
+                                      error)
+           || !dvmd_core_may (self, dvmd_size_get_asker (request->requester, request->scheduler), DVMD_RIGHT_EXTEND,
+                              plan->session, NULL, error))
+    return FALSE;
+  else if (dvmd_session_get_id (plan->session) == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "The default session is not an allocation: leave the id out");
+  else if (request->target != NULL && request->target[0] != '\0' && !dvmd_session_owns (plan->session, plan->owner))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "target: the allocation belongs to %s for life",
+                 plan->session->owner != NULL ? plan->session->owner : "nobody");
+  else if (request->share_given && request->share == dvmd_session_is_reserved (plan->session))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "share: the allocation is %s, and stays so",
+                 request->share ? "reserved" : "shared");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static DvmdSession *
+find_parent (DvmdCore *self, const DvmdGrowRequest *request)
+{
+  DvmdJob *job = request->job == NULL ? dvmd_core_find_requesting_job (self, request->requester) : NULL;
+  guint id = job != NULL ? dvmd_job_get_session (job) : 0;
+  DvmdSession *session = id != 0 ? dvmd_core_get_session (self, id) : NULL;
+
+  return session != NULL && !dvmd_session_is_ending (session) ? session : NULL;
+}
+
+static gboolean
+check_new (DvmdCore *self, Plan *plan, GError **error)
+{
+  const DvmdGrowRequest *request = plan->request;
+
+  if (request->wanted_session_id == G_MAXUINT32)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%u is no number of a session", G_MAXUINT32);
+  else if (request->wanted_session_id != 0 && dvmd_core_get_session (self, request->wanted_session_id) != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "There is a session %u already", request->wanted_session_id);
+  else if (request->given_alloc_id != NULL && dvmd_core_find_session (self, request->given_alloc_id) != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "There is an allocation “%s” already", request->given_alloc_id);
+  else if (request->session == 0)
+    {
+      plan->parent = find_parent (self, request);
+      return TRUE;
+    }
+  else
+    return dvmd_core_select_session (self, request->session, NULL, NULL, &plan->parent, error)
+           && dvmd_core_may (self, dvmd_size_get_asker (request->requester, request->scheduler), DVMD_RIGHT_SPAWN,
+                             plan->parent, NULL, error);
+  return FALSE;
+}
+
+static gboolean
+is_lent (DvmdSession *session, const char *name)
+{
+  return session->lent != NULL && g_hash_table_contains (session->lent, name);
+}
+
+/* Hosts that were released from it, and no others. */
+static gboolean
+check_lent (const Plan *plan, GError **error)
+{
+  const DvmdGrowRequest *request = plan->request;
+
+  if (plan->session->lent == NULL || g_hash_table_size (plan->session->lent) == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Nothing has been released from the allocation %s alone",
+                   dvmd_session_get_alloc_id (plan->session));
+      return FALSE;
+    }
+  for (guint i = 0; i < request->n_hosts; i++)
+    if (!is_lent (plan->session, request->hosts[i].name))
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s has not been released from the allocation %s",
+                     request->hosts[i].name, dvmd_session_get_alloc_id (plan->session));
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+check_request (DvmdCore *self, Plan *plan, GError **error)
+{
+  const DvmdGrowRequest *request = plan->request;
+
+  if (!dvmd_size_check (self, error) || !check_target (self, plan, error))
+    return FALSE;
+  if (!is_extension (request))
+    return check_new (self, plan, error);
+  return check_extended (self, plan, error) && (!request->reaquire || check_lent (plan, error));
+}
+
+gboolean
+dvmd_core_check_grow (DvmdCore *self, const DvmdGrowRequest *request, GError **error)
+{
+  g_auto (Plan) plan = { .request = request };
+
+  return check_request (self, &plan, error);
+}
+
+/* ---- with them ---- */
 
 static gboolean
 check_names (const DvmdGrowRequest *request, GError **error)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
 
-  if (request->n_hosts == 0)
+  if (request->n_hosts == 0 && !only_renews (request))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "hosts: no node is named that could be added");
       return FALSE;
@@ -112,21 +299,16 @@ add_targets (DvmdCampaign *campaign, const Plan *plan)
 static void
 join_session (DvmdCore *self, const Plan *plan, DvmdSession *session, DvmdCampaign *campaign)
 {
-  guint id = dvmd_session_get_id (session);
-
   for (guint i = 0; i < plan->in->len; i++)
     {
       DvmdNode *node = dvmd_size_find_agent (self, plan->request->hosts[g_array_index (plan->in, guint, i)].name);
 
-      if (dvmd_node_is_in (node, id))
+      if (dvmd_node_is_in (node, dvmd_session_get_id (session)))
         continue;
-      dvmd_node_pool_join (node, id);
-      dvmd_core_node_changed (self, node->rank);
+      dvmd_session_join (session, node);
       if (campaign != NULL)
         g_array_append_val (campaign->joined, node->rank);
     }
-  if (plan->in->len > 0)
-    dvmd_session_changed (session);
 }
 
 static DvmdCampaign *
@@ -179,44 +361,57 @@ wait_for (DvmdJob *job, DvmdCampaign *campaign)
   dvmd_campaign_held_changed (campaign);
 }
 
+static DvmdSession *
+make_session (DvmdCore *self, const Plan *plan)
+{
+  const DvmdGrowRequest *request = plan->request;
+  g_autofree char *minted = request->given_alloc_id == NULL ? dvmd_core_mint_alloc_id (self) : NULL;
+  DvmdSession *session = dvmd_core_add_session (self, request->wanted_session_id,
+                                                minted != NULL ? minted : request->given_alloc_id, request->req_id,
+                                                request->share);
+
+  session->separate = request->child_separate;
+  session->detached = request->detached;
+  session->inheritance = request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT;
+  dvmd_session_publish_sharing (session);
+  dvmd_session_set_owner (session, plan->owner, request->requester);
+  if (plan->parent != NULL)
+    dvmd_session_set_parent (session, dvmd_session_get_id (plan->parent));
+  dvmd_core_tell_session (session, DVMD_SESSION_ADDED);
+  return session;
+}
+
+/* Who extends it is the one that is warned from now on (RP7). */
+static void
+renew (DvmdCore *self, DvmdSession *session, const DvmdGrowRequest *request)
+{
+  if (request->requester != NULL)
+    {
+      g_clear_pointer (&session->requester, dvmd_requester_free);
+      session->requester = dvmd_requester_copy (request->requester);
+    }
+  if (is_extension (request) && !request->reaquire && request->inheritance_given)
+    dvmd_session_set_inheritance (session, request->inheritance);
+  dvmd_session_set_limit (session, request);
+}
+
 gboolean
 dvmd_core_grow (DvmdCore *self, const DvmdGrowRequest *request, DvmdSizeAnswer *answer, GError **error)
 {
   g_auto (Plan) plan = { .request = request };
-  DvmdSession *session = NULL;
+  DvmdSession *session;
   DvmdCampaign *campaign;
-  gboolean minted;
 
-  if (!dvmd_size_check (self, error) || !check_names (request, error)
-      || !dvmd_size_find_session (self, request->alloc_id, request->of_req_id, &session, error))
+  if (!check_names (request, error) || !check_request (self, &plan, error) || !make_plan (self, &plan, error))
     return FALSE;
-  if (session != NULL && dvmd_session_get_id (session) == 0)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                   "The default session is not an allocation: leave the id out");
-      return FALSE;
-    }
-  if (!request->share)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                   "share: nodes cannot be reserved yet, only shared with all jobs");
-      return FALSE;
-    }
-  if (!make_plan (self, &plan, error))
-    return FALSE;
-  minted = session == NULL;
-  if (minted)
-    {
-      g_autofree char *alloc_id = dvmd_core_mint_alloc_id (self);
-
-      session = dvmd_core_add_session (self, alloc_id, request->req_id, request->requester, request->share);
-    }
-  campaign = start (self, &plan, session, minted);
+  session = plan.session != NULL ? plan.session : make_session (self, &plan);
+  campaign = start (self, &plan, session, plan.session == NULL);
   join_session (self, &plan, session, campaign);
   for (guint i = 0; i < plan.others->len; i++)
     wait_for (request->job, g_ptr_array_index (plan.others, i));
   if (campaign != NULL && request->job != NULL)
     wait_for (request->job, campaign);
+  renew (self, session, request);
   if (campaign != NULL)
     dvmd_size_start_campaign (campaign, FALSE);
   if (campaign != NULL && !campaign->held)

@@ -19,8 +19,7 @@
 static void
 take_in (DvmdCampaign *self, DvmdNode *node)
 {
-  dvmd_node_pool_join (node, dvmd_session_get_id (self->session));
-  dvmd_core_node_changed (self->core, node->rank);
+  dvmd_session_join (self->session, node);
   g_array_append_val (self->joined, node->rank);
 }
 
@@ -64,6 +63,9 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   node = dvmd_core_bring_node (core, target->name, target->slots, target->slots_max);
   node->address = g_strdup (target->address);
   node->grow = self;
+  node->coming_for = dvmd_session_is_reserved (self->session);
+  if (node->coming_for)
+    dvmd_node_pool_reserve (node, TRUE);
   target->rank = node->rank;
   if (target->allocator != NULL)
     _dvm_node_set_origin (node->record, dvm_node_get_launcher (node->record), target->allocator);
@@ -154,6 +156,31 @@ on_timeout (gpointer user_data)
   dvmd_campaign_fail (self, DVMD_CAUSE_TIMEOUT, reason->str);
 }
 
+/* It will not be reserved by its grow any more: it is in, or its session reserves nothing now. */
+static void
+free_coming (DvmdNode *node)
+{
+  if (node->coming_for)
+    dvmd_node_pool_reserve (node, FALSE);
+  node->coming_for = FALSE;
+}
+
+void
+dvmd_grow_unreserve (DvmdSession *session)
+{
+  for (GList *l = session->core->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+      g_autoptr (GPtrArray) nodes = NULL;
+
+      if (campaign->session != session || dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW)
+        continue;
+      nodes = list_nodes (campaign);
+      for (guint i = 0; i < nodes->len; i++)
+        free_coming (g_ptr_array_index (nodes, i));
+    }
+}
+
 void
 dvmd_grow_launch (DvmdCampaign *self)
 {
@@ -226,7 +253,9 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
       DvmdNode *node = g_ptr_array_index (nodes, i);
 
       node->grow = NULL;
-      dvmd_node_pool_join (node, dvmd_session_get_id (campaign->session));
+      if (!dvmd_session_is_over (campaign->session))
+        dvmd_session_join (campaign->session, node);
+      free_coming (node);
       dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
       dvmd_core_node_changed (self, node->rank);
     }
@@ -296,19 +325,15 @@ dvmd_grow_roll_back (DvmdCampaign *self)
 static void
 void_session (DvmdCampaign *self)
 {
-  guint id = dvmd_session_get_id (self->session);
-
   for (guint i = 0; i < self->joined->len; i++)
     {
       DvmdNode *node = dvmd_node_pool_get (self->core->nodes, g_array_index (self->joined, guint, i));
 
-      if (node == NULL)
-        continue;
-      dvmd_node_pool_part (node, id);
-      dvmd_core_node_changed (self->core, node->rank);
+      if (node != NULL && !dvmd_session_is_over (self->session))
+        dvmd_session_part (self->session, node);
     }
-  if (self->minted && dvmd_core_get_session (self->core, id) != NULL)
-    dvmd_core_remove_session (self->session, self->reason);
+  if (self->minted)
+    dvmd_session_end (self->session, self->reason);
   else
     dvmd_session_changed (self->session);
 }

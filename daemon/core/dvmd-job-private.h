@@ -8,6 +8,7 @@
 
 #include "dvmd-core.h"
 #include "dvmd-launch-fence.h"
+#include "dvmd-lineage.h"
 
 G_BEGIN_DECLS
 
@@ -19,6 +20,9 @@ struct _DvmdJob
   DvmJob *record;
   DvmJobSpec *spec; /* NULL for the DVM's own job */
   DvmdRequester *requester;
+  GArray *sessions; /* (element-type guint): whose nodes it may use, the primary one first; ids, so that no job keeps
+                       a session */
+  DvmdLineage *lineage; /* who spawned it */
   DvmdMap *map;
   DvmdMap *old_map; /* (nullable): while it is placed anew, where files of it may still be */
   DvmdProcTable *procs;
@@ -92,6 +96,16 @@ DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec 
 void dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, const char *note);
 /* Of what it was described by, and what it was started with, an ended job keeps no more than is asked of it. */
 void dvmd_job_release_spec (DvmdJob *self);
+/* (element-type guint): ids; NULL: error says which one it cannot be in */
+GArray *dvmd_job_sessions_choose (DvmdCore *core, DvmJobSpec *spec, const DvmdRequester *requester, GError **error);
+void dvmd_job_sessions_set (DvmdJob *self, GArray *sessions);
+/* They have it from now on, and it owns them too (R41). */
+void dvmd_job_sessions_enter (DvmdJob *self);
+/* The primary one */
+guint dvmd_job_get_session (DvmdJob *self);
+gboolean dvmd_job_uses_session (DvmdJob *self, guint id);
+/* The node is in one of its sessions. */
+gboolean dvmd_job_may_use (DvmdJob *self, DvmdNode *node);
 /* About as many bytes as it takes */
 gsize dvmd_job_get_size (DvmdJob *self);
 /* The one who fails first gives the job's exit. */

@@ -70,6 +70,8 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->launch_left, g_hash_table_unref);
   g_clear_pointer (&self->own_grows, g_ptr_array_unref);
   g_clear_object (&self->released_by);
+  g_clear_pointer (&self->sessions, g_array_unref);
+  g_clear_pointer (&self->lineage, dvmd_lineage_unref);
   G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
 }
 
@@ -149,7 +151,6 @@ dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, co
       self->spec = g_object_ref (spec);
       describe (self);
       read_options (self);
-      _dvm_job_set_session (self->record, "/org/dvm/sessions/0");
     }
   if (requester != NULL)
     {

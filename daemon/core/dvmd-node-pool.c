@@ -80,13 +80,15 @@ dvmd_node_pool_set_changed_func (DvmdNodePool *self, DvmdNodeChanged func, gpoin
   self->changed_data = user_data;
 }
 
-/* Every agent is in the default session, and in the allocations that it was asked for in. */
+/* An agent that nobody has reserved is in the default session, and all are in the allocations that they were asked for
+ * in. */
 static void
 publish_sessions (DvmdNode *node)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
 
-  if (node->rank > 0 && dvm_node_get_state (node->record) != DVM_NODE_STATE_NOT_INCLUDED)
+  if (node->rank > 0 && !dvmd_node_is_reserved (node)
+      && dvm_node_get_state (node->record) != DVM_NODE_STATE_NOT_INCLUDED)
     g_ptr_array_add (paths, g_strdup (DEFAULT_SESSION));
   for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
     g_ptr_array_add (paths, g_strdup_printf ("/org/dvm/sessions/%u", g_array_index (node->sessions, guint, i)));
@@ -325,27 +327,42 @@ dvmd_node_is_in (DvmdNode *node, guint session)
   return FALSE;
 }
 
+gboolean
+dvmd_node_is_reserved (DvmdNode *node)
+{
+  return node->n_reserving > 0;
+}
+
 void
-dvmd_node_pool_join (DvmdNode *node, guint session)
+dvmd_node_pool_join (DvmdNode *node, guint session, gboolean reserves)
 {
   if (dvmd_node_is_in (node, session))
     return;
   if (node->sessions == NULL)
     node->sessions = g_array_new (FALSE, FALSE, sizeof (guint));
   g_array_append_val (node->sessions, session);
+  node->n_reserving += reserves;
   publish_sessions (node);
 }
 
 void
-dvmd_node_pool_part (DvmdNode *node, guint session)
+dvmd_node_pool_part (DvmdNode *node, guint session, gboolean reserves)
 {
   for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
     if (g_array_index (node->sessions, guint, i) == session)
       {
         g_array_remove_index (node->sessions, i);
+        node->n_reserving -= reserves;
         publish_sessions (node);
         return;
       }
+}
+
+void
+dvmd_node_pool_reserve (DvmdNode *node, gboolean reserves)
+{
+  node->n_reserving += reserves ? 1 : -1;
+  publish_sessions (node);
 }
 
 void

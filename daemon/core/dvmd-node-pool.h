@@ -29,10 +29,12 @@ typedef struct
   gboolean leaving;      /* its slots count for nobody: a campaign that takes it away has its ticket */
   gboolean ordered;      /* its agent has been told to leave */
   guint taken_by;        /* the campaign with which it leaves the pool; 0: none */
+  gboolean coming_for;   /* the grow that brings it reserves it: for its session */
   gboolean never_came;   /* nothing of its agent has been started */
   DvmdCampaign *grow;    /* (nullable): that brings it, or rolls back; unowned */
   GPtrArray *shrinks;    /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
-  GArray *sessions;      /* (element-type guint) (nullable): allocations that it is in, beside the default one */
+  GArray *sessions;      /* (element-type guint) (nullable): allocations that it is in */
+  guint n_reserving;     /* of these: the default session has not got it, if there are any */
   gboolean jobs_changed; /* since the record had them */
   gboolean jobs_untold;  /* since dvmd_node_pool_take_jobs_changed() */
 } DvmdNode;
@@ -68,9 +70,11 @@ guint dvmd_node_pool_get_max_rank (DvmdNodePool *self);
 void dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState state, const char *reason);
 void dvmd_node_pool_set_slots (DvmdNodePool *self, DvmdNode *node, guint slots, guint slots_max);
 void dvmd_node_pool_set_leaving (DvmdNodePool *self, DvmdNode *node, gboolean barred, gboolean leaving);
-/* It is in the session from now on, or is not any more. */
-void dvmd_node_pool_join (DvmdNode *node, guint session);
-void dvmd_node_pool_part (DvmdNode *node, guint session);
+/* It is in the session from now on, or is not any more. reserves: the session keeps its nodes from others. */
+void dvmd_node_pool_join (DvmdNode *node, guint session, gboolean reserves);
+void dvmd_node_pool_part (DvmdNode *node, guint session, gboolean reserves);
+/* It is reserved once more, or once less: by a session that will have it, or that it stays in. */
+void dvmd_node_pool_reserve (DvmdNode *node, gboolean reserves);
 gboolean dvmd_node_is_in (DvmdNode *node, guint session);
 void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
@@ -80,6 +84,8 @@ void dvmd_node_pool_publish_jobs (DvmdNode *node);
 GArray *dvmd_node_pool_take_jobs_changed (DvmdNodePool *self);
 gboolean dvmd_node_pool_has_jobs_changed (DvmdNodePool *self);
 
+/* A session that is not shared has it, or will when it has come. */
+gboolean dvmd_node_is_reserved (DvmdNode *node);
 /* Up, but it takes no new jobs. */
 gboolean dvmd_node_is_drained (DvmdNode *node);
 

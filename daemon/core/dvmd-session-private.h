@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 
 G_BEGIN_DECLS
 
@@ -18,14 +18,72 @@ struct _DvmdSession
   DvmSession *record;
   gboolean untold; /* that its nodes or jobs have changed is known, and nobody has asked since */
   GList link;      /* in the core's queue of sessions */
+
+  DvmdRequester *requester; /* (nullable): who made it, or extended it last */
+  char *owner;              /* (nullable): the namespace that owns it for life */
+  guint owner_uid;          /* of who asked for it */
+  GPtrArray *owners;        /* (element-type utf8): that one, and the live jobs that were spawned into it */
+  gboolean shared;          /* it reserves nothing, or no more */
+  DvmdInheritance inheritance;
+  gboolean separate; /* from its parent */
+  gboolean detached; /* from its owner */
+  gboolean owner_ended;
+  gboolean disposed;  /* what its inheritance says of that has been done */
+  guint parent;       /* 0: none */
+  GArray *children;   /* guint */
+  GArray *jobs;       /* guint: live, and it is their primary one; of the default session they are not kept here */
+  GHashTable *lent;   /* (element-type utf8) (nullable): hosts that were released from it alone */
+  gboolean releasing; /* by a shrink, or it has been released already and is there for its jobs */
+  gboolean over;      /* the latter */
+  gint64 expires;     /* µs, monotonic; 0: it does not */
+  guint limit_timer;
+  guint warn_timer;
 };
 
 DvmdSession *dvmd_session_new (DvmdCore *core, guint id);
-/* Its nodes have changed. */
+/* Its nodes or jobs have changed. */
 void dvmd_session_changed (DvmdSession *self);
-/* It is being released: nobody can name it any more. */
-gboolean dvmd_session_is_ending (DvmdSession *self);
+/* The one writer of its state. */
+void dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *reason);
 /* That are in it now, ascending by rank (element-type DvmdNode). */
 GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
+/* A node is in it from now on, or is not any more. */
+void dvmd_session_join (DvmdSession *self, DvmdNode *node);
+void dvmd_session_part (DvmdSession *self, DvmdNode *node);
+/* Its nodes stay in it, and are everybody's. */
+void dvmd_session_unreserve (DvmdSession *self);
+/* A host has been released from it alone. */
+void dvmd_session_lend (DvmdSession *self, const char *name);
+
+/* ---- jobs ---- */
+void dvmd_session_add_job (DvmdSession *self, DvmdJob *job);
+void dvmd_session_remove_job (DvmdSession *self, DvmdJob *job);
+/* It is being released: jobs of it that have not been launched never will be. drains: those that are placed may be. */
+void dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains);
+
+/* ---- owners and inheritance ---- */
+void dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequester *requester);
+void dvmd_session_add_owner (DvmdSession *self, const char *nspace);
+void dvmd_session_publish_owners (DvmdSession *self);
+void dvmd_session_publish_sharing (DvmdSession *self);
+void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
+/* Of the family tree; parent 0: none. */
+void dvmd_session_set_parent (DvmdSession *self, guint parent);
+/* What is below it ends with it, unless it is separate (S6). */
+void dvmd_session_end_children (DvmdSession *self);
+
+/* ---- limits ---- */
+void dvmd_session_stop_timers (DvmdSession *self);
+/* As the request that makes or extends it says, if it says anything. */
+void dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request);
+
+/* ---- its end ---- */
+/* It is being released: nobody can name it any more, its jobs that are not launched never are, its children end. */
+void dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains);
+/* It is over, as soon as its last job is. */
+void dvmd_session_end (DvmdSession *self, const char *reason);
+gboolean dvmd_session_is_over (DvmdSession *self);
+/* A job has ended that it may have waited for. */
+void dvmd_session_job_ended (DvmdJob *job);
 
 G_END_DECLS

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A session: its nodes and its jobs.
  */
 
 #include "config.h"
@@ -9,7 +11,10 @@
 #include "dvmd-session-private.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
+
+#include <string.h>
 
 G_DEFINE_FINAL_TYPE (DvmdSession, dvmd_session, G_TYPE_OBJECT)
 
@@ -19,6 +24,12 @@ dvmd_session_finalize (GObject *object)
   DvmdSession *self = DVMD_SESSION (object);
 
   g_clear_object (&self->record);
+  g_clear_pointer (&self->requester, dvmd_requester_free);
+  g_clear_pointer (&self->owner, g_free);
+  g_clear_pointer (&self->owners, g_ptr_array_unref);
+  g_clear_pointer (&self->children, g_array_unref);
+  g_clear_pointer (&self->jobs, g_array_unref);
+  g_clear_pointer (&self->lent, g_hash_table_unref);
   G_OBJECT_CLASS (dvmd_session_parent_class)->finalize (object);
 }
 
@@ -32,6 +43,9 @@ static void
 dvmd_session_init (DvmdSession *self)
 {
   self->link.data = self;
+  self->owners = g_ptr_array_new_with_free_func (g_free);
+  self->children = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->jobs = g_array_new (FALSE, FALSE, sizeof (guint));
 }
 
 DvmdSession *
@@ -63,19 +77,55 @@ dvmd_session_get_record (DvmdSession *self)
   return self->record;
 }
 
+const DvmdRequester *
+dvmd_session_get_requester (DvmdSession *self)
+{
+  return self->requester;
+}
+
+gboolean
+dvmd_session_is_reserved (DvmdSession *self)
+{
+  return !self->shared;
+}
+
 gboolean
 dvmd_session_is_ending (DvmdSession *self)
 {
-  return dvm_session_get_state (self->record) != DVM_SESSION_STATE_ACTIVE;
+  DvmSessionState state = dvm_session_get_state (self->record);
+
+  return state == DVM_SESSION_STATE_TERMINATING || state == DVM_SESSION_STATE_ENDED;
 }
 
+void
+dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *reason)
+{
+  DvmSessionState old_state = dvm_session_get_state (self->record);
+
+  _dvm_session_set_state (self->record, state, reason);
+  dvmd_core_tell_session_state (self, old_state, state, reason);
+  dvmd_core_tell_session (self, DVMD_SESSION_CHANGED);
+}
+
+void
+dvmd_session_changed (DvmdSession *self)
+{
+  if (self->untold)
+    return;
+  self->untold = TRUE;
+  dvmd_core_tell_session (self, DVMD_SESSION_CHANGED);
+}
+
+/* ---- nodes ---- */
+
+/* The default session has those that nobody has reserved. */
 static gboolean
 is_in (DvmdSession *self, DvmdNode *node)
 {
   if (node->rank == 0)
     return FALSE;
   if (dvmd_session_get_id (self) == 0)
-    return dvm_node_get_state (node->record) != DVM_NODE_STATE_NOT_INCLUDED;
+    return !dvmd_node_is_reserved (node) && dvm_node_get_state (node->record) != DVM_NODE_STATE_NOT_INCLUDED;
   return dvmd_node_is_in (node, dvmd_session_get_id (self));
 }
 
@@ -90,19 +140,6 @@ dvmd_session_list_nodes (DvmdSession *self)
   return nodes;
 }
 
-/* There is no other session that jobs can be in, so far. */
-void
-dvmd_session_publish_jobs (DvmdSession *self)
-{
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-
-  if (dvmd_session_get_id (self) == 0)
-    for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
-      g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (dvmd_job_get_record (job)));
-  g_ptr_array_add (paths, NULL);
-  _dvm_session_set_jobs (self->record, (const char *const *)paths->pdata);
-}
-
 void
 dvmd_session_publish_nodes (DvmdSession *self)
 {
@@ -115,104 +152,179 @@ dvmd_session_publish_nodes (DvmdSession *self)
   _dvm_session_set_nodes (self->record, (const char *const *)nodes->pdata);
 }
 
+/* A node has become everybody's, or nobody else's: the default session has changed, and jobs may fit now or not. */
+static void
+pool_changed (DvmdSession *self)
+{
+  dvmd_core_look_again (self->core);
+  dvmd_session_changed (dvmd_core_get_session (self->core, 0));
+}
+
+void
+dvmd_session_join (DvmdSession *self, DvmdNode *node)
+{
+  gboolean was_reserved = dvmd_node_is_reserved (node);
+
+  if (dvmd_node_is_in (node, dvmd_session_get_id (self)))
+    return;
+  dvmd_node_pool_join (node, dvmd_session_get_id (self), !self->shared);
+  if (self->lent != NULL)
+    g_hash_table_remove (self->lent, dvm_node_get_name (node->record));
+  dvmd_core_node_changed (self->core, node->rank);
+  dvmd_session_changed (self);
+  /* Jobs that were let through and not placed yet may have no right to it any more. */
+  if (!was_reserved && !self->shared)
+    dvmd_core_unplan_node (self->core, node);
+  pool_changed (self);
+}
+
+static void
+node_freed (DvmdSession *self, DvmdNode *node, gboolean was_reserved)
+{
+  dvmd_core_node_changed (self->core, node->rank);
+  dvmd_session_changed (self);
+  if (was_reserved && !dvmd_node_is_reserved (node))
+    pool_changed (self);
+}
+
+void
+dvmd_session_part (DvmdSession *self, DvmdNode *node)
+{
+  gboolean was_reserved = dvmd_node_is_reserved (node);
+
+  if (!dvmd_node_is_in (node, dvmd_session_get_id (self)))
+    return;
+  dvmd_node_pool_part (node, dvmd_session_get_id (self), !self->shared);
+  node_freed (self, node, was_reserved);
+}
+
+void
+dvmd_session_unreserve (DvmdSession *self)
+{
+  g_autoptr (GPtrArray) nodes = NULL;
+
+  if (self->shared)
+    return;
+  nodes = dvmd_session_list_nodes (self);
+  self->shared = TRUE;
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      dvmd_node_pool_reserve (g_ptr_array_index (nodes, i), FALSE);
+      node_freed (self, g_ptr_array_index (nodes, i), TRUE);
+    }
+  dvmd_grow_unreserve (self);
+  dvmd_session_publish_sharing (self);
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+GPtrArray *
+dvmd_session_list_lent (DvmdSession *self)
+{
+  GPtrArray *names = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer name;
+
+  if (self->lent == NULL)
+    return names;
+  g_hash_table_iter_init (&iter, self->lent);
+  while (g_hash_table_iter_next (&iter, &name, NULL))
+    g_ptr_array_add (names, name);
+  g_ptr_array_sort (names, compare_names);
+  return names;
+}
+
+void
+dvmd_session_lend (DvmdSession *self, const char *name)
+{
+  if (self->lent == NULL)
+    self->lent = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_hash_table_add (self->lent, g_strdup (name));
+}
+
+/* ---- jobs ---- */
+
+GArray *
+dvmd_session_list_jobs (DvmdSession *self)
+{
+  GArray *ids;
+
+  if (dvmd_session_get_id (self) != 0)
+    return g_array_copy (self->jobs);
+  ids = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
+    if (dvmd_job_get_session (job) == 0)
+      {
+        guint id = dvmd_job_get_id (job);
+
+        g_array_append_val (ids, id);
+      }
+  return ids;
+}
+
+/* Ascending: one whose number was reserved may come after younger ones. */
+void
+dvmd_session_add_job (DvmdSession *self, DvmdJob *job)
+{
+  guint id = dvmd_job_get_id (job);
+  guint i = self->jobs->len;
+
+  if (dvmd_session_get_id (self) == 0)
+    return;
+  while (i > 0 && g_array_index (self->jobs, guint, i - 1) > id)
+    i--;
+  g_array_insert_val (self->jobs, i, id);
+  dvmd_session_changed (self);
+}
+
+void
+dvmd_session_remove_job (DvmdSession *self, DvmdJob *job)
+{
+  for (guint i = 0; i < self->jobs->len; i++)
+    if (g_array_index (self->jobs, guint, i) == dvmd_job_get_id (job))
+      {
+        g_array_remove_index (self->jobs, i);
+        dvmd_session_changed (self);
+        return;
+      }
+}
+
+void
+dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains)
+{
+  guint id = dvmd_session_get_id (self);
+  g_autofree char *text = g_strdup_printf ("The job was never launched: session %u (%s) has ended: %s", id,
+                                           dvmd_session_get_alloc_id (self), reason);
+
+  for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
+    if (!job->launch_sent && !(drains && job->map != NULL) && dvmd_job_uses_session (job, id))
+      dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_NEVER_LAUNCHED, text);
+}
+
+void
+dvmd_session_publish_jobs (DvmdSession *self)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+  g_autoptr (GArray) ids = dvmd_session_list_jobs (self);
+
+  for (guint i = 0; i < ids->len; i++)
+    {
+      DvmdJob *job = dvmd_core_get_job (self->core, g_array_index (ids, guint, i));
+
+      if (job != NULL)
+        g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (dvmd_job_get_record (job)));
+    }
+  g_ptr_array_add (paths, NULL);
+  _dvm_session_set_jobs (self->record, (const char *const *)paths->pdata);
+}
+
 void
 dvmd_session_publish (DvmdSession *self)
 {
   dvmd_session_publish_nodes (self);
   dvmd_session_publish_jobs (self);
-}
-
-void
-dvmd_session_changed (DvmdSession *self)
-{
-  if (self->untold)
-    return;
-  self->untold = TRUE;
-  dvmd_core_tell_session (self, DVMD_SESSION_CHANGED);
-}
-
-/* ---- in the core ---- */
-
-char *
-dvmd_core_mint_alloc_id (DvmdCore *self)
-{
-  return g_strdup_printf ("%s.alloc.%u", self->nspace, ++self->last_alloc);
-}
-
-/* A tool on a bus has one namespace over all of its connections (DBUS.md). */
-static char *
-get_owner (const DvmdRequester *requester)
-{
-  const char *end;
-
-  if (requester == NULL)
-    return g_strdup ("");
-  if (!g_str_has_prefix (requester->name, "pmix:"))
-    return g_strdup_printf ("bus.%u", requester->uid);
-  end = strrchr (requester->name, '.');
-  return end != NULL ? g_strndup (requester->name + 5, end - requester->name - 5) : g_strdup (requester->name + 5);
-}
-
-DvmdSession *
-dvmd_core_add_session (DvmdCore *self, const char *alloc_id, const char *req_id, const DvmdRequester *requester,
-                       gboolean shared)
-{
-  gboolean first = self->session_list.length == 0;
-  DvmdSession *session = dvmd_session_new (self, first ? 0 : ++self->last_session_id);
-  g_autofree char *owner = get_owner (requester);
-  const char *owners[] = { owner, NULL };
-
-  _dvm_session_set_allocation (session->record, alloc_id, req_id);
-  _dvm_session_set_sharing (session->record, "default", shared, FALSE);
-  if (owner[0] != '\0')
-    _dvm_session_set_owners (session->record, owner, owners);
-  g_hash_table_insert (self->sessions, GUINT_TO_POINTER (dvmd_session_get_id (session)), session);
-  g_queue_push_tail_link (&self->session_list, &session->link);
-  if (!first)
-    dvmd_core_tell_session (session, DVMD_SESSION_ADDED);
-  return session;
-}
-
-void
-dvmd_core_remove_session (DvmdSession *session, const char *reason)
-{
-  DvmdCore *self = session->core;
-  guint id = dvmd_session_get_id (session);
-  g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (session);
-  g_autoptr (DvmdSession) kept = g_object_ref (session);
-
-  for (guint i = 0; i < nodes->len; i++)
-    {
-      DvmdNode *node = g_ptr_array_index (nodes, i);
-
-      dvmd_node_pool_part (node, id);
-      dvmd_core_node_changed (self, node->rank);
-    }
-  _dvm_session_set_state (session->record, DVM_SESSION_STATE_ENDED, reason);
-  g_queue_unlink (&self->session_list, &session->link);
-  g_hash_table_remove (self->sessions, GUINT_TO_POINTER (id));
-  dvmd_core_tell_session (kept, DVMD_SESSION_REMOVED);
-}
-
-DvmdSession *
-dvmd_core_get_session (DvmdCore *self, guint id)
-{
-  return g_hash_table_lookup (self->sessions, GUINT_TO_POINTER (id));
-}
-
-DvmdSession *
-dvmd_core_find_session (DvmdCore *self, const char *alloc_id)
-{
-  for (GList *l = self->session_list.head; l != NULL; l = l->next)
-    if (g_strcmp0 (dvmd_session_get_alloc_id (l->data), alloc_id) == 0)
-      return l->data;
-  return NULL;
-}
-
-DvmdSession *
-dvmd_core_next_session (DvmdCore *self, DvmdSession *after)
-{
-  GList *link = after != NULL ? after->link.next : self->session_list.head;
-
-  return link != NULL ? link->data : NULL;
 }

@@ -70,6 +70,39 @@ is_of_session (const Plan *plan, DvmdNode *node, DvmdCampaign *grow)
   return node != NULL && dvmd_node_is_in (node, dvmd_session_get_id (plan->session));
 }
 
+/*
+ * The right to every session that reserves it. What nobody reserves is the tools'; an application may release it from
+ * an allocation of its own (R46, R53).
+ */
+static gboolean
+check_node (DvmdCore *self, const Plan *plan, DvmdNode *node, GError **error)
+{
+  const DvmdRequester *who = dvmd_size_get_asker (plan->request->requester, plan->request->scheduler);
+  gboolean is_application = dvmd_core_is_application (self, who);
+  guint n = 0;
+
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (self, g_array_index (node->sessions, guint, i));
+
+      if (session == NULL || (!dvmd_session_is_reserved (session) && !is_application))
+        continue;
+      n++;
+      if (!dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, session, NULL, error))
+        return FALSE;
+    }
+  return n > 0 || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, NULL, NULL, error);
+}
+
+static gboolean
+check_grow (DvmdCore *self, const Plan *plan, DvmdCampaign *grow, GError **error)
+{
+  const DvmdRequester *who = dvmd_size_get_asker (plan->request->requester, plan->request->scheduler);
+
+  return (!dvmd_session_is_reserved (grow->session) && !dvmd_core_is_application (self, who))
+         || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, grow->session, NULL, error);
+}
+
 static gboolean
 plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
 {
@@ -87,6 +120,8 @@ plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
   else if (!is_of_session (plan, node, grow))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s is not a node of the allocation %s", name,
                  dvmd_session_get_alloc_id (plan->session));
+  else if (grow != NULL ? !check_grow (self, plan, grow, error) : !check_node (self, plan, node, error))
+    g_prefix_error (error, "hosts: %s: ", name);
   else
     {
       if (grow != NULL)
@@ -232,28 +267,67 @@ release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
     }
 }
 
+/* Nodes that stay go back to where they came from before anything else happens (R60, RP5). */
 static void
-end_session (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
+end_session (const Plan *plan, DvmdCampaign *campaign)
 {
-  guint id;
-
   if (plan->session == NULL || plan->request->hosts != NULL)
     return;
-  id = dvmd_session_get_id (plan->session);
   for (guint i = 0; i < plan->kept->len; i++)
-    {
-      DvmdNode *node = g_ptr_array_index (plan->kept, i);
-
-      dvmd_node_pool_part (node, id);
-      dvmd_core_node_changed (self, node->rank);
-    }
+    dvmd_session_part (plan->session, g_ptr_array_index (plan->kept, i));
   if (campaign == NULL)
+    dvmd_session_end (plan->session, "It was released");
+  else
+    dvmd_session_begin_end (plan->session, "It is being released", campaign->drain_timeout > 0);
+}
+
+/* What leaves a session alone can be taken back into it (REAQUIRE). */
+static void
+lend (DvmdCore *self, const Plan *plan, DvmdNode *node)
+{
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
     {
-      dvmd_core_remove_session (plan->session, "It was released");
-      return;
+      DvmdSession *session = dvmd_core_get_session (self, g_array_index (node->sessions, guint, i));
+
+      if (session != NULL && (plan->session == NULL || plan->session == session))
+        dvmd_session_lend (session, dvm_node_get_name (node->record));
     }
-  _dvm_session_set_state (plan->session->record, DVM_SESSION_STATE_TERMINATING, "It is being released");
-  dvmd_core_tell_session (plan->session, DVMD_SESSION_CHANGED);
+}
+
+static void
+lend_all (DvmdCore *self, const Plan *plan)
+{
+  for (guint i = 0; plan->request->hosts != NULL && i < plan->nodes->len; i++)
+    lend (self, plan, g_ptr_array_index (plan->nodes, i));
+  for (guint i = 0; plan->request->hosts != NULL && i < plan->down->len; i++)
+    lend (self, plan, g_ptr_array_index (plan->down, i));
+}
+
+/* The DVM itself also releases what is being terminated; nothing is released twice. */
+static gboolean
+select_session (DvmdCore *self, Plan *plan, GError **error)
+{
+  const DvmdShrinkRequest *request = plan->request;
+  DvmdSession *session = request->scheduler ? dvmd_core_get_session (self, request->session) : NULL;
+
+  if (request->session != 0 && session != NULL && dvmd_session_is_ending (session) && !session->releasing)
+    {
+      plan->session = session;
+      return TRUE;
+    }
+  return dvmd_core_select_session (self, request->session, request->alloc_id, request->of_req_id, &plan->session, error)
+         && (plan->session == NULL
+             || dvmd_core_may (self, dvmd_size_get_asker (request->requester, request->scheduler), DVMD_RIGHT_RELEASE,
+                               plan->session, NULL, error));
+}
+
+gboolean
+dvmd_core_check_shrink (DvmdCore *self, const DvmdShrinkRequest *request, GError **error)
+{
+  g_auto (Plan) plan = { .request = request };
+
+  plan_init (&plan);
+  return dvmd_size_check (self, error) && select_session (self, &plan, error) && make_plan (self, &plan, error);
 }
 
 gboolean
@@ -265,17 +339,16 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
   g_autofree char *alloc_id = NULL;
 
   plan_init (&plan);
-  if (!dvmd_size_check (self, error)
-      || !dvmd_size_find_session (self, request->alloc_id, request->of_req_id, &plan.session, error)
-      || !make_plan (self, &plan, error))
+  if (!dvmd_size_check (self, error) || !select_session (self, &plan, error) || !make_plan (self, &plan, error))
     return FALSE;
   of = plan.session != NULL ? plan.session : find_common_session (self, &plan);
   alloc_id = of != NULL ? g_strdup (dvmd_session_get_alloc_id (of)) : dvmd_core_mint_alloc_id (self);
   campaign = start (self, &plan, alloc_id);
+  lend_all (self, &plan);
   for (guint i = 0; i < plan.grows->len; i++)
     dvmd_campaign_fail (g_ptr_array_index (plan.grows, i), DVMD_CAUSE_CANCELLED, "Nodes that it brings were released");
   dvmd_size_answer (answer, alloc_id, request->req_id, of, campaign);
-  end_session (self, &plan, campaign);
+  end_session (&plan, campaign);
   release_down (self, &plan, campaign);
   if (campaign != NULL)
     dvmd_size_start_campaign (campaign, plan.grows->len > 0);

@@ -292,8 +292,8 @@ void
 dvmd_shrink_completed (DvmdCampaign *self)
 {
   stop_draining (self);
-  if (self->ends_session && dvmd_core_get_session (self->core, dvmd_session_get_id (self->session)) == self->session)
-    dvmd_core_remove_session (self->session, "It was released");
+  if (self->ends_session)
+    dvmd_session_end (self->session, "It was released");
 }
 
 /* ---- or they do not ---- */
@@ -341,10 +341,10 @@ dvmd_shrink_failed (DvmdCampaign *self)
   stop_draining (self);
   dvmd_size_unhold (self);
   leave_nodes (self);
-  if (self->ends_session && dvmd_core_get_session (self->core, dvmd_session_get_id (self->session)) == self->session)
+  if (self->ends_session)
     {
-      _dvm_session_set_state (self->session->record, DVM_SESSION_STATE_ACTIVE, NULL);
-      dvmd_core_tell_session (self->session, DVMD_SESSION_CHANGED);
+      self->session->releasing = FALSE;
+      dvmd_session_set_state (self->session, DVM_SESSION_STATE_ACTIVE, NULL);
     }
   dvmd_gate_open (self);
   dvmd_size_resume_waiting (self->core);

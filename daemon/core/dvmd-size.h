@@ -14,9 +14,8 @@ G_BEGIN_DECLS
 
 gboolean dvmd_size_check (DvmdCore *self, GError **error);
 gboolean dvmd_size_check_elastic (DvmdCore *self, GError **error);
-/* The allocation that a request is about. session (out) (nullable): it names none */
-gboolean dvmd_size_find_session (DvmdCore *self, const char *alloc_id, const char *of_req_id, DvmdSession **session,
-                                 GError **error);
+/* (nullable): whose rights count: the scheduler has all of them, as the DVM itself */
+const DvmdRequester *dvmd_size_get_asker (const DvmdRequester *requester, gboolean scheduler);
 void dvmd_size_answer (DvmdSizeAnswer *answer, const char *alloc_id, const char *req_id, DvmdSession *session,
                        DvmdCampaign *campaign);
 DvmdCampaign *dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester,

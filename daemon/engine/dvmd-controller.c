@@ -319,6 +319,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.elastic = settings->elastic && settings->config != NULL;
   core_settings.park_limit = round_up (settings->park_limit);
   core_settings.grow_timeout = round_up (settings->grow_timeout);
+  core_settings.uid = geteuid ();
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
@@ -471,10 +472,11 @@ dvmd_submission_free (DvmdSubmission *submission)
 }
 
 DvmdSubmission *
-dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int given[3], GError **error)
+dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int given[3],
+                             GError **error)
 {
   int fds[3] = { given[0], given[1], given[2] };
-  guint id = dvmd_core_reserve (self->core, spec, error);
+  guint id = dvmd_core_reserve (self->core, spec, requester, error);
   g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
   DvmdJobStreams *streams = NULL;
   DvmdSubmission *submission;
@@ -523,7 +525,7 @@ DvmdJob *
 dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
                         GError **error)
 {
-  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, fds, error);
+  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, requester, fds, error);
 
   return submission != NULL ? dvmd_controller_accept_job (self, submission, requester, error) : NULL;
 }

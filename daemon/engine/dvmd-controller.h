@@ -100,7 +100,8 @@ DvmdJob *dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const D
  * nothing can be wrong with it any more. It exists when it is accepted; that fails only when the DVM ends meanwhile.
  */
 typedef struct _DvmdSubmission DvmdSubmission;
-DvmdSubmission *dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int fds[3], GError **error);
+DvmdSubmission *dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester,
+                                             const int fds[3], GError **error);
 /* Its files are emptied, which accepting does too: for several jobs that write to one file, before the first is
  * accepted. */
 void dvmd_submission_begin (DvmdSubmission *submission);

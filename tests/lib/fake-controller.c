@@ -288,6 +288,7 @@ controller_new (guint slots, guint history_limit, gboolean elastic)
     .elastic = elastic,
     .park_limit = 60,
     .grow_timeout = 60,
+    .uid = geteuid (),
   };
 
   self->clock = dvmd_clock_new_real (NULL);
@@ -386,7 +387,8 @@ dvmd_submission_free (DvmdSubmission *submission)
 }
 
 DvmdSubmission *
-dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int fds[3], GError **error)
+dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
+                             GError **error)
 {
   guint id;
   DvmdSubmission *submission;
@@ -397,7 +399,7 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const int f
       if (fds[i] >= 0)
         close (fds[i]);
     }
-  id = dvmd_core_reserve (self->core, spec, error);
+  id = dvmd_core_reserve (self->core, spec, requester, error);
   if (id == 0)
     return NULL;
   submission = g_new0 (DvmdSubmission, 1);
@@ -423,7 +425,7 @@ DvmdJob *
 dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
                         GError **error)
 {
-  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, fds, error);
+  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, requester, fds, error);
 
   return submission != NULL ? dvmd_controller_accept_job (self, submission, requester, error) : NULL;
 }

@@ -164,7 +164,7 @@ choose_old_hosts (SimWorld *world, const SimAction *action)
 static const char *
 choose_requester (const SimAction *action)
 {
-  static const char *const names[] = { ":1.7", "private:3", "pmix:dvm@1.0", NULL };
+  static const char *const names[] = { ":1.7", "private:3", "pmix:tool.7.0", NULL };
 
   return names[action->luck % G_N_ELEMENTS (names)];
 }

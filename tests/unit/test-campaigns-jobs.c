@@ -434,7 +434,7 @@ test_order_of_release (void)
   guint id;
 
   world_init_elastic (&world, 3, 2);
-  id = dvmd_core_reserve (world.core, spec, &error);
+  id = dvmd_core_reserve (world.core, spec, NULL, &error);
   launch_all (&world, submit_on (&world, "node1", 2));
   mapped = submit_staged (&world, 4);
   waiting = submit_on (&world, "node1", 1);

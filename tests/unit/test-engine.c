@@ -910,7 +910,7 @@ test_refused_files (Fixture *self, gconstpointer data)
   assert_contents (old, "old");
   assert_contents (fresh, NULL);
   /* One of many, of which another is refused. */
-  prepared = dvmd_controller_prepare_job (self->controller, good, fds, NULL);
+  prepared = dvmd_controller_prepare_job (self->controller, good, requester, fds, NULL);
   g_assert_nonnull (prepared);
   dvmd_submission_free (prepared);
   assert_contents (old, "old");
@@ -932,7 +932,7 @@ test_shared_file (Fixture *self, gconstpointer data)
 
   g_file_set_contents (path, "old", -1, NULL);
   for (guint i = 0; i < 2; i++)
-    prepared[i] = dvmd_controller_prepare_job (self->controller, spec, fds, NULL);
+    prepared[i] = dvmd_controller_prepare_job (self->controller, spec, requester, fds, NULL);
   for (guint i = 0; i < 2; i++)
     dvmd_submission_begin (prepared[i]);
   for (guint i = 0; i < 2; i++)

@@ -1,0 +1,238 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The sessions of the DVM: how they come, are found, and end.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-session-private.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-vm-machine.h"
+
+/* ---- they come ---- */
+
+char *
+dvmd_core_mint_alloc_id (DvmdCore *self)
+{
+  g_autofree char *alloc_id = NULL;
+
+  /* Others may have been given from outside. */
+  do
+    {
+      g_free (alloc_id);
+      alloc_id = g_strdup_printf ("%s.alloc.%u", self->nspace, ++self->last_alloc);
+    }
+  while (dvmd_core_find_session (self, alloc_id) != NULL);
+  return g_steal_pointer (&alloc_id);
+}
+
+/* The next one that nobody has: some are chosen by those who ask. */
+static guint
+mint_id (DvmdCore *self)
+{
+  do
+    self->last_session_id++;
+  while (self->last_session_id == 0 || self->last_session_id == G_MAXUINT32
+         || dvmd_core_get_session (self, self->last_session_id) != NULL);
+  return self->last_session_id;
+}
+
+DvmdSession *
+dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id, gboolean shared)
+{
+  gboolean first = self->session_list.length == 0;
+  DvmdSession *session = dvmd_session_new (self, first ? 0 : id != 0 ? id : mint_id (self));
+  GList *before = self->session_list.tail;
+
+  session->shared = shared;
+  _dvm_session_set_allocation (session->record, alloc_id, req_id);
+  dvmd_session_publish_sharing (session);
+  g_hash_table_insert (self->sessions, GUINT_TO_POINTER (dvmd_session_get_id (session)), session);
+  while (before != NULL && dvmd_session_get_id (before->data) > dvmd_session_get_id (session))
+    before = before->prev;
+  if (before == self->session_list.tail)
+    g_queue_push_tail_link (&self->session_list, &session->link);
+  else
+    g_queue_insert_before_link (&self->session_list, before != NULL ? before->next : self->session_list.head,
+                                &session->link);
+  return session;
+}
+
+/* ---- they end ---- */
+
+/* (transfer floating): job, state, exit code and reason of each that can still be asked about */
+static GVariant *
+sum_up_jobs (DvmdSession *self)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uiis)"));
+  for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, TRUE)) != NULL;)
+    if (dvmd_job_get_session (job) == dvmd_session_get_id (self))
+      g_variant_builder_add (&builder, "(uiis)", dvmd_job_get_id (job), (gint32)dvmd_job_get_state (job),
+                             dvm_job_get_exit_code (job->record), dvm_job_get_reason (job->record));
+  return g_variant_builder_end (&builder);
+}
+
+static void
+remove_session (DvmdSession *self, const char *reason)
+{
+  DvmdCore *core = self->core;
+  g_autoptr (DvmdSession) kept = g_object_ref (self);
+
+  dvmd_session_set_parent (self, 0);
+  dvmd_session_set_state (self, DVM_SESSION_STATE_ENDED, reason);
+  g_queue_unlink (&core->session_list, &self->link);
+  g_hash_table_remove (core->sessions, GUINT_TO_POINTER (dvmd_session_get_id (self)));
+  dvmd_core_tell_session (self, DVMD_SESSION_REMOVED);
+  if (core->effects->session_ended == NULL)
+    return;
+  if (core->ended_sessions == NULL)
+    {
+      core->ended_sessions = g_ptr_array_new_with_free_func (g_object_unref);
+      dvmd_core_post_vm (core, DVMD_VM_SESSIONS_ENDED, 0, NULL);
+    }
+  g_ptr_array_add (core->ended_sessions, g_object_ref (self));
+}
+
+void
+dvmd_core_tell_ended_sessions (DvmdCore *self)
+{
+  g_autoptr (GPtrArray) sessions = g_steal_pointer (&self->ended_sessions);
+
+  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
+    {
+      DvmdSession *session = g_ptr_array_index (sessions, i);
+
+      self->effects->session_ended (self->world, session, sum_up_jobs (session));
+    }
+}
+
+void
+dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains)
+{
+  self->releasing = TRUE;
+  if (dvm_session_get_state (self->record) != DVM_SESSION_STATE_TERMINATING)
+    dvmd_session_set_state (self, DVM_SESSION_STATE_TERMINATING, reason);
+  dvmd_session_drop_jobs (self, reason, drains);
+  dvmd_session_end_children (self);
+}
+
+void
+dvmd_session_end (DvmdSession *self, const char *reason)
+{
+  g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (self);
+
+  if (self->over)
+    return;
+  self->over = TRUE;
+  dvmd_session_stop_timers (self);
+  for (guint i = 0; i < nodes->len; i++)
+    dvmd_session_part (self, g_ptr_array_index (nodes, i));
+  dvmd_session_begin_end (self, reason, FALSE);
+  if (self->jobs->len == 0)
+    remove_session (self, reason);
+}
+
+gboolean
+dvmd_session_is_over (DvmdSession *self)
+{
+  return self->over;
+}
+
+void
+dvmd_session_job_ended (DvmdJob *job)
+{
+  DvmdSession *self = dvmd_core_get_session (job->core, dvmd_job_get_session (job));
+  g_autofree char *reason = NULL;
+
+  if (self == NULL)
+    return;
+  dvmd_session_remove_job (self, job);
+  if (!self->over || self->jobs->len > 0)
+    return;
+  reason = g_strdup (dvm_session_get_reason (self->record));
+  remove_session (self, reason);
+}
+
+/* ---- they are found ---- */
+
+DvmdSession *
+dvmd_core_get_session (DvmdCore *self, guint id)
+{
+  return g_hash_table_lookup (self->sessions, GUINT_TO_POINTER (id));
+}
+
+DvmdSession *
+dvmd_core_find_session (DvmdCore *self, const char *alloc_id)
+{
+  for (GList *l = self->session_list.head; l != NULL; l = l->next)
+    if (g_strcmp0 (dvmd_session_get_alloc_id (l->data), alloc_id) == 0)
+      return l->data;
+  return NULL;
+}
+
+DvmdSession *
+dvmd_core_find_session_by_request (DvmdCore *self, const char *req_id)
+{
+  for (GList *l = self->session_list.tail; l != NULL && req_id != NULL && req_id[0] != '\0'; l = l->prev)
+    if (!dvmd_session_is_ending (l->data)
+        && g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0)
+      return l->data;
+  return NULL;
+}
+
+DvmdSession *
+dvmd_core_next_session (DvmdCore *self, DvmdSession *after)
+{
+  GList *link = after != NULL ? after->link.next : self->session_list.head;
+
+  return link != NULL ? link->data : NULL;
+}
+
+static gboolean
+is_there (DvmdSession *session)
+{
+  return session != NULL && !dvmd_session_is_ending (session);
+}
+
+static gboolean
+agrees (DvmdSession **session, DvmdSession *found, const char *what, GError **error)
+{
+  if (*session != NULL && *session != found)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is another allocation than “%s”: name one of them",
+                   what, dvmd_session_get_alloc_id (*session));
+      return FALSE;
+    }
+  *session = found;
+  return TRUE;
+}
+
+gboolean
+dvmd_core_select_session (DvmdCore *self, guint id, const char *alloc_id, const char *of_req_id, DvmdSession **session,
+                          GError **error)
+{
+  DvmdSession *by_id = id != 0 ? dvmd_core_get_session (self, id) : NULL;
+  DvmdSession *by_alloc = alloc_id != NULL ? dvmd_core_find_session (self, alloc_id) : NULL;
+  DvmdSession *by_request = of_req_id != NULL ? dvmd_core_find_session_by_request (self, of_req_id) : NULL;
+  g_autofree char *number = g_strdup_printf ("%u", id);
+
+  *session = NULL;
+  if (id != 0 && !is_there (by_id))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %u", id);
+  else if (alloc_id != NULL && !is_there (by_alloc))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no allocation “%s”", alloc_id);
+  else if (of_req_id != NULL && !is_there (by_request))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "No allocation was requested as “%s”", of_req_id);
+  else
+    return (by_id == NULL || agrees (session, by_id, number, error))
+           && (by_alloc == NULL || agrees (session, by_alloc, alloc_id, error))
+           && (by_request == NULL || agrees (session, by_request, of_req_id, error));
+  return FALSE;
+}

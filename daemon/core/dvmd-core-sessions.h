@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-core-elastic.h"
+#include "dvmd-rights.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Sessions, beside those calls of dvmd-core-elastic.h that make, extend and release them. Signals of the core:
+ *   session-added, session-changed, session-removed (DvmdSession),
+ *   session-state-changed (DvmdSession, const char *old, const char *new, const char *reason): before session-changed,
+ *   session-warned (DvmdSession, guint seconds_left): its requester is to be told that its time is over soon
+ */
+
+/* (nullable): the last one that was requested under this id */
+DvmdSession *dvmd_core_find_session_by_request (DvmdCore *self, const char *req_id);
+/*
+ * The session that a request is about: by number (0: not given), allocation id and id of its request (both nullable),
+ * which have to agree. session (out) (nullable): none is given. Those that are being released are not found.
+ */
+gboolean dvmd_core_select_session (DvmdCore *self, guint id, const char *alloc_id, const char *of_req_id,
+                                   DvmdSession **session, GError **error);
+/*
+ * All of dvmd_core_grow() and dvmd_core_shrink() that does not depend on the nodes that an allocator proposes, without
+ * any change: for those who ask others before. A grow may come without hosts here.
+ */
+gboolean dvmd_core_check_grow (DvmdCore *self, const DvmdGrowRequest *request, GError **error);
+gboolean dvmd_core_check_shrink (DvmdCore *self, const DvmdShrinkRequest *request, GError **error);
+/* A job has ended, or a tool has gone: what it owned goes the way that its inheritance says. */
+void dvmd_core_namespace_ended (DvmdCore *self, const char *nspace);
+/* The scheduler says so, or the session's own limit is near: its requester is told (R67). Nothing else changes. */
+void dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left);
+/* It has so many seconds from now on, 0: no limit; and is warned so many before that, 0: it is not. */
+void dvmd_core_limit_session (DvmdCore *self, DvmdSession *session, guint seconds, guint warn_timeout);
+/* Whether it ends with its parent, and with its owner (S21). */
+void dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate);
+
+/* (nullable): who made it, or extended it last: that one is warned */
+const DvmdRequester *dvmd_session_get_requester (DvmdSession *self);
+/* Nobody else's jobs see its nodes. */
+gboolean dvmd_session_is_reserved (DvmdSession *self);
+gboolean dvmd_session_owns (DvmdSession *self, const char *nspace);
+/* It is being released: nobody can name it any more. */
+gboolean dvmd_session_is_ending (DvmdSession *self);
+/* (element-type guint): ids of the live jobs whose primary session it is, ascending */
+GArray *dvmd_session_list_jobs (DvmdSession *self);
+/* (element-type utf8) (transfer container): hosts that were released from it alone, and can be taken back (REAQUIRE) */
+GPtrArray *dvmd_session_list_lent (DvmdSession *self);
+/* (element-type guint) (transfer none): the sessions whose nodes the job may use, the primary one first */
+GArray *dvmd_job_get_sessions (DvmdJob *self);
+
+G_END_DECLS

@@ -1,0 +1,208 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-rights"
+
+#include "dvmd-rights.h"
+
+#include "dvmd-core-private.h"
+#include "dvmd-lineage.h"
+#include "dvmd-session-private.h"
+
+#include <string.h>
+
+static const char *const rights[] = {
+  [DVMD_RIGHT_EXTEND] = "extend",
+  [DVMD_RIGHT_RELEASE] = "release",
+  [DVMD_RIGHT_SPAWN] = "spawn into",
+  [DVMD_RIGHT_CONTROL] = "control",
+  [DVMD_RIGHT_OWNER_FOR_OTHERS] = "make somebody else the owner of",
+  [DVMD_RIGHT_JOB] = "control",
+  [DVMD_RIGHT_NODE] = "drain and resume",
+  [DVMD_RIGHT_DVM] = "control",
+};
+
+/* ---- who it is ---- */
+
+char *
+dvmd_requester_dup_nspace (const DvmdRequester *self)
+{
+  const char *end;
+
+  if (self == NULL)
+    return g_strdup ("");
+  if (dvmd_requester_is_scheduler (self))
+    return g_strdup (self->name);
+  /* A tool on a bus has one namespace over all of its connections (DBUS.md). */
+  if (!g_str_has_prefix (self->name, "pmix:"))
+    return g_strdup_printf ("bus.%u", self->uid);
+  end = strrchr (self->name, '.');
+  return end != NULL && end > self->name + 5 ? g_strndup (self->name + 5, end - self->name - 5)
+                                             : g_strdup (self->name + 5);
+}
+
+gboolean
+dvmd_requester_is_scheduler (const DvmdRequester *self)
+{
+  return g_str_has_prefix (self->name, "scheduler:");
+}
+
+/* NSPACE@N, also of one that has left the history. */
+gboolean
+dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace)
+{
+  gsize length = strlen (self->nspace);
+  guint64 id;
+
+  return nspace != NULL && strncmp (nspace, self->nspace, length) == 0 && nspace[length] == '@'
+         && g_ascii_string_to_unsigned (nspace + length + 1, 10, 1, G_MAXUINT, &id, NULL) && id <= self->last_job_id;
+}
+
+static gboolean
+is_pmix (const DvmdRequester *who)
+{
+  return who != NULL && g_str_has_prefix (who->name, "pmix:");
+}
+
+gboolean
+dvmd_core_is_application (DvmdCore *self, const DvmdRequester *who)
+{
+  g_autofree char *nspace = is_pmix (who) ? dvmd_requester_dup_nspace (who) : NULL;
+
+  return dvmd_core_is_job_nspace (self, nspace);
+}
+
+DvmdJob *
+dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who)
+{
+  g_autofree char *nspace = is_pmix (who) ? dvmd_requester_dup_nspace (who) : NULL;
+
+  return nspace != NULL ? dvmd_core_find_job (self, nspace) : NULL;
+}
+
+/* ---- what it may ---- */
+
+typedef struct
+{
+  DvmdCore *core;
+  const DvmdRequester *who;
+  char *nspace;
+  gboolean is_application;
+} Caller;
+
+static gboolean
+may_session (const Caller *caller, DvmdRight right, DvmdSession *session)
+{
+  guint id = dvmd_session_get_id (session);
+
+  /* Everybody's nodes. */
+  if (id == 0)
+    return right == DVMD_RIGHT_SPAWN || !caller->is_application;
+  if (dvmd_session_owns (session, caller->nspace))
+    return TRUE;
+  return !caller->is_application && (caller->who->uid == session->owner_uid || caller->who->uid == 0);
+}
+
+/* Its own, those that descend from it, and those in sessions that it owns. */
+static gboolean
+may_job_as_application (const Caller *caller, DvmdJob *job)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+
+  if (strcmp (nspace, caller->nspace) == 0
+      || (job->lineage != NULL && dvmd_lineage_descends_from (job->lineage, caller->nspace)))
+    return TRUE;
+  for (guint i = 0; job->sessions != NULL && i < job->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (caller->core, g_array_index (job->sessions, guint, i));
+
+      if (session != NULL && dvmd_session_get_id (session) != 0 && g_strcmp0 (session->owner, caller->nspace) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+may_job (const Caller *caller, DvmdJob *job)
+{
+  const DvmdRequester *submitter = dvmd_job_get_requester (job);
+  guint uid = caller->who->uid;
+
+  if (caller->is_application)
+    return may_job_as_application (caller, job);
+  return uid == 0 || uid == caller->core->uid || submitter == NULL || uid == submitter->uid;
+}
+
+static gboolean
+may (const Caller *caller, DvmdRight right, DvmdSession *session, DvmdJob *job)
+{
+  switch (right)
+    {
+    case DVMD_RIGHT_EXTEND:
+    case DVMD_RIGHT_SPAWN:
+    case DVMD_RIGHT_CONTROL:
+    case DVMD_RIGHT_RELEASE:
+      return session != NULL ? may_session (caller, right, session) : !caller->is_application;
+    case DVMD_RIGHT_JOB:
+      return job != NULL ? may_job (caller, job) : !caller->is_application;
+    case DVMD_RIGHT_OWNER_FOR_OTHERS:
+    case DVMD_RIGHT_NODE:
+    case DVMD_RIGHT_DVM:
+    default:
+      return !caller->is_application;
+    }
+}
+
+/* (transfer full): "session 3 (dvm.alloc.3)", "job dvm@4", ... */
+static char *
+describe (DvmdRight right, DvmdSession *session, DvmdJob *job)
+{
+  if (right == DVMD_RIGHT_JOB)
+    return job != NULL ? g_strdup_printf ("job %s", dvm_job_get_nspace (dvmd_job_get_record (job)))
+                       : g_strdup ("all jobs");
+  if (right == DVMD_RIGHT_NODE)
+    return g_strdup ("nodes");
+  if (right == DVMD_RIGHT_DVM)
+    return g_strdup ("the DVM");
+  if (right == DVMD_RIGHT_OWNER_FOR_OTHERS)
+    return g_strdup ("an allocation");
+  if (session == NULL)
+    return g_strdup ("nodes of the default session");
+  if (dvmd_session_get_id (session) == 0)
+    return g_strdup ("the default session");
+  return g_strdup_printf ("session %u (%s)", dvmd_session_get_id (session), dvmd_session_get_alloc_id (session));
+}
+
+static const char *
+describe_entitled (DvmdRight right, DvmdSession *session, DvmdJob *job)
+{
+  if (right == DVMD_RIGHT_JOB && job != NULL)
+    return "itself, those that spawned it, the owner of its session, and tools of its user may";
+  if (session != NULL && dvmd_session_get_id (session) != 0)
+    return "its owners, tools of their user, and the scheduler may";
+  return "tools and the scheduler may";
+}
+
+gboolean
+dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job,
+               GError **error)
+{
+  g_autofree char *nspace = dvmd_requester_dup_nspace (who);
+  g_autofree char *what = NULL;
+  const Caller caller = { self, who, nspace, dvmd_core_is_application (self, who) };
+
+  if (who == NULL || dvmd_requester_is_scheduler (who) || may (&caller, right, session, job))
+    {
+      g_debug ("%s (uid %u) may %s %s", who != NULL ? who->name : "the DVM", who != NULL ? who->uid : self->uid,
+               rights[right], session != NULL ? dvmd_session_get_alloc_id (session) : "");
+      return TRUE;
+    }
+  what = describe (right, session, job);
+  g_message ("%s (uid %u) may not %s %s", who->name, who->uid, rights[right], what);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s may not %s %s: %s", nspace, rights[right], what,
+               describe_entitled (right, session, job));
+  return FALSE;
+}

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-core.h"
+#include "dvmd-session.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Who may do what. A requester is what its connection proves: an application is a namespace that is a job of this DVM,
+ * "scheduler:NAME" is the scheduler, and everybody else is a tool.
+ */
+typedef enum
+{
+  DVMD_RIGHT_EXTEND,           /* of the session */
+  DVMD_RIGHT_RELEASE,          /* of the session; NULL: of nodes that are in none */
+  DVMD_RIGHT_SPAWN,            /* into the session */
+  DVMD_RIGHT_CONTROL,          /* pause, terminate and the like */
+  DVMD_RIGHT_OWNER_FOR_OTHERS, /* to say who owns an allocation (`target`) */
+  DVMD_RIGHT_JOB,              /* to signal it, to end it */
+  DVMD_RIGHT_NODE,             /* drain, resume */
+  DVMD_RIGHT_DVM,              /* reload, shutdown */
+} DvmdRight;
+
+/*
+ * Decides, and logs. who (nullable): the DVM itself. session, job (nullable): what it is about. Errors are
+ * NO_PERMISSIONS, and say who would be right.
+ */
+gboolean dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job,
+                        GError **error);
+
+/* (transfer full): "bus.UID" for callers on a bus and on the private socket, "" for NULL */
+char *dvmd_requester_dup_nspace (const DvmdRequester *self);
+gboolean dvmd_requester_is_scheduler (const DvmdRequester *self);
+/* Its namespace is, or was, that of a job of this DVM. */
+gboolean dvmd_core_is_application (DvmdCore *self, const DvmdRequester *who);
+/* (nullable): the job whose process it is, live or in the history */
+DvmdJob *dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who);
+
+G_END_DECLS

@@ -1,0 +1,241 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Whose sessions are, and what becomes of them when their owners, or the sessions that they came from, end.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-session-private.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-lineage.h"
+
+/* ---- the record ---- */
+
+void
+dvmd_session_publish_owners (DvmdSession *self)
+{
+  g_autofree const char **owners = g_new0 (const char *, self->owners->len + 1);
+
+  for (guint i = 0; i < self->owners->len; i++)
+    owners[i] = g_ptr_array_index (self->owners, i);
+  _dvm_session_set_owners (self->record, self->owner, owners);
+  dvmd_session_changed (self);
+}
+
+void
+dvmd_session_publish_sharing (DvmdSession *self)
+{
+  _dvm_session_set_sharing (self->record, dvmd_inheritance_to_string (self->inheritance), self->shared,
+                            self->separate || self->detached);
+}
+
+static void
+publish_family (DvmdSession *self)
+{
+  DvmdSession *parent = self->parent != 0 ? dvmd_core_get_session (self->core, self->parent) : NULL;
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+
+  for (guint i = 0; i < self->children->len; i++)
+    {
+      DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (self->children, guint, i));
+
+      if (child != NULL)
+        g_ptr_array_add (paths, (gpointer)dvm_session_get_object_path (child->record));
+    }
+  g_ptr_array_add (paths, NULL);
+  _dvm_session_set_family (self->record, parent != NULL ? dvm_session_get_object_path (parent->record) : NULL,
+                           (const char *const *)paths->pdata);
+  dvmd_session_changed (self);
+}
+
+/* ---- owners ---- */
+
+gboolean
+dvmd_session_owns (DvmdSession *self, const char *nspace)
+{
+  return nspace != NULL && g_ptr_array_find_with_equal_func (self->owners, nspace, g_str_equal, NULL);
+}
+
+void
+dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequester *requester)
+{
+  g_return_if_fail (self->owner == NULL);
+
+  if (requester != NULL)
+    self->owner_uid = requester->uid;
+  if (nspace == NULL || nspace[0] == '\0')
+    return;
+  self->owner = g_strdup (nspace);
+  g_ptr_array_add (self->owners, g_strdup (nspace));
+  dvmd_session_publish_owners (self);
+}
+
+void
+dvmd_session_add_owner (DvmdSession *self, const char *nspace)
+{
+  if (dvmd_session_get_id (self) == 0 || dvmd_session_owns (self, nspace))
+    return;
+  g_ptr_array_add (self->owners, g_strdup (nspace));
+  dvmd_session_publish_owners (self);
+}
+
+/* The one that it belongs to for life stays in the set. */
+static void
+remove_owner (DvmdSession *self, const char *nspace)
+{
+  guint index;
+
+  if (g_strcmp0 (self->owner, nspace) == 0
+      || !g_ptr_array_find_with_equal_func (self->owners, nspace, g_str_equal, &index))
+    return;
+  g_ptr_array_remove_index (self->owners, index);
+  dvmd_session_publish_owners (self);
+}
+
+/* ---- inheritance ---- */
+
+/* As a scheduler would. */
+static void
+release (DvmdSession *self)
+{
+  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (self) };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_core_shrink (self->core, &request, &answer, &error))
+    g_info ("Session %u is not released: %s", dvmd_session_get_id (self), error->message);
+}
+
+/* Descendants of the owner by spawn; of an owner that is a tool also those of the session's jobs (RP4). */
+static gboolean
+has_children (DvmdSession *self)
+{
+  guint id = dvmd_session_get_id (self);
+  gboolean is_job = dvmd_core_is_job_nspace (self->core, self->owner);
+
+  for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
+    if (dvmd_lineage_descends_from (job->lineage, self->owner)
+        || (!is_job && dvmd_lineage_has_session (job->lineage, id)))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+dispose_of (DvmdSession *self)
+{
+  gboolean waits = self->inheritance == DVMD_INHERIT_CHILD || self->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
+  gboolean stays = self->inheritance == DVMD_INHERIT_DEFAULT || self->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
+
+  if (!self->owner_ended || self->detached || self->disposed || dvmd_session_is_ending (self)
+      || (waits && has_children (self)))
+    return;
+  self->disposed = TRUE;
+  g_info ("The owner of session %u, %s, has ended: inheritance %s", dvmd_session_get_id (self), self->owner,
+          dvmd_inheritance_to_string (self->inheritance));
+  if (stays)
+    dvmd_session_unreserve (self);
+  else
+    release (self);
+}
+
+/* (element-type DvmdSession): releases change the list */
+static GPtrArray *
+list_sessions (DvmdCore *core)
+{
+  GPtrArray *sessions = g_ptr_array_new_with_free_func (g_object_unref);
+
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
+    if (dvmd_session_get_id (session) != 0)
+      g_ptr_array_add (sessions, g_object_ref (session));
+  return sessions;
+}
+
+void
+dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
+{
+  g_autoptr (GPtrArray) sessions = NULL;
+
+  if (self->session_list.length <= 1)
+    return;
+  sessions = list_sessions (self);
+  for (guint i = 0; i < sessions->len; i++)
+    {
+      DvmdSession *session = g_ptr_array_index (sessions, i);
+
+      remove_owner (session, nspace);
+      session->owner_ended |= session->owner != NULL && strcmp (session->owner, nspace) == 0;
+      dispose_of (session);
+    }
+}
+
+void
+dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate)
+{
+  session->separate = session->detached = separate;
+  dvmd_session_publish_sharing (session);
+  dvmd_session_changed (session);
+  dispose_of (session);
+}
+
+void
+dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
+{
+  self->inheritance = inheritance;
+  dvmd_session_publish_sharing (self);
+  dvmd_session_changed (self);
+}
+
+/* ---- parent and children ---- */
+
+static void
+forget_child (DvmdSession *parent, guint child)
+{
+  for (guint i = 0; i < parent->children->len; i++)
+    if (g_array_index (parent->children, guint, i) == child)
+      {
+        g_array_remove_index (parent->children, i);
+        break;
+      }
+  publish_family (parent);
+}
+
+void
+dvmd_session_set_parent (DvmdSession *self, guint parent)
+{
+  guint id = dvmd_session_get_id (self);
+  DvmdSession *old = self->parent != 0 ? dvmd_core_get_session (self->core, self->parent) : NULL;
+  DvmdSession *new = parent != 0 ? dvmd_core_get_session (self->core, parent) : NULL;
+
+  self->parent = new != NULL ? parent : 0;
+  if (old != NULL)
+    forget_child (old, id);
+  if (new != NULL)
+    {
+      g_array_append_val (new->children, id);
+      publish_family (new);
+    }
+  if (old != new)
+    publish_family (self);
+}
+
+void
+dvmd_session_end_children (DvmdSession *self)
+{
+  g_autoptr (GArray) ids = g_array_copy (self->children);
+
+  for (guint i = 0; i < ids->len; i++)
+    {
+      DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (ids, guint, i));
+
+      if (child == NULL)
+        continue;
+      dvmd_session_set_parent (child, 0);
+      if (!child->separate && !dvmd_session_is_ending (child))
+        release (child);
+    }
+}
