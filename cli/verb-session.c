@@ -286,6 +286,12 @@ run_action (DvmCli *cli, gsize action, GError **error)
     session = dvm_cli_find_session (client, reference, error);
   if (client == NULL || (reference != NULL && session == NULL))
     return DVM_CLI_EXIT_FAILED;
+  if (session != NULL && dvm_session_get_id (session) == 0 && actions[action].run != show)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                   _ ("the default session is everybody's: it cannot be told to '%s'"), order.name);
+      return DVM_CLI_EXIT_FAILED;
+    }
   order.session = session;
   return actions[action].run (&order, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }

@@ -96,5 +96,68 @@ def test_lost():
         refused(here, 1, "There never was a campaign 999", "campaign", "show", "999")
 
 
+def create(here, *args):
+    """What create prints: (allocation, campaign)"""
+    result = here.cli("session", "create", *args)
+    equal(result.returncode, 0, f"{args}: {result.stderr}")
+    return result.stdout.split()
+
+
+def where(here, *args):
+    """On which nodes a job of two processes runs"""
+    result = here.cli("run", "--personality", "plain", "-n", "2", *args, "sh", "-c", "echo $DVM_NODE")
+    equal(result.returncode, 0, f"{args}: {result.stderr}")
+    return sorted(set(result.stdout.split()))
+
+
+def test_reserved():
+    """what create takes is for jobs that name it, by any of its names; released it is everybody's again"""
+    with elastic("--nodes=3") as here:
+        allocation, campaign = create(here, "--hosts", "node2", "--req-id", "mine", "--wait")
+        equal(campaign, "-", "the node is there")
+        session = here.json("session", "show", "mine")
+        equal((session["alloc-id"], session["request-id"], session["state"], session["nodes"], session["shared"]),
+              (allocation, "mine", "active", ["node2"], False))
+        equal(session["owner"], f"bus.{os.getuid()}")
+        number = str(session["id"])
+        for name in ("mine", allocation, number, f"/org/dvm/sessions/{number}"):
+            equal(here.json("session", "show", name)["id"], session["id"], name)
+            equal(where(here, "--session", name), ["node2"], name)
+        equal(where(here, "--target", "mine"), ["node2"])
+        equal(where(here, "--map-by", "node", "--target", f"{allocation},default"), ["node1", "node2"])
+        equal(where(here, "--map-by", "node"), ["node1", "node3"])
+        refused(here, 125, "node2", "run", "-n", "1", "--host", "node2", "true")
+        for option in ("--target", "--session"):
+            refused(here, 125, "nobody", "run", option, "nobody", "true")
+            refused(here, 1, "nobody", "submit", option, "nobody", "true")
+            refused(here, 1, "nobody", "map", option, "nobody", "true")
+        refused(here, 2, "name is missing", "run", "--target", "mine,,default", "true")
+        contains(done(here, "map", "-n", "2", "--target", "mine", "true"), "node2")
+        row = next(line for line in done(here, "sessions").splitlines() if allocation in line).split()
+        equal((row[0], row[3], row[4], row[5]), (number, "reserved", f"bus.{os.getuid()}", "mine"))
+        done(here, "session", "extend", "mine", "--hosts", "n9", "--wait")
+        equal(here.json("session", "show", "mine")["nodes"], ["node2", "n9"])
+        result = here.cli("session", "release", "mine", "--wait")
+        equal((result.returncode, names(here)), (0, ["node1", "node2", "node3"]), result.stderr)
+        equal(where(here, "--map-by", "node", "--host", "node2"), ["node2"])
+        refused(here, 1, "no session 'mine'", "session", "show", "mine")
+        refused(here, 1, "default session", "session", "release", "0")
+
+
+def test_not_elastic():
+    """nodes of the start can be taken aside without elastic mode; others cannot be had"""
+    with dvm("--nodes=2", "--slots=2") as here:
+        allocation, campaign = create(here, "--hosts", "node2")
+        equal(campaign, "-")
+        equal(where(here, "--session", allocation), ["node2"])
+        equal(where(here), ["node1"])
+        refused(here, 1, "elastic", "session", "create", "--hosts", "n9")
+        equal([row["id"] for row in here.json("sessions")], [0, 1])
+        result = here.cli("session", "release", allocation)
+        equal(result.returncode, 0, result.stderr)
+        contains(result.stderr, "no node leaves")
+        equal(where(here, "--map-by", "node"), ["node1", "node2"])
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(functions(globals())))
