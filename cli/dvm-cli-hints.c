@@ -95,11 +95,35 @@ dvm_cli_hint_verb (const char *name)
     { "settings", "config" },
     { "palloc salloc extend add", "grow" },
     { "release remove reclaim", "shrink" },
-    { "allocations allocs", "sessions" },
+    { "allocations allocs reservations", "sessions" },
+    { "reserve reservation alloc allocation scontrol", "session" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (verbs); i++)
     if (has_name (verbs[i].names, name))
       return verbs[i].here;
+  return NULL;
+}
+
+const char *
+dvm_cli_hint_session (const char *name)
+{
+  static const Other actions[] = {
+    { "new make reserve alloc allocate instantiate", "create" },
+    { "add grow prolong renew", "extend" },
+    { "delete remove rm free return shrink dealloc", "release" },
+    { "reacquire reclaim regain", "reaquire" },
+    { "abort", "cancel" },
+    { "suspend stop hold freeze", "pause" },
+    { "continue cont unpause thaw", "resume" },
+    { "end kill destroy quit", "terminate" },
+    { "detach untie", "separate" },
+    { "info status describe", "show" },
+    { "ls", "list" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (actions); i++)
+    if (has_name (actions[i].names, name))
+      return actions[i].here;
   return NULL;
 }

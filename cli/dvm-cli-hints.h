@@ -14,5 +14,7 @@ G_BEGIN_DECLS
 char *dvm_cli_hint_option (const char *spelling);
 /* (nullable): our verb for what is called name elsewhere, such as "ps" */
 const char *dvm_cli_hint_verb (const char *name);
+/* (nullable): the same for what is done to sessions */
+const char *dvm_cli_hint_session (const char *name);
 
 G_END_DECLS

@@ -12,6 +12,7 @@
 #include "dvm-cli-campaign.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-control.h"
+#include "dvm-cli-hints.h"
 #include "dvm-cli-request.h"
 #include "dvm-cli-session.h"
 #include "dvm-cli-signals.h"
@@ -163,6 +164,11 @@ show (Order *order, GError **error)
 
 typedef gboolean (*Run) (Order *order, GError **error);
 
+enum
+{
+  SHOW = 1, /* its place below */
+};
+
 static const struct
 {
   const char *name;
@@ -170,7 +176,7 @@ static const struct
   const char *options; /* of the verb's own: those that it takes */
 } actions[] = {
   { "list", NULL, "" },
-  { "show", show, "" },
+  [SHOW] = { "show", show, "" },
   { "create", create,
     "hosts hostfile count share no-share target inheritance time warn-timeout session child-separate req-id wait" },
   { "extend", extend, "hosts hostfile count share no-share target inheritance time warn-timeout req-id wait" },
@@ -202,7 +208,9 @@ find_action (const char *name, gsize *found, GError **error)
           return TRUE;
         }
     }
-  near = dvm_cli_suggest (name, names);
+  near = dvm_cli_hint_session (name);
+  if (near == NULL)
+    near = dvm_cli_suggest (name, names);
   known = g_strjoinv (", ", (char **)names);
   if (near != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session cannot be told to '%s'; did you mean '%s'?"), name, near);
@@ -236,7 +244,10 @@ check_words (DvmCliArgs *args, gsize action, GError **error)
   const char *name = actions[action].name;
   gboolean takes_none = strcmp (name, "list") == 0 || strcmp (name, "create") == 0;
 
-  if (takes_none && words[1] != NULL)
+  if (strcmp (name, "create") == 0 && words[1] != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: nodes are named by --hosts LIST"),
+                 words[1]);
+  else if (takes_none && words[1] != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli session %s"), words[1],
                  name);
   else if (!takes_none && words[1] == NULL && !dvm_cli_args_has (args, "all"))
@@ -275,9 +286,8 @@ check_needs (DvmCliArgs *args, gsize action, GError **error)
 }
 
 static int
-run_action (DvmCli *cli, gsize action, GError **error)
+run_action (DvmCli *cli, gsize action, const char *reference, GError **error)
 {
-  const char *reference = dvm_cli_args_get_words (cli->args)[1];
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
   g_autoptr (DvmSession) session = NULL;
   Order order = { .cli = cli, .client = client, .name = actions[action].name };
@@ -296,17 +306,29 @@ run_action (DvmCli *cli, gsize action, GError **error)
   return actions[action].run (&order, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
+/* "session 3" shows it, as "campaign 3" does; what looks like no action is taken for a name. */
+static gboolean
+is_short (DvmCliArgs *args)
+{
+  const char *const *words = dvm_cli_args_get_words (args);
+
+  return words[1] == NULL && (g_ascii_isdigit (words[0][0]) || strpbrk (words[0], "./") != NULL);
+}
+
 static int
 session_verb (DvmCli *cli, GError **error)
 {
-  gsize action;
+  const char *const *words = dvm_cli_args_get_words (cli->args);
+  gsize action = SHOW;
 
-  if (!find_action (dvm_cli_args_get_words (cli->args)[0], &action, error) || !check_words (cli->args, action, error)
+  if (is_short (cli->args))
+    return check_options (cli->args, action, error) ? run_action (cli, action, words[0], error) : DVM_CLI_EXIT_USAGE;
+  if (!find_action (words[0], &action, error) || !check_words (cli->args, action, error)
       || !check_options (cli->args, action, error) || !check_needs (cli->args, action, error))
     return DVM_CLI_EXIT_USAGE;
   if (actions[action].run == NULL)
     return dvm_cli_list_sessions (cli, error);
-  return run_action (cli, action, error);
+  return run_action (cli, action, words[1], error);
 }
 
 const DvmCliVerb dvm_cli_verb_session = {

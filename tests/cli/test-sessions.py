@@ -35,7 +35,7 @@ def test_usage():
         for args, mention in (
             (["create"], "which nodes are to be set aside"),
             (["create", "--time", "3"], "which nodes are to be set aside"),
-            (["create", "n9"], "too much"),
+            (["create", "n9"], "by --hosts"),
             (["create", "--hosts", "n9", "--count", "2"], "--count and --hosts"),
             (["create", "--hosts", "n9", "--share", "--no-share"], "--share and --no-share"),
             (["create", "--hosts", "n9", "--drain-timeout", "3"], "no meaning"),
@@ -60,6 +60,10 @@ def test_usage():
             (["show", "1", "2"], "argument"),
             (["paues", "1"], "did you mean 'pause'?"),
             (["explode", "1"], "terminate, separate"),
+            (["destroy", "1"], "did you mean 'terminate'?"),
+            (["delete", "1"], "did you mean 'release'?"),
+            (["night"], "cannot be told to"),
+            (["1", "--hosts", "n9"], "no meaning"),
         ):
             refused(here, 2, mention, "session", *args)
         refused(here, 2, "UTF-8", "session", "create", "--hosts", "n9", "--target", b"n\xff")
@@ -123,6 +127,8 @@ def test_reserved():
         for name in ("mine", allocation, number, f"/org/dvm/sessions/{number}"):
             equal(here.json("session", "show", name)["id"], session["id"], name)
             equal(where(here, "--session", name), ["node2"], name)
+            if name != "mine":
+                contains(done(here, "session", name), allocation)
         equal(where(here, "--target", "mine"), ["node2"])
         equal(where(here, "--map-by", "node", "--target", f"{allocation},default"), ["node1", "node2"])
         equal(where(here, "--map-by", "node"), ["node1", "node3"])
