@@ -165,5 +165,16 @@ def test_not_elastic():
         equal(where(here, "--map-by", "node"), ["node1", "node2"])
 
 
+def test_ambiguous():
+    """a request id that two sessions have names neither of them"""
+    with elastic() as here:
+        for node in ("node1", "node2"):
+            create(here, "--hosts", node, "--req-id", "twice")
+        refused(here, 1, "1, 2; give the number", "session", "release", "twice")
+        refused(here, 125, "give the number", "run", "--session", "twice", "true")
+        equal(len(here.json("sessions")), 3)
+        equal(here.json("session", "show", "2")["nodes"], ["node2"])
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(functions(globals())))
