@@ -270,6 +270,17 @@ comes_by (DvmdAgentProgram *self, const char *prefix)
   return FALSE;
 }
 
+/* One of this machine alone, for good, never shows a certificate: an elastic DVM may get others. */
+static gboolean
+make_identity (DvmdAgentProgram *self, GError **error)
+{
+  if (comes_by (self, "tcp:") || dvmd_config_get_bool (self->config, "elastic"))
+    self->identity = dvmd_identity_new (error);
+  else
+    self->identity = dvmd_identity_new_local ();
+  return self->identity != NULL;
+}
+
 /* Where other agents come to. */
 static gboolean
 listen (DvmdAgentProgram *self, GError **error)
@@ -461,14 +472,10 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
                         GError **error)
 {
   g_auto (DvmdToken) token = { 0 };
-  g_autoptr (DvmdIdentity) identity = NULL;
   DvmdAgentProgram *self;
 
   dvmd_agent_prepare_environment (dvmd_config_get_string (settings->config, "pmix-gds"));
   if (!dvmd_token_parse (settings->token, &token, error))
-    return NULL;
-  identity = dvmd_identity_new (error);
-  if (identity == NULL)
     return NULL;
   self = g_new0 (DvmdAgentProgram, 1);
   self->controller = g_strdupv ((char **)settings->controller);
@@ -480,12 +487,11 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->ended = ended;
   self->user_data = user_data;
   self->token = token;
-  self->identity = g_steal_pointer (&identity);
   self->clock = dvmd_clock_new_real (NULL);
   self->joining = g_cancellable_new ();
   self->lost_since = -1;
   self->departure = dvmd_leaving_new (&departure_funcs, self);
-  if (make_directory (self, settings->runtime_dir, error))
+  if (make_identity (self, error) && make_directory (self, settings->runtime_dir, error))
     return self;
   dvmd_agent_program_free (self);
   return NULL;

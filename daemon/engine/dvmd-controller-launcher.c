@@ -14,6 +14,7 @@
 
 #include "dvmd-descriptors.h"
 #include "dvmd-programs.h"
+#include "dvmd-secret.h"
 #include "dvmd-topology.h"
 
 /* From so many agents of one machine on it is worth the while to look at it for them. */
@@ -93,7 +94,6 @@ make_listener (DvmdWired *self)
   DvmdListenerOptions options = { 0 };
 
   options.identity = self->identity;
-  options.authority = self->authority;
   options.tokens = self->tokens;
   options.without_tls = is_without_tls (self);
   options.knows = dvmd_router_knows;
@@ -103,6 +103,36 @@ make_listener (DvmdWired *self)
   dvmd_router_set_listener (self->router, self->listener);
 }
 
+/* What only links to other machines need. */
+static gboolean
+make_authority (DvmdWired *self, GError **error)
+{
+  if (self->authority != NULL)
+    return TRUE;
+  self->authority = dvmd_authority_new (self->controller->instance_id, error);
+  if (self->authority == NULL)
+    return FALSE;
+  if (dvmd_authority_certify (self->authority, self->identity, 0, error))
+    {
+      dvmd_listener_set_authority (self->listener, self->authority);
+      return TRUE;
+    }
+  g_clear_pointer (&self->authority, dvmd_authority_unref);
+  return FALSE;
+}
+
+static void
+make_identity (DvmdWired *self)
+{
+  guint8 link_key[DVMD_LINK_KEY_SIZE];
+
+  self->identity = dvmd_identity_new_local ();
+  dvmd_identity_set_name (self->identity, self->controller->instance_id, 0);
+  dvmd_secret_draw (link_key, sizeof link_key);
+  dvmd_identity_set_link_key (self->identity, link_key);
+  explicit_bzero (link_key, sizeof link_key);
+}
+
 gboolean
 dvmd_wired_open (DvmdWired *self, GError **error)
 {
@@ -110,15 +140,12 @@ dvmd_wired_open (DvmdWired *self, GError **error)
 
   if (self->listener != NULL)
     return TRUE;
-  self->authority = dvmd_authority_new (self->controller->instance_id, error);
-  if (self->authority == NULL)
-    return FALSE;
-  self->identity = dvmd_authority_new_identity (self->authority, 0, error);
-  if (self->identity == NULL)
-    return FALSE;
+  make_identity (self);
   make_router (self);
   make_listener (self);
-  return dvmd_listener_add_unix (self->listener, path, error);
+  /* The agents of one that may come to other machines have certificates from the start. */
+  return dvmd_listener_add_unix (self->listener, path, error)
+         && (!dvmd_config_get_bool (self->config, "elastic") || make_authority (self, error));
 }
 
 /* Agents of other machines come by TCP: where there are none, nobody listens. */
@@ -136,7 +163,7 @@ open_tcp (DvmdWired *self, GError **error)
   return dvmd_tcp_options_parse (dvmd_config_get_string (self->config, "listen-address"),
                                  dvmd_config_get_string (self->config, "listen-family"),
                                  dvmd_config_get_string (self->config, "port-range"), &tcp, error)
-         && dvmd_listener_add_tcp (self->listener, &tcp, error);
+         && make_authority (self, error) && dvmd_listener_add_tcp (self->listener, &tcp, error);
 }
 
 /* ---- what an agent is started with ---- */

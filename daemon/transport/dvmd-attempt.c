@@ -44,6 +44,7 @@ struct _DvmdAttempt
   gboolean local;
   gboolean with_tls;
   guint32 peer_rank;
+  char *peer_instance;
   GBytes *greeting;
   GBytes *said;
   GSource *source;
@@ -81,6 +82,7 @@ dvmd_attempt_free (DvmdAttempt *self)
     dvmd_hello_io_clear (&self->io);
   g_clear_pointer (&self->greeting, g_bytes_unref);
   g_clear_pointer (&self->said, g_bytes_unref);
+  g_free (self->peer_instance);
   g_free (self->peer);
   g_free (self);
 }
@@ -135,13 +137,12 @@ step_connecting (DvmdAttempt *self, GError **error)
 }
 
 static gboolean
-is_right_instance (DvmdAttempt *self, const DvmdHello *greeting)
+is_right_instance (DvmdAttempt *self)
 {
-  g_autofree char *instance = dvmd_hello_dup_text (greeting, DVMD_HELLO_INSTANCE);
   const char *wanted = self->token != NULL ? self->options->instance
                                            : dvmd_identity_get_instance (self->options->identity);
 
-  return wanted == NULL || g_strcmp0 (wanted, instance) == 0;
+  return wanted == NULL || g_strcmp0 (wanted, self->peer_instance) == 0;
 }
 
 /* Tells the other end too, so that both logs have it. */
@@ -170,8 +171,12 @@ check_greeting (DvmdAttempt *self, const DvmdHello *greeting, GError **error)
     return FALSE;
   self->peer_rank = (guint32)dvmd_hello_get_number (greeting, DVMD_HELLO_RANK);
   self->with_tls = dvmd_hello_get_number (greeting, DVMD_HELLO_SECURITY) != 0;
-  if (!is_right_instance (self, greeting))
+  self->peer_instance = dvmd_hello_dup_text (greeting, DVMD_HELLO_INSTANCE);
+  if (!is_right_instance (self))
     return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "a daemon of another DVM answers");
+  if (self->with_tls && !dvmd_identity_has_key (self->options->identity))
+    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
+                 "it wants a certificate, and this daemon has none: it knows links of its own machine alone");
   if (self->peer_rank == self->options->peer_rank)
     return TRUE;
   g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "rank %u answers instead of rank %u",
@@ -179,10 +184,20 @@ check_greeting (DvmdAttempt *self, const DvmdHello *greeting, GError **error)
   return FALSE;
 }
 
+/* How it is begun, or answered. */
+static DvmdHelloType
+choose_type (DvmdAttempt *self, DvmdHelloType link, DvmdHelloType join, DvmdHelloType local)
+{
+  if (self->token == NULL)
+    return link;
+  return dvmd_identity_has_key (self->options->identity) ? join : local;
+}
+
 static void
 say_who (DvmdAttempt *self)
 {
-  g_autoptr (DvmdHello) hello = dvmd_hello_new (self->token != NULL ? DVMD_HELLO_JOIN : DVMD_HELLO_LINK);
+  g_autoptr (DvmdHello)
+      hello = dvmd_hello_new (choose_type (self, DVMD_HELLO_LINK, DVMD_HELLO_JOIN, DVMD_HELLO_JOIN_LOCAL));
   DvmdIdentity *identity = self->options->identity;
 
   dvmd_hello_set_text (hello, DVMD_HELLO_VERSION, own_version (self));
@@ -217,18 +232,21 @@ step_greeting (DvmdAttempt *self, GError **error)
 }
 
 static gboolean
-take_certificate (DvmdAttempt *self, const DvmdHello *answer, GError **error)
+take_name (DvmdAttempt *self, const DvmdHello *answer, GError **error)
 {
   DvmdIdentity *identity = self->options->identity;
   guint32 rank = (guint32)dvmd_hello_get_number (answer, DVMD_HELLO_RANK);
+  gboolean is_known = dvmd_identity_get_instance (identity) != NULL;
 
-  /* From an attempt that was cut off later. */
-  if (dvmd_identity_get_instance (identity) == NULL
-      && !dvmd_identity_set_certificate (identity, dvmd_hello_get_bytes (answer, DVMD_HELLO_CERTIFICATE),
-                                         dvmd_hello_get_bytes (answer, DVMD_HELLO_AUTHORITY), error))
+  /* From an attempt that was cut off later it is known. */
+  if (!is_known && answer->type == DVMD_HELLO_ACCEPT_LOCAL)
+    dvmd_identity_set_name (identity, self->peer_instance, rank);
+  else if (!is_known
+           && !dvmd_identity_set_certificate (identity, dvmd_hello_get_bytes (answer, DVMD_HELLO_CERTIFICATE),
+                                              dvmd_hello_get_bytes (answer, DVMD_HELLO_AUTHORITY), error))
     return FALSE;
   if (dvmd_identity_get_rank (identity) != rank || (self->token->rank != DVMD_RANK_ANY && self->token->rank != rank))
-    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it gives a certificate of another rank");
+    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it gives the name of another rank");
   return TRUE;
 }
 
@@ -240,11 +258,11 @@ take_answer (DvmdAttempt *self, const DvmdHello *answer, GError **error)
       dvmd_hello_set_error_from_refusal (answer, "it", error);
       return FALSE;
     }
-  if (answer->type != (self->token != NULL ? DVMD_HELLO_ACCEPT_JOIN : DVMD_HELLO_ACCEPT_LINK))
+  if (answer->type != choose_type (self, DVMD_HELLO_ACCEPT_LINK, DVMD_HELLO_ACCEPT_JOIN, DVMD_HELLO_ACCEPT_LOCAL))
     return fail (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its answer is none to what was asked");
   if (!dvmd_hello_check (answer, proof_key (self), self->greeting, self->said))
     return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it does not prove that it is of this DVM");
-  return self->token == NULL || take_certificate (self, answer, error);
+  return self->token == NULL || take_name (self, answer, error);
 }
 
 static gboolean

@@ -25,8 +25,8 @@ const char *dvmd_authority_get_instance (DvmdAuthority *self);
 GBytes *dvmd_authority_get_certificate (DvmdAuthority *self);
 /* public_key: SubjectPublicKeyInfo (DER) of a P-256 key. Returns DER. */
 GBytes *dvmd_authority_sign (DvmdAuthority *self, GBytes *public_key, guint32 rank, GError **error);
-/* A member whose key is here, the controller's own. */
-DvmdIdentity *dvmd_authority_new_identity (DvmdAuthority *self, guint32 rank, GError **error);
+/* Gives identity, whose key is here, a certificate: the controller's own. It gets a key if it has none. */
+gboolean dvmd_authority_certify (DvmdAuthority *self, DvmdIdentity *identity, guint32 rank, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdAuthority, dvmd_authority_unref)
 

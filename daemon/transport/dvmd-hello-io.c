@@ -4,8 +4,6 @@
 
 #include "config.h"
 
-#include <gnutls/gnutls.h>
-
 #include "dvmd-hello-io.h"
 #include "dvmd-transport-error.h"
 
@@ -24,7 +22,7 @@ static void
 wipe (GByteArray *array)
 {
   if (array->len > 0)
-    gnutls_memset (array->data, 0, array->len);
+    explicit_bzero (array->data, array->len);
   g_byte_array_set_size (array, 0);
 }
 
@@ -84,7 +82,7 @@ read_wanted (DvmdHelloIo *io, GError **error)
       if (n <= 0)
         return FALSE;
       g_byte_array_append (io->in, data, (guint)n);
-      gnutls_memset (data, 0, (gsize)n);
+      explicit_bzero (data, (gsize)n);
     }
   return TRUE;
 }

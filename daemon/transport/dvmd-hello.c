@@ -6,10 +6,8 @@
 
 #include <string.h>
 
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
-
 #include "dvmd-hello.h"
+#include "dvmd-secret.h"
 #include "dvmd-transport-error.h"
 
 #define MAGIC      "dvmhello"
@@ -54,6 +52,10 @@ static const guint32 type_fields[] = {
   [DVMD_HELLO_ACCEPT_LINK] = BIT (DVMD_HELLO_PROOF),
   [DVMD_HELLO_REFUSE] = BIT (DVMD_HELLO_VERSION) | BIT (DVMD_HELLO_CODE) | BIT (DVMD_HELLO_SENTENCE),
   [DVMD_HELLO_READY] = BIT (DVMD_HELLO_LINK_KEY),
+  [DVMD_HELLO_JOIN_LOCAL] = BIT (DVMD_HELLO_VERSION) | BIT (DVMD_HELLO_NONCE) | BIT (DVMD_HELLO_RANK)
+                            | BIT (DVMD_HELLO_TOKEN) | BIT (DVMD_HELLO_NAME) | BIT (DVMD_HELLO_PUBLIC_KEY)
+                            | BIT (DVMD_HELLO_PROOF),
+  [DVMD_HELLO_ACCEPT_LOCAL] = BIT (DVMD_HELLO_RANK) | BIT (DVMD_HELLO_PROOF),
 };
 
 DvmdHello *
@@ -71,7 +73,7 @@ dvmd_hello_wipe (GBytes *bytes)
   gsize size;
   gpointer data = (gpointer)g_bytes_get_data (bytes, &size);
 
-  gnutls_memset (data, 0, size);
+  explicit_bzero (data, size);
 }
 
 void
@@ -144,8 +146,7 @@ dvmd_hello_set_nonce (DvmdHello *self)
 {
   guint8 nonce[DVMD_HELLO_NONCE_SIZE];
 
-  if (gnutls_rnd (GNUTLS_RND_NONCE, nonce, sizeof nonce) < 0)
-    g_error ("GnuTLS has no random numbers");
+  dvmd_secret_draw (nonce, sizeof nonce);
   dvmd_hello_set (self, DVMD_HELLO_NONCE, nonce, sizeof nonce);
 }
 
@@ -356,8 +357,7 @@ compute (const DvmdHello *self, const guint8 *key, GBytes *greeting, GBytes *bef
   add_part (text, greeting);
   add_part (text, before);
   add_part (text, own);
-  if (gnutls_hmac_fast (GNUTLS_MAC_SHA256, key, 32, text->data, text->len, proof) < 0)
-    g_error ("GnuTLS has no HMAC-SHA256");
+  dvmd_secret_hmac (key, 32, text->data, text->len, proof);
 }
 
 void
@@ -375,7 +375,7 @@ dvmd_hello_check (const DvmdHello *self, const guint8 *key, GBytes *greeting, GB
   guint8 proof[DVMD_HELLO_PROOF_SIZE];
 
   compute (self, key, greeting, before, proof);
-  return gnutls_memcmp (proof, dvmd_hello_get (self, DVMD_HELLO_PROOF), sizeof proof) == 0;
+  return dvmd_secret_equal (proof, dvmd_hello_get (self, DVMD_HELLO_PROOF), sizeof proof);
 }
 
 /* ---- refusals and versions ---- */

@@ -13,8 +13,10 @@ G_BEGIN_DECLS
  *
  *   listener   GREETING: who I am, a nonce
  *   joiner     JOIN: who I am, my public key, the token's id; proof with the token
+ *     or, of this machine, JOIN_LOCAL: the same, and a number that I have drawn in the place of the key
  *     or a member LINK: my rank; proof with the key of all members
  *   listener   ACCEPT_JOIN: rank, certificate, authority; proof with the token
+ *     or       ACCEPT_LOCAL: rank; proof with the token
  *     or       ACCEPT_LINK: proof with the key of all members
  *     or       REFUSE: why
  *   (TLS, unless it is a unix socket or security=none)
@@ -25,7 +27,7 @@ G_BEGIN_DECLS
  * in the order of their tags; all numbers little-endian.
  */
 
-#define DVMD_HELLO_PROTOCOL    1
+#define DVMD_HELLO_PROTOCOL    2
 #define DVMD_HELLO_HEADER_SIZE 16
 /* Of a message with its header. */
 #define DVMD_HELLO_MAX_SIZE   8192
@@ -41,6 +43,8 @@ typedef enum
   DVMD_HELLO_ACCEPT_LINK,
   DVMD_HELLO_REFUSE,
   DVMD_HELLO_READY,
+  DVMD_HELLO_JOIN_LOCAL,
+  DVMD_HELLO_ACCEPT_LOCAL,
 } DvmdHelloType;
 
 typedef enum
@@ -52,7 +56,7 @@ typedef enum
   DVMD_HELLO_RANK,       /* u32 */
   DVMD_HELLO_TOKEN,      /* u64: the launch */
   DVMD_HELLO_NAME,       /* of the node */
-  DVMD_HELLO_PUBLIC_KEY, /* DER */
+  DVMD_HELLO_PUBLIC_KEY, /* DER, or a number */
   DVMD_HELLO_CERTIFICATE,
   DVMD_HELLO_AUTHORITY,
   DVMD_HELLO_LINK_KEY,

@@ -4,26 +4,13 @@
 
 #pragma once
 
-#include <gnutls/abstract.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
-
 #include "dvmd-identity.h"
+#include "dvmd-tls.h"
 
 G_BEGIN_DECLS
 
-/* For authority and stream, which know GnuTLS. */
-gnutls_certificate_credentials_t dvmd_identity_get_credentials (DvmdIdentity *self);
-
-/* A new P-256 key, NULL with an error. */
-gnutls_privkey_t dvmd_key_new (GError **error);
-GBytes *dvmd_key_dup_public (gnutls_privkey_t key, GError **error);
-
-/* FALSE with "WHAT: why" for a negative status. */
-gboolean dvmd_gnutls_check (int status, const char *what, GError **error);
-
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (gnutls_x509_crt_t, gnutls_x509_crt_deinit, NULL)
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (gnutls_privkey_t, gnutls_privkey_deinit, NULL)
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (gnutls_pubkey_t, gnutls_pubkey_deinit, NULL)
+/* For dvmd-socket. NULL of one that has no key. */
+const DvmdTls *dvmd_identity_get_tls (DvmdIdentity *self);
+DvmdTlsKey *dvmd_identity_get_key (DvmdIdentity *self);
 
 G_END_DECLS

@@ -7,68 +7,43 @@
 #include <string.h>
 
 #include "dvmd-identity-private.h"
+#include "dvmd-secret.h"
 #include "dvmd-transport-error.h"
+
+/* Of what a daemon says instead of a public key when it has none. */
+#define NUMBER_SIZE 32
 
 struct _DvmdIdentity
 {
   gatomicrefcount ref_count;
-  gnutls_privkey_t key;
+  const DvmdTls *tls; /* NULL: no key */
+  DvmdTlsKey *key;
   GBytes *public_key;
-  gnutls_x509_crt_t authority; /* NULL: no certificate yet */
-  gnutls_certificate_credentials_t credentials;
+  gboolean is_certified;
   char *instance;
   guint32 rank;
   gboolean has_link_key;
   guint8 link_key[DVMD_LINK_KEY_SIZE];
 };
 
-gboolean
-dvmd_gnutls_check (int status, const char *what, GError **error)
-{
-  if (status >= 0)
-    return TRUE;
-  g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "%s: %s", what,
-               gnutls_strerror (status));
-  return FALSE;
-}
-
-gnutls_privkey_t
-dvmd_key_new (GError **error)
-{
-  g_auto (gnutls_privkey_t) key = NULL;
-
-  if (!dvmd_gnutls_check (gnutls_privkey_init (&key), "Making a key", error)
-      || !dvmd_gnutls_check (
-          gnutls_privkey_generate (key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS (GNUTLS_ECC_CURVE_SECP256R1), 0),
-          "Making a key", error))
-    return NULL;
-  return g_steal_pointer (&key);
-}
-
-GBytes *
-dvmd_key_dup_public (gnutls_privkey_t key, GError **error)
-{
-  g_auto (gnutls_pubkey_t) public_key = NULL;
-  gnutls_datum_t datum = { NULL, 0 };
-
-  if (!dvmd_gnutls_check (gnutls_pubkey_init (&public_key), "Reading a key", error)
-      || !dvmd_gnutls_check (gnutls_pubkey_import_privkey (public_key, key, 0, 0), "Reading a key", error)
-      || !dvmd_gnutls_check (gnutls_pubkey_export2 (public_key, GNUTLS_X509_FMT_DER, &datum), "Reading a key", error))
-    return NULL;
-  return g_bytes_new_with_free_func (datum.data, datum.size, gnutls_free, datum.data);
-}
-
 DvmdIdentity *
 dvmd_identity_new (GError **error)
 {
-  g_autoptr (DvmdIdentity) self = g_new0 (DvmdIdentity, 1);
+  g_autoptr (DvmdIdentity) self = dvmd_identity_new_local ();
+
+  return dvmd_identity_make_key (self, error) ? g_steal_pointer (&self) : NULL;
+}
+
+DvmdIdentity *
+dvmd_identity_new_local (void)
+{
+  DvmdIdentity *self = g_new0 (DvmdIdentity, 1);
+  guint8 number[NUMBER_SIZE];
 
   g_atomic_ref_count_init (&self->ref_count);
-  self->key = dvmd_key_new (error);
-  if (self->key == NULL)
-    return NULL;
-  self->public_key = dvmd_key_dup_public (self->key, error);
-  return self->public_key != NULL ? g_steal_pointer (&self) : NULL;
+  dvmd_secret_draw (number, sizeof number);
+  self->public_key = g_bytes_new (number, sizeof number);
+  return self;
 }
 
 DvmdIdentity *
@@ -83,13 +58,38 @@ dvmd_identity_unref (DvmdIdentity *self)
 {
   if (!g_atomic_ref_count_dec (&self->ref_count))
     return;
-  g_clear_pointer (&self->credentials, gnutls_certificate_free_credentials);
-  g_clear_pointer (&self->authority, gnutls_x509_crt_deinit);
-  g_clear_pointer (&self->key, gnutls_privkey_deinit);
+  if (self->key != NULL)
+    self->tls->key_free (self->key);
   g_clear_pointer (&self->public_key, g_bytes_unref);
   g_free (self->instance);
-  gnutls_memset (self->link_key, 0, sizeof self->link_key);
+  explicit_bzero (self->link_key, sizeof self->link_key);
   g_free (self);
+}
+
+gboolean
+dvmd_identity_make_key (DvmdIdentity *self, GError **error)
+{
+  g_autoptr (GBytes) public_key = NULL;
+
+  g_return_val_if_fail (self->key == NULL, FALSE);
+
+  self->tls = dvmd_tls_open (error);
+  if (self->tls != NULL)
+    self->key = self->tls->key_new (&public_key, error);
+  if (self->key == NULL)
+    {
+      self->tls = NULL;
+      return FALSE;
+    }
+  g_clear_pointer (&self->public_key, g_bytes_unref);
+  self->public_key = g_steal_pointer (&public_key);
+  return TRUE;
+}
+
+gboolean
+dvmd_identity_has_key (DvmdIdentity *self)
+{
+  return self->key != NULL;
 }
 
 GBytes *
@@ -98,10 +98,22 @@ dvmd_identity_get_public_key (DvmdIdentity *self)
   return self->public_key;
 }
 
+const DvmdTls *
+dvmd_identity_get_tls (DvmdIdentity *self)
+{
+  return self->tls;
+}
+
+DvmdTlsKey *
+dvmd_identity_get_key (DvmdIdentity *self)
+{
+  return self->key;
+}
+
 gboolean
 dvmd_identity_is_member (DvmdIdentity *self)
 {
-  return self->authority != NULL && self->has_link_key;
+  return self->instance != NULL && self->has_link_key;
 }
 
 const char *
@@ -114,6 +126,15 @@ guint32
 dvmd_identity_get_rank (DvmdIdentity *self)
 {
   return self->rank;
+}
+
+void
+dvmd_identity_set_name (DvmdIdentity *self, const char *instance, guint32 rank)
+{
+  g_return_if_fail (self->instance == NULL);
+
+  self->instance = g_strdup (instance);
+  self->rank = rank;
 }
 
 void
@@ -130,151 +151,34 @@ dvmd_identity_get_link_key (DvmdIdentity *self)
   return self->link_key;
 }
 
-gnutls_certificate_credentials_t
-dvmd_identity_get_credentials (DvmdIdentity *self)
-{
-  return self->credentials;
-}
-
-static gboolean
-import (const guint8 *data, gsize size, gnutls_x509_crt_t *certificate, GError **error)
-{
-  g_auto (gnutls_x509_crt_t) imported = NULL;
-  gnutls_datum_t datum = { (guint8 *)data, (guint)size };
-
-  if (!dvmd_gnutls_check (gnutls_x509_crt_init (&imported), "Reading a certificate", error)
-      || !dvmd_gnutls_check (gnutls_x509_crt_import (imported, &datum, GNUTLS_X509_FMT_DER), "Reading a certificate",
-                             error))
-    return FALSE;
-  *certificate = g_steal_pointer (&imported);
-  return TRUE;
-}
-
-/* "dvm:INSTANCE/RANK" */
-static gboolean
-parse_name (gnutls_x509_crt_t certificate, char **instance, guint32 *rank, GError **error)
-{
-  char uri[128];
-  gsize size = sizeof uri - 1;
-  char *slash;
-  guint64 value;
-
-  if (gnutls_x509_crt_get_subject_alt_name (certificate, 0, uri, &size, NULL) == GNUTLS_SAN_URI && size < sizeof uri)
-    {
-      uri[size] = '\0';
-      slash = strchr (uri, '/');
-      if (g_str_has_prefix (uri, "dvm:") && slash != NULL
-          && g_ascii_string_to_unsigned (slash + 1, 10, 0, G_MAXUINT32 - 1, &value, NULL))
-        {
-          *instance = g_strndup (uri + strlen ("dvm:"), slash - uri - strlen ("dvm:"));
-          *rank = (guint32)value;
-          return TRUE;
-        }
-    }
-  g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "The certificate names no rank");
-  return FALSE;
-}
-
-static gboolean
-verify (gnutls_x509_crt_t authority, gnutls_x509_crt_t certificate, GError **error)
-{
-  guint wrong = 0;
-
-  /* The clocks of nodes differ, and certificates end with their DVM. */
-  if (!dvmd_gnutls_check (gnutls_x509_crt_list_verify (
-                              &certificate, 1, &authority, 1, NULL, 0,
-                              GNUTLS_VERIFY_DISABLE_TIME_CHECKS | GNUTLS_VERIFY_DISABLE_TRUSTED_TIME_CHECKS, &wrong),
-                          "Checking a certificate", error))
-    return FALSE;
-  if (wrong == 0 && gnutls_x509_crt_get_ca_status (certificate, NULL) == 0)
-    return TRUE;
-  g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
-               "The certificate was not made by the authority of this DVM");
-  return FALSE;
-}
-
-static gboolean
-is_of_key (DvmdIdentity *self, gnutls_x509_crt_t certificate, GError **error)
-{
-  g_auto (gnutls_pubkey_t) public_key = NULL;
-  gnutls_datum_t datum = { NULL, 0 };
-  gboolean same;
-
-  if (!dvmd_gnutls_check (gnutls_pubkey_init (&public_key), "Reading a certificate", error)
-      || !dvmd_gnutls_check (gnutls_pubkey_import_x509 (public_key, certificate, 0), "Reading a certificate", error)
-      || !dvmd_gnutls_check (gnutls_pubkey_export2 (public_key, GNUTLS_X509_FMT_DER, &datum), "Reading a certificate",
-                             error))
-    return FALSE;
-  same = g_bytes_get_size (self->public_key) == datum.size
-         && memcmp (g_bytes_get_data (self->public_key, NULL), datum.data, datum.size) == 0;
-  gnutls_free (datum.data);
-  if (!same)
-    g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
-                 "The certificate is for another key");
-  return same;
-}
-
-static gboolean
-make_credentials (DvmdIdentity *self, GBytes *certificate, GError **error)
-{
-  g_autofree gnutls_pcert_st *chain = g_new0 (gnutls_pcert_st, 1);
-  g_auto (gnutls_privkey_t) key = NULL;
-  gnutls_datum_t datum;
-  gsize size;
-
-  datum.data = (guint8 *)g_bytes_get_data (certificate, &size);
-  datum.size = (guint)size;
-  if (!dvmd_gnutls_check (gnutls_certificate_allocate_credentials (&self->credentials), "Using a certificate", error)
-      || !dvmd_gnutls_check (gnutls_pcert_import_x509_raw (chain, &datum, GNUTLS_X509_FMT_DER, 0),
-                             "Using a certificate", error))
-    return FALSE;
-  /* Credentials own what they are given. */
-  key = g_steal_pointer (&self->key);
-  if (!dvmd_gnutls_check (gnutls_certificate_set_key (self->credentials, NULL, 0, chain, 1, key), "Using a certificate",
-                          error))
-    {
-      gnutls_pcert_deinit (chain);
-      return FALSE;
-    }
-  key = NULL;
-  return TRUE;
-}
-
 gboolean
 dvmd_identity_set_certificate (DvmdIdentity *self, GBytes *certificate, GBytes *authority, GError **error)
 {
-  g_auto (gnutls_x509_crt_t) own = NULL;
-  g_auto (gnutls_x509_crt_t) root = NULL;
   g_autofree char *instance = NULL;
-  gconstpointer data;
-  gsize size;
   guint32 rank;
 
-  g_return_val_if_fail (self->authority == NULL && self->credentials == NULL, FALSE);
+  g_return_val_if_fail (self->key != NULL && !self->is_certified, FALSE);
 
-  data = g_bytes_get_data (certificate, &size);
-  if (!import (data, size, &own, error))
+  if (!self->tls->key_certify (self->key, certificate, authority, &instance, &rank, error))
     return FALSE;
-  data = g_bytes_get_data (authority, &size);
-  if (!import (data, size, &root, error) || !is_of_key (self, own, error) || !verify (root, own, error)
-      || !parse_name (own, &instance, &rank, error) || !make_credentials (self, certificate, error))
-    return FALSE;
-  self->authority = g_steal_pointer (&root);
-  self->instance = g_steal_pointer (&instance);
-  self->rank = rank;
-  return TRUE;
+  self->is_certified = TRUE;
+  if (self->instance == NULL)
+    dvmd_identity_set_name (self, instance, rank);
+  if (g_str_equal (self->instance, instance) && self->rank == rank)
+    return TRUE;
+  g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
+               "The certificate is for another daemon");
+  return FALSE;
 }
 
 gboolean
 dvmd_identity_verify (DvmdIdentity *self, const guint8 *certificate, gsize size, guint32 *rank, GError **error)
 {
-  g_auto (gnutls_x509_crt_t) other = NULL;
   g_autofree char *instance = NULL;
 
-  g_return_val_if_fail (self->authority != NULL, FALSE);
+  g_return_val_if_fail (self->is_certified, FALSE);
 
-  if (!import (certificate, size, &other, error) || !verify (self->authority, other, error)
-      || !parse_name (other, &instance, rank, error))
+  if (!self->tls->key_verify (self->key, certificate, size, &instance, rank, error))
     return FALSE;
   if (g_strcmp0 (instance, self->instance) == 0)
     return TRUE;

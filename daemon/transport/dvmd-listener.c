@@ -517,6 +517,14 @@ dvmd_listener_new (const DvmdListenerOptions *options)
   return self;
 }
 
+void
+dvmd_listener_set_authority (DvmdListener *self, DvmdAuthority *authority)
+{
+  g_return_if_fail (self->gate.authority == NULL);
+
+  self->gate.authority = dvmd_authority_ref (authority);
+}
+
 static void
 dvmd_listener_finalize (GObject *object)
 {

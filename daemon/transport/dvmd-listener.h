@@ -26,8 +26,8 @@ G_DECLARE_FINAL_TYPE (DvmdListener, dvmd_listener, DVMD, LISTENER, GObject)
 typedef struct
 {
   DvmdIdentity *identity;   /* of a member */
-  DvmdAuthority *authority; /* (nullable): nobody can join here */
-  DvmdTokens *tokens;       /* (nullable): likewise; must outlive the listener */
+  DvmdAuthority *authority; /* (nullable): there are no certificates, and who joins is of this machine */
+  DvmdTokens *tokens;       /* (nullable): nobody can join here; must outlive the listener */
   gboolean without_tls;     /* security=none */
   gint64 deadline;          /* µs; 0: 5 s */
   guint max_strangers;      /* 0: 64 */
@@ -38,6 +38,8 @@ typedef struct
 } DvmdListenerOptions;
 
 DvmdListener *dvmd_listener_new (const DvmdListenerOptions *options);
+/* Where there was none: from now on there are certificates. */
+void dvmd_listener_set_authority (DvmdListener *self, DvmdAuthority *authority);
 /* All addresses that options choose, with the same port. */
 gboolean dvmd_listener_add_tcp (DvmdListener *self, const DvmdTcpOptions *options, GError **error);
 /* A path where nothing is; it is removed at the end. */

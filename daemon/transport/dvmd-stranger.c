@@ -186,22 +186,50 @@ refuse_proof (GError **error, const char *reason)
   return FALSE;
 }
 
-static DvmdHello *
-accept_join (DvmdStranger *self, DvmdToken *token, GBytes *public_key, GBytes *heard, GError **error)
+static gboolean
+certify (DvmdStranger *self, GBytes *public_key, DvmdHello *answer, GError **error)
 {
-  g_autoptr (DvmdHello) answer = dvmd_hello_new (DVMD_HELLO_ACCEPT_JOIN);
-  g_autoptr (GBytes) certificate = NULL;
+  g_autoptr (GBytes) certificate = dvmd_authority_sign (self->gate->authority, public_key, self->rank, error);
 
-  if (!dvmd_tokens_take (self->gate->tokens, self->launch, &self->rank, public_key, error))
-    return NULL;
-  certificate = dvmd_authority_sign (self->gate->authority, public_key, self->rank, error);
   if (certificate == NULL)
-    return NULL;
-  dvmd_hello_set_number (answer, DVMD_HELLO_RANK, 4, self->rank);
+    return FALSE;
   dvmd_hello_set_bytes (answer, DVMD_HELLO_CERTIFICATE, certificate);
   dvmd_hello_set_bytes (answer, DVMD_HELLO_AUTHORITY, dvmd_authority_get_certificate (self->gate->authority));
+  return TRUE;
+}
+
+static DvmdHello *
+accept_join (DvmdStranger *self, DvmdToken *token, const DvmdHello *hello, GBytes *heard, GError **error)
+{
+  gboolean with_key = hello->type == DVMD_HELLO_JOIN;
+  g_autoptr (DvmdHello) answer = dvmd_hello_new (with_key ? DVMD_HELLO_ACCEPT_JOIN : DVMD_HELLO_ACCEPT_LOCAL);
+  GBytes *public_key = dvmd_hello_get_bytes (hello, DVMD_HELLO_PUBLIC_KEY);
+
+  if (!dvmd_tokens_take (self->gate->tokens, self->launch, &self->rank, public_key, error)
+      || (with_key && !certify (self, public_key, answer, error)))
+    return NULL;
+  dvmd_hello_set_number (answer, DVMD_HELLO_RANK, 4, self->rank);
   dvmd_hello_prove (answer, token->key, self->greeting, heard);
   return g_steal_pointer (&answer);
+}
+
+/* Whether somebody can be let in who joins like this. */
+static gboolean
+check_way (DvmdStranger *self, const DvmdHello *hello, GError **error)
+{
+  if (self->gate->tokens == NULL)
+    g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
+                 "Rank %u lets nobody join: that is the controller's business",
+                 dvmd_identity_get_rank (self->gate->identity));
+  else if (hello->type == DVMD_HELLO_JOIN && self->gate->authority == NULL)
+    g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
+                 "This DVM has no certificates: all of it is on one machine");
+  else if (hello->type == DVMD_HELLO_JOIN_LOCAL && !self->local)
+    g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
+                 "Whoever comes over a network needs a key for a certificate");
+  else
+    return TRUE;
+  return FALSE;
 }
 
 static DvmdHello *
@@ -212,13 +240,8 @@ hear_join (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **e
   self->kind = DVMD_PEER_JOINER;
   self->launch = dvmd_hello_get_number (hello, DVMD_HELLO_TOKEN);
   self->rank = (guint32)dvmd_hello_get_number (hello, DVMD_HELLO_RANK);
-  if (self->gate->tokens == NULL || self->gate->authority == NULL)
-    {
-      g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
-                   "Rank %u lets nobody join: that is the controller's business",
-                   dvmd_identity_get_rank (self->gate->identity));
-      return NULL;
-    }
+  if (!check_way (self, hello, error))
+    return NULL;
   /* Who has no token is not told which of the two is wrong. */
   if (!dvmd_tokens_find (self->gate->tokens, self->launch, self->rank, &token)
       || !dvmd_hello_check (hello, token.key, self->greeting, NULL))
@@ -226,7 +249,7 @@ hear_join (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **e
       refuse_proof (error, "The token is none of this DVM's, or not that of the rank");
       return NULL;
     }
-  return accept_join (self, &token, dvmd_hello_get_bytes (hello, DVMD_HELLO_PUBLIC_KEY), heard, error);
+  return accept_join (self, &token, hello, heard, error);
 }
 
 static DvmdHello *
@@ -264,7 +287,7 @@ answer_hello (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError 
       dvmd_hello_set_error_from_refusal (hello, "The other end", error);
       return FALSE;
     }
-  if (hello->type != DVMD_HELLO_JOIN && hello->type != DVMD_HELLO_LINK)
+  if (hello->type != DVMD_HELLO_JOIN && hello->type != DVMD_HELLO_JOIN_LOCAL && hello->type != DVMD_HELLO_LINK)
     {
       g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL,
                    "Its hello is none that one begins with");
@@ -272,8 +295,8 @@ answer_hello (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError 
     }
   if (!dvmd_hello_check_version (hello, self->gate->version, error))
     return FALSE;
-  answer = hello->type == DVMD_HELLO_JOIN ? hear_join (self, hello, heard, error)
-                                          : hear_link (self, hello, heard, error);
+  answer = hello->type == DVMD_HELLO_LINK ? hear_link (self, hello, heard, error)
+                                          : hear_join (self, hello, heard, error);
   if (answer == NULL)
     return FALSE;
   name = dvmd_hello_dup_text (hello, DVMD_HELLO_NAME);

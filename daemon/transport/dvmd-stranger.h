@@ -30,8 +30,8 @@ typedef struct
 {
   DvmdClock *clock;
   DvmdIdentity *identity;
-  DvmdAuthority *authority; /* (nullable): members alone */
-  DvmdTokens *tokens;       /* (nullable): likewise */
+  DvmdAuthority *authority; /* (nullable): there are no certificates */
+  DvmdTokens *tokens;       /* (nullable): members alone */
   gboolean without_tls;     /* security=none */
   gint64 deadline;          /* µs to say who one is, and again for TLS */
   const char *version;      /* of this build */

@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
-
+#include "dvmd-secret.h"
 #include "dvmd-tokens.h"
 #include "dvmd-transport-error.h"
 
@@ -95,7 +93,7 @@ dvmd_token_parse (const char *text, DvmdToken *token, GError **error)
           && g_ascii_string_to_unsigned (words[1], 10, 0, G_MAXUINT64, &token->launch, NULL)
           && parse_rank (words[2], token) && parse_key (words[3], token->key);
   if (g_strv_length (words) == 4)
-    gnutls_memset (words[3], 0, strlen (words[3]));
+    explicit_bzero (words[3], strlen (words[3]));
   if (!right)
     /* Without the text: it may be a token with a slip. */
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
@@ -115,19 +113,18 @@ dvmd_token_derive (const DvmdToken *secret, guint32 rank, DvmdToken *token)
     message[4 + i] = (guint8)(secret->launch >> (8 * i));
   for (guint i = 0; i < 4; i++)
     message[12 + i] = (guint8)(rank >> (8 * i));
-  if (gnutls_hmac_fast (GNUTLS_MAC_SHA256, secret->key, sizeof secret->key, message, sizeof message, key) < 0)
-    g_error ("GnuTLS has no HMAC-SHA256");
+  dvmd_secret_hmac (secret->key, sizeof secret->key, message, sizeof message, key);
   token->launch = secret->launch;
   token->is_secret = FALSE;
   token->rank = rank;
   memcpy (token->key, key, sizeof key);
-  gnutls_memset (key, 0, sizeof key);
+  explicit_bzero (key, sizeof key);
 }
 
 void
 dvmd_token_clear (DvmdToken *token)
 {
-  gnutls_memset (token->key, 0, sizeof token->key);
+  explicit_bzero (token->key, sizeof token->key);
 }
 
 /* ---- what the controller knows ---- */
@@ -170,22 +167,15 @@ dvmd_tokens_free (DvmdTokens *self)
   g_free (self);
 }
 
-static void
-draw (gpointer data, gsize size)
-{
-  if (gnutls_rnd (GNUTLS_RND_KEY, data, size) < 0)
-    g_error ("GnuTLS has no random numbers");
-}
-
 void
 dvmd_tokens_add (DvmdTokens *self, const guint32 *ranks, guint n_ranks, gint64 lifetime, DvmdToken *secret)
 {
   Launch *launch = g_new0 (Launch, 1);
 
   do
-    draw (&launch->secret.launch, sizeof launch->secret.launch);
+    dvmd_secret_draw (&launch->secret.launch, sizeof launch->secret.launch);
   while (g_hash_table_contains (self->launches, &launch->secret.launch));
-  draw (launch->secret.key, sizeof launch->secret.key);
+  dvmd_secret_draw (launch->secret.key, sizeof launch->secret.key);
   launch->secret.is_secret = TRUE;
   launch->secret.rank = DVMD_RANK_ANY;
   launch->end = dvmd_clock_monotonic (self->clock) + lifetime;

@@ -4,6 +4,7 @@
 
 #include "config.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 #include "transport-fixture.h"
@@ -67,6 +68,20 @@ on_joined (DvmdListener *listener, DvmdWire *wire, guint rank, const char *name,
   host->n_joined++;
 }
 
+DvmdIdentity *
+test_identity_new (DvmdAuthority *authority, guint32 rank)
+{
+  DvmdIdentity *identity = dvmd_identity_new_local ();
+  guint8 link_key[DVMD_LINK_KEY_SIZE];
+  GError *error = NULL;
+
+  memset (link_key, 7, sizeof link_key);
+  dvmd_authority_certify (authority, identity, rank, &error);
+  g_assert_no_error (error);
+  dvmd_identity_set_link_key (identity, link_key);
+  return identity;
+}
+
 void
 test_host_init (TestHost *host)
 {
@@ -76,8 +91,7 @@ test_host_init (TestHost *host)
   host->clock = dvmd_clock_new_real (NULL);
   host->authority = dvmd_authority_new ("test-dvm", &error);
   g_assert_no_error (error);
-  host->identity = dvmd_authority_new_identity (host->authority, 0, &error);
-  g_assert_no_error (error);
+  host->identity = test_identity_new (host->authority, 0);
   host->tokens = dvmd_tokens_new (host->clock);
   host->options.identity = host->identity;
   host->options.authority = host->authority;

@@ -36,6 +36,9 @@ typedef struct
   guint n_joined;
 } TestHost;
 
+/* With a certificate, and the key that all members have in tests. */
+DvmdIdentity *test_identity_new (DvmdAuthority *authority, guint32 rank);
+
 void test_host_init (TestHost *host);
 /* After changes of host->options; where: "tcp", or a path. */
 void test_host_listen (TestHost *host, const char *where);

@@ -9,6 +9,7 @@
 #include "dvmd-authority.h"
 #include "dvmd-tokens.h"
 #include "dvmd-transport-error.h"
+#include "transport-fixture.h"
 
 static DvmdAuthority *
 make_authority (const char *instance)
@@ -44,7 +45,7 @@ static void
 test_certificate (void)
 {
   g_autoptr (DvmdAuthority) authority = make_authority ("one");
-  g_autoptr (DvmdIdentity) root = dvmd_authority_new_identity (authority, 0, NULL);
+  g_autoptr (DvmdIdentity) root = test_identity_new (authority, 0);
   g_autoptr (DvmdIdentity) agent = make_identity ();
   g_autoptr (GBytes) certificate = sign (authority, agent, 7);
   GError *error = NULL;
@@ -78,7 +79,7 @@ test_other_dvm (void)
 {
   g_autoptr (DvmdAuthority) authority = make_authority ("same");
   g_autoptr (DvmdAuthority) rogue = make_authority ("same");
-  g_autoptr (DvmdIdentity) root = dvmd_authority_new_identity (authority, 0, NULL);
+  g_autoptr (DvmdIdentity) root = test_identity_new (authority, 0);
   g_autoptr (DvmdIdentity) agent = make_identity ();
   g_autoptr (GBytes) certificate = sign (rogue, agent, 7);
   g_autoptr (GError) error = NULL;
@@ -113,7 +114,7 @@ static void
 test_flipped (void)
 {
   g_autoptr (DvmdAuthority) authority = make_authority (NULL);
-  g_autoptr (DvmdIdentity) root = dvmd_authority_new_identity (authority, 0, NULL);
+  g_autoptr (DvmdIdentity) root = test_identity_new (authority, 0);
   g_autoptr (DvmdIdentity) agent = make_identity ();
   g_autoptr (GBytes) certificate = sign (authority, agent, 5);
   gsize size;

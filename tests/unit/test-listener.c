@@ -82,9 +82,8 @@ check_talk (DvmdWire *one, DvmdWire *other)
 }
 
 static void
-check_join_and_link (TestHost *host, gboolean encrypted)
+check_join_and_link (TestHost *host, DvmdIdentity *identity, gboolean encrypted)
 {
-  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
   g_autoptr (DvmdWire) wire = join (host, identity, 7);
   g_autoptr (DvmdWire) link = NULL;
   GError *error = NULL;
@@ -111,18 +110,51 @@ check_join_and_link (TestHost *host, gboolean encrypted)
 static void
 test_tcp (TestHost *host, gconstpointer data)
 {
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+
   test_host_listen (host, "tcp");
-  check_join_and_link (host, TRUE);
+  check_join_and_link (host, identity, TRUE);
 }
 
 static void
 test_unix (TestHost *host, gconstpointer data)
 {
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
   g_autofree char *directory = g_dir_make_tmp ("test-listener-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (directory, "socket", NULL);
 
   test_host_listen (host, path);
-  check_join_and_link (host, FALSE);
+  check_join_and_link (host, identity, FALSE);
+  g_assert_finalize_object (g_steal_pointer (&host->listener));
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
+}
+
+/* All on one machine: nobody has a certificate, until others are to come. */
+static void
+test_local (TestHost *host, gconstpointer data)
+{
+  g_autofree char *directory = g_dir_make_tmp ("test-listener-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "socket", NULL);
+  g_autoptr (DvmdIdentity) root = dvmd_identity_new_local ();
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new_local ();
+  g_autoptr (DvmdIdentity) other = dvmd_identity_new (NULL);
+  g_autoptr (DvmdWire) wire = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (dvmd_identity_has_key (identity));
+  dvmd_identity_set_name (root, "test-dvm", 0);
+  dvmd_identity_set_link_key (root, dvmd_identity_get_link_key (host->identity));
+  host->options.identity = root;
+  host->options.authority = NULL;
+  test_host_listen (host, path);
+  check_join_and_link (host, identity, FALSE);
+  g_assert_cmpstr (dvmd_identity_get_instance (identity), ==, "test-dvm");
+  dvmd_authority_certify (host->authority, root, 0, &error);
+  g_assert_no_error (error);
+  dvmd_listener_set_authority (host->listener, host->authority);
+  wire = join (host, other, 8);
+  test_wait (host->n_joined == 3);
+  g_clear_object (&wire);
   g_assert_finalize_object (g_steal_pointer (&host->listener));
   g_assert_cmpint (g_rmdir (directory), ==, 0);
 }
@@ -130,11 +162,13 @@ test_unix (TestHost *host, gconstpointer data)
 static void
 test_without_tls (TestHost *host, gconstpointer data)
 {
+  g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
+
   host->options.without_tls = TRUE;
   g_test_expect_message ("dvmd-listener", G_LOG_LEVEL_MESSAGE, "security=none: links are not encrypted*");
   test_host_listen (host, "tcp");
   g_test_assert_expected_messages ();
-  check_join_and_link (host, FALSE);
+  check_join_and_link (host, identity, FALSE);
 }
 
 /* One secret for all: some know their rank, some do not. */
@@ -216,8 +250,10 @@ static void
 test_rogue_member (TestHost *host, gconstpointer data)
 {
   g_autoptr (DvmdAuthority) rogue = dvmd_authority_new ("test-dvm", NULL);
-  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (rogue, 5, NULL);
+  g_autoptr (DvmdIdentity) identity = test_identity_new (rogue, 5);
+  const guint8 other_key[DVMD_LINK_KEY_SIZE] = { 0 };
 
+  dvmd_identity_set_link_key (identity, other_key);
   test_host_listen (host, "tcp");
   check_refused (host, identity, NULL, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "no member of this DVM");
   /* Somebody has told it the key of all members: there is still its certificate. */
@@ -234,8 +270,8 @@ knows (guint32 rank, gpointer user_data)
 static void
 test_expelled (TestHost *host, gconstpointer data)
 {
-  g_autoptr (DvmdIdentity) five = dvmd_authority_new_identity (host->authority, 5, NULL);
-  g_autoptr (DvmdIdentity) six = dvmd_authority_new_identity (host->authority, 6, NULL);
+  g_autoptr (DvmdIdentity) five = test_identity_new (host->authority, 5);
+  g_autoptr (DvmdIdentity) six = test_identity_new (host->authority, 6);
   g_autoptr (DvmdWire) wire = NULL;
 
   host->options.knows = knows;
@@ -250,7 +286,7 @@ test_expelled (TestHost *host, gconstpointer data)
 static void
 test_not_the_controller (TestHost *host, gconstpointer data)
 {
-  g_autoptr (DvmdIdentity) agent = dvmd_authority_new_identity (host->authority, 5, NULL);
+  g_autoptr (DvmdIdentity) agent = test_identity_new (host->authority, 5);
   g_autoptr (DvmdIdentity) identity = dvmd_identity_new (NULL);
   DvmdToken secret;
   DvmdToken token;
@@ -261,6 +297,32 @@ test_not_the_controller (TestHost *host, gconstpointer data)
   host->options.tokens = NULL;
   test_host_listen (host, "tcp");
   check_refused (host, identity, &token, DVMD_TRANSPORT_ERROR_REFUSED, "Rank 0 lets nobody join");
+}
+
+/* Of one machine alone, and where there are others. */
+static void
+test_without_key (TestHost *host, gconstpointer data)
+{
+  g_autoptr (DvmdIdentity) with_key = dvmd_identity_new (NULL);
+  g_autoptr (DvmdIdentity) without = dvmd_identity_new_local ();
+  g_autoptr (GError) error = NULL;
+  DvmdToken secret;
+  DvmdToken token;
+
+  add_tokens (host, 1, 1, &secret);
+  dvmd_token_derive (&secret, 1, &token);
+  test_host_listen (host, "tcp");
+  g_assert_null (test_connect (host, without, &token, &error));
+  g_assert_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION);
+  g_assert_nonnull (strstr (error->message, "it wants a certificate, and this daemon has none"));
+  g_clear_object (&host->listener);
+  host->options.authority = NULL;
+  host->options.without_tls = TRUE;
+  g_test_expect_message ("dvmd-listener", G_LOG_LEVEL_MESSAGE, "security=none: links are not encrypted*");
+  test_host_listen (host, "tcp");
+  g_test_assert_expected_messages ();
+  check_refused (host, without, &token, DVMD_TRANSPORT_ERROR_REFUSED, "needs a key for a certificate");
+  check_refused (host, with_key, &token, DVMD_TRANSPORT_ERROR_REFUSED, "This DVM has no certificates");
 }
 
 static void
@@ -424,7 +486,7 @@ say_link (TestHost *host, DvmdHelloIo *io, guint32 rank)
 static void
 test_claim_of_rank (TestHost *host, gconstpointer data)
 {
-  g_autoptr (DvmdIdentity) five = dvmd_authority_new_identity (host->authority, 5, NULL);
+  g_autoptr (DvmdIdentity) five = test_identity_new (host->authority, 5);
   g_autoptr (DvmdHello) answer = NULL;
   DvmdHelloIo io;
   guint32 rank;
@@ -807,7 +869,7 @@ test_plaintext (TestHost *host, gconstpointer data)
 static void
 check_connect_error (TestHost *host, const char *const *addresses, GQuark domain, int code, const char *sentence)
 {
-  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (host->authority, 9, NULL);
+  g_autoptr (DvmdIdentity) identity = test_identity_new (host->authority, 9);
   g_autoptr (GError) error = NULL;
   DvmdConnectOptions options;
 
@@ -837,7 +899,7 @@ test_nobody (TestHost *host, gconstpointer data)
 static void
 test_next_address (TestHost *host, gconstpointer data)
 {
-  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (host->authority, 9, NULL);
+  g_autoptr (DvmdIdentity) identity = test_identity_new (host->authority, 9);
   g_autoptr (GSocketListener) mute = g_socket_listener_new ();
   g_autofree char *address = g_strdup_printf ("tcp:127.0.0.1:%u",
                                               g_socket_listener_add_any_inet_port (mute, NULL, NULL));
@@ -862,7 +924,7 @@ on_connect_over (GObject *object, GAsyncResult *result, gpointer user_data)
 static void
 test_cancelled (TestHost *host, gconstpointer data)
 {
-  g_autoptr (DvmdIdentity) identity = dvmd_authority_new_identity (host->authority, 9, NULL);
+  g_autoptr (DvmdIdentity) identity = test_identity_new (host->authority, 9);
   g_autoptr (GSocketListener) mute = g_socket_listener_new ();
   g_autofree char *address = g_strdup_printf ("tcp:127.0.0.1:%u",
                                               g_socket_listener_add_any_inet_port (mute, NULL, NULL));
@@ -956,12 +1018,14 @@ main (int argc, char *argv[])
 #define ADD(path, func) g_test_add ("/listener/" path, TestHost, NULL, set_up, func, tear_down)
   ADD ("tcp", test_tcp);
   ADD ("unix", test_unix);
+  ADD ("local", test_local);
   ADD ("without-tls", test_without_tls);
   ADD ("secret", test_secret);
   ADD ("tokens", test_tokens);
   ADD ("rogue-member", test_rogue_member);
   ADD ("expelled", test_expelled);
   ADD ("not-the-controller", test_not_the_controller);
+  ADD ("without-key", test_without_key);
   ADD ("wrong-daemon", test_wrong_daemon);
   ADD ("mixed-version", test_mixed_version);
   ADD ("replay", test_replay);

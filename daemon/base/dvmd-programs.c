@@ -10,8 +10,8 @@
 
 #include <dvm.h>
 
-char *
-dvmd_programs_find (const char *name, GError **error)
+static char *
+find (const char *name, int mode, GError **error)
 {
   const char *given = g_getenv ("DVM_LIBEXEC_DIR");
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
@@ -28,7 +28,7 @@ dvmd_programs_find (const char *name, GError **error)
       if (candidates[i] == NULL)
         continue;
       path = i < 3 ? g_canonicalize_filename (candidates[i], "/") : g_build_filename (candidates[i], name, NULL);
-      if (access (path, X_OK) == 0)
+      if (access (path, mode) == 0)
         return g_steal_pointer (&path);
     }
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
@@ -36,4 +36,16 @@ dvmd_programs_find (const char *name, GError **error)
                "directory",
                name, directory, DVM_LIBEXEC_DIR, DVM_BIN_DIR);
   return NULL;
+}
+
+char *
+dvmd_programs_find (const char *name, GError **error)
+{
+  return find (name, X_OK, error);
+}
+
+char *
+dvmd_programs_find_part (const char *name, GError **error)
+{
+  return find (name, R_OK, error);
 }

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/*
+ * Where the other programs of this build are, and its parts: those of the installation, or of the build tree that this
+ * process comes from. DVM_LIBEXEC_DIR is looked at first. (transfer full); DVM_ERROR_NOT_FOUND says where it was looked
+ * for.
+ */
+char *dvmd_programs_find (const char *name, GError **error);
+/* What is opened instead of started, see dvmd-part.h. */
+char *dvmd_programs_find_part (const char *name, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,13 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-tls.h"
+
+const DvmdTls *
+dvmd_tls_open (GError **error)
+{
+  return dvmd_part_open ("tls", "dvmd_tls", sizeof (DvmdTls), error);
+}
