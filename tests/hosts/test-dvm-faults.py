@@ -308,11 +308,12 @@ class Faults(test_dvm.Machines):
         other = '9' * len(own)
         place = os.path.join(self.folder, 'bin')
         os.mkdir(place)
-        with open(os.path.join(BUILD, 'daemon', 'dvm-agent'), 'rb') as file:
-            program = file.read()
-        with open(os.path.join(place, 'dvm-agent'), 'wb') as file:
-            file.write(program.replace(b'\0' + own.encode() + b'\0', b'\0' + other.encode() + b'\0'))
-        os.chmod(os.path.join(place, 'dvm-agent'), 0o755)
+        for name in ('dvm-agent', 'dvmd-tls.so'):
+            with open(os.path.join(BUILD, 'daemon', name), 'rb') as file:
+                program = file.read()
+            with open(os.path.join(place, name), 'wb') as file:
+                file.write(program.replace(b'\0' + own.encode() + b'\0', b'\0' + other.encode() + b'\0'))
+            os.chmod(os.path.join(place, name), 0o755)
         os.symlink(os.path.join(BUILD, 'daemon', 'dvm-guard'), os.path.join(place, 'dvm-guard'))
         # Where the program looks for its libraries, from its own directory.
         os.symlink(os.path.join(BUILD, 'libdvm-gobject'), os.path.join(self.folder, 'libdvm-gobject'))
