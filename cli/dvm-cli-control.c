@@ -12,7 +12,9 @@
 #include "dvm-cli-events.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-request.h"
 #include "dvm-cli-signals.h"
+#include "dvm-cli-spec.h"
 
 /* ---- the end of sessions ---- */
 
@@ -127,4 +129,59 @@ dvm_cli_control_session (DvmCli *cli, DvmClient *client, guint id, const char *o
   events = dvm_cli_events_new (client, DVM_CLI_EVENT_SESSION, on_event, &ends);
   ends.events = events;
   return control (cli, client, id, operation, &ends, error);
+}
+
+/* ---- a session for a job ---- */
+
+/* (transfer full): aa{sv} */
+static GVariant *
+make_apps (DvmCli *cli, const char *const *words, GError **error)
+{
+  const DvmCliOption *const lists[] = { dvm_cli_app_options, NULL };
+  g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
+  g_autoptr (DvmJobSpec) spec = NULL;
+  g_autoptr (GVariant) job = NULL;
+  DvmCli program = *cli;
+
+  if (!dvm_cli_args_parse (args, lists, words, DVM_CLI_PARSE_STOP_AT_WORD, error))
+    return NULL;
+  program.args = args;
+  spec = dvm_cli_spec_new (&program, NULL, error);
+  if (spec == NULL)
+    return NULL;
+  job = dvm_job_spec_to_variant (spec);
+  return g_variant_get_child_value (job, 0);
+}
+
+static gboolean
+print_started (GVariant *answer, GError **error)
+{
+  const char *alloc_id = "";
+  const char *campaign = "/";
+  const char *nspace = "";
+  g_autofree char *line = NULL;
+
+  g_variant_lookup (answer, "alloc-id", "&s", &alloc_id);
+  g_variant_lookup (answer, "campaign", "&o", &campaign);
+  g_variant_lookup (answer, "nspace", "&s", &nspace);
+  campaign = strrchr (campaign, '/') + 1;
+  line = g_strdup_printf ("%s %s %s\n", alloc_id, campaign[0] != '\0' ? campaign : "-", nspace);
+  return dvm_cli_print (line, error);
+}
+
+gboolean
+dvm_cli_instantiate_session (DvmCli *cli, DvmClient *client, const char *const *words, GError **error)
+{
+  g_auto (GVariantDict) directives = G_VARIANT_DICT_INIT (NULL);
+  g_autoptr (GVariant) apps = make_apps (cli, words, error);
+  g_autoptr (GVariant) answer = NULL;
+
+  if (apps == NULL || !dvm_cli_request_fill (&directives, cli->args, client, error))
+    return FALSE;
+  g_variant_dict_insert (&directives, "instantiate", "b", TRUE);
+  g_variant_dict_insert_value (&directives, "apps", apps);
+  answer = dvm_client_control_session (client, 0, g_variant_dict_end (&directives), NULL, error);
+  if (answer == NULL)
+    return FALSE;
+  return cli->json ? print_answer (answer, error) : print_started (answer, error);
 }

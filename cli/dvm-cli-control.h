@@ -21,4 +21,10 @@ G_BEGIN_DECLS
  */
 gboolean dvm_cli_control_session (DvmCli *cli, DvmClient *client, guint id, const char *operation, GError **error);
 
+/*
+ * A session of the nodes of --hosts that ends with its job. words: what run takes for programs, their options first.
+ * Wrong usage is an error of DVM_CLI_USAGE_ERROR.
+ */
+gboolean dvm_cli_instantiate_session (DvmCli *cli, DvmClient *client, const char *const *words, GError **error);
+
 G_END_DECLS

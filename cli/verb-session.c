@@ -78,6 +78,10 @@ names_nodes (DvmCliArgs *args)
 static gboolean
 create (Order *order, GError **error)
 {
+  const char *const *words = dvm_cli_args_get_words (order->cli->args);
+
+  if (words[1] != NULL)
+    return dvm_cli_instantiate_session (order->cli, order->client, words + 1, error);
   return change (order, dvm_client_grow, _ ("the DVM has these nodes already: they are in the session at once"), error);
 }
 
@@ -237,20 +241,42 @@ check_options (DvmCliArgs *args, gsize action, GError **error)
   return dvm_cli_request_check (args, error);
 }
 
+/* What is asked for with a job is asked for in another way, which knows less. */
+static gboolean
+check_program (DvmCliArgs *args, GError **error)
+{
+  static const char *const taken[] = { "hosts", "time", "inheritance", NULL };
+  const DvmCliOption *const lists[] = { options, dvm_cli_allocation_options };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (lists); i++)
+    for (const DvmCliOption *option = lists[i]; option->name != NULL; option++)
+      if (dvm_cli_args_has (args, option->name) && !g_strv_contains (taken, option->name))
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                       _ ("option --%s and a program cannot go together: create the session first, then run in it"),
+                       option->name);
+          return FALSE;
+        }
+  if (dvm_cli_args_has (args, "hosts"))
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: nodes are named by --hosts LIST"),
+               dvm_cli_args_get_words (args)[1]);
+  return FALSE;
+}
+
 static gboolean
 check_words (DvmCliArgs *args, gsize action, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (args);
   const char *name = actions[action].name;
-  gboolean takes_none = strcmp (name, "list") == 0 || strcmp (name, "create") == 0;
+  guint n_taken = strcmp (name, "list") == 0 ? 1 : 2;
 
-  if (strcmp (name, "create") == 0 && words[1] != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: nodes are named by --hosts LIST"),
-                 words[1]);
-  else if (takes_none && words[1] != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli session %s"), words[1],
+  if (strcmp (name, "create") == 0)
+    return words[1] == NULL || check_program (args, error);
+  if (dvm_cli_args_get_n_words (args) > n_taken)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli session %s"), words[n_taken],
                  name);
-  else if (!takes_none && words[1] == NULL && !dvm_cli_args_has (args, "all"))
+  else if (n_taken == 2 && words[1] == NULL && !dvm_cli_args_has (args, "all"))
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session is missing: dvm-cli session %s SESSION"), name);
   else if (words[1] != NULL && dvm_cli_args_has (args, "all"))
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a session and --all exclude each other"));
@@ -328,14 +354,14 @@ session_verb (DvmCli *cli, GError **error)
     return DVM_CLI_EXIT_USAGE;
   if (actions[action].run == NULL)
     return dvm_cli_list_sessions (cli, error);
-  return run_action (cli, action, words[1], error);
+  return run_action (cli, action, actions[action].run != create ? words[1] : NULL, error);
 }
 
 const DvmCliVerb dvm_cli_verb_session = {
   .name = "session",
   .synopsis = "list [OPTION...]\n"
               "show [OPTION...] SESSION\n"
-              "create [OPTION...] --hosts LIST\n"
+              "create [OPTION...] --hosts LIST [-- PROGRAM]\n"
               "extend [OPTION...] SESSION\n"
               "release [OPTION...] SESSION\n"
               "reaquire [OPTION...] SESSION\n"
@@ -350,7 +376,7 @@ const DvmCliVerb dvm_cli_verb_session = {
   .summary = N_ ("take nodes aside, look at them, extend them, give them back; pause or end the jobs there"),
   .options = { options, dvm_cli_allocation_options },
   .min_words = 1,
-  .max_words = 2,
+  .max_words = G_MAXUINT,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = session_verb,
   .rewrite = dvm_cli_signal_rewrite,

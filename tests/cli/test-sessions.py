@@ -64,6 +64,8 @@ def test_usage():
             (["delete", "1"], "did you mean 'release'?"),
             (["night"], "cannot be told to"),
             (["1", "--hosts", "n9"], "no meaning"),
+            (["create", "--hosts", "n9", "--req-id", "x", "--", "true"], "--req-id and a program"),
+            (["create", "--count", "2", "--", "true"], "--count and a program"),
         ):
             refused(here, 2, mention, "session", *args)
         refused(here, 2, "UTF-8", "session", "create", "--hosts", "n9", "--target", b"n\xff")
