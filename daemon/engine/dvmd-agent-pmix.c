@@ -141,6 +141,25 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
     dvmd_agent_proc_lost (g_hash_table_lookup (self->by_nspace, nspace), proc);
 }
 
+static gboolean
+names_others (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
+{
+  for (guint i = 0; i < n_targets; i++)
+    if (!g_str_equal (targets[i].nspace, nspace))
+      return TRUE;
+  return FALSE;
+}
+
+/* A job does not outlive those of its ranks that are named; who names nobody means all. */
+static gboolean
+names_own (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
+{
+  for (guint i = 0; i < n_targets; i++)
+    if (g_str_equal (targets[i].nspace, nspace))
+      return TRUE;
+  return n_targets == 0;
+}
+
 static void
 abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, const char *message,
               const DvmdPmixProc *targets, guint n_targets)
@@ -149,7 +168,9 @@ abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, 
   DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
   DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
-  if (proc == NULL)
+  if (names_others (nspace, targets, n_targets) && dvmd_agent_is_here (self, nspace, rank))
+    dvmd_agent_abort_others (self, nspace, rank, status, message, targets, n_targets);
+  if (proc == NULL || !names_own (nspace, targets, n_targets))
     return;
   dvmd_local_proc_called_abort (proc, status);
   dvmd_agent_send (self, DVMD_MSG_ABORT,
@@ -335,4 +356,5 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->tool_connected = dvmd_agent_tool_connected;
   iface->allocate = dvmd_agent_allocate;
   iface->spawn = dvmd_agent_spawn;
+  iface->control = dvmd_agent_control;
 }

@@ -227,6 +227,12 @@ void dvmd_agent_handle_warn (DvmdAgent *self, GVariant *body);
 void dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
                        guint timeout);
 void dvmd_agent_handle_spawned (DvmdAgent *self, GVariant *body);
+void dvmd_agent_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank,
+                         const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);
+void dvmd_agent_handle_controlled (DvmdAgent *self, GVariant *body);
+/* Jobs other than its own are to be aborted. */
+void dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
+                              const DvmdPmixProc *targets, guint n_targets);
 void dvmd_agent_handle_job_event (DvmdAgent *self, GVariant *body);
 
 G_END_DECLS

@@ -12,11 +12,19 @@
 
 #include "dvmd-log.h"
 
+/* 0: a tool */
+static guint
+find_pid (DvmdAgent *self, const char *nspace, guint32 rank)
+{
+  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  return proc != NULL ? (guint)proc->pid : 0;
+}
+
 void
 dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout)
 {
   DvmdAgent *self = DVMD_AGENT (host);
-  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
   g_autoptr (GVariant) apps = g_variant_get_child_value (job, 0);
   g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
 
@@ -27,8 +35,8 @@ dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32
       return;
     }
   dvmd_agent_send (self, DVMD_MSG_SPAWN,
-                   g_variant_new ("(tsuu@aa{sv}@a{sv}u)", token, nspace, rank, proc != NULL ? (guint)proc->pid : 0,
-                                  apps, options, timeout));
+                   g_variant_new ("(tsuu@aa{sv}@a{sv}u)", token, nspace, rank, find_pid (self, nspace, rank), apps,
+                                  options, timeout));
 }
 
 void
@@ -70,4 +78,54 @@ dvmd_agent_handle_job_event (DvmdAgent *self, GVariant *body)
       g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (exit_code));
     }
   dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+/* ---- what is done to jobs ---- */
+
+static GVariant *
+describe_targets (const DvmdPmixProc *targets, guint n_targets)
+{
+  GVariantBuilder rows;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < n_targets; i++)
+    g_variant_builder_add (&rows, "(su)", targets[i].nspace, targets[i].rank);
+  return g_variant_builder_end (&rows);
+}
+
+void
+dvmd_agent_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
+                    guint n_targets, const char *operation, int signum)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+
+  if (!dvmd_agent_is_here (self, nspace, rank))
+    {
+      g_message ("%s.%u controls jobs, and is no process of this node", nspace, rank);
+      dvmd_pmix_complete_control (self->pmix, token, DVMD_PMIX_ERR_NO_PERMISSIONS);
+      return;
+    }
+  dvmd_agent_send (self, DVMD_MSG_JOB_CONTROL,
+                   g_variant_new ("(tsuu@a(su)si)", token, nspace, rank, find_pid (self, nspace, rank),
+                                  describe_targets (targets, n_targets), operation, signum));
+}
+
+void
+dvmd_agent_handle_controlled (DvmdAgent *self, GVariant *body)
+{
+  guint64 token;
+  gint32 status;
+
+  g_variant_get (body, "(ti)", &token, &status);
+  if (self->pmix_started)
+    dvmd_pmix_complete_control (self->pmix, token, status);
+}
+
+void
+dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
+                         const DvmdPmixProc *targets, guint n_targets)
+{
+  dvmd_agent_send (self, DVMD_MSG_ABORT_OTHERS,
+                   g_variant_new ("(suuis@a(su))", nspace, rank, find_pid (self, nspace, rank), status,
+                                  message != NULL ? message : "", describe_targets (targets, n_targets)));
 }

@@ -258,6 +258,10 @@ void dvmd_controller_spawn_ended (DvmdController *self, DvmdJob *job);
 /* The agent of this rank has gone: nobody there waits for anything. */
 void dvmd_controller_forget_spawns (DvmdController *self, guint rank);
 
+/* dvmd-controller-job-control.c */
+void dvmd_controller_handle_job_control (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_abort_others (DvmdController *self, guint rank, GVariant *body);
+
 /* dvmd-controller-collectives.c */
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_modex (DvmdController *self, guint rank, GVariant *body);

@@ -213,6 +213,12 @@ dvmd_pmix_fake_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const 
 }
 
 static void
+dvmd_pmix_fake_complete_control (DvmdPmix *pmix, guint64 token, int status)
+{
+  dvmd_pmix_fake_complete (pmix, token, status, NULL);
+}
+
+static void
 dvmd_pmix_fake_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                   gpointer user_data)
 {
@@ -274,6 +280,7 @@ dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->fetch_modex_finish = dvmd_pmix_fake_fetch_modex_finish;
   iface->complete_allocation = dvmd_pmix_fake_complete_allocation;
   iface->complete_spawn = dvmd_pmix_fake_complete_spawn;
+  iface->complete_control = dvmd_pmix_fake_complete_control;
   iface->notify_event = dvmd_pmix_fake_notify_event;
 }
 
@@ -400,6 +407,17 @@ dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVar
   g_autoptr (GVariant) owned = g_variant_ref_sink (job);
 
   if (!dvmd_pmix_host_spawn (self->host, token, nspace, rank, owned, timeout))
+    dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+guint64
+dvmd_pmix_fake_control (DvmdPmixFake *self, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
+                        guint n_targets, const char *operation, int signum)
+{
+  guint64 token = add_answer (self);
+
+  if (!dvmd_pmix_host_control (self->host, token, nspace, rank, targets, n_targets, operation, signum))
     dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
   return token;
 }

@@ -46,6 +46,9 @@ gboolean dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *
 guint64 dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout);
 /* FALSE: not answered yet. nspace (out) (nullable) */
 gboolean dvmd_pmix_fake_get_spawn (DvmdPmixFake *self, guint64 token, int *status, const char **nspace);
+/* It wants something done to jobs; token of the answer. */
+guint64 dvmd_pmix_fake_control (DvmdPmixFake *self, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
+                                guint n_targets, const char *operation, int signum);
 /* How often that process was told of status; details (out) (optional) (nullable): of the last time. */
 guint dvmd_pmix_fake_count_events (DvmdPmixFake *self, const char *nspace, guint32 rank, int status,
                                    GVariant **details);

@@ -111,3 +111,15 @@ dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, gui
   iface->spawn (self, token, nspace, rank, job, timeout);
   return TRUE;
 }
+
+gboolean
+dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
+                        const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->control == NULL)
+    return FALSE;
+  iface->control (self, token, nspace, rank, targets, n_targets, operation, signum);
+  return TRUE;
+}

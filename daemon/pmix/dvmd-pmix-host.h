@@ -123,6 +123,13 @@ struct _DvmdPmixHostInterface
    * (aa{sv}a{sv}), the arguments of SubmitApps on the bus. timeout in s for that, 0: none.
    */
   void (*spawn) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout);
+  /*
+   * A client or tool wants something done to jobs, or to some of their processes: answered by
+   * dvmd_pmix_complete_control(). operation: "kill", "terminate", "signal" (with signum), "pause", "resume",
+   * "separate". No targets: its own job; of a tool: the DVM.
+   */
+  void (*control) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
+                   guint n_targets, const char *operation, int signum);
 };
 
 void dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank);
@@ -140,6 +147,8 @@ gboolean dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char 
                                   const char *directive, GVariant *request);
 gboolean dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
                                guint timeout);
+gboolean dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
+                                 const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);
 
 /* What a client is told in place of error, which is one of DVM_ERROR. */
 int dvmd_pmix_status_from_error (const GError *error);

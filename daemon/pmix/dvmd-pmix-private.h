@@ -47,7 +47,7 @@ typedef struct
   void *callback_data;
 } DvmdPmixRequest;
 
-/* A client waits for nodes. */
+/* A client waits for nodes, or for what is to become of a job. */
 typedef struct
 {
   guint64 token;
@@ -107,6 +107,19 @@ void dvmd_pmix_server_fail_allocations (DvmdPmixServer *self);
 /* (transfer full) (nullable): a{sv}, with the directive's word in *word */
 GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n,
                                      const char **word, GError **error);
+
+/* dvmd-pmix-control.c */
+typedef struct
+{
+  const char *operation; /* as in DvmdPmixHost */
+  int signum;
+} DvmdPmixControl;
+
+gboolean dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *control, GError **error);
+void dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixProc *targets,
+                               guint n_targets, const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
+                               void *callback_data);
+void dvmd_pmix_server_complete_control (DvmdPmix *pmix, guint64 token, int status);
 
 /* dvmd-pmix-spawn.c */
 /* info, apps: until it is answered */

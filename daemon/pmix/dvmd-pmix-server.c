@@ -496,6 +496,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->fetch_modex_finish = dvmd_pmix_server_fetch_modex_finish;
   iface->complete_allocation = dvmd_pmix_server_complete_allocation;
   iface->complete_spawn = dvmd_pmix_server_complete_spawn;
+  iface->complete_control = dvmd_pmix_server_complete_control;
   iface->notify_event = dvmd_pmix_server_notify_event;
 }
 

@@ -231,6 +231,18 @@ on_spawn (DvmdPmixServer *server, gpointer upcall)
 }
 
 static void
+on_control (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+  g_autofree DvmdPmixProc *targets = make_procs (self);
+
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "control of %u targets",
+                 self->n_procs);
+  dvmd_pmix_server_control (server, &self->proc, targets, self->n_procs, self->info, self->n_info, self->info_callback,
+                            self->callback_data);
+}
+
+static void
 on_tool_of_rank (DvmdPmixServer *server, gpointer upcall)
 {
   Upcall *self = upcall;
@@ -354,6 +366,21 @@ spawn (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, const p
   return PMIX_SUCCESS;
 }
 
+static pmix_status_t
+job_control (const pmix_proc_t *proc, const pmix_proc_t targets[], size_t n_targets, const pmix_info_t info[],
+             size_t n_info, pmix_info_cbfunc_t callback, void *callback_data)
+{
+  Upcall *upcall = upcall_new (on_control, proc);
+
+  capture_procs (upcall, targets, n_targets);
+  upcall->info = info;
+  upcall->n_info = n_info;
+  upcall->info_callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+  return PMIX_SUCCESS;
+}
+
 /* NSPACE@NUMBER, with one of our ranks' environment. */
 static gboolean
 is_job (const char *nspace)
@@ -457,6 +484,7 @@ static pmix_server_module_t module = {
   .fence_nb = fence_nb,
   .direct_modex = direct_modex,
   .allocate = allocate,
+  .job_control = job_control,
   .spawn = spawn,
   .tool_connected = tool_connected,
   .query = query,

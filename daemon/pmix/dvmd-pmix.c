@@ -131,6 +131,12 @@ dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char 
 }
 
 void
+dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status)
+{
+  DVMD_PMIX_GET_IFACE (self)->complete_control (self, token, status);
+}
+
+void
 dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details)
 {

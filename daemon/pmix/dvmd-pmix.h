@@ -60,6 +60,7 @@ struct _DvmdPmixInterface
   GBytes *(*fetch_modex_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   void (*complete_allocation) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
   void (*complete_spawn) (DvmdPmix *self, guint64 token, int status, const char *nspace);
+  void (*complete_control) (DvmdPmix *self, guint64 token, int status);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details);
 };
@@ -123,6 +124,7 @@ GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GErr
 void dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVariant *answer);
 /* nspace (nullable): of the job that runs. */
 void dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace);
+void dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status);
 
 /*
  * Tells local clients and tools of an event; one that is just connecting may miss it. source (nullable): the process it

@@ -65,6 +65,9 @@ static const Kind kinds[] = {
   { DVMD_MSG_WARN, "warn", "(ux)" },
   { DVMD_MSG_SPAWN, "spawn", "(tsuuaa{sv}a{sv}u)" },
   { DVMD_MSG_SPAWNED, "spawned", "(tis)" },
+  { DVMD_MSG_JOB_CONTROL, "job-control", "(tsuua(su)si)" },
+  { DVMD_MSG_CONTROLLED, "controlled", "(ti)" },
+  { DVMD_MSG_ABORT_OTHERS, "abort-others", "(suuisa(su))" },
   { DVMD_MSG_JOB_EVENT, "job-event", "(suisii)" },
 };
 

@@ -37,6 +37,8 @@ typedef enum
   DVMD_MSG_TABLES = 33,          /* see DVMD_TABLES_TYPE */
   DVMD_MSG_ALLOCATE = 48,        /* (token, nspace, rank, pid, directive, request): who asks for nodes; ALLOCATED */
   DVMD_MSG_SPAWN = 110,          /* (token, nspace, rank, pid, apps, options, timeout s): who wants a job; SPAWNED */
+  DVMD_MSG_JOB_CONTROL = 112,    /* (token, nspace, rank, pid, [(nspace, rank)], operation, signal); CONTROLLED */
+  DVMD_MSG_ABORT_OTHERS = 114,   /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
   DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
   DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
 
@@ -70,6 +72,7 @@ typedef enum
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
   DVMD_MSG_SPAWNED = 111,     /* (token, PMIx status, namespace or "") */
   DVMD_MSG_JOB_EVENT = 113,   /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
+  DVMD_MSG_CONTROLLED = 115,  /* (token, PMIx status) */
 } DvmdMessageKind;
 
 /*

@@ -72,7 +72,56 @@ class Inherited:
         self.assertIn('0 parent none', done.lines)
 
 
-class OneNode(Basics, Inherited, Spawn):
+class Control:
+    def state_of(self, dvm, number):
+        """The states of the processes in the kernel: T is stopped."""
+        states = []
+        for pid in dvm.job(number).pids():
+            with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+                states.append(file.read().rsplit(')', 1)[1].split()[0])
+        return ''.join(states)
+
+    def test_operations(self):
+        """Jobs that it has spawned are signalled, stopped, and ended."""
+        dvm = self.start()
+        go = os.path.join(dvm.place, 'go')
+        job, out, _ = dvm.start([ALLOC, 'jobs', 'spawn', 'np=2', '--', 'sleep', '1000', ';', 'control', 'pause', '@@', 'file', go,
+                                 'control', 'resume', '@@', 'control', 'term', '@@', 'ended', '@@',
+                                 'spawn', '--', 'sleep', '1000', ';', 'control', 'kill', '@@', 'ended', '@@',
+                                 'spawn', '--', 'sleep', '1000', ';', 'control', 'signal=10', '@@.0', 'ended', '@@'], np=1)
+        wait_until(lambda: b'control' in out.data, 'the first control')
+        wait_until(lambda: self.state_of(dvm, int(job.nspace.split('@')[1]) + 1) == 'TT', 'both to be stopped')
+        with open(go, 'w', encoding='utf-8'):
+            pass
+        result = job.wait()
+        lines = [re.sub(r'dvm-\w+@\d+', 'N', line) for line in out.finish().decode().splitlines()]
+        self.assertEqual(result['state'], NOTIFIED, (result, lines, dvm.log()))
+        self.assertEqual([line for line in lines if 'control' in line], ['0 control 0'] * 5, lines)
+        self.assertEqual([line.split(' exit')[0] for line in lines if 'ended' in line],
+                         ['0 ended N status=-183', '0 ended N status=-183', '0 ended N status=-184'], lines)
+
+    def test_refused(self):
+        """Jobs of others, jobs that are not there, two things at once, and what there is not."""
+        dvm = self.start()
+        other, _, _ = dvm.start(['sleep', '1000'], np=1)
+        done = dvm.run([ALLOC, 'control', 'kill', other.nspace, 'abort', other.nspace, 'control', 'kill', 'nobody', 'control',
+                        'kill+pause', other.nspace, 'control', 'restart', other.nspace])
+        self.assertEqual(done.lines, ['0 control -23', '0 abort 0', '0 control -46', '0 control -27', '0 control -47'], done)
+        self.assertFalse(other.get('Ended'))
+        other.cancel()
+        other.wait()
+
+    def test_abort(self):
+        """A process ends what it has spawned, and goes on."""
+        dvm = self.start()
+        done = dvm.run([ALLOC, 'jobs', 'spawn', '--', 'sleep', '1000', ';', 'abort', '@@', 'ended', '@@'])
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        self.assertRegex([line for line in done.lines if 'ended' in line][0], '^0 ended .* status=-183 ')
+        job = dvm.job(int(done.job.nspace.split('@')[1]) + 1)
+        self.assertIn(f'pmix:{done.job.nspace}.0 called PMIx_Abort with status 7: as the test has it', job.get('Reason'))
+
+
+class OneNode(Basics, Inherited, Control, Spawn):
     nodes = 1
 
 
@@ -80,7 +129,7 @@ class ThreeNodes(Basics, Inherited, Spawn):
     nodes = 3
 
 
-class AtRadix2(Basics, Spawn):
+class AtRadix2(Basics, Control, Spawn):
     nodes = 5
     radix = 2
 

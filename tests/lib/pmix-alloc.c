@@ -19,6 +19,8 @@
  *   parent               who has spawned this one
  *   jobs                 from now on the start and the end of what it has spawned is told
  *   ended NSPACE         wait for the end of that one
+ *   control OPERATION[+OPERATION...] TARGET   kill, term, signal=N, pause, resume, separate; NSPACE[.RANK] or none
+ *   abort TARGET         PMIx_Abort of those
  *   stay                     until it is killed, or its server goes
  *
  * Each answer and each event is one line on its output. It ends with 0, or with a number that says where it failed.

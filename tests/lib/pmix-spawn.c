@@ -18,6 +18,7 @@
 /* Later headers name them. */
 #define SPAWN_TARGET    "pmix.spwn.tgt"
 #define SPAWN_CHILD_SEP "pmix.spchildsep"
+#define JOB_CTRL_SEP    "pmix.jctrl.sep"
 
 static const pmix_proc_t *self;
 static char last_nspace[PMIX_MAX_NSLEN + 1];
@@ -241,6 +242,83 @@ do_ended (const char *nspace)
   return 2;
 }
 
+/* ---- what is done to jobs ---- */
+
+static void
+print_status (const char *what, pmix_status_t status)
+{
+  flockfile (stdout);
+  printf ("%u %s %d\n", self->rank, what, status);
+  fflush (stdout);
+  funlockfile (stdout);
+}
+
+/* NSPACE, NSPACE.RANK, or "none" */
+static size_t
+read_target (const char *word, pmix_proc_t *proc)
+{
+  const char *dot = strrchr (word, '.');
+  char nspace[PMIX_MAX_NSLEN + 1];
+
+  if (strcmp (word, "none") == 0)
+    return 0;
+  snprintf (nspace, sizeof nspace, "%.*s", dot != NULL ? (int)(dot - word) : (int)strlen (word), word);
+  PMIX_LOAD_PROCID (proc, find_nspace (nspace), dot != NULL ? (pmix_rank_t)atoi (dot + 1) : PMIX_RANK_WILDCARD);
+  return 1;
+}
+
+/* control OPERATION[+OPERATION...] TARGET */
+static int
+do_control (const char *words, const char *target)
+{
+  static const struct
+  {
+    const char *word;
+    const char *key;
+  } keys[] = {
+    { "kill", PMIX_JOB_CTRL_KILL },     { "term", PMIX_JOB_CTRL_TERMINATE }, { "pause", PMIX_JOB_CTRL_PAUSE },
+    { "resume", PMIX_JOB_CTRL_RESUME }, { "separate", JOB_CTRL_SEP },        { "restart", PMIX_JOB_CTRL_RESTART },
+  };
+  char *copy = strdup (words);
+  char *rest = copy;
+  pmix_info_t info[4];
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  size_t n = 0;
+  pmix_proc_t proc;
+  size_t n_targets = read_target (target, &proc);
+  pmix_status_t status;
+
+  for (char *word = strtok_r (rest, "+", &rest); word != NULL && n < 4; word = strtok_r (NULL, "+", &rest))
+    {
+      int number = strncmp (word, "signal=", 7) == 0 ? atoi (word + 7) : 0;
+
+      if (number != 0)
+        PMIX_INFO_LOAD (&info[n++], PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+      for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp (keys[i].word, word) == 0)
+          PMIX_INFO_LOAD (&info[n++], keys[i].key, NULL, PMIX_BOOL);
+    }
+  status = PMIx_Job_control (n_targets > 0 ? &proc : NULL, n_targets, info, n, &results, &n_results);
+  /* What is done at once is as good. */
+  print_status ("control", status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
+  if (results != NULL)
+    PMIX_INFO_FREE (results, n_results);
+  free (copy);
+  return 3;
+}
+
+/* abort TARGET */
+static int
+do_abort (const char *target)
+{
+  pmix_proc_t proc;
+  size_t n = read_target (target, &proc);
+
+  print_status ("abort", PMIx_Abort (7, "as the test has it", n > 0 ? &proc : NULL, n));
+  return 2;
+}
+
 /* ---- commands ---- */
 
 int
@@ -255,5 +333,9 @@ pmix_spawn_command (const pmix_proc_t *proc, char **argv, const char *id)
     return do_watch ();
   if (strcmp (argv[0], "ended") == 0 && argv[1] != NULL && strchr (argv[1], '@') != NULL)
     return do_ended (find_nspace (argv[1]));
+  if (strcmp (argv[0], "control") == 0 && argv[1] != NULL && argv[2] != NULL)
+    return do_control (argv[1], argv[2]);
+  if (strcmp (argv[0], "abort") == 0 && argv[1] != NULL)
+    return do_abort (argv[1]);
   return -1;
 }

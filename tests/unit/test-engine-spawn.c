@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dvmd-controller-private.h"
@@ -220,6 +221,166 @@ test_tool (Fixture *self, gconstpointer data)
   wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
 }
 
+/* ---- control ---- */
+
+static int
+control (Fixture *self, const char *nspace, guint32 rank, const char *operation, int signum)
+{
+  DvmdPmixProc target = { nspace, rank };
+  guint64 token = dvmd_pmix_fake_control (self->engine.fakes[1], get_nspace (self), 1, &target, nspace != NULL ? 1 : 0,
+                                          operation, signum);
+  int status = 1;
+
+  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
+  return status;
+}
+
+static DvmdJob *
+submit (Fixture *self)
+{
+  const char *argv[] = { "/bin/sleep", "1000", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  const int fds[3] = { -1, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 1);
+  job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, NULL);
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  return job;
+}
+
+/* A job that it has spawned. */
+static DvmdJob *
+spawn_job (Fixture *self, const char *job)
+{
+  const char *nspace;
+
+  g_assert_cmpint (wait_for_answer (self, ask (self, job, 0), &nspace), ==, DVMD_PMIX_SUCCESS);
+  return dvmd_core_find_job (self->engine.controller->core, nspace);
+}
+
+#define SLEEP "([{'argv': <['/bin/sleep', '1000']>, 'np': <uint32 1>}], @a{sv} {})"
+
+static char
+read_state (DvmdJob *job, guint rank)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->pid);
+  g_autofree char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return strrchr (text, ')')[2];
+}
+
+static gboolean
+on_tick (gpointer user_data)
+{
+  return G_SOURCE_CONTINUE;
+}
+
+/* Nobody tells when a signal has arrived. */
+static void
+wait_for_state (DvmdJob *job, char state)
+{
+  guint tick = g_timeout_add (5, on_tick, NULL);
+
+  wait_until (read_state (job, 0) == state);
+  g_source_remove (tick);
+}
+
+static void
+test_control (Fixture *self, gconstpointer data)
+{
+  DvmdJob *child = spawn_job (self, SLEEP);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (child));
+
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "pause", 0), ==, DVMD_PMIX_SUCCESS);
+  wait_for_state (child, 'T');
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "resume", 0), ==, DVMD_PMIX_SUCCESS);
+  wait_for_state (child, 'S');
+  g_assert_cmpint (control (self, nspace, 0, "signal", SIGSTOP), ==, DVMD_PMIX_SUCCESS);
+  wait_for_state (child, 'T');
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_job_get_ended (child));
+  g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_ERR_NOT_FOUND);
+}
+
+static void
+test_control_terminate (Fixture *self, gconstpointer data)
+{
+  DvmdJob *child = spawn_job (self, SLEEP);
+
+  g_assert_cmpint (
+      control (self, dvm_job_get_nspace (dvmd_job_get_record (child)), DVMD_PMIX_RANK_WILDCARD, "terminate", 0), ==,
+      DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_job_get_ended (child));
+  g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_false (dvmd_job_get_ended (self->job));
+  /* What has no target is its own job. */
+  g_assert_cmpint (control (self, NULL, 0, "terminate", 0), ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_job_get_ended (self->job));
+}
+
+static void
+test_control_refused (Fixture *self, gconstpointer data)
+{
+  DvmdJob *other = submit (self);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (other));
+  const DvmdPmixProc targets[] = { { get_nspace (self), 0 }, { nspace, DVMD_PMIX_RANK_WILDCARD } };
+  guint64 token;
+  int status = 1;
+
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  g_assert_cmpint (control (self, "nobody", DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_ERR_NOT_FOUND);
+  g_assert_cmpint (control (self, get_nspace (self), 2, "signal", SIGSTOP), ==, DVMD_PMIX_ERR_NOT_FOUND);
+  g_assert_cmpint (control (self, get_nspace (self), 0, "signal", 0), ==, DVMD_PMIX_ERR_BAD_PARAM);
+  g_assert_cmpint (control (self, get_nspace (self), 0, "signal", 1000), ==, DVMD_PMIX_ERR_BAD_PARAM);
+  /* One of two may not be touched: neither is. */
+  token = dvmd_pmix_fake_control (self->engine.fakes[1], get_nspace (self), 1, targets, 2, "pause", 0);
+  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  g_assert_cmpint (control (self, get_nspace (self), 0, "signal", SIGCONT), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (read_state (self->job, 0), ==, 'S');
+  g_assert_false (dvmd_job_get_ended (other));
+}
+
+/* Of other jobs those that it may end; its own is not concerned. */
+static void
+test_abort_others (Fixture *self, gconstpointer data)
+{
+  DvmdJob *child = spawn_job (self, SLEEP);
+  DvmdJob *other = submit (self);
+  const DvmdPmixProc targets[] = { { dvm_job_get_nspace (dvmd_job_get_record (child)), DVMD_PMIX_RANK_WILDCARD },
+                                   { dvm_job_get_nspace (dvmd_job_get_record (other)), DVMD_PMIX_RANK_WILDCARD } };
+
+  dvmd_pmix_host_abort (dvmd_pmix_fake_get_host (self->engine.fakes[1]), get_nspace (self), 1, 4, "enough", targets, 2);
+  wait_until (dvmd_job_get_ended (child));
+  g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_nonnull (
+      strstr (dvm_job_get_reason (dvmd_job_get_record (child)), "called PMIx_Abort with status 4: enough"));
+  g_assert_false (dvmd_job_get_ended (other));
+  g_assert_false (dvmd_job_get_ended (self->job));
+}
+
+/* A tool has no job: what has no target is the DVM. */
+static void
+test_control_dvm (Fixture *self, gconstpointer data)
+{
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+  guint64 token = dvmd_pmix_fake_control (self->engine.fakes[0], name, rank, NULL, 0, "pause", 0);
+  int status = 1;
+
+  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_BAD_PARAM);
+  token = dvmd_pmix_fake_control (self->engine.fakes[0], name, rank, NULL, 0, "terminate", 0);
+  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[0], token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  wait_until (self->engine.ended);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -228,10 +389,19 @@ main (int argc, char **argv)
     const char *name;
     void (*func) (Fixture *, gconstpointer);
   } tests[] = {
-    { "/engine-spawn/runs", test_runs },         { "/engine-spawn/parent", test_parent },
-    { "/engine-spawn/failures", test_failures }, { "/engine-spawn/strangers", test_strangers },
-    { "/engine-spawn/timeout", test_timeout },   { "/engine-spawn/gone", test_gone },
-    { "/engine-spawn/shutdown", test_shutdown }, { "/engine-spawn/tool", test_tool },
+    { "/engine-spawn/runs", test_runs },
+    { "/engine-spawn/parent", test_parent },
+    { "/engine-spawn/failures", test_failures },
+    { "/engine-spawn/strangers", test_strangers },
+    { "/engine-spawn/timeout", test_timeout },
+    { "/engine-spawn/gone", test_gone },
+    { "/engine-spawn/control", test_control },
+    { "/engine-spawn/control-terminate", test_control_terminate },
+    { "/engine-spawn/control-refused", test_control_refused },
+    { "/engine-spawn/control-dvm", test_control_dvm },
+    { "/engine-spawn/abort-others", test_abort_others },
+    { "/engine-spawn/shutdown", test_shutdown },
+    { "/engine-spawn/tool", test_tool },
   };
 
   signal (SIGPIPE, SIG_IGN);

@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Clients and tools that end, signal or stop jobs: which of PMIx's directives says so, and the status taken back.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-read.h"
+
+#include <string.h>
+
+#include "dvm.h"
+
+/* Upstream's name, of later than the library at hand. */
+#ifndef PMIX_JOB_CTRL_SEP
+#define PMIX_JOB_CTRL_SEP "pmix.jctrl.sep"
+#endif
+
+#define CONTROL_KEYS "pmix.jctrl."
+
+static const struct
+{
+  const char *key;
+  const char *operation;
+} operations[] = {
+  { PMIX_JOB_CTRL_KILL, "kill" },   { PMIX_JOB_CTRL_TERMINATE, "terminate" }, { PMIX_JOB_CTRL_SIGNAL, "signal" },
+  { PMIX_JOB_CTRL_PAUSE, "pause" }, { PMIX_JOB_CTRL_RESUME, "resume" },       { PMIX_JOB_CTRL_SEP, "separate" },
+};
+
+static const char *
+find_operation (const pmix_info_t *info)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (operations); i++)
+    if (strcmp (operations[i].key, info->key) == 0)
+      return operations[i].operation;
+  return NULL;
+}
+
+/* What the host need not heed is passed over, as PMIx has it; other kinds of control are not. */
+static gboolean
+take_other (const pmix_info_t *info, GError **error)
+{
+  gboolean is_control = g_str_has_prefix (info->key, CONTROL_KEYS) && strcmp (info->key, PMIX_JOB_CTRL_ID) != 0;
+
+  if (!is_control && (info->flags & PMIX_INFO_REQD) == 0)
+    {
+      g_debug ("%s of a job control is not heeded", info->key);
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Jobs cannot be controlled by %s here", info->key);
+  return FALSE;
+}
+
+static gboolean
+take_operation (DvmdPmixControl *control, const pmix_info_t *info, const char *operation, GError **error)
+{
+  guint32 number;
+
+  if (strcmp (operation, "signal") != 0 && !PMIX_INFO_TRUE (info))
+    return TRUE;
+  if (control->operation != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” and “%s” cannot be asked for at once",
+                   control->operation, operation);
+      return FALSE;
+    }
+  control->operation = operation;
+  if (strcmp (operation, "signal") != 0)
+    return TRUE;
+  if (!dvmd_pmix_read_number (info, &number, error))
+    return FALSE;
+  control->signum = (int)MIN (number, G_MAXINT);
+  return TRUE;
+}
+
+gboolean
+dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *control, GError **error)
+{
+  *control = (DvmdPmixControl){ NULL, 0 };
+  for (gsize i = 0; i < n; i++)
+    {
+      const char *operation = find_operation (&info[i]);
+
+      if (operation != NULL ? !take_operation (control, &info[i], operation, error) : !take_other (&info[i], error))
+        return FALSE;
+    }
+  if (control->operation != NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "Nothing is asked for: to kill, terminate, signal, pause, resume or separate");
+  return FALSE;
+}
+
+/* ---- on the main context ---- */
+
+/* The library takes answers to it as it does those to requests for nodes. */
+static guint64
+add_request (DvmdPmixServer *self, pmix_info_cbfunc_t callback, void *callback_data)
+{
+  DvmdPmixAllocation *request = g_new0 (DvmdPmixAllocation, 1);
+
+  request->token = ++self->last_token;
+  request->callback = callback;
+  request->callback_data = callback_data;
+  g_hash_table_insert (self->allocations, &request->token, request);
+  return request->token;
+}
+
+void
+dvmd_pmix_server_complete_control (DvmdPmix *pmix, guint64 token, int status)
+{
+  dvmd_pmix_server_complete_allocation (pmix, token, status, NULL);
+}
+
+void
+dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixProc *targets, guint n_targets,
+                          const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback, void *callback_data)
+{
+  guint64 token = add_request (self, callback, callback_data);
+  g_autoptr (GError) error = NULL;
+  DvmdPmixControl control;
+
+  if (!dvmd_pmix_read_control (info, n_info, &control, &error))
+    {
+      g_message ("%s.%u controls a job: %s", proc->nspace, proc->rank, error->message);
+      dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, dvmd_pmix_status_from_error (error));
+    }
+  else if (!dvmd_pmix_host_control (self->host, token, proc->nspace, proc->rank, targets, n_targets, control.operation,
+                                    control.signum))
+    dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, PMIX_ERR_NOT_SUPPORTED);
+}
