@@ -85,6 +85,13 @@ dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who)
 
 /* ---- what it may ---- */
 
+/* A DVM belongs to one user. */
+static gboolean
+is_stranger (DvmdCore *self, const DvmdRequester *who)
+{
+  return who->uid != self->uid && who->uid != 0 && !dvmd_core_is_application (self, who);
+}
+
 typedef struct
 {
   DvmdCore *core;
@@ -194,7 +201,8 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
   g_autofree char *what = NULL;
   const Caller caller = { self, who, nspace, dvmd_core_is_application (self, who) };
 
-  if (who == NULL || dvmd_requester_is_scheduler (who) || may (&caller, right, session, job))
+  if (who == NULL || dvmd_requester_is_scheduler (who)
+      || (!is_stranger (self, who) && may (&caller, right, session, job)))
     {
       g_debug ("%s (uid %u) may %s %s", who != NULL ? who->name : "the DVM", who != NULL ? who->uid : self->uid,
                rights[right], session != NULL ? dvmd_session_get_alloc_id (session) : "");
@@ -202,7 +210,11 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
     }
   what = describe (right, session, job);
   g_message ("%s (uid %u) may not %s %s", who->name, who->uid, rights[right], what);
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s may not %s %s: %s", nspace, rights[right], what,
-               describe_entitled (right, session, job));
+  if (is_stranger (self, who))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                 "needs the user that this DVM belongs to (uid %u) or root, not uid %u", self->uid, who->uid);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s may not %s %s: %s", nspace, rights[right], what,
+                 describe_entitled (right, session, job));
   return FALSE;
 }

@@ -152,12 +152,15 @@ dvmd_session_publish_nodes (DvmdSession *self)
   _dvm_session_set_nodes (self->record, (const char *const *)nodes->pdata);
 }
 
-/* A node has become everybody's, or nobody else's: the default session has changed, and jobs may fit now or not. */
+/* It was everybody's and is not any more, or the reverse: the default session has changed too. */
 static void
-pool_changed (DvmdSession *self)
+node_changed (DvmdSession *self, DvmdNode *node, gboolean was_reserved)
 {
+  dvmd_core_node_changed (self->core, node->rank);
+  dvmd_session_changed (self);
   dvmd_core_look_again (self->core);
-  dvmd_session_changed (dvmd_core_get_session (self->core, 0));
+  if (was_reserved != dvmd_node_is_reserved (node))
+    dvmd_session_changed (dvmd_core_get_session (self->core, 0));
 }
 
 void
@@ -170,21 +173,10 @@ dvmd_session_join (DvmdSession *self, DvmdNode *node)
   dvmd_node_pool_join (node, dvmd_session_get_id (self), !self->shared);
   if (self->lent != NULL)
     g_hash_table_remove (self->lent, dvm_node_get_name (node->record));
-  dvmd_core_node_changed (self->core, node->rank);
-  dvmd_session_changed (self);
   /* Jobs that were let through and not placed yet may have no right to it any more. */
   if (!was_reserved && !self->shared)
     dvmd_core_unplan_node (self->core, node);
-  pool_changed (self);
-}
-
-static void
-node_freed (DvmdSession *self, DvmdNode *node, gboolean was_reserved)
-{
-  dvmd_core_node_changed (self->core, node->rank);
-  dvmd_session_changed (self);
-  if (was_reserved && !dvmd_node_is_reserved (node))
-    pool_changed (self);
+  node_changed (self, node, was_reserved);
 }
 
 void
@@ -195,7 +187,7 @@ dvmd_session_part (DvmdSession *self, DvmdNode *node)
   if (!dvmd_node_is_in (node, dvmd_session_get_id (self)))
     return;
   dvmd_node_pool_part (node, dvmd_session_get_id (self), !self->shared);
-  node_freed (self, node, was_reserved);
+  node_changed (self, node, was_reserved);
 }
 
 void
@@ -210,7 +202,7 @@ dvmd_session_unreserve (DvmdSession *self)
   for (guint i = 0; i < nodes->len; i++)
     {
       dvmd_node_pool_reserve (g_ptr_array_index (nodes, i), FALSE);
-      node_freed (self, g_ptr_array_index (nodes, i), TRUE);
+      node_changed (self, g_ptr_array_index (nodes, i), TRUE);
     }
   dvmd_grow_unreserve (self);
   dvmd_session_publish_sharing (self);

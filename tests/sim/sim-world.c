@@ -1009,6 +1009,7 @@ make_core (SimWorld *self)
     .elastic = self->setting.elastic,
     .park_limit = SIM_PARK_LIMIT,
     .grow_timeout = SIM_GROW_TIMEOUT,
+    .uid = 1000,
   };
 
   return dvmd_core_new (&settings, self->clock, self->queue, &sim_effects, self);

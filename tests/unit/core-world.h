@@ -198,7 +198,17 @@ world_campaign_ended (gpointer data, DvmdCampaign *campaign)
                           dvm_campaign_get_cause (dvmd_campaign_get_record (campaign)));
 }
 
+static inline void
+world_session_ended (gpointer data, DvmdSession *session, GVariant *jobs)
+{
+  g_autoptr (GVariant) kept = g_variant_ref_sink (jobs);
+  g_autofree char *text = g_variant_print (kept, FALSE);
+
+  g_string_append_printf (((World *)data)->log, "session %u: %s\n", dvmd_session_get_id (session), text);
+}
+
 static const DvmdEffects world_effects = {
+  .session_ended = world_session_ended,
   .launch_agents = world_launch_agents,
   .distribute_membership = world_distribute,
   .dvm_ready = world_ready,
@@ -247,7 +257,9 @@ world_init_with (World *world, guint n_nodes, guint slots, const DvmdCoreSetting
 static inline void
 world_init (World *world, guint n_nodes, guint slots, gboolean one_shot)
 {
-  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3, .one_shot = one_shot };
+  DvmdCoreSettings settings = {
+    .nspace = "dvm-test", .host = "head", .history_limit = 3, .one_shot = one_shot, .uid = 1000
+  };
 
   world_init_with (world, n_nodes, slots, &settings);
 }
@@ -393,9 +405,13 @@ assert_state (DvmdJob *job, DvmJobState state)
 static inline void
 world_init_elastic (World *world, guint n_nodes, guint slots)
 {
-  DvmdCoreSettings settings = {
-    .nspace = "dvm-test", .host = "head", .history_limit = 3, .elastic = TRUE, .park_limit = 60, .grow_timeout = 60
-  };
+  DvmdCoreSettings settings = { .nspace = "dvm-test",
+                                .host = "head",
+                                .history_limit = 3,
+                                .elastic = TRUE,
+                                .park_limit = 60,
+                                .grow_timeout = 60,
+                                .uid = 1000 };
 
   world_init_with (world, n_nodes, slots, &settings);
   bring_up (world);

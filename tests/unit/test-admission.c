@@ -37,7 +37,7 @@ static void
 dvm_init (Dvm *self, guint n_nodes, const guint *slots, const guint *slots_max)
 {
   const DvmdPluginsSettings none = { 0 };
-  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3 };
+  DvmdCoreSettings settings = { .nspace = "dvm-test", .host = "head", .history_limit = 3, .uid = 1000 };
   World *world = &self->world;
 
   *self = (Dvm){ 0 };
