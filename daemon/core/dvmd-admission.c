@@ -261,6 +261,26 @@ judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
   return judge_shape (self, job, candidates, why, error);
 }
 
+/* Whatever their states are. */
+static gboolean
+has_nodes (DvmdAdmission *self, DvmdJob *job)
+{
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
+    if (node->rank > 0 && dvmd_job_may_use (job, node))
+      return TRUE;
+  return FALSE;
+}
+
+static const char *
+describe_no_nodes (DvmdAdmission *self, DvmdJob *job)
+{
+  if (!dvmd_job_uses_session (job, 0))
+    return "The sessions that the job is in have no nodes";
+  if (dvmd_node_pool_count_up (self->nodes) > 0)
+    return "All nodes of the DVM are reserved by sessions that the job is not in";
+  return "The DVM has no nodes";
+}
+
 static DvmdAdmit
 judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -274,8 +294,9 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
   if (candidates->nodes->len == 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s",
-                   job->taken_by != 0 ? "The nodes that the job names have left the DVM"
-                                      : "None of the nodes that the job may use is up");
+                   job->taken_by != 0       ? "The nodes that the job names have left the DVM"
+                   : !has_nodes (self, job) ? describe_no_nodes (self, job)
+                                            : "None of the nodes that the job may use is up");
       return DVMD_ADMIT_NEVER;
     }
   resolve_np (job, candidates);

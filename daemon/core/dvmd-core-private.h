@@ -150,6 +150,9 @@ char *dvmd_core_describe_departure (DvmdNode *node);
 /* id 0: the next one. Nobody is told before it is complete: dvmd_core_tell_session(). */
 DvmdSession *dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id,
                                     gboolean shared);
+/* After the answer to whoever did it: those whose owners have ended and have another inheritance now go, and who wants
+ * to hear of those that have ended does. */
+void dvmd_core_dispose_sessions (DvmdCore *self);
 void dvmd_core_tell_ended_sessions (DvmdCore *self);
 char *dvmd_core_mint_alloc_id (DvmdCore *self);
 

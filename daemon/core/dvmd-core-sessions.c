@@ -93,10 +93,8 @@ remove_session (DvmdSession *self, const char *reason)
   if (core->effects->session_ended == NULL)
     return;
   if (core->ended_sessions == NULL)
-    {
-      core->ended_sessions = g_ptr_array_new_with_free_func (g_object_unref);
-      dvmd_core_post_vm (core, DVMD_VM_SESSIONS_ENDED, 0, NULL);
-    }
+    core->ended_sessions = g_ptr_array_new_with_free_func (g_object_unref);
+  dvmd_core_post_vm (core, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
   g_ptr_array_add (core->ended_sessions, g_object_ref (self));
 }
 
@@ -201,6 +199,44 @@ is_there (DvmdSession *session)
   return session != NULL && !dvmd_session_is_ending (session);
 }
 
+/* (element-type DvmdSession): nspace (nullable): whose they are */
+static GPtrArray *
+list_requested (DvmdCore *self, const char *req_id, const char *nspace)
+{
+  GPtrArray *found = g_ptr_array_new ();
+
+  for (GList *l = self->session_list.head; l != NULL && req_id[0] != '\0'; l = l->next)
+    if (is_there (l->data) && g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0
+        && (nspace == NULL || dvmd_session_owns (l->data, nspace)))
+      g_ptr_array_add (found, l->data);
+  return found;
+}
+
+static gboolean
+select_requested (DvmdCore *self, const DvmdRequester *who, const char *req_id, DvmdSession **session, GError **error)
+{
+  g_autofree char *nspace = dvmd_requester_dup_nspace (who);
+  g_autoptr (GPtrArray) found = list_requested (self, req_id, nspace);
+
+  if (found->len == 0)
+    {
+      g_ptr_array_unref (found);
+      found = list_requested (self, req_id, NULL);
+    }
+  if (found->len == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "No allocation was requested as “%s”", req_id);
+  else if (found->len > 1)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "%u allocations were requested as “%s”, %s is one of them: name an alloc-id", found->len, req_id,
+                 dvmd_session_get_alloc_id (g_ptr_array_index (found, 0)));
+  else
+    {
+      *session = g_ptr_array_index (found, 0);
+      return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 agrees (DvmdSession **session, DvmdSession *found, const char *what, GError **error)
 {
@@ -215,24 +251,28 @@ agrees (DvmdSession **session, DvmdSession *found, const char *what, GError **er
 }
 
 gboolean
-dvmd_core_select_session (DvmdCore *self, guint id, const char *alloc_id, const char *of_req_id, DvmdSession **session,
-                          GError **error)
+dvmd_core_select_session_for (DvmdCore *self, const DvmdRequester *who, guint id, const char *alloc_id,
+                              const char *of_req_id, DvmdSession **session, GError **error)
 {
   DvmdSession *by_id = id != 0 ? dvmd_core_get_session (self, id) : NULL;
   DvmdSession *by_alloc = alloc_id != NULL ? dvmd_core_find_session (self, alloc_id) : NULL;
-  DvmdSession *by_request = of_req_id != NULL ? dvmd_core_find_session_by_request (self, of_req_id) : NULL;
-  g_autofree char *number = g_strdup_printf ("%u", id);
+  DvmdSession *by_request = NULL;
 
   *session = NULL;
   if (id != 0 && !is_there (by_id))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %u", id);
   else if (alloc_id != NULL && !is_there (by_alloc))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no allocation “%s”", alloc_id);
-  else if (of_req_id != NULL && !is_there (by_request))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "No allocation was requested as “%s”", of_req_id);
-  else
-    return (by_id == NULL || agrees (session, by_id, number, error))
+  else if (of_req_id == NULL || select_requested (self, who, of_req_id, &by_request, error))
+    return (by_id == NULL || agrees (session, by_id, "", error))
            && (by_alloc == NULL || agrees (session, by_alloc, alloc_id, error))
            && (by_request == NULL || agrees (session, by_request, of_req_id, error));
   return FALSE;
+}
+
+gboolean
+dvmd_core_select_session (DvmdCore *self, guint id, const char *alloc_id, const char *of_req_id, DvmdSession **session,
+                          GError **error)
+{
+  return dvmd_core_select_session_for (self, NULL, id, alloc_id, of_req_id, session, error);
 }

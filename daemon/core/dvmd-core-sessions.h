@@ -25,6 +25,12 @@ DvmdSession *dvmd_core_find_session_by_request (DvmdCore *self, const char *req_
 gboolean dvmd_core_select_session (DvmdCore *self, guint id, const char *alloc_id, const char *of_req_id,
                                    DvmdSession **session, GError **error);
 /*
+ * Likewise, as who (nullable) means it: of several that were requested under one id it is the requester's own. One that
+ * is ambiguous all the same is refused.
+ */
+gboolean dvmd_core_select_session_for (DvmdCore *self, const DvmdRequester *who, guint id, const char *alloc_id,
+                                       const char *of_req_id, DvmdSession **session, GError **error);
+/*
  * All of dvmd_core_grow() and dvmd_core_shrink() that does not depend on the nodes that an allocator proposes, without
  * any change: for those who ask others before. A grow may come without hosts here.
  */

@@ -135,14 +135,14 @@ static gboolean
 check_extended (DvmdCore *self, Plan *plan, GError **error)
 {
   const DvmdGrowRequest *request = plan->request;
+  const DvmdRequester *who = dvmd_size_get_asker (request->requester, request->scheduler);
 
   if (request->session == 0 && request->alloc_id == NULL && request->of_req_id == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                  "Which allocation is meant is not said: alloc-id, of-req-id or session is needed");
-  else if (!dvmd_core_select_session (self, request->session, request->alloc_id, request->of_req_id, &plan->session,
-                                      error)
-           || !dvmd_core_may (self, dvmd_size_get_asker (request->requester, request->scheduler), DVMD_RIGHT_EXTEND,
-                              plan->session, NULL, error))
+  else if (!dvmd_core_select_session_for (self, who, request->session, request->alloc_id, request->of_req_id,
+                                          &plan->session, error)
+           || !dvmd_core_may (self, who, DVMD_RIGHT_EXTEND, plan->session, NULL, error))
     return FALSE;
   else if (dvmd_session_get_id (plan->session) == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,

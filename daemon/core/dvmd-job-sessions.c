@@ -57,7 +57,7 @@ add_targets (DvmdCore *self, GArray *sessions, const char *const *targets, const
 
 /* (nullable): named by its number, by that of its allocation or of its request, in this order */
 static gboolean
-find_named (DvmdCore *self, DvmJobSpec *spec, DvmdSession **session, GError **error)
+find_named (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, DvmdSession **session, GError **error)
 {
   const char *alloc_id = dvm_job_spec_get_alloc_id (spec);
   const char *req_id = dvm_job_spec_get_alloc_req_id (spec);
@@ -71,7 +71,7 @@ find_named (DvmdCore *self, DvmJobSpec *spec, DvmdSession **session, GError **er
   else if (alloc_id != NULL)
     return dvmd_core_select_session (self, 0, alloc_id, NULL, session, error);
   else if (req_id != NULL)
-    return dvmd_core_select_session (self, 0, NULL, req_id, session, error);
+    return dvmd_core_select_session_for (self, requester, 0, NULL, req_id, session, error);
   return TRUE;
 }
 
@@ -98,7 +98,7 @@ dvmd_job_sessions_choose (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester 
         return NULL;
       return g_steal_pointer (&sessions);
     }
-  if (!find_named (self, spec, &session, error))
+  if (!find_named (self, spec, requester, &session, error))
     return NULL;
   if (session == NULL)
     session = find_inherited (self, requester);

@@ -13,6 +13,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-lineage.h"
+#include "dvmd-vm-machine.h"
 
 /* ---- the record ---- */
 
@@ -174,12 +175,22 @@ dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
 }
 
 void
+dvmd_core_dispose_sessions (DvmdCore *self)
+{
+  g_autoptr (GPtrArray) sessions = list_sessions (self);
+
+  for (guint i = 0; i < sessions->len; i++)
+    dispose_of (g_ptr_array_index (sessions, i));
+}
+
+void
 dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate)
 {
   session->separate = session->detached = separate;
   dvmd_session_publish_sharing (session);
   dvmd_session_changed (session);
-  dispose_of (session);
+  if (session->owner_ended)
+    dvmd_core_post_vm (self, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
 }
 
 void
@@ -188,6 +199,9 @@ dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
   self->inheritance = inheritance;
   dvmd_session_publish_sharing (self);
   dvmd_session_changed (self);
+  /* It does not end again. */
+  if (self->owner_ended)
+    dvmd_core_post_vm (self->core, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
 }
 
 /* ---- parent and children ---- */

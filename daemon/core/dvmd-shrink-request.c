@@ -308,6 +308,7 @@ static gboolean
 select_session (DvmdCore *self, Plan *plan, GError **error)
 {
   const DvmdShrinkRequest *request = plan->request;
+  const DvmdRequester *who = dvmd_size_get_asker (request->requester, request->scheduler);
   DvmdSession *session = request->scheduler ? dvmd_core_get_session (self, request->session) : NULL;
 
   if (request->session != 0 && session != NULL && dvmd_session_is_ending (session) && !session->releasing)
@@ -315,10 +316,9 @@ select_session (DvmdCore *self, Plan *plan, GError **error)
       plan->session = session;
       return TRUE;
     }
-  return dvmd_core_select_session (self, request->session, request->alloc_id, request->of_req_id, &plan->session, error)
-         && (plan->session == NULL
-             || dvmd_core_may (self, dvmd_size_get_asker (request->requester, request->scheduler), DVMD_RIGHT_RELEASE,
-                               plan->session, NULL, error));
+  return dvmd_core_select_session_for (self, who, request->session, request->alloc_id, request->of_req_id,
+                                       &plan->session, error)
+         && (plan->session == NULL || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, plan->session, NULL, error));
 }
 
 gboolean

@@ -120,9 +120,12 @@ act_fence_changed (gpointer object, const DvmdEvent *event)
 }
 
 static void
-act_sessions_ended (gpointer object, const DvmdEvent *event)
+act_sessions_changed (gpointer object, const DvmdEvent *event)
 {
-  dvmd_core_tell_ended_sessions (((DvmdJob *)object)->core);
+  DvmdCore *core = ((DvmdJob *)object)->core;
+
+  dvmd_core_dispose_sessions (core);
+  dvmd_core_tell_ended_sessions (core);
 }
 
 static void
@@ -308,7 +311,7 @@ static const DvmdTransition vm_transitions[] = {
   { DVMD_STATE_ANY, DVMD_VM_NODES_CHANGED, DVMD_STATE_SAME, act_nodes_changed },
   { DVMD_STATE_ANY, DVMD_VM_FENCE_CHANGED, DVMD_STATE_SAME, act_fence_changed },
   { DVMD_STATE_ANY, DVMD_VM_RELEASED_DOWN, DVMD_STATE_SAME, act_released_down },
-  { DVMD_STATE_ANY, DVMD_VM_SESSIONS_ENDED, DVMD_STATE_SAME, act_sessions_ended },
+  { DVMD_STATE_ANY, DVMD_VM_SESSIONS_CHANGED, DVMD_STATE_SAME, act_sessions_changed },
   { DVMD_STATE_ANY, DVMD_VM_GATE_OPENED, DVMD_STATE_SAME, act_gate_opened },
   /* Late news of a DVM that is ending. */
   { DVMD_STATE_ANY, DVMD_VM_SET_UP, DVMD_STATE_SAME, NULL },
@@ -346,7 +349,7 @@ static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
   [DVMD_VM_NODES_CHANGED] = "nodes-changed",
   [DVMD_VM_FENCE_CHANGED] = "fence-changed",
   [DVMD_VM_RELEASED_DOWN] = "released-down",
-  [DVMD_VM_SESSIONS_ENDED] = "sessions-ended",
+  [DVMD_VM_SESSIONS_CHANGED] = "sessions-changed",
   [DVMD_VM_GATE_OPENED] = "gate-opened",
 };
 

@@ -30,7 +30,7 @@ typedef enum
   DVMD_VM_FENCE_CHANGED, /* tickets of the launch fence */
   DVMD_VM_GATE_OPENED,   /* the map gate */
   DVMD_VM_RELEASED_DOWN, /* nodes that were down */
-  DVMD_VM_SESSIONS_ENDED,
+  DVMD_VM_SESSIONS_CHANGED,
   DVMD_VM_N_EVENTS
 } DvmdVmEvent;
 

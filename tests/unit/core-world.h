@@ -26,6 +26,7 @@ typedef struct
   char *end_reason;
   guint64 epoch;
   guint n_agents;
+  gboolean logs_sessions;
 } World;
 
 /* ---- effects ---- */
@@ -204,7 +205,8 @@ world_session_ended (gpointer data, DvmdSession *session, GVariant *jobs)
   g_autoptr (GVariant) kept = g_variant_ref_sink (jobs);
   g_autofree char *text = g_variant_print (kept, FALSE);
 
-  g_string_append_printf (((World *)data)->log, "session %u: %s\n", dvmd_session_get_id (session), text);
+  if (((World *)data)->logs_sessions)
+    g_string_append_printf (((World *)data)->log, "session %u: %s\n", dvmd_session_get_id (session), text);
 }
 
 static const DvmdEffects world_effects = {

@@ -421,7 +421,7 @@ test_latecomer (void)
 {
   g_auto (World) world = { 0 };
   DvmdCoreSettings settings = {
-    .nspace = "dvm-test", .host = "head", .history_limit = 3, .elastic = TRUE, .allow_missing = TRUE
+    .nspace = "dvm-test", .host = "head", .history_limit = 3, .elastic = TRUE, .allow_missing = TRUE, .uid = 1000
   };
 
   world_init_with (&world, 2, 2, &settings);

@@ -16,6 +16,7 @@ start (World *world, guint n_nodes, gboolean allow_missing)
     .host = "head",
     .history_limit = 3,
     .allow_missing = allow_missing,
+    .uid = 1000,
   };
 
   world_init_with (world, n_nodes, 2, &settings);

@@ -214,6 +214,29 @@ test_extend_inheritance (void)
   g_assert_null (session_of (&family.world, 1));
 }
 
+/* An owner that has ended does not end again: what is said after that is done at once, after the answer. */
+static void
+test_extend_after_owner (void)
+{
+  g_auto (Family) family = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdGrowRequest request = { .extend = TRUE, .session = 1, .inheritance_given = TRUE };
+
+  family_init (&family, DVMD_INHERIT_CHILD, FALSE);
+  end_job (&family.world, family.owner);
+  request.inheritance = DVMD_INHERIT_DEFAULT;
+  allocate (&family.world, TOOL, NULL, &request);
+  assert_default_nodes (&family.world, "node1 node2");
+  family_clear (&family);
+  family_init (&family, DVMD_INHERIT_CHILD, FALSE);
+  end_job (&family.world, family.owner);
+  request.inheritance = DVMD_INHERIT_NONE;
+  g_assert_true (try_allocate (&family.world, TOOL, NULL, &request, &answer, NULL));
+  g_assert_nonnull (session_of (&family.world, 1));
+  run (&family.world);
+  g_assert_null (session_of (&family.world, 1));
+}
+
 /* ---- parents and children ---- */
 
 /* S6: what a program in a session asks for is below that session. */
@@ -500,6 +523,7 @@ test_told (void)
 
   world_init (&world, 2, 2, FALSE);
   bring_up (&world);
+  world.logs_sessions = TRUE;
   session = allocate (&world, TOOL, "node2", NULL);
   run_to_end (&world, spawn (&world, TOOL, 1, alloc_of (session)));
   g_string_truncate (world.log, 0);
@@ -521,6 +545,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/ends/R12-R15-R28-D3-shared-none", test_shared_none);
   g_test_add_func ("/sessions/ends/RP4-tool", test_tool);
   g_test_add_func ("/sessions/ends/R13-RP7-extend-inheritance", test_extend_inheritance);
+  g_test_add_func ("/sessions/ends/R13-extend-after-owner", test_extend_after_owner);
   g_test_add_func ("/sessions/ends/S6-children", test_children);
   g_test_add_func ("/sessions/ends/S5-R62-R64-release-while-running", test_release_while_running);
   g_test_add_func ("/sessions/ends/D18-never-launched", test_never_launched);

@@ -99,6 +99,45 @@ test_wrong_targets (void)
   assert_owners (session, "dvm-test@1");
 }
 
+/* Two who ask under one id each mean their own; who has both has to say which. */
+static void
+test_same_request_id (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .req_id = "r1" };
+  g_autofree char *processes[2] = { NULL, NULL };
+  DvmdSession *sessions[2];
+
+  world_init (&world, 4, 4, FALSE);
+  bring_up (&world);
+  for (guint i = 0; i < 2; i++)
+    {
+      processes[i] = process_of (spawn_running (&world, TOOL, 1, NULL));
+      sessions[i] = allocate (&world, processes[i], i == 0 ? "node2" : "node3", &request);
+    }
+  request = (DvmdGrowRequest){ .of_req_id = "r1" };
+  refuse_allocate (&world, TOOL, "node4", &request, DVM_ERROR_BAD_PARAM);
+  g_assert_true (allocate (&world, processes[0], "node4", &request) == sessions[0]);
+  g_assert_true (allocate (&world, processes[1], "node1", &request) == sessions[1]);
+  release (&world, TOOL, dvmd_session_get_id (sessions[0]), NULL);
+  g_assert_true (allocate (&world, TOOL, "node4", &request) == sessions[1]);
+}
+
+/* A default session without nodes says why. */
+static void
+test_all_reserved (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  allocate (&world, TOOL, "node1", NULL);
+  job = spawn (&world, TOOL, 1, NULL);
+  assert_state (job, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "reserved"));
+}
+
 static DvmdJob *
 submit_by (World *world, guint session, const char *alloc_id, const char *req_id, DvmError code)
 {
@@ -545,6 +584,8 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/R32-R33-R34-union", test_union);
   g_test_add_func ("/sessions/R37-R38-R49-R50-R52-wrong-targets", test_wrong_targets);
   g_test_add_func ("/sessions/S2-S3-S4-R75-choice", test_choice);
+  g_test_add_func ("/sessions/same-request-id", test_same_request_id);
+  g_test_add_func ("/sessions/all-reserved", test_all_reserved);
   g_test_add_func ("/sessions/R39-R40-R41-R42-R43-owners", test_owners);
   g_test_add_func ("/sessions/R9-R10-R22-R27-R45-target", test_target);
   g_test_add_func ("/sessions/R29-R30-R31-R46-R47-R48-extend", test_extend);
