@@ -7,6 +7,7 @@
 #include "dvm-cli-request.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #include "dvm-cli-output.h"
 #include "dvm-cli-session.h"
@@ -14,8 +15,7 @@
 const DvmCliOption dvm_cli_allocation_options[] = {
   { "share", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("jobs of everybody may run on the nodes") },
   { "no-share", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("the nodes are set aside for jobs of this session") },
-  { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAMESPACE"), NULL,
-    N_ ("whose the nodes are to be: those of this job") },
+  { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB"), NULL, N_ ("whose the nodes are to be: those of this job") },
   { "inheritance", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "none|child|default|child-default",
     N_ ("what becomes of the nodes when their owner ends") },
   { "time", 0, NULL, DVM_CLI_ARG_TIME, N_ ("TIME"), NULL,
@@ -84,6 +84,32 @@ add_session (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError 
   return TRUE;
 }
 
+/* A job by any of its names; other namespaces are those of tools, which nobody can look up. */
+static gboolean
+add_target (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError **error)
+{
+  const char *target = dvm_cli_args_get (args, "target");
+  g_autoptr (GError) local_error = NULL;
+  g_autoptr (DvmJob) job = NULL;
+
+  if (target == NULL)
+    return TRUE;
+  job = dvm_client_find_job (client, target, NULL, &local_error);
+  if (job != NULL && dvm_job_get_ended (job))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("option --target: job %s has ended, and can own nothing"),
+                   target);
+      return FALSE;
+    }
+  if (job == NULL && (strpbrk (target, "@/") != NULL || g_ascii_isdigit (target[0])))
+    {
+      g_propagate_error (error, g_steal_pointer (&local_error));
+      return FALSE;
+    }
+  g_variant_dict_insert (request, "target", "s", job != NULL ? dvm_job_get_nspace (job) : target);
+  return TRUE;
+}
+
 gboolean
 dvm_cli_request_fill (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError **error)
 {
@@ -93,7 +119,6 @@ dvm_cli_request_fill (GVariantDict *request, DvmCliArgs *args, DvmClient *client
   add_text (request, args, "alloc-id");
   add_text (request, args, "of-req-id");
   add_text (request, args, "req-id");
-  add_text (request, args, "target");
   add_text (request, args, "inheritance");
   add_seconds (request, args, "time");
   add_seconds (request, args, "warn-timeout");
@@ -102,7 +127,7 @@ dvm_cli_request_fill (GVariantDict *request, DvmCliArgs *args, DvmClient *client
     g_variant_dict_insert (request, "share", "b", dvm_cli_args_has (args, "share"));
   if (dvm_cli_args_has (args, "child-separate"))
     g_variant_dict_insert (request, "child-separate", "b", TRUE);
-  return add_session (request, args, client, error);
+  return add_target (request, args, client, error) && add_session (request, args, client, error);
 }
 
 /* Texts of the command line may be any bytes; those of D-Bus may not. */
