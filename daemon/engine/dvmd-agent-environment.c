@@ -134,12 +134,16 @@ environment_put_all (Environment *self, const char *const *entries)
     environment_put (self, entries[i]);
 }
 
+/* put: those that were wanted */
 static void
-environment_put_defaults (Environment *self, const char *const *entries)
+environment_put_defaults (Environment *self, const char *const *entries, GPtrArray *put)
 {
   for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
     if (!g_hash_table_contains (self->index, entries[i]))
-      environment_put (self, entries[i]);
+      {
+        environment_put (self, entries[i]);
+        g_ptr_array_add (put, g_strdup (entries[i]));
+      }
 }
 
 static void
@@ -184,7 +188,7 @@ add_job_marks (Environment *environment, DvmdAgentJob *job)
 
 /* Nodes that are parts of one machine share its threads and reach each other by its loopback, whatever else it has. */
 static void
-add_logical_defaults (Environment *environment, DvmdAgentJob *job)
+add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *put)
 {
   static const char *const interface[] = { "OMPI_MCA_btl_tcp_if_include=lo", NULL };
   static const char *const yield[] = { "OMPI_MCA_mpi_yield_when_idle=1", NULL };
@@ -193,9 +197,9 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job)
     return;
   /* Open MPI refuses to be told both. */
   if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
-    environment_put_defaults (environment, interface);
+    environment_put_defaults (environment, interface, put);
   if (job->num_procs > dvmd_topology_get_n_pus (job->agent->topology))
-    environment_put_defaults (environment, yield);
+    environment_put_defaults (environment, yield, put);
 }
 
 void
@@ -203,6 +207,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
   Environment environment;
   g_auto (GStrv) defaults = NULL;
+  GPtrArray *put = g_ptr_array_new ();
 
   environment_init (&environment);
   if (!app->clear_env)
@@ -213,9 +218,12 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   if (job->registered)
     defaults = dvmd_pmix_dup_default_environment (job->agent->pmix, job->local->nspace,
                                                   dvmd_topology_get_n_pus (job->agent->topology), NULL);
-  environment_put_defaults (&environment, (const char *const *)defaults);
+  environment_put_defaults (&environment, (const char *const *)defaults, put);
   if (job->registered)
-    add_logical_defaults (&environment, job);
+    add_logical_defaults (&environment, job, put);
+  g_ptr_array_add (put, NULL);
+  g_strfreev (app->defaults);
+  app->defaults = (char **)g_ptr_array_free (put, FALSE);
   add_job_marks (&environment, job);
   /* The user's is that of the directory it would have been. */
   if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)
@@ -246,4 +254,42 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
   environment_printf (&environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
   environment_printf (&environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);
   return environment_steal (&environment);
+}
+
+static GVariant *
+strip_app (GVariant *app, const char *const *entries)
+{
+  g_autoptr (GVariant) env = g_variant_lookup_value (app, "env-bytes", G_VARIANT_TYPE_BYTESTRING_ARRAY);
+  g_autofree const char **strings = env != NULL ? g_variant_get_bytestring_array (env, NULL) : NULL;
+  g_autoptr (GPtrArray) left = g_ptr_array_new ();
+  g_auto (GVariantDict) dict;
+
+  for (gsize i = 0; strings != NULL && strings[i] != NULL; i++)
+    if (!g_strv_contains (entries, strings[i]))
+      g_ptr_array_add (left, (gpointer)strings[i]);
+  g_variant_dict_init (&dict, app);
+  if (left->len > 0)
+    g_variant_dict_insert_value (&dict, "env-bytes",
+                                 g_variant_new_bytestring_array ((const char *const *)left->pdata, (gssize)left->len));
+  else
+    g_variant_dict_remove (&dict, "env-bytes");
+  return g_variant_dict_end (&dict);
+}
+
+GVariant *
+dvmd_agent_strip_defaults (DvmdAgentJob *job, const DvmdLocalProc *proc, GVariant *apps)
+{
+  const DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  GVariantBuilder builder;
+
+  if (app->defaults == NULL)
+    return g_variant_ref (apps);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
+  for (gsize i = 0; i < g_variant_n_children (apps); i++)
+    {
+      g_autoptr (GVariant) one = g_variant_get_child_value (apps, i);
+
+      g_variant_builder_add_value (&builder, strip_app (one, (const char *const *)app->defaults));
+    }
+  return g_variant_ref_sink (g_variant_builder_end (&builder));
 }

@@ -32,6 +32,7 @@ agent_app_free (gpointer data)
   g_strfreev (app->unset_env);
   g_clear_pointer (&app->digest, g_bytes_unref);
   g_clear_pointer (&app->environment, dvmd_environment_unref);
+  g_strfreev (app->defaults);
   g_strfreev (app->base);
   g_free (app);
 }

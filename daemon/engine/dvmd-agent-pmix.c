@@ -43,27 +43,46 @@ node_name (DvmdAgent *self, guint rank)
 }
 
 DvmdPmixJob *
-dvmd_agent_describe_job (DvmdAgentJob *job)
+dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
 {
-  DvmdAgent *self = job->agent;
-  g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
-  g_autoptr (GHashTable) positions = g_hash_table_new (NULL, NULL);
-  /* Clients may ask for every rank; once the library knows them, the rows are not needed any more. */
-  g_autoptr (DvmdProcTable) table = dvmd_map_expand (job->map);
-  DvmdPmixJob *description;
-  guint my_node = 0;
+  guint my_node = G_MAXUINT32;
 
   for (guint i = 0; i < ranks->len; i++)
     {
-      guint rank = g_array_index (ranks, guint, i);
-
-      names[i] = node_name (self, rank);
-      g_hash_table_insert (positions, GUINT_TO_POINTER (rank), GUINT_TO_POINTER (i));
-      if (rank == self->rank)
+      names[i] = node_name (self, g_array_index (ranks, guint, i));
+      if (g_array_index (ranks, guint, i) == self->rank)
         my_node = i;
     }
-  description = dvmd_pmix_job_new (job->local->nspace, names, my_node);
+  return dvmd_pmix_job_new (nspace, names, my_node);
+}
+
+void
+dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map)
+{
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
+  g_autoptr (GHashTable) positions = g_hash_table_new (NULL, NULL);
+  /* Clients may ask for every rank; once the library knows them, the rows are not needed any more. */
+  g_autoptr (DvmdProcTable) table = dvmd_map_expand (map);
+
+  for (guint i = 0; i < ranks->len; i++)
+    g_hash_table_insert (positions, GUINT_TO_POINTER (g_array_index (ranks, guint, i)), GUINT_TO_POINTER (i));
+  for (guint rank = 0; rank < table->n_rows; rank++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (table, rank);
+
+      dvmd_pmix_job_add_rank (description,
+                              GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
+                              row->local_rank, row->node_rank, NULL);
+    }
+}
+
+DvmdPmixJob *
+dvmd_agent_describe_job (DvmdAgentJob *job)
+{
+  DvmdPmixJob *description = dvmd_agent_describe_nodes (job->agent, job->local->nspace, job->map);
+
   description->universe_size = job->universe;
   description->map_by = g_strdup (job->map_by);
   description->parent_nspace = g_strdup (job->parent);
@@ -78,14 +97,7 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
 
       dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
     }
-  for (guint rank = 0; rank < table->n_rows; rank++)
-    {
-      DvmdProcRow *row = dvmd_proc_table_row (table, rank);
-
-      dvmd_pmix_job_add_rank (description,
-                              GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
-                              row->local_rank, row->node_rank, NULL);
-    }
+  dvmd_agent_describe_ranks (description, job->map);
   return description;
 }
 
@@ -200,8 +212,8 @@ is_exiting (int pid)
  * The library lets a fence go on without the local ranks that have died, and says so of none but those that it
  * completes by itself.
  */
-static gboolean
-has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant)
+gboolean
+dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant)
 {
   DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, participant->nspace);
 
@@ -227,7 +239,7 @@ fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guin
   GVariantBuilder rows;
 
   for (guint i = 0; i < n_participants && status == DVMD_PMIX_SUCCESS; i++)
-    if (has_lost_participant (self, &participants[i]))
+    if (dvmd_agent_has_lost_participant (self, &participants[i]))
       status = DVMD_PMIX_ERR_LOST_CONNECTION;
   if (dvmd_agent_contribute_fence (self, token, participants, n_participants, status, data, timeout))
     return;
@@ -301,19 +313,6 @@ dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body)
   dvmd_pmix_fetch_modex_async (self->pmix, nspace, rank, on_modex_fetched, answer);
 }
 
-void
-dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body)
-{
-  g_autoptr (GVariant) data = NULL;
-  g_autoptr (GBytes) bytes = NULL;
-  guint64 token;
-  gint32 status;
-
-  g_variant_get (body, "(ti@ay)", &token, &status, &data);
-  bytes = g_variant_get_data_as_bytes (data);
-  dvmd_pmix_complete_direct_modex (self->pmix, token, status, bytes);
-}
-
 /* ---- a node is lost ---- */
 
 /* The ranks of the job that are here learn which others are not any more. */
@@ -357,4 +356,6 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->allocate = dvmd_agent_allocate;
   iface->spawn = dvmd_agent_spawn;
   iface->control = dvmd_agent_control;
+  iface->data = dvmd_agent_data;
+  iface->connect = dvmd_agent_connect;
 }

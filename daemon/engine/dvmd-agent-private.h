@@ -53,6 +53,9 @@ struct _DvmdAgent
   GHashTable *by_nspace; /* namespace -> DvmdAgentJob */
   GHashTable *stages;    /* id -> DvmdAgentStage, also of jobs that are not launched */
   GHashTable *unsent;    /* DvmdAgentJob with states that were not sent yet */
+  GHashTable *guests;    /* set of namespaces of jobs without ranks here that the PMIx server knows */
+  guint n_coming;        /* of them, that are not registered yet */
+  GQueue deferred;       /* answers that wait for them */
   GHashTable *tools;     /* "NSPACE.RANK" -> Tool that is connected */
   guint last_tool;
   guint tools_timer;
@@ -80,6 +83,7 @@ typedef struct
   guint n_local;                /* ranks here */
   guint32 size;                 /* ranks, of all nodes */
   guint32 first_rank;           /* the lowest */
+  char **defaults;              /* (nullable): what of it nobody but the agent has asked for */
   char **base;                  /* environment of its processes but for what belongs to the rank */
 } DvmdAgentApp;
 
@@ -180,6 +184,10 @@ void dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app);
 /* (transfer full) */
 char **dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error);
 
+/* apps (aa{sv}, as of SubmitApps) of a job that proc wants, without what it has only because it runs here.
+ * (transfer full) */
+GVariant *dvmd_agent_strip_defaults (DvmdAgentJob *job, const DvmdLocalProc *proc, GVariant *apps);
+
 /* dvmd-agent-io.c */
 extern const DvmdPipesFuncs dvmd_agent_pipes_funcs;
 void dvmd_agent_handle_output_credit (DvmdAgent *self, GVariant *body);
@@ -201,13 +209,35 @@ gboolean dvmd_agent_start_pmix (DvmdAgent *self, GError **error);
 DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
 void dvmd_agent_handle_fence_done (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body);
-void dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_node_lost (DvmdAgent *self, GVariant *body);
+/* A local one has gone without finalizing, or is about to. */
+gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant);
+/* What the library must know of a job: add its applications before its ranks. (transfer full) */
+DvmdPmixJob *dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map);
+void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map);
 /* (nullable): no process of this node */
 DvmdLocalProc *dvmd_agent_find_proc (DvmdAgent *self, const char *nspace, guint32 rank);
 
+/* dvmd-agent-data.c */
+void dvmd_agent_data (DvmdPmixHost *host, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+                      GVariant *request);
+void dvmd_agent_handle_data_done (DvmdAgent *self, GVariant *body);
+
+/* dvmd-agent-connect.c */
+void dvmd_agent_connect (DvmdPmixHost *host, guint64 token, gboolean leave, const DvmdPmixProc *participants,
+                         guint n_participants, guint timeout);
+void dvmd_agent_handle_connected (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_modex_answer (DvmdAgent *self, GVariant *body);
+/* Jobs that have no ranks here, but that ranks here speak to. */
+void dvmd_agent_handle_job_info (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_job_forget (DvmdAgent *self, GVariant *body);
+/* The server is stopped: nobody is answered any more. */
+void dvmd_agent_drop_deferred (DvmdAgent *self);
+
 /* dvmd-agent-alloc.c */
 GHashTable *dvmd_agent_tools_new (void);
+/* A process that runs here, or a tool that is connected. */
+gboolean dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank);
 /* The agent has begun: tools may come, if they may come at all. */
 void dvmd_agent_serve_tools (DvmdAgent *self);
 char *dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank);

@@ -49,6 +49,8 @@ dvmd_agent_dispose (GObject *object)
   g_queue_clear (&self->starting);
   if (self->clock != NULL)
     dvmd_agent_end_tools (self);
+  dvmd_agent_drop_deferred (self);
+  g_clear_pointer (&self->guests, g_hash_table_unref);
   g_clear_pointer (&self->tools, g_hash_table_unref);
   g_clear_pointer (&self->unsent, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
@@ -109,6 +111,8 @@ dvmd_agent_init (DvmdAgent *self)
   self->stages = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_stage_free);
   self->unsent = g_hash_table_new (NULL, NULL);
   self->tools = dvmd_agent_tools_new ();
+  self->guests = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_queue_init (&self->deferred);
   g_queue_init (&self->starting);
 }
 
@@ -289,6 +293,10 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_SPAWNED] = dvmd_agent_handle_spawned,
     [DVMD_MSG_CONTROLLED] = dvmd_agent_handle_controlled,
     [DVMD_MSG_JOB_EVENT] = dvmd_agent_handle_job_event,
+    [DVMD_MSG_DATA_DONE] = dvmd_agent_handle_data_done,
+    [DVMD_MSG_CONNECTED] = dvmd_agent_handle_connected,
+    [DVMD_MSG_JOB_INFO] = dvmd_agent_handle_job_info,
+    [DVMD_MSG_JOB_FORGET] = dvmd_agent_handle_job_forget,
     [DVMD_MSG_EXIT] = handle_exit,
     [DVMD_MSG_LEAVE] = handle_leave,
   };

@@ -41,6 +41,8 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_SPAWN] = dvmd_controller_handle_spawn,
     [DVMD_MSG_JOB_CONTROL] = dvmd_controller_handle_job_control,
     [DVMD_MSG_ABORT_OTHERS] = dvmd_controller_handle_abort_others,
+    [DVMD_MSG_DATA] = dvmd_controller_handle_data,
+    [DVMD_MSG_CONNECT] = dvmd_controller_handle_connect,
   };
 
   return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;

@@ -10,14 +10,16 @@
 
 #include "dvmd-controller-private.h"
 
-/* One fence: agents contribute, the last one completes it for all. */
+/* One fence, connect or disconnect: agents contribute, the last one completes it for all. */
 typedef struct
 {
+  DvmdCollective kind;
   char *key;
-  GHashTable *jobs;    /* set of job ids that take part */
-  GHashTable *agents;  /* set of ranks of agents that take part */
-  GHashTable *missing; /* set of those that have not contributed */
-  GHashTable *tokens;  /* rank of agent -> guint64 * */
+  GVariant *participants; /* a(su) */
+  GHashTable *jobs;       /* set of job ids that take part */
+  GHashTable *agents;     /* set of ranks of agents that take part */
+  GHashTable *missing;    /* set of those that have not contributed */
+  GHashTable *tokens;     /* rank of agent -> guint64 * */
   GByteArray *data;
   int status; /* of the contributions */
   guint timer;
@@ -35,14 +37,20 @@ dvmd_fence_free (gpointer data)
   g_hash_table_unref (self->missing);
   g_hash_table_unref (self->tokens);
   g_byte_array_unref (self->data);
+  g_clear_pointer (&self->participants, g_variant_unref);
   g_free (self->key);
   g_free (self);
 }
 
 static char *
-make_key (GVariant *participants)
+make_key (DvmdCollective kind, GVariant *participants)
 {
-  GString *key = g_string_new (NULL);
+  static const char *const prefixes[] = {
+    [DVMD_COLLECTIVE_FENCE] = "",
+    [DVMD_COLLECTIVE_CONNECT] = "connect;",
+    [DVMD_COLLECTIVE_DISCONNECT] = "disconnect;",
+  };
+  GString *key = g_string_new (prefixes[kind]);
   GVariantIter iter;
   const char *nspace;
   guint32 rank;
@@ -61,7 +69,7 @@ expect_agent (Fence *self, guint agent)
   return !dvmd_controller_is_lost (self->controller, agent);
 }
 
-/* FALSE: one of them is lost. */
+/* FALSE: one of them is lost, or there is no such rank (any more). */
 static gboolean
 expect_agents (Fence *self, DvmdJob *job, guint32 rank)
 {
@@ -72,7 +80,8 @@ expect_agents (Fence *self, DvmdJob *job, guint32 rank)
     {
       DvmdProcTable *procs = dvmd_job_get_procs (job);
 
-      return rank >= procs->n_rows || expect_agent (self, dvmd_proc_table_row (procs, rank)->node);
+      return rank < procs->n_rows && dvmd_proc_table_row (procs, rank)->state < DVM_PROC_STATE_UNTERMINATED
+             && expect_agent (self, dvmd_proc_table_row (procs, rank)->node);
     }
   agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < agents->len; i++)
@@ -104,12 +113,14 @@ expect_participants (Fence *self, GVariant *participants)
 }
 
 static Fence *
-fence_new (DvmdController *controller, char *key)
+fence_new (DvmdController *controller, DvmdCollective kind, char *key, GVariant *participants)
 {
   Fence *self = g_new0 (Fence, 1);
 
   self->controller = controller;
+  self->kind = kind;
   self->key = key;
+  self->participants = g_variant_ref (participants);
   self->jobs = g_hash_table_new (NULL, NULL);
   self->agents = g_hash_table_new (NULL, NULL);
   self->missing = g_hash_table_new (NULL, NULL);
@@ -119,11 +130,36 @@ fence_new (DvmdController *controller, char *key)
 }
 
 static void
-send_done (DvmdController *self, guint agent, guint64 token, int status, GBytes *data)
+send_done (DvmdController *self, DvmdCollective kind, guint agent, guint64 token, int status, GBytes *data)
 {
+  if (kind != DVMD_COLLECTIVE_FENCE)
+    {
+      dvmd_controller_send (self, agent, DVMD_MSG_CONNECTED, g_variant_new ("(ti)", token, status));
+      return;
+    }
   dvmd_controller_send (
       self, agent, DVMD_MSG_FENCE_DONE,
       g_variant_new ("(ti@ay)", token, status, g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, data, TRUE)));
+}
+
+/* Every agent that takes part knows the jobs of all participants before its clients are connected. */
+static void
+tell_of_jobs (Fence *self)
+{
+  GHashTableIter agents;
+  gpointer agent;
+
+  g_hash_table_iter_init (&agents, self->agents);
+  while (g_hash_table_iter_next (&agents, &agent, NULL))
+    {
+      GHashTableIter jobs;
+      gpointer id;
+
+      g_hash_table_iter_init (&jobs, self->jobs);
+      while (g_hash_table_iter_next (&jobs, &id, NULL))
+        dvmd_controller_tell_of_job (self->controller, GPOINTER_TO_UINT (agent),
+                                     dvmd_core_get_job (self->controller->core, GPOINTER_TO_UINT (id)));
+    }
 }
 
 static void
@@ -134,9 +170,11 @@ complete (Fence *self, int status)
   gpointer agent;
   gpointer token;
 
+  if (self->kind == DVMD_COLLECTIVE_CONNECT && status == DVMD_PMIX_SUCCESS)
+    tell_of_jobs (self);
   g_hash_table_iter_init (&iter, self->tokens);
   while (g_hash_table_iter_next (&iter, &agent, &token))
-    send_done (self->controller, GPOINTER_TO_UINT (agent), *(guint64 *)token, status, data);
+    send_done (self->controller, self->kind, GPOINTER_TO_UINT (agent), *(guint64 *)token, status, data);
   g_hash_table_remove (self->controller->fences, self->key);
 }
 
@@ -150,14 +188,14 @@ on_fence_timeout (gpointer user_data)
 }
 
 static Fence *
-find_fence (DvmdController *self, GVariant *participants, guint32 timeout)
+find_fence (DvmdController *self, DvmdCollective kind, GVariant *participants, guint32 timeout)
 {
-  g_autofree char *key = make_key (participants);
+  g_autofree char *key = make_key (kind, participants);
   Fence *fence = g_hash_table_lookup (self->fences, key);
 
   if (fence != NULL)
     return fence;
-  fence = fence_new (self, g_steal_pointer (&key));
+  fence = fence_new (self, kind, g_steal_pointer (&key), participants);
   if (!expect_participants (fence, participants))
     {
       dvmd_fence_free (fence);
@@ -174,7 +212,7 @@ add_data (Fence *self, GVariant *data, int status)
 {
   if (self->data->len + g_variant_get_size (data) > DVMD_FENCE_LIMIT)
     status = DVMD_PMIX_ERROR;
-  if (self->status == DVMD_PMIX_SUCCESS && status != DVMD_PMIX_SUCCESS)
+  if (self->status == DVMD_PMIX_SUCCESS && status == DVMD_PMIX_ERROR)
     g_message ("What the ranks of a fence contribute is more than %d MiB", (int)(DVMD_FENCE_LIMIT / 1024 / 1024));
   if (self->status == DVMD_PMIX_SUCCESS)
     self->status = status;
@@ -182,30 +220,76 @@ add_data (Fence *self, GVariant *data, int status)
     g_byte_array_append (self->data, g_variant_get_data (data), g_variant_get_size (data));
 }
 
-void
-dvmd_controller_handle_fence (DvmdController *self, guint source, GVariant *body)
+static void
+contribute (DvmdController *self, guint source, guint64 token, Fence *fence, GVariant *data, int status)
 {
-  g_autoptr (GVariant) participants = NULL;
-  g_autoptr (GVariant) data = NULL;
-  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
-  gboolean collect;
-  guint64 token;
-  guint32 timeout;
-  gint32 status;
-  Fence *fence;
-
-  g_variant_get (body, "(t@a(su)b@ayui)", &token, &participants, &collect, &data, &timeout, &status);
-  fence = find_fence (self, participants, timeout);
-  if (fence == NULL)
-    {
-      send_done (self, source, token, DVMD_PMIX_ERR_LOST_CONNECTION, none);
-      return;
-    }
   add_data (fence, data, status);
   g_hash_table_insert (fence->tokens, GUINT_TO_POINTER (source), g_memdup2 (&token, sizeof token));
   g_hash_table_remove (fence->missing, GUINT_TO_POINTER (source));
   if (g_hash_table_size (fence->missing) == 0)
     complete (fence, fence->status);
+}
+
+void
+dvmd_controller_join_collective (DvmdController *self, DvmdCollective kind, guint source, guint64 token,
+                                 GVariant *participants, GVariant *data, guint32 timeout, int status)
+{
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  Fence *fence = find_fence (self, kind, participants, timeout);
+
+  if (fence == NULL)
+    send_done (self, kind, source, token, DVMD_PMIX_ERR_LOST_CONNECTION, none);
+  else
+    contribute (self, source, token, fence, data, status);
+}
+
+void
+dvmd_controller_handle_fence (DvmdController *self, guint source, GVariant *body)
+{
+  g_autoptr (GVariant) participants = NULL;
+  g_autoptr (GVariant) data = NULL;
+  gboolean collect;
+  guint64 token;
+  guint32 timeout;
+  gint32 status;
+
+  g_variant_get (body, "(t@a(su)b@ayui)", &token, &participants, &collect, &data, &timeout, &status);
+  dvmd_controller_join_collective (self, DVMD_COLLECTIVE_FENCE, source, token, participants, data, timeout, status);
+}
+
+/* An agent that has contributed has the rank in it; of the others none would come any more. */
+static gboolean
+waits_for (const Fence *self, const char *nspace, guint32 rank, guint agent)
+{
+  GVariantIter iter;
+  const char *name;
+  guint32 number;
+
+  if (!g_hash_table_contains (self->missing, GUINT_TO_POINTER (agent)))
+    return FALSE;
+  g_variant_iter_init (&iter, self->participants);
+  while (g_variant_iter_next (&iter, "(&su)", &name, &number))
+    if (number == rank && g_str_equal (name, nspace))
+      return TRUE;
+  return FALSE;
+}
+
+void
+dvmd_controller_fail_fences_of_rank (DvmdController *self, DvmdJob *job, guint32 rank)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  g_autoptr (GPtrArray) broken = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer fence;
+
+  if (g_hash_table_size (self->fences) == 0 || dvmd_job_get_procs (job) == NULL)
+    return;
+  g_hash_table_iter_init (&iter, self->fences);
+  while (g_hash_table_iter_next (&iter, NULL, &fence))
+    if (waits_for (fence, nspace, rank, dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->node))
+      g_ptr_array_add (broken, fence);
+  for (guint i = 0; i < broken->len; i++)
+    complete (g_ptr_array_index (broken, i), DVMD_PMIX_ERR_LOST_CONNECTION);
 }
 
 /* Those of a job, or (job 0) those of an agent. */
@@ -240,6 +324,7 @@ typedef struct
   guint64 token;
   guint asker;
   guint asked;
+  guint job; /* of the rank that is asked for */
 } ModexAsk;
 
 static guint
@@ -301,13 +386,19 @@ dvmd_controller_handle_modex (DvmdController *self, guint source, GVariant *body
 
   g_variant_get (body, "(t&suu)", &token, &nspace, &rank, &timeout);
   job = dvmd_core_find_job (self->core, nspace);
-  procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
-  if (procs == NULL || rank >= procs->n_rows)
+  procs = job != NULL && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED ? dvmd_job_get_procs (job) : NULL;
+  if (procs == NULL || (rank >= procs->n_rows && rank != DVMD_PMIX_RANK_WILDCARD))
     {
       refuse_modex (self, source, token, DVMD_PMIX_ERR_NOT_FOUND);
       return;
     }
-  ask_for_modex (self, &(ModexAsk){ token, source, dvmd_proc_table_row (procs, rank)->node }, nspace, rank);
+  /* What belongs to the job as a whole is in that; the library of the asker cannot place anything else without it. */
+  dvmd_controller_tell_of_job (self, source, job);
+  if (rank == DVMD_PMIX_RANK_WILDCARD)
+    refuse_modex (self, source, token, DVMD_PMIX_SUCCESS);
+  else
+    ask_for_modex (self, &(ModexAsk){ token, source, dvmd_proc_table_row (procs, rank)->node, dvmd_job_get_id (job) },
+                   nspace, rank);
 }
 
 void
@@ -320,7 +411,7 @@ dvmd_controller_handle_modex_data (DvmdController *self, guint source, GVariant 
 
   g_variant_get (body, "(uti@ay)", &asker, &token, &status, &data);
   /* It was answered, or nobody has asked this agent. */
-  if (g_hash_table_remove (self->modex_asks, &(ModexAsk){ token, asker, source }))
+  if (g_hash_table_remove (self->modex_asks, &(ModexAsk){ .token = token, .asker = asker, .asked = source }))
     answer_modex (self, asker, token, status, data);
 }
 
@@ -341,5 +432,24 @@ dvmd_controller_break_collectives (DvmdController *self, guint rank)
         refuse_modex (self, ask->asker, ask->token, DVMD_PMIX_ERR_LOST_CONNECTION);
       if (ask->asked == rank || ask->asker == rank)
         g_hash_table_iter_remove (&iter);
+    }
+}
+
+/* Ranks of other jobs may wait for data that will never be put. */
+void
+dvmd_controller_fail_modex_asks (DvmdController *self, DvmdJob *job)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, self->modex_asks);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      const ModexAsk *ask = key;
+
+      if (ask->job != dvmd_job_get_id (job))
+        continue;
+      refuse_modex (self, ask->asker, ask->token, DVMD_PMIX_ERR_NOT_FOUND);
+      g_hash_table_iter_remove (&iter);
     }
 }

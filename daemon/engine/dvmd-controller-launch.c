@@ -202,6 +202,14 @@ dvmd_controller_handle_launched (DvmdController *self, guint source, GVariant *b
   dvmd_core_local_launch_complete (self->core, job, source);
 }
 
+/* Whoever waits for something of it is answered, and what it has published may go. */
+static void
+proc_ended (DvmdController *self, DvmdJob *job, guint32 rank)
+{
+  dvmd_controller_fail_fences_of_rank (self, job, rank);
+  dvmd_data_store_proc_ended (self->data, dvm_job_get_nspace (dvmd_job_get_record (job)), rank);
+}
+
 void
 dvmd_controller_handle_proc_states (DvmdController *self, guint source, GVariant *body)
 {
@@ -218,7 +226,11 @@ dvmd_controller_handle_proc_states (DvmdController *self, guint source, GVariant
   if (job == NULL)
     return;
   while (g_variant_iter_next (rows, "(uuii)", &rank, &state, &exit_code, &exit_signal))
-    dvmd_core_proc_state (self->core, job, rank, state, exit_code, exit_signal);
+    {
+      dvmd_core_proc_state (self->core, job, rank, state, exit_code, exit_signal);
+      if (state > DVM_PROC_STATE_UNTERMINATED)
+        proc_ended (self, job, rank);
+    }
 }
 
 void

@@ -26,6 +26,7 @@ dvmd_controller_forget_agent (DvmdController *self, guint rank)
   dvmd_controller_fail_tables (self, rank);
   dvmd_controller_break_collectives (self, rank);
   dvmd_controller_forget_spawns (self, rank);
+  dvmd_data_store_node_lost (self->data, rank);
 }
 
 /* Nobody reads what they were to be given, and what they had written is all that there is. */

@@ -9,6 +9,7 @@
 #include "dvmd-agent.h"
 #include "dvmd-campaign.h"
 #include "dvmd-controller.h"
+#include "dvmd-data-store.h"
 #include "dvmd-fence.h"
 #include "dvmd-environments.h"
 #include "dvmd-input.h"
@@ -109,6 +110,8 @@ struct _DvmdController
   gpointer fence_world;
   GHashTable *askers;     /* "pmix:NSPACE.RANK" -> Asker: who waits for a change of size */
   GHashTable *spawns;     /* job id -> Spawn: jobs that processes and tools have wanted */
+  DvmdDataStore *data;    /* what processes and tools have published */
+  GHashTable *told;       /* job id -> set of ranks of agents that have no ranks of it, and know it */
   GHashTable *modex_asks; /* set of ModexAsk, that agents were asked and have not answered */
   GHashTable *table_asks; /* guint64 * -> GTask: somebody waits for the tables of an agent */
   guint64 last_table_ask;
@@ -262,7 +265,31 @@ void dvmd_controller_forget_spawns (DvmdController *self, guint rank);
 void dvmd_controller_handle_job_control (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_abort_others (DvmdController *self, guint rank, GVariant *body);
 
+/* dvmd-controller-data.c */
+DvmdDataStore *dvmd_controller_data_new (DvmdController *self);
+void dvmd_controller_handle_data (DvmdController *self, guint rank, GVariant *body);
+
+/* dvmd-controller-connect.c */
+/* Before it is spoken of to that agent: nothing happens if that has ranks of it, or has been told. */
+void dvmd_controller_tell_of_job (DvmdController *self, guint agent, DvmdJob *job);
+/* Those that were told of it need it no more. */
+void dvmd_controller_untell_job (DvmdController *self, DvmdJob *job);
+void dvmd_controller_handle_connect (DvmdController *self, guint rank, GVariant *body);
+
 /* dvmd-controller-collectives.c */
+typedef enum
+{
+  DVMD_COLLECTIVE_FENCE,
+  DVMD_COLLECTIVE_CONNECT,
+  DVMD_COLLECTIVE_DISCONNECT,
+} DvmdCollective;
+
+/* All participants of that agent have come, or (status) cannot come any more. participants: a(su), data: ay */
+void dvmd_controller_join_collective (DvmdController *self, DvmdCollective kind, guint source, guint64 token,
+                                      GVariant *participants, GVariant *data, guint32 timeout, int status);
+/* That process will not come to any. */
+void dvmd_controller_fail_fences_of_rank (DvmdController *self, DvmdJob *job, guint32 rank);
+void dvmd_controller_fail_modex_asks (DvmdController *self, DvmdJob *job);
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_modex (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_modex_data (DvmdController *self, guint rank, GVariant *body);

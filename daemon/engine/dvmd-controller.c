@@ -68,6 +68,8 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
   g_clear_pointer (&self->pmix, g_ptr_array_unref);
   g_clear_pointer (&self->given_pmix, g_ptr_array_unref);
+  g_clear_pointer (&self->told, g_hash_table_unref);
+  g_clear_pointer (&self->data, dvmd_data_store_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->dispose (object);
@@ -116,6 +118,7 @@ dvmd_controller_init (DvmdController *self)
   self->table_asks = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_object_unref);
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
   self->modex_asks = dvmd_modex_asks_new ();
+  self->told = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
   self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->askers = dvmd_controller_askers_new ();
   self->spawns = dvmd_controller_spawns_new ();
@@ -145,9 +148,14 @@ effect_tell_started (gpointer world, DvmdJob *job)
 static void
 effect_tell_ended (gpointer world, DvmdJob *job)
 {
-  dvmd_controller_forget_tree_fences (world, job);
-  dvmd_controller_fail_fences (world, job);
-  dvmd_controller_spawn_ended (world, job);
+  DvmdController *self = world;
+
+  dvmd_controller_forget_tree_fences (self, job);
+  dvmd_controller_fail_fences (self, job);
+  dvmd_controller_fail_modex_asks (self, job);
+  dvmd_controller_untell_job (self, job);
+  dvmd_data_store_job_ended (self->data, dvm_job_get_nspace (dvmd_job_get_record (job)));
+  dvmd_controller_spawn_ended (self, job);
 }
 
 static void
@@ -309,6 +317,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->clock = dvmd_clock_new_real (context);
   self->queue = dvmd_event_queue_new_for_context (context);
   self->started_at = dvmd_clock_now (self->clock);
+  self->data = dvmd_controller_data_new (self);
   core_settings.nspace = self->nspace;
   core_settings.host = self->host;
   core_settings.history_limit = settings->history_limit;

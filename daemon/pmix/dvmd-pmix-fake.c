@@ -219,6 +219,12 @@ dvmd_pmix_fake_complete_control (DvmdPmix *pmix, guint64 token, int status)
 }
 
 static void
+dvmd_pmix_fake_complete_connect (DvmdPmix *pmix, guint64 token, int status)
+{
+  dvmd_pmix_fake_complete (pmix, token, status, NULL);
+}
+
+static void
 dvmd_pmix_fake_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                   gpointer user_data)
 {
@@ -281,6 +287,8 @@ dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->complete_allocation = dvmd_pmix_fake_complete_allocation;
   iface->complete_spawn = dvmd_pmix_fake_complete_spawn;
   iface->complete_control = dvmd_pmix_fake_complete_control;
+  iface->complete_data = dvmd_pmix_fake_complete_allocation;
+  iface->complete_connect = dvmd_pmix_fake_complete_connect;
   iface->notify_event = dvmd_pmix_fake_notify_event;
 }
 
@@ -388,6 +396,28 @@ dvmd_pmix_fake_allocate (DvmdPmixFake *self, const char *nspace, guint32 rank, c
 
   if (!dvmd_pmix_host_allocate (self->host, token, nspace, rank, directive, owned))
     dvmd_pmix_fake_complete_allocation (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+guint64
+dvmd_pmix_fake_data (DvmdPmixFake *self, DvmdPmixDataOp op, const char *nspace, guint32 rank, GVariant *request)
+{
+  guint64 token = add_answer (self);
+  g_autoptr (GVariant) owned = g_variant_ref_sink (request);
+
+  if (!dvmd_pmix_host_data (self->host, token, op, nspace, rank, owned))
+    dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  return token;
+}
+
+guint64
+dvmd_pmix_fake_connect (DvmdPmixFake *self, gboolean leave, const DvmdPmixProc *participants, guint n_participants,
+                        guint timeout)
+{
+  guint64 token = add_answer (self);
+
+  if (!dvmd_pmix_host_connect (self->host, token, leave, participants, n_participants, timeout))
+    dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
   return token;
 }
 

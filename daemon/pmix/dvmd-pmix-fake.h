@@ -40,7 +40,13 @@ guint64 dvmd_pmix_fake_direct_modex (DvmdPmixFake *self, const char *nspace, gui
 /* A local client or tool asks for nodes, in the words of the bus (floating is sunk); token of its answer. */
 guint64 dvmd_pmix_fake_allocate (DvmdPmixFake *self, const char *nspace, guint32 rank, const char *directive,
                                  GVariant *request);
-/* FALSE: not answered yet. answer (out) (nullable): a{sv} */
+/* A local client or tool publishes, looks up or unpublishes (floating is sunk); token of its answer, a(susay). */
+guint64 dvmd_pmix_fake_data (DvmdPmixFake *self, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+                             GVariant *request);
+/* All local participants have come to a connect, or (leave) a disconnect; token of its answer. */
+guint64 dvmd_pmix_fake_connect (DvmdPmixFake *self, gboolean leave, const DvmdPmixProc *participants,
+                                guint n_participants, guint timeout);
+/* FALSE: not answered yet. answer (out) (nullable): a{sv}, or of data a(susay) */
 gboolean dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, GVariant **answer);
 /* A local client or tool wants a job, (aa{sv}a{sv}) as SubmitApps has it (floating is sunk); token of its answer. */
 guint64 dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout);

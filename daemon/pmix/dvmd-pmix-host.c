@@ -123,3 +123,27 @@ dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, g
   iface->control (self, token, nspace, rank, targets, n_targets, operation, signum);
   return TRUE;
 }
+
+gboolean
+dvmd_pmix_host_data (DvmdPmixHost *self, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+                     GVariant *request)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->data == NULL)
+    return FALSE;
+  iface->data (self, token, op, nspace, rank, request);
+  return TRUE;
+}
+
+gboolean
+dvmd_pmix_host_connect (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,
+                        guint n_participants, guint timeout)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->connect == NULL)
+    return FALSE;
+  iface->connect (self, token, leave, participants, n_participants, timeout);
+  return TRUE;
+}

@@ -22,8 +22,10 @@ typedef enum
   DVMD_PMIX_ERR_TIMEOUT = -24,
   DVMD_PMIX_ERR_UNREACH = -25,
   DVMD_PMIX_ERR_BAD_PARAM = -27,
+  DVMD_PMIX_ERR_OUT_OF_RESOURCE = -29,
   DVMD_PMIX_ERR_NOT_FOUND = -46,
   DVMD_PMIX_ERR_NOT_SUPPORTED = -47,
+  DVMD_PMIX_ERR_DUPLICATE_KEY = -53,
   DVMD_PMIX_READY_FOR_DEBUG = -58,
   DVMD_PMIX_ERR_LOST_CONNECTION = -61,
   DVMD_PMIX_EVENT_JOB_END = -145,
@@ -48,6 +50,36 @@ typedef enum
   DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG = -402,
   DVMD_PMIX_ERR_EXIT_NONZERO_TERM = -404,
 } DvmdPmixStatus;
+
+/* For whom something is published, or of whom it is looked for. */
+typedef enum
+{
+  DVMD_PMIX_RANGE_UNDEF = 0,
+  DVMD_PMIX_RANGE_RM = 1,
+  DVMD_PMIX_RANGE_LOCAL = 2,
+  DVMD_PMIX_RANGE_NAMESPACE = 3,
+  DVMD_PMIX_RANGE_SESSION = 4,
+  DVMD_PMIX_RANGE_GLOBAL = 5,
+  DVMD_PMIX_RANGE_CUSTOM = 6,
+  DVMD_PMIX_RANGE_PROC_LOCAL = 7,
+} DvmdPmixRange;
+
+/* How long it is there. */
+typedef enum
+{
+  DVMD_PMIX_PERSIST_INDEF = 0,
+  DVMD_PMIX_PERSIST_FIRST_READ = 1,
+  DVMD_PMIX_PERSIST_PROC = 2,
+  DVMD_PMIX_PERSIST_APP = 3,
+  DVMD_PMIX_PERSIST_SESSION = 4,
+} DvmdPmixPersistence;
+
+typedef enum
+{
+  DVMD_PMIX_DATA_PUBLISH,
+  DVMD_PMIX_DATA_LOOKUP,
+  DVMD_PMIX_DATA_UNPUBLISH,
+} DvmdPmixDataOp;
 
 /* Details of events, likewise. */
 #define DVMD_PMIX_KEY_HOSTNAME       "pmix.hname"           /* s */
@@ -130,6 +162,18 @@ struct _DvmdPmixHostInterface
    */
   void (*control) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
                    guint n_targets, const char *operation, int signum);
+  /*
+   * A client or tool publishes, looks up or unpublishes: answered by dvmd_pmix_complete_data(). request: a{sv} as in
+   * dvmd_data_store_handle(), its values packed by the library.
+   */
+  void (*data) (DvmdPmixHost *self, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+                GVariant *request);
+  /*
+   * All local participants have come to PMIx_Connect, or (leave) to PMIx_Disconnect, with participants elsewhere:
+   * answered by dvmd_pmix_complete_connect().
+   */
+  void (*connect) (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,
+                   guint n_participants, guint timeout);
 };
 
 void dvmd_pmix_host_connected (DvmdPmixHost *self, const char *nspace, guint32 rank);
@@ -149,6 +193,11 @@ gboolean dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *ns
                                guint timeout);
 gboolean dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
                                  const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);
+
+gboolean dvmd_pmix_host_data (DvmdPmixHost *self, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+                              GVariant *request);
+gboolean dvmd_pmix_host_connect (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,
+                                 guint n_participants, guint timeout);
 
 /* What a client is told in place of error, which is one of DVM_ERROR. */
 int dvmd_pmix_status_from_error (const GError *error);

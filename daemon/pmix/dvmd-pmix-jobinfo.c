@@ -161,9 +161,12 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_string (b->info, PMIX_MAPBY, job->map_by != NULL ? job->map_by : "slot");
   dvmd_pmix_info_add_string (b->info, PMIX_RANKBY, job->rank_by != NULL ? job->rank_by : "slot");
   dvmd_pmix_info_add_string (b->info, PMIX_BINDTO, job->bind_to != NULL ? job->bind_to : "none");
-  dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->sessions_dir);
-  dvmd_pmix_info_add_string (b->info, PMIX_NSDIR, b->session_dir);
-  dvmd_pmix_info_add_flag (b->info, PMIX_TDIR_RMCLEAN, TRUE);
+  if (job->my_node < job->n_nodes)
+    {
+      dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->sessions_dir);
+      dvmd_pmix_info_add_string (b->info, PMIX_NSDIR, b->session_dir);
+      dvmd_pmix_info_add_flag (b->info, PMIX_TDIR_RMCLEAN, TRUE);
+    }
   if (job->stop == DVMD_PMIX_STOP_IN_INIT)
     dvmd_pmix_info_add_flag (b->info, PMIX_DEBUG_STOP_IN_INIT, TRUE);
   else if (job->stop == DVMD_PMIX_STOP_IN_APP)
@@ -181,9 +184,9 @@ add_own_node (Builder *b)
   DvmdPmixJob *job = b->job;
   const Node *node;
 
-  dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->node_name);
   if (job->my_node >= job->n_nodes)
     return;
+  dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->node_name);
   node = &b->nodes[job->my_node];
   dvmd_pmix_info_add_uint32 (b->info, PMIX_NODEID, job->my_node);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_LOCAL_SIZE, node->size);

@@ -24,6 +24,19 @@ dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback
   return request->token;
 }
 
+gboolean
+dvmd_pmix_server_has_request (DvmdPmixServer *self, const void *callback_data)
+{
+  GHashTableIter iter;
+  gpointer request;
+
+  g_hash_table_iter_init (&iter, self->tokens);
+  while (g_hash_table_iter_next (&iter, NULL, &request))
+    if (((DvmdPmixRequest *)request)->callback_data == callback_data)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 release_bytes (void *data)
 {

@@ -34,6 +34,7 @@ struct _DvmdPmixServer
   GHashTable *tokens;      /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
   GHashTable *allocations; /* guint64 -> DvmdPmixAllocation: that the agent has not answered */
   GHashTable *spawns;      /* guint64 -> DvmdPmixSpawn: that the agent has not answered */
+  GHashTable *data_calls;  /* guint64 -> DvmdPmixDataCall: that the agent has not answered */
   GHashTable *tasks;       /* GTasks that wait for the library */
   guint64 last_token;
   gboolean running;
@@ -62,6 +63,15 @@ typedef struct
   pmix_spawn_cbfunc_t callback;
   void *callback_data;
 } DvmdPmixSpawn;
+
+/* A client publishes, looks up, unpublishes, connects or disconnects, and waits. */
+typedef struct
+{
+  guint64 token;
+  pmix_op_cbfunc_t done;
+  pmix_lookup_cbfunc_t look_up; /* (nullable): instead of done */
+  void *callback_data;
+} DvmdPmixDataCall;
 
 /*
  * What is waited for in the library: one task, answered when count callbacks have come. Made on the main context; the
@@ -95,6 +105,25 @@ GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF 
 /* dvmd-pmix-upcalls.c: the module that the library calls; queue is where the calls go, NULL after the library's end. */
 pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace);
 void dvmd_pmix_upcalls_watch_clients (void);
+/* From PMIx's thread: to be run on the main context. */
+void dvmd_pmix_upcalls_post (DvmdPmixItem *item);
+
+/* dvmd-pmix-upcalls-data.c */
+pmix_status_t dvmd_pmix_upcall_publish (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info,
+                                        pmix_op_cbfunc_t callback, void *callback_data);
+pmix_status_t dvmd_pmix_upcall_lookup (const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t n_info,
+                                       pmix_lookup_cbfunc_t callback, void *callback_data);
+pmix_status_t dvmd_pmix_upcall_unpublish (const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t n_info,
+                                          pmix_op_cbfunc_t callback, void *callback_data);
+pmix_status_t dvmd_pmix_upcall_connect (const pmix_proc_t procs[], size_t n_procs, const pmix_info_t info[],
+                                        size_t n_info, pmix_op_cbfunc_t callback, void *callback_data);
+pmix_status_t dvmd_pmix_upcall_disconnect (const pmix_proc_t procs[], size_t n_procs, const pmix_info_t info[],
+                                           size_t n_info, pmix_op_cbfunc_t callback, void *callback_data);
+void dvmd_pmix_server_complete_data (DvmdPmix *pmix, guint64 token, int status, GVariant *found);
+void dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status);
+void dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self);
+/* (transfer full) (nullable): a{sv} as in dvmd_data_store_handle(); keys (nullable): of all but publishing */
+GVariant *dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gsize n, GError **error);
 
 /* dvmd-pmix-alloc.c */
 /* info: until it is answered */
@@ -144,6 +173,8 @@ void dvmd_pmix_server_connect_tool (DvmdPmixServer *self, const pmix_info_t *inf
 
 /* dvmd-pmix-modex.c */
 guint64 dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data);
+/* Whether one with this is open. */
+gboolean dvmd_pmix_server_has_request (DvmdPmixServer *self, const void *callback_data);
 /* Answers self's request at once. */
 void dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes *data);
 void dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,

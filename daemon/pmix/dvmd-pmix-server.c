@@ -249,6 +249,7 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   g_hash_table_remove_all (self->tokens);
   dvmd_pmix_server_fail_allocations (self);
   dvmd_pmix_server_fail_spawns (self);
+  dvmd_pmix_server_fail_data_calls (self);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
   self->host = NULL;
@@ -278,6 +279,8 @@ find_job (DvmdPmixServer *self, const char *nspace, GError **error)
 static gboolean
 create_dirs (DvmdPmixServer *self, DvmdPmixJob *job, GError **error)
 {
+  if (job->my_node >= job->n_nodes)
+    return TRUE;
   if (!dvmd_pmix_dirs_create_job (self->dirs, job->nspace, error))
     return FALSE;
   for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (job); rank++)
@@ -497,6 +500,8 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->complete_allocation = dvmd_pmix_server_complete_allocation;
   iface->complete_spawn = dvmd_pmix_server_complete_spawn;
   iface->complete_control = dvmd_pmix_server_complete_control;
+  iface->complete_data = dvmd_pmix_server_complete_data;
+  iface->complete_connect = dvmd_pmix_server_complete_connect;
   iface->notify_event = dvmd_pmix_server_notify_event;
 }
 
@@ -514,6 +519,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
   g_clear_pointer (&self->allocations, g_hash_table_unref);
   g_clear_pointer (&self->spawns, g_hash_table_unref);
+  g_clear_pointer (&self->data_calls, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_free (self->node_name);
   G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
@@ -532,6 +538,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->allocations = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->spawns = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+  self->data_calls = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 

@@ -87,10 +87,16 @@ upcall_new (void (*func) (DvmdPmixServer *, gpointer), const pmix_proc_t *proc)
   return self;
 }
 
+void
+dvmd_pmix_upcalls_post (DvmdPmixItem *item)
+{
+  dvmd_pmix_queue_post (current_queue, item);
+}
+
 static void
 upcall_post (Upcall *self)
 {
-  dvmd_pmix_queue_post (current_queue, &self->item);
+  dvmd_pmix_upcalls_post (&self->item);
 }
 
 static void
@@ -201,8 +207,12 @@ static void
 on_direct_modex (DvmdPmixServer *server, gpointer upcall)
 {
   const Upcall *self = upcall;
-  guint64 token = dvmd_pmix_server_add_request (server, self->callback, self->callback_data);
+  guint64 token;
 
+  /* When the job is registered that an open question is about, the library asks it again. */
+  if (dvmd_pmix_server_has_request (server, self->callback_data))
+    return;
+  token = dvmd_pmix_server_add_request (server, self->callback, self->callback_data);
   g_debug ("direct modex %" G_GUINT64_FORMAT " for %s.%u", token, self->proc.nspace, self->proc.rank);
   if (!dvmd_pmix_host_direct_modex (server->host, token, self->proc.nspace, self->proc.rank, self->text, self->timeout))
     dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
@@ -486,6 +496,11 @@ static pmix_server_module_t module = {
   .allocate = allocate,
   .job_control = job_control,
   .spawn = spawn,
+  .publish = dvmd_pmix_upcall_publish,
+  .lookup = dvmd_pmix_upcall_lookup,
+  .unpublish = dvmd_pmix_upcall_unpublish,
+  .connect = dvmd_pmix_upcall_connect,
+  .disconnect = dvmd_pmix_upcall_disconnect,
   .tool_connected = tool_connected,
   .query = query,
   .register_events = register_events,

@@ -137,6 +137,20 @@ dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status)
 }
 
 void
+dvmd_pmix_complete_data (DvmdPmix *self, guint64 token, int status, GVariant *found)
+{
+  g_autoptr (GVariant) owned = found != NULL ? g_variant_ref_sink (found) : NULL;
+
+  DVMD_PMIX_GET_IFACE (self)->complete_data (self, token, status, owned);
+}
+
+void
+dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status)
+{
+  DVMD_PMIX_GET_IFACE (self)->complete_connect (self, token, status);
+}
+
+void
 dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details)
 {

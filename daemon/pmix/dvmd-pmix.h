@@ -61,6 +61,8 @@ struct _DvmdPmixInterface
   void (*complete_allocation) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
   void (*complete_spawn) (DvmdPmix *self, guint64 token, int status, const char *nspace);
   void (*complete_control) (DvmdPmix *self, guint64 token, int status);
+  void (*complete_data) (DvmdPmix *self, guint64 token, int status, GVariant *found);
+  void (*complete_connect) (DvmdPmix *self, guint64 token, int status);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details);
 };
@@ -74,7 +76,10 @@ gboolean dvmd_pmix_start (DvmdPmix *self, const DvmdPmixSettings *settings, Dvmd
  * end with DVM_ERROR_SHUTTING_DOWN. */
 void dvmd_pmix_stop (DvmdPmix *self);
 
-/* DVM_ERROR_EXISTS if the namespace is registered already. On failure nothing of the job stays behind. */
+/*
+ * A job without ranks here (my_node G_MAXUINT32) is registered for those who talk to it.
+ * DVM_ERROR_EXISTS if the namespace is registered already. On failure nothing of the job stays behind.
+ */
 void dvmd_pmix_register_job_async (DvmdPmix *self, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data);
 gboolean dvmd_pmix_register_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
 
@@ -125,6 +130,11 @@ void dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, G
 /* nspace (nullable): of the job that runs. */
 void dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace);
 void dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status);
+
+/* found (nullable, floating is sunk): a(susay), who has published, key and packed value; of a lookup that succeeds. */
+void dvmd_pmix_complete_data (DvmdPmix *self, guint64 token, int status, GVariant *found);
+/* The jobs of all participants have been registered before. */
+void dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status);
 
 /*
  * Tells local clients and tools of an event; one that is just connecting may miss it. source (nullable): the process it

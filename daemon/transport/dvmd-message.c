@@ -69,6 +69,12 @@ static const Kind kinds[] = {
   { DVMD_MSG_CONTROLLED, "controlled", "(ti)" },
   { DVMD_MSG_ABORT_OTHERS, "abort-others", "(suuisa(su))" },
   { DVMD_MSG_JOB_EVENT, "job-event", "(suisii)" },
+  { DVMD_MSG_DATA, "data", "(tusuuua{sv})" },
+  { DVMD_MSG_DATA_DONE, "data-done", "(tia(susay))" },
+  { DVMD_MSG_CONNECT, "connect", "(tba(su)ui)" },
+  { DVMD_MSG_CONNECTED, "connected", "(ti)" },
+  { DVMD_MSG_JOB_INFO, "job-info", DVMD_JOB_INFO_TYPE },
+  { DVMD_MSG_JOB_FORGET, "job-forget", "(s)" },
 };
 
 static const Kind *

@@ -39,6 +39,8 @@ typedef enum
   DVMD_MSG_SPAWN = 110,          /* (token, nspace, rank, pid, apps, options, timeout s): who wants a job; SPAWNED */
   DVMD_MSG_JOB_CONTROL = 112,    /* (token, nspace, rank, pid, [(nspace, rank)], operation, signal); CONTROLLED */
   DVMD_MSG_ABORT_OTHERS = 114,   /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
+  DVMD_MSG_DATA = 120,           /* (token, DvmdPmixDataOp, nspace, rank, uid, gid, request): DATA_DONE answers */
+  DVMD_MSG_CONNECT = 122,        /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
   DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
   DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
 
@@ -73,6 +75,10 @@ typedef enum
   DVMD_MSG_SPAWNED = 111,     /* (token, PMIx status, namespace or "") */
   DVMD_MSG_JOB_EVENT = 113,   /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
   DVMD_MSG_CONTROLLED = 115,  /* (token, PMIx status) */
+  DVMD_MSG_DATA_DONE = 121,   /* (token, status, [(nspace, rank, key, packed value)]) */
+  DVMD_MSG_CONNECTED = 123,   /* (token, status) */
+  DVMD_MSG_JOB_INFO = 125,    /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
+  DVMD_MSG_JOB_FORGET = 127,  /* (nspace): that one has ended */
 } DvmdMessageKind;
 
 /*
@@ -83,6 +89,10 @@ typedef enum
 #define DVMD_LAUNCH_APPS_TYPE "a(aayaybasayaay)"
 #define DVMD_LAUNCH_MAP_TYPE  "a(uuiuuuui)"
 #define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
+
+/* (nspace, processes, universe size, how they were mapped or "", applications, map); of one: (argv, directory) */
+#define DVMD_JOB_INFO_APPS_TYPE "a(aayay)"
+#define DVMD_JOB_INFO_TYPE      "(suus" DVMD_JOB_INFO_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
 /*
  * What an agent knows of its node: (token, state of its own row, jobs)

@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranks that connect to ranks of other jobs: agents without ranks of a job are told of it when ranks there have to do
+ * with it.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+
+#include "dvmd-message.h"
+
+/* DVMD_JOB_INFO_TYPE, floating */
+static GVariant *
+describe_job (DvmdController *self, DvmdJob *job)
+{
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
+  DvmdMap *map = dvmd_job_get_map (job);
+  const char *map_by = dvm_job_spec_get_map_by (spec);
+  GVariantBuilder apps;
+
+  g_variant_builder_init (&apps, G_VARIANT_TYPE (DVMD_JOB_INFO_APPS_TYPE));
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+      const char *cwd = dvm_app_spec_get_cwd (app);
+
+      g_variant_builder_add (&apps, "(@aay@ay)", dvmd_variant_new_bytes_array (dvm_app_spec_get_argv (app)),
+                             dvmd_variant_new_bytes (cwd != NULL ? cwd : g_get_home_dir ()));
+    }
+  return g_variant_new ("(suus@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")",
+                        dvm_job_get_nspace (dvmd_job_get_record (job)), map->num_procs,
+                        dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)), map_by != NULL ? map_by : "",
+                        g_variant_builder_end (&apps), dvmd_map_to_variant (map));
+}
+
+void
+dvmd_controller_tell_of_job (DvmdController *self, guint agent, DvmdJob *job)
+{
+  gpointer id = GUINT_TO_POINTER (dvmd_job_get_id (job));
+  GHashTable *agents = g_hash_table_lookup (self->told, id);
+
+  if (dvmd_map_count_on_node (dvmd_job_get_map (job), agent) > 0
+      || (agents != NULL && g_hash_table_contains (agents, GUINT_TO_POINTER (agent))))
+    return;
+  if (agents == NULL)
+    {
+      agents = g_hash_table_new (NULL, NULL);
+      g_hash_table_insert (self->told, id, agents);
+    }
+  g_hash_table_add (agents, GUINT_TO_POINTER (agent));
+  dvmd_controller_send (self, agent, DVMD_MSG_JOB_INFO, describe_job (self, job));
+}
+
+void
+dvmd_controller_untell_job (DvmdController *self, DvmdJob *job)
+{
+  gpointer id = GUINT_TO_POINTER (dvmd_job_get_id (job));
+  GHashTable *agents = g_hash_table_lookup (self->told, id);
+  GHashTableIter iter;
+  gpointer agent;
+
+  if (agents == NULL)
+    return;
+  g_hash_table_iter_init (&iter, agents);
+  while (g_hash_table_iter_next (&iter, &agent, NULL))
+    if (!dvmd_controller_is_lost (self, GPOINTER_TO_UINT (agent)))
+      dvmd_controller_send (self, GPOINTER_TO_UINT (agent), DVMD_MSG_JOB_FORGET,
+                            g_variant_new ("(s)", dvm_job_get_nspace (dvmd_job_get_record (job))));
+  g_hash_table_remove (self->told, id);
+}
+
+void
+dvmd_controller_handle_connect (DvmdController *self, guint source, GVariant *body)
+{
+  g_autoptr (GVariant) participants = NULL;
+  g_autoptr (GVariant) none = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, NULL, 0, 1));
+  gboolean leave;
+  guint64 token;
+  guint32 timeout;
+  gint32 status;
+
+  g_variant_get (body, "(tb@a(su)ui)", &token, &leave, &participants, &timeout, &status);
+  dvmd_controller_join_collective (self, leave ? DVMD_COLLECTIVE_DISCONNECT : DVMD_COLLECTIVE_CONNECT, source, token,
+                                   participants, none, timeout, status);
+}

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What processes and tools publish for others: one store for the DVM, asked by every agent.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+
+#include "dvmd-log.h"
+
+static void
+answer (gpointer world, guint node, guint64 token, int status, GVariant *found)
+{
+  DvmdController *self = world;
+  g_autoptr (GVariant) owned = g_variant_ref_sink (found);
+
+  if (dvmd_controller_is_lost (self, node))
+    return;
+  dvmd_controller_send (self, node, DVMD_MSG_DATA_DONE, g_variant_new ("(ti@a(susay))", token, status, owned));
+}
+
+DvmdDataStore *
+dvmd_controller_data_new (DvmdController *self)
+{
+  return dvmd_data_store_new (self->clock, answer, self);
+}
+
+void
+dvmd_controller_handle_data (DvmdController *self, guint source, GVariant *body)
+{
+  /* Tools, and all that no session keeps to itself. */
+  static const guint32 default_session = 0;
+  g_autoptr (GVariant) request = NULL;
+  DvmdDataParty who = { .node = source, .sessions = &default_session, .n_sessions = 1 };
+  guint64 token;
+  guint32 op;
+
+  g_variant_get (body, "(tu&suuu@a{sv})", &token, &op, &who.nspace, &who.rank, &who.uid, &who.gid, &request);
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, who.nspace, who.rank, "data request %u", op);
+  dvmd_data_store_handle (self->data, token, op, &who, request);
+}
