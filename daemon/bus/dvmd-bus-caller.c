@@ -7,9 +7,9 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvmd-bus-private.h"
+#include "dvmd-rights.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* A call that waits until it is known who calls. */
 typedef struct
@@ -19,6 +19,33 @@ typedef struct
   guint id;
   GDBusMethodInvocation *invocation;
 } PendingCall;
+
+/* In one place for all methods (spec: who may do what). */
+static gboolean
+check_right (DvmdBusServer *server, DvmdBusCaller *caller, DvmdBusAccess access, gpointer object, GError **error)
+{
+  const DvmdRequester *who = caller != NULL ? &caller->requester : NULL;
+
+  switch (access)
+    {
+    case DVMD_BUS_CHANGES:
+      return dvmd_core_may (server->core, who, DVMD_RIGHT_DVM, NULL, NULL, error);
+    case DVMD_BUS_CHANGES_JOB:
+      return dvmd_core_may (server->core, who, DVMD_RIGHT_JOB, NULL, object, error);
+    case DVMD_BUS_CHANGES_NODE:
+      return dvmd_core_may (server->core, who, DVMD_RIGHT_NODE, NULL, NULL, error);
+    case DVMD_BUS_READS:
+    case DVMD_BUS_TRACKED:
+      break;
+    }
+  return TRUE;
+}
+
+gboolean
+dvmd_bus_caller_may_change (DvmdBusCaller *self)
+{
+  return check_right (self->peer->server, self, DVMD_BUS_CHANGES, NULL, NULL);
+}
 
 static void
 run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, const DvmdBusMethod *method, guint id,
@@ -36,30 +63,10 @@ run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, c
 
   if (klass->find != NULL)
     call.object = klass->find (peer->server, id, &error);
-  if (error == NULL)
+  if (error == NULL && check_right (peer->server, caller, method->access, call.object, &error))
     method->func (&call);
   else
     dvmd_bus_return_error (invocation, error);
-}
-
-gboolean
-dvmd_bus_caller_may_change (DvmdBusCaller *self)
-{
-  return self->requester.uid == getuid () || self->requester.uid == 0;
-}
-
-static void
-run_checked (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, const DvmdBusMethod *method, guint id,
-             GDBusMethodInvocation *invocation)
-{
-  if (method->access == DVMD_BUS_CHANGES && !dvmd_bus_caller_may_change (caller))
-    dvmd_bus_return_error (invocation,
-                           g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
-                                        "%s needs the user that this DVM belongs to (uid %u) or root, not uid %u",
-                                        g_dbus_method_invocation_get_method_name (invocation), (guint)getuid (),
-                                        caller->requester.uid));
-  else
-    run_call (peer, caller, klass, method, id, invocation);
 }
 
 static void
@@ -226,7 +233,7 @@ run_pending (DvmdBusCaller *self)
       g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (self->peer);
       PendingCall *pending = g_queue_pop_head (&self->pending);
 
-      run_checked (peer, self, pending->klass, pending->method, pending->id, g_steal_pointer (&pending->invocation));
+      run_call (peer, self, pending->klass, pending->method, pending->id, g_steal_pointer (&pending->invocation));
       pending_call_free (pending);
     }
 }
@@ -350,7 +357,7 @@ call_method (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethod
       g_queue_push_tail (&caller->pending, pending);
     }
   else
-    run_checked (peer, caller, klass, method, id, invocation);
+    run_call (peer, caller, klass, method, id, invocation);
 }
 
 void

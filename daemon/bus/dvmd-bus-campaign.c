@@ -10,6 +10,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-private.h"
+#include "dvmd-rights.h"
 
 #include <string.h>
 
@@ -46,13 +47,24 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_campaign_get_record (campaign)), name);
 }
 
+/* Its allocation is to be the caller's; a session that has gone is nobody's. */
+static gboolean
+check_owner (DvmdBusCall *call, GError **error)
+{
+  DvmdCore *core = call->server->core;
+  DvmCampaign *record = dvmd_campaign_get_record (call->object);
+  DvmdSession *session = dvmd_core_find_session (core, dvm_campaign_get_alloc_id (record));
+
+  return dvmd_core_may (core, &call->caller->requester, DVMD_RIGHT_RELEASE, session, NULL, error);
+}
+
 static void
 cancel_campaign (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   GError *error = NULL;
 
-  if (dvmd_bus_options_parse (dict, NULL, 0, &error)
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error) && check_owner (call, &error)
       && dvmd_core_cancel_campaign (call->server->core, call->object, &error))
     dvmd_bus_return_value (call->invocation, NULL);
   else

@@ -161,14 +161,14 @@ get_trace (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod job_methods[] = {
-  { "Attach", DVMD_BUS_CHANGES, dvmd_bus_attach },
-  { "Cancel", DVMD_BUS_CHANGES, cancel_job },
-  { "Continue", DVMD_BUS_CHANGES, continue_job },
+  { "Attach", DVMD_BUS_CHANGES_JOB, dvmd_bus_attach },
+  { "Cancel", DVMD_BUS_CHANGES_JOB, cancel_job },
+  { "Continue", DVMD_BUS_CHANGES_JOB, continue_job },
   { "GetTrace", DVMD_BUS_READS, get_trace },
   { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs },
   { "Map", DVMD_BUS_READS, dvmd_bus_map_job },
-  { "Resize", DVMD_BUS_CHANGES, resize_job },
-  { "Signal", DVMD_BUS_CHANGES, signal_job },
+  { "Resize", DVMD_BUS_CHANGES_JOB, resize_job },
+  { "Signal", DVMD_BUS_CHANGES_JOB, signal_job },
   { "Wait", DVMD_BUS_TRACKED, wait_job },
 };
 

@@ -10,14 +10,13 @@
 
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
-
-#include <string.h>
+#include "dvmd-rights.h"
 
 typedef struct
 {
   const char *ids;
   const char *label;
-  guint session;
+  guint session_id;
   guint state;
   gboolean all;
   gboolean has_session;
@@ -25,6 +24,7 @@ typedef struct
   guint limit;
   const char **columns;
   DvmdIdSet *set; /* NULL: every id */
+  char *session;  /* (nullable): its path */
 } JobFilter;
 
 static void
@@ -32,6 +32,7 @@ job_filter_clear (JobFilter *filter)
 {
   g_clear_pointer (&filter->columns, g_free);
   g_clear_pointer (&filter->set, dvmd_id_set_free);
+  g_clear_pointer (&filter->session, g_free);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (JobFilter, job_filter_clear)
@@ -42,7 +43,7 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
   const DvmdBusOption options[] = {
     { "ids", "s", &filter->ids },
     { "label", "s", &filter->label },
-    { "session", "u", &filter->session, &filter->has_session },
+    { "session", "u", &filter->session_id, &filter->has_session },
     { "state", "u", &filter->state, &filter->has_state },
     { "all", "b", &filter->all },
     { "limit", "u", &filter->limit },
@@ -52,6 +53,8 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
   /* Only lists have rows to limit and columns. */
   if (!dvmd_bus_options_parse (dict, options, lists ? 7 : 5, error))
     return FALSE;
+  if (filter->has_session)
+    filter->session = dvmd_bus_session_path (filter->session_id);
   if (filter->ids != NULL && filter->ids[0] != '\0')
     {
       filter->set = dvmd_id_set_parse (filter->ids, "ids", error);
@@ -71,8 +74,7 @@ is_selected (const JobFilter *filter, DvmdJob *job)
     return FALSE;
   if (filter->has_state && filter->state != dvm_job_get_state (record))
     return FALSE;
-  /* All jobs are in the default session so far. */
-  return !filter->has_session || filter->session == 0;
+  return filter->session == NULL || g_strcmp0 (filter->session, dvm_job_get_session (record)) == 0;
 }
 
 void
@@ -101,19 +103,37 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }
 
-static guint
-cancel_selected (DvmdBusCall *call, const JobFilter *filter)
+/* (element-type DvmdJob): NULL: there is one that the caller may not end */
+static GPtrArray *
+select_jobs (DvmdBusCall *call, const JobFilter *filter, GError **error)
 {
-  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (call->server->core, FALSE);
+  DvmdCore *core = call->server->core;
+  g_autoptr (GPtrArray) jobs = g_ptr_array_new_with_free_func (g_object_unref);
+
+  for (DvmdJob *job = NULL; (job = dvmd_core_next_job (core, job, FALSE)) != NULL;)
+    {
+      if (!is_selected (filter, job) || dvmd_job_get_ended (job))
+        continue;
+      if (!dvmd_core_may (core, &call->caller->requester, DVMD_RIGHT_JOB, NULL, job, error))
+        return NULL;
+      g_ptr_array_add (jobs, g_object_ref (job));
+    }
+  return g_steal_pointer (&jobs);
+}
+
+static guint
+cancel_selected (DvmdBusCall *call, GPtrArray *jobs)
+{
   g_autofree char *reason = g_strdup_printf ("cancelled by %s", call->caller->requester.name);
   guint count = 0;
 
   for (guint i = 0; i < jobs->len; i++)
     {
-      g_autoptr (DvmdJob) job = g_object_ref (jobs->pdata[i]);
+      DvmdJob *job = g_ptr_array_index (jobs, i);
       g_autoptr (GError) error = NULL;
 
-      if (!is_selected (filter, job) || dvmd_job_get_ended (job))
+      /* It may have gone with one before it. */
+      if (dvmd_job_get_ended (job))
         continue;
       if (dvmd_controller_cancel_job (call->server->controller, job, reason, &error))
         count++;
@@ -128,14 +148,17 @@ dvmd_bus_cancel_jobs (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   g_auto (JobFilter) filter = { NULL };
+  g_autoptr (GPtrArray) jobs = NULL;
   GError *error = NULL;
 
   if (!parse_filter (dict, FALSE, &filter, &error))
     dvmd_bus_return_error (call->invocation, error);
-  else if (filter.set == NULL && filter.label == NULL && !filter.has_session && !filter.has_state && !filter.all)
+  else if (filter.set == NULL && filter.label == NULL && filter.session == NULL && !filter.has_state && !filter.all)
     dvmd_bus_return_error (
         call->invocation, g_error_new (DVM_ERROR, DVM_ERROR_BAD_PARAM,
                                        "The filter is empty: give ids, label, session, state, or all to end them all"));
+  else if ((jobs = select_jobs (call, &filter, &error)) == NULL)
+    dvmd_bus_return_error (call->invocation, error);
   else
-    dvmd_bus_return_value (call->invocation, g_variant_new ("(u)", cancel_selected (call, &filter)));
+    dvmd_bus_return_value (call->invocation, g_variant_new ("(u)", cancel_selected (call, jobs)));
 }

@@ -130,9 +130,9 @@ get_topology (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod node_methods[] = {
-  { "Drain", DVMD_BUS_CHANGES, drain },
+  { "Drain", DVMD_BUS_CHANGES_NODE, drain },
   { "GetTopology", DVMD_BUS_READS, get_topology },
-  { "Resume", DVMD_BUS_CHANGES, resume },
+  { "Resume", DVMD_BUS_CHANGES_NODE, resume },
 };
 
 static char **

@@ -61,6 +61,7 @@ struct _DvmdBusServer
   DvmdBusSignals *signals;
   DvmdBusWaiters *waiters;
   GHashTable *requesters; /* number of a campaign -> DvmdBusCaller who asked for it, and has been answered */
+  GHashTable *askers;     /* number of a session -> who asked for it last (dvmd-bus-events.c) */
   GPtrArray *batches;     /* of SubmitMany, under way */
   GPtrArray *early_maps;  /* calls of Map that wait for the DVM to be ready */
   guint force_timer;      /* Shutdown with a timeout */
@@ -154,11 +155,14 @@ typedef struct
 
 typedef void (*DvmdBusMethodFunc) (DvmdBusCall *call);
 
+/* Who may is the core's to say: dvmd_core_may(). */
 typedef enum
 {
-  DVMD_BUS_READS,   /* anybody; the caller need not be known */
-  DVMD_BUS_TRACKED, /* anybody; ends when the caller leaves */
-  DVMD_BUS_CHANGES, /* our own uid and root alone */
+  DVMD_BUS_READS,        /* anybody; the caller need not be known */
+  DVMD_BUS_TRACKED,      /* anybody; ends when the caller leaves */
+  DVMD_BUS_CHANGES,      /* those who may do something to the DVM; the core asks again about sessions */
+  DVMD_BUS_CHANGES_JOB,  /* to the job that is called */
+  DVMD_BUS_CHANGES_NODE, /* to nodes */
 } DvmdBusAccess;
 
 typedef struct
@@ -188,7 +192,7 @@ void dvmd_bus_caller_unref (DvmdBusCaller *self);
 void dvmd_bus_caller_leave (DvmdBusCaller *self);
 /* The job is cancelled when the caller leaves. */
 void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
-/* Is the one that the DVM belongs to, or root. */
+/* May do something to the DVM. */
 gboolean dvmd_bus_caller_may_change (DvmdBusCaller *self);
 void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
 gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
@@ -295,6 +299,8 @@ void dvmd_bus_signals_flush_some (DvmdBusSignals *self);
 void dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job);
 /* Whoever asked for the campaign is told of its end when its last values have been sent. */
 void dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign);
+/* The same of a session whose time is soon over. */
+void dvmd_bus_signals_tell_warning (DvmdBusSignals *self, DvmdSession *session);
 /* The private connection asked for this session: it is told of it though it has not subscribed. */
 void dvmd_bus_signals_own_session (DvmdBusSignals *self, DvmdSession *session, DvmdBusPeer *owner);
 /* (transfer floating) (nullable): a{sv} of the manager, a session or a campaign as it was sent last */
@@ -313,10 +319,29 @@ void dvmd_bus_batches_fail (DvmdBusServer *server, const GError *error);
 void dvmd_bus_grow (DvmdBusCall *call);
 void dvmd_bus_shrink (DvmdBusCall *call);
 void dvmd_bus_allocate (DvmdBusCall *call);
-/* Of a session: its allocation is given back. */
-void dvmd_bus_release (DvmdBusCall *call);
-/* The campaign has ended: those who wait for that are answered, and whoever asked for it gets the signal. */
-void dvmd_bus_size_tell (DvmdBusServer *server, DvmdCampaign *campaign);
+
+/* ---- sessions are told what to do (dvmd-bus-session-control.c) ---- */
+
+/* The methods of a session */
+void dvmd_bus_session_extend (DvmdBusCall *call);
+void dvmd_bus_session_release (DvmdBusCall *call);
+
+/* ---- what is told to whoever asked (dvmd-bus-events.c) ---- */
+
+GHashTable *dvmd_bus_askers_new (void);
+/* A request about this session has begun, and is answered: what is known of both is told after that. */
+void dvmd_bus_events_asking (DvmdBusServer *server, DvmdSession *session);
+/* Numbers of sessions and campaigns, 0 for none. about: what was said by _asking() */
+void dvmd_bus_events_answered (DvmdBusServer *server, DvmdBusCaller *caller, guint about, guint session,
+                               guint campaign);
+void dvmd_bus_events_not_answered (DvmdBusServer *server, guint about);
+/* The core says so. */
+void dvmd_bus_events_warned (DvmdBusServer *server, DvmdSession *session, guint seconds_left);
+void dvmd_bus_events_session_gone (DvmdBusServer *server, DvmdSession *session);
+/* The values that have changed before have been sent. The campaign has ended: those who wait for that are answered too.
+ */
+void dvmd_bus_events_tell_end (DvmdBusServer *server, DvmdCampaign *campaign);
+void dvmd_bus_events_tell_warning (DvmdBusServer *server, DvmdSession *session);
 
 /* ---- Map before the DVM is ready (dvmd-bus-map.c): as the batches ---- */
 

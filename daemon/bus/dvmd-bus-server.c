@@ -63,6 +63,7 @@ dvmd_bus_server_dispose (GObject *object)
   g_clear_pointer (&self->settings, dvmd_config_unref);
   g_clear_pointer (&self->waiters, dvmd_bus_waiters_free);
   g_clear_pointer (&self->requesters, g_hash_table_unref);
+  g_clear_pointer (&self->askers, g_hash_table_unref);
   g_clear_pointer (&self->batches, g_ptr_array_unref);
   g_clear_pointer (&self->early_maps, g_ptr_array_unref);
   g_clear_pointer (&self->signals, dvmd_bus_signals_free);
@@ -125,6 +126,7 @@ dvmd_bus_server_new (DvmdController *controller, const char *name)
   self->patience = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
   self->requesters = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_caller_unref);
+  self->askers = dvmd_bus_askers_new ();
   self->batches = dvmd_bus_batches_new ();
   self->early_maps = dvmd_bus_maps_new ();
   g_signal_connect_object (controller, "ready", G_CALLBACK (dvmd_bus_maps_ready), self, G_CONNECT_SWAPPED);

@@ -9,6 +9,7 @@
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
 #include "dvmd-bus-private.h"
+#include "dvmd-core-sessions.h"
 
 #include <string.h>
 
@@ -42,15 +43,6 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_session_get_record (session)), name);
 }
 
-static DvmdSession *
-find_by_request (DvmdCore *core, const char *req_id)
-{
-  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
-    if (strcmp (dvm_session_get_request_id (dvmd_session_get_record (session)), req_id) == 0)
-      return session;
-  return NULL;
-}
-
 /* (nullable): a scheduler's ids may be numbers too, so that these come last. */
 static DvmdSession *
 find_by_any_id (DvmdCore *core, const char *id)
@@ -59,7 +51,7 @@ find_by_any_id (DvmdCore *core, const char *id)
   guint number;
 
   if (session == NULL)
-    session = find_by_request (core, id);
+    session = dvmd_core_find_session_by_request (core, id);
   if (session == NULL && dvmd_bus_parse_node (id, &number))
     session = dvmd_core_get_session (core, number);
   return session;
@@ -88,7 +80,8 @@ dvmd_bus_find_session (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod session_methods[] = {
-  { "Release", DVMD_BUS_CHANGES, dvmd_bus_release },
+  { "Extend", DVMD_BUS_CHANGES, dvmd_bus_session_extend },
+  { "Release", DVMD_BUS_CHANGES, dvmd_bus_session_release },
 };
 
 static char **

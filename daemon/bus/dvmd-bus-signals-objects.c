@@ -106,15 +106,27 @@ on_campaign_state_changed (DvmdCore *core, DvmdCampaign *campaign, guint old_sta
   mark (self, watched);
 }
 
-void
-dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign)
+/* After the values. Somebody waits for just this: without the pause. */
+static void
+tell_soon (DvmdBusSignals *self, gpointer object)
 {
-  g_ptr_array_add (self->ends, g_object_ref (campaign));
-  /* Somebody waits for just this: without the pause. */
+  g_ptr_array_add (self->told, g_object_ref (object));
   if (self->batch == NULL)
     g_clear_handle_id (&self->flush_source, g_source_remove);
   self->pause_ends = 0;
   dvmd_bus_signals_schedule (self);
+}
+
+void
+dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign)
+{
+  tell_soon (self, campaign);
+}
+
+void
+dvmd_bus_signals_tell_warning (DvmdBusSignals *self, DvmdSession *session)
+{
+  tell_soon (self, session);
 }
 
 static void
@@ -177,6 +189,12 @@ on_session_changed (DvmdCore *core, DvmdSession *session, gpointer user_data)
 }
 
 static void
+on_session_warned (DvmdCore *core, DvmdSession *session, guint seconds_left, gpointer user_data)
+{
+  dvmd_bus_events_warned (((DvmdBusSignals *)user_data)->server, session, seconds_left);
+}
+
+static void
 on_session_removed (DvmdCore *core, DvmdSession *session, gpointer user_data)
 {
   DvmdBusSignals *self = user_data;
@@ -184,6 +202,7 @@ on_session_removed (DvmdCore *core, DvmdSession *session, gpointer user_data)
   DvmdBusWatched *watched = g_hash_table_lookup (self->watched, dvm_session_get_object_path (record));
 
   g_signal_handlers_disconnect_by_data (record, self);
+  dvmd_bus_events_session_gone (self->server, session);
   if (watched == NULL)
     return;
   watched->ended = TRUE;
@@ -354,6 +373,7 @@ dvmd_bus_signals_connect_objects (DvmdBusSignals *self)
   g_signal_connect (core, "session-added", G_CALLBACK (on_session_added), self);
   g_signal_connect (core, "session-changed", G_CALLBACK (on_session_changed), self);
   g_signal_connect (core, "session-removed", G_CALLBACK (on_session_removed), self);
+  g_signal_connect (core, "session-warned", G_CALLBACK (on_session_warned), self);
   for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
        session = dvmd_core_next_session (core, session))
     follow_session (self, session);

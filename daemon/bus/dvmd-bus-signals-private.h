@@ -33,7 +33,7 @@ struct _DvmdBusSignals
   DvmdBusBatch *batch; /* (nullable): what is being sent, in slices */
   GHashTable *watched; /* path -> DvmdBusWatched, those that somebody may get signals of */
   GPtrArray *changed;  /* of them, in the order of their first change */
-  GPtrArray *ends;     /* DvmdCampaign, whose end is to be told to whoever asked and to those who wait */
+  GPtrArray *told;     /* DvmdCampaign that has ended, DvmdSession that has been warned: whoever asked is to be told */
   gboolean has_public; /* somebody gets the signals of every object */
   gboolean has_subscribers;
   gboolean pending; /* something has happened since the batch was begun */

@@ -43,7 +43,7 @@ struct _DvmdBusBatch
   GArray *queue;
   GArray *job_changes;
   DvmdBusNodeChanges *nodes;
-  GPtrArray *ends; /* DvmdCampaign */
+  GPtrArray *told; /* DvmdCampaign */
   guint position;
   gboolean with_counters;
   gboolean left; /* counters that may not go yet */
@@ -554,7 +554,7 @@ batch_free (DvmdBusBatch *batch)
   g_array_unref (batch->queue);
   g_array_unref (batch->job_changes);
   dvmd_bus_node_changes_free (batch->nodes);
-  g_ptr_array_unref (batch->ends);
+  g_ptr_array_unref (batch->told);
   g_free (batch);
 }
 
@@ -588,13 +588,22 @@ begin_batch (DvmdBusSignals *self)
   batch->queue = g_steal_pointer (&self->queue);
   batch->job_changes = g_steal_pointer (&self->job_changes);
   batch->nodes = g_steal_pointer (&self->nodes);
-  batch->ends = g_steal_pointer (&self->ends);
+  batch->told = g_steal_pointer (&self->told);
   add_node_jobs (self, batch);
   self->queue = g_array_new (FALSE, FALSE, sizeof (guint));
   self->job_changes = new_job_changes ();
   self->nodes = dvmd_bus_node_changes_new ();
-  self->ends = g_ptr_array_new_with_free_func (g_object_unref);
+  self->told = g_ptr_array_new_with_free_func (g_object_unref);
   return batch;
+}
+
+static void
+tell_requester (DvmdBusSignals *self, gpointer object)
+{
+  if (DVMD_IS_SESSION (object))
+    dvmd_bus_events_tell_warning (self->server, object);
+  else
+    dvmd_bus_events_tell_end (self->server, object);
 }
 
 static void
@@ -606,8 +615,8 @@ end_batch (DvmdBusSignals *self, DvmdBusBatch *batch)
 
   send_job_changes (self, batch->job_changes);
   send_node_changes (self, batch->nodes);
-  for (guint i = 0; i < batch->ends->len; i++)
-    dvmd_bus_size_tell (self->server, batch->ends->pdata[i]);
+  for (guint i = 0; i < batch->told->len; i++)
+    tell_requester (self, batch->told->pdata[i]);
   dvmd_bus_signals_send_removals (self, changed);
   check_peers (self);
   if (batch->with_counters)
@@ -754,7 +763,7 @@ dvmd_bus_signals_new (DvmdBusServer *server)
   self->nodes = dvmd_bus_node_changes_new ();
   self->watched = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)dvmd_bus_watched_free);
   self->changed = g_ptr_array_new ();
-  self->ends = g_ptr_array_new_with_free_func (g_object_unref);
+  self->told = g_ptr_array_new_with_free_func (g_object_unref);
   connect_model (self);
   dvmd_bus_signals_connect_objects (self);
   return self;
@@ -776,7 +785,7 @@ dvmd_bus_signals_free (DvmdBusSignals *self)
   g_array_unref (self->job_changes);
   dvmd_bus_node_changes_free (self->nodes);
   g_ptr_array_unref (self->changed);
-  g_ptr_array_unref (self->ends);
+  g_ptr_array_unref (self->told);
   g_hash_table_unref (self->watched);
   g_free (self);
 }

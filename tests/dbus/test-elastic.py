@@ -241,7 +241,7 @@ class Elastic(dvmtest.Case):
         self.refused('NotFound', 'no-such', ask, 'Grow', alloc_id='no-such', hosts=['n9'])
         self.refused('NotSupported', '', ask, 'Shrink', hosts=[socket.gethostname()])
         self.refused('BadParam', 'sideways', self.one.call, 'Allocate', '(sa{sv})', 'sideways', {})
-        self.refused('NotFound', 'campaigns', self.one.connection.call, '/org/dvm/campaigns/1', PROPERTIES, 'GetAll', '(s)', CAMPAIGN)
+        self.refused('NotFound', 'campaign 1', self.one.connection.call, '/org/dvm/campaigns/1', PROPERTIES, 'GetAll', '(s)', CAMPAIGN)
         self.refused('NotSupported', 'default session', self.one.connection.call, '/org/dvm/sessions/0', SESSION, 'Release',
                      '(a{sv})', {})
         self.assertEqual(self.names(), ['node1'])

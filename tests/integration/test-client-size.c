@@ -6,173 +6,10 @@
 
 #include "config.h"
 
-#include <dvm.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <glib-unix.h>
-#include <glib/gstdio.h>
+#include "client-fixture.h"
+
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define SAFETY_LIMIT_S 60
-
-typedef struct
-{
-  char *dir;
-  char *socket;
-  GPid pid;
-  DvmClient *client;
-  GPtrArray *events; /* what the client was told, and "answer" where a call was answered */
-} Fixture;
-
-/* ---- a daemon ---- */
-
-/* A test that fails must not leave a daemon behind. */
-static void
-inherit_fd (gpointer data)
-{
-  prctl (PR_SET_PDEATHSIG, SIGTERM);
-  fcntl (GPOINTER_TO_INT (data), F_SETFD, 0);
-}
-
-static void
-start_daemon (Fixture *fixture)
-{
-  g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "XDG_RUNTIME_DIR", fixture->dir, TRUE);
-  g_autofree char *socket = g_strconcat ("--socket=", fixture->socket, NULL);
-  g_autofree char *ready = NULL;
-  g_autoptr (GError) error = NULL;
-  char text[64];
-  ssize_t n;
-  int fds[2];
-
-  g_assert_true (g_unix_open_pipe (fds, FD_CLOEXEC, &error));
-  ready = g_strdup_printf ("--ready-fd=%d", fds[1]);
-  {
-    const char *const argv[] = { g_getenv ("DVM_DVMD"),
-                                 "--bus=none",
-                                 "--set=nodes=1",
-                                 "--set=slots=2",
-                                 "--set=elastic=true",
-                                 "--set=kill-grace=1",
-                                 socket,
-                                 ready,
-                                 NULL };
-
-    g_spawn_async (NULL, (char **)argv, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN,
-                   inherit_fd, GINT_TO_POINTER (fds[1]), &fixture->pid, &error);
-  }
-  g_assert_no_error (error);
-  close (fds[1]);
-  do
-    n = read (fds[0], text, sizeof text);
-  while (n < 0 && errno == EINTR);
-  g_assert_cmpint (n, >, 0);
-  close (fds[0]);
-}
-
-static void
-on_ready (DvmClient *client, const char *alloc_id, const char *req_id, GVariant *details, gpointer user_data)
-{
-  Fixture *fixture = user_data;
-  g_autofree char *text = g_variant_print (details, FALSE);
-
-  g_ptr_array_add (fixture->events, g_strdup_printf ("ready %s %s %s", alloc_id, req_id, text));
-}
-
-static void
-on_failed (DvmClient *client, const char *alloc_id, const char *req_id, int status, const char *reason,
-           GVariant *details, gpointer user_data)
-{
-  Fixture *fixture = user_data;
-  const char *cause = "";
-
-  g_assert_cmpint (status, !=, 0);
-  g_assert_cmpstr (reason, !=, "");
-  g_assert_true (g_variant_lookup (details, "cause", "&s", &cause));
-  g_ptr_array_add (fixture->events, g_strdup_printf ("failed %s %s %s", alloc_id, req_id, cause));
-}
-
-static void
-set_up (Fixture *fixture, gconstpointer data)
-{
-  g_autoptr (GError) error = NULL;
-
-  fixture->dir = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
-  fixture->socket = g_build_filename (fixture->dir, "socket", NULL);
-  fixture->events = g_ptr_array_new_with_free_func (g_free);
-  start_daemon (fixture);
-  fixture->client = dvm_client_new_for_address (fixture->socket);
-  g_signal_connect (fixture->client, "dvm-is-ready", G_CALLBACK (on_ready), fixture);
-  g_signal_connect (fixture->client, "dvm-mod-failed", G_CALLBACK (on_failed), fixture);
-  g_assert_true (dvm_client_connect (fixture->client, NULL, &error));
-  g_assert_no_error (error);
-}
-
-static void
-remove_dir (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-
-      if (g_file_test (child, G_FILE_TEST_IS_DIR))
-        remove_dir (child);
-      else
-        g_unlink (child);
-    }
-  g_rmdir (path);
-}
-
-static void
-tear_down (Fixture *fixture, gconstpointer data)
-{
-  g_autoptr (GError) error = NULL;
-  int status;
-
-  g_assert_true (dvm_client_shutdown (fixture->client, TRUE, NULL, &error));
-  g_assert_no_error (error);
-  g_assert_cmpint (waitpid (fixture->pid, &status, 0), ==, fixture->pid);
-  g_assert_true (WIFEXITED (status));
-  g_assert_cmpint (WEXITSTATUS (status), ==, 0);
-  g_object_unref (fixture->client);
-  g_ptr_array_unref (fixture->events);
-  remove_dir (fixture->dir);
-  g_free (fixture->socket);
-  g_free (fixture->dir);
-}
-
-/* ---- what the tests say ---- */
-
-static gboolean
-on_limit (gpointer user_data)
-{
-  g_error ("%s did not happen", (const char *)user_data);
-  return G_SOURCE_REMOVE;
-}
-
-#define wait_until(condition)                                                                                          \
-  do                                                                                                                   \
-    {                                                                                                                  \
-      guint wait_limit = g_timeout_add_seconds (SAFETY_LIMIT_S, on_limit, (gpointer) #condition);                      \
-      while (!(condition))                                                                                             \
-        g_main_context_iteration (NULL, TRUE);                                                                         \
-      g_source_remove (wait_limit);                                                                                    \
-    }                                                                                                                  \
-  while (0)
-
-static const char *
-event (Fixture *fixture, guint index)
-{
-  wait_until (fixture->events->len > index);
-  return fixture->events->pdata[index];
-}
 
 static DvmCampaign *
 grow (Fixture *fixture, const char *request, char **alloc_id)
@@ -238,7 +75,7 @@ test_calls (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (dvm_campaign_get_pending (campaign), ==, 0);
   expected = g_strdup_printf ("ready %s mine {'campaign': <objectpath '%s'>, 'kind': <'grow'>, 'nodes': <['n9']>}",
                               alloc_id, dvm_campaign_get_object_path (campaign));
-  g_assert_cmpstr (event (fixture, 0), ==, expected);
+  g_assert_cmpstr (fixture_get_event (fixture, 0), ==, expected);
   session = dvm_client_find_session (fixture->client, alloc_id, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (dvm_session_get_nodes (session)[0], ==, "n9");
@@ -252,7 +89,7 @@ test_calls (Fixture *fixture, gconstpointer data)
                                     &same_id, &shrink, &error));
   g_assert_no_error (error);
   g_assert_cmpstr (same_id, ==, alloc_id);
-  g_assert_true (g_str_has_prefix (event (fixture, 1), "ready"));
+  g_assert_true (g_str_has_prefix (fixture_get_event (fixture, 1), "ready"));
   campaigns = dvm_client_list_campaigns (fixture->client, TRUE, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (campaigns->len, ==, 2);
@@ -274,14 +111,14 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (count (sessions), ==, 1);
   g_assert_cmpuint (count (campaigns), ==, 0);
   campaign = grow (fixture, "{'hosts': <['n9', 'n10']>}", &alloc_id);
-  event (fixture, 0);
+  fixture_get_event (fixture, 0);
   wait_until (has_node (nodes, "n9", DVM_NODE_STATE_UP) && has_node (nodes, "n10", DVM_NODE_STATE_UP));
   wait_until (count (sessions) == 2 && count (campaigns) == 0);
   g_assert_cmpuint (count (nodes), ==, 4);
   g_assert_true (
       dvm_client_shrink (fixture->client, g_variant_new_parsed ("{'hosts': <['n9']>}"), NULL, NULL, NULL, &error));
   g_assert_no_error (error);
-  event (fixture, 1);
+  fixture_get_event (fixture, 1);
   wait_until (count (nodes) == 3);
   g_assert_true (has_node (nodes, "n10", DVM_NODE_STATE_UP));
   g_assert_true (dvm_client_shrink (fixture->client, g_variant_new_parsed ("{'alloc-id': <%s>}", alloc_id), NULL, NULL,
@@ -313,8 +150,8 @@ test_answer_first (Fixture *fixture, gconstpointer data)
       g_autofree char *request = g_strdup_printf ("{'hosts': <['m%u']>}", i);
 
       dvm_client_grow_async (fixture->client, g_variant_new_parsed (request), NULL, on_answer, fixture);
-      g_assert_cmpstr (event (fixture, 2 * i), ==, "answer");
-      g_assert_true (g_str_has_prefix (event (fixture, 2 * i + 1), "ready"));
+      g_assert_cmpstr (fixture_get_event (fixture, 2 * i), ==, "answer");
+      g_assert_true (g_str_has_prefix (fixture_get_event (fixture, 2 * i + 1), "ready"));
     }
   g_assert_cmpuint (fixture->events->len, ==, 20);
 }
@@ -363,7 +200,7 @@ test_cancel (Fixture *fixture, gconstpointer data)
   g_assert_no_error (error);
   check_state (campaign, DVM_CAMPAIGN_STATE_FAILED);
   g_assert_cmpstr (dvm_campaign_get_cause (campaign), ==, "cancelled");
-  g_assert_cmpstr (event (fixture, 0), ==, expected);
+  g_assert_cmpstr (fixture_get_event (fixture, 0), ==, expected);
   nodes = dvm_client_list_nodes (fixture->client, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (nodes->len, ==, 2);
@@ -416,7 +253,7 @@ test_client_that_goes (Fixture *fixture, gconstpointer data)
   g_autoptr (GError) error = NULL;
 
   g_assert_true (dvm_client_connect (gone, NULL, &error));
-  g_signal_connect (gone, "dvm-is-ready", G_CALLBACK (on_ready), fixture);
+  fixture_listen (fixture, gone);
   g_assert_true (dvm_client_grow (gone, g_variant_new_parsed ("{'hosts': <['n9']>}"), NULL, NULL, &campaign, &error));
   g_assert_no_error (error);
   g_object_unref (gone);
@@ -428,7 +265,7 @@ test_client_that_goes (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (fixture->events->len, ==, 0);
 }
 
-#define add(name, test) g_test_add ("/client-size/" name, Fixture, NULL, set_up, test, tear_down)
+#define add(name, test) g_test_add ("/client-size/" name, Fixture, NULL, fixture_set_up, test, fixture_tear_down)
 
 int
 main (int argc, char **argv)

@@ -7,7 +7,7 @@
 #include "fake-elastic.h"
 
 #include "dvmd-controller-elastic.h"
-#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 
 #include <string.h>
 
@@ -258,6 +258,15 @@ shrink (DvmdCore *core, const Request *request, const DvmdRequester *requester, 
   return dvmd_core_shrink (core, &wish, answer, error);
 }
 
+/* Takes both. */
+static void
+settle (FakeElastic *self, GTask *task, GVariant *answer)
+{
+  g_task_set_task_data (task, answer, (GDestroyNotify)g_variant_unref);
+  g_queue_push_tail (&self->unsettled, task);
+  fake_elastic_hold_answers (self, self->hold_answers);
+}
+
 void
 dvmd_controller_change_size_async (DvmdController *controller, const char *directive, GVariant *dict,
                                    const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
@@ -282,13 +291,8 @@ dvmd_controller_change_size_async (DvmdController *controller, const char *direc
     ok = grow (self->core, &request, requester, &answer, &error);
   if (!ok)
     g_task_return_error (task, error);
-  else if (self->hold_answers)
-    {
-      g_task_set_task_data (task, answer_to_variant (&answer), (GDestroyNotify)g_variant_unref);
-      g_queue_push_tail (&self->unsettled, g_steal_pointer (&task));
-    }
   else
-    g_task_return_pointer (task, answer_to_variant (&answer), (GDestroyNotify)g_variant_unref);
+    settle (self, g_steal_pointer (&task), answer_to_variant (&answer));
 }
 
 void

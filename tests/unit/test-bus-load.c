@@ -10,6 +10,7 @@
 #include "fake-controller.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
 #define N_SLOTS        4
@@ -54,7 +55,7 @@ static void
 submit_many (Fixture *f, guint n)
 {
   const char *argv[] = { "hold", NULL };
-  const DvmdRequester nobody = { 0 };
+  const DvmdRequester nobody = { .name = (char *)"private:0", .uid = getuid () };
   const int no_fds[] = { -1, -1, -1 };
 
   for (guint i = 0; i < n; i++)

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A DVM that changes its size, with one node of two slots, and a client of it.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *dir;
+  char *socket;
+  GPid pid;
+  DvmClient *client;
+  GPtrArray *events; /* what the client was told, and what a test adds */
+} Fixture;
+
+void fixture_set_up (Fixture *fixture, gconstpointer data);
+void fixture_tear_down (Fixture *fixture, gconstpointer data);
+/* What came as number index; waits for it. */
+const char *fixture_get_event (Fixture *fixture, guint index);
+/* The same events of another client. */
+void fixture_listen (Fixture *fixture, DvmClient *client);
+gboolean fixture_on_limit (gpointer what);
+
+#define wait_until(condition)                                                                                          \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      guint wait_limit = g_timeout_add_seconds (60, fixture_on_limit, (gpointer) #condition);                          \
+      while (!(condition))                                                                                             \
+        g_main_context_iteration (NULL, TRUE);                                                                         \
+      g_source_remove (wait_limit);                                                                                    \
+    }                                                                                                                  \
+  while (0)
+
+G_END_DECLS
