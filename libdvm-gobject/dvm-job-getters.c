@@ -351,6 +351,40 @@ dvm_job_get_session (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_parent:
+ * @self: a DvmJob
+ *
+ * The object path of the job that has spawned it.
+ *
+ * Returns: (transfer none): the object path, "/" if none has
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_parent (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->parent != NULL ? self->parent : "/";
+}
+
+/**
+ * dvm_job_get_children:
+ * @self: a DvmJob
+ *
+ * The object paths of the jobs that it has spawned, as long as they are known.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the object paths, empty for none
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_get_children (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return _dvm_record_get_strv (self->children);
+}
+
+/**
  * dvm_job_get_command:
  * @self: a DvmJob
  *

@@ -28,6 +28,8 @@ struct _DvmJob
   int exit_signal;
   int failed_rank;
   char *session;
+  char *parent;
+  char **children;
   char **command;
   char **nodes;
   char *submitter;

@@ -110,7 +110,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJob:held-at:
    *
-   * What the job waits for: "" (nothing), "slots", "map" or "launch".
+   * What the job waits for: "" (nothing), "slots", "map", "launch" or "session" (it is paused).
    *
    * Since: 0.1
    */
@@ -187,6 +187,22 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "Session", "session", DVM_RECORD_FIELD_PATH, G_STRUCT_OFFSET (DvmJob, session) },
+  /**
+   * DvmJob:parent:
+   *
+   * The object path of the job that has spawned it, "/" if none has.
+   *
+   * Since: 0.1
+   */
+  { "Parent", "parent", DVM_RECORD_FIELD_PATH, G_STRUCT_OFFSET (DvmJob, parent) },
+  /**
+   * DvmJob:children:
+   *
+   * The object paths of the jobs that it has spawned, as long as they are known.
+   *
+   * Since: 0.1
+   */
+  { "Children", "children", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmJob, children) },
   /**
    * DvmJob:command:
    *
@@ -366,6 +382,18 @@ void
 _dvm_job_set_session (DvmJob *self, const char *object_path)
 {
   _dvm_record_set_path (self, &codec, &self->session, object_path);
+}
+
+void
+_dvm_job_set_parent (DvmJob *self, const char *object_path)
+{
+  _dvm_record_set_path (self, &codec, &self->parent, object_path);
+}
+
+void
+_dvm_job_set_children (DvmJob *self, const char *const *object_paths)
+{
+  _dvm_record_set_strv (self, &codec, &self->children, object_paths);
 }
 
 void

@@ -35,6 +35,8 @@ int dvm_job_get_exit_code (DvmJob *self);
 int dvm_job_get_exit_signal (DvmJob *self);
 int dvm_job_get_failed_rank (DvmJob *self);
 const char *dvm_job_get_session (DvmJob *self);
+const char *dvm_job_get_parent (DvmJob *self);
+const char *const *dvm_job_get_children (DvmJob *self);
 const char *const *dvm_job_get_command (DvmJob *self);
 const char *const *dvm_job_get_nodes (DvmJob *self);
 const char *dvm_job_get_submitter (DvmJob *self);

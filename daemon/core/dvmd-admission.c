@@ -8,6 +8,7 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvmd-candidates.h"
+#include "dvmd-job-family.h"
 
 struct _DvmdAdmission
 {
@@ -184,6 +185,7 @@ make_plan (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, DvmdPl
 {
   g_autoptr (DvmdPlaces) places = dvmd_candidates_make_places (candidates, kind);
 
+  dvmd_job_family_order (job, places);
   g_clear_pointer (&job->planned, dvmd_map_free);
   job->planned = self->map (job, places, self->user_data, error);
   return job->planned != NULL;

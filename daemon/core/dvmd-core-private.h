@@ -48,6 +48,7 @@ struct _DvmdCore
   GPtrArray *to_offer;       /* (element-type utf8) (nullable): nodes that were down and have been released */
   DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
   guint64 opening;           /* and the number of that, among parkings and tickets */
+  guint n_held;              /* jobs that wait because they, or their session, are paused */
   guint n_own_waiting;       /* jobs that wait for their own nodes */
   guint last_session_id;
   guint last_alloc;

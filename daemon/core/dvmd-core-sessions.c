@@ -118,6 +118,7 @@ dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains)
   if (dvm_session_get_state (self->record) != DVM_SESSION_STATE_TERMINATING)
     dvmd_session_set_state (self, DVM_SESSION_STATE_TERMINATING, reason);
   dvmd_session_drop_jobs (self, reason, drains);
+  dvmd_session_let_go (self);
   dvmd_session_end_children (self);
 }
 
@@ -152,10 +153,13 @@ dvmd_session_job_ended (DvmdJob *job)
   if (self == NULL)
     return;
   dvmd_session_remove_job (self, job);
-  if (!self->over || self->jobs->len > 0)
-    return;
-  reason = g_strdup (dvm_session_get_reason (self->record));
-  remove_session (self, reason);
+  if (!self->over)
+    dvmd_session_check_end (self);
+  else if (self->jobs->len == 0)
+    {
+      reason = g_strdup (dvm_session_get_reason (self->record));
+      remove_session (self, reason);
+    }
 }
 
 /* ---- they are found ---- */

@@ -11,6 +11,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
+#include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-session-private.h"
 #include "dvmd-vm-machine.h"
@@ -433,10 +434,11 @@ DvmdJob *
 dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
   g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
+  DvmdJob *parent = dvmd_core_find_requesting_job (self, requester);
   g_autoptr (GArray) sessions = NULL;
   DvmdJob *job;
 
-  if (!check_open (self, error))
+  if (!check_open (self, error) || !dvmd_job_family_check (parent, spec, error))
     return NULL;
   /* What it was to be in may have ended since its number was reserved. */
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
@@ -450,6 +452,9 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   link_job (&self->live, &job->live_link, job);
   link_job (&self->known, &job->known_link, job);
   dvmd_job_sessions_enter (job);
+  dvmd_session_hold_job (job);
+  if (parent != NULL)
+    dvmd_job_family_join (job, parent);
   self->statistics.jobs_submitted++;
   g_signal_emit (self, signals[JOB_ADDED], 0, job);
   dvmd_core_post (job, DVMD_JOB_CREATED);
@@ -515,6 +520,7 @@ dvmd_core_trim_history (DvmdCore *self)
       g_autoptr (DvmdJob) job = g_object_ref (g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)));
 
       self->n_history_bytes -= job->kept_bytes;
+      dvmd_job_family_forget (job);
       g_queue_unlink (&self->known, &job->known_link);
       g_hash_table_remove (self->by_nspace, dvm_job_get_nspace (job->record));
       g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
@@ -587,6 +593,7 @@ dvmd_core_end_job (DvmdJob *job)
   g_queue_push_tail (&self->history, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   self->statistics.jobs_ended++;
   log_end (job);
+  dvmd_job_family_ended (job);
   g_signal_emit (self, signals[JOB_ENDED], 0, job);
   dvmd_job_release_spec (job);
   dvmd_session_job_ended (job);
@@ -740,7 +747,7 @@ guint
 dvmd_core_get_num_held (DvmdCore *self)
 {
   return dvmd_admission_get_n_waiting (self->admission) + self->kept.length + dvmd_launch_fence_count (self->fence)
-         + self->n_own_waiting;
+         + self->n_own_waiting + self->n_held;
 }
 
 guint

@@ -22,6 +22,10 @@ typedef struct
   gboolean oversubscribe; /* the limits may be passed */
 } DvmdPlaces;
 
+/* The core knows no numbers of signals. */
+#define DVMD_SIGNAL_STOP     (-1)
+#define DVMD_SIGNAL_CONTINUE (-2)
+
 /*
  * What the core asks of the world. The engine implements it, and so does the simulation. No function may block or call
  * back into the core before it has returned; answers come later as calls of dvmd-core.h.
@@ -52,6 +56,11 @@ typedef struct
   /* End the job's processes (SIGTERM, grace, SIGKILL) and its staging; each agent of the map answers by
    * dvmd_core_job_gone(). */
   void (*kill) (gpointer world, DvmdJob *job);
+  /*
+   * (nullable): Send a signal to all of the job's processes: a number, or one of DVMD_SIGNAL_STOP and so on. Nobody
+   * answers.
+   */
+  void (*signal_job) (gpointer world, DvmdJob *job, int signal);
   /*
    * (nullable): The job goes on without the processes that it had on that node, which is DOWN: those that ended with it
    * are COMM_FAILED. Tell the others.

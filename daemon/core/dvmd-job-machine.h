@@ -22,6 +22,8 @@ typedef enum
   DVMD_JOB_VM_USABLE,
   DVMD_JOB_ADMITTED,
   DVMD_JOB_NO_ROOM,
+  DVMD_JOB_HELD,        /* its session is paused, or it is */
+  DVMD_JOB_UNHELD,      /* not any more */
   DVMD_JOB_PARKED,      /* a gate of the launch fence is closed */
   DVMD_JOB_LET_MAP,     /* the map gate is open again */
   DVMD_JOB_LET_LAUNCH,  /* the launch gate */

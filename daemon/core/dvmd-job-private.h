@@ -37,6 +37,18 @@ struct _DvmdJob
   gboolean stops;     /* its ranks are to wait for a debugger */
   gboolean has_files; /* to be staged */
 
+  /* its family */
+  guint parent;     /* 0: none */
+  guint offset;     /* processes of those above it, before its own */
+  char *launcher;   /* (nullable): who asked for the first of the family, if that is not itself */
+  GArray *children; /* (nullable): guint, as long as they are known */
+  gboolean child_separate;
+  guint family_timer; /* until it ends, as its parent has */
+
+  guint holds;      /* DvmdHold */
+  gboolean stopped; /* its ranks have been told to stop */
+  gboolean held;    /* it waits, before its map or before its launch, until nothing holds it any more */
+
   GArray *app_np;         /* guint per application, known when the job is admitted */
   guint need;             /* slots that it takes */
   GArray *claims;         /* DvmdClaim */

@@ -14,6 +14,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-gates.h"
+#include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
 
 void
@@ -48,7 +49,7 @@ dvmd_job_step_allocate (gpointer object, const DvmdEvent *event)
         job->queueing = dvmd_launch_fence_next_number (job->core->fence);
       _dvm_job_set_held_at (job->record, "slots");
     }
-  else
+  else if (event->event != DVMD_JOB_HELD)
     dvmd_core_post (job, DVMD_JOB_ALLOCATED);
 }
 
@@ -121,6 +122,8 @@ pass_gate (DvmdJob *job)
       return FALSE;
     }
   dvmd_gate_pass (job);
+  if (dvmd_job_hold_map (job))
+    return FALSE;
   switch (dvmd_admission_judge (job->core->admission, job, &error))
     {
     case DVMD_ADMIT:
@@ -229,6 +232,8 @@ check_agents (DvmdJob *job)
 static gboolean
 pass_launch_gate (DvmdJob *job)
 {
+  if (dvmd_job_hold_launch (job))
+    return FALSE;
   if (!dvmd_gate_is_closed (job, DVMD_GATE_LAUNCH))
     return check_agents (job);
   park (job, DVMD_GATE_LAUNCH);
@@ -361,6 +366,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   dvmd_admission_remove (job->core->admission, job);
   dvmd_gate_pass (job);
   dvmd_grow_forget_job (job);
+  dvmd_job_hold_end (job);
   _dvm_job_set_held_at (job->record, "");
   /* What there is of it is where its files were. */
   if (job->map == NULL)

@@ -69,6 +69,8 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->stage_left, g_hash_table_unref);
   g_clear_pointer (&self->launch_left, g_hash_table_unref);
   g_clear_pointer (&self->own_grows, g_ptr_array_unref);
+  g_clear_pointer (&self->children, g_array_unref);
+  g_clear_pointer (&self->launcher, g_free);
   g_clear_object (&self->released_by);
   g_clear_pointer (&self->sessions, g_array_unref);
   g_clear_pointer (&self->lineage, dvmd_lineage_unref);
@@ -137,6 +139,7 @@ read_options (DvmdJob *self)
   self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
   self->error_nonzero_status = options.error_nonzero_status;
   self->stops = options.stop != DVM_STOP_NONE;
+  self->child_separate = dvm_job_spec_get_child_separate (self->spec);
 }
 
 DvmdJob *

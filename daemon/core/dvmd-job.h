@@ -52,6 +52,13 @@ DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);
 DvmJobState dvmd_job_get_state (DvmdJob *self);
 gboolean dvmd_job_get_ended (DvmdJob *self);
+/* The job that has spawned it, 0: none */
+guint dvmd_job_get_parent_id (DvmdJob *self);
+/* How many processes those have that it descends from: where its own begin, when all of the family are counted (L15).
+ */
+guint dvmd_job_get_offset (DvmdJob *self);
+/* Who has asked for the first of the family; "" is nobody */
+const char *dvmd_job_get_launcher (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */
 DvmdMap *dvmd_job_get_map (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */

@@ -10,6 +10,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-log.h"
 
@@ -134,6 +135,7 @@ go_on (DvmdJob *job)
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
   if (job->n_registered == job->procs->n_rows)
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
+  dvmd_job_hold_ranks (job);
 }
 
 /* All wait that have not ended; later the last of them goes on. */
@@ -238,6 +240,7 @@ dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
   dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
   if (all_tried (job) && !is_held (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
+  dvmd_job_hold_ranks (job);
 }
 
 /*
@@ -401,6 +404,7 @@ lose_launch (DvmdJob *job, DvmdNode *node)
   dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
   if (all_tried (job) && !is_held (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
+  dvmd_job_hold_ranks (job);
 }
 
 static gboolean

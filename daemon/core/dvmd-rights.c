@@ -194,15 +194,23 @@ describe_entitled (DvmdRight right, DvmdSession *session, DvmdJob *job)
 }
 
 gboolean
+dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job)
+{
+  g_autofree char *nspace = dvmd_requester_dup_nspace (who);
+  const Caller caller = { self, who, nspace, dvmd_core_is_application (self, who) };
+
+  return who == NULL || dvmd_requester_is_scheduler (who)
+         || (!is_stranger (self, who) && may (&caller, right, session, job));
+}
+
+gboolean
 dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job,
                GError **error)
 {
   g_autofree char *nspace = dvmd_requester_dup_nspace (who);
   g_autofree char *what = NULL;
-  const Caller caller = { self, who, nspace, dvmd_core_is_application (self, who) };
 
-  if (who == NULL || dvmd_requester_is_scheduler (who)
-      || (!is_stranger (self, who) && may (&caller, right, session, job)))
+  if (dvmd_core_has_right (self, who, right, session, job))
     {
       g_debug ("%s (uid %u) may %s %s", who != NULL ? who->name : "the DVM", who != NULL ? who->uid : self->uid,
                rights[right], session != NULL ? dvmd_session_get_alloc_id (session) : "");

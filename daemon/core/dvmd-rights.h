@@ -32,6 +32,10 @@ typedef enum
 gboolean dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job,
                         GError **error);
 
+/* The same without a word. */
+gboolean dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session,
+                              DvmdJob *job);
+
 /* (transfer full): "bus.UID" for callers on a bus and on the private socket, "" for NULL */
 char *dvmd_requester_dup_nspace (const DvmdRequester *self);
 gboolean dvmd_requester_is_scheduler (const DvmdRequester *self);

@@ -28,14 +28,17 @@ struct _DvmdSession
   gboolean separate; /* from its parent */
   gboolean detached; /* from its owner */
   gboolean owner_ended;
-  gboolean disposed;  /* what its inheritance says of that has been done */
-  guint parent;       /* 0: none */
-  GArray *children;   /* guint */
-  GArray *jobs;       /* guint: live, and it is their primary one; of the default session they are not kept here */
-  GHashTable *lent;   /* (element-type utf8) (nullable): hosts that were released from it alone */
-  gboolean releasing; /* by a shrink, or it has been released already and is there for its jobs */
-  gboolean over;      /* the latter */
-  gint64 expires;     /* µs, monotonic; 0: it does not */
+  gboolean disposed;    /* what its inheritance says of that has been done */
+  guint parent;         /* 0: none */
+  GArray *children;     /* guint */
+  GArray *jobs;         /* guint: live, and it is their primary one; of the default session they are not kept here */
+  GHashTable *lent;     /* (element-type utf8) (nullable): hosts that were released from it alone */
+  gboolean releasing;   /* by a shrink, or it has been released already and is there for its jobs */
+  gboolean over;        /* the latter */
+  guint holds;          /* DvmdHold: its jobs are stopped, and those that come wait */
+  gboolean terminating; /* it is released when its last job has ended */
+  gboolean ends_itself; /* the same, by itself */
+  gint64 expires;       /* µs, monotonic; 0: it does not */
   guint limit_timer;
   guint warn_timer;
 };
@@ -61,6 +64,11 @@ void dvmd_session_remove_job (DvmdSession *self, DvmdJob *job);
 /* It is being released: jobs of it that have not been launched never will be. drains: those that are placed may be. */
 void dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains);
 
+/* The job is a new one of it. */
+void dvmd_session_hold_job (DvmdJob *job);
+/* Nothing of it is paused or preempted any more. */
+void dvmd_session_let_go (DvmdSession *self);
+
 /* ---- owners and inheritance ---- */
 void dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequester *requester);
 void dvmd_session_add_owner (DvmdSession *self, const char *nspace);
@@ -83,6 +91,8 @@ void dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean dra
 /* It is over, as soon as its last job is. */
 void dvmd_session_end (DvmdSession *self, const char *reason);
 gboolean dvmd_session_is_over (DvmdSession *self);
+/* It is released now, if it has no jobs any more and was to be then. */
+void dvmd_session_check_end (DvmdSession *self);
 /* A job has ended that it may have waited for. */
 void dvmd_session_job_ended (DvmdJob *job);
 

@@ -179,6 +179,7 @@ void dvmd_controller_handle_leaving (DvmdController *self, guint rank, GVariant 
 DvmdMap *dvmd_controller_map (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error);
 void dvmd_controller_send_launch (gpointer world, DvmdJob *job);
 void dvmd_controller_kill (gpointer world, DvmdJob *job);
+void dvmd_controller_signal (gpointer world, DvmdJob *job, int signal);
 void dvmd_controller_handle_environment_ask (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_launched (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_handle_proc_states (DvmdController *self, guint rank, GVariant *body);

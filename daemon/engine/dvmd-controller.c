@@ -207,6 +207,7 @@ static const DvmdEffects controller_effects = {
   .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,
   .kill = dvmd_controller_kill,
+  .signal_job = dvmd_controller_signal,
   .node_lost = dvmd_controller_node_lost,
   .warn_job = dvmd_controller_warn_job,
   .campaign_ended = dvmd_controller_campaign_ended,
@@ -590,6 +591,15 @@ dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, cons
   dvmd_controller_send_to_job (self, job, DVMD_MSG_SIGNAL,
                                g_variant_new ("(uis)", dvmd_job_get_id (job), signum, ranks != NULL ? ranks : ""));
   return TRUE;
+}
+
+void
+dvmd_controller_signal (gpointer world, DvmdJob *job, int signal)
+{
+  DvmdController *self = world;
+  int signum = signal == DVMD_SIGNAL_STOP ? SIGSTOP : signal == DVMD_SIGNAL_CONTINUE ? SIGCONT : signal;
+
+  dvmd_controller_send_to_job (self, job, DVMD_MSG_SIGNAL, g_variant_new ("(uis)", dvmd_job_get_id (job), signum, ""));
 }
 
 gboolean

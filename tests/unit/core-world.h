@@ -103,6 +103,14 @@ world_kill (gpointer data, DvmdJob *job)
 }
 
 static inline void
+world_signal (gpointer data, DvmdJob *job, int signal)
+{
+  const char *name = signal == DVMD_SIGNAL_STOP ? "stop" : signal == DVMD_SIGNAL_CONTINUE ? "continue" : "signal";
+
+  g_string_append_printf (((World *)data)->log, "%s %u\n", name, dvmd_job_get_id (job));
+}
+
+static inline void
 world_node_lost (gpointer data, DvmdJob *job, DvmdNode *node)
 {
   g_string_append_printf (((World *)data)->log, "without %u of %s\n", dvmd_job_get_id (job),
@@ -218,6 +226,7 @@ static const DvmdEffects world_effects = {
   .stage_files = world_stage_files,
   .send_launch = world_send_launch,
   .kill = world_kill,
+  .signal_job = world_signal,
   .node_lost = world_node_lost,
   .tell_started = world_tell_started,
   .tell_ended = world_tell_ended,

@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-job"
+
+#include "dvmd-job-family.h"
+
+#include <string.h>
+
+#include "dvm-records-private.h"
+#include "dvmd-log.h"
+
+/* µs that children of a job that has ended well have to do so too: they are in the same MPI_Finalize. */
+#define LAST_MOMENT (2 * G_USEC_PER_SEC)
+
+static void
+publish_children (DvmdJob *self)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+
+  for (guint i = 0; i < self->children->len; i++)
+    {
+      DvmdJob *child = dvmd_core_get_job (self->core, g_array_index (self->children, guint, i));
+
+      if (child != NULL)
+        g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (child->record));
+    }
+  g_ptr_array_add (paths, NULL);
+  _dvm_job_set_children (self->record, (const char *const *)paths->pdata);
+}
+
+gboolean
+dvmd_job_family_check (DvmdJob *parent, DvmJobSpec *spec, GError **error)
+{
+  if (parent == NULL || !dvmd_job_get_ended (parent) || dvm_job_spec_get_child_separate (spec))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended: what it spawns would end with it",
+               dvm_job_get_nspace (parent->record));
+  return FALSE;
+}
+
+void
+dvmd_job_family_join (DvmdJob *self, DvmdJob *parent)
+{
+  guint id = dvmd_job_get_id (self);
+
+  self->parent = dvmd_job_get_id (parent);
+  self->offset = parent->offset + dvm_job_get_num_procs (parent->record);
+  g_free (self->launcher);
+  self->launcher = g_strdup (dvmd_job_get_launcher (parent));
+  _dvm_job_set_parent (self->record, dvm_job_get_object_path (parent->record));
+  if (parent->children == NULL)
+    parent->children = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (parent->children, id);
+  publish_children (parent);
+}
+
+void
+dvmd_job_family_forget (DvmdJob *self)
+{
+  DvmdJob *parent = self->parent != 0 ? dvmd_core_get_job (self->core, self->parent) : NULL;
+
+  for (guint i = 0; parent != NULL && i < parent->children->len; i++)
+    if (g_array_index (parent->children, guint, i) == dvmd_job_get_id (self))
+      {
+        g_array_remove_index (parent->children, i);
+        publish_children (parent);
+        return;
+      }
+}
+
+/* ---- what ends with whom ---- */
+
+static void
+end_with_parent (DvmdJob *self)
+{
+  DvmdJob *parent = dvmd_core_get_job (self->core, self->parent);
+  g_autofree char *reason = NULL;
+
+  if (parent != NULL)
+    reason = g_strdup_printf ("%s, which has spawned this job, has ended", dvm_job_get_nspace (parent->record));
+  dvmd_core_fail_job (self->core, self, DVM_JOB_STATE_KILLED_BY_CMD,
+                      reason != NULL ? reason : "The job that has spawned it has ended");
+}
+
+static void
+on_last_moment (gpointer user_data)
+{
+  DvmdJob *self = user_data;
+
+  self->family_timer = 0;
+  end_with_parent (self);
+}
+
+void
+dvmd_job_family_ended (DvmdJob *self)
+{
+  DvmdCore *core = self->core;
+
+  dvmd_clock_remove_timer (core->clock, self->family_timer);
+  self->family_timer = 0;
+  for (guint i = 0; self->children != NULL && i < self->children->len; i++)
+    {
+      DvmdJob *child = dvmd_core_get_job (core, g_array_index (self->children, guint, i));
+
+      if (child == NULL || dvmd_job_get_ended (child) || child->child_separate || child->family_timer != 0)
+        continue;
+      if (dvm_job_state_is_error (dvmd_job_get_state (self)) || !child->launch_sent)
+        end_with_parent (child);
+      else
+        child->family_timer = dvmd_clock_add_timer (core->clock, LAST_MOMENT, on_last_moment, child);
+    }
+}
+
+/* ---- placement ---- */
+
+/* G_MAXUINT: the parent has not been placed, or is not known any more */
+static guint
+find_bookmark (DvmdJob *self)
+{
+  DvmdJob *parent = self->parent != 0 ? dvmd_core_get_job (self->core, self->parent) : NULL;
+
+  return parent != NULL && parent->procs != NULL && parent->procs->n_rows > 0
+             ? dvmd_proc_table_row (parent->procs, parent->procs->n_rows - 1)->node
+             : G_MAXUINT;
+}
+
+static void
+rotate (gpointer items, gsize size, guint n, guint first)
+{
+  g_autofree char *copy = g_memdup2 (items, size * n);
+
+  memcpy (items, copy + size * first, size * (n - first));
+  memcpy ((char *)items + size * (n - first), copy, size * first);
+}
+
+void
+dvmd_job_family_order (DvmdJob *self, DvmdPlaces *places)
+{
+  guint bookmark = find_bookmark (self);
+  guint n_apps;
+  guint first = 0;
+
+  while (first < places->n_nodes && places->nodes[first]->rank != bookmark)
+    first++;
+  if (first == 0 || first == places->n_nodes)
+    return;
+  n_apps = places->app_limits != NULL ? dvm_job_spec_get_n_apps (self->spec) : 0;
+  rotate (places->nodes, sizeof (DvmdNode *), places->n_nodes, first);
+  rotate (places->limits, sizeof (guint32), places->n_nodes, first);
+  rotate (places->most, sizeof (guint32), places->n_nodes, first);
+  for (guint i = 0; i < n_apps; i++)
+    rotate (places->app_limits + i * places->n_nodes, sizeof (guint32), places->n_nodes, first);
+}
+
+/* ---- what is known of it ---- */
+
+guint
+dvmd_job_get_parent_id (DvmdJob *self)
+{
+  return self->parent;
+}
+
+guint
+dvmd_job_get_offset (DvmdJob *self)
+{
+  return self->offset;
+}
+
+const char *
+dvmd_job_get_launcher (DvmdJob *self)
+{
+  if (self->launcher != NULL)
+    return self->launcher;
+  return self->requester != NULL ? self->requester->name : "";
+}

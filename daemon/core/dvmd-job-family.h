@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-core-private.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Jobs that processes of other jobs have spawned. A child ends with its parent, unless it is to go on without (S27);
+ * parents that nobody can ask about any more are forgotten (who descends from whom is known for longer: see
+ * dvmd-lineage.h).
+ */
+
+/* Whether processes of parent (nullable) may still spawn that. */
+gboolean dvmd_job_family_check (DvmdJob *parent, DvmJobSpec *spec, GError **error);
+/* A process of parent spawns self, which is new. */
+void dvmd_job_family_join (DvmdJob *self, DvmdJob *parent);
+/* The job has ended: so do its children. */
+void dvmd_job_family_ended (DvmdJob *self);
+/* It leaves the history. */
+void dvmd_job_family_forget (DvmdJob *self);
+/* Where the job is to be placed first: on the node where its parent has stopped (L15). */
+void dvmd_job_family_order (DvmdJob *self, DvmdPlaces *places);
+
+G_END_DECLS

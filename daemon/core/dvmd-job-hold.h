@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-core-private.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Jobs that do not go on for a while: as long as there is one reason. Those that run are stopped once and continued
+ * once, whatever the number of reasons; those that have not been launched wait, and hold no slots before they are
+ * placed.
+ */
+typedef enum
+{
+  DVMD_HOLD_PAUSE = 1 << 0,   /* their session is paused */
+  DVMD_HOLD_PREEMPT = 1 << 1, /* they are preempted */
+  DVMD_HOLD_ITSELF = 1 << 2,  /* the job alone is paused */
+} DvmdHold;
+
+void dvmd_job_hold (DvmdJob *self, DvmdHold why);
+void dvmd_job_unhold (DvmdJob *self, DvmdHold why);
+
+/* Ranks that were on their way are there now, or wait for a debugger no more: they are stopped if the job is held. */
+void dvmd_job_hold_ranks (DvmdJob *self);
+/* The job comes to its map, to its launch: TRUE: it waits there. */
+gboolean dvmd_job_hold_map (DvmdJob *self);
+gboolean dvmd_job_hold_launch (DvmdJob *self);
+/* It ends: nobody waits any more, and what is stopped goes on, so that it can end. */
+void dvmd_job_hold_end (DvmdJob *self);
+
+G_END_DECLS

@@ -1,0 +1,213 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs that jobs have spawned, in the pure core: what is known of the family, where it is placed, and who ends with
+ * whom.
+ */
+
+#include "config.h"
+
+#include "core-world.h"
+#include "dvm-job-spec-private.h"
+
+static DvmdJob *
+try_spawn (World *world, DvmdJob *parent, DvmJobSpec *spec, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("pmix:%s.0", dvm_job_get_nspace (dvmd_job_get_record (parent)));
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new (name, 1000, 43);
+  DvmdJob *job = dvmd_core_submit (world->core, spec, requester, error);
+
+  run (world);
+  return job;
+}
+
+static DvmdJob *
+spawn_np (World *world, DvmdJob *parent, guint np, gboolean separate)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job;
+
+  dvm_job_spec_set_child_separate (spec, separate);
+  job = try_spawn (world, parent, spec, &error);
+  g_assert_no_error (error);
+  return job;
+}
+
+static DvmdJob *
+spawn (World *world, DvmdJob *parent)
+{
+  DvmdJob *job = spawn_np (world, parent, 1, FALSE);
+
+  launch_all (world, job);
+  return job;
+}
+
+static void
+assert_family (DvmdJob *job, const char *parent, const char *children)
+{
+  g_autofree char *list = g_strjoinv (" ", (char **)dvm_job_get_children (dvmd_job_get_record (job)));
+
+  g_assert_cmpstr (dvm_job_get_parent (dvmd_job_get_record (job)), ==, parent);
+  g_assert_cmpstr (list, ==, children);
+}
+
+/* What is known of a family, and for how long (L15). */
+static void
+test_known (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *child;
+  DvmdJob *other;
+  DvmdJob *grandchild;
+
+  world_init (&world, 2, 8, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 3);
+  launch_all (&world, parent);
+  child = spawn_np (&world, parent, 2, FALSE);
+  launch_all (&world, child);
+  other = spawn (&world, parent);
+  grandchild = spawn (&world, child);
+  assert_family (parent, "/", "/org/dvm/jobs/2 /org/dvm/jobs/3");
+  assert_family (child, "/org/dvm/jobs/1", "/org/dvm/jobs/4");
+  assert_family (grandchild, "/org/dvm/jobs/2", "");
+  g_assert_cmpuint (dvmd_job_get_parent_id (grandchild), ==, 2);
+  g_assert_cmpuint (dvmd_job_get_offset (parent), ==, 0);
+  g_assert_cmpuint (dvmd_job_get_offset (child), ==, 3);
+  g_assert_cmpuint (dvmd_job_get_offset (grandchild), ==, 5);
+  g_assert_cmpstr (dvmd_job_get_launcher (grandchild), ==, "private:1");
+  g_assert_cmpstr (dvmd_job_get_requester (grandchild)->name, ==, "pmix:dvm-test@2.0");
+  /* Those that have ended are known as long as the history has them: three. */
+  end_proc (&world, other, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, other);
+  assert_family (parent, "/", "/org/dvm/jobs/2 /org/dvm/jobs/3");
+  for (guint i = 0; i < 3; i++)
+    run_to_end (&world, submit (&world, 1));
+  g_assert_null (dvmd_core_get_job (world.core, 3));
+  assert_family (parent, "/", "/org/dvm/jobs/2");
+}
+
+/* S27: they end with the one that has spawned them, however deep, unless they are separate. */
+static void
+test_ends_with_parent (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *child;
+  DvmdJob *separate;
+  DvmdJob *of_separate;
+  DvmdJob *grandchild;
+  DvmdJob *waiting;
+
+  world_init (&world, 2, 4, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  child = spawn (&world, parent);
+  separate = spawn_np (&world, parent, 1, TRUE);
+  launch_all (&world, separate);
+  of_separate = spawn (&world, separate);
+  grandchild = spawn (&world, child);
+  waiting = spawn_np (&world, child, 8, FALSE);
+  assert_held (waiting, "slots");
+  dvmd_core_fail_job (world.core, parent, DVM_JOB_STATE_KILLED_BY_CMD, "It was cancelled");
+  run (&world);
+  assert_state (child, DVM_JOB_STATE_RUNNING);
+  all_gone (&world, parent);
+  assert_state (child, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (child)), ==,
+                   "dvm-test@1, which has spawned this job, has ended");
+  assert_state (grandchild, DVM_JOB_STATE_RUNNING);
+  all_gone (&world, child);
+  assert_state (grandchild, DVM_JOB_STATE_KILLED_BY_CMD);
+  assert_state (waiting, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_true (dvmd_job_get_ended (waiting));
+  all_gone (&world, grandchild);
+  assert_state (separate, DVM_JOB_STATE_RUNNING);
+  assert_state (of_separate, DVM_JOB_STATE_RUNNING);
+}
+
+/* A parent that ends well leaves those a moment that are ending too. */
+static void
+test_last_moment (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *quick;
+  DvmdJob *slow;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  quick = spawn (&world, parent);
+  slow = spawn (&world, parent);
+  end_proc (&world, parent, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, parent);
+  dvmd_clock_advance (world.clock, G_USEC_PER_SEC);
+  run (&world);
+  assert_state (quick, DVM_JOB_STATE_RUNNING);
+  end_proc (&world, quick, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, quick);
+  dvmd_clock_advance (world.clock, G_USEC_PER_SEC);
+  run (&world);
+  assert_state (quick, DVM_JOB_STATE_NOTIFIED);
+  assert_state (slow, DVM_JOB_STATE_KILLED_BY_CMD);
+  all_gone (&world, slow);
+}
+
+/* One that asks and has ended before the answer spawns nothing that would end with it. */
+static void
+test_too_late (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *parent;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  run_to_end (&world, parent);
+  g_assert_null (try_spawn (&world, parent, spec, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+  g_assert_cmpuint (dvmd_core_get_num_live (world.core), ==, 0);
+  assert_state (spawn_np (&world, parent, 1, TRUE), DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
+/* L15: a child is placed from where its parent has stopped. */
+static void
+test_bookmark (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  const char *hosts[] = { "node2", NULL };
+  DvmdJob *parent;
+  DvmdJob *child;
+
+  world_init (&world, 3, 2, FALSE);
+  bring_up (&world);
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  g_assert_true (_dvm_job_spec_load_hosts (spec, "", NULL));
+  parent = submit_spec (&world, spec);
+  launch_all (&world, parent);
+  child = spawn_np (&world, parent, 4, FALSE);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (child), 0)->node, ==, 2);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (child), 1)->node, ==, 3);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (child), 2)->node, ==, 3);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (child), 3)->node, ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/job-family/known", test_known);
+  g_test_add_func ("/job-family/S27/ends-with-parent", test_ends_with_parent);
+  g_test_add_func ("/job-family/S27/last-moment", test_last_moment);
+  g_test_add_func ("/job-family/too-late", test_too_late);
+  g_test_add_func ("/job-family/L15/bookmark", test_bookmark);
+  return g_test_run ();
+}
