@@ -36,6 +36,8 @@ static const DvmCliColumn show_columns[] = {
   { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },
   { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
   { NULL, N_ ("Session"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Parent"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Children"), DVM_CLI_KIND_TEXT },
   { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
   { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER },
   { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },
@@ -96,6 +98,7 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (show_columns);
   const char *const *nodes = dvm_job_get_nodes (job);
   const char *const session[] = { dvm_job_get_session (job), NULL };
+  const char *const parent[] = { dvm_job_get_parent (job), NULL };
   g_autofree char *list = NULL;
   GVariant *values[] = {
     dvm_cli_text (dvm_job_get_nspace (job)),
@@ -107,6 +110,8 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
     dvm_cli_take_text (dvm_cli_describe_command (job)),
     dvm_cli_take_text (describe_processes (job)),
     dvm_cli_take_text (dvm_cli_join_ids (session)),
+    dvm_cli_take_text (dvm_cli_join_ids (parent)),
+    dvm_cli_take_text (dvm_cli_join_ids (dvm_job_get_children (job))),
     dvm_cli_take_text (nodes != NULL ? g_strjoinv (",", (char **)nodes) : g_strdup ("")),
     g_variant_new_uint32 (dvm_job_get_remapped (job)),
     dvm_cli_take_text (dvm_cli_describe_exit (job)),
