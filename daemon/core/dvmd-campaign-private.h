@@ -58,7 +58,7 @@ struct _DvmdCampaign
   DvmdSession *session; /* (nullable) */
   gboolean minted;      /* the session is its own: without it, there is none */
   gboolean ends_session;
-  GArray *joined;      /* guint: nodes that were in already, and joined the session for it */
+  GArray *joined; /* guint: nodes that were in already, and joined the session for it; or stay, and left it for it */
   GPtrArray *targets;  /* DvmdTarget */
   GPtrArray *to_offer; /* (element-type utf8): nodes that were down when they were released */
   GPtrArray *own_jobs; /* (element-type DvmdJob): that wait for it because they bring its nodes */

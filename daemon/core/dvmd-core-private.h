@@ -54,6 +54,8 @@ struct _DvmdCore
   guint last_alloc;
   GHashTable *sessions;      /* id -> DvmdSession */
   GQueue session_list;       /* DvmdSession, ascending by id */
+  GHashTable *owned;         /* namespace -> number of sessions that it owns for life */
+  guint n_owner_ended;       /* sessions whose owners have ended, and that may yet have to do with that */
   GPtrArray *ended_sessions; /* (element-type DvmdSession) (nullable): nobody has been told yet */
   DvmdJob *vm_job;
   guint last_job_id;

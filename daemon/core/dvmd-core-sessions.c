@@ -86,6 +86,7 @@ remove_session (DvmdSession *self, const char *reason)
   g_autoptr (DvmdSession) kept = g_object_ref (self);
 
   dvmd_session_set_parent (self, 0);
+  dvmd_session_forget_owner (self);
   dvmd_session_set_state (self, DVM_SESSION_STATE_ENDED, reason);
   g_queue_unlink (&core->session_list, &self->link);
   g_hash_table_remove (core->sessions, GUINT_TO_POINTER (dvmd_session_get_id (self)));
@@ -145,13 +146,10 @@ dvmd_session_is_over (DvmdSession *self)
 }
 
 void
-dvmd_session_job_ended (DvmdJob *job)
+dvmd_session_job_ended (DvmdSession *self, DvmdJob *job)
 {
-  DvmdSession *self = dvmd_core_get_session (job->core, dvmd_job_get_session (job));
   g_autofree char *reason = NULL;
 
-  if (self == NULL)
-    return;
   dvmd_session_remove_job (self, job);
   if (!self->over)
     dvmd_session_check_end (self);

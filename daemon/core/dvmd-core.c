@@ -77,6 +77,7 @@ dvmd_core_dispose (GObject *object)
     dvmd_session_stop_timers (l->data);
   g_queue_init (&self->session_list);
   g_clear_pointer (&self->ended_sessions, g_ptr_array_unref);
+  g_clear_pointer (&self->owned, g_hash_table_unref);
   g_clear_pointer (&self->sessions, g_hash_table_unref);
   g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
@@ -134,6 +135,7 @@ dvmd_core_init (DvmdCore *self)
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
   self->campaigns = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   self->sessions = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
+  self->owned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->coming = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->fence = dvmd_launch_fence_new ();
 }
@@ -596,7 +598,7 @@ dvmd_core_end_job (DvmdJob *job)
   dvmd_job_family_ended (job);
   g_signal_emit (self, signals[JOB_ENDED], 0, job);
   dvmd_job_release_spec (job);
-  dvmd_session_job_ended (job);
+  dvmd_job_sessions_leave (job);
   dvmd_core_namespace_ended (self, dvm_job_get_nspace (job->record));
   job->kept_bytes = dvmd_job_get_size (job);
   self->n_history_bytes += job->kept_bytes;

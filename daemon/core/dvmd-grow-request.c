@@ -74,7 +74,8 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
                    dvmd_campaign_get_id (other));
       return FALSE;
     }
-  if (node != NULL && !check_node (self, plan, node, error))
+  /* What leaves is nobody's when it comes again. */
+  if (node != NULL && !dvmd_size_is_leaving (node) && !check_node (self, plan, node, error))
     return FALSE;
   g_array_append_val (
       node != NULL && !dvmd_size_is_down (node) && !dvmd_size_is_leaving (node) ? plan->in : plan->to_add, i);

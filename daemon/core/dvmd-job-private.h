@@ -113,6 +113,8 @@ GArray *dvmd_job_sessions_choose (DvmdCore *core, DvmJobSpec *spec, const DvmdRe
 void dvmd_job_sessions_set (DvmdJob *self, GArray *sessions);
 /* They have it from now on, and it owns them too (R41). */
 void dvmd_job_sessions_enter (DvmdJob *self);
+/* It has ended. */
+void dvmd_job_sessions_leave (DvmdJob *self);
 /* The primary one */
 guint dvmd_job_get_session (DvmdJob *self);
 gboolean dvmd_job_uses_session (DvmdJob *self, guint id);

@@ -150,6 +150,22 @@ dvmd_job_sessions_enter (DvmdJob *job)
     }
 }
 
+void
+dvmd_job_sessions_leave (DvmdJob *job)
+{
+  DvmdSession *primary = dvmd_core_get_session (job->core, dvmd_job_get_session (job));
+
+  for (guint i = 0; i < job->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (job->core, g_array_index (job->sessions, guint, i));
+
+      if (session != NULL)
+        dvmd_session_remove_owner (session, dvm_job_get_nspace (job->record));
+    }
+  if (primary != NULL)
+    dvmd_session_job_ended (primary, job);
+}
+
 GArray *
 dvmd_job_get_sessions (DvmdJob *self)
 {

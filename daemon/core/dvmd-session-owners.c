@@ -56,6 +56,18 @@ publish_family (DvmdSession *self)
 
 /* ---- owners ---- */
 
+/* Most namespaces that end own nothing. */
+static void
+count_owned (DvmdCore *core, const char *nspace, int change)
+{
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (core->owned, nspace)) + change;
+
+  if (n > 0)
+    g_hash_table_replace (core->owned, g_strdup (nspace), GUINT_TO_POINTER (n));
+  else
+    g_hash_table_remove (core->owned, nspace);
+}
+
 gboolean
 dvmd_session_owns (DvmdSession *self, const char *nspace)
 {
@@ -72,6 +84,7 @@ dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequest
   if (nspace == NULL || nspace[0] == '\0')
     return;
   self->owner = g_strdup (nspace);
+  count_owned (self->core, nspace, 1);
   g_ptr_array_add (self->owners, g_strdup (nspace));
   dvmd_session_publish_owners (self);
 }
@@ -86,8 +99,8 @@ dvmd_session_add_owner (DvmdSession *self, const char *nspace)
 }
 
 /* The one that it belongs to for life stays in the set. */
-static void
-remove_owner (DvmdSession *self, const char *nspace)
+void
+dvmd_session_remove_owner (DvmdSession *self, const char *nspace)
 {
   guint index;
 
@@ -136,6 +149,7 @@ dispose_of (DvmdSession *self)
       || (waits && has_children (self)))
     return;
   self->disposed = TRUE;
+  self->core->n_owner_ended--;
   g_info ("The owner of session %u, %s, has ended: inheritance %s", dvmd_session_get_id (self), self->owner,
           dvmd_inheritance_to_string (self->inheritance));
   if (stays)
@@ -159,19 +173,32 @@ list_sessions (DvmdCore *core)
 void
 dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
 {
+  gboolean owns = g_hash_table_contains (self->owned, nspace);
   g_autoptr (GPtrArray) sessions = NULL;
 
-  if (self->session_list.length <= 1)
+  if (!owns && self->n_owner_ended == 0)
     return;
   sessions = list_sessions (self);
   for (guint i = 0; i < sessions->len; i++)
     {
       DvmdSession *session = g_ptr_array_index (sessions, i);
 
-      remove_owner (session, nspace);
-      session->owner_ended |= session->owner != NULL && strcmp (session->owner, nspace) == 0;
+      if (owns && !session->owner_ended && g_strcmp0 (session->owner, nspace) == 0)
+        {
+          session->owner_ended = TRUE;
+          self->n_owner_ended++;
+        }
       dispose_of (session);
     }
+}
+
+void
+dvmd_session_forget_owner (DvmdSession *self)
+{
+  if (self->owner != NULL)
+    count_owned (self->core, self->owner, -1);
+  if (self->owner_ended && !self->disposed)
+    self->core->n_owner_ended--;
 }
 
 void

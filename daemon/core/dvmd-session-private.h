@@ -72,6 +72,9 @@ void dvmd_session_let_go (DvmdSession *self);
 /* ---- owners and inheritance ---- */
 void dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequester *requester);
 void dvmd_session_add_owner (DvmdSession *self, const char *nspace);
+void dvmd_session_remove_owner (DvmdSession *self, const char *nspace);
+/* It ends itself. */
+void dvmd_session_forget_owner (DvmdSession *self);
 void dvmd_session_publish_owners (DvmdSession *self);
 void dvmd_session_publish_sharing (DvmdSession *self);
 void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
@@ -94,6 +97,6 @@ gboolean dvmd_session_is_over (DvmdSession *self);
 /* It is released now, if it has no jobs any more and was to be then. */
 void dvmd_session_check_end (DvmdSession *self);
 /* A job has ended that it may have waited for. */
-void dvmd_session_job_ended (DvmdJob *job);
+void dvmd_session_job_ended (DvmdSession *self, DvmdJob *job);
 
 G_END_DECLS

@@ -274,7 +274,13 @@ end_session (const Plan *plan, DvmdCampaign *campaign)
   if (plan->session == NULL || plan->request->hosts != NULL)
     return;
   for (guint i = 0; i < plan->kept->len; i++)
-    dvmd_session_part (plan->session, g_ptr_array_index (plan->kept, i));
+    {
+      DvmdNode *node = g_ptr_array_index (plan->kept, i);
+
+      dvmd_session_part (plan->session, node);
+      if (campaign != NULL)
+        g_array_append_val (campaign->joined, node->rank);
+    }
   if (campaign == NULL)
     dvmd_session_end (plan->session, "It was released");
   else

@@ -335,6 +335,19 @@ leave_nodes (DvmdCampaign *self)
   order_again (others);
 }
 
+/* What was to stay in the DVM is in the session again, if nobody else has reserved it meanwhile. */
+static void
+take_back (DvmdCampaign *self)
+{
+  for (guint i = 0; i < self->joined->len; i++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (self->core->nodes, g_array_index (self->joined, guint, i));
+
+      if (node != NULL && !dvmd_node_is_reserved (node))
+        dvmd_session_join (self->session, node);
+    }
+}
+
 void
 dvmd_shrink_failed (DvmdCampaign *self)
 {
@@ -343,6 +356,7 @@ dvmd_shrink_failed (DvmdCampaign *self)
   leave_nodes (self);
   if (self->ends_session)
     {
+      take_back (self);
       self->session->releasing = FALSE;
       dvmd_session_set_state (self->session, DVM_SESSION_STATE_ACTIVE, NULL);
     }

@@ -404,6 +404,75 @@ test_grow_reserved (void)
   g_assert_null (dvmd_core_get_session (world.core, 1));
 }
 
+/* What a job brings along it uses, whatever sessions it is in, and so may everybody else. */
+static void
+test_own_hosts (void)
+{
+  g_auto (World) world = { 0 };
+  const char *hosts[] = { "node9:1", NULL };
+  g_autoptr (DvmJobSpec) spec = NULL;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 2, 1);
+  spec = make_targets (2, alloc_of (allocate (&world, TOOL, "node2", NULL)));
+  dvm_job_spec_set_add_hosts (spec, hosts);
+  g_assert_true (_dvm_job_spec_load_hosts (spec, "", NULL));
+  job = submit_as (&world, TOOL, spec, NULL);
+  report_in (&world, 3);
+  wired (&world, dvmd_core_get_campaign (world.core, 1));
+  assert_job_nodes (job, "node2 node9");
+  assert_default_nodes (&world, "node1 node9");
+}
+
+/* D14: what its owner gives back is there for others, after it has left. */
+static void
+test_grow_what_leaves (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdSession *session;
+  g_autofree char *process = NULL;
+  g_autofree char *other = NULL;
+
+  world_init_elastic (&world, 2, 4);
+  process = process_of (spawn_running (&world, TOOL, 1, NULL));
+  other = process_of (spawn_running (&world, TOOL, 1, NULL));
+  allocate (&world, process, "node2", NULL);
+  release (&world, process, 1, "node2");
+  session = allocate (&world, other, "node2", NULL);
+  depart (&world, 2);
+  report_in (&world, 3);
+  wired (&world, dvmd_core_get_campaign (world.core, 2));
+  assert_nodes (session, "node2");
+  assert_nodes (dvmd_core_get_session (world.core, 1), "");
+}
+
+/* A release that is called off leaves the session as it was: its carved nodes too. */
+static void
+test_release_cancelled (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new (TOOL, 1000, 42);
+  DvmdShrinkRequest request = { .requester = requester, .session = 1, .drain_timeout = 60 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdSession *session;
+
+  world_init_elastic (&world, 2, 4);
+  session = allocate (&world, TOOL, "node2 node9", NULL);
+  report_in (&world, 3);
+  wired (&world, dvmd_core_get_campaign (world.core, 1));
+  spawn_running (&world, TOOL, 6, alloc_of (session));
+  g_assert_true (dvmd_core_shrink (world.core, &request, &answer, NULL));
+  run (&world);
+  assert_default_nodes (&world, "node1 node2");
+  g_assert_true (dvmd_core_cancel_campaign (world.core, dvmd_core_get_campaign (world.core, 2), NULL));
+  run (&world);
+  assert_nodes (session, "node2 node9");
+  assert_default_nodes (&world, "node1");
+  g_assert_false (dvmd_session_is_ending (session));
+  release (&world, TOOL, 1, NULL);
+  g_assert_true (dvmd_session_is_ending (session));
+}
+
 /* D4, E21: a grow that fails ends those that could have used its nodes, and nobody else. */
 static void
 test_failed_grow (void)
@@ -593,6 +662,9 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/R46-R53-release-rights", test_release_rights);
   g_test_add_func ("/sessions/D16-not-elastic", test_not_elastic);
   g_test_add_func ("/sessions/R4-R21-grow-reserved", test_grow_reserved);
+  g_test_add_func ("/sessions/own-hosts", test_own_hosts);
+  g_test_add_func ("/sessions/D14-grow-what-leaves", test_grow_what_leaves);
+  g_test_add_func ("/sessions/release-cancelled", test_release_cancelled);
   g_test_add_func ("/sessions/D4-E21-failed-grow", test_failed_grow);
   g_test_add_func ("/sessions/R24-R26-shared", test_shared);
   g_test_add_func ("/sessions/R62-carve-used", test_carve_used);
