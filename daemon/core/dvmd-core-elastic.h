@@ -49,6 +49,7 @@ typedef struct
   DvmdInheritance inheritance;
   gboolean inheritance_given; /* else DEFAULT, or as it was */
   guint time;                 /* s that it is there from now on; 0: no limit, or as it was */
+  gboolean time_given;        /* 0 too: an extend takes the limit away */
   guint warn_timeout;         /* s before that; 0: no warning */
   gboolean limit_outside;     /* somebody else ends it then, and warns of that: it is only published */
   gboolean child_separate;    /* it outlives its parent */

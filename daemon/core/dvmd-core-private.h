@@ -126,7 +126,9 @@ void dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news);
 void dvmd_core_tell_session_state (DvmdSession *session, DvmSessionState old_state, DvmSessionState new_state,
                                    const char *reason);
 void dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left);
-/* Its form alone: it may have ended, and been forgotten. */
+/* NSPACE@N. id (out) (optional) */
+gboolean dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id);
+/* There is, or was, such a job; it may have been forgotten. */
 gboolean dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace);
 /* Nodes have become free, or others' own: jobs that wait are looked at. */
 void dvmd_core_look_again (DvmdCore *self);

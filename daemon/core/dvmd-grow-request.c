@@ -95,7 +95,7 @@ static gboolean
 only_renews (const DvmdGrowRequest *request)
 {
   return request->n_hosts == 0 && is_extension (request) && !request->reaquire
-         && (request->time > 0 || request->warn_timeout > 0 || request->inheritance_given);
+         && (request->time > 0 || request->time_given || request->warn_timeout > 0 || request->inheritance_given);
 }
 
 /* Nobody has it, as far as is known, and it would never end. */
@@ -104,9 +104,10 @@ check_owner (DvmdCore *self, const char *nspace, GError **error)
 {
   DvmdJob *job = dvmd_core_find_job (self, nspace);
 
-  if (!dvmd_core_is_job_nspace (self, nspace) || (job != NULL && !dvmd_job_get_ended (job)))
+  if (!dvmd_core_has_job_form (self, nspace, NULL) || (job != NULL && !dvmd_job_get_ended (job)))
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The job %s has ended: it cannot own an allocation", nspace);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s is not a job that is there: it cannot own an allocation",
+               nspace);
   return FALSE;
 }
 

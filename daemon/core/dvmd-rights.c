@@ -27,6 +27,13 @@ static const char *const rights[] = {
 
 /* ---- who it is ---- */
 
+/* A caller that has no name yet is one on a bus. */
+static gboolean
+is_pmix (const DvmdRequester *who)
+{
+  return who != NULL && who->name != NULL && g_str_has_prefix (who->name, "pmix:");
+}
+
 char *
 dvmd_requester_dup_nspace (const DvmdRequester *self)
 {
@@ -37,7 +44,7 @@ dvmd_requester_dup_nspace (const DvmdRequester *self)
   if (dvmd_requester_is_scheduler (self))
     return g_strdup (self->name);
   /* A tool on a bus has one namespace over all of its connections (DBUS.md). */
-  if (!g_str_has_prefix (self->name, "pmix:"))
+  if (!is_pmix (self))
     return g_strdup_printf ("bus.%u", self->uid);
   end = strrchr (self->name, '.');
   return end != NULL && end > self->name + 5 ? g_strndup (self->name + 5, end - self->name - 5)
@@ -47,24 +54,24 @@ dvmd_requester_dup_nspace (const DvmdRequester *self)
 gboolean
 dvmd_requester_is_scheduler (const DvmdRequester *self)
 {
-  return g_str_has_prefix (self->name, "scheduler:");
+  return self->name != NULL && g_str_has_prefix (self->name, "scheduler:");
 }
 
-/* NSPACE@N, also of one that has left the history. */
+gboolean
+dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id)
+{
+  gsize length = strlen (self->nspace);
+
+  return nspace != NULL && strncmp (nspace, self->nspace, length) == 0 && nspace[length] == '@'
+         && g_ascii_string_to_unsigned (nspace + length + 1, 10, 1, G_MAXUINT, id, NULL);
+}
+
 gboolean
 dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace)
 {
-  gsize length = strlen (self->nspace);
   guint64 id;
 
-  return nspace != NULL && strncmp (nspace, self->nspace, length) == 0 && nspace[length] == '@'
-         && g_ascii_string_to_unsigned (nspace + length + 1, 10, 1, G_MAXUINT, &id, NULL) && id <= self->last_job_id;
-}
-
-static gboolean
-is_pmix (const DvmdRequester *who)
-{
-  return who != NULL && g_str_has_prefix (who->name, "pmix:");
+  return dvmd_core_has_job_form (self, nspace, &id) && id <= self->last_job_id;
 }
 
 gboolean
@@ -212,12 +219,12 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
 
   if (dvmd_core_has_right (self, who, right, session, job))
     {
-      g_debug ("%s (uid %u) may %s %s", who != NULL ? who->name : "the DVM", who != NULL ? who->uid : self->uid,
+      g_debug ("%s (uid %u) may %s %s", who != NULL ? nspace : "the DVM", who != NULL ? who->uid : self->uid,
                rights[right], session != NULL ? dvmd_session_get_alloc_id (session) : "");
       return TRUE;
     }
   what = describe (right, session, job);
-  g_message ("%s (uid %u) may not %s %s", who->name, who->uid, rights[right], what);
+  g_message ("%s (uid %u) may not %s %s", who->name != NULL ? who->name : nspace, who->uid, rights[right], what);
   if (is_stranger (self, who))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
                  "needs the user that this DVM belongs to (uid %u) or root, not uid %u", self->uid, who->uid);

@@ -51,39 +51,52 @@ on_warning (gpointer user_data)
     dvmd_core_warn_session (self->core, self, MAX (left, 0) / G_USEC_PER_SEC);
 }
 
+static void
+publish_limit (DvmdSession *self, gint64 left)
+{
+  _dvm_session_set_expires_at (self->record, left > 0 ? dvmd_clock_now (self->core->clock) + left : 0);
+  dvmd_session_changed (self);
+}
+
+/* Another warning of the limit that there is. */
+static void
+warn_anew (DvmdSession *self, guint warn_timeout)
+{
+  gint64 left = self->expires - dvmd_clock_monotonic (self->core->clock);
+
+  dvmd_clock_remove_timer (self->core->clock, self->warn_timer);
+  self->warn_timer = dvmd_clock_add_timer (self->core->clock, MAX (left - (gint64)warn_timeout * G_USEC_PER_SEC, 0),
+                                           on_warning, self);
+}
+
 void
 dvmd_core_limit_session (DvmdCore *self, DvmdSession *session, guint seconds, guint warn_timeout)
 {
   gint64 left = (gint64)seconds * G_USEC_PER_SEC;
 
   dvmd_session_stop_timers (session);
-  session->expires = 0;
-  _dvm_session_set_expires_at (session->record, seconds > 0 ? dvmd_clock_now (self->clock) + left : 0);
-  dvmd_session_changed (session);
+  publish_limit (session, left);
+  session->expires = seconds > 0 ? dvmd_clock_monotonic (self->clock) + left : 0;
   if (seconds == 0)
     return;
-  session->expires = dvmd_clock_monotonic (self->clock) + left;
   session->limit_timer = dvmd_clock_add_timer (self->clock, left, on_limit, session);
-  /* One that is to come before the session was made comes at once. */
   if (warn_timeout > 0)
-    session->warn_timer = dvmd_clock_add_timer (
-        self->clock, warn_timeout < seconds ? (gint64)(seconds - warn_timeout) * G_USEC_PER_SEC : 0, on_warning,
-        session);
+    warn_anew (session, warn_timeout);
 }
 
 void
 dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request)
 {
-  gint64 left = (gint64)request->time * G_USEC_PER_SEC;
-
-  if (request->time > 0 && request->limit_outside)
+  if (request->limit_outside && (request->time > 0 || request->time_given))
     {
       dvmd_session_stop_timers (self);
-      _dvm_session_set_expires_at (self->record, dvmd_clock_now (self->core->clock) + left);
-      dvmd_session_changed (self);
+      self->expires = 0;
+      publish_limit (self, (gint64)request->time * G_USEC_PER_SEC);
     }
-  else if (request->time > 0)
+  else if (request->time > 0 || request->time_given)
     dvmd_core_limit_session (self->core, self, request->time, request->warn_timeout);
+  else if (request->warn_timeout > 0 && self->limit_timer != 0)
+    warn_anew (self, request->warn_timeout);
 }
 
 void

@@ -72,6 +72,22 @@ test_application (void)
     }
 }
 
+/* One that has no name is a tool all the same. */
+static void
+test_nameless (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdRequester nameless = { .uid = 1000 };
+  g_autofree char *nspace = dvmd_requester_dup_nspace (&nameless);
+
+  g_assert_cmpstr (nspace, ==, "bus.1000");
+  world_init (&world, 1, 4, FALSE);
+  g_assert_false (dvmd_core_is_application (world.core, &nameless));
+  g_assert_true (dvmd_core_may (world.core, &nameless, DVMD_RIGHT_DVM, NULL, NULL, NULL));
+  nameless.uid = 7;
+  g_assert_false (dvmd_core_may (world.core, &nameless, DVMD_RIGHT_DVM, NULL, NULL, NULL));
+}
+
 /* R6, R9, R39, R43, R44, S9 */
 static void
 test_session (void)
@@ -194,6 +210,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rights/nspace", test_nspace);
   g_test_add_func ("/rights/application", test_application);
   g_test_add_func ("/rights/R6-R9-R39-R43-R44-S9-session", test_session);
+  g_test_add_func ("/rights/nameless", test_nameless);
   g_test_add_func ("/rights/job", test_job);
   g_test_add_func ("/rights/dvm", test_dvm);
   g_test_add_func ("/rights/R13-D21-words", test_inheritance_words);

@@ -434,6 +434,30 @@ test_limit (void)
   g_assert_cmpstr (log->str, ==, "1:30 1:50 ");
 }
 
+/* S20: 0 takes it away; a warning alone is one of the limit that there is. */
+static void
+test_limit_changed (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .time = 100 };
+  g_autoptr (GString) log = g_string_new (NULL);
+  Told told = { .log = log };
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  g_signal_connect (world.core, "session-warned", G_CALLBACK (on_warned), &told);
+  allocate (&world, TOOL, "node2", &request);
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .warn_timeout = 20 };
+  allocate (&world, TOOL, NULL, &request);
+  pass (&world, 80);
+  g_assert_cmpstr (log->str, ==, "1:20 ");
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time_given = TRUE };
+  allocate (&world, TOOL, NULL, &request);
+  g_assert_cmpint (dvm_session_get_expires_at (dvmd_session_get_record (session_of (&world, 1))), ==, 0);
+  pass (&world, 1000);
+  g_assert_nonnull (session_of (&world, 1));
+}
+
 /* R55, R65: with a scheduler it is that one's affair; R7, R74: without any word nothing happens. */
 static void
 test_limit_outside (void)
@@ -552,6 +576,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/ends/D18-D3-R63-never-launched-by-shrink", test_never_launched_by_shrink);
   g_test_add_func ("/sessions/ends/D18-before-job", test_ends_before_job);
   g_test_add_func ("/sessions/ends/R65-R67-R69-R70-S20-S23-limit", test_limit);
+  g_test_add_func ("/sessions/ends/S20-limit-changed", test_limit_changed);
   g_test_add_func ("/sessions/ends/R55-R74-limit-outside", test_limit_outside);
   g_test_add_func ("/sessions/ends/S5-no-cycle", test_no_cycle);
   g_test_add_func ("/sessions/ends/thousand", test_thousand);

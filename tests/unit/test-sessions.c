@@ -244,6 +244,8 @@ test_target (void)
   request = (DvmdGrowRequest){ .target = "bus.7", .extend = TRUE, .session = 1 };
   refuse_allocate (&world, TOOL, "node1", &request, DVM_ERROR_BAD_PARAM);
   end_job (&world, job);
+  request = (DvmdGrowRequest){ .target = "dvm-test@99" };
+  refuse_allocate (&world, TOOL, "node1", &request, DVM_ERROR_NOT_FOUND);
   request = (DvmdGrowRequest){ .target = "dvm-test@1" };
   refuse_allocate (&world, TOOL, "node1", &request, DVM_ERROR_NOT_FOUND);
   refuse_allocate (&world, process, "node1", NULL, DVM_ERROR_NOT_FOUND);
