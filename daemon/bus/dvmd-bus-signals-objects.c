@@ -321,10 +321,13 @@ dvmd_bus_signals_watch_objects (DvmdBusSignals *self)
 {
   DvmdCore *core = self->server->core;
 
-  watch_object (self, NULL, 0, NULL, NULL);
+  /* What somebody hears of already may have news waiting: it is not watched anew. */
+  if (!g_hash_table_contains (self->watched, DVMD_BUS_MANAGER_PATH))
+    watch_object (self, NULL, 0, NULL, NULL);
   for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
        session = dvmd_core_next_session (core, session))
-    watch_object (self, &dvmd_bus_sessions, dvmd_session_get_id (session), session, NULL);
+    if (find_watched (self, DVMD_BUS_SESSIONS_PATH, dvmd_session_get_id (session)) == NULL)
+      watch_object (self, &dvmd_bus_sessions, dvmd_session_get_id (session), session, NULL);
   for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE); campaign != NULL;
        campaign = dvmd_core_next_campaign (core, campaign, FALSE))
     if (find_campaign (self, campaign) == NULL)
