@@ -10,6 +10,7 @@
 
 #include "dvmd-controller-private.h"
 
+#include "dvmd-core-sessions.h"
 #include "dvmd-log.h"
 
 static void
@@ -23,10 +24,26 @@ answer (gpointer world, guint node, guint64 token, int status, GVariant *found)
   dvmd_controller_send (self, node, DVMD_MSG_DATA_DONE, g_variant_new ("(ti@a(susay))", token, status, owned));
 }
 
-DvmdDataStore *
-dvmd_controller_data_new (DvmdController *self)
+static void
+on_session_removed (DvmdCore *core, DvmdSession *session, gpointer user_data)
 {
-  return dvmd_data_store_new (self->clock, answer, self);
+  DvmdController *self = user_data;
+
+  dvmd_data_store_session_ended (self->data, dvmd_session_get_id (session));
+}
+
+void
+dvmd_controller_open_data (DvmdController *self)
+{
+  self->data = dvmd_data_store_new (self->clock, answer, self);
+  g_signal_connect (self->core, "session-removed", G_CALLBACK (on_session_removed), self);
+}
+
+void
+dvmd_controller_tool_ended (DvmdController *self, const char *nspace)
+{
+  dvmd_data_store_proc_ended (self->data, nspace, 0);
+  dvmd_data_store_job_ended (self->data, nspace);
 }
 
 void
@@ -36,10 +53,20 @@ dvmd_controller_handle_data (DvmdController *self, guint source, GVariant *body)
   static const guint32 default_session = 0;
   g_autoptr (GVariant) request = NULL;
   DvmdDataParty who = { .node = source, .sessions = &default_session, .n_sessions = 1 };
+  GArray *sessions = NULL;
   guint64 token;
   guint32 op;
+  DvmdJob *job;
 
   g_variant_get (body, "(tu&suuu@a{sv})", &token, &op, &who.nspace, &who.rank, &who.uid, &who.gid, &request);
+  job = dvmd_core_find_job (self->core, who.nspace);
+  if (job != NULL)
+    sessions = dvmd_job_get_sessions (job);
+  if (sessions != NULL && sessions->len > 0)
+    {
+      who.sessions = (const guint32 *)sessions->data;
+      who.n_sessions = sessions->len;
+    }
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, who.nspace, who.rank, "data request %u", op);
   dvmd_data_store_handle (self->data, token, op, &who, request);
 }

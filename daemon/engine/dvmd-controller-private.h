@@ -267,7 +267,9 @@ void dvmd_controller_handle_job_control (DvmdController *self, guint rank, GVari
 void dvmd_controller_handle_abort_others (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-data.c */
-DvmdDataStore *dvmd_controller_data_new (DvmdController *self);
+void dvmd_controller_open_data (DvmdController *self);
+/* A tool has gone: nothing is kept for it, and of it only what it wanted to outlive it. */
+void dvmd_controller_tool_ended (DvmdController *self, const char *nspace);
 void dvmd_controller_handle_data (DvmdController *self, guint rank, GVariant *body);
 
 /* dvmd-controller-connect.c */

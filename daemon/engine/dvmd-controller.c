@@ -318,7 +318,6 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   self->clock = dvmd_clock_new_real (context);
   self->queue = dvmd_event_queue_new_for_context (context);
   self->started_at = dvmd_clock_now (self->clock);
-  self->data = dvmd_controller_data_new (self);
   core_settings.nspace = self->nspace;
   core_settings.host = self->host;
   core_settings.history_limit = settings->history_limit;
@@ -331,6 +330,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.grow_timeout = round_up (settings->grow_timeout);
   core_settings.uid = geteuid ();
   self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
+  dvmd_controller_open_data (self);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);

@@ -1,0 +1,312 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs that find each other: a controller with two agents in one process, each with a PMIx server that the test plays
+ * the clients of. One job is on the first node, the other one on the second.
+ */
+
+#include "config.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "dvmd-controller-private.h"
+#include "engine-fixture.h"
+#include "wait-until.h"
+
+typedef struct
+{
+  EngineFixture engine;
+  DvmdJob *jobs[2];
+} Fixture;
+
+static DvmdJob *
+submit (Fixture *self, const char *host, guint np)
+{
+  const char *argv[] = { "/bin/sleep", "1000", NULL };
+  const char *hosts[] = { host, NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  return job;
+}
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  DvmdControllerSettings settings = { 0 };
+
+  engine_fixture_start (&self->engine, &settings);
+  self->jobs[0] = submit (self, "one", 1);
+  self->jobs[1] = submit (self, "two", 2);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  engine_fixture_end (&self->engine, TRUE);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->fences), ==, 0);
+  engine_fixture_clear (&self->engine);
+}
+
+static const char *
+nspace (Fixture *self, guint i)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (self->jobs[i]));
+}
+
+static void
+settle (void)
+{
+  for (guint i = 0; i < 100; i++)
+    g_main_context_iteration (NULL, FALSE);
+}
+
+static int
+get_status (Fixture *self, guint node, guint64 token)
+{
+  int status = 0;
+
+  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[node], token, &status, NULL));
+  return status;
+}
+
+static gboolean
+is_answered (Fixture *self, guint node, guint64 token)
+{
+  settle ();
+  return dvmd_pmix_fake_get_answer (self->engine.fakes[node], token, NULL, NULL);
+}
+
+/* The first job's rank, and a rank of the second one's. */
+static guint64
+connect_from (Fixture *self, guint node, gboolean leave, guint32 second, guint timeout)
+{
+  DvmdPmixProc procs[] = { { nspace (self, 0), 0 }, { nspace (self, 1), second } };
+
+  return dvmd_pmix_fake_connect (self->engine.fakes[node], leave, procs, 2, timeout);
+}
+
+static void
+kill_rank (Fixture *self, guint job, guint32 rank)
+{
+  kill (dvmd_proc_table_row (dvmd_job_get_procs (self->jobs[job]), rank)->pid, SIGKILL);
+}
+
+static void
+cancel (Fixture *self, guint job)
+{
+  g_autoptr (GError) error = NULL;
+
+  dvmd_controller_cancel_job (self->engine.controller, self->jobs[job], "the test wants it", &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_state (self->jobs[job]) >= DVM_JOB_STATE_UNTERMINATED
+              && dvm_job_get_ended (dvmd_job_get_record (self->jobs[job])));
+  settle ();
+}
+
+static void
+test_connect (Fixture *self, gconstpointer data)
+{
+  guint64 first = connect_from (self, 0, FALSE, 1, 0);
+  guint64 second;
+  const DvmdPmixJob *guest;
+
+  g_assert_false (is_answered (self, 0, first));
+  g_assert_null (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  second = connect_from (self, 1, FALSE, 1, 0);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (get_status (self, 1, second), ==, DVMD_PMIX_SUCCESS);
+  /* Each server knows the job that is not on its node. */
+  guest = dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1));
+  g_assert_nonnull (guest);
+  g_assert_cmpuint (guest->my_node, ==, G_MAXUINT32);
+  g_assert_cmpuint (guest->ranks->len, ==, 2);
+  g_assert_cmpstr (guest->nodes[0], ==, "two");
+  g_assert_cmpstr (((DvmdPmixApp *)g_ptr_array_index (guest->apps, 0))->argv[0], ==, "/bin/sleep");
+  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
+
+  /* They part, and come together again. */
+  first = connect_from (self, 0, TRUE, 1, 0);
+  g_assert_false (is_answered (self, 0, first));
+  second = connect_from (self, 1, TRUE, 1, 0);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (get_status (self, 1, second), ==, DVMD_PMIX_SUCCESS);
+  first = connect_from (self, 0, FALSE, 0, 0);
+  second = connect_from (self, 1, FALSE, 0, 0);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (get_status (self, 1, second), ==, DVMD_PMIX_SUCCESS);
+
+  /* When a job has ended, nobody keeps it. */
+  cancel (self, 1);
+  g_assert_null (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->told), ==, 1);
+  cancel (self, 0);
+  g_assert_null (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->told), ==, 0);
+}
+
+/* A connect, a disconnect and a fence of the same processes are three things. */
+static void
+test_three_things (Fixture *self, gconstpointer data)
+{
+  DvmdPmixProc procs[] = { { nspace (self, 0), 0 }, { nspace (self, 1), 0 } };
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  guint64 connected = connect_from (self, 0, FALSE, 0, 0);
+  guint64 fence = dvmd_pmix_fake_fence (self->engine.fakes[1], procs, 2, none);
+  guint64 left = connect_from (self, 1, TRUE, 0, 0);
+
+  g_assert_false (is_answered (self, 0, connected));
+  g_assert_false (is_answered (self, 1, fence));
+  g_assert_false (is_answered (self, 1, left));
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->fences), ==, 3);
+  cancel (self, 1);
+  g_assert_cmpint (get_status (self, 0, connected), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+}
+
+static void
+test_timeout (Fixture *self, gconstpointer data)
+{
+  guint64 first = connect_from (self, 0, FALSE, 1, 1);
+
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_ERR_TIMEOUT);
+}
+
+/* Its job goes on, and nobody else of it comes: the others are not left waiting. */
+static void
+test_participant_dies (Fixture *self, gconstpointer data)
+{
+  guint64 first = connect_from (self, 0, FALSE, 1, 0);
+
+  g_assert_false (is_answered (self, 0, first));
+  kill_rank (self, 1, 1);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  /* Nor later on. */
+  first = connect_from (self, 0, FALSE, 1, 0);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  g_assert_cmpint (dvmd_job_get_state (self->jobs[1]), <, DVM_JOB_STATE_UNTERMINATED);
+  /* The other rank is as good as before. */
+  first = connect_from (self, 0, FALSE, 0, 0);
+  connect_from (self, 1, FALSE, 0, 0);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
+}
+
+static void
+test_nobody (Fixture *self, gconstpointer data)
+{
+  const DvmdPmixProc nobody[] = { { nspace (self, 0), 0 }, { "nobody", DVMD_PMIX_RANK_WILDCARD } };
+  guint64 token = connect_from (self, 0, FALSE, 2, 0);
+
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+  token = dvmd_pmix_fake_connect (self->engine.fakes[0], FALSE, nobody, 2, 0);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+}
+
+/* What a rank of another job has put can be had without a connect; the job comes first. */
+static void
+test_modex (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new_static ("data", 4);
+  guint64 token;
+  GBytes *answer = NULL;
+
+  dvmd_pmix_fake_put (self->engine.fakes[1], nspace (self, 1), 1, bytes);
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
+  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[0], token, NULL, &answer));
+  g_assert_true (g_bytes_equal (answer, bytes));
+  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  /* Of the job as a whole: its server knows it when the answer comes. */
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[1], nspace (self, 0), DVMD_PMIX_RANK_WILDCARD);
+  g_assert_cmpint (get_status (self, 1, token), ==, DVMD_PMIX_SUCCESS);
+  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 2);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], "nobody", DVMD_PMIX_RANK_WILDCARD);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
+  cancel (self, 1);
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
+}
+
+/* ---- data ---- */
+
+static guint64
+ask (Fixture *self, guint node, DvmdPmixDataOp op, guint job, guint32 rank, const char *request)
+{
+  return dvmd_pmix_fake_data (self->engine.fakes[node], op, nspace (self, job), rank, g_variant_new_parsed (request));
+}
+
+static void
+test_publish (Fixture *self, gconstpointer data)
+{
+  const char *wait = "{'keys': <['port']>, 'wait': <0>}";
+  guint64 waiting = ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 0, wait);
+  g_autofree char *expected = g_strdup_printf ("[('%s', 0, 'port', b'here')]", nspace (self, 0));
+  g_autofree char *text = NULL;
+  GVariant *found = NULL;
+  int status;
+  guint64 token;
+
+  g_assert_false (is_answered (self, 1, waiting));
+  token = ask (self, 0, DVMD_PMIX_DATA_PUBLISH, 0, 0, "{'items': <[('port', b'here')]>}");
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_pmix_fake_get_allocation (self->engine.fakes[1], waiting, &status, &found));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  text = g_variant_print (found, FALSE);
+  g_assert_cmpstr (text, ==, expected);
+  /* On the wrong node, or of nobody. */
+  token = ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 0, 0, "{'items': <[('other', b'here')]>}");
+  g_assert_cmpint (get_status (self, 1, token), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+  token = ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 7, wait);
+  g_assert_cmpint (get_status (self, 1, token), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
+}
+
+/* What goes with a process, and with a job; who waits does not outlive itself. */
+static void
+test_purge (Fixture *self, gconstpointer data)
+{
+  DvmdDataStore *store = self->engine.controller->data;
+
+  ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 1, 0, "{'items': <[('a', b'')]>, 'persistence': <uint32 2>}");
+  ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 1, 1, "{'items': <[('b', b'')]>, 'persistence': <uint32 2>}");
+  ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 1, 1, "{'items': <[('c', b'')]>}");
+  ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 1, 1, "{'items': <[('d', b'')]>, 'persistence': <uint32 4>}");
+  ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 1, "{'keys': <['z']>, 'wait': <0>}");
+  ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 0, "{'keys': <['z']>, 'wait': <0>}");
+  settle ();
+  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 4);
+  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 2);
+  kill_rank (self, 1, 1);
+  wait_until (dvmd_data_store_count_items (store) == 3);
+  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 1);
+  cancel (self, 1);
+  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 0);
+  /* Its session, the default one, has not ended. */
+  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, func) g_test_add ("/engine-connect/" name, Fixture, NULL, set_up, func, tear_down)
+  ADD ("connect", test_connect);
+  ADD ("three-things", test_three_things);
+  ADD ("timeout", test_timeout);
+  ADD ("participant-dies", test_participant_dies);
+  ADD ("nobody", test_nobody);
+  ADD ("modex", test_modex);
+  ADD ("publish", test_publish);
+  ADD ("purge", test_purge);
+#undef ADD
+  return g_test_run ();
+}
