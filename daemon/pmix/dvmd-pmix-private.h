@@ -71,6 +71,7 @@ typedef struct
   pmix_op_cbfunc_t done;
   pmix_lookup_cbfunc_t look_up; /* (nullable): instead of done */
   void *callback_data;
+  gint64 end; /* monotonic, µs: from then on the library has answered by itself; 0: it does not */
 } DvmdPmixDataCall;
 
 /*

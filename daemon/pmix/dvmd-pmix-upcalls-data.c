@@ -31,7 +31,8 @@ typedef struct
   gsize n_info;
   pmix_proc_t *procs;
   guint n_procs;
-  guint timeout;
+  guint timeout; /* s; 0: none */
+  gint64 time;   /* of the call */
   DvmdPmixDataCall call;
 } Upcall;
 
@@ -345,10 +346,20 @@ dvmd_pmix_server_complete_data (DvmdPmix *pmix, guint64 token, int status, GVari
   answer (DVMD_PMIX_SERVER (pmix), token, status, found);
 }
 
+/*
+ * Of a connect with a time limit the library itself tells its clients that it is over, and then bears no answer any
+ * more; it has seen the first of them come before the agent has heard of any.
+ */
 void
 dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status)
 {
-  answer (DVMD_PMIX_SERVER (pmix), token, status, NULL);
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  const DvmdPmixDataCall *call = g_hash_table_lookup (self->data_calls, &token);
+
+  if (call != NULL && call->end > 0 && (status == PMIX_ERR_TIMEOUT || g_get_monotonic_time () >= call->end))
+    g_hash_table_remove (self->data_calls, &token);
+  else
+    answer (self, token, status, NULL);
 }
 
 void
@@ -382,8 +393,10 @@ static void
 hand_over_connect (DvmdPmixServer *self, const Upcall *upcall)
 {
   g_autofree DvmdPmixProc *procs = g_new0 (DvmdPmixProc, upcall->n_procs);
-  const DvmdPmixDataCall *call = add_call (self, &upcall->call);
+  DvmdPmixDataCall *call = add_call (self, &upcall->call);
 
+  if (upcall->timeout > 0 && !upcall->leaves)
+    call->end = upcall->time + (gint64)upcall->timeout * G_USEC_PER_SEC;
   for (guint i = 0; i < upcall->n_procs; i++)
     procs[i] = (DvmdPmixProc){ upcall->procs[i].nspace, upcall->procs[i].rank };
   g_debug ("%s %" G_GUINT64_FORMAT " of %u participants", upcall->leaves ? "disconnect" : "connect", call->token,
@@ -478,6 +491,7 @@ post_connect (gboolean leaves, const pmix_proc_t procs[], size_t n_procs, const 
     if (g_str_equal (info[i].key, PMIX_TIMEOUT))
       read_number (&info[i], &timeout);
   upcall->connects = TRUE;
+  upcall->time = g_get_monotonic_time ();
   upcall->leaves = leaves;
   upcall->procs = g_memdup2 (procs, n_procs * sizeof *procs);
   upcall->n_procs = (guint)n_procs;

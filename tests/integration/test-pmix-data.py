@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PMIx programs of different jobs that publish, look up, ask for each other's data, and connect."""
+
+import glob
+import os
+import signal
+import subprocess
+
+import dvmtest
+from dvmtest import NOTIFIED
+
+CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
+
+
+class Case(dvmtest.Case):
+    def nodes(self, n=2, **options):
+        return self.dvm(settings=[f'nodes={n}', 'slots=4', 'kill-grace=0.5'], **options)
+
+    def path(self, name):
+        if not hasattr(self, 'folder'):
+            self.folder = self.place()
+        return os.path.join(self.folder, name)
+
+    def say(self, dvm, *words, np=1, host='node1', **options):
+        """What the ranks of a job on that node say, which ends well."""
+        done = dvm.run([CLIENT, *words], np=np, hosts=[host], **options)
+        self.assert_success(done)
+        return done.lines
+
+    def begin(self, dvm, *words, host='node1', np=1, **options):
+        job, out, _ = dvm.start([CLIENT, *words], np=np, hosts=[host], **options)
+        return job, out
+
+    def end(self, job, out):
+        result = job.wait()
+        out.finish()
+        self.assertEqual(result['state'], NOTIFIED, (result, bytes(out.data)))
+        return bytes(out.data).decode().splitlines()
+
+    def wait_for(self, path):
+        dvmtest.wait_until(lambda: os.path.exists(path), path)
+
+
+class Data(Case):
+    def test_between_jobs(self):
+        """What one publishes for good is there for those who come later, on whatever node."""
+        dvm = self.nodes()
+        self.assertEqual(self.say(dvm, 'lookup', 'port'), ['lookup NOT-FOUND'])
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'here', 'persist=0'), ['publish SUCCESS'])
+        self.assertEqual(self.say(dvm, 'lookup', 'port', host='node2'), ['lookup SUCCESS port=here:0'])
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'again', host='node2'), ['publish DUPLICATE KEY'])
+        # Nobody else's: of its own it had nothing.
+        self.assertEqual(self.say(dvm, 'unpublish', 'port', 'unpublish', 'all', 'lookup', 'port', host='node2'),
+                         ['unpublish NOT-FOUND', 'unpublish SUCCESS', 'lookup SUCCESS port=here:0'])
+        # Those that are there; the missing ones stay empty.
+        self.assertEqual(self.say(dvm, 'lookup', 'nothing,port'), ['lookup SUCCESS port=here:0'])
+
+    def test_of_a_job(self):
+        """What is not meant for longer goes with its job; and who has published can take it back."""
+        dvm = self.nodes()
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'here', 'lookup', 'port', 'unpublish', 'port', 'lookup', 'port', 'publish', 'port',
+                                  'there'),
+                         ['publish SUCCESS', 'lookup SUCCESS port=here:0', 'unpublish SUCCESS', 'lookup NOT-FOUND', 'publish SUCCESS'])
+        self.assertEqual(self.say(dvm, 'lookup', 'port'), ['lookup NOT-FOUND'])
+
+    def test_types(self):
+        dvm = self.nodes(1)
+        self.assertEqual(self.say(dvm, 'types'), ['types right'])
+
+    def test_ranges(self):
+        """A namespace is not seen from another job."""
+        dvm = self.nodes()
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'mine', 'range=3', 'persist=0', 'lookup', 'port'),
+                         ['publish SUCCESS', 'lookup SUCCESS port=mine:0'])
+        self.assertEqual(self.say(dvm, 'lookup', 'port'), ['lookup NOT-FOUND'])
+        self.assertEqual(self.say(dvm, 'publish', 'near', 'node', 'range=2', 'persist=0'), ['publish SUCCESS'])
+        self.assertEqual(self.say(dvm, 'lookup', 'near'), ['lookup SUCCESS near=node:0'])
+        self.assertEqual(self.say(dvm, 'lookup', 'near', host='node2'), ['lookup NOT-FOUND'])
+
+    def test_wait(self):
+        dvm = self.nodes()
+        job, out = self.begin(dvm, 'touch', self.path('up'), 'lookup', 'port,name', 'wait=0', 'timeout=50')
+        self.wait_for(self.path('up'))
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'p', 'persist=0', host='node2'), ['publish SUCCESS'])
+        self.assertEqual(self.say(dvm, 'publish', 'name', 'n', 'persist=1', 'lookup', 'name', 'wait=1', 'timeout=1', host='node2')[0],
+                         'publish SUCCESS')
+        self.assertEqual(self.end(job, out), ['lookup SUCCESS port=p:0 name=n:0'])
+
+    def test_nobody_publishes(self):
+        dvm = self.nodes()
+        self.assertEqual(self.say(dvm, 'lookup', 'port', 'wait=0', 'timeout=1', 'lookup', 'port'), ['lookup TIMEOUT', 'lookup NOT-FOUND'])
+
+    def test_waiting_and_killed(self):
+        dvm = self.nodes()
+        job, _ = self.begin(dvm, 'touch', self.path('up'), 'lookup', 'port', 'wait=0')
+        self.wait_for(self.path('up'))
+        os.kill(job.pids()[0], signal.SIGKILL)
+        self.assertNotEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'p', 'persist=1', 'lookup', 'port'),
+                         ['publish SUCCESS', 'lookup SUCCESS port=p:0'])
+
+    def test_bad_input(self):
+        dvm = self.nodes(1)
+        words = ['publish', 'port', 'p']
+        self.assertEqual(self.say(dvm, *words, 'range=9', *words, 'range=1', *words, 'range=6', *words, 'persist=9', *words, 'bad-range=1',
+                                  'lookup', 'port', 'bad-range=1', *words, 'required=1', 'lookup', 'port', 'required=1', 'lookup', 'port'),
+                         ['publish BAD-PARAM'] * 5 + ['lookup BAD-PARAM', 'publish NOT-SUPPORTED', 'lookup NOT-SUPPORTED', 'lookup NOT-FOUND'])
+
+    def test_tool(self):
+        """What a tool publishes is there for jobs, until it has gone."""
+        dvm = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
+        pattern = os.path.join(dvm.runtime, '**', 'pmix.*.tool')
+        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
+        tool = subprocess.Popen([CLIENT, '--tool', glob.glob(pattern, recursive=True)[0], 'publish', 'port', 'tool', 'touch',
+                                 self.path('published'), 'file', self.path('enough')], stdout=subprocess.PIPE, text=True)
+        try:
+            self.wait_for(self.path('published'))
+            self.assertEqual(self.say(dvm, 'lookup', 'port'), ['lookup SUCCESS port=tool:0'])
+        finally:
+            open(self.path('enough'), 'w').close()
+            out, _ = tool.communicate()
+        self.assertEqual((tool.returncode, out), (0, 'publish SUCCESS\n'))
+
+
+class Peers(Case):
+    """Two jobs on two nodes."""
+
+    def begin_peer(self, dvm, *words, np=2, **options):
+        """The second job, on node2; its namespace is in the file PEER_FILE when it is up."""
+        self.peer = self.path('peer')
+        job, out = self.begin(dvm, *words, host='node2', np=np, **options)
+        self.wait_for(self.peer)
+        return job, out
+
+    def test_data_of_another_job(self):
+        """Of the job as a whole, and of its ranks, without a connect."""
+        dvm = self.nodes()
+        job, out = self.begin_peer(dvm, 'put', 'mine', 'theirs', 'rank', '1', 'touch', self.path('peer'), 'all', 'file', self.path('enough'))
+        lines = self.say(dvm, 'get', '@', 'all', 'pmix.job.size', 'get', '@', '1', 'mine', 'get', '@', '1', 'pmix.hname', 'get', '@', '1',
+                         'nothing', env={'PEER_FILE': self.peer})
+        self.assertEqual(lines, ['get SUCCESS 2', 'get SUCCESS theirs', 'get SUCCESS node2', 'get NOT-FOUND'])
+        open(self.path('enough'), 'w').close()
+        self.end(job, out)
+        self.assertEqual(self.say(dvm, 'get', '@', 'all', 'pmix.job.size', 'get', 'dvm-nobody@1', '0', 'mine', env={'PEER_FILE': self.peer}),
+                         ['get NOT-FOUND', 'get NOT-FOUND'])
+
+    def both(self, dvm, first, second, np=2, **options):
+        """What the ranks of both say, the second one begun first; each knows the other's namespace."""
+        mine = self.path('first')
+        env = {'PEER_FILE': mine}
+        job, out = self.begin_peer(dvm, 'rank', '0', 'touch', self.path('peer'), 'all', 'file', mine, *second, np=np, env=env)
+        done = dvm.run([CLIENT, 'rank', '0', 'touch', mine, 'all', *first], np=np, hosts=['node1'], env={'PEER_FILE': self.peer}, **options)
+        return done, job, out
+
+    def test_connect(self):
+        dvm = self.nodes()
+        words = ['put', 'mine', 'x', 'connect', '@', 'get', '@', '1', 'mine', 'fence', '@', 'disconnect', '@']
+        done, job, out = self.both(dvm, words, words)
+        expected = sorted(['connect SUCCESS', 'get SUCCESS x', 'fence SUCCESS', 'disconnect SUCCESS'] * 2)
+        self.assert_success(done)
+        self.assertEqual(sorted(done.lines), expected)
+        self.assertEqual(sorted(self.end(job, out)), expected)
+
+    def test_peer_dies(self):
+        """One of the other job's ranks dies instead of connecting: its job ends, and nobody waits."""
+        dvm = self.nodes()
+        done, job, out = self.both(dvm, ['connect', '@'], ['rank', '1', 'die', 'all', 'connect', '@'])
+        self.assertEqual(done.state, NOTIFIED, done)
+        self.assertEqual(len(done.lines), 2)
+        for line in done.lines:
+            self.assertNotIn('SUCCESS', line)
+        self.assertNotEqual(job.wait()['state'], NOTIFIED)
+
+    def test_nobody_connects(self):
+        dvm = self.nodes()
+        done, job, out = self.both(dvm, ['connect', '@', 'timeout=1', 'lookup', 'port'], ['file', self.path('enough')], np=1)
+        self.assertEqual(done.lines, ['connect TIMEOUT', 'lookup NOT-FOUND'], done)
+        open(self.path('enough'), 'w').close()
+        self.end(job, out)
+
+    def test_connect_to_nobody(self):
+        dvm = self.nodes()
+        lines = self.say(dvm, 'connect', 'dvm-nobody@1', 'disconnect', 'dvm-nobody@1')
+        self.assertEqual([line.split()[0] for line in lines], ['connect', 'disconnect'])
+        for line in lines:
+            self.assertNotIn('SUCCESS', line)
+
+
+if __name__ == '__main__':
+    dvmtest.main()

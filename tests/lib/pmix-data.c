@@ -1,0 +1,332 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/*
+ * A PMIx client or tool for the tests that publishes, looks up and connects: its arguments are done one after another.
+ *
+ *   --tool FILE                   first: a tool that finds its server by this file
+ *   publish KEY VALUE [range=N] [persist=N] [no-items]
+ *   lookup KEY[,KEY] [wait=N] [timeout=S] [range=N]
+ *   unpublish KEY|all
+ *   types                         publishes values of many types, and compares what it looks up
+ *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
+ *   fence NSPACE                  of both jobs
+ *   get NSPACE RANK|all KEY       what that has put, or what is known of that job
+ *   put KEY VALUE                 and commits
+ *   file PATH                     until that file is there
+ *   touch PATH                    makes it
+ *   rank N | all                  what follows is for that rank alone, for all again
+ *   die                           kills itself
+ *
+ * "@" is the namespace in the file that the environment names as PEER_FILE; "touch" writes its own there. Each answer
+ * is one line on its output.
+ */
+
+#include <pmix.h>
+#include <pmix_tool.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_INFO 8
+#define MAX_KEYS 8
+
+static pmix_proc_t self;
+static bool is_tool;
+
+static void
+check (pmix_status_t status, const char *what, int code)
+{
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
+    return;
+  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, PMIx_Error_string (status));
+  exit (code);
+}
+
+static void
+say (const char *what, pmix_status_t status)
+{
+  printf ("%s %s\n", what, PMIx_Error_string (status));
+  fflush (stdout);
+}
+
+/* Those of the words that are KEY=VALUE; the rest of the words is returned. */
+static char **
+read_options (char **words, pmix_info_t *info, size_t *n)
+{
+  for (; *words != NULL && strchr (*words, '=') != NULL; words++)
+    {
+      int number = atoi (strchr (*words, '=') + 1);
+      pmix_data_range_t range = (pmix_data_range_t)number;
+      pmix_persistence_t persistence = (pmix_persistence_t)number;
+
+      if (strncmp (*words, "range=", 6) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_RANGE, &range, PMIX_DATA_RANGE);
+      else if (strncmp (*words, "persist=", 8) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_PERSISTENCE, &persistence, PMIX_PERSIST);
+      else if (strncmp (*words, "wait=", 5) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_WAIT, &number, PMIX_INT);
+      else if (strncmp (*words, "timeout=", 8) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_TIMEOUT, &number, PMIX_INT);
+      else if (strncmp (*words, "bad-range=", 10) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_RANGE, "wide", PMIX_STRING);
+      else if (strncmp (*words, "required=", 9) == 0)
+        {
+          PMIX_INFO_LOAD (&info[*n], "pmix.never.heard", &number, PMIX_INT);
+          PMIX_INFO_REQUIRED (&info[*n]);
+        }
+      (*n)++;
+    }
+  return words;
+}
+
+static char **
+publish (char **words)
+{
+  pmix_info_t info[MAX_INFO];
+  size_t n = 1;
+  char **rest = read_options (words + 2, info, &n);
+
+  PMIX_INFO_LOAD (&info[0], words[0], words[1], PMIX_STRING);
+  say ("publish", PMIx_Publish (info, n));
+  return rest;
+}
+
+static char **
+look_up (char **words)
+{
+  pmix_info_t info[MAX_INFO];
+  pmix_pdata_t data[MAX_KEYS];
+  size_t n = 0, n_keys = 0;
+  char **rest = read_options (words + 1, info, &n);
+  pmix_status_t status;
+
+  for (char *key = strtok (words[0], ","); key != NULL; key = strtok (NULL, ","))
+    {
+      PMIX_PDATA_CONSTRUCT (&data[n_keys]);
+      PMIX_LOAD_KEY (data[n_keys].key, key);
+      n_keys++;
+    }
+  status = PMIx_Lookup (data, n_keys, n > 0 ? info : NULL, n);
+  printf ("lookup %s", PMIx_Error_string (status));
+  for (size_t i = 0; status == PMIX_SUCCESS && i < n_keys; i++)
+    if (data[i].value.type == PMIX_STRING)
+      printf (" %s=%s:%u", data[i].key, data[i].value.data.string, data[i].proc.rank);
+  printf ("\n");
+  fflush (stdout);
+  return rest;
+}
+
+static char **
+unpublish (char **words)
+{
+  char *keys[] = { words[0], NULL };
+
+  say ("unpublish", PMIx_Unpublish (strcmp (words[0], "all") == 0 ? NULL : keys, NULL, 0));
+  return words + 1;
+}
+
+/* What goes through an agent, the controller and another agent is what it was. */
+static void
+compare_types (void)
+{
+  static const double number = 2.5;
+  static const uint64_t large = UINT64_MAX - 1;
+  static char bytes[] = { 0, 1, (char)0xff, 0 };
+  pmix_byte_object_t object = { bytes, sizeof bytes };
+  pmix_info_t info[4];
+  pmix_pdata_t data[4];
+  bool same;
+
+  PMIX_INFO_LOAD (&info[0], "a-text", "with, commas; \"and\" more\n", PMIX_STRING);
+  PMIX_INFO_LOAD (&info[1], "a-number", &number, PMIX_DOUBLE);
+  PMIX_INFO_LOAD (&info[2], "a-large-one", &large, PMIX_UINT64);
+  PMIX_INFO_LOAD (&info[3], "some-bytes", &object, PMIX_BYTE_OBJECT);
+  check (PMIx_Publish (info, 4), "publish", 20);
+  for (int i = 0; i < 4; i++)
+    {
+      PMIX_PDATA_CONSTRUCT (&data[i]);
+      PMIX_LOAD_KEY (data[i].key, info[3 - i].key);
+    }
+  check (PMIx_Lookup (data, 4, NULL, 0), "lookup", 21);
+  same = data[3].value.type == PMIX_STRING && strcmp (data[3].value.data.string, info[0].value.data.string) == 0
+         && data[2].value.type == PMIX_DOUBLE && data[2].value.data.dval == number && data[1].value.type == PMIX_UINT64
+         && data[1].value.data.uint64 == large && data[0].value.type == PMIX_BYTE_OBJECT
+         && data[0].value.data.bo.size == sizeof bytes
+         && memcmp (data[0].value.data.bo.bytes, bytes, sizeof bytes) == 0;
+  printf ("types %s\n", same ? "right" : "wrong");
+  fflush (stdout);
+}
+
+static const char *
+find_nspace (const char *word)
+{
+  static char nspace[PMIX_MAX_NSLEN + 1];
+  FILE *file;
+
+  if (strncmp (word, "@", 2) != 0)
+    return word;
+  file = fopen (getenv ("PEER_FILE"), "r");
+  if (file == NULL || fgets (nspace, sizeof nspace, file) == NULL)
+    exit (30);
+  fclose (file);
+  return nspace;
+}
+
+/* What both take part in: all of this job, and all of the other one. */
+static void
+load_both (pmix_proc_t procs[2], const char *word)
+{
+  PMIX_LOAD_PROCID (&procs[0], self.nspace, PMIX_RANK_WILDCARD);
+  PMIX_LOAD_PROCID (&procs[1], find_nspace (word), PMIX_RANK_WILDCARD);
+}
+
+static char **
+meet (char **words)
+{
+  pmix_info_t info[MAX_INFO];
+  pmix_proc_t procs[2];
+  size_t n = 0;
+  char **rest = read_options (words + 2, info, &n);
+
+  load_both (procs, words[1]);
+  if (strcmp (words[0], "connect") == 0)
+    say ("connect", PMIx_Connect (procs, 2, n > 0 ? info : NULL, n));
+  else if (strcmp (words[0], "disconnect") == 0)
+    say ("disconnect", PMIx_Disconnect (procs, 2, n > 0 ? info : NULL, n));
+  else
+    say ("fence", PMIx_Fence (procs, 2, n > 0 ? info : NULL, n));
+  return rest;
+}
+
+static char **
+get (char **words)
+{
+  pmix_value_t *value = NULL;
+  pmix_proc_t proc;
+  pmix_status_t status;
+
+  PMIX_LOAD_PROCID (&proc, find_nspace (words[0]),
+                    strcmp (words[1], "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi (words[1]));
+  status = PMIx_Get (&proc, words[2], NULL, 0, &value);
+  printf ("get %s", PMIx_Error_string (status));
+  if (value != NULL && value->type == PMIX_STRING)
+    printf (" %s", value->data.string);
+  else if (value != NULL && value->type == PMIX_UINT32)
+    printf (" %u", value->data.uint32);
+  printf ("\n");
+  fflush (stdout);
+  return words + 3;
+}
+
+static char **
+put (char **words)
+{
+  pmix_value_t value;
+
+  PMIX_VALUE_LOAD (&value, words[1], PMIX_STRING);
+  check (PMIx_Put (PMIX_GLOBAL, words[0], &value), "put", 22);
+  check (PMIx_Commit (), "commit", 23);
+  return words + 2;
+}
+
+static void
+await_file (const char *path)
+{
+  for (int i = 0; access (path, F_OK) != 0; i++)
+    {
+      if (i > 6000)
+        exit (31);
+      usleep (10000);
+    }
+}
+
+static void
+touch (const char *path)
+{
+  char other[4096];
+  FILE *file;
+
+  snprintf (other, sizeof other, "%s.new", path);
+  file = fopen (other, "w");
+  if (file == NULL)
+    exit (32);
+  fprintf (file, "%s", self.nspace);
+  fclose (file);
+  rename (other, path);
+}
+
+static char **
+run_one (char **words)
+{
+  if (strcmp (words[0], "publish") == 0)
+    return publish (words + 1);
+  if (strcmp (words[0], "lookup") == 0)
+    return look_up (words + 1);
+  if (strcmp (words[0], "unpublish") == 0)
+    return unpublish (words + 1);
+  if (strcmp (words[0], "connect") == 0 || strcmp (words[0], "disconnect") == 0 || strcmp (words[0], "fence") == 0)
+    return meet (words);
+  if (strcmp (words[0], "get") == 0)
+    return get (words + 1);
+  if (strcmp (words[0], "put") == 0)
+    return put (words + 1);
+  if (strcmp (words[0], "types") == 0)
+    compare_types ();
+  else if (strcmp (words[0], "die") == 0)
+    raise (SIGKILL);
+  else if (strcmp (words[0], "file") == 0)
+    await_file (*++words);
+  else if (strcmp (words[0], "touch") == 0)
+    touch (*++words);
+  else
+    exit (33);
+  return words + 1;
+}
+
+/* The words of what another rank is to do are passed over. */
+static char **
+pass_over (char **words)
+{
+  while (*words != NULL && strcmp (*words, "all") != 0 && strcmp (*words, "rank") != 0)
+    words++;
+  return words;
+}
+
+static char **
+start_tool (char **words)
+{
+  pmix_info_t info;
+
+  is_tool = true;
+  PMIX_INFO_LOAD (&info, PMIX_TOOL_ATTACHMENT_FILE, words[1], PMIX_STRING);
+  check (PMIx_tool_init (&self, &info, 1), "init", 10);
+  return words + 2;
+}
+
+int
+main (int argc, char **argv)
+{
+  char **words = argv + 1;
+
+  if (*words != NULL && strcmp (*words, "--tool") == 0 && words[1] != NULL)
+    words = start_tool (words);
+  else
+    check (PMIx_Init (&self, NULL, 0), "init", 10);
+  while (*words != NULL)
+    {
+      if (strcmp (*words, "rank") == 0 && words[1] != NULL)
+        words = (pmix_rank_t)atoi (words[1]) == self.rank ? words + 2 : pass_over (words + 2);
+      else if (strcmp (*words, "all") == 0)
+        words++;
+      else
+        words = run_one (words);
+    }
+  check (is_tool ? PMIx_tool_finalize () : PMIx_Finalize (NULL, 0), "finalize", 16);
+  return 0;
+}
