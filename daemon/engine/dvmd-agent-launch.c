@@ -179,6 +179,8 @@ read_options (DvmdAgentJob *job, GVariant *options)
   g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
   g_variant_dict_lookup (dict, "tree-fences", "b", &job->tree_fences);
   g_variant_dict_lookup (dict, "parent", "(su)", &job->parent, &job->parent_rank);
+  g_variant_dict_lookup (dict, "offset", "u", &job->offset);
+  g_variant_dict_lookup (dict, "session", "u", &job->session);
 }
 
 DvmdAgentJob *

@@ -87,6 +87,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   description->map_by = g_strdup (job->map_by);
   description->parent_nspace = g_strdup (job->parent);
   description->parent_rank = job->parent_rank;
+  description->offset = job->offset;
+  description->session_id = job->session;
   if (job->stop == DVM_STOP_IN_INIT)
     description->stop = DVMD_PMIX_STOP_IN_INIT;
   else if (job->stop == DVM_STOP_IN_APP)

@@ -109,6 +109,8 @@ typedef struct
   char *map_by;
   char *parent; /* (nullable): namespace of the process that has spawned it */
   guint32 parent_rank;
+  guint32 offset;    /* processes of those that it descends from */
+  guint32 session;   /* the first that it uses */
   char *session_dir; /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;
   guint64 output_credit; /* bytes */

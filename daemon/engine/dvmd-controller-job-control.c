@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dvmd-controller-private.h"
+#include "dvmd-core-session-control.h"
 #include "dvmd-rights.h"
 
 /* A job, or some of its ranks. */
@@ -117,7 +118,7 @@ is_word (const Control *control, const char *word)
   return strcmp (control->operation, word) == 0;
 }
 
-/* Jobs that have not been launched can be ended, and nothing else. */
+/* What a whole job is told it heeds before it is launched, too; a signal not. */
 static gboolean
 check_target (DvmdController *self, const Control *control, const Target *target, GError **error)
 {
@@ -130,7 +131,7 @@ check_target (DvmdController *self, const Control *control, const Target *target
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended: nothing of it runs", nspace);
       return FALSE;
     }
-  if (is_word (control, "separate") || (target->whole && (is_word (control, "kill") || is_word (control, "terminate"))))
+  if (is_word (control, "separate") || (target->whole && !is_word (control, "signal")))
     return TRUE;
   if (dvmd_job_get_procs (target->job) != NULL)
     return TRUE;
@@ -183,6 +184,10 @@ carry_out_target (DvmdController *self, const Control *control, const Target *ta
 
   if (is_word (control, "separate"))
     dvm_job_spec_set_child_separate (dvmd_job_get_spec (target->job), TRUE);
+  else if (target->whole && is_word (control, "pause"))
+    dvmd_core_pause_job (self->core, target->job, NULL);
+  else if (target->whole && is_word (control, "resume"))
+    dvmd_core_resume_job (self->core, target->job, NULL);
   else if (target->whole && (is_word (control, "kill") || is_word (control, "terminate")))
     end_job (self, control, target);
   else

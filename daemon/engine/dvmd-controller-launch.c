@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include <string.h>
+
 #include "dvmd-controller-wired.h"
 #include "dvmd-launch-message.h"
 #include "dvmd-map-driver.h"
@@ -96,6 +98,16 @@ send_environments (DvmdController *self, DvmdJob *job)
   return environments;
 }
 
+/* The number at the end of its path. */
+static guint32
+find_session (DvmdJob *job)
+{
+  const char *path = dvm_job_get_session (dvmd_job_get_record (job));
+  const char *slash = path != NULL ? strrchr (path, '/') : NULL;
+
+  return slash != NULL ? (guint32)g_ascii_strtoull (slash + 1, NULL, 10) : 0;
+}
+
 void
 dvmd_controller_send_launch (gpointer world, DvmdJob *job)
 {
@@ -123,6 +135,8 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
       .stdin_target = streams->stdin_target,
       .parent = parent,
       .parent_rank = parent_rank,
+      .offset = dvmd_job_get_offset (job),
+      .session = find_session (job),
       .credit = self->output_credit,
       .tree_fences = dvmd_controller_choose_tree_fences (self, job),
       .environments = environments,

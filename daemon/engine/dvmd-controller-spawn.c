@@ -296,6 +296,26 @@ dvmd_controller_spawn_changed (DvmdController *self, DvmdJob *job, DvmJobState s
     answer (spawn, job, DVMD_PMIX_SUCCESS);
 }
 
+/*
+ * Processes of it ran, and one has ended badly before all were known to run. Whether that comes first is chance, and
+ * the answer is not to be.
+ */
+static gboolean
+has_run (DvmdJob *job)
+{
+  switch ((guint)dvmd_job_get_state (job))
+    {
+    case DVM_JOB_STATE_ABORTED:
+    case DVM_JOB_STATE_ABORTED_BY_SIG:
+    case DVM_JOB_STATE_ABORTED_WO_SYNC:
+    case DVM_JOB_STATE_CALLED_ABORT:
+    case DVM_JOB_STATE_NON_ZERO_TERM:
+      return TRUE;
+    default:
+      return find_status (job) == DVMD_PMIX_SUCCESS;
+    }
+}
+
 void
 dvmd_controller_spawn_ended (DvmdController *self, DvmdJob *job)
 {
@@ -304,6 +324,8 @@ dvmd_controller_spawn_ended (DvmdController *self, DvmdJob *job)
 
   if (spawn == NULL)
     return;
+  if (!spawn->answered && has_run (job))
+    answer (spawn, job, DVMD_PMIX_SUCCESS);
   if (spawn->answered)
     tell (spawn, job, DVMD_PMIX_EVENT_JOB_END, status);
   else

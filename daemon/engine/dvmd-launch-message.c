@@ -98,6 +98,10 @@ describe_options (const DvmdLaunchMessage *self)
   g_variant_dict_insert (&dict, "credit", "t", self->credit);
   if (self->parent != NULL)
     g_variant_dict_insert (&dict, "parent", "(su)", self->parent, self->parent_rank);
+  if (self->offset > 0)
+    g_variant_dict_insert (&dict, "offset", "u", self->offset);
+  if (self->session > 0)
+    g_variant_dict_insert (&dict, "session", "u", self->session);
   if (self->tree_fences)
     g_variant_dict_insert (&dict, "tree-fences", "b", TRUE);
   return g_variant_dict_end (&dict);

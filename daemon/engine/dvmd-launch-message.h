@@ -24,6 +24,8 @@ typedef struct
   gboolean tree_fences; /* fences of all ranks go by the tree */
   const char *parent;   /* (nullable): namespace of the process or tool that has spawned it */
   guint32 parent_rank;
+  guint32 offset;          /* processes of those that it descends from */
+  guint32 session;         /* the first that it uses */
   guint64 credit;          /* bytes of output that an agent may send unasked */
   GPtrArray *environments; /* DvmdEnvironment, by application; NULL where it travels with the job */
 } DvmdLaunchMessage;

@@ -58,6 +58,7 @@ typedef struct
   char *bind_to;       /* (nullable): NULL is "none" */
   char *parent_nspace; /* (nullable): the process that spawned the job */
   guint32 parent_rank;
+  guint32 offset; /* processes of those that it descends from: where its own begin among all of them */
   DvmdPmixStop stop;
   guint32 uid; /* whose processes may connect as this job's ranks; the server's own unless set */
   guint32 gid;

@@ -154,6 +154,7 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_uint32 (b->info, PMIX_UNIV_SIZE, job->universe_size > 0 ? job->universe_size : size);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_JOB_SIZE, size);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_MAX_PROCS, job->max_procs > 0 ? job->max_procs : size);
+  dvmd_pmix_info_add_rank (b->info, PMIX_NPROC_OFFSET, job->offset);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_NUM_NODES, job->n_nodes);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_JOB_NUM_APPS, job->apps->len);
   dvmd_pmix_info_add_string (b->info, PMIX_JOBID, job->nspace);
@@ -257,7 +258,7 @@ add_ranks (Builder *b)
       dvmd_pmix_info_reserve (&array, 16);
       /* The library takes the first for the rank, whatever its key. */
       dvmd_pmix_info_add_rank (&array, PMIX_RANK, rank);
-      dvmd_pmix_info_add_rank (&array, PMIX_GLOBAL_RANK, rank);
+      dvmd_pmix_info_add_rank (&array, PMIX_GLOBAL_RANK, b->job->offset + rank);
       dvmd_pmix_info_add_uint32 (&array, PMIX_APPNUM, row->app);
       dvmd_pmix_info_add_rank (&array, PMIX_APP_RANK, row->app_rank);
       dvmd_pmix_info_add_uint16 (&array, PMIX_LOCAL_RANK, row->local_rank);

@@ -3,14 +3,15 @@
 
 import os
 import re
+import signal
 import subprocess
 
 import dvmtest
-from dvmtest import NOTIFIED, wait_until
+from dvmtest import KILLED_BY_CMD, NOTIFIED, wait_until
 
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
-NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED, TIMEOUT, KILLED = -190, -177, -179, -24, -183
-BAD_PARAM, NO_SUCH, NOT_SUPPORTED = -27, -46, -47
+NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
+BAD_PARAM, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -46, -47, -181
 
 
 class Spawn(dvmtest.Case):
@@ -68,8 +69,8 @@ class Inherited:
         self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
         self.assertIn('parent-child--new', done.lines)
         self.assertIn(os.path.realpath(place), done.lines)
-        self.assertIn(f'0 parent {done.job.nspace}.0', done.lines)
-        self.assertIn('0 parent none', done.lines)
+        self.assertIn(f'0 parent {done.job.nspace}.0 offset=1', done.lines)
+        self.assertIn('0 parent none offset=0', done.lines)
 
 
 class Control:
@@ -121,7 +122,124 @@ class Control:
         self.assertIn(f'pmix:{done.job.nspace}.0 called PMIx_Abort with status 7: as the test has it', job.get('Reason'))
 
 
-class OneNode(Basics, Inherited, Control, Spawn):
+class Failures:
+    def spawn_all(self, dvm, *requests):
+        """The statuses of them, and of a last one, which runs."""
+        words = []
+        for request in requests:
+            words += ['spawn', *request, ';']
+        done = dvm.run([ALLOC, *words, 'spawn', '--', 'true', ';'])
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        return [int(line.split()[2]) for line in done.lines]
+
+    def test_statuses(self):
+        """Each failure has its own status, and the DVM goes on."""
+        dvm = self.start(slots=2)
+        missing = os.path.join(dvm.place, 'missing')
+        self.assertEqual(self.spawn_all(dvm, ['--', '/no/such/program'], ['--', '/etc/passwd'], ['cwd=' + missing, '--', 'true'],
+                                        ['host=nowhere', '--', 'true'], ['np=9', '--', 'true'], ['cwd=relative', '--', 'true'],
+                                        ['map=numa', '--', 'true'], ['require=pmix.something', '--', 'true'],
+                                        ['session=77', '--', 'true'], ['id=nobodys', '--', 'true'], ['target=nobodys', '--', 'true']),
+                         [NOT_FOUND, NOT_EXECUTABLE, NOT_LAUNCHED, MAP_FAILED, MAP_FAILED, BAD_PARAM, NOT_SUPPORTED, NOT_SUPPORTED, NO_SUCH,
+                          NO_SUCH, NO_SUCH, 0])
+
+    def waiting(self):
+        """A DVM, a job whose process waits for one of its own, that one's, and what lets that come: its node is not there yet."""
+        place = self.place()
+        go = os.path.join(place, 'go')
+        with open(os.path.join(place, 'dvm-guard'), 'w', encoding='utf-8') as file:
+            real = os.path.join(os.path.dirname(dvmtest.DVMD), 'dvm-guard')
+            file.write(f'#!/bin/sh\nfor word; do :; done\nwhile [ "$word" = n9 ] && [ ! -e {go} ]; do sleep 0.02; done\n'
+                       f'exec {real} "$@"\n')
+        os.chmod(os.path.join(place, 'dvm-guard'), 0o755)
+        dvm = self.dvm(slots=1, settings=['elastic=true'], arguments=['--nodes=2'], env={'DVM_LIBEXEC_DIR': place})
+        job, out, _ = dvm.start([ALLOC, 'spawn', 'add=n9', 'host=n9', '--', 'true', ';'], np=1, hosts=['node2'])
+        number = int(job.nspace.split('@')[1]) + 1
+        wait_until(lambda: [row for row in dvm.list_jobs() if row['Id'] == number], 'the job to be there')
+        return dvm, job, out, dvm.job(number), go
+
+    def touch(self, path):
+        with open(path, 'w', encoding='utf-8'):
+            pass
+
+    def test_delayed(self):
+        """The answer comes when the job runs, not before."""
+        dvm, job, out, child, go = self.waiting()
+        self.assertEqual(out.data, b'')
+        self.assertFalse(child.get('Ended'))
+        self.touch(go)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertIn(f'0 spawn 0 nspace={child.nspace}', out.finish().decode().splitlines())
+        self.assertEqual(child.wait()['state'], NOTIFIED)
+
+    def test_spawner_dies(self):
+        """Before its job runs: nobody is answered, its job ends with it, and the DVM goes on."""
+        dvm, job, _, child, go = self.waiting()
+        os.kill(job.pids()[0], signal.SIGKILL)
+        job.wait()
+        self.assertEqual(child.wait()['state'], KILLED_BY_CMD)
+        self.touch(go)
+        done = dvm.run([ALLOC, 'spawn', '--', 'true', ';'], hosts=['node2'])
+        self.assertEqual(done.state, NOTIFIED, done)
+
+    def test_node_dies(self):
+        """The node of the one who waits is lost: its job goes, and nothing is left of it."""
+        dvm, job, _, child, go = self.waiting()
+        agent = [row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2'][0]
+        os.kill(agent, signal.SIGKILL)
+        job.wait()
+        self.touch(go)
+        child.wait()
+        done = dvm.run([ALLOC, 'spawn', '--', 'true', ';'], hosts=['node1'])
+        self.assertEqual(done.state, NOTIFIED, done)
+
+    def test_shutdown(self):
+        """Whoever waits for a job when the DVM ends does not keep it."""
+        dvm, _, _, _, go = self.waiting()
+        dvm.process.send_signal(signal.SIGTERM)
+        self.touch(go)
+        self.assertEqual(dvm.wait_exit(), 0)
+
+
+class Tools:
+    def file_of(self, dvm, node):
+        """Where tools find the server of a node."""
+        def find():
+            for folder, _, names in os.walk(dvm.folder):
+                if f'pmix.{node}.tool' in names:
+                    return os.path.join(folder, f'pmix.{node}.tool')
+            return None
+
+        return wait_until(find, f'the server of {node} to let tools in')
+
+    def tool(self, dvm, node, *words):
+        """What it has said after its name, when it has ended well; and that name."""
+        tool = subprocess.run([ALLOC, '--tool', self.file_of(dvm, node), *words], stdout=subprocess.PIPE, text=True, check=False,
+                              timeout=dvmtest.LIMIT, env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        self.assertEqual(tool.returncode, 0, tool.stdout)
+        lines = tool.stdout.splitlines()
+        return re.fullmatch(r'(\S+)\.0 is a tool', lines[0])[1], lines[1:]
+
+    def test_tool(self):
+        """A tool starts jobs, hears of them, and controls every job of its user."""
+        dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=3'])
+        other, _, _ = dvm.start(['sleep', '1000'], np=1)
+        name, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'np=2', '--', 'sh', '-c', 'exit 4', ';', 'ended', '@@',
+                                'spawn', '--', '/no/such', ';', 'control', 'kill', other.nspace, 'control', 'pause', 'none')
+        nspace = self.spawned(lines[0])
+        self.assertEqual(lines[1:], [f'0 started {nspace}', f'0 ended {nspace} status=-187 exit=4', f'0 spawn {NOT_FOUND} nspace=',
+                                     '0 control 0', f'0 control {BAD_PARAM}'])
+        self.assertEqual(other.wait()['state'], KILLED_BY_CMD)
+        self.assertEqual(dvm.job(int(nspace.split('@')[1])).get('Submitter'), f'pmix:{name}.0')
+
+    def test_end(self):
+        """A tool ends the DVM, as PRRTE has it."""
+        dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        self.assertEqual(self.tool(dvm, 'node2', 'control', 'term', 'none')[1], ['0 control 0'])
+        self.assertEqual(dvm.wait_exit(), 0)
+
+
+class OneNode(Basics, Inherited, Control, Failures, Tools, Spawn):
     nodes = 1
 
 

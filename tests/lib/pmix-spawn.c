@@ -98,6 +98,8 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_text (spawn, SPAWN_TARGET, strcmp (value, "@") == 0 ? id : value);
   else if (strcmp (name, "host") == 0)
     add_text (spawn, PMIX_HOST, value);
+  else if (strcmp (name, "add") == 0)
+    add_text (spawn, PMIX_ADD_HOST, value);
   else if (strcmp (name, "map") == 0)
     add_text (spawn, PMIX_MAPBY, value);
   else if (strcmp (name, "cwd") == 0)
@@ -152,6 +154,21 @@ do_spawn (char **argv, const char *id)
   return argv[n] != NULL ? n + 1 : n;
 }
 
+static uint32_t
+get_number (const char *key)
+{
+  pmix_value_t *value = NULL;
+  pmix_proc_t proc;
+  uint32_t number = UINT32_MAX;
+
+  PMIX_LOAD_PROCID (&proc, self->nspace, PMIX_RANK_WILDCARD);
+  if (PMIx_Get (&proc, key, NULL, 0, &value) == PMIX_SUCCESS)
+    number = value->type == PMIX_PROC_RANK ? value->data.rank : value->data.uint32;
+  if (value != NULL)
+    PMIX_VALUE_RELEASE (value);
+  return number;
+}
+
 /* parent: what the job info says of it */
 static int
 do_parent (void)
@@ -163,12 +180,13 @@ do_parent (void)
   PMIX_LOAD_PROCID (&proc, self->nspace, PMIX_RANK_WILDCARD);
   status = PMIx_Get (&proc, PMIX_PARENT_ID, NULL, 0, &value);
   if (status == PMIX_SUCCESS && value->type == PMIX_PROC)
-    printf ("%u parent %s.%u\n", self->rank, value->data.proc->nspace, value->data.proc->rank);
+    printf ("%u parent %s.%u", self->rank, value->data.proc->nspace, value->data.proc->rank);
   else
-    printf ("%u parent none\n", self->rank);
-  fflush (stdout);
+    printf ("%u parent none", self->rank);
   if (value != NULL)
     PMIX_VALUE_RELEASE (value);
+  printf (" offset=%u\n", get_number (PMIX_NPROC_OFFSET));
+  fflush (stdout);
   return 1;
 }
 
@@ -233,6 +251,8 @@ static int
 do_ended (const char *nspace)
 {
   do_watch ();
+  if (nspace[0] == '\0')
+    exit (53);
   for (int ms = 0; !has_ended (nspace); ms++)
     {
       if (ms == LIMIT_MS)

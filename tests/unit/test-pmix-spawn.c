@@ -1,0 +1,278 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What PMIx's keys of a spawn and of job control become in the words of the bus.
+ */
+
+#include "config.h"
+
+#include "dvm.h"
+#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-read.h"
+
+#define SPAWN_TARGET "pmix.spwn.tgt"
+#define JOB_CTRL_SEP "pmix.jctrl.sep"
+
+typedef struct
+{
+  DvmdPmixInfo job;
+  DvmdPmixInfo app;
+  char *argv[4];
+  char *env[3];
+  char *cwd;
+  int n_procs;
+} Request;
+
+static void
+set_up (Request *self, gconstpointer data)
+{
+  *self = (Request){ .argv = { (char *)"prog", (char *)"one", NULL }, .n_procs = 2 };
+}
+
+static void
+tear_down (Request *self, gconstpointer data)
+{
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_clear (&self->app);
+}
+
+static void
+add_variable (DvmdPmixInfo *info, const char *name, const char *value)
+{
+  pmix_envar_t variable = { .envar = (char *)name, .value = (char *)value, .separator = ':' };
+
+  dvmd_pmix_info_add (info, PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
+}
+
+static GVariant *
+read_request (Request *self, guint *timeout, GError **error)
+{
+  pmix_app_t app = { .cmd = (char *)"/bin/prog", .argv = self->argv, .env = self->env, .cwd = self->cwd };
+
+  app.maxprocs = self->n_procs;
+  app.info = self->app.items;
+  app.ninfo = self->app.length;
+  return dvmd_pmix_read_spawn (self->job.items, self->job.length, &app, 1, timeout, error);
+}
+
+/* The words are such that the library knows them all. */
+static DvmJobSpec *
+read_spec (Request *self)
+{
+  g_autoptr (GError) error = NULL;
+  guint timeout = 0;
+  g_autoptr (GVariant) whole = read_request (self, &timeout, &error);
+  g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) options = NULL;
+  DvmJobSpec *spec;
+
+  g_assert_no_error (error);
+  g_assert_true (g_variant_is_of_type (whole, G_VARIANT_TYPE ("(aa{sv}a{sv})")));
+  apps = g_variant_get_child_value (whole, 0);
+  options = g_variant_get_child_value (whole, 1);
+  spec = dvm_job_spec_new_from_variant (apps, options, &error);
+  g_assert_no_error (error);
+  return spec;
+}
+
+static void
+assert_refused (Request *self, DvmError code)
+{
+  g_autoptr (GError) error = NULL;
+  guint timeout;
+
+  g_assert_null (read_request (self, &timeout, &error));
+  g_assert_error (error, DVM_ERROR, (int)code);
+}
+
+static void
+assert_list (const char *const *list, const char *expected)
+{
+  g_autofree char *text = list != NULL ? g_strjoinv ("|", (char **)list) : g_strdup ("");
+
+  g_assert_cmpstr (text, ==, expected);
+}
+
+static void
+test_app (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  DvmAppSpec *app;
+
+  self->cwd = (char *)"/usr";
+  self->env[0] = (char *)"A=1";
+  add_variable (&self->app, "B", "2");
+  add_variable (&self->job, "C", "\xff");
+  dvmd_pmix_info_add_string (&self->app, PMIX_UNSET_ENVAR, "D");
+  dvmd_pmix_info_add_string (&self->app, PMIX_HOST, "n1:2, n2");
+  dvmd_pmix_info_add_string (&self->app, PMIX_PRELOAD_FILES, "/etc/passwd,/etc/group");
+  spec = read_spec (self);
+  app = dvm_job_spec_get_app (spec, 0);
+  assert_list (dvm_app_spec_get_argv (app), "/bin/prog|one");
+  g_assert_cmpuint (dvm_app_spec_get_np (app), ==, 2);
+  g_assert_cmpstr (dvm_app_spec_get_cwd (app), ==, "/usr");
+  assert_list (dvm_app_spec_get_env (app), "C=\xff|A=1|B=2");
+  assert_list (dvm_app_spec_get_unset_env (app), "D");
+  assert_list (dvm_app_spec_get_hosts (app), "n1:2|n2");
+  assert_list (dvm_app_spec_get_preload_files (app), "/etc/passwd|/etc/group");
+}
+
+static void
+test_directory (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+
+  self->cwd = (char *)"/usr";
+  dvmd_pmix_info_add_string (&self->job, PMIX_WDIR, "/etc");
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_app_spec_get_cwd (dvm_job_spec_get_app (spec, 0)), ==, "/etc");
+}
+
+static void
+test_job (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  pmix_proc_t proc;
+
+  self->n_procs = 0;
+  PMIX_LOAD_PROCID (&proc, "any", PMIX_RANK_WILDCARD);
+  dvmd_pmix_info_add_string (&self->job, PMIX_PPR, "2:node");
+  dvmd_pmix_info_add_string (&self->app, PMIX_ADD_HOST, "n8,n9");
+  dvmd_pmix_info_add_uint32 (&self->job, PMIX_JOB_TIMEOUT, 30);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_JOB_RECOVERABLE, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_IOF_TAG_OUTPUT, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_IOF_TIMESTAMP_OUTPUT, FALSE);
+  dvmd_pmix_info_add_string (&self->job, PMIX_IOF_OUTPUT_TO_DIRECTORY, "/tmp/out");
+  dvmd_pmix_info_add (&self->job, PMIX_STDIN_TGT, &proc, PMIX_PROC);
+  spec = read_spec (self);
+  g_assert_cmpuint (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, 0)), ==, 0);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "ppr:2:node");
+  assert_list (dvm_job_spec_get_add_hosts (spec), "n8|n9");
+  g_assert_cmpuint (dvm_job_spec_get_timeout (spec), ==, 30);
+  g_assert_true (dvm_job_spec_get_recoverable (spec));
+  g_assert_cmpstr (dvm_job_spec_get_output (spec), ==, "tag,dir=/tmp/out");
+  g_assert_cmpstr (dvm_job_spec_get_stdin_target (spec), ==, "all");
+}
+
+static void
+test_sessions (Request *self, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  guint timeout = 0;
+  g_autoptr (GVariant) whole = NULL;
+  g_autofree char *text = NULL;
+  g_autoptr (GVariant) options = NULL;
+  char *ids[] = { (char *)"a-1", NULL };
+  pmix_data_array_t array = { .type = PMIX_STRING, .size = 2, .array = ids };
+
+  dvmd_pmix_info_add (&self->job, SPAWN_TARGET, &array, PMIX_DATA_ARRAY);
+  dvmd_pmix_info_add_uint32 (&self->job, PMIX_TIMEOUT, 7);
+  whole = read_request (self, &timeout, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (timeout, ==, 7);
+  options = g_variant_get_child_value (whole, 1);
+  text = g_variant_print (options, FALSE);
+  g_assert_cmpstr (text, ==, "{'target': <['a-1', '']>}");
+}
+
+/* The default session is an empty name between commas, or nothing at all. */
+static void
+test_default_session (Request *self, gconstpointer data)
+{
+  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func (g_free);
+
+  dvmd_pmix_info_add_string (&self->job, SPAWN_TARGET, "");
+  dvmd_pmix_info_add_string (&self->job, SPAWN_TARGET, "a,,b");
+  g_assert_true (dvmd_pmix_read_list (&self->job.items[0], TRUE, list, NULL));
+  g_assert_cmpuint (list->len, ==, 1);
+  g_assert_true (dvmd_pmix_read_list (&self->job.items[1], TRUE, list, NULL));
+  g_assert_cmpuint (list->len, ==, 4);
+  g_assert_true (dvmd_pmix_read_list (&self->job.items[1], FALSE, list, NULL));
+  g_assert_cmpuint (list->len, ==, 6);
+}
+
+static void
+test_refused (Request *self, gconstpointer data)
+{
+  self->n_procs = -1;
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  self->n_procs = 1;
+  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, "node");
+  dvmd_pmix_info_add_string (&self->app, PMIX_MAPBY, "slot");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_string (&self->app, PMIX_MAPBY, "\xff");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_string (&self->app, PMIX_PREFIX, "/opt");
+  g_object_unref (read_spec (self));
+  PMIX_INFO_REQUIRED (&self->app.items[0]);
+  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+}
+
+/* ---- control ---- */
+
+static void
+assert_control (DvmdPmixInfo *info, const char *operation, int signum)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdPmixControl control;
+
+  g_assert_true (dvmd_pmix_read_control (info->items, info->length, &control, &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (control.operation, ==, operation);
+  g_assert_cmpint (control.signum, ==, signum);
+}
+
+static void
+assert_control_refused (DvmdPmixInfo *info, DvmError code)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdPmixControl control;
+
+  g_assert_false (dvmd_pmix_read_control (info->items, info->length, &control, &error));
+  g_assert_error (error, DVM_ERROR, (int)code);
+}
+
+static void
+test_control (Request *self, gconstpointer data)
+{
+  int number = 10;
+
+  assert_control_refused (&self->job, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add_string (&self->job, PMIX_JOB_CTRL_ID, "mine");
+  dvmd_pmix_info_add_flag (&self->job, PMIX_JOB_CTRL_KILL, FALSE);
+  assert_control_refused (&self->job, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add (&self->job, PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+  dvmd_pmix_info_add_string (&self->job, "pmix.whatever", "hint");
+  assert_control (&self->job, "signal", 10);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_JOB_CTRL_PAUSE, TRUE);
+  assert_control_refused (&self->job, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add_flag (&self->app, JOB_CTRL_SEP, TRUE);
+  assert_control (&self->app, "separate", 0);
+  dvmd_pmix_info_add_string (&self->app, PMIX_JOB_CTRL_RESTART, "point");
+  assert_control_refused (&self->app, DVM_ERROR_NOT_SUPPORTED);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char *name;
+    void (*func) (Request *, gconstpointer);
+  } tests[] = {
+    { "/pmix-spawn/app", test_app },
+    { "/pmix-spawn/directory", test_directory },
+    { "/pmix-spawn/job", test_job },
+    { "/pmix-spawn/sessions", test_sessions },
+    { "/pmix-spawn/default-session", test_default_session },
+    { "/pmix-spawn/refused", test_refused },
+    { "/pmix-spawn/control", test_control },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (tests); i++)
+    g_test_add (tests[i].name, Request, NULL, set_up, tests[i].func, tear_down);
+  return g_test_run ();
+}
