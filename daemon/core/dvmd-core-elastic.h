@@ -51,6 +51,7 @@ typedef struct
   guint time;                 /* s that it is there from now on; 0: no limit, or as it was */
   gboolean time_given;        /* 0 too: an extend takes the limit away */
   guint warn_timeout;         /* s before that; 0: no warning */
+  gboolean instantiated;      /* a session with its jobs: when its time is over it is terminated (S23) */
   gboolean limit_outside;     /* somebody else ends it then, and warns of that: it is only published */
   gboolean child_separate;    /* it outlives its parent */
   gboolean detached;          /* it outlives its owner, whatever its inheritance says */

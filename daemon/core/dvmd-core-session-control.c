@@ -136,8 +136,6 @@ reclaim (DvmdSession *session)
   dvmd_session_end (session, reason);
 }
 
-static void terminate (DvmdSession *session, const char *reason);
-
 static void
 terminate_children (DvmdSession *session)
 {
@@ -148,7 +146,7 @@ terminate_children (DvmdSession *session)
       DvmdSession *child = dvmd_core_get_session (session->core, g_array_index (ids, guint, i));
 
       if (child != NULL && !child->separate && !dvmd_session_is_ending (child))
-        terminate (child, "The session that it belongs to was terminated");
+        dvmd_session_terminate (child, "The session that it belongs to was terminated");
     }
 }
 
@@ -167,8 +165,8 @@ end_jobs (DvmdSession *session)
       dvmd_core_fail_job (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
-static void
-terminate (DvmdSession *session, const char *reason)
+void
+dvmd_session_terminate (DvmdSession *session, const char *reason)
 {
   session->holds = 0;
   session->terminating = TRUE;
@@ -188,7 +186,7 @@ dvmd_session_check_end (DvmdSession *self)
   if (self->terminating)
     reclaim (self);
   else if (self->ends_itself && !dvmd_session_is_ending (self))
-    terminate (self, "All of its jobs have ended");
+    dvmd_session_terminate (self, "All of its jobs have ended");
 }
 
 void
@@ -259,7 +257,7 @@ dvmd_core_control_session (DvmdCore *self, DvmdSession *session, const DvmdSessi
       send_signal (session, control);
       break;
     case DVMD_SESSION_TERMINATE:
-      terminate (session, reason);
+      dvmd_session_terminate (session, reason);
       break;
     case DVMD_SESSION_SEPARATE:
       dvmd_core_separate_session (self, session, control->separate);

@@ -374,6 +374,7 @@ make_session (DvmdCore *self, const Plan *plan)
 
   session->separate = request->child_separate;
   session->detached = request->detached;
+  session->instantiated = request->instantiated;
   session->inheritance = request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT;
   dvmd_session_publish_sharing (session);
   dvmd_session_set_owner (session, plan->owner, request->requester);

@@ -23,7 +23,7 @@ dvmd_session_stop_timers (DvmdSession *self)
   self->limit_timer = self->warn_timer = 0;
 }
 
-/* As if the scheduler had released it (S23). */
+/* An allocation is released, as by the scheduler (R55); what was instantiated is terminated with its jobs (S23). */
 static void
 on_limit (gpointer user_data)
 {
@@ -36,7 +36,9 @@ on_limit (gpointer user_data)
   if (dvmd_session_is_ending (self))
     return;
   g_message ("The time of session %u is over", dvmd_session_get_id (self));
-  if (!dvmd_core_shrink (self->core, &request, &answer, &error))
+  if (self->instantiated)
+    dvmd_session_terminate (self, "Its time is over");
+  else if (!dvmd_core_shrink (self->core, &request, &answer, &error))
     g_message ("Session %u is not released: %s", dvmd_session_get_id (self), error->message);
 }
 

@@ -28,17 +28,18 @@ struct _DvmdSession
   gboolean separate; /* from its parent */
   gboolean detached; /* from its owner */
   gboolean owner_ended;
-  gboolean disposed;    /* what its inheritance says of that has been done */
-  guint parent;         /* 0: none */
-  GArray *children;     /* guint */
-  GArray *jobs;         /* guint: live, and it is their primary one; of the default session they are not kept here */
-  GHashTable *lent;     /* (element-type utf8) (nullable): hosts that were released from it alone */
-  gboolean releasing;   /* by a shrink, or it has been released already and is there for its jobs */
-  gboolean over;        /* the latter */
-  guint holds;          /* DvmdHold: its jobs are stopped, and those that come wait */
-  gboolean terminating; /* it is released when its last job has ended */
-  gboolean ends_itself; /* the same, by itself */
-  gint64 expires;       /* µs, monotonic; 0: it does not */
+  gboolean disposed;     /* what its inheritance says of that has been done */
+  guint parent;          /* 0: none */
+  GArray *children;      /* guint */
+  GArray *jobs;          /* guint: live, and it is their primary one; of the default session they are not kept here */
+  GHashTable *lent;      /* (element-type utf8) (nullable): hosts that were released from it alone */
+  gboolean releasing;    /* by a shrink, or it has been released already and is there for its jobs */
+  gboolean over;         /* the latter */
+  gboolean instantiated; /* its jobs end with its time */
+  guint holds;           /* DvmdHold: its jobs are stopped, and those that come wait */
+  gboolean terminating;  /* it is released when its last job has ended */
+  gboolean ends_itself;  /* the same, by itself */
+  gint64 expires;        /* µs, monotonic; 0: it does not */
   guint limit_timer;
   guint warn_timer;
 };
@@ -85,6 +86,8 @@ void dvmd_session_end_children (DvmdSession *self);
 
 /* ---- limits ---- */
 void dvmd_session_stop_timers (DvmdSession *self);
+/* Its jobs end, and when the last process has gone so does it. */
+void dvmd_session_terminate (DvmdSession *self, const char *reason);
 /* As the request that makes or extends it says, if it says anything. */
 void dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request);
 

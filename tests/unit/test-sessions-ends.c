@@ -434,6 +434,30 @@ test_limit (void)
   g_assert_cmpstr (log->str, ==, "1:30 1:50 ");
 }
 
+/* S23: what was instantiated ends with its jobs; R64: an allocation ends without them. */
+static void
+test_limit_jobs (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .time = 100, .inheritance = DVMD_INHERIT_NONE, .inheritance_given = TRUE };
+  DvmdJob *jobs[2];
+
+  world_init (&world, 3, 2, FALSE);
+  bring_up (&world);
+  jobs[0] = spawn_running (&world, TOOL, 1, alloc_of (allocate (&world, TOOL, "node2", &request)));
+  request.instantiated = TRUE;
+  jobs[1] = spawn_running (&world, TOOL, 1, alloc_of (allocate (&world, TOOL, "node3", &request)));
+  pass (&world, 100);
+  assert_default_nodes (&world, "node1 node2");
+  assert_state (jobs[0], DVM_JOB_STATE_RUNNING);
+  assert_state (jobs[1], DVM_JOB_STATE_KILLED_BY_CMD);
+  all_gone (&world, jobs[1]);
+  assert_default_nodes (&world, "node1 node2 node3");
+  g_assert_null (session_of (&world, 2));
+  end_job (&world, jobs[0]);
+  g_assert_null (session_of (&world, 1));
+}
+
 /* S20: 0 takes it away; a warning alone is one of the limit that there is. */
 static void
 test_limit_changed (void)
@@ -576,6 +600,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/ends/D18-D3-R63-never-launched-by-shrink", test_never_launched_by_shrink);
   g_test_add_func ("/sessions/ends/D18-before-job", test_ends_before_job);
   g_test_add_func ("/sessions/ends/R65-R67-R69-R70-S20-S23-limit", test_limit);
+  g_test_add_func ("/sessions/ends/S23-R64-limit-jobs", test_limit_jobs);
   g_test_add_func ("/sessions/ends/S20-limit-changed", test_limit_changed);
   g_test_add_func ("/sessions/ends/R55-R74-limit-outside", test_limit_outside);
   g_test_add_func ("/sessions/ends/S5-no-cycle", test_no_cycle);
