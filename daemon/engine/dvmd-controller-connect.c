@@ -37,22 +37,44 @@ describe_job (DvmdController *self, DvmdJob *job)
                         g_variant_builder_end (&apps), dvmd_map_to_variant (map));
 }
 
-void
-dvmd_controller_tell_of_job (DvmdController *self, guint agent, DvmdJob *job)
+/* sets: job id -> set of ranks of agents. FALSE: it was there. */
+static gboolean
+add_agent (GHashTable *sets, DvmdJob *job, guint agent)
 {
   gpointer id = GUINT_TO_POINTER (dvmd_job_get_id (job));
-  GHashTable *agents = g_hash_table_lookup (self->told, id);
+  GHashTable *agents = g_hash_table_lookup (sets, id);
 
-  if (dvmd_map_count_on_node (dvmd_job_get_map (job), agent) > 0
-      || (agents != NULL && g_hash_table_contains (agents, GUINT_TO_POINTER (agent))))
-    return;
   if (agents == NULL)
     {
       agents = g_hash_table_new (NULL, NULL);
-      g_hash_table_insert (self->told, id, agents);
+      g_hash_table_insert (sets, id, agents);
     }
-  g_hash_table_add (agents, GUINT_TO_POINTER (agent));
-  dvmd_controller_send (self, agent, DVMD_MSG_JOB_INFO, describe_job (self, job));
+  return g_hash_table_add (agents, GUINT_TO_POINTER (agent));
+}
+
+/* An agent whose ranks of the job have all ended knows nothing of it any more. */
+static gboolean
+has_job (DvmdController *self, guint agent, DvmdJob *job)
+{
+  GHashTable *done = g_hash_table_lookup (self->done_with, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  return dvmd_map_count_on_node (dvmd_job_get_map (job), agent) > 0
+         && (done == NULL || !g_hash_table_contains (done, GUINT_TO_POINTER (agent)));
+}
+
+void
+dvmd_controller_tell_of_job (DvmdController *self, guint agent, DvmdJob *job)
+{
+  if (!has_job (self, agent, job) && add_agent (self->told, job, agent))
+    dvmd_controller_send (self, agent, DVMD_MSG_JOB_INFO, describe_job (self, job));
+}
+
+void
+dvmd_controller_agent_is_done (DvmdController *self, guint agent, DvmdJob *job)
+{
+  /* Of a job that has ended nobody asks any more. */
+  if (dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
+    add_agent (self->done_with, job, agent);
 }
 
 void
@@ -63,6 +85,7 @@ dvmd_controller_untell_job (DvmdController *self, DvmdJob *job)
   GHashTableIter iter;
   gpointer agent;
 
+  g_hash_table_remove (self->done_with, id);
   if (agents == NULL)
     return;
   g_hash_table_iter_init (&iter, agents);

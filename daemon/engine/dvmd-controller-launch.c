@@ -270,6 +270,8 @@ dvmd_controller_handle_job_gone (DvmdController *self, guint source, GVariant *b
 
   g_variant_get (body, "(u)", &id);
   job = find_job (self, source, id);
-  if (job != NULL)
-    dvmd_core_job_gone (self->core, job, source);
+  if (job == NULL)
+    return;
+  dvmd_controller_agent_is_done (self, source, job);
+  dvmd_core_job_gone (self->core, job, source);
 }

@@ -112,6 +112,7 @@ struct _DvmdController
   GHashTable *spawns;     /* job id -> Spawn: jobs that processes and tools have wanted */
   DvmdDataStore *data;    /* what processes and tools have published */
   GHashTable *told;       /* job id -> set of ranks of agents that have no ranks of it, and know it */
+  GHashTable *done_with;  /* job id -> set of ranks of agents where all ranks of a job that goes on have ended */
   GHashTable *modex_asks; /* set of ModexAsk, that agents were asked and have not answered */
   GHashTable *table_asks; /* guint64 * -> GTask: somebody waits for the tables of an agent */
   guint64 last_table_ask;
@@ -275,6 +276,8 @@ void dvmd_controller_handle_data (DvmdController *self, guint rank, GVariant *bo
 /* dvmd-controller-connect.c */
 /* Before it is spoken of to that agent: nothing happens if that has ranks of it, or has been told. */
 void dvmd_controller_tell_of_job (DvmdController *self, guint agent, DvmdJob *job);
+/* It has no rank of the job left. */
+void dvmd_controller_agent_is_done (DvmdController *self, guint agent, DvmdJob *job);
 /* Those that were told of it need it no more. */
 void dvmd_controller_untell_job (DvmdController *self, DvmdJob *job);
 void dvmd_controller_handle_connect (DvmdController *self, guint rank, GVariant *body);
@@ -292,16 +295,20 @@ void dvmd_controller_join_collective (DvmdController *self, DvmdCollective kind,
                                       GVariant *participants, GVariant *data, guint32 timeout, int status);
 /* That process will not come to any. */
 void dvmd_controller_fail_fences_of_rank (DvmdController *self, DvmdJob *job, guint32 rank);
-void dvmd_controller_fail_modex_asks (DvmdController *self, DvmdJob *job);
 void dvmd_controller_handle_fence (DvmdController *self, guint rank, GVariant *body);
-void dvmd_controller_handle_modex (DvmdController *self, guint rank, GVariant *body);
-void dvmd_controller_handle_modex_data (DvmdController *self, guint rank, GVariant *body);
 /* Fences that a job took part in cannot be completed any more. */
 void dvmd_controller_fail_fences (DvmdController *self, DvmdJob *job);
 /* The agent of this rank has gone: whoever waits for something of it is answered. */
 void dvmd_controller_break_collectives (DvmdController *self, guint rank);
-GHashTable *dvmd_modex_asks_new (void);
 void dvmd_fence_free (gpointer fence);
+
+/* dvmd-controller-modex.c */
+GHashTable *dvmd_modex_asks_new (void);
+void dvmd_controller_handle_modex (DvmdController *self, guint rank, GVariant *body);
+void dvmd_controller_handle_modex_data (DvmdController *self, guint rank, GVariant *body);
+/* The job has ended, the agent has gone: whoever waits for something of it is answered. */
+void dvmd_controller_fail_modex_asks (DvmdController *self, DvmdJob *job);
+void dvmd_controller_break_modex_asks (DvmdController *self, guint rank);
 
 /* dvmd-controller-fences.c */
 /* tree, world: borrowed, until the controller has gone */

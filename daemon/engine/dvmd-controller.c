@@ -69,6 +69,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->pmix, g_ptr_array_unref);
   g_clear_pointer (&self->given_pmix, g_ptr_array_unref);
   g_clear_pointer (&self->told, g_hash_table_unref);
+  g_clear_pointer (&self->done_with, g_hash_table_unref);
   g_clear_pointer (&self->data, dvmd_data_store_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->context, g_main_context_unref);
@@ -119,6 +120,7 @@ dvmd_controller_init (DvmdController *self)
   self->fences = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, dvmd_fence_free);
   self->modex_asks = dvmd_modex_asks_new ();
   self->told = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
+  self->done_with = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
   self->tree_fences = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->askers = dvmd_controller_askers_new ();
   self->spawns = dvmd_controller_spawns_new ();

@@ -144,6 +144,26 @@ class Peers(Case):
         self.assertEqual(self.say(dvm, 'get', '@', 'all', 'pmix.job.size', 'get', 'dvm-nobody@1', '0', 'mine', env={'PEER_FILE': self.peer}),
                          ['get NOT-FOUND', 'get NOT-FOUND'])
 
+    def test_data_that_never_comes(self):
+        """Its rank does not put anything: the time limit of who asks ends that, and so does the end of the job."""
+        dvm = self.nodes()
+        job, out = self.begin_peer(dvm, 'touch', self.path('peer'), 'file', self.path('enough'), 'file', self.path('never'), np=1)
+        self.assertEqual(self.say(dvm, 'get', '@', '0', 'mine', 'timeout=1', env={'PEER_FILE': self.peer}), ['get TIMEOUT'])
+        other, said = self.begin(dvm, 'touch', self.path('asks'), 'get', '@', '0', 'mine', env={'PEER_FILE': self.peer})
+        self.wait_for(self.path('asks'))
+        job.cancel()
+        self.assertEqual(self.end(other, said), ['get NOT-FOUND'])
+
+    def test_same_node(self):
+        dvm = self.nodes(1)
+        peer = self.path('peer')
+        job, out = self.begin(dvm, 'put', 'mine', 'theirs', 'touch', peer, 'file', self.path('enough'))
+        self.wait_for(peer)
+        self.assertEqual(self.say(dvm, 'get', '@', 'all', 'pmix.job.size', 'get', '@', '0', 'mine', env={'PEER_FILE': peer}),
+                         ['get SUCCESS 1', 'get SUCCESS theirs'])
+        open(self.path('enough'), 'w').close()
+        self.end(job, out)
+
     def both(self, dvm, first, second, np=2, **options):
         """What the ranks of both say, the second one begun first; each knows the other's namespace."""
         mine = self.path('first')

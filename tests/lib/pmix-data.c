@@ -12,7 +12,7 @@
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
  *   fence NSPACE                  of both jobs
- *   get NSPACE RANK|all KEY       what that has put, or what is known of that job
+ *   get NSPACE RANK|all KEY [timeout=S]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
  *   file PATH                     until that file is there
  *   touch PATH                    makes it
@@ -208,12 +208,15 @@ static char **
 get (char **words)
 {
   pmix_value_t *value = NULL;
+  pmix_info_t info[MAX_INFO];
+  size_t n = 0;
+  char **rest = read_options (words + 3, info, &n);
   pmix_proc_t proc;
   pmix_status_t status;
 
   PMIX_LOAD_PROCID (&proc, find_nspace (words[0]),
                     strcmp (words[1], "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi (words[1]));
-  status = PMIx_Get (&proc, words[2], NULL, 0, &value);
+  status = PMIx_Get (&proc, words[2], n > 0 ? info : NULL, n, &value);
   printf ("get %s", PMIx_Error_string (status));
   if (value != NULL && value->type == PMIX_STRING)
     printf (" %s", value->data.string);
@@ -221,7 +224,7 @@ get (char **words)
     printf (" %u", value->data.uint32);
   printf ("\n");
   fflush (stdout);
-  return words + 3;
+  return rest;
 }
 
 static char **

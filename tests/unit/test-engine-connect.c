@@ -20,6 +20,7 @@ typedef struct
   DvmdJob *jobs[2];
 } Fixture;
 
+/* host (nullable): one rank after the other on all */
 static DvmdJob *
 submit (Fixture *self, const char *host, guint np)
 {
@@ -32,7 +33,10 @@ submit (Fixture *self, const char *host, guint np)
   DvmdJob *job;
 
   dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
-  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  if (host != NULL)
+    dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  else
+    dvm_job_spec_set_map_by (spec, "node");
   dvm_job_spec_set_recoverable (spec, TRUE);
   job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
   g_assert_no_error (error);
@@ -237,6 +241,31 @@ test_modex (Fixture *self, gconstpointer data)
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
+/* A node whose ranks of a job have ended must be told of the others like every other one. */
+static void
+test_modex_of_a_job_that_was_here (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new_static ("data", 4);
+  const char *name;
+  DvmdJob *both;
+  guint64 token;
+
+  cancel (self, 1); /* for its slots */
+  both = submit (self, NULL, 2);
+  name = dvm_job_get_nspace (dvmd_job_get_record (both));
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (both), 0)->node, ==, 1);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (both), 1)->node, ==, 2);
+  kill (dvmd_proc_table_row (dvmd_job_get_procs (both), 0)->pid, SIGKILL);
+  wait_until (dvmd_pmix_fake_find_job (self->engine.fakes[0], name) == NULL
+              && g_hash_table_size (self->engine.controller->done_with) == 1);
+  dvmd_pmix_fake_put (self->engine.fakes[1], name, 1, bytes);
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], name, 1);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpuint (dvmd_pmix_fake_find_job (self->engine.fakes[0], name)->ranks->len, ==, 2);
+  kill (dvmd_proc_table_row (dvmd_job_get_procs (both), 1)->pid, SIGKILL);
+  wait_until (g_hash_table_size (self->engine.controller->done_with) == 0);
+}
+
 /* ---- data ---- */
 
 static guint64
@@ -305,6 +334,7 @@ main (int argc, char **argv)
   ADD ("participant-dies", test_participant_dies);
   ADD ("nobody", test_nobody);
   ADD ("modex", test_modex);
+  ADD ("modex-of-a-job-that-was-here", test_modex_of_a_job_that_was_here);
   ADD ("publish", test_publish);
   ADD ("purge", test_purge);
 #undef ADD
