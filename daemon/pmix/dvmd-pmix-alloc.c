@@ -29,13 +29,18 @@ find_directive (pmix_alloc_directive_t directive)
       return "release";
     case PMIX_ALLOC_REAQUIRE:
       return "reaquire";
-#ifdef PMIX_ALLOC_REQ_CANCEL
     case PMIX_ALLOC_REQ_CANCEL:
       return "cancel";
-#endif
     default:
       return NULL;
     }
+}
+
+static gboolean
+refuse (const pmix_info_t *info, GError **error, const char *what)
+{
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not %s", info->key, what);
+  return FALSE;
 }
 
 static gboolean
@@ -52,15 +57,14 @@ read_number (const pmix_info_t *info, guint32 *number, GError **error)
     n = value->data.uint32;
   else if (value->type == PMIX_UINT16)
     n = value->data.uint16;
+  else if (value->type == PMIX_UINT8)
+    n = value->data.uint8;
   else if (value->type == PMIX_INT && value->data.integer >= 0)
     n = (guint64)value->data.integer;
-  if (n <= G_MAXUINT32)
-    {
-      *number = (guint32)n;
-      return TRUE;
-    }
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a number from 0 to %u", info->key, G_MAXUINT32);
-  return FALSE;
+  if (n > G_MAXUINT32)
+    return refuse (info, error, "a number from 0 to 4294967295");
+  *number = (guint32)n;
+  return TRUE;
 }
 
 /* (nullable): with the error set. What is no UTF-8 cannot be passed on. */
@@ -93,6 +97,90 @@ take_number (GVariantDict *request, const char *name, const pmix_info_t *info, G
   if (!read_number (info, &number, error))
     return FALSE;
   g_variant_dict_insert (request, name, "u", number);
+  return TRUE;
+}
+
+static gboolean
+take_bool (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
+{
+  if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF)
+    return refuse (info, error, "yes or no");
+  g_variant_dict_insert (request, name, "b", PMIX_INFO_TRUE (info));
+  return TRUE;
+}
+
+/* A name of 255 characters at most; both types are used for it. */
+static gboolean
+take_nspace (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
+{
+  const pmix_nspace_t *nspace = info->value.type == PMIX_PROC_NSPACE ? info->value.data.nspace : NULL;
+
+  if (nspace == NULL)
+    return take_string (request, name, info, error);
+  if (!g_utf8_validate (*nspace, -1, NULL))
+    return refuse (info, error, "a text in UTF-8");
+  g_variant_dict_insert (request, name, "s", *nspace);
+  return TRUE;
+}
+
+/* "[[[[months:]days:]hours:]minutes:]seconds", read from the right. */
+static gboolean
+parse_time (const char *text, guint32 *seconds)
+{
+  static const guint64 units[] = { 1, 60, 60 * 60, 24 * 60 * 60, 30 * 24 * 60 * 60 };
+  g_auto (GStrv) parts = g_strsplit (text, ":", -1);
+  guint n = g_strv_length (parts);
+  guint64 sum = 0;
+
+  if (n == 0 || n > G_N_ELEMENTS (units))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 part;
+
+      if (!g_ascii_string_to_unsigned (parts[n - 1 - i], 10, 0, G_MAXUINT32, &part, NULL))
+        return FALSE;
+      sum += part * units[i];
+    }
+  *seconds = (guint32)MIN (sum, G_MAXUINT32);
+  return sum <= G_MAXUINT32;
+}
+
+/* A number of seconds in older headers, a text in newer ones. */
+static gboolean
+take_time (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
+{
+  guint32 seconds;
+
+  if (info->value.type != PMIX_STRING)
+    return take_number (request, name, info, error);
+  if (info->value.data.string == NULL || !parse_time (info->value.data.string, &seconds))
+    return refuse (info, error, "a time, as in “90”, “1:30” or “2:00:00”");
+  g_variant_dict_insert (request, name, "u", seconds);
+  return TRUE;
+}
+
+static gboolean
+take_inheritance (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
+{
+  static const char *const words[] = {
+    [PMIX_ALLOC_INHERIT_NONE] = "none",
+    [PMIX_ALLOC_INHERIT_CHILD] = "child",
+    [PMIX_ALLOC_INHERIT_DEFAULT] = "default",
+    [PMIX_ALLOC_INHERIT_CHILD_DEFAULT] = "child-default",
+  };
+  guint32 number = 0;
+
+#ifdef PMIX_ALLOC_INHERIT
+  if (info->value.type == PMIX_ALLOC_INHERIT)
+    number = info->value.data.inheritance;
+  else
+#endif
+      if (!read_number (info, &number, error))
+    return FALSE;
+  if (number >= G_N_ELEMENTS (words) || words[number] == NULL)
+    return refuse (info, error, "one of the four ways of inheritance, 1 to 4");
+  g_variant_dict_insert (request, name, "s", words[number]);
   return TRUE;
 }
 
@@ -142,28 +230,35 @@ take_other (const pmix_info_t *info, GError **error)
   return TRUE;
 }
 
+typedef struct
+{
+  const char *key;
+  const char *name;
+  gboolean (*take) (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error);
+} Item;
+
+static const Item items[] = {
+  { PMIX_ALLOC_ID, "alloc-id", take_string },
+  { PMIX_ALLOC_REQ_ID, "req-id", take_string },
+  { PMIX_ADD_HOSTFILE, "hostfile", take_string },
+  { PMIX_ALLOC_NUM_NODES, "count", take_number },
+  { PMIX_ALLOC_TIME, "time", take_time },
+  { PMIX_ALLOC_WARN_TIMEOUT, "warn-timeout", take_number },
+  { PMIX_ALLOC_SHARE, "share", take_bool },
+  { PMIX_ALLOC_TARGET, "target", take_nspace },
+  { PMIX_ALLOC_INHERITANCE, "inheritance", take_inheritance },
+  { PMIX_ALLOC_CHILD_SEP, "child-separate", take_bool },
+  { PMIX_SESSION_ID, "session", take_number },
+};
+
 static gboolean
 take_item (GVariantDict *request, GPtrArray *hosts, const pmix_info_t *info, GError **error)
 {
-  if (g_str_equal (info->key, PMIX_ALLOC_ID))
-    return take_string (request, "alloc-id", info, error);
-  if (g_str_equal (info->key, PMIX_ALLOC_REQ_ID))
-    return take_string (request, "req-id", info, error);
-  if (g_str_equal (info->key, PMIX_ADD_HOSTFILE))
-    return take_string (request, "hostfile", info, error);
+  for (gsize i = 0; i < G_N_ELEMENTS (items); i++)
+    if (g_str_equal (info->key, items[i].key))
+      return items[i].take (request, items[i].name, info, error);
   if (g_str_equal (info->key, PMIX_ALLOC_NODE_LIST) || g_str_equal (info->key, PMIX_ADD_HOST))
     return take_hosts (hosts, info, error);
-  if (g_str_equal (info->key, PMIX_ALLOC_NUM_NODES))
-    return take_number (request, "count", info, error);
-  if (g_str_equal (info->key, PMIX_ALLOC_TIME))
-    return take_number (request, "time", info, error);
-#ifdef PMIX_ALLOC_SHARE
-  if (g_str_equal (info->key, PMIX_ALLOC_SHARE))
-    {
-      g_variant_dict_insert (request, "share", "b", PMIX_INFO_TRUE (info));
-      return TRUE;
-    }
-#endif
   return take_other (info, error);
 }
 
@@ -173,7 +268,8 @@ name_allocation (GVariantDict *request)
 {
   const char *id;
 
-  if (!g_variant_dict_contains (request, "alloc-id") && g_variant_dict_lookup (request, "req-id", "&s", &id))
+  if (!g_variant_dict_contains (request, "alloc-id") && !g_variant_dict_contains (request, "session")
+      && g_variant_dict_lookup (request, "req-id", "&s", &id))
     g_variant_dict_insert (request, "of-req-id", "s", id);
 }
 
@@ -202,6 +298,9 @@ dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *
     }
   if (directive != PMIX_ALLOC_NEW)
     name_allocation (&request);
+  /* What nobody says is PMIx's default here, not that of the bus: nodes are reserved. */
+  else if (!g_variant_dict_contains (&request, "share"))
+    g_variant_dict_insert (&request, "share", "b", FALSE);
   return g_variant_ref_sink (g_variant_dict_end (&request));
 }
 

@@ -26,6 +26,33 @@
 #define DVMD_PMIX_HAS_NODE_LIST 1
 #endif
 
+/* Words of requests for nodes. They travel as texts, which every library passes on, whether its headers have them or
+ * not. */
+#ifndef PMIX_ALLOC_TARGET
+#define PMIX_ALLOC_TARGET "pmix.alloc.tgt" /* char *: the namespace that is to own it */
+#endif
+#ifndef PMIX_ALLOC_SHARE
+#define PMIX_ALLOC_SHARE "pmix.alloc.share" /* bool */
+#endif
+#ifndef PMIX_ALLOC_INHERITANCE
+#define PMIX_ALLOC_INHERITANCE "pmix.alloc.inhrt" /* pmix_alloc_inheritance_t, an unsigned byte */
+#endif
+#ifndef PMIX_ALLOC_INHERIT_NONE
+#define PMIX_ALLOC_INHERIT_NONE          1
+#define PMIX_ALLOC_INHERIT_CHILD         2
+#define PMIX_ALLOC_INHERIT_DEFAULT       3
+#define PMIX_ALLOC_INHERIT_CHILD_DEFAULT 4
+#endif
+#ifndef PMIX_ALLOC_WARN_TIMEOUT
+#define PMIX_ALLOC_WARN_TIMEOUT "pmix.alloc.wtmo" /* uint32_t, s */
+#endif
+#ifndef PMIX_ALLOC_CHILD_SEP
+#define PMIX_ALLOC_CHILD_SEP "pmix.alloc.sep" /* bool */
+#endif
+#ifndef PMIX_ALLOC_REQ_CANCEL
+#define PMIX_ALLOC_REQ_CANCEL 5
+#endif
+
 /* The numbers that dvmd-pmix-host.h shows without PMIx's headers. */
 G_STATIC_ASSERT (DVMD_PMIX_RANK_UNDEF == PMIX_RANK_UNDEF);
 G_STATIC_ASSERT (DVMD_PMIX_RANK_WILDCARD == (PMIX_RANK_WILDCARD));
@@ -79,6 +106,9 @@ G_STATIC_ASSERT ((int)DVMD_PMIX_DVM_IS_READY == PMIX_DVM_IS_READY);
 #ifdef PMIX_ERR_DVM_MOD
 G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_DVM_MOD == PMIX_ERR_DVM_MOD);
 #endif
+#ifdef PMIX_ALLOC_TIMEOUT_WARNING
+G_STATIC_ASSERT ((int)DVMD_PMIX_ALLOC_TIMEOUT_WARNING == PMIX_ALLOC_TIMEOUT_WARNING);
+#endif
 G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG == PMIX_ERR_PROC_ABORTED_BY_SIG);
 G_STATIC_ASSERT ((int)DVMD_PMIX_ERR_EXIT_NONZERO_TERM == PMIX_ERR_EXIT_NONZERO_TERM);
 G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_HOSTNAME, PMIX_HOSTNAME) == 0);
@@ -92,4 +122,5 @@ G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_ALLOC_ID, PMIX_ALLOC_ID) == 0);
 G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_ALLOC_REQ_ID, PMIX_ALLOC_REQ_ID) == 0);
 G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_NSPACE, PMIX_NSPACE) == 0);
 G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_EXIT_CODE, PMIX_EXIT_CODE) == 0);
+G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_TIME_REMAINING, PMIX_TIME_REMAINING) == 0);
 G_STATIC_ASSERT (__builtin_strcmp (DVMD_PMIX_KEY_SESSION_ID, PMIX_SESSION_ID) == 0);

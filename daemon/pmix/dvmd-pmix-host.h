@@ -42,6 +42,7 @@ typedef enum
   DVMD_PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT = -189,
   DVMD_PMIX_ERR_JOB_EXE_NOT_FOUND = -190,
   DVMD_PMIX_EVENT_JOB_START = -191,
+  DVMD_PMIX_ALLOC_TIMEOUT_WARNING = -194,
   DVMD_PMIX_DVM_IS_READY = -195,
   DVMD_PMIX_ERR_DVM_MOD = -196,
   DVMD_PMIX_ERR_PROC_TERM_WO_SYNC = -200,
@@ -94,6 +95,7 @@ typedef enum
 #define DVMD_PMIX_KEY_NSPACE         "pmix.nspace"          /* s */
 #define DVMD_PMIX_KEY_EXIT_CODE      "pmix.exit.code"       /* i */
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
+#define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
 
 typedef struct
 {

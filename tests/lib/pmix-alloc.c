@@ -7,9 +7,9 @@
  *
  *   --tool FILE              first: a tool, that finds its server by this file, or by its environment: -
  *   --tool-name NAME         then perhaps: what it calls itself
- *   register | register-all  for the two events of a change of size; for everything
+ *   register | register-all  for the events of changes of size and of limits; for everything
  *   warned | ended           for the event that the node leaves; for the one that its server ends
- *   new | extend | release [KEY=VALUE...]   a request; "id=@" is the id that the last one answered
+ *   new | extend | release | reaquire | cancel [KEY=VALUE...]   a request; "id=@" is the id that the last one answered
  *   wait N                   until so many events have come, at most 60 s
  *   settle MS                time for events that must not come
  *   file PATH                until that file is there
@@ -38,10 +38,19 @@
 
 #include "pmix-spawn.h"
 
-#define DVM_IS_READY -195
-#define ERR_DVM_MOD  -196
-#define MAX_INFO     16
-#define LIMIT_MS     60000
+#define DVM_IS_READY          -195
+#define ERR_DVM_MOD           -196
+#define ALLOC_TIMEOUT_WARNING -194
+#define MAX_INFO              16
+#define LIMIT_MS              60000
+
+/* The library's headers may not have them. */
+#define KEY_TARGET  "pmix.alloc.tgt"
+#define KEY_SHARE   "pmix.alloc.share"
+#define KEY_INHERIT "pmix.alloc.inhrt"
+#define KEY_WARN    "pmix.alloc.wtmo"
+#define KEY_SEP     "pmix.alloc.sep"
+#define REQ_CANCEL  5
 
 static pmix_proc_t self;
 static bool is_tool;
@@ -78,6 +87,8 @@ print_info (const pmix_info_t *info)
     printf (" timeout=%d", value->data.integer);
   else if (strcmp (info->key, PMIX_EVENT_AFFECTED_PROC) == 0)
     printf (" affected=%s", value->data.proc->nspace);
+  else if (strcmp (info->key, PMIX_TIME_REMAINING) == 0)
+    printf (" left=%u", value->data.uint32);
 }
 
 static void
@@ -102,29 +113,69 @@ do_register (pmix_status_t *codes, size_t n)
   check (PMIx_Register_event_handler (codes, n, NULL, 0, on_event, NULL, NULL), "register", 41);
 }
 
+typedef struct
+{
+  const char *name;
+  const char *key;
+  pmix_data_type_t type;
+} Key;
+
+static const Key keys[] = {
+  { "list", PMIX_ALLOC_NODE_LIST, PMIX_STRING },
+  { "add", PMIX_ADD_HOST, PMIX_STRING },
+  { "file", PMIX_ADD_HOSTFILE, PMIX_STRING },
+  { "req", PMIX_ALLOC_REQ_ID, PMIX_STRING },
+  { "id", PMIX_ALLOC_ID, PMIX_STRING },
+  { "count", PMIX_ALLOC_NUM_NODES, PMIX_UINT64 },
+  { "cpus", PMIX_ALLOC_NUM_CPUS, PMIX_UINT64 },
+  { "session", PMIX_SESSION_ID, PMIX_UINT32 },
+  { "target", KEY_TARGET, PMIX_STRING },
+  { "share", KEY_SHARE, PMIX_BOOL },
+  { "inherit", KEY_INHERIT, PMIX_UINT8 },
+  { "time", PMIX_ALLOC_TIME, PMIX_UINT32 },
+  { "limit", PMIX_ALLOC_TIME, PMIX_STRING }, /* as newer headers have it */
+  { "warn", KEY_WARN, PMIX_UINT32 },
+  { "sep", KEY_SEP, PMIX_BOOL },
+};
+
+static void
+load (pmix_info_t *info, const Key *key, const char *text)
+{
+  uint64_t wide = strtoull (text, NULL, 10);
+  uint32_t number = (uint32_t)wide;
+  uint8_t byte = (uint8_t)wide;
+  bool flag = wide != 0;
+
+  if (key->type == PMIX_STRING)
+    PMIX_INFO_LOAD (info, key->key, text, PMIX_STRING);
+  else if (key->type == PMIX_UINT64)
+    PMIX_INFO_LOAD (info, key->key, &wide, PMIX_UINT64);
+  else if (key->type == PMIX_UINT32)
+    PMIX_INFO_LOAD (info, key->key, &number, PMIX_UINT32);
+  else if (key->type == PMIX_UINT8)
+    PMIX_INFO_LOAD (info, key->key, &byte, PMIX_UINT8);
+  else
+    PMIX_INFO_LOAD (info, key->key, &flag, PMIX_BOOL);
+}
+
+/* "claim=NSPACE" says that it is somebody else who asks. */
 static void
 add (pmix_info_t *info, const char *pair)
 {
   const char *value = strchr (pair, '=') + 1;
   size_t length = (size_t)(value - 1 - pair);
-  uint64_t number = strtoull (value, NULL, 10);
+  pmix_proc_t other;
 
-  if (strncmp (pair, "list", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ALLOC_NODE_LIST, value, PMIX_STRING);
-  else if (strncmp (pair, "add", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ADD_HOST, value, PMIX_STRING);
-  else if (strncmp (pair, "file", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ADD_HOSTFILE, value, PMIX_STRING);
-  else if (strncmp (pair, "req", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ALLOC_REQ_ID, value, PMIX_STRING);
-  else if (strncmp (pair, "id", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ALLOC_ID, strcmp (value, "@") == 0 ? last_id : value, PMIX_STRING);
-  else if (strncmp (pair, "count", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ALLOC_NUM_NODES, &number, PMIX_UINT64);
-  else if (strncmp (pair, "cpus", length) == 0)
-    PMIX_INFO_LOAD (info, PMIX_ALLOC_NUM_CPUS, &number, PMIX_UINT64);
-  else
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (strlen (keys[i].name) == length && strncmp (pair, keys[i].name, length) == 0)
+      {
+        load (info, &keys[i], strcmp (value, "@") == 0 ? last_id : value);
+        return;
+      }
+  if (strncmp (pair, "claim=", 6) != 0)
     exit (3);
+  PMIX_LOAD_PROCID (&other, value, 0);
+  PMIX_INFO_LOAD (info, "pmix.requestor", &other, PMIX_PROC);
 }
 
 /* How many of the arguments belong to it. */
@@ -202,7 +253,7 @@ do_stay (void)
 static int
 do_command (char **argv)
 {
-  pmix_status_t codes[] = { DVM_IS_READY, ERR_DVM_MOD };
+  pmix_status_t codes[] = { DVM_IS_READY, ERR_DVM_MOD, ALLOC_TIMEOUT_WARNING };
   pmix_status_t warned = PMIX_EVENT_NODE_OFFLINE;
   pmix_status_t ended = PMIX_EVENT_JOB_END;
   int n = pmix_spawn_command (&self, argv, last_id);
@@ -210,7 +261,7 @@ do_command (char **argv)
   if (n > 0)
     return n;
   if (strcmp (argv[0], "register") == 0)
-    do_register (codes, 2);
+    do_register (codes, 3);
   else if (strcmp (argv[0], "register-all") == 0)
     do_register (NULL, 0);
   else if (strcmp (argv[0], "warned") == 0)
@@ -223,6 +274,10 @@ do_command (char **argv)
     return 1 + do_request (PMIX_ALLOC_EXTEND, argv[0], argv + 1);
   else if (strcmp (argv[0], "release") == 0)
     return 1 + do_request (PMIX_ALLOC_RELEASE, argv[0], argv + 1);
+  else if (strcmp (argv[0], "reaquire") == 0)
+    return 1 + do_request (PMIX_ALLOC_REAQUIRE, argv[0], argv + 1);
+  else if (strcmp (argv[0], "cancel") == 0)
+    return 1 + do_request (REQ_CANCEL, argv[0], argv + 1);
   else if (strcmp (argv[0], "fence") == 0)
     do_fence ();
   else if (strcmp (argv[0], "stay") == 0)

@@ -84,7 +84,8 @@ test_new (gconstpointer data)
   g_autoptr (PmixRun) run = start_job (fixture, "new-1", 2, argv);
 
   pmix_wait_for (&fixture->host->n_allocations, 1);
-  assert_request (fixture, "new-1.1", "new", "{'hosts': <['n9:2', 'n10']>, 'count': <uint32 3>, 'req-id': <'mine'>}");
+  assert_request (fixture, "new-1.1", "new",
+                  "{'hosts': <['n9:2', 'n10']>, 'count': <uint32 3>, 'req-id': <'mine'>, 'share': <false>}");
   dvmd_pmix_complete_allocation (
       fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
       g_variant_new_parsed ("{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>, 'pmix.session.id': <uint32 4>}"));
@@ -138,6 +139,65 @@ test_extend (gconstpointer data)
   pmix_fixture_deregister (fixture, "extend-1");
 }
 
+/* One request of a real client, whose headers may not have the keys, and what comes of it here. */
+static void
+check_words (PmixFixture *fixture, const char *const *words, const char *request)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  g_autofree char *nspace = g_strdup_printf ("words-%s", words[0]);
+  g_autofree char *asker = g_strdup_printf ("%s.0", nspace);
+  g_autofree char *expected = g_strdup_printf ("0 %s 0\n", words[0]);
+  g_autoptr (PmixRun) run = NULL;
+
+  g_ptr_array_add (argv, (char *)get_program ());
+  for (gsize i = 0; words[i] != NULL; i++)
+    g_ptr_array_add (argv, (char *)words[i]);
+  g_ptr_array_add (argv, NULL);
+  run = start_job (fixture, nspace, 1, (const char *const *)argv->pdata);
+  pmix_wait_for (&fixture->host->n_allocations, 1);
+  assert_request (fixture, asker, words[0], request);
+  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
+  pmix_run_wait (run);
+  assert_output (run, 0, expected);
+  pmix_fixture_deregister (fixture, nspace);
+}
+
+/* R9, R11, R13, R18: keys that the library does not know come through it; who asks is whom its connection proves. */
+static void
+test_keys (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *full[] = { "new",     "list=n9", "target=other-1", "share=1",    "inherit=4", "time=90",
+                         "warn=10", "sep=1",   "session=7",      "claim=else", NULL };
+  const char *time[] = { "extend", "id=a-1", "limit=1:02:03", "inherit=1", "warn=0", NULL };
+  const char *again[] = { "reaquire", "session=7", "req=mine", NULL };
+  const char *drop[] = { "cancel", "req=mine", NULL };
+
+  check_words (fixture, full,
+               "{'hosts': <['n9']>, 'target': <'other-1'>, 'share': <true>, 'inheritance': <'child-default'>, "
+               "'time': <uint32 90>, 'warn-timeout': <uint32 10>, 'child-separate': <true>, 'session': <uint32 7>}");
+  check_words (fixture, time,
+               "{'alloc-id': <'a-1'>, 'time': <uint32 3723>, 'inheritance': <'none'>, 'warn-timeout': <uint32 0>}");
+  check_words (fixture, again, "{'session': <uint32 7>, 'req-id': <'mine'>}");
+  check_words (fixture, drop, "{'req-id': <'mine'>, 'of-req-id': <'mine'>}");
+}
+
+/* R67, R68: the warning comes to the one who asked, with what is left. */
+static void
+test_time_warning (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_program (), "register", "fence", "rank", "1", "wait", "1", "all", "settle", "200", NULL };
+  g_autoptr (PmixRun) run = start_job (fixture, "time-1", 2, argv);
+
+  tell (fixture, "time-1", 1, DVMD_PMIX_ALLOC_TIMEOUT_WARNING,
+        "{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>, 'pmix.time.remaining': <uint32 30>}");
+  pmix_run_wait (run);
+  assert_output (run, 1, "1 event -194 id=a-1 req=mine left=30\n");
+  assert_output (run, 0, "");
+  pmix_fixture_deregister (fixture, "time-1");
+}
+
 /* What nobody could give is refused before anybody is asked. */
 static void
 test_refused (gconstpointer data)
@@ -165,6 +225,21 @@ assert_wrong (pmix_alloc_directive_t directive, const pmix_info_t *info, DvmErro
   g_assert_cmpint (dvmd_pmix_status_from_error (error), <, 0);
 }
 
+static void
+assert_bad_times (pmix_info_t *info)
+{
+  static char *const bad[] = { (char *)"",     (char *)"-1", (char *)"1h",          (char *)"1:2:3:4:5:6",
+                               (char *)"1::2", NULL,         (char *)"4294967295:0" };
+
+  PMIX_LOAD_KEY (info->key, PMIX_ALLOC_TIME);
+  info->value.type = PMIX_STRING;
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      info->value.data.string = bad[i];
+      assert_wrong (PMIX_ALLOC_NEW, info, DVM_ERROR_BAD_PARAM);
+    }
+}
+
 /* Clients send what they like. */
 static void
 test_words (gconstpointer data)
@@ -186,6 +261,18 @@ test_words (gconstpointer data)
   assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
   info.value.type = PMIX_UNDEF;
   assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  PMIX_LOAD_KEY (info.key, "pmix.alloc.share");
+  info.value.type = PMIX_UINT32;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  PMIX_LOAD_KEY (info.key, "pmix.alloc.inhrt");
+  info.value.data.uint32 = 5;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  info.value.data.uint32 = 0;
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  PMIX_LOAD_KEY (info.key, "pmix.alloc.tgt");
+  assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_BAD_PARAM);
+  assert_bad_times (&info);
+  info.value.type = PMIX_UNDEF;
   PMIX_LOAD_KEY (info.key, PMIX_ALLOC_QUEUE);
   assert_wrong (PMIX_ALLOC_NEW, &info, DVM_ERROR_NOT_SUPPORTED);
   PMIX_LOAD_KEY (info.key, "mine");
@@ -274,7 +361,7 @@ check_tool (PmixFixture *fixture, const char *const *words, const char *claim)
   tool = start_tool (file, NULL, words);
   pmix_wait_for (&host->n_allocations, 1);
   g_assert_cmpstr (host->tool_claim, ==, claim);
-  assert_request (fixture, requester, "new", "{'hosts': <['n9']>, 'req-id': <'mine'>}");
+  assert_request (fixture, requester, "new", "{'hosts': <['n9']>, 'req-id': <'mine'>, 'share': <false>}");
   dvmd_pmix_complete_allocation (fixture->pmix, host->alloc_token, DVMD_PMIX_SUCCESS,
                                  g_variant_new_parsed ("{'pmix.alloc.id': <'a-2'>}"));
   tell (fixture, "tool-0", 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'of another'>}");
@@ -398,6 +485,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   fixture = pmix_fixture_new (NULL);
   g_test_add_data_func ("/pmix-alloc/new", fixture, test_new);
+  g_test_add_data_func ("/pmix-alloc/keys", fixture, test_keys);
+  g_test_add_data_func ("/pmix-alloc/time-warning", fixture, test_time_warning);
   g_test_add_data_func ("/pmix-alloc/late", fixture, test_late);
   g_test_add_data_func ("/pmix-alloc/extend", fixture, test_extend);
   g_test_add_data_func ("/pmix-alloc/refused", fixture, test_refused);
