@@ -17,7 +17,7 @@
 
 static const DvmdSetting settings[] = {
   { "allocator-timeout", DVMD_CONFIG_SECONDS, "30", NULL, G_USEC_PER_SEC, HOURS (1), DVMD_CONFIG_AT_START,
-    "how long an allocator may take to say what becomes of nodes that have left the DVM" },
+    "how long an allocator may take to find nodes, to decide of a request, or to take nodes back" },
   { "allow-missing", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "whether the DVM comes up without nodes that do not come, as long as one does" },
   { "controller-grace", DVMD_CONFIG_SECONDS, "5", NULL, G_USEC_PER_SEC / 10, HOURS (1), DVMD_CONFIG_AT_START,

@@ -46,6 +46,11 @@ typedef struct
   DvmdCampaign *offered_by; /* (nullable): another campaign, which had it too, offers it */
 } DvmdTarget;
 
+/* allocator: (nullable): NULL and "": nobody knows who brought it */
+DvmdTarget *dvmd_target_new (const char *name, guint rank, const char *allocator);
+/* (element-type DvmdTarget), with them */
+GPtrArray *dvmd_targets_new (void);
+
 struct _DvmdCampaign
 {
   GObject parent_instance;
@@ -60,7 +65,7 @@ struct _DvmdCampaign
   gboolean ends_session;
   GArray *joined; /* guint: nodes that were in already, and joined the session for it; or stay, and left it for it */
   GPtrArray *targets;  /* DvmdTarget */
-  GPtrArray *to_offer; /* (element-type utf8): nodes that were down when they were released */
+  GPtrArray *to_offer; /* (element-type DvmdTarget): nodes that were down when they were released */
   GPtrArray *own_jobs; /* (element-type DvmdJob): that wait for it because they bring its nodes */
   guint n_pending;
   guint n_reported;

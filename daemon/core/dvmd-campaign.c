@@ -46,6 +46,17 @@ dvmd_cause_get_status (DvmdCause cause)
   return causes[cause].status;
 }
 
+DvmdTarget *
+dvmd_target_new (const char *name, guint rank, const char *allocator)
+{
+  DvmdTarget *target = g_new0 (DvmdTarget, 1);
+
+  target->name = g_strdup (name);
+  target->rank = rank;
+  target->allocator = allocator != NULL && allocator[0] != '\0' ? g_strdup (allocator) : NULL;
+  return target;
+}
+
 static void
 target_free (gpointer data)
 {
@@ -56,6 +67,12 @@ target_free (gpointer data)
   g_free (target->allocator);
   g_clear_object (&target->offered_by);
   g_free (target);
+}
+
+GPtrArray *
+dvmd_targets_new (void)
+{
+  return g_ptr_array_new_with_free_func (target_free);
 }
 
 static void
@@ -85,8 +102,8 @@ static void
 dvmd_campaign_init (DvmdCampaign *self)
 {
   self->joined = g_array_new (FALSE, FALSE, sizeof (guint));
-  self->targets = g_ptr_array_new_with_free_func (target_free);
-  self->to_offer = g_ptr_array_new_with_free_func (g_free);
+  self->targets = dvmd_targets_new ();
+  self->to_offer = dvmd_targets_new ();
   self->own_jobs = g_ptr_array_new_with_free_func (g_object_unref);
   self->live_link.data = self->known_link.data = self;
 }
@@ -106,10 +123,8 @@ dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind)
 DvmdTarget *
 dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guint rank)
 {
-  DvmdTarget *target = g_new0 (DvmdTarget, 1);
+  DvmdTarget *target = dvmd_target_new (name, rank, NULL);
 
-  target->name = g_strdup (name);
-  target->rank = rank;
   g_ptr_array_add (self->targets, target);
   return target;
 }

@@ -260,6 +260,23 @@ dvmd_size_resume_waiting (DvmdCore *self)
     }
 }
 
+gboolean
+dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets)
+{
+  g_autofree DvmdOffer *offers = g_new (DvmdOffer, targets->len + 1);
+
+  if (targets->len == 0 || self->effects->offer_nodes == NULL)
+    return FALSE;
+  for (guint i = 0; i < targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (targets, i);
+
+      offers[i] = (DvmdOffer){ .name = target->name, .allocator = target->allocator };
+    }
+  self->effects->offer_nodes (self->world, campaign, offers, targets->len);
+  return TRUE;
+}
+
 static void
 leave_sessions (DvmdCore *self, DvmdNode *node)
 {

@@ -45,7 +45,7 @@ struct _DvmdCore
   guint n_fenced;            /* targets of campaigns with a ticket that have not come or gone */
   gboolean fence_changed;    /* the jobs that are parked will be told of it */
   guint n_draining;          /* shrinks that wait for running jobs */
-  GPtrArray *to_offer;       /* (element-type utf8) (nullable): nodes that were down and have been released */
+  GPtrArray *to_offer;       /* (element-type DvmdTarget) (nullable): nodes that were down and have been released */
   DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
   guint64 opening;           /* and the number of that, among parkings and tickets */
   guint n_held;              /* jobs that wait because they, or their session, are paused */

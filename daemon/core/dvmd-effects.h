@@ -25,6 +25,12 @@ typedef struct
 /* The core knows no numbers of signals. */
 #define DVMD_SIGNAL_STOP     (-1)
 #define DVMD_SIGNAL_CONTINUE (-2)
+/* A node that nobody here needs any more. */
+typedef struct
+{
+  const char *name;
+  const char *allocator; /* (nullable): that brought it */
+} DvmdOffer;
 
 /*
  * What the core asks of the world. The engine implements it, and so does the simulation. No function may block or call
@@ -87,10 +93,10 @@ typedef struct
   /* The ranks that the job has on that node are killed at that time (µs, monotonic), if they run then: tell them. */
   void (*warn_job) (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
   /*
-   * Offer the nodes that have left to each active allocator; answered by dvmd_core_offered(). Nobody waits for that
-   * answer after a roll-back, and with campaign NULL (a node that was down was released).
+   * Offer the nodes that have left to the active allocators, to each its own; answered by dvmd_core_offered(). Nobody
+   * waits for that answer after a roll-back, and with campaign NULL (a node that was down was released).
    */
-  void (*offer_nodes) (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
+  void (*offer_nodes) (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
   /* The campaign has its final state: tell its requester, if it is a process or a tool. */
   void (*campaign_ended) (gpointer world, DvmdCampaign *campaign);
   /* (nullable): The session's time is over soon: tell its requester, if it is a process or a tool. */

@@ -343,17 +343,16 @@ static void
 offer_back (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GPtrArray) targets = g_ptr_array_new ();
 
   for (guint i = 0; i < self->targets->len; i++)
     {
-      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+      DvmdTarget *target = g_ptr_array_index (self->targets, i);
 
       if (target->allocator != NULL && target->offered_by == NULL)
-        g_ptr_array_add (names, target->name);
+        g_ptr_array_add (targets, target);
     }
-  if (names->len > 0 && core->effects->offer_nodes != NULL)
-    core->effects->offer_nodes (core->world, self, (const char *const *)names->pdata, names->len);
+  dvmd_size_offer (core, self, targets);
 }
 
 void

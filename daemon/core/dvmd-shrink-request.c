@@ -235,8 +235,11 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
   for (guint i = 0; i < plan->nodes->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->nodes, i);
+      DvmdTarget *target;
 
-      dvmd_campaign_add_target (campaign, dvm_node_get_name (node->record), node->rank);
+      target = dvmd_campaign_add_target (campaign, dvm_node_get_name (node->record), node->rank);
+      if (dvm_node_get_allocator (node->record)[0] != '\0')
+        target->allocator = g_strdup (dvm_node_get_allocator (node->record));
       if (node->shrinks == NULL)
         node->shrinks = g_ptr_array_new ();
       g_ptr_array_add (node->shrinks, campaign);
@@ -248,21 +251,22 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
 static void
 release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
 {
-  GPtrArray *names;
+  GPtrArray *targets;
 
   if (plan->down->len == 0)
     return;
   if (campaign == NULL && self->to_offer == NULL)
     {
-      self->to_offer = g_ptr_array_new_with_free_func (g_free);
+      self->to_offer = dvmd_targets_new ();
       dvmd_core_post_vm (self, DVMD_VM_RELEASED_DOWN, 0, NULL);
     }
-  names = campaign != NULL ? campaign->to_offer : self->to_offer;
+  targets = campaign != NULL ? campaign->to_offer : self->to_offer;
   for (guint i = 0; i < plan->down->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->down, i);
 
-      g_ptr_array_add (names, g_strdup (dvm_node_get_name (node->record)));
+      g_ptr_array_add (targets, dvmd_target_new (dvm_node_get_name (node->record), node->rank,
+                                                 dvm_node_get_allocator (node->record)));
       dvmd_core_depart (self, node);
     }
 }

@@ -257,7 +257,7 @@ void
 dvmd_shrink_departed (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GPtrArray) targets = g_ptr_array_new ();
 
   if (self->departed)
     return;
@@ -265,18 +265,16 @@ dvmd_shrink_departed (DvmdCampaign *self)
   dvmd_gate_open (self);
   for (guint i = 0; i < self->targets->len; i++)
     {
-      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+      DvmdTarget *target = g_ptr_array_index (self->targets, i);
 
       if (target->offered_by == NULL)
-        g_ptr_array_add (names, target->name);
+        g_ptr_array_add (targets, target);
     }
   for (guint i = 0; i < self->to_offer->len; i++)
-    g_ptr_array_add (names, g_ptr_array_index (self->to_offer, i));
+    g_ptr_array_add (targets, g_ptr_array_index (self->to_offer, i));
   claim_offers (self);
   self->offering = TRUE;
-  if (names->len > 0 && core->effects->offer_nodes != NULL)
-    core->effects->offer_nodes (core->world, self, (const char *const *)names->pdata, names->len);
-  else
+  if (!dvmd_size_offer (core, self, targets))
     dvmd_shrink_offered (self);
 }
 

@@ -30,5 +30,7 @@ gboolean dvmd_size_is_leaving (DvmdNode *node);
 gboolean dvmd_size_is_down (DvmdNode *node);
 /* A node has left, or stays after all: grows that wait for that look again. */
 void dvmd_size_resume_waiting (DvmdCore *self);
+/* targets: (element-type DvmdTarget). FALSE: there is nothing to offer, or nobody to offer it. */
+gboolean dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets);
 
 G_END_DECLS

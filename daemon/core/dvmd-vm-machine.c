@@ -13,6 +13,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-gates.h"
+#include "dvmd-size.h"
 
 static void
 post (gpointer job, guint event)
@@ -132,10 +133,10 @@ static void
 act_released_down (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = ((DvmdJob *)object)->core;
-  g_autoptr (GPtrArray) names = g_steal_pointer (&core->to_offer);
+  g_autoptr (GPtrArray) targets = g_steal_pointer (&core->to_offer);
 
-  if (names != NULL && core->effects->offer_nodes != NULL)
-    core->effects->offer_nodes (core->world, NULL, (const char *const *)names->pdata, names->len);
+  if (targets != NULL)
+    dvmd_size_offer (core, NULL, targets);
 }
 
 static void

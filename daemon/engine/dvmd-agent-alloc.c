@@ -20,6 +20,7 @@ typedef struct
   char *nspace;
   guint32 rank;
   guint n_connections;
+  gboolean own; /* its name is that of no process */
 } Tool;
 
 static void
@@ -89,6 +90,7 @@ dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank
       tool = g_new0 (Tool, 1);
       tool->nspace = g_strdup (name);
       tool->rank = *rank;
+      tool->own = dvmd_agent_find_proc (self, name, *rank) == NULL;
       g_hash_table_insert (self->tools, g_strdup_printf ("%s.%u", name, *rank), tool);
     }
   tool->n_connections++;
@@ -105,6 +107,8 @@ dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank)
     return FALSE;
   if (--tool->n_connections > 0)
     return TRUE;
+  if (tool->own)
+    dvmd_agent_send (self, DVMD_MSG_TOOL_GONE, g_variant_new ("(s)", nspace));
   key = g_strdup_printf ("%s.%u", nspace, rank);
   g_hash_table_remove (self->tools, key);
   return TRUE;
@@ -223,6 +227,24 @@ dvmd_agent_handle_size_event (DvmdAgent *self, GVariant *body)
   if (reason[0] != '\0')
     g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TEXT, g_variant_new_string (reason));
   dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+void
+dvmd_agent_handle_alloc_warning (DvmdAgent *self, GVariant *body)
+{
+  GVariantBuilder details;
+  DvmdPmixProc target;
+  const char *alloc_id;
+  const char *req_id;
+  guint32 seconds;
+
+  g_variant_get (body, "(&su&s&su)", &target.nspace, &target.rank, &alloc_id, &req_id, &seconds);
+  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+    return;
+  add_ids (&details, alloc_id, req_id);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TIME_REMAINING, g_variant_new_uint32 (seconds));
+  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_ALLOC_TIMEOUT_WARNING, NULL, &target, 1,
+                          g_variant_builder_end (&details));
 }
 
 /* The ranks that the job has here. */

@@ -254,6 +254,7 @@ void dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace,
 void dvmd_agent_handle_allocated (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_size_event (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_warn (DvmdAgent *self, GVariant *body);
+void dvmd_agent_handle_alloc_warning (DvmdAgent *self, GVariant *body);
 
 /* dvmd-agent-spawn.c */
 void dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,

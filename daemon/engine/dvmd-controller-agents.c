@@ -38,6 +38,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_STAGED] = dvmd_controller_handle_staged,
     [DVMD_MSG_LEFT] = dvmd_controller_handle_left,
     [DVMD_MSG_ALLOCATE] = dvmd_controller_handle_allocate,
+    [DVMD_MSG_TOOL_GONE] = dvmd_controller_handle_tool_gone,
     [DVMD_MSG_SPAWN] = dvmd_controller_handle_spawn,
     [DVMD_MSG_JOB_CONTROL] = dvmd_controller_handle_job_control,
     [DVMD_MSG_ABORT_OTHERS] = dvmd_controller_handle_abort_others,

@@ -9,11 +9,12 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "dvmd-controller-elastic.h"
 #include "dvmd-controller-private.h"
-#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 
 /* Somebody who waits for an answer or an event. */
 typedef struct
@@ -137,6 +138,8 @@ dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *bod
   ask->controller = g_object_ref (self);
   ask->name = g_strdup_printf ("pmix:%s.%u", nspace, asker);
   ask->agent = rank;
+  if (dvmd_core_find_job (self->core, nspace) == NULL)
+    g_hash_table_insert (self->tools, g_strdup (nspace), GUINT_TO_POINTER (rank));
   add_asker (self, ask->name, nspace, asker, rank);
   /* Everybody whom a node's server lets in belongs to the DVM's own user. */
   requester = dvmd_requester_new (ask->name, geteuid (), pid);
@@ -161,6 +164,91 @@ dvmd_controller_campaign_ended (gpointer world, DvmdCampaign *campaign)
                        dvm_campaign_get_alloc_id (record), dvm_campaign_get_request_id (record),
                        failed ? dvm_campaign_get_status (record) : 0, failed ? dvm_campaign_get_reason (record) : ""));
   remove_asker (self, requester->name);
+}
+
+/* ---- limits of time ---- */
+
+/* Where a process or tool is: 0: nowhere any more. */
+static guint
+find_agent (DvmdController *self, const char *nspace, guint32 rank)
+{
+  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdProcTable *procs = job != NULL ? (DvmdProcTable *)dvmd_job_get_procs (job) : NULL;
+
+  if (job == NULL)
+    return GPOINTER_TO_UINT (g_hash_table_lookup (self->tools, nspace));
+  return procs != NULL && rank < procs->n_rows ? dvmd_proc_table_row (procs, rank)->node : 0;
+}
+
+/* "pmix:NSPACE.RANK" */
+static gboolean
+split_requester (const DvmdRequester *requester, char **nspace, guint32 *rank)
+{
+  const char *name = requester != NULL && g_str_has_prefix (requester->name, "pmix:") ? requester->name + 5 : NULL;
+  const char *dot = name != NULL ? strrchr (name, '.') : NULL;
+
+  if (dot == NULL)
+    return FALSE;
+  *nspace = g_strndup (name, (gsize)(dot - name));
+  *rank = (guint32)g_ascii_strtoull (dot + 1, NULL, 10);
+  return TRUE;
+}
+
+void
+dvmd_controller_warn_session (gpointer world, DvmdSession *session, guint seconds_left)
+{
+  DvmdController *self = world;
+  g_autofree char *nspace = NULL;
+  guint32 rank;
+  guint agent;
+
+  if (!self->pmix_events || !split_requester (dvmd_session_get_requester (session), &nspace, &rank))
+    return;
+  agent = find_agent (self, nspace, rank);
+  if (agent != 0)
+    dvmd_controller_send (self, agent, DVMD_MSG_ALLOC_WARNING,
+                          g_variant_new ("(sussu)", nspace, rank, dvmd_session_get_alloc_id (session),
+                                         dvm_session_get_request_id (dvmd_session_get_record (session)), seconds_left));
+}
+
+/* ---- tools that go ---- */
+
+static void
+end_tool (DvmdController *self, const char *nspace)
+{
+  g_autofree char *kept = g_strdup (nspace);
+
+  g_debug ("The tool %s has gone", kept);
+  g_hash_table_remove (self->tools, kept);
+  dvmd_controller_withdraw_requests (self, kept);
+  dvmd_controller_tool_ended (self, kept);
+  dvmd_core_namespace_ended (self->core, kept);
+}
+
+void
+dvmd_controller_handle_tool_gone (DvmdController *self, guint rank, GVariant *body)
+{
+  const char *nspace;
+
+  g_variant_get (body, "(&s)", &nspace);
+  if (dvmd_core_find_job (self->core, nspace) == NULL)
+    end_tool (self, nspace);
+}
+
+void
+dvmd_controller_end_tools (DvmdController *self, guint rank)
+{
+  g_autoptr (GPtrArray) gone = g_ptr_array_new_with_free_func (g_free);
+  GHashTableIter iter;
+  gpointer nspace;
+  gpointer agent;
+
+  g_hash_table_iter_init (&iter, self->tools);
+  while (g_hash_table_iter_next (&iter, &nspace, &agent))
+    if (GPOINTER_TO_UINT (agent) == rank)
+      g_ptr_array_add (gone, g_strdup (nspace));
+  for (guint i = 0; i < gone->len; i++)
+    end_tool (self, g_ptr_array_index (gone, i));
 }
 
 void

@@ -247,20 +247,23 @@ take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation 
 }
 
 static void
-on_allocated (GObject *source, GAsyncResult *result, gpointer user_data)
+on_allocated (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *result, const GError *stopped,
+              gpointer data)
 {
-  g_autoptr (DvmdController) self = user_data;
+  g_autoptr (DvmdController) kept = data;
   g_autoptr (DvmdAllocation) allocation = NULL;
   g_autoptr (GError) error = NULL;
-  DvmdPluginVerdict verdict = dvmd_allocator_allocate_finish (DVMD_ALLOCATOR (source), result, &allocation, &error);
+  DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
 
+  if (result != NULL)
+    verdict = dvmd_allocator_allocate_finish (allocator, result, &allocation, &error);
   /* Who has ended meanwhile wants no nodes any more. */
-  if (self->core == NULL || dvmd_core_get_shutting_down (self->core))
+  if (stopped != NULL || self->core == NULL || dvmd_core_get_shutting_down (self->core))
     return;
   if (error != NULL)
     dvmd_core_allocation_failed (self->core, error->message);
   else if (verdict == DVMD_PLUGIN_DONE && allocation != NULL)
-    take_allocation (self, DVMD_ALLOCATOR (source), allocation);
+    take_allocation (self, allocator, allocation);
   else if (verdict == DVMD_PLUGIN_DECLINED)
     ask_next (self);
   else
@@ -280,6 +283,10 @@ ask_next (DvmdController *self)
     .n_logical = shape->n_logical,
   };
 
+  g_autoptr (GCancellable) cancellable = NULL;
+  DvmdAllocator *allocator;
+  gsize id;
+
   if (self->next_allocator >= self->allocators->len)
     {
       dvmd_core_allocation_failed (self->core,
@@ -287,15 +294,15 @@ ask_next (DvmdController *self)
                                    "allocator-hosts, which takes this machine");
       return;
     }
-  dvmd_allocator_allocate_async (g_ptr_array_index (self->allocators, self->next_allocator++), &request,
-                                 self->allocating, on_allocated, g_object_ref (self));
+  allocator = g_ptr_array_index (self->allocators, self->next_allocator++);
+  id = dvmd_controller_ask (self, allocator, FALSE, self->allocating, on_allocated, g_object_ref (self), &cancellable);
+  dvmd_allocator_allocate_async (allocator, &request, cancellable, dvmd_controller_answered, GSIZE_TO_POINTER (id));
 }
 
 void
 dvmd_controller_allocate (gpointer world)
 {
   DvmdController *self = world;
-  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
   g_autoptr (GError) error = NULL;
 
   if (!read_shape (self, &error))
@@ -304,10 +311,7 @@ dvmd_controller_allocate (gpointer world)
       return;
     }
   self->allocating = g_cancellable_new ();
-  /* Which are active may change while they are asked. */
-  self->allocators = g_ptr_array_new_with_free_func (g_object_unref);
-  for (guint i = 0; i < active->len; i++)
-    g_ptr_array_add (self->allocators, g_object_ref (active->pdata[i]));
+  self->allocators = dvmd_controller_list_allocators (self);
   /* Plugins answer where they are asked. */
   if (self->context != NULL)
     g_main_context_push_thread_default (self->context);

@@ -9,15 +9,14 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-elastic.h"
-#include "dvmd-controller-private.h"
-#include "dvmd-core-elastic.h"
+#include <string.h>
 
-/* Of an allocator: who has asked it. */
-#define CONTROLLER_KEY "dvmd-controller"
+#include "dvmd-controller-private.h"
+#include "dvmd-core-sessions.h"
 
 /* ---- offers ---- */
 
-/* One operation, offered to every active allocator; what each makes of it is its own decision (E41). */
+/* Nodes, offered to the active allocators; what each makes of it is its own decision (E41). */
 typedef struct
 {
   gint ref_count;
@@ -26,16 +25,16 @@ typedef struct
   guint n_left;
 } Offer;
 
-/* Of one of them. It may answer never, and twice. */
-typedef struct
+static Offer *
+offer_new (DvmdController *controller, DvmdCampaign *campaign)
 {
-  gsize id;
-  DvmdController *controller; /* unowned: has a table of these */
-  Offer *offer;
-  DvmdAllocator *allocator;
-  GCancellable *cancellable;
-  guint timer;
-} Question;
+  Offer *self = g_new0 (Offer, 1);
+
+  self->ref_count = 1;
+  self->controller = g_object_ref (controller);
+  self->campaign = campaign != NULL ? g_object_ref (campaign) : NULL;
+  return self;
+}
 
 static void
 offer_unref (Offer *self)
@@ -47,18 +46,6 @@ offer_unref (Offer *self)
   g_free (self);
 }
 
-void
-dvmd_offer_question_free (gpointer data)
-{
-  Question *self = data;
-
-  dvmd_clock_remove_timer (self->controller->clock, self->timer);
-  g_object_unref (self->cancellable);
-  g_object_unref (self->allocator);
-  offer_unref (self->offer);
-  g_free (self);
-}
-
 static void
 check_offer (Offer *offer)
 {
@@ -66,70 +53,67 @@ check_offer (Offer *offer)
     dvmd_core_offered (offer->controller->core, offer->campaign);
 }
 
-/* Frees the question. */
 static void
-end_question (Question *question)
+on_given_back (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *result, const GError *error, gpointer data)
 {
-  g_autoptr (DvmdController) controller = g_object_ref (question->controller);
-  Offer *offer = question->offer;
+  Offer *offer = data;
+  const char *name = dvmd_plugins_get_name (self->plugins, allocator);
+  g_autoptr (GError) refused = NULL;
+  DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
 
-  offer->ref_count++;
+  if (result != NULL)
+    verdict = dvmd_allocator_give_back_finish (allocator, result, &refused);
+  if (error != NULL)
+    g_message ("What becomes of nodes that have left is not waited for: %s", error->message);
+  else if (refused != NULL)
+    g_message ("The allocator %s does not take nodes back: %s", name, refused->message);
+  else
+    g_debug ("The allocator %s %s", name, verdict == DVMD_PLUGIN_DONE ? "has taken nodes back" : "leaves them");
   offer->n_left--;
-  g_hash_table_remove (controller->offers, GSIZE_TO_POINTER (question->id));
-  check_offer (offer);
+  /* The end of the DVM ends its campaigns itself. */
+  if (!g_error_matches (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN))
+    check_offer (offer);
   offer_unref (offer);
 }
 
 static void
-on_timeout (gpointer user_data)
+offer_to (Offer *offer, DvmdAllocator *allocator, const char *alloc_id, const char *const *names)
 {
-  Question *question = user_data;
+  g_autoptr (GCancellable) cancellable = NULL;
+  gsize id;
 
-  question->timer = 0;
-  g_message ("The allocator %s has not said what becomes of nodes that have left, and is not waited for",
-             dvmd_plugins_get_name (question->controller->plugins, question->allocator));
-  g_cancellable_cancel (question->cancellable);
-  end_question (question);
-}
-
-/* Whoever answers twice, or after the end, names a question that there is not any more. */
-static void
-on_given_back (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  DvmdController *controller = g_object_get_data (source, CONTROLLER_KEY);
-  Question *question = controller != NULL ? g_hash_table_lookup (controller->offers, user_data) : NULL;
-  g_autoptr (GError) error = NULL;
-  DvmdPluginVerdict verdict;
-  const char *name;
-
-  if (question == NULL)
-    return;
-  name = dvmd_plugins_get_name (controller->plugins, source);
-  verdict = dvmd_allocator_give_back_finish (DVMD_ALLOCATOR (source), result, &error);
-  if (error != NULL)
-    g_message ("The allocator %s does not take nodes back: %s", name, error->message);
-  else
-    g_debug ("The allocator %s %s", name, verdict == DVMD_PLUGIN_DONE ? "has taken nodes back" : "leaves them");
-  end_question (question);
-}
-
-static Question *
-make_question (Offer *offer, DvmdAllocator *allocator)
-{
-  DvmdController *controller = offer->controller;
-  Question *question = g_new0 (Question, 1);
-
-  question->id = ++controller->last_offer;
-  question->controller = controller;
-  question->offer = offer;
-  question->allocator = g_object_ref (allocator);
-  question->cancellable = g_cancellable_new ();
-  question->timer = dvmd_clock_add_timer (controller->clock, controller->allocator_timeout, on_timeout, question);
   offer->ref_count++;
   offer->n_left++;
-  g_hash_table_insert (controller->offers, GSIZE_TO_POINTER (question->id), question);
-  g_object_set_data (G_OBJECT (allocator), CONTROLLER_KEY, controller);
-  return question;
+  id = dvmd_controller_ask (offer->controller, allocator, TRUE, NULL, on_given_back, offer, &cancellable);
+  dvmd_allocator_give_back_async (allocator, alloc_id, names, cancellable, dvmd_controller_answered,
+                                  GSIZE_TO_POINTER (id));
+}
+
+/* (nullable): the active allocator of that name that takes back what it has brought */
+static DvmdAllocator *
+find_taker (DvmdController *self, GPtrArray *active, const char *name)
+{
+  for (guint i = 0; name != NULL && i < active->len; i++)
+    if (g_strcmp0 (dvmd_plugins_get_name (self->plugins, active->pdata[i]), name) == 0)
+      return dvmd_allocator_takes_back (active->pdata[i]) ? active->pdata[i] : NULL;
+  return NULL;
+}
+
+/* (transfer container): what an allocator has brought, and what there is nobody else for */
+static const char **
+list_share (DvmdController *self, GPtrArray *active, DvmdAllocator *allocator, const DvmdOffer *nodes, guint n_nodes)
+{
+  const char **list = g_new0 (const char *, n_nodes + 1);
+  guint n = 0;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      DvmdAllocator *taker = find_taker (self, active, nodes[i].allocator);
+
+      if (taker == NULL || taker == allocator)
+        list[n++] = nodes[i].name;
+    }
+  return list;
 }
 
 static void
@@ -143,35 +127,61 @@ on_nobody_asked (gpointer user_data)
 }
 
 void
-dvmd_controller_offer_nodes (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names)
+dvmd_controller_offer_nodes (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes)
 {
   DvmdController *self = world;
-  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
-  g_autoptr (GPtrArray) asked = g_ptr_array_new_with_free_func (g_object_unref);
-  g_autofree const char **list = g_new0 (const char *, n_names + 1);
+  g_autoptr (GPtrArray) active = dvmd_controller_list_allocators (self);
   const char *alloc_id = campaign != NULL ? dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign)) : NULL;
-  Offer *offer = g_new0 (Offer, 1);
+  Offer *offer = offer_new (self, campaign);
 
-  for (guint i = 0; i < n_names; i++)
-    list[i] = names[i];
-  for (guint i = 0; i < active->len; i++)
-    g_ptr_array_add (asked, g_object_ref (active->pdata[i]));
-  offer->ref_count = 1;
-  offer->controller = g_object_ref (self);
-  offer->campaign = campaign != NULL ? g_object_ref (campaign) : NULL;
   offer->n_left = 1;
   if (self->context != NULL)
     g_main_context_push_thread_default (self->context);
-  for (guint i = 0; i < asked->len; i++)
+  for (guint i = 0; i < active->len; i++)
     {
-      Question *question = make_question (offer, g_ptr_array_index (asked, i));
+      DvmdAllocator *allocator = g_ptr_array_index (active, i);
+      g_autofree const char **list = list_share (self, active, allocator, nodes, n_nodes);
 
-      dvmd_allocator_give_back_async (question->allocator, alloc_id, list, question->cancellable, on_given_back,
-                                      GSIZE_TO_POINTER (question->id));
+      if (list[0] != NULL)
+        offer_to (offer, allocator, alloc_id, list);
     }
   if (self->context != NULL)
     g_main_context_pop_thread_default (self->context);
   dvmd_clock_add_timer (self->clock, 0, on_nobody_asked, offer);
+}
+
+void
+dvmd_controller_return_nodes (DvmdController *self, DvmdAllocator *allocator, const char *alloc_id,
+                              const char *const *names)
+{
+  Offer *offer;
+
+  if (names[0] == NULL || !dvmd_allocator_takes_back (allocator))
+    return;
+  offer = offer_new (self, NULL);
+  offer_to (offer, allocator, alloc_id, names);
+  offer_unref (offer);
+}
+
+GPtrArray *
+dvmd_controller_list_allocators (DvmdController *self)
+{
+  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
+
+  /* Which are active may change while they are asked. */
+  return g_ptr_array_copy (active, (GCopyFunc)g_object_ref, NULL);
+}
+
+void
+dvmd_controller_session_ended (gpointer world, DvmdSession *session, GVariant *jobs)
+{
+  DvmdController *self = world;
+  g_autoptr (GVariant) kept = g_variant_ref_sink (jobs);
+  g_autoptr (GPtrArray) active = dvmd_controller_list_allocators (self);
+
+  for (guint i = 0; i < active->len; i++)
+    dvmd_allocator_session_ended (active->pdata[i], dvmd_session_get_id (session), dvmd_session_get_alloc_id (session),
+                                  kept);
 }
 
 /* ---- pushes ---- */
@@ -183,18 +193,55 @@ typedef struct
 } Push;
 
 static void
+end_push (Push *push, const GError *error)
+{
+  if (error != NULL)
+    g_message ("The allocator %s asks for “%s”, which is refused: %s", push->allocator, push->directive,
+               error->message);
+  g_free (push->allocator);
+  g_free (push->directive);
+  g_free (push);
+}
+
+static void
 on_pushed (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   Push *push = user_data;
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) answer = dvmd_controller_change_size_finish (DVMD_CONTROLLER (source), result, &error);
 
-  if (answer == NULL)
-    g_message ("The allocator %s asks for a change of size (%s), which is refused: %s", push->allocator,
-               push->directive, error->message);
-  g_free (push->allocator);
-  g_free (push->directive);
-  g_free (push);
+  end_push (push, error);
+}
+
+/* "alloc-id" or "session" */
+static DvmdSession *
+find_session (DvmdController *self, GVariant *request, GError **error)
+{
+  const char *alloc_id = NULL;
+  DvmdSession *session = NULL;
+  guint32 id = 0;
+
+  g_variant_lookup (request, "alloc-id", "&s", &alloc_id);
+  g_variant_lookup (request, "session", "u", &id);
+  if (alloc_id == NULL && id == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Nothing says which session: give “alloc-id” or “session”");
+  else
+    dvmd_core_select_session (self->core, id, alloc_id, NULL, &session, error);
+  return session;
+}
+
+static void
+warn (DvmdController *self, Push *push, GVariant *request)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdSession *session = find_session (self, request, &error);
+  guint32 seconds = 0;
+
+  if (session != NULL && !g_variant_lookup (request, "seconds", "u", &seconds))
+    g_set_error (&error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Nothing says how long it lasts: give “seconds”");
+  else if (session != NULL)
+    dvmd_core_warn_session (self->core, session, seconds);
+  end_push (push, error);
 }
 
 static void
@@ -205,7 +252,12 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
 
   push->allocator = g_strdup (dvmd_plugins_get_name (self->plugins, allocator));
   push->directive = g_strdup (directive);
-  dvmd_controller_change_size_async (self, directive, request, NULL, TRUE, NULL, on_pushed, push);
+  if (self->core == NULL)
+    end_push (push, NULL);
+  else if (strcmp (directive, "warn") == 0)
+    warn (self, push, request);
+  else
+    dvmd_controller_push_size (self, allocator, directive, request, on_pushed, push);
 }
 
 void
@@ -219,20 +271,5 @@ dvmd_controller_listen_to_allocators (DvmdController *self)
 
       if (entry->info->kind == DVMD_PLUGIN_ALLOCATOR && entry->instance != NULL)
         g_signal_connect_object (entry->instance, "push", G_CALLBACK (on_push), self, 0);
-    }
-}
-
-void
-dvmd_controller_forget_allocators (DvmdController *self)
-{
-  GPtrArray *all = dvmd_plugins_list (self->plugins);
-
-  g_clear_pointer (&self->offers, g_hash_table_unref);
-  for (guint i = 0; i < all->len; i++)
-    {
-      DvmdPluginEntry *entry = g_ptr_array_index (all, i);
-
-      if (entry->info->kind == DVMD_PLUGIN_ALLOCATOR && entry->instance != NULL)
-        g_object_set_data (entry->instance, CONTROLLER_KEY, NULL);
     }
 }

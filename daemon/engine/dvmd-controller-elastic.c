@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Requests to change the size of the DVM: read, answered by allocators where nodes are wanted, and handed to the core.
+ * Requests to change the size of the DVM: read, checked, forwarded to whoever decides of them, and handed to the core.
  */
 
 #include "config.h"
@@ -10,30 +10,25 @@
 
 #include "dvmd-controller-elastic.h"
 
-#include "dvmd-controller-wired.h"
-#include "dvmd-core-elastic.h"
-#include "dvmd-size-request.h"
-
-typedef struct
-{
-  DvmdController *controller; /* unowned: the source of the task */
-  DvmdSizeRequest *request;
-  DvmdRequester *requester; /* (nullable) */
-  gboolean scheduler;
-  GPtrArray *allocators; /* DvmdAllocator, that are asked one after another */
-  guint next;
-  const char **names; /* (nullable): of the hosts that are asked for */
-  GArray *known;      /* (nullable): DvmdPluginNode, of each of names */
-} SizeChange;
+#include "dvmd-controller-forward.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-size-change.h"
 
 static void
 size_change_free (gpointer data)
 {
-  SizeChange *self = data;
+  DvmdSizeChange *self = data;
 
+  g_free (self->directive);
+  g_variant_unref (self->given);
   dvmd_size_request_free (self->request);
   g_clear_pointer (&self->requester, dvmd_requester_free);
+  g_object_unref (self->stop);
+  g_clear_object (&self->decider);
+  g_free (self->decided_id);
+  g_clear_pointer (&self->hosts, _dvm_hosts_free);
   g_clear_pointer (&self->allocators, g_ptr_array_unref);
+  g_clear_pointer (&self->lent, g_ptr_array_unref);
   g_clear_pointer (&self->known, g_array_unref);
   g_free (self->names);
   g_free (self);
@@ -41,20 +36,30 @@ size_change_free (gpointer data)
 
 /* ---- answers ---- */
 
-/* Takes the task. */
 static void
-fail (GTask *task, GError *error)
+stop_waiting (DvmdSizeChange *self)
 {
-  g_task_return_error (task, error);
-  g_object_unref (task);
+  if (self->waits)
+    g_queue_unlink (&self->controller->size_changes, &self->link);
+  self->waits = FALSE;
 }
 
-/* Takes the task, and clears the answer. */
-static void
-answer (GTask *task, DvmdSizeAnswer *given)
+void
+dvmd_size_change_fail (DvmdSizeChange *self, GError *error)
 {
+  g_autoptr (GTask) task = self->task;
+
+  stop_waiting (self);
+  g_task_return_error (task, error);
+}
+
+void
+dvmd_size_change_answer (DvmdSizeChange *self, DvmdSizeAnswer *given)
+{
+  g_autoptr (GTask) task = self->task;
   GVariantBuilder builder;
 
+  stop_waiting (self);
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&builder, "{sv}", "alloc-id",
                          g_variant_new_string (given->alloc_id != NULL ? given->alloc_id : ""));
@@ -64,150 +69,6 @@ answer (GTask *task, DvmdSizeAnswer *given)
   g_variant_builder_add (&builder, "{sv}", "campaign", g_variant_new_uint32 (given->campaign));
   dvmd_size_answer_clear (given);
   g_task_return_pointer (task, g_variant_ref_sink (g_variant_builder_end (&builder)), (GDestroyNotify)g_variant_unref);
-  g_object_unref (task);
-}
-
-/* ---- growing ---- */
-
-static void
-grow (GTask *task, const DvmdPluginNode *nodes, guint n_nodes, const char *allocator)
-{
-  SizeChange *self = g_task_get_task_data (task);
-  DvmdSizeRequest *request = self->request;
-  g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n_nodes + 1);
-  DvmdGrowRequest grow_request = { 0 };
-  DvmdSizeAnswer given = { 0 };
-  GError *error = NULL;
-
-  for (guint i = 0; i < n_nodes; i++)
-    {
-      const DvmHost *host = request->hosts != NULL ? _dvm_hosts_find (request->hosts, nodes[i].name) : NULL;
-
-      hosts[i].name = nodes[i].name;
-      hosts[i].slots = nodes[i].slots;
-      hosts[i].slots_max = nodes[i].slots_max;
-      hosts[i].allocator = allocator;
-      if (host != NULL && g_strcmp0 (host->address, host->name) != 0)
-        hosts[i].address = host->address;
-    }
-  grow_request.requester = self->requester;
-  grow_request.scheduler = self->scheduler;
-  grow_request.req_id = request->req_id;
-  grow_request.alloc_id = request->alloc_id;
-  grow_request.of_req_id = request->of_req_id;
-  grow_request.hosts = hosts;
-  grow_request.n_hosts = n_nodes;
-  grow_request.share = request->share;
-  if (dvmd_core_grow (self->controller->core, &grow_request, &given, &error))
-    answer (task, &given);
-  else
-    fail (task, error);
-}
-
-static void ask_next (GTask *task);
-
-static void
-take_allocation (GTask *task, DvmdAllocator *allocator, DvmdAllocation *allocation)
-{
-  SizeChange *self = g_task_get_task_data (task);
-  const char *name = dvmd_plugins_get_name (self->controller->plugins, allocator);
-  guint n_nodes;
-  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
-  g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
-
-  if (wrong != NULL)
-    fail (task, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s", name, wrong));
-  else
-    grow (task, nodes, n_nodes, name);
-}
-
-static void
-on_allocated (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  GTask *task = user_data;
-  SizeChange *self = g_task_get_task_data (task);
-  g_autoptr (DvmdAllocation) allocation = NULL;
-  GError *error = NULL;
-  DvmdPluginVerdict verdict = dvmd_allocator_allocate_finish (DVMD_ALLOCATOR (source), result, &allocation, &error);
-
-  if (self->controller->core == NULL)
-    {
-      g_clear_error (&error);
-      fail (task, g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending"));
-    }
-  else if (error != NULL)
-    {
-      GError *own = g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "%s", error->message);
-
-      g_error_free (error);
-      fail (task, own);
-    }
-  else if (verdict == DVMD_PLUGIN_DONE && allocation != NULL)
-    take_allocation (task, DVMD_ALLOCATOR (source), allocation);
-  else
-    ask_next (task);
-}
-
-static void
-fail_allocation (GTask *task)
-{
-  SizeChange *self = g_task_get_task_data (task);
-  guint count = self->request->count;
-
-  if (count > 0)
-    fail (task, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
-                             "No allocator has %u more node%s: without a scheduler they have to be named", count,
-                             count == 1 ? "" : "s"));
-  else
-    fail (task, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
-                             "No allocator has these nodes: \"disabled-plugins\" may name allocator-hosts, which takes "
-                             "those that are named"));
-}
-
-/* Logical nodes are numbered, and go on where the last one is. */
-static guint
-find_first_logical (DvmdController *controller)
-{
-  DvmdNodePool *nodes = dvmd_core_get_nodes (controller->core);
-  guint64 last = 0;
-
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (nodes); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (nodes, rank);
-      const char *name = node != NULL ? dvm_node_get_name (node->record) : "";
-      guint64 number;
-
-      if (g_str_has_prefix (name, "node")
-          && g_ascii_string_to_unsigned (name + strlen ("node"), 10, 1, G_MAXINT, &number, NULL))
-        last = MAX (last, number);
-    }
-  return (guint)last + 1;
-}
-
-static void
-ask_next (GTask *task)
-{
-  SizeChange *self = g_task_get_task_data (task);
-  DvmdController *controller = self->controller;
-  gboolean logical = controller->shape.logical && self->request->count > 0;
-  const DvmdAllocationRequest request = {
-    .host = controller->host,
-    .hosts = self->names,
-    .count = self->request->count,
-    .slots = controller->slots,
-    .nodes = self->known != NULL ? (const DvmdPluginNode *)self->known->data : NULL,
-    .n_nodes = self->known != NULL ? self->known->len : 0,
-    .n_logical = logical ? self->request->count : 0,
-    .first_logical = logical ? find_first_logical (controller) : 0,
-  };
-
-  if (self->next >= self->allocators->len)
-    {
-      fail_allocation (task);
-      return;
-    }
-  dvmd_allocator_allocate_async (g_ptr_array_index (self->allocators, self->next++), &request,
-                                 g_task_get_cancellable (task), on_allocated, task);
 }
 
 static gboolean
@@ -221,178 +82,397 @@ check_elastic (DvmdController *self, GError **error)
   return FALSE;
 }
 
-/* So many agents there could not be: that is known before the first one has a rank. */
-static gboolean
-check_number (SizeChange *self, GError **error)
-{
-  DvmdNodePool *pool = dvmd_core_get_nodes (self->controller->core);
-  guint n = self->request->count;
-
-  for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
-    n += dvmd_node_pool_find (pool, self->names[i]) == NULL;
-  return self->controller->wired == NULL || dvmd_wired_check_descriptors (self->controller->wired, n, error);
-}
-
-static void
-begin_grow (GTask *task)
-{
-  SizeChange *self = g_task_get_task_data (task);
-  GPtrArray *active = dvmd_plugins_get_active (self->controller->plugins, DVMD_PLUGIN_ALLOCATOR);
-  DvmHosts *hosts = self->request->hosts;
-  GError *error = NULL;
-
-  /* Which are active may change while they are asked. */
-  self->allocators = g_ptr_array_new_with_free_func (g_object_unref);
-  for (guint i = 0; i < active->len; i++)
-    g_ptr_array_add (self->allocators, g_object_ref (active->pdata[i]));
-  self->names = dvmd_size_request_list_hosts (self->request);
-  if (self->names != NULL)
-    self->known = g_array_new (FALSE, FALSE, sizeof (DvmdPluginNode));
-  for (guint i = 0; hosts != NULL && i < _dvm_hosts_get_n (hosts); i++)
-    {
-      const DvmHost *host = _dvm_hosts_get (hosts, i);
-      const DvmdPluginNode node = { .name = host->name, .slots = host->slots, .slots_max = host->slots_max };
-
-      g_array_append_val (self->known, node);
-    }
-  if ((self->known == NULL && !check_elastic (self->controller, &error)) || !check_number (self, &error))
-    fail (task, error);
-  /* Nobody is asked for nodes that cannot come; those that are there already are no change (D16). */
-  else if (!dvmd_core_get_elastic (self->controller->core))
-    grow (task, (const DvmdPluginNode *)self->known->data, self->known->len, NULL);
-  else
-    ask_next (task);
-}
-
 /* ---- shrinking ---- */
 
 static void
-shrink (GTask *task)
+fill_shrink (DvmdSizeChange *self, const char *const *hosts, DvmdShrinkRequest *request)
 {
-  SizeChange *self = g_task_get_task_data (task);
-  DvmdSizeRequest *request = self->request;
-  g_autofree const char **hosts = dvmd_size_request_list_hosts (request);
-  const DvmdShrinkRequest shrink_request = {
+  *request = (DvmdShrinkRequest){
     .requester = self->requester,
     .scheduler = self->scheduler,
-    .req_id = request->req_id,
-    .alloc_id = request->alloc_id,
-    .of_req_id = request->of_req_id,
+    .req_id = self->request->req_id,
+    .session = self->request->session,
+    .alloc_id = self->request->alloc_id,
+    .of_req_id = self->request->of_req_id,
     .hosts = hosts,
-    .drain_timeout = request->drain_timeout,
+    .drain_timeout = self->request->drain_timeout,
   };
+}
+
+static void
+shrink (DvmdSizeChange *self)
+{
+  g_autofree const char **hosts = dvmd_size_request_list_hosts (self->request);
+  DvmdShrinkRequest request;
   DvmdSizeAnswer given = { 0 };
   GError *error = NULL;
 
-  if (dvmd_core_shrink (self->controller->core, &shrink_request, &given, &error))
-    answer (task, &given);
+  fill_shrink (self, hosts, &request);
+  if (dvmd_core_shrink (self->controller->core, &request, &given, &error))
+    dvmd_size_change_answer (self, &given);
   else
-    fail (task, error);
+    dvmd_size_change_fail (self, error);
 }
 
 /* ---- cancelling ---- */
 
+/* A request that others are still asked about: it has no allocation yet. */
+static gboolean
+is_meant (DvmdSizeChange *self, DvmdSizeChange *other)
+{
+  const char *wanted = self->request->of_req_id;
+
+  return other != self && other->request->kind != DVMD_SIZE_CANCEL && wanted != NULL
+         && g_strcmp0 (other->request->req_id, wanted) == 0;
+}
+
+/* Who has asked for it may withdraw it; so may a tool of the same user, and the scheduler. */
+static gboolean
+may_withdraw (DvmdSizeChange *self, DvmdSizeChange *other)
+{
+  g_autofree char *mine = dvmd_requester_dup_nspace (self->requester);
+  g_autofree char *its = dvmd_requester_dup_nspace (other->requester);
+
+  if (self->scheduler || g_str_equal (mine, its))
+    return TRUE;
+  return self->requester != NULL && other->requester != NULL
+         && !dvmd_core_is_application (self->controller->core, self->requester)
+         && (self->requester->uid == 0 || self->requester->uid == other->requester->uid);
+}
+
+/* Whether the request was one that waits. Takes the task then. */
+static gboolean
+withdraw (DvmdSizeChange *self)
+{
+  DvmdSizeAnswer given = { 0 };
+
+  for (GList *l = self->controller->size_changes.head; l != NULL; l = l->next)
+    {
+      DvmdSizeChange *other = l->data;
+
+      if (!is_meant (self, other))
+        continue;
+      if (!may_withdraw (self, other))
+        {
+          dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                                                    "“%s” was requested by somebody else", self->request->of_req_id));
+          return TRUE;
+        }
+      g_cancellable_cancel (other->stop);
+      given.req_id = g_strdup (self->request->req_id);
+      dvmd_size_change_answer (self, &given);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+is_of_request (DvmdSizeChange *self, DvmCampaign *record)
+{
+  const DvmdSizeRequest *request = self->request;
+  DvmdSession *session;
+
+  if (request->alloc_id != NULL && g_strcmp0 (dvm_campaign_get_alloc_id (record), request->alloc_id) != 0)
+    return FALSE;
+  if (request->of_req_id != NULL && g_strcmp0 (dvm_campaign_get_request_id (record), request->of_req_id) != 0)
+    return FALSE;
+  if (!request->has_session)
+    return TRUE;
+  session = dvmd_core_get_session (self->controller->core, request->session);
+  return session != NULL && g_str_equal (dvm_campaign_get_alloc_id (record), dvmd_session_get_alloc_id (session));
+}
+
 /* (nullable): the last one that was begun */
 static DvmdCampaign *
-find_campaign (SizeChange *self)
+find_campaign (DvmdSizeChange *self)
 {
   DvmdCore *core = self->controller->core;
   DvmdCampaign *found = NULL;
 
   for (DvmdCampaign *one = dvmd_core_next_campaign (core, NULL, FALSE); one != NULL;
        one = dvmd_core_next_campaign (core, one, FALSE))
-    {
-      DvmCampaign *record = dvmd_campaign_get_record (one);
-
-      if (self->request->alloc_id != NULL
-              ? g_strcmp0 (dvm_campaign_get_alloc_id (record), self->request->alloc_id) == 0
-              : g_strcmp0 (dvm_campaign_get_request_id (record), self->request->of_req_id) == 0)
-        found = one;
-    }
+    if (is_of_request (self, dvmd_campaign_get_record (one)))
+      found = one;
   return found;
 }
 
-static void
-cancel (GTask *task)
+/* (nullable): with the error set: there is none, or it is not for the requester to end */
+static DvmdCampaign *
+find_own_campaign (DvmdSizeChange *self, DvmdSession **session, GError **error)
 {
-  SizeChange *self = g_task_get_task_data (task);
   DvmdCampaign *campaign = find_campaign (self);
+  const DvmdRequester *by = campaign != NULL ? dvmd_campaign_get_requester (campaign) : NULL;
   const char *wanted = self->request->alloc_id != NULL ? self->request->alloc_id : self->request->of_req_id;
+
+  *session = NULL;
+  if (campaign == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+                   "No change of size that belongs to “%s” is in progress: there is nothing to cancel",
+                   wanted != NULL ? wanted : "this session");
+      return NULL;
+    }
+  *session = dvmd_core_find_session (self->controller->core,
+                                     dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign)));
+  if (self->scheduler || (by != NULL && self->requester != NULL && g_strcmp0 (by->name, self->requester->name) == 0)
+      || dvmd_core_may (self->controller->core, self->requester, DVMD_RIGHT_RELEASE, *session, NULL, error))
+    return campaign;
+  return NULL;
+}
+
+static void
+cancel (DvmdSizeChange *self)
+{
   DvmdSizeAnswer given = { 0 };
   DvmdSession *session;
   GError *error = NULL;
+  DvmdCampaign *campaign = find_own_campaign (self, &session, &error);
 
-  if (campaign == NULL)
+  if (campaign != NULL)
     {
-      fail (task,
-            g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                         "No change of size that belongs to “%s” is in progress: there is nothing to cancel", wanted));
-      return;
+      given.alloc_id = g_strdup (dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign)));
+      given.req_id = g_strdup (self->request->req_id);
+      given.campaign = dvmd_campaign_get_id (campaign);
+      given.session = session != NULL ? dvmd_session_get_id (session) : 0;
     }
-  given.alloc_id = g_strdup (dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign)));
-  given.req_id = g_strdup (self->request->req_id);
-  given.campaign = dvmd_campaign_get_id (campaign);
-  session = dvmd_core_find_session (self->controller->core, given.alloc_id);
-  given.session = session != NULL ? dvmd_session_get_id (session) : 0;
-  if (dvmd_core_cancel_campaign (self->controller->core, campaign, &error))
+  if (campaign != NULL && dvmd_core_cancel_campaign (self->controller->core, campaign, &error))
     {
-      answer (task, &given);
+      dvmd_size_change_answer (self, &given);
       return;
     }
   dvmd_size_answer_clear (&given);
-  fail (task, error);
+  dvmd_size_change_fail (self, error);
 }
 
 /* ---- all of them ---- */
 
-static void
-begin (GTask *task)
+/* Before anybody outside hears of it: what is refused leaves no trace there (R52). */
+static gboolean
+check (DvmdSizeChange *self, GError **error)
 {
-  SizeChange *self = g_task_get_task_data (task);
+  DvmdCore *core = self->controller->core;
+  g_autofree const char **hosts = NULL;
+  DvmdGrowRequest grow;
+  DvmdShrinkRequest shrink;
+  DvmdSession *session;
 
   switch (self->request->kind)
     {
     case DVMD_SIZE_GROW:
-      begin_grow (task);
+      dvmd_size_change_fill_grow (self, &grow);
+      return (self->request->count == 0 || check_elastic (self->controller, error))
+             && dvmd_core_check_grow (core, &grow, error);
+    case DVMD_SIZE_SHRINK:
+      hosts = dvmd_size_request_list_hosts (self->request);
+      fill_shrink (self, hosts, &shrink);
+      return dvmd_core_check_shrink (core, &shrink, error);
+    case DVMD_SIZE_CANCEL:
+      return check_elastic (self->controller, error) && find_own_campaign (self, &session, error) != NULL;
+    }
+  return FALSE;
+}
+
+static void
+begin (DvmdSizeChange *self)
+{
+  switch (self->request->kind)
+    {
+    case DVMD_SIZE_GROW:
+      dvmd_size_change_begin_grow (self);
       break;
     case DVMD_SIZE_SHRINK:
-      shrink (task);
+      shrink (self);
       break;
     case DVMD_SIZE_CANCEL:
-      cancel (task);
+      cancel (self);
       break;
     }
 }
 
-void
-dvmd_controller_change_size_async (DvmdController *self, const char *directive, GVariant *given,
-                                   const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
-                                   GAsyncReadyCallback callback, gpointer user_data)
+static gboolean
+take_decision (DvmdSizeChange *self, GVariant *answer, GError **error)
 {
+  g_autofree const char **hosts = NULL;
+
+  g_variant_lookup (answer, "alloc-id", "s", &self->decided_id);
+  g_variant_lookup (answer, "session", "u", &self->decided_session);
+  g_variant_lookup (answer, "time", "u", &self->decided_time);
+  if (!g_variant_lookup (answer, "hosts", "^a&s", &hosts) || self->request->kind != DVMD_SIZE_GROW || hosts[0] == NULL)
+    return TRUE;
+  self->hosts = _dvm_hosts_read_new (hosts, NULL, "hosts", error);
+  if (self->hosts != NULL)
+    return TRUE;
+  g_prefix_error (error, "The allocator %s answers with what are no hosts: ",
+                  dvmd_plugins_get_name (self->controller->plugins, self->decider));
+  return FALSE;
+}
+
+static void
+on_forwarded (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmdSizeChange *self = user_data;
+  g_autoptr (GVariant) answer = NULL;
+  gpointer allocator = NULL;
+  GError *error = NULL;
+
+  if (!dvmd_controller_forward_finish (self->controller, result, &answer, &allocator, &error))
+    {
+      dvmd_size_change_fail (self, error);
+      return;
+    }
+  self->decider = allocator;
+  if (answer != NULL && !take_decision (self, answer, &error))
+    dvmd_size_change_fail (self, error);
+  else if (g_cancellable_is_cancelled (self->stop))
+    dvmd_size_change_fail (
+        self, g_error_new (DVM_ERROR, DVM_ERROR_FAILED, "The request was withdrawn before it was answered"));
+  else
+    begin (self);
+}
+
+static void
+start (DvmdSizeChange *self)
+{
+  DvmdController *controller = self->controller;
+  GError *error = NULL;
+
+  if (self->request->kind == DVMD_SIZE_CANCEL && withdraw (self))
+    return;
+  if (!check (self, &error))
+    {
+      dvmd_size_change_fail (self, error);
+      return;
+    }
+  g_queue_push_tail_link (&controller->size_changes, &self->link);
+  self->waits = TRUE;
+  if (self->granted || !dvmd_controller_forwards (controller))
+    begin (self);
+  else
+    dvmd_controller_forward_async (controller, self->directive, 0, self->given, self->requester, self->stop,
+                                   on_forwarded, self);
+}
+
+static void
+on_cancelled (GCancellable *cancellable, gpointer stop)
+{
+  g_cancellable_cancel (stop);
+}
+
+static DvmdSizeChange *
+size_change_new (DvmdController *controller, const char *directive, GVariant *given, DvmdSizeRequest *request)
+{
+  DvmdSizeChange *self = g_new0 (DvmdSizeChange, 1);
+
+  self->controller = controller;
+  self->directive = g_strdup (directive);
+  self->given = g_variant_ref (given);
+  self->request = request;
+  self->stop = g_cancellable_new ();
+  self->link.data = self;
+  return self;
+}
+
+/* A scheduler that asks for nodes by name has them. */
+static void
+take_push (DvmdSizeChange *self, DvmdAllocator *pusher)
+{
+  self->decider = g_object_ref (pusher);
+  self->decided_time = self->request->time;
+  if (self->request->kind == DVMD_SIZE_GROW)
+    self->hosts = g_steal_pointer (&self->request->hosts);
+}
+
+/* How a request has come here. */
+typedef struct
+{
+  gboolean granted;      /* nobody else decides of it any more */
+  guint wanted_session;  /* 0: any */
+  gboolean detached;     /* what it makes outlives its owner */
+  DvmdAllocator *pusher; /* (nullable) */
+} Way;
+
+static void
+change_size (DvmdController *self, const char *directive, GVariant *given, const DvmdRequester *requester,
+             gboolean scheduler, const Way *way, GCancellable *cancellable, GAsyncReadyCallback callback,
+             gpointer user_data)
+{
+  g_autoptr (GVariant) kept = g_variant_ref_sink (given);
   GTask *task;
   DvmdSizeRequest *request;
-  SizeChange *change;
+  DvmdSizeChange *change;
   GError *error = NULL;
 
   if (self->context != NULL)
     g_main_context_push_thread_default (self->context);
-  task = g_task_new (self, cancellable, callback, user_data);
-  request = dvmd_size_request_new (directive, given, &error);
-  if (request != NULL)
+  task = g_task_new (self, NULL, callback, user_data);
+  request = dvmd_size_request_new (directive, kept, &error);
+  if (request == NULL)
     {
-      change = g_new0 (SizeChange, 1);
-      change->controller = self;
-      change->request = request;
+      g_task_return_error (task, error);
+      g_object_unref (task);
+    }
+  else
+    {
+      change = size_change_new (self, directive, kept, request);
+      change->task = task;
       change->requester = requester != NULL ? dvmd_requester_copy (requester) : NULL;
       change->scheduler = scheduler;
+      change->granted = scheduler || way->granted;
+      change->decided_session = way->wanted_session;
+      change->detached = way->detached;
+      if (way->pusher != NULL)
+        take_push (change, way->pusher);
+      if (cancellable != NULL)
+        g_signal_connect_object (cancellable, "cancelled", G_CALLBACK (on_cancelled), change->stop, 0);
       g_task_set_task_data (task, change, size_change_free);
+      start (change);
     }
-  if (request != NULL && (request->kind != DVMD_SIZE_CANCEL || check_elastic (self, &error)))
-    begin (task);
-  else
-    fail (task, error);
   if (self->context != NULL)
     g_main_context_pop_thread_default (self->context);
+}
+
+void
+dvmd_controller_change_size_async (DvmdController *self, const char *directive, GVariant *request,
+                                   const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data)
+{
+  const Way way = { 0 };
+
+  change_size (self, directive, request, requester, scheduler, &way, cancellable, callback, user_data);
+}
+
+void
+dvmd_controller_change_granted_async (DvmdController *self, const char *directive, GVariant *request,
+                                      guint wanted_session, gboolean detached, const DvmdRequester *requester,
+                                      gboolean scheduler, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                      gpointer user_data)
+{
+  const Way way = { .granted = TRUE, .wanted_session = wanted_session, .detached = detached };
+
+  change_size (self, directive, request, requester, scheduler, &way, cancellable, callback, user_data);
+}
+
+void
+dvmd_controller_push_size (DvmdController *self, DvmdAllocator *allocator, const char *directive, GVariant *request,
+                           GAsyncReadyCallback callback, gpointer user_data)
+{
+  const Way way = { .pusher = allocator };
+
+  change_size (self, directive, request, NULL, TRUE, &way, NULL, callback, user_data);
+}
+
+void
+dvmd_controller_withdraw_requests (DvmdController *self, const char *nspace)
+{
+  for (GList *l = self->size_changes.head, *next; l != NULL; l = next)
+    {
+      DvmdSizeChange *change = l->data;
+      g_autofree char *asker = dvmd_requester_dup_nspace (change->requester);
+
+      next = l->next;
+      if (g_str_equal (asker, nspace))
+        g_cancellable_cancel (change->stop);
+    }
 }
 
 GVariant *

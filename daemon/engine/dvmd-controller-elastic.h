@@ -15,13 +15,23 @@ G_BEGIN_DECLS
  * which decides.
  *
  * directive: "new", "extend", "release", "reaquire" or "cancel"; request: a{sv} with the keys of Manager.Allocate.
- * "grow" is new, or extend where alloc-id or of-req-id is given. requester: (nullable): nobody is told at the end.
- * scheduler: never held back by park-limit. The request is checked when this returns, but for what allocators say; the
- * answer comes from the main loop, and before anything else becomes known of it.
+ * "grow" is new, or extend where alloc-id or of-req-id is given. requester: (nullable): nobody is told at the end; what
+ * its connection proves, never what the request says. scheduler: a scheduler asks, which may do all, and is never held
+ * back by park-limit. The request is checked when this returns, but for what allocators say; one that a scheduler
+ * outside of the DVM decides of is forwarded to it then. The answer comes from the main loop, and before anything else
+ * becomes known of it.
  */
 void dvmd_controller_change_size_async (DvmdController *self, const char *directive, GVariant *request,
                                         const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
                                         GAsyncReadyCallback callback, gpointer user_data);
+/*
+ * The same for what a scheduler has granted, or is not asked about: it is not forwarded. wanted_session, detached: of a
+ * new allocation: its number, 0: any; and whether it outlives its owner.
+ */
+void dvmd_controller_change_granted_async (DvmdController *self, const char *directive, GVariant *request,
+                                           guint wanted_session, gboolean detached, const DvmdRequester *requester,
+                                           gboolean scheduler, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                           gpointer user_data);
 /*
  * (transfer full) a{sv}: alloc-id s, req-id s if one was given, session u, campaign u: 0: nothing changes. Errors are
  * those of phase one (E48): nothing has begun, and nobody will be told anything.

@@ -25,6 +25,7 @@ dvmd_controller_forget_agent (DvmdController *self, guint rank)
   dvmd_controller_fail_topologies (self, rank);
   dvmd_controller_fail_tables (self, rank);
   dvmd_controller_break_collectives (self, rank);
+  dvmd_controller_end_tools (self, rank);
   dvmd_controller_forget_spawns (self, rank);
   dvmd_data_store_node_lost (self->data, rank);
 }

@@ -99,8 +99,10 @@ struct _DvmdController
   GPtrArray *allocators; /* DvmdAllocator, that are asked one after another */
   guint next_allocator;
   GCancellable *allocating;
-  GHashTable *offers; /* number -> what an allocator is asked that is offered nodes */
-  gsize last_offer;
+  GHashTable *questions; /* number -> what an allocator is asked */
+  gsize last_question;
+  GQueue size_changes; /* DvmdSizeChange, that others are asked about */
+  GHashTable *tools;   /* namespace -> rank of the agent, of tools that have asked for something */
   gint64 allocator_timeout;
   GSource *history_source;         /* (nullable): while jobs of a history that has become too long are forgotten */
   GHashTable *streams;             /* job id -> DvmdJobStreams */
@@ -150,10 +152,38 @@ const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
 char *dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes);
 
 /* dvmd-controller-allocators.c */
-void dvmd_controller_offer_nodes (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
-void dvmd_offer_question_free (gpointer question);
+void dvmd_controller_offer_nodes (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
+/* What it has proposed, and nobody wants: nothing waits for that. */
+void dvmd_controller_return_nodes (DvmdController *self, DvmdAllocator *allocator, const char *alloc_id,
+                                   const char *const *names);
+void dvmd_controller_session_ended (gpointer world, DvmdSession *session, GVariant *jobs);
 /* What they ask for of themselves is done. */
 void dvmd_controller_listen_to_allocators (DvmdController *self);
+/* (element-type DvmdAllocator) (transfer full): the active ones, in the order in which they are asked */
+GPtrArray *dvmd_controller_list_allocators (DvmdController *self);
+
+/* dvmd-controller-elastic.c */
+/* The allocator's scheduler asks for it: dvmd_controller_change_size_finish(). */
+void dvmd_controller_push_size (DvmdController *self, DvmdAllocator *allocator, const char *directive,
+                                GVariant *request, GAsyncReadyCallback callback, gpointer user_data);
+/* Whoever asked has gone before the answer. */
+void dvmd_controller_withdraw_requests (DvmdController *self, const char *nspace);
+
+/* dvmd-controller-questions.c */
+/* result, error: one of them, the other NULL */
+typedef void (*DvmdAnswered) (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *result, const GError *error,
+                              gpointer data);
+/*
+ * Somebody asks the allocator something: its function is called with cancellable (out) (transfer full), with
+ * dvmd_controller_answered() and with what this returns. answered is called once: with the answer; with
+ * DVM_ERROR_TIMEOUT after allocator-timeout, if limited; when stop (nullable) is cancelled; when the DVM has ended.
+ */
+gsize dvmd_controller_ask (DvmdController *self, DvmdAllocator *allocator, gboolean limited, GCancellable *stop,
+                           DvmdAnswered answered, gpointer data, GCancellable **cancellable);
+void dvmd_controller_answered (GObject *source, GAsyncResult *result, gpointer id);
+GHashTable *dvmd_controller_questions_new (void);
+/* The DVM has ended. */
+void dvmd_controller_end_questions (DvmdController *self);
 /* None is waited for any more. */
 void dvmd_controller_forget_allocators (DvmdController *self);
 
@@ -251,6 +281,10 @@ GHashTable *dvmd_controller_askers_new (void);
 void dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *body);
 void dvmd_controller_campaign_ended (gpointer world, DvmdCampaign *campaign);
 void dvmd_controller_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
+void dvmd_controller_warn_session (gpointer world, DvmdSession *session, guint seconds_left);
+void dvmd_controller_handle_tool_gone (DvmdController *self, guint rank, GVariant *body);
+/* The agent of this rank has gone, and the tools that were connected to it have too. */
+void dvmd_controller_end_tools (DvmdController *self, guint rank);
 
 /* dvmd-controller-spawn.c */
 GHashTable *dvmd_controller_spawns_new (void);

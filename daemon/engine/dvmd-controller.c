@@ -14,7 +14,7 @@
 #include "dvmd-id-set.h"
 #include "dvmd-pmix-server.h"
 
-/* How long an allocator may take to say what becomes of nodes, where nobody has said anything else (µs). */
+/* How long an allocator may take to answer, where nobody has said anything else (µs). */
 #define ALLOCATOR_TIMEOUT (30 * G_TIME_SPAN_SECOND)
 
 enum
@@ -43,12 +43,13 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->modex_asks, g_hash_table_unref);
   g_clear_pointer (&self->tree_fences, g_hash_table_unref);
   g_clear_pointer (&self->askers, g_hash_table_unref);
+  g_clear_pointer (&self->tools, g_hash_table_unref);
   g_clear_pointer (&self->spawns, g_hash_table_unref);
   g_clear_pointer (&self->stagings, g_hash_table_unref);
   if (self->allocating != NULL)
     g_cancellable_cancel (self->allocating);
   g_clear_object (&self->allocating);
-  if (self->offers != NULL)
+  if (self->questions != NULL)
     dvmd_controller_forget_allocators (self);
   g_clear_pointer (&self->allocators, g_ptr_array_unref);
   if (self->history_source != NULL)
@@ -125,7 +126,9 @@ dvmd_controller_init (DvmdController *self)
   self->askers = dvmd_controller_askers_new ();
   self->spawns = dvmd_controller_spawns_new ();
   self->stagings = g_hash_table_new_full (NULL, NULL, NULL, dvmd_staging_free);
-  self->offers = g_hash_table_new_full (NULL, NULL, NULL, dvmd_offer_question_free);
+  self->questions = dvmd_controller_questions_new ();
+  g_queue_init (&self->size_changes);
+  self->tools = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
 /* ---- effects ---- */
@@ -168,6 +171,7 @@ effect_dvm_ended (gpointer world, DvmJobState state, const char *reason)
   self->ended = TRUE;
   self->end_state = state;
   self->end_reason = g_strdup (reason);
+  dvmd_controller_end_questions (self);
   /* What those have left who went just now is waited for. */
   if (self->wired != NULL)
     dvmd_wired_clean_up (self->wired);
@@ -213,6 +217,8 @@ static const DvmdEffects controller_effects = {
   .node_lost = dvmd_controller_node_lost,
   .warn_job = dvmd_controller_warn_job,
   .campaign_ended = dvmd_controller_campaign_ended,
+  .warn_session = dvmd_controller_warn_session,
+  .session_ended = dvmd_controller_session_ended,
   .tell_started = effect_tell_started,
   .tell_ended = effect_tell_ended,
   .stop_agents = dvmd_controller_stop_agents,

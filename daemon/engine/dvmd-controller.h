@@ -66,7 +66,7 @@ typedef struct
   gint64 park_limit;        /* µs that changes of size may keep a job waiting before the next ones wait for it */
   gint64 grow_timeout;      /* µs that the nodes of a grow may take until they have reported */
   gint64 shrink_grace;      /* µs that a node which is to leave may take before its launcher ends it */
-  gint64 allocator_timeout; /* µs that an allocator may take to say what becomes of nodes that have left */
+  gint64 allocator_timeout; /* µs that an allocator may take to answer */
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

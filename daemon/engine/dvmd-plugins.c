@@ -270,7 +270,8 @@ tell_unknown (DvmdPlugins *self)
 static void
 set_script (DvmdPlugins *self, const char *script)
 {
-  static const char *const keys[] = { "launcher-test.script", "allocator-test.script", "mapper-test.script" };
+  static const char *const keys[] = { "launcher-test.script", "allocator-test.script", "allocator-other.script",
+                                      "mapper-test.script" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
     g_hash_table_replace (self->settings, g_strdup (keys[i]), g_strdup (script));

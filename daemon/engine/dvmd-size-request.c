@@ -15,8 +15,8 @@ typedef enum
   FOR_GROW = 1 << 0,
   FOR_SHRINK = 1 << 1,
   FOR_CANCEL = 1 << 2,
-  FOR_ALL = FOR_GROW | FOR_SHRINK | FOR_CANCEL,
-  FOR_NOBODY = 0, /* known, and not done by this version */
+  FOR_REAQUIRE = 1 << 3,
+  FOR_ALL = FOR_GROW | FOR_SHRINK | FOR_CANCEL | FOR_REAQUIRE,
 } Use;
 
 typedef struct
@@ -26,21 +26,22 @@ typedef struct
   Use use;
 } Key;
 
+/* What becomes of an allocation when its owner ends is passed over where none is made or changed (R14). */
 static const Key keys[] = {
   { "alloc-id", "s", FOR_ALL },
   { "of-req-id", "s", FOR_ALL },
+  { "session", "u", FOR_ALL },
   { "req-id", "s", FOR_ALL },
-  { "hosts", "as", FOR_GROW | FOR_SHRINK },
-  { "hostfile", "s", FOR_GROW | FOR_SHRINK },
+  { "inheritance", "s", FOR_ALL },
+  { "hosts", "as", FOR_GROW | FOR_SHRINK | FOR_REAQUIRE },
+  { "hostfile", "s", FOR_GROW | FOR_SHRINK | FOR_REAQUIRE },
   { "count", "u", FOR_GROW },
   { "share", "b", FOR_GROW },
+  { "target", "s", FOR_GROW },
+  { "time", "u", FOR_GROW },
+  { "warn-timeout", "u", FOR_GROW },
+  { "child-separate", "b", FOR_GROW },
   { "drain-timeout", "u", FOR_SHRINK },
-  { "target", "s", FOR_NOBODY },
-  { "session", "u", FOR_NOBODY },
-  { "inheritance", "s", FOR_NOBODY },
-  { "child-separate", "b", FOR_NOBODY },
-  { "time", "u", FOR_NOBODY },
-  { "warn-timeout", "u", FOR_NOBODY },
 };
 
 static const Key *
@@ -63,29 +64,12 @@ list_keys (Use use)
   return g_string_free (text, FALSE);
 }
 
-/* A word that is none is a mistake, whatever can be done with those that are. */
-static gboolean
-is_strange_inheritance (const char *name, GVariant *value)
-{
-  static const char *const words[] = { "none", "child", "default", "child-default", NULL };
-
-  return strcmp (name, "inheritance") == 0 && g_variant_is_of_type (value, G_VARIANT_TYPE_STRING)
-         && !g_strv_contains (words, g_variant_get_string (value, NULL));
-}
-
 static gboolean
 check_key (const char *directive, Use use, const char *name, GVariant *value, GError **error)
 {
   const Key *key = find_key (name);
 
-  if (is_strange_inheritance (name, value))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 "inheritance: “%s” is none; use none, child, default or child-default",
-                 g_variant_get_string (value, NULL));
-  else if (key != NULL && key->use == FOR_NOBODY)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                 "“%s”: this version has allocations that last until they are released, and are for everybody", name);
-  else if (key == NULL || (key->use & use) == 0)
+  if (key == NULL || (key->use & use) == 0)
     {
       g_autofree char *known = list_keys (use);
 
@@ -131,7 +115,7 @@ typedef struct
 static const Directive directives[] = {
   { "new", DVMD_SIZE_GROW, FOR_GROW },        { "extend", DVMD_SIZE_GROW, FOR_GROW },
   { "grow", DVMD_SIZE_GROW, FOR_GROW },       { "release", DVMD_SIZE_SHRINK, FOR_SHRINK },
-  { "cancel", DVMD_SIZE_CANCEL, FOR_CANCEL },
+  { "cancel", DVMD_SIZE_CANCEL, FOR_CANCEL }, { "reaquire", DVMD_SIZE_GROW, FOR_REAQUIRE },
 };
 
 static const Directive *
@@ -140,12 +124,8 @@ find_directive (const char *name, GError **error)
   for (gsize i = 0; i < G_N_ELEMENTS (directives); i++)
     if (strcmp (directives[i].name, name) == 0)
       return &directives[i];
-  if (strcmp (name, "reaquire") == 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                 "“reaquire”: this version does not lend allocations, so that there is none to be had back");
-  else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 "“%s” is no directive: there are new, extend, release, reaquire and cancel", name);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "“%s” is no directive: there are new, extend, release, reaquire and cancel", name);
   return NULL;
 }
 
@@ -187,29 +167,81 @@ refuse (GError **error, const char *why)
 }
 
 static gboolean
-check (DvmdSizeRequest *self, const char *directive, gboolean has_count, GError **error)
+is (const char *directive, const char *word)
 {
-  gboolean selects = self->alloc_id != NULL || self->of_req_id != NULL;
+  return strcmp (directive, word) == 0;
+}
 
-  if (self->alloc_id != NULL && self->of_req_id != NULL)
-    return refuse (error, "“alloc-id” and “of-req-id” both select an allocation: give one of them");
-  if (strcmp (directive, "new") == 0 && selects)
+/* What says which allocation is meant, if one is. */
+static gboolean
+check_selection (DvmdSizeRequest *self, const char *directive, GError **error)
+{
+  gboolean by_id = self->alloc_id != NULL || self->of_req_id != NULL;
+  gboolean selects = by_id || (self->has_session && !self->is_new);
+
+  if (self->has_session && self->session == 0 && !self->is_new)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                           "“session” is 0, the default session, which is not an allocation");
+      return FALSE;
+    }
+  if (is (directive, "new") && by_id)
     return refuse (error, "A new allocation gets an id: “alloc-id” and “of-req-id” select one that there is already, "
                           "for “extend”");
-  if (strcmp (directive, "extend") == 0 && !selects)
-    return refuse (error, "“extend” needs “alloc-id” or “of-req-id”: which allocation is to become larger");
+  if (is (directive, "extend") && !selects)
+    return refuse (error, "“extend” needs “alloc-id”, “of-req-id” or “session”: which allocation is to become larger");
+  if (is (directive, "reaquire") && !selects)
+    return refuse (error, "“reaquire” needs “alloc-id”, “of-req-id” or “session”: which allocation gets nodes back");
+  if (is (directive, "cancel") && !selects)
+    return refuse (error, "Nothing says what is to be cancelled: give “alloc-id”, “of-req-id” or “session”");
+  if (self->kind == DVMD_SIZE_SHRINK && self->hosts == NULL && !selects)
+    return refuse (error, "Nothing says what is to be released: give “alloc-id”, “of-req-id”, “session” or “hosts”");
+  return TRUE;
+}
+
+static gboolean
+check_grow (DvmdSizeRequest *self, gboolean has_count, GError **error)
+{
+  gboolean names_nodes = self->hosts != NULL || self->count > 0;
+  gboolean changes = self->has_time || self->has_warn_timeout || self->inheritance_given;
+
   if (has_count && self->count == 0)
     return refuse (error, "“count” is 0: it is the number of nodes that are wanted, 1 or more");
-  if (self->kind == DVMD_SIZE_GROW && self->hosts == NULL && self->count == 0)
-    return refuse (error, "Nothing says by which nodes the DVM is to grow: give “hosts”, “hostfile” or “count”");
   if (self->hosts != NULL && self->count > 0)
     return refuse (error, "“count” asks for any nodes, “hosts” and “hostfile” for named ones: give the one or the "
                           "other");
-  if (self->kind == DVMD_SIZE_SHRINK && self->hosts == NULL && !selects)
-    return refuse (error, "Nothing says what is to be released: give “alloc-id”, “of-req-id” or “hosts”");
-  if (self->kind == DVMD_SIZE_CANCEL && !selects)
-    return refuse (error, "Nothing says what is to be cancelled: give “alloc-id” or “of-req-id”");
+  if (self->is_new && !names_nodes)
+    return refuse (error, "Nothing says by which nodes the DVM is to grow: give “hosts”, “hostfile” or “count”");
+  if (!self->is_new && !self->reaquire && !names_nodes && !changes)
+    return refuse (error, "Nothing says what is to be extended: give “hosts”, “hostfile”, “count”, “time”, "
+                          "“warn-timeout” or “inheritance”");
   return TRUE;
+}
+
+static void
+read_choices (DvmdSizeRequest *self, GVariant *request)
+{
+  self->has_session = g_variant_lookup (request, "session", "u", &self->session);
+  self->has_time = g_variant_lookup (request, "time", "u", &self->time);
+  self->has_warn_timeout = g_variant_lookup (request, "warn-timeout", "u", &self->warn_timeout);
+  self->target = take_text (request, "target");
+  self->share_given = g_variant_lookup (request, "share", "b", &self->share);
+  /* Jobs that say nothing of sessions use what is added, unless somebody is to have it (D19). */
+  if (!self->share_given)
+    self->share = self->is_new && self->target == NULL && !self->has_session;
+  g_variant_lookup (request, "child-separate", "b", &self->child_separate);
+  g_variant_lookup (request, "drain-timeout", "u", &self->drain_timeout);
+}
+
+static gboolean
+read_inheritance (DvmdSizeRequest *self, GVariant *request, GError **error)
+{
+  const char *word = NULL;
+
+  if (!g_variant_lookup (request, "inheritance", "&s", &word))
+    return TRUE;
+  self->inheritance_given = TRUE;
+  return dvmd_inheritance_parse (word, &self->inheritance, error);
 }
 
 DvmdSizeRequest *
@@ -226,11 +258,14 @@ dvmd_size_request_new (const char *directive, GVariant *request, GError **error)
   self->req_id = take_text (request, "req-id");
   self->alloc_id = take_text (request, "alloc-id");
   self->of_req_id = take_text (request, "of-req-id");
-  self->share = TRUE;
-  g_variant_lookup (request, "share", "b", &self->share);
-  g_variant_lookup (request, "drain-timeout", "u", &self->drain_timeout);
+  self->reaquire = is (directive, "reaquire");
+  self->is_new = known->use == FOR_GROW && self->alloc_id == NULL && self->of_req_id == NULL
+                 && !is (directive, "extend");
+  read_choices (self, request);
   has_count = g_variant_lookup (request, "count", "u", &self->count);
-  if (!read_hosts (self, request, error) || !check (self, directive, has_count, error))
+  if (!read_inheritance (self, request, error) || !read_hosts (self, request, error)
+      || !check_selection (self, directive, error)
+      || (self->kind == DVMD_SIZE_GROW && !check_grow (self, has_count, error)))
     return NULL;
   return g_steal_pointer (&self);
 }
@@ -241,6 +276,7 @@ dvmd_size_request_free (DvmdSizeRequest *self)
   g_free (self->req_id);
   g_free (self->alloc_id);
   g_free (self->of_req_id);
+  g_free (self->target);
   g_clear_pointer (&self->hosts, _dvm_hosts_free);
   g_free (self);
 }

@@ -7,6 +7,7 @@
 #include <dvm.h>
 
 #include "dvm-hosts-private.h"
+#include "dvmd-inheritance.h"
 
 G_BEGIN_DECLS
 
@@ -14,7 +15,7 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  DVMD_SIZE_GROW, /* new and extend */
+  DVMD_SIZE_GROW, /* new, extend and reaquire */
   DVMD_SIZE_SHRINK,
   DVMD_SIZE_CANCEL,
 } DvmdSizeKind;
@@ -25,9 +26,22 @@ typedef struct
   char *req_id;    /* (nullable): of this request */
   char *alloc_id;  /* (nullable): an allocation that there is */
   char *of_req_id; /* (nullable): the same, by the request that it came from */
+  guint session;   /* the same, by number; is_new: its parent */
+  gboolean has_session;
+  gboolean is_new;
+  gboolean reaquire;
   DvmHosts *hosts; /* (nullable) */
   guint count;     /* of nodes that nobody names */
   gboolean share;
+  gboolean share_given;
+  char *target; /* (nullable): the namespace that owns it */
+  DvmdInheritance inheritance;
+  gboolean inheritance_given;
+  guint time; /* s; 0: no limit, or as it was */
+  gboolean has_time;
+  guint warn_timeout; /* s before that; 0: none */
+  gboolean has_warn_timeout;
+  gboolean child_separate;
   guint drain_timeout; /* s */
 } DvmdSizeRequest;
 

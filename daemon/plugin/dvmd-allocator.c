@@ -47,12 +47,34 @@ real_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error
 }
 
 static void
+decline_decide (DvmdAllocator *self, const DvmdDecisionRequest *request, GCancellable *cancellable,
+                GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_return_pointer (task, NULL, NULL);
+}
+
+static DvmdPluginVerdict
+real_decide_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer, GError **error)
+{
+  GError *local = NULL;
+
+  *answer = g_task_propagate_pointer (G_TASK (result), &local);
+  if (*answer != NULL)
+    g_variant_take_ref (*answer);
+  return dvmd_verdict_take (*answer != NULL, local, error);
+}
+
+static void
 dvmd_allocator_class_init (DvmdAllocatorClass *klass)
 {
   klass->allocate_async = decline_allocate;
   klass->allocate_finish = real_allocate_finish;
   klass->give_back_async = decline_give_back;
   klass->give_back_finish = real_give_back_finish;
+  klass->decide_async = decline_decide;
+  klass->decide_finish = real_decide_finish;
   g_signal_new ("push", DVMD_TYPE_ALLOCATOR, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_STRING,
                 G_TYPE_VARIANT);
 }
@@ -95,6 +117,49 @@ dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GErr
   g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
 
   return DVMD_ALLOCATOR_GET_CLASS (self)->give_back_finish (self, result, error);
+}
+
+gboolean
+dvmd_allocator_takes_back (DvmdAllocator *self)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), FALSE);
+
+  return DVMD_ALLOCATOR_GET_CLASS (self)->give_back_async != decline_give_back;
+}
+
+gboolean
+dvmd_allocator_decides (DvmdAllocator *self)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), FALSE);
+
+  return DVMD_ALLOCATOR_GET_CLASS (self)->decide_async != decline_decide;
+}
+
+void
+dvmd_allocator_decide_async (DvmdAllocator *self, const DvmdDecisionRequest *request, GCancellable *cancellable,
+                             GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+
+  DVMD_ALLOCATOR_GET_CLASS (self)->decide_async (self, request, cancellable, callback, user_data);
+}
+
+DvmdPluginVerdict
+dvmd_allocator_decide_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
+
+  *answer = NULL;
+  return DVMD_ALLOCATOR_GET_CLASS (self)->decide_finish (self, result, answer, error);
+}
+
+void
+dvmd_allocator_session_ended (DvmdAllocator *self, guint32 session, const char *alloc_id, GVariant *jobs)
+{
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+
+  if (DVMD_ALLOCATOR_GET_CLASS (self)->session_ended != NULL)
+    DVMD_ALLOCATOR_GET_CLASS (self)->session_ended (self, session, alloc_id, jobs);
 }
 
 void

@@ -92,6 +92,33 @@ typedef struct
 } DvmdAllocationRequest;
 
 /**
+ * DvmdDecisionRequest:
+ * @directive: what is wanted: "new", "extend", "release", "reaquire", "cancel" as in Manager.Allocate, or
+ *   "control-session"
+ * @session: "control-session": the number of the session
+ * @request: an a{sv} with the keys of Manager.Allocate, or of ControlSession
+ * @requester: who asks, as the connection proves it: "pmix:NSPACE.RANK", ":1.42" or "private:7"
+ * @nspace: the namespace of that: one of PMIx, or "bus.UID"
+ * @uid: and its user
+ * @pid: and process; 0 if that is not known
+ *
+ * Something that somebody wants, who has the right to it. Borrowed until decide_async() has returned.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  const char *directive;
+  guint32 session;
+  GVariant *request;
+  const char *requester;
+  const char *nspace;
+  guint32 uid;
+  gint32 pid;
+  gpointer reserved[4];
+} DvmdDecisionRequest;
+
+/**
  * DvmdAllocator:
  *
  * Finds nodes, asks a scheduler for more of them, and gives them back.
@@ -104,13 +131,23 @@ G_DECLARE_DERIVABLE_TYPE (DvmdAllocator, dvmd_allocator, DVMD, ALLOCATOR, DvmdPl
 /**
  * DvmdAllocatorClass:
  * @parent_class: the parent
- * @allocate_async: looks for nodes. The allocator may take as long as its scheduler does; a cancelled request leaves
- *   nothing allocated
+ * @allocate_async: looks for nodes. At the start of the DVM the allocator may take as long as its scheduler does, then
+ *   as long as the setting allocator-timeout says; a cancelled request leaves nothing allocated
  * @allocate_finish: the answer. Need not be given by those who answer with a GTask: a DvmdAllocation (full) for done,
  *   %NULL without error for declined, an error for failed
  * @give_back_async: gives back nodes of an allocation, by name; called when their agents have ended
  * @give_back_finish: the answer. Need not be given by those who answer with a GTask: %TRUE for done, %FALSE for
  *   declined, an error for failed
+ * @decide_async: a scheduler outside of the DVM decides of requests: nothing is done before it has answered, and it is
+ *   not waited for longer than the setting allocator-timeout says. Who does not implement it leaves the decision to the
+ *   DVM
+ * @decide_finish: the answer. Need not be given by those who answer with a GTask: an a{sv} (full, may float) for
+ *   granted, %NULL without error for declined (it does not decide of this), an error for refused, which is what the
+ *   requester gets. Keys, all of which may be left out: hosts as ("NAME:SLOTS"): the nodes that come, instead of those
+ *   asked for; alloc-id s and session u: what a new allocation is called; time u: in how many seconds the scheduler
+ *   ends it
+ * @session_ended: (nullable): a session has ended, and its jobs before it: an a(uiis) of the number, state, exit code
+ *   and reason of each
  *
  * Since: 0.1
  */
@@ -125,6 +162,10 @@ struct _DvmdAllocatorClass
   void (*give_back_async) (DvmdAllocator *self, const char *alloc_id, const char *const *names,
                            GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
   DvmdPluginVerdict (*give_back_finish) (DvmdAllocator *self, GAsyncResult *result, GError **error);
+  void (*decide_async) (DvmdAllocator *self, const DvmdDecisionRequest *request, GCancellable *cancellable,
+                        GAsyncReadyCallback callback, gpointer user_data);
+  DvmdPluginVerdict (*decide_finish) (DvmdAllocator *self, GAsyncResult *result, GVariant **answer, GError **error);
+  void (*session_ended) (DvmdAllocator *self, guint32 session, const char *alloc_id, GVariant *jobs);
 
   gpointer reserved[4];
 };
@@ -138,16 +179,29 @@ DvmdPluginVerdict dvmd_allocator_allocate_finish (DvmdAllocator *self, GAsyncRes
 void dvmd_allocator_give_back_async (DvmdAllocator *self, const char *alloc_id, const char *const *names,
                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 DvmdPluginVerdict dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error);
+/* Whether it implements giving back: nodes of one that does not are offered to others. */
+gboolean dvmd_allocator_takes_back (DvmdAllocator *self);
+/* Whether it implements deciding. */
+gboolean dvmd_allocator_decides (DvmdAllocator *self);
+void dvmd_allocator_decide_async (DvmdAllocator *self, const DvmdDecisionRequest *request, GCancellable *cancellable,
+                                  GAsyncReadyCallback callback, gpointer user_data);
+/* answer: (out) (nullable): a{sv}, NULL unless done */
+DvmdPluginVerdict dvmd_allocator_decide_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer,
+                                                GError **error);
+
+void dvmd_allocator_session_ended (DvmdAllocator *self, guint32 session, const char *alloc_id, GVariant *jobs);
 
 /**
  * dvmd_allocator_push:
  * @self: an allocator
- * @directive: "new", "extend", "release" or "cancel"
- * @request: what is asked for, an a{sv} with the keys of Manager.Allocate; floating is sunk
+ * @directive: "new", "extend", "release", "reaquire" or "cancel"; "warn", "terminate" or "control-session"
+ * @request: what is asked for; floating is sunk
  *
- * The scheduler wants the DVM to have other nodes than it has: it tells the controller, by the signal "push" (the
- * directive, the request). That does what anybody may ask it to, and tells nobody when it is done; what is refused is
- * in the log.
+ * The scheduler wants something of itself: it tells the controller, by the signal "push" (the directive, the request).
+ * The request is an a{sv} with the keys of Manager.Allocate. "warn" has alloc-id s or session u, and seconds u: the
+ * requester of that allocation is told how long it will last. "terminate" has alloc-id s or session u: the session ends
+ * with its jobs. "control-session" has session u beside the keys of Manager.ControlSession. A scheduler may do this
+ * with every allocation. Nobody is told when it is done; what is refused is in the log.
  *
  * Since: 0.1
  */

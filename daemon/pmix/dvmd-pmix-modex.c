@@ -145,7 +145,7 @@ static gboolean
 is_for_who_asked (int status)
 {
   return status == PMIX_DEBUGGER_RELEASE || status == (int)DVMD_PMIX_DVM_IS_READY
-         || status == (int)DVMD_PMIX_ERR_DVM_MOD;
+         || status == (int)DVMD_PMIX_ERR_DVM_MOD || status == (int)DVMD_PMIX_ALLOC_TIMEOUT_WARNING;
 }
 
 void

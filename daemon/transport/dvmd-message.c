@@ -63,6 +63,8 @@ static const Kind kinds[] = {
   { DVMD_MSG_ALLOCATED, "allocated", "(tissu)" },
   { DVMD_MSG_SIZE_EVENT, "size-event", "(suissis)" },
   { DVMD_MSG_WARN, "warn", "(ux)" },
+  { DVMD_MSG_TOOL_GONE, "tool-gone", "(s)" },
+  { DVMD_MSG_ALLOC_WARNING, "alloc-warning", "(sussu)" },
   { DVMD_MSG_SPAWN, "spawn", "(tsuuaa{sv}a{sv}u)" },
   { DVMD_MSG_SPAWNED, "spawned", "(tis)" },
   { DVMD_MSG_JOB_CONTROL, "job-control", "(tsuua(su)si)" },

@@ -36,6 +36,7 @@ typedef enum
   DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
   DVMD_MSG_TABLES = 33,          /* see DVMD_TABLES_TYPE */
   DVMD_MSG_ALLOCATE = 48,        /* (token, nspace, rank, pid, directive, request): who asks for nodes; ALLOCATED */
+  DVMD_MSG_TOOL_GONE = 100,      /* (nspace): a tool that was connected here is not any more */
   DVMD_MSG_SPAWN = 110,          /* (token, nspace, rank, pid, apps, options, timeout s): who wants a job; SPAWNED */
   DVMD_MSG_JOB_CONTROL = 112,    /* (token, nspace, rank, pid, [(nspace, rank)], operation, signal); CONTROLLED */
   DVMD_MSG_ABORT_OTHERS = 114,   /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
@@ -72,13 +73,14 @@ typedef enum
   DVMD_MSG_ALLOCATED = 96,    /* (token, PMIx status, id of the allocation, of the request or "", session) */
   DVMD_MSG_SIZE_EVENT = 97,   /* (nspace, rank, PMIx event, ids as above, status of the cause, reason): the end of it */
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
-  DVMD_MSG_SPAWNED = 111,     /* (token, PMIx status, namespace or "") */
-  DVMD_MSG_JOB_EVENT = 113,   /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
-  DVMD_MSG_CONTROLLED = 115,  /* (token, PMIx status) */
-  DVMD_MSG_DATA_DONE = 121,   /* (token, status, [(nspace, rank, key, packed value)]) */
-  DVMD_MSG_CONNECTED = 123,   /* (token, status) */
-  DVMD_MSG_JOB_INFO = 125,    /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
-  DVMD_MSG_JOB_FORGET = 127,  /* (nspace): that one has ended */
+  DVMD_MSG_ALLOC_WARNING = 101, /* (nspace, rank, ids as in SIZE_EVENT, s): its allocation is over soon */
+  DVMD_MSG_SPAWNED = 111,       /* (token, PMIx status, namespace or "") */
+  DVMD_MSG_JOB_EVENT = 113,  /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
+  DVMD_MSG_CONTROLLED = 115, /* (token, PMIx status) */
+  DVMD_MSG_DATA_DONE = 121,  /* (token, status, [(nspace, rank, key, packed value)]) */
+  DVMD_MSG_CONNECTED = 123,  /* (token, status) */
+  DVMD_MSG_JOB_INFO = 125,   /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
+  DVMD_MSG_JOB_FORGET = 127, /* (nspace): that one has ended */
 } DvmdMessageKind;
 
 /*

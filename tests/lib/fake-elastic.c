@@ -190,7 +190,7 @@ fake_elastic_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when
 }
 
 void
-fake_elastic_offer_nodes (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names)
+fake_elastic_offer_nodes (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes)
 {
   if (campaign != NULL)
     do_later (fake_controller_get_elastic (world), offered, 0, campaign);

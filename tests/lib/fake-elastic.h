@@ -31,7 +31,7 @@ void fake_elastic_wire_agents (gpointer world, DvmdCampaign *campaign, DvmdNode 
 void fake_elastic_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
                                  guint *repairs, guint *links_changed);
 void fake_elastic_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
-void fake_elastic_offer_nodes (gpointer world, DvmdCampaign *campaign, const char *const *names, guint n_names);
+void fake_elastic_offer_nodes (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
 void fake_elastic_campaign_ended (gpointer world, DvmdCampaign *campaign);
 
 G_END_DECLS

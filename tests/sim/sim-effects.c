@@ -190,7 +190,7 @@ remove_agents (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, gu
 }
 
 static void
-offer_nodes (gpointer data, DvmdCampaign *campaign, const char *const *names, guint n)
+offer_nodes (gpointer data, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n)
 {
   SimWorld *self = data;
   gint64 delay = SIM_ALLOCATOR_TIMEOUT * G_TIME_SPAN_SECOND;
@@ -198,7 +198,7 @@ offer_nodes (gpointer data, DvmdCampaign *campaign, const char *const *names, gu
   /* A node that was down: nobody waits for the answer. */
   if (campaign == NULL)
     return;
-  sim_statements_offer (self, campaign, names, n);
+  sim_statements_offer (self, campaign, nodes, n);
   sim_world_reach (self, SIM_STEP_OFFER, dvmd_campaign_get_id (campaign));
   if (self->allocator == 0)
     delay = sim_world_soon (self);

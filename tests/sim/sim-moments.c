@@ -469,7 +469,7 @@ sim_statements_remove (SimWorld *world, DvmdCampaign *campaign, DvmdNode *const 
 }
 
 void
-sim_statements_offer (SimWorld *world, DvmdCampaign *campaign, const char *const *names, guint n)
+sim_statements_offer (SimWorld *world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n)
 {
   SimCampaign *self = sim_world_get_campaign (world, dvmd_campaign_get_id (campaign));
   gsize n_targets;
@@ -490,7 +490,7 @@ sim_statements_offer (SimWorld *world, DvmdCampaign *campaign, const char *const
 
       for (gsize k = 0; k < n_targets; k++)
         if (sim_world_get (world, targets[k]) != NULL
-            && g_str_equal (sim_world_get (world, targets[k])->host, names[i]))
+            && g_str_equal (sim_world_get (world, targets[k])->host, nodes[i].name))
           daemon = sim_world_get (world, targets[k]);
       /* Others were down, and are released with it. */
       if (daemon == NULL)

@@ -155,7 +155,7 @@ void sim_statements_wire (struct _SimWorld *world, DvmdCampaign *campaign, DvmdN
 void sim_statements_wired (struct _SimWorld *world, gpointer campaign);
 /* campaign: (nullable) */
 void sim_statements_remove (struct _SimWorld *world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
-void sim_statements_offer (struct _SimWorld *world, DvmdCampaign *campaign, const char *const *names, guint n);
+void sim_statements_offer (struct _SimWorld *world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n);
 void sim_statements_event (struct _SimWorld *world, DvmdCampaign *campaign);
 void sim_statements_places (struct _SimWorld *world, const DvmdPlaces *places);
 void sim_statements_send (struct _SimWorld *world, DvmdJob *job);

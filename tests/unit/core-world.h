@@ -189,13 +189,14 @@ world_warn (gpointer data, DvmdJob *job, DvmdNode *node, gint64 when)
 }
 
 static inline void
-world_offer (gpointer data, DvmdCampaign *campaign, const char *const *names, guint n_names)
+world_offer (gpointer data, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes)
 {
   World *world = data;
 
   g_string_append_printf (world->log, "offer %u:", world_number (campaign));
-  for (guint i = 0; i < n_names; i++)
-    g_string_append_printf (world->log, " %s", names[i]);
+  for (guint i = 0; i < n_nodes; i++)
+    g_string_append_printf (world->log, " %s%s%s", nodes[i].name, nodes[i].allocator != NULL ? " of " : "",
+                            nodes[i].allocator != NULL ? nodes[i].allocator : "");
   g_string_append_c (world->log, '\n');
 }
 

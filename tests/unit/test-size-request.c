@@ -34,6 +34,8 @@ test_grow (void)
   g_assert_null (request->alloc_id);
   g_assert_null (request->of_req_id);
   g_assert_false (request->share);
+  g_assert_true (request->share_given);
+  g_assert_true (request->is_new);
   names = dvmd_size_request_list_hosts (request);
   g_assert_cmpuint (g_strv_length ((char **)names), ==, 2);
   g_assert_cmpstr (names[0], ==, "n9");
@@ -57,6 +59,70 @@ test_others (void)
   g_assert_cmpint (release->kind, ==, DVMD_SIZE_SHRINK);
   g_assert_cmpuint (release->drain_timeout, ==, 9);
   g_assert_cmpint (cancel->kind, ==, DVMD_SIZE_CANCEL);
+}
+
+/* D19: who says who is to have the nodes, says that not everybody is. */
+static void
+test_share (void)
+{
+  static const struct
+  {
+    const char *directive;
+    const char *request;
+    gboolean share;
+    gboolean given;
+  } rows[] = {
+    { "new", "{'count': <uint32 1>}", TRUE, FALSE },
+    { "grow", "{'count': <uint32 1>}", TRUE, FALSE },
+    { "new", "{'count': <uint32 1>, 'target': <'job-1'>}", FALSE, FALSE },
+    { "new", "{'count': <uint32 1>, 'session': <uint32 3>}", FALSE, FALSE },
+    { "grow", "{'count': <uint32 1>, 'session': <uint32 3>}", FALSE, FALSE },
+    { "new", "{'count': <uint32 1>, 'target': <'job-1'>, 'share': <true>}", TRUE, TRUE },
+    { "new", "{'count': <uint32 1>, 'share': <false>}", FALSE, TRUE },
+    { "extend", "{'count': <uint32 1>, 'alloc-id': <'a'>}", FALSE, FALSE },
+    { "extend", "{'count': <uint32 1>, 'alloc-id': <'a'>, 'share': <true>}", TRUE, TRUE },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (DvmdSizeRequest) request = read_text (rows[i].directive, rows[i].request, NULL);
+
+      g_test_message ("%s %s", rows[i].directive, rows[i].request);
+      g_assert_nonnull (request);
+      g_assert_cmpint (request->share, ==, rows[i].share);
+      g_assert_cmpint (request->share_given, ==, rows[i].given);
+    }
+}
+
+static void
+test_keys (void)
+{
+  g_autoptr (DvmdSizeRequest) full = read_text (
+      "new",
+      "{'hosts': <['n9']>, 'target': <'job-1'>, 'session': <uint32 3>, 'inheritance': <'child-default'>, "
+      "'child-separate': <true>, 'time': <uint32 60>, 'warn-timeout': <uint32 5>}",
+      NULL);
+  g_autoptr (DvmdSizeRequest) time = read_text ("extend", "{'session': <uint32 3>, 'time': <uint32 9>}", NULL);
+  g_autoptr (DvmdSizeRequest) all = read_text ("reaquire", "{'alloc-id': <'a'>, 'inheritance': <'none'>}", NULL);
+  g_autoptr (DvmdSizeRequest) some = read_text ("reaquire", "{'of-req-id': <'r'>, 'hosts': <['n9']>}", NULL);
+  g_autoptr (DvmdSizeRequest) both = read_text ("release", "{'alloc-id': <'a'>, 'of-req-id': <'r'>}", NULL);
+
+  g_assert_cmpstr (full->target, ==, "job-1");
+  g_assert_cmpuint (full->session, ==, 3);
+  g_assert_true (full->is_new);
+  g_assert_cmpint (full->inheritance, ==, DVMD_INHERIT_CHILD_DEFAULT);
+  g_assert_true (full->inheritance_given);
+  g_assert_true (full->child_separate);
+  g_assert_cmpuint (full->time, ==, 60);
+  g_assert_cmpuint (full->warn_timeout, ==, 5);
+  g_assert_false (time->is_new);
+  g_assert_cmpuint (time->time, ==, 9);
+  g_assert_false (time->inheritance_given);
+  g_assert_true (all->reaquire);
+  g_assert_cmpint (all->kind, ==, DVMD_SIZE_GROW);
+  g_assert_false (all->is_new);
+  g_assert_nonnull (some->hosts);
+  g_assert_cmpstr (both->of_req_id, ==, "r");
 }
 
 /* Errors in a file name the line. */
@@ -91,7 +157,15 @@ typedef struct
 static const Bad bad[] = {
   { "", "{}", DVM_ERROR_BAD_PARAM, "is no directive: there are new" },
   { "shrink", "{}", DVM_ERROR_BAD_PARAM, "is no directive" },
-  { "reaquire", "{'alloc-id': <'a'>}", DVM_ERROR_NOT_SUPPORTED, "lend" },
+  { "reaquire", "{}", DVM_ERROR_BAD_PARAM, "gets nodes back" },
+  { "reaquire", "{'alloc-id': <'a'>, 'count': <uint32 1>}", DVM_ERROR_BAD_PARAM, "“count” is no key" },
+  { "new", "{'count': <uint32 1>, 'inheritance': <'mine'>}", DVM_ERROR_BAD_PARAM, "child-default" },
+  { "new", "{'count': <uint32 1>, 'time': <'1'>}", DVM_ERROR_BAD_PARAM, "“time” is of type u" },
+  { "new", "{'time': <uint32 1>}", DVM_ERROR_BAD_PARAM, "hosts" },
+  { "extend", "{'alloc-id': <'a'>}", DVM_ERROR_BAD_PARAM, "what is to be extended" },
+  { "extend", "{'session': <uint32 0>, 'count': <uint32 1>}", DVM_ERROR_NOT_SUPPORTED, "default session" },
+  { "release", "{'session': <uint32 0>}", DVM_ERROR_NOT_SUPPORTED, "default session" },
+  { "release", "{'alloc-id': <'a'>, 'time': <uint32 1>}", DVM_ERROR_BAD_PARAM, "“time” is no key" },
   { "new", "{}", DVM_ERROR_BAD_PARAM, "hosts" },
   { "new", "{'hosts': <@as []>}", DVM_ERROR_BAD_PARAM, "no host" },
   { "new", "{'hosts': <'n1'>}", DVM_ERROR_BAD_PARAM, "“hosts” is of type as, not s" },
@@ -101,11 +175,9 @@ static const Bad bad[] = {
   { "new", "{'count': <uint32 1>, 'hosts': <['n1']>}", DVM_ERROR_BAD_PARAM, "the one or the other" },
   { "new", "{'count': <uint32 1>, 'alloc-id': <'a'>}", DVM_ERROR_BAD_PARAM, "extend" },
   { "new", "{'count': <uint32 1>, 'drain-timeout': <uint32 1>}", DVM_ERROR_BAD_PARAM, "“drain-timeout” is no key" },
-  { "new", "{'count': <uint32 1>, 'time': <uint32 1>}", DVM_ERROR_NOT_SUPPORTED, "“time”" },
   { "new", "{'hostfile': <'here'>}", DVM_ERROR_BAD_PARAM, "absolute" },
   { "new", "{'hostfile': <'/nowhere/at/all'>}", DVM_ERROR_NOT_FOUND, "/nowhere/at/all" },
   { "extend", "{'count': <uint32 1>}", DVM_ERROR_BAD_PARAM, "which allocation" },
-  { "extend", "{'count': <uint32 1>, 'alloc-id': <'a'>, 'of-req-id': <'r'>}", DVM_ERROR_BAD_PARAM, "one of them" },
   { "release", "{}", DVM_ERROR_BAD_PARAM, "what is to be released" },
   { "release", "{'hosts': <['n1']>, 'share': <true>}", DVM_ERROR_BAD_PARAM, "“share” is no key" },
   { "cancel", "{}", DVM_ERROR_BAD_PARAM, "what is to be cancelled" },
@@ -132,6 +204,8 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/size-request/grow", test_grow);
   g_test_add_func ("/size-request/others", test_others);
+  g_test_add_func ("/size-request/share", test_share);
+  g_test_add_func ("/size-request/keys", test_keys);
   g_test_add_func ("/size-request/hostfile", test_hostfile);
   g_test_add_func ("/size-request/bad", test_bad);
   return g_test_run ();

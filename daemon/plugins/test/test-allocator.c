@@ -4,25 +4,74 @@
 
 #include "config.h"
 
-#include "dvmd-plugin.h"
-#include "test-script.h"
+#include "test-allocator.h"
 
-#define DVMD_TYPE_TEST_ALLOCATOR (dvmd_test_allocator_get_type ())
-G_DECLARE_FINAL_TYPE (DvmdTestAllocator, dvmd_test_allocator, DVMD, TEST_ALLOCATOR, DvmdAllocator)
+#include <string.h>
 
-struct _DvmdTestAllocator
+typedef struct
 {
-  DvmdAllocator parent_instance;
   gboolean pushes;
-};
+} DvmdTestAllocatorPrivate;
 
-G_DEFINE_FINAL_TYPE (DvmdTestAllocator, dvmd_test_allocator, DVMD_TYPE_ALLOCATOR)
+G_DEFINE_TYPE_WITH_PRIVATE (DvmdTestAllocator, dvmd_test_allocator, DVMD_TYPE_ALLOCATOR)
+
+/* ---- answers ---- */
+
+TestAction
+dvmd_test_allocator_next (DvmdTestAllocator *self, TestKind kind, TestStep *step, GError **error)
+{
+  return test_script_next (self, DVMD_TEST_ALLOCATOR_GET_CLASS (self)->kinds[kind], step, error);
+}
+
+typedef struct
+{
+  GAsyncReadyCallback callback;
+  gpointer user_data;
+  GAsyncResult *result;
+} Twice;
+
+static gboolean
+answer_again (gpointer user_data)
+{
+  Twice *twice = user_data;
+  g_autoptr (GObject) source = g_async_result_get_source_object (twice->result);
+
+  twice->callback (source, twice->result, twice->user_data);
+  g_object_unref (twice->result);
+  g_free (twice);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+answer_twice (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Twice *twice = user_data;
+  g_autoptr (GSource) again = g_idle_source_new ();
+
+  twice->result = g_object_ref (result);
+  g_source_set_callback (again, answer_again, twice, NULL);
+  g_source_attach (again, g_task_get_context (G_TASK (result)));
+  twice->callback (source, result, twice->user_data);
+}
+
+GTask *
+dvmd_test_allocator_new_task (DvmdTestAllocator *self, const TestStep *step, GCancellable *cancellable,
+                              GAsyncReadyCallback callback, gpointer user_data)
+{
+  Twice *twice;
+
+  if (!step->twice)
+    return g_task_new (self, cancellable, callback, user_data);
+  twice = g_new0 (Twice, 1);
+  twice->callback = callback;
+  twice->user_data = user_data;
+  return g_task_new (self, cancellable, answer_twice, twice);
+}
 
 typedef struct
 {
   TestAction action;
   DvmdAllocation *allocation;
-  char *words;
   GError *error;
 } Answer;
 
@@ -32,7 +81,6 @@ answer_free (gpointer data)
   Answer *answer = data;
 
   g_clear_pointer (&answer->allocation, dvmd_allocation_unref);
-  g_free (answer->words);
   g_clear_error (&answer->error);
   g_free (answer);
 }
@@ -72,59 +120,31 @@ add_nodes (DvmdAllocation *allocation, const DvmdAllocationRequest *request, con
     }
 }
 
-/* ---- changes that it asks for itself ---- */
-
-static void push_next (DvmdAllocator *self);
-
-/* "release NAME,NAME", or "new NAME:SLOTS,NAME" */
-static gboolean
-push (gpointer data)
-{
-  GTask *task = data;
-  Answer *answer = g_task_get_task_data (task);
-  DvmdAllocator *self = g_task_get_source_object (task);
-  g_auto (GStrv) words = g_strsplit (answer->words, " ", 2);
-  g_auto (GStrv) hosts = g_strsplit (words[0] != NULL && words[1] != NULL ? words[1] : "", ",", -1);
-  g_auto (GVariantDict) request;
-
-  g_variant_dict_init (&request, NULL);
-  g_variant_dict_insert_value (&request, "hosts", g_variant_new_strv ((const char *const *)hosts, -1));
-  if (words[0] != NULL)
-    dvmd_allocator_push (self, words[0], g_variant_dict_end (&request));
-  g_task_return_boolean (task, TRUE);
-  push_next (self);
-  return G_SOURCE_REMOVE;
-}
-
-static void
-push_next (DvmdAllocator *self)
-{
-  g_autoptr (GTask) task = g_task_new (self, NULL, NULL, NULL);
-  Answer *answer = g_new0 (Answer, 1);
-  TestStep step;
-
-  answer->action = test_script_next (self, "push", &step, &answer->error);
-  answer->words = g_strdup (step.argument);
-  g_task_set_task_data (task, answer, answer_free);
-  if (answer->action == TEST_DONE)
-    test_script_later (&step, task, push);
-}
-
 /* ---- nodes that it finds ---- */
+
+/* It is asked for nodes first of all. */
+static void
+start_pushing (DvmdTestAllocator *self)
+{
+  DvmdTestAllocatorPrivate *private = dvmd_test_allocator_get_instance_private (self);
+
+  if (!private->pushes)
+    dvmd_test_allocator_start_pushing (self);
+  private->pushes = TRUE;
+}
 
 static void
 dvmd_test_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest *request,
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
-  g_autoptr (GTask) task = g_task_new (allocator, cancellable, callback, user_data);
-  Answer *answer = g_new0 (Answer, 1);
   DvmdTestAllocator *self = DVMD_TEST_ALLOCATOR (allocator);
+  Answer *answer = g_new0 (Answer, 1);
+  g_autoptr (GTask) task = NULL;
   TestStep step;
 
-  if (!self->pushes)
-    push_next (allocator);
-  self->pushes = TRUE;
-  answer->action = test_script_next (allocator, "allocator", &step, &answer->error);
+  start_pushing (self);
+  answer->action = dvmd_test_allocator_next (self, TEST_ALLOCATE, &step, &answer->error);
+  task = dvmd_test_allocator_new_task (self, &step, cancellable, callback, user_data);
   if (answer->action == TEST_DONE || answer->action == TEST_WRONG)
     answer->allocation = dvmd_allocation_new ("test");
   if (answer->action == TEST_DONE)
@@ -134,6 +154,13 @@ dvmd_test_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocati
 }
 
 /* ---- nodes that come back ---- */
+
+/* "" or "other " */
+static const char *
+get_prefix (DvmdTestAllocator *self)
+{
+  return g_str_equal (DVMD_TEST_ALLOCATOR_GET_CLASS (self)->kinds[TEST_ALLOCATE], "allocator") ? "" : "other ";
+}
 
 static gboolean
 give_back_answer (gpointer data)
@@ -150,20 +177,46 @@ give_back_answer (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* The other one is silent in scripts that do not speak of it. */
+static gboolean
+is_in_use (DvmdTestAllocator *self)
+{
+  const char *script = dvmd_plugin_host_get_setting (dvmd_plugin_get_host (DVMD_PLUGIN (self)), "script");
+
+  return get_prefix (self)[0] == '\0' || (script != NULL && strstr (script, "other") != NULL);
+}
+
 static void
 dvmd_test_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_id, const char *const *names,
                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
-  g_autoptr (GTask) task = g_task_new (allocator, cancellable, callback, user_data);
+  DvmdTestAllocator *self = DVMD_TEST_ALLOCATOR (allocator);
+  g_autoptr (GTask) task = NULL;
   g_autofree char *list = g_strjoinv (",", (char **)names);
   Answer *answer = g_new0 (Answer, 1);
   TestStep step;
 
-  dvmd_plugin_host_log (dvmd_plugin_get_host (DVMD_PLUGIN (allocator)), G_LOG_LEVEL_MESSAGE, "offered %s of %s", list,
-                        alloc_id != NULL ? alloc_id : "nothing");
-  answer->action = test_script_next (allocator, "give-back", &step, &answer->error);
+  if (is_in_use (self))
+    dvmd_plugin_host_log (dvmd_plugin_get_host (DVMD_PLUGIN (allocator)), G_LOG_LEVEL_MESSAGE, "%soffered %s of %s",
+                          get_prefix (self), list, alloc_id != NULL ? alloc_id : "nothing");
+  answer->action = dvmd_test_allocator_next (self, TEST_GIVE_BACK, &step, &answer->error);
+  task = dvmd_test_allocator_new_task (self, &step, cancellable, callback, user_data);
   g_task_set_task_data (task, answer, answer_free);
   test_script_later (&step, task, give_back_answer);
+}
+
+/* ---- sessions that end ---- */
+
+static void
+dvmd_test_allocator_session_ended (DvmdAllocator *allocator, guint32 session, const char *alloc_id, GVariant *jobs)
+{
+  g_autofree char *text = g_variant_print (jobs, FALSE);
+
+  if (!is_in_use (DVMD_TEST_ALLOCATOR (allocator)))
+    return;
+  dvmd_plugin_host_log (dvmd_plugin_get_host (DVMD_PLUGIN (allocator)), G_LOG_LEVEL_MESSAGE,
+                        "%scompleted session %u of %s: %s", get_prefix (DVMD_TEST_ALLOCATOR (allocator)), session,
+                        alloc_id, text);
 }
 
 static void
@@ -171,6 +224,12 @@ dvmd_test_allocator_class_init (DvmdTestAllocatorClass *klass)
 {
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_test_allocator_allocate_async;
   DVMD_ALLOCATOR_CLASS (klass)->give_back_async = dvmd_test_allocator_give_back_async;
+  DVMD_ALLOCATOR_CLASS (klass)->session_ended = dvmd_test_allocator_session_ended;
+  DVMD_ALLOCATOR_CLASS (klass)->decide_async = dvmd_test_allocator_decide_async;
+  klass->kinds[TEST_ALLOCATE] = "allocator";
+  klass->kinds[TEST_GIVE_BACK] = "give-back";
+  klass->kinds[TEST_DECIDE] = "decide";
+  klass->kinds[TEST_PUSH] = "push";
 }
 
 static void

@@ -16,6 +16,7 @@ typedef struct
   char *kind;
   char **steps;
   guint next;
+  const char *died; /* (nullable): of what: it answers nothing else any more */
 } TestScript;
 
 typedef struct
@@ -86,6 +87,8 @@ take_pause (TestStep *step, const char *action, const char *argument)
     step->delay += (guint)g_ascii_strtoull (argument, NULL, 10);
   else if (strcmp (action, "until") == 0)
     step->until = argument;
+  else if (strcmp (action, "twice") == 0)
+    step->twice = TRUE;
   else
     return FALSE;
   return TRUE;
@@ -101,9 +104,13 @@ test_script_next (gpointer plugin, const char *kind, TestStep *step, GError **er
   *step = (TestStep){ .action = TEST_FAIL };
   while (action != NULL && take_pause (step, action, argument))
     action = next_step (self, &argument);
+  if (self->died == NULL && g_strcmp0 (action, "die") == 0)
+    self->died = argument;
   step->argument = argument;
   step->never = g_strcmp0 (action, "never") == 0;
-  if (action == NULL || step->never || strcmp (action, "decline") == 0)
+  if (self->died != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "%s", self->died);
+  else if (action == NULL || step->never || strcmp (action, "decline") == 0)
     step->action = TEST_DECLINE;
   else if (strcmp (action, "done") == 0)
     step->action = TEST_DONE;
@@ -113,7 +120,8 @@ test_script_next (gpointer plugin, const char *kind, TestStep *step, GError **er
     g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s", argument);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 "test-plugin: \"%s\" is no action of a script; use done, decline, fail, never, delay, until or wrong",
+                 "test-plugin: \"%s\" is no action of a script; use done, decline, fail, die, never, delay, until, "
+                 "twice or wrong",
                  action);
   return step->action;
 }

@@ -26,6 +26,7 @@ typedef struct
   guint delay;       /* ms */
   const char *until; /* (nullable): the file that has to be there first */
   gboolean never;    /* it is not answered, but when it is cancelled */
+  gboolean twice;    /* the answer is given two times */
 } TestStep;
 
 /* What the next call of this plugin does; kind: its word in the script. TEST_FAIL sets error, also for a script with a

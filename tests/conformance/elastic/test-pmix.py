@@ -103,7 +103,7 @@ class Pmix:
         """Then there is none, and all else holds."""
         dvm = self.dvm(nodes=2, slots=1, settings=['pmix-dvm-events=off'])
         done = os.path.join(dvm.place, 'done')
-        job = self.program(dvm, 'node2', f'register new list=n9 req=mine file {done}')
+        job = self.program(dvm, 'node2', f'register new list=n9 req=mine share=1 file {done}')
         wait_until(lambda: dvm.get('NodeCount') == 3, 'n9')
         self.assert_ran(dvm.plain('true', hosts=['n9']))
         # Who asked on the bus is told as ever.

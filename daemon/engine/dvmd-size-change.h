@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A change of the DVM's size on its way to the core, for the controller's own files.
+ */
+
+#pragma once
+
+#include "dvmd-controller-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-size-request.h"
+
+G_BEGIN_DECLS
+
+/* The data of its task, whose source is the controller. */
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  GTask *task;                /* unowned: has this */
+  char *directive;
+  GVariant *given;
+  DvmdSizeRequest *request;
+  DvmdRequester *requester; /* (nullable) */
+  gboolean scheduler;
+  gboolean granted;       /* nobody else decides of it */
+  gboolean detached;      /* what it makes outlives its owner */
+  GCancellable *stop;     /* nobody wants it any more */
+  GList link;             /* in the controller's size_changes, while others are asked */
+  gboolean waits;         /* it is there */
+  DvmdAllocator *decider; /* (nullable): who has decided, or asks for it itself */
+  char *decided_id;       /* (nullable): of a new allocation */
+  guint decided_session;  /* likewise; 0: any */
+  guint decided_time;     /* s; 0: no limit */
+  DvmHosts *hosts;        /* (nullable): what comes in the end, by the decider */
+  GPtrArray *allocators;  /* (nullable): DvmdAllocator, that are asked one after another */
+  guint next;
+  const char **names; /* (nullable): of the hosts that are asked for */
+  GPtrArray *lent;    /* (nullable) (element-type utf8): the same, of an allocation that takes all of its own back */
+  GArray *known;      /* (nullable): DvmdPluginNode, of each of names */
+} DvmdSizeChange;
+
+/* Each of them takes the task. */
+void dvmd_size_change_fail (DvmdSizeChange *self, GError *error);
+/* Clears the answer. */
+void dvmd_size_change_answer (DvmdSizeChange *self, DvmdSizeAnswer *given);
+
+/* dvmd-controller-grow.c */
+/* What does not depend on which nodes come; borrows from self. */
+void dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request);
+/* Finds the nodes, if they have not been found, and hands them to the core. */
+void dvmd_size_change_begin_grow (DvmdSizeChange *self);
+
+G_END_DECLS

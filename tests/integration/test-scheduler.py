@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A scheduler outside of the DVM, played by scripted allocators: it grants, refuses, delays, answers twice, dies, never answers, and
+asks for things itself; and who gets which nodes back."""
+
+import os
+import re
+import subprocess
+
+import dvmtest
+from dvmtest import MANAGER, PROPERTIES, to_options, wait_until
+
+ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
+ALLOC_FAILED, TIMEOUT = -188, -24
+
+
+class Case(dvmtest.Case):
+    def elastic(self, *steps, nodes=1, settings=()):
+        """The first step of each allocator is its nodes of the start: none."""
+        script = '; '.join(['allocator decline', 'other decline', *steps])
+        return self.dvm(slots=2, arguments=[f'--nodes={nodes}'],
+                        settings=['elastic=true', 'pmix=eager', f'test-plugin={script}', *settings])
+
+    def allocate(self, dvm, directive, connection=None, **request):
+        call = connection.call if connection else dvm.connection.call
+        return call(*MANAGER, 'Allocate', '(sa{sv})', directive, to_options(request))[0]
+
+    def later(self, dvm, directive, **request):
+        """A request that is not waited for: the answer, or the error's name and words, are its only item one day."""
+        answers = []
+
+        def on_answer(raw, result):
+            try:
+                answers.append(raw.call_finish(result).unpack()[0])
+            except dvmtest.GLib.Error as error:
+                answers.append((dvmtest.Gio.DBusError.get_remote_error(error).rpartition('.')[2], error.message))
+
+        dvm.connection.raw.call(None, *MANAGER, 'Allocate', dvmtest.GLib.Variant('(sa{sv})', (directive, to_options(request))), None,
+                                dvmtest.Gio.DBusCallFlags.NONE, dvmtest.LIMIT * 1000, None, on_answer)
+        return answers
+
+    def refused(self, name, words, function, *args, **kwargs):
+        with self.assertRaises(dvmtest.DBusError) as caught:
+            function(*args, **kwargs)
+        self.assertEqual(caught.exception.name, name, caught.exception)
+        self.assertIn(words, caught.exception.message)
+
+    def session(self, dvm, path, name):
+        return dvm.connection.call(path, PROPERTIES, 'Get', '(ss)', 'org.dvm.Session', name)[0]
+
+    def names(self, dvm):
+        return sorted(row['Name'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP')
+
+    def quiet(self, dvm, *names):
+        wait_until(lambda: self.names(dvm) == sorted(names) and dvm.get('CampaignsRunning') == 0, f'{names}')
+
+    def nothing(self, dvm, *names):
+        """A request that was refused has left no trace."""
+        objects = dvm.connection.call('/org/dvm', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')[0]
+        self.assertEqual([path for path in objects if 'sessions' in path and not path.endswith('/0')], [])
+        self.assertEqual(dvm.call('ListCampaigns', '(a{sv})', to_options({'all': True}))[0], [])
+        self.assertEqual(self.names(dvm), sorted(names))
+
+    def asked(self, dvm):
+        return re.findall(r'asked (\S+) of', dvm.log())
+
+    def tool(self, dvm, node, *words):
+        def find():
+            for folder, _, names in os.walk(dvm.folder):
+                if f'pmix.{node}.tool' in names:
+                    return os.path.join(folder, f'pmix.{node}.tool')
+            return None
+
+        path = wait_until(find, f'the server of {node} to let tools in')
+        tool = subprocess.Popen([ALLOC, '--tool', path, *words], stdout=subprocess.PIPE, text=True,
+                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        self.addCleanup(tool.stdout.close)
+        self.addCleanup(tool.kill)
+        return tool
+
+
+class Decides(Case):
+    def test_grants(self):
+        """As it was asked for; other nodes under its own id, number and limit; or it leaves it to the DVM (S7)."""
+        dvm = self.elastic('decide done', 'decide done hosts=x1:3,x2 alloc-id=sched.7 session=12 time=3000', 'decide decline',
+                           'decide done')
+        first = self.allocate(dvm, 'new', hosts=['n8'], share=False)
+        second = self.allocate(dvm, 'new', count=1, share=False, warn_timeout=5)
+        third = self.allocate(dvm, 'new', hosts=['n9'])
+        self.quiet(dvm, 'n8', 'n9', 'node1', 'x1', 'x2')
+        self.assertEqual((second['alloc-id'], second['session']), ('sched.7', '/org/dvm/sessions/12'))
+        self.assertNotEqual(self.session(dvm, second['session'], 'ExpiresAt'), 0)
+        rows = {row['Name']: row for row in dvm.get_nodes()}
+        self.assertEqual([(rows[name]['Allocator'], rows[name]['Slots']) for name in ('n8', 'x1', 'x2')],
+                         [('hosts', 2), ('test', 3), ('test', 2)])
+        self.allocate(dvm, 'release', alloc_id='sched.7')
+        self.quiet(dvm, 'n8', 'n9', 'node1')
+        self.assertEqual(self.asked(dvm), ['new', 'new', 'release'])
+        self.assertIn(f"offered x1,x2 of sched.7", dvm.log())
+        self.assertRegex(dvm.log(), rf"asked new of 0 by private:\d+ \(bus\.{os.getuid()}, uid {os.getuid()}\): .*'share': <false>")
+        self.assertEqual(len({first['alloc-id'], second['alloc-id'], third['alloc-id']}), 3)
+
+    def test_refuses(self):
+        """With its own words; what it says that is no answer is a refusal too."""
+        dvm = self.elastic('decide fail not today', 'decide wrong', 'decide done hosts=+e', 'decide done', 'decide fail not this one')
+        self.refused('AllocFailed', 'not today', self.allocate, dvm, 'new', hosts=['n8'])
+        self.refused('AllocFailed', 'colour', self.allocate, dvm, 'new', hosts=['n8'])
+        self.refused('BadParam', 'no hosts', self.allocate, dvm, 'new', hosts=['n8'])
+        self.nothing(dvm, 'node1')
+        answer = self.allocate(dvm, 'new', hosts=['n8'])
+        self.quiet(dvm, 'n8', 'node1')
+        self.refused('AllocFailed', 'not this one', self.allocate, dvm, 'release', alloc_id=answer['alloc-id'])
+        self.quiet(dvm, 'n8', 'node1')
+
+    def test_is_not_asked(self):
+        """What the DVM itself refuses never comes to it (R52)."""
+        dvm = self.elastic('decide done')
+        self.refused('BadParam', 'colour', self.allocate, dvm, 'new', colour='red')
+        self.refused('NotFound', 'nobody', self.allocate, dvm, 'extend', alloc_id='nobody', hosts=['n8'])
+        self.refused('NotFound', 'nobody', self.allocate, dvm, 'release', alloc_id='nobody')
+        self.refused('NotFound', 'nobody', self.allocate, dvm, 'cancel', alloc_id='nobody')
+        self.assertEqual(self.asked(dvm), [])
+
+    def test_delays_and_answers_twice(self):
+        """Nothing happens before its answer, others are served, and its second answer is not heard."""
+        go = os.path.join(self.place(), 'go')
+        dvm = self.elastic(f'decide until {go}', 'decide twice', 'decide done hosts=x1', 'decide done', 'allocator twice',
+                           'allocator done x2', 'give-back twice', 'give-back done')
+        answers = self.later(dvm, 'new', count=1)
+        wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
+        dvm.run(['true'])
+        self.nothing(dvm, 'node1')
+        with open(go, 'w'):
+            pass
+        wait_until(lambda: answers, 'the answer')
+        self.quiet(dvm, 'node1', 'x1')
+        other = self.allocate(dvm, 'new', count=1)
+        self.quiet(dvm, 'node1', 'x1', 'x2')
+        self.allocate(dvm, 'release', alloc_id=other['alloc-id'])
+        self.quiet(dvm, 'node1', 'x1')
+        self.assertEqual(dvm.log().count('offered x2 of'), 1)
+
+    def test_never_answers(self):
+        """Whoever never answers is not waited for longer than allocator-timeout, whatever it was asked."""
+        dvm = self.elastic('decide never', 'decide done', 'decide done', 'allocator never', 'allocator done x1', settings=['allocator-timeout=1'])
+        self.refused('Timeout', 'allocator test has not answered within 1 s', self.allocate, dvm, 'new', count=1)
+        self.refused('Timeout', 'allocator-timeout', self.allocate, dvm, 'new', count=1)
+        self.nothing(dvm, 'node1')
+        self.allocate(dvm, 'new', count=1)
+        self.quiet(dvm, 'node1', 'x1')
+
+    def test_dies(self):
+        """Without its scheduler nobody decides: each request is refused, and the DVM goes on."""
+        dvm = self.elastic('decide done', 'decide die the scheduler has gone')
+        answer = self.allocate(dvm, 'new', hosts=['n8'])
+        self.quiet(dvm, 'n8', 'node1')
+        for _ in range(2):
+            self.refused('AllocFailed', 'the scheduler has gone', self.allocate, dvm, 'release', alloc_id=answer['alloc-id'])
+        self.assertEqual(dvm.run(['true'], np=4).state, dvmtest.NOTIFIED)
+
+    def test_end_of_the_dvm(self):
+        """Who waits for a scheduler learns that the DVM has ended."""
+        dvm = self.elastic('decide never')
+        self.later(dvm, 'new', count=1)
+        wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
+        dvm.stop()
+
+
+class Withdrawn(Case):
+    def test_cancelled(self):
+        """A request that waits for a scheduler can be taken back, by the id that its requester gave it."""
+        dvm = self.elastic('decide never', 'decide decline', 'allocator never')
+        for _ in range(2):
+            answers = self.later(dvm, 'new', count=1, req_id='mine')
+            wait_until(lambda: dvm.log().count('asked new') >= 1, 'it to be asked')
+            dvm.get('State')
+            self.assertEqual(answers, [])
+            self.assertEqual(self.allocate(dvm, 'cancel', of_req_id='mine', req_id='no')['req-id'], 'no')
+            wait_until(lambda: answers, 'the answer')
+            self.assertIn('withdrawn', answers[0][1])
+        self.refused('NotFound', 'mine', self.allocate, dvm, 'cancel', of_req_id='mine')
+        self.nothing(dvm, 'node1')
+
+    def test_not_by_others(self):
+        """A program has no right to what somebody else has asked for."""
+        dvm = self.elastic('decide never')
+        answers = self.later(dvm, 'new', count=1, req_id='mine')
+        wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
+        done = dvm.run([ALLOC, 'cancel', 'req=mine'])
+        self.assertEqual(done.lines, ['0 cancel -23'], done)
+        self.assertEqual(answers, [])
+        self.allocate(dvm, 'cancel', of_req_id='mine')
+        wait_until(lambda: answers, 'the answer')
+
+    def test_tool_gone(self):
+        """What a tool has asked for is withdrawn when it goes."""
+        dvm = self.elastic('decide never')
+        tool = self.tool(dvm, 'node1', 'new', 'count=1')
+        wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
+        self.assertRegex(dvm.log(), r'by pmix:\S+@tool-1-1\.0 \(\S+@tool-1-1, uid')
+        tool.kill()
+        wait_until(lambda: 'withdrawn' in dvm.log(), 'the request to be withdrawn')
+        self.nothing(dvm, 'node1')
+
+    def test_job_gone(self):
+        """Nodes that are granted to a job that has ended meanwhile go back where they came from."""
+        go = os.path.join(self.place(), 'go')
+        dvm = self.elastic(f'decide until {go}', 'decide done hosts=x1', 'give-back done')
+        job = dvm.submit([ALLOC, 'new', 'count=1'], np=1)
+        wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
+        job.cancel()
+        job.wait()
+        with open(go, 'w'):
+            pass
+        wait_until(lambda: 'offered x1 of' in dvm.log(), 'the node to go back')
+        self.nothing(dvm, 'node1')
+
+
+class Codes(Case):
+    def test_to_programs(self):
+        """A program gets the refusal as a status."""
+        dvm = self.elastic('decide fail not today', 'decide never', settings=['allocator-timeout=1'])
+        done = dvm.run([ALLOC, 'new', 'list=n8', 'new', 'list=n8'])
+        self.assertEqual([line.split()[2] for line in done.lines], [str(ALLOC_FAILED), str(TIMEOUT)], done)
+        self.nothing(dvm, 'node1')
+
+
+class Several(Case):
+    def test_each_its_own(self):
+        """Nodes of one release that come from several allocators are offered to each that brought them, once (E40, S28)."""
+        dvm = self.elastic('allocator done x1', 'allocator decline', 'other done y1', 'allocator decline', 'other decline')
+        ids = [self.allocate(dvm, 'new', count=1)['alloc-id'] for _ in range(2)]
+        self.allocate(dvm, 'new', hosts=['n9'])
+        self.quiet(dvm, 'n9', 'node1', 'x1', 'y1')
+        rows = {row['Name']: row['Allocator'] for row in dvm.get_nodes()}
+        self.assertEqual([rows[name] for name in ('x1', 'y1', 'n9')], ['test', 'other', 'hosts'])
+        self.allocate(dvm, 'release', hosts=['x1', 'y1'])
+        self.quiet(dvm, 'n9', 'node1')
+        offers = re.findall(r'((?:other )?offered \S+) of', dvm.log())
+        self.assertEqual(sorted(offers), ['offered x1', 'other offered y1'])
+        self.assertEqual(len(set(ids)), 2)
+        # What nobody takes back is offered to all.
+        self.allocate(dvm, 'release', hosts=['n9'])
+        self.quiet(dvm, 'node1')
+        offers = re.findall(r'((?:other )?offered n9) of', dvm.log())
+        self.assertEqual(sorted(offers), ['offered n9', 'other offered n9'])
+
+    def test_not_used(self):
+        """Nodes that an allocator has found, and that cannot be used, go back to it, those in use do not."""
+        dvm = self.elastic('decide done hosts=x1 session=5', 'decide done hosts=x2,x1 session=5')
+        self.allocate(dvm, 'new', count=1)
+        self.refused('Exists', '5', self.allocate, dvm, 'new', count=1)
+        self.quiet(dvm, 'node1', 'x1')
+        wait_until(lambda: 'offered x2 of' in dvm.log(), 'x2 to go back')
+        self.assertNotIn('offered x1', dvm.log())
+
+
+class Pushes(Case):
+    def test_directives(self):
+        """It grows, extends, warns of the end of, and releases what is somebody else's."""
+        place = self.place()
+        go = [os.path.join(place, f'go{i}') for i in range(4)]
+        steps = [f'push until {go[0]}', 'push done extend session=1 hosts=x2', f'push until {go[1]}', 'push done warn session=1 seconds=77',
+                 f'push until {go[2]}', 'push done release session=1', f'push until {go[3]}', 'push done release session=9']
+        dvm = self.elastic('decide done hosts=x1', *steps)
+        answer = self.allocate(dvm, 'new', count=1, req_id='mine')
+        self.quiet(dvm, 'node1', 'x1')
+        told = []
+        dvm.connection.raw.signal_subscribe(None, MANAGER[1], 'AllocTimeoutWarning', None, None, 0,
+                                            lambda *args: told.append(args[5].unpack()))
+
+        def let(number):
+            with open(go[number], 'w'):
+                pass
+
+        let(0)
+        self.quiet(dvm, 'node1', 'x1', 'x2')
+        let(1)
+        wait_until(lambda: told, 'the warning')
+        self.assertEqual(told, [(answer['alloc-id'], 'mine', 77)])
+        let(2)
+        self.quiet(dvm, 'node1')
+        self.assertIn(f'offered x1,x2 of {answer["alloc-id"]}', dvm.log())
+        let(3)
+        wait_until(lambda: 'asks for “release”, which is refused' in dvm.log(), 'the refusal')
+
+    def test_warning_to_a_program(self):
+        """R65-R68: to the one that asked, as PMIx's own event; its neighbour hears of nothing."""
+        go = os.path.join(self.place(), 'go')
+        dvm = self.elastic('decide done', f'push until {go}', 'push done warn session=1 seconds=30', nodes=2)
+        words = ['register', 'fence', 'rank', '1', 'new', 'list=n9', 'req=mine', 'warn=30', 'wait', '2', 'all', 'settle', '100', 'fence']
+        job, out, _ = dvm.start([ALLOC, *words], np=2, map_by='node')
+        wait_until(lambda: b'event -195' in out.data, 'the node')
+        with open(go, 'w'):
+            pass
+        result = job.wait()
+        lines = out.finish().decode().splitlines()
+        self.assertEqual(result['state'], dvmtest.NOTIFIED, (result, lines))
+        alloc = re.search(r'id=(\S+)', lines[0])[1]
+        self.assertEqual(lines[2:], [f'1 event -194 id={alloc} req=mine left=30'])
+        self.assertIn("'warn-timeout': <uint32 30>", dvm.log())
+
+
+class Tools(Case):
+    def test_end(self):
+        """What a tool owned goes the way of its inheritance when it goes, is killed, or its node's agent dies."""
+        dvm = self.elastic(nodes=2)
+        go = os.path.join(self.place(), 'go')
+        tools = [self.tool(dvm, 'node1', 'register', 'new', 'list=n7', 'inherit=1', 'wait', '1', 'file', go),
+                 self.tool(dvm, 'node1', 'register', 'new', 'list=n8', 'inherit=1', 'wait', '1', 'stay'),
+                 self.tool(dvm, 'node2', 'register', 'new', 'list=n9', 'inherit=1', 'wait', '1', 'stay')]
+        self.quiet(dvm, 'n7', 'n8', 'n9', 'node1', 'node2')
+        with open(go, 'w'):
+            pass
+        tools[0].communicate(timeout=dvmtest.LIMIT)
+        self.quiet(dvm, 'n8', 'n9', 'node1', 'node2')
+        tools[1].kill()
+        self.quiet(dvm, 'n9', 'node1', 'node2')
+        rows = {row['Name']: row['Pid'] for row in dvm.get_nodes()}
+        os.kill(rows['node2'], dvmtest.signal.SIGKILL)
+        self.quiet(dvm, 'node1')
+
+
+if __name__ == '__main__':
+    dvmtest.main()
