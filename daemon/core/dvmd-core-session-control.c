@@ -195,6 +195,34 @@ dvmd_session_set_ends_itself (DvmdSession *self)
   self->ends_itself = TRUE;
 }
 
+static gboolean
+is_target (DvmdCampaign *campaign, guint rank)
+{
+  gsize n = 0;
+  const guint32 *ranks = campaign != NULL ? dvm_campaign_get_targets (campaign->record, &n) : NULL;
+
+  for (gsize i = 0; i < n; i++)
+    if (ranks[i] == rank)
+      return TRUE;
+  return FALSE;
+}
+
+void
+dvmd_core_discard_session (DvmdCore *self, DvmdSession *session, DvmdCampaign *campaign)
+{
+  g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (session);
+  g_autoptr (DvmdSession) kept = g_object_ref (session);
+
+  if (dvmd_session_is_ending (session))
+    return;
+  for (guint i = 0; i < nodes->len; i++)
+    if (!is_target (campaign, ((DvmdNode *)g_ptr_array_index (nodes, i))->rank))
+      dvmd_session_part (session, g_ptr_array_index (nodes, i));
+  dvmd_session_set_inheritance (session, DVMD_INHERIT_NONE);
+  session->ends_itself = TRUE;
+  dvmd_session_check_end (session);
+}
+
 /* ---- all of it ---- */
 
 gboolean

@@ -38,6 +38,11 @@ gboolean dvmd_core_control_session (DvmdCore *self, DvmdSession *session, const 
 GArray *dvmd_core_list_controlled_sessions (DvmdCore *self, const DvmdRequester *requester);
 /* It ends itself, as by TERMINATE, when the last of its jobs has ended: it was made for them (S15). */
 void dvmd_session_set_ends_itself (DvmdSession *self);
+/*
+ * Nothing is to stay of it: it ends as soon as it has no jobs any more, and the nodes that the campaign (nullable)
+ * brought leave the DVM, whatever it was to do with them.
+ */
+void dvmd_core_discard_session (DvmdCore *self, DvmdSession *session, DvmdCampaign *campaign);
 
 /* One job, whatever becomes of its session meanwhile. FALSE: it has ended. */
 gboolean dvmd_core_pause_job (DvmdCore *self, DvmdJob *job, GError **error);
