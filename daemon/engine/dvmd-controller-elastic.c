@@ -388,6 +388,7 @@ typedef struct
   gboolean granted;      /* nobody else decides of it any more */
   guint wanted_session;  /* 0: any */
   gboolean detached;     /* what it makes outlives its owner */
+  gboolean instantiated; /* and is a session with its jobs */
   DvmdAllocator *pusher; /* (nullable) */
 } Way;
 
@@ -420,6 +421,7 @@ change_size (DvmdController *self, const char *directive, GVariant *given, const
       change->granted = scheduler || way->granted;
       change->decided_session = way->wanted_session;
       change->detached = way->detached;
+      change->instantiated = way->instantiated;
       if (way->pusher != NULL)
         take_push (change, way->pusher);
       if (cancellable != NULL)
@@ -447,7 +449,7 @@ dvmd_controller_change_granted_async (DvmdController *self, const char *directiv
                                       gboolean scheduler, GCancellable *cancellable, GAsyncReadyCallback callback,
                                       gpointer user_data)
 {
-  const Way way = { .granted = TRUE, .wanted_session = wanted_session, .detached = detached };
+  const Way way = { .granted = TRUE, .wanted_session = wanted_session, .detached = detached, .instantiated = TRUE };
 
   change_size (self, directive, request, requester, scheduler, &way, cancellable, callback, user_data);
 }

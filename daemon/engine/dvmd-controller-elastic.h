@@ -25,8 +25,8 @@ void dvmd_controller_change_size_async (DvmdController *self, const char *direct
                                         const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
                                         GAsyncReadyCallback callback, gpointer user_data);
 /*
- * The same for what a scheduler has granted, or is not asked about: it is not forwarded. wanted_session, detached: of a
- * new allocation: its number, 0: any; and whether it outlives its owner.
+ * The same for sessions that are instantiated, which a scheduler has granted already: it is not forwarded.
+ * wanted_session, detached: of a new allocation: its number, 0: any; and whether it outlives its owner.
  */
 void dvmd_controller_change_granted_async (DvmdController *self, const char *directive, GVariant *request,
                                            guint wanted_session, gboolean detached, const DvmdRequester *requester,

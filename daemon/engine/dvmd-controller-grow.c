@@ -41,6 +41,7 @@ dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
     .limit_outside = self->decider != NULL,
     .child_separate = from->child_separate,
     .detached = self->detached,
+    .instantiated = self->instantiated,
   };
 }
 

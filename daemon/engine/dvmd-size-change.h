@@ -24,6 +24,7 @@ typedef struct
   gboolean scheduler;
   gboolean granted;       /* nobody else decides of it */
   gboolean detached;      /* what it makes outlives its owner */
+  gboolean instantiated;  /* and is a session with its jobs, which end with it */
   GCancellable *stop;     /* nobody wants it any more */
   GList link;             /* in the controller's size_changes, while others are asked */
   gboolean waits;         /* it is there */

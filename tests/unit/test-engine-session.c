@@ -361,6 +361,18 @@ test_numbers (EngineFixture *self, gconstpointer data)
   control_refused (self, id, "{'resume': <true>}", DVM_ERROR_NOT_FOUND, "no session");
 }
 
+/* S23: its time is over: it ends, and what runs in it. */
+static void
+test_limit (EngineFixture *self, gconstpointer data)
+{
+  DvmdSession *session = control_well (self, 0, "{'instantiate': <true>, 'hosts': <['two']>, 'time': <uint32 1>}");
+  DvmdJob *job = sleep_in (self, session);
+
+  wait_until (count_sessions (self) == 0);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
 /* S27 with processes: the child goes with its parent. */
 static void
 test_family (EngineFixture *self, gconstpointer data)
@@ -399,6 +411,7 @@ main (int argc, char **argv)
   ADD ("/engine-session/S12,S15/applications", test_applications);
   ADD ("/engine-session/S15/applications-fail", test_applications_fail);
   ADD ("/engine-session/S11,S20,S21/numbers", test_numbers);
+  ADD ("/engine-session/S23/limit", test_limit);
   ADD ("/engine-session/S27/family", test_family);
   return g_test_run ();
 }
