@@ -71,7 +71,8 @@ typedef struct
   pmix_op_cbfunc_t done;
   pmix_lookup_cbfunc_t look_up; /* (nullable): instead of done */
   void *callback_data;
-  gint64 end; /* monotonic, µs: from then on the library has answered by itself; 0: it does not */
+  char *nspace; /* (nullable): of who waits; NULL: several may */
+  gint64 end;   /* monotonic, µs: from then on the library has answered by itself; 0: it does not */
 } DvmdPmixDataCall;
 
 /*
@@ -122,7 +123,9 @@ pmix_status_t dvmd_pmix_upcall_disconnect (const pmix_proc_t procs[], size_t n_p
                                            size_t n_info, pmix_op_cbfunc_t callback, void *callback_data);
 void dvmd_pmix_server_complete_data (DvmdPmix *pmix, guint64 token, int status, GVariant *found);
 void dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status);
-void dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self);
+/* nspace (nullable): of that job, whose clients have gone; NULL: the agent answers no more. */
+void dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self, const char *nspace);
+void dvmd_pmix_data_call_free (gpointer call);
 /* (transfer full) (nullable): a{sv} as in dvmd_data_store_handle(); keys (nullable): of all but publishing */
 GVariant *dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gsize n, GError **error);
 

@@ -249,7 +249,7 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
   g_hash_table_remove_all (self->tokens);
   dvmd_pmix_server_fail_allocations (self);
   dvmd_pmix_server_fail_spawns (self);
-  dvmd_pmix_server_fail_data_calls (self);
+  dvmd_pmix_server_fail_data_calls (self, NULL);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
   self->host = NULL;
@@ -460,6 +460,8 @@ dvmd_pmix_server_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyn
       g_task_return_error (task, g_steal_pointer (&error));
       return;
     }
+  /* Of those that were killed while they waited the library keeps what it has until they are answered. */
+  dvmd_pmix_server_fail_data_calls (self, nspace);
   g_task_set_task_data (task, g_strdup (nspace), g_free);
   operation = dvmd_pmix_operation_new (self, task, 1, on_deregistered);
   PMIX_LOAD_PROCID (&proc, nspace, PMIX_RANK_WILDCARD);
@@ -538,7 +540,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->allocations = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->spawns = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
-  self->data_calls = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+  self->data_calls = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, dvmd_pmix_data_call_free);
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 

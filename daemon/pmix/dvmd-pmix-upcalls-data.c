@@ -363,12 +363,26 @@ dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status)
 }
 
 void
-dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self)
+dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self, const char *nspace)
 {
   g_autoptr (GList) calls = g_hash_table_get_values (self->data_calls);
 
   for (GList *link = calls; link != NULL; link = link->next)
-    answer (self, ((DvmdPmixDataCall *)link->data)->token, PMIX_ERR_UNREACH, NULL);
+    {
+      const DvmdPmixDataCall *call = link->data;
+
+      if (nspace == NULL || g_strcmp0 (call->nspace, nspace) == 0)
+        answer (self, call->token, PMIX_ERR_UNREACH, NULL);
+    }
+}
+
+void
+dvmd_pmix_data_call_free (gpointer data)
+{
+  DvmdPmixDataCall *self = data;
+
+  g_free (self->nspace);
+  g_free (self);
 }
 
 static void
@@ -377,8 +391,9 @@ hand_over_data (DvmdPmixServer *self, const Upcall *upcall)
   static const char *const words[] = { "publish", "lookup", "unpublish" };
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) request = dvmd_pmix_read_data (upcall->op, upcall->keys, upcall->info, upcall->n_info, &error);
-  const DvmdPmixDataCall *call = add_call (self, &upcall->call);
+  DvmdPmixDataCall *call = add_call (self, &upcall->call);
 
+  call->nspace = g_strdup (upcall->proc.nspace);
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, upcall->proc.nspace, upcall->proc.rank, "%s", words[upcall->op]);
   if (request == NULL)
     {
