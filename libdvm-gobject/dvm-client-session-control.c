@@ -25,7 +25,7 @@ static void
 call_session (DvmClient *self, DvmSession *session, const char *method, GVariant *parameters, GTask *task)
 {
   DvmCall call = {
-    dvm_session_get_object_path (session), DVM_SESSION_INTERFACE, method, parameters, NULL, G_MAXINT, NULL
+    dvm_session_get_object_path (session), DVM_SESSION_INTERFACE, method, parameters, "()", G_MAXINT, NULL
   };
 
   _dvm_client_call (self, &call, task, on_done);
@@ -84,9 +84,10 @@ dvm_client_control_session_async (DvmClient *self, guint id, GVariant *directive
  *
  * Ends dvm_client_control_session_async().
  *
- * Returns: (transfer full): a value of type a{sv}: "session" (o), "alloc-id" (s), "req-id" (s), "campaign" (o, "/" if
- * no node comes or goes) and "nspace" (s, of the job that was asked for with "apps"), as far as there are any; %NULL on
- *   error, %DVM_ERROR_BAD_PARAM if there is no operation or more than one
+ * Returns: (transfer full): a value of type a{sv}, with those of these that there are: "session" (o), "alloc-id" (s),
+ *   "req-id" (s), "campaign" (o, "/" if no node comes or goes), "nspace" (s, of the job that "apps" asked for),
+ *   "sessions" (ao, of a request for all of them); %NULL on error, %DVM_ERROR_BAD_PARAM if there is no operation or
+ *   more than one
  * Since: 0.1
  */
 GVariant *
@@ -111,9 +112,10 @@ dvm_client_control_session_finish (DvmClient *self, GAsyncResult *result, GError
  *
  * Makes a session of the nodes that are named, or does something to one or to all that the caller controls.
  *
- * Returns: (transfer full): a value of type a{sv}: "session" (o), "alloc-id" (s), "req-id" (s), "campaign" (o, "/" if
- * no node comes or goes) and "nspace" (s, of the job that was asked for with "apps"), as far as there are any; %NULL on
- *   error, %DVM_ERROR_BAD_PARAM if there is no operation or more than one
+ * Returns: (transfer full): a value of type a{sv}, with those of these that there are: "session" (o), "alloc-id" (s),
+ *   "req-id" (s), "campaign" (o, "/" if no node comes or goes), "nspace" (s, of the job that "apps" asked for),
+ *   "sessions" (ao, of a request for all of them); %NULL on error, %DVM_ERROR_BAD_PARAM if there is no operation or
+ *   more than one
  * Since: 0.1
  */
 GVariant *

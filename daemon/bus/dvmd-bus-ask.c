@@ -51,6 +51,7 @@ answer_clear (DvmdBusAnswer *answer)
   g_free (answer->alloc_id);
   g_free (answer->req_id);
   g_free (answer->nspace);
+  g_clear_pointer (&answer->sessions, g_variant_unref);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdBusAnswer, answer_clear)
@@ -84,6 +85,23 @@ add_text (GVariantBuilder *builder, const char *key, const char *text)
     g_variant_builder_add (builder, "{sv}", key, g_variant_new_string (text));
 }
 
+static void
+add_sessions (GVariantBuilder *builder, GVariant *sessions)
+{
+  gsize n;
+  const guint32 *ids = g_variant_get_fixed_array (sessions, &n, sizeof (guint32));
+  GVariantBuilder paths;
+
+  g_variant_builder_init (&paths, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autofree char *path = dvmd_bus_session_path (ids[i]);
+
+      g_variant_builder_add (&paths, "o", path);
+    }
+  g_variant_builder_add (builder, "{sv}", "sessions", g_variant_builder_end (&paths));
+}
+
 GVariant *
 dvmd_bus_reply_dictionary (const DvmdBusAnswer *answer)
 {
@@ -97,6 +115,8 @@ dvmd_bus_reply_dictionary (const DvmdBusAnswer *answer)
   add_text (&builder, "nspace", answer->nspace);
   if (answer->has_session)
     g_variant_builder_add (&builder, "{sv}", "session", g_variant_new_object_path (session));
+  if (answer->sessions != NULL)
+    add_sessions (&builder, answer->sessions);
   g_variant_builder_add (&builder, "{sv}", "campaign", g_variant_new_object_path (campaign));
   return g_variant_new ("(a{sv})", &builder);
 }
@@ -120,6 +140,7 @@ dvmd_bus_on_asked (GObject *controller, GAsyncResult *result, gpointer user_data
   g_variant_lookup (dict, "req-id", "s", &answer.req_id);
   g_variant_lookup (dict, "nspace", "s", &answer.nspace);
   answer.has_session = g_variant_lookup (dict, "session", "u", &answer.session);
+  answer.sessions = g_variant_lookup_value (dict, "sessions", G_VARIANT_TYPE ("au"));
   g_variant_lookup (dict, "campaign", "u", &answer.campaign);
   dvmd_bus_return_value (asked->invocation, asked->make_reply (&answer));
   /* From now on the caller may hear of it. */

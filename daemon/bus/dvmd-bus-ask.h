@@ -18,7 +18,8 @@ typedef struct
   char *nspace;   /* (nullable) */
   gboolean has_session;
   guint session;
-  guint campaign; /* 0: nothing changes */
+  GVariant *sessions; /* (nullable) au: of a request for all of them */
+  guint campaign;     /* 0: nothing changes */
 } DvmdBusAnswer;
 
 /* (transfer floating) (nullable): the values of the method */

@@ -24,16 +24,14 @@ typedef struct
 static gboolean
 check_right (DvmdBusServer *server, DvmdBusCaller *caller, DvmdBusAccess access, gpointer object, GError **error)
 {
-  const DvmdRequester *who = caller != NULL ? &caller->requester : NULL;
-
   switch (access)
     {
-    case DVMD_BUS_CHANGES:
-      return dvmd_core_may (server->core, who, DVMD_RIGHT_DVM, NULL, NULL, error);
     case DVMD_BUS_CHANGES_JOB:
-      return dvmd_core_may (server->core, who, DVMD_RIGHT_JOB, NULL, object, error);
+      return dvmd_core_may (server->core, &caller->requester, DVMD_RIGHT_JOB, NULL, object, error);
     case DVMD_BUS_CHANGES_NODE:
-      return dvmd_core_may (server->core, who, DVMD_RIGHT_NODE, NULL, NULL, error);
+      return dvmd_core_may (server->core, &caller->requester, DVMD_RIGHT_NODE, NULL, NULL, error);
+    case DVMD_BUS_CHANGES:
+      return dvmd_core_may (server->core, &caller->requester, DVMD_RIGHT_DVM, NULL, NULL, error);
     case DVMD_BUS_READS:
     case DVMD_BUS_TRACKED:
       break;

@@ -146,8 +146,8 @@ dvmd_bus_events_warned (DvmdBusServer *server, DvmdSession *session, guint secon
   const DvmdRequester *requester = dvmd_session_get_requester (session);
   Asker *asker;
 
-  /* Processes and tools of PMIx are told by their agents. */
-  if (requester == NULL || g_str_has_prefix (requester->name, "pmix:"))
+  /* Processes and tools of PMIx are told by their agents, and a scheduler knows. */
+  if (requester == NULL || g_str_has_prefix (requester->name, "pmix:") || dvmd_requester_is_scheduler (requester))
     return;
   asker = get_asker (server, session);
   asker->warned = TRUE;

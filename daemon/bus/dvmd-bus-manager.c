@@ -339,6 +339,7 @@ reload (DvmdBusCall *call)
 static const DvmdBusMethod manager_methods[] = {
   { "Allocate", DVMD_BUS_CHANGES, dvmd_bus_allocate },
   { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs },
+  { "ControlSession", DVMD_BUS_CHANGES, dvmd_bus_control_session },
   { "FindJob", DVMD_BUS_READS, find_job },
   { "FindNode", DVMD_BUS_READS, dvmd_bus_find_node },
   { "FindSession", DVMD_BUS_READS, dvmd_bus_find_session },

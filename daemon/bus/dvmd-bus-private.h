@@ -322,9 +322,14 @@ void dvmd_bus_allocate (DvmdBusCall *call);
 
 /* ---- sessions are told what to do (dvmd-bus-session-control.c) ---- */
 
+void dvmd_bus_control_session (DvmdBusCall *call);
 /* The methods of a session */
 void dvmd_bus_session_extend (DvmdBusCall *call);
+void dvmd_bus_session_pause (DvmdBusCall *call);
 void dvmd_bus_session_release (DvmdBusCall *call);
+void dvmd_bus_session_resume (DvmdBusCall *call);
+void dvmd_bus_session_signal (DvmdBusCall *call);
+void dvmd_bus_session_terminate (DvmdBusCall *call);
 
 /* ---- what is told to whoever asked (dvmd-bus-events.c) ---- */
 

@@ -11,6 +11,7 @@
 
 #include "dvmd-bus-ask.h"
 #include "dvmd-bus-options.h"
+#include "dvmd-controller-session.h"
 
 #include <string.h>
 
@@ -87,4 +88,90 @@ dvmd_bus_session_release (DvmdBusCall *call)
     change_allocation (call, "release", request);
   else
     dvmd_bus_return_error (call->invocation, error);
+}
+
+/* ---- its jobs ---- */
+
+/* directives: a{sv}, consumed if it is floating; about: the session */
+static void
+control (DvmdBusCall *call, guint id, GVariant *directives, DvmdBusMakeReply make_reply)
+{
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (directives);
+
+  dvmd_controller_control_session_async (
+      call->server->controller, id, sunk, &call->caller->requester, FALSE, NULL, dvmd_bus_on_asked,
+      dvmd_bus_asked_new (call, dvmd_controller_control_session_finish, make_reply, id));
+}
+
+/* Methods that have no options. */
+static void
+control_plainly (DvmdBusCall *call, const char *operation)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  GVariantBuilder directives;
+  GError *error = NULL;
+
+  if (!dvmd_bus_options_parse (dict, NULL, 0, &error))
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  g_variant_builder_init (&directives, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&directives, "{sv}", operation, g_variant_new_boolean (TRUE));
+  control (call, call->id, g_variant_builder_end (&directives), dvmd_bus_reply_nothing);
+}
+
+void
+dvmd_bus_session_pause (DvmdBusCall *call)
+{
+  control_plainly (call, "pause");
+}
+
+void
+dvmd_bus_session_resume (DvmdBusCall *call)
+{
+  control_plainly (call, "resume");
+}
+
+void
+dvmd_bus_session_terminate (DvmdBusCall *call)
+{
+  control_plainly (call, "terminate");
+}
+
+void
+dvmd_bus_session_signal (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  const char *nspace = NULL;
+  const DvmdBusOption options[] = {
+    { "nspace", "s", &nspace },
+  };
+  GVariantBuilder directives;
+  GError *error = NULL;
+  int number;
+
+  g_variant_get (call->parameters, "(i@a{sv})", &number, &dict);
+  if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
+    {
+      dvmd_bus_return_error (call->invocation, error);
+      return;
+    }
+  g_variant_builder_init (&directives, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&directives, "{sv}", "signal", g_variant_new_int32 (number));
+  if (nspace != NULL)
+    g_variant_builder_add (&directives, "{sv}", "nspace", g_variant_new_string (nspace));
+  control (call, call->id, g_variant_builder_end (&directives), dvmd_bus_reply_nothing);
+}
+
+/* ---- all of them ---- */
+
+void
+dvmd_bus_control_session (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) directives = NULL;
+  guint id;
+
+  g_variant_get (call->parameters, "(u@a{sv})", &id, &directives);
+  control (call, id, directives, dvmd_bus_reply_dictionary);
 }

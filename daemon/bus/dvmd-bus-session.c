@@ -9,7 +9,6 @@
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
 #include "dvmd-bus-private.h"
-#include "dvmd-core-sessions.h"
 
 #include <string.h>
 
@@ -43,17 +42,46 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_session_get_record (session)), name);
 }
 
-/* (nullable): a scheduler's ids may be numbers too, so that these come last. */
+/* (nullable): there is none, or (with an error) more than one. */
 static DvmdSession *
-find_by_any_id (DvmdCore *core, const char *id)
+find_by_request (DvmdCore *core, const char *req_id, GError **error)
+{
+  DvmdSession *found = NULL;
+
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
+    {
+      if (strcmp (dvm_session_get_request_id (dvmd_session_get_record (session)), req_id) != 0)
+        continue;
+      if (found != NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "Several sessions were requested as “%s”, %s and %s among them: say the id of the allocation",
+                       req_id, dvmd_session_get_alloc_id (found), dvmd_session_get_alloc_id (session));
+          return NULL;
+        }
+      found = session;
+    }
+  return found;
+}
+
+/* (nullable) with an error; a scheduler's ids may be numbers too, so that these come last. */
+static DvmdSession *
+find_by_any_id (DvmdCore *core, const char *id, GError **error)
 {
   DvmdSession *session = dvmd_core_find_session (core, id);
+  GError *ambiguous = NULL;
   guint number;
 
   if (session == NULL)
-    session = dvmd_core_find_session_by_request (core, id);
-  if (session == NULL && dvmd_bus_parse_node (id, &number))
+    session = find_by_request (core, id, &ambiguous);
+  if (ambiguous != NULL)
+    g_propagate_error (error, ambiguous);
+  else if (session == NULL && dvmd_bus_parse_node (id, &number))
     session = dvmd_core_get_session (core, number);
+  if (session == NULL && ambiguous == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+                 "No session has the allocation “%s”, the request or the number; the default session has the empty one",
+                 id);
   return session;
 }
 
@@ -62,17 +90,14 @@ dvmd_bus_find_session (DvmdBusCall *call)
 {
   g_autofree char *path = NULL;
   DvmdSession *session;
+  GError *error = NULL;
   const char *id;
 
   g_variant_get (call->parameters, "(&s)", &id);
-  session = find_by_any_id (call->server->core, id);
+  session = find_by_any_id (call->server->core, id, &error);
   if (session == NULL)
     {
-      dvmd_bus_return_error (call->invocation,
-                             g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                                          "No session has the allocation “%s”, the request or the number; the default "
-                                          "session has the empty one",
-                                          id));
+      dvmd_bus_return_error (call->invocation, error);
       return;
     }
   path = dvmd_bus_session_path (dvmd_session_get_id (session));
@@ -81,7 +106,11 @@ dvmd_bus_find_session (DvmdBusCall *call)
 
 static const DvmdBusMethod session_methods[] = {
   { "Extend", DVMD_BUS_CHANGES, dvmd_bus_session_extend },
+  { "Pause", DVMD_BUS_CHANGES, dvmd_bus_session_pause },
   { "Release", DVMD_BUS_CHANGES, dvmd_bus_session_release },
+  { "Resume", DVMD_BUS_CHANGES, dvmd_bus_session_resume },
+  { "Signal", DVMD_BUS_CHANGES, dvmd_bus_session_signal },
+  { "Terminate", DVMD_BUS_CHANGES, dvmd_bus_session_terminate },
 };
 
 static char **

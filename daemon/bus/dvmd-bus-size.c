@@ -17,7 +17,7 @@
 
 /* The session that the request is about, 0 if that is not known before it is answered. */
 static guint
-find_session (DvmdCore *core, GVariant *request)
+find_session (DvmdCore *core, const DvmdRequester *who, GVariant *request)
 {
   const char *alloc_id = NULL;
   const char *of_req_id = NULL;
@@ -27,7 +27,7 @@ find_session (DvmdCore *core, GVariant *request)
   g_variant_lookup (request, "session", "u", &id);
   g_variant_lookup (request, "alloc-id", "&s", &alloc_id);
   g_variant_lookup (request, "of-req-id", "&s", &of_req_id);
-  if (!dvmd_core_select_session (core, id, alloc_id, of_req_id, &session, NULL) || session == NULL)
+  if (!dvmd_core_select_session_for (core, who, id, alloc_id, of_req_id, &session, NULL) || session == NULL)
     return 0;
   return dvmd_session_get_id (session);
 }
@@ -35,10 +35,10 @@ find_session (DvmdCore *core, GVariant *request)
 void
 dvmd_bus_change_size (DvmdBusCall *call, const char *directive, GVariant *request, DvmdBusMakeReply make_reply)
 {
-  guint about = strcmp (directive, "new") != 0 ? find_session (call->server->core, request) : 0;
+  const DvmdRequester *who = &call->caller->requester;
+  guint about = strcmp (directive, "new") != 0 ? find_session (call->server->core, who, request) : 0;
 
-  dvmd_controller_change_size_async (call->server->controller, directive, request, &call->caller->requester, FALSE,
-                                     NULL, dvmd_bus_on_asked,
+  dvmd_controller_change_size_async (call->server->controller, directive, request, who, FALSE, NULL, dvmd_bus_on_asked,
                                      dvmd_bus_asked_new (call, dvmd_controller_change_size_finish, make_reply, about));
 }
 

@@ -235,12 +235,21 @@ class Buses(Case):
 
         manager = ['--object-path', MANAGER[0], '--method']
         at_job = ['--object-path', job.path, '--method']
+        at_session = ['--object-path', '/org/dvm/sessions/0', '--method']
+        at_node = ['--object-path', '/org/dvm/nodes/1', '--method']
         seen = call(*at_job, f'{PROPERTIES}.Get', 'org.dvm.Job', 'State')
         self.assertEqual(seen.stdout, f'(<uint32 {RUNNING}>,)\n', seen.stderr)
         for attempt in ([*manager, f'{NAME}.Submit', "['true']", '{}'], [*manager, f'{NAME}.Shutdown', '{}'],
                         [*manager, f'{NAME}.CancelJobs', "{'all': <true>}"], [*at_job, 'org.dvm.Job.Cancel', '{}'],
                         [*at_job, 'org.dvm.Job.Signal', '9', '{}'], [*at_job, 'org.dvm.Job.Continue', '{}'],
-                        [*at_job, 'org.dvm.Job.Attach', '{}']):
+                        [*at_job, 'org.dvm.Job.Attach', '{}'], [*at_job, 'org.dvm.Job.Resize', '1', '1', '{}'],
+                        [*manager, f'{NAME}.Grow', "{'hosts': <['n9']>}"], [*manager, f'{NAME}.Shrink', "{'hosts': <['n9']>}"],
+                        [*manager, f'{NAME}.Allocate', 'new', "{'hosts': <['n9']>}"], [*manager, f'{NAME}.Reload', '{}'],
+                        [*manager, f'{NAME}.ControlSession', '0', "{'pause': <true>}"],
+                        [*at_session, 'org.dvm.Session.Release', '{}'], [*at_session, 'org.dvm.Session.Extend', '{}'],
+                        [*at_session, 'org.dvm.Session.Pause', '{}'], [*at_session, 'org.dvm.Session.Resume', '{}'],
+                        [*at_session, 'org.dvm.Session.Signal', '9', '{}'], [*at_session, 'org.dvm.Session.Terminate', '{}'],
+                        [*at_node, 'org.dvm.Node.Drain', 'why', '{}'], [*at_node, 'org.dvm.Node.Resume', '{}']):
             done = call(*attempt)
             self.assertNotEqual(done.returncode, 0, attempt)
             self.assertIn('org.dvm.Error.NoPermissions', done.stderr, attempt)

@@ -196,7 +196,8 @@ class Walk(dvmtest.Case):
                     self.try_method(path, interface.get('name'), name, kinds)
                     seen.add(name)
         self.assertLessEqual({'Submit', 'SubmitMany', 'Map', 'ListProcs', 'Drain', 'GetTopology', 'FindNode', 'Grow', 'Shrink', 'Allocate',
-                              'ListCampaigns', 'ListSessions', 'Release', 'Cancel', 'FindSession', 'Extend'}, seen)
+                              'ListCampaigns', 'ListSessions', 'Release', 'Cancel', 'FindSession', 'ControlSession', 'Extend', 'Pause',
+                              'Terminate', 'Signal'}, seen)
         self.assertIsNone(self.one.process.poll())
         for path, interface in list(self.interfaces('/org/dvm/nodes')):
             if not path.endswith('/0'):

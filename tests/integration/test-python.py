@@ -172,6 +172,52 @@ class Size(Case):
         with self.assertRaises(Dvm.BadParamError):
             client.shrink()
 
+    def test_sessions(self):
+        client = self.client(self.elastic())
+        warnings = []
+        client.connect('alloc-timeout-warning', lambda client, *warning: warnings.append(warning))
+        alloc_id = client.allocate('new', hosts=['node1'], share=False, req_id='mine')['alloc-id']
+        session = client.find_session('mine')
+        self.assertEqual((session.props.alloc_id, session.props.nodes, session.props.shared), (alloc_id, ['node1'], False))
+        self.assertIsNone(client.extend_session(session, time=1000, warn_timeout=999))
+        wait_until(lambda: warnings, 'the warning')
+        self.assertEqual(warnings[0][:2], (alloc_id, 'mine'))
+        self.assertIn(warnings[0][2], range(900, 1000))
+        for pause, state in (({'pause': True}, Dvm.SessionState.PAUSED), ({'resume': True}, Dvm.SessionState.ACTIVE)):
+            client.control_session(session.props.id, **pause)
+            self.assertEqual(client.find_session(alloc_id).props.state, state)
+        job = client.submit(Dvm.JobSpec(SLEEP, np=1, target=[alloc_id]))
+        wait_until(lambda: client.refresh_job(job) and job.props.num_launched == 1, 'the job to run')
+        client.signal_session(session, 10)
+        client.wait(job)
+        client.refresh_job(job)
+        self.assertEqual(job.returncode, -10)
+        with self.assertRaises(Dvm.BadParamError):
+            client.control_session(session.props.id, pause=True, terminate=True)
+        self.assertIsNone(client.release_session(session))
+        with self.assertRaises(Dvm.NotFoundError):
+            client.pause_session(session)
+
+    def test_sessions_in_coroutines(self):
+        dvm = self.elastic()
+
+        async def main():
+            client = Dvm.Client.new_for_address(dvm.socket)
+            await client.connect_async()
+            answer = await client.control_session_async(0, instantiate=True, hosts=['n9'])
+            await client.wait_campaign_async(await client.find_campaign_async(answer['campaign']))
+            session = await client.find_session_async(answer['session'])
+            await client.pause_session_async(session)
+            await client.resume_session_async(session)
+            campaign = await client.extend_session_async(session, hosts=['n10'])
+            await client.wait_campaign_async(campaign)
+            campaign = await client.release_session_async(session)
+            await client.wait_campaign_async(campaign)
+            return campaign
+
+        campaign = Dvm.run(main())
+        self.assertEqual(sorted(campaign.props.hosts), ['n10', 'n9'])
+
     def test_asyncio(self):
         dvm = self.elastic()
 

@@ -24,7 +24,7 @@ WAY = ['UNDEF', 'INIT', 'INIT_COMPLETE', 'ALLOCATE', 'ALLOCATION_COMPLETE', 'LAU
 # Not by the first line of the file: the Python is the one that runs this test.
 INTERPRETERS = {'.py': [sys.executable], '.js': ['gjs', '-m'], '.sh': ['sh']}
 
-NEEDS = {'grow-and-shrink.js': ['gjs'], 'monitor.js': ['gjs'], 'sweep.sh': ['jq'], 'with-busctl.sh': ['busctl'], 'with-gdbus.sh': ['gdbus']}
+NEEDS = {'grow-and-shrink.js': ['gjs'], 'monitor.js': ['gjs'], 'reserve-and-run.js': ['gjs'], 'sweep.sh': ['jq'], 'with-busctl.sh': ['busctl'], 'with-gdbus.sh': ['gdbus']}
 
 
 def sample(name, *arguments):
@@ -359,6 +359,40 @@ class GrowAndShrink(Case):
 
 class GrowAndShrinkInJavaScript(GrowAndShrink):
     name = 'grow-and-shrink.js'
+
+
+class ReserveAndRun(Case):
+    """Nodes are for one alone for a while, and for longer when the warning is answered."""
+
+    name = 'reserve-and-run.py'
+
+    def test_cycle(self):
+        dvm = self.dvm(settings=['nodes=2', 'slots=1', 'elastic=true'])
+        done = self.run_sample(dvm, self.name, '--hosts', 'node2,n9', 'sh', '-c', 'exit 3')
+        self.assertEqual((done.returncode, done.stderr), (3, ''))
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0], '/org/dvm/sessions/1 has node2 n9')
+        self.assertRegex(lines[1], r'^\S+ ran on node2 n9: NON_ZERO_TERM$')
+        self.assertRegex(lines[2], r'^\S+ is given back$')
+        # What was there stays, what came has gone.
+        self.assertEqual([row['Name'] for row in dvm.get_nodes()[1:]], ['node1', 'node2'])
+
+    def test_more_time(self):
+        dvm = self.dvm(settings=['nodes=1', 'slots=1', 'elastic=true'])
+        done = self.run_sample(dvm, self.name, '--time', '2', '--warn', '1', '--hosts', 'n9', 'sleep', '2.5')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertRegex(done.stdout, r'(?m)^extended with [01] s left$')
+
+    def test_refused(self):
+        dvm = self.dvm(settings=['nodes=1', 'slots=1'])
+        done = self.run_sample(dvm, self.name, '--hosts', 'n9', 'true')
+        self.assertEqual((done.returncode, done.stdout), (125, ''))
+        self.assertIn('--elastic', done.stderr)
+        self.assertIn(self.run_sample(dvm, self.name, 'true').returncode, (2, 125))
+
+
+class ReserveAndRunInJavaScript(ReserveAndRun):
+    name = 'reserve-and-run.js'
 
 
 class Nowhere(unittest.TestCase):

@@ -7,6 +7,7 @@
 #include "fake-elastic.h"
 
 #include "dvmd-controller-elastic.h"
+#include "dvmd-controller-session.h"
 #include "dvmd-core-sessions.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ struct _FakeElastic
   GArray *coming;   /* guint, ranks that are held */
   GArray *going;    /* likewise */
   GQueue unsettled; /* GTask that are held */
+  char *last_control;
 };
 
 FakeElastic *
@@ -39,6 +41,7 @@ fake_elastic_free (FakeElastic *self)
   g_array_unref (self->coming);
   g_array_unref (self->going);
   g_queue_clear_full (&self->unsettled, g_object_unref);
+  g_free (self->last_control);
   g_free (self);
 }
 
@@ -311,4 +314,43 @@ GVariant *
 dvmd_controller_change_size_finish (DvmdController *controller, GAsyncResult *result, GError **error)
 {
   return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* ---- sessions: what is asked for is noted ---- */
+
+void
+dvmd_controller_control_session_async (DvmdController *controller, guint id, GVariant *directives,
+                                       const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
+                                       GAsyncReadyCallback callback, gpointer user_data)
+{
+  FakeElastic *self = fake_controller_get_elastic (controller);
+  g_autoptr (GTask) task = g_task_new (controller, cancellable, callback, user_data);
+  g_autofree char *text = g_variant_print (directives, FALSE);
+  GVariantBuilder answer;
+
+  g_free (self->last_control);
+  self->last_control = g_strdup_printf ("%s %u %s", requester->name, id, text);
+  if (g_variant_n_children (directives) == 0)
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is no operation");
+      return;
+    }
+  g_variant_builder_init (&answer, G_VARIANT_TYPE_VARDICT);
+  if (dvmd_core_get_session (self->core, id) != NULL)
+    g_variant_builder_add (&answer, "{sv}", "session", g_variant_new_uint32 (id));
+  if (id == G_MAXUINT32)
+    g_variant_builder_add (&answer, "{sv}", "sessions", g_variant_new_parsed ("[uint32 1, 2]"));
+  settle (self, g_steal_pointer (&task), g_variant_ref_sink (g_variant_builder_end (&answer)));
+}
+
+GVariant *
+dvmd_controller_control_session_finish (DvmdController *controller, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+const char *
+fake_elastic_get_last_control (FakeElastic *self)
+{
+  return self->last_control;
 }

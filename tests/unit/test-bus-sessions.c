@@ -99,11 +99,53 @@ tear_down (Fixture *f, gconstpointer data)
 
 /* ---- what is asked for ---- */
 
+/* The call is answered with what is expected, and has asked for this. */
+static void
+check_call (Fixture *f, const char *path, const char *interface, const char *method, const char *parameters,
+            const char *answer, const char *asked)
+{
+  g_autoptr (GVariant) reply = bus_client_check (f->client, path, interface, method, g_variant_new_parsed (parameters));
+  g_autofree char *text = g_variant_print (reply, FALSE);
+
+  g_assert_cmpstr (text, ==, answer);
+  g_assert_cmpstr (fake_elastic_get_last_control (f->agents), ==, asked);
+}
+
+static void
+test_methods (Fixture *f, gconstpointer data)
+{
+  check_call (f, FIRST, SESSION, "Pause", "(@a{sv} {},)", "()", "private:1 1 {'pause': <true>}");
+  check_call (f, FIRST, SESSION, "Resume", "(@a{sv} {},)", "()", "private:1 1 {'resume': <true>}");
+  check_call (f, FIRST, SESSION, "Terminate", "(@a{sv} {},)", "()", "private:1 1 {'terminate': <true>}");
+  check_call (f, FIRST, SESSION, "Signal", "(10, @a{sv} {})", "()", "private:1 1 {'signal': <10>}");
+  check_call (f, FIRST, SESSION, "Signal", "(-3, {'nspace': <'a@1'>})", "()",
+              "private:1 1 {'signal': <-3>, 'nspace': <'a@1'>}");
+  check_call (f, MANAGER_PATH, MANAGER, "ControlSession", "(uint32 1, {'separate': <false>, 'colour': <1>})",
+              "({'session': <objectpath '/org/dvm/sessions/1'>, 'campaign': <objectpath '/'>},)",
+              "private:1 1 {'separate': <false>, 'colour': <1>}");
+  check_call (f, MANAGER_PATH, MANAGER, "ControlSession", "(uint32 4294967295, {'pause': <true>})",
+              "({'sessions': <[objectpath '/org/dvm/sessions/1', '/org/dvm/sessions/2']>, "
+              "'campaign': <objectpath '/'>},)",
+              "private:1 4294967295 {'pause': <true>}");
+  bus_client_refused (f->client, MANAGER_PATH, MANAGER, "ControlSession",
+                      g_variant_new_parsed ("(uint32 1, @a{sv} {})"), "org.dvm.Error.BadParam", "operation");
+}
+
 static void
 test_refused (Fixture *f, gconstpointer data)
 {
+  static const char *const methods[] = { "Pause", "Resume", "Terminate" };
   static const char *const selectors[] = { "{'alloc-id': <'x'>}", "{'of-req-id': <'x'>}", "{'session': <uint32 1>}" };
 
+  for (gsize i = 0; i < G_N_ELEMENTS (methods); i++)
+    {
+      bus_client_refused (f->client, FIRST, SESSION, methods[i], g_variant_new_parsed ("({'colour': <1>},)"),
+                          "org.dvm.Error.BadParam", "colour");
+      bus_client_refused (f->client, "/org/dvm/sessions/7", SESSION, methods[i], g_variant_new_parsed ("(@a{sv} {},)"),
+                          "org.dvm.Error.NotFound", "7");
+    }
+  bus_client_refused (f->client, FIRST, SESSION, "Signal", g_variant_new_parsed ("(9, {'nspace': <3>})"),
+                      "org.dvm.Error.BadParam", "nspace");
   for (gsize i = 0; i < G_N_ELEMENTS (selectors); i++)
     bus_client_refused (f->client, FIRST, SESSION, "Extend",
                         g_variant_new ("(@a{sv})", g_variant_new_parsed (selectors[i])), "org.dvm.Error.BadParam",
@@ -112,6 +154,7 @@ test_refused (Fixture *f, gconstpointer data)
                       "org.dvm.Error.NotSupported", "default session");
   bus_client_refused (f->client, USUAL, SESSION, "Release", g_variant_new_parsed ("(@a{sv} {},)"),
                       "org.dvm.Error.NotSupported", "default session");
+  g_assert_null (fake_elastic_get_last_control (f->agents));
 }
 
 static void
@@ -298,6 +341,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 
+  add ("methods", set_up, NULL, test_methods);
   add ("refused", set_up, NULL, test_refused);
   add ("extend", set_up, NULL, test_extend);
   add ("warning", set_up, NULL, test_warning);

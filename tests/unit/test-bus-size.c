@@ -625,6 +625,7 @@ test_find_session (Fixture *f, gconstpointer data)
   g_autofree char *first = grow (f->client, "{'hosts': <['n8']>, 'req-id': <'r1'>}");
   g_autofree char *second = grow (f->client, "{'hosts': <['n9']>, 'req-id': <'0'>}");
   g_autoptr (GVariant) zero = NULL;
+  g_autofree char *third = NULL;
   const char *path;
 
   check_end (f->client, first, "completed");
@@ -643,6 +644,9 @@ test_find_session (Fixture *f, gconstpointer data)
   for (gsize i = 0; i < G_N_ELEMENTS (ids); i++)
     bus_client_refused (f->client, MANAGER_PATH, MANAGER, "FindSession", g_variant_new ("(s)", i == 0 ? "r2" : "01"),
                         "org.dvm.Error.NotFound", NULL);
+  third = grow (f->client, "{'hosts': <['n10']>, 'req-id': <'r1'>}");
+  bus_client_refused (f->client, MANAGER_PATH, MANAGER, "FindSession", g_variant_new ("(s)", "r1"),
+                      "org.dvm.Error.BadParam", "Several");
 }
 
 static void
