@@ -105,7 +105,7 @@ test_same_request_id (void)
 {
   g_auto (World) world = { 0 };
   DvmdGrowRequest request = { .req_id = "r1" };
-  g_autofree char *processes[2] = { NULL, NULL };
+  char *processes[2];
   DvmdSession *sessions[2];
 
   world_init (&world, 4, 4, FALSE);
@@ -121,6 +121,8 @@ test_same_request_id (void)
   g_assert_true (allocate (&world, processes[1], "node1", &request) == sessions[1]);
   release (&world, TOOL, dvmd_session_get_id (sessions[0]), NULL);
   g_assert_true (allocate (&world, TOOL, "node4", &request) == sessions[1]);
+  for (guint i = 0; i < 2; i++)
+    g_free (processes[i]);
 }
 
 /* A default session without nodes says why. */
