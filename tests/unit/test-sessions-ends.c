@@ -356,6 +356,86 @@ test_never_launched_by_shrink (void)
   g_assert_null (session_of (&world, 1));
 }
 
+static DvmdJob *
+spawn_with_files (World *world, const char *targets)
+{
+  g_autoptr (DvmJobSpec) spec = make_targets (1, targets);
+  const char *files[] = { "/tmp/data.txt", NULL };
+
+  dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  return submit_as (world, TOOL, spec, NULL);
+}
+
+/* D18: also those that are on their way, with files or at the launch gate; what there is of them is cleared away. */
+static void
+test_ends_on_the_way (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdSession *session;
+  DvmdJob *staging;
+  DvmdJob *parked;
+  DvmdJob *others;
+
+  world_init_elastic (&world, 3, 4);
+  session = allocate (&world, TOOL, "node2", NULL);
+  staging = spawn_with_files (&world, alloc_of (session));
+  parked = spawn_with_files (&world, alloc_of (session));
+  others = spawn_with_files (&world, NULL);
+  shrink (&world, "node3");
+  dvmd_core_files_staged (world.core, parked, 2, NULL);
+  dvmd_core_files_staged (world.core, others, 1, NULL);
+  run (&world);
+  assert_state (staging, DVM_JOB_STATE_SYSTEM_PREP);
+  assert_held (parked, "launch");
+  assert_held (others, "launch");
+  g_string_truncate (world.log, 0);
+  release (&world, TOOL, 1, NULL);
+  assert_state (staging, DVM_JOB_STATE_NEVER_LAUNCHED);
+  assert_state (parked, DVM_JOB_STATE_NEVER_LAUNCHED);
+  assert_log (&world, "kill 1\nkill 2\n");
+  g_assert_nonnull (session_of (&world, 1));
+  dvmd_core_job_gone (world.core, staging, 2);
+  dvmd_core_job_gone (world.core, parked, 2);
+  run (&world);
+  g_assert_null (session_of (&world, 1));
+  depart (&world, 3);
+  assert_state (others, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 1);
+}
+
+/* D15, D18: a drain lets those launch that are placed already, and no others. */
+static void
+test_drain (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new (TOOL, 1000, 42);
+  DvmdShrinkRequest request = { .requester = requester, .session = 1, .drain_timeout = 60 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdSession *session;
+  DvmdJob *placed;
+  DvmdJob *waiting;
+
+  world_init_elastic (&world, 1, 4);
+  session = allocate (&world, TOOL, "node2", NULL);
+  report_in (&world, 2);
+  wired (&world, dvmd_core_get_campaign (world.core, 1));
+  placed = spawn_with_files (&world, alloc_of (session));
+  waiting = spawn (&world, TOOL, 2, alloc_of (session));
+  assert_held (waiting, "slots");
+  g_assert_true (dvmd_core_shrink (world.core, &request, &answer, NULL));
+  run (&world);
+  assert_state (waiting, DVM_JOB_STATE_NEVER_LAUNCHED);
+  dvmd_core_files_staged (world.core, placed, 2, NULL);
+  run (&world);
+  assert_state (placed, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  run_to_end (&world, placed);
+  assert_state (placed, DVM_JOB_STATE_NOTIFIED);
+  assert_campaign (dvmd_core_get_campaign (world.core, 2), DVM_CAMPAIGN_STATE_RUNNING);
+  depart (&world, 2);
+  offered (&world, dvmd_core_get_campaign (world.core, 2));
+  g_assert_null (session_of (&world, 1));
+}
+
 /* Between the number and the job the session may end. */
 static void
 test_ends_before_job (void)
@@ -598,6 +678,8 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/ends/S5-R62-R64-release-while-running", test_release_while_running);
   g_test_add_func ("/sessions/ends/D18-never-launched", test_never_launched);
   g_test_add_func ("/sessions/ends/D18-D3-R63-never-launched-by-shrink", test_never_launched_by_shrink);
+  g_test_add_func ("/sessions/ends/D18-on-the-way", test_ends_on_the_way);
+  g_test_add_func ("/sessions/ends/D15-D18-drain", test_drain);
   g_test_add_func ("/sessions/ends/D18-before-job", test_ends_before_job);
   g_test_add_func ("/sessions/ends/R65-R67-R69-R70-S20-S23-limit", test_limit);
   g_test_add_func ("/sessions/ends/S23-R64-limit-jobs", test_limit_jobs);
