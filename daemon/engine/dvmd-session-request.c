@@ -50,8 +50,8 @@ is_given (GVariant *directives, const char *key)
 }
 
 /* "separate" beside "instantiate" says how the new session is (S21). */
-static const Operation *
-choose_operation (GVariant *directives, GError **error)
+static gboolean
+choose_operation (GVariant *directives, const Operation **into, GError **error)
 {
   const Operation *chosen = NULL;
 
@@ -65,14 +65,11 @@ choose_operation (GVariant *directives, GError **error)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                        "“%s” and “%s” are two operations: a request has one of them", chosen->name, operations[i].name);
-          return NULL;
+          return FALSE;
         }
     }
-  if (chosen == NULL)
-    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                         "Nothing says what is to be done with the session: give one of instantiate, extend, pause, "
-                         "resume, preempt, restore, signal, terminate and separate");
-  return chosen;
+  *into = chosen;
+  return TRUE;
 }
 
 /* ---- keys ---- */
@@ -153,6 +150,25 @@ check_key (const Operation *operation, const char *name, GVariant *value, gboole
   else
     return check_type (name, key->type, value, error);
   return FALSE;
+}
+
+/* What is nothing at all is said before what is missing. */
+static void
+refuse_nothing (GVariant *directives, GError **error)
+{
+  GVariantIter iter;
+  const char *name;
+
+  g_variant_iter_init (&iter, directives);
+  while (g_variant_iter_next (&iter, "{&sv}", &name, NULL))
+    if (find_key (name) == NULL)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“%s” is no key of a request, and no operation", name);
+        return;
+      }
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "Nothing says what is to be done with the session: give one of instantiate, extend, pause, "
+                       "resume, preempt, restore, signal, terminate and separate");
 }
 
 static gboolean
@@ -284,10 +300,14 @@ read_control (DvmdSessionRequest *self, const Operation *operation, GVariant *di
 DvmdSessionRequest *
 dvmd_session_request_new (GVariant *directives, gboolean tolerant, GError **error)
 {
-  const Operation *operation = choose_operation (directives, error);
+  const Operation *operation = NULL;
   g_autoptr (DvmdSessionRequest) self = NULL;
   gboolean good;
 
+  if (!choose_operation (directives, &operation, error))
+    return NULL;
+  if (operation == NULL)
+    refuse_nothing (directives, error);
   if (operation == NULL || !check_keys (operation, directives, tolerant, error))
     return NULL;
   self = g_new0 (DvmdSessionRequest, 1);

@@ -29,6 +29,8 @@ typedef struct
 
 static const Refused refused[] = {
   { "{}", DVM_ERROR_BAD_PARAM, { "instantiate", "separate" } },
+  { "{'colour': <'red'>}", DVM_ERROR_BAD_PARAM, { "colour" } },
+  { "{'hosts': <['n9']>}", DVM_ERROR_BAD_PARAM, { "instantiate", "separate" } },
   { "{'pause': <true>, 'terminate': <true>}", DVM_ERROR_BAD_PARAM, { "pause", "terminate" } },
   { "{'pause': <true>, 'separate': <true>}", DVM_ERROR_BAD_PARAM, { "pause", "separate" } },
   { "{'pause': <false>}", DVM_ERROR_BAD_PARAM, { "pause", "false" } },
