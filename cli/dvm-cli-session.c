@@ -7,7 +7,6 @@
 #include "dvm-cli-session.h"
 
 #include <glib/gi18n-lib.h>
-#include <string.h>
 
 #include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
@@ -16,33 +15,6 @@
 #include "dvm-cli-screen.h"
 
 /* ---- found ---- */
-
-static gboolean
-is_own_name (DvmSession *session, const char *reference)
-{
-  g_autofree char *number = g_strdup_printf ("%u", dvm_session_get_id (session));
-
-  return strcmp (reference, dvm_session_get_alloc_id (session)) == 0 || strcmp (reference, number) == 0
-         || strcmp (reference, dvm_session_get_object_path (session)) == 0;
-}
-
-/* Requests may have equal names; then nobody knows which session is meant. */
-static gboolean
-check_request (DvmClient *client, const char *reference, GError **error)
-{
-  g_autoptr (GPtrArray) sessions = dvm_client_list_sessions (client, NULL, error);
-  g_autoptr (GString) numbers = g_string_new (NULL);
-  guint n = 0;
-
-  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
-    if (strcmp (dvm_session_get_request_id (sessions->pdata[i]), reference) == 0)
-      g_string_append_printf (numbers, "%s%u", n++ > 0 ? ", " : "", dvm_session_get_id (sessions->pdata[i]));
-  if (n > 1)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 _ ("several sessions were requested under the name '%s': %s; give the number of one"), reference,
-                 numbers->str);
-  return sessions != NULL && n <= 1;
-}
 
 DvmSession *
 dvm_cli_find_session_waiting (DvmClient *client, const char *reference, GCancellable *cancellable, GError **error)
@@ -62,8 +34,6 @@ dvm_cli_find_session_waiting (DvmClient *client, const char *reference, GCancell
                  _ ("there is no session '%s', or it has ended; 'dvm-cli sessions' lists them"), shown);
   else if (session == NULL)
     g_propagate_error (error, g_steal_pointer (&local_error));
-  else if (!is_own_name (session, reference) && !check_request (client, reference, error))
-    g_clear_object (&session);
   return session;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Sessions by the command line, real agents: nodes taken aside, looked at, extended, handed on, given back."""
 
+import json
 import os
 import signal
 import sys
@@ -52,7 +53,8 @@ def test_usage():
             (["release", "1", "--time", "3"], "no meaning"),
             (["pause"], "session is missing"),
             (["pause", "1", "--all"], "exclude"),
-            (["pause", "--all", "--job", "1"], "--all and --job"),
+            (["preempt", "--all", "--job", "1"], "--all and --job"),
+            (["pause", "1", "--job", "1"], "no meaning"),
             (["pause", "1", "--wait"], "no meaning"),
             (["signal", "1"], "signal is missing"),
             (["signal", "-s", "NOPE", "1"], "'NOPE' is no signal"),
@@ -172,10 +174,162 @@ def test_ambiguous():
     with elastic() as here:
         for node in ("node1", "node2"):
             create(here, "--hosts", node, "--req-id", "twice")
-        refused(here, 1, "1, 2; give the number", "session", "release", "twice")
-        refused(here, 125, "give the number", "run", "--session", "twice", "true")
+        refused(here, 1, "Several sessions", "session", "release", "twice")
+        refused(here, 125, "Several sessions", "run", "--session", "twice", "true")
         equal(len(here.json("sessions")), 3)
         equal(here.json("session", "show", "2")["nodes"], ["node2"])
+
+
+def test_refused():
+    """what is refused leaves nothing behind"""
+    with elastic() as here:
+        ended = done(here, "submit", "--personality", "plain", "-n", "1", "true").strip()
+        here.cli("wait", ended)
+        for args, mention in (
+            (["create", "--hosts", "n9:x"], "n9:x"),
+            (["create", "--hosts", "n9", "--target", "nobody@7"], "nobody@7"),
+            (["create", "--hosts", "n9", "--target", "99"], "99"),
+            (["create", "--hosts", "n9", "--target", ended], "has ended"),
+            (["create", "--hosts", "n9", "--session", "nobody"], "nobody"),
+            (["extend", "0", "--time", "10"], "default session"),
+            (["cancel", "0"], "default session"),
+            (["pause", "0"], "default session"),
+            (["terminate", "0"], "default session"),
+        ):
+            refused(here, 1, mention, "session", *args)
+        equal(names(here), ["node1", "node2"])
+        equal(len(here.json("sessions")), 1)
+        equal(here.json("campaigns", "--all"), [])
+
+
+def stopped(here, job):
+    """Which processes of a job stand still"""
+    states = []
+    for proc in here.json("job", "procs", job):
+        with open(f"/proc/{proc['pid']}/stat") as stat:
+            states.append(stat.read().rsplit(")", 1)[1].split()[0])
+    return [state == "T" for state in states]
+
+
+def test_control():
+    """pause and resume, preempt and restore, signal and terminate reach the jobs of a session alone"""
+    with elastic() as here:
+        create(here, "--hosts", "node2", "--req-id", "mine")
+        submit = ("submit", "--personality", "plain", "-n", "1")
+        other = done(here, *submit, "sleep", "600").strip()
+        first = done(here, *submit, "--session", "mine", "sleep", "600").strip()
+        second = done(here, *submit, "--session", "mine", "sleep", "600").strip()
+        for job in (other, first, second):
+            wait_until(lambda: here.json("job", "show", job)["state"] == "RUNNING", "it runs")
+        equal(len(here.json("session", "show", "mine")["jobs"]), 2)
+        done(here, "session", "pause", "mine")
+        wait_until(lambda: stopped(here, first) + stopped(here, second) == [True] * 2, "both are stopped")
+        equal(stopped(here, other), [False])
+        equal(here.json("session", "show", "mine")["state"], "paused")
+        done(here, "session", "preempt", "mine")
+        done(here, "session", "resume", "mine")
+        equal(stopped(here, first), [True], "it is preempted")
+        done(here, "session", "restore", "mine")
+        wait_until(lambda: stopped(here, first) + stopped(here, second) == [False] * 2, "both go on")
+        equal(here.json("session", "show", "mine")["state"], "active")
+        done(here, "session", "signal", "-USR1", "mine", "--job", second)
+        equal(here.cli("wait", second).returncode, 128 + signal.SIGUSR1)
+        equal(here.json("job", "show", first)["state"], "RUNNING")
+        refused(here, 1, other, "session", "preempt", "mine", "--job", other)
+        done(here, "session", "preempt", "mine", "--job", first)
+        equal(stopped(here, first), [True])
+        done(here, "session", "restore", "mine", "--job", first)
+        done(here, "session", "pause", "--all")
+        wait_until(lambda: stopped(here, first) == [True], "it is stopped")
+        done(here, "session", "terminate", "mine", "--wait")
+        refused(here, 1, "no session 'mine'", "session", "show", "mine")
+        check(here.cli("wait", first).returncode != 0, "it was ended")
+        equal(here.json("job", "show", first)["state"], "KILLED_BY_CMD")
+        equal(here.json("job", "show", other)["state"], "RUNNING")
+        done(here, "kill", other)
+
+
+def test_owner():
+    """a job owns the nodes that were taken for it; inheritance and separate say what becomes of them"""
+    with elastic("--nodes=3") as here:
+        job = done(here, "submit", "--personality", "plain", "-n", "1", "--host", "node1", "sleep", "600").strip()
+        number = str(here.json("job", "show", job)["id"])
+        allocation, _ = create(here, "--hosts", "n9", "--target", number, "--inheritance", "none", "--wait")
+        kept, _ = create(here, "--hosts", "node3", "--target", job, "--inheritance", "none", "--req-id", "kept")
+        session = here.json("session", "show", allocation)
+        equal((session["owner"], session["owners"], session["inheritance"], session["shared"], session["separate"]),
+              (job, [job], "none", False, False))
+        done(here, "session", "separate", "kept")
+        equal(here.json("session", "show", "kept")["separate"], True)
+        done(here, "session", "separate", allocation)
+        done(here, "session", "separate", allocation, "--undo")
+        equal(here.json("session", "show", allocation)["separate"], False)
+        done(here, "kill", job)
+        wait_until(lambda: "n9" not in names(here), "given back with its owner")
+        equal(here.json("session", "show", "kept")["nodes"], ["node3"])
+
+
+def test_child():
+    """a child ends with its parent, unless it is separate"""
+    with elastic("--nodes=4") as here:
+        create(here, "--hosts", "node2", "--req-id", "parent")
+        create(here, "--hosts", "node3", "--req-id", "child", "--session", "parent")
+        create(here, "--hosts", "node4", "--req-id", "apart", "--session", "parent", "--child-separate")
+        parent = here.json("session", "show", "parent")
+        child = here.json("session", "show", "child")
+        equal((child["parent"], child["shared"]), (f"/org/dvm/sessions/{parent['id']}", False))
+        contains(done(here, "session", "show", "child"), f"Parent: {parent['id']}\n")
+        done(here, "session", "terminate", "parent", "--wait")
+        wait_until(lambda: [row["request-id"] for row in here.json("sessions")] == ["", "apart"], "the child has ended")
+
+
+def test_time():
+    """a session ends when its time is over; an extension begins anew"""
+    with elastic() as here:
+        create(here, "--hosts", "node2", "--req-id", "mine", "--time", "1:00:00", "--warn-timeout", "5m")
+        before = here.json("session", "show", "mine")["expires-at"]
+        contains(done(here, "sessions"), "59m")
+        done(here, "session", "extend", "mine", "--time", "1d")
+        check(here.json("session", "show", "mine")["expires-at"] > before, "it has more time")
+        contains(done(here, "session", "show", "mine"), "23h59m")
+        done(here, "session", "extend", "mine", "--time", "1")
+        wait_until(lambda: len(here.json("sessions")) == 1, "its time is over")
+
+
+def test_given_back():
+    """what was released by its name can be had back; a grow for a session is called off"""
+    with elastic() as here:
+        create(here, "--hosts", "n9,n10", "--req-id", "mine", "--wait")
+        done(here, "session", "release", "mine", "--hosts", "n10", "--wait")
+        equal(here.json("session", "show", "mine")["nodes"], ["n9"])
+        done(here, "session", "reaquire", "mine", "--wait")
+        equal(here.json("session", "show", "mine")["nodes"], ["n9", "n10"])
+        refused(here, 1, "Nothing has been released", "session", "reaquire", "mine", "--hosts", "n11")
+        refused(here, 1, "nothing to cancel", "session", "cancel", "mine")
+        told = here.json("session", "release", "mine", "--drain-timeout", "5s", "--req-id", "back", "--wait")
+        equal((told["req-id"], told["result"]["state"]), ("back", "completed"))
+
+
+
+
+def test_program():
+    """a session that is made for a job ends with it"""
+    with elastic() as here:
+        refused(here, 2, "--req-id and a program", "session", "create", "--hosts", "node2", "--req-id", "x", "--", "true")
+        refused(here, 2, "unknown option '--wiat'", "session", "create", "--hosts", "node2", "--", "--wiat", "true")
+        refused(here, 2, "a program is missing", "session", "create", "--hosts", "node2", "--", "true", ":")
+        command = ("session", "create", "--hosts", "node2,n9", "--inheritance", "none", "--", "-n", "3", "-x", "SAY=hello", "sh", "-c")
+        allocation, _, job = done(here, *command, "echo $SAY $DVM_NODE; sleep 600").split()
+        equal(here.json("job", "show", job)["state"], "RUNNING")
+        equal(here.json("session", "show", allocation)["nodes"], ["node2", "n9"])
+        equal(sorted(set(here.json("job", "show", job)["nodes"])), ["n9", "node2"])
+        done(here, "kill", job)
+        wait_until(lambda: len(here.json("sessions")) == 1 and names(here) == ["node1", "node2"], "it has ended")
+        told = json.loads(done(here, "session", "create", "--json", "--hosts", "node2", "--", "-n", "1", "true"))
+        equal(here.cli("wait", told["nspace"]).returncode, 0)
+        wait_until(lambda: len(here.json("sessions")) == 1, "it has ended")
+        refused(here, 1, "no-such-program", "session", "create", "--hosts", "node2", "--", "-n", "1", "/no-such-program")
+        wait_until(lambda: len(here.json("sessions")) == 1, "nothing is left")
 
 
 if __name__ == "__main__":
