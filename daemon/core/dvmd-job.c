@@ -194,7 +194,7 @@ gsize
 dvmd_job_get_size (DvmdJob *self)
 {
   gsize size = JOB_BYTES + count_strings (dvm_job_get_command (self->record))
-               + count_strings (dvm_job_get_nodes (self->record));
+               + count_strings (dvm_job_get_nodes (self->record)) + count_strings (dvm_job_get_children (self->record));
 
   size += self->trace->len * TRACE_BYTES;
   if (self->procs != NULL)

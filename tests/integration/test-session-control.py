@@ -234,5 +234,32 @@ class Ended(Sessions):
         wait_until(lambda: len(dvm.get_nodes()) == 2, 'the nodes to leave')
 
 
+class Forwarded(Sessions):
+    """With a scheduler outside of the DVM, which decides first (S7)."""
+
+    def test_decided(self):
+        """It declines, agrees, refuses, and names other nodes; who has no right to ask is not passed on."""
+        script = ('allocator decline; decide decline; decide done; decide fail not today; decide done hosts=node3 session=12; '
+                  'decide done')
+        dvm = self.start(settings=[f'test-plugin={script}'])
+        number = self.reserve(dvm, 'node2')
+        job = self.submit(dvm, number, np=1)
+        job.wait_running()
+        self.control(dvm, number, pause=True)
+        self.wait_states(job, True)
+        self.assert_refused('AllocFailed', 'not today', self.control, dvm, number, resume=True)
+        self.wait_states(job, True)
+        self.assert_refused('NotFound', '77', self.control, dvm, 77, pause=True)
+        self.assert_refused('BadParam', 'colour', self.control, dvm, number, pause=True, colour='red')
+        self.assertEqual(self.reserve(dvm, 'node1'), 12)
+        nodes = dvm.connection.call('/org/dvm/sessions/12', dvmtest.PROPERTIES, 'Get', '(ss)', SESSION, 'Nodes')[0]
+        self.assertEqual(nodes, ['node3'])
+        self.control(dvm, number, terminate=True)
+        self.wait_ended(dvm, number)
+        log = dvm.log()
+        for words in (f'asked control-session of {number} by private:', "{'pause': <true>}", "{'terminate': <true>}"):
+            self.assertIn(words, log)
+
+
 if __name__ == '__main__':
     dvmtest.main()
