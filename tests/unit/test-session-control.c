@@ -241,6 +241,69 @@ test_placed (void)
   assert_held (job, "");
 }
 
+/* D2: its node leaves while it waits so: it is placed anew when it goes on; and no campaign waits for it. */
+static void
+test_placed_leaves (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  const char *files[] = { "/tmp/data.txt", NULL };
+  DvmdGrowRequest more = { .extend = TRUE, .session = 1 };
+  DvmdCampaign *campaign;
+  DvmdSession *session;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 3, 2);
+  session = reserve (&world, "node2");
+  reserve_with (&world, "node3", &more);
+  dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  job = submit_into (&world, session, spec, 2);
+  control (&world, session, DVMD_SESSION_PAUSE);
+  dvmd_core_files_staged (world.core, job, 2, NULL);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_LAUNCH_APPS);
+  campaign = shrink (&world, "node2");
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_RUNNING);
+  depart (&world, 2);
+  offered (&world, campaign);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_COMPLETED);
+  assert_held (job, "session");
+  control (&world, session, DVMD_SESSION_RESUME);
+  dvmd_core_files_staged (world.core, job, 3, NULL);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  g_assert_cmpuint (dvm_job_get_remapped (dvmd_job_get_record (job)), ==, 1);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->node, ==, 3);
+}
+
+/* The same with a node that is lost, in a DVM that keeps its nodes: the job fails, when it goes on, and names it. */
+static void
+test_placed_lost (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  const char *files[] = { "/tmp/data.txt", NULL };
+  DvmdSession *session;
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  session = reserve (&world, "node2");
+  dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  job = submit_into (&world, session, spec, 1);
+  control (&world, session, DVMD_SESSION_PAUSE);
+  dvmd_core_files_staged (world.core, job, 2, NULL);
+  run (&world);
+  assert_held (job, "session");
+  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
+  run (&world);
+  control (&world, session, DVMD_SESSION_RESUME);
+  assert_state (job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+  assert_mentions (reason_of (job), "node2");
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 0);
+}
+
 /* A job whose ranks wait for a debugger is let go by nobody else. */
 static void
 test_debugger (void)
@@ -637,6 +700,8 @@ main (int argc, char **argv)
   g_test_add_func ("/session-control/S16/held", test_held);
   g_test_add_func ("/session-control/S16/launching", test_launching);
   g_test_add_func ("/session-control/S16/placed", test_placed);
+  g_test_add_func ("/session-control/D2/placed-leaves", test_placed_leaves);
+  g_test_add_func ("/session-control/S16/placed-lost", test_placed_lost);
   g_test_add_func ("/session-control/S16/debugger", test_debugger);
   g_test_add_func ("/session-control/S16/parked", test_parked);
   g_test_add_func ("/session-control/S16/one-job", test_one_job);
