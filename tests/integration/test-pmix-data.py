@@ -121,6 +121,26 @@ class Data(Case):
             out, _ = tool.communicate()
         self.assertEqual((tool.returncode, out), (0, 'publish SUCCESS\n'))
 
+    def test_session(self):
+        """What is for a session is seen by its jobs alone, and goes with it."""
+        dvm = self.dvm(settings=['nodes=1', 'slots=2', 'elastic=true', 'kill-grace=0.5'])
+        answer = dvm.call('Allocate', '(sa{sv})', 'new', dvmtest.to_options({'hosts': ['n9:2'], 'share': False}))[0]
+        campaign = ('org.dvm.Campaign', 'State')
+        dvmtest.wait_until(lambda: dvm.connection.call(answer['campaign'], dvmtest.PROPERTIES, 'Get', '(ss)', *campaign)[0] == 'completed',
+                           'the nodes of the session')
+
+        def say(*words, **options):
+            done = dvm.run([CLIENT, *words], **options)
+            self.assert_success(done)
+            return done.lines
+
+        mine = {'target': [answer['alloc-id']]}
+        self.assertEqual(say('publish', 'near', 'a', 'range=4', 'persist=0', 'publish', 'far', 'b', 'persist=4', **mine), ['publish SUCCESS'] * 2)
+        self.assertEqual(say('lookup', 'near,far', **mine), ['lookup SUCCESS near=a:0 far=b:0'])
+        self.assertEqual(say('lookup', 'near,far'), ['lookup SUCCESS far=b:0'])
+        dvm.call('Allocate', '(sa{sv})', 'release', dvmtest.to_options({'alloc-id': answer['alloc-id']}))
+        dvmtest.wait_until(lambda: say('lookup', 'far') == ['lookup NOT-FOUND'], 'what is of the session to go')
+
 
 class Peers(Case):
     """Two jobs on two nodes."""

@@ -135,6 +135,8 @@ test_connect (Fixture *self, gconstpointer data)
   g_assert_nonnull (guest);
   g_assert_cmpuint (guest->my_node, ==, G_MAXUINT32);
   g_assert_cmpuint (guest->ranks->len, ==, 2);
+  g_assert_cmpuint (guest->session_id, ==, 0);
+  g_assert_cmpuint (guest->universe_size, ==, 4);
   g_assert_cmpstr (guest->nodes[0], ==, "two");
   g_assert_cmpstr (((DvmdPmixApp *)g_ptr_array_index (guest->apps, 0))->argv[0], ==, "/bin/sleep");
   g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
