@@ -37,7 +37,7 @@ typedef struct
   char *target; /* (nullable): the namespace that owns it */
   DvmdInheritance inheritance;
   gboolean inheritance_given;
-  guint time; /* s; 0: no limit, or as it was */
+  guint time; /* s; 0: no limit */
   gboolean has_time;
   guint warn_timeout; /* s before that; 0: none */
   gboolean has_warn_timeout;
