@@ -180,20 +180,6 @@ find_agent (DvmdController *self, const char *nspace, guint32 rank)
   return procs != NULL && rank < procs->n_rows ? dvmd_proc_table_row (procs, rank)->node : 0;
 }
 
-/* "pmix:NSPACE.RANK" */
-static gboolean
-split_requester (const DvmdRequester *requester, char **nspace, guint32 *rank)
-{
-  const char *name = requester != NULL && g_str_has_prefix (requester->name, "pmix:") ? requester->name + 5 : NULL;
-  const char *dot = name != NULL ? strrchr (name, '.') : NULL;
-
-  if (dot == NULL)
-    return FALSE;
-  *nspace = g_strndup (name, (gsize)(dot - name));
-  *rank = (guint32)g_ascii_strtoull (dot + 1, NULL, 10);
-  return TRUE;
-}
-
 void
 dvmd_controller_warn_session (gpointer world, DvmdSession *session, guint seconds_left)
 {
@@ -202,7 +188,7 @@ dvmd_controller_warn_session (gpointer world, DvmdSession *session, guint second
   guint32 rank;
   guint agent;
 
-  if (!self->pmix_events || !split_requester (dvmd_session_get_requester (session), &nspace, &rank))
+  if (!self->pmix_events || !dvmd_requester_read_proc (dvmd_session_get_requester (session), &nspace, &rank))
     return;
   agent = find_agent (self, nspace, rank);
   if (agent != 0)

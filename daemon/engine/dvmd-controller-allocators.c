@@ -10,8 +10,10 @@
 
 #include "dvmd-controller-elastic.h"
 #include <string.h>
+#include <unistd.h>
 
 #include "dvmd-controller-private.h"
+#include "dvmd-controller-session.h"
 #include "dvmd-core-sessions.h"
 
 /* ---- offers ---- */
@@ -190,6 +192,7 @@ typedef struct
 {
   char *allocator;
   char *directive;
+  DvmdRequester *requester; /* "scheduler:NAME" */
 } Push;
 
 static void
@@ -200,6 +203,7 @@ end_push (Push *push, const GError *error)
                error->message);
   g_free (push->allocator);
   g_free (push->directive);
+  dvmd_requester_free (push->requester);
   g_free (push);
 }
 
@@ -211,6 +215,15 @@ on_pushed (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GVariant) answer = dvmd_controller_change_size_finish (DVMD_CONTROLLER (source), result, &error);
 
   end_push (push, error);
+}
+
+static void
+on_controlled (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) answer = dvmd_controller_control_session_finish (DVMD_CONTROLLER (source), result, &error);
+
+  end_push (user_data, error);
 }
 
 /* "alloc-id" or "session" */
@@ -244,18 +257,54 @@ warn (DvmdController *self, Push *push, GVariant *request)
   end_push (push, error);
 }
 
+/* "session" says which one; the other keys are those of Manager.ControlSession. */
+static void
+control (DvmdController *self, Push *push, GVariant *request, gboolean terminate)
+{
+  g_auto (GVariantDict) directives;
+  g_autoptr (GError) error = NULL;
+  gboolean instantiate = FALSE;
+  DvmdSession *session = NULL;
+  guint32 id = 0;
+
+  g_variant_dict_init (&directives, request);
+  g_variant_dict_lookup (&directives, "session", "u", &id);
+  /* What is to be made need not be there. */
+  if (!g_variant_dict_lookup (&directives, "instantiate", "b", &instantiate))
+    session = find_session (self, request, &error);
+  if (session != NULL)
+    id = dvmd_session_get_id (session);
+  if (error != NULL)
+    {
+      end_push (push, error);
+      return;
+    }
+  g_variant_dict_remove (&directives, "session");
+  g_variant_dict_remove (&directives, "alloc-id");
+  if (terminate)
+    g_variant_dict_insert (&directives, "terminate", "b", TRUE);
+  dvmd_controller_control_session_async (self, id, g_variant_dict_end (&directives), push->requester, TRUE, NULL,
+                                         on_controlled, push);
+}
+
 static void
 on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpointer user_data)
 {
   DvmdController *self = user_data;
   Push *push = g_new0 (Push, 1);
+  g_autofree char *name = NULL;
 
   push->allocator = g_strdup (dvmd_plugins_get_name (self->plugins, allocator));
   push->directive = g_strdup (directive);
+  name = g_strconcat ("scheduler:", push->allocator, NULL);
+  push->requester = dvmd_requester_new (name, geteuid (), getpid ());
   if (self->core == NULL)
     end_push (push, NULL);
   else if (strcmp (directive, "warn") == 0)
     warn (self, push, request);
+  else if (strcmp (directive, "terminate") == 0 || strcmp (directive, "control-session") == 0)
+    control (self, push, request, directive[0] == 't');
+  /* Nobody is told of it (E50), and whoever asked before goes on being told. */
   else
     dvmd_controller_push_size (self, allocator, directive, request, on_pushed, push);
 }

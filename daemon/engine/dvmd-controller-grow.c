@@ -39,7 +39,6 @@ dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
     .time = self->decider != NULL ? self->decided_time : from->time,
     .time_given = self->decider != NULL ? self->decided_time > 0 : from->has_time,
     .warn_timeout = from->warn_timeout,
-    .instantiated = self->instantiated,
     .limit_outside = self->decider != NULL,
     .child_separate = from->child_separate,
     .detached = self->detached,

@@ -55,7 +55,8 @@ send_answer (DvmdController *self, guint agent, guint64 token, int status, const
 gboolean
 dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace, guint32 *rank)
 {
-  const char *dot = g_str_has_prefix (requester->name, "pmix:") ? strrchr (requester->name, '.') : NULL;
+  gboolean pmix = requester != NULL && g_str_has_prefix (requester->name, "pmix:");
+  const char *dot = pmix ? strrchr (requester->name, '.') : NULL;
   guint64 number;
 
   if (dot == NULL || !g_ascii_string_to_unsigned (dot + 1, 10, 0, G_MAXUINT32, &number, NULL))

@@ -23,7 +23,6 @@ typedef struct
   DvmdRequester *requester; /* (nullable) */
   gboolean scheduler;
   gboolean granted;       /* nobody else decides of it */
-  gboolean instantiated;  /* it is a session with its jobs */
   gboolean detached;      /* what it makes outlives its owner */
   gboolean instantiated;  /* and is a session with its jobs, which end with it */
   GCancellable *stop;     /* nobody wants it any more */

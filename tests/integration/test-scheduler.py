@@ -283,6 +283,44 @@ class Pushes(Case):
         let(3)
         wait_until(lambda: 'asks for “release”, which is refused' in dvm.log(), 'the refusal')
 
+    def test_control(self):
+        """It pauses, resumes and ends what runs in a session, and is told when that has ended (S22)."""
+        place = self.place()
+        go = [os.path.join(place, f'go{i}') for i in range(3)]
+        dvm = self.elastic('decide done hosts=x1', f'push until {go[0]}', 'push done control-session session=1 pause=true',
+                           f'push until {go[1]}', 'push done control-session session=1 resume=true', f'push until {go[2]}',
+                           'push done terminate session=1')
+        answer = self.allocate(dvm, 'new', count=1, share=False, inheritance='none')
+        self.quiet(dvm, 'node1', 'x1')
+        job = dvm.submit(['sleep', '1000'], np=1, personality='plain', target=[answer['alloc-id']])
+        job.wait_running()
+
+        def let(number):
+            with open(go[number], 'w'):
+                pass
+
+        def stopped():
+            with open(f'/proc/{job.pids()[0]}/stat') as file:
+                return file.read().rpartition(')')[2].split()[0] == 'T'
+
+        let(0)
+        wait_until(stopped, 'the job to stand still')
+        let(1)
+        wait_until(lambda: not stopped(), 'the job to go on')
+        let(2)
+        self.assertEqual(job.wait()['state'], dvmtest.KILLED_BY_CMD)
+        self.quiet(dvm, 'node1')
+        wait_until(lambda: f'completed session 1 of {answer["alloc-id"]}: [({job.get("Id")},' in dvm.log(), 'the word of its end')
+
+    def test_session_with_a_job(self):
+        """It makes a session with a job in it, which ends with that (S15)."""
+        go = os.path.join(self.place(), 'go')
+        dvm = self.elastic(f'push until {go}', 'push done session x1 sh -c true')
+        with open(go, 'w'):
+            pass
+        wait_until(lambda: 'completed session 1 of' in dvm.log(), 'the word of its end')
+        wait_until(lambda: dvm.get('CampaignsRunning') == 0, 'the campaigns')
+
     def test_warning_to_a_program(self):
         """R65-R68: to the one that asked, as PMIx's own event; its neighbour hears of nothing."""
         go = os.path.join(self.place(), 'go')
