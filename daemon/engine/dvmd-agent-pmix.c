@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "dvmd-log.h"
+#include "dvmd-pmix-open.h"
 
 gboolean
 dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
@@ -28,7 +29,9 @@ dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
     .gds = self->pmix_gds,
   };
 
-  if (!dvmd_pmix_start (self->pmix, &settings, DVMD_PMIX_HOST (self), error))
+  if (self->pmix == NULL)
+    self->pmix = dvmd_pmix_open (error);
+  if (self->pmix == NULL || !dvmd_pmix_start (self->pmix, &settings, DVMD_PMIX_HOST (self), error))
     return FALSE;
   self->pmix_started = TRUE;
   return TRUE;
@@ -270,7 +273,8 @@ dvmd_agent_handle_fence_done (DvmdAgent *self, GVariant *body)
 
   g_variant_get (body, "(ti@ay)", &token, &status, &data);
   bytes = g_variant_get_data_as_bytes (data);
-  dvmd_pmix_complete_fence (self->pmix, token, status, bytes);
+  if (self->pmix_started)
+    dvmd_pmix_complete_fence (self->pmix, token, status, bytes);
 }
 
 static void
@@ -288,19 +292,25 @@ typedef struct
 } ModexAnswer;
 
 static void
+answer_modex (ModexAnswer *answer, gint32 status, GBytes *bytes)
+{
+  dvmd_agent_send (answer->agent, DVMD_MSG_MODEX_DATA,
+                   g_variant_new ("(uti@ay)", answer->asker, answer->request, status,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
+  g_object_unref (answer->agent);
+  g_free (answer);
+}
+
+static void
 on_modex_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
 {
-  g_autofree ModexAnswer *answer = user_data;
-  g_autoptr (DvmdAgent) self = answer->agent;
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) bytes = dvmd_pmix_fetch_modex_finish (DVMD_PMIX (source), result, &error);
   gint32 status = bytes != NULL ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND;
 
   if (bytes == NULL)
     bytes = g_bytes_new_static ("", 0);
-  dvmd_agent_send (self, DVMD_MSG_MODEX_DATA,
-                   g_variant_new ("(uti@ay)", answer->asker, answer->request, status,
-                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
+  answer_modex (user_data, status, bytes);
 }
 
 void
@@ -312,6 +322,13 @@ dvmd_agent_handle_modex_ask (DvmdAgent *self, GVariant *body)
 
   g_variant_get (body, "(ut&su)", &answer->asker, &answer->request, &nspace, &rank);
   answer->agent = g_object_ref (self);
+  if (!self->pmix_started)
+    {
+      g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
+
+      answer_modex (answer, DVMD_PMIX_ERR_NOT_FOUND, nothing);
+      return;
+    }
   dvmd_pmix_fetch_modex_async (self->pmix, nspace, rank, on_modex_fetched, answer);
 }
 

@@ -39,7 +39,7 @@ struct _DvmdAgent
   gboolean pmix_tools;
   gboolean adopt_orphans;
   DvmdLink *link;
-  DvmdPmix *pmix;
+  DvmdPmix *pmix; /* (nullable): not opened yet */
   gboolean pmix_started;
   DvmdClock *clock;
   GMainContext *context;

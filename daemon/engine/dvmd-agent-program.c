@@ -19,7 +19,6 @@
 #include "dvmd-connector.h"
 #include "dvmd-launcher.h"
 #include "dvmd-leaving.h"
-#include "dvmd-pmix-server.h"
 #include "dvmd-router.h"
 #include "dvmd-runtime-dir.h"
 #include "dvmd-transport-error.h"
@@ -48,7 +47,6 @@ struct _DvmdAgentProgram
   GCancellable *joining;
   DvmdListener *listener;
   DvmdRouter *router;
-  DvmdPmix *pmix;
   DvmdAgent *agent;
   gint64 lost_since; /* monotonic: when the way to the controller was lost; -1: there is one */
   guint timer;       /* of that search, or of the end */
@@ -325,8 +323,7 @@ start_agent (DvmdAgentProgram *self, GError **error)
     .adopt_orphans = TRUE,
   };
 
-  self->pmix = DVMD_PMIX (dvmd_pmix_server_new ());
-  self->agent = dvmd_agent_new (&settings, dvmd_router_get_link (self->router, 0), self->pmix, self->clock, NULL);
+  self->agent = dvmd_agent_new (&settings, dvmd_router_get_link (self->router, 0), NULL, self->clock, NULL);
   dvmd_agent_set_fence_tree (self->agent, dvmd_router_get_fence_tree (), self->router);
   g_signal_connect (self->agent, "ended", G_CALLBACK (on_agent_ended), self);
   g_signal_connect (self->agent, "released", G_CALLBACK (on_agent_released), self);
@@ -505,7 +502,6 @@ dvmd_agent_program_free (DvmdAgentProgram *self)
   if (self->agent != NULL)
     g_signal_handlers_disconnect_by_data (self->agent, self);
   g_clear_object (&self->agent);
-  g_clear_object (&self->pmix);
   g_clear_object (&self->listener);
   if (self->router != NULL)
     dvmd_router_stop (self->router);

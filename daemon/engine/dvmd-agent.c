@@ -8,7 +8,7 @@
 
 #include "dvmd-agent-private.h"
 #include "dvmd-pmix-dirs.h"
-#include "dvmd-pmix-server.h"
+#include "dvmd-pmix-environment.h"
 
 #include <malloc.h>
 #include <pwd.h>
@@ -369,7 +369,7 @@ void
 dvmd_agent_prepare_environment (const char *pmix_gds)
 {
   dvmd_topology_prepare_environment ();
-  dvmd_pmix_server_prepare_environment (pmix_gds);
+  dvmd_pmix_prepare_environment (pmix_gds);
 }
 
 DvmdAgent *
@@ -392,7 +392,7 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->reaper = settings->reaper;
   self->shares_reaper = settings->reaper != NULL;
   self->link = g_object_ref (link);
-  self->pmix = g_object_ref (pmix);
+  self->pmix = pmix != NULL ? g_object_ref (pmix) : NULL;
   self->clock = dvmd_clock_ref (clock);
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->queue = dvmd_event_queue_new_for_context (context);

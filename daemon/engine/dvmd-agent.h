@@ -46,7 +46,8 @@ void dvmd_agent_prepare_process (void);
 /* What has to be in the environment, before there are threads. */
 void dvmd_agent_prepare_environment (const char *pmix_gds);
 
-/* link, pmix: reffed. pmix is a fake in tests of many agents in one process. */
+/* link, pmix: reffed. pmix is a fake in tests of many agents in one process; NULL: that of libpmix, when it is needed.
+ */
 DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
                            GMainContext *context);
 /* Before it has jobs. tree, world: borrowed, until the agent has gone */

@@ -105,11 +105,13 @@ start_embedded (DvmdController *self, DvmdNode *node)
   g_autoptr (DvmdLink) theirs = NULL;
   g_autoptr (DvmdAgent) agent = NULL;
   DvmdLink *ours = NULL;
+  DvmdPmix *given = NULL;
 
   dvmd_loopback_new_pair (self->context, &ours, &theirs);
   dvmd_controller_add_link (self, node->rank, ours);
-  agent = dvmd_agent_new (&settings, theirs, g_ptr_array_index (self->pmix, node->rank - 1), self->clock,
-                          self->context);
+  if (node->rank <= self->pmix->len)
+    given = g_ptr_array_index (self->pmix, node->rank - 1);
+  agent = dvmd_agent_new (&settings, theirs, given, self->clock, self->context);
   if (!dvmd_agent_start (agent, &error))
     {
       dvmd_core_agent_failed (self->core, node->rank, DVMD_CAUSE_LAUNCH, error->message);

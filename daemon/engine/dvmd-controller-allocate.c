@@ -9,7 +9,6 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-private.h"
-#include "dvmd-pmix-server.h"
 #include "dvm-hosts-private.h"
 
 /* The launcher whose nodes are parts of this machine, whatever they are called. */
@@ -192,14 +191,8 @@ add_nodes (DvmdController *self, const char *allocator, const DvmdPluginNode *no
   for (guint i = 0; i < n_nodes; i++)
     {
       DvmdNode *node = dvmd_core_add_node (self->core, nodes[i].name, nodes[i].slots, nodes[i].slots_max);
-      gboolean given;
 
       dvmd_core_set_node_origin (self->core, node->rank, NULL, allocator);
-      if (self->wired != NULL)
-        continue;
-      given = self->given_pmix != NULL && self->pmix->len < self->given_pmix->len;
-      g_ptr_array_add (self->pmix, given ? g_object_ref (g_ptr_array_index (self->given_pmix, self->pmix->len))
-                                         : (gpointer)dvmd_pmix_server_new ());
     }
   dvmd_core_allocated (self->core);
 }

@@ -85,10 +85,9 @@ struct _DvmdController
   gboolean ended; /* as far as the core is concerned */
   DvmJobState end_state;
   char *end_reason;
-  GHashTable *links;     /* rank -> DvmdLink */
-  GPtrArray *embedded;   /* DvmdAgent of this process */
-  GPtrArray *pmix;       /* DvmdPmix of each embedded agent, by rank - 1 */
-  GPtrArray *given_pmix; /* (nullable): those that were given for them */
+  GHashTable *links;   /* rank -> DvmdLink */
+  GPtrArray *embedded; /* DvmdAgent of this process */
+  GPtrArray *pmix;     /* DvmdPmix that were given for the embedded agents, by rank - 1 */
   DvmdPlugins *plugins;
   DvmdTraceFile *trace_file; /* (nullable) */
   DvmdSpawner *spawner;      /* of the commands of plugins */

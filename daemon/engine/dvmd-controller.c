@@ -12,7 +12,6 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-controller-wired.h"
 #include "dvmd-id-set.h"
-#include "dvmd-pmix-server.h"
 
 /* How long an allocator may take to answer, where nobody has said anything else (µs). */
 #define ALLOCATOR_TIMEOUT (30 * G_TIME_SPAN_SECOND)
@@ -68,7 +67,6 @@ dvmd_controller_dispose (GObject *object)
   g_clear_object (&self->core);
   g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
   g_clear_pointer (&self->pmix, g_ptr_array_unref);
-  g_clear_pointer (&self->given_pmix, g_ptr_array_unref);
   g_clear_pointer (&self->told, g_hash_table_unref);
   g_clear_pointer (&self->done_with, g_hash_table_unref);
   g_clear_pointer (&self->data, dvmd_data_store_free);
@@ -279,11 +277,8 @@ take_nodes (DvmdController *self, const DvmdControllerSettings *settings)
   self->hosts = g_strdupv ((char **)settings->nodes);
   self->slots = settings->slots;
   dvmd_shape_init (&self->shape, settings);
-  if (settings->pmix == NULL)
-    return;
-  self->given_pmix = g_ptr_array_new_with_free_func (g_object_unref);
-  for (guint i = 0; settings->nodes[i] != NULL; i++)
-    g_ptr_array_add (self->given_pmix, g_object_ref (settings->pmix[i]));
+  for (guint i = 0; settings->pmix != NULL && settings->nodes[i] != NULL; i++)
+    g_ptr_array_add (self->pmix, g_object_ref (settings->pmix[i]));
 }
 
 static DvmdPlugins *

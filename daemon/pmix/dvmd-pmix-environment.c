@@ -36,3 +36,16 @@ dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const char *shm
     }
   return g_strv_builder_end (builder);
 }
+
+/* What the environment says of a PMIx server above us is not about ours; PMIX_MCA_* are the user's settings. */
+void
+dvmd_pmix_prepare_environment (const char *gds)
+{
+  g_auto (GStrv) names = g_listenv ();
+
+  for (char **name = names; *name != NULL; name++)
+    if (g_str_has_prefix (*name, "PMIX_") && !g_str_has_prefix (*name, "PMIX_MCA_"))
+      g_unsetenv (*name);
+  if (g_getenv ("PMIX_MCA_gds") == NULL)
+    g_setenv ("PMIX_MCA_gds", gds != NULL ? gds : "hash", TRUE);
+}

@@ -14,4 +14,8 @@ G_BEGIN_DECLS
  */
 char **dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const char *shm);
 
+/* What the start of the server changes in the environment of the process, where that had better be done before there
+ * are threads. */
+void dvmd_pmix_prepare_environment (const char *gds);
+
 G_END_DECLS

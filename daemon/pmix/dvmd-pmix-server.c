@@ -113,19 +113,6 @@ dvmd_pmix_operation_called (DvmdPmixOperation *self, pmix_status_t status)
 
 /* Start and stop */
 
-/* What the environment says of a PMIx server above us is not about ours; PMIX_MCA_* are the user's settings. */
-void
-dvmd_pmix_server_prepare_environment (const char *gds)
-{
-  g_auto (GStrv) names = g_listenv ();
-
-  for (char **name = names; *name != NULL; name++)
-    if (g_str_has_prefix (*name, "PMIX_") && !g_str_has_prefix (*name, "PMIX_MCA_"))
-      g_unsetenv (*name);
-  if (g_getenv ("PMIX_MCA_gds") == NULL)
-    g_setenv ("PMIX_MCA_gds", gds != NULL ? gds : "hash", TRUE);
-}
-
 /*
  * Clients that are handed our topology need not look for themselves, which makes an MPI program 8 % faster. It has no
  * devices in it, though: where ranks may choose the network adapter that is near, they had better look.
@@ -169,7 +156,7 @@ init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
       dvmd_pmix_info_add_topology (&info, PMIX_TOPOLOGY2, &topology);
       dvmd_pmix_info_add_flag (&info, PMIX_SERVER_SHARE_TOPOLOGY, may_share_topology ());
     }
-  dvmd_pmix_server_prepare_environment (settings->gds);
+  dvmd_pmix_prepare_environment (settings->gds);
   return PMIx_server_init (dvmd_pmix_upcalls_set_queue (self->queue, settings->nspace), info.items, info.length);
 }
 

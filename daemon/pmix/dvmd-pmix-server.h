@@ -13,7 +13,5 @@ G_DECLARE_FINAL_TYPE (DvmdPmixServer, dvmd_pmix_server, DVMD, PMIX_SERVER, GObje
 
 /* The server that libpmix provides. A second start() in one process is refused: the library cannot be started again. */
 DvmdPmixServer *dvmd_pmix_server_new (void);
-/* What its start changes in the environment of the process, where that had better be done before there are threads. */
-void dvmd_pmix_server_prepare_environment (const char *gds);
 
 G_END_DECLS

@@ -1,0 +1,15 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-pmix-open.h"
+
+DvmdPmix *
+dvmd_pmix_open (GError **error)
+{
+  const DvmdPmixPart *part = dvmd_part_open ("pmix", "dvmd_pmix_part", sizeof (DvmdPmixPart), error);
+
+  return part != NULL ? part->server_new () : NULL;
+}
