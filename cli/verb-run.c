@@ -293,17 +293,27 @@ on_missed (gpointer user_data)
   dvm_client_cancel_job_async (run->client, run->job, NULL, on_ordered, NULL);
 }
 
+/* Whoever sees nothing happen is told why. */
 static void
 on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   Run *run = user_data;
   g_autofree char *name = NULL;
+  g_autofree char *campaigns = NULL;
+  const char *held_at;
 
-  if (!dvm_client_refresh_job_finish (DVM_CLIENT (source), result, NULL)
-      || g_strcmp0 (dvm_job_get_held_at (run->job), "slots") != 0)
+  if (!dvm_client_refresh_job_finish (DVM_CLIENT (source), result, NULL))
     return;
+  held_at = dvm_job_get_held_at (run->job);
+  campaigns = dvm_cli_join_ids (dvm_job_get_waits_for (run->job));
   name = dvm_cli_job_name (run->job);
-  dvm_cli_note (run->cli, _ ("job %s waits for slots that other jobs have; interrupt to give up"), name);
+  if (g_strcmp0 (held_at, "slots") == 0)
+    dvm_cli_note (run->cli, _ ("job %s waits for slots that other jobs have; interrupt to give up"), name);
+  else if (g_strcmp0 (held_at, "session") == 0)
+    dvm_cli_note (run->cli, _ ("job %s waits, for its session is paused; interrupt to give up"), name);
+  else if (campaigns[0] != '\0')
+    dvm_cli_note (run->cli, _ ("job %s waits until the DVM has changed its size (campaign %s); interrupt to give up"),
+                  name, campaigns);
 }
 
 static gboolean

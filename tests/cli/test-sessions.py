@@ -249,6 +249,18 @@ def test_control():
         done(here, "kill", other)
 
 
+def test_waits():
+    """who runs a job in a session that is paused hears why nothing happens"""
+    with elastic() as here:
+        create(here, "--hosts", "node2", "--req-id", "mine")
+        done(here, "session", "pause", "mine")
+        child = here.popen("run", "--personality", "plain", "--session", "mine", "-n", "1", "echo", "at last")
+        contains(child.stderr.readline(), b"its session is paused")
+        done(here, "session", "resume", "mine")
+        output, errors = child.communicate(timeout=60)
+        equal((child.returncode, output, errors), (0, b"at last\n", b""))
+
+
 def test_owner():
     """a job owns the nodes that were taken for it; inheritance and separate say what becomes of them"""
     with elastic("--nodes=3") as here:
