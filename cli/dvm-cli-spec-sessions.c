@@ -28,9 +28,16 @@ split_targets (DvmCliArgs *args, GError **error)
                        _ ("option --target: a name is missing in '%s'; the default session is called default"), joined);
           return NULL;
         }
-      if (strcmp (targets[i], "default") == 0)
-        targets[i][0] = '\0';
+      for (gsize k = 0; k < i; k++)
+        if (strcmp (targets[k], targets[i]) == 0)
+          {
+            g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --target: '%s' is named twice"), targets[i]);
+            return NULL;
+          }
     }
+  for (gsize i = 0; targets[i] != NULL; i++)
+    if (strcmp (targets[i], "default") == 0)
+      targets[i][0] = '\0';
   return g_steal_pointer (&targets);
 }
 

@@ -27,7 +27,8 @@ static gboolean
 extends (DvmCliArgs *args)
 {
   return (dvm_cli_args_has (args, "alloc-id") || dvm_cli_args_has (args, "of-req-id"))
-         && (dvm_cli_args_has (args, "time") || dvm_cli_args_has (args, "inheritance"));
+         && (dvm_cli_args_has (args, "time") || dvm_cli_args_has (args, "warn-timeout")
+             || dvm_cli_args_has (args, "inheritance"));
 }
 
 static int

@@ -299,7 +299,7 @@ check_needs (DvmCliArgs *args, gsize action, GError **error)
         error, DVM_CLI_USAGE_ERROR, 0,
         _ ("which nodes are to be set aside? --hosts LIST and --hostfile FILE name them, --count N says how many"));
   else if (strcmp (name, "extend") == 0 && !names_nodes (args) && !dvm_cli_args_has (args, "time")
-           && !dvm_cli_args_has (args, "inheritance"))
+           && !dvm_cli_args_has (args, "warn-timeout") && !dvm_cli_args_has (args, "inheritance"))
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
                  _ ("by what? --hosts LIST, --hostfile FILE and --count N give it nodes, --time TIME gives it time"));
   else if (strcmp (name, "signal") == 0 && signum == NULL)

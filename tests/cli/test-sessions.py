@@ -142,6 +142,7 @@ def test_reserved():
             refused(here, 1, "nobody", "submit", option, "nobody", "true")
             refused(here, 1, "nobody", "map", option, "nobody", "true")
         refused(here, 2, "name is missing", "run", "--target", "mine,,default", "true")
+        refused(here, 2, "'default' is named twice", "run", "--target", "default,mine,default", "true")
         contains(done(here, "map", "-n", "2", "--target", "mine", "true"), "node2")
         row = next(line for line in done(here, "sessions").splitlines() if allocation in line).split()
         equal((row[0], row[3], row[4], row[5]), (number, "reserved", f"bus.{os.getuid()}", "mine"))
