@@ -406,6 +406,13 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 }
 
 void
+dvmd_admission_wait (DvmdAdmission *self, DvmdJob *job)
+{
+  if (!job->waiting)
+    enqueue (self, job, TRUE);
+}
+
+void
 dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job)
 {
   if (!job->waiting)

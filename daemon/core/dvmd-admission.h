@@ -38,6 +38,8 @@ void dvmd_admission_free (DvmdAdmission *self);
  * stands in the queue. NEVER: error says why.
  */
 DvmdAdmit dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error);
+/* A job that can never go on as things are, and for which they will be otherwise: it stands in the queue too. */
+void dvmd_admission_wait (DvmdAdmission *self, DvmdJob *job);
 /* The job leaves the queue, if it is in it. */
 void dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job);
 /* While it is closed nobody who waits gets slots; those who have theirs are not concerned. */

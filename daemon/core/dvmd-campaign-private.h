@@ -122,6 +122,8 @@ void dvmd_grow_roll_back (DvmdCampaign *self);
 void dvmd_grow_completed (DvmdCampaign *self);
 void dvmd_grow_failed (DvmdCampaign *self);
 void dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node);
+/* A session of the job is to have nodes by a grow that is held back (D4): it fails for none that are not there yet. */
+gboolean dvmd_grow_is_awaited (DvmdJob *job);
 /* The session reserves its nodes no more, those that are coming neither. */
 void dvmd_grow_unreserve (DvmdSession *session);
 

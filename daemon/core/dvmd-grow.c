@@ -355,6 +355,21 @@ offer_back (DvmdCampaign *self)
   dvmd_size_offer (core, self, targets);
 }
 
+gboolean
+dvmd_grow_is_awaited (DvmdJob *job)
+{
+  for (GList *l = job->core->held_back.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->failing
+          && dvmd_session_is_reserved (campaign->session)
+          && dvmd_job_uses_session (job, dvmd_session_get_id (campaign->session)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 void
 dvmd_grow_failed (DvmdCampaign *self)
 {
@@ -371,6 +386,7 @@ dvmd_grow_failed (DvmdCampaign *self)
       dvmd_core_depart (self->core, g_ptr_array_index (nodes, i));
   void_session (self);
   dvmd_gate_open (self);
+  dvmd_core_look_again (self->core);
   offer_back (self);
   g_ptr_array_set_size (self->own_jobs, 0);
   dvmd_core_check_all_gone (self->core);

@@ -134,6 +134,12 @@ pass_gate (DvmdJob *job)
       return FALSE;
     case DVMD_ADMIT_NEVER:
     default:
+      if (dvmd_grow_is_awaited (job))
+        {
+          dvmd_admission_wait (job->core->admission, job);
+          dvmd_core_post (job, DVMD_JOB_NO_ROOM);
+          return FALSE;
+        }
       _dvm_job_set_held_at (job->record, "");
       refuse (job, error->message);
       return FALSE;

@@ -500,6 +500,62 @@ test_failed_grow (void)
   refuse_spawn (&world, TOOL, alloc_id, DVM_ERROR_NOT_FOUND);
 }
 
+/* D4: a grow that is held back is a grow all the same: who is to use its nodes waits for it (E10). */
+static void
+test_held_back (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdSession *session;
+  DvmdCampaign *first;
+  DvmdCampaign *held;
+  DvmdJob *parked;
+  DvmdJob *mine;
+
+  world_init_elastic (&world, 1, 2);
+  first = grow (&world, "node2");
+  report_in (&world, 2);
+  parked = spawn (&world, TOOL, 1, NULL);
+  dvmd_clock_advance (world.clock, 61 * G_USEC_PER_SEC);
+  session = allocate (&world, TOOL, "node3", NULL);
+  held = dvmd_core_get_campaign (world.core, 2);
+  assert_campaign (held, DVM_CAMPAIGN_STATE_WAITING);
+  mine = spawn (&world, TOOL, 2, alloc_of (session));
+  assert_held (mine, "map");
+  wired (&world, first);
+  assert_job_nodes (parked, "node1");
+  assert_campaign (held, DVM_CAMPAIGN_STATE_RUNNING);
+  report_in (&world, 3);
+  wired (&world, held);
+  assert_job_nodes (mine, "node3");
+}
+
+/* The same, and it comes to nothing. */
+static void
+test_held_back_cancelled (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest more = { .extend = TRUE, .session = 1 };
+  DvmdSession *session;
+  DvmdCampaign *first;
+  DvmdCampaign *held;
+  DvmdJob *mine;
+
+  world_init_elastic (&world, 2, 2);
+  session = allocate (&world, TOOL, "node2", NULL);
+  first = grow (&world, "node3");
+  report_in (&world, 3);
+  spawn (&world, TOOL, 1, NULL);
+  dvmd_clock_advance (world.clock, 61 * G_USEC_PER_SEC);
+  g_assert_true (allocate (&world, TOOL, "node4", &more) == session);
+  held = dvmd_core_get_campaign (world.core, 2);
+  mine = spawn (&world, TOOL, 4, alloc_of (session));
+  g_assert_true (dvmd_core_cancel_campaign (world.core, held, NULL));
+  run (&world);
+  assert_held (mine, "map");
+  wired (&world, first);
+  assert_state (mine, DVM_JOB_STATE_MAP_FAILED);
+}
+
 /* R7, R26, R24: shared is everybody's. */
 static void
 test_shared (void)
@@ -670,6 +726,8 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/D14-grow-what-leaves", test_grow_what_leaves);
   g_test_add_func ("/sessions/release-cancelled", test_release_cancelled);
   g_test_add_func ("/sessions/D4-E21-failed-grow", test_failed_grow);
+  g_test_add_func ("/sessions/D4-E10-held-back", test_held_back);
+  g_test_add_func ("/sessions/D4-held-back-cancelled", test_held_back_cancelled);
   g_test_add_func ("/sessions/R24-R26-shared", test_shared);
   g_test_add_func ("/sessions/R62-carve-used", test_carve_used);
   g_test_add_func ("/sessions/D14-reaquire", test_reaquire);
