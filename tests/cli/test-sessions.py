@@ -305,6 +305,9 @@ def test_time():
         done(here, "session", "extend", "mine", "--time", "1d")
         check(here.json("session", "show", "mine")["expires-at"] > before, "it has more time")
         contains(done(here, "session", "show", "mine"), "23h59m")
+        done(here, "session", "extend", "mine", "--warn-timeout", "1h")
+        done(here, "session", "extend", "mine", "--time", "0")
+        equal(here.json("session", "show", "mine")["expires-at"], None)
         done(here, "session", "extend", "mine", "--time", "1")
         wait_until(lambda: len(here.json("sessions")) == 1, "its time is over")
 
