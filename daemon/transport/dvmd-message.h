@@ -92,7 +92,7 @@ typedef enum
 #define DVMD_LAUNCH_MAP_TYPE  "a(uuiuuuui)"
 #define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
-/* (nspace, processes, universe size, session, how they were mapped or "", applications, map); of one: (argv, directory) */
+/* (nspace, processes, universe size, session, how mapped or "", applications, map); of one: (argv, directory) */
 #define DVMD_JOB_INFO_APPS_TYPE "a(aayay)"
 #define DVMD_JOB_INFO_TYPE      "(suuus" DVMD_JOB_INFO_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
