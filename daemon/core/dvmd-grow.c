@@ -322,9 +322,35 @@ dvmd_grow_roll_back (DvmdCampaign *self)
   dvmd_core_campaign_changed (self);
 }
 
+/* (nullable): one that brings nodes into the same session */
+static DvmdCampaign *
+find_other_grow (DvmdCampaign *self)
+{
+  for (GList *l = self->core->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *other = l->data;
+
+      if (other != self && other->session == self->session && !other->failing
+          && dvmd_campaign_get_kind (other) == DVM_CAMPAIGN_KIND_GROW)
+        return other;
+    }
+  return NULL;
+}
+
+static gboolean
+has_nodes (DvmdSession *session)
+{
+  g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (session);
+
+  return nodes->len > 0;
+}
+
+/* A session that it made is void, unless others have brought nodes into it since, or do: the last of them decides. */
 static void
 void_session (DvmdCampaign *self)
 {
+  DvmdCampaign *other = self->minted ? find_other_grow (self) : NULL;
+
   for (guint i = 0; i < self->joined->len; i++)
     {
       DvmdNode *node = dvmd_node_pool_get (self->core->nodes, g_array_index (self->joined, guint, i));
@@ -332,7 +358,9 @@ void_session (DvmdCampaign *self)
       if (node != NULL && !dvmd_session_is_over (self->session))
         dvmd_session_part (self->session, node);
     }
-  if (self->minted)
+  if (other != NULL)
+    other->minted = TRUE;
+  else if (self->minted && !has_nodes (self->session))
     dvmd_session_end (self->session, self->reason);
   else
     dvmd_session_changed (self->session);

@@ -227,7 +227,7 @@ map_job (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
   guint rank = 0;
   guint full = 0;
 
-  sim_statements_places (self, places);
+  sim_statements_places (self, job, places);
   for (guint app = 0; app < np->len; app++)
     for (guint n = g_array_index (np, guint, app); n > 0; at = (at + 1) % n_nodes)
       {

@@ -9,6 +9,7 @@
 #include "sim-moments.h"
 
 #include "dvmd-campaign-private.h"
+#include "dvmd-session-private.h"
 
 /* ---- what was seen ---- */
 
@@ -243,7 +244,7 @@ doom_jobs (SimWorld *world, SimCampaign *campaign)
           continue;
         }
       sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);
-      watch->doomed |= !watch->has_hosts;
+      watch->doomed |= !watch->has_hosts && !watch->has_targets && campaign->is_shared;
     }
 }
 
@@ -526,12 +527,34 @@ check_drain (SimWorld *world, guint rank)
     }
 }
 
+/* R4, R33-R36: what is reserved is for those who name it, the rest for those in the default session. */
+static gboolean
+is_in_pool (SimWorld *world, DvmdJob *job, DvmdNode *node)
+{
+  gboolean is_reserved = FALSE;
+  gboolean is_named = FALSE;
+  gboolean is_default = FALSE;
+
+  for (guint i = 0; i < job->sessions->len; i++)
+    {
+      guint id = g_array_index (job->sessions, guint, i);
+
+      is_default |= id == 0;
+      is_named |= id != 0 && dvmd_node_is_in (node, id);
+    }
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    is_reserved |= !dvmd_core_get_session (world->core, g_array_index (node->sessions, guint, i))->shared;
+  return is_named || (is_default && !is_reserved);
+}
+
 void
-sim_statements_places (SimWorld *world, const DvmdPlaces *places)
+sim_statements_places (SimWorld *world, DvmdJob *job, const DvmdPlaces *places)
 {
   sim_note_tickets (world);
   for (guint i = 0; i < places->n_nodes; i++)
     {
+      if (!sim_world_get_watch (world, job)->has_own)
+        sim_hold (world, SIM_R35, is_in_pool (world, job, places->nodes[i]));
       sim_hold (world, SIM_E13, dvm_node_get_state (places->nodes[i]->record) == DVM_NODE_STATE_UP);
       sim_hold (world, SIM_E13, !sim_is_leaving (world, places->nodes[i]->rank));
       check_drain (world, places->nodes[i]->rank);
@@ -548,6 +571,20 @@ check_staged (SimWorld *world, SimWatch *watch, guint rank)
               watch->staged != NULL && g_hash_table_contains (watch->staged, GUINT_TO_POINTER (rank)));
 }
 
+/* A release that waits for jobs: those on their way may still be launched (D15). */
+static gboolean
+is_drained (SimWorld *world, DvmdSession *session)
+{
+  for (GList *l = world->core->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (campaign->session == session && campaign->drain_timeout > 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 void
 sim_statements_send (SimWorld *world, DvmdJob *job)
 {
@@ -557,6 +594,12 @@ sim_statements_send (SimWorld *world, DvmdJob *job)
   sim_note_tickets (world);
   sim_hold (world, SIM_E25, sim_find_ticket (world, TRUE, G_MAXUINT64) == NULL);
   sim_hold (world, SIM_E58, !dvm_job_state_is_error (dvmd_job_get_state (job)));
+  for (guint i = 0; i < job->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (world->core, g_array_index (job->sessions, guint, i));
+
+      sim_hold (world, SIM_D18, session != NULL && (!dvmd_session_is_ending (session) || is_drained (world, session)));
+    }
   sim_hold (world, SIM_E29, ++watch->n_sent == 1);
   sim_hold (world, SIM_E28, dvm_job_get_remapped (job->record) + 1 == watch->n_mapped);
   for (guint i = 0; i < nodes->len; i++)
@@ -648,10 +691,10 @@ check_abort (SimWorld *world, SimWatch *watch)
   if (world->shutdown || !world->core->was_ready)
     return;
   sim_hold (world, SIM_E21, watch->may[0] & (G_GUINT64_CONSTANT (1) << DVM_JOB_STATE_NEVER_LAUNCHED));
-  sim_hold (world, SIM_E21, reason != NULL && strstr (reason, "ampaign") != NULL);
+  sim_hold (world, SIM_E21, reason != NULL && (strstr (reason, "ampaign") != NULL || watch->session_ended));
   sim_hold (world, SIM_E58, watch->n_sent == 0);
   if (watch->n_mapped > 0)
-    sim_hold (world, SIM_D4_REMAPPED, watch->has_own);
+    sim_hold (world, SIM_D4_REMAPPED, watch->has_own || watch->session_ended);
 }
 
 static void
@@ -708,6 +751,36 @@ on_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
   sim_world_get_watch (user_data, job)->n_ended++;
 }
 
+/* Its grows are called off, and jobs of it that have not been launched never will be. */
+static void
+on_session_state_changed (DvmdCore *core, DvmdSession *session, const char *old_word, const char *new_word,
+                          const char *reason, gpointer user_data)
+{
+  SimWorld *world = user_data;
+  const char *alloc_id = dvmd_session_get_alloc_id (session);
+
+  if (g_str_equal (new_word, "active"))
+    return;
+  for (guint i = 0; i < world->campaigns->len; i++)
+    {
+      SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
+
+      if (g_strcmp0 (dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign->campaign)), alloc_id) == 0)
+        campaign->cancelled |= dvmd_campaign_get_kind (campaign->campaign) == DVM_CAMPAIGN_KIND_GROW;
+    }
+  for (guint i = 0; i < world->watches->len; i++)
+    {
+      SimWatch *watch = g_ptr_array_index (world->watches, i);
+
+      for (guint k = 0; watch->job->sessions != NULL && k < watch->job->sessions->len; k++)
+        if (g_array_index (watch->job->sessions, guint, k) == dvmd_session_get_id (session))
+          {
+            watch->session_ended = TRUE;
+            sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);
+          }
+    }
+}
+
 static void
 on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
 {
@@ -720,6 +793,7 @@ sim_statements_watch (SimWorld *world)
   g_signal_connect (world->core, "job-added", G_CALLBACK (on_job_added), world);
   g_signal_connect (world->core, "job-ended", G_CALLBACK (on_ended), world);
   g_signal_connect (world->core, "job-state-changed", G_CALLBACK (on_state_changed), world);
+  g_signal_connect (world->core, "session-state-changed", G_CALLBACK (on_session_state_changed), world);
   g_signal_connect (world->core, "campaign-added", G_CALLBACK (on_campaign_added), world);
   g_signal_connect (world->core, "campaign-state-changed", G_CALLBACK (on_campaign_state_changed), world);
   g_signal_connect (world->core, "campaign-ended", G_CALLBACK (on_campaign_ended), world);

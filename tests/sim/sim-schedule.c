@@ -52,9 +52,10 @@ draw_action (GRand *rand, gint64 max_delay)
     { SIM_DO_SUBMIT, 30 },    { SIM_DO_KILL, 8 },    { SIM_DO_CANCEL_JOB, 2 }, { SIM_DO_CUT, 3 },
     { SIM_DO_STICK, 2 },      { SIM_DO_REPEAT, 3 },  { SIM_DO_FATE, 6 },       { SIM_DO_ALLOCATORS, 3 },
     { SIM_DO_LOSE_ORDER, 1 }, { SIM_DO_DRAIN, 3 },   { SIM_DO_SHUT_DOWN, 1 },  { SIM_DO_WAIT, 2 },
+    { SIM_DO_TOOL_GONE, 2 },
   };
   SimAction action = { .luck = g_rand_int (rand), .a = g_rand_int (rand), .b = g_rand_int (rand) };
-  guint at = draw (rand, 114);
+  guint at = draw (rand, 116);
 
   action.c = g_rand_int (rand);
   for (guint i = 0; i < G_N_ELEMENTS (weights); at -= weights[i++].weight)
@@ -267,7 +268,7 @@ grow (SimWorld *world, const SimAction *action)
   g_autoptr (GArray) hosts = g_array_new (FALSE, TRUE, sizeof (DvmdGrowHost));
   g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
-  DvmdGrowRequest request = { .requester = requester, .share = TRUE, .n_hosts = names->len };
+  DvmdGrowRequest request = { .requester = requester, .n_hosts = names->len, .inheritance_given = TRUE };
   guint n_before = world->campaigns->len;
   gboolean taken = FALSE;
   gboolean all_in = TRUE;
@@ -285,6 +286,9 @@ grow (SimWorld *world, const SimAction *action)
   request.scheduler = world->by_scheduler = requester == NULL && action->luck % 3 == 0;
   request.req_id = action->luck % 5 == 0 ? "mine" : NULL;
   request.alloc_id = action->luck % 11 == 0 ? choose_allocation (world, action->luck / 11) : NULL;
+  request.share = action->luck / 64 % 3 != 0;
+  request.inheritance = action->luck / 256 % 4;
+  request.time = action->luck / 1024 % 16 == 0 ? 1 : 0;
   world->in_phase_one = TRUE;
   ok = dvmd_core_grow (world->core, &request, &answer, &error);
   sim_world_trace (world, "grow %s and %u more: %s", names->len > 0 ? (char *)names->pdata[0] : "nothing",
@@ -296,6 +300,8 @@ grow (SimWorld *world, const SimAction *action)
     sim_hold (world, SIM_D14_IN, (answer.campaign == 0) == all_in);
   if (taken && world->setting.elastic && !world->shutdown && dvmd_event_queue_is_empty (world->queue))
     sim_hold (world, SIM_D14_EXISTS, !ok);
+  if (ok && answer.campaign != 0)
+    sim_world_get_campaign (world, answer.campaign)->is_shared = request.alloc_id == NULL && request.share;
 }
 
 /* Their grows are cancelled by it. */
@@ -386,6 +392,22 @@ cancel (SimWorld *world, const SimAction *action)
 
 /* ---- jobs ---- */
 
+/* Allocations that there may still be, and perhaps the default session. */
+static void
+set_targets (SimWorld *world, DvmJobSpec *spec, const SimAction *action)
+{
+  const char *one = choose_allocation (world, action->luck / 32);
+  const char *other = choose_allocation (world, action->luck / 512);
+  const char *targets[4] = { one != NULL ? one : "" };
+  guint n = 1;
+
+  if (action->luck / 4096 % 3 == 0 && one != NULL && g_strcmp0 (one, other) != 0)
+    targets[n++] = other;
+  if (action->luck / 16384 % 3 == 0 && one != NULL)
+    targets[n] = "";
+  dvm_job_spec_set_target (spec, targets);
+}
+
 static void
 set_options (SimWorld *world, DvmJobSpec *spec, const SimAction *action)
 {
@@ -408,6 +430,8 @@ set_options (SimWorld *world, DvmJobSpec *spec, const SimAction *action)
     dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
   else if (action->b / 8000 % 8 == 1 && world->setting.elastic)
     dvm_job_spec_set_add_hosts (spec, hosts);
+  if (action->luck / 8 % 4 == 0)
+    set_targets (world, spec, action);
 }
 
 static void
@@ -431,6 +455,7 @@ submit (SimWorld *world, const SimAction *action)
   watch->has_hosts = action->b / 8000 % 8 == 0;
   own = dvm_job_spec_get_add_hosts (spec);
   watch->has_own = own != NULL && own[0] != NULL;
+  watch->has_targets = dvm_job_spec_get_target (spec)[0] != NULL;
   sim_may_end (world, job, DVM_JOB_STATE_MAP_FAILED);
   watch->may_be_killed = dvm_job_spec_get_timeout (spec) > 0;
   if (watch->may_be_killed)
@@ -571,6 +596,9 @@ act (SimWorld *world, guint number)
     case SIM_DO_DRAIN:
       drain (world, action);
       break;
+    case SIM_DO_TOOL_GONE:
+      dvmd_core_namespace_ended (world->core, "tool.7");
+      break;
     case SIM_DO_SHUT_DOWN:
       shut_down (world, action->a % 3 == 0);
       break;
@@ -653,9 +681,10 @@ sim_schedule_run (SimSchedule *self, SimTally *tally)
 void
 sim_schedule_print (SimSchedule *self)
 {
-  static const char *const names[SIM_N_DOS] = { "grow",       "shrink", "release",   "cancel", "submit", "cancel-job",
-                                                "kill",       "cut",    "stick",     "repeat", "fate",   "allocators",
-                                                "lose-order", "drain",  "shut-down", "wait" };
+  static const char *const names[SIM_N_DOS] = { "grow",       "shrink",     "release",    "cancel", "submit",
+                                                "cancel-job", "kill",       "cut",        "stick",  "repeat",
+                                                "fate",       "allocators", "lose-order", "drain",  "tool-gone",
+                                                "shut-down",  "wait" };
 
   g_printerr ("%u nodes, radix %u, %selastic, delays up to %.1f ms, pace %.1f ms\n", self->setting.n_nodes,
               self->setting.radix, self->setting.elastic ? "" : "not ", (double)self->setting.max_delay / 1000,

@@ -168,6 +168,23 @@ check_members (SimWorld *world)
     }
 }
 
+static void
+check_sessions (SimWorld *world)
+{
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (world->core, session)) != NULL;)
+    {
+      g_autoptr (GArray) jobs = dvmd_session_get_id (session) != 0 ? dvmd_session_list_jobs (session) : NULL;
+
+      for (guint i = 0; jobs != NULL && i < jobs->len; i++)
+        {
+          DvmdJob *job = dvmd_core_get_job (world->core, g_array_index (jobs, guint, i));
+
+          sim_hold (world, SIM_S5, job != NULL && !dvmd_job_get_ended (job));
+          sim_hold (world, SIM_S5, g_array_index (job->sessions, guint, 0) == dvmd_session_get_id (session));
+        }
+    }
+}
+
 /* What jobs claim is what nodes have given, and nobody claims what is not there. */
 static void
 check_slots (SimWorld *world)
@@ -284,6 +301,9 @@ static const Statement statements[SIM_N_STATEMENTS] = {
   [SIM_D16] = { "D16", "Without elastic mode a change of size is NotElastic", NULL },
   [SIM_D17_TICKET] = { "D17", "The ticket is back before the allocators are asked", NULL },
   [SIM_D17_FENCE] = { "D17", "The fence is the sum of what campaigns wait for", NULL },
+  [SIM_D18] = { "D18", "A job one of whose sessions has ended is not launched any more", NULL },
+  [SIM_R35] = { "R35 R36", "A job's pool is the union of its sessions, and nobody else sees what is reserved", NULL },
+  [SIM_S5] = { "S5", "A session has live jobs of its own alone, and goes after its last one", check_sessions },
   [SIM_REST] = { "C7", "In the end everything comes to rest", NULL },
 };
 

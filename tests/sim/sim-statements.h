@@ -87,6 +87,9 @@ typedef enum
   SIM_D16,
   SIM_D17_TICKET,
   SIM_D17_FENCE,
+  SIM_D18,
+  SIM_R35,
+  SIM_S5,
   SIM_REST,
   SIM_N_STATEMENTS
 } SimStatement;
@@ -157,7 +160,7 @@ void sim_statements_wired (struct _SimWorld *world, gpointer campaign);
 void sim_statements_remove (struct _SimWorld *world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
 void sim_statements_offer (struct _SimWorld *world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n);
 void sim_statements_event (struct _SimWorld *world, DvmdCampaign *campaign);
-void sim_statements_places (struct _SimWorld *world, const DvmdPlaces *places);
+void sim_statements_places (struct _SimWorld *world, DvmdJob *job, const DvmdPlaces *places);
 void sim_statements_send (struct _SimWorld *world, DvmdJob *job);
 
 G_END_DECLS

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-core-private.h"
 #include "dvmd-departures.h"
 #include "dvmd-leaving.h"
@@ -109,6 +109,7 @@ typedef struct
   gint64 accepted_at; /* µs */
   gboolean accepted;  /* phase one has been answered */
   gboolean scheduler;
+  gboolean is_shared; /* what it brings is for everybody */
   gboolean has_requester;
   gboolean has_job;
   gboolean cancelled; /* somebody has asked for that */
@@ -131,6 +132,8 @@ typedef struct
   gboolean doomed;        /* a grow that it waited for has failed */
   gboolean has_hosts;     /* it has asked for some */
   gboolean has_own;       /* a grow of its own */
+  gboolean has_targets;   /* sessions that it has named */
+  gboolean session_ended; /* one of them */
   gboolean may_be_killed; /* by somebody, or by its time limit */
   guint n_ended;
   guint n_mapped;
