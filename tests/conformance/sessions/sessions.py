@@ -102,8 +102,12 @@ class Case(elastic.Case):
         return Session(dvm, dvm.call('FindSession', '(s)', alloc_id)[0])
 
     def control(self, dvm, number, connection=None, **directives):
+        asker = dvm.asker if connection is None else None
         connection = connection or dvm.connection
-        return connection.call(*dvmtest.MANAGER, 'ControlSession', '(ua{sv})', number, to_options(directives))[0]
+        answer = connection.call(*dvmtest.MANAGER, 'ControlSession', '(ua{sv})', number, to_options(directives))[0]
+        if asker is not None and 'campaign' in answer:
+            asker._note(answer.get('alloc-id', ''), answer['campaign'])
+        return answer
 
     def state_of(self, dvm):
         """All that a refused request must leave as it was."""
