@@ -73,9 +73,21 @@ class Case(dvmtest.Case):
         path = wait_until(find, f'the server of {node} to let tools in')
         tool = subprocess.Popen([ALLOC, '--tool', path, *words], stdout=subprocess.PIPE, text=True,
                                 env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
-        self.addCleanup(tool.stdout.close)
-        self.addCleanup(tool.kill)
+        self.tools.append(tool)
         return tool
+
+    tools = ()
+
+    def setUp(self):
+        super().setUp()
+        self.tools = []
+
+    def clear(self):
+        for tool in self.tools:
+            tool.kill()
+            tool.wait()
+            tool.stdout.close()
+        super().clear()
 
 
 class Decides(Case):
