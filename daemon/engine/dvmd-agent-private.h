@@ -258,7 +258,8 @@ void dvmd_agent_handle_alloc_warning (DvmdAgent *self, GVariant *body);
 
 /* dvmd-agent-spawn.c */
 void dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                       guint timeout);
+                       const DvmdPmixWishes *wishes);
+void dvmd_agent_handle_spawn_output (DvmdAgent *self, GVariant *body);
 void dvmd_agent_handle_spawned (DvmdAgent *self, GVariant *body);
 void dvmd_agent_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank,
                          const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);

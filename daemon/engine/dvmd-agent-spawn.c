@@ -21,14 +21,23 @@ find_pid (DvmdAgent *self, const char *nspace, guint32 rank)
   return proc != NULL ? (guint)proc->pid : 0;
 }
 
+/* A tool wants what it does not refuse, a process what it asks for. */
+static guint
+find_streams (guint pid, const DvmdPmixWishes *wishes)
+{
+  guint unasked = pid == 0 ? (DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR) & ~wishes->withhold : 0;
+
+  return wishes->forward | unasked;
+}
+
 void
-dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout)
+dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
+                  const DvmdPmixWishes *wishes)
 {
   DvmdAgent *self = DVMD_AGENT (host);
+  guint pid = find_pid (self, nspace, rank);
   g_autoptr (GVariant) apps = g_variant_get_child_value (job, 0);
   g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
-  g_autoptr (GVariant) own = NULL;
-  const DvmdLocalProc *proc;
 
   if (!dvmd_agent_is_here (self, nspace, rank))
     {
@@ -36,13 +45,27 @@ dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32
       dvmd_pmix_complete_spawn (self->pmix, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
       return;
     }
-  /* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
-  proc = dvmd_agent_find_proc (self, nspace, rank);
-  if (proc != NULL)
-    own = dvmd_agent_strip_defaults (g_hash_table_lookup (self->by_nspace, nspace), proc, apps);
   dvmd_agent_send (self, DVMD_MSG_SPAWN,
-                   g_variant_new ("(tsuu@aa{sv}@a{sv}u)", token, nspace, rank, find_pid (self, nspace, rank),
-                                  own != NULL ? own : apps, options, timeout));
+                   g_variant_new ("(tsuu@aa{sv}@a{sv}uu)", token, nspace, rank, pid, apps, options, wishes->timeout,
+                                  find_streams (pid, wishes)));
+}
+
+void
+dvmd_agent_handle_spawn_output (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  const char *nspace;
+  DvmdPmixProc source;
+  guint32 rank;
+  guint32 stream;
+
+  g_variant_get (body, "(&su&suu@ay)", &nspace, &rank, &source.nspace, &source.rank, &stream, &data);
+  /* The library would keep it for somebody who does not come. */
+  if (!self->pmix_started || !dvmd_agent_is_here (self, nspace, rank))
+    return;
+  bytes = g_variant_get_data_as_bytes (data);
+  dvmd_pmix_deliver_output (self->pmix, &source, stream, bytes);
 }
 
 void

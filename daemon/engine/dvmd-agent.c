@@ -292,6 +292,7 @@ find_handler (DvmdMessageKind kind)
     [DVMD_MSG_WARN] = dvmd_agent_handle_warn,
     [DVMD_MSG_ALLOC_WARNING] = dvmd_agent_handle_alloc_warning,
     [DVMD_MSG_SPAWNED] = dvmd_agent_handle_spawned,
+    [DVMD_MSG_SPAWN_OUTPUT] = dvmd_agent_handle_spawn_output,
     [DVMD_MSG_CONTROLLED] = dvmd_agent_handle_controlled,
     [DVMD_MSG_JOB_EVENT] = dvmd_agent_handle_job_event,
     [DVMD_MSG_DATA_DONE] = dvmd_agent_handle_data_done,

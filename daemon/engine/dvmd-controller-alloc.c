@@ -208,6 +208,7 @@ end_tool (DvmdController *self, const char *nspace)
   g_hash_table_remove (self->tools, kept);
   dvmd_controller_withdraw_requests (self, kept);
   dvmd_controller_tool_ended (self, kept);
+  dvmd_controller_stop_forwarding (self, kept);
   dvmd_core_namespace_ended (self->core, kept);
 }
 

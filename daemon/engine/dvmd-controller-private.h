@@ -293,6 +293,8 @@ void dvmd_controller_handle_spawn (DvmdController *self, guint rank, GVariant *b
 void dvmd_controller_spawn_changed (DvmdController *self, DvmdJob *job, DvmJobState state);
 /* Nothing of it runs any more. */
 void dvmd_controller_spawn_ended (DvmdController *self, DvmdJob *job);
+/* The process or tool has gone: output of what it has spawned is kept for others. */
+void dvmd_controller_stop_forwarding (DvmdController *self, const char *nspace);
 /* The agent of this rank has gone: nobody there waits for anything. */
 void dvmd_controller_forget_spawns (DvmdController *self, guint rank);
 

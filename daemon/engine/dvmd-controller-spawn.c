@@ -29,10 +29,21 @@ typedef struct
 } Spawn;
 
 static void
+stop_forwarding (Spawn *spawn)
+{
+  GHashTable *all = spawn->controller->streams;
+  DvmdJobStreams *streams = all != NULL ? g_hash_table_lookup (all, GUINT_TO_POINTER (spawn->id)) : NULL;
+
+  if (streams != NULL)
+    dvmd_output_set_tap (streams->output, 0, NULL, NULL);
+}
+
+static void
 spawn_free (gpointer data)
 {
   Spawn *spawn = data;
 
+  stop_forwarding (spawn);
   dvmd_clock_remove_timer (spawn->controller->clock, spawn->timer);
   g_free (spawn->nspace);
   g_free (spawn);
@@ -152,7 +163,7 @@ on_timeout (gpointer user_data)
                         "It did not run when the time was up that its spawn had been given");
 }
 
-static void
+static Spawn *
 add_spawn (DvmdController *self, DvmdJob *job, guint agent, guint64 token, const char *nspace, guint32 rank,
            guint timeout)
 {
@@ -167,6 +178,7 @@ add_spawn (DvmdController *self, DvmdJob *job, guint agent, guint64 token, const
   if (timeout > 0)
     spawn->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, spawn);
   g_hash_table_insert (self->spawns, GUINT_TO_POINTER (spawn->id), spawn);
+  return spawn;
 }
 
 static DvmdJob *
@@ -183,6 +195,36 @@ submit (DvmdController *self, GVariant *apps, GVariant *options, const char *nsp
     return NULL;
   inherit (spec, find_app (self, nspace, rank));
   return dvmd_controller_submit (self, spec, requester, fds, error);
+}
+
+static void
+on_output (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+{
+  Spawn *spawn = user_data;
+  DvmdJob *job = dvmd_core_get_job (spawn->controller->core, spawn->id);
+
+  if (job == NULL)
+    return;
+  dvmd_controller_send (spawn->controller, spawn->agent, DVMD_MSG_SPAWN_OUTPUT,
+                        g_variant_new ("(susuu@ay)", spawn->nspace, spawn->rank,
+                                       dvm_job_get_nspace (dvmd_job_get_record (job)), rank,
+                                       stream == DVMD_STREAM_STDERR ? DVMD_PMIX_STDERR : DVMD_PMIX_STDOUT,
+                                       g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
+}
+
+/* To the process or tool itself. */
+static void
+forward_output (Spawn *spawn, guint wanted)
+{
+  DvmdJobStreams *streams = g_hash_table_lookup (spawn->controller->streams, GUINT_TO_POINTER (spawn->id));
+  guint bits = 0;
+
+  if (wanted & DVMD_PMIX_STDOUT)
+    bits |= 1u << DVMD_STREAM_STDOUT;
+  if (wanted & DVMD_PMIX_STDERR)
+    bits |= 1u << DVMD_STREAM_STDERR;
+  if (streams != NULL && bits != 0)
+    dvmd_output_set_tap (streams->output, bits, on_output, spawn);
 }
 
 /* Where the output of a process goes, there goes that of what it spawns. */
@@ -211,13 +253,14 @@ dvmd_controller_handle_spawn (DvmdController *self, guint agent, GVariant *body)
   guint32 rank;
   guint32 pid;
   guint32 timeout;
+  guint32 wanted;
 
-  g_variant_get (body, "(t&suu@aa{sv}@a{sv}u)", &token, &nspace, &rank, &pid, &apps, &options, &timeout);
+  g_variant_get (body, "(t&suu@aa{sv}@a{sv}uu)", &token, &nspace, &rank, &pid, &apps, &options, &timeout, &wanted);
   job = submit (self, apps, options, nspace, rank, pid, &error);
   if (job != NULL)
     {
       share_output (self, job, nspace);
-      add_spawn (self, job, agent, token, nspace, rank, timeout);
+      forward_output (add_spawn (self, job, agent, token, nspace, rank, timeout), wanted);
       return;
     }
   /* PMIx hands on a number alone. */
@@ -332,6 +375,18 @@ dvmd_controller_spawn_ended (DvmdController *self, DvmdJob *job)
   else
     answer (spawn, job, spawn->late ? DVMD_PMIX_ERR_TIMEOUT : status);
   g_hash_table_remove (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+}
+
+void
+dvmd_controller_stop_forwarding (DvmdController *self, const char *nspace)
+{
+  GHashTableIter iter;
+  gpointer spawn;
+
+  g_hash_table_iter_init (&iter, self->spawns);
+  while (g_hash_table_iter_next (&iter, NULL, &spawn))
+    if (strcmp (((Spawn *)spawn)->nspace, nspace) == 0)
+      stop_forwarding (spawn);
 }
 
 static gboolean

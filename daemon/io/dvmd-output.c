@@ -71,7 +71,10 @@ struct _DvmdOutput
   const DvmdOutputFuncs *funcs;
   gpointer user_data;
 
-  DvmdOutput *leader;     /* (nullable) */
+  DvmdOutput *leader; /* (nullable) */
+  DvmdOutputTap tap;  /* (nullable) */
+  guint tap_streams;
+  gpointer tap_data;
   GPtrArray *targets;     /* Target */
   DvmdOutputFiles *files; /* (nullable): dir=, file= */
   GHashTable *lines;      /* rank and stream -> Line */
@@ -421,6 +424,14 @@ dvmd_output_refuse (DvmdOutput *self)
     }
 }
 
+void
+dvmd_output_set_tap (DvmdOutput *self, guint streams, DvmdOutputTap tap, gpointer user_data)
+{
+  self->tap = tap;
+  self->tap_streams = streams;
+  self->tap_data = user_data;
+}
+
 static Target *
 add_reader (DvmdOutput *self, DvmdStream stream, int *read_fd, GError **error)
 {
@@ -546,8 +557,10 @@ give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt)
 {
   DvmdStream stream = route (self, from);
   guint bit = STREAM_BIT (stream);
-  gboolean taken = FALSE;
+  gboolean taken = self->tap != NULL && (self->tap_streams & bit) != 0;
 
+  if (taken)
+    self->tap (self, receipt->rank, stream, bytes, self->tap_data);
   for (guint i = 0; i < self->targets->len; i++)
     {
       Target *target = g_ptr_array_index (self->targets, i);

@@ -57,6 +57,12 @@ gboolean dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *
  * push. The leader is to end after this; NULL: it goes without.
  */
 void dvmd_output_follow (DvmdOutput *self, DvmdOutput *leader, gboolean alike);
+/*
+ * Somebody who gets what comes of these streams (bits by DvmdStream) as it comes, before whoever reads; nothing is kept
+ * for others then. NULL: nobody any more.
+ */
+typedef void (*DvmdOutputTap) (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data);
+void dvmd_output_set_tap (DvmdOutput *self, guint streams, DvmdOutputTap tap, gpointer user_data);
 /* Before the first push there is either a job, whose files are emptied, or none: then those that were made are removed.
  */
 void dvmd_output_begin (DvmdOutput *self);

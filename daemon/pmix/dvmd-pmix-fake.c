@@ -37,6 +37,7 @@ struct _DvmdPmixFake
   GPtrArray *told;    /* Event */
   GError *error;
   guint fence_timeout;
+  GString *output;
 };
 
 static void dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface);
@@ -225,6 +226,21 @@ dvmd_pmix_fake_complete_connect (DvmdPmix *pmix, guint64 token, int status)
 }
 
 static void
+dvmd_pmix_fake_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes)
+{
+  GString *output = DVMD_PMIX_FAKE (pmix)->output;
+
+  g_string_append_printf (output, "%s.%u:%u:", source->nspace, source->rank, stream);
+  g_string_append_len (output, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes));
+}
+
+const char *
+dvmd_pmix_fake_get_output (DvmdPmixFake *self)
+{
+  return self->output->str;
+}
+
+static void
 dvmd_pmix_fake_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                   gpointer user_data)
 {
@@ -287,6 +303,7 @@ dvmd_pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->complete_allocation = dvmd_pmix_fake_complete_allocation;
   iface->complete_spawn = dvmd_pmix_fake_complete_spawn;
   iface->complete_control = dvmd_pmix_fake_complete_control;
+  iface->deliver_output = dvmd_pmix_fake_deliver_output;
   iface->complete_data = dvmd_pmix_fake_complete_allocation;
   iface->complete_connect = dvmd_pmix_fake_complete_connect;
   iface->notify_event = dvmd_pmix_fake_notify_event;
@@ -304,6 +321,7 @@ dvmd_pmix_fake_finalize (GObject *object)
   g_ptr_array_unref (self->told);
   g_clear_pointer (&self->details, g_variant_unref);
   g_clear_error (&self->error);
+  g_string_free (self->output, TRUE);
   G_OBJECT_CLASS (dvmd_pmix_fake_parent_class)->finalize (object);
 }
 
@@ -320,6 +338,7 @@ dvmd_pmix_fake_init (DvmdPmixFake *self)
   self->data = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
   self->answers = g_ptr_array_new_with_free_func (answer_free);
   self->events = g_array_new (FALSE, FALSE, sizeof (int));
+  self->output = g_string_new (NULL);
   self->told = g_ptr_array_new_with_free_func (event_free);
 }
 
@@ -431,12 +450,12 @@ dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, G
 }
 
 guint64
-dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout)
+dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, const DvmdPmixWishes *wishes)
 {
   guint64 token = add_answer (self);
   g_autoptr (GVariant) owned = g_variant_ref_sink (job);
 
-  if (!dvmd_pmix_host_spawn (self->host, token, nspace, rank, owned, timeout))
+  if (!dvmd_pmix_host_spawn (self->host, token, nspace, rank, owned, wishes))
     dvmd_pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
   return token;
 }

@@ -49,7 +49,10 @@ guint64 dvmd_pmix_fake_connect (DvmdPmixFake *self, gboolean leave, const DvmdPm
 /* FALSE: not answered yet. answer (out) (nullable): a{sv}, or of data a(susay) */
 gboolean dvmd_pmix_fake_get_allocation (DvmdPmixFake *self, guint64 token, int *status, GVariant **answer);
 /* A local client or tool wants a job, (aa{sv}a{sv}) as SubmitApps has it (floating is sunk); token of its answer. */
-guint64 dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout);
+guint64 dvmd_pmix_fake_spawn (DvmdPmixFake *self, const char *nspace, guint32 rank, GVariant *job,
+                              const DvmdPmixWishes *wishes);
+/* What was delivered of the output of jobs: "NSPACE.RANK:STREAM:TEXT", one after another. */
+const char *dvmd_pmix_fake_get_output (DvmdPmixFake *self);
 /* FALSE: not answered yet. nspace (out) (nullable) */
 gboolean dvmd_pmix_fake_get_spawn (DvmdPmixFake *self, guint64 token, int *status, const char **nspace);
 /* It wants something done to jobs; token of the answer. */

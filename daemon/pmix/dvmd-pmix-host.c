@@ -102,13 +102,14 @@ dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, 
 }
 
 gboolean
-dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout)
+dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
+                      const DvmdPmixWishes *wishes)
 {
   DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
 
   if (iface->spawn == NULL)
     return FALSE;
-  iface->spawn (self, token, nspace, rank, job, timeout);
+  iface->spawn (self, token, nspace, rank, job, wishes);
   return TRUE;
 }
 

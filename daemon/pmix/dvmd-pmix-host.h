@@ -97,6 +97,18 @@ typedef enum
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 #define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
 
+/* Streams, as bits. */
+#define DVMD_PMIX_STDOUT (1 << 0)
+#define DVMD_PMIX_STDERR (1 << 1)
+
+/* What a spawn is asked for besides the job. */
+typedef struct
+{
+  guint timeout;  /* s until the job must run; 0: none */
+  guint forward;  /* streams of the job that the caller is to get */
+  guint withhold; /* those that it wants not; a tool gets the others unasked */
+} DvmdPmixWishes;
+
 typedef struct
 {
   const char *nspace;
@@ -154,9 +166,10 @@ struct _DvmdPmixHostInterface
                     GVariant *request);
   /*
    * A client or tool, as its connection proves, wants a job: answered by dvmd_pmix_complete_spawn() when it runs. job:
-   * (aa{sv}a{sv}), the arguments of SubmitApps on the bus. timeout in s for that, 0: none.
+   * (aa{sv}a{sv}), the arguments of SubmitApps on the bus.
    */
-  void (*spawn) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job, guint timeout);
+  void (*spawn) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
+                 const DvmdPmixWishes *wishes);
   /*
    * A client or tool wants something done to jobs, or to some of their processes: answered by
    * dvmd_pmix_complete_control(). operation: "kill", "terminate", "signal" (with signum), "pause", "resume",
@@ -192,7 +205,7 @@ char *dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, gui
 gboolean dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
                                   const char *directive, GVariant *request);
 gboolean dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                               guint timeout);
+                               const DvmdPmixWishes *wishes);
 gboolean dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
                                  const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);
 

@@ -62,6 +62,7 @@ typedef struct
   guint64 token;
   pmix_spawn_cbfunc_t callback;
   void *callback_data;
+  gboolean gets_output; /* the library hands it what the job says */
 } DvmdPmixSpawn;
 
 /* A client publishes, looks up, unpublishes, connects or disconnects, and waits. */
@@ -163,7 +164,8 @@ void dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status,
 void dvmd_pmix_server_fail_spawns (DvmdPmixServer *self);
 /* (transfer full) (nullable): (aa{sv}a{sv}), the arguments of SubmitApps */
 GVariant *dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
-                                guint *timeout, GError **error);
+                                DvmdPmixWishes *wishes, GError **error);
+void dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes);
 
 /* dvmd-pmix-tools.c */
 /* (nullable): it wants to be given a name. From any thread. */

@@ -144,6 +144,8 @@ init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
   dvmd_pmix_info_add_string (&info, PMIX_SERVER_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
   dvmd_pmix_info_add_string (&info, PMIX_SYSTEM_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
   dvmd_pmix_info_add_string (&info, PMIX_HOSTNAME, settings->node_name);
+  /* What is to be handed to tools is nothing for our own streams. */
+  dvmd_pmix_info_add_flag (&info, PMIX_IOF_LOCAL_OUTPUT, FALSE);
   if (settings->tools)
     {
       g_autofree char *report = dvmd_pmix_server_build_report_path (self);
@@ -489,6 +491,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->complete_allocation = dvmd_pmix_server_complete_allocation;
   iface->complete_spawn = dvmd_pmix_server_complete_spawn;
   iface->complete_control = dvmd_pmix_server_complete_control;
+  iface->deliver_output = dvmd_pmix_server_deliver_output;
   iface->complete_data = dvmd_pmix_server_complete_data;
   iface->complete_connect = dvmd_pmix_server_complete_connect;
   iface->notify_event = dvmd_pmix_server_notify_event;

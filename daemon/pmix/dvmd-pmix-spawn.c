@@ -27,6 +27,9 @@
 #define PMIX_NON_PMI "pmix.nonpmi"
 #endif
 
+/* The library counts its handlers from 0. */
+#define NO_HANDLER (G_MAXSIZE - 1)
+
 /* What becomes of a key's value. */
 typedef enum
 {
@@ -43,7 +46,9 @@ typedef enum
   STDIN,       /* a process, or a rank */
   ENVIRONMENT, /* a variable is set */
   UNSET,       /* a variable is taken away */
-  NOTHING,     /* known, and of no concern here */
+  FORWARD_OUT, /* the caller gets that stream, or does not */
+  FORWARD_ERR,
+  NOTHING, /* known, and of no concern here */
 } Kind;
 
 typedef struct
@@ -80,6 +85,8 @@ static const Key job_keys[] = {
   { PMIX_IOF_MERGE_STDERR_STDOUT, WORD, NULL, "merge-stderr-to-stdout" },
   { PMIX_IOF_OUTPUT_TO_FILE, WORD_OF, NULL, "file=" },
   { PMIX_IOF_OUTPUT_TO_DIRECTORY, WORD_OF, NULL, "dir=" },
+  { PMIX_FWD_STDOUT, FORWARD_OUT, NULL, NULL },
+  { PMIX_FWD_STDERR, FORWARD_ERR, NULL, NULL },
   { PMIX_TIMEOUT, TIME, NULL, NULL },
   { PMIX_SPAWN_TIMEOUT, TIME, NULL, NULL },
   /* Both are told, whether they are asked for or not. */
@@ -108,7 +115,7 @@ typedef struct
 {
   GVariantDict *options; /* of the job */
   GString *output;
-  guint timeout;
+  DvmdPmixWishes *wishes;
   GVariantDict *dict; /* what is being read: options, or those of an application */
   GPtrArray *env;     /* likewise, "NAME=value" */
 } Reader;
@@ -226,6 +233,15 @@ take_variable (Reader *self, const pmix_info_t *info, GError **error)
   return TRUE;
 }
 
+static void
+take_stream (Reader *self, const pmix_info_t *info, guint stream)
+{
+  if (PMIX_INFO_TRUE (info))
+    self->wishes->forward |= stream;
+  else
+    self->wishes->withhold |= stream;
+}
+
 /*
  * What the caller requires and cannot be given is refused; anything else that the host need not heed is passed over, as
  * PMIx has it.
@@ -267,7 +283,13 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Key
         g_variant_dict_insert (dict, "personality", "s", "plain");
       return TRUE;
     case TIME:
-      return dvmd_pmix_read_number (info, &self->timeout, error);
+      return dvmd_pmix_read_number (info, &self->wishes->timeout, error);
+    case FORWARD_OUT:
+      take_stream (self, info, DVMD_PMIX_STDOUT);
+      return TRUE;
+    case FORWARD_ERR:
+      take_stream (self, info, DVMD_PMIX_STDERR);
+      return TRUE;
     case STDIN:
       return take_stdin (dict, info, key, error);
     case ENVIRONMENT:
@@ -359,14 +381,18 @@ read_options (Reader *self, const pmix_info_t *info, gsize n, GError **error)
 }
 
 GVariant *
-dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps, guint *timeout,
-                      GError **error)
+dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
+                      DvmdPmixWishes *wishes, GError **error)
 {
   g_auto (GVariantDict) options;
   g_autoptr (GString) output = g_string_new (NULL);
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
-  Reader reader = { .options = &options, .output = output };
+  Reader reader = { .options = &options, .output = output, .wishes = wishes };
 
+  *wishes = (DvmdPmixWishes){ 0 };
+  /* Whoever says nothing at all gets nothing, from libpmix 4.2.2. */
+  if (n_info == 0)
+    wishes->withhold = DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR;
   g_variant_dict_init (&options, NULL);
   if (!read_options (&reader, info, n_info, error))
     return NULL;
@@ -380,26 +406,55 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
     }
   if (output->len > 0)
     g_variant_dict_insert (&options, "output", "s", output->str);
-  *timeout = reader.timeout;
   return g_variant_ref_sink (g_variant_new ("(aa{sv}@a{sv})", rows, g_variant_dict_end (&options)));
 }
 
 /* ---- on the main context ---- */
+
+typedef struct
+{
+  DvmdPmixSpawn spawn;
+  int status;
+  pmix_nspace_t nspace;
+} Answer;
+
+static void
+hand_over (pmix_status_t status, void *data)
+{
+  Answer *answer = data;
+
+  answer->spawn.callback (answer->status, answer->nspace, answer->spawn.callback_data);
+  g_free (answer);
+}
+
+/*
+ * Where it is called back the library notes who gets output, in a table that its own thread reads: it is to be there.
+ * The removal of a handler that there is not is what it does there and then tells.
+ */
+static void
+answer_spawn (const DvmdPmixSpawn *spawn, int status, const char *nspace)
+{
+  Answer *answer = g_new0 (Answer, 1);
+
+  answer->spawn = *spawn;
+  answer->status = status;
+  PMIX_LOAD_NSPACE (answer->nspace, nspace);
+  if (!spawn->gets_output || PMIx_Deregister_event_handler (NO_HANDLER, hand_over, answer) != PMIX_SUCCESS)
+    hand_over (PMIX_SUCCESS, answer);
+}
 
 void
 dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   DvmdPmixSpawn *spawn = g_hash_table_lookup (self->spawns, &token);
-  pmix_nspace_t name;
 
   if (spawn == NULL)
     {
       g_debug ("The answer to spawn %" G_GUINT64_FORMAT " comes too late", token);
       return;
     }
-  PMIX_LOAD_NSPACE (name, nspace);
-  spawn->callback (status, name, spawn->callback_data);
+  answer_spawn (spawn, status, nspace);
   g_hash_table_remove (self->spawns, &token);
 }
 
@@ -411,12 +466,7 @@ dvmd_pmix_server_fail_spawns (DvmdPmixServer *self)
 
   g_hash_table_iter_init (&iter, self->spawns);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      const DvmdPmixSpawn *spawn = value;
-      pmix_nspace_t none = "";
-
-      spawn->callback (PMIX_ERR_UNREACH, none, spawn->callback_data);
-    }
+    answer_spawn (value, PMIX_ERR_UNREACH, NULL);
   g_hash_table_remove_all (self->spawns);
 }
 
@@ -427,18 +477,59 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
   DvmdPmixSpawn *spawn = g_new0 (DvmdPmixSpawn, 1);
   g_autoptr (GVariant) job = NULL;
   g_autoptr (GError) error = NULL;
-  guint timeout = 0;
+  DvmdPmixWishes wishes;
 
   spawn->token = ++self->last_token;
   spawn->callback = callback;
   spawn->callback_data = callback_data;
   g_hash_table_insert (self->spawns, &spawn->token, spawn);
-  job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &timeout, &error);
+  spawn->gets_output = TRUE;
+  job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &wishes, &error);
   if (job == NULL)
     {
       g_message ("%s.%u wants a job: %s", proc->nspace, proc->rank, error->message);
       dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, dvmd_pmix_status_from_error (error), NULL);
+      return;
     }
-  else if (!dvmd_pmix_host_spawn (self->host, spawn->token, proc->nspace, proc->rank, job, timeout))
+  /* Tools get it unasked. */
+  spawn->gets_output = wishes.forward != 0 || !g_hash_table_contains (self->jobs, proc->nspace);
+  if (!dvmd_pmix_host_spawn (self->host, spawn->token, proc->nspace, proc->rank, job, &wishes))
     dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+}
+
+/* ---- output ---- */
+
+typedef struct
+{
+  pmix_proc_t source;
+  pmix_byte_object_t data;
+  GBytes *bytes;
+} Output;
+
+static void
+on_output_delivered (pmix_status_t status, void *data)
+{
+  Output *output = data;
+
+  g_bytes_unref (output->bytes);
+  g_free (output);
+}
+
+void
+dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  Output *output;
+
+  if (!self->running)
+    return;
+  output = g_new0 (Output, 1);
+  PMIX_LOAD_PROCID (&output->source, source->nspace, source->rank);
+  output->bytes = g_bytes_ref (bytes);
+  output->data.bytes = (char *)g_bytes_get_data (bytes, &output->data.size);
+  if (PMIx_server_IOF_deliver (&output->source,
+                               stream == DVMD_PMIX_STDERR ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL,
+                               &output->data, NULL, 0, on_output_delivered, output)
+      != PMIX_SUCCESS)
+    on_output_delivered (PMIX_SUCCESS, output);
 }

@@ -151,6 +151,12 @@ dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status)
 }
 
 void
+dvmd_pmix_deliver_output (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes)
+{
+  DVMD_PMIX_GET_IFACE (self)->deliver_output (self, source, stream, bytes);
+}
+
+void
 dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details)
 {

@@ -61,6 +61,7 @@ struct _DvmdPmixInterface
   void (*complete_allocation) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
   void (*complete_spawn) (DvmdPmix *self, guint64 token, int status, const char *nspace);
   void (*complete_control) (DvmdPmix *self, guint64 token, int status);
+  void (*deliver_output) (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes);
   void (*complete_data) (DvmdPmix *self, guint64 token, int status, GVariant *found);
   void (*complete_connect) (DvmdPmix *self, guint64 token, int status);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
@@ -130,6 +131,9 @@ void dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, G
 /* nspace (nullable): of the job that runs. */
 void dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace);
 void dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status);
+/* To those who have spawned that job, and want this stream (DVMD_PMIX_STDOUT, ...). Before the answer to the spawn,
+ * too. */
+void dvmd_pmix_deliver_output (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes);
 
 /* found (nullable, floating is sunk): a(susay), who has published, key and packed value; of a lookup that succeeds. */
 void dvmd_pmix_complete_data (DvmdPmix *self, guint64 token, int status, GVariant *found);

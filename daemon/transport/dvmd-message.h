@@ -37,13 +37,13 @@ typedef enum
   DVMD_MSG_TABLES = 33,          /* see DVMD_TABLES_TYPE */
   DVMD_MSG_ALLOCATE = 48,        /* (token, nspace, rank, pid, directive, request): who asks for nodes; ALLOCATED */
   DVMD_MSG_TOOL_GONE = 100,      /* (nspace): a tool that was connected here is not any more */
-  DVMD_MSG_SPAWN = 110,          /* (token, nspace, rank, pid, apps, options, timeout s): who wants a job; SPAWNED */
-  DVMD_MSG_JOB_CONTROL = 112,    /* (token, nspace, rank, pid, [(nspace, rank)], operation, signal); CONTROLLED */
-  DVMD_MSG_ABORT_OTHERS = 114,   /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
-  DVMD_MSG_DATA = 120,           /* (token, DvmdPmixDataOp, nspace, rank, uid, gid, request): DATA_DONE answers */
-  DVMD_MSG_CONNECT = 122,        /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
-  DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
-  DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
+  DVMD_MSG_SPAWN = 110, /* (token, nspace, rank, pid, apps, options, timeout s, streams): who wants a job; SPAWNED */
+  DVMD_MSG_JOB_CONTROL = 112,  /* (token, nspace, rank, pid, [(nspace, rank)], operation, signal); CONTROLLED */
+  DVMD_MSG_ABORT_OTHERS = 114, /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
+  DVMD_MSG_DATA = 120,         /* (token, DvmdPmixDataOp, nspace, rank, uid, gid, request): DATA_DONE answers */
+  DVMD_MSG_CONNECT = 122,      /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
+  DVMD_MSG_LEAVING = 86,       /* (reason): the agent goes, without being told to; what runs on its node ends */
+  DVMD_MSG_LEFT = 88,          /* (rank of its uplink): as ordered, all is done here and nobody is below */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */
@@ -75,12 +75,13 @@ typedef enum
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
   DVMD_MSG_ALLOC_WARNING = 101, /* (nspace, rank, ids as in SIZE_EVENT, s): its allocation is over soon */
   DVMD_MSG_SPAWNED = 111,       /* (token, PMIx status, namespace or "") */
-  DVMD_MSG_JOB_EVENT = 113,  /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
-  DVMD_MSG_CONTROLLED = 115, /* (token, PMIx status) */
-  DVMD_MSG_DATA_DONE = 121,  /* (token, status, [(nspace, rank, key, packed value)]) */
-  DVMD_MSG_CONNECTED = 123,  /* (token, status) */
-  DVMD_MSG_JOB_INFO = 125,   /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
-  DVMD_MSG_JOB_FORGET = 127, /* (nspace): that one has ended */
+  DVMD_MSG_JOB_EVENT = 113,    /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
+  DVMD_MSG_SPAWN_OUTPUT = 117, /* (nspace, rank, namespace of the job, rank, stream, bytes): to its spawner */
+  DVMD_MSG_CONTROLLED = 115,   /* (token, PMIx status) */
+  DVMD_MSG_DATA_DONE = 121,    /* (token, status, [(nspace, rank, key, packed value)]) */
+  DVMD_MSG_CONNECTED = 123,    /* (token, status) */
+  DVMD_MSG_JOB_INFO = 125,     /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
+  DVMD_MSG_JOB_FORGET = 127,   /* (nspace): that one has ended */
 } DvmdMessageKind;
 
 /*

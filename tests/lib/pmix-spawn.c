@@ -112,6 +112,8 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_number (spawn, PMIX_TIMEOUT, value, PMIX_INT);
   else if (strcmp (name, "sep") == 0)
     add_flag (spawn, SPAWN_CHILD_SEP);
+  else if (strcmp (name, "out") == 0)
+    add_flag (spawn, PMIX_FWD_STDOUT);
   else if (strcmp (name, "tag") == 0)
     add_flag (spawn, PMIX_IOF_TAG_OUTPUT);
   else if (strcmp (name, "require") == 0)

@@ -57,7 +57,9 @@ get_nspace (Fixture *self)
 static guint64
 ask (Fixture *self, const char *job, guint timeout)
 {
-  return dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), timeout);
+  const DvmdPmixWishes wishes = { .timeout = timeout };
+
+  return dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), &wishes);
 }
 
 static int
@@ -155,12 +157,13 @@ test_failures (Fixture *self, gconstpointer data)
 static void
 test_strangers (Fixture *self, gconstpointer data)
 {
+  const DvmdPmixWishes none = { 0 };
   const char *job = "([{'argv': <['true']>}], @a{sv} {})";
   const char *nspace;
-  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), 0);
+  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), &none);
 
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
-  token = dvmd_pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), 0);
+  token = dvmd_pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), &none);
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
 }
 
@@ -208,17 +211,22 @@ test_shutdown (Fixture *self, gconstpointer data)
 static void
 test_tool (Fixture *self, gconstpointer data)
 {
+  const DvmdPmixWishes none = { 0 };
   DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
-  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[0], name, rank,
-                                        g_variant_new_parsed ("([{'argv': <['true']>}], @a{sv} {})"), 0);
+  guint64 token = dvmd_pmix_fake_spawn (
+      self->engine.fakes[0], name, rank,
+      g_variant_new_parsed ("([{'argv': <['echo', 'said']>, 'np': <uint32 1>}], @a{sv} {})"), &none);
+  g_autofree char *expected = NULL;
   const char *nspace;
   int status = 1;
 
   wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
+  expected = g_strdup_printf ("%s.0:%u:said\n", nspace, DVMD_PMIX_STDOUT);
+  g_assert_cmpstr (dvmd_pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
 }
 
 /* ---- control ---- */

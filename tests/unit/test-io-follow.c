@@ -215,6 +215,33 @@ test_parted (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 6);
 }
 
+static void
+on_tap (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+{
+  GString *text = user_data;
+
+  g_string_append_printf (text, "%u:", stream);
+  g_string_append_len (text, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes));
+}
+
+/* Who taps a stream gets it, and nothing of it is kept. */
+static void
+test_tap (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  self->output = make (self, "dvm@2", 2, NULL);
+  dvmd_output_set_tap (self->output, 1u << DVMD_STREAM_STDERR, on_tap, text);
+  push (self->output, DVMD_STREAM_STDOUT, "out\n");
+  push (self->output, DVMD_STREAM_STDERR, "err\n");
+  g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 4);
+  g_assert_cmpuint (self->credited, ==, 8);
+  dvmd_output_set_tap (self->output, 0, NULL, NULL);
+  push (self->output, DVMD_STREAM_STDERR, "kept\n");
+  g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 9);
+  g_assert_true (g_str_has_suffix (text->str, ":err\n"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -225,6 +252,7 @@ main (int argc, char **argv)
   g_test_add ("/io/follow/tags", Fixture, NULL, set_up, test_tags, tear_down);
   g_test_add ("/io/follow/files", Fixture, NULL, set_up, test_files, tear_down);
   g_test_add ("/io/follow/own-file", Fixture, NULL, set_up, test_own_file, tear_down);
+  g_test_add ("/io/follow/tap", Fixture, NULL, set_up, test_tap, tear_down);
   g_test_add ("/io/follow/parted", Fixture, NULL, set_up, test_parted, tear_down);
   return g_test_run ();
 }
