@@ -19,12 +19,12 @@
 /* ---- the end ---- */
 
 static gboolean
-judge (DvmCampaign *campaign, GError **error)
+judge (DvmCampaign *campaign, gboolean calls_off, GError **error)
 {
   const char *reason = dvm_campaign_get_reason (campaign);
   const char *cause = dvm_campaign_get_cause (campaign);
 
-  if (dvm_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
+  if (calls_off || dvm_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, _ ("campaign %u has failed (%s): %s"),
                dvm_campaign_get_id (campaign), cause != NULL && cause[0] != '\0' ? cause : "?",
@@ -67,7 +67,7 @@ print_line (const char *alloc_id, DvmCampaign *campaign, GError **error)
 
 gboolean
 dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, GVariant *request,
-                           const char *unchanged, GError **error)
+                           const char *unchanged, gboolean calls_off, GError **error)
 {
   gboolean waits = dvm_cli_args_has (cli->args, "wait");
   g_autoptr (DvmCampaign) campaign = NULL;
@@ -83,7 +83,7 @@ dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, 
     return FALSE;
   if (cli->json && !print_json (cli, alloc_id, campaign, error))
     return FALSE;
-  return campaign == NULL || !waits || judge (campaign, error);
+  return campaign == NULL || !waits || judge (campaign, calls_off, error);
 }
 
 /* A host that is named leaves by a campaign, unless its agent has gone before. */
@@ -114,7 +114,7 @@ dvm_cli_change_size (DvmCli *cli, DvmCliChange change, GError **error)
   if (client == NULL || !dvm_cli_request_fill (&dict, cli->args, client, error))
     return DVM_CLI_EXIT_FAILED;
   request = g_variant_ref_sink (g_variant_dict_end (&dict));
-  return dvm_cli_change_and_follow (cli, client, change, request, say_unchanged (cli->args, change), error)
+  return dvm_cli_change_and_follow (cli, client, change, request, say_unchanged (cli->args, change), FALSE, error)
              ? DVM_CLI_EXIT_OK
              : DVM_CLI_EXIT_FAILED;
 }

@@ -21,9 +21,11 @@ typedef gboolean (*DvmCliChange) (DvmClient *client, GVariant *request, GCancell
  * campaign with --wait. Returns the exit status.
  */
 int dvm_cli_change_size (DvmCli *cli, DvmCliChange change, GError **error);
-/* The same with a request that is made already. unchanged: what is said when no campaign follows; (nullable): nothing
+/*
+ * The same with a request that is made already. unchanged: what is said when no campaign follows; (nullable): nothing.
+ * calls_off: that the campaign fails is what is wanted
  */
 gboolean dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, GVariant *request,
-                                    const char *unchanged, GError **error);
+                                    const char *unchanged, gboolean calls_off, GError **error);
 
 G_END_DECLS

@@ -61,46 +61,6 @@ make_request (Order *order, GError **error)
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
-static gboolean
-change (Order *order, DvmCliChange function, const char *unchanged, GError **error)
-{
-  g_autoptr (GVariant) request = make_request (order, error);
-
-  return request != NULL && dvm_cli_change_and_follow (order->cli, order->client, function, request, unchanged, error);
-}
-
-static gboolean
-names_nodes (DvmCliArgs *args)
-{
-  return dvm_cli_args_has (args, "hosts") || dvm_cli_args_has (args, "hostfile") || dvm_cli_args_has (args, "count");
-}
-
-static gboolean
-create (Order *order, GError **error)
-{
-  const char *const *words = dvm_cli_args_get_words (order->cli->args);
-
-  if (words[1] != NULL)
-    return dvm_cli_instantiate_session (order->cli, order->client, words + 1, error);
-  return change (order, dvm_client_grow, _ ("the DVM has these nodes already: they are in the session at once"), error);
-}
-
-static gboolean
-extend (Order *order, GError **error)
-{
-  const char *unchanged = names_nodes (order->cli->args)
-                              ? _ ("the DVM has these nodes already: they are in the session at once")
-                              : NULL;
-
-  return change (order, dvm_client_grow, unchanged, error);
-}
-
-static gboolean
-release (Order *order, GError **error)
-{
-  return change (order, dvm_client_shrink, _ ("no node leaves the DVM"), error);
-}
-
 /* What the other directives of Allocate answer, as grow and shrink do */
 static gboolean
 allocate (DvmClient *client, const char *directive, GVariant *request, char **alloc_id, DvmCampaign **campaign,
@@ -134,6 +94,48 @@ ask_cancel (DvmClient *client, GVariant *request, GCancellable *cancellable, cha
             GError **error)
 {
   return allocate (client, "cancel", request, alloc_id, campaign, error);
+}
+
+static gboolean
+change (Order *order, DvmCliChange function, const char *unchanged, GError **error)
+{
+  g_autoptr (GVariant) request = make_request (order, error);
+
+  return request != NULL
+         && dvm_cli_change_and_follow (order->cli, order->client, function, request, unchanged, function == ask_cancel,
+                                       error);
+}
+
+static gboolean
+names_nodes (DvmCliArgs *args)
+{
+  return dvm_cli_args_has (args, "hosts") || dvm_cli_args_has (args, "hostfile") || dvm_cli_args_has (args, "count");
+}
+
+static gboolean
+create (Order *order, GError **error)
+{
+  const char *const *words = dvm_cli_args_get_words (order->cli->args);
+
+  if (words[1] != NULL)
+    return dvm_cli_instantiate_session (order->cli, order->client, words + 1, error);
+  return change (order, dvm_client_grow, _ ("the DVM has these nodes already: they are in the session at once"), error);
+}
+
+static gboolean
+extend (Order *order, GError **error)
+{
+  const char *unchanged = names_nodes (order->cli->args)
+                              ? _ ("the DVM has these nodes already: they are in the session at once")
+                              : NULL;
+
+  return change (order, dvm_client_grow, unchanged, error);
+}
+
+static gboolean
+release (Order *order, GError **error)
+{
+  return change (order, dvm_client_shrink, _ ("no node leaves the DVM"), error);
 }
 
 static gboolean

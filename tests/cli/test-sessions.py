@@ -238,8 +238,9 @@ def test_control():
         equal(here.json("job", "show", first)["state"], "RUNNING")
         refused(here, 1, other, "session", "preempt", "mine", "--job", other)
         done(here, "session", "preempt", "mine", "--job", first)
-        equal(stopped(here, first), [True])
+        wait_until(lambda: stopped(here, first) == [True], "the one is stopped")
         done(here, "session", "restore", "mine", "--job", first)
+        wait_until(lambda: stopped(here, first) == [False], "it goes on")
         done(here, "session", "pause", "--all")
         wait_until(lambda: stopped(here, first) == [True], "it is stopped")
         done(here, "session", "terminate", "mine", "--wait")
@@ -326,6 +327,26 @@ def test_given_back():
         equal((told["req-id"], told["result"]["state"]), ("back", "completed"))
 
 
+
+
+def test_cancel():
+    """who calls off what comes for a session has what was wanted when it has failed"""
+    with place() as here:
+        path = here.path + "/fake-ssh"
+        with open(path, "w") as file:
+            file.write('#!/bin/sh\ncase $1 in hangs*) exec sleep 600 ;; esac\nexec sh -c "$2"\n')
+        os.chmod(path, 0o755)
+        options = ("--bus", "none", "--elastic", "--host", "one,two", "--slots", "1", "--set=launcher-command=" + path)
+        result = here.cli("start", *options)
+        equal(result.returncode, 0, result.stderr)
+        try:
+            create(here, "--hosts", "two,hangs", "--req-id", "mine")
+            told = here.json("session", "cancel", "mine", "--wait")
+            equal((told["result"]["state"], told["result"]["cause"]), ("failed", "cancelled"))
+            equal(len(here.json("sessions")), 1)
+            equal(where(here, "--when-full", "oversubscribe", "--host", "two"), ["two"])
+        finally:
+            equal(here.cli("stop").returncode, 0)
 
 
 def test_program():
