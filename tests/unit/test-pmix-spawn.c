@@ -162,7 +162,7 @@ test_sessions (Request *self, gconstpointer data)
   g_autoptr (GVariant) whole = NULL;
   g_autofree char *text = NULL;
   g_autoptr (GVariant) options = NULL;
-  char *ids[] = { (char *)"a-1", NULL };
+  char *ids[] = { (char *)"a-1", (char *)"" };
   pmix_data_array_t array = { .type = PMIX_STRING, .size = 2, .array = ids };
 
   dvmd_pmix_info_add (&self->job, SPAWN_TARGET, &array, PMIX_DATA_ARRAY);
