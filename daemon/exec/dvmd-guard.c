@@ -273,13 +273,6 @@ wait_for_agent (Guard *self)
       return;
 }
 
-/* Our child was not killed, and nobody is left below us. To look for him would cost more than all else at the end. */
-static bool
-is_alone (int status)
-{
-  return WIFEXITED (status) && waitpid (-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD;
-}
-
 static int
 guard (Guard *self)
 {
@@ -295,15 +288,9 @@ guard (Guard *self)
     status = SIGKILL;
   else if (self->child != self->agent && WIFSIGNALED (status))
     wait_for_agent (self);
-  if (!is_alone (status))
-    {
-      for_each_cgroup (self->agent, kill_cgroup);
-      end_descendants ();
-      for_each_cgroup (self->agent, remove_cgroup);
-    }
-  else if (self->child == self->agent)
-    /* For the outer one the inner one has done it. */
-    for_each_cgroup (self->agent, remove_cgroup);
+  for_each_cgroup (self->agent, kill_cgroup);
+  end_descendants ();
+  for_each_cgroup (self->agent, remove_cgroup);
   return status;
 }
 
