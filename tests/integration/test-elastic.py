@@ -316,8 +316,8 @@ class Requests(Elastic):
                 (bad, 'drain-timeout', 'Grow', {'hosts': ['n9'], 'drain_timeout': 1}),
                 (bad, 'absolute', 'Grow', {'hostfile': 'here'}),
                 (bad, 'alloc-id', 'Shrink', {}),
-                (bad, 'of-req-id', 'Shrink', {'alloc_id': 'a', 'of_req_id': 'b'}),
-                ('NotSupported', 'inheritance', 'Grow', {'hosts': ['n9'], 'inheritance': 'none'})):
+                ('NotFound', 'a', 'Shrink', {'alloc_id': 'a', 'of_req_id': 'b'}),
+                (bad, 'inheritance', 'Grow', {'hosts': ['n9'], 'inheritance': 'nephew'})):
             keys = {key: GLib.Variant('as', value) if isinstance(value, list) else value for key, value in keys.items()}
             self.assert_refused(name, words, dvm.call, method, '(a{sv})', dvmtest.to_options(keys))
         self.assertEqual(len(self.agents(dvm)), 2)
