@@ -2,6 +2,7 @@
 """Every object, property and method that introspection shows, with right, wrong and hostile arguments: a new method comes in
 by itself. DVM_TEST_SEED replays a run."""
 
+import functools
 import os
 import random
 import sys
@@ -73,7 +74,9 @@ class Draw(random.Random):
             return self.number(kind)
         if kind[0] == 'a' and kind[1] == '{':
             value = split(kind[2:-1])[1]
-            names = ['np', 'hosts', 'alloc-id', 'req-id', 'share', 'drain-timeout', 'ids', 'ranks', 'label', 'all', 'limit', 'columns', 'timeout', 'argv', 'stdin-fd', 'env', 'colour']
+            names = ['np', 'hosts', 'alloc-id', 'req-id', 'share', 'drain-timeout', 'ids', 'ranks', 'label', 'all', 'limit', 'columns', 'timeout', 'argv', 'stdin-fd', 'env', 'colour',
+                     'target', 'session', 'inheritance', 'time', 'warn-timeout', 'child-separate', 'of-req-id', 'nspace', 'apps',
+                     'instantiate', 'extend', 'pause', 'resume', 'preempt', 'restore', 'signal', 'terminate', 'separate']
             return {self.choice(names) if self.random() < 0.9 else self.text()[:300]: self.value(value)
                     for _ in range(self.randint(0, 4))}
         if kind[0] == 'a':
@@ -89,6 +92,13 @@ class Draw(random.Random):
                 't': self.choice([0, 2 ** 64 - 1])}.get(kind, self.choice([0, 1, 2, 100, 65535]))
 
 
+@functools.cache
+def unknown_keys():
+    """Once: it takes Python longer to make them than dvmd to refuse them."""
+    return [GLib.Variant('a{sv}', {f'k{i}': GLib.Variant('u', i) for i in range(MANY)}),
+            GLib.Variant('a{sv}', {'x' * 300: deep(50)})]
+
+
 class Walk(dvmtest.Case):
     def setUp(self):
         super().setUp()
@@ -100,9 +110,8 @@ class Walk(dvmtest.Case):
         self.one.connection.call(self.grown, 'org.dvm.Campaign', 'Wait', '(a{sv})', {})
         self.job = self.one.submit(['/bin/sleep', '1000'], np=1)
         self.job.wait_running()
-        # Once: it takes Python longer to make them than dvmd to refuse them.
-        self.unknown = [GLib.Variant('a{sv}', {f'k{i}': GLib.Variant('u', i) for i in range(MANY)}),
-                        GLib.Variant('a{sv}', {'x' * 300: deep(50)})]
+        # The PMIx server of a node starts with the first job there, and stays.
+        self.one.submit(['/bin/true'], np=1, hosts=['n9']).wait()
 
     def interfaces(self, path='/org/dvm'):
         """(path, interface element) of every object that introspection leads to, and of our job."""
@@ -172,7 +181,7 @@ class Walk(dvmtest.Case):
                 self.call(path, interface, method, signature, values, fds=[null.fileno()] * self.draw.randint(0, 2))
         if kinds and kinds[-1] == 'a{sv}':
             values = [GLib.Variant(kind, plain_value(kind)) for kind in kinds[:-1]]
-            for keys in self.unknown:
+            for keys in unknown_keys():
                 self.assertTrue(self.refuses(path, interface, method, GLib.Variant.new_tuple(*values, keys)),
                                 f'{method} takes unknown keys')
 
@@ -208,6 +217,34 @@ class Walk(dvmtest.Case):
         wait_until(lambda: self.n_fds() <= before, 'the descriptors to come back')
         if not self.one.is_instrumented():
             self.assertLess(self.one.rss() - memory, 256 << 20)
+
+    def test_sessions(self):
+        """Each operation on sessions with values of its type that are as odd as can be, alone and beside others, on sessions that
+        there are and that there are not."""
+        manager = ('/org/dvm/Manager', 'org.dvm.Manager', 'ControlSession', '(ua{sv})')
+        app = {'argv': GLib.Variant('as', ['true']), 'np': GLib.Variant('u', 2 ** 32 - 1)}
+        odd = {'b': [True, False], 'u': [0, 1, 2 ** 32 - 1], 'i': [-2 ** 31, -1, 0, 19, 64, 2 ** 31 - 1], 's': ['', 'x' * HUGE, 'a@1', '@'],
+               'as': [[], [''], ['n8'] * 1000, ['n8:4294967296']], 'aa{sv}': [[], [{}], [app], [app] * 100]}
+        operations = {'instantiate': 'b', 'extend': 'u', 'pause': 'b', 'resume': 'b', 'preempt': 'b', 'restore': 'b', 'signal': 'i',
+                      'separate': 'b', 'terminate': 'b'}
+        beside = {'hosts': 'as', 'apps': 'aa{sv}', 'nspace': 's', 'time': 'u', 'inheritance': 's'}
+        seen = set()
+        for operation, kind in operations.items():
+            for session in (2 ** 32 - 1, 2 ** 32 - 2, 0, 1):
+                for value in odd[kind]:
+                    directives = {operation: GLib.Variant(kind, value)}
+                    seen.add(self.call(*manager, (session, directives)))
+                    key = self.draw.choice(sorted(beside))
+                    directives[key] = GLib.Variant(beside[key], self.draw.choice(odd[beside[key]]))
+                    seen.add(self.call(*manager, (session, directives)))
+        self.assertLessEqual({None, 'BadParam', 'NotFound', 'NotSupported'}, seen)
+        for time in odd['u']:
+            for warning in odd['u']:
+                self.call('/org/dvm/Manager', 'org.dvm.Manager', 'Allocate', '(sa{sv})',
+                          ('new', {'hosts': GLib.Variant('as', ['node1']), 'time': GLib.Variant('u', time), 'warn-timeout': GLib.Variant('u', warning)}))
+        self.shrink()
+        self.one.call('CancelJobs', '(a{sv})', {'all': GLib.Variant('b', True)})
+        wait_until(lambda: self.one.get('JobsRunning') == 0 and self.one.get('JobsHeld') == 0, 'the jobs to end')
 
 
 if __name__ == '__main__':
