@@ -38,6 +38,8 @@ dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32
   guint pid = find_pid (self, nspace, rank);
   g_autoptr (GVariant) apps = g_variant_get_child_value (job, 0);
   g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
+  g_autoptr (GVariant) own = NULL;
+  const DvmdLocalProc *proc;
 
   if (!dvmd_agent_is_here (self, nspace, rank))
     {
@@ -45,9 +47,13 @@ dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32
       dvmd_pmix_complete_spawn (self->pmix, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
       return;
     }
+  /* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
+  proc = dvmd_agent_find_proc (self, nspace, rank);
+  if (proc != NULL)
+    own = dvmd_agent_strip_defaults (g_hash_table_lookup (self->by_nspace, nspace), proc, apps);
   dvmd_agent_send (self, DVMD_MSG_SPAWN,
-                   g_variant_new ("(tsuu@aa{sv}@a{sv}uu)", token, nspace, rank, pid, apps, options, wishes->timeout,
-                                  find_streams (pid, wishes)));
+                   g_variant_new ("(tsuu@aa{sv}@a{sv}uu)", token, nspace, rank, pid, own != NULL ? own : apps, options,
+                                  wishes->timeout, find_streams (pid, wishes)));
 }
 
 void
