@@ -198,6 +198,7 @@ class Gates:
         self.fifo(self.path('late', node))
         self.fifo(os.path.join(self.place, 'end'))
         self.release(node, word='late')
+        wait_until(lambda: os.path.exists(self.path('away', node)), f'the agent of {node} to get away')
 
     def come(self, node):
         os.write(self.fifo(self.path('late', node)), b'go\n')

@@ -115,6 +115,8 @@ come_late (const char *node, char **argv)
   if (fork () != 0)
     stay ();
   setsid ();
+  /* From now on whoever ends the one above does not reach us. */
+  close (open (make_path ("away", node), O_CREAT | O_WRONLY, 0600));
   read_word (make_path ("late", node), 0, word, sizeof word);
   change_input (0, 1);
   become_guard (argv);
