@@ -21,7 +21,10 @@
 #include "dvmd-proc-scan.h"
 
 #define LIMIT (60 * G_USEC_PER_SEC)
-#define NEVER 1000000
+/* s; longer than any test waits, and no longer: a test that fails may leave it behind. */
+#define LONG "150"
+/* The test program's process, for what is below its guards. */
+#define DRIVER "DVM_TEST_GUARD_DRIVER"
 
 /* Everything below one guard has this in its environment. */
 typedef struct
@@ -39,12 +42,14 @@ run_start (Run *run, const char *const *command, GSubprocessFlags flags)
   g_auto (GStrv) argv = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree char *word = g_uuid_string_random ();
+  g_autofree char *driver = g_strdup_printf ("%d", getpid ());
 
   run->mark = g_strdup_printf ("DVM_TEST_GUARD=%s", word);
   g_strv_builder_add (builder, g_getenv ("DVM_GUARD"));
   g_strv_builder_addv (builder, (const char **)command);
   argv = g_strv_builder_end (builder);
   g_subprocess_launcher_setenv (launcher, "DVM_TEST_GUARD", word, TRUE);
+  g_subprocess_launcher_setenv (launcher, DRIVER, driver, TRUE);
   run->process = g_subprocess_launcher_spawnv (launcher, (const char *const *)argv, &error);
   g_assert_no_error (error);
   run->outer = atoi (g_subprocess_get_identifier (run->process));
@@ -166,6 +171,24 @@ become_daemon (void)
     _exit (0);
 }
 
+/* Nothing here outlives a test program that was ended in the middle: least of all what forks without end. */
+static gboolean
+has_driver (void)
+{
+  static pid_t driver;
+
+  if (driver == 0)
+    driver = atoi (g_getenv (DRIVER));
+  return kill (driver, 0) == 0;
+}
+
+static void
+stay (void)
+{
+  while (has_driver ())
+    usleep (100000);
+}
+
 static void
 leave_daemons (guint n)
 {
@@ -174,7 +197,7 @@ leave_daemons (guint n)
       {
         become_daemon ();
         signal (SIGTERM, SIG_IGN);
-        sleep (NEVER);
+        stay ();
         _exit (0);
       }
   for (guint i = 0; i < n; i++)
@@ -185,13 +208,14 @@ leave_daemons (guint n)
 static void
 run_chain (void)
 {
-  for (;;)
+  while (has_driver ())
     {
       if (fork () > 0)
         _exit (0);
       setsid ();
       usleep (500);
     }
+  _exit (0);
 }
 
 /* Each makes others as long as it lives. */
@@ -200,7 +224,7 @@ run_tree (void)
 {
   guint depth = 0;
 
-  for (;;)
+  while (has_driver ())
     {
       if (depth < 3 && fork () == 0)
         {
@@ -211,8 +235,9 @@ run_tree (void)
         ;
       usleep (10000);
       if (depth == 3)
-        _exit (0);
+        break;
     }
+  _exit (0);
 }
 
 static int
@@ -223,14 +248,14 @@ be_agent (const char *what)
   else if (strcmp (what, "daemons-stay") == 0)
     {
       leave_daemons (5);
-      sleep (NEVER);
+      stay ();
     }
   else if (strcmp (what, "chains") == 0)
     {
       for (guint i = 0; i < 4; i++)
         if (fork () == 0)
           run_chain ();
-      sleep (NEVER);
+      stay ();
     }
   else if (strcmp (what, "tree") == 0)
     run_tree ();
@@ -268,7 +293,7 @@ test_streams (void)
   g_autoptr (GError) error = NULL;
 
   /* Ends of streams are the agent's doing: it closes its output, and lives on. */
-  run_shell (&run, "cat; exec >&- 2>&-; sleep 1000000", G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  run_shell (&run, "cat; exec >&- 2>&-; sleep " LONG, G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE);
   g_assert_true (g_output_stream_write_all (g_subprocess_get_stdin_pipe (run.process), "token", 5, NULL, NULL, NULL));
   g_assert_true (g_output_stream_close (g_subprocess_get_stdin_pipe (run.process), NULL, NULL));
   output = g_malloc0 (64);
@@ -434,7 +459,10 @@ test_both_guards (void)
   char word[3];
   pid_t inner;
 
-  run_shell (&run, "trap 'kill $child; exit' TERM; sleep 1000000 & child=$!; echo up; wait",
+  /* What a shell has forked has its traps until it goes on, and would lose a signal that comes before. */
+  run_shell (&run,
+             "trap 'kill $child; exit' TERM; sleep " LONG " & child=$!; "
+             "until read -r name </proc/$child/comm && [ \"$name\" = sleep ]; do :; done; echo up; wait",
              G_SUBPROCESS_FLAGS_STDOUT_PIPE);
   g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), word, sizeof word, NULL, NULL, NULL);
   inner = get_child (run.outer);
