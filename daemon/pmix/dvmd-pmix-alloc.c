@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-pmix"
 
 #include "dvmd-pmix-private.h"
+#include "dvmd-pmix-read.h"
 
 #include <string.h>
 
@@ -44,44 +45,9 @@ refuse (const pmix_info_t *info, GError **error, const char *what)
 }
 
 static gboolean
-read_number (const pmix_info_t *info, guint32 *number, GError **error)
-{
-  const pmix_value_t *value = &info->value;
-  guint64 n = G_MAXUINT64;
-
-  if (value->type == PMIX_UINT64)
-    n = value->data.uint64;
-  else if (value->type == PMIX_SIZE)
-    n = value->data.size;
-  else if (value->type == PMIX_UINT32)
-    n = value->data.uint32;
-  else if (value->type == PMIX_UINT16)
-    n = value->data.uint16;
-  else if (value->type == PMIX_UINT8)
-    n = value->data.uint8;
-  else if (value->type == PMIX_INT && value->data.integer >= 0)
-    n = (guint64)value->data.integer;
-  if (n > G_MAXUINT32)
-    return refuse (info, error, "a number from 0 to 4294967295");
-  *number = (guint32)n;
-  return TRUE;
-}
-
-/* (nullable): with the error set. What is no UTF-8 cannot be passed on. */
-static const char *
-read_string (const pmix_info_t *info, GError **error)
-{
-  if (info->value.type == PMIX_STRING && info->value.data.string != NULL
-      && g_utf8_validate (info->value.data.string, -1, NULL))
-    return info->value.data.string;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a text in UTF-8", info->key);
-  return NULL;
-}
-
-static gboolean
 take_string (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
 {
-  const char *text = read_string (info, error);
+  const char *text = dvmd_pmix_read_text (info, error);
 
   if (text == NULL)
     return FALSE;
@@ -94,7 +60,7 @@ take_number (GVariantDict *request, const char *name, const pmix_info_t *info, G
 {
   guint32 number;
 
-  if (!read_number (info, &number, error))
+  if (!dvmd_pmix_read_number (info, &number, error))
     return FALSE;
   g_variant_dict_insert (request, name, "u", number);
   return TRUE;
@@ -176,7 +142,7 @@ take_inheritance (GVariantDict *request, const char *name, const pmix_info_t *in
     number = info->value.data.inheritance;
   else
 #endif
-      if (!read_number (info, &number, error))
+      if (!dvmd_pmix_read_number (info, &number, error))
     return FALSE;
   if (number >= G_N_ELEMENTS (words) || words[number] == NULL)
     return refuse (info, error, "one of the four ways of inheritance, 1 to 4");
@@ -196,7 +162,7 @@ is_regex (const char *list)
 static gboolean
 take_hosts (GPtrArray *hosts, const pmix_info_t *info, GError **error)
 {
-  const char *list = read_string (info, error);
+  const char *list = dvmd_pmix_read_text (info, error);
   g_auto (GStrv) names = NULL;
 
   if (list == NULL)

@@ -34,6 +34,8 @@ dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError **error)
     n = value->data.uint32;
   else if (value->type == PMIX_UINT16)
     n = value->data.uint16;
+  else if (value->type == PMIX_UINT8)
+    n = value->data.uint8;
   else if (value->type == PMIX_INT && value->data.integer >= 0)
     n = (guint64)value->data.integer;
   else if (value->type == PMIX_INT32 && value->data.int32 >= 0)
