@@ -110,14 +110,14 @@ bench (const char *name, const char *where, gboolean without_tls, double seconds
   host.options.without_tls = without_tls;
   test_host_listen (&host, where);
   wire = join (&host, identity, 1);
-  test_wait (host.wire != NULL);
+  wait_until (host.wire != NULL);
   g_signal_connect (wire, "packet", G_CALLBACK (on_packet), &own);
   g_signal_connect (host.wire, "packet", G_CALLBACK (on_packet), &other);
   dvmd_wire_start (wire);
   dvmd_wire_start (host.wire);
   frames = measure_one_way (wire, &other, small, seconds);
   bytes = measure_one_way (wire, &other, large, seconds) * 64 / 1024;
-  test_wait (dvmd_wire_get_queued (wire, DVMD_WIRE_BULK) == 0);
+  wait_until (dvmd_wire_get_queued (wire, DVMD_WIRE_BULK) == 0);
   g_usleep (10000);
   while (g_main_context_iteration (NULL, FALSE))
     ;

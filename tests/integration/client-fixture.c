@@ -148,13 +148,6 @@ fixture_tear_down (Fixture *fixture, gconstpointer data)
   g_free (fixture->dir);
 }
 
-gboolean
-fixture_on_limit (gpointer user_data)
-{
-  g_error ("%s did not happen", (const char *)user_data);
-  return G_SOURCE_REMOVE;
-}
-
 const char *
 fixture_get_event (Fixture *fixture, guint index)
 {

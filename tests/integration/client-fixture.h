@@ -8,6 +8,8 @@
 
 #include <dvm.h>
 
+#include "wait-until.h"
+
 G_BEGIN_DECLS
 
 typedef struct
@@ -25,16 +27,5 @@ void fixture_tear_down (Fixture *fixture, gconstpointer data);
 const char *fixture_get_event (Fixture *fixture, guint index);
 /* The same events of another client. */
 void fixture_listen (Fixture *fixture, DvmClient *client);
-gboolean fixture_on_limit (gpointer what);
-
-#define wait_until(condition)                                                                                          \
-  do                                                                                                                   \
-    {                                                                                                                  \
-      guint wait_limit = g_timeout_add_seconds (60, fixture_on_limit, (gpointer) #condition);                          \
-      while (!(condition))                                                                                             \
-        g_main_context_iteration (NULL, TRUE);                                                                         \
-      g_source_remove (wait_limit);                                                                                    \
-    }                                                                                                                  \
-  while (0)
 
 G_END_DECLS

@@ -10,17 +10,10 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-static gboolean
-on_tick (gpointer user_data)
-{
-  return G_SOURCE_CONTINUE;
-}
-
-/* Blocks for 50 ms at most, so that limits are seen. */
 void
 bus_iterate (void)
 {
-  guint tick = g_timeout_add (50, on_tick, NULL);
+  guint tick = g_timeout_add (50, wait_look_again, NULL);
 
   g_main_context_iteration (NULL, TRUE);
   g_source_remove (tick);
@@ -39,7 +32,7 @@ bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char 
   dvmd_bus_server_listen (fixture->server, fixture->socket, &error);
   g_assert_no_error (error);
   dvmd_controller_start (controller);
-  bus_wait_until (dvmd_core_get_ready (dvmd_controller_get_core (controller)));
+  wait_until (dvmd_core_get_ready (dvmd_controller_get_core (controller)));
 }
 
 static void
@@ -55,7 +48,7 @@ bus_fixture_tear_down (BusFixture *fixture)
   gboolean stopped = FALSE;
 
   dvmd_bus_server_stop_async (fixture->server, on_stopped, &stopped);
-  bus_wait_until (stopped);
+  wait_until (stopped);
   g_assert_cmpuint (dvmd_bus_server_get_n_connections (fixture->server), ==, 0);
   g_assert_false (g_file_test (fixture->socket, G_FILE_TEST_EXISTS));
   g_assert_finalize_object (fixture->server);
@@ -105,7 +98,7 @@ connect_to (const char *address, GDBusConnectionFlags flags)
 
   g_dbus_connection_new_for_address (address, flags | G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, NULL,
                                      on_result, &result);
-  bus_wait_until (result != NULL);
+  wait_until (result != NULL);
   connection = g_dbus_connection_new_for_address_finish (result, &error);
   g_assert_no_error (error);
   return connection;
@@ -132,7 +125,7 @@ bus_client_free (BusClient *client)
   if (!g_dbus_connection_is_closed (client->connection))
     {
       g_dbus_connection_close (client->connection, NULL, on_result, &result);
-      bus_wait_until (result != NULL);
+      wait_until (result != NULL);
     }
   g_signal_handlers_disconnect_by_data (client->connection, client);
   g_object_unref (client->connection);
@@ -152,7 +145,7 @@ bus_client_call_with_fds (BusClient *client, const char *path, const char *inter
   g_dbus_connection_call_with_unix_fd_list (client->connection, client->destination, path, interface, method,
                                             parameters, NULL, G_DBUS_CALL_FLAGS_NONE, G_MAXINT, fds, NULL, on_result,
                                             &result);
-  bus_wait_until (result != NULL);
+  wait_until (result != NULL);
   return g_dbus_connection_call_with_unix_fd_list_finish (client->connection, out_fds, result, error);
 }
 
@@ -236,7 +229,7 @@ bus_client_count (BusClient *client, const char *pattern)
 void
 bus_client_wait_for (BusClient *client, const char *pattern)
 {
-  bus_wait_until (bus_client_find (client, pattern, 0) >= 0);
+  wait_until (bus_client_find (client, pattern, 0) >= 0);
 }
 
 void

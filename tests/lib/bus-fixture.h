@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-bus-server.h"
+#include "wait-until.h"
 
 G_BEGIN_DECLS
 
@@ -63,18 +64,7 @@ void bus_client_wait_for (BusClient *client, const char *pattern);
 /* Everything that was sent before has arrived after this. */
 void bus_client_sync (BusClient *client);
 
-/* Runs the main context until the condition is true; fails the test after a minute. */
-#define bus_wait_until(condition)                                                                                      \
-  do                                                                                                                   \
-    {                                                                                                                  \
-      gint64 bus_wait_limit = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;                                           \
-      while (!(condition))                                                                                             \
-        {                                                                                                              \
-          g_assert_cmpint (g_get_monotonic_time (), <, bus_wait_limit);                                                \
-          bus_iterate ();                                                                                              \
-        }                                                                                                              \
-    }                                                                                                                  \
-  while (0)
+/* One turn of the main context, which blocks for 50 ms at most. */
 void bus_iterate (void);
 
 G_END_DECLS

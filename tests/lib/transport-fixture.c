@@ -47,12 +47,6 @@ test_packet_bytes (gsize size)
   return dvmd_packet_new (DVMD_PACKET_MESSAGE, 1, 0, TEST_KIND_BYTES, g_variant_new_tuple (&bytes, 1));
 }
 
-gboolean
-test_tick (gpointer user_data)
-{
-  return G_SOURCE_CONTINUE;
-}
-
 /* ---- a listener ---- */
 
 static void
@@ -143,7 +137,7 @@ test_connect_full (const char *const *addresses, const DvmdConnectOptions *optio
   g_autoptr (GAsyncResult) result = NULL;
 
   dvmd_connect_async (addresses, options, NULL, on_connected, &result);
-  test_wait (result != NULL);
+  wait_until (result != NULL);
   return dvmd_connect_finish (result, error);
 }
 

@@ -6,6 +6,7 @@
 
 #include "dvmd-connector.h"
 #include "dvmd-listener.h"
+#include "wait-until.h"
 
 G_BEGIN_DECLS
 
@@ -65,23 +66,5 @@ void test_ear_clear (TestEar *ear);
 
 /* Two wires over a socketpair. */
 void test_wire_pair (const DvmdWireOptions *options, DvmdWire **one, DvmdWire **other);
-
-/* Iterates the default context until condition holds; fails the test after a minute. Evaluated again and
- * again, and not once it was true. */
-#define test_wait(condition)                                                                                           \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    gint64 wait_end = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;                                               \
-    guint wait_timer = g_timeout_add (20, test_tick, NULL);                                                            \
-    gboolean wait_over;                                                                                                \
-    while (!(wait_over = (condition)) && g_get_monotonic_time () < wait_end)                                           \
-      g_main_context_iteration (NULL, TRUE);                                                                           \
-    g_source_remove (wait_timer);                                                                                      \
-    if (!wait_over)                                                                                                    \
-      g_error ("%s: waited in vain for %s", G_STRLOC, #condition);                                                     \
-  }                                                                                                                    \
-  G_STMT_END
-
-gboolean test_tick (gpointer user_data);
 
 G_END_DECLS

@@ -114,7 +114,7 @@ test_authentication (Fixture *f, gconstpointer data)
       g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (stream)), text, strlen (hellos[i]) + 1,
                                  NULL, NULL, NULL);
       g_input_stream_read_async (in, reply, sizeof reply - 1, G_PRIORITY_DEFAULT, NULL, on_read, &size);
-      bus_wait_until (size != -2);
+      wait_until (size != -2);
       if (size > 0)
         g_assert_true (g_str_has_prefix (reply, "REJECTED EXTERNAL\r\n"));
     }
@@ -147,7 +147,7 @@ test_never_reads (Fixture *f, gconstpointer data)
   blob = g_dbus_message_to_blob (message, &size, G_DBUS_CAPABILITY_FLAGS_NONE, NULL);
   g_assert_true (g_output_stream_write_all (out, hello->str, hello->len, NULL, NULL, NULL));
   g_assert_true (g_output_stream_write_all (out, blob, size, NULL, NULL, NULL));
-  bus_wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 2);
+  wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 2);
   /* It may be away for a while: what happens meanwhile is not lost, and not kept one by one. */
   for (guint i = 0; i < 2000 || dvmd_bus_server_get_n_connections (f->bus.server) == 2; i++)
     {
@@ -199,12 +199,12 @@ test_descriptor (Fixture *f, gconstpointer data)
   stream = g_socket_connection_factory_create_connection (socket);
   g_dbus_connection_new (G_IO_STREAM (stream), NULL, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, NULL,
                          on_connected, &connection);
-  bus_wait_until (connection != NULL);
+  wait_until (connection != NULL);
   client = bus_client_new (connection, NULL);
   job = bus_client_submit (client, "true", NULL);
   g_assert_cmpstr (job, ==, "/org/dvm/jobs/1");
   bus_client_free (client);
-  bus_wait_until (left == 0);
+  wait_until (left == 0);
 
   g_assert_false (dvmd_bus_server_add_fd (f->bus.server, dup (STDIN_FILENO), &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
@@ -213,7 +213,7 @@ test_descriptor (Fixture *f, gconstpointer data)
   g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), ==, 0);
   g_assert_true (dvmd_bus_server_add_fd (f->bus.server, pair[0], NULL));
   close (pair[1]);
-  bus_wait_until (left == 0);
+  wait_until (left == 0);
 }
 
 /* The end answers those who wait. */
@@ -241,7 +241,7 @@ test_stop (Fixture *f, gconstpointer data)
                           G_DBUS_CALL_FLAGS_NONE, G_MAXINT, NULL, on_waited, &error);
   bus_client_sync (client);
   dvmd_bus_server_stop_async (f->bus.server, on_stopped, &stopped);
-  bus_wait_until (stopped && error != NULL);
+  wait_until (stopped && error != NULL);
   g_assert_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN);
   bus_client_free (client);
 }
@@ -301,8 +301,8 @@ run (const char *const *argv)
   process = g_subprocess_launcher_spawnv (launcher, argv, &error);
   g_assert_no_error (error);
   g_subprocess_communicate_utf8_async (process, NULL, NULL, on_communicated, &output);
-  bus_wait_until (output != NULL);
-  bus_wait_until (g_subprocess_get_if_exited (process) || g_subprocess_get_if_signaled (process));
+  wait_until (output != NULL);
+  wait_until (g_subprocess_get_if_exited (process) || g_subprocess_get_if_signaled (process));
   if (!g_subprocess_get_successful (process))
     g_error ("%s %s: %s", argv[0], argv[1], output);
   return output;
@@ -392,11 +392,11 @@ test_names (Fixture *f, gconstpointer data)
 
   g_test_dbus_up (dbus);
   dvmd_bus_server_add_bus_async (f->bus.server, G_BUS_TYPE_SESSION, NULL, on_added, &first);
-  bus_wait_until (first != NULL);
+  wait_until (first != NULL);
   g_assert_error (first, DVM_ERROR, DVM_ERROR_FAILED);
   dvmd_bus_server_add_bus_async (same, G_BUS_TYPE_SESSION, NULL, on_added, &second);
   dvmd_bus_server_add_bus_async (other, G_BUS_TYPE_SESSION, NULL, on_added, &third);
-  bus_wait_until (second != NULL && third != NULL);
+  wait_until (second != NULL && third != NULL);
   g_assert_error (second, DVM_ERROR, DVM_ERROR_EXISTS);
   g_assert_nonnull (strstr (second->message, "org.dvm.Manager.blue"));
   g_assert_error (third, DVM_ERROR, DVM_ERROR_FAILED);
@@ -404,7 +404,7 @@ test_names (Fixture *f, gconstpointer data)
   client = bus_client_new_on_bus (g_test_dbus_get_bus_address (dbus), "org.dvm.Manager.blue");
   bus_client_sync (client);
   dvmd_bus_server_stop_async (f->bus.server, on_stopped, &stopped);
-  bus_wait_until (stopped);
+  wait_until (stopped);
   bus_client_refused (client, MANAGER_PATH, MANAGER, "FindJob", g_variant_new ("(s)", "x"),
                       "org.freedesktop.DBus.Error.ServiceUnknown", NULL);
   bus_client_free (client);
@@ -421,7 +421,7 @@ test_no_bus (Fixture *f, gconstpointer data)
 
   g_setenv ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus", TRUE);
   dvmd_bus_server_add_bus_async (f->bus.server, G_BUS_TYPE_SESSION, NULL, on_added, &error);
-  bus_wait_until (error != NULL);
+  wait_until (error != NULL);
   g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
   if (old != NULL)
     g_setenv ("DBUS_SESSION_BUS_ADDRESS", old, TRUE);

@@ -140,14 +140,14 @@ test_many (Fixture *f, gconstpointer data)
   for (guint i = 0; i < MANY; i++)
     g_dbus_connection_new_for_address (dvmd_bus_server_get_address (f->bus.server),
                                        G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, NULL, on_connected, &crowd);
-  bus_wait_until (crowd.n_answers == MANY);
+  wait_until (crowd.n_answers == MANY);
   g_assert_cmpuint (crowd.n_failed, ==, 0);
   g_assert_cmpuint (dvmd_bus_server_get_n_connections (f->bus.server), ==, MANY);
   for (guint i = 0; i < MANY; i++)
     g_dbus_connection_close (crowd.connections->pdata[i], NULL, NULL, NULL);
-  bus_wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 0);
+  wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 0);
   g_ptr_array_unref (crowd.connections);
-  bus_wait_until (count_fds () <= n_fds);
+  wait_until (count_fds () <= n_fds);
   check_works (f);
 }
 
@@ -172,7 +172,7 @@ test_silence (Fixture *f, gconstpointer data)
     }
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
     {
-      bus_wait_until (is_closed (fds[i]));
+      wait_until (is_closed (fds[i]));
       close (fds[i]);
     }
   g_assert_cmpuint (dvmd_bus_listener_get_n_guests (listener), ==, 0);
@@ -196,11 +196,11 @@ test_limit (Fixture *f, gconstpointer data)
   bus_client_sync (second);
   dvmd_bus_listener_set_limit (listener, 2);
   g_assert_cmpint (connect_fd (fd, f->bus.socket), ==, 0);
-  bus_wait_until (is_closed (fd));
+  wait_until (is_closed (fd));
   close (fd);
   bus_client_sync (first);
   bus_client_free (second);
-  bus_wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 1);
+  wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 1);
   check_works (f);
   bus_client_free (first);
 }
@@ -228,7 +228,7 @@ test_no_descriptors (Fixture *f, gconstpointer data)
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
     g_assert_cmpint (connect_fd (fds[i], f->bus.socket), ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
-    bus_wait_until (is_closed (fds[i]));
+    wait_until (is_closed (fds[i]));
   for (guint i = 0; i < fillers->len; i++)
     close (g_array_index (fillers, int, i));
   g_assert_cmpint (setrlimit (RLIMIT_NOFILE, &before), ==, 0);
@@ -265,7 +265,7 @@ test_stranger (Fixture *f, gconstpointer data)
         _exit (1);
       _exit (read (fd, &byte, 1) > 0 ? 2 : 0);
     }
-  bus_wait_until (waitpid (child, &status, WNOHANG) == child);
+  wait_until (waitpid (child, &status, WNOHANG) == child);
   g_assert_true (WIFEXITED (status));
   g_assert_cmpint (WEXITSTATUS (status), ==, 0);
   g_assert_cmpuint (dvmd_bus_server_get_n_connections (f->bus.server), ==, 0);

@@ -246,7 +246,7 @@ test_at_once (Fixture *f, gconstpointer data)
   submit_many (f, N_AT_ONCE);
   late = view_new (f);
   view_ask (late);
-  bus_wait_until (view_is_right (early, f) && view_is_right (late, f));
+  wait_until (view_is_right (early, f) && view_is_right (late, f));
   g_assert_cmpuint (g_hash_table_size (late->states), ==, N_AT_ONCE);
   view_free (early);
   view_free (late);
@@ -261,7 +261,7 @@ test_changing (Fixture *f, gconstpointer data)
   guint turns;
 
   submit_many (f, 1000);
-  bus_wait_until (dvmd_job_get_state (dvmd_core_get_job (core, 1)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (dvmd_core_get_job (core, 1)) == DVM_JOB_STATE_RUNNING);
   view_ask (view);
   for (turns = 0; view->states == NULL; turns++)
     {
@@ -274,7 +274,7 @@ test_changing (Fixture *f, gconstpointer data)
       bus_iterate ();
       view_read (view);
     }
-  bus_wait_until (view_is_right (view, f));
+  wait_until (view_is_right (view, f));
   g_test_message ("%u turns, %u signals", turns, view->n_signals);
   view_free (view);
 }
@@ -289,7 +289,7 @@ test_nodes (Fixture *f, gconstpointer data)
   g_autoptr (GError) error = NULL;
 
   submit_many (f, N_AT_ONCE);
-  bus_wait_until (dvmd_job_get_state (dvmd_core_get_job (core, 1)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (dvmd_core_get_job (core, 1)) == DVM_JOB_STATE_RUNNING);
   view_ask (view);
   g_variant_unref (bus_client_check (view->client, MANAGER_PATH, MANAGER, "Subscribe", NULL));
   g_assert_true (dvmd_core_drain_node (core, node, "first", &error));
@@ -299,7 +299,7 @@ test_nodes (Fixture *f, gconstpointer data)
   while (view_read (view))
     ;
   g_assert_null (view->states);
-  bus_wait_until (view_is_right (view, f) && view->node->len > 0);
+  wait_until (view_is_right (view, f) && view->node->len > 0);
   g_assert_cmpstr (view->node->str, ==, "second changed ");
   view_free (view);
 }
@@ -344,7 +344,7 @@ test_pages (Fixture *f, gconstpointer data)
   while (ids[0] != '\0');
   g_assert_cmpuint (n_rows, ==, 2000);
   g_assert_cmpuint (n_pages, >, 3);
-  bus_wait_until (n_answers == n_pages);
+  wait_until (n_answers == n_pages);
 }
 
 /* Every step of every job is told in debug messages: here they would be most of the work. */

@@ -77,7 +77,7 @@ test_submit_many (Fixture *f, gconstpointer data)
   g_assert_cmpstr (two, ==, "(['/org/dvm/jobs/1', '/org/dvm/jobs/2'],)");
   g_assert_cmpstr (single, ==, "/org/dvm/jobs/3");
   g_assert_cmpstr (dvm_job_get_label (dvmd_job_get_record (second)), ==, "b");
-  bus_wait_until (dvmd_job_get_state (second) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (second) == DVM_JOB_STATE_RUNNING);
   g_assert_cmpuint (dvm_job_get_num_procs (dvmd_job_get_record (second)), ==, 2);
 }
 
@@ -251,10 +251,10 @@ test_caller_leaves (Fixture *f, gconstpointer data)
   g_dbus_connection_close_sync (other->connection, NULL, NULL);
   bus_client_free (other);
   bus_client_sync (f->client);
-  bus_wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 1);
+  wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 1);
   n_live = dvmd_core_get_num_live (get_core (f));
   if (n_live > 0)
-    bus_wait_until (dvmd_core_get_num_live (get_core (f)) == MANY);
+    wait_until (dvmd_core_get_num_live (get_core (f)) == MANY);
 }
 
 static void
@@ -263,7 +263,7 @@ test_shutdown (Fixture *f, gconstpointer data)
   g_autoptr (GVariant)
       reply = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Shutdown", g_variant_new_parsed ("(@a{sv} {},)"));
 
-  bus_wait_until (dvmd_core_get_shutting_down (get_core (f)));
+  wait_until (dvmd_core_get_shutting_down (get_core (f)));
   refused (f, MANAGER_PATH, MANAGER, "SubmitMany", "([(['true'], @a{sv} {})], @a{sv} {})", SHUTTING_DOWN, NULL);
   refused (f, MANAGER_PATH, MANAGER, "Map", "([{'argv': <['true']>}], @a{sv} {})", SHUTTING_DOWN, NULL);
 }
@@ -293,7 +293,7 @@ test_map_waits (Fixture *f, gconstpointer data)
   g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 3>}");
   g_autofree char *map = NULL;
 
-  bus_wait_until (dvmd_job_get_state (dvmd_core_get_job (get_core (f), 1)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (dvmd_core_get_job (get_core (f), 1)) == DVM_JOB_STATE_RUNNING);
   map = ask (f, MANAGER_PATH, MANAGER, "Map", "([{'argv': <['a']>, 'np': <uint32 2>}], {'ranks': <'0'>})");
   g_assert_cmpstr (map, ==, "([(0, 0, 0, 'here', '', '', 'waits for slots')],)");
   refused (f, MANAGER_PATH, MANAGER, "Map", "([{'argv': <['a']>, 'np': <uint32 2>}], {'when-full': <'refuse'>})",
@@ -326,14 +326,14 @@ test_map_of_job (Fixture *f, gconstpointer data)
   g_autofree char *map = NULL;
   g_autoptr (GVariant) cancelled = NULL;
 
-  bus_wait_until (dvmd_job_get_state (dvmd_core_get_job (get_core (f), 1)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (dvmd_core_get_job (get_core (f), 1)) == DVM_JOB_STATE_RUNNING);
   map = ask (f, first, JOB, "Map", "({'ranks': <'3'>},)");
   g_assert_cmpstr (map, ==, "([(3, 0, 3, 'here', '', '', '')],)");
   refused (f, first, JOB, "Map", "({'ranks': <'x'>},)", "org.dvm.Error.ParseFailed", "ranks");
   refused (f, first, JOB, "Map", "({'limit': <uint32 1>},)", BAD_PARAM, "limit");
   refused (f, second, JOB, "Map", "(@a{sv} {},)", NOT_READY, "not mapped yet");
   cancelled = bus_client_check (f->client, second, JOB, "Cancel", g_variant_new_parsed ("(@a{sv} {},)"));
-  bus_wait_until (dvmd_job_get_ended (dvmd_core_get_job (get_core (f), 2)));
+  wait_until (dvmd_job_get_ended (dvmd_core_get_job (get_core (f), 2)));
   refused (f, second, JOB, "Map", "(@a{sv} {},)", NOT_FOUND, "before it was mapped");
 }
 

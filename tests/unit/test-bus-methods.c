@@ -67,7 +67,7 @@ job_at (Fixture *f, const char *path)
 static void
 wait_for_state (Fixture *f, const char *path, DvmJobState state)
 {
-  bus_wait_until (dvmd_job_get_state (job_at (f, path)) == state);
+  wait_until (dvmd_job_get_state (job_at (f, path)) == state);
 }
 
 static void
@@ -310,7 +310,7 @@ test_wait_pending (Fixture *f, gconstpointer data)
   bus_client_sync (f->client);
   g_assert_null (reply);
   fake_controller_hold_output (f->bus.controller, FALSE);
-  bus_wait_until (reply != NULL);
+  wait_until (reply != NULL);
   check_result (reply, DVM_JOB_STATE_NOTIFIED, dvm_job_state_to_string (DVM_JOB_STATE_NOTIFIED), 0);
 }
 
@@ -326,7 +326,7 @@ test_wait_vanishes (Fixture *f, gconstpointer data)
                           G_DBUS_CALL_FLAGS_NONE, G_MAXINT, NULL, on_waited, &reply);
   bus_client_sync (other);
   bus_client_free (other);
-  bus_wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 1);
+  wait_until (dvmd_bus_server_get_n_connections (f->bus.server) == 1);
   fake_controller_end_job (f->bus.controller, job_at (f, job), 0);
   finish (f, job);
 }
@@ -806,7 +806,7 @@ test_shutdown (Fixture *f, gconstpointer data)
   g_assert_cmpuint (fake_controller_get_shutdown (f->bus.controller), ==, 0);
   reply = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Shutdown", parse ("({'timeout': <uint32 3600>},)"));
   g_assert_cmpuint (fake_controller_get_shutdown (f->bus.controller), ==, 1);
-  bus_wait_until (dvmd_core_get_shutting_down (dvmd_controller_get_core (f->bus.controller)));
+  wait_until (dvmd_core_get_shutting_down (dvmd_controller_get_core (f->bus.controller)));
   refused (f, MANAGER_PATH, MANAGER, "Submit", "(['true'], @a{sv} {})", "org.dvm.Error.ShuttingDown", NULL);
 }
 

@@ -114,18 +114,18 @@ test_drain (Fixture *f, gconstpointer data)
   g_autofree char *running = bus_client_submit (f->client, "hold", "{'np': <uint32 1>}");
   g_autofree char *waiting = NULL;
 
-  bus_wait_until (dvmd_job_get_state (job_at (f, running)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (job_at (f, running)) == DVM_JOB_STATE_RUNNING);
   call (f, "Drain", "('memory', @a{sv} {})");
   check_get (f, NODE_PATH, "StateName", "'DO_NOT_USE'");
   check_get (f, NODE_PATH, "Reason", "'memory'");
   check_get (f, NODE_PATH, "Jobs", "['/org/dvm/jobs/1']");
   waiting = bus_client_submit (f->client, "hold", "{'np': <uint32 2>}");
-  bus_wait_until (g_strcmp0 (dvm_job_get_held_at (dvmd_job_get_record (job_at (f, waiting))), "slots") == 0);
+  wait_until (g_strcmp0 (dvm_job_get_held_at (dvmd_job_get_record (job_at (f, waiting))), "slots") == 0);
   refused (f, MANAGER_PATH, MANAGER, "Map", "([{'argv': <['x']>, 'np': <uint32 1>}], {'when-full': <'refuse'>})",
            MAP_FAILED, "drained");
   g_assert_cmpint (dvmd_job_get_state (job_at (f, running)), ==, DVM_JOB_STATE_RUNNING);
   call (f, "Resume", "(@a{sv} {},)");
-  bus_wait_until (dvmd_job_get_state (job_at (f, waiting)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (job_at (f, waiting)) == DVM_JOB_STATE_RUNNING);
   check_get (f, NODE_PATH, "StateName", "'UP'");
   check_get (f, NODE_PATH, "Reason", "''");
 }
@@ -171,11 +171,11 @@ test_jobs (Fixture *f, gconstpointer data)
   bus_client_wait_for (f->client, NODE_PATH " *PropertiesChanged*'Jobs': <*'/org/dvm/jobs/1']>*");
   for (guint i = 0; i < 100; i++)
     g_free (bus_client_submit (f->client, "true", "{'np': <uint32 1>}"));
-  bus_wait_until (dvmd_core_get_num_live (dvmd_controller_get_core (f->bus.controller)) == 1);
+  wait_until (dvmd_core_get_num_live (dvmd_controller_get_core (f->bus.controller)) == 1);
   call (f, "Drain", "('here', @a{sv} {})");
   position = f->client->signals->len;
   g_variant_unref (bus_client_check (f->client, first, JOB, "Cancel", g_variant_new_parsed ("(@a{sv} {},)")));
-  bus_wait_until (bus_client_find (f->client, NODE_PATH " *PropertiesChanged*'Jobs': <@ao []>*", position) >= 0);
+  wait_until (bus_client_find (f->client, NODE_PATH " *PropertiesChanged*'Jobs': <@ao []>*", position) >= 0);
   n_changes = bus_client_count (f->client, NODE_PATH " *PropertiesChanged*'Jobs'*");
   g_assert_cmpuint (n_changes, <=, 2 + (g_get_monotonic_time () - begin) / (100 * G_TIME_SPAN_MILLISECOND));
   g_assert_cmpuint (bus_client_count (f->client, NODE_PATH " *PropertiesChanged*'Jobs'*'State'*"), ==, 0);

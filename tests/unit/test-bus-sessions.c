@@ -77,7 +77,7 @@ set_up_bus (Fixture *f, gconstpointer data)
   f->dbus = g_test_dbus_new (G_TEST_DBUS_NONE);
   g_test_dbus_up (f->dbus);
   dvmd_bus_server_add_bus_async (f->bus.server, G_BUS_TYPE_SESSION, NULL, on_added, &added);
-  bus_wait_until (added);
+  wait_until (added);
   f->client = bus_client_new_on_bus (g_test_dbus_get_bus_address (f->dbus), MANAGER);
   f->other = bus_client_new_on_bus (g_test_dbus_get_bus_address (f->dbus), MANAGER);
   bus_client_sync (f->client);
@@ -251,7 +251,7 @@ test_reply_first (Fixture *f, gconstpointer data)
 
   fake_elastic_hold_answers (f->agents, TRUE);
   call (f->other, "Allocate", "('new', {'hosts': <['n10']>})");
-  bus_wait_until ((session = dvmd_core_get_session (f->core, 2)) != NULL);
+  wait_until ((session = dvmd_core_get_session (f->core, 2)) != NULL);
   dvmd_core_warn_session (f->core, session, 17);
   check_warned_after_reply (f, f->other);
 }
@@ -261,7 +261,7 @@ wait_campaign (Fixture *f, guint id)
 {
   DvmdCampaign *campaign;
 
-  bus_wait_until ((campaign = dvmd_core_get_campaign (f->core, id)) != NULL);
+  wait_until ((campaign = dvmd_core_get_campaign (f->core, id)) != NULL);
   return campaign;
 }
 

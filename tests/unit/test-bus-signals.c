@@ -48,7 +48,7 @@ set_up_bus (Fixture *f, gconstpointer data)
   f->dbus = g_test_dbus_new (G_TEST_DBUS_NONE);
   g_test_dbus_up (f->dbus);
   dvmd_bus_server_add_bus_async (f->bus.server, G_BUS_TYPE_SESSION, NULL, on_added, &added);
-  bus_wait_until (added);
+  wait_until (added);
   f->client = bus_client_new_on_bus (g_test_dbus_get_bus_address (f->dbus), MANAGER);
   f->other = bus_client_new_on_bus (g_test_dbus_get_bus_address (f->dbus), MANAGER);
   bus_client_sync (f->client);
@@ -88,7 +88,7 @@ job_at (Fixture *f, const char *path)
 static void
 wait_running (Fixture *f, const char *path)
 {
-  bus_wait_until (dvmd_job_get_state (job_at (f, path)) == DVM_JOB_STATE_RUNNING);
+  wait_until (dvmd_job_get_state (job_at (f, path)) == DVM_JOB_STATE_RUNNING);
 }
 
 /* The connection that created a job gets its signals; another one nothing at all. */

@@ -60,7 +60,7 @@ set_up_bus (Fixture *f, gconstpointer data)
   f->dbus = g_test_dbus_new (G_TEST_DBUS_NONE);
   g_test_dbus_up (f->dbus);
   dvmd_bus_server_add_bus_async (f->bus.server, G_BUS_TYPE_SESSION, NULL, on_added, &added);
-  bus_wait_until (added);
+  wait_until (added);
   f->client = bus_client_new_on_bus (g_test_dbus_get_bus_address (f->dbus), MANAGER);
   f->other = bus_client_new_on_bus (g_test_dbus_get_bus_address (f->dbus), MANAGER);
   bus_client_sync (f->client);
@@ -447,7 +447,7 @@ test_reply_first (Fixture *f, gconstpointer data)
   g_dbus_connection_call (f->client->connection, f->client->destination, MANAGER_PATH, MANAGER, "Grow",
                           g_variant_new_parsed ("({'hosts': <['n9']>},)"), NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL,
                           on_reply, f->client);
-  bus_wait_until ((campaign = dvmd_core_get_campaign (f->core, 1)) != NULL && dvmd_campaign_get_ended (campaign));
+  wait_until ((campaign = dvmd_core_get_campaign (f->core, 1)) != NULL && dvmd_campaign_get_ended (campaign));
   bus_client_sync (f->client);
   g_assert_cmpuint (bus_client_count (f->client, "*.Dvm*"), ==, 0);
   fake_elastic_hold_answers (f->agents, FALSE);
@@ -682,7 +682,7 @@ test_parked_job (Fixture *f, gconstpointer data)
   fake_elastic_hold (f->agents, TRUE);
   path = grow (f->client, "{'hosts': <['n9']>}");
   job = bus_client_submit (f->client, "true", "{'np': <uint32 1>}");
-  bus_wait_until (strcmp (held = get_text (f->client, job, JOB, "HeldAt"), "'map'") == 0 || (g_free (held), FALSE));
+  wait_until (strcmp (held = get_text (f->client, job, JOB, "HeldAt"), "'map'") == 0 || (g_free (held), FALSE));
   check_text (f->client, job, JOB, "WaitsFor", "['/org/dvm/campaigns/1']");
   check_text (f->client, path, CAMPAIGN, "HeldJobs", "['/org/dvm/jobs/1']");
   check_text (f->client, job, JOB, "StateName", "'WAITING_FOR_DAEMONS'");

@@ -72,9 +72,9 @@ check_talk (DvmdWire *one, DvmdWire *other)
       g_assert_true (dvmd_wire_send (one, packet, DVMD_WIRE_CONTROL, NULL));
       g_assert_true (dvmd_wire_send (other, packet, DVMD_WIRE_BULK, NULL));
     }
-  test_wait (one_ear.packets->len == 100 && other_ear.packets->len == 100);
+  wait_until (one_ear.packets->len == 100 && other_ear.packets->len == 100);
   dvmd_wire_close (one);
-  test_wait (one_ear.is_closed && other_ear.is_closed);
+  wait_until (one_ear.is_closed && other_ear.is_closed);
   g_assert_no_error (one_ear.error);
   g_assert_error (other_ear.error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED);
   test_ear_clear (&one_ear);
@@ -88,7 +88,7 @@ check_join_and_link (TestHost *host, DvmdIdentity *identity, gboolean encrypted)
   g_autoptr (DvmdWire) link = NULL;
   GError *error = NULL;
 
-  test_wait (host->n_joined == 1);
+  wait_until (host->n_joined == 1);
   g_assert_cmpuint (host->rank, ==, 7);
   g_assert_cmpstr (host->name, ==, "node-a");
   g_assert_cmpuint (host->kind, ==, DVMD_PEER_JOINER);
@@ -101,7 +101,7 @@ check_join_and_link (TestHost *host, DvmdIdentity *identity, gboolean encrypted)
 
   link = test_connect (host, identity, NULL, &error);
   g_assert_no_error (error);
-  test_wait (host->n_joined == 2);
+  wait_until (host->n_joined == 2);
   g_assert_cmpuint (host->rank, ==, 7);
   g_assert_cmpuint (host->kind, ==, DVMD_PEER_MEMBER);
   check_talk (link, host->wire);
@@ -153,7 +153,7 @@ test_local (TestHost *host, gconstpointer data)
   g_assert_no_error (error);
   dvmd_listener_set_authority (host->listener, host->authority);
   wire = join (host, other, 8);
-  test_wait (host->n_joined == 3);
+  wait_until (host->n_joined == 3);
   g_clear_object (&wire);
   g_assert_finalize_object (g_steal_pointer (&host->listener));
   g_assert_cmpint (g_rmdir (directory), ==, 0);
@@ -192,7 +192,7 @@ test_secret (TestHost *host, gconstpointer data)
       g_assert_no_error (error);
       g_assert_cmpuint (dvmd_identity_get_rank (identity), ==, i == 0 ? 2 : i == 1 ? 1 : 3);
     }
-  test_wait (host->n_joined == 3);
+  wait_until (host->n_joined == 3);
 }
 
 /* ---- who is refused ---- */
@@ -208,7 +208,7 @@ check_refused (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, i
   g_assert_null (wire);
   g_assert_error (error, DVMD_TRANSPORT_ERROR, code);
   g_assert_nonnull (strstr (error->message, sentence));
-  test_wait (dvmd_listener_get_n_refused (host->listener) > n_refused);
+  wait_until (dvmd_listener_get_n_refused (host->listener) > n_refused);
   g_assert_cmpuint (host->n_joined, ==, n_joined);
 }
 
@@ -389,7 +389,7 @@ hear (DvmdHelloIo *io, GBytes **bytes, GError **error)
   g_autoptr (GError) failure = NULL;
   DvmdHello *hello = NULL;
 
-  test_wait ((hello = dvmd_hello_io_hear (io, bytes, &failure)) != NULL || failure != NULL);
+  wait_until ((hello = dvmd_hello_io_hear (io, bytes, &failure)) != NULL || failure != NULL);
   if (failure != NULL)
     g_propagate_error (error, g_steal_pointer (&failure));
   return hello;
@@ -495,12 +495,12 @@ test_claim_of_rank (TestHost *host, gconstpointer data)
   test_host_listen (host, "tcp");
   say_link (host, &io, 6);
   g_assert_true (dvmd_socket_start_tls (io.stream, five, FALSE, NULL));
-  test_wait ((status = dvmd_socket_handshake (io.stream, &rank, NULL)) != DVMD_STREAM_AGAIN);
+  wait_until ((status = dvmd_socket_handshake (io.stream, &rank, NULL)) != DVMD_STREAM_AGAIN);
   g_assert_cmpint (status, ==, 1);
   answer = hear (&io, NULL, NULL);
   g_assert_cmpint (answer->type, ==, DVMD_HELLO_REFUSE);
   dvmd_hello_io_clear (&io);
-  test_wait (dvmd_listener_get_n_refused (host->listener) == 1);
+  wait_until (dvmd_listener_get_n_refused (host->listener) == 1);
   g_assert_cmpuint (host->n_joined, ==, 0);
 }
 
@@ -520,10 +520,10 @@ test_no_certificate (TestHost *host, gconstpointer data)
   gnutls_set_default_priority (session);
   gnutls_credentials_set (session, GNUTLS_CRD_CERTIFICATE, credentials);
   gnutls_transport_set_int (session, dvmd_socket_get_fd (io.stream));
-  test_wait ((status = gnutls_handshake (session)) != GNUTLS_E_AGAIN && status != GNUTLS_E_INTERRUPTED);
-  test_wait ((status = (int)gnutls_record_recv (session, &byte, 1)) != GNUTLS_E_AGAIN);
+  wait_until ((status = gnutls_handshake (session)) != GNUTLS_E_AGAIN && status != GNUTLS_E_INTERRUPTED);
+  wait_until ((status = (int)gnutls_record_recv (session, &byte, 1)) != GNUTLS_E_AGAIN);
   g_assert_cmpint (status, <, 0);
-  test_wait (dvmd_listener_get_n_refused (host->listener) == 1);
+  wait_until (dvmd_listener_get_n_refused (host->listener) == 1);
   g_assert_cmpuint (host->n_joined, ==, 0);
   gnutls_deinit (session);
   gnutls_certificate_free_credentials (credentials);
@@ -536,7 +536,7 @@ wait_for_end (int fd)
   char data[4096];
   gssize n;
 
-  test_wait ((n = recv (fd, data, sizeof data, MSG_DONTWAIT)) == 0 || (n < 0 && errno != EAGAIN));
+  wait_until ((n = recv (fd, data, sizeof data, MSG_DONTWAIT)) == 0 || (n < 0 && errno != EAGAIN));
   close (fd);
 }
 
@@ -554,7 +554,7 @@ test_garbage (TestHost *host, gconstpointer data)
       g_assert_cmpint (send (fd, texts[i], strlen (texts[i]), MSG_NOSIGNAL), >, 0);
       shutdown (fd, SHUT_WR);
       wait_for_end (fd);
-      test_wait (dvmd_listener_get_n_refused (host->listener) == i + 1);
+      wait_until (dvmd_listener_get_n_refused (host->listener) == i + 1);
     }
   g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 0);
 }
@@ -576,7 +576,7 @@ test_openssl (TestHost *host, gconstpointer data)
   process = g_subprocess_new (G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, program,
                               "s_client", "-connect", address, NULL);
   g_assert_nonnull (process);
-  test_wait (dvmd_listener_get_n_refused (host->listener) == 1);
+  wait_until (dvmd_listener_get_n_refused (host->listener) == 1);
   g_assert_true (g_subprocess_wait (process, NULL, NULL));
   g_assert_cmpint (g_subprocess_get_exit_status (process), !=, 0);
   g_assert_cmpuint (host->n_joined, ==, 0);
@@ -646,7 +646,7 @@ test_half_open (TestHost *host, gconstpointer data)
   g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), <=, 64);
   for (guint i = 0; i < n; i++)
     close (g_array_index (fds, int, i));
-  test_wait (dvmd_listener_get_n_strangers (host->listener) == 0);
+  wait_until (dvmd_listener_get_n_strangers (host->listener) == 0);
   g_clear_object (&wire);
   g_clear_object (&host->wire);
   g_assert_cmpuint (count_sockets (), ==, n_before);
@@ -664,11 +664,11 @@ test_crowd (TestHost *host, gconstpointer data)
   add_tokens (host, 1, 32, &secret);
   for (guint i = 0; i < 36; i++)
     fds[i] = dial (host);
-  test_wait (dvmd_listener_get_n_strangers (host->listener) == 36);
+  wait_until (dvmd_listener_get_n_strangers (host->listener) == 36);
   g_assert_cmpuint (dvmd_listener_get_n_refused (host->listener), ==, 0);
   for (guint i = 36; i < G_N_ELEMENTS (fds); i++)
     fds[i] = dial (host);
-  test_wait (dvmd_listener_get_n_refused (host->listener) == 2);
+  wait_until (dvmd_listener_get_n_refused (host->listener) == 2);
   g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 36);
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
     close (fds[i]);
@@ -711,7 +711,7 @@ test_flood (TestHost *host, gconstpointer data)
     flood.fds[i] = -1;
   test_host_listen (host, "tcp");
   timer = g_timeout_add (1, on_flood, &flood);
-  test_wait (dvmd_listener_get_n_refused (host->listener) > 100);
+  wait_until (dvmd_listener_get_n_refused (host->listener) > 100);
   begin = g_get_monotonic_time ();
   wire = join (host, identity, 7);
   g_test_message ("joined in a flood after %.1f ms, %u strangers", (double)(g_get_monotonic_time () - begin) / 1000,
@@ -739,7 +739,7 @@ test_no_descriptors (TestHost *host, gconstpointer data)
   small = limit;
   small.rlim_cur = (rlim_t)fds[G_N_ELEMENTS (fds) - 1] + 3;
   g_assert_cmpint (setrlimit (RLIMIT_NOFILE, &small), ==, 0);
-  test_wait (dvmd_listener_get_n_refused (host->listener) >= 5);
+  wait_until (dvmd_listener_get_n_refused (host->listener) >= 5);
   g_assert_cmpint (setrlimit (RLIMIT_NOFILE, &limit), ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
     close (fds[i]);
@@ -836,7 +836,7 @@ check_record (TestHost *host, gboolean readable)
   options.rank = 1;
   wire = test_connect_full (addresses, &options, &error);
   g_assert_no_error (error);
-  test_wait (host->wire != NULL);
+  wait_until (host->wire != NULL);
   check_talk (wire, host->wire);
   g_socket_service_stop (service);
   g_socket_listener_close (G_SOCKET_LISTENER (service));
@@ -939,7 +939,7 @@ test_cancelled (TestHost *host, gconstpointer data)
   for (guint i = 0; i < 20; i++)
     g_main_context_iteration (NULL, FALSE);
   g_cancellable_cancel (cancellable);
-  test_wait (result != NULL);
+  wait_until (result != NULL);
   g_assert_null (dvmd_connect_finish (result, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }

@@ -98,7 +98,7 @@ test_order (Fixture *fixture, gconstpointer data)
   while (fixture->other_ear.packets->len == 0)
     g_main_context_iteration (NULL, TRUE);
   g_assert_cmpuint (fixture->other_ear.packets->len, <=, 64);
-  test_wait (fixture->other_ear.packets->len == 1001 && fixture->one_ear.packets->len == 1);
+  wait_until (fixture->other_ear.packets->len == 1001 && fixture->one_ear.packets->len == 1);
   for (guint i = 0; i < 1000; i++)
     g_assert_cmpuint (g_ascii_strtoull (text_of (fixture->other_ear.packets, i), NULL, 10), ==, i);
   back = g_ptr_array_index (fixture->other_ear.packets, 1000);
@@ -138,8 +138,8 @@ test_back_pressure (Fixture *fixture, gconstpointer data)
   send_text (fixture->one, "urgent", DVMD_WIRE_CONTROL);
   g_assert_cmpuint (fixture->one_ear.n_drained, ==, 0);
   test_ear_init (&fixture->other_ear, fixture->other);
-  test_wait (fixture->other_ear.packets->len == n_bulk + 1);
-  test_wait (fixture->one_ear.n_drained == 1);
+  wait_until (fixture->other_ear.packets->len == n_bulk + 1);
+  wait_until (fixture->one_ear.n_drained == 1);
   g_assert_true (dvmd_wire_is_writable (fixture->one));
   while (g_strcmp0 (text_of (fixture->other_ear.packets, place), "urgent") != 0)
     place++;
@@ -163,7 +163,7 @@ test_limits (Fixture *fixture, gconstpointer data)
     g_assert_true (dvmd_wire_send (fixture->one, small, DVMD_WIRE_CONTROL, NULL));
   g_assert_false (dvmd_wire_send (fixture->one, small, DVMD_WIRE_CONTROL, NULL));
   g_assert_false (fixture->one_ear.is_closed);
-  test_wait (fixture->one_ear.is_closed);
+  wait_until (fixture->one_ear.is_closed);
   g_assert_error (fixture->one_ear.error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_RESOURCE);
 }
 
@@ -184,7 +184,7 @@ test_close (Fixture *fixture, gconstpointer data)
   g_assert_false (dvmd_wire_send (fixture->one, packet, DVMD_WIRE_CONTROL, &error));
   g_assert_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED);
   g_assert_false (fixture->one_ear.is_closed);
-  test_wait (fixture->one_ear.is_closed && fixture->other_ear.is_closed);
+  wait_until (fixture->one_ear.is_closed && fixture->other_ear.is_closed);
   g_assert_cmpuint (fixture->other_ear.packets->len, ==, 5000);
   g_assert_no_error (fixture->one_ear.error);
   g_assert_error (fixture->other_ear.error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED);
@@ -201,7 +201,7 @@ test_close_and_forget (Fixture *fixture, gconstpointer data)
   dvmd_wire_close (fixture->one);
   test_ear_clear (&fixture->one_ear);
   g_clear_object (&fixture->one);
-  test_wait (fixture->other_ear.is_closed);
+  wait_until (fixture->other_ear.is_closed);
   g_assert_cmpuint (fixture->other_ear.packets->len, ==, 5000);
 }
 
@@ -211,7 +211,7 @@ test_close_both (Fixture *fixture, gconstpointer data)
   start (fixture);
   dvmd_wire_close (fixture->one);
   dvmd_wire_close (fixture->other);
-  test_wait (fixture->one_ear.is_closed && fixture->other_ear.is_closed);
+  wait_until (fixture->one_ear.is_closed && fixture->other_ear.is_closed);
   g_assert_no_error (fixture->one_ear.error);
   g_assert_no_error (fixture->other_ear.error);
 }
@@ -229,7 +229,7 @@ test_close_from_handler (Fixture *fixture, gconstpointer data)
   g_signal_connect (fixture->other, "packet", G_CALLBACK (on_packet_close), NULL);
   for (guint i = 0; i < 10; i++)
     send_text (fixture->one, "one is enough", DVMD_WIRE_CONTROL);
-  test_wait (fixture->one_ear.is_closed && fixture->other_ear.is_closed);
+  wait_until (fixture->one_ear.is_closed && fixture->other_ear.is_closed);
   g_assert_cmpuint (fixture->other_ear.packets->len, ==, 1);
   g_assert_no_error (fixture->other_ear.error);
 }
@@ -239,10 +239,10 @@ test_gone (Fixture *fixture, gconstpointer data)
 {
   start (fixture);
   send_text (fixture->one, "last words", DVMD_WIRE_CONTROL);
-  test_wait (fixture->other_ear.packets->len == 1);
+  wait_until (fixture->other_ear.packets->len == 1);
   test_ear_clear (&fixture->one_ear);
   g_clear_object (&fixture->one);
-  test_wait (fixture->other_ear.is_closed);
+  wait_until (fixture->other_ear.is_closed);
   g_assert_error (fixture->other_ear.error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST);
 }
 
@@ -311,7 +311,7 @@ check_bytes (Fixture *fixture, gconstpointer bytes, gsize size, int code, const 
   g_assert_cmpint (write (fds[1], bytes, size), ==, size);
   if (code == DVMD_TRANSPORT_ERROR_LOST)
     close (fds[1]);
-  test_wait (ear.is_closed);
+  wait_until (ear.is_closed);
   g_assert_error (ear.error, DVMD_TRANSPORT_ERROR, code);
   g_assert_true (g_str_has_prefix (ear.error->message, "Link to rank 9 at somebody: "));
   g_assert_nonnull (strstr (ear.error->message, sentence));
@@ -369,7 +369,7 @@ test_fuzz (Fixture *fixture, gconstpointer data)
       g_assert_cmpint (write (fds[1], copy, size), ==, size);
       g_assert_cmpint (write (fds[1], copy, (gsize)g_rand_int_range (rand, 1, (gint32)size)), >, 0);
       close (fds[1]);
-      test_wait (ear.is_closed);
+      wait_until (ear.is_closed);
       g_assert_nonnull (ear.error);
       g_assert_cmpuint (ear.packets->len, >=, 1);
       test_ear_clear (&ear);
