@@ -16,6 +16,7 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-session-request.h"
 #include "engine-fixture.h"
+#include "process-state.h"
 #include "wait-until.h"
 
 /* ---- requests ---- */
@@ -206,18 +207,11 @@ sleep_in (EngineFixture *self, DvmdSession *session)
   return job;
 }
 
-/* As the kernel sees its one process: 'T' is stopped. */
+/* Of its one process. */
 static char
 look_at (DvmdJob *job)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->pid);
-  g_autofree char *text = NULL;
-  const char *end;
-
-  if (!g_file_get_contents (path, &text, NULL, NULL))
-    return '-';
-  end = strrchr (text, ')');
-  return end != NULL ? end[2] : '-';
+  return get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->pid);
 }
 
 static guint

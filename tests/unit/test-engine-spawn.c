@@ -13,6 +13,7 @@
 
 #include "dvmd-controller-private.h"
 #include "engine-fixture.h"
+#include "process-state.h"
 #include "wait-until.h"
 
 typedef struct
@@ -270,30 +271,11 @@ spawn_job (Fixture *self, const char *job)
 
 #define SLEEP "([{'argv': <['/bin/sleep', '1000']>, 'np': <uint32 1>}], @a{sv} {})"
 
-static char
-read_state (DvmdJob *job, guint rank)
-{
-  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->pid);
-  g_autofree char *text = NULL;
-
-  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  return strrchr (text, ')')[2];
-}
-
-static gboolean
-on_tick (gpointer user_data)
-{
-  return G_SOURCE_CONTINUE;
-}
-
 /* Nobody tells when a signal has arrived. */
 static void
 wait_for_state (DvmdJob *job, char state)
 {
-  guint tick = g_timeout_add (5, on_tick, NULL);
-
-  wait_until (read_state (job, 0) == state);
-  g_source_remove (tick);
+  wait_until (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->pid) == state);
 }
 
 static void
@@ -349,7 +331,7 @@ test_control_refused (Fixture *self, gconstpointer data)
   wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
   g_assert_cmpint (control (self, get_nspace (self), 0, "signal", SIGCONT), ==, DVMD_PMIX_SUCCESS);
-  g_assert_cmpint (read_state (self->job, 0), ==, 'S');
+  g_assert_cmpint (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (self->job), 0)->pid), !=, 'T');
   g_assert_false (dvmd_job_get_ended (other));
 }
 

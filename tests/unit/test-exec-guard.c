@@ -19,6 +19,7 @@
 
 #include "dvmd-guard.h"
 #include "dvmd-proc-scan.h"
+#include "process-state.h"
 
 #define LIMIT (60 * G_USEC_PER_SEC)
 /* s; longer than any test waits, and no longer: a test that fails may leave it behind. */
@@ -129,6 +130,14 @@ wait_for_child (pid_t pid)
       g_usleep (2000);
     }
   return child;
+}
+
+/* Of two signals that wait, SIGTERM is the first, whichever was sent first. */
+static void
+freeze (pid_t pid)
+{
+  kill (pid, SIGSTOP);
+  await_process_state (pid, 'T');
 }
 
 /* What is left when the guard has ended must be nothing, at once. */
@@ -338,7 +347,7 @@ test_quit (void)
       agent = wait_for_child (wait_for_child (run.outer));
       wait_for_count (&run, 8);
       if (stopped)
-        kill (agent, SIGSTOP);
+        freeze (agent);
       kill (run.outer, SIGQUIT);
       assert_signal (&run, SIGKILL);
       g_assert_cmpuint (count_marked (&run), ==, 0);
@@ -368,7 +377,7 @@ test_second_term (void)
   run_self (&run, "daemons-stay");
   inner = wait_for_child (run.outer);
   wait_for_count (&run, 8);
-  kill (wait_for_child (inner), SIGSTOP);
+  freeze (wait_for_child (inner));
   kill (run.outer, SIGTERM);
   g_usleep (50 * 1000);
   g_assert_cmpuint (count_marked (&run), >=, 3);
@@ -434,7 +443,7 @@ test_kill (gconstpointer data)
     while (count_marked (&run) < 6)
       g_usleep (1000);
   if (killing->stop_agent)
-    kill (agent, SIGSTOP);
+    freeze (agent);
   if (killing->kill_agent)
     kill (agent, SIGKILL);
   if (killing->kill_outer)

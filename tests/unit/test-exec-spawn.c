@@ -20,6 +20,7 @@
 #include <dvm.h>
 
 #include "dvmd-spawn-private.h"
+#include "process-state.h"
 
 static const char *const plain_env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL };
 
@@ -499,29 +500,6 @@ test_many (Fixture *fixture, gconstpointer data)
   fixture->request.argv = NULL;
 }
 
-/* The letter of /proc/PID/stat. */
-static char
-state_of (pid_t pid)
-{
-  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", pid);
-  g_autofree char *text = NULL;
-
-  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  return strrchr (text, ')')[2];
-}
-
-static void
-await_state (pid_t pid, char state)
-{
-  gint64 limit = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
-
-  while (state_of (pid) != state)
-    {
-      g_assert_cmpint (g_get_monotonic_time (), <, limit);
-      g_thread_yield ();
-    }
-}
-
 /* It stands at its start, with not even its libraries loaded, and nobody traces it. */
 static void
 test_stopped (Fixture *fixture, gconstpointer data)
@@ -544,7 +522,7 @@ test_stopped (Fixture *fixture, gconstpointer data)
   pid = dvmd_spawner_spawn (fixture->spawner, &fixture->request, NULL, NULL, &error);
   g_assert_no_error (error);
   close (fds[1]);
-  await_state (pid, 'T');
+  await_process_state (pid, 'T');
   path = g_strdup_printf ("/proc/%d/maps", pid);
   g_assert_true (g_file_get_contents (path, &maps, NULL, NULL));
   g_assert_null (strstr (maps, "libc.so"));
