@@ -12,6 +12,7 @@
 
 #include "dvmd-controller-wired.h"
 #include "dvmd-launch-message.h"
+#include "dvmd-log.h"
 #include "dvmd-map-driver.h"
 
 /* How many ranks there are may be known only now. */
@@ -168,6 +169,19 @@ find_job (DvmdController *self, guint rank, guint id)
   return job;
 }
 
+/* An agent speaks of the ranks that are on its node. */
+static gboolean
+is_of_agent (DvmdJob *job, guint32 rank, guint agent)
+{
+  DvmdProcTable *procs = dvmd_job_get_procs (job);
+
+  if (procs != NULL && rank < procs->n_rows && dvmd_proc_table_row (procs, rank)->node == agent)
+    return TRUE;
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (dvmd_job_get_record (job)), rank,
+                 "agent %u speaks of it, which does not have it", agent);
+  return FALSE;
+}
+
 void
 dvmd_controller_handle_environment_ask (DvmdController *self, guint source, GVariant *body)
 {
@@ -210,9 +224,11 @@ dvmd_controller_handle_launched (DvmdController *self, guint source, GVariant *b
   if (streams != NULL)
     dvmd_job_streams_launched (streams, source);
   while (g_variant_iter_next (started, "(ui)", &rank, &pid))
-    dvmd_core_proc_launched (self->core, job, rank, pid, 0, NULL);
+    if (is_of_agent (job, rank, source))
+      dvmd_core_proc_launched (self->core, job, rank, pid, 0, NULL);
   while (g_variant_iter_next (failed, "(ui&s)", &rank, &exit_code, &reason))
-    dvmd_core_proc_launched (self->core, job, rank, 0, exit_code, reason);
+    if (is_of_agent (job, rank, source))
+      dvmd_core_proc_launched (self->core, job, rank, 0, exit_code, reason);
   dvmd_core_local_launch_complete (self->core, job, source);
 }
 
@@ -241,6 +257,8 @@ dvmd_controller_handle_proc_states (DvmdController *self, guint source, GVariant
     return;
   while (g_variant_iter_next (rows, "(uuii)", &rank, &state, &exit_code, &exit_signal))
     {
+      if (!is_of_agent (job, rank, source))
+        continue;
       dvmd_core_proc_state (self->core, job, rank, state, exit_code, exit_signal);
       if (state > DVM_PROC_STATE_UNTERMINATED)
         proc_ended (self, job, rank);
@@ -258,7 +276,7 @@ dvmd_controller_handle_abort (DvmdController *self, guint source, GVariant *body
 
   g_variant_get (body, "(uui&s)", &id, &rank, &status, &message);
   job = find_job (self, source, id);
-  if (job != NULL)
+  if (job != NULL && is_of_agent (job, rank, source))
     dvmd_core_abort_called (self->core, job, rank, status, message);
 }
 

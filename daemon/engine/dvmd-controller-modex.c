@@ -33,7 +33,7 @@ modex_ask_equal (gconstpointer a, gconstpointer b)
   const ModexAsk *left = a;
   const ModexAsk *right = b;
 
-  return left->token == right->token && left->asker == right->asker;
+  return left->token == right->token && left->asker == right->asker && left->asked == right->asked;
 }
 
 static void

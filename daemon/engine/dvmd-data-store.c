@@ -8,6 +8,10 @@
 
 #define FOUND_TYPE "a(susay)"
 
+/* What each thing that is kept takes beyond its own bytes, and each key of a lookup; about. */
+#define OVERHEAD     256
+#define KEY_OVERHEAD 32
+
 typedef struct
 {
   char *nspace;
@@ -18,17 +22,25 @@ typedef struct
   GArray *sessions; /* guint32 */
 } Party;
 
-/* Something published. */
+/* Who has published something, and for whom: one for all items of a request. Counted by references. */
 typedef struct
 {
-  char *key;
-  GVariant *value; /* ay */
+  DvmdDataStore *store; /* unowned */
   Party owner;
   guint32 range;
   guint32 persistence;
   GVariant *uids;      /* (nullable): au, those who may read */
   GVariant *gids;      /* (nullable) */
   GVariant *accessors; /* (nullable): a(su) */
+  gsize size;
+} Terms;
+
+/* Something published. */
+typedef struct
+{
+  char *key;
+  GVariant *value; /* ay */
+  Terms *terms;
 } Item;
 
 /* A lookup that waits for keys. */
@@ -41,6 +53,7 @@ typedef struct
   guint32 range;
   guint n_wanted;
   guint timer;
+  gsize size; /* counted in the store's n_bytes; 0: it does not wait */
 } Lookup;
 
 struct _DvmdDataStore
@@ -48,8 +61,9 @@ struct _DvmdDataStore
   DvmdClock *clock;
   DvmdDataAnswer answer;
   gpointer world;
-  GHashTable *items; /* key -> GPtrArray of Item, in the order of their publication */
-  GQueue waiting;    /* Lookup, in the order in which they came */
+  GHashTable *items;    /* key -> GPtrArray of Item, in the order of their publication */
+  GHashTable *by_owner; /* "NSPACE.RANK" -> set of Item, unowned */
+  GQueue waiting;       /* Lookup, in the order in which they came */
   guint n_items;
   gsize n_bytes;
 };
@@ -80,10 +94,68 @@ is_proc (const Party *self, const char *nspace, guint32 rank)
   return self->rank == rank && g_str_equal (self->nspace, nspace);
 }
 
+/* (nullable) (transfer full): of its own memory, not of that of the whole request */
+static GVariant *
+detach (GVariant *value)
+{
+  gsize size = value != NULL ? g_variant_get_size (value) : 0;
+  gpointer data;
+
+  if (value == NULL)
+    return NULL;
+  data = g_memdup2 (g_variant_get_data (value), size);
+  return g_variant_ref_sink (g_variant_new_from_data (g_variant_get_type (value), data, size, FALSE, g_free, data));
+}
+
+static GVariant *
+take_list (GVariant *request, const char *key, const char *type, gsize *size)
+{
+  g_autoptr (GVariant) list = g_variant_lookup_value (request, key, G_VARIANT_TYPE (type));
+
+  *size += list != NULL ? g_variant_get_size (list) : 0;
+  return detach (list);
+}
+
+static Terms *
+terms_new (DvmdDataStore *store, const DvmdDataParty *who, GVariant *request)
+{
+  Terms *self = g_rc_box_new0 (Terms);
+
+  self->store = store;
+  self->persistence = DVMD_PMIX_PERSIST_APP;
+  self->size = OVERHEAD;
+  party_init (&self->owner, who);
+  g_variant_lookup (request, "range", "u", &self->range);
+  g_variant_lookup (request, "persistence", "u", &self->persistence);
+  self->uids = take_list (request, "uids", "au", &self->size);
+  self->gids = take_list (request, "gids", "au", &self->size);
+  self->accessors = take_list (request, "accessors", "a(su)", &self->size);
+  store->n_bytes += self->size;
+  return self;
+}
+
+static void
+terms_clear (gpointer data)
+{
+  Terms *self = data;
+
+  self->store->n_bytes -= self->size;
+  party_clear (&self->owner);
+  g_clear_pointer (&self->uids, g_variant_unref);
+  g_clear_pointer (&self->gids, g_variant_unref);
+  g_clear_pointer (&self->accessors, g_variant_unref);
+}
+
+static void
+terms_unref (Terms *self)
+{
+  g_rc_box_release_full (self, terms_clear);
+}
+
 static gsize
 item_size (const Item *self)
 {
-  return strlen (self->key) + g_variant_get_size (self->value);
+  return OVERHEAD + strlen (self->key) + g_variant_get_size (self->value);
 }
 
 static void
@@ -91,10 +163,7 @@ item_free (gpointer data)
 {
   Item *self = data;
 
-  party_clear (&self->owner);
-  g_clear_pointer (&self->uids, g_variant_unref);
-  g_clear_pointer (&self->gids, g_variant_unref);
-  g_clear_pointer (&self->accessors, g_variant_unref);
+  terms_unref (self->terms);
   g_variant_unref (self->value);
   g_free (self->key);
   g_free (self);
@@ -106,6 +175,7 @@ lookup_free (gpointer data)
   Lookup *self = data;
 
   dvmd_clock_remove_timer (self->store->clock, self->timer);
+  self->store->n_bytes -= self->size;
   party_clear (&self->who);
   g_strfreev (self->keys);
   g_free (self);
@@ -117,6 +187,12 @@ items_unref (gpointer items)
   g_ptr_array_unref (items);
 }
 
+static void
+set_unref (gpointer set)
+{
+  g_hash_table_unref (set);
+}
+
 DvmdDataStore *
 dvmd_data_store_new (DvmdClock *clock, DvmdDataAnswer answer, gpointer world)
 {
@@ -126,6 +202,7 @@ dvmd_data_store_new (DvmdClock *clock, DvmdDataAnswer answer, gpointer world)
   self->answer = answer;
   self->world = world;
   self->items = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, items_unref);
+  self->by_owner = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, set_unref);
   g_queue_init (&self->waiting);
   return self;
 }
@@ -134,6 +211,7 @@ void
 dvmd_data_store_free (DvmdDataStore *self)
 {
   g_queue_clear_full (&self->waiting, lookup_free);
+  g_hash_table_unref (self->by_owner);
   g_hash_table_unref (self->items);
   dvmd_clock_unref (self->clock);
   g_free (self);
@@ -204,7 +282,7 @@ names_accessor (GVariant *accessors, const Party *who)
 
 /* Without lists, those of the owner's user. */
 static gboolean
-is_permitted (const Item *self, const Party *who)
+is_permitted (const Terms *self, const Party *who)
 {
   if (self->uids == NULL && self->gids == NULL)
     return who->uid == self->owner.uid;
@@ -213,7 +291,7 @@ is_permitted (const Item *self, const Party *who)
 }
 
 static gboolean
-is_visible (const Item *self, const Party *who, guint32 range)
+is_visible (const Terms *self, const Party *who, guint32 range)
 {
   if (!is_in_range (range, who, &self->owner))
     return FALSE;
@@ -231,12 +309,43 @@ find_item (DvmdDataStore *self, const char *key, const Party *who, guint32 range
   GPtrArray *items = g_hash_table_lookup (self->items, key);
 
   for (guint i = 0; items != NULL && i < items->len; i++)
-    if (is_visible (g_ptr_array_index (items, i), who, range))
+    if (is_visible (((Item *)g_ptr_array_index (items, i))->terms, who, range))
       return g_ptr_array_index (items, i);
   return NULL;
 }
 
 /* ---- items come and go ---- */
+
+static char *
+make_owner_key (const char *nspace, guint32 rank)
+{
+  return g_strdup_printf ("%s.%u", nspace, rank);
+}
+
+static void
+note_owner (DvmdDataStore *self, Item *item)
+{
+  g_autofree char *key = make_owner_key (item->terms->owner.nspace, item->terms->owner.rank);
+  GHashTable *own = g_hash_table_lookup (self->by_owner, key);
+
+  if (own == NULL)
+    {
+      own = g_hash_table_new (NULL, NULL);
+      g_hash_table_insert (self->by_owner, g_steal_pointer (&key), own);
+    }
+  g_hash_table_add (own, item);
+}
+
+static void
+forget_owner (DvmdDataStore *self, Item *item)
+{
+  g_autofree char *key = make_owner_key (item->terms->owner.nspace, item->terms->owner.rank);
+  GHashTable *own = g_hash_table_lookup (self->by_owner, key);
+
+  g_hash_table_remove (own, item);
+  if (g_hash_table_size (own) == 0)
+    g_hash_table_remove (self->by_owner, key);
+}
 
 static void
 add_item (DvmdDataStore *self, Item *item)
@@ -249,6 +358,7 @@ add_item (DvmdDataStore *self, Item *item)
       g_hash_table_insert (self->items, g_strdup (item->key), items);
     }
   g_ptr_array_add (items, item);
+  note_owner (self, item);
   self->n_items++;
   self->n_bytes += item_size (item);
 }
@@ -261,16 +371,27 @@ remove_item (DvmdDataStore *self, Item *item)
 
   self->n_items--;
   self->n_bytes -= item_size (item);
+  forget_owner (self, item);
   g_ptr_array_remove (items, item);
   if (items->len == 0)
     g_hash_table_remove (self->items, key);
 }
 
-/* (transfer container): those of which is_so */
-static GPtrArray *
-collect_items (DvmdDataStore *self, gboolean (*is_so) (const Item *item, gconstpointer data), gconstpointer data)
+typedef gboolean (*IsSo) (const Item *item, gconstpointer data);
+
+static guint
+remove_found (DvmdDataStore *self, GPtrArray *found)
 {
-  GPtrArray *found = g_ptr_array_new ();
+  for (guint i = 0; i < found->len; i++)
+    remove_item (self, g_ptr_array_index (found, i));
+  return found->len;
+}
+
+/* Those of which is_so, of all. */
+static guint
+remove_items (DvmdDataStore *self, IsSo is_so, gconstpointer data)
+{
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
   GHashTableIter iter;
   gpointer items;
 
@@ -279,20 +400,26 @@ collect_items (DvmdDataStore *self, gboolean (*is_so) (const Item *item, gconstp
     for (guint i = 0; i < ((GPtrArray *)items)->len; i++)
       if (is_so (g_ptr_array_index ((GPtrArray *)items, i), data))
         g_ptr_array_add (found, g_ptr_array_index ((GPtrArray *)items, i));
-  return found;
+  return remove_found (self, found);
 }
 
+/* Of what this process has published: processes end by the thousand. */
 static guint
-remove_items (DvmdDataStore *self, gboolean (*is_so) (const Item *item, gconstpointer data), gconstpointer data)
+remove_own_items (DvmdDataStore *self, const char *nspace, guint32 rank, IsSo is_so, gconstpointer data)
 {
-  g_autoptr (GPtrArray) found = NULL;
+  g_autofree char *key = make_owner_key (nspace, rank);
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
+  GHashTable *own = g_hash_table_lookup (self->by_owner, key);
+  GHashTableIter iter;
+  gpointer item;
 
-  if (self->n_items == 0)
+  if (own == NULL)
     return 0;
-  found = collect_items (self, is_so, data);
-  for (guint i = 0; i < found->len; i++)
-    remove_item (self, g_ptr_array_index (found, i));
-  return found->len;
+  g_hash_table_iter_init (&iter, own);
+  while (g_hash_table_iter_next (&iter, &item, NULL))
+    if (is_so (item, data))
+      g_ptr_array_add (found, item);
+  return remove_found (self, found);
 }
 
 /* ---- looking up ---- */
@@ -307,14 +434,32 @@ count_visible (DvmdDataStore *self, const Lookup *lookup)
   return n;
 }
 
-/* What is read for the first time and the last one goes. Status and what was found: a lookup finds all or some. */
+static gsize
+measure_visible (DvmdDataStore *self, const Lookup *lookup)
+{
+  gsize n_bytes = 0;
+
+  for (char **key = lookup->keys; *key != NULL; key++)
+    {
+      const Item *item = find_item (self, *key, &lookup->who, lookup->range);
+
+      n_bytes += item != NULL ? g_variant_get_size (item->value) : 0;
+    }
+  return n_bytes;
+}
+
+/* What is read for the first time and the last one goes, if it can be told. A lookup finds all or some. */
 static GVariant *
 take_visible (DvmdDataStore *self, const Lookup *lookup, int *status)
 {
   GVariantBuilder found;
-  gsize n_bytes = 0;
   guint n = 0;
 
+  if (measure_visible (self, lookup) > DVMD_DATA_REQUEST_LIMIT)
+    {
+      *status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+      return g_variant_new_array (G_VARIANT_TYPE ("(susay)"), NULL, 0);
+    }
   g_variant_builder_init (&found, G_VARIANT_TYPE (FOUND_TYPE));
   for (char **key = lookup->keys; *key != NULL; key++)
     {
@@ -322,16 +467,10 @@ take_visible (DvmdDataStore *self, const Lookup *lookup, int *status)
 
       if (item == NULL)
         continue;
-      n_bytes += g_variant_get_size (item->value);
-      if (n_bytes > DVMD_DATA_REQUEST_LIMIT)
-        {
-          g_variant_builder_clear (&found);
-          *status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
-          return g_variant_new_array (G_VARIANT_TYPE ("(susay)"), NULL, 0);
-        }
-      g_variant_builder_add (&found, "(sus@ay)", item->owner.nspace, item->owner.rank, item->key, item->value);
+      g_variant_builder_add (&found, "(sus@ay)", item->terms->owner.nspace, item->terms->owner.rank, item->key,
+                             item->value);
       n++;
-      if (item->persistence == DVMD_PMIX_PERSIST_FIRST_READ)
+      if (item->terms->persistence == DVMD_PMIX_PERSIST_FIRST_READ)
         remove_item (self, item);
     }
   *status = n > 0 ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND;
@@ -399,6 +538,25 @@ get_keys (GVariant *request)
   return g_variant_lookup (request, "keys", "^a&s", &keys) ? g_strdupv ((char **)keys) : g_new0 (char *, 1);
 }
 
+/* Takes it. */
+static void
+wait_for_keys (DvmdDataStore *self, Lookup *lookup, gsize request_size, guint timeout)
+{
+  gsize size = OVERHEAD + request_size + (gsize)g_strv_length (lookup->keys) * KEY_OVERHEAD;
+
+  if (self->waiting.length >= DVMD_DATA_WAITING_LIMIT || self->n_bytes + size > DVMD_DATA_STORE_LIMIT)
+    {
+      answer_status (self, lookup->who.node, lookup->token, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+      lookup_free (lookup);
+      return;
+    }
+  lookup->size = size;
+  self->n_bytes += size;
+  if (timeout > 0)
+    lookup->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, lookup);
+  g_queue_push_tail (&self->waiting, lookup);
+}
+
 static void
 look_up (DvmdDataStore *self, guint64 token, const DvmdDataParty *who, GVariant *request)
 {
@@ -423,14 +581,8 @@ look_up (DvmdDataStore *self, guint64 token, const DvmdDataParty *who, GVariant 
       lookup->n_wanted = wait <= 0 ? n_keys : MIN ((guint)wait, n_keys);
       if (count_visible (self, lookup) >= lookup->n_wanted)
         answer_lookup (self, lookup);
-      else if (self->waiting.length >= DVMD_DATA_WAITING_LIMIT)
-        answer_status (self, who->node, token, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
       else
-        {
-          if (timeout > 0)
-            lookup->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, lookup);
-          g_queue_push_tail (&self->waiting, g_steal_pointer (&lookup));
-        }
+        wait_for_keys (self, g_steal_pointer (&lookup), g_variant_get_size (request), timeout);
     }
   g_clear_pointer (&lookup, lookup_free);
 }
@@ -450,12 +602,12 @@ is_taken (DvmdDataStore *self, const char *key, const Party *who, guint32 range)
 
   for (guint i = 0; items != NULL && i < items->len; i++)
     {
-      const Item *item = g_ptr_array_index (items, i);
+      const Terms *terms = ((const Item *)g_ptr_array_index (items, i))->terms;
 
       /* Of custom ranges only those of the owner are compared: others cannot know of each other. */
-      if (item->range == range
-          && (range == DVMD_PMIX_RANGE_CUSTOM ? is_proc (&item->owner, who->nspace, who->rank)
-                                              : is_in_range (range, &item->owner, who)))
+      if (terms->range == range
+          && (range == DVMD_PMIX_RANGE_CUSTOM ? is_proc (&terms->owner, who->nspace, who->rank)
+                                              : is_in_range (range, &terms->owner, who)))
         return TRUE;
     }
   return FALSE;
@@ -471,9 +623,6 @@ check_items (DvmdDataStore *self, const Party *who, GVariant *items, guint32 ran
 
   if (g_variant_n_children (items) == 0)
     return DVMD_PMIX_ERR_BAD_PARAM;
-  if (g_variant_get_size (items) > DVMD_DATA_REQUEST_LIMIT
-      || self->n_bytes + g_variant_get_size (items) > DVMD_DATA_STORE_LIMIT)
-    return DVMD_PMIX_ERR_OUT_OF_RESOURCE;
   g_variant_iter_init (&iter, items);
   while (g_variant_iter_next (&iter, "(&say)", &key, NULL))
     {
@@ -485,20 +634,23 @@ check_items (DvmdDataStore *self, const Party *who, GVariant *items, guint32 ran
   return DVMD_PMIX_SUCCESS;
 }
 
+/* What is said once for all items is counted, too. */
+static gboolean
+has_room (DvmdDataStore *self, GVariant *request, GVariant *items)
+{
+  gsize size = g_variant_get_size (request) + (g_variant_n_children (items) + 1) * OVERHEAD;
+
+  return self->n_bytes + size <= DVMD_DATA_STORE_LIMIT;
+}
+
 static Item *
-item_new (const char *key, GVariant *value, const DvmdDataParty *who, GVariant *request)
+item_new (const char *key, GVariant *value, Terms *terms)
 {
   Item *self = g_new0 (Item, 1);
 
   self->key = g_strdup (key);
-  self->value = g_variant_ref (value);
-  self->persistence = DVMD_PMIX_PERSIST_APP;
-  party_init (&self->owner, who);
-  g_variant_lookup (request, "range", "u", &self->range);
-  g_variant_lookup (request, "persistence", "u", &self->persistence);
-  self->uids = g_variant_lookup_value (request, "uids", G_VARIANT_TYPE ("au"));
-  self->gids = g_variant_lookup_value (request, "gids", G_VARIANT_TYPE ("au"));
-  self->accessors = g_variant_lookup_value (request, "accessors", G_VARIANT_TYPE ("a(su)"));
+  self->value = detach (value);
+  self->terms = g_rc_box_acquire (terms);
   return self;
 }
 
@@ -515,13 +667,24 @@ check_terms (GVariant *request, guint32 range)
 }
 
 static void
+add_items (DvmdDataStore *self, const DvmdDataParty *who, GVariant *request, GVariant *items)
+{
+  Terms *terms = terms_new (self, who, request);
+  GVariantIter iter;
+  GVariant *value;
+  const char *key;
+
+  g_variant_iter_init (&iter, items);
+  while (g_variant_iter_loop (&iter, "(&s@ay)", &key, &value))
+    add_item (self, item_new (key, value, terms));
+  terms_unref (terms);
+}
+
+static void
 publish (DvmdDataStore *self, guint64 token, const DvmdDataParty *who, GVariant *request)
 {
   g_autoptr (GVariant) items = g_variant_lookup_value (request, "items", G_VARIANT_TYPE ("a(say)"));
   guint32 range = DVMD_PMIX_RANGE_UNDEF;
-  GVariantIter iter;
-  GVariant *value;
-  const char *key;
   Party party;
   int status;
 
@@ -533,12 +696,10 @@ publish (DvmdDataStore *self, guint64 token, const DvmdDataParty *who, GVariant 
       status = check_items (self, &party, items, range);
       party_clear (&party);
     }
+  if (status == DVMD_PMIX_SUCCESS && !has_room (self, request, items))
+    status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
   if (status == DVMD_PMIX_SUCCESS)
-    {
-      g_variant_iter_init (&iter, items);
-      while (g_variant_iter_loop (&iter, "(&s@ay)", &key, &value))
-        add_item (self, item_new (key, value, who, request));
-    }
+    add_items (self, who, request, items);
   answer_status (self, who->node, token, status);
   if (status == DVMD_PMIX_SUCCESS)
     serve_waiting (self, items);
@@ -548,7 +709,6 @@ publish (DvmdDataStore *self, guint64 token, const DvmdDataParty *who, GVariant 
 
 typedef struct
 {
-  const DvmdDataParty *who;
   char **keys; /* none: all */
   guint32 range;
   gboolean any_range;
@@ -559,21 +719,20 @@ is_to_be_removed (const Item *item, gconstpointer data)
 {
   const Removal *removal = data;
 
-  return is_proc (&item->owner, removal->who->nspace, removal->who->rank)
-         && (removal->keys[0] == NULL || g_strv_contains ((const char *const *)removal->keys, item->key))
-         && (removal->any_range || item->range == removal->range);
+  return (removal->keys[0] == NULL || g_strv_contains ((const char *const *)removal->keys, item->key))
+         && (removal->any_range || item->terms->range == removal->range);
 }
 
 static void
 unpublish (DvmdDataStore *self, guint64 token, const DvmdDataParty *who, GVariant *request)
 {
   g_auto (GStrv) keys = get_keys (request);
-  Removal removal = { .who = who, .keys = keys };
+  Removal removal = { .keys = keys };
   guint n;
 
   removal.any_range = !g_variant_lookup (request, "range", "u", &removal.range)
                       || removal.range == DVMD_PMIX_RANGE_UNDEF;
-  n = remove_items (self, is_to_be_removed, &removal);
+  n = remove_own_items (self, who->nspace, who->rank, is_to_be_removed, &removal);
   answer_status (self, who->node, token, n > 0 || keys[0] == NULL ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND);
 }
 
@@ -581,6 +740,11 @@ void
 dvmd_data_store_handle (DvmdDataStore *self, guint64 token, DvmdPmixDataOp op, const DvmdDataParty *who,
                         GVariant *request)
 {
+  if (g_variant_get_size (request) > DVMD_DATA_REQUEST_LIMIT)
+    {
+      answer_status (self, who->node, token, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+      return;
+    }
   switch (op)
     {
     case DVMD_PMIX_DATA_PUBLISH:
@@ -629,9 +793,7 @@ drop_waiting (DvmdDataStore *self, const Gone *gone)
 static gboolean
 ends_with_proc (const Item *item, gconstpointer data)
 {
-  const Gone *gone = data;
-
-  return item->persistence == DVMD_PMIX_PERSIST_PROC && is_proc (&item->owner, gone->nspace, gone->rank);
+  return item->terms->persistence == DVMD_PMIX_PERSIST_PROC;
 }
 
 void
@@ -640,15 +802,15 @@ dvmd_data_store_proc_ended (DvmdDataStore *self, const char *nspace, guint32 ran
   Gone gone = { .nspace = nspace, .rank = rank };
 
   drop_waiting (self, &gone);
-  remove_items (self, ends_with_proc, &gone);
+  remove_own_items (self, nspace, rank, ends_with_proc, NULL);
 }
 
 /* What nobody has read for the first time goes as well: nobody would ever know that it is there. */
 static gboolean
 ends_with_job (const Item *item, gconstpointer nspace)
 {
-  return item->persistence != DVMD_PMIX_PERSIST_INDEF && item->persistence != DVMD_PMIX_PERSIST_SESSION
-         && g_str_equal (item->owner.nspace, nspace);
+  return item->terms->persistence != DVMD_PMIX_PERSIST_INDEF && item->terms->persistence != DVMD_PMIX_PERSIST_SESSION
+         && g_str_equal (item->terms->owner.nspace, nspace);
 }
 
 void
@@ -663,8 +825,10 @@ dvmd_data_store_job_ended (DvmdDataStore *self, const char *nspace)
 static gboolean
 ends_with_session (const Item *item, gconstpointer session)
 {
-  return item->persistence == DVMD_PMIX_PERSIST_SESSION && item->owner.sessions->len > 0
-         && g_array_index (item->owner.sessions, guint32, 0) == *(const guint32 *)session;
+  const Terms *terms = item->terms;
+
+  return terms->persistence == DVMD_PMIX_PERSIST_SESSION && terms->owner.sessions->len > 0
+         && g_array_index (terms->owner.sessions, guint32, 0) == *(const guint32 *)session;
 }
 
 void

@@ -16,7 +16,10 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdDataStore DvmdDataStore;
 
-/* Bytes that may be published together, and by one request; lookups that may wait. */
+/*
+ * Bytes that all that is kept may take, those who wait with their keys included; that one request may have, and one
+ * answer; lookups that may wait.
+ */
 #define DVMD_DATA_STORE_LIMIT   (64 * 1024 * 1024)
 #define DVMD_DATA_REQUEST_LIMIT (4 * 1024 * 1024)
 #define DVMD_DATA_WAITING_LIMIT 65536

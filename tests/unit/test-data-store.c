@@ -327,35 +327,177 @@ test_bad_requests (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_data_store_count_items (self->store), ==, 0);
 }
 
-/* Nobody fills the controller's memory. */
+/* ---- nobody fills the controller's memory ---- */
+
+static GVariant *
+make_bytes (gsize size)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new_take (g_malloc0 (size), size);
+
+  return g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE);
+}
+
+/* terms (nullable): a{sv} of what goes with it, but for the items */
+static int
+publish_bytes (Fixture *self, const DvmdDataParty *who, const char *key, gsize size, GVariant *terms)
+{
+  g_autoptr (GVariant) request = NULL;
+  GVariantBuilder items;
+  GVariantDict dict;
+  guint64 token = ++self->last_token;
+
+  g_variant_builder_init (&items, G_VARIANT_TYPE ("a(say)"));
+  g_variant_builder_add (&items, "(s@ay)", key, make_bytes (size));
+  g_variant_dict_init (&dict, terms);
+  g_variant_dict_insert_value (&dict, "items", g_variant_builder_end (&items));
+  request = g_variant_ref_sink (g_variant_dict_end (&dict));
+  dvmd_data_store_handle (self->store, token, DVMD_PMIX_DATA_PUBLISH, who, request);
+  return ((Answer *)g_hash_table_lookup (self->answers, &token))->status;
+}
+
+/* Until there is no room. Returns how many there was room for. */
+static guint
+fill (Fixture *self, gsize size, GVariant *terms)
+{
+  guint n = 0;
+  int status;
+
+  do
+    {
+      g_autofree char *key = g_strdup_printf ("key-%u", n);
+
+      status = publish_bytes (self, &one, key, size, terms);
+      n += status == DVMD_PMIX_SUCCESS;
+    }
+  while (status == DVMD_PMIX_SUCCESS && n < 1000);
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_assert_cmpuint (dvmd_data_store_count_items (self->store), ==, n);
+  return n;
+}
+
 static void
 test_limits (Fixture *self, gconstpointer data)
 {
-  g_autoptr (GBytes)
-      large = g_bytes_new_take (g_malloc0 (DVMD_DATA_REQUEST_LIMIT - 100), DVMD_DATA_REQUEST_LIMIT - 100);
-  int status = DVMD_PMIX_SUCCESS;
-  guint n = 0;
-
-  while (status == DVMD_PMIX_SUCCESS)
-    {
-      g_autofree char *key = g_strdup_printf ("key-%u", n++);
-      GVariantBuilder items;
-      g_autoptr (GVariant) request = NULL;
-      guint64 token = ++self->last_token;
-
-      g_variant_builder_init (&items, G_VARIANT_TYPE ("a(say)"));
-      g_variant_builder_add (&items, "(s@ay)", key, g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, large, TRUE));
-      request = g_variant_ref_sink (g_variant_new_parsed ("{'items': <%*>}", g_variant_builder_end (&items)));
-      dvmd_data_store_handle (self->store, token, DVMD_PMIX_DATA_PUBLISH, &one, request);
-      status = ((Answer *)g_hash_table_lookup (self->answers, &token))->status;
-    }
-  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
-  g_assert_cmpuint (dvmd_data_store_count_items (self->store), ==, 16);
+  g_assert_cmpuint (fill (self, DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==, 16);
   /* Nor does one answer get larger than a request. */
   g_assert_cmpint (look_up (self, &two, "{'keys': <['key-0']>}"), ==, DVMD_PMIX_SUCCESS);
   g_assert_cmpint (look_up (self, &two, "{'keys': <['key-0', 'key-1']>}"), ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
   dvmd_data_store_job_ended (self->store, "job@1");
   g_assert_cmpint (publish (self, &one, "{'items': <[('port', b'a')]>}"), ==, DVMD_PMIX_SUCCESS);
+}
+
+/* Who may read it is kept as well. */
+static void
+test_limits_of_terms (Fixture *self, gconstpointer data)
+{
+  g_autofree guint32 *ids = g_new0 (guint32, 1024 * 1024 + 1);
+  g_autoptr (GVariant) small = NULL;
+  g_autoptr (GVariant) large = NULL;
+  GVariantDict dict;
+
+  g_variant_dict_init (&dict, NULL);
+  g_variant_dict_insert_value (&dict, "uids",
+                               g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ids, 1024 * 1024 / 2, 4));
+  small = g_variant_ref_sink (g_variant_dict_end (&dict));
+  g_variant_dict_init (&dict, NULL);
+  g_variant_dict_insert_value (&dict, "uids", g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ids, 1024 * 1024, 4));
+  large = g_variant_ref_sink (g_variant_dict_end (&dict));
+  g_assert_cmpint (publish_bytes (self, &one, "port", 1, large), ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_assert_cmpuint (fill (self, 1, small), ==, 31);
+  dvmd_data_store_job_ended (self->store, "job@1");
+  g_assert_cmpuint (fill (self, 1, small), ==, 31);
+}
+
+/* A small thing is not for nothing. */
+static void
+test_limits_of_numbers (Fixture *self, gconstpointer data)
+{
+  int status = DVMD_PMIX_SUCCESS;
+
+  for (guint i = 0; status == DVMD_PMIX_SUCCESS; i++)
+    {
+      g_autoptr (GVariant) request = NULL;
+      guint64 token = ++self->last_token;
+      GVariantBuilder items;
+
+      g_variant_builder_init (&items, G_VARIANT_TYPE ("a(say)"));
+      for (guint k = 0; k < 20000; k++)
+        {
+          g_autofree char *key = g_strdup_printf ("%u", i * 20000 + k);
+
+          g_variant_builder_add (&items, "(s@ay)", key, make_bytes (0));
+        }
+      request = g_variant_ref_sink (g_variant_new_parsed ("{'items': <%*>}", g_variant_builder_end (&items)));
+      dvmd_data_store_handle (self->store, token, DVMD_PMIX_DATA_PUBLISH, &one, request);
+      status = ((Answer *)g_hash_table_lookup (self->answers, &token))->status;
+      g_assert_cmpuint (dvmd_data_store_count_items (self->store), <=, DVMD_DATA_STORE_LIMIT / 256);
+    }
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  dvmd_data_store_job_ended (self->store, "job@1");
+  g_assert_cmpuint (dvmd_data_store_count_items (self->store), ==, 0);
+  g_assert_cmpuint (fill (self, DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==, 16);
+}
+
+/* Those who wait are kept with what they wait for. */
+static void
+test_limits_of_waiting (Fixture *self, gconstpointer data)
+{
+  g_autofree char *key = g_strnfill (3 * 1024 * 1024, 'k');
+  g_autofree char *request = g_strdup_printf ("{'keys': <['%s']>, 'wait': <0>}", key);
+  const Answer *answer;
+  guint n = 0;
+
+  while ((answer = begin (self, DVMD_PMIX_DATA_LOOKUP, &two, request)) == NULL && n < 1000)
+    n++;
+  g_assert_nonnull (answer);
+  g_assert_cmpint (answer->status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_assert_cmpuint (n, ==, 21);
+  g_assert_cmpuint (dvmd_data_store_count_waiting (self->store), ==, n);
+  dvmd_data_store_job_ended (self->store, "job@2");
+  g_assert_cmpuint (fill (self, DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==, 16);
+}
+
+/* What goes is not lost because it does not go into one answer. */
+static void
+test_first_read_of_too_much (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GVariant)
+      terms = g_variant_ref_sink (g_variant_new_parsed ("{'persistence': <uint32 %u>}", DVMD_PMIX_PERSIST_FIRST_READ));
+
+  g_assert_cmpint (publish_bytes (self, &one, "a", 3 * 1024 * 1024, terms), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (publish_bytes (self, &one, "b", 3 * 1024 * 1024, terms), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (look_up (self, &two, "{'keys': <['a', 'b']>}"), ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_assert_cmpint (look_up (self, &two, "{'keys': <['a']>}"), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (look_up (self, &two, "{'keys': <['b']>}"), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpuint (dvmd_data_store_count_items (self->store), ==, 0);
+}
+
+static void
+set_true (gpointer flag)
+{
+  *(gboolean *)flag = TRUE;
+}
+
+/* Of a request with much in it, of which little is kept, no more than that is. */
+static void
+test_request_is_let_go (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GVariant) built = g_variant_ref_sink (
+      g_variant_new_parsed ("{'items': <[('port', b'a')]>, 'uids': <[uint32 1000]>, 'gids': <[uint32 1000]>, "
+                            "'accessors': <[('job@2', uint32 0)]>, 'range': <uint32 6>}"));
+  gsize size = g_variant_get_size (built);
+  g_autofree gpointer copy = g_memdup2 (g_variant_get_data (built), size);
+  gboolean freed = FALSE;
+  GVariant *request = g_variant_ref_sink (
+      g_variant_new_from_data (G_VARIANT_TYPE_VARDICT, copy, size, TRUE, set_true, &freed));
+  guint64 token = ++self->last_token;
+
+  dvmd_data_store_handle (self->store, token, DVMD_PMIX_DATA_PUBLISH, &one, request);
+  g_variant_unref (request);
+  g_assert_true (freed);
+  memset (copy, 0, size);
+  g_assert_cmpint (look_up (self, &two, KEY), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (look_up (self, &apart, KEY), ==, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
 int
@@ -375,6 +517,11 @@ main (int argc, char **argv)
   ADD ("waiting-and-gone", test_waiting_and_gone);
   ADD ("bad-requests", test_bad_requests);
   ADD ("limits", test_limits);
+  ADD ("limits-of-terms", test_limits_of_terms);
+  ADD ("limits-of-numbers", test_limits_of_numbers);
+  ADD ("limits-of-waiting", test_limits_of_waiting);
+  ADD ("first-read-of-too-much", test_first_read_of_too_much);
+  ADD ("request-is-let-go", test_request_is_let_go);
 #undef ADD
   return g_test_run ();
 }

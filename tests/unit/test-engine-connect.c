@@ -325,6 +325,60 @@ test_purge (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 1);
 }
 
+/* ---- agents that say what is not so ---- */
+
+/* What one agent is asked is not for another one to answer. */
+static void
+test_answer_of_another (Fixture *self, gconstpointer data)
+{
+  DvmdController *controller = self->engine.controller;
+  g_autoptr (GVariant)
+      ask = g_variant_ref_sink (g_variant_new_parsed ("(uint64 4711, %s, uint32 1, uint32 0)", nspace (self, 1)));
+  g_autoptr (GVariant) answer = g_variant_ref_sink (g_variant_new_parsed ("(uint32 1, uint64 4711, 0, b'forged')"));
+
+  dvmd_controller_handle_modex (controller, 1, ask);
+  g_assert_cmpuint (g_hash_table_size (controller->modex_asks), ==, 1);
+  dvmd_controller_handle_modex_data (controller, 1, answer);
+  g_assert_cmpuint (g_hash_table_size (controller->modex_asks), ==, 1);
+  wait_until (g_hash_table_size (controller->modex_asks) == 0);
+}
+
+/* Somebody waits in a collective meanwhile. */
+static void
+test_ranks_that_are_not (Fixture *self, gconstpointer data)
+{
+  DvmdController *controller = self->engine.controller;
+  guint32 id = dvmd_job_get_id (self->jobs[1]);
+  static const guint32 ranks[] = { 2, 1000000, G_MAXUINT32 - 1, G_MAXUINT32 };
+  guint64 token = connect_from (self, 0, FALSE, 1, 0);
+
+  wait_until (g_hash_table_size (controller->fences) == 1);
+  for (gsize i = 0; i < G_N_ELEMENTS (ranks); i++)
+    {
+      g_autoptr (GVariant) states = g_variant_ref_sink (
+          g_variant_new_parsed ("(%u, [(%u, %u, 0, 0)])", id, ranks[i], (guint32)DVM_PROC_STATE_TERMINATED));
+      g_autoptr (GVariant)
+          launched = g_variant_ref_sink (g_variant_new_parsed ("(%u, [(%u, 1)], @a(uis) [])", id, ranks[i]));
+      g_autoptr (GVariant) aborted = g_variant_ref_sink (g_variant_new_parsed ("(%u, %u, 1, '')", id, ranks[i]));
+
+      dvmd_controller_handle_proc_states (controller, 2, states);
+      dvmd_controller_handle_launched (controller, 2, launched);
+      dvmd_controller_handle_abort (controller, 2, aborted);
+    }
+  /* Nor does an agent speak of ranks of another one. */
+  {
+    g_autoptr (GVariant) states = g_variant_ref_sink (
+        g_variant_new_parsed ("(%u, [(%u, %u, 0, 0)])", id, 1, (guint32)DVM_PROC_STATE_TERMINATED));
+
+    dvmd_controller_handle_proc_states (controller, 1, states);
+  }
+  settle ();
+  g_assert_cmpuint (g_hash_table_size (controller->fences), ==, 1);
+  g_assert_cmpint (dvmd_job_get_state (self->jobs[1]), ==, DVM_JOB_STATE_RUNNING);
+  connect_from (self, 1, FALSE, 1, 0);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -339,6 +393,8 @@ main (int argc, char **argv)
   ADD ("modex-of-a-job-that-was-here", test_modex_of_a_job_that_was_here);
   ADD ("publish", test_publish);
   ADD ("purge", test_purge);
+  ADD ("answer-of-another", test_answer_of_another);
+  ADD ("ranks-that-are-not", test_ranks_that_are_not);
 #undef ADD
   return g_test_run ();
 }
