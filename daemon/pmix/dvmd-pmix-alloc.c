@@ -329,6 +329,12 @@ dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_a
   allocation->callback = callback;
   allocation->callback_data = callback_data;
   g_hash_table_insert (self->allocations, &allocation->token, allocation);
+  if (dvmd_pmix_server_is_among_strangers (self, proc))
+    {
+      dvmd_pmix_server_complete_allocation (DVMD_PMIX (self), allocation->token, PMIX_ERR_NO_PERMISSIONS, NULL);
+      dvmd_pmix_server_expel_strangers (self);
+      return;
+    }
   request = dvmd_pmix_read_allocation (directive, info, n_info, &word, &error);
   if (request == NULL)
     {

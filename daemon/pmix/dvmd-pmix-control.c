@@ -124,7 +124,12 @@ dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const D
   g_autoptr (GError) error = NULL;
   DvmdPmixControl control;
 
-  if (!dvmd_pmix_read_control (info, n_info, &control, &error))
+  if (dvmd_pmix_server_is_among_strangers (self, proc))
+    {
+      dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, PMIX_ERR_NO_PERMISSIONS);
+      dvmd_pmix_server_expel_strangers (self);
+    }
+  else if (!dvmd_pmix_read_control (info, n_info, &control, &error))
     {
       g_message ("%s.%u controls a job: %s", proc->nspace, proc->rank, error->message);
       dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, dvmd_pmix_status_from_error (error));

@@ -94,29 +94,49 @@ expel (const End *end)
     shutdown (fd, SHUT_RDWR);
 }
 
-guint
-dvmd_pmix_peers_expel_strangers (guint port)
+/* (element-type End) (transfer full): our ends of connections of others */
+static GArray *
+list_strangers (guint port, guint *uid)
 {
-  g_autoptr (GArray) ours = g_array_new (FALSE, FALSE, sizeof (End));
+  GArray *ours = g_array_new (FALSE, FALSE, sizeof (End));
   g_autoptr (GHashTable) theirs = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   Ends ends = { port, ours, theirs };
-  guint n = 0;
 
   read_table (&ends, "/proc/self/net/tcp");
   read_table (&ends, "/proc/self/net/tcp6");
-  for (guint i = 0; i < ours->len; i++)
+  for (guint i = ours->len; i > 0; i--)
     {
-      const End *end = &g_array_index (ours, End, i);
+      const End *end = &g_array_index (ours, End, i - 1);
       const End *other = g_hash_table_lookup (theirs, GUINT_TO_POINTER (end->remote_port));
 
       if (other == NULL || other->uid == 0 || other->uid == geteuid ())
-        continue;
-      g_message ("A process of user %u has connected to the PMIx server of user %u, and is shown the door", other->uid,
-                 (guint)geteuid ());
-      expel (end);
-      n++;
+        g_array_remove_index_fast (ours, i - 1);
+      else
+        *uid = other->uid;
     }
-  return n;
+  return ours;
+}
+
+gboolean
+dvmd_pmix_peers_find_stranger (guint port, guint *uid)
+{
+  g_autoptr (GArray) strangers = list_strangers (port, uid);
+
+  return strangers->len > 0;
+}
+
+guint
+dvmd_pmix_peers_expel_strangers (guint port)
+{
+  guint uid = 0;
+  g_autoptr (GArray) strangers = list_strangers (port, &uid);
+
+  if (strangers->len > 0)
+    g_message ("A process of user %u has connected to the PMIx server of user %u, and is shown the door", uid,
+               (guint)geteuid ());
+  for (guint i = 0; i < strangers->len; i++)
+    expel (&g_array_index (strangers, End, i));
+  return strangers->len;
 }
 
 gboolean

@@ -174,6 +174,12 @@ const char *dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32
 char *dvmd_pmix_server_build_report_path (DvmdPmixServer *self);
 /* The library has been started: from now on tools find a way in. */
 gboolean dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error);
+/*
+ * Whether somebody is connected who is not ours: then the request of this client may be his. It is refused first, and
+ * then he is shown the door: the library cannot bear to answer one that has gone.
+ */
+gboolean dvmd_pmix_server_is_among_strangers (DvmdPmixServer *self, const pmix_proc_t *client);
+void dvmd_pmix_server_expel_strangers (DvmdPmixServer *self);
 void dvmd_pmix_server_connect_tool (DvmdPmixServer *self, const pmix_info_t *info, gsize n_info,
                                     pmix_tool_connection_cbfunc_t callback, void *callback_data);
 

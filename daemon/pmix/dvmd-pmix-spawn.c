@@ -483,6 +483,12 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
   spawn->callback = callback;
   spawn->callback_data = callback_data;
   g_hash_table_insert (self->spawns, &spawn->token, spawn);
+  if (dvmd_pmix_server_is_among_strangers (self, proc))
+    {
+      dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, PMIX_ERR_NO_PERMISSIONS, NULL);
+      dvmd_pmix_server_expel_strangers (self);
+      return;
+    }
   spawn->gets_output = TRUE;
   job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &wishes, &error);
   if (job == NULL)

@@ -12,6 +12,7 @@
 #include "dvmd-pmix-private.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "dvm.h"
 #include "dvmd-log.h"
@@ -88,6 +89,52 @@ dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
     return FALSE;
   told = g_strdup_printf ("%s:%u\n%s\n", uri, dvmd_pmix_relay_get_port (self->relay), version);
   return g_file_set_contents (path, told, -1, error);
+}
+
+/* "NAME=NSPACE.RANK;tcp4://127.0.0.1:PORT"; 0: it is something else */
+static guint
+parse_variable (const char *variable)
+{
+  const char *colon = g_str_has_prefix (variable, "PMIX_SERVER_URI") ? strrchr (variable, ':') : NULL;
+
+  return colon != NULL ? (guint)g_ascii_strtoull (colon + 1, NULL, 10) : 0;
+}
+
+/* Where tools are not let in nobody has asked for it: what the library tells its clients does. */
+static void
+find_port (DvmdPmixServer *self, const pmix_proc_t *client)
+{
+  char **variables = NULL;
+
+  if (PMIx_server_setup_fork (client, &variables) != PMIX_SUCCESS)
+    return;
+  for (gsize i = 0; self->port == 0 && variables[i] != NULL; i++)
+    self->port = parse_variable (variables[i]);
+  PMIX_ARGV_FREE (variables);
+}
+
+/*
+ * Whoever has found the port may say that he is any of our ranks. So what he asks for is not done while somebody is
+ * connected who is not ours; which of the connections it came by the library does not tell.
+ */
+gboolean
+dvmd_pmix_server_is_among_strangers (DvmdPmixServer *self, const pmix_proc_t *client)
+{
+  guint uid;
+
+  if (self->port == 0)
+    find_port (self, client);
+  if (!dvmd_pmix_peers_find_stranger (self->port, &uid))
+    return FALSE;
+  g_message ("%s.%u is not heard while a process of user %u is connected to the PMIx server of user %u: it may be that",
+             client->nspace, client->rank, uid, (guint)geteuid ());
+  return TRUE;
+}
+
+void
+dvmd_pmix_server_expel_strangers (DvmdPmixServer *self)
+{
+  dvmd_pmix_peers_expel_strangers (self->port);
 }
 
 /*

@@ -184,6 +184,11 @@ on_abort (DvmdPmixServer *server, gpointer upcall)
   g_autofree DvmdPmixProc *procs = make_procs (self);
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "abort with %d", self->status);
+  if (dvmd_pmix_server_is_among_strangers (server, &self->proc))
+    {
+      dvmd_pmix_server_expel_strangers (server);
+      return;
+    }
   dvmd_pmix_host_abort (server->host, self->proc.nspace, self->proc.rank, self->status, self->text, procs,
                         self->n_procs);
 }

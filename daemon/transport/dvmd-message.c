@@ -67,7 +67,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_ALLOC_WARNING, "alloc-warning", "(sussu)" },
   { DVMD_MSG_SPAWN, "spawn", "(tsuuaa{sv}a{sv}uu)" },
   { DVMD_MSG_SPAWNED, "spawned", "(tis)" },
-  { DVMD_MSG_SPAWN_OUTPUT, "spawn-output", "(susuuay)" },
+  { DVMD_MSG_SPAWN_OUTPUT, "spawn-output", "(susuuay)", TRUE },
   { DVMD_MSG_JOB_CONTROL, "job-control", "(tsuua(su)si)" },
   { DVMD_MSG_CONTROLLED, "controlled", "(ti)" },
   { DVMD_MSG_ABORT_OTHERS, "abort-others", "(suuisa(su))" },

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import unittest
 
 import dvmtest
 from dvmtest import KILLED_BY_CMD, NOTIFIED, wait_until
@@ -120,6 +121,25 @@ class Control:
         self.assertRegex([line for line in done.lines if 'ended' in line][0], '^0 ended .* status=-183 ')
         job = dvm.job(int(done.job.nspace.split('@')[1]) + 1)
         self.assertIn(f'pmix:{done.job.nspace}.0 called PMIx_Abort with status 7: as the test has it', job.get('Reason'))
+
+
+class Strangers:
+    @unittest.skipUnless(os.geteuid() == 0, 'only root can be somebody else')
+    def test_strangers(self):
+        """A process of another user that has found the server, and says that it is a rank, or what a rank has started."""
+        dvm = self.start()
+        done_that = os.path.join(dvm.place, 'done-that')
+        victim, _, _ = dvm.start(['sleep', '1000'], np=1)
+        for words in ['spawn', 'cwd=/', '--', 'touch', done_that, ';'], ['control', 'signal=10', 'none'], ['new', 'count=1']:
+            for way in ([], ['--tool', '-']):
+                done = dvm.run([ALLOC, '--stranger', *way, *words], cwd='/')
+                self.assertRegex(done.lines[-1], f' {words[0]} -23', (words, way, done, dvm.log()))
+        dvm.run([ALLOC, '--stranger', 'abort', victim.nspace], cwd='/')
+        self.assertFalse(os.path.exists(done_that))
+        self.assertIn('is not heard while a process of user 65534 is connected', dvm.log())
+        self.assertFalse(victim.get('Ended'))
+        done = dvm.run([ALLOC, 'spawn', '--', 'touch', done_that, ';'])
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
 
 
 class Failures:
@@ -242,7 +262,7 @@ class Tools:
         self.assertEqual(dvm.wait_exit(), 0)
 
 
-class OneNode(Basics, Inherited, Control, Failures, Tools, Spawn):
+class OneNode(Basics, Inherited, Control, Strangers, Failures, Tools, Spawn):
     nodes = 1
 
 

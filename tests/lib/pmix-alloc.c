@@ -5,6 +5,7 @@
 /*
  * A PMIx client or tool for the tests that asks for nodes: its arguments are done one after another.
  *
+ *   --stranger               first: its sockets are those of another user (root alone can do that), whatever it says
  *   --tool FILE              first: a tool, that finds its server by this file, or by its environment: -
  *   --tool-name NAME         then perhaps: what it calls itself
  *   register | register-all  for the events of changes of size and of limits; for everything
@@ -34,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
 #include "pmix-spawn.h"
@@ -43,6 +45,7 @@
 #define ALLOC_TIMEOUT_WARNING -194
 #define MAX_INFO              16
 #define LIMIT_MS              60000
+#define STRANGER              65534
 
 /* The library's headers may not have them. */
 #define KEY_TARGET  "pmix.alloc.tgt"
@@ -344,6 +347,11 @@ int
 main (int argc, char **argv)
 {
   argv++;
+  if (*argv != NULL && strcmp (*argv, "--stranger") == 0)
+    {
+      setfsuid (STRANGER);
+      argv++;
+    }
   if (*argv != NULL && strcmp (*argv, "--tool") == 0 && argv[1] != NULL)
     argv = start_tool (argv);
   else
