@@ -49,7 +49,8 @@ on_answer (gpointer world, guint node, guint64 token, int status, GVariant *foun
 
   answer->node = node;
   answer->status = status;
-  answer->found = g_variant_print (owned, FALSE);
+  if (g_variant_get_size (owned) < 4096)
+    answer->found = g_variant_print (owned, FALSE);
   g_assert_true (g_hash_table_insert (self->answers, g_memdup2 (&token, sizeof token), answer));
 }
 
