@@ -55,14 +55,16 @@ list_jobs (DvmdSession *session, const char *nspace)
 
 /* ---- pause and preempt ---- */
 
+/* who (nullable): one hold is gone, and the other is left */
 static void
-show_holds (DvmdSession *session, const char *who)
+show_holds (DvmdSession *session, DvmdHold why, const char *who)
 {
   g_autofree char *reason = NULL;
 
-  if (session->holds != 0)
-    reason = g_strdup_printf ("%s has %s it", who,
-                              session->holds & DVMD_HOLD_PAUSE ? "paused" : "preempted the jobs of");
+  if (who != NULL)
+    reason = g_strdup_printf ("%s has %s it", who, why == DVMD_HOLD_PAUSE ? "paused" : "preempted the jobs of");
+  else if (session->holds != 0)
+    reason = g_strdup_printf ("It is still %s", session->holds & DVMD_HOLD_PAUSE ? "paused" : "preempted");
   dvmd_session_set_state (session, session->holds != 0 ? DVM_SESSION_STATE_PAUSED : DVM_SESSION_STATE_ACTIVE, reason);
 }
 
@@ -80,7 +82,7 @@ hold (DvmdSession *session, const char *nspace, DvmdHold why, gboolean on, const
     else
       dvmd_job_unhold (g_ptr_array_index (jobs, i), why);
   if (session->holds != before)
-    show_holds (session, who);
+    show_holds (session, why, on ? who : NULL);
 }
 
 void

@@ -120,7 +120,16 @@ dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains)
     dvmd_session_set_state (self, DVM_SESSION_STATE_TERMINATING, reason);
   dvmd_session_drop_jobs (self, reason, drains);
   dvmd_session_let_go (self);
-  dvmd_session_end_children (self);
+}
+
+void
+dvmd_session_go_on (DvmdSession *self)
+{
+  self->releasing = FALSE;
+  dvmd_session_set_state (self, DVM_SESSION_STATE_ACTIVE, NULL);
+  /* What its inheritance says of an owner who has ended meanwhile has not been done. */
+  if (self->owner_ended && !self->disposed)
+    dvmd_core_post_vm (self->core, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
 }
 
 void
@@ -135,6 +144,7 @@ dvmd_session_end (DvmdSession *self, const char *reason)
   for (guint i = 0; i < nodes->len; i++)
     dvmd_session_part (self, g_ptr_array_index (nodes, i));
   dvmd_session_begin_end (self, reason, FALSE);
+  dvmd_session_end_children (self, 0);
   if (self->jobs->len == 0)
     remove_session (self, reason);
 }

@@ -48,11 +48,27 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (DvmdCore, dvmd_core, G_TYPE_OBJECT)
 
+/* The clock may go on without it. */
+static void
+stop_timers (DvmdCore *self)
+{
+  for (GList *l = self->live.head; l != NULL; l = l->next)
+    {
+      dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
+      dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->family_timer);
+    }
+  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+    dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
+  for (GList *l = self->session_list.head; l != NULL; l = l->next)
+    dvmd_session_stop_timers (l->data);
+}
+
 static void
 dvmd_core_dispose (GObject *object)
 {
   DvmdCore *self = DVMD_CORE (object);
 
+  stop_timers (self);
   g_clear_pointer (&self->admission, dvmd_admission_free);
   g_queue_clear_full (&self->kept, g_object_unref);
   /* The links are the jobs' own. */
@@ -73,8 +89,6 @@ dvmd_core_dispose (GObject *object)
   g_clear_pointer (&self->jobs, g_hash_table_unref);
   g_clear_object (&self->vm_job);
   g_clear_pointer (&self->campaigns, g_hash_table_unref);
-  for (GList *l = self->session_list.head; l != NULL; l = l->next)
-    dvmd_session_stop_timers (l->data);
   g_queue_init (&self->session_list);
   g_clear_pointer (&self->ended_sessions, g_ptr_array_unref);
   g_clear_pointer (&self->owned, g_hash_table_unref);
@@ -440,7 +454,7 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   g_autoptr (GArray) sessions = NULL;
   DvmdJob *job;
 
-  if (!check_open (self, error) || !dvmd_job_family_check (parent, spec, error))
+  if (!check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error))
     return NULL;
   /* What it was to be in may have ended since its number was reserved. */
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);

@@ -149,7 +149,7 @@ check_extended (DvmdCore *self, Plan *plan, GError **error)
   else if (dvmd_session_get_id (plan->session) == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "The default session is not an allocation: leave the id out");
-  else if (request->target != NULL && request->target[0] != '\0' && !dvmd_session_owns (plan->session, plan->owner))
+  else if (request->target != NULL && request->target[0] != '\0' && g_strcmp0 (plan->session->owner, plan->owner) != 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "target: the allocation belongs to %s for life",
                  plan->session->owner != NULL ? plan->session->owner : "nobody");
   else if (request->share_given && request->share == dvmd_session_is_reserved (plan->session))

@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-log.h"
+#include "dvmd-rights.h"
 
 /* µs that children of a job that has ended well have to do so too: they are in the same MPI_Finalize. */
 #define LAST_MOMENT (2 * G_USEC_PER_SEC)
@@ -33,12 +34,16 @@ publish_children (DvmdJob *self)
 }
 
 gboolean
-dvmd_job_family_check (DvmdJob *parent, DvmJobSpec *spec, GError **error)
+dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpec *spec, GError **error)
 {
-  if (parent == NULL || !dvmd_job_get_ended (parent) || dvm_job_spec_get_child_separate (spec))
+  DvmdJob *parent = dvmd_core_find_requesting_job (core, requester);
+  g_autofree char *nspace = NULL;
+
+  if (dvm_job_spec_get_child_separate (spec) || !dvmd_core_is_application (core, requester)
+      || (parent != NULL && !dvmd_job_get_ended (parent)))
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended: what it spawns would end with it",
-               dvm_job_get_nspace (parent->record));
+  nspace = dvmd_requester_dup_nspace (requester);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended: what it spawns would end with it", nspace);
   return FALSE;
 }
 

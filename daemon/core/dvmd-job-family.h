@@ -14,8 +14,8 @@ G_BEGIN_DECLS
  * dvmd-lineage.h).
  */
 
-/* Whether processes of parent (nullable) may still spawn that. */
-gboolean dvmd_job_family_check (DvmdJob *parent, DvmJobSpec *spec, GError **error);
+/* Whether a process may spawn that: not if the job that it is of has ended, and the other one were to end with it. */
+gboolean dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpec *spec, GError **error);
 /* A process of parent spawns self, which is new. */
 void dvmd_job_family_join (DvmdJob *self, DvmdJob *parent);
 /* The job has ended: so do its children. */

@@ -11,6 +11,7 @@
 #include "dvmd-session-private.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
 
 void
@@ -34,7 +35,10 @@ on_limit (gpointer user_data)
 
   self->limit_timer = 0;
   if (dvmd_session_is_ending (self))
-    return;
+    {
+      dvmd_shrink_hurry (self);
+      return;
+    }
   g_message ("The time of session %u is over", dvmd_session_get_id (self));
   if (self->instantiated)
     dvmd_session_terminate (self, "Its time is over");

@@ -115,9 +115,11 @@ dvmd_session_remove_owner (DvmdSession *self, const char *nspace)
 
 /* As a scheduler would. */
 static void
-release (DvmdSession *self)
+release (DvmdSession *self, guint drain_timeout)
 {
-  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (self) };
+  const DvmdShrinkRequest request = { .scheduler = TRUE,
+                                      .session = dvmd_session_get_id (self),
+                                      .drain_timeout = drain_timeout };
   g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
 
@@ -155,7 +157,7 @@ dispose_of (DvmdSession *self)
   if (stays)
     dvmd_session_unreserve (self);
   else
-    release (self);
+    release (self, 0);
 }
 
 /* (element-type DvmdSession): releases change the list */
@@ -183,6 +185,9 @@ dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
     {
       DvmdSession *session = g_ptr_array_index (sessions, i);
 
+      /* It may have gone with one before it. */
+      if (dvm_session_get_state (session->record) == DVM_SESSION_STATE_ENDED)
+        continue;
       if (owns && !session->owner_ended && g_strcmp0 (session->owner, nspace) == 0)
         {
           session->owner_ended = TRUE;
@@ -265,7 +270,7 @@ dvmd_session_set_parent (DvmdSession *self, guint parent)
 }
 
 void
-dvmd_session_end_children (DvmdSession *self)
+dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
   g_autoptr (GArray) ids = g_array_copy (self->children);
 
@@ -277,6 +282,6 @@ dvmd_session_end_children (DvmdSession *self)
         continue;
       dvmd_session_set_parent (child, 0);
       if (!child->separate && !dvmd_session_is_ending (child))
-        release (child);
+        release (child, drain_timeout);
     }
 }

@@ -56,8 +56,9 @@ void dvmd_session_join (DvmdSession *self, DvmdNode *node);
 void dvmd_session_part (DvmdSession *self, DvmdNode *node);
 /* Its nodes stay in it, and are everybody's. */
 void dvmd_session_unreserve (DvmdSession *self);
-/* A host has been released from it alone. */
+/* A host has been released from it alone, or is there again. */
 void dvmd_session_lend (DvmdSession *self, const char *name);
+void dvmd_session_unlend (DvmdSession *self, const char *name);
 
 /* ---- jobs ---- */
 void dvmd_session_add_job (DvmdSession *self, DvmdJob *job);
@@ -81,8 +82,8 @@ void dvmd_session_publish_sharing (DvmdSession *self);
 void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
 /* Of the family tree; parent 0: none. */
 void dvmd_session_set_parent (DvmdSession *self, guint parent);
-/* What is below it ends with it, unless it is separate (S6). */
-void dvmd_session_end_children (DvmdSession *self);
+/* What is below it ends with it, unless it is separate (S6). drain_timeout: s that jobs there have to end; 0: none */
+void dvmd_session_end_children (DvmdSession *self, guint drain_timeout);
 
 /* ---- limits ---- */
 void dvmd_session_stop_timers (DvmdSession *self);
@@ -92,8 +93,10 @@ void dvmd_session_terminate (DvmdSession *self, const char *reason);
 void dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request);
 
 /* ---- its end ---- */
-/* It is being released: nobody can name it any more, its jobs that are not launched never are, its children end. */
+/* It is being released: nobody can name it any more, its jobs that are not launched never are. */
 void dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains);
+/* It is not released after all. */
+void dvmd_session_go_on (DvmdSession *self);
 /* It is over, as soon as its last job is. */
 void dvmd_session_end (DvmdSession *self, const char *reason);
 gboolean dvmd_session_is_over (DvmdSession *self);

@@ -171,8 +171,7 @@ dvmd_session_join (DvmdSession *self, DvmdNode *node)
   if (dvmd_node_is_in (node, dvmd_session_get_id (self)))
     return;
   dvmd_node_pool_join (node, dvmd_session_get_id (self), !self->shared);
-  if (self->lent != NULL)
-    g_hash_table_remove (self->lent, dvm_node_get_name (node->record));
+  dvmd_session_unlend (self, dvm_node_get_name (node->record));
   /* Jobs that were let through and not placed yet may have no right to it any more. */
   if (!was_reserved && !self->shared)
     dvmd_core_unplan_node (self->core, node);
@@ -236,6 +235,13 @@ dvmd_session_lend (DvmdSession *self, const char *name)
   if (self->lent == NULL)
     self->lent = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_hash_table_add (self->lent, g_strdup (name));
+}
+
+void
+dvmd_session_unlend (DvmdSession *self, const char *name)
+{
+  if (self->lent != NULL)
+    g_hash_table_remove (self->lent, name);
 }
 
 /* ---- jobs ---- */

@@ -360,7 +360,11 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
   dvmd_size_answer (answer, alloc_id, request->req_id, of, campaign);
   end_session (&plan, campaign);
   release_down (self, &plan, campaign);
-  if (campaign != NULL)
-    dvmd_size_start_campaign (campaign, plan.grows->len > 0);
+  if (campaign == NULL)
+    return TRUE;
+  dvmd_size_start_campaign (campaign, plan.grows->len > 0);
+  /* After it: campaigns of theirs have higher numbers. */
+  if (campaign->ends_session)
+    dvmd_session_end_children (campaign->session, campaign->drain_timeout);
   return TRUE;
 }

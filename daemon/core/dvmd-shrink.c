@@ -147,6 +147,24 @@ dvmd_shrink_warn (DvmdJob *job)
     }
 }
 
+void
+dvmd_shrink_hurry (DvmdSession *session)
+{
+  for (GList *l = session->core->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (campaign->session != session || !campaign->ends_session || campaign->begun || campaign->failing)
+        continue;
+      campaign->drain_timeout = 0;
+      dvmd_size_unhold (campaign);
+      if (campaign->draining)
+        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DRAINED, NULL);
+      else
+        dvmd_campaign_try_begin (campaign);
+    }
+}
+
 /* ---- they leave ---- */
 
 /* Those that have been lost are gone; those that another campaign has ordered are on their way. */
@@ -333,6 +351,24 @@ leave_nodes (DvmdCampaign *self)
   order_again (others);
 }
 
+/* Nodes that stay have not been released from their sessions. */
+static void
+unlend (DvmdCampaign *self)
+{
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+
+      /* Another one may take it all the same. */
+      if (node == NULL || dvmd_size_is_leaving (node))
+        continue;
+      for (guint k = 0; node->sessions != NULL && k < node->sessions->len; k++)
+        dvmd_session_unlend (dvmd_core_get_session (self->core, g_array_index (node->sessions, guint, k)),
+                             target->name);
+    }
+}
+
 /* What was to stay in the DVM is in the session again, if nobody else has reserved it meanwhile. */
 static void
 take_back (DvmdCampaign *self)
@@ -352,11 +388,11 @@ dvmd_shrink_failed (DvmdCampaign *self)
   stop_draining (self);
   dvmd_size_unhold (self);
   leave_nodes (self);
+  unlend (self);
   if (self->ends_session)
     {
       take_back (self);
-      self->session->releasing = FALSE;
-      dvmd_session_set_state (self->session, DVM_SESSION_STATE_ACTIVE, NULL);
+      dvmd_session_go_on (self->session);
     }
   dvmd_gate_open (self);
   dvmd_size_resume_waiting (self->core);

@@ -1,0 +1,391 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Sessions in the pure core: what seldom happens to them. Long lines of parents and children, releases that are called
+ * off, times that are over while something else goes on. Tests are named after the statements of spec/CONFORMANCE.md
+ * that they show.
+ */
+
+#include "config.h"
+
+#include "sessions-world.h"
+
+#include "dvmd-core-private.h"
+#include "dvmd-core-session-control.h"
+#include "dvmd-session-private.h"
+
+static DvmdSession *
+session_of (World *world, guint id)
+{
+  return dvmd_core_get_session (world->core, id);
+}
+
+static DvmdCampaign *
+campaign_of (World *world, guint id)
+{
+  return dvmd_core_get_campaign (world->core, id);
+}
+
+static void
+pass (World *world, guint seconds)
+{
+  dvmd_clock_advance (world->clock, (gint64)seconds * G_USEC_PER_SEC);
+  run (world);
+}
+
+/* Nodes that are brought: of number 2 and on, which the session gets. */
+static DvmdSession *
+allocate_new (World *world, guint rank, const DvmdGrowRequest *request)
+{
+  g_autofree char *name = g_strdup_printf ("node%u", rank);
+  DvmdSession *session = allocate (world, TOOL, name, request);
+
+  report_in (world, rank);
+  wired (world, campaign_of (world, dvmd_core_get_last_campaign_id (world->core)));
+  return session;
+}
+
+static DvmdCampaign *
+drain (World *world, guint session, guint seconds)
+{
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new (TOOL, 1000, 42);
+  const DvmdShrinkRequest request = { .requester = requester, .session = session, .drain_timeout = seconds };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  dvmd_core_shrink (world->core, &request, &answer, &error);
+  g_assert_no_error (error);
+  run (world);
+  return campaign_of (world, answer.campaign);
+}
+
+/* ---- parents and children ---- */
+
+static void
+assert_campaigns (World *world, const char *ids)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (DvmdCampaign *c = NULL; (c = dvmd_core_next_campaign (world->core, c, FALSE)) != NULL;)
+    g_string_append_printf (text, "%u ", dvmd_campaign_get_id (c));
+  g_assert_cmpstr (text->str, ==, ids);
+}
+
+/* D3, S6: what leaves with a child leaves after what leaves with its parent; the numbers ascend. */
+static void
+test_order (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest child = { .session = 1 };
+
+  world_init_elastic (&world, 1, 2);
+  allocate_new (&world, 2, NULL);
+  allocate_new (&world, 3, &child);
+  g_string_truncate (world.log, 0);
+  g_assert_cmpuint (dvmd_campaign_get_id (release (&world, TOOL, 1, NULL)), ==, 3);
+  assert_campaigns (&world, "3 4 ");
+  assert_log (&world, "remove 3: 2\nremove 4: 3\n");
+}
+
+/* D15: time to end is for the jobs in its children, too. */
+static void
+test_drain_children (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest child = { .session = 1 };
+  DvmdJob *job;
+
+  world_init_elastic (&world, 1, 2);
+  allocate_new (&world, 2, NULL);
+  job = spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 3, &child)));
+  drain (&world, 1, 60);
+  pass (&world, 59);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  pass (&world, 1);
+  assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
+/* A line of sessions, each the child of the one before. */
+static void
+make_line (World *world, guint n)
+{
+  world_init (world, 2, 2, FALSE);
+  bring_up (world);
+  for (guint i = 1; i <= n; i++)
+    {
+      g_autofree char *alloc_id = g_strdup_printf ("a%u", i);
+
+      dvmd_session_set_parent (dvmd_core_add_session (world->core, i, alloc_id, NULL, FALSE), i - 1);
+    }
+}
+
+static void
+assert_no_sessions (World *world)
+{
+  g_assert_null (dvmd_core_next_session (world->core, session_of (world, 0)));
+  assert_default_nodes (world, "node1 node2");
+}
+
+/* S6: however many they are, they do not end on the stack. */
+static void
+test_long_line_released (void)
+{
+  g_auto (World) world = { 0 };
+
+  make_line (&world, 2000);
+  release (&world, SCHEDULER, 1, NULL);
+  assert_no_sessions (&world);
+}
+
+static void
+test_long_line_terminated (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdSessionControl control = { .op = DVMD_SESSION_TERMINATE };
+
+  make_line (&world, 2000);
+  g_assert_true (dvmd_core_control_session (world.core, session_of (&world, 1), &control, NULL, NULL));
+  run (&world);
+  assert_no_sessions (&world);
+}
+
+/* A child that ends with its parent, as their owner ends, is not counted as one that waits for something. */
+static void
+test_owner_of_both (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .inheritance = DVMD_INHERIT_NONE, .inheritance_given = TRUE };
+  DvmdJob *owner;
+  g_autofree char *process = NULL;
+
+  world_init (&world, 3, 2, FALSE);
+  bring_up (&world);
+  owner = spawn_running (&world, TOOL, 1, NULL);
+  process = process_of (owner);
+  allocate (&world, process, "node2", &request);
+  request.session = 1;
+  allocate (&world, process, "node3", &request);
+  end_job (&world, owner);
+  assert_default_nodes (&world, "node1 node2 node3");
+  g_assert_cmpuint (world.core->n_owner_ended, ==, 0);
+  g_assert_cmpuint (g_hash_table_size (world.core->owned), ==, 0);
+}
+
+/* ---- releases that are called off ---- */
+
+/* R69, S23: a release that lets jobs end first is no way to stay longer than the time that there is. */
+static void
+test_limit_in_drain (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest request = { .time = 100 };
+  DvmdJob *job;
+  DvmdCampaign *campaign;
+
+  world_init_elastic (&world, 1, 2);
+  job = spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 2, &request)));
+  campaign = drain (&world, 1, 100000);
+  pass (&world, 99);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_WAITING);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  pass (&world, 1);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_RUNNING);
+  depart (&world, 2);
+  assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+  offered (&world, campaign);
+  g_assert_null (session_of (&world, 1));
+}
+
+/* What was not released cannot be taken back. */
+static void
+test_not_lent (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new (TOOL, 1000, 42);
+  const char *const hosts[] = { "node2", NULL };
+  const DvmdShrinkRequest request = { .requester = requester, .session = 1, .hosts = hosts, .drain_timeout = 60 };
+  const DvmdGrowRequest back = { .session = 1, .reaquire = TRUE };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+
+  world_init_elastic (&world, 1, 2);
+  spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 2, NULL)));
+  g_assert_true (dvmd_core_shrink (world.core, &request, &answer, NULL));
+  run (&world);
+  g_assert_true (dvmd_core_cancel_campaign (world.core, campaign_of (&world, answer.campaign), NULL));
+  run (&world);
+  assert_nodes (session_of (&world, 1), "node2");
+  refuse_allocate (&world, TOOL, "node2", &back, DVM_ERROR_NOT_FOUND);
+}
+
+/* One of two releases is called off: the other one takes the host all the same. */
+static void
+test_lent_by_another (void)
+{
+  g_auto (World) world = { 0 };
+  const char *const hosts[] = { "node2", NULL };
+  DvmdShrinkRequest request = { .scheduler = TRUE, .session = 1, .hosts = hosts, .drain_timeout = 60 };
+  const DvmdGrowRequest back = { .session = 1, .reaquire = TRUE };
+  DvmdSizeAnswer answers[2] = { { 0 } };
+
+  world_init_elastic (&world, 1, 2);
+  spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 2, NULL)));
+  for (guint i = 0; i < 2; i++)
+    g_assert_true (dvmd_core_shrink (world.core, &request, &answers[i], NULL));
+  run (&world);
+  g_assert_true (dvmd_core_cancel_campaign (world.core, campaign_of (&world, answers[0].campaign), NULL));
+  pass (&world, 60);
+  depart (&world, 2);
+  offered (&world, campaign_of (&world, answers[1].campaign));
+  g_assert_nonnull (allocate (&world, TOOL, "node2", &back));
+  for (guint i = 0; i < 2; i++)
+    dvmd_size_answer_clear (&answers[i]);
+}
+
+/* Why it stands still: who did the last of that, and no longer than he does. */
+static void
+test_reasons (void)
+{
+  g_auto (World) world = { 0 };
+  static const struct
+  {
+    DvmdSessionOp op;
+    const char *who;
+    const char *reason;
+  } steps[] = {
+    { DVMD_SESSION_PREEMPT, ":1.1", ":1.1 has preempted the jobs of it" },
+    { DVMD_SESSION_PAUSE, ":1.2", ":1.2 has paused it" },
+    { DVMD_SESSION_RESTORE, ":1.3", "It is still paused" },
+    { DVMD_SESSION_PREEMPT, ":1.4", ":1.4 has preempted the jobs of it" },
+    { DVMD_SESSION_RESUME, ":1.5", "It is still preempted" },
+    { DVMD_SESSION_RESTORE, ":1.6", "" },
+  };
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  allocate (&world, TOOL, "node2", NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (steps); i++)
+    {
+      g_autoptr (DvmdRequester) requester = dvmd_requester_new (steps[i].who, 1000, 42);
+      const DvmdSessionControl control = { .op = steps[i].op };
+
+      g_assert_true (dvmd_core_control_session (world.core, session_of (&world, 1), &control, requester, NULL));
+      g_assert_cmpstr (dvm_session_get_reason (dvmd_session_get_record (session_of (&world, 1))), ==, steps[i].reason);
+    }
+}
+
+/* R56: its owner has ended while it was being released, which is then called off: it goes as it was to go. */
+static void
+test_owner_in_drain (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest request = { .inheritance = DVMD_INHERIT_DEFAULT, .inheritance_given = TRUE };
+  DvmdJob *owner;
+  DvmdCampaign *campaign;
+  g_autofree char *process = NULL;
+
+  world_init_elastic (&world, 1, 2);
+  owner = spawn_running (&world, TOOL, 1, NULL);
+  process = process_of (owner);
+  allocate (&world, process, "node2", &request);
+  report_in (&world, 2);
+  wired (&world, campaign_of (&world, 1));
+  spawn_running (&world, TOOL, 1, alloc_of (session_of (&world, 1)));
+  campaign = drain (&world, 1, 60);
+  end_job (&world, owner);
+  assert_default_nodes (&world, "node1");
+  g_assert_true (dvmd_core_cancel_campaign (world.core, campaign, NULL));
+  run (&world);
+  assert_default_nodes (&world, "node1 node2");
+}
+
+/* ---- who asks ---- */
+
+/* R9, R40: an allocation has one owner for life, and who only runs in it is not that one. */
+static void
+test_target_of_extend (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .extend = TRUE, .session = 1 };
+  DvmdSession *session;
+  DvmdJob *guest;
+
+  world_init (&world, 3, 2, FALSE);
+  bring_up (&world);
+  session = allocate (&world, TOOL, "node2", NULL);
+  guest = spawn_running (&world, TOOL, 1, alloc_of (session));
+  request.target = dvm_job_get_nspace (dvmd_job_get_record (guest));
+  refuse_allocate (&world, TOOL, "node3", &request, DVM_ERROR_BAD_PARAM);
+  request.target = "bus.1000";
+  allocate (&world, TOOL, "node3", &request);
+  assert_nodes (session, "node2 node3");
+}
+
+/* S27: a job that has ended, and that nobody remembers, starts nothing that would end with it. */
+static void
+test_forgotten_parent (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  DvmdJob *parent;
+  g_autofree char *process = NULL;
+
+  world_init (&world, 2, 8, FALSE);
+  bring_up (&world);
+  parent = spawn_running (&world, TOOL, 1, NULL);
+  process = process_of (parent);
+  end_job (&world, parent);
+  refuse_spawn (&world, process, NULL, DVM_ERROR_NOT_FOUND);
+  for (guint i = 0; i < 5; i++)
+    run_to_end (&world, submit (&world, 1));
+  g_assert_null (dvmd_core_get_job (world.core, 1));
+  refuse_spawn (&world, process, NULL, DVM_ERROR_NOT_FOUND);
+  dvm_job_spec_set_child_separate (spec, TRUE);
+  g_assert_nonnull (submit_as (&world, process, spec, NULL));
+}
+
+/* ---- the end ---- */
+
+/* Nothing comes back to a core that is not there any more. */
+static void
+test_timers (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest request = { .time = 100, .warn_timeout = 10 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  g_autoptr (DvmdClock) clock = NULL;
+  DvmdJob *parent;
+  g_autofree char *process = NULL;
+
+  world_init_elastic (&world, 1, 8);
+  clock = dvmd_clock_ref (world.clock);
+  dvm_job_spec_set_timeout (spec, 50);
+  launch_all (&world, submit_spec (&world, spec));
+  parent = spawn_running (&world, TOOL, 1, NULL);
+  process = process_of (parent);
+  spawn_running (&world, process, 1, NULL);
+  end_job (&world, parent);
+  allocate (&world, TOOL, "node2", &request);
+  world_clear (&world);
+  dvmd_clock_advance (clock, 1000 * G_USEC_PER_SEC);
+  world_init (&world, 1, 1, FALSE);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/sessions/corners/D3-S6-order", test_order);
+  g_test_add_func ("/sessions/corners/D15-drain-children", test_drain_children);
+  g_test_add_func ("/sessions/corners/S6-long-line-released", test_long_line_released);
+  g_test_add_func ("/sessions/corners/S6-long-line-terminated", test_long_line_terminated);
+  g_test_add_func ("/sessions/corners/R56-owner-of-both", test_owner_of_both);
+  g_test_add_func ("/sessions/corners/R69-S23-limit-in-drain", test_limit_in_drain);
+  g_test_add_func ("/sessions/corners/not-lent", test_not_lent);
+  g_test_add_func ("/sessions/corners/lent-by-another", test_lent_by_another);
+  g_test_add_func ("/sessions/corners/S16-S17-reasons", test_reasons);
+  g_test_add_func ("/sessions/corners/R56-owner-in-drain", test_owner_in_drain);
+  g_test_add_func ("/sessions/corners/R9-R40-target-of-extend", test_target_of_extend);
+  g_test_add_func ("/sessions/corners/S27-forgotten-parent", test_forgotten_parent);
+  g_test_add_func ("/sessions/corners/timers", test_timers);
+  return g_test_run ();
+}
