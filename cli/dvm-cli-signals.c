@@ -152,16 +152,24 @@ dvm_cli_signals_free (DvmCliSignals *self)
   sigprocmask (SIG_SETMASK, &self->saved, NULL);
   g_free (self);
 }
+static gboolean
+takes_next (DvmCliOptionLists lists, const char *word)
+{
+  const DvmCliOption *option = word[0] == '-' ? dvm_cli_option_find_spelling (lists, word) : NULL;
+
+  return option != NULL && option->arg != DVM_CLI_ARG_NONE;
+}
+
 /* "-9" and "-KILL", as kill(1) has them */
 char **
-dvm_cli_signal_rewrite (const char *const *argv)
+dvm_cli_signal_rewrite (const char *const *argv, DvmCliOptionLists lists)
 {
   GPtrArray *words = g_ptr_array_new ();
   gboolean has_ended = FALSE;
 
   for (gsize i = 0; argv[i] != NULL; i++)
     {
-      gboolean is_signal = !has_ended && argv[i][0] == '-'
+      gboolean is_signal = !has_ended && argv[i][0] == '-' && (i == 0 || !takes_next (lists, argv[i - 1]))
                            && (g_ascii_isdigit (argv[i][1]) || g_ascii_isupper (argv[i][1]))
                            && dvm_cli_signal_from_name (argv[i] + 1) > 0;
 

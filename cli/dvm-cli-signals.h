@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include <glib.h>
+#include "dvm-cli-options.h"
 
 G_BEGIN_DECLS
 
@@ -19,8 +19,9 @@ char *dvm_cli_signal_list (void);
 /* (transfer full): an array of {"number", "name"} */
 char *dvm_cli_signal_list_json (void);
 
-/* (transfer full): "-9" and "-KILL", as kill(1) has them, made --signal=9 and --signal=KILL */
-char **dvm_cli_signal_rewrite (const char *const *argv);
+/* (transfer full): "-9" and "-KILL", as kill(1) has them, made --signal=9 and --signal=KILL; lists: what options there
+ * are */
+char **dvm_cli_signal_rewrite (const char *const *argv, DvmCliOptionLists lists);
 
 typedef struct _DvmCliSignals DvmCliSignals;
 

@@ -49,7 +49,7 @@ struct _DvmCliVerb
   /* Ends with the exit status; or with an error, which is printed, and then `failure` or DVM_CLI_EXIT_USAGE counts. */
   int (*run) (DvmCli *cli, GError **error);
   /* (nullable): spellings of this verb alone, made ordinary before parsing; (transfer full) */
-  char **(*rewrite) (const char *const *argv);
+  char **(*rewrite) (const char *const *argv, DvmCliOptionLists lists);
 };
 
 extern const DvmCliOption dvm_cli_common_options[];

@@ -133,8 +133,9 @@ check_words (const DvmCliVerb *verb, DvmCliArgs *args, GError **error)
   return FALSE;
 }
 
+/* rewritten (out) (nullable): what args borrows from */
 static gboolean
-parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, GError **error)
+parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, char ***rewritten, GError **error)
 {
   const DvmCliOption *lists[G_N_ELEMENTS (verb->options) + 2] = { NULL };
   gsize n = 0;
@@ -142,7 +143,10 @@ parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, G
   for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
     lists[n++] = verb->options[i];
   lists[n] = dvm_cli_common_options;
-  return dvm_cli_args_parse (args, lists, argv, verb->flags, error);
+  if (verb->rewrite == NULL)
+    return dvm_cli_args_parse (args, lists, argv, verb->flags, error);
+  *rewritten = verb->rewrite (argv, lists);
+  return dvm_cli_args_parse (args, lists, (const char *const *)*rewritten, verb->flags, error);
 }
 
 static int
@@ -163,13 +167,13 @@ run_verb (DvmCli *cli)
 static int
 call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
 {
-  g_auto (GStrv) rewritten = verb->rewrite != NULL ? verb->rewrite (argv) : NULL;
+  g_auto (GStrv) rewritten = NULL;
   g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
   g_autoptr (GError) error = NULL;
   DvmCli cli = { .verb = verb, .args = args };
 
   dvm_cli_args_take_options (args, common);
-  if (!parse_verb (verb, args, rewritten != NULL ? (const char *const *)rewritten : argv, &error))
+  if (!parse_verb (verb, args, argv, &rewritten, &error))
     return refuse (verb, error->message);
   if (dvm_cli_args_has (args, "help"))
     {

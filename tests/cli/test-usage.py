@@ -96,6 +96,11 @@ def test_values():
     refuse("jobs", "--bus", "sesion", mention="did you mean 'session'?")
     refuse("run", "--when-full", "wiat", "x", mention="did you mean 'wait'?")
     refuse("kill", "-s", "NOPE", "1", mention="'NOPE' is no signal")
+    # -1 is a signal where an option may stand, and no value of one.
+    refuse("kill", "-s", "-1", "1", mention="'-1' is no signal")
+    refuse("session", "signal", "--all", "-s", "-1", mention="'-1' is no signal")
+    refuse("session", "create", "--count", "-1", mention="not '-1'")
+    refuse("session", "create", "--hosts", "n9", "--time", "-9", mention="not '-9'")
     refuse("kill", "--ranks", "1", "1", mention="needs a signal")
     refuse("run", "--stdin", "everybody", "x", mention="everybody")
 
