@@ -206,14 +206,13 @@ get_object (DvmdBusBehind *self, const DvmdBusWatched *watched)
 {
   MissedObject *object = g_hash_table_lookup (self->objects, watched->path);
 
-  /* After one that has ended, another one may have its number. */
-  if (object != NULL && !object->ended)
+  if (object != NULL)
     return object;
   object = g_new0 (MissedObject, 1);
   object->klass = watched->klass;
   object->id = watched->id;
   object->path = g_strdup (watched->path);
-  g_hash_table_replace (self->objects, object->path, object);
+  g_hash_table_insert (self->objects, object->path, object);
   g_queue_push_tail (&self->object_order, object);
   return object;
 }

@@ -29,75 +29,6 @@ dvmd_bus_signals_mark (DvmdBusSignals *self, const char *path)
     mark (self, watched);
 }
 
-/* ---- one object ---- */
-
-/* Those who are behind are told later. */
-static void
-miss_object (DvmdBusSignals *self, const DvmdBusWatched *watched, gboolean added, gboolean changed)
-{
-  GPtrArray *peers = self->server->peers;
-
-  for (guint i = 0; i < peers->len; i++)
-    {
-      DvmdBusPeer *peer = peers->pdata[i];
-
-      if (peer->behind != NULL && dvmd_bus_signals_is_for (peer, watched->owner, DVMD_BUS_TO_EVERYBODY))
-        dvmd_bus_behind_miss_object (peer->behind, watched, added, changed);
-    }
-}
-
-/* TRUE: counters are left for later */
-static gboolean
-send_values (DvmdBusSignals *self, DvmdBusWatched *watched, gboolean with_counters)
-{
-  gboolean left = FALSE;
-  GVariant *changed = NULL;
-
-  if (watched->added)
-    {
-      dvmd_bus_watched_reset (watched, self->server);
-      dvmd_bus_signals_broadcast (
-          self, DVMD_BUS_TO_EVERYBODY, watched->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager",
-          "InterfacesAdded",
-          g_variant_new ("(o@a{sa{sv}})", watched->path,
-                         dvmd_bus_get_interfaces (self->server, watched->klass, watched->object)));
-    }
-  else
-    changed = dvmd_bus_watched_take (watched, self->server, with_counters || watched->ended, &left);
-  miss_object (self, watched, watched->added, changed != NULL);
-  watched->added = FALSE;
-  if (changed != NULL)
-    dvmd_bus_signals_send_properties (self, watched->owner, watched->path, watched->klass->interface->name, changed);
-  return left;
-}
-
-static void
-send_states (DvmdBusSignals *self, DvmdBusWatched *watched)
-{
-  for (guint i = 0; i < watched->states->len; i++)
-    {
-      const DvmdBusWordChange *change = &g_array_index (watched->states, DvmdBusWordChange, i);
-
-      dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, watched->owner, watched->path,
-                                  watched->klass->interface->name, "StateChanged",
-                                  g_variant_new ("(sss)", change->old_state, change->new_state, change->reason));
-    }
-  g_array_set_size (watched->states, 0);
-}
-
-static void
-send_removed (DvmdBusSignals *self, DvmdBusWatched *watched)
-{
-  const char *const interfaces[] = { watched->klass->interface->name, NULL };
-
-  dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, watched->owner, "/org/dvm",
-                              "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
-                              g_variant_new ("(o^as)", watched->path, interfaces));
-  g_hash_table_remove (self->watched, watched->path);
-}
-
-/* ---- what happens ---- */
-
 static DvmdBusWatched *
 find_watched (DvmdBusSignals *self, const char *folder, guint id)
 {
@@ -122,25 +53,11 @@ watch_object (DvmdBusSignals *self, const DvmdBusSubtree *subtree, guint id, gpo
   return watched;
 }
 
-/* Another one takes its number: it has ended, and is seen to go before that one comes. */
-static void
-send_last (DvmdBusSignals *self, DvmdBusWatched *watched)
-{
-  send_values (self, watched, TRUE);
-  send_states (self, watched);
-  g_ptr_array_remove (self->changed, watched);
-  send_removed (self, watched);
-}
-
 static void
 add_object (DvmdBusSignals *self, const DvmdBusSubtree *subtree, guint id, gpointer object, DvmdBusPeer *owner)
 {
-  DvmdBusWatched *old = find_watched (self, subtree->path, id);
-  DvmdBusWatched *watched;
+  DvmdBusWatched *watched = watch_object (self, subtree, id, object, owner);
 
-  if (old != NULL)
-    send_last (self, old);
-  watched = watch_object (self, subtree, id, object, owner);
   if (watched == NULL)
     return;
   watched->added = TRUE;
@@ -293,6 +210,71 @@ on_session_removed (DvmdCore *core, DvmdSession *session, gpointer user_data)
 }
 
 /* ---- sending ---- */
+
+/* Those who are behind are told later. */
+static void
+miss_object (DvmdBusSignals *self, const DvmdBusWatched *watched, gboolean added, gboolean changed)
+{
+  GPtrArray *peers = self->server->peers;
+
+  for (guint i = 0; i < peers->len; i++)
+    {
+      DvmdBusPeer *peer = peers->pdata[i];
+
+      if (peer->behind != NULL && dvmd_bus_signals_is_for (peer, watched->owner, DVMD_BUS_TO_EVERYBODY))
+        dvmd_bus_behind_miss_object (peer->behind, watched, added, changed);
+    }
+}
+
+/* TRUE: counters are left for later */
+static gboolean
+send_values (DvmdBusSignals *self, DvmdBusWatched *watched, gboolean with_counters)
+{
+  gboolean left = FALSE;
+  GVariant *changed = NULL;
+
+  if (watched->added)
+    {
+      dvmd_bus_watched_reset (watched, self->server);
+      dvmd_bus_signals_broadcast (
+          self, DVMD_BUS_TO_EVERYBODY, watched->owner, "/org/dvm", "org.freedesktop.DBus.ObjectManager",
+          "InterfacesAdded",
+          g_variant_new ("(o@a{sa{sv}})", watched->path,
+                         dvmd_bus_get_interfaces (self->server, watched->klass, watched->object)));
+    }
+  else
+    changed = dvmd_bus_watched_take (watched, self->server, with_counters || watched->ended, &left);
+  miss_object (self, watched, watched->added, changed != NULL);
+  watched->added = FALSE;
+  if (changed != NULL)
+    dvmd_bus_signals_send_properties (self, watched->owner, watched->path, watched->klass->interface->name, changed);
+  return left;
+}
+
+static void
+send_states (DvmdBusSignals *self, DvmdBusWatched *watched)
+{
+  for (guint i = 0; i < watched->states->len; i++)
+    {
+      const DvmdBusWordChange *change = &g_array_index (watched->states, DvmdBusWordChange, i);
+
+      dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, watched->owner, watched->path,
+                                  watched->klass->interface->name, "StateChanged",
+                                  g_variant_new ("(sss)", change->old_state, change->new_state, change->reason));
+    }
+  g_array_set_size (watched->states, 0);
+}
+
+static void
+send_removed (DvmdBusSignals *self, DvmdBusWatched *watched)
+{
+  const char *const interfaces[] = { watched->klass->interface->name, NULL };
+
+  dvmd_bus_signals_broadcast (self, DVMD_BUS_TO_EVERYBODY, watched->owner, "/org/dvm",
+                              "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+                              g_variant_new ("(o^as)", watched->path, interfaces));
+  g_hash_table_remove (self->watched, watched->path);
+}
 
 GPtrArray *
 dvmd_bus_signals_send_objects (DvmdBusSignals *self, gboolean with_counters, gboolean *left)

@@ -47,15 +47,16 @@ typedef struct
   gboolean share;             /* nobody reserves its nodes; for an extend, if share_given: what it is already */
   gboolean share_given;
   DvmdInheritance inheritance;
-  gboolean inheritance_given; /* else DEFAULT, or as it was */
-  guint time;                 /* s that it is there from now on; 0: no limit, or as it was */
-  gboolean time_given;        /* 0 too: an extend takes the limit away */
-  guint warn_timeout;         /* s before that; 0: no warning */
-  gboolean instantiated;      /* a session with its jobs: when its time is over it is terminated (S23) */
-  gboolean limit_outside;     /* somebody else ends it then, and warns of that: it is only published */
-  gboolean child_separate;    /* it outlives its parent */
-  gboolean detached;          /* it outlives its owner, whatever its inheritance says */
-  DvmdJob *job;               /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
+  gboolean inheritance_given;  /* else DEFAULT, or as it was */
+  guint time;                  /* s that it is there from now on; 0: no limit, or as it was */
+  gboolean time_given;         /* 0 too: an extend takes the limit away */
+  guint warn_timeout;          /* s before that; 0: no warning */
+  gboolean warn_timeout_given; /* 0 too: an extend takes the warning away */
+  gboolean instantiated;       /* a session with its jobs: when its time is over it is terminated (S23) */
+  gboolean limit_outside;      /* somebody else ends it then, and warns of that: it is only published */
+  gboolean child_separate;     /* it outlives its parent */
+  gboolean detached;           /* it outlives its owner, whatever its inheritance says */
+  DvmdJob *job;                /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
 } DvmdGrowRequest;
 
 typedef struct
@@ -68,6 +69,7 @@ typedef struct
   const char *of_req_id;    /* (nullable) */
   const char *const *hosts; /* (nullable): these alone, or these of the allocation */
   guint drain_timeout;      /* s that running jobs have to end; 0: none */
+  const char *cause;        /* (nullable): why the DVM itself releases the session; a sentence */
 } DvmdShrinkRequest;
 
 typedef struct

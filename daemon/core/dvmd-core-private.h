@@ -8,6 +8,7 @@
 
 #include "dvmd-admission.h"
 #include "dvmd-core.h"
+#include "dvmd-id-set.h"
 #include "dvmd-job-private.h"
 #include "dvmd-launch-fence.h"
 #include "dvmd-session.h"
@@ -51,6 +52,7 @@ struct _DvmdCore
   guint n_held;              /* jobs that wait because they, or their session, are paused */
   guint n_own_waiting;       /* jobs that wait for their own nodes */
   guint last_session_id;
+  DvmdIdSet *chosen_ids; /* numbers of sessions that were chosen by those who asked */
   guint last_alloc;
   GHashTable *sessions;      /* id -> DvmdSession */
   GQueue session_list;       /* DvmdSession, ascending by id */

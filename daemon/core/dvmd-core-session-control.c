@@ -125,9 +125,9 @@ static void
 reclaim (DvmdSession *session)
 {
   gboolean stays = session->inheritance == DVMD_INHERIT_DEFAULT || session->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
-  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (session) };
-  g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autofree char *reason = g_strdup (dvm_session_get_reason (session->record));
+  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (session), .cause = reason };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
 
   if (!stays && dvmd_core_shrink (session->core, &request, &answer, &error))

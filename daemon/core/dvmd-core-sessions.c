@@ -31,22 +31,45 @@ dvmd_core_mint_alloc_id (DvmdCore *self)
   return g_steal_pointer (&alloc_id);
 }
 
-/* The next one that nobody has: some are chosen by those who ask. */
+/* The next one that nobody has had: some are chosen by those who ask. */
 static guint
 mint_id (DvmdCore *self)
 {
   do
     self->last_session_id++;
-  while (self->last_session_id == 0 || self->last_session_id == G_MAXUINT32
-         || dvmd_core_get_session (self, self->last_session_id) != NULL);
+  while (dvmd_id_set_contains (self->chosen_ids, self->last_session_id));
   return self->last_session_id;
+}
+
+static guint
+choose_id (DvmdCore *self, guint wanted)
+{
+  if (wanted == 0)
+    return mint_id (self);
+  dvmd_id_set_add (self->chosen_ids, wanted);
+  return wanted;
+}
+
+gboolean
+dvmd_core_check_session_number (DvmdCore *self, guint id, GError **error)
+{
+  if (id == G_MAXUINT32)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%u is no number of a session", id);
+  else if (dvmd_core_get_session (self, id) != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "Session %u is there already", id);
+  else if (id <= self->last_session_id || dvmd_id_set_contains (self->chosen_ids, id))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS,
+                 "There was a session %u, and no number is given twice: choose another one, or none", id);
+  else
+    return TRUE;
+  return FALSE;
 }
 
 DvmdSession *
 dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id, gboolean shared)
 {
   gboolean first = self->session_list.length == 0;
-  DvmdSession *session = dvmd_session_new (self, first ? 0 : id != 0 ? id : mint_id (self));
+  DvmdSession *session = dvmd_session_new (self, first ? 0 : choose_id (self, id));
   GList *before = self->session_list.tail;
 
   session->shared = shared;

@@ -18,6 +18,8 @@ G_BEGIN_DECLS
 
 /* (nullable): the last one that was requested under this id */
 DvmdSession *dvmd_core_find_session_by_request (DvmdCore *self, const char *req_id);
+/* Whether a new session may have the number, which is not 0: nobody has it, and nobody has had it. */
+gboolean dvmd_core_check_session_number (DvmdCore *self, guint id, GError **error);
 /*
  * The session that a request is about: by number (0: not given), allocation id and id of its request (both nullable),
  * which have to agree. session (out) (nullable): none is given. Those that are being released are not found.
@@ -40,8 +42,6 @@ gboolean dvmd_core_check_shrink (DvmdCore *self, const DvmdShrinkRequest *reques
 void dvmd_core_namespace_ended (DvmdCore *self, const char *nspace);
 /* The scheduler says so, or the session's own limit is near: its requester is told (R67). Nothing else changes. */
 void dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left);
-/* It has so many seconds from now on, 0: no limit; and is warned so many before that, 0: it is not. */
-void dvmd_core_limit_session (DvmdCore *self, DvmdSession *session, guint seconds, guint warn_timeout);
 /* Whether it ends with its parent, and with its owner (S21). */
 void dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate);
 

@@ -93,6 +93,7 @@ dvmd_core_dispose (GObject *object)
   g_clear_pointer (&self->ended_sessions, g_ptr_array_unref);
   g_clear_pointer (&self->owned, g_hash_table_unref);
   g_clear_pointer (&self->sessions, g_hash_table_unref);
+  g_clear_pointer (&self->chosen_ids, dvmd_id_set_free);
   g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
@@ -149,6 +150,7 @@ dvmd_core_init (DvmdCore *self)
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
   self->campaigns = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   self->sessions = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
+  self->chosen_ids = dvmd_id_set_new ();
   self->owned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->coming = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->fence = dvmd_launch_fence_new ();

@@ -95,7 +95,8 @@ static gboolean
 only_renews (const DvmdGrowRequest *request)
 {
   return request->n_hosts == 0 && is_extension (request) && !request->reaquire
-         && (request->time > 0 || request->time_given || request->warn_timeout > 0 || request->inheritance_given);
+         && (request->time > 0 || request->time_given || request->warn_timeout > 0 || request->warn_timeout_given
+             || request->inheritance_given);
 }
 
 /* Nobody has it, as far as is known, and it would never end. */
@@ -175,11 +176,9 @@ check_new (DvmdCore *self, Plan *plan, GError **error)
 {
   const DvmdGrowRequest *request = plan->request;
 
-  if (request->wanted_session_id == G_MAXUINT32)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%u is no number of a session", G_MAXUINT32);
-  else if (request->wanted_session_id != 0 && dvmd_core_get_session (self, request->wanted_session_id) != NULL)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "There is a session %u already", request->wanted_session_id);
-  else if (request->given_alloc_id != NULL && dvmd_core_find_session (self, request->given_alloc_id) != NULL)
+  if (request->wanted_session_id != 0 && !dvmd_core_check_session_number (self, request->wanted_session_id, error))
+    return FALSE;
+  if (request->given_alloc_id != NULL && dvmd_core_find_session (self, request->given_alloc_id) != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "There is an allocation “%s” already", request->given_alloc_id);
   else if (request->session == 0)
     {

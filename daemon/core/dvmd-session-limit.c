@@ -14,6 +14,8 @@
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
 
+#define TIME_IS_OVER "Its time is over"
+
 void
 dvmd_session_stop_timers (DvmdSession *self)
 {
@@ -29,7 +31,7 @@ static void
 on_limit (gpointer user_data)
 {
   DvmdSession *self = user_data;
-  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (self) };
+  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (self), .cause = TIME_IS_OVER };
   g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
 
@@ -41,7 +43,7 @@ on_limit (gpointer user_data)
     }
   g_message ("The time of session %u is over", dvmd_session_get_id (self));
   if (self->instantiated)
-    dvmd_session_terminate (self, "Its time is over");
+    dvmd_session_terminate (self, TIME_IS_OVER);
   else if (!dvmd_core_shrink (self->core, &request, &answer, &error))
     g_message ("Session %u is not released: %s", dvmd_session_get_id (self), error->message);
 }
@@ -53,8 +55,9 @@ on_warning (gpointer user_data)
   gint64 left = self->expires - dvmd_clock_monotonic (self->core->clock);
 
   self->warn_timer = 0;
+  /* The timer is late by a little: what has begun of a second counts. */
   if (!dvmd_session_is_ending (self))
-    dvmd_core_warn_session (self->core, self, MAX (left, 0) / G_USEC_PER_SEC);
+    dvmd_core_warn_session (self->core, self, (MAX (left, 0) + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC);
 }
 
 static void
@@ -64,45 +67,46 @@ publish_limit (DvmdSession *self, gint64 left)
   dvmd_session_changed (self);
 }
 
-/* Another warning of the limit that there is. */
 static void
-warn_anew (DvmdSession *self, guint warn_timeout)
+set_warning (DvmdSession *self)
 {
   gint64 left = self->expires - dvmd_clock_monotonic (self->core->clock);
 
-  dvmd_clock_remove_timer (self->core->clock, self->warn_timer);
-  self->warn_timer = dvmd_clock_add_timer (self->core->clock, MAX (left - (gint64)warn_timeout * G_USEC_PER_SEC, 0),
-                                           on_warning, self);
+  if (self->warn_timer != 0)
+    dvmd_clock_remove_timer (self->core->clock, self->warn_timer);
+  self->warn_timer = 0;
+  if (self->warn_timeout > 0 && self->limit_timer != 0)
+    self->warn_timer = dvmd_clock_add_timer (
+        self->core->clock, MAX (left - (gint64)self->warn_timeout * G_USEC_PER_SEC, 0), on_warning, self);
 }
 
-void
-dvmd_core_limit_session (DvmdCore *self, DvmdSession *session, guint seconds, guint warn_timeout)
+/* outside: whoever gave the nodes keeps the time. */
+static void
+set_limit (DvmdSession *self, guint seconds, gboolean outside)
 {
   gint64 left = (gint64)seconds * G_USEC_PER_SEC;
 
-  dvmd_session_stop_timers (session);
-  publish_limit (session, left);
-  session->expires = seconds > 0 ? dvmd_clock_monotonic (self->clock) + left : 0;
-  if (seconds == 0)
+  dvmd_session_stop_timers (self);
+  publish_limit (self, left);
+  self->expires = 0;
+  if (outside || seconds == 0)
     return;
-  session->limit_timer = dvmd_clock_add_timer (self->clock, left, on_limit, session);
-  if (warn_timeout > 0)
-    warn_anew (session, warn_timeout);
+  self->expires = dvmd_clock_monotonic (self->core->clock) + left;
+  self->limit_timer = dvmd_clock_add_timer (self->core->clock, left, on_limit, self);
 }
 
 void
 dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request)
 {
-  if (request->limit_outside && (request->time > 0 || request->time_given))
-    {
-      dvmd_session_stop_timers (self);
-      self->expires = 0;
-      publish_limit (self, (gint64)request->time * G_USEC_PER_SEC);
-    }
-  else if (request->time > 0 || request->time_given)
-    dvmd_core_limit_session (self->core, self, request->time, request->warn_timeout);
-  else if (request->warn_timeout > 0 && self->limit_timer != 0)
-    warn_anew (self, request->warn_timeout);
+  gboolean warns = request->warn_timeout > 0 || request->warn_timeout_given;
+  gboolean limits = request->time > 0 || request->time_given;
+
+  if (warns)
+    self->warn_timeout = request->warn_timeout;
+  if (limits)
+    set_limit (self, request->time, request->limit_outside);
+  if (warns || limits)
+    set_warning (self);
 }
 
 void

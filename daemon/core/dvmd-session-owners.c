@@ -115,11 +115,11 @@ dvmd_session_remove_owner (DvmdSession *self, const char *nspace)
 
 /* As a scheduler would. */
 static void
-release (DvmdSession *self, guint drain_timeout)
+release (DvmdSession *self, guint drain_timeout, const char *cause)
 {
-  const DvmdShrinkRequest request = { .scheduler = TRUE,
-                                      .session = dvmd_session_get_id (self),
-                                      .drain_timeout = drain_timeout };
+  const DvmdShrinkRequest request = {
+    .scheduler = TRUE, .session = dvmd_session_get_id (self), .drain_timeout = drain_timeout, .cause = cause
+  };
   g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
 
@@ -146,10 +146,12 @@ dispose_of (DvmdSession *self)
 {
   gboolean waits = self->inheritance == DVMD_INHERIT_CHILD || self->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
   gboolean stays = self->inheritance == DVMD_INHERIT_DEFAULT || self->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
+  g_autofree char *cause = NULL;
 
   if (!self->owner_ended || self->detached || self->disposed || dvmd_session_is_ending (self)
       || (waits && has_children (self)))
     return;
+  cause = g_strdup_printf ("Its owner, %s, has ended", self->owner);
   self->disposed = TRUE;
   self->core->n_owner_ended--;
   g_info ("The owner of session %u, %s, has ended: inheritance %s", dvmd_session_get_id (self), self->owner,
@@ -157,7 +159,7 @@ dispose_of (DvmdSession *self)
   if (stays)
     dvmd_session_unreserve (self);
   else
-    release (self, 0);
+    release (self, 0, cause);
 }
 
 /* (element-type DvmdSession): releases change the list */
@@ -273,6 +275,7 @@ void
 dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
   g_autoptr (GArray) ids = g_array_copy (self->children);
+  g_autofree char *cause = g_strdup_printf ("Session %u, whose child it is, has ended", dvmd_session_get_id (self));
 
   for (guint i = 0; i < ids->len; i++)
     {
@@ -282,6 +285,6 @@ dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
         continue;
       dvmd_session_set_parent (child, 0);
       if (!child->separate && !dvmd_session_is_ending (child))
-        release (child, drain_timeout);
+        release (child, drain_timeout, cause);
     }
 }

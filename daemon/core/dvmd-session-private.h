@@ -35,11 +35,13 @@ struct _DvmdSession
   GHashTable *lent;      /* (element-type utf8) (nullable): hosts that were released from it alone */
   gboolean releasing;    /* by a shrink, or it has been released already and is there for its jobs */
   gboolean over;         /* the latter */
+  char *cause;           /* (nullable): why it is released, if nobody asked for it */
   gboolean instantiated; /* its jobs end with its time */
   guint holds;           /* DvmdHold: its jobs are stopped, and those that come wait */
   gboolean terminating;  /* it is released when its last job has ended */
   gboolean ends_itself;  /* the same, by itself */
   gint64 expires;        /* µs, monotonic; 0: it does not */
+  guint warn_timeout;    /* s before that; 0: nobody is warned */
   guint limit_timer;
   guint warn_timer;
 };

@@ -30,6 +30,7 @@ dvmd_session_finalize (GObject *object)
   g_clear_pointer (&self->children, g_array_unref);
   g_clear_pointer (&self->jobs, g_array_unref);
   g_clear_pointer (&self->lent, g_hash_table_unref);
+  g_clear_pointer (&self->cause, g_free);
   G_OBJECT_CLASS (dvmd_session_parent_class)->finalize (object);
 }
 

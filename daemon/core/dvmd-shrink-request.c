@@ -275,8 +275,12 @@ release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
 static void
 end_session (const Plan *plan, DvmdCampaign *campaign)
 {
+  const char *cause = plan->request->cause;
+
   if (plan->session == NULL || plan->request->hosts != NULL)
     return;
+  g_free (plan->session->cause);
+  plan->session->cause = g_strdup (cause);
   for (guint i = 0; i < plan->kept->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->kept, i);
@@ -286,9 +290,9 @@ end_session (const Plan *plan, DvmdCampaign *campaign)
         g_array_append_val (campaign->joined, node->rank);
     }
   if (campaign == NULL)
-    dvmd_session_end (plan->session, "It was released");
+    dvmd_session_end (plan->session, cause != NULL ? cause : "It was released");
   else
-    dvmd_session_begin_end (plan->session, "It is being released", campaign->drain_timeout > 0);
+    dvmd_session_begin_end (plan->session, cause != NULL ? cause : "It is being released", campaign->drain_timeout > 0);
 }
 
 /* What leaves a session alone can be taken back into it (REAQUIRE). */

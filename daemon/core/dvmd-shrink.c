@@ -309,7 +309,7 @@ dvmd_shrink_completed (DvmdCampaign *self)
 {
   stop_draining (self);
   if (self->ends_session)
-    dvmd_session_end (self->session, "It was released");
+    dvmd_session_end (self->session, self->session->cause != NULL ? self->session->cause : "It was released");
 }
 
 /* ---- or they do not ---- */

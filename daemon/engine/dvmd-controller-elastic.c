@@ -203,13 +203,14 @@ find_own_campaign (DvmdSizeChange *self, DvmdSession **session, GError **error)
   DvmdCampaign *campaign = find_campaign (self);
   const DvmdRequester *by = campaign != NULL ? dvmd_campaign_get_requester (campaign) : NULL;
   const char *wanted = self->request->alloc_id != NULL ? self->request->alloc_id : self->request->of_req_id;
+  g_autofree char *number = g_strdup_printf ("session %u", self->request->session);
 
   *session = NULL;
   if (campaign == NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                    "No change of size that belongs to “%s” is in progress: there is nothing to cancel",
-                   wanted != NULL ? wanted : "this session");
+                   wanted != NULL ? wanted : number);
       return NULL;
     }
   *session = dvmd_core_find_session (self->controller->core,

@@ -39,6 +39,7 @@ dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
     .time = self->decider != NULL ? self->decided_time : from->time,
     .time_given = self->decider != NULL ? self->decided_time > 0 : from->has_time,
     .warn_timeout = from->warn_timeout,
+    .warn_timeout_given = from->has_warn_timeout,
     .limit_outside = self->decider != NULL,
     .child_separate = from->child_separate,
     .detached = self->detached,

@@ -308,10 +308,8 @@ check_instantiate (Control *self, GError **error)
   if (self->id == G_MAXUINT32)
     g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                          "“instantiate” makes one session: name its number, or 0 for the next one");
-  else if (self->id != 0 && dvmd_core_get_session (self->controller->core, self->id) != NULL)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "Session %u is there already", self->id);
   else
-    return TRUE;
+    return self->id == 0 || dvmd_core_check_session_number (self->controller->core, self->id, error);
   return FALSE;
 }
 

@@ -325,67 +325,21 @@ test_ended (Fixture *f, gconstpointer data)
 static void
 test_values_first (Fixture *f, gconstpointer data)
 {
+  const DvmdGrowRequest request = {
+    .scheduler = TRUE,
+    .extend = TRUE,
+    .session = dvmd_session_get_id (f->session),
+    .time = 1000,
+    .warn_timeout = 1000,
+  };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
   int values;
 
-  dvmd_core_limit_session (f->core, f->session, 1000, 1000);
+  g_assert_true (dvmd_core_grow (f->core, &request, &answer, NULL));
   bus_client_wait_for (f->client, WARNING "*");
   values = bus_client_find (f->client, FIRST " *PropertiesChanged *'ExpiresAt'*", 0);
   g_assert_cmpint (values, >=, 0);
   g_assert_cmpint (values, <, bus_client_find (f->client, WARNING "*", 0));
-}
-
-static void
-make_seventh (Fixture *f)
-{
-  const DvmdGrowHost host = { .name = "here" };
-  const DvmdGrowRequest request = { .scheduler = TRUE, .wanted_session_id = 7, .hosts = &host, .n_hosts = 1 };
-  g_auto (DvmdSizeAnswer) answer = { NULL };
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (dvmd_core_grow (f->core, &request, &answer, &error));
-  g_assert_no_error (error);
-}
-
-/* It is given a long list, and what happens meanwhile is gathered. */
-static void
-fall_behind (Fixture *f, BusClient *client)
-{
-  g_autoptr (GVariant) reply = NULL;
-
-  for (guint i = 0; i < 1000; i++)
-    g_free (bus_client_submit (f->client, "hold", "{'np': <uint32 1>, 'signals': <false>}"));
-  g_dbus_connection_call (client->connection, client->destination, "/org/dvm", "org.freedesktop.DBus.ObjectManager",
-                          "GetManagedObjects", NULL, NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, on_reply, client);
-  /* Its call has been taken by then. */
-  reply = bus_client_get (client, MANAGER_PATH, MANAGER, "ElasticMode");
-}
-
-/* A number may be given again at once: the old session is seen to go, and the new one to come. */
-static void
-test_number_again (Fixture *f, gconstpointer data)
-{
-  const DvmdShrinkRequest release = { .session = 7, .scheduler = TRUE };
-  g_autoptr (GVariant) reply = bus_client_check (f->other, MANAGER_PATH, MANAGER, "Subscribe", NULL);
-  g_auto (DvmdSizeAnswer) answer = { NULL };
-  int old;
-  int removed;
-  int again;
-
-  make_seventh (f);
-  bus_client_wait_for (f->other, "*InterfacesAdded *sessions/7*");
-  if (data != NULL)
-    fall_behind (f, f->other);
-  g_assert_true (dvmd_core_shrink (f->core, &release, &answer, NULL));
-  make_seventh (f);
-  old = bus_client_find (f->other, "*InterfacesAdded *sessions/7*", 0);
-  wait_until (bus_client_count (f->other, "*InterfacesAdded *sessions/7*") == 2);
-  again = bus_client_find (f->other, "*InterfacesAdded *sessions/7*", old + 1);
-  removed = bus_client_find (f->other, "*InterfacesRemoved *sessions/7*", 0);
-  g_assert_cmpint (bus_client_find (f->other, "/org/dvm/sessions/7 *StateChanged *'ended'*", 0), <, removed);
-  g_assert_cmpint (removed, >, 0);
-  g_assert_cmpint (removed, <, again);
-  bus_client_sync (f->other);
-  g_assert_cmpuint (bus_client_count (f->other, "*InterfacesRemoved *sessions/7*"), ==, 1);
 }
 
 #define add(name, set_up, data, test) g_test_add ("/bus-sessions/" name, Fixture, data, set_up, test, tear_down)
@@ -411,8 +365,6 @@ main (int argc, char **argv)
   add ("gone-on-bus", set_up_bus, NULL, test_gone);
   add ("ended", set_up, NULL, test_ended);
   add ("values-first", set_up, NULL, test_values_first);
-  add ("number-again", set_up, NULL, test_number_again);
-  add ("number-again-behind", set_up, "behind", test_number_again);
 
   return g_test_run ();
 }

@@ -484,6 +484,7 @@ test_limit (void)
   g_auto (World) world = { 0 };
   DvmdGrowRequest request = { .time = 100, .warn_timeout = 30 };
   g_autoptr (GString) log = g_string_new (NULL);
+  g_autoptr (DvmSession) kept = NULL;
   Told told = { .log = log };
   DvmdSession *session;
 
@@ -499,6 +500,7 @@ test_limit (void)
   pass (&world, 1);
   g_assert_cmpstr (log->str, ==, "1:30 ");
   assert_nodes (session, "node2");
+  kept = g_object_ref (dvmd_session_get_record (session));
   request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 50, .warn_timeout = 60 };
   allocate (&world, ":1.7", NULL, &request);
   g_assert_cmpstr (dvmd_session_get_requester (session)->name, ==, ":1.7");
@@ -509,6 +511,7 @@ test_limit (void)
   g_assert_nonnull (session_of (&world, 1));
   pass (&world, 1);
   g_assert_null (session_of (&world, 1));
+  g_assert_cmpstr (dvm_session_get_reason (kept), ==, "Its time is over");
   assert_default_nodes (&world, "node1 node2");
   pass (&world, 1000);
   g_assert_cmpstr (log->str, ==, "1:30 1:50 ");
@@ -560,6 +563,63 @@ test_limit_changed (void)
   g_assert_cmpint (dvm_session_get_expires_at (dvmd_session_get_record (session_of (&world, 1))), ==, 0);
   pass (&world, 1000);
   g_assert_nonnull (session_of (&world, 1));
+}
+
+/* R69: an extension renews the warning, as long before the new end; what is left of a second counts as one. */
+static void
+test_limit_renewed (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .time = 100, .warn_timeout = 30 };
+  g_autoptr (GString) log = g_string_new (NULL);
+  Told told = { .log = log };
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  g_signal_connect (world.core, "session-warned", G_CALLBACK (on_warned), &told);
+  allocate (&world, TOOL, "node2", &request);
+  pass (&world, 70);
+  g_assert_cmpstr (log->str, ==, "1:30 ");
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 50, .time_given = TRUE };
+  allocate (&world, TOOL, NULL, &request);
+  dvmd_clock_advance (world.clock, 20 * G_USEC_PER_SEC + 10);
+  run (&world);
+  g_assert_cmpstr (log->str, ==, "1:30 1:30 ");
+  /* None before the next end, until one is asked for again. */
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .warn_timeout_given = TRUE };
+  allocate (&world, TOOL, NULL, &request);
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 60, .time_given = TRUE };
+  allocate (&world, TOOL, NULL, &request);
+  pass (&world, 58);
+  g_assert_cmpstr (log->str, ==, "1:30 1:30 ");
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .warn_timeout = 1 };
+  allocate (&world, TOOL, NULL, &request);
+  pass (&world, 1);
+  g_assert_cmpstr (log->str, ==, "1:30 1:30 1:1 ");
+}
+
+/* A warning may be wished for before there is a limit. */
+static void
+test_limit_later (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .warn_timeout = 30 };
+  g_autoptr (GString) log = g_string_new (NULL);
+  Told told = { .log = log };
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  g_signal_connect (world.core, "session-warned", G_CALLBACK (on_warned), &told);
+  allocate (&world, TOOL, "node2", &request);
+  pass (&world, 1000);
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 50, .time_given = TRUE };
+  allocate (&world, TOOL, NULL, &request);
+  pass (&world, 19);
+  g_assert_cmpstr (log->str, ==, "");
+  /* The timer is late. */
+  dvmd_clock_advance (world.clock, G_USEC_PER_SEC + 10);
+  run (&world);
+  g_assert_cmpstr (log->str, ==, "1:30 ");
 }
 
 /* R55, R65: with a scheduler it is that one's affair; R7, R74: without any word nothing happens. */
@@ -684,6 +744,8 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/ends/R65-R67-R69-R70-S20-S23-limit", test_limit);
   g_test_add_func ("/sessions/ends/S23-R64-limit-jobs", test_limit_jobs);
   g_test_add_func ("/sessions/ends/S20-limit-changed", test_limit_changed);
+  g_test_add_func ("/sessions/ends/R69-limit-renewed", test_limit_renewed);
+  g_test_add_func ("/sessions/ends/R69-R74-limit-later", test_limit_later);
   g_test_add_func ("/sessions/ends/R55-R74-limit-outside", test_limit_outside);
   g_test_add_func ("/sessions/ends/S5-no-cycle", test_no_cycle);
   g_test_add_func ("/sessions/ends/thousand", test_thousand);

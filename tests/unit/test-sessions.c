@@ -705,6 +705,30 @@ test_given_ids (void)
     }
 }
 
+/* Who has known one by its number does not meet another one there. */
+static void
+test_numbers_once (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .wanted_session_id = 3 };
+
+  world_init (&world, 3, 1, FALSE);
+  bring_up (&world);
+  g_assert_cmpuint (dvmd_session_get_id (allocate (&world, TOOL, "node2", &request)), ==, 3);
+  g_assert_cmpuint (dvmd_session_get_id (allocate (&world, TOOL, "node1", NULL)), ==, 1);
+  release (&world, TOOL, 1, NULL);
+  release (&world, TOOL, 3, NULL);
+  g_assert_null (dvmd_core_get_session (world.core, 1));
+  g_assert_null (dvmd_core_get_session (world.core, 3));
+  for (request.wanted_session_id = 1; request.wanted_session_id <= 3; request.wanted_session_id += 2)
+    refuse_allocate (&world, TOOL, "node3", &request, DVM_ERROR_EXISTS);
+  /* Chosen or minted, 2 is free; the next one that is minted is 4. */
+  request.wanted_session_id = 2;
+  g_assert_cmpuint (dvmd_session_get_id (allocate (&world, TOOL, "node2", &request)), ==, 2);
+  release (&world, TOOL, 2, NULL);
+  g_assert_cmpuint (dvmd_session_get_id (allocate (&world, TOOL, "node1", NULL)), ==, 4);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -733,5 +757,6 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/D14-reaquire", test_reaquire);
   g_test_add_func ("/sessions/hosts", test_hosts);
   g_test_add_func ("/sessions/S12-given-ids", test_given_ids);
+  g_test_add_func ("/sessions/S1-S2-numbers-once", test_numbers_once);
   return g_test_run ();
 }

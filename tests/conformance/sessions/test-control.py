@@ -185,6 +185,7 @@ class Control:
         self.assert_no_trace(dvm, 'Exists', str(session.number), self.control, dvm, session.number, instantiate=True, hosts=['n10'])
         session.call('Terminate')
         session.wait_gone()
+        self.assert_no_trace(dvm, 'Exists', str(session.number), self.control, dvm, session.number, instantiate=True, hosts=['node2'])
 
     def test_S12_S15_instantiate_with_apps(self):
         """With applications the answer comes when they run, and the session ends after the last of them."""
