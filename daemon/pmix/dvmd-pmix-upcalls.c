@@ -466,6 +466,10 @@ event_lost (size_t registration, pmix_status_t status, const pmix_proc_t *source
             pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *callback_data)
 {
   upcall_post (upcall_new (on_lost, source));
+  /* Those whose connections broke in the same moment have no event of their own. */
+  for (size_t i = 0; i < n_info; i++)
+    if (PMIX_CHECK_KEY (&info[i], PMIX_PROCID) && info[i].value.type == PMIX_PROC && info[i].value.data.proc != NULL)
+      upcall_post (upcall_new (on_lost, info[i].value.data.proc));
   if (callback != NULL)
     callback (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, callback_data);
 }

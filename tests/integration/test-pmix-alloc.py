@@ -153,6 +153,16 @@ class Tools:
             lines = self.lines_of(self.tool(dvm, 'node2', 'register', 'release', 'list=n9', 'wait', '1', 'settle', '100'))
             self.assertEqual(len(lines), 3, lines)
 
+    def test_killed_together(self):
+        """Of each of several tools that go in one moment it is known that it has gone: what it has taken is given back."""
+        dvm = self.elastic(settings=['pmix=eager'])
+        tools = [self.tool(dvm, 'node2', 'register', 'new', f'list=n{9 + i}', 'inherit=1', 'wait', '1', 'stay') for i in range(4)]
+        for tool in tools:
+            wait_until(lambda one=tool: 'stays' in one.stdout.readline(), 'the tool to be up')
+        for tool in tools:
+            tool.kill()
+        wait_until(lambda: self.names(dvm) == ['node1', 'node2', 'node3'], 'their nodes to go')
+
     def test_of_a_rank(self):
         """A tool that a rank starts is the rank; its end is not that of the rank."""
         dvm = self.elastic(settings=['pmix=eager'])

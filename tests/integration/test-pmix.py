@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PMIx and MPI programs: how they run, how they fail, and what is left of them."""
 
+import contextlib
 import os
 import re
 import signal
@@ -68,6 +69,24 @@ class Clients(dvmtest.Case):
         os.kill(job.pids()[1], signal.SIGKILL)
         result = job.wait()
         self.assertEqual((result['state'], result['failed-rank']), (ABORTED_BY_SIG, 1), result)
+
+    def test_killed_is_told_at_once(self):
+        """Nothing waits for what libpmix tells when a second has passed, however many go together."""
+        dvm = self.dvm(slots=8, settings=['kill-grace=0.5'])
+
+        def measure():
+            job, out, _ = dvm.start([CLIENT, 'event'], np=8)
+            dvmtest.wait_until(lambda: out.data.count(b'ready') == 8, 'all to be up')
+            for pid in job.pids():
+                # The agent ends the others when it knows of the first.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            job.wait()
+            times = [time for time, *_ in job.trace()[-16:]]
+            return times[-1] - times[0]
+
+        # A machine that is busy may need longer, but not each time.
+        self.assertLess(min(measure() for _ in range(4)), 900000)
 
     def test_end_without_finalize(self):
         dvm = self.dvm(slots=2, settings=['kill-grace=0.5'])
