@@ -51,11 +51,11 @@ static const DvmWord map_by_qualifiers[] = {
   { "ndev", -1, FALSE },
 };
 
-/* What there can be a number of processes of. */
+/* What there can be a number of processes of. Open MPI says "n" of its programs' "npernode". */
 static const DvmWord ppr_words[] = {
-  { "node", 0, TRUE },      { "hwthread", -1, FALSE }, { "core", -1, FALSE },
-  { "l1cache", -1, FALSE }, { "l2cache", -1, FALSE },  { "l3cache", -1, FALSE },
-  { "numa", -1, FALSE },    { "package", -1, FALSE },  { "device", -1, FALSE },
+  { "node", 0, TRUE },      { "hwthread", -1, FALSE }, { "core", -1, FALSE }, { "l1cache", -1, FALSE },
+  { "l2cache", -1, FALSE }, { "l3cache", -1, FALSE },  { "numa", -1, FALSE }, { "package", -1, FALSE },
+  { "device", -1, FALSE },  { "n", 0, TRUE },
 };
 
 static gboolean

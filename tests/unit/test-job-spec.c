@@ -383,6 +383,7 @@ test_parsers (void)
   check_map_by (NULL, "slot");
   check_map_by ("NODE", "node");
   check_map_by ("PPR:12:NO", "ppr:12:node");
+  check_map_by ("ppr:12:n", "ppr:12:node");
 }
 
 static void
