@@ -9,6 +9,8 @@
 #include "dvm-job-private.h"
 #include "dvm-enum-types.h"
 
+#include <string.h>
+
 /**
  * DvmJob:
  *
@@ -391,9 +393,30 @@ _dvm_job_set_parent (DvmJob *self, const char *object_path)
 }
 
 void
-_dvm_job_set_children (DvmJob *self, const char *const *object_paths)
+_dvm_job_add_child (DvmJob *self, const char *object_path)
 {
-  _dvm_record_set_strv (self, &codec, &self->children, object_paths);
+  guint n = self->children != NULL ? g_strv_length (self->children) : 0;
+
+  self->children = g_renew (char *, self->children, n + 2);
+  self->children[n] = g_strdup (object_path);
+  self->children[n + 1] = NULL;
+  _dvm_record_notify (self, &codec, &self->children);
+}
+
+void
+_dvm_job_remove_child (DvmJob *self, const char *object_path)
+{
+  char **place = self->children;
+
+  while (place != NULL && *place != NULL && strcmp (*place, object_path) != 0)
+    place++;
+  if (place == NULL || *place == NULL)
+    return;
+  g_free (*place);
+  memmove (place, place + 1, (g_strv_length (place + 1) + 1) * sizeof (char *));
+  if (self->children[0] == NULL)
+    g_clear_pointer (&self->children, g_strfreev);
+  _dvm_record_notify (self, &codec, &self->children);
 }
 
 void

@@ -22,7 +22,9 @@ void _dvm_job_set_description (DvmJob *self, const char *name, const char *label
 void _dvm_job_set_submitter (DvmJob *self, const char *submitter, guint uid, guint pid);
 void _dvm_job_set_session (DvmJob *self, const char *object_path);
 void _dvm_job_set_parent (DvmJob *self, const char *object_path);
-void _dvm_job_set_children (DvmJob *self, const char *const *object_paths);
+/* One by one: there may be thousands. */
+void _dvm_job_add_child (DvmJob *self, const char *object_path);
+void _dvm_job_remove_child (DvmJob *self, const char *object_path);
 void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
 void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
 void _dvm_job_set_remapped (DvmJob *self, guint remapped);

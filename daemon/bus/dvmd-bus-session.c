@@ -9,6 +9,7 @@
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
 #include "dvmd-bus-private.h"
+#include "dvmd-core-sessions.h"
 
 #include <string.h>
 
@@ -34,23 +35,26 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
 {
   DvmdSession *session = object;
 
-  /* Jobs can be many, and are looked at less often. */
+  /* Jobs, which are owners too, can be many, and are looked at less often. */
   if (strcmp (name, "Nodes") == 0)
     dvmd_session_publish_nodes (session);
   else if (strcmp (name, "Jobs") == 0)
     dvmd_session_publish_jobs (session);
+  else if (strcmp (name, "Owners") == 0)
+    dvmd_session_publish_owners (session);
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_session_get_record (session)), name);
 }
 
-/* (nullable): there is none, or (with an error) more than one. */
+/* (nullable): there is none, or (with an error) more than one. Those that are ending come after the others. */
 static DvmdSession *
-find_by_request (DvmdCore *core, const char *req_id, GError **error)
+find_by_request (DvmdCore *core, const char *req_id, gboolean ending, GError **error)
 {
   DvmdSession *found = NULL;
 
   for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
     {
-      if (strcmp (dvm_session_get_request_id (dvmd_session_get_record (session)), req_id) != 0)
+      if (dvmd_session_is_ending (session) != ending
+          || strcmp (dvm_session_get_request_id (dvmd_session_get_record (session)), req_id) != 0)
         continue;
       if (found != NULL)
         {
@@ -73,7 +77,9 @@ find_by_any_id (DvmdCore *core, const char *id, GError **error)
   guint number;
 
   if (session == NULL)
-    session = find_by_request (core, id, &ambiguous);
+    session = find_by_request (core, id, FALSE, &ambiguous);
+  if (session == NULL && ambiguous == NULL)
+    session = find_by_request (core, id, TRUE, &ambiguous);
   if (ambiguous != NULL)
     g_propagate_error (error, ambiguous);
   else if (session == NULL && dvmd_bus_parse_node (id, &number))

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* At most ten times a second. They can be costly to look at too, as lists of jobs are. */
-static const char *const counters[] = { "HeldJobs", "Jobs", "JobsHeld", "JobsRunning", "SlotsInUse", NULL };
+static const char *const counters[] = { "HeldJobs", "Jobs", "JobsHeld", "JobsRunning", "Owners", "SlotsInUse", NULL };
 
 static guint
 count_properties (const DvmdBusWatched *self)

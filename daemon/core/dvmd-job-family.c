@@ -17,22 +17,6 @@
 /* µs that children of a job that has ended well have to do so too: they are in the same MPI_Finalize. */
 #define LAST_MOMENT (2 * G_USEC_PER_SEC)
 
-static void
-publish_children (DvmdJob *self)
-{
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-
-  for (guint i = 0; i < self->children->len; i++)
-    {
-      DvmdJob *child = dvmd_core_get_job (self->core, g_array_index (self->children, guint, i));
-
-      if (child != NULL)
-        g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (child->record));
-    }
-  g_ptr_array_add (paths, NULL);
-  _dvm_job_set_children (self->record, (const char *const *)paths->pdata);
-}
-
 gboolean
 dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpec *spec, GError **error)
 {
@@ -60,7 +44,7 @@ dvmd_job_family_join (DvmdJob *self, DvmdJob *parent)
   if (parent->children == NULL)
     parent->children = g_array_new (FALSE, FALSE, sizeof (guint));
   g_array_append_val (parent->children, id);
-  publish_children (parent);
+  _dvm_job_add_child (parent->record, dvm_job_get_object_path (self->record));
 }
 
 void
@@ -72,7 +56,7 @@ dvmd_job_family_forget (DvmdJob *self)
     if (g_array_index (parent->children, guint, i) == dvmd_job_get_id (self))
       {
         g_array_remove_index (parent->children, i);
-        publish_children (parent);
+        _dvm_job_remove_child (parent->record, dvm_job_get_object_path (self->record));
         return;
       }
 }

@@ -15,17 +15,40 @@
 #include "dvmd-lineage.h"
 #include "dvmd-vm-machine.h"
 
+#include <string.h>
+
 /* ---- the record ---- */
+
+/* Those of jobs in the order of their numbers */
+static int
+compare_nspaces (gconstpointer a, gconstpointer b)
+{
+  const char *left = *(const char *const *)a;
+  const char *right = *(const char *const *)b;
+  gsize n_left = strlen (left);
+  gsize n_right = strlen (right);
+
+  if (n_left != n_right)
+    return n_left < n_right ? -1 : 1;
+  return strcmp (left, right);
+}
 
 void
 dvmd_session_publish_owners (DvmdSession *self)
 {
-  g_autofree const char **owners = g_new0 (const char *, self->owners->len + 1);
+  g_autoptr (GPtrArray) owners = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer nspace;
 
-  for (guint i = 0; i < self->owners->len; i++)
-    owners[i] = g_ptr_array_index (self->owners, i);
-  _dvm_session_set_owners (self->record, self->owner, owners);
-  dvmd_session_changed (self);
+  g_hash_table_iter_init (&iter, self->owners);
+  while (g_hash_table_iter_next (&iter, &nspace, NULL))
+    if (g_strcmp0 (nspace, self->owner) != 0)
+      g_ptr_array_add (owners, nspace);
+  g_ptr_array_sort (owners, compare_nspaces);
+  if (self->owner != NULL)
+    g_ptr_array_insert (owners, 0, self->owner);
+  g_ptr_array_add (owners, NULL);
+  _dvm_session_set_owners (self->record, self->owner, (const char *const *)owners->pdata);
 }
 
 void
@@ -71,7 +94,7 @@ count_owned (DvmdCore *core, const char *nspace, int change)
 gboolean
 dvmd_session_owns (DvmdSession *self, const char *nspace)
 {
-  return nspace != NULL && g_ptr_array_find_with_equal_func (self->owners, nspace, g_str_equal, NULL);
+  return nspace != NULL && g_hash_table_contains (self->owners, nspace);
 }
 
 void
@@ -85,8 +108,9 @@ dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequest
     return;
   self->owner = g_strdup (nspace);
   count_owned (self->core, nspace, 1);
-  g_ptr_array_add (self->owners, g_strdup (nspace));
+  g_hash_table_add (self->owners, g_strdup (nspace));
   dvmd_session_publish_owners (self);
+  dvmd_session_changed (self);
 }
 
 void
@@ -94,21 +118,16 @@ dvmd_session_add_owner (DvmdSession *self, const char *nspace)
 {
   if (dvmd_session_get_id (self) == 0 || dvmd_session_owns (self, nspace))
     return;
-  g_ptr_array_add (self->owners, g_strdup (nspace));
-  dvmd_session_publish_owners (self);
+  g_hash_table_add (self->owners, g_strdup (nspace));
+  dvmd_session_changed (self);
 }
 
 /* The one that it belongs to for life stays in the set. */
 void
 dvmd_session_remove_owner (DvmdSession *self, const char *nspace)
 {
-  guint index;
-
-  if (g_strcmp0 (self->owner, nspace) == 0
-      || !g_ptr_array_find_with_equal_func (self->owners, nspace, g_str_equal, &index))
-    return;
-  g_ptr_array_remove_index (self->owners, index);
-  dvmd_session_publish_owners (self);
+  if (g_strcmp0 (self->owner, nspace) != 0 && g_hash_table_remove (self->owners, nspace))
+    dvmd_session_changed (self);
 }
 
 /* ---- inheritance ---- */

@@ -22,7 +22,7 @@ struct _DvmdSession
   DvmdRequester *requester; /* (nullable): who made it, or extended it last */
   char *owner;              /* (nullable): the namespace that owns it for life */
   guint owner_uid;          /* of who asked for it */
-  GPtrArray *owners;        /* (element-type utf8): that one, and the live jobs that were spawned into it */
+  GHashTable *owners;       /* (element-type utf8): that one, and the live jobs that were spawned into it */
   gboolean shared;          /* it reserves nothing, or no more */
   DvmdInheritance inheritance;
   gboolean separate; /* from its parent */
@@ -79,7 +79,6 @@ void dvmd_session_add_owner (DvmdSession *self, const char *nspace);
 void dvmd_session_remove_owner (DvmdSession *self, const char *nspace);
 /* It ends itself. */
 void dvmd_session_forget_owner (DvmdSession *self);
-void dvmd_session_publish_owners (DvmdSession *self);
 void dvmd_session_publish_sharing (DvmdSession *self);
 void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
 /* Of the family tree; parent 0: none. */

@@ -26,7 +26,7 @@ dvmd_session_finalize (GObject *object)
   g_clear_object (&self->record);
   g_clear_pointer (&self->requester, dvmd_requester_free);
   g_clear_pointer (&self->owner, g_free);
-  g_clear_pointer (&self->owners, g_ptr_array_unref);
+  g_clear_pointer (&self->owners, g_hash_table_unref);
   g_clear_pointer (&self->children, g_array_unref);
   g_clear_pointer (&self->jobs, g_array_unref);
   g_clear_pointer (&self->lent, g_hash_table_unref);
@@ -44,7 +44,7 @@ static void
 dvmd_session_init (DvmdSession *self)
 {
   self->link.data = self;
-  self->owners = g_ptr_array_new_with_free_func (g_free);
+  self->owners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->children = g_array_new (FALSE, FALSE, sizeof (guint));
   self->jobs = g_array_new (FALSE, FALSE, sizeof (guint));
 }
@@ -326,4 +326,5 @@ dvmd_session_publish (DvmdSession *self)
 {
   dvmd_session_publish_nodes (self);
   dvmd_session_publish_jobs (self);
+  dvmd_session_publish_owners (self);
 }

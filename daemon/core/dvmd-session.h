@@ -19,10 +19,11 @@ G_DECLARE_FINAL_TYPE (DvmdSession, dvmd_session, DVMD, SESSION, GObject)
 guint dvmd_session_get_id (DvmdSession *self);
 /* "" for the default session */
 const char *dvmd_session_get_alloc_id (DvmdSession *self);
-/* Before its nodes or jobs are read, these are to be published. */
+/* Before its nodes, jobs or owners are read, these are to be published. */
 DvmSession *dvmd_session_get_record (DvmdSession *self);
 void dvmd_session_publish_nodes (DvmdSession *self);
 void dvmd_session_publish_jobs (DvmdSession *self);
-void dvmd_session_publish (DvmdSession *self); /* both */
+void dvmd_session_publish_owners (DvmdSession *self);
+void dvmd_session_publish (DvmdSession *self); /* all of it */
 
 G_END_DECLS

@@ -306,9 +306,11 @@ pick_allocation (Model *self)
 static void
 compare_owners (Model *self, const Allocation *one, DvmdSession *session)
 {
-  const char *const *owners = dvm_session_get_owners (dvmd_session_get_record (session));
+  const char *const *owners;
   guint n = 0;
 
+  dvmd_session_publish (session);
+  owners = dvm_session_get_owners (dvmd_session_get_record (session));
   for (guint i = 0; i < self->people->len; i++)
     {
       const Person *person = g_ptr_array_index (self->people, i);

@@ -213,6 +213,7 @@ assert_jobs (DvmdSession *session, const char *paths)
 static inline void
 assert_owners (DvmdSession *session, const char *owners)
 {
+  dvmd_session_publish (session);
   assert_strings (dvm_session_get_owners (dvmd_session_get_record (session)), owners);
 }
 

@@ -342,6 +342,25 @@ test_values_first (Fixture *f, gconstpointer data)
   g_assert_cmpint (values, <, bus_client_find (f->client, WARNING "*", 0));
 }
 
+/* A name that was used before is that of the new session, also while the old one is still leaving. */
+static void
+test_name_again (Fixture *f, gconstpointer data)
+{
+  static const char *const calls[] = { "('release', {'of-req-id': <'mine'>})",
+                                       "('new', {'hosts': <['here']>, 'req-id': <'mine'>})" };
+  g_autoptr (GVariant) found = NULL;
+  const char *path;
+
+  fake_elastic_hold (f->agents, TRUE);
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+    g_variant_unref (bus_client_check (f->client, MANAGER_PATH, MANAGER, "Allocate", g_variant_new_parsed (calls[i])));
+  g_assert_true (dvmd_session_is_ending (f->session));
+  found = bus_client_check (f->client, MANAGER_PATH, MANAGER, "FindSession", g_variant_new ("(s)", "mine"));
+  g_variant_get (found, "(&o)", &path);
+  g_assert_cmpstr (path, ==, "/org/dvm/sessions/2");
+  fake_elastic_hold (f->agents, FALSE);
+}
+
 #define add(name, set_up, data, test) g_test_add ("/bus-sessions/" name, Fixture, data, set_up, test, tear_down)
 
 int
@@ -365,6 +384,7 @@ main (int argc, char **argv)
   add ("gone-on-bus", set_up_bus, NULL, test_gone);
   add ("ended", set_up, NULL, test_ended);
   add ("values-first", set_up, NULL, test_values_first);
+  add ("name-again", set_up, NULL, test_name_again);
 
   return g_test_run ();
 }

@@ -343,6 +343,32 @@ test_forgotten_parent (void)
   g_assert_nonnull (submit_as (&world, process, spec, NULL));
 }
 
+static void
+count (guint *n)
+{
+  (*n)++;
+}
+
+/* R41: thousands of them come and go without a look at all the others each time. */
+static void
+test_many_owners (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdSession *session;
+  guint n_told = 0;
+
+  world_init (&world, 2, 4, FALSE);
+  bring_up (&world);
+  session = allocate (&world, TOOL, "node2", NULL);
+  g_signal_connect_swapped (dvmd_session_get_record (session), "notify::owners", G_CALLBACK (count), &n_told);
+  for (guint i = 0; i < 12; i++)
+    spawn (&world, TOOL, 1, alloc_of (session));
+  g_assert_cmpuint (n_told, ==, 0);
+  assert_owners (session, "bus.1000 dvm-test@1 dvm-test@2 dvm-test@3 dvm-test@4 dvm-test@5 dvm-test@6 dvm-test@7 "
+                          "dvm-test@8 dvm-test@9 dvm-test@10 dvm-test@11 dvm-test@12");
+  g_assert_cmpuint (n_told, ==, 1);
+}
+
 /* ---- the end ---- */
 
 /* Nothing comes back to a core that is not there any more. */
@@ -386,6 +412,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/corners/R56-owner-in-drain", test_owner_in_drain);
   g_test_add_func ("/sessions/corners/R9-R40-target-of-extend", test_target_of_extend);
   g_test_add_func ("/sessions/corners/S27-forgotten-parent", test_forgotten_parent);
+  g_test_add_func ("/sessions/corners/R41-many-owners", test_many_owners);
   g_test_add_func ("/sessions/corners/timers", test_timers);
   return g_test_run ();
 }
