@@ -429,7 +429,7 @@ dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *reques
 void
 dvmd_core_unreserve (DvmdCore *self, guint id)
 {
-  if (id == self->last_job_id)
+  if (id != 0 && id == self->last_job_id)
     self->last_job_id--;
 }
 

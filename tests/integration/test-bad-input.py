@@ -105,6 +105,15 @@ class Numbers(dvmtest.Case):
         self.assert_refused('BadParam', 'np', dvm.submit, ['true'], np=0)
         self.assert_refused('BadParam', 'np', dvm.submit_apps, [{'argv': ['true'], 'np': 0}])
 
+    def test_refused_before_any_job(self):
+        """What never got a number gives none back: the jobs after it begin with 1."""
+        dvm = self.dvm(slots=4)
+        self.assert_refused('NotFound', 'session 99', dvm.submit, ['true'], session=99)
+        self.assert_refused('BadParam', 'np', dvm.submit, ['true'], np=0)
+        job = dvm.submit(['true'])
+        self.assertEqual(job.path, '/org/dvm/jobs/1')
+        self.assertEqual(job.wait()['state-name'], 'NOTIFIED')
+
     def test_np_negative(self):
         dvm = self.dvm(slots=4)
         self.assert_refused('BadParam', 'np', dvm.submit, ['true'], np=GLib.Variant('i', -1))
