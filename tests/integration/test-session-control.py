@@ -76,7 +76,8 @@ class Stopped(Sessions):
         """All ranks on all nodes stop and go on, once each time; those of other sessions do not."""
         dvm = self.start()
         number = self.reserve(dvm, 'node2', 'node3')
-        script = "trap 'echo on' CONT; echo ready; while :; do sleep 0.05; done"
+        # One that starts programs again and again may be stopped in vfork, where it is not seen to stand.
+        script = "trap 'echo on' CONT; sleep 60 & echo ready; while :; do wait; done"
         job, out, _ = dvm.start(['sh', '-c', script], np=4, session=number, personality='plain')
         wait_until(lambda: out.data.count(b'ready') == 4, 'four shells')
         other = self.submit(dvm, 0, np=2)
@@ -121,7 +122,8 @@ class Stopped(Sessions):
         """They are let go before they are told to end: nobody waits for the grace."""
         dvm = self.start()
         number = self.reserve(dvm, 'node2')
-        script = "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+        # One that starts programs again and again may be stopped in vfork, where it is not seen to stand.
+        script = "trap 'echo told; exit 0' TERM; sleep 60 & echo ready; while :; do wait; done"
         job, out, _ = dvm.start(['sh', '-c', script], np=2, session=number, personality='plain')
         wait_until(lambda: out.data.count(b'ready') == 2, 'two shells')
         self.control(dvm, number, pause=True)
