@@ -14,7 +14,8 @@
  * dvm_client_find_session_async:
  * @self: a client that is connected
  * @reference: the id of an allocation, "" for that of the default session, the id of the request that made it, the
- *   number of a session, or its object path; what is the id of an allocation is taken for that first
+ *   number of a session, or its object path; what is the id of an allocation is taken for that first, and what else
+ *   is more than one session is %DVM_ERROR_BAD_PARAM
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @callback: (scope async): called when it is done
  * @user_data: for @callback
@@ -57,7 +58,8 @@ dvm_client_find_session_finish (DvmClient *self, GAsyncResult *result, GError **
  * dvm_client_find_session:
  * @self: a client that is connected
  * @reference: the id of an allocation, "" for that of the default session, the id of the request that made it, the
- *   number of a session, or its object path; what is the id of an allocation is taken for that first
+ *   number of a session, or its object path; what is the id of an allocation is taken for that first, and what else
+ *   is more than one session is %DVM_ERROR_BAD_PARAM
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @error: return location for an error
  *

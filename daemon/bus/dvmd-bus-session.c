@@ -68,23 +68,35 @@ find_by_request (DvmdCore *core, const char *req_id, gboolean ending, GError **e
   return found;
 }
 
-/* (nullable) with an error; a scheduler's ids may be numbers too, so that these come last. */
+/* (nullable) with an error; a scheduler's ids may be numbers too. */
 static DvmdSession *
 find_by_any_id (DvmdCore *core, const char *id, GError **error)
 {
   DvmdSession *session = dvmd_core_find_session (core, id);
+  DvmdSession *numbered = NULL;
   GError *ambiguous = NULL;
   guint number;
 
-  if (session == NULL)
-    session = find_by_request (core, id, FALSE, &ambiguous);
+  if (session != NULL)
+    return session;
+  if (dvmd_bus_parse_node (id, &number))
+    numbered = dvmd_core_get_session (core, number);
+  session = find_by_request (core, id, FALSE, &ambiguous);
   if (session == NULL && ambiguous == NULL)
     session = find_by_request (core, id, TRUE, &ambiguous);
+  if (ambiguous == NULL && session != NULL && numbered != NULL && session != numbered)
+    g_set_error (&ambiguous, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "%s is the number of a session, and another one, %s, was requested by that name: say the id of the "
+                 "allocation",
+                 id, dvmd_session_get_alloc_id (session));
   if (ambiguous != NULL)
-    g_propagate_error (error, ambiguous);
-  else if (session == NULL && dvmd_bus_parse_node (id, &number))
-    session = dvmd_core_get_session (core, number);
-  if (session == NULL && ambiguous == NULL)
+    {
+      g_propagate_error (error, ambiguous);
+      return NULL;
+    }
+  if (session == NULL)
+    session = numbered;
+  if (session == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                  "No session has the allocation “%s”, the request or the number; the default session has the empty one",
                  id);
