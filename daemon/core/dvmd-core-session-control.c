@@ -11,6 +11,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-job-family.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-session-private.h"
 
@@ -338,5 +339,14 @@ dvmd_core_resume_job (DvmdCore *self, DvmdJob *job, GError **error)
   if (!check_live (job, error))
     return FALSE;
   dvmd_job_unhold (job, DVMD_HOLD_ITSELF);
+  return TRUE;
+}
+
+gboolean
+dvmd_core_separate_job (DvmdCore *self, DvmdJob *job, GError **error)
+{
+  if (!check_live (job, error))
+    return FALSE;
+  dvmd_job_family_separate (job);
   return TRUE;
 }

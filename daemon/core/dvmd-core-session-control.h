@@ -47,5 +47,7 @@ void dvmd_core_discard_session (DvmdCore *self, DvmdSession *session, DvmdCampai
 /* One job, whatever becomes of its session meanwhile. FALSE: it has ended. */
 gboolean dvmd_core_pause_job (DvmdCore *self, DvmdJob *job, GError **error);
 gboolean dvmd_core_resume_job (DvmdCore *self, DvmdJob *job, GError **error);
+/* It does not end with the job that has spawned it. */
+gboolean dvmd_core_separate_job (DvmdCore *self, DvmdJob *job, GError **error);
 
 G_END_DECLS

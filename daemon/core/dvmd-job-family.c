@@ -85,6 +85,15 @@ on_last_moment (gpointer user_data)
 }
 
 void
+dvmd_job_family_separate (DvmdJob *self)
+{
+  dvmd_clock_remove_timer (self->core->clock, self->family_timer);
+  self->family_timer = 0;
+  self->child_separate = TRUE;
+  dvm_job_spec_set_child_separate (self->spec, TRUE);
+}
+
+void
 dvmd_job_family_ended (DvmdJob *self)
 {
   DvmdCore *core = self->core;

@@ -18,6 +18,8 @@ G_BEGIN_DECLS
 gboolean dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpec *spec, GError **error);
 /* A process of parent spawns self, which is new. */
 void dvmd_job_family_join (DvmdJob *self, DvmdJob *parent);
+/* It goes on without its parent from now on, also when that has ended in this moment. */
+void dvmd_job_family_separate (DvmdJob *self);
 /* The job has ended: so do its children. */
 void dvmd_job_family_ended (DvmdJob *self);
 /* It leaves the history. */

@@ -183,7 +183,7 @@ carry_out_target (DvmdController *self, const Control *control, const Target *ta
   const char *ranks = target->whole ? "" : target->ranks->str;
 
   if (is_word (control, "separate"))
-    dvm_job_spec_set_child_separate (dvmd_job_get_spec (target->job), TRUE);
+    dvmd_core_separate_job (self->core, target->job, NULL);
   else if (target->whole && is_word (control, "pause"))
     dvmd_core_pause_job (self->core, target->job, NULL);
   else if (target->whole && is_word (control, "resume"))

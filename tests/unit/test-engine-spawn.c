@@ -312,6 +312,44 @@ test_control_terminate (Fixture *self, gconstpointer data)
   wait_until (dvmd_job_get_ended (self->job));
 }
 
+/* One that is told so goes on without its parent, also when that has ended in this moment. */
+static void
+test_control_separate (Fixture *self, gconstpointer data)
+{
+  DvmdJob *child = spawn_job (self, SLEEP);
+  DvmdJob *other = spawn_job (self, SLEEP);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (
+      control (self, dvm_job_get_nspace (dvmd_job_get_record (child)), DVMD_PMIX_RANK_WILDCARD, "separate", 0), ==,
+      DVMD_PMIX_SUCCESS);
+  dvmd_controller_cancel_job (self->engine.controller, self->job, "the test wants it", &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_ended (other));
+  g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_RUNNING);
+}
+
+/* A rank is named twice, a job by its ranks and as a whole. */
+static void
+test_control_named_twice (Fixture *self, gconstpointer data)
+{
+  DvmdJob *child = spawn_job (self, SLEEP);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (child));
+  const DvmdPmixProc ranks[] = { { nspace, 0 }, { nspace, 0 } };
+  const DvmdPmixProc whole[] = { { nspace, 0 }, { nspace, DVMD_PMIX_RANK_WILDCARD }, { nspace, 0 } };
+  DvmdPmixFake *fake = self->engine.fakes[1];
+  guint64 token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "signal", SIGSTOP);
+  int status = 1;
+
+  wait_until (dvmd_pmix_fake_get_answer (fake, token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  wait_for_state (child, 'T');
+  token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, whole, 3, "kill", 0);
+  wait_until (dvmd_pmix_fake_get_answer (fake, token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_job_get_ended (child));
+}
+
 static void
 test_control_refused (Fixture *self, gconstpointer data)
 {
@@ -387,7 +425,9 @@ main (int argc, char **argv)
     { "/engine-spawn/gone", test_gone },
     { "/engine-spawn/control", test_control },
     { "/engine-spawn/control-terminate", test_control_terminate },
+    { "/engine-spawn/control-named-twice", test_control_named_twice },
     { "/engine-spawn/control-refused", test_control_refused },
+    { "/engine-spawn/control-separate", test_control_separate },
     { "/engine-spawn/control-dvm", test_control_dvm },
     { "/engine-spawn/abort-others", test_abort_others },
     { "/engine-spawn/shutdown", test_shutdown },
