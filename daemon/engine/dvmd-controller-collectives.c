@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include <string.h>
+
 #include "dvmd-controller-private.h"
 
 /* One fence, connect or disconnect: agents contribute, the last one completes it for all. */
@@ -42,6 +44,13 @@ dvmd_fence_free (gpointer data)
   g_free (self);
 }
 
+static gint
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whoever names the same processes means the same: the library of a node takes them in any order, too. */
 static char *
 make_key (DvmdCollective kind, GVariant *participants)
 {
@@ -50,6 +59,7 @@ make_key (DvmdCollective kind, GVariant *participants)
     [DVMD_COLLECTIVE_CONNECT] = "connect;",
     [DVMD_COLLECTIVE_DISCONNECT] = "disconnect;",
   };
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   GString *key = g_string_new (prefixes[kind]);
   GVariantIter iter;
   const char *nspace;
@@ -57,7 +67,10 @@ make_key (DvmdCollective kind, GVariant *participants)
 
   g_variant_iter_init (&iter, participants);
   while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
-    g_string_append_printf (key, "%s.%u;", nspace, rank);
+    g_ptr_array_add (names, g_strdup_printf ("%s.%u;", nspace, rank));
+  g_ptr_array_sort (names, compare_texts);
+  for (guint i = 0; i < names->len; i++)
+    g_string_append (key, g_ptr_array_index (names, i));
   return g_string_free (key, FALSE);
 }
 

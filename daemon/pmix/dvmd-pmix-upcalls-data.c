@@ -350,13 +350,19 @@ dvmd_pmix_server_complete_data (DvmdPmix *pmix, guint64 token, int status, GVari
  * Of a connect with a time limit the library itself tells its clients that it is over, and then bears no answer any
  * more; it has seen the first of them come before the agent has heard of any.
  */
+static gboolean
+is_over (const DvmdPmixDataCall *call)
+{
+  return call->end > 0 && g_get_monotonic_time () >= call->end;
+}
+
 void
 dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   const DvmdPmixDataCall *call = g_hash_table_lookup (self->data_calls, &token);
 
-  if (call != NULL && call->end > 0 && (status == PMIX_ERR_TIMEOUT || g_get_monotonic_time () >= call->end))
+  if (call != NULL && (is_over (call) || (call->end > 0 && status == PMIX_ERR_TIMEOUT)))
     g_hash_table_remove (self->data_calls, &token);
   else
     answer (self, token, status, NULL);
@@ -371,7 +377,7 @@ dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self, const char *nspace)
     {
       const DvmdPmixDataCall *call = link->data;
 
-      if (nspace == NULL || g_strcmp0 (call->nspace, nspace) == 0)
+      if (!is_over (call) && (nspace == NULL || g_strcmp0 (call->nspace, nspace) == 0))
         answer (self, call->token, PMIX_ERR_UNREACH, NULL);
     }
 }

@@ -162,6 +162,21 @@ test_connect (Fixture *self, gconstpointer data)
 }
 
 /* A connect, a disconnect and a fence of the same processes are three things. */
+/* Whoever names the same processes means the same, in whatever order. */
+static void
+test_any_order (Fixture *self, gconstpointer data)
+{
+  DvmdPmixProc there[] = { { nspace (self, 1), 1 }, { nspace (self, 1), 0 }, { nspace (self, 0), 0 } };
+  DvmdPmixProc here[] = { { nspace (self, 0), 0 }, { nspace (self, 1), 0 }, { nspace (self, 1), 1 } };
+  guint64 first = dvmd_pmix_fake_connect (self->engine.fakes[0], FALSE, here, 3, 0);
+  guint64 second;
+
+  g_assert_false (is_answered (self, 0, first));
+  second = dvmd_pmix_fake_connect (self->engine.fakes[1], FALSE, there, 3, 0);
+  g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (get_status (self, 1, second), ==, DVMD_PMIX_SUCCESS);
+}
+
 static void
 test_three_things (Fixture *self, gconstpointer data)
 {
@@ -385,6 +400,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, func) g_test_add ("/engine-connect/" name, Fixture, NULL, set_up, func, tear_down)
   ADD ("connect", test_connect);
+  ADD ("any-order", test_any_order);
   ADD ("three-things", test_three_things);
   ADD ("timeout", test_timeout);
   ADD ("participant-dies", test_participant_dies);
