@@ -76,6 +76,13 @@ add_asker (DvmdController *self, const char *name, const char *nspace, guint32 r
   asker->n_pending++;
 }
 
+void
+dvmd_controller_note_tool (DvmdController *self, const char *nspace, guint agent)
+{
+  if (dvmd_core_find_job (self->core, nspace) == NULL)
+    g_hash_table_insert (self->tools, g_strdup (nspace), GUINT_TO_POINTER (agent));
+}
+
 /* It waits for one less. */
 static void
 remove_asker (DvmdController *self, const char *name)
@@ -138,8 +145,7 @@ dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *bod
   ask->controller = g_object_ref (self);
   ask->name = g_strdup_printf ("pmix:%s.%u", nspace, asker);
   ask->agent = rank;
-  if (dvmd_core_find_job (self->core, nspace) == NULL)
-    g_hash_table_insert (self->tools, g_strdup (nspace), GUINT_TO_POINTER (rank));
+  dvmd_controller_note_tool (self, nspace, rank);
   add_asker (self, ask->name, nspace, asker, rank);
   /* Everybody whom a node's server lets in belongs to the DVM's own user. */
   requester = dvmd_requester_new (ask->name, geteuid (), pid);

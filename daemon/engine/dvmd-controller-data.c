@@ -59,6 +59,7 @@ dvmd_controller_handle_data (DvmdController *self, guint source, GVariant *body)
   DvmdJob *job;
 
   g_variant_get (body, "(tu&suuu@a{sv})", &token, &op, &who.nspace, &who.rank, &who.uid, &who.gid, &request);
+  dvmd_controller_note_tool (self, who.nspace, source);
   job = dvmd_core_find_job (self->core, who.nspace);
   if (job != NULL)
     sessions = dvmd_job_get_sessions (job);

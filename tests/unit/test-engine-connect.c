@@ -340,6 +340,109 @@ test_purge (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 1);
 }
 
+/* A tool that has only published and looked up goes with its node, too. */
+static void
+test_tool_of_lost_node (Fixture *self, gconstpointer data)
+{
+  DvmdDataStore *store = self->engine.controller->data;
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (dvmd_pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
+  guint64 token = dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, name, rank,
+                                       g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
+
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
+  dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
+                       g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
+  wait_until (dvmd_data_store_count_waiting (store) == 1);
+  dvmd_controller_forget_agent (self->engine.controller, 2);
+  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 1);
+  dvmd_controller_forget_agent (self->engine.controller, 1);
+  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 0);
+  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 0);
+}
+
+/* A tool that goes leaves nothing that was to end with it. */
+static void
+test_tool_gone (Fixture *self, gconstpointer data)
+{
+  DvmdDataStore *store = self->engine.controller->data;
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+
+  for (guint i = 0; i < 5; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("{'items': <[('%u', b'')]>, 'persistence': <uint32 %u>}", i, i);
+
+      dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, name, rank, g_variant_new_parsed (text));
+    }
+  dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
+                       g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
+  wait_until (dvmd_data_store_count_waiting (store) == 1);
+  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 5);
+  dvmd_pmix_host_lost (host, name, rank);
+  wait_until (dvmd_data_store_count_waiting (store) == 0);
+  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 2);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->tools), ==, 0);
+}
+
+/* ---- direct modex that nobody answers ---- */
+
+/* The token is one that the first node's server waits for; the second one's agent does not hear. */
+static guint64
+ask_the_deaf (Fixture *self, guint32 timeout)
+{
+  DvmdController *controller = self->engine.controller;
+  guint64 token = connect_from (self, 0, FALSE, 0, 0);
+  g_autoptr (GVariant)
+      ask = g_variant_ref_sink (g_variant_new_parsed ("(%t, %s, uint32 1, %u)", token, nspace (self, 1), timeout));
+  g_autoptr (DvmdLink) link = g_object_ref (g_hash_table_lookup (controller->links, GUINT_TO_POINTER (2)));
+
+  g_hash_table_steal (controller->links, GUINT_TO_POINTER (2));
+  dvmd_controller_handle_modex (controller, 1, ask);
+  g_hash_table_insert (controller->links, GUINT_TO_POINTER (2), g_object_ref (link));
+  g_object_unref (link);
+  g_assert_cmpuint (g_hash_table_size (controller->modex_asks), ==, 1);
+  return token;
+}
+
+static void
+assert_refused (Fixture *self, guint64 token, int status)
+{
+  g_assert_cmpint (get_status (self, 0, token), ==, status);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->modex_asks), ==, 0);
+}
+
+static void
+test_modex_timeout (Fixture *self, gconstpointer data)
+{
+  assert_refused (self, ask_the_deaf (self, 1), DVMD_PMIX_ERR_TIMEOUT);
+}
+
+static void
+test_modex_of_lost_node (Fixture *self, gconstpointer data)
+{
+  guint64 token = ask_the_deaf (self, 0);
+
+  dvmd_controller_break_modex_asks (self->engine.controller, 2);
+  assert_refused (self, token, DVMD_PMIX_ERR_LOST_CONNECTION);
+  ask_the_deaf (self, 0);
+  /* Nobody is left who could be told. */
+  dvmd_controller_break_modex_asks (self->engine.controller, 1);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->modex_asks), ==, 0);
+}
+
+static void
+test_modex_of_ended_job (Fixture *self, gconstpointer data)
+{
+  guint64 token = ask_the_deaf (self, 0);
+
+  dvmd_controller_fail_modex_asks (self->engine.controller, self->jobs[0]);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->modex_asks), ==, 1);
+  dvmd_controller_fail_modex_asks (self->engine.controller, self->jobs[1]);
+  assert_refused (self, token, DVMD_PMIX_ERR_NOT_FOUND);
+}
+
 /* ---- agents that say what is not so ---- */
 
 /* What one agent is asked is not for another one to answer. */
@@ -409,6 +512,11 @@ main (int argc, char **argv)
   ADD ("modex-of-a-job-that-was-here", test_modex_of_a_job_that_was_here);
   ADD ("publish", test_publish);
   ADD ("purge", test_purge);
+  ADD ("tool-gone", test_tool_gone);
+  ADD ("tool-of-lost-node", test_tool_of_lost_node);
+  ADD ("modex-timeout", test_modex_timeout);
+  ADD ("modex-of-lost-node", test_modex_of_lost_node);
+  ADD ("modex-of-ended-job", test_modex_of_ended_job);
   ADD ("answer-of-another", test_answer_of_another);
   ADD ("ranks-that-are-not", test_ranks_that_are_not);
 #undef ADD

@@ -7,6 +7,7 @@
 
 #include "config.h"
 
+#include <glib-unix.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -198,6 +199,84 @@ test_gone (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
 }
 
+/* PMIX_ERR_RESOURCE_BUSY */
+#define PMIX_BUSY (-28)
+
+#define WAITS "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'wait'>})"
+
+static DvmdJob *
+find_spawned (Fixture *self)
+{
+  GHashTableIter iter;
+  gpointer id;
+
+  wait_until (g_hash_table_size (self->engine.controller->spawns) == 1);
+  g_hash_table_iter_init (&iter, self->engine.controller->spawns);
+  g_assert_true (g_hash_table_iter_next (&iter, &id, NULL));
+  return dvmd_core_get_job (self->engine.controller->core, GPOINTER_TO_UINT (id));
+}
+
+/* The node of who waits is lost: what it has spawned is not to be told of there. */
+static void
+test_lost_node (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job;
+
+  ask (self, WAITS, 0);
+  job = find_spawned (self);
+  dvmd_controller_forget_spawns (self->engine.controller, 1);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 1);
+  dvmd_controller_forget_spawns (self->engine.controller, 2);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+  dvmd_core_fail_job (self->engine.controller->core, job, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
+  wait_until (dvmd_job_get_ended (job));
+  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
+}
+
+/* Some of its ranks have ended badly before all were known to run: it has run all the same. */
+static void
+test_ended_before_it_ran (Fixture *self, gconstpointer data)
+{
+  const char *nspace;
+  guint64 token = ask (self, WAITS, 0);
+  DvmdJob *job = find_spawned (self);
+
+  dvmd_core_fail_job (self->engine.controller->core, job, DVM_JOB_STATE_ABORTED_BY_SIG, "for the test");
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
+  wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
+  g_assert_cmpuint (count (self, 1, DVMD_PMIX_EVENT_JOB_START, NULL), ==, 1);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+}
+
+/* The environment of the parent is that which it was given, also where that was little. */
+static void
+test_inherits (Fixture *self, gconstpointer data)
+{
+  const char *const env[] = { "ONE=1", "TWO=2", "THREE=3", NULL };
+  const char *const unset[] = { "FOUR", NULL };
+  DvmAppSpec *parent = dvm_job_spec_get_app (dvmd_job_get_spec (self->job), 0);
+  g_autofree char *whole = NULL;
+  g_autofree char *gone = NULL;
+  DvmAppSpec *app;
+
+  dvm_app_spec_set_env (parent, env);
+  dvm_app_spec_set_unset_env (parent, unset);
+  dvm_app_spec_set_clear_env (parent, TRUE);
+  dvm_app_spec_set_cwd (parent, "/usr");
+  ask (self,
+       "([{'argv': <['true']>, 'np': <uint32 3>, 'env': <{'TWO': 'new'}>, 'unset-env': <['THREE', 'TW']>}], "
+       "{'when-full': "
+       "<'wait'>})",
+       0);
+  app = dvm_job_spec_get_app (dvmd_job_get_spec (find_spawned (self)), 0);
+  whole = g_strjoinv (" ", (char **)dvm_app_spec_get_env (app));
+  gone = g_strjoinv (" ", (char **)dvm_app_spec_get_unset_env (app));
+  g_assert_cmpstr (whole, ==, "ONE=1 TWO=2 TWO=new");
+  g_assert_cmpstr (gone, ==, "FOUR THREE TW");
+  g_assert_true (dvm_app_spec_get_clear_env (app));
+  g_assert_cmpstr (dvm_app_spec_get_cwd (app), ==, "/usr");
+}
+
 static void
 test_shutdown (Fixture *self, gconstpointer data)
 {
@@ -228,6 +307,42 @@ test_tool (Fixture *self, gconstpointer data)
   wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
   expected = g_strdup_printf ("%s.0:%u:said\n", nspace, DVMD_PMIX_STDOUT);
   g_assert_cmpstr (dvmd_pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
+}
+
+/* Whoever got the output has gone: what comes is kept for others, as it is of every job. */
+static void
+test_tool_gone (Fixture *self, gconstpointer data)
+{
+  const DvmdPmixWishes none = { 0 };
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  g_autofree char *gate = g_build_filename (self->engine.dir, "gate", NULL);
+  g_autofree char *script = g_strdup_printf ("while [ ! -e %s ]; do sleep 0.02; done; echo said", gate);
+  g_autoptr (GVariant) request = g_variant_ref_sink (
+      g_variant_new_parsed ("([{'argv': <['sh', '-c', %s]>, 'np': <uint32 1>}], @a{sv} {})", script));
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+  guint64 token;
+  int fds[3] = { -1, -1, -1 };
+  char said[8] = { 0 };
+  const char *nspace;
+  int status = 1;
+  DvmdJob *job;
+
+  self->engine.controller->keep_output = self->engine.controller->keep_output_total = 1024;
+  token = dvmd_pmix_fake_spawn (self->engine.fakes[0], name, rank, request, &none);
+  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  job = dvmd_core_find_job (self->engine.controller->core, nspace);
+  g_assert_cmpuint (g_hash_table_size (self->engine.controller->tools), ==, 1);
+  dvmd_pmix_host_lost (host, name, rank);
+  wait_until (g_hash_table_size (self->engine.controller->tools) == 0);
+  g_assert_true (g_file_set_contents (gate, "", 0, NULL));
+  wait_until (dvmd_controller_job_is_finished (self->engine.controller, job));
+  g_assert_true (dvmd_controller_attach (self->engine.controller, job, DVM_STREAMS_STDOUT, fds, NULL));
+  g_assert_true (g_unix_set_fd_nonblocking (fds[1], TRUE, NULL));
+  wait_until (read (fds[1], said, sizeof said) == 5);
+  g_assert_cmpstr (said, ==, "said\n");
+  close (fds[1]);
 }
 
 /* ---- control ---- */
@@ -290,6 +405,8 @@ test_control (Fixture *self, gconstpointer data)
   wait_for_state (child, 'S');
   g_assert_cmpint (control (self, nspace, 0, "signal", SIGSTOP), ==, DVMD_PMIX_SUCCESS);
   wait_for_state (child, 'T');
+  /* Nobody waits for what does not heed SIGTERM. */
+  self->engine.controller->kill_grace = G_MAXINT64 / 4;
   g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_SUCCESS);
   wait_until (dvmd_job_get_ended (child));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
@@ -327,6 +444,39 @@ test_control_separate (Fixture *self, gconstpointer data)
   g_assert_no_error (error);
   wait_until (dvmd_job_get_ended (other));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_RUNNING);
+}
+
+/* Some ranks, of several nodes. */
+static void
+test_control_ranks (Fixture *self, gconstpointer data)
+{
+  const DvmdPmixProc ranks[] = { { get_nspace (self), 0 }, { get_nspace (self), 1 } };
+  DvmdPmixFake *fake = self->engine.fakes[1];
+  guint64 token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "pause", 0);
+  int status = 1;
+
+  wait_until (dvmd_pmix_fake_get_answer (fake, token, &status, NULL));
+  g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
+  for (guint i = 0; i < 2; i++)
+    wait_until (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (self->job), i)->pid) == 'T');
+  token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "resume", 0);
+  for (guint i = 0; i < 2; i++)
+    wait_until (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (self->job), i)->pid) == 'S');
+}
+
+/* A job that waits for slots is ended, and has nothing yet to be signalled. */
+static void
+test_control_waiting (Fixture *self, gconstpointer data)
+{
+  const char *name;
+  guint64 token = ask (self, WAITS, 0);
+  DvmdJob *job = find_spawned (self);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "signal", SIGSTOP), ==, PMIX_BUSY);
+  g_assert_cmpint (control (self, nspace, 0, "kill", 0), ==, DVMD_PMIX_ERR_NOT_FOUND);
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (wait_for_answer (self, token, &name), ==, DVMD_PMIX_ERR_JOB_KILLED_BY_CMD);
 }
 
 /* A rank is named twice, a job by its ranks and as a whole. */
@@ -423,8 +573,13 @@ main (int argc, char **argv)
     { "/engine-spawn/strangers", test_strangers },
     { "/engine-spawn/timeout", test_timeout },
     { "/engine-spawn/gone", test_gone },
+    { "/engine-spawn/lost-node", test_lost_node },
+    { "/engine-spawn/ended-before-it-ran", test_ended_before_it_ran },
+    { "/engine-spawn/inherits", test_inherits },
     { "/engine-spawn/control", test_control },
+    { "/engine-spawn/control-ranks", test_control_ranks },
     { "/engine-spawn/control-terminate", test_control_terminate },
+    { "/engine-spawn/control-waiting", test_control_waiting },
     { "/engine-spawn/control-named-twice", test_control_named_twice },
     { "/engine-spawn/control-refused", test_control_refused },
     { "/engine-spawn/control-separate", test_control_separate },
@@ -432,6 +587,7 @@ main (int argc, char **argv)
     { "/engine-spawn/abort-others", test_abort_others },
     { "/engine-spawn/shutdown", test_shutdown },
     { "/engine-spawn/tool", test_tool },
+    { "/engine-spawn/tool-gone", test_tool_gone },
   };
 
   signal (SIGPIPE, SIG_IGN);
