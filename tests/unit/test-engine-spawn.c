@@ -405,8 +405,6 @@ test_control (Fixture *self, gconstpointer data)
   wait_for_state (child, 'S');
   g_assert_cmpint (control (self, nspace, 0, "signal", SIGSTOP), ==, DVMD_PMIX_SUCCESS);
   wait_for_state (child, 'T');
-  /* Nobody waits for what does not heed SIGTERM. */
-  self->engine.controller->kill_grace = G_MAXINT64 / 4;
   g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "kill", 0), ==, DVMD_PMIX_SUCCESS);
   wait_until (dvmd_job_get_ended (child));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
@@ -444,6 +442,30 @@ test_control_separate (Fixture *self, gconstpointer data)
   g_assert_no_error (error);
   wait_until (dvmd_job_get_ended (other));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_RUNNING);
+}
+
+static gboolean
+is_called (int pid, const char *name)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/comm", pid);
+  g_autofree char *text = NULL;
+
+  return g_file_get_contents (path, &text, NULL, NULL) && g_str_has_prefix (text, name);
+}
+
+/* Nobody waits for one that does not heed SIGTERM. */
+static void
+test_control_kill (Fixture *self, gconstpointer data)
+{
+  DvmdJob *child = spawn_job (
+      self, "([{'argv': <['sh', '-c', 'trap \"\" TERM; exec sleep 1000']>, 'np': <uint32 1>}], @a{sv} {})");
+
+  wait_until (is_called (dvmd_proc_table_row (dvmd_job_get_procs (child), 0)->pid, "sleep"));
+  self->engine.controller->kill_grace = G_TIME_SPAN_HOUR;
+  g_assert_cmpint (control (self, dvm_job_get_nspace (dvmd_job_get_record (child)), DVMD_PMIX_RANK_WILDCARD, "kill", 0),
+                   ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_job_get_ended (child));
+  self->engine.controller->kill_grace = 0;
 }
 
 /* Some ranks, of several nodes. */
@@ -580,6 +602,7 @@ main (int argc, char **argv)
     { "/engine-spawn/control-ranks", test_control_ranks },
     { "/engine-spawn/control-terminate", test_control_terminate },
     { "/engine-spawn/control-waiting", test_control_waiting },
+    { "/engine-spawn/control-kill", test_control_kill },
     { "/engine-spawn/control-named-twice", test_control_named_twice },
     { "/engine-spawn/control-refused", test_control_refused },
     { "/engine-spawn/control-separate", test_control_separate },
