@@ -111,6 +111,15 @@ class Decides(Case):
         self.assertRegex(dvm.log(), rf"asked new of 0 by private:\d+ \(bus\.{os.getuid()}, uid {os.getuid()}\): .*'share': <false>")
         self.assertEqual(len({first['alloc-id'], second['alloc-id'], third['alloc-id']}), 3)
 
+    def test_another_decides(self):
+        """What one leaves open the next one is asked."""
+        dvm = self.elastic('decide decline', 'other-decide done hosts=x1', 'decide decline', 'other-decide fail not by me')
+        self.allocate(dvm, 'new', count=1, share=False)
+        self.quiet(dvm, 'node1', 'x1')
+        self.assertEqual([row['Allocator'] for row in dvm.get_nodes() if row['Name'] == 'x1'], ['other'])
+        self.refused('AllocFailed', 'not by me', self.allocate, dvm, 'new', count=1)
+        self.quiet(dvm, 'node1', 'x1')
+
     def test_refuses(self):
         """With its own words; what it says that is no answer is a refusal too."""
         dvm = self.elastic('decide fail not today', 'decide wrong', 'decide done hosts=+e', 'decide done', 'decide fail not this one')

@@ -309,6 +309,28 @@ test_tool (Fixture *self, gconstpointer data)
   g_assert_cmpstr (dvmd_pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
 }
 
+/* What it does not want it does not get. */
+static void
+test_tool_withholds (Fixture *self, gconstpointer data)
+{
+  const DvmdPmixWishes wishes = { .withhold = DVMD_PMIX_STDOUT };
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  guint32 rank = 0;
+  g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+  g_autofree char *expected = NULL;
+  const char *nspace;
+  int status = 1;
+  guint64 token = dvmd_pmix_fake_spawn (
+      self->engine.fakes[0], name, rank,
+      g_variant_new_parsed ("([{'argv': <['sh', '-c', 'echo no; echo said >&2']>, 'np': <uint32 1>}], @a{sv} {})"),
+      &wishes);
+
+  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
+  wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
+  expected = g_strdup_printf ("%s.0:%u:said\n", nspace, DVMD_PMIX_STDERR);
+  g_assert_cmpstr (dvmd_pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
+}
+
 /* Whoever got the output has gone: what comes is kept for others, as it is of every job. */
 static void
 test_tool_gone (Fixture *self, gconstpointer data)
@@ -611,6 +633,7 @@ main (int argc, char **argv)
     { "/engine-spawn/shutdown", test_shutdown },
     { "/engine-spawn/tool", test_tool },
     { "/engine-spawn/tool-gone", test_tool_gone },
+    { "/engine-spawn/tool-withholds", test_tool_withholds },
   };
 
   signal (SIGPIPE, SIG_IGN);
