@@ -12,12 +12,21 @@
 
 #include "dvm.h"
 
+void
+dvmd_pmix_request_free (gpointer request)
+{
+  g_free (((DvmdPmixRequest *)request)->nspace);
+  g_free (request);
+}
+
 guint64
-dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data)
+dvmd_pmix_server_add_request (DvmdPmixServer *self, const char *nspace, pmix_modex_cbfunc_t callback,
+                              void *callback_data)
 {
   DvmdPmixRequest *request = g_new0 (DvmdPmixRequest, 1);
 
   request->token = ++self->last_token;
+  request->nspace = g_strdup (nspace);
   request->callback = callback;
   request->callback_data = callback_data;
   g_hash_table_insert (self->tokens, &request->token, request);
@@ -55,6 +64,8 @@ dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes
       g_debug ("Answer %" G_GUINT64_FORMAT " comes too late", token);
       return;
     }
+  if (request->nspace != NULL && status != PMIX_SUCCESS)
+    dvmd_pmix_server_note_unknown (self, request->nspace);
   if (data != NULL)
     {
       bytes = g_bytes_get_data (data, &size);
@@ -62,6 +73,24 @@ dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes
     }
   request->callback (status, bytes, size, request->callback_data, data != NULL ? release_bytes : NULL, data);
   g_hash_table_remove (self->tokens, &token);
+}
+
+void
+dvmd_pmix_server_fail_requests (DvmdPmixServer *self, const char *nspace)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->tokens);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      DvmdPmixRequest *request = value;
+
+      if (g_strcmp0 (request->nspace, nspace) != 0)
+        continue;
+      request->callback (PMIX_ERR_NOT_FOUND, NULL, 0, request->callback_data, NULL, NULL);
+      g_hash_table_iter_remove (&iter);
+    }
 }
 
 void

@@ -31,6 +31,7 @@ struct _DvmdPmixServer
   guint port;              /* where the library listens; 0: unknown */
   DvmdPmixRelay *relay;    /* (nullable): where tools come to */
   GHashTable *jobs;        /* nspace -> DvmdPmixServerJob */
+  GHashTable *unknown;     /* set of nspaces: of jobs that somebody has asked for in vain */
   GHashTable *tokens;      /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
   GHashTable *allocations; /* guint64 -> DvmdPmixAllocation: that the agent has not answered */
   GHashTable *spawns;      /* guint64 -> DvmdPmixSpawn: that the agent has not answered */
@@ -44,6 +45,7 @@ struct _DvmdPmixServer
 typedef struct
 {
   guint64 token;
+  char *nspace; /* (nullable): of the rank whose data is asked for */
   pmix_modex_cbfunc_t callback;
   void *callback_data;
 } DvmdPmixRequest;
@@ -183,12 +185,23 @@ void dvmd_pmix_server_expel_strangers (DvmdPmixServer *self);
 void dvmd_pmix_server_connect_tool (DvmdPmixServer *self, const pmix_info_t *info, gsize n_info,
                                     pmix_tool_connection_cbfunc_t callback, void *callback_data);
 
+/* dvmd-pmix-forget.c */
+void dvmd_pmix_server_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyncReadyCallback callback,
+                                            gpointer user_data);
+/* Before it is answered that there is nothing of that job, unless it has ranks here. */
+void dvmd_pmix_server_note_unknown (DvmdPmixServer *self, const char *nspace);
+
 /* dvmd-pmix-modex.c */
-guint64 dvmd_pmix_server_add_request (DvmdPmixServer *self, pmix_modex_cbfunc_t callback, void *callback_data);
+/* nspace (nullable): of the rank whose data is asked for */
+guint64 dvmd_pmix_server_add_request (DvmdPmixServer *self, const char *nspace, pmix_modex_cbfunc_t callback,
+                                      void *callback_data);
+void dvmd_pmix_request_free (gpointer request);
 /* Whether one with this is open. */
 gboolean dvmd_pmix_server_has_request (DvmdPmixServer *self, const void *callback_data);
 /* Answers self's request at once. */
 void dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes *data);
+/* Whoever asks for data of ranks of that job is told that there is none. */
+void dvmd_pmix_server_fail_requests (DvmdPmixServer *self, const char *nspace);
 void dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                          gpointer user_data);
 GBytes *dvmd_pmix_server_fetch_modex_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error);

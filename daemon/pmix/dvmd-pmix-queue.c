@@ -15,8 +15,9 @@ struct _DvmdPmixQueue
   GSource *source;
   gpointer owner;
   GMutex mutex;
-  GQueue items;    /* under mutex */
-  gboolean closed; /* under mutex */
+  GQueue items;       /* under mutex */
+  gboolean closed;    /* under mutex */
+  GHashTable *barred; /* under mutex: set of words */
 };
 
 static DvmdPmixItem *
@@ -65,6 +66,7 @@ dvmd_pmix_queue_new (GMainContext *context, gpointer owner)
   g_atomic_ref_count_init (&self->ref_count);
   g_mutex_init (&self->mutex);
   g_queue_init (&self->items);
+  self->barred = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->owner = owner;
   self->source = g_source_new (&source_funcs, sizeof (GSource));
   g_source_set_static_name (self->source, "dvmd pmix queue");
@@ -87,27 +89,60 @@ dvmd_pmix_queue_unref (DvmdPmixQueue *self)
     return;
   dvmd_pmix_queue_close (self);
   g_source_unref (self->source);
+  g_hash_table_unref (self->barred);
   g_mutex_clear (&self->mutex);
   g_free (self);
 }
 
-void
-dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item)
+/* word (nullable) */
+static gboolean
+post (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word)
 {
   gboolean closed;
+  gboolean barred;
 
   item->link = (GList){ .data = item };
   g_mutex_lock (&self->mutex);
   closed = self->closed;
-  if (!closed)
+  barred = word != NULL && g_hash_table_contains (self->barred, word);
+  if (!closed && !barred)
     {
       g_queue_push_tail_link (&self->items, &item->link);
       if (self->items.length == 1)
         g_source_set_ready_time (self->source, 0);
     }
   g_mutex_unlock (&self->mutex);
-  if (closed)
+  if (closed && !barred)
     item->free (item);
+  return !barred;
+}
+
+void
+dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item)
+{
+  post (self, item, NULL);
+}
+
+gboolean
+dvmd_pmix_queue_post_about (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word)
+{
+  return post (self, item, word);
+}
+
+void
+dvmd_pmix_queue_bar (DvmdPmixQueue *self, const char *word)
+{
+  g_mutex_lock (&self->mutex);
+  g_hash_table_add (self->barred, g_strdup (word));
+  g_mutex_unlock (&self->mutex);
+}
+
+void
+dvmd_pmix_queue_unbar (DvmdPmixQueue *self, const char *word)
+{
+  g_mutex_lock (&self->mutex);
+  g_hash_table_remove (self->barred, word);
+  g_mutex_unlock (&self->mutex);
 }
 
 void

@@ -32,6 +32,13 @@ DvmdPmixQueue *dvmd_pmix_queue_ref (DvmdPmixQueue *self);
 void dvmd_pmix_queue_unref (DvmdPmixQueue *self);
 /* From any thread. */
 void dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item);
+/*
+ * Likewise, but FALSE, and item is still the caller's, as long as word is barred: whoever bars it on the main context
+ * gets what was posted about it before, and nothing after.
+ */
+gboolean dvmd_pmix_queue_post_about (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word);
+void dvmd_pmix_queue_bar (DvmdPmixQueue *self, const char *word);
+void dvmd_pmix_queue_unbar (DvmdPmixQueue *self, const char *word);
 /* On the main context: runs what has been posted until now. */
 void dvmd_pmix_queue_run_pending (DvmdPmixQueue *self);
 /* On the main context: nothing is run any more, what waits and what still comes is freed. */

@@ -420,44 +420,6 @@ dvmd_pmix_server_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 
 }
 
 static void
-on_deregistered (DvmdPmixServer *self, GTask *task, int status, GBytes *data)
-{
-  const char *nspace = g_task_get_task_data (task);
-
-  /* The library reports what its stores say, which is of no use to anybody. */
-  if (status != PMIX_SUCCESS)
-    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, nspace, "deregistering: %s", PMIx_Error_string (status));
-  dvmd_pmix_dirs_remove_job (self->dirs, nspace);
-  g_hash_table_remove (self->jobs, nspace);
-  g_task_return_boolean (task, TRUE);
-}
-
-static void
-dvmd_pmix_server_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyncReadyCallback callback,
-                                       gpointer user_data)
-{
-  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
-  g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_deregister_job_async, callback, user_data);
-  g_autoptr (GError) error = NULL;
-  DvmdPmixOperation *operation;
-  pmix_proc_t proc;
-
-  if (task == NULL)
-    return;
-  if (find_job (self, nspace, &error) == NULL)
-    {
-      g_task_return_error (task, g_steal_pointer (&error));
-      return;
-    }
-  /* Of those that were killed while they waited the library keeps what it has until they are answered. */
-  dvmd_pmix_server_fail_data_calls (self, nspace);
-  g_task_set_task_data (task, g_strdup (nspace), g_free);
-  operation = dvmd_pmix_operation_new (self, task, 1, on_deregistered);
-  PMIX_LOAD_PROCID (&proc, nspace, PMIX_RANK_WILDCARD);
-  PMIx_server_deregister_nspace (proc.nspace, dvmd_pmix_operation_step, operation);
-}
-
-static void
 dvmd_pmix_server_abandon_job (DvmdPmix *pmix, const char *nspace)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
@@ -507,6 +469,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->places, dvmd_pmix_places_free);
   g_clear_pointer (&self->topology, dvmd_topology_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
+  g_clear_pointer (&self->unknown, g_hash_table_unref);
   g_clear_pointer (&self->tokens, g_hash_table_unref);
   g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
   g_clear_pointer (&self->allocations, g_hash_table_unref);
@@ -527,7 +490,8 @@ static void
 dvmd_pmix_server_init (DvmdPmixServer *self)
 {
   self->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, server_job_free);
-  self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+  self->unknown = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, dvmd_pmix_request_free);
   self->allocations = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->spawns = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
   self->data_calls = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, dvmd_pmix_data_call_free);

@@ -199,7 +199,7 @@ on_fence (DvmdPmixServer *server, gpointer upcall)
   Upcall *self = upcall;
   g_autofree DvmdPmixProc *procs = make_procs (self);
   g_autoptr (GBytes) data = g_bytes_new_with_free_func (self->data, self->size, free_data, self->data);
-  guint64 token = dvmd_pmix_server_add_request (server, self->callback, self->callback_data);
+  guint64 token = dvmd_pmix_server_add_request (server, NULL, self->callback, self->callback_data);
 
   self->data = NULL;
   g_debug ("fence %" G_GUINT64_FORMAT " of %u participants, %" G_GSIZE_FORMAT " bytes", token, self->n_procs,
@@ -217,7 +217,7 @@ on_direct_modex (DvmdPmixServer *server, gpointer upcall)
   /* When the job is registered that an open question is about, the library asks it again. */
   if (dvmd_pmix_server_has_request (server, self->callback_data))
     return;
-  token = dvmd_pmix_server_add_request (server, self->callback, self->callback_data);
+  token = dvmd_pmix_server_add_request (server, self->proc.nspace, self->callback, self->callback_data);
   g_debug ("direct modex %" G_GUINT64_FORMAT " for %s.%u", token, self->proc.nspace, self->proc.rank);
   if (!dvmd_pmix_host_direct_modex (server->host, token, self->proc.nspace, self->proc.rank, self->text, self->timeout))
     dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
@@ -346,8 +346,10 @@ direct_modex (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, 
   capture_directives (upcall, info, n_info);
   upcall->callback = callback;
   upcall->callback_data = callback_data;
-  upcall_post (upcall);
-  return PMIX_SUCCESS;
+  if (dvmd_pmix_queue_post_about (current_queue, &upcall->item, proc->nspace))
+    return PMIX_SUCCESS;
+  upcall_free (&upcall->item);
+  return PMIX_ERR_NOT_FOUND;
 }
 
 static pmix_status_t

@@ -163,6 +163,10 @@ class Peers(Case):
         self.end(job, out)
         self.assertEqual(self.say(dvm, 'get', '@', 'all', 'pmix.job.size', 'get', 'dvm-nobody@1', '0', 'mine', env={'PEER_FILE': self.peer}),
                          ['get NOT-FOUND', 'get NOT-FOUND'])
+        # And again: what libpmix has noted of a job that it does not know lets nobody wait.
+        for _ in range(2):
+            self.assertEqual(self.say(dvm, *['get', 'dvm-nobody@1', '0', 'mine'] * 2, *['get', 'dvm-nobody@2', '1', 'mine'] * 2, np=2),
+                             ['get NOT-FOUND'] * 8)
 
     def test_data_that_never_comes(self):
         """Its rank does not put anything: the time limit of who asks ends that, and so does the end of the job."""
@@ -210,6 +214,20 @@ class Peers(Case):
         for line in done.lines:
             self.assertNotIn('SUCCESS', line)
         self.assertNotEqual(job.wait()['state'], NOTIFIED)
+
+    def test_asked_for_while_it_goes(self):
+        """Whoever asks for data of a job that is just going is answered, and so is everybody after that."""
+        dvm = self.nodes(1)
+        for i in range(8):
+            mine, theirs = self.path(f'mine{i}'), self.path(f'theirs{i}')
+            job, _ = self.begin(dvm, 'rank', '0', 'touch', theirs, 'all', 'file', self.path('never'), np=2)
+            other, said = self.begin(dvm, 'file', theirs, 'rank', '0', 'touch', mine, 'all', 'fence', '@', 'get', '@', '0', 'nothing',
+                                     'timeout=1', np=2, env={'PEER_FILE': theirs})
+            self.wait_for(mine)
+            os.kill(job.pids()[0], signal.SIGKILL)
+            lines = self.end(other, said)
+            self.assertEqual(len([line for line in lines if line in ('get NOT-FOUND', 'get TIMEOUT')]), 2, lines)
+            job.wait()
 
     def test_nobody_connects(self):
         dvm = self.nodes()
