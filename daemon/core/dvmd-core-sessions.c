@@ -285,6 +285,18 @@ agrees (DvmdSession **session, DvmdSession *found, const char *what, GError **er
   return TRUE;
 }
 
+/* session (nullable): it is ending; what: takes it */
+static void
+refuse_missing (DvmdSession *session, char *what, GError **error)
+{
+  g_autofree char *owned = what;
+
+  if (session != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no %s any more: it is ending", owned);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no %s", owned);
+}
+
 gboolean
 dvmd_core_select_session_for (DvmdCore *self, const DvmdRequester *who, guint id, const char *alloc_id,
                               const char *of_req_id, DvmdSession **session, GError **error)
@@ -295,9 +307,9 @@ dvmd_core_select_session_for (DvmdCore *self, const DvmdRequester *who, guint id
 
   *session = NULL;
   if (id != 0 && !is_there (by_id))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %u", id);
+    refuse_missing (by_id, g_strdup_printf ("session %u", id), error);
   else if (alloc_id != NULL && !is_there (by_alloc))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no allocation “%s”", alloc_id);
+    refuse_missing (by_alloc, g_strdup_printf ("allocation “%s”", alloc_id), error);
   else if (of_req_id == NULL || select_requested (self, who, of_req_id, &by_request, error))
     return (by_id == NULL || agrees (session, by_id, "", error))
            && (by_alloc == NULL || agrees (session, by_alloc, alloc_id, error))

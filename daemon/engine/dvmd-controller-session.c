@@ -95,14 +95,12 @@ describe_sessions (GArray *ids)
 static DvmdSession *
 find_session (Control *self, guint id, GError **error)
 {
-  DvmdSession *session = dvmd_core_get_session (self->controller->core, id);
+  DvmdCore *core = self->controller->core;
+  DvmdSession *session = NULL;
 
-  if (session == NULL || dvmd_session_is_ending (session))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %u", id);
-      return NULL;
-    }
-  return session;
+  if (id == 0)
+    return dvmd_core_get_session (core, 0);
+  return dvmd_core_select_session (core, id, NULL, NULL, &session, error) ? session : NULL;
 }
 
 /* Who asks, for the core: a scheduler is everybody's equal. */

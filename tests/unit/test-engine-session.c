@@ -355,6 +355,7 @@ test_numbers (EngineFixture *self, gconstpointer data)
   control_well (self, G_MAXUINT32, "{'terminate': <true>}");
   wait_until (count_sessions (self) == 0);
   control_refused (self, id, "{'resume': <true>}", DVM_ERROR_NOT_FOUND, "no session");
+  control_refused (self, 77, "{'resume': <true>}", DVM_ERROR_NOT_FOUND, "no session 77");
 }
 
 /* S23: its time is over: it ends, and what runs in it. */

@@ -293,6 +293,16 @@ test_release_while_running (void)
   assert_state (job, DVM_JOB_STATE_RUNNING);
   g_assert_true (session_of (&world, 1) == session);
   g_assert_true (dvmd_session_is_ending (session));
+  /* It is seen: that there is none would not be true. */
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      DvmdSession *found = NULL;
+
+      dvmd_core_select_session (world.core, i, i == 0 ? alloc_of (session) : NULL, NULL, &found, &error);
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+      g_assert_nonnull (strstr (error->message, "any more: it is ending"));
+    }
   assert_default_nodes (&world, "node1 node2");
   refuse_spawn (&world, TOOL, alloc_id, DVM_ERROR_NOT_FOUND);
   refuse_release (&world, TOOL, 1, NULL, DVM_ERROR_NOT_FOUND);
