@@ -267,6 +267,19 @@ check_names (const DvmdGrowRequest *request, GError **error)
 }
 
 static gboolean
+check_elastic (DvmdCore *self, const Plan *plan, GError **error)
+{
+  const char *name;
+
+  if (plan->to_add->len == 0 || dvmd_size_check_elastic (self, error))
+    return TRUE;
+  name = plan->request->hosts[g_array_index (plan->to_add, guint, 0)].name;
+  g_prefix_error (error, "hosts: %s is %s. ", name,
+                  dvmd_size_find_agent (self, name) != NULL ? "down" : "not in the DVM");
+  return FALSE;
+}
+
+static gboolean
 make_plan (DvmdCore *self, Plan *plan, GError **error)
 {
   plan->in = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -275,7 +288,7 @@ make_plan (DvmdCore *self, Plan *plan, GError **error)
   for (guint i = 0; i < plan->request->n_hosts; i++)
     if (!plan_host (self, plan, i, error))
       return FALSE;
-  return plan->to_add->len == 0 || dvmd_size_check_elastic (self, error);
+  return check_elastic (self, plan, error);
 }
 
 static void

@@ -181,7 +181,8 @@ test_not_elastic (Fixture *f, gconstpointer data)
   bus_client_refused (f->client, MANAGER_PATH, MANAGER, "Shrink", g_variant_new_parsed ("({'hosts': <['here']>},)"),
                       "org.dvm.Error.NotElastic", "elastic");
   bus_client_refused (f->client, MANAGER_PATH, MANAGER, "Allocate",
-                      g_variant_new_parsed ("('new', {'hosts': <['n9']>})"), "org.dvm.Error.NotElastic", NULL);
+                      g_variant_new_parsed ("('new', {'hosts': <['n9']>})"), "org.dvm.Error.NotElastic",
+                      "n9 is not in the DVM");
   bus_client_refused (f->client, "/org/dvm/sessions/0", SESSION, "Release", g_variant_new_parsed ("(@a{sv} {},)"),
                       "org.dvm.Error.NotSupported", "default session");
 }
