@@ -178,12 +178,21 @@ end_job (DvmdController *self, const Control *control, const Target *target)
 }
 
 static void
+separate (DvmdController *self, const Target *target)
+{
+  DvmdJobStreams *streams = g_hash_table_lookup (self->streams, GUINT_TO_POINTER (dvmd_job_get_id (target->job)));
+
+  if (dvmd_core_separate_job (self->core, target->job, NULL) && streams != NULL)
+    dvmd_job_streams_separate (streams);
+}
+
+static void
 carry_out_target (DvmdController *self, const Control *control, const Target *target)
 {
   const char *ranks = target->whole ? "" : target->ranks->str;
 
   if (is_word (control, "separate"))
-    dvmd_core_separate_job (self->core, target->job, NULL);
+    separate (self, target);
   else if (target->whole && is_word (control, "pause"))
     dvmd_core_pause_job (self->core, target->job, NULL);
   else if (target->whole && is_word (control, "resume"))

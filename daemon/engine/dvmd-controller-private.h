@@ -240,6 +240,8 @@ void dvmd_job_streams_launched (DvmdJobStreams *self, guint agent);
 void dvmd_job_streams_end (DvmdJobStreams *self);
 /* Its output goes where that of the leader goes, which is not delivered before this one's. */
 void dvmd_job_streams_follow (DvmdJobStreams *self, DvmdJobStreams *leader);
+/* It does not end with its leader: that does not wait for it. */
+void dvmd_job_streams_separate (DvmdJobStreams *self);
 /* Output that may be kept no longer goes. */
 void dvmd_controller_trim_output (DvmdController *self);
 /* The job leaves the history; frees the streams, at once or when their last reader is done. */

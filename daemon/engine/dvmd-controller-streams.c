@@ -182,6 +182,19 @@ end_output (DvmdJobStreams *self)
 }
 
 void
+dvmd_job_streams_separate (DvmdJobStreams *self)
+{
+  DvmdJobStreams *leader = self->leader;
+
+  /* While that runs it goes on following; those that go on are let go at its end. */
+  if (leader == NULL || !leader->ended)
+    return;
+  stop_following (self);
+  if (leader->followers->len == 0)
+    end_output (leader);
+}
+
+void
 dvmd_job_streams_free (DvmdJobStreams *self)
 {
   forget_kept (self);

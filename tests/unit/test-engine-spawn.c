@@ -490,6 +490,33 @@ test_control_kill (Fixture *self, gconstpointer data)
   self->engine.controller->kill_grace = 0;
 }
 
+/* The job of whoever controls it has spawned one that has spawned another, and has ended: that one is to go on. */
+static void
+test_control_separate_at_the_end (Fixture *self, gconstpointer data)
+{
+  const DvmdPmixWishes none = { 0 };
+  g_autofree char *gate = g_build_filename (self->engine.dir, "gate", NULL);
+  g_autofree char *script = g_strdup_printf (
+      "([{'argv': <['sh', '-c', 'while [ ! -e %s ]; do sleep 0.02; done']>, 'np': <uint32 1>}], @a{sv} {})", gate);
+  DvmdJob *parent = spawn_job (self, script);
+  guint node = dvmd_proc_table_row (dvmd_job_get_procs (parent), 0)->node;
+  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[node - 1], dvm_job_get_nspace (dvmd_job_get_record (parent)),
+                                        0, g_variant_new_parsed (SLEEP), &none);
+  const char *nspace;
+  DvmdJob *child;
+  int status;
+
+  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[node - 1], token, &status, &nspace));
+  child = dvmd_core_find_job (self->engine.controller->core, nspace);
+  g_assert_true (g_file_set_contents (gate, "", 0, NULL));
+  wait_until (dvmd_job_get_ended (parent));
+  /* The output of the one is the last of the other. */
+  g_assert_false (dvmd_controller_job_is_finished (self->engine.controller, parent));
+  g_assert_cmpint (control (self, nspace, DVMD_PMIX_RANK_WILDCARD, "separate", 0), ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_controller_job_is_finished (self->engine.controller, parent));
+  g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_RUNNING);
+}
+
 /* Some ranks, of several nodes. */
 static void
 test_control_ranks (Fixture *self, gconstpointer data)
@@ -628,6 +655,7 @@ main (int argc, char **argv)
     { "/engine-spawn/control-named-twice", test_control_named_twice },
     { "/engine-spawn/control-refused", test_control_refused },
     { "/engine-spawn/control-separate", test_control_separate },
+    { "/engine-spawn/control-separate-at-the-end", test_control_separate_at_the_end },
     { "/engine-spawn/control-dvm", test_control_dvm },
     { "/engine-spawn/abort-others", test_abort_others },
     { "/engine-spawn/shutdown", test_shutdown },
