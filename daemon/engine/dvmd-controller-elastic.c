@@ -126,25 +126,31 @@ is_meant (DvmdSizeChange *self, DvmdSizeChange *other)
          && g_strcmp0 (other->request->req_id, wanted) == 0;
 }
 
-/* Who has asked for it may withdraw it; so may a tool of the same user, and the scheduler. */
 static gboolean
-may_withdraw (DvmdSizeChange *self, DvmdSizeChange *other)
+is_its_own (DvmdSizeChange *self, DvmdSizeChange *other)
 {
   g_autofree char *mine = dvmd_requester_dup_nspace (self->requester);
   g_autofree char *its = dvmd_requester_dup_nspace (other->requester);
 
-  if (self->scheduler || g_str_equal (mine, its))
+  return g_str_equal (mine, its);
+}
+
+/* Who has asked for it may withdraw it; so may a tool of the same user, and the scheduler. */
+static gboolean
+may_withdraw (DvmdSizeChange *self, DvmdSizeChange *other)
+{
+  if (self->scheduler || is_its_own (self, other))
     return TRUE;
   return self->requester != NULL && other->requester != NULL
          && !dvmd_core_is_application (self->controller->core, self->requester)
          && (self->requester->uid == 0 || self->requester->uid == other->requester->uid);
 }
 
-/* Whether the request was one that waits. Takes the task then. */
-static gboolean
-withdraw (DvmdSizeChange *self)
+/* (nullable): its own goes before those of others that have the same name, and what it may withdraw before the rest */
+static DvmdSizeChange *
+find_waiting (DvmdSizeChange *self)
 {
-  DvmdSizeAnswer given = { 0 };
+  DvmdSizeChange *found = NULL;
 
   for (GList *l = self->controller->size_changes.head; l != NULL; l = l->next)
     {
@@ -152,18 +158,33 @@ withdraw (DvmdSizeChange *self)
 
       if (!is_meant (self, other))
         continue;
-      if (!may_withdraw (self, other))
-        {
-          dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
-                                                    "“%s” was requested by somebody else", self->request->of_req_id));
-          return TRUE;
-        }
-      g_cancellable_cancel (other->stop);
-      given.req_id = g_strdup (self->request->req_id);
-      dvmd_size_change_answer (self, &given);
+      if (is_its_own (self, other))
+        return other;
+      if (found == NULL || (!may_withdraw (self, found) && may_withdraw (self, other)))
+        found = other;
+    }
+  return found;
+}
+
+/* Whether the request was one that waits. Takes the task then. */
+static gboolean
+withdraw (DvmdSizeChange *self)
+{
+  DvmdSizeChange *other = find_waiting (self);
+  DvmdSizeAnswer given = { 0 };
+
+  if (other == NULL)
+    return FALSE;
+  if (!may_withdraw (self, other))
+    {
+      dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                                                "“%s” was requested by somebody else", self->request->of_req_id));
       return TRUE;
     }
-  return FALSE;
+  g_cancellable_cancel (other->stop);
+  given.req_id = g_strdup (self->request->req_id);
+  dvmd_size_change_answer (self, &given);
+  return TRUE;
 }
 
 static gboolean

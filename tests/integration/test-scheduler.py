@@ -212,6 +212,23 @@ class Withdrawn(Case):
         self.allocate(dvm, 'cancel', of_req_id='mine')
         wait_until(lambda: answers, 'the answer')
 
+    def test_of_one_name(self):
+        """Who takes back what it has asked for by its own id means that, and not what somebody else calls the same."""
+        dvm = self.elastic('decide never', 'decide never')
+        answers = self.later(dvm, 'new', count=1, req_id='mine')
+        wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
+        go = os.path.join(dvm.place, 'go')
+        job, out, _ = dvm.start([ALLOC, 'rank', '0', 'new', 'count=1', 'req=mine', 'rank', '1', 'file', go, 'cancel', 'req=mine'], np=2)
+        wait_until(lambda: self.asked(dvm) == ['new'] * 2, 'the other one to be asked')
+        with open(go, 'w', encoding='utf-8'):
+            pass
+        job.wait()
+        self.assertIn('1 cancel 0', out.finish().decode())
+        self.assertEqual(answers, [])
+        self.allocate(dvm, 'cancel', of_req_id='mine')
+        wait_until(lambda: answers, 'the answer')
+        self.nothing(dvm, 'node1')
+
     def test_tool_gone(self):
         """What a tool has asked for is withdrawn when it goes."""
         dvm = self.elastic('decide never')
