@@ -237,7 +237,8 @@ dvm_session_get_shared (DvmSession *self)
  * dvm_session_get_separate:
  * @self: a session
  *
- * Whether it outlives its parent.
+ * Whether it outlives its parent. One that was instantiated, or separated later, outlives its owner too, whatever its
+ * inheritance says.
  *
  * Returns: %TRUE if so
  * Since: 0.1

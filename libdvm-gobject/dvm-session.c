@@ -136,7 +136,8 @@ static const DvmRecordField fields[] = {
   /**
    * DvmSession:separate:
    *
-   * Whether it outlives its parent.
+   * Whether it outlives its parent. One that was instantiated, or separated later, outlives its owner too, whatever its
+   * inheritance says.
    *
    * Since: 0.1
    */

@@ -55,7 +55,7 @@ typedef struct
   gboolean instantiated;       /* a session with its jobs: when its time is over it is terminated (S23) */
   gboolean limit_outside;      /* somebody else ends it then, and warns of that: it is only published */
   gboolean child_separate;     /* it outlives its parent */
-  gboolean detached;           /* it outlives its owner, whatever its inheritance says */
+  gboolean detached;           /* it outlives its owner, whatever its inheritance says, and its parent */
   DvmdJob *job;                /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
 } DvmdGrowRequest;
 

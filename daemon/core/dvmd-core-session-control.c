@@ -160,9 +160,7 @@ end_jobs (DvmdSession *session)
   g_autofree char *reason = g_strdup_printf ("Session %u (%s), which the job is in, was terminated",
                                              dvmd_session_get_id (session), dvmd_session_get_alloc_id (session));
 
-  /* What is stopped could not end in time. */
-  for (guint i = 0; i < jobs->len; i++)
-    dvmd_job_hold_end (g_ptr_array_index (jobs, i));
+  /* What is stopped goes on by that: it could not end in time. */
   for (guint i = 0; i < jobs->len; i++)
     if (((DvmdJob *)g_ptr_array_index (jobs, i))->launch_sent)
       dvmd_core_fail_job (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);

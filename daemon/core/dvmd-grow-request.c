@@ -384,7 +384,7 @@ make_session (DvmdCore *self, const Plan *plan)
                                                 minted != NULL ? minted : request->given_alloc_id, request->req_id,
                                                 request->share);
 
-  session->separate = request->child_separate;
+  session->separate = request->child_separate || request->detached;
   session->detached = request->detached;
   session->instantiated = request->instantiated;
   session->inheritance = request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT;

@@ -54,8 +54,7 @@ dvmd_session_publish_owners (DvmdSession *self)
 void
 dvmd_session_publish_sharing (DvmdSession *self)
 {
-  _dvm_session_set_sharing (self->record, dvmd_inheritance_to_string (self->inheritance), self->shared,
-                            self->separate || self->detached);
+  _dvm_session_set_sharing (self->record, dvmd_inheritance_to_string (self->inheritance), self->shared, self->separate);
 }
 
 static void

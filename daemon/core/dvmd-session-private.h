@@ -26,7 +26,7 @@ struct _DvmdSession
   gboolean shared;          /* it reserves nothing, or no more */
   DvmdInheritance inheritance;
   gboolean separate; /* from its parent */
-  gboolean detached; /* from its owner */
+  gboolean detached; /* from its owner, too */
   gboolean owner_ended;
   gboolean disposed;     /* what its inheritance says of that has been done */
   guint parent;          /* 0: none */

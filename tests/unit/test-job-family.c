@@ -158,6 +158,51 @@ test_last_moment (void)
   all_gone (&world, slow);
 }
 
+/* But not those that have not begun. */
+static void
+test_no_moment (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *waiting;
+
+  world_init (&world, 1, 3, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  launch_all (&world, submit (&world, 1));
+  waiting = spawn_np (&world, parent, 3, FALSE);
+  assert_held (waiting, "slots");
+  end_proc (&world, parent, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, parent);
+  assert_state (waiting, DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
+/* Nor is one ended in that moment that has ended before, and that nobody remembers. */
+static void
+test_moment_of_forgotten (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *quick;
+
+  world_init (&world, 1, 4, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  quick = spawn (&world, parent);
+  g_object_add_weak_pointer (G_OBJECT (quick), (gpointer *)&quick);
+  end_proc (&world, parent, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, parent);
+  end_proc (&world, quick, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, quick);
+  for (guint i = 0; i < 5; i++)
+    run_to_end (&world, submit (&world, 1));
+  g_assert_null (quick);
+  dvmd_clock_advance (world.clock, 10 * G_USEC_PER_SEC);
+  run (&world);
+}
+
 /* One that asks and has ended before the answer spawns nothing that would end with it. */
 static void
 test_too_late (void)
@@ -207,6 +252,8 @@ main (int argc, char **argv)
   g_test_add_func ("/job-family/known", test_known);
   g_test_add_func ("/job-family/S27/ends-with-parent", test_ends_with_parent);
   g_test_add_func ("/job-family/S27/last-moment", test_last_moment);
+  g_test_add_func ("/job-family/S27/no-moment", test_no_moment);
+  g_test_add_func ("/job-family/S27/moment-of-forgotten", test_moment_of_forgotten);
   g_test_add_func ("/job-family/too-late", test_too_late);
   g_test_add_func ("/job-family/L15/bookmark", test_bookmark);
   return g_test_run ();

@@ -87,6 +87,25 @@ test_order (void)
   assert_log (&world, "remove 3: 2\nremove 4: 3\n");
 }
 
+/* S6, S21: what is detached from who asked for it is so from the session of that one, too, and says so. */
+static void
+test_detached_child (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest detached = { .detached = TRUE };
+  DvmdSession *child;
+  g_autofree char *process = NULL;
+
+  world_init (&world, 3, 2, FALSE);
+  bring_up (&world);
+  process = process_of (spawn_running (&world, TOOL, 1, alloc_of (allocate (&world, TOOL, "node2", NULL))));
+  child = allocate (&world, process, "node3", &detached);
+  g_assert_cmpstr (dvm_session_get_parent (dvmd_session_get_record (child)), ==, "/org/dvm/sessions/1");
+  g_assert_true (dvm_session_get_separate (dvmd_session_get_record (child)));
+  release (&world, TOOL, 1, NULL);
+  g_assert_nonnull (session_of (&world, 2));
+}
+
 /* D15: time to end is for the jobs in its children, too. */
 static void
 test_drain_children (void)
@@ -369,6 +388,329 @@ test_many_owners (void)
   g_assert_cmpuint (n_told, ==, 1);
 }
 
+/* R43, R46: a session that is not its own, and jobs in it, are nothing to a job that only runs in it, or elsewhere. */
+static void
+test_guest (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest child = { .session = 1 };
+  g_autoptr (DvmdRequester) guest = NULL;
+  DvmdSession *session;
+  DvmdJob *other;
+  g_autofree char *process = NULL;
+  g_autofree char *stranger = NULL;
+
+  world_init (&world, 4, 4, FALSE);
+  bring_up (&world);
+  session = allocate (&world, TOOL, "node2", NULL);
+  other = spawn_running (&world, TOOL, 1, alloc_of (session));
+  process = process_of (spawn_running (&world, TOOL, 1, alloc_of (session)));
+  stranger = process_of (spawn_running (&world, TOOL, 1, NULL));
+  guest = dvmd_requester_new (process, 1000, 42);
+  g_assert_true (dvmd_session_owns (session, "dvm-test@2"));
+  g_assert_false (dvmd_core_has_right (world.core, guest, DVMD_RIGHT_JOB, NULL, other));
+  refuse_allocate (&world, stranger, "node3", &child, DVM_ERROR_NO_PERMISSIONS);
+  g_assert_nonnull (allocate (&world, process, "node3", &child));
+  /* The default session is everybody's, and nobody's. */
+  assert_owners (session_of (&world, 0), "");
+}
+
+/* R46, R53: by its name a job releases a host of its own allocation, one that is shared too, and nobody else's. */
+static void
+test_release_by_name (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest shared = { .share = TRUE };
+  g_autofree char *owner = NULL;
+  g_autofree char *stranger = NULL;
+
+  world_init_elastic (&world, 1, 4);
+  owner = process_of (spawn_running (&world, TOOL, 1, NULL));
+  stranger = process_of (spawn_running (&world, TOOL, 1, NULL));
+  allocate (&world, owner, "node2", &shared);
+  refuse_release (&world, stranger, 0, "node2", DVM_ERROR_NO_PERMISSIONS);
+  report_in (&world, 2);
+  wired (&world, campaign_of (&world, 1));
+  refuse_release (&world, stranger, 0, "node2", DVM_ERROR_NO_PERMISSIONS);
+  refuse_release (&world, owner, 0, "node1", DVM_ERROR_NO_PERMISSIONS);
+  g_assert_nonnull (release (&world, owner, 0, "node2"));
+}
+
+/* Hosts that are released by their names alone can be taken back into the session that they were in. */
+static void
+test_lent_by_name (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest back = { .session = 1, .reaquire = TRUE };
+  DvmdCampaign *campaign;
+
+  world_init_elastic (&world, 1, 2);
+  allocate_new (&world, 2, NULL);
+  campaign = release (&world, TOOL, 0, "node2");
+  depart (&world, 2);
+  offered (&world, campaign);
+  g_assert_nonnull (allocate (&world, TOOL, "node2", &back));
+}
+
+/* ---- changes that fail ---- */
+
+/* R52: a host that was there already is in the session no more when the nodes that it was asked for with do not come.
+ */
+static void
+test_extend_fails (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest more = { .extend = TRUE, .session = 1 };
+
+  world_init_elastic (&world, 3, 2);
+  allocate (&world, TOOL, "node2", NULL);
+  allocate (&world, TOOL, "node3 node9", &more);
+  assert_nodes (session_of (&world, 1), "node2 node3");
+  dvmd_core_cancel_campaign (world.core, campaign_of (&world, 1), NULL);
+  run (&world);
+  depart (&world, 4);
+  assert_nodes (session_of (&world, 1), "node2");
+  assert_default_nodes (&world, "node1 node3");
+}
+
+/* A session that nobody has brought a node into is void with the last grow for it, and not before. */
+static void
+test_last_grow_decides (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest more = { .extend = TRUE, .session = 1 };
+
+  world_init_elastic (&world, 1, 2);
+  allocate (&world, TOOL, "node8", NULL);
+  allocate (&world, TOOL, "node9", &more);
+  for (guint i = 1; i <= 2; i++)
+    {
+      g_assert_nonnull (session_of (&world, 1));
+      dvmd_core_cancel_campaign (world.core, campaign_of (&world, i), NULL);
+      run (&world);
+      depart (&world, i + 1);
+    }
+  g_assert_null (session_of (&world, 1));
+}
+
+/* What somebody else has reserved meanwhile does not come back by a release that is called off. */
+static void
+test_taken_in_drain (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest more = { .extend = TRUE, .session = 1 };
+  DvmdCampaign *campaign;
+
+  world_init_elastic (&world, 3, 2);
+  allocate_new (&world, 4, NULL);
+  allocate (&world, TOOL, "node2 node3", &more);
+  spawn_running (&world, TOOL, 5, alloc_of (session_of (&world, 1)));
+  campaign = drain (&world, 1, 60);
+  assert_nodes (allocate (&world, TOOL, "node3", NULL), "node3");
+  g_assert_true (dvmd_core_cancel_campaign (world.core, campaign, NULL));
+  run (&world);
+  assert_nodes (session_of (&world, 1), "node2 node4");
+  assert_nodes (session_of (&world, 2), "node3");
+}
+
+/* R52: what is discarded leaves the nodes in the DVM that were there before. */
+static void
+test_discard_keeps (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdSessionControl terminate = { .op = DVMD_SESSION_TERMINATE };
+
+  world_init_elastic (&world, 1, 2);
+  g_assert_true (dvmd_core_control_session (world.core, allocate_new (&world, 2, NULL), &terminate, NULL, NULL));
+  run (&world);
+  assert_default_nodes (&world, "node1 node2");
+  dvmd_core_discard_session (world.core, allocate (&world, TOOL, "node2", NULL), NULL);
+  run (&world);
+  g_assert_null (session_of (&world, 2));
+  assert_default_nodes (&world, "node1 node2");
+  g_assert_cmpuint (dvmd_core_get_campaigns_running (world.core), ==, 0);
+}
+
+/* ---- jobs that are held ---- */
+
+static DvmdSession *
+pause_after (World *world, guint n, DvmdJob **job)
+{
+  const DvmdSessionControl pause = { .op = DVMD_SESSION_PAUSE };
+  g_autoptr (DvmJobSpec) spec = NULL;
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new (TOOL, 1000, 42);
+  DvmdSession *session;
+
+  world_init (world, 2, 2, FALSE);
+  bring_up (world);
+  session = allocate (world, TOOL, "node2", NULL);
+  spec = make_targets (2, alloc_of (session));
+  g_string_truncate (world->log, 0);
+  *job = dvmd_core_submit (world->core, spec, requester, NULL);
+  for (guint i = 0; i < n; i++)
+    dvmd_event_queue_drain (world->queue, 1);
+  g_assert_true (dvmd_core_control_session (world->core, session, &pause, NULL, NULL));
+  run (world);
+  return session;
+}
+
+/* S16: whenever it comes, a job waits once, without slots before it is placed, and is launched once. */
+static void
+test_paused_at_any_moment (void)
+{
+  const DvmdSessionControl resume = { .op = DVMD_SESSION_RESUME };
+  gboolean was_sent = FALSE;
+
+  for (guint n = 0; !was_sent; n++)
+    {
+      g_auto (World) world = { 0 };
+      DvmdJob *job;
+      DvmdSession *session = pause_after (&world, n, &job);
+      DvmdNodePool *nodes = dvmd_core_get_nodes (world.core);
+
+      was_sent = world.log->len > 0;
+      if (!was_sent)
+        {
+          assert_held (job, "session");
+          g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 1);
+          g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (nodes), ==, dvmd_job_get_map (job) != NULL ? 2 : 0);
+        }
+      g_assert_true (dvmd_core_control_session (world.core, session, &resume, NULL, NULL));
+      run (&world);
+      assert_log (&world, "launch 1\n");
+      assert_held (job, "");
+      g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 0);
+      run_to_end (&world, job);
+      assert_state (job, DVM_JOB_STATE_NOTIFIED);
+    }
+}
+
+/* So it does with slots that it has waited for, and has got in the same turn. */
+static void
+test_paused_with_slots (void)
+{
+  gboolean was_sent = FALSE;
+
+  for (guint n = 0; !was_sent; n++)
+    {
+      g_auto (World) world = { 0 };
+      DvmdJob *first;
+      DvmdJob *waiting;
+
+      world_init (&world, 1, 2, FALSE);
+      bring_up (&world);
+      first = spawn_running (&world, TOOL, 1, NULL);
+      waiting = spawn (&world, TOOL, 2, NULL);
+      assert_held (waiting, "slots");
+      g_string_truncate (world.log, 0);
+      dvmd_core_proc_state (world.core, first, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+      dvmd_core_job_gone (world.core, first, 1);
+      for (guint i = 0; i < n; i++)
+        dvmd_event_queue_drain (world.queue, 1);
+      g_assert_true (dvmd_core_pause_job (world.core, waiting, NULL));
+      run (&world);
+      was_sent = strstr (world.log->str, "launch 2") != NULL;
+      if (was_sent)
+        continue;
+      assert_held (waiting, "session");
+      g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==,
+                        dvmd_job_get_map (waiting) != NULL ? 2 : 0);
+    }
+}
+
+/* Those behind a job that is held do not wait for slots that it would not take. */
+static void
+test_behind_held (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *large;
+  DvmdJob *small;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  spawn_running (&world, TOOL, 1, NULL);
+  large = spawn (&world, TOOL, 2, NULL);
+  small = spawn (&world, TOOL, 1, NULL);
+  assert_held (small, "slots");
+  g_assert_true (dvmd_core_pause_job (world.core, large, NULL));
+  run (&world);
+  assert_held (large, "session");
+  assert_state (small, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
+/* And it has its place before them when it goes on. */
+static void
+test_place_of_held (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest shared = { .share = TRUE };
+  const DvmdSessionControl pause = { .op = DVMD_SESSION_PAUSE };
+  const DvmdSessionControl resume = { .op = DVMD_SESSION_RESUME };
+  DvmdSession *session;
+  DvmdJob *first;
+  DvmdJob *held;
+  DvmdJob *later;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  session = allocate (&world, TOOL, "node1", &shared);
+  first = spawn_running (&world, TOOL, 2, NULL);
+  g_assert_true (dvmd_core_control_session (world.core, session, &pause, NULL, NULL));
+  held = spawn (&world, TOOL, 2, alloc_of (session));
+  later = spawn (&world, TOOL, 2, NULL);
+  g_assert_true (dvmd_core_control_session (world.core, session, &resume, NULL, NULL));
+  run (&world);
+  end_job (&world, first);
+  assert_state (held, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  assert_held (later, "slots");
+}
+
+/* ---- at any moment ---- */
+
+/* R36: a job that was let through when its node is reserved has been placed there already, or never is. */
+static void
+test_reserved_at_any_moment (void)
+{
+  gboolean was_placed = FALSE;
+
+  for (guint n = 0; !was_placed; n++)
+    {
+      g_auto (World) world = { 0 };
+      g_autoptr (DvmJobSpec) spec = make_spec (1);
+      g_autoptr (DvmdRequester) requester = dvmd_requester_new (TOOL, 1000, 42);
+      DvmdJob *job;
+
+      world_init (&world, 2, 1, FALSE);
+      bring_up (&world);
+      job = dvmd_core_submit (world.core, spec, requester, NULL);
+      for (guint i = 0; i < n; i++)
+        dvmd_event_queue_drain (world.queue, 1);
+      was_placed = dvmd_job_get_map (job) != NULL;
+      allocate (&world, TOOL, "node1", NULL);
+      assert_job_nodes (job, was_placed ? "node1" : "node2");
+    }
+}
+
+/* R58, R61: what is on its way for a session that reserves nothing any more is everybody's before it is there. */
+static void
+test_unreserved_on_the_way (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *owner;
+  g_autofree char *process = NULL;
+
+  world_init_elastic (&world, 1, 2);
+  owner = spawn_running (&world, TOOL, 1, NULL);
+  process = process_of (owner);
+  allocate (&world, process, "node2", NULL);
+  assert_default_nodes (&world, "node1");
+  end_job (&world, owner);
+  assert_default_nodes (&world, "node1 node2");
+  report_in (&world, 2);
+  wired (&world, campaign_of (&world, 1));
+  assert_default_nodes (&world, "node1 node2");
+}
+
 /* ---- the end ---- */
 
 /* Nothing comes back to a core that is not there any more. */
@@ -401,6 +743,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sessions/corners/D3-S6-order", test_order);
+  g_test_add_func ("/sessions/corners/S6-S21-detached-child", test_detached_child);
   g_test_add_func ("/sessions/corners/D15-drain-children", test_drain_children);
   g_test_add_func ("/sessions/corners/S6-long-line-released", test_long_line_released);
   g_test_add_func ("/sessions/corners/S6-long-line-terminated", test_long_line_terminated);
@@ -413,6 +756,19 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/corners/R9-R40-target-of-extend", test_target_of_extend);
   g_test_add_func ("/sessions/corners/S27-forgotten-parent", test_forgotten_parent);
   g_test_add_func ("/sessions/corners/R41-many-owners", test_many_owners);
+  g_test_add_func ("/sessions/corners/R43-R46-guest", test_guest);
+  g_test_add_func ("/sessions/corners/R46-R53-release-by-name", test_release_by_name);
+  g_test_add_func ("/sessions/corners/lent-by-name", test_lent_by_name);
+  g_test_add_func ("/sessions/corners/R36-reserved-at-any-moment", test_reserved_at_any_moment);
+  g_test_add_func ("/sessions/corners/R58-R61-unreserved-on-the-way", test_unreserved_on_the_way);
+  g_test_add_func ("/sessions/corners/R52-extend-fails", test_extend_fails);
+  g_test_add_func ("/sessions/corners/last-grow-decides", test_last_grow_decides);
+  g_test_add_func ("/sessions/corners/taken-in-drain", test_taken_in_drain);
+  g_test_add_func ("/sessions/corners/R52-discard-keeps", test_discard_keeps);
+  g_test_add_func ("/sessions/corners/S16-paused-at-any-moment", test_paused_at_any_moment);
+  g_test_add_func ("/sessions/corners/S16-paused-with-slots", test_paused_with_slots);
+  g_test_add_func ("/sessions/corners/S16-behind-held", test_behind_held);
+  g_test_add_func ("/sessions/corners/S16-place-of-held", test_place_of_held);
   g_test_add_func ("/sessions/corners/timers", test_timers);
   return g_test_run ();
 }
