@@ -96,7 +96,7 @@ dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who)
 static gboolean
 is_stranger (DvmdCore *self, const DvmdRequester *who)
 {
-  return who->uid != self->uid && who->uid != 0 && !dvmd_core_is_application (self, who);
+  return who->uid != self->uid && who->uid != 0;
 }
 
 typedef struct
@@ -139,17 +139,7 @@ may_job_as_application (const Caller *caller, DvmdJob *job)
   return FALSE;
 }
 
-static gboolean
-may_job (const Caller *caller, DvmdJob *job)
-{
-  const DvmdRequester *submitter = dvmd_job_get_requester (job);
-  guint uid = caller->who->uid;
-
-  if (caller->is_application)
-    return may_job_as_application (caller, job);
-  return uid == 0 || uid == caller->core->uid || submitter == NULL || uid == submitter->uid;
-}
-
+/* Tools are the user's whose DVM it is, or root's: others are strangers. */
 static gboolean
 may (const Caller *caller, DvmdRight right, DvmdSession *session, DvmdJob *job)
 {
@@ -161,7 +151,7 @@ may (const Caller *caller, DvmdRight right, DvmdSession *session, DvmdJob *job)
     case DVMD_RIGHT_RELEASE:
       return session != NULL ? may_session (caller, right, session) : !caller->is_application;
     case DVMD_RIGHT_JOB:
-      return job != NULL ? may_job (caller, job) : !caller->is_application;
+      return !caller->is_application || (job != NULL && may_job_as_application (caller, job));
     case DVMD_RIGHT_OWNER_FOR_OTHERS:
     case DVMD_RIGHT_NODE:
     case DVMD_RIGHT_DVM:

@@ -415,6 +415,24 @@ test_guest (void)
   assert_owners (session_of (&world, 0), "");
 }
 
+/* S9: whoever says that it is a process of a job, and is another user's, has no right to anything. */
+static void
+test_strange_process (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmdRequester) stranger = NULL;
+  DvmdJob *job;
+  g_autofree char *process = NULL;
+
+  world_init (&world, 2, 4, FALSE);
+  bring_up (&world);
+  job = spawn_running (&world, TOOL, 1, NULL);
+  process = process_of (job);
+  stranger = dvmd_requester_new (process, 1001, 42);
+  g_assert_false (dvmd_core_has_right (world.core, stranger, DVMD_RIGHT_JOB, NULL, job));
+  g_assert_false (dvmd_core_has_right (world.core, stranger, DVMD_RIGHT_SPAWN, session_of (&world, 0), NULL));
+}
+
 /* R46, R53: by its name a job releases a host of its own allocation, one that is shared too, and nobody else's. */
 static void
 test_release_by_name (void)
@@ -757,6 +775,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/corners/S27-forgotten-parent", test_forgotten_parent);
   g_test_add_func ("/sessions/corners/R41-many-owners", test_many_owners);
   g_test_add_func ("/sessions/corners/R43-R46-guest", test_guest);
+  g_test_add_func ("/sessions/corners/S9-strange-process", test_strange_process);
   g_test_add_func ("/sessions/corners/R46-R53-release-by-name", test_release_by_name);
   g_test_add_func ("/sessions/corners/lent-by-name", test_lent_by_name);
   g_test_add_func ("/sessions/corners/R36-reserved-at-any-moment", test_reserved_at_any_moment);
