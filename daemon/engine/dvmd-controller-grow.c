@@ -283,8 +283,8 @@ find_lent (DvmdSizeChange *self, GError **error)
 
   if (!request->reaquire || request->hosts != NULL || self->hosts != NULL)
     return TRUE;
-  if (!dvmd_core_select_session (self->controller->core, request->session, request->alloc_id, request->of_req_id,
-                                 &session, error))
+  if (!dvmd_core_select_session_for (self->controller->core, self->scheduler ? NULL : self->requester, request->session,
+                                     request->alloc_id, request->of_req_id, &session, error))
     return FALSE;
   self->lent = dvmd_session_list_lent (session);
   if (self->lent->len > 0)

@@ -34,6 +34,17 @@ class Target:
         self.assert_no_trace(dvm, 'BadParam', [], dvm.asker.allocate, 'extend', session=session.number, alloc_id=other.alloc_id,
                              hosts=['n9'])
 
+    def test_R30_own_request_to_reaquire(self):
+        """A request id means one's own allocation, whoever else has used it."""
+        dvm = self.dvm(nodes=2, slots=1)
+        owner = self.stay(dvm, np=1)
+        session = self.reserve(dvm, 'n8', req_id='same')
+        self.reserve(dvm, 'n9', req_id='same', target=owner.get('Namespace'))
+        dvm.asker.allocate('release', of_req_id='same', hosts=['n8']).done()
+        self.assertEqual(session.nodes, [])
+        dvm.asker.allocate('reaquire', of_req_id='same').done()
+        self.assertEqual(session.nodes, ['n8'])
+
     def test_R69_reaquire(self):
         """What was given back by name is taken back into the same allocation; the rest cannot be."""
         dvm = self.dvm(nodes=1, slots=1)
