@@ -76,11 +76,30 @@ add_asker (DvmdController *self, const char *name, const char *nspace, guint32 r
   asker->n_pending++;
 }
 
-void
-dvmd_controller_note_tool (DvmdController *self, const char *nspace, guint agent)
+/* As an agent names the tools of its node. */
+static gboolean
+is_tool_of (DvmdController *self, guint agent, const char *nspace)
 {
-  if (dvmd_core_find_job (self->core, nspace) == NULL)
-    g_hash_table_insert (self->tools, g_strdup (nspace), GUINT_TO_POINTER (agent));
+  g_autofree char *prefix = g_strdup_printf ("%s@tool-%u-", self->nspace, agent);
+
+  return g_str_has_prefix (nspace, prefix);
+}
+
+gboolean
+dvmd_controller_hear (DvmdController *self, guint agent, const char *nspace, guint32 rank)
+{
+  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
+
+  if (procs != NULL && rank < procs->n_rows && dvmd_proc_table_row (procs, rank)->node == agent)
+    return TRUE;
+  if (is_tool_of (self, agent, nspace))
+    {
+      g_hash_table_insert (self->tools, g_strdup (nspace), GUINT_TO_POINTER (agent));
+      return TRUE;
+    }
+  g_message ("Agent %u speaks for %s.%u, who is not on its node", agent, nspace, rank);
+  return FALSE;
 }
 
 /* It waits for one less. */
@@ -112,6 +131,12 @@ answer (Ask *ask, GVariant *result)
 }
 
 static void
+refuse (DvmdController *self, guint agent, guint64 token, int status)
+{
+  dvmd_controller_send (self, agent, DVMD_MSG_ALLOCATED, g_variant_new ("(tissu)", token, status, "", "", 0));
+}
+
+static void
 on_size_changed (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (Ask) ask = user_data;
@@ -125,8 +150,7 @@ on_size_changed (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   /* PMIx hands on a number alone. */
   g_message ("%s asks for nodes: %s", ask->name, error->message);
-  dvmd_controller_send (ask->controller, ask->agent, DVMD_MSG_ALLOCATED,
-                        g_variant_new ("(tissu)", ask->token, dvmd_pmix_status_from_error (error), "", "", 0));
+  refuse (ask->controller, ask->agent, ask->token, dvmd_pmix_status_from_error (error));
   remove_asker (ask->controller, ask->name);
 }
 
@@ -135,17 +159,24 @@ dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant *bod
 {
   g_autoptr (GVariant) request = NULL;
   g_autoptr (DvmdRequester) requester = NULL;
-  Ask *ask = g_new0 (Ask, 1);
   const char *directive;
   const char *nspace;
+  guint64 token;
   guint32 asker;
   guint32 pid;
+  Ask *ask;
 
-  g_variant_get (body, "(t&suu&s@a{sv})", &ask->token, &nspace, &asker, &pid, &directive, &request);
+  g_variant_get (body, "(t&suu&s@a{sv})", &token, &nspace, &asker, &pid, &directive, &request);
+  if (!dvmd_controller_hear (self, rank, nspace, asker))
+    {
+      refuse (self, rank, token, DVMD_PMIX_ERR_NO_PERMISSIONS);
+      return;
+    }
+  ask = g_new0 (Ask, 1);
+  ask->token = token;
   ask->controller = g_object_ref (self);
   ask->name = g_strdup_printf ("pmix:%s.%u", nspace, asker);
   ask->agent = rank;
-  dvmd_controller_note_tool (self, nspace, rank);
   add_asker (self, ask->name, nspace, asker, rank);
   /* Everybody whom a node's server lets in belongs to the DVM's own user. */
   requester = dvmd_requester_new (ask->name, geteuid (), pid);
@@ -224,7 +255,7 @@ dvmd_controller_handle_tool_gone (DvmdController *self, guint rank, GVariant *bo
   const char *nspace;
 
   g_variant_get (body, "(&s)", &nspace);
-  if (dvmd_core_find_job (self->core, nspace) == NULL)
+  if (is_tool_of (self, rank, nspace))
     end_tool (self, nspace);
 }
 

@@ -59,7 +59,12 @@ dvmd_controller_handle_data (DvmdController *self, guint source, GVariant *body)
   DvmdJob *job;
 
   g_variant_get (body, "(tu&suuu@a{sv})", &token, &op, &who.nspace, &who.rank, &who.uid, &who.gid, &request);
-  dvmd_controller_note_tool (self, who.nspace, source);
+  if (!dvmd_controller_hear (self, source, who.nspace, who.rank))
+    {
+      answer (self, source, token, DVMD_PMIX_ERR_NO_PERMISSIONS,
+              g_variant_new_array (G_VARIANT_TYPE ("(susay)"), NULL, 0));
+      return;
+    }
   job = dvmd_core_find_job (self->core, who.nspace);
   if (job != NULL)
     sessions = dvmd_job_get_sessions (job);

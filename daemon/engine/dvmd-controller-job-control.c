@@ -257,7 +257,9 @@ dvmd_controller_handle_job_control (DvmdController *self, guint agent, GVariant 
   g_variant_get (body, "(t&suu@a(su)&si)", &token, &nspace, &rank, &pid, &rows, &control.operation, &control.signum);
   requester = make_requester (nspace, rank, pid);
   control.requester = requester;
-  if (!carry_out (self, &control, nspace, rows, &error))
+  if (!dvmd_controller_hear (self, agent, nspace, rank))
+    status = DVMD_PMIX_ERR_NO_PERMISSIONS;
+  else if (!carry_out (self, &control, nspace, rows, &error))
     {
       /* PMIx hands on a number alone. */
       g_message ("%s cannot %s: %s", requester->name, control.operation, error->message);
@@ -295,6 +297,8 @@ dvmd_controller_handle_abort_others (DvmdController *self, guint agent, GVariant
   gint32 status;
 
   g_variant_get (body, "(&suui&sa(su))", &nspace, &rank, &pid, &status, &message, &rows);
+  if (!dvmd_controller_hear (self, agent, nspace, rank))
+    return;
   requester = make_requester (nspace, rank, pid);
   while (g_variant_iter_next (rows, "(&su)", &target, NULL))
     {

@@ -283,8 +283,11 @@ void dvmd_controller_handle_allocate (DvmdController *self, guint rank, GVariant
 void dvmd_controller_campaign_ended (gpointer world, DvmdCampaign *campaign);
 void dvmd_controller_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
 void dvmd_controller_warn_session (gpointer world, DvmdSession *session, guint seconds_left);
-/* Somebody of that agent asks for something: if it is a tool, it is to end with its agent. */
-void dvmd_controller_note_tool (DvmdController *self, const char *nspace, guint agent);
+/*
+ * An agent says that somebody asks for something. FALSE: that is no process and no tool of its node. A tool is known
+ * from then on, to end with its agent.
+ */
+gboolean dvmd_controller_hear (DvmdController *self, guint agent, const char *nspace, guint32 rank);
 void dvmd_controller_handle_tool_gone (DvmdController *self, guint rank, GVariant *body);
 /* The agent of this rank has gone, and the tools that were connected to it have too. */
 void dvmd_controller_end_tools (DvmdController *self, guint rank);

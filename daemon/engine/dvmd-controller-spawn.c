@@ -256,7 +256,11 @@ dvmd_controller_handle_spawn (DvmdController *self, guint agent, GVariant *body)
   guint32 wanted;
 
   g_variant_get (body, "(t&suu@aa{sv}@a{sv}uu)", &token, &nspace, &rank, &pid, &apps, &options, &timeout, &wanted);
-  dvmd_controller_note_tool (self, nspace, agent);
+  if (!dvmd_controller_hear (self, agent, nspace, rank))
+    {
+      send_answer (self, agent, token, DVMD_PMIX_ERR_NO_PERMISSIONS, "");
+      return;
+    }
   job = submit (self, apps, options, nspace, rank, pid, &error);
   if (job != NULL)
     {

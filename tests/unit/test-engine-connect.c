@@ -461,6 +461,67 @@ test_answer_of_another (Fixture *self, gconstpointer data)
   wait_until (g_hash_table_size (controller->modex_asks) == 0);
 }
 
+static GVariant *
+parse (const char *format, ...)
+{
+  va_list args;
+  GVariant *value;
+
+  va_start (args, format);
+  value = g_variant_ref_sink (g_variant_new_parsed_va (format, &args));
+  va_end (args);
+  return value;
+}
+
+/* An agent speaks for the processes and tools of its node, and for nobody else. */
+static void
+test_for_others (Fixture *self, gconstpointer data)
+{
+  DvmdController *controller = self->engine.controller;
+  const char *theirs = nspace (self, 1);
+  guint32 rank = 0;
+  g_autofree char *tool = dvmd_pmix_host_tool_connected (dvmd_pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
+  g_autofree char *nobody = g_strdup_printf ("%s@tool-7-1", controller->nspace);
+  const char *const names[] = { theirs, tool, nobody, "bus.0", "scheduler:test", "" };
+  guint64 token = dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, tool, rank,
+                                       g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
+
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      /* The job is on the second node, the tool on the first one. */
+      guint agent = names[i] == theirs ? 1 : 2;
+      g_autoptr (GVariant) spawn = parse (
+          "(uint64 99, %s, uint32 0, uint32 0, [{'argv': <['true']>}], @a{sv} {}, uint32 0, uint32 0)", names[i]);
+      g_autoptr (GVariant) control = parse ("(uint64 99, %s, uint32 0, uint32 0, [(%s, %u)], 'kill', 0)", names[i],
+                                            nspace (self, 0), DVMD_PMIX_RANK_WILDCARD);
+      g_autoptr (GVariant)
+          shutdown = parse ("(uint64 99, %s, uint32 0, uint32 0, @a(su) [], 'terminate', 0)", names[i]);
+      g_autoptr (GVariant) abort = parse ("(%s, uint32 0, uint32 0, 1, '', [(%s, %u)])", names[i], nspace (self, 0),
+                                          DVMD_PMIX_RANK_WILDCARD);
+      g_autoptr (GVariant)
+          allocate = parse ("(uint64 99, %s, uint32 0, uint32 0, 'new', {'hosts': <['n9']>})", names[i]);
+      g_autoptr (GVariant) unpublish = parse ("(uint64 99, %u, %s, uint32 0, uint32 0, uint32 0, @a{sv} {})",
+                                              (guint32)DVMD_PMIX_DATA_UNPUBLISH, names[i]);
+      g_autoptr (GVariant) gone = parse ("(%s,)", names[i]);
+
+      dvmd_controller_handle_spawn (controller, agent, spawn);
+      dvmd_controller_handle_job_control (controller, agent, control);
+      dvmd_controller_handle_job_control (controller, agent, shutdown);
+      dvmd_controller_handle_abort_others (controller, agent, abort);
+      dvmd_controller_handle_allocate (controller, agent, allocate);
+      dvmd_controller_handle_data (controller, agent, unpublish);
+      dvmd_controller_handle_tool_gone (controller, agent, gone);
+      g_assert_cmpuint (g_hash_table_size (controller->spawns), ==, 0);
+      g_assert_cmpuint (g_hash_table_size (controller->askers), ==, 0);
+      g_assert_cmpuint (g_hash_table_size (controller->tools), ==, 1);
+    }
+  settle ();
+  g_assert_cmpuint (dvmd_data_store_count_items (controller->data), ==, 1);
+  g_assert_cmpint (dvmd_job_get_state (self->jobs[0]), ==, DVM_JOB_STATE_RUNNING);
+  g_assert_false (self->engine.ended);
+}
+
 /* Somebody waits in a collective meanwhile. */
 static void
 test_ranks_that_are_not (Fixture *self, gconstpointer data)
@@ -518,6 +579,7 @@ main (int argc, char **argv)
   ADD ("modex-of-lost-node", test_modex_of_lost_node);
   ADD ("modex-of-ended-job", test_modex_of_ended_job);
   ADD ("answer-of-another", test_answer_of_another);
+  ADD ("for-others", test_for_others);
   ADD ("ranks-that-are-not", test_ranks_that_are_not);
 #undef ADD
   return g_test_run ();
