@@ -142,8 +142,10 @@ void dvmd_shrink_drain (DvmdCampaign *self);
 void dvmd_shrink_offered (DvmdCampaign *self);
 void dvmd_shrink_completed (DvmdCampaign *self);
 void dvmd_shrink_failed (DvmdCampaign *self);
-/* The time of the session is over: its release, if it has not begun, waits for nobody any more. */
-void dvmd_shrink_hurry (DvmdSession *session);
+/* (nullable): the release of the session that is on its way, and has not begun */
+DvmdCampaign *dvmd_shrink_find_slow (DvmdSession *session);
+/* Such a one waits for nobody any more. */
+void dvmd_shrink_hurry (DvmdCampaign *self);
 /* The job is launched on nodes that will be taken away. */
 void dvmd_shrink_warn (DvmdJob *job);
 /* A job or a node is not there any more: a drain may be over. */

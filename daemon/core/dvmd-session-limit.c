@@ -38,7 +38,10 @@ on_limit (gpointer user_data)
   self->limit_timer = 0;
   if (dvmd_session_is_ending (self))
     {
-      dvmd_shrink_hurry (self);
+      DvmdCampaign *slow = dvmd_shrink_find_slow (self);
+
+      if (slow != NULL)
+        dvmd_shrink_hurry (slow);
       return;
     }
   g_message ("The time of session %u is over", dvmd_session_get_id (self));

@@ -289,12 +289,21 @@ dvmd_session_set_parent (DvmdSession *self, guint parent)
     publish_family (self);
 }
 
+static guint
+get_seconds_left (DvmdSession *self)
+{
+  return MAX (self->expires - dvmd_clock_monotonic (self->core->clock), 0) / G_USEC_PER_SEC;
+}
+
 void
 dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
   g_autoptr (GArray) ids = g_array_copy (self->children);
   g_autofree char *cause = g_strdup_printf ("Session %u, whose child it is, has ended", dvmd_session_get_id (self));
 
+  /* No longer than it has itself. */
+  if (self->expires != 0)
+    drain_timeout = MIN (drain_timeout, get_seconds_left (self));
   for (guint i = 0; i < ids->len; i++)
     {
       DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (ids, guint, i));

@@ -335,13 +335,30 @@ select_session (DvmdCore *self, Plan *plan, GError **error)
          && (plan->session == NULL || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, plan->session, NULL, error));
 }
 
+/* (nullable): what a scheduler takes back is being released already, and need not wait for its jobs any more (R55). */
+static DvmdCampaign *
+find_slow (DvmdCore *self, const DvmdShrinkRequest *request)
+{
+  DvmdSession *session = NULL;
+
+  if (!request->scheduler || request->hosts != NULL || request->drain_timeout > 0)
+    return NULL;
+  if (request->session != 0)
+    session = dvmd_core_get_session (self, request->session);
+  else if (request->alloc_id != NULL)
+    session = dvmd_core_find_session (self, request->alloc_id);
+  return session != NULL ? dvmd_shrink_find_slow (session) : NULL;
+}
+
 gboolean
 dvmd_core_check_shrink (DvmdCore *self, const DvmdShrinkRequest *request, GError **error)
 {
   g_auto (Plan) plan = { .request = request };
 
   plan_init (&plan);
-  return dvmd_size_check (self, error) && select_session (self, &plan, error) && make_plan (self, &plan, error);
+  return dvmd_size_check (self, error)
+         && (find_slow (self, request) != NULL
+             || (select_session (self, &plan, error) && make_plan (self, &plan, error)));
 }
 
 gboolean
@@ -349,10 +366,17 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
 {
   g_auto (Plan) plan = { .request = request };
   DvmdSession *of = NULL;
+  DvmdCampaign *slow = find_slow (self, request);
   DvmdCampaign *campaign;
   g_autofree char *alloc_id = NULL;
 
   plan_init (&plan);
+  if (slow != NULL && dvmd_size_check (self, NULL))
+    {
+      dvmd_shrink_hurry (slow);
+      dvmd_size_answer (answer, dvmd_session_get_alloc_id (slow->session), request->req_id, slow->session, slow);
+      return TRUE;
+    }
   if (!dvmd_size_check (self, error) || !select_session (self, &plan, error) || !make_plan (self, &plan, error))
     return FALSE;
   of = plan.session != NULL ? plan.session : find_common_session (self, &plan);

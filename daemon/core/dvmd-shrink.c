@@ -147,22 +147,28 @@ dvmd_shrink_warn (DvmdJob *job)
     }
 }
 
-void
-dvmd_shrink_hurry (DvmdSession *session)
+DvmdCampaign *
+dvmd_shrink_find_slow (DvmdSession *session)
 {
   for (GList *l = session->core->campaigns_live.head; l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session != session || !campaign->ends_session || campaign->begun || campaign->failing)
-        continue;
-      campaign->drain_timeout = 0;
-      dvmd_size_unhold (campaign);
-      if (campaign->draining)
-        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DRAINED, NULL);
-      else
-        dvmd_campaign_try_begin (campaign);
+      if (campaign->session == session && campaign->ends_session && !campaign->begun && !campaign->failing)
+        return campaign;
     }
+  return NULL;
+}
+
+void
+dvmd_shrink_hurry (DvmdCampaign *self)
+{
+  self->drain_timeout = 0;
+  dvmd_size_unhold (self);
+  if (self->draining)
+    dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
+  else
+    dvmd_campaign_try_begin (self);
 }
 
 /* ---- they leave ---- */

@@ -215,6 +215,55 @@ test_limit_in_drain (void)
   g_assert_null (session_of (&world, 1));
 }
 
+/* Its children are no way, either: they get the time that is left of it. */
+static void
+test_limit_of_children (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdGrowRequest request = { .time = 100 };
+  const DvmdGrowRequest child = { .session = 1 };
+  DvmdJob *jobs[2];
+
+  world_init_elastic (&world, 1, 2);
+  jobs[0] = spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 2, &request)));
+  jobs[1] = spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 3, &child)));
+  drain (&world, 1, 100000);
+  pass (&world, 99);
+  for (guint i = 0; i < 2; i++)
+    assert_state (jobs[i], DVM_JOB_STATE_RUNNING);
+  pass (&world, 1);
+  for (guint i = 0; i < 2; i++)
+    assert_state (jobs[i], DVM_JOB_STATE_KILLED_BY_CMD);
+}
+
+/* R53, R55: a scheduler that takes back what is being released slowly does not wait for that. */
+static void
+test_reclaimed_in_drain (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdShrinkRequest request = { .scheduler = TRUE, .alloc_id = "dvm-test.alloc.1" };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdJob *job;
+  DvmdCampaign *campaign;
+
+  world_init_elastic (&world, 1, 2);
+  job = spawn_running (&world, TOOL, 1, alloc_of (allocate_new (&world, 2, NULL)));
+  campaign = drain (&world, 1, 100000);
+  g_assert_true (dvmd_core_check_shrink (world.core, &request, NULL));
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_WAITING);
+  g_assert_true (dvmd_core_shrink (world.core, &request, &answer, NULL));
+  g_assert_cmpuint (answer.campaign, ==, dvmd_campaign_get_id (campaign));
+  g_assert_cmpuint (answer.session, ==, 1);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+  /* It cannot be more so. */
+  g_assert_false (dvmd_core_check_shrink (world.core, &request, NULL));
+  refuse_release (&world, TOOL, 1, NULL, DVM_ERROR_NOT_FOUND);
+  depart (&world, 2);
+  offered (&world, campaign);
+  g_assert_null (session_of (&world, 1));
+}
+
 /* What was not released cannot be taken back. */
 static void
 test_not_lent (void)
@@ -767,6 +816,8 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/corners/S6-long-line-terminated", test_long_line_terminated);
   g_test_add_func ("/sessions/corners/R56-owner-of-both", test_owner_of_both);
   g_test_add_func ("/sessions/corners/R69-S23-limit-in-drain", test_limit_in_drain);
+  g_test_add_func ("/sessions/corners/R69-S23-limit-of-children", test_limit_of_children);
+  g_test_add_func ("/sessions/corners/R53-R55-reclaimed-in-drain", test_reclaimed_in_drain);
   g_test_add_func ("/sessions/corners/not-lent", test_not_lent);
   g_test_add_func ("/sessions/corners/lent-by-another", test_lent_by_another);
   g_test_add_func ("/sessions/corners/S16-S17-reasons", test_reasons);
