@@ -8,6 +8,8 @@
 
 #include "dvmd-state-machine.h"
 
+#include "dvmd-turn-source.h"
+
 /* Events handled in one turn of the main loop before other sources get their turn. */
 #define EVENTS_PER_TURN 256
 
@@ -43,27 +45,17 @@ on_source (gpointer user_data)
 {
   DvmdEventQueue *self = user_data;
 
-  if (!dvmd_event_queue_drain (self, EVENTS_PER_TURN))
-    g_source_set_ready_time (self->source, -1);
-  else
-    g_source_set_ready_time (self->source, 0);
+  if (dvmd_event_queue_drain (self, EVENTS_PER_TURN))
+    dvmd_turn_source_request (self->source);
   return G_SOURCE_CONTINUE;
 }
-
-static gboolean
-dispatch_source (GSource *source, GSourceFunc callback, gpointer user_data)
-{
-  return callback (user_data);
-}
-
-static GSourceFuncs queue_source_funcs = { .dispatch = dispatch_source };
 
 static void
 wake_source (gpointer user_data)
 {
   DvmdEventQueue *self = user_data;
 
-  g_source_set_ready_time (self->source, 0);
+  dvmd_turn_source_request (self->source);
 }
 
 DvmdEventQueue *
@@ -72,10 +64,7 @@ dvmd_event_queue_new_for_context (GMainContext *context)
   DvmdEventQueue *self = dvmd_event_queue_new (wake_source, NULL);
 
   self->user_data = self;
-  self->source = g_source_new (&queue_source_funcs, sizeof (GSource));
-  g_source_set_static_name (self->source, "dvmd event queue");
-  g_source_set_callback (self->source, on_source, self, NULL);
-  g_source_attach (self->source, context);
+  self->source = dvmd_turn_source_new (context, "dvmd event queue", on_source, self);
   return self;
 }
 
@@ -93,10 +82,7 @@ void
 dvmd_event_queue_free (DvmdEventQueue *self)
 {
   if (self->source != NULL)
-    {
-      g_source_destroy (self->source);
-      g_source_unref (self->source);
-    }
+    dvmd_turn_source_free (self->source);
   g_queue_clear_full (&self->events, queued_event_free);
   g_free (self);
 }
@@ -226,7 +212,7 @@ dvmd_state_machine_post (DvmdEventQueue *queue, const DvmdStateTable *table, gpo
   item->event.given = given;
   item->event.reason = g_strdup (reason);
   g_queue_push_tail (&queue->events, item);
-  if (was_empty && queue->wakeup != NULL)
+  if (was_empty && !queue->draining && queue->wakeup != NULL)
     queue->wakeup (queue->user_data);
 }
 

@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdEventQueue DvmdEventQueue;
 
-/* Called when a queue that was empty gets work. */
+/* Called when a queue that was empty gets work, unless it is being drained: dvmd_event_queue_drain() tells of more. */
 typedef void (*DvmdEventQueueWakeup) (gpointer user_data);
 
 DvmdEventQueue *dvmd_event_queue_new (DvmdEventQueueWakeup wakeup, gpointer user_data);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dvmd-remove-tree.h"
+#include "dvmd-turn-source.h"
 
 /* How long (µs) an agent keeps what it does not need, for the next job may need it. */
 #define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
@@ -43,9 +44,7 @@ dvmd_agent_dispose (GObject *object)
   if (self->link != NULL)
     g_signal_handlers_disconnect_by_data (self->link, self);
   g_clear_object (&self->link);
-  if (self->turn != NULL)
-    g_source_destroy (self->turn);
-  g_clear_pointer (&self->turn, g_source_unref);
+  g_clear_pointer (&self->turn, dvmd_turn_source_free);
   g_queue_clear (&self->starting);
   if (self->clock != NULL)
     dvmd_agent_end_tools (self);
@@ -325,7 +324,6 @@ on_turn (gpointer user_data)
   GHashTableIter iter;
   gpointer job;
 
-  g_source_set_ready_time (self->turn, -1);
   g_hash_table_iter_init (&iter, self->unsent);
   while (g_hash_table_iter_next (&iter, &job, NULL))
     {
@@ -340,16 +338,8 @@ on_turn (gpointer user_data)
 void
 dvmd_agent_schedule (DvmdAgent *self)
 {
-  g_source_set_ready_time (self->turn, 0);
+  dvmd_turn_source_request (self->turn);
 }
-
-static gboolean
-dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
-{
-  return callback (user_data);
-}
-
-static GSourceFuncs turn_source_funcs = { .dispatch = dispatch };
 
 /* GLib and PMIx ask for the home directory; PMIx falls over where there is none at all. */
 static void
@@ -399,10 +389,7 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->queue = dvmd_event_queue_new_for_context (context);
   self->daemon = dvmd_local_daemon_new (self->dvm_nspace, self->queue, on_terminated, self);
   self->base_environment = dvmd_agent_build_base_environment ();
-  self->turn = g_source_new (&turn_source_funcs, sizeof (GSource));
-  g_source_set_static_name (self->turn, "dvmd agent");
-  g_source_set_callback (self->turn, on_turn, self, NULL);
-  g_source_attach (self->turn, context);
+  self->turn = dvmd_turn_source_new (context, "dvmd agent", on_turn, self);
   g_signal_connect (link, "message", G_CALLBACK (on_message), self);
   return self;
 }

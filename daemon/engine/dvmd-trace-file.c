@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dvmd-fd-source.h"
+#include "dvmd-turn-source.h"
 
 /* Bytes that do not wait for an idle main loop. */
 #define MUCH (64 * 1024)
@@ -107,7 +107,7 @@ dvmd_trace_file_new (const char *path, GMainContext *context, GError **error)
     }
   if (!check_kind (self, error))
     return NULL;
-  self->source = dvmd_fd_source_new (context, "dvmd trace file", on_idle, self);
+  self->source = dvmd_turn_source_new (context, "dvmd trace file", on_idle, self);
   g_source_set_priority (self->source, G_PRIORITY_DEFAULT_IDLE);
   return g_steal_pointer (&self);
 }
@@ -116,7 +116,7 @@ void
 dvmd_trace_file_free (DvmdTraceFile *self)
 {
   if (self->source != NULL)
-    dvmd_fd_source_free (self->source);
+    dvmd_turn_source_free (self->source);
   if (self->fd >= 0)
     {
       write_out (self);
@@ -176,5 +176,5 @@ dvmd_trace_file_add (DvmdTraceFile *self, const char *nspace, const char *what, 
   if (line->len >= MUCH)
     write_out (self);
   else
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
 }

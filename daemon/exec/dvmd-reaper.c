@@ -21,6 +21,7 @@
 #include <dvm.h>
 
 #include "dvmd-proc-scan.h"
+#include "dvmd-turn-source.h"
 
 /* Ends handled in one turn of the main loop before other sources get their turn. */
 #define REAPS_PER_TURN 64
@@ -45,30 +46,12 @@ struct _DvmdReaper
   GSource *source; /* of signal_fd */
 };
 
-typedef struct
-{
-  GSource parent;
-  gpointer data;
-  gpointer tag;
-} FdSource;
-
-static gboolean
-fd_source_dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
-{
-  return callback (user_data);
-}
-
-static GSourceFuncs fd_source_funcs = { .dispatch = fd_source_dispatch };
-
 static GSource *
 add_fd_source (GMainContext *context, int fd, GSourceFunc func, gpointer data, const char *name)
 {
-  GSource *source = g_source_new (&fd_source_funcs, sizeof (FdSource));
+  GSource *source = dvmd_turn_source_new (context, name, func, data);
 
   g_source_add_unix_fd (source, fd, G_IO_IN);
-  g_source_set_callback (source, func, data, NULL);
-  g_source_set_name (source, name);
-  g_source_attach (source, context);
   return source;
 }
 
@@ -78,10 +61,7 @@ watch_free (gpointer data)
   Watch *watch = data;
 
   if (watch->source != NULL)
-    {
-      g_source_destroy (watch->source);
-      g_source_unref (watch->source);
-    }
+    dvmd_turn_source_free (watch->source);
   if (watch->pidfd >= 0)
     close (watch->pidfd);
   g_free (watch);
@@ -164,7 +144,6 @@ on_sigchld (gpointer user_data)
 
   while (read (self->signal_fd, signals, sizeof signals) == sizeof signals)
     ;
-  g_source_set_ready_time (self->source, -1);
   forget_ignored (self);
   for (guint n = 0; n < REAPS_PER_TURN; n++)
     {
@@ -179,7 +158,7 @@ on_sigchld (gpointer user_data)
         }
       reap (self, info.si_pid);
     }
-  g_source_set_ready_time (self->source, 0);
+  dvmd_turn_source_request (self->source);
   return G_SOURCE_CONTINUE;
 }
 
@@ -212,7 +191,7 @@ start_adopting (DvmdReaper *self, GError **error)
   self->adopts = TRUE;
   self->source = add_fd_source (self->context, self->signal_fd, on_sigchld, self, "dvmd reaper");
   /* Children that ended before this. */
-  g_source_set_ready_time (self->source, 0);
+  dvmd_turn_source_request (self->source);
   return TRUE;
 }
 
@@ -236,10 +215,7 @@ dvmd_reaper_free (DvmdReaper *self)
   if (self->adopts)
     prctl (PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
   if (self->source != NULL)
-    {
-      g_source_destroy (self->source);
-      g_source_unref (self->source);
-    }
+    dvmd_turn_source_free (self->source);
   if (self->signal_fd >= 0)
     close (self->signal_fd);
   g_hash_table_unref (self->watches);

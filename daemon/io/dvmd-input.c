@@ -16,7 +16,7 @@
 
 #include <dvm.h>
 
-#include "dvmd-fd-source.h"
+#include "dvmd-turn-source.h"
 
 /* A target that has ended. */
 #define ENDED G_MAXSIZE
@@ -166,7 +166,7 @@ dvmd_input_new (GMainContext *context, guint target, guint n_ranks, const DvmdIn
   self->n_pending = target == DVMD_INPUT_ALL ? n_ranks : target == DVMD_INPUT_NONE ? 0 : 1;
   self->n_live = self->n_pending;
   self->pending = g_new0 (gsize, MAX (self->n_pending, 1));
-  self->source = dvmd_fd_source_new (context, "dvmd input", on_readable, self);
+  self->source = dvmd_turn_source_new (context, "dvmd input", on_readable, self);
   return self;
 }
 
@@ -175,7 +175,7 @@ dvmd_input_free (DvmdInput *self)
 {
   self->freed = TRUE;
   close_descriptor (self);
-  g_clear_pointer (&self->source, dvmd_fd_source_free);
+  g_clear_pointer (&self->source, dvmd_turn_source_free);
   g_clear_pointer (&self->pending, g_free);
   self->n_pending = 0;
   input_unref (self);

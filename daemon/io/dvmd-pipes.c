@@ -17,7 +17,7 @@
 
 #include <dvm.h>
 
-#include "dvmd-fd-source.h"
+#include "dvmd-turn-source.h"
 
 /* Reads of one stream before others get their turn. */
 #define READS_PER_TURN 4
@@ -158,7 +158,7 @@ wake_reader (Reader *reader)
   reader->waiting = FALSE;
   reader->tag = g_source_add_unix_fd (reader->pipes->source, reader->fd, G_IO_IN);
   if (reader->drain_bytes >= 0)
-    g_source_set_ready_time (reader->pipes->source, 0);
+    dvmd_turn_source_request (reader->pipes->source);
 }
 
 static void
@@ -233,7 +233,7 @@ read_stream (Reader *reader)
       return;
   /* More is there perhaps; poll() does not tell of a drained descriptor that somebody keeps open. */
   if (reader->drain_bytes >= 0)
-    g_source_set_ready_time (reader->pipes->source, 0);
+    dvmd_turn_source_request (reader->pipes->source);
 }
 
 static void
@@ -404,7 +404,7 @@ dvmd_pipes_new (GMainContext *context, guint rank, DvmdPipesFlags flags, DvmdCre
       self->child_fds[i] = -1;
       self->readers[i] = (Reader){ .pipes = self, .stream = (DvmdStream)i, .fd = -1, .drain_bytes = -1 };
     }
-  self->source = dvmd_fd_source_new (context, "dvmd pipes", on_ready, self);
+  self->source = dvmd_turn_source_new (context, "dvmd pipes", on_ready, self);
   if (!open_all (self))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "cannot make the %s of rank %u: %s",
@@ -438,7 +438,7 @@ dvmd_pipes_free (DvmdPipes *self)
   close_fd (&self->stdin_fd);
   close_fd (&self->hangup_fd);
   g_queue_clear_full (&self->stdin_queue, (GDestroyNotify)g_bytes_unref);
-  g_clear_pointer (&self->source, dvmd_fd_source_free);
+  g_clear_pointer (&self->source, dvmd_turn_source_free);
   g_clear_pointer (&self->credit, dvmd_credit_unref);
   pipes_unref (self);
 }
@@ -466,7 +466,7 @@ dvmd_pipes_start (DvmdPipes *self)
     if (self->readers[i].fd >= 0)
       self->readers[i].tag = g_source_add_unix_fd (self->source, self->readers[i].fd, G_IO_IN);
   if (self->stdin_bytes > 0 || self->stdin_closing)
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
 }
 
 gboolean
@@ -491,7 +491,7 @@ dvmd_pipes_drain (DvmdPipes *self)
       capacity = fcntl (reader->fd, F_GETPIPE_SZ);
       reader->drain_bytes = capacity > 0 ? capacity : DVMD_STREAM_CHUNK;
     }
-  g_source_set_ready_time (self->source, 0);
+  dvmd_turn_source_request (self->source);
 }
 
 gboolean
@@ -511,7 +511,7 @@ dvmd_pipes_write_stdin (DvmdPipes *self, GBytes *bytes)
     }
   g_queue_push_tail (&self->stdin_queue, g_bytes_ref (bytes));
   if (self->started)
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
   return TRUE;
 }
 
@@ -520,7 +520,7 @@ dvmd_pipes_close_stdin (DvmdPipes *self)
 {
   self->stdin_closing = TRUE;
   if (self->started)
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
 }
 
 gboolean

@@ -20,7 +20,7 @@
 
 #include <dvm.h>
 
-#include "dvmd-fd-source.h"
+#include "dvmd-turn-source.h"
 
 #define BATCH 64
 /* Written in one turn of the main loop before others get theirs. */
@@ -88,7 +88,7 @@ drop_queue (DvmdSink *self)
 static void
 close_descriptor (DvmdSink *self)
 {
-  g_clear_pointer (&self->source, dvmd_fd_source_free);
+  g_clear_pointer (&self->source, dvmd_turn_source_free);
   self->tag = NULL;
   if (self->fd >= 0)
     close (self->fd);
@@ -198,7 +198,7 @@ write_queue (DvmdSink *self)
     }
   wait_for_reader (self, FALSE);
   if (!g_queue_is_empty (&self->queue))
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
   else
     self->funcs->emptied (self, self->user_data);
 }
@@ -281,7 +281,7 @@ dvmd_sink_new (GMainContext *context, int fd, gboolean own, const DvmdSinkFuncs 
   self->user_data = user_data;
   if (!choose_way (self, own, error))
     return NULL;
-  self->source = dvmd_fd_source_new (context, "dvmd sink", on_ready, self);
+  self->source = dvmd_turn_source_new (context, "dvmd sink", on_ready, self);
   if (self->way != WAY_DIRECT)
     self->tag = g_source_add_unix_fd (self->source, self->fd, 0);
   return g_steal_pointer (&self);
@@ -313,7 +313,7 @@ dvmd_sink_write (DvmdSink *self, GBytes *bytes, gpointer token, GDestroyNotify r
   item->release = release;
   g_queue_push_tail (&self->queue, item);
   if (!self->blocked)
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
 }
 
 void

@@ -6,6 +6,8 @@
 
 #include "dvmd-loopback.h"
 
+#include "dvmd-turn-source.h"
+
 /* Messages delivered in one turn before other sources get theirs. */
 #define MESSAGES_PER_TURN 64
 
@@ -25,7 +27,7 @@ static void
 wake (DvmdLoopback *self)
 {
   if (self->source != NULL)
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
 }
 
 static void
@@ -66,7 +68,6 @@ on_source (gpointer user_data)
 {
   g_autoptr (DvmdLoopback) self = g_object_ref (user_data);
 
-  g_source_set_ready_time (self->source, -1);
   for (guint i = 0; i < MESSAGES_PER_TURN && !g_queue_is_empty (&self->incoming); i++)
     {
       g_autoptr (DvmdMessage) message = g_queue_pop_head (&self->incoming);
@@ -80,14 +81,6 @@ on_source (gpointer user_data)
   return self->source != NULL ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
-static gboolean
-dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
-{
-  return callback (user_data);
-}
-
-static GSourceFuncs loopback_source_funcs = { .dispatch = dispatch };
-
 static void
 dvmd_loopback_dispose (GObject *object)
 {
@@ -95,9 +88,7 @@ dvmd_loopback_dispose (GObject *object)
 
   detach (self);
   g_queue_clear_full (&self->incoming, (GDestroyNotify)dvmd_message_unref);
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
+  g_clear_pointer (&self->source, dvmd_turn_source_free);
   G_OBJECT_CLASS (dvmd_loopback_parent_class)->dispose (object);
 }
 
@@ -120,10 +111,7 @@ new_end (GMainContext *context)
 {
   DvmdLoopback *self = g_object_new (DVMD_TYPE_LOOPBACK, NULL);
 
-  self->source = g_source_new (&loopback_source_funcs, sizeof (GSource));
-  g_source_set_static_name (self->source, "dvmd loopback");
-  g_source_set_callback (self->source, on_source, self, NULL);
-  g_source_attach (self->source, context);
+  self->source = dvmd_turn_source_new (context, "dvmd loopback", on_source, self);
   return self;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dvmd-transport-error.h"
+#include "dvmd-turn-source.h"
 #include "dvmd-wire.h"
 
 #define DEFAULT_BULK_LIMIT    ((gsize)1024 * 1024)
@@ -111,9 +112,7 @@ release (DvmdWire *self)
   dvmd_clock_remove_timer (self->options.clock, self->tick);
   dvmd_clock_remove_timer (self->options.clock, self->deadline);
   self->tick = self->deadline = 0;
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
+  g_clear_pointer (&self->source, dvmd_turn_source_free);
   g_clear_pointer (&self->stream, dvmd_socket_free);
   for (guint i = 0; i < G_N_ELEMENTS (self->queues); i++)
     {
@@ -154,7 +153,7 @@ static void
 kick (DvmdWire *self)
 {
   if (self->source != NULL)
-    g_source_set_ready_time (self->source, 0);
+    dvmd_turn_source_request (self->source);
 }
 
 static void
@@ -469,7 +468,6 @@ on_source (gpointer user_data)
   g_autoptr (DvmdWire) self = g_object_ref (user_data);
   GIOCondition condition = g_source_query_unix_fd (self->source, self->fd_tag);
 
-  g_source_set_ready_time (self->source, -1);
   if (!self->blocked || (condition & (G_IO_OUT | G_IO_ERR | G_IO_HUP)) != 0)
     if (!do_output (self))
       return G_SOURCE_REMOVE;
@@ -481,14 +479,6 @@ on_source (gpointer user_data)
   update_condition (self);
   return G_SOURCE_CONTINUE;
 }
-
-static gboolean
-dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
-{
-  return callback (user_data);
-}
-
-static GSourceFuncs wire_source_funcs = { .dispatch = dispatch };
 
 /* ---- heartbeat ---- */
 
@@ -542,11 +532,8 @@ dvmd_wire_start (DvmdWire *self)
 
   self->state = STATE_OPEN;
   self->last_heard = self->last_sent = dvmd_clock_monotonic (self->options.clock);
-  self->source = g_source_new (&wire_source_funcs, sizeof (GSource));
-  g_source_set_static_name (self->source, "dvmd wire");
-  g_source_set_callback (self->source, on_source, self, NULL);
+  self->source = dvmd_turn_source_new (g_main_context_get_thread_default (), "dvmd wire", on_source, self);
   self->fd_tag = g_source_add_unix_fd (self->source, dvmd_socket_get_fd (self->stream), G_IO_IN);
-  g_source_attach (self->source, g_main_context_get_thread_default ());
   self->tick = dvmd_clock_add_timer (self->options.clock, self->options.heartbeat_timeout / 4, on_tick, self);
   /* TLS may have read packets already. */
   kick (self);

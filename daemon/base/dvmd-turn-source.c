@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include "dvmd-turn-source.h"
+
+typedef struct
+{
+  GSource source;
+  gboolean requested;
+} TurnSource;
+
+static gboolean
+prepare (GSource *source, int *timeout)
+{
+  *timeout = -1;
+  return ((TurnSource *)source)->requested;
+}
+
+/* Descriptors are looked at by GLib itself. */
+static gboolean
+check (GSource *source)
+{
+  return ((TurnSource *)source)->requested;
+}
+
+static gboolean
+dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  ((TurnSource *)source)->requested = FALSE;
+  return callback (user_data);
+}
+
+static GSourceFuncs turn_source_funcs = { .prepare = prepare, .check = check, .dispatch = dispatch };
+
+GSource *
+dvmd_turn_source_new (GMainContext *context, const char *name, GSourceFunc func, gpointer user_data)
+{
+  GSource *source = g_source_new (&turn_source_funcs, sizeof (TurnSource));
+
+  g_source_set_static_name (source, name);
+  g_source_set_callback (source, func, user_data, NULL);
+  g_source_attach (source, context);
+  return source;
+}
+
+void
+dvmd_turn_source_request (GSource *source)
+{
+  ((TurnSource *)source)->requested = TRUE;
+}
+
+void
+dvmd_turn_source_free (GSource *source)
+{
+  g_source_destroy (source);
+  g_source_unref (source);
+}
