@@ -10,19 +10,26 @@
 
 #include "dvmd-agent-private.h"
 
+#include <string.h>
+
+/* As g_variant_new() would make it, which copies the bytes three times: numbers, then bytes to the end. */
 static GVariant *
-bytes_variant (GBytes *bytes)
+make_output (guint32 job, guint32 rank, DvmdStream stream, const char *data, gsize size)
 {
-  return g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE);
+  const guint32 head[] = { job, rank, (guint32)stream };
+  char *body = g_malloc (sizeof head + size);
+
+  memcpy (body, head, sizeof head);
+  memcpy (body + sizeof head, data, size);
+  return g_variant_new_from_data (G_VARIANT_TYPE ("(uuuay)"), body, sizeof head + size, TRUE, g_free, body);
 }
 
 static void
-output (DvmdPipes *pipes, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+output (DvmdPipes *pipes, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
 
-  dvmd_agent_send (job->agent, DVMD_MSG_OUTPUT,
-                   g_variant_new ("(uuu@ay)", job->local->id, rank, (guint32)stream, bytes_variant (bytes)));
+  dvmd_agent_send (job->agent, DVMD_MSG_OUTPUT, make_output (job->local->id, rank, stream, data, size));
 }
 
 static void

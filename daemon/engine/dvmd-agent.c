@@ -18,6 +18,7 @@
 #include "dvmd-turn-source.h"
 
 /* How long (µs) an agent keeps what it does not need, for the next job may need it. */
+#define HEAP_KEPT    (1024 * 1024) /* bytes */
 #define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
 
 enum
@@ -349,11 +350,23 @@ set_home (void)
     g_setenv ("HOME", "/", TRUE);
 }
 
+/* Output and frames come and go by the megabyte: a heap whose end is given back each time takes longer to grow again
+ * than the bytes take to copy. What is larger than this alone goes back at once. */
+static void
+keep_memory (void)
+{
+#ifdef __GLIBC__
+  mallopt (M_TRIM_THRESHOLD, HEAP_KEPT);
+  mallopt (M_MMAP_THRESHOLD, HEAP_KEPT);
+#endif
+}
+
 void
 dvmd_agent_prepare_process (void)
 {
   dvmd_reaper_block_sigchld ();
   set_home ();
+  keep_memory ();
 }
 
 void

@@ -186,54 +186,65 @@ end_reader (Reader *reader)
   self->funcs->eof (self, self->rank, reader->stream, self->user_data);
 }
 
-/* One read. FALSE: nothing more for now. */
-static gboolean
-read_once (Reader *reader)
+typedef enum
 {
-  DvmdPipes *self = reader->pipes;
-  char buffer[DVMD_STREAM_CHUNK];
-  gsize wanted = sizeof buffer;
+  READING_ON, /* there may be more */
+  READING_EMPTY,
+  READING_DRY, /* no credit */
+  READING_ENDED,
+} Reading;
+
+/* One read behind what is in the buffer. */
+static Reading
+read_once (Reader *reader, char *buffer, gsize *got)
+{
+  DvmdCredit *credit = reader->pipes->credit;
+  gsize wanted = DVMD_STREAM_CHUNK - *got;
   ssize_t n;
 
-  if (self->credit->bytes <= 0)
-    {
-      wait_for_credit (reader);
-      return FALSE;
-    }
-  wanted = (gsize)MIN ((gint64)wanted, self->credit->bytes);
+  if (credit->bytes <= 0)
+    return READING_DRY;
+  wanted = (gsize)MIN ((gint64)wanted, credit->bytes);
   if (reader->drain_bytes >= 0)
     wanted = MIN (wanted, (gsize)reader->drain_bytes);
-  n = wanted > 0 ? read (reader->fd, buffer, wanted) : 0;
+  n = wanted > 0 ? read (reader->fd, buffer + *got, wanted) : 0;
   if (n < 0 && errno == EINTR)
-    return TRUE;
+    return READING_ON;
   if (n < 0 && errno == EAGAIN && reader->drain_bytes < 0)
-    return FALSE;
+    return READING_EMPTY;
+  /* A pty says EIO when nobody has its other side open. */
   if (n <= 0)
-    {
-      /* A pty says EIO when nobody has its other side open. */
-      end_reader (reader);
-      return FALSE;
-    }
+    return READING_ENDED;
   if (reader->drain_bytes >= 0)
     reader->drain_bytes -= n;
-  credit_take (self->credit, (gsize)n);
-  {
-    g_autoptr (GBytes) bytes = g_bytes_new (buffer, (gsize)n);
-
-    self->funcs->output (self, self->rank, reader->stream, bytes, self->user_data);
-  }
-  return !self->freed && reader->fd >= 0;
+  credit_take (credit, (gsize)n);
+  *got += (gsize)n;
+  return READING_ON;
 }
 
+/* Passed on in one piece: who writes little at a time writes often, and each piece costs its way. */
 static void
 read_stream (Reader *reader)
 {
-  for (guint i = 0; i < READS_PER_TURN; i++)
-    if (!read_once (reader))
-      return;
+  DvmdPipes *self = reader->pipes;
+  char buffer[DVMD_STREAM_CHUNK];
+  Reading reading = READING_ON;
+  gsize got = 0;
+
+  for (guint i = 0; i < READS_PER_TURN && got < sizeof buffer && reading == READING_ON; i++)
+    reading = read_once (reader, buffer, &got);
+  if (got > 0)
+    self->funcs->output (self, self->rank, reader->stream, buffer, got, self->user_data);
+  if (self->freed || reader->fd < 0)
+    return;
+  if (reading == READING_ENDED)
+    end_reader (reader);
+  /* Unless the credit has come back meanwhile. */
+  else if (reading == READING_DRY && self->credit->bytes <= 0)
+    wait_for_credit (reader);
   /* More is there perhaps; poll() does not tell of a drained descriptor that somebody keeps open. */
-  if (reader->drain_bytes >= 0)
-    dvmd_turn_source_request (reader->pipes->source);
+  else if (reader->drain_bytes >= 0)
+    dvmd_turn_source_request (self->source);
 }
 
 static void

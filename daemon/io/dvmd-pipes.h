@@ -39,8 +39,8 @@ typedef enum
 
 typedef struct
 {
-  /* 1 to DVMD_STREAM_CHUNK bytes; the credit has been taken. */
-  void (*output) (DvmdPipes *self, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data);
+  /* 1 to DVMD_STREAM_CHUNK bytes, not kept; the credit has been taken. */
+  void (*output) (DvmdPipes *self, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data);
   /* Once for each stream of output (pty and merged: stdout alone); never from within a call into the pipes. */
   void (*eof) (DvmdPipes *self, guint rank, DvmdStream stream, gpointer user_data);
   /* (nullable): so many bytes have left the queue of stdin, written or (nobody reads any more) thrown away. */

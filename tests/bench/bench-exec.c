@@ -113,7 +113,7 @@ run_cgroup (Bench *bench)
 }
 
 static void
-on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data)
 {
 }
 

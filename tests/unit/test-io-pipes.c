@@ -26,18 +26,21 @@ typedef struct
   gsize largest;
   gsize written;
   gboolean free_at_output;
+  gboolean credit_at_output; /* as much as came */
 } Fixture;
 
 static void
-on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data)
 {
   Fixture *fixture = user_data;
 
   g_assert_cmpuint (rank, ==, 7);
   g_assert_cmpuint (fixture->n_eof[stream], ==, 0);
-  g_assert_cmpuint (g_bytes_get_size (bytes), >, 0);
-  fixture->largest = MAX (fixture->largest, g_bytes_get_size (bytes));
-  g_string_append_len (fixture->text[stream], g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes));
+  g_assert_cmpuint (size, >, 0);
+  fixture->largest = MAX (fixture->largest, size);
+  g_string_append_len (fixture->text[stream], data, (gssize)size);
+  if (fixture->credit_at_output)
+    dvmd_credit_add (fixture->credit, (gint64)size);
   if (fixture->free_at_output)
     g_clear_pointer (&fixture->pipes, dvmd_pipes_free);
 }
@@ -172,6 +175,24 @@ test_merged (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (fixture->text[1]->str, ==, "abc");
   g_assert_cmpuint (fixture->n_eof[1], ==, 1);
   g_assert_cmpuint (fixture->n_eof[2], ==, 0);
+}
+
+/* Who gives credit as soon as it gets something need not do so again: nothing is left waiting. */
+static void
+test_credit_at_once (Fixture *fixture, gconstpointer data)
+{
+  const gint64 credit = 7;
+  int out = take_child_fd (fixture, DVMD_STREAM_STDOUT);
+
+  dvmd_credit_add (fixture->credit, credit - DVMD_STREAM_WINDOW);
+  fixture->credit_at_output = TRUE;
+  write_all (out, "0123456789012345678901234567890123456789", 40);
+  close (out);
+  dvmd_pipes_start (fixture->pipes);
+  iterate_until (has_stdout_eof, fixture);
+  g_assert_cmpstr (fixture->text[1]->str, ==, "0123456789012345678901234567890123456789");
+  g_assert_cmpuint (fixture->largest, ==, (guint)credit);
+  g_assert_cmpint (dvmd_credit_get (fixture->credit), ==, credit);
 }
 
 static gpointer
@@ -457,6 +478,7 @@ main (int argc, char **argv)
   add ("/io/pipes/streams", DVMD_PIPES_NONE, test_streams);
   add ("/io/pipes/merged", DVMD_PIPES_MERGED, test_merged);
   add ("/io/pipes/credit", DVMD_PIPES_NONE, test_credit);
+  add ("/io/pipes/credit-at-once", DVMD_PIPES_NONE, test_credit_at_once);
   add ("/io/pipes/drain", DVMD_PIPES_NONE, test_drain);
   add ("/io/pipes/drain-without-credit", DVMD_PIPES_NONE, test_drain_without_credit);
   add ("/io/pipes/drain-endless", DVMD_PIPES_NONE, test_drain_endless);
