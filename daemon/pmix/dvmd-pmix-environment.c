@@ -49,5 +49,6 @@ dvmd_pmix_prepare_environment (const char *gds)
   if (g_getenv ("PMIX_MCA_gds") == NULL)
     g_setenv ("PMIX_MCA_gds", gds != NULL ? gds : "hash", TRUE);
   /* Else a connection that breaks is told a second later, and the end of its process waits for that. */
-  g_setenv ("PMIX_MCA_pmix_event_caching_window", "0", FALSE);
+  if (g_getenv ("PMIX_MCA_pmix_event_caching_window") == NULL)
+    g_setenv ("PMIX_MCA_pmix_event_caching_window", "0", TRUE);
 }
