@@ -13,7 +13,7 @@
 
 #include "dvmd-log.h"
 
-/* An answer about a job that the server is just being told of. */
+/* An answer about a job that the server is just being told of, or that job's end. */
 typedef struct
 {
   void (*give) (DvmdAgent *self, GVariant *body);
@@ -228,12 +228,19 @@ dvmd_agent_handle_job_info (DvmdAgent *self, GVariant *body)
   dvmd_pmix_register_job_async (self->pmix, job, on_registered, guest);
 }
 
-void
-dvmd_agent_handle_job_forget (DvmdAgent *self, GVariant *body)
+static void
+forget_guest (DvmdAgent *self, GVariant *body)
 {
   const char *nspace;
 
   g_variant_get (body, "(&s)", &nspace);
   if (g_hash_table_remove (self->guests, nspace) && self->pmix_started)
     dvmd_pmix_deregister_job_async (self->pmix, nspace, NULL, NULL);
+}
+
+/* Not before the answers that came before it: the library has nowhere to put them when the job is gone. */
+void
+dvmd_agent_handle_job_forget (DvmdAgent *self, GVariant *body)
+{
+  give_or_defer (self, forget_guest, body);
 }

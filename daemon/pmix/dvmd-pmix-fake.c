@@ -36,6 +36,7 @@ struct _DvmdPmixFake
   GVariant *details;  /* (nullable): of the last one */
   GPtrArray *told;    /* Event */
   GError *error;
+  GPtrArray *held; /* (nullable): GTask of registrations */
   guint fence_timeout;
   GString *output;
 };
@@ -104,7 +105,21 @@ dvmd_pmix_fake_register_job_async (DvmdPmix *pmix, DvmdPmixJob *job, GAsyncReady
       return;
     }
   g_hash_table_insert (self->jobs, job->nspace, dvmd_pmix_job_ref (job));
-  g_task_return_boolean (task, TRUE);
+  if (self->held != NULL)
+    g_ptr_array_add (self->held, g_object_ref (task));
+  else
+    g_task_return_boolean (task, TRUE);
+}
+
+void
+dvmd_pmix_fake_hold_registrations (DvmdPmixFake *self, gboolean hold)
+{
+  g_autoptr (GPtrArray) held = g_steal_pointer (&self->held);
+
+  for (guint i = 0; held != NULL && i < held->len; i++)
+    g_task_return_boolean (g_ptr_array_index (held, i), TRUE);
+  if (hold)
+    self->held = g_ptr_array_new_with_free_func (g_object_unref);
 }
 
 static gboolean
@@ -314,6 +329,7 @@ dvmd_pmix_fake_finalize (GObject *object)
 {
   DvmdPmixFake *self = DVMD_PMIX_FAKE (object);
 
+  dvmd_pmix_fake_hold_registrations (self, FALSE);
   g_hash_table_unref (self->jobs);
   g_hash_table_unref (self->data);
   g_ptr_array_unref (self->answers);

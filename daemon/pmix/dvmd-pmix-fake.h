@@ -26,6 +26,9 @@ DvmdPmixJob *dvmd_pmix_fake_find_job (DvmdPmixFake *self, const char *nspace);
 /* The next registration fails so. */
 void dvmd_pmix_fake_set_error (DvmdPmixFake *self, const GError *error);
 
+/* Registrations take as long as this is TRUE; the jobs are there at once, as in the library. */
+void dvmd_pmix_fake_hold_registrations (DvmdPmixFake *self, gboolean hold);
+
 /* s, of fences from now on; 0: none */
 void dvmd_pmix_fake_set_fence_timeout (DvmdPmixFake *self, guint timeout);
 /* All local participants have come to a fence; token of its answer. */

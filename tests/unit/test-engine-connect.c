@@ -258,6 +258,24 @@ test_modex (Fixture *self, gconstpointer data)
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
+/* The job ends while a server is being told of it, and somebody waits for its data there: the answer comes first, for
+ * the library has nowhere to put it when it has forgotten the job. */
+static void
+test_modex_of_a_job_that_ends (Fixture *self, gconstpointer data)
+{
+  guint64 token;
+
+  dvmd_pmix_fake_hold_registrations (self->engine.fakes[0], TRUE);
+  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
+  wait_until (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)) != NULL);
+  cancel (self, 1);
+  g_assert_false (is_answered (self, 0, token));
+  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  dvmd_pmix_fake_hold_registrations (self->engine.fakes[0], FALSE);
+  g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
+  wait_until (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)) == NULL);
+}
+
 /* A node whose ranks of a job have ended must be told of the others like every other one. */
 static void
 test_modex_of_a_job_that_was_here (Fixture *self, gconstpointer data)
@@ -570,6 +588,7 @@ main (int argc, char **argv)
   ADD ("participant-dies", test_participant_dies);
   ADD ("nobody", test_nobody);
   ADD ("modex", test_modex);
+  ADD ("modex-of-a-job-that-ends", test_modex_of_a_job_that_ends);
   ADD ("modex-of-a-job-that-was-here", test_modex_of_a_job_that_was_here);
   ADD ("publish", test_publish);
   ADD ("purge", test_purge);
