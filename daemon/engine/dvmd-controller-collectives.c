@@ -200,16 +200,17 @@ on_fence_timeout (gpointer user_data)
   complete (self, DVMD_PMIX_ERR_TIMEOUT);
 }
 
+/* For source to come to; NULL: it cannot be completed any more, or is none of that agent's. */
 static Fence *
-find_fence (DvmdController *self, DvmdCollective kind, GVariant *participants, guint32 timeout)
+find_fence (DvmdController *self, DvmdCollective kind, guint source, GVariant *participants, guint32 timeout)
 {
   g_autofree char *key = make_key (kind, participants);
   Fence *fence = g_hash_table_lookup (self->fences, key);
 
   if (fence != NULL)
-    return fence;
+    return g_hash_table_contains (fence->agents, GUINT_TO_POINTER (source)) ? fence : NULL;
   fence = fence_new (self, kind, g_steal_pointer (&key), participants);
-  if (!expect_participants (fence, participants))
+  if (!expect_participants (fence, participants) || !g_hash_table_contains (fence->agents, GUINT_TO_POINTER (source)))
     {
       dvmd_fence_free (fence);
       return NULL;
@@ -248,7 +249,7 @@ dvmd_controller_join_collective (DvmdController *self, DvmdCollective kind, guin
                                  GVariant *participants, GVariant *data, guint32 timeout, int status)
 {
   g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
-  Fence *fence = find_fence (self, kind, participants, timeout);
+  Fence *fence = find_fence (self, kind, source, participants, timeout);
 
   if (fence == NULL)
     send_done (self, kind, source, token, DVMD_PMIX_ERR_LOST_CONNECTION, none);

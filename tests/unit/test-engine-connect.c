@@ -540,6 +540,20 @@ test_for_others (Fixture *self, gconstpointer data)
   g_assert_false (self->engine.ended);
 }
 
+/* Nor does it come to a collective of others, one that has begun, or one that has not. */
+static void
+test_collective_of_others (Fixture *self, gconstpointer data)
+{
+  DvmdController *controller = self->engine.controller;
+  g_autoptr (GVariant) fence = parse ("(uint64 99, [(%s, uint32 0)], false, b'forged', uint32 0, 0)", nspace (self, 0));
+  g_autoptr (GVariant) body = parse ("(uint64 99, false, [(%s, uint32 0)], uint32 0, 0)", nspace (self, 0));
+
+  dvmd_controller_handle_fence (controller, 2, fence);
+  dvmd_controller_handle_connect (controller, 2, body);
+  dvmd_controller_handle_connect (controller, 7, body);
+  g_assert_cmpuint (g_hash_table_size (controller->fences), ==, 0);
+}
+
 /* Somebody waits in a collective meanwhile. */
 static void
 test_ranks_that_are_not (Fixture *self, gconstpointer data)
@@ -598,6 +612,7 @@ main (int argc, char **argv)
   ADD ("modex-of-lost-node", test_modex_of_lost_node);
   ADD ("modex-of-ended-job", test_modex_of_ended_job);
   ADD ("answer-of-another", test_answer_of_another);
+  ADD ("collective-of-others", test_collective_of_others);
   ADD ("for-others", test_for_others);
   ADD ("ranks-that-are-not", test_ranks_that_are_not);
 #undef ADD
