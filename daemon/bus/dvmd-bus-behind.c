@@ -26,6 +26,7 @@ typedef struct
 typedef struct
 {
   const DvmdBusClass *klass;
+  GList *link; /* in object_order */
   guint id;
   char *path;
   gboolean added;
@@ -214,7 +215,16 @@ get_object (DvmdBusBehind *self, const DvmdBusWatched *watched)
   object->path = g_strdup (watched->path);
   g_hash_table_insert (self->objects, object->path, object);
   g_queue_push_tail (&self->object_order, object);
+  object->link = self->object_order.tail;
   return object;
+}
+
+static void
+forget_object (DvmdBusBehind *self, MissedObject *object)
+{
+  g_hash_table_remove (self->objects, object->path);
+  g_queue_delete_link (&self->object_order, object->link);
+  missed_object_free (object);
 }
 
 void
@@ -226,6 +236,12 @@ dvmd_bus_behind_miss_object (DvmdBusBehind *self, const DvmdBusWatched *watched,
   object->added |= added;
   object->changed |= changed;
   object->ended |= watched->ended;
+  /* A session that has come and gone cannot be found any more, and will not be told of: many may do so. */
+  if (object->added && object->ended && object->klass == &dvmd_bus_sessions.klass)
+    {
+      forget_object (self, object);
+      return;
+    }
   if (watched->states->len == 0)
     return;
   last = &g_array_index (watched->states, DvmdBusWordChange, watched->states->len - 1);
@@ -249,9 +265,9 @@ dvmd_bus_behind_miss_directed (DvmdBusBehind *self, const char *destination, con
 }
 
 guint
-dvmd_bus_behind_get_n_jobs (DvmdBusBehind *self)
+dvmd_bus_behind_get_size (DvmdBusBehind *self)
 {
-  return self->order.length;
+  return self->order.length + self->object_order.length;
 }
 
 /* ---- telling it ---- */

@@ -26,7 +26,8 @@ void dvmd_bus_behind_miss_node (DvmdBusBehind *self, guint rank, guint what);
 void dvmd_bus_behind_miss_object (DvmdBusBehind *self, const DvmdBusWatched *watched, gboolean added, gboolean changed);
 /* It is sent to the destination (nullable) when all else has been told. */
 void dvmd_bus_behind_miss_directed (DvmdBusBehind *self, const char *destination, const char *signal, GVariant *body);
-guint dvmd_bus_behind_get_n_jobs (DvmdBusBehind *self);
+/* Objects that it will be told of, nodes excepted. */
+guint dvmd_bus_behind_get_size (DvmdBusBehind *self);
 /* Sends until everything is told (TRUE), the backlog has so many bytes, or the time (monotonic) has come. */
 gboolean dvmd_bus_behind_send (DvmdBusBehind *self, DvmdBusPeer *peer, gsize most, gint64 until);
 

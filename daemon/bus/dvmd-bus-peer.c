@@ -237,7 +237,7 @@ dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message)
   self->full |= waiting > MANY;
   if (!self->is_bus && waiting > MAX_WAITING)
     give_up (self, "64 MiB wait for it");
-  else if (self->behind != NULL && dvmd_bus_behind_get_n_jobs (self->behind) > MAX_BEHIND)
+  else if (self->behind != NULL && dvmd_bus_behind_get_size (self->behind) > MAX_BEHIND)
     give_up (self, "more jobs have come and gone than can be kept for it");
 }
 
