@@ -172,21 +172,27 @@ class Terminal:
             termios.tcsetwinsize(0, size)
             os.execve(program, [program, *args], {**place.env, **(env or {})})
 
+    def read_some(self, timeout):
+        """False: nothing came, or nobody has the terminal any more."""
+        readable, _, _ = select.select([self.fd], [], [], timeout)
+        try:
+            data = os.read(self.fd, 65536) if readable else b""
+        except OSError:
+            return False
+        self.output += data
+        return bool(data)
+
     def read_until(self, part):
         end = time.monotonic() + LIMIT
-        while part not in self.output:
-            readable, _, _ = select.select([self.fd], [], [], 1)
-            if readable:
-                try:
-                    data = os.read(self.fd, 65536)
-                except OSError:
-                    data = b""
-                if not data:
-                    break
-                self.output += data
-            if time.monotonic() > end:
+        while part not in self.output and time.monotonic() < end:
+            ended = self.has_ended()
+            if not self.read_some(1) and ended:
                 break
         contains(self.output, part, "terminal")
+
+    def has_ended(self):
+        """Its status is left for wait()."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def write(self, data):
         os.write(self.fd, data)
@@ -195,17 +201,15 @@ class Terminal:
         """The exit status as a shell shows it."""
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
-            readable, _, _ = select.select([self.fd], [], [], 0.05)
-            if readable:
-                try:
-                    self.output += os.read(self.fd, 65536)
-                except OSError:
-                    pass
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                os.close(self.fd)
-                code = os.waitstatus_to_exitcode(status)
-                return 128 - code if code < 0 else code
+            self.read_some(0.05)
+            if not self.has_ended():
+                continue
+            # The last that it has written, until the other end is closed; a second for what somebody else keeps open.
+            while self.read_some(1):
+                pass
+            os.close(self.fd)
+            code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            return 128 - code if code < 0 else code
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         raise Failed(f"it did not end: {self.output!r}")
