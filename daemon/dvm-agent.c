@@ -27,6 +27,7 @@
 
 /* Of the line with the token; longer ones are none. */
 #define LINE_LIMIT 1024
+#define HEAP_KEPT  (256 * 1024)
 
 typedef struct
 {
@@ -246,7 +247,8 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_auto (GStrv) given = g_strdupv (argv);
 
-  dvmd_agent_prepare_process ();
+  /* The output of one job that is on its way; there may be many agents on one machine. */
+  dvmd_agent_prepare_process (HEAP_KEPT);
   signal (SIGPIPE, SIG_IGN);
   signal (SIGXFSZ, SIG_IGN);
   dvmd_log_install ("dvm-agent");

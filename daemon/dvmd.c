@@ -31,6 +31,7 @@
 /* How long one that is activated waits for the one before it to go, and how often it looks; in µs. */
 #define PREDECESSOR_LIMIT (10 * G_USEC_PER_SEC)
 #define PREDECESSOR_PAUSE (10 * 1000)
+#define HEAP_KEPT         (1024 * 1024)
 
 typedef struct
 {
@@ -599,7 +600,7 @@ main (int argc, char **argv)
   Daemon self = { .ready_fd = -1, .peer_fd = -1 };
   g_autoptr (GError) error = NULL;
 
-  dvmd_agent_prepare_process ();
+  dvmd_agent_prepare_process (HEAP_KEPT);
   signal (SIGPIPE, SIG_IGN);
   /* Of a file that gets too large the writer hears by an error. */
   signal (SIGXFSZ, SIG_IGN);

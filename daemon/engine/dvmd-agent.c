@@ -18,7 +18,6 @@
 #include "dvmd-turn-source.h"
 
 /* How long (µs) an agent keeps what it does not need, for the next job may need it. */
-#define HEAP_KEPT    (1024 * 1024) /* bytes */
 #define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
 
 enum
@@ -353,20 +352,20 @@ set_home (void)
 /* Output and frames come and go by the megabyte: a heap whose end is given back each time takes longer to grow again
  * than the bytes take to copy. What is larger than this alone goes back at once. */
 static void
-keep_memory (void)
+keep_memory (gsize size)
 {
 #ifdef __GLIBC__
-  mallopt (M_TRIM_THRESHOLD, HEAP_KEPT);
-  mallopt (M_MMAP_THRESHOLD, HEAP_KEPT);
+  mallopt (M_TRIM_THRESHOLD, (int)size);
+  mallopt (M_MMAP_THRESHOLD, (int)size);
 #endif
 }
 
 void
-dvmd_agent_prepare_process (void)
+dvmd_agent_prepare_process (gsize heap_kept)
 {
   dvmd_reaper_block_sigchld ();
   set_home ();
-  keep_memory ();
+  keep_memory (heap_kept);
 }
 
 void

@@ -41,8 +41,8 @@ typedef struct
 } DvmdAgentSettings;
 
 /* First thing in main() of a program with an agent that adopts orphans, before there is any thread. Sees to it that
- * there is a home directory. */
-void dvmd_agent_prepare_process (void);
+ * there is a home directory. So many bytes that are free stay with the process: what is on its way needs them again. */
+void dvmd_agent_prepare_process (gsize heap_kept);
 /* What has to be in the environment, before there are threads. */
 void dvmd_agent_prepare_environment (const char *pmix_gds);
 
