@@ -167,28 +167,46 @@ dvmd_proc_list_children (void)
   return children;
 }
 
-/* Fields 50 and 51 of the line: where the environment lies in the memory of the process; 0 in the middle of an exec. */
-static gboolean
-get_environ_size (pid_t pid, gsize *size)
+/* Of /proc/PID/stat; the first one is the state, field 3. */
+static char **
+read_stat_fields (pid_t pid)
 {
   char path[64];
   GString *text;
-  g_auto (GStrv) fields = NULL;
   const char *rest;
-  guint64 start;
-  guint64 end;
+  char **fields;
 
   g_snprintf (path, sizeof path, "/proc/%d/stat", pid);
   text = read_file (path);
   rest = text != NULL ? strrchr (text->str, ')') : NULL;
   fields = rest != NULL ? g_strsplit (rest + 2, " ", -1) : g_new0 (char *, 1);
   free_string (text);
+  return fields;
+}
+
+/* Fields 50 and 51: where the environment lies in the memory of the process; 0 in the middle of an exec. */
+static gboolean
+get_environ_size (pid_t pid, gsize *size)
+{
+  g_auto (GStrv) fields = read_stat_fields (pid);
+  guint64 start;
+  guint64 end;
+
   if (g_strv_length (fields) < 50)
     return FALSE;
   start = g_ascii_strtoull (fields[50 - 3], NULL, 10);
   end = g_ascii_strtoull (fields[51 - 3], NULL, 10);
   *size = end - start;
   return end != 0;
+}
+
+/* It has no memory any more (field 23), and is no zombie yet. */
+static gboolean
+is_ending (pid_t pid)
+{
+  g_auto (GStrv) fields = read_stat_fields (pid);
+
+  return g_strv_length (fields) > 23 - 3 && fields[0][0] != 'Z' && g_strcmp0 (fields[23 - 3], "0") == 0;
 }
 
 DvmdProcEnviron
@@ -203,8 +221,9 @@ dvmd_proc_search_environ (pid_t pid, const char *string)
 
   g_snprintf (path, sizeof path, "/proc/%d/environ", pid);
   text = read_file (path);
+  /* Without memory there is no environment to look into. */
   if (text == NULL)
-    return DVMD_PROC_ENVIRON_LACKS;
+    return is_ending (pid) ? DVMD_PROC_ENVIRON_UNCLEAR : DVMD_PROC_ENVIRON_LACKS;
   for (const char *at = text->str; !found && at + length <= text->str + text->len + 1; at += strlen (at) + 1)
     found = memcmp (at, string, length) == 0;
   read_bytes = text->len;

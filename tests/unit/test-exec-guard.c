@@ -504,6 +504,37 @@ test_mapped (void)
   waitpid (pid, NULL, 0);
 }
 
+/* One that was killed and is not gone yet is not taken for one of somebody else: whoever cleans up waits for it. */
+static void
+test_environ_of_the_ending (void)
+{
+  const char *argv[] = { "sleep", LONG, NULL };
+  g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "DVM_TEST_ENDING", "yes", TRUE);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 200; i++)
+    {
+      DvmdProcEnviron seen;
+      DvmdProcInfo info;
+      GPid pid;
+
+      g_spawn_async (NULL, (char **)argv, environment, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
+                     &pid, &error);
+      g_assert_no_error (error);
+      while (dvmd_proc_search_environ (pid, "DVM_TEST_ENDING=yes") != DVMD_PROC_ENVIRON_HAS)
+        g_usleep (100);
+      kill (pid, SIGKILL);
+      do
+        {
+          seen = dvmd_proc_search_environ (pid, "DVM_TEST_ENDING=yes");
+          g_assert_true (dvmd_proc_get_info (pid, &info));
+          g_assert_true (info.zombie || seen != DVMD_PROC_ENVIRON_LACKS);
+        }
+      while (!info.zombie);
+      waitpid (pid, NULL, 0);
+    }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -526,5 +557,6 @@ main (int argc, char *argv[])
     }
   g_test_add_func ("/exec/guard/both-guards", test_both_guards);
   g_test_add_func ("/exec/mapped", test_mapped);
+  g_test_add_func ("/exec/environ-of-the-ending", test_environ_of_the_ending);
   return g_test_run ();
 }
