@@ -37,6 +37,24 @@ get_field (const GLogField *fields, gsize n_fields, const char *key)
   return NULL;
 }
 
+/* (transfer full): the message without what is nobody's to read. */
+static char *
+get_message (const GLogField *fields, gsize n_fields)
+{
+  char *message = get_field (fields, n_fields, "MESSAGE");
+  char *payload;
+
+  if (message == NULL)
+    return g_strdup ("(no message)");
+  /* GDBus shows all of a message that it cannot read: up to 128 MiB, with environments of jobs in it. */
+  payload = strstr (message, "\nThe payload is as follows");
+  if (payload != NULL)
+    *payload = '\0';
+  if (strlen (message) > LINE_LENGTH_MAX)
+    message[LINE_LENGTH_MAX] = '\0';
+  return message;
+}
+
 static void
 append_escaped (GString *line, const char *text)
 {
@@ -60,12 +78,12 @@ dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField
 {
   GString *line = g_string_new (NULL);
   g_autofree char *domain = get_field (fields, n_fields, "GLIB_DOMAIN");
-  g_autofree char *message = get_field (fields, n_fields, "MESSAGE");
+  g_autofree char *message = get_message (fields, n_fields);
 
   g_string_append_printf (line, "%s[%d]: %s: ", program, (int)getpid (), level_name (level));
   if (domain != NULL)
     g_string_append_printf (line, "%s: ", domain);
-  append_escaped (line, message != NULL ? message : "(no message)");
+  append_escaped (line, message);
   return g_string_free (line, FALSE);
 }
 
@@ -100,8 +118,15 @@ static gboolean
 write_journal (const Writer *writer, GLogLevelFlags level, const GLogField *fields, gsize n_fields)
 {
   g_autofree GLogField *all = g_new (GLogField, n_fields + 1);
+  g_autofree char *message = get_message (fields, n_fields);
 
   memcpy (all, fields, n_fields * sizeof *fields);
+  for (gsize i = 0; i < n_fields; i++)
+    if (strcmp (all[i].key, "MESSAGE") == 0)
+      {
+        all[i].value = message;
+        all[i].length = -1;
+      }
   all[n_fields].key = "SYSLOG_IDENTIFIER";
   all[n_fields].value = writer->program;
   all[n_fields].length = -1;

@@ -95,6 +95,26 @@ class Halves(dvmtest.Case):
             peer.close()
         wait_until(lambda: self.n_fds(dvm) <= before, 'the descriptors to come back')
 
+    def test_nested_too_deeply(self):
+        """What D-Bus does not allow ends the connection it came on, no other, and is said in a line without what was sent."""
+        # GLib calls it a warning; here it is what was asked for.
+        dvm = self.dvm(slots=4, env={'G_DEBUG': ''})
+        job = dvm.submit(['/bin/sleep', '1000'], np=1)
+        job.wait_running()
+        value = GLib.Variant('s', 'TO' * 500000)
+        for _ in range(70):
+            value = GLib.Variant('v', value)
+        peer = connect(dvm.socket)
+        peer.sendall(message(1, None, *MANAGER, 'ListJobs', GLib.Variant('(a{sv})', ({'limit': value},))))
+        self.assertEqual(peer.recv(1), b'')
+        peer.close()
+        self.assertEqual(dvm.submit(['/bin/true'], np=1).wait()['state'], NOTIFIED)
+        wait_until(lambda: 'nested too deeply' in dvm.log(), 'the line of the log')
+        self.assertNotIn('54 4f', dvm.log())
+        self.assertLess(len(dvm.log()), 16384)
+        job.cancel()
+        job.wait()
+
     def test_end_with_halves(self):
         """It ends in order, whoever has not come to an end."""
         dvm = self.dvm(slots=1)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every object, property and method that introspection shows, with right, wrong and hostile arguments: a new method comes in
-by itself. DVM_TEST_SEED replays a run."""
+by itself. Drawn from DVM_TEST_SEED (printed, 1 unless set); with DVM_TEST_SOAK=1 also from twenty that nobody knew before."""
 
 import functools
 import os
 import random
 import sys
-import unittest
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'integration'))
@@ -24,6 +23,12 @@ TEXTS = ['', '0', '0-3', '1-', ',', '0-4294967295', '99999999999', '%s%n', '/', 
 HUGE = 1 << 20
 MANY = 100000
 RANDOM_CALLS = 5
+# A message may nest 64 containers. GLib writes also what is deeper, and then nobody reads it (test-strangers.py has that).
+DEEP_MAX = 50
+NESTED_MAX = 5
+SEED = os.environ.get('DVM_TEST_SEED', '1')
+LONG = os.environ.get('DVM_TEST_SOAK') == '1'
+N_SEEDS = 20
 
 
 def deep(levels):
@@ -56,12 +61,20 @@ def split(signature):
 
 
 class Draw(random.Random):
+    nested = 0  # dictionaries around what is drawn
+
     def text(self):
         return self.choice(TEXTS) if self.random() < 0.95 else 'x' * HUGE
 
     def variant(self):
-        kind = self.choice(['u', 'i', 's', 'as', 'b', 'h', 'd', 't', 'ay', 'aay', 'a{ss}', 'o', 'aa{sv}', 'deep'])
-        return deep(self.randint(1, 50)) if kind == 'deep' else GLib.Variant(kind, self.value(kind))
+        kinds = ['u', 'i', 's', 'as', 'b', 'h', 'd', 't', 'ay', 'aay', 'a{ss}', 'o', 'deep']
+        kind = self.choice(kinds + ['aa{sv}'] if self.nested < NESTED_MAX else kinds)
+        if kind == 'deep':
+            return deep(self.randint(1, DEEP_MAX if self.nested == 0 else DEEP_MAX // 2))
+        self.nested += 1
+        value = GLib.Variant(kind, self.value(kind))
+        self.nested -= 1
+        return value
 
     def value(self, kind, keys=()):
         if kind == 's':
@@ -96,13 +109,15 @@ class Draw(random.Random):
 def unknown_keys():
     """Once: it takes Python longer to make them than dvmd to refuse them."""
     return [GLib.Variant('a{sv}', {f'k{i}': GLib.Variant('u', i) for i in range(MANY)}),
-            GLib.Variant('a{sv}', {'x' * 300: deep(50)})]
+            GLib.Variant('a{sv}', {'x' * 300: deep(DEEP_MAX)})]
 
 
 class Walk(dvmtest.Case):
     def setUp(self):
         super().setUp()
-        seed = os.environ.get('DVM_TEST_SEED', str(random.SystemRandom().randrange(2 ** 32)))
+        self.start(SEED)
+
+    def start(self, seed):
         print(f'# DVM_TEST_SEED={seed}', flush=True)
         self.draw = Draw(seed)
         self.one = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
@@ -194,6 +209,13 @@ class Walk(dvmtest.Case):
             self.one.connection.call(campaign, 'org.dvm.Campaign', 'Wait', '(a{sv})', {})
 
     def test_methods(self):
+        self.walk_methods()
+        for _ in range(N_SEEDS if LONG else 0):
+            self.finish(self.one)
+            self.start(str(random.SystemRandom().randrange(2 ** 32)))
+            self.walk_methods()
+
+    def walk_methods(self):
         before = self.n_fds()
         memory = self.one.rss()
         seen = set()

@@ -37,6 +37,23 @@ test_long (void)
   g_assert_cmpuint (strlen (line), <, 10000);
 }
 
+/* What GDBus says of a message that it could not read, as it says it. */
+static void
+test_payload (void)
+{
+  const GLogField fields[] = {
+    { "GLIB_DOMAIN", "GLib-GIO", -1 },
+    { "MESSAGE",
+      "Error decoding D-Bus message of 90 bytes\nThe error is: Value nested too deeply\n"
+      "The payload is as follows:\n  0000: 54 4f 4b 45  4e 3d 73 65    TOKEN=se\n",
+      -1 },
+  };
+  g_autofree char *line = dvmd_log_format_line ("dvmd", G_LOG_LEVEL_WARNING, fields, G_N_ELEMENTS (fields));
+
+  g_assert_nonnull (strstr (line, "nested too deeply"));
+  g_assert_null (strstr (line, "TOKEN"));
+}
+
 /* The child speaks as a daemon does; what it wrote is looked at here. */
 static void
 test_stderr (void)
@@ -119,6 +136,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/log/line", test_line);
   g_test_add_func ("/log/long", test_long);
+  g_test_add_func ("/log/payload", test_payload);
   g_test_add_func ("/log/stderr", test_stderr);
   g_test_add_func ("/log/fatal", test_fatal);
   g_test_add_func ("/log/fields", test_fields);
