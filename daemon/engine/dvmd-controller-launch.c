@@ -123,8 +123,6 @@ dvmd_controller_send_launch (gpointer world, DvmdJob *job)
   dvmd_job_streams_launch (streams);
   /* One way for all of the job's life, so that nothing overtakes. */
   streams->broadcast = self->wired != NULL && dvmd_wired_is_for_all (self->wired, dvmd_job_get_map (job));
-  if (streams->broadcast)
-    dvmd_job_streams_await_launch (streams);
   environments = send_environments (self, job);
   body = g_variant_ref_sink (dvmd_launch_message_build (&(DvmdLaunchMessage){
       .job = dvmd_job_get_id (job),

@@ -234,8 +234,7 @@ void dvmd_job_streams_free (DvmdJobStreams *self);
 void dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job);
 void dvmd_job_streams_launch (DvmdJobStreams *self);
 void dvmd_job_streams_started (DvmdJobStreams *self);
-/* Of a launch that is broadcast: no input before the agents of its readers have launched them, or are lost. */
-void dvmd_job_streams_await_launch (DvmdJobStreams *self);
+/* No input before the agents of its readers have launched them, or are lost. */
 void dvmd_job_streams_launched (DvmdJobStreams *self, guint agent);
 void dvmd_job_streams_end (DvmdJobStreams *self);
 /* Its output goes where that of the leader goes, which is not delivered before this one's. */

@@ -349,6 +349,16 @@ send_input (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
 
 static const DvmdInputFuncs input_funcs = { .send = send_input };
 
+static void
+await_launch (DvmdJobStreams *self)
+{
+  g_autoptr (GArray) nodes = find_readers (self);
+
+  self->unlaunched = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < nodes->len; i++)
+    g_hash_table_add (self->unlaunched, GUINT_TO_POINTER (g_array_index (nodes, guint, i)));
+}
+
 /*
  * A job that nobody gave a stdin has none, unless it says who is to have one: then it waits for somebody who attaches.
  * A terminal is always read from.
@@ -365,13 +375,14 @@ dvmd_job_streams_launch (DvmdJobStreams *self)
   /* The map has checked it. */
   if (text != NULL || self->stdin_owned || dvm_job_spec_get_pty (spec))
     dvmd_input_parse_target (text, n_ranks, &self->stdin_target, NULL);
+  await_launch (self);
   self->input = dvmd_input_new (self->controller->context, self->stdin_target, n_ranks, &input_funcs, self);
   if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
     dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (dvmd_job_get_record (self->job)), "%s",
                   error->message);
 }
 
-/* A launch that is broadcast goes another way than the input, which must not come first. */
+/* The launch takes its time, and may go another way: what comes before a process is there has nobody who reads it. */
 static void
 start_input (DvmdJobStreams *self)
 {
@@ -379,16 +390,6 @@ start_input (DvmdJobStreams *self)
 
   if (self->input != NULL && self->started && !awaited)
     dvmd_input_start (self->input);
-}
-
-void
-dvmd_job_streams_await_launch (DvmdJobStreams *self)
-{
-  g_autoptr (GArray) nodes = find_readers (self);
-
-  self->unlaunched = g_hash_table_new (NULL, NULL);
-  for (guint i = 0; i < nodes->len; i++)
-    g_hash_table_add (self->unlaunched, GUINT_TO_POINTER (g_array_index (nodes, guint, i)));
 }
 
 void

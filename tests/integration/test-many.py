@@ -166,6 +166,20 @@ class Uses:
             self.assertEqual(job.wait()['state'], NOTIFIED)
             self.assertEqual(out.finish().split(), [str(len(data)).encode()] * 16)
 
+    def test_stdin_of_who_comes_later(self):
+        """Ranks run already where others are still to be started: the input waits for all that read it."""
+        dvm = self.start(nodes=2, slots=1)
+        late = self.agents(dvm)['node2']
+        for target in ('1', 'all'):
+            os.kill(late, signal.SIGSTOP)
+            try:
+                job, out, _ = dvm.start(['sh', '-c', 'echo $DVM_RANK is here; cat'], np=2, stdin=b'hello\n', stdin_target=target)
+                dvmtest.wait_until(lambda reader=out: b'0 is here' in reader.data, 'rank 0 runs')
+            finally:
+                os.kill(late, signal.SIGCONT)
+            self.assertEqual(job.wait()['state'], NOTIFIED)
+            self.assertEqual(out.finish().count(b'hello'), 1 if target == '1' else 2)
+
     def test_output(self):
         dvm = self.start()
         done = dvm.run(['sh', '-c', 'for i in $(seq 500); do echo $DVM_RANK $i; done; echo error $DVM_RANK >&2'], np=16)
