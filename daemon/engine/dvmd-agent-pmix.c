@@ -40,8 +40,10 @@ dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
 static const char *
 node_name (DvmdAgent *self, guint rank)
 {
-  if (rank < self->n_nodes && self->node_names[rank][0] != '\0')
-    return self->node_names[rank];
+  const char *name = g_hash_table_lookup (self->node_names, GUINT_TO_POINTER (rank));
+
+  if (name != NULL && name[0] != '\0')
+    return name;
   return rank == self->rank ? self->name : "unknown";
 }
 

@@ -64,8 +64,7 @@ struct _DvmdAgent
   GQueue starting; /* DvmdAgentJob with processes that are not started yet */
   GSource *turn;   /* what is put off to the next turn of the main loop */
   char **base_environment;
-  char **node_names; /* by rank, from MEMBERSHIP */
-  guint n_nodes;
+  GHashTable *node_names;          /* rank -> name, from MEMBERSHIP */
   const DvmdFenceTree *fence_tree; /* (nullable) */
   gpointer fence_world;
   DvmdLocalDaemon *daemon; /* the agent's own row */

@@ -85,7 +85,7 @@ dvmd_agent_finalize (GObject *object)
   g_free (self->addresses);
   g_free (self->topology_file);
   g_strfreev (self->base_environment);
-  g_strfreev (self->node_names);
+  g_hash_table_unref (self->node_names);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->finalize (object);
 }
 
@@ -109,6 +109,7 @@ dvmd_agent_init (DvmdAgent *self)
   self->environments = dvmd_environments_new (DVMD_ENVIRONMENTS_LIMIT);
   self->stages = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_stage_free);
   self->unsent = g_hash_table_new (NULL, NULL);
+  self->node_names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->tools = dvmd_agent_tools_new ();
   self->guests = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_queue_init (&self->deferred);
@@ -150,24 +151,13 @@ static void
 handle_membership (DvmdAgent *self, GVariant *body)
 {
   g_autoptr (GVariantIter) rows = NULL;
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   guint32 rank;
-  const char *name;
+  char *name;
 
+  g_hash_table_remove_all (self->node_names);
   g_variant_get (body, "(ta(uss))", NULL, &rows);
-  while (g_variant_iter_next (rows, "(u&s&s)", &rank, &name, NULL))
-    {
-      if (rank >= names->len)
-        g_ptr_array_set_size (names, rank + 1);
-      g_ptr_array_index (names, rank) = g_strdup (name);
-    }
-  for (guint i = 0; i < names->len; i++)
-    if (g_ptr_array_index (names, i) == NULL)
-      g_ptr_array_index (names, i) = g_strdup ("");
-  self->n_nodes = names->len;
-  g_ptr_array_add (names, NULL);
-  g_strfreev (self->node_names);
-  self->node_names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  while (g_variant_iter_next (rows, "(uss)", &rank, &name, NULL))
+    g_hash_table_insert (self->node_names, GUINT_TO_POINTER (rank), name);
   dvmd_agent_serve_tools (self);
   dvmd_local_daemon_told_members (self->daemon);
   give_memory_back (self);

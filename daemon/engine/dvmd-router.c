@@ -432,6 +432,12 @@ dvmd_router_set_addresses (DvmdRouter *self, guint32 rank, const char *addresses
     g_hash_table_insert (self->addresses, GUINT_TO_POINTER (rank), g_strsplit (addresses, " ", -1));
 }
 
+const char *const *
+dvmd_router_get_addresses (DvmdRouter *self, guint32 rank)
+{
+  return g_hash_table_lookup (self->addresses, GUINT_TO_POINTER (rank));
+}
+
 /* A joiner knows where the controller is, and has to find its parent. */
 static void
 send_addresses (DvmdRouter *self, DvmdRoutes *routes, guint32 rank)
@@ -512,6 +518,27 @@ dvmd_router_acknowledge (DvmdRouter *self, guint32 rank)
     dvmd_tree_acknowledge (self->tree, rank);
 }
 
+static gboolean
+is_over (gpointer rank, gpointer what, gpointer router)
+{
+  DvmdRouter *self = router;
+
+  return !dvmd_routes_contains (dvmd_tree_get_routes (self->tree), GPOINTER_TO_UINT (rank))
+         && !dvmd_tree_is_leaving (self->tree, GPOINTER_TO_UINT (rank));
+}
+
+/* Of those that have left nothing is asked any more. The controller drops them itself, and knows joiners before they
+ * are members. */
+static void
+forget_strangers (DvmdRouter *self)
+{
+  if (self->rank == 0)
+    return;
+  g_hash_table_foreach_remove (self->addresses, is_over, self);
+  g_hash_table_foreach_remove (self->reasons, is_over, self);
+  g_hash_table_foreach_remove (self->silent, is_over, self);
+}
+
 static void
 tree_routes_changed (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes)
 {
@@ -525,6 +552,7 @@ tree_routes_changed (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes)
       if (!dvmd_routes_contains (routes, rank) && !dvmd_tree_is_leaving (self->tree, rank))
         g_hash_table_add (self->gone, GUINT_TO_POINTER (rank));
     }
+  forget_strangers (self);
   if (self->funcs->routes_changed != NULL)
     self->funcs->routes_changed (self->world, routes);
 }

@@ -93,6 +93,8 @@ const DvmdFenceTree *dvmd_router_get_fence_tree (void);
 
 /* Where a daemon listens, as texts with blanks between them. */
 void dvmd_router_set_addresses (DvmdRouter *self, guint32 rank, const char *addresses);
+/* (nullable): those of a daemon, as far as they are known */
+const char *const *dvmd_router_get_addresses (DvmdRouter *self, guint32 rank);
 /* The controller: these have joined, and are members from now on. Returns the number of the broadcast of the change:
  * when that is complete they are wired. */
 guint64 dvmd_router_add (DvmdRouter *self, const guint32 *ranks, guint n);

@@ -419,6 +419,31 @@ test_drain_of_lost (gconstpointer grows)
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_COMPLETED);
 }
 
+/* D14, D15: another one takes the node that is drained: its departure counts in both, and nobody waits for the time. */
+static void
+test_drain_overtaken (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *gentle;
+  DvmdCampaign *rough;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 2, 2);
+  job = submit (&world, 3);
+  launch_all (&world, job);
+  gentle = shrink_gently (&world, "node1", 30);
+  assert_campaign (gentle, DVM_CAMPAIGN_STATE_WAITING);
+  rough = shrink (&world, "node1");
+  assert_campaign (rough, DVM_CAMPAIGN_STATE_RUNNING);
+  /* The end of its ranks comes later than its own. */
+  dvmd_core_agent_departed (world.core, 1);
+  run (&world);
+  offered (&world, rough);
+  assert_campaign (rough, DVM_CAMPAIGN_STATE_COMPLETED);
+  assert_campaign (gentle, DVM_CAMPAIGN_STATE_COMPLETED);
+  g_assert_cmpuint (dvmd_core_get_launch_fence (world.core), ==, 0);
+}
+
 /* D4: remapped jobs first, then the order of submission; what can never fit ends MAP_FAILED, with the campaign named.
  */
 static void
@@ -606,6 +631,39 @@ test_park_limit (void)
   assert_log (&world, "end 4: completed \nagents 1\nlaunch 1\n");
   assert_campaign (third, DVM_CAMPAIGN_STATE_RUNNING);
   assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
+/* D4: a release that cancels a grow is not held back, and what it takes besides leaves with it. */
+static void
+test_park_limit_release (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *first;
+  DvmdCampaign *coming;
+  DvmdCampaign *held;
+  DvmdCampaign *release;
+
+  world_init_elastic (&world, 4, 2);
+  first = shrink (&world, "node2");
+  submit (&world, 1);
+  dvmd_clock_advance (world.clock, 1 * G_USEC_PER_SEC);
+  coming = grow (&world, "node5");
+  dvmd_clock_advance (world.clock, 59 * G_USEC_PER_SEC);
+  held = shrink (&world, "node4");
+  assert_campaign (held, DVM_CAMPAIGN_STATE_WAITING);
+  release = shrink (&world, "node3 node5");
+  assert_campaign (coming, DVM_CAMPAIGN_STATE_ROLLING_BACK);
+  assert_campaign (release, DVM_CAMPAIGN_STATE_RUNNING);
+  g_assert_true (dvmd_campaign_has_ticket (release));
+  assert_campaign (held, DVM_CAMPAIGN_STATE_WAITING);
+  for (guint rank = 2; rank <= 5; rank++)
+    if (rank != 4)
+      depart (&world, rank);
+  offered (&world, release);
+  offered (&world, first);
+  assert_campaign (release, DVM_CAMPAIGN_STATE_COMPLETED);
+  assert_campaign (coming, DVM_CAMPAIGN_STATE_FAILED);
+  assert_campaign (held, DVM_CAMPAIGN_STATE_RUNNING);
 }
 
 /* D4, D14: a scheduler's grow of a node whose shrink is held back lets that begin, else both would wait for ever. */
@@ -804,12 +862,14 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/jobs/D15-drain-timeout", test_drain_timeout);
   g_test_add_data_func ("/campaigns/jobs/E55-drain-of-lost", NULL, test_drain_of_lost);
   g_test_add_data_func ("/campaigns/jobs/E55-drain-of-lost-and-grown", "grows", test_drain_of_lost);
+  g_test_add_func ("/campaigns/jobs/D15-drain-overtaken", test_drain_overtaken);
   g_test_add_func ("/campaigns/jobs/D4-order-of-release", test_order_of_release);
   g_test_add_func ("/campaigns/jobs/D4-slots-are-gone", test_slots_are_gone);
   g_test_add_func ("/campaigns/jobs/D4-named-campaign", test_named_campaign);
   g_test_add_func ("/campaigns/jobs/E10-named-hosts", test_named_hosts);
   g_test_add_func ("/campaigns/jobs/E58-parked-holds-nothing", test_parked_holds_nothing);
   g_test_add_func ("/campaigns/jobs/D4-park-limit", test_park_limit);
+  g_test_add_func ("/campaigns/jobs/D4-park-limit-release", test_park_limit_release);
   g_test_add_func ("/campaigns/jobs/D4-park-limit-scheduler", test_park_limit_scheduler);
   g_test_add_func ("/campaigns/jobs/D4-park-limit-own-nodes", test_park_limit_own_nodes);
   g_test_add_func ("/campaigns/jobs/D4-own-nodes", test_own_nodes);
