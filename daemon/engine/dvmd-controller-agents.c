@@ -49,6 +49,22 @@ find_handler (DvmdMessageKind kind)
   return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;
 }
 
+/* Of a node that is lost its ranks are, too: they have not failed because the agent, which leaves, has ended them. */
+static gboolean
+is_aftermath (DvmdController *self, DvmdMessage *message)
+{
+  switch (message->kind)
+    {
+    case DVMD_MSG_LAUNCHED:
+    case DVMD_MSG_PROC_STATES:
+    case DVMD_MSG_ABORT:
+    case DVMD_MSG_JOB_GONE:
+      return self->wired != NULL && dvmd_wired_ends_work (self->wired, message->source);
+    default:
+      return FALSE;
+    }
+}
+
 static void
 on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
 {
@@ -58,6 +74,9 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
   /* Of those whose grow has failed the node is down before they have left. */
   if (message->kind != DVMD_MSG_LEFT && dvmd_controller_is_lost (self, message->source))
     g_debug ("Agent %u was lost: its message of kind %s comes too late", message->source,
+             dvmd_message_kind_name (message->kind));
+  else if (is_aftermath (self, message))
+    g_debug ("Agent %u leaves: its message of kind %s comes too late", message->source,
              dvmd_message_kind_name (message->kind));
   else if (handler == NULL)
     g_message ("A message of kind %s is not for the controller", dvmd_message_kind_name (message->kind));

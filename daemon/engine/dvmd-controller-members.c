@@ -315,8 +315,17 @@ dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason)
 
   if (entry == NULL || self->stopping)
     return;
+  entry->ends_work = entry->step == AGENT_MEMBER;
   named = g_strdup_printf ("%s: its agent leaves: %s", entry->name, reason);
   dvmd_wired_agent_failed (self, rank, entry->step < AGENT_REPORTED ? DVMD_CAUSE_LAUNCH : DVMD_CAUSE_LOST, named);
+}
+
+gboolean
+dvmd_wired_ends_work (DvmdWired *self, guint32 rank)
+{
+  DvmdAgentEntry *entry = dvmd_wired_find (self, rank);
+
+  return entry != NULL && entry->step == AGENT_LOST && entry->ends_work;
 }
 
 void

@@ -31,6 +31,7 @@ typedef struct
   char *name;
   char *address; /* (nullable): for launchers, where it differs from the name */
   DvmdAgentStep step;
+  gboolean ends_work;     /* lost because it has said that it leaves: it ends what runs there */
   DvmdLauncher *launcher; /* (nullable): who has taken it */
   guint64 launch;         /* of its token; 0: it cannot join any more */
 } DvmdAgentEntry;
@@ -114,6 +115,8 @@ void dvmd_wired_stop (DvmdWired *self, gint64 grace, gboolean forced);
 void dvmd_wired_force (DvmdWired *self);
 /* It goes without being told to. */
 void dvmd_wired_leaving (DvmdWired *self, guint32 rank, const char *reason);
+/* It is going so: what its ranks do from now on is because of that. */
+gboolean dvmd_wired_ends_work (DvmdWired *self, guint32 rank);
 void dvmd_wired_gone (DvmdWired *self, guint32 rank);
 
 /* dvmd-controller-departures.c: who is ordered to leave */

@@ -39,10 +39,22 @@ class Agents(dvmtest.Case):
             os.kill(pid, signal.SIGCONT)
 
     def test_one_that_leaves(self):
-        """An agent that somebody else ends is a lost one; the DVM goes on."""
-        dvm = self.start()
+        """An agent that somebody else ends is a lost one, with what runs there; the DVM goes on."""
+        dvm = self.dvm(settings=['nodes=4', 'slots=8'])
+        jobs = [dvm.submit(['sleep', '1000'], np=2, hosts=hosts, recoverable=recoverable)
+                for hosts, recoverable in ((['node3:2'], False), (['node2:1', 'node3:1'], False), (['node3:2'], True))]
+        survivor = dvm.submit(['sh', '-c', '[ $DVM_RANK = 1 ] && exec sleep 1000; read line; exit 0'], np=2,
+                              hosts=['node2:1', 'node3:1'], recoverable=True, stdin='0')
+        for job in [*jobs, survivor]:
+            job.wait_running()
         os.kill(self.pids(dvm)['node3'], signal.SIGTERM)
         self.wait_state(dvm, 'node3', 'DOWN')
+        for job in jobs:
+            result = job.wait()
+            self.assertEqual(result['state'], COMM_FAILED, result)
+            self.assertIn('node3 was lost: its agent leaves: a signal ends it', result['reason'])
+        os.close(survivor.attach(stdin=True)['stdin'])
+        self.assertEqual(survivor.wait()['state'], dvmtest.NOTIFIED)
         self.assert_success(dvm.run(['true'], np=6, personality='plain'))
 
     def test_one_that_dies_while_the_dvm_ends(self):
