@@ -63,21 +63,51 @@ find_tree_job (DvmdAgent *self, const DvmdPmixProc *participants, guint n_partic
   return job != NULL && job->tree_fences && !job->fences_ended ? job : NULL;
 }
 
+/* Whether the next fence of a job has failed already, of which its ranks here are only told now. */
+static gboolean
+take_failed (DvmdAgentJob *job, int *status)
+{
+  gpointer value;
+
+  if (job->failed_fences == NULL || !g_hash_table_lookup_extended (job->failed_fences, &job->last_fence, NULL, &value))
+    return FALSE;
+  g_hash_table_remove (job->failed_fences, &job->last_fence);
+  *status = GPOINTER_TO_INT (value);
+  return TRUE;
+}
+
+/* Its ranks will come to it all the same, as to any of their fences, and are to be told then. */
+static void
+note_failed (DvmdAgentJob *job, guint64 sequence, int status)
+{
+  if (job->failed_fences == NULL)
+    job->failed_fences = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_hash_table_insert (job->failed_fences, g_memdup2 (&sequence, sizeof sequence), GINT_TO_POINTER (status));
+}
+
 gboolean
 dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc *participants, guint n_participants,
                              int status, GBytes *data, guint timeout)
 {
   DvmdAgentJob *job = find_tree_job (self, participants, n_participants);
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
   g_autoptr (GArray) agents = NULL;
   g_autofree char *key = NULL;
   Fence *fence;
+  int failure;
 
   if (job == NULL)
     return FALSE;
+  job->last_fence++;
+  if (take_failed (job, &failure))
+    {
+      dvmd_pmix_complete_fence (self->pmix, token, failure, none);
+      return TRUE;
+    }
   fence = g_new0 (Fence, 1);
   fence->job = job;
   fence->token = token;
-  fence->sequence = ++job->last_fence;
+  fence->sequence = job->last_fence;
   if (timeout > 0)
     fence->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, fence);
   if (job->fences == NULL)
@@ -121,10 +151,13 @@ end_fence (DvmdAgentJob *job, guint64 sequence, int status, GVariant *data)
   g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (data);
   Fence *fence = job->fences != NULL ? g_hash_table_lookup (job->fences, &sequence) : NULL;
 
-  /* It may have ended before anybody here came to it. */
-  job->last_fence = MAX (job->last_fence, sequence);
   if (fence != NULL)
     complete (job->agent, fence, status, bytes);
+  else if (sequence > job->last_fence && status != DVMD_PMIX_ERR_TIMEOUT)
+    note_failed (job, sequence, status);
+  /* The library ends those whose time is over by itself: whoever comes then comes to the next one. */
+  else
+    job->last_fence = MAX (job->last_fence, sequence);
 }
 
 void

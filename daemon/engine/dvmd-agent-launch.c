@@ -42,6 +42,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
 {
   dvmd_agent_end_fences (self);
   g_clear_pointer (&self->fences, g_hash_table_unref);
+  g_clear_pointer (&self->failed_fences, g_hash_table_unref);
   dvmd_clock_remove_timer (self->agent->clock, self->timer);
   for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
     {

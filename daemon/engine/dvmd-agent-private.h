@@ -116,10 +116,11 @@ typedef struct
   DvmdCredit *credit;
   gboolean tree_fences; /* fences of all ranks go by the tree */
   gboolean fences_ended;
-  guint64 last_fence; /* sequence */
-  GHashTable *fences; /* (nullable): sequence -> those of the tree that this agent waits for */
-  GHashTable *by_pid; /* pid -> DvmdLocalProc */
-  GArray *states;     /* StateRow: changes that were not sent yet */
+  guint64 last_fence;        /* sequence */
+  GHashTable *fences;        /* (nullable): sequence -> those of the tree that this agent waits for */
+  GHashTable *failed_fences; /* (nullable): sequence -> status: those that nobody here has come to yet */
+  GHashTable *by_pid;        /* pid -> DvmdLocalProc */
+  GArray *states;            /* StateRow: changes that were not sent yet */
   gint64 kill_grace;
   gboolean killed;
   gboolean connecting;   /* a rank was ended while it may have been coming to the PMIx server */

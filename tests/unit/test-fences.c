@@ -556,6 +556,35 @@ test_timeout (Fixture *self, gconstpointer data)
   cancel (self, job);
 }
 
+/* One that has failed before some come to it is the one that they come to: they wait for nobody. */
+static void
+test_failed_before (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job = submit_spec (self, N_AGENTS, "exec sleep 1000", TRUE);
+  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->fakes[2]);
+  guint64 tokens[N_AGENTS];
+
+  dvmd_pmix_host_connected (host, nspace_of (job), 2);
+  wait_until (dvm_job_get_num_registered (dvmd_job_get_record (job)) == 2);
+  dvmd_pmix_host_lost (host, nspace_of (job), 2);
+  for (guint round = 0; round < 2; round++)
+    {
+      tokens[2] = fence (self, job, 2, "x");
+      g_assert_cmpint (get_status (self, 2, tokens[2], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+    }
+  settle (self);
+  for (guint round = 0; round < 3; round++)
+    {
+      for (guint i = 0; i < N_AGENTS; i++)
+        if (i != 2 || round == 2)
+          tokens[i] = fence (self, job, i, "x");
+      for (guint i = 0; i < N_AGENTS; i++)
+        g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
+    }
+  wait_until (is_nothing_open (self));
+  cancel (self, job);
+}
+
 /* The job fails while some wait: they get an error, and so does who comes later. */
 static void
 test_failure (Fixture *self, gconstpointer data)
@@ -742,6 +771,7 @@ main (int argc, char **argv)
   add ("/fences/two-at-once", test_two_at_once);
   add ("/fences/subset", test_subset);
   add ("/fences/timeout", test_timeout);
+  add ("/fences/failed-before", test_failed_before);
   add ("/fences/failure", test_failure);
   add ("/fences/late", test_late);
   add ("/fences/end", test_end);
