@@ -219,8 +219,10 @@ class Peers(Case):
         """Whoever asks for data of a job that is just going is answered, and so is everybody after that."""
         dvm = self.nodes(1)
         for i in range(8):
-            mine, theirs = self.path(f'mine{i}'), self.path(f'theirs{i}')
-            job, _ = self.begin(dvm, 'rank', '0', 'touch', theirs, 'all', 'file', self.path('never'), np=2)
+            mine, theirs, second = self.path(f'mine{i}'), self.path(f'theirs{i}'), self.path(f'second{i}')
+            # Both have connected: a rank that ends before that is never missed in a fence (see daemon/pmix/README.md).
+            job, _ = self.begin(dvm, 'rank', '0', 'touch', theirs, 'rank', '1', 'touch', second, 'all', 'file', self.path('never'), np=2)
+            self.wait_for(second)
             other, said = self.begin(dvm, 'file', theirs, 'rank', '0', 'touch', mine, 'all', 'fence', '@', 'get', '@', '0', 'nothing',
                                      'timeout=1', np=2, env={'PEER_FILE': theirs})
             self.wait_for(mine)
