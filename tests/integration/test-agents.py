@@ -3,7 +3,6 @@
 
 import os
 import signal
-import time
 
 import dvmtest
 import leftovers
@@ -131,16 +130,15 @@ class Deaths(dvmtest.Case):
 
     def test_frozen_agent_and_force(self):
         """Force means now, also for an agent that does nothing any more: it is gone when dvmd is."""
-        dvm = self.dvm(slots=1)
+        # Whoever would give it time would give it more than the test waits.
+        dvm = self.dvm(slots=1, settings=['kill-grace=600', 'heartbeat-timeout=600', 'controller-grace=600',
+                                          'plugin-settings=launcher-local.grace=600'])
         job = dvm.submit(['sleep', '1000'], np=1)
         job.wait_running()
         os.kill(dvm.agent, signal.SIGSTOP)
-        begin = time.monotonic()
         dvm.call('Shutdown', '(a{sv})', dvmtest.to_options({'force': True}))
         self.assertEqual(dvm.wait_exit(), 0)
         self.assertEqual(dvm.processes(), [])
-        # The graces of the stop, of the launcher and of the guard would be more than 15 s.
-        self.assertLess(time.monotonic() - begin, 10)
         dvm.check_clean()
 
     def test_frozen_agent(self):

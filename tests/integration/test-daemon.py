@@ -63,7 +63,7 @@ class End(dvmtest.Case):
 
     def test_interrupt_at_a_terminal(self):
         """Ctrl-C reaches all that belong to the terminal; the agent ends when its controller says so."""
-        place = self.place()
+        place, folder = self.place(), self.place()
         mark = f'DVM_TEST_MARK={place}'
         env = dict(os.environ, XDG_RUNTIME_DIR=place, HOME=place, XDG_CONFIG_HOME=place, DVM_TEST_MARK=place)
         ready, tell = os.pipe()
@@ -75,9 +75,11 @@ class End(dvmtest.Case):
         self.assertEqual(os.read(ready, 100), b'READY\n')
         os.close(ready)
         connection = dvmtest.Connection(f'unix:path={place}/dvm/default/bus')
-        path = connection.call(*dvmtest.MANAGER, 'Submit', '(asa{sv})', DEAF, dvmtest.to_options({'np': 1}))[0]
+        deaf = ['sh', '-c', "trap '' TERM; : >deaf; while :; do sleep 1000; done"]
+        options = dvmtest.to_options({'np': 1, 'cwd': folder})
+        path = connection.call(*dvmtest.MANAGER, 'Submit', '(asa{sv})', deaf, options)[0]
         get = lambda name: connection.call(path, dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Job', name)[0]
-        dvmtest.wait_until(lambda: get('NumLaunched') == 1, 'the job to run')
+        dvmtest.wait_until(lambda: os.path.exists(f'{folder}/deaf'), 'the trap')
         os.write(terminal, b'\x03')
         dvmtest.wait_until(lambda: get('State') == KILLED_BY_CMD, 'the first signal')
         self.assertTrue(leftovers.find_agents(pid))

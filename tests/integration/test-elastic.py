@@ -231,12 +231,14 @@ class Faults(Elastic):
         self.check_roll_back('sleep 0.1; kill -9 $$', 'launch-failed', 'n2')
 
     def test_one_that_hangs(self):
-        self.check_roll_back('exec sleep 600', 'timeout', 'n2', settings=['grow-timeout=1',
+        self.check_roll_back('exec sleep 600', 'timeout', 'n2', settings=['grow-timeout=5',  # also for those that come
                                                                          'plugin-settings=launcher-local.grace=1'])
 
     def test_one_with_a_wrong_token(self):
         wrong = 'case $token in *0) echo ${token%?}1;; *) echo ${token%?}0;; esac'
-        self.check_roll_back(f'(read token; {wrong}; sleep 1) | $agent "$@"; exit $?', 'authentication-failed', 'n2')
+        # What the agent reads from stays open until it has ended, however long that takes.
+        self.check_roll_back(f'(read token; {wrong}; while echo; do sleep 0.1; done) 2>&- | $agent "$@"; exit $?',
+                             'authentication-failed', 'n2')
 
     def test_cancelled_between_launchers(self):
         """One launcher takes its time and declines: the next one is not asked for agents that nobody wants any more."""

@@ -172,18 +172,21 @@ class Readers(dvmtest.Case):
         self.assert_growth(dvm, before, 16 * MIB)
 
     def wait_for_standstill(self, pid):
-        """Until the writer sleeps in write: its pipe is full and stays full."""
+        """Until the writer sleeps in write, which it has done much of: its pipe is full and stays full."""
         def look():
             with open(f'/proc/{pid}/io') as f:
                 written = f.read()
             with open(f'/proc/{pid}/wchan') as f:
                 where = f.read()
-            return written, where
+            with open(f'/proc/{pid}/stat') as f:
+                state = f.read().rpartition(')')[2].split()[0]
+            return written, where, state
         last = [look(), time.monotonic()]
 
         def stands():
             now = look()
-            if now != last[0]:
+            # One that is not let run has another state.
+            if now != last[0] or now[2] != 'S' or int(re.search(r'wchar: (\d+)', now[0])[1]) < 65536:
                 last[:] = [now, time.monotonic()]
             return time.monotonic() - last[1] > 0.5
         return dvmtest.wait_until(stands, 'the writer to be held up')

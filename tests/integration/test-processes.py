@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import time
+import uuid
 
 import dvmtest
 from dvmtest import (ABORTED_BY_SIG, FORCED_EXIT, KILLED_BY_CMD, NON_ZERO_TERM, NOTIFIED, PROC_TERMINATED)
@@ -79,10 +80,14 @@ class Ends(dvmtest.Case):
         self.assert_no_processes(dvm)
 
     def test_timeout_does_not_strike_later(self):
-        dvm = self.dvm(slots=1)
-        self.assert_success(dvm.run(['true'], timeout=1))
-        done = dvm.run(['sleep', '1.5'])
-        self.assert_success(done)
+        dvm = self.dvm(slots=2, settings=['kill-grace=0.5'])
+        self.assert_success(dvm.run(['true'], timeout=3))
+        later = dvm.submit(['sleep', '1000'], np=1)
+        later.wait_running()
+        # One with the same limit that has begun later tells when that of the first one is over.
+        self.assertEqual(dvm.run(['sleep', '1000'], timeout=3).state, KILLED_BY_CMD)
+        self.assertEqual(later.state, dvmtest.RUNNING)
+        later.cancel()
 
     def test_trace_is_in_order(self):
         dvm = self.dvm(slots=4)
@@ -131,9 +136,11 @@ class Leaves(dvmtest.Case):
     def test_children_get_the_grace_of_the_settings(self):
         """Longer than the limit of the test: the child that needs a second for its end has it."""
         dvm = self.dvm(slots=4, settings=['kill-grace=300'])
-        script = "(setsid sh -c \"trap 'sleep 0.5; echo clean; exit' TERM; echo up; while :; do sleep 0.02; done\" &) ;" \
-                 "sleep 0.3"
-        done = dvm.run(['sh', '-c', script])
+        up = os.path.join(dvm.place, 'up')
+        # Its parent ends when the trap is there.
+        script = "(setsid sh -c \"trap 'sleep 0.5; echo clean; exit' TERM; echo up; : >$0; while :; do sleep 0.02; done\" $0 &) ;" \
+                 "until test -e $0; do sleep 0.02; done"
+        done = dvm.run(['sh', '-c', script, up])
         self.assertEqual(done.lines, ['up', 'clean'])
 
     def test_children_of_a_killed_job_are_gone(self):
@@ -170,7 +177,7 @@ class Leaves(dvmtest.Case):
     def test_environment_cleared_by_the_child(self):
         """A daemon that hides: new session, new environment, no descriptors."""
         dvm = self.dvm(slots=2, settings=['kill-grace=0.5'])
-        number = 61000 + os.getpid() % 1000
+        number = f'61000.{uuid.uuid4().int}'  # which nothing else sleeps, also of a test that runs beside this one
         done = dvm.run(['sh', '-c', f'(setsid env -i sleep {number} >/dev/null 2>&1 </dev/null &); true'])
         self.assertEqual(done.state, NOTIFIED, done)
         command = f'sleep\0{number}\0'.encode()
