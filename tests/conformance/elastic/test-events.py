@@ -150,23 +150,26 @@ class Events:
         """When all have gone each allocator is offered them, and answers as it likes, then comes the event; jobs need not wait for that."""
         place = self.place()
         until = os.path.join(place, 'answer')
-        script = f'give-back until {until}; give-back done; give-back fail the office is closed; give-back decline; give-back never'
-        dvm = self.dvm(nodes=5, slots=1, settings=[f'test-plugin={script}', 'allocator-timeout=1'])
-        pid = dvm.pid_of('node5')
-        campaign = dvm.asker.shrink('node5')
-        wait_until(lambda: 'offered node5 of' in dvm.log(), 'it to be offered')
+        script = f'give-back until {until}; give-back done; give-back fail the office is closed; give-back decline'
+        dvm = self.dvm(nodes=4, slots=1, settings=[f'test-plugin={script}'])
+        pid = dvm.pid_of('node4')
+        campaign = dvm.asker.shrink('node4')
+        wait_until(lambda: 'offered node4 of' in dvm.log(), 'it to be offered')
         self.assert_gone(pid)
         dvm.asker.settle()
         self.assertEqual((dvm.asker.events, campaign.state in elastic.ENDED), ([], False))
-        self.assertEqual((dvm.get('NodeCount'), dvm.fence()), (4, 0))
-        self.assert_ran(dvm.plain('true', np=4))
+        self.assertEqual((dvm.get('NodeCount'), dvm.fence()), (3, 0))
+        self.assert_ran(dvm.plain('true', np=3))
         with open(until, 'w'):
             pass
         campaign.done()
-        # One that fails, one that declines, and one that never answers.
-        for name in ('node4', 'node3', 'node2'):
+        # One that fails, one that declines, and, where nobody else needs time, one that never answers.
+        for name in ('node3', 'node2'):
             dvm.asker.shrink(name).done()
-        self.assertEqual(dvm.log().count('offered '), 4)
+        self.assertEqual(dvm.log().count('offered '), 3)
+        dvm = self.dvm(nodes=2, slots=1, settings=['test-plugin=give-back never', 'allocator-timeout=1'])
+        dvm.asker.shrink('node2').done()
+        self.assertEqual(dvm.log().count('offered '), 1)
 
     def test_E42_P18_the_size_that_was_asked_for(self):
         """At the event all is true: members, slots, tree, and what runs."""

@@ -42,14 +42,13 @@ class Peers:
 
     def test_3_one_that_never_reports(self):
         """It is given up in time, and nobody waits for it any more."""
-        dvm = self.dvm(nodes=2, slots=1, gates=True, settings=['grow-timeout=1'])
+        dvm = self.dvm(nodes=2, slots=1, gates=True, settings=['grow-timeout=5'])
         names = [f'n{i}' for i in range(TIMES)]
         dvm.gates.hold(*names)
         grows, jobs = [], []
         for name in names:
             grows.append(dvm.asker.grow(name))
             jobs.append((dvm.plain('true'), dvm.plain('true', hosts=['node1'])))
-            dvm.gates.release(name, word='mute')
         for grow, (waits, other) in zip(grows, jobs):
             grow.failed()
             self.assertEqual(grow.get('Cause'), 'timeout')
@@ -104,15 +103,15 @@ class Peers:
         """They do not come in steps of 40 ms."""
         dvm = self.dvm(nodes=2, slots=1)
         for _ in range(TIMES):
-            fastest = []
             for act in (lambda: dvm.get('NodeCount'), lambda: dvm.plain('true', hosts=['node2']).wait()):
-                times = []
-                for _ in range(5):
+                # One that takes less shows that there are no steps; on a machine that does much else many take more.
+                for _ in range(200):
                     begin = time.monotonic()
                     act()
-                    times.append(time.monotonic() - begin)
-                fastest.append(min(times))
-            self.assertLess(max(fastest), 0.04)
+                    if time.monotonic() - begin < 0.04:
+                        break
+                else:
+                    self.fail('none took less than 40 ms')
 
     def test_12_nothing_piles_up(self):
         """At each event the agents are gone, not dying."""

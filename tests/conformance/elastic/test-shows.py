@@ -61,7 +61,8 @@ class Shows:
         self.assert_ran(job)
         self.assertEqual(sorted(dvm.where(job)), ['n10', 'n10', 'n9', 'n9'])
         beside.done()
-        wait_until(lambda: monitor.find('InterfacesRemoved') and monitor.find('DvmIsReady'), 'the monitor to see the end')
+        wait_until(lambda: 'completed' in [each['payload']['data'][1] for each in monitor.find('StateChanged', path)]
+                   and monitor.find('InterfacesRemoved') and monitor.find('DvmIsReady'), 'the monitor to see the end')
         added = [each for each in monitor.find('InterfacesAdded') if each['payload']['data'][0] == path]
         self.assertEqual(len(added), 1)
         states = [each['payload']['data'][:2] for each in monitor.find('StateChanged', path)]
