@@ -99,7 +99,9 @@ dvm_cli_describe_state (DvmJob *job)
   g_autofree char *ids = dvm_cli_join_ids (campaigns);
   g_autofree char *what = NULL;
 
-  if (held_at == NULL || held_at[0] == '\0')
+  if (dvm_job_get_paused (job) && held_at[0] == '\0')
+    return g_strdup_printf (_ ("%s (paused)"), state);
+  if (held_at[0] == '\0')
     return g_strdup (state);
   if (ids[0] == '\0')
     what = g_strdup (held_at);

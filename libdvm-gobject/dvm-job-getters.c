@@ -167,7 +167,7 @@ dvm_job_get_reason (DvmJob *self)
  * dvm_job_get_held_at:
  * @self: a DvmJob
  *
- * What the job waits for: "" (nothing), "slots", "map" or "launch".
+ * What the job waits for: "" (nothing), "slots", "map", "launch" or "session" (it is paused).
  *
  * Returns: (transfer none): the text, "" if there is none
  * Since: 0.1
@@ -178,6 +178,24 @@ dvm_job_get_held_at (DvmJob *self)
   g_return_val_if_fail (DVM_IS_JOB (self), NULL);
 
   return self->held_at != NULL ? self->held_at : "";
+}
+
+/**
+ * dvm_job_get_paused:
+ * @self: a DvmJob
+ *
+ * Whether the job is paused or preempted, by itself or with its session: its processes are stopped, or will be as soon
+ * as they have started. The state stays what it was, such as RUNNING.
+ *
+ * Returns: %TRUE if it is
+ * Since: 0.1
+ */
+gboolean
+dvm_job_get_paused (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), FALSE);
+
+  return self->paused;
 }
 
 /**

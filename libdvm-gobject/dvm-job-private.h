@@ -19,6 +19,7 @@ struct _DvmJob
   gboolean ended;
   gboolean failed; /* follows from the state */
   char *held_at;
+  gboolean paused;
   char **waits_for;
   guint num_procs;
   guint num_launched;

@@ -118,6 +118,15 @@ static const DvmRecordField fields[] = {
    */
   { "HeldAt", "held-at", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJob, held_at) },
   /**
+   * DvmJob:paused:
+   *
+   * Whether the job is paused or preempted, by itself or with its session: its processes stand still,
+   * or will as soon as they have started.
+   *
+   * Since: 0.1
+   */
+  { "Paused", "paused", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJob, paused) },
+  /**
    * DvmJob:waits-for:
    *
    * The object paths of the campaigns that the job waits for, at "map" or "launch".
@@ -423,6 +432,12 @@ void
 _dvm_job_set_held_at (DvmJob *self, const char *held_at)
 {
   _dvm_record_set_string (self, &codec, &self->held_at, held_at);
+}
+
+void
+_dvm_job_set_paused (DvmJob *self, gboolean paused)
+{
+  _dvm_record_set_boolean (self, &codec, &self->paused, paused);
 }
 
 void

@@ -26,6 +26,7 @@ gboolean dvm_job_get_ended (DvmJob *self);
 gboolean dvm_job_get_failed (DvmJob *self);
 const char *dvm_job_get_reason (DvmJob *self);
 const char *dvm_job_get_held_at (DvmJob *self);
+gboolean dvm_job_get_paused (DvmJob *self);
 const char *const *dvm_job_get_waits_for (DvmJob *self);
 guint dvm_job_get_num_procs (DvmJob *self);
 guint dvm_job_get_num_launched (DvmJob *self);

@@ -26,6 +26,7 @@ void _dvm_job_set_parent (DvmJob *self, const char *object_path);
 void _dvm_job_add_child (DvmJob *self, const char *object_path);
 void _dvm_job_remove_child (DvmJob *self, const char *object_path);
 void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
+void _dvm_job_set_paused (DvmJob *self, gboolean paused);
 void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
 void _dvm_job_set_remapped (DvmJob *self, guint remapped);
 void _dvm_job_set_num_procs (DvmJob *self, guint num_procs);

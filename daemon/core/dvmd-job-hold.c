@@ -23,6 +23,13 @@ send_signal (DvmdJob *self, int signal)
     effects->signal_job (self->core->world, self, signal);
 }
 
+static void
+set_holds (DvmdJob *self, guint holds)
+{
+  self->holds = holds;
+  _dvm_job_set_paused (self->record, holds != 0);
+}
+
 /* All of its ranks have been tried, and none waits for a debugger: that one would be let go by going on. */
 static gboolean
 can_be_stopped (DvmdJob *self)
@@ -85,7 +92,7 @@ dvmd_job_hold (DvmdJob *self, DvmdHold why)
 {
   if (dvmd_job_get_state (self) >= DVM_JOB_STATE_UNTERMINATED)
     return;
-  self->holds |= why;
+  set_holds (self, self->holds | why);
   dvmd_job_hold_ranks (self);
   /* Nobody behind it waits for slots that it would not take. */
   if (self->waiting)
@@ -100,7 +107,7 @@ dvmd_job_hold (DvmdJob *self, DvmdHold why)
 void
 dvmd_job_unhold (DvmdJob *self, DvmdHold why)
 {
-  self->holds &= ~why;
+  set_holds (self, self->holds & ~(guint)why);
   if (self->holds != 0)
     return;
   if (self->stopped)
@@ -118,7 +125,7 @@ dvmd_job_unhold (DvmdJob *self, DvmdHold why)
 void
 dvmd_job_hold_end (DvmdJob *self)
 {
-  self->holds = 0;
+  set_holds (self, 0);
   if (self->held)
     stop_waiting (self);
   if (!self->stopped)

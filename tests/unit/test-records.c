@@ -123,6 +123,9 @@ test_job_quiet (void)
   assert_log (&observer, "held-at ");
   _dvm_job_set_held_at (job, NULL);
   assert_log (&observer, "");
+  _dvm_job_set_paused (job, TRUE);
+  _dvm_job_set_paused (job, TRUE);
+  assert_log (&observer, "paused ");
   g_assert_cmpstr (dvm_job_get_held_at (job), ==, "");
   g_string_free (observer.log, TRUE);
 }

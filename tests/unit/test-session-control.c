@@ -100,6 +100,12 @@ reason_of (DvmdJob *job)
   return dvm_job_get_reason (dvmd_job_get_record (job));
 }
 
+static gboolean
+is_paused (DvmdJob *job)
+{
+  return dvm_job_get_paused (dvmd_job_get_record (job));
+}
+
 static void
 assert_mentions (const char *text, const char *word)
 {
@@ -146,8 +152,10 @@ test_preempt (void)
   session = reserve (&world, "node2");
   job = launch_into (&world, session, 1);
   launch_into (&world, session, 1);
+  g_assert_false (is_paused (job));
   control_job (&world, session, DVMD_SESSION_PREEMPT, job);
   assert_log (&world, "stop 1\n");
+  g_assert_true (is_paused (job));
   g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_ACTIVE);
   control (&world, session, DVMD_SESSION_PREEMPT);
   assert_log (&world, "stop 2\n");
@@ -155,9 +163,11 @@ test_preempt (void)
   control (&world, session, DVMD_SESSION_PAUSE);
   control (&world, session, DVMD_SESSION_RESTORE);
   assert_log (&world, "");
+  g_assert_true (is_paused (job));
   g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_PAUSED);
   control (&world, session, DVMD_SESSION_RESUME);
   assert_log (&world, "continue 1\ncontinue 2\n");
+  g_assert_false (is_paused (job));
   /* What they have claimed they keep. */
   g_assert_cmpuint (dvmd_node_pool_get (dvmd_core_get_nodes (world.core), 2)->slots_in_use, ==, 2);
 }
@@ -181,6 +191,7 @@ test_held (void)
   assert_held (waiting, "session");
   late = submit_into (&world, session, NULL, 1);
   assert_held (late, "session");
+  g_assert_true (is_paused (late));
   assert_state (late, DVM_JOB_STATE_ALLOCATE);
   g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 2);
   /* Slots that come free are not for them. */
