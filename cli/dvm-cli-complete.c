@@ -283,22 +283,31 @@ offer_spelling (Complete *self, const char *spelling, const DvmCliOption *option
 }
 
 static void
+offer_option (Complete *self, const DvmCliOption *option)
+{
+  g_auto (GStrv) aliases = g_strsplit (option->aliases != NULL ? option->aliases : "", " ", -1);
+  g_autofree char *name = g_strdup_printf ("--%s", option->name);
+  const char letter[3] = { '-', option->letter, '\0' };
+
+  offer_spelling (self, name, option);
+  for (gsize i = 0; aliases[i] != NULL; i++)
+    if (aliases[i][0] != '\0')
+      offer_spelling (self, aliases[i], option);
+  if (option->letter != '\0')
+    offer_spelling (self, letter, option);
+}
+
+/* Those of the verb, or of its action alone when that is there */
+static void
 offer_options (Complete *self)
 {
+  const char *action = self->arguments->len > 0 ? g_ptr_array_index (self->arguments, 0) : NULL;
+
   for (gsize i = 0; self->lists[i] != NULL; i++)
     for (const DvmCliOption *option = self->lists[i]; option->name != NULL; option++)
-      {
-        g_auto (GStrv) aliases = g_strsplit (option->aliases != NULL ? option->aliases : "", " ", -1);
-        g_autofree char *name = g_strdup_printf ("--%s", option->name);
-        const char letter[3] = { '-', option->letter, '\0' };
-
-        offer_spelling (self, name, option);
-        for (gsize j = 0; aliases[j] != NULL; j++)
-          if (aliases[j][0] != '\0')
-            offer_spelling (self, aliases[j], option);
-        if (option->letter != '\0')
-          offer_spelling (self, letter, option);
-      }
+      if (action == NULL || self->lists[i] == dvm_cli_common_options
+          || dvm_cli_verb_takes (self->verb, action, option->name))
+        offer_option (self, option);
 }
 
 /* The words of a synopsis that are arguments: "show [OPTION...] JOB" is "show", "JOB"; (transfer full) */

@@ -50,6 +50,8 @@ struct _DvmCliVerb
   int (*run) (DvmCli *cli, GError **error);
   /* (nullable): spellings of this verb alone, made ordinary before parsing; (transfer full) */
   char **(*rewrite) (const char *const *argv, DvmCliOptionLists lists);
+  /* (nullable): which of its own options an action takes, parted by blanks; NULL for a word that is no action */
+  const char *(*get_action_options) (const char *action);
 };
 
 extern const DvmCliOption dvm_cli_common_options[];
@@ -59,6 +61,12 @@ const DvmCliVerb *const *dvm_cli_verbs (void);
 const DvmCliVerb *dvm_cli_verb_find (const char *name);
 /* (nullable): the nearest verb of a name that is none */
 const char *dvm_cli_verb_suggest (const char *name);
+
+/* Whether the action has a use for that option of the verb's own; a verb without actions, and a word that is none: yes.
+ */
+gboolean dvm_cli_verb_takes (const DvmCliVerb *verb, const char *action, const char *option);
+/* An option that this action has no use for is a mistake, and not passed over. */
+gboolean dvm_cli_verb_check_options (const DvmCliVerb *verb, DvmCliArgs *args, const char *action, GError **error);
 
 extern const DvmCliVerb dvm_cli_verb_attach;
 extern const DvmCliVerb dvm_cli_verb_campaign;

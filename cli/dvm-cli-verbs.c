@@ -66,3 +66,33 @@ dvm_cli_verb_suggest (const char *name)
     names[i] = verbs[i]->name;
   return dvm_cli_suggest (name, names);
 }
+
+/* (nullable): NULL: all of them */
+static const char *
+get_action_options (const DvmCliVerb *verb, const char *action)
+{
+  return verb->get_action_options != NULL ? verb->get_action_options (action) : NULL;
+}
+
+gboolean
+dvm_cli_verb_takes (const DvmCliVerb *verb, const char *action, const char *option)
+{
+  const char *options = get_action_options (verb, action);
+  g_auto (GStrv) taken = g_strsplit (options != NULL ? options : "", " ", -1);
+
+  return options == NULL || g_strv_contains ((const char *const *)taken, option);
+}
+
+gboolean
+dvm_cli_verb_check_options (const DvmCliVerb *verb, DvmCliArgs *args, const char *action, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
+    for (const DvmCliOption *option = verb->options[i]; option->name != NULL; option++)
+      if (dvm_cli_args_has (args, option->name) && !dvm_cli_verb_takes (verb, action, option->name))
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --%s has no meaning for '%s %s'"), option->name,
+                       verb->name, action);
+          return FALSE;
+        }
+  return TRUE;
+}

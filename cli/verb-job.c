@@ -276,6 +276,16 @@ looks_like_job (const char *word)
   return g_ascii_isdigit (word[0]) || word[0] == '/' || strchr (word, '@') != NULL;
 }
 
+static const char *
+get_view_options (const char *name)
+{
+  View view = looks_like_job (name) ? show : find_view (name, NULL);
+
+  if (view == procs || view == map)
+    return "ranks json-lines";
+  return view != NULL ? "json-lines" : NULL;
+}
+
 static int
 job_verb (DvmCli *cli, GError **error)
 {
@@ -292,7 +302,7 @@ job_verb (DvmCli *cli, GError **error)
     }
   else
     view = find_view (words[0], error);
-  if (view == NULL)
+  if (view == NULL || !dvm_cli_verb_check_options (&dvm_cli_verb_job, cli->args, words[0], error))
     return DVM_CLI_EXIT_USAGE;
   if (reference == NULL)
     {
@@ -322,4 +332,5 @@ const DvmCliVerb dvm_cli_verb_job = {
   .max_words = G_MAXUINT,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = job_verb,
+  .get_action_options = get_view_options,
 };

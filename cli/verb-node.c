@@ -120,6 +120,14 @@ find_action (const char *name, GError **error)
   return NULL;
 }
 
+static const char *
+get_action_options (const char *name)
+{
+  if (strcmp (name, "drain") == 0)
+    return "reason";
+  return find_action (name, NULL) != NULL ? "" : NULL;
+}
+
 static int
 node_verb (DvmCli *cli, GError **error)
 {
@@ -128,7 +136,7 @@ node_verb (DvmCli *cli, GError **error)
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (DvmNode) node = NULL;
 
-  if (action == NULL)
+  if (action == NULL || !dvm_cli_verb_check_options (&dvm_cli_verb_node, cli->args, words[0], error))
     return DVM_CLI_EXIT_USAGE;
   if (words[1] == NULL)
     {
@@ -151,4 +159,5 @@ const DvmCliVerb dvm_cli_verb_node = {
   .max_words = 2,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = node_verb,
+  .get_action_options = get_action_options,
 };

@@ -225,22 +225,27 @@ find_action (const char *name, gsize *found, GError **error)
   return FALSE;
 }
 
-/* An option that this action has no use for is a mistake, and not passed over. */
+/* "session 3" shows it, as "campaign 3" does; what looks like no action is taken for a name. */
+static gboolean
+is_reference (const char *word)
+{
+  return g_ascii_isdigit (word[0]) || strpbrk (word, "./") != NULL;
+}
+
+static const char *
+get_action_options (const char *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (actions); i++)
+    if (strcmp (actions[i].name, name) == 0)
+      return actions[i].options;
+  return is_reference (name) ? actions[SHOW].options : NULL;
+}
+
 static gboolean
 check_options (DvmCliArgs *args, gsize action, GError **error)
 {
-  const DvmCliOption *const lists[] = { options, dvm_cli_allocation_options };
-  g_auto (GStrv) taken = g_strsplit (actions[action].options, " ", -1);
-
-  for (gsize i = 0; i < G_N_ELEMENTS (lists); i++)
-    for (const DvmCliOption *option = lists[i]; option->name != NULL; option++)
-      if (dvm_cli_args_has (args, option->name) && !g_strv_contains ((const char *const *)taken, option->name))
-        {
-          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --%s has no meaning for 'session %s'"), option->name,
-                       actions[action].name);
-          return FALSE;
-        }
-  return dvm_cli_request_check (args, error);
+  return dvm_cli_verb_check_options (&dvm_cli_verb_session, args, actions[action].name, error)
+         && dvm_cli_request_check (args, error);
 }
 
 /* What is asked for with a job is asked for in another way, which knows less. */
@@ -334,22 +339,13 @@ run_action (DvmCli *cli, gsize action, const char *reference, GError **error)
   return actions[action].run (&order, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
-/* "session 3" shows it, as "campaign 3" does; what looks like no action is taken for a name. */
-static gboolean
-is_short (DvmCliArgs *args)
-{
-  const char *const *words = dvm_cli_args_get_words (args);
-
-  return words[1] == NULL && (g_ascii_isdigit (words[0][0]) || strpbrk (words[0], "./") != NULL);
-}
-
 static int
 session_verb (DvmCli *cli, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (cli->args);
   gsize action = SHOW;
 
-  if (is_short (cli->args))
+  if (words[1] == NULL && is_reference (words[0]))
     return check_options (cli->args, action, error) ? run_action (cli, action, words[0], error) : DVM_CLI_EXIT_USAGE;
   if (!find_action (words[0], &action, error) || !check_words (cli->args, action, error)
       || !check_options (cli->args, action, error) || !check_needs (cli->args, action, error))
@@ -382,4 +378,5 @@ const DvmCliVerb dvm_cli_verb_session = {
   .failure = DVM_CLI_EXIT_FAILED,
   .run = session_verb,
   .rewrite = dvm_cli_signal_rewrite,
+  .get_action_options = get_action_options,
 };

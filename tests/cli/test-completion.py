@@ -88,6 +88,31 @@ def test_tables():
             equal(ask(here, verb, "--"), ("words", {option for option in wanted if option.startswith("--")}), verb)
 
 
+def test_actions():
+    """of a verb with actions those options are proposed that the action takes, and those of every verb"""
+    with place() as here:
+        common = help_options("session")[1]
+        for words, own in (
+            (["session", "show"], set()),
+            (["session", "3"], set()),
+            (["session", "list"], set()),
+            (["session", "terminate"], {"--all", "--wait", "-w"}),
+            (["session", "signal", "night"], {"--signal", "-s", "--job", "-j", "--all"}),
+            (["session", "release"], {"--hosts", "--host", "-H", "--drain-timeout", "--req-id", "--wait", "-w"}),
+            (["session", "--wait", "separate"], {"--undo", "--all"}),
+            (["session", "no-such-action"], help_options("session")[0]),
+            (["campaign", "cancel"], set()),
+            (["node", "show"], set()),
+            (["node", "drain"], {"--reason"}),
+            (["job", "procs"], {"--ranks", "-r", "--json-lines"}),
+            (["job", "trace"], {"--json-lines"}),
+        ):
+            equal(ask(here, *words, "-"), ("words", own | common), f"{words}")
+        for shell in (bash, fish, zsh):
+            equal(shell(here, "dvm-cli session separate --u"), {"--undo"}, shell.__name__)
+            equal(shell(here, "dvm-cli session pause --u"), set(), shell.__name__)
+
+
 def test_values():
     """it is known which options take a value, and what that may be"""
     with place() as here:

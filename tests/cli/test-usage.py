@@ -102,6 +102,8 @@ def test_values():
     refuse("session", "create", "--count", "-1", mention="not '-1'")
     refuse("session", "create", "--hosts", "n9", "--time", "-9", mention="not '-9'")
     refuse("kill", "--ranks", "1", "1", mention="needs a signal")
+    refuse("node", "show", "n9", "--reason", "x", mention="--reason has no meaning for 'node show'")
+    refuse("job", "trace", "1", "--ranks", "1", mention="--ranks has no meaning for 'job trace'")
     refuse("run", "--stdin", "everybody", "x", mention="everybody")
 
 
