@@ -30,7 +30,14 @@ typedef struct
   sigset_t signals;
 } Guard;
 
-static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT };
+static const int passed_on[] = { SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT };
+
+/* End it now, and all that is below it. */
+static bool
+is_order (int signum)
+{
+  return signum == SIGQUIT || signum == SIGALRM;
+}
 
 /* ---- ending what is left ---- */
 
@@ -251,7 +258,7 @@ watch (Guard *self, int *status)
           deadline = get_seconds () + DVMD_GUARD_GRACE;
           signum = SIGTERM;
         }
-      if ((deadline != 0 && get_seconds () >= deadline) || signum == SIGQUIT)
+      if ((deadline != 0 && get_seconds () >= deadline) || is_order (signum))
         return false;
       if (signum == SIGTERM && deadline == 0 && ++n_terms > 1)
         return false;
@@ -269,7 +276,7 @@ wait_for_agent (Guard *self)
   int deadline = get_seconds () + DVMD_GUARD_GRACE;
 
   while (!agent_has_ended (self) && get_seconds () < deadline)
-    if (sigtimedwait (&self->signals, NULL, &second) == SIGQUIT)
+    if (is_order (sigtimedwait (&self->signals, NULL, &second)))
       return;
 }
 
@@ -288,6 +295,10 @@ guard (Guard *self)
     status = SIGKILL;
   else if (self->child != self->agent && WIFSIGNALED (status))
     wait_for_agent (self);
+  /*
+   * Also when the agent has ended well and nobody seems to be left: guards that looked for nobody then have been
+   * outlived, under load, by a chain of processes that fork, and it is not known why.
+   */
   for_each_cgroup (self->agent, kill_cgroup);
   end_descendants ();
   for_each_cgroup (self->agent, remove_cgroup);
@@ -301,6 +312,8 @@ block_signals (Guard *self, sigset_t *before)
 {
   sigemptyset (&self->signals);
   sigaddset (&self->signals, SIGCHLD);
+  sigaddset (&self->signals, SIGQUIT);
+  sigaddset (&self->signals, SIGALRM);
   for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
     sigaddset (&self->signals, passed_on[i]);
   sigprocmask (SIG_BLOCK, &self->signals, before);

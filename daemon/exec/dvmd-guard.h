@@ -13,8 +13,10 @@
  *   outer guard -> inner guard (session of its own) -> agent (process group of its own)
  *
  * The agent gets SIGTERM when its guard is killed, and is to end its processes then; what still lives DVMD_GUARD_GRACE
- * seconds later is ended. Signals that the guard gets are passed on to the agent; with SIGQUIT it ends the agent and
- * all below it itself, at once.
+ * seconds later is ended. Signals that the guard gets are passed on to the agent; with SIGQUIT and with SIGALRM it ends
+ * the agent and all below it itself, at once. The launcher takes the latter: it may come while the guard is being
+ * loaded, and SIGQUIT would leave a core dump then. The agent gets the signals as the guard has found them,
+ * but SIGCHLD, which is not ignored.
  */
 
 #define DVMD_GUARD_GRACE 5

@@ -141,6 +141,27 @@ class Deaths(dvmtest.Case):
         self.assertEqual(dvm.processes(), [])
         dvm.check_clean()
 
+    def test_guard_that_has_not_begun(self):
+        """One that is ended before it heeds anything leaves no core dump: it is told by no signal that makes one."""
+        folder = self.place()
+        said = os.path.join(folder, 'said')
+        real = os.path.join(os.path.dirname(dvmtest.DVMD), 'dvm-guard')
+        with open(os.path.join(folder, 'dvm-guard'), 'w', encoding='utf-8') as guard:
+            guard.write(f'#!/bin/sh\nfor node; do :; done\n[ "$node" = n9 ] || exec {real} "$@"\n'
+                        f'for name in HUP INT QUIT ABRT ALRM USR1 USR2 TERM; do trap "echo $name >>{said}; exit 1" $name; done\n'
+                        f'echo up >{said}\nwhile :; do sleep 0.05; done\n')
+        os.chmod(guard.name, 0o755)
+        dvm = self.dvm(slots=1, settings=['elastic=true', 'nodes=1'], env={'DVM_LIBEXEC_DIR': folder})
+        dvm.call('Grow', '(a{sv})', dvmtest.to_options({'hosts': ['n9']}))
+        dvmtest.wait_until(lambda: os.path.exists(said), 'the guard of n9 to be there')
+        dvm.call('Shutdown', '(a{sv})', dvmtest.to_options({'force': True}))
+        self.assertEqual(dvm.wait_exit(), 0)
+        with open(said, encoding='utf-8') as file:
+            words = file.read().split()
+        self.assertEqual(len(words), 2, words)
+        self.assertNotIn(words[1], ('QUIT', 'ABRT'))
+        dvm.check_clean()
+
     def test_frozen_agent(self):
         """It is found, and it is ended with the DVM."""
         dvm = self.dvm(slots=1, settings=['heartbeat-timeout=1', 'controller-grace=1'])

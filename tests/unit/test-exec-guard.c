@@ -334,12 +334,15 @@ test_signals (void)
     }
 }
 
-/* It is not passed on, and an agent that cannot do anything is ended with all that is below it. */
+/* They are not passed on, and an agent that cannot do anything is ended with all that is below it. */
 static void
 test_quit (void)
 {
-  for (guint stopped = 0; stopped < 2; stopped++)
+  const int signals[] = { SIGQUIT, SIGQUIT, SIGALRM };
+
+  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
     {
+      gboolean stopped = i == 1;
       Run run = { 0 };
       pid_t agent;
 
@@ -348,7 +351,7 @@ test_quit (void)
       wait_for_count (&run, 8);
       if (stopped)
         freeze (agent);
-      kill (run.outer, SIGQUIT);
+      kill (run.outer, signals[i]);
       assert_signal (&run, SIGKILL);
       g_assert_cmpuint (count_marked (&run), ==, 0);
       run_clear (&run);

@@ -557,8 +557,9 @@ kill_agent (Agent *agent)
     on_grace_over (agent);
   if (agent->timer != 0)
     g_source_remove (agent->timer);
+  /* As SIGQUIT, for a guard; and no core dump if its program is being loaded yet. */
   if (is_here)
-    kill_process (agent, SIGQUIT);
+    kill_process (agent, SIGALRM);
   agent->timer = g_timeout_add_seconds (is_here ? KILL_GRACE : KILL_THERE_GRACE, on_still_there, agent);
 }
 
