@@ -103,6 +103,27 @@ print_answer (GVariant *answer, GError **error)
   return dvm_cli_print (json->str, error);
 }
 
+/* (nullable) (transfer full): who ends a session that ends just now, and has been found, has what was wanted. */
+static GVariant *
+order_control (DvmClient *client, guint id, GVariant *directives, GError **error)
+{
+  GError *local_error = NULL;
+  GVariant *answer = dvm_client_control_session (client, id, directives, NULL, &local_error);
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+
+  if (answer != NULL)
+    return answer;
+  if (!g_variant_lookup (directives, "terminate", "b", NULL)
+      || !g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
+    {
+      g_propagate_error (error, local_error);
+      return NULL;
+    }
+  g_error_free (local_error);
+  g_variant_dict_insert (&dict, "session", "u", id);
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
 static gboolean
 control (DvmCli *cli, DvmClient *client, guint id, const char *operation, Ends *ends, GError **error)
 {
@@ -111,7 +132,7 @@ control (DvmCli *cli, DvmClient *client, guint id, const char *operation, Ends *
 
   if (directives == NULL || (ends != NULL && !dvm_cli_events_start (ends->events, error)))
     return FALSE;
-  answer = dvm_client_control_session (client, id, directives, NULL, error);
+  answer = order_control (client, id, directives, error);
   if (answer == NULL || (ends != NULL && !wait_for_ends (ends, id, error)))
     return FALSE;
   return !cli->json || print_answer (answer, error);

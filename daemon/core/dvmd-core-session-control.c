@@ -166,6 +166,16 @@ end_jobs (DvmdSession *session)
       dvmd_core_fail_job (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
+/* What is ending goes on doing so; its jobs, which a release lets go on, do not. */
+static void
+terminate_ending (DvmdSession *session, const char *reason)
+{
+  if (session->terminating)
+    return;
+  end_jobs (session);
+  dvmd_session_drop_jobs (session, reason, FALSE);
+}
+
 void
 dvmd_session_terminate (DvmdSession *session, const char *reason)
 {
@@ -235,7 +245,7 @@ dvmd_core_check_session_control (DvmdCore *self, DvmdSession *session, const Dvm
   if (id == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "“%s”: session 0 is the default one, which is everybody's and stays as it is", op_names[control->op]);
-  else if (dvmd_session_is_ending (session))
+  else if (dvmd_session_is_ending (session) && control->op != DVMD_SESSION_TERMINATE)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %u any more: it is ending", id);
   else if (!dvmd_core_may (self, requester, DVMD_RIGHT_CONTROL, session, NULL, error))
     return FALSE;
@@ -286,7 +296,10 @@ dvmd_core_control_session (DvmdCore *self, DvmdSession *session, const DvmdSessi
       send_signal (session, control);
       break;
     case DVMD_SESSION_TERMINATE:
-      dvmd_session_terminate (session, reason);
+      if (dvmd_session_is_ending (session))
+        terminate_ending (session, reason);
+      else
+        dvmd_session_terminate (session, reason);
       break;
     case DVMD_SESSION_SEPARATE:
       dvmd_core_separate_session (self, session, control->separate);

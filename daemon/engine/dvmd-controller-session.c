@@ -103,6 +103,15 @@ find_session (Control *self, guint id, GError **error)
   return dvmd_core_select_session (core, id, NULL, NULL, &session, error) ? session : NULL;
 }
 
+/* One that is ending, too: what may be done to it the core says. */
+static DvmdSession *
+find_controlled (Control *self, guint id, GError **error)
+{
+  DvmdSession *session = dvmd_core_get_session (self->controller->core, id);
+
+  return session != NULL ? session : find_session (self, id, error);
+}
+
 /* Who asks, for the core: a scheduler is everybody's equal. */
 static const DvmdRequester *
 get_asker (const Control *self)
@@ -113,7 +122,7 @@ get_asker (const Control *self)
 static gboolean
 check_one (Control *self, guint id, GError **error)
 {
-  DvmdSession *session = find_session (self, id, error);
+  DvmdSession *session = find_controlled (self, id, error);
 
   return session != NULL
          && dvmd_core_check_session_control (self->controller->core, session, &self->request->control, get_asker (self),
@@ -162,7 +171,7 @@ control (GTask *task)
 
   for (guint i = 0; i < ids->len && error == NULL; i++)
     {
-      DvmdSession *session = find_session (self, g_array_index (ids, guint, i), NULL);
+      DvmdSession *session = find_controlled (self, g_array_index (ids, guint, i), NULL);
 
       /* It has ended with another one of them. */
       if (session == NULL)

@@ -261,6 +261,19 @@ def test_control():
         done(here, "kill", other)
 
 
+def test_terminate_again():
+    """who ends what is ending already has what was wanted, and may wait for it"""
+    with elastic() as here:
+        create(here, "--hosts", "node2", "--req-id", "mine")
+        deaf = ("sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done")
+        job = done(here, "submit", "--personality", "plain", "-n", "1", "--session", "mine", *deaf).strip()
+        wait_until(lambda: here.json("job", "show", job)["state"] == "RUNNING", "it runs")
+        done(here, "session", "terminate", "mine")
+        done(here, "session", "terminate", "mine", "--wait")
+        equal(len(here.json("sessions")), 1)
+        refused(here, 1, "no session 'mine'", "session", "terminate", "mine")
+
+
 def test_waits():
     """who runs a job in a session that is paused hears why nothing happens"""
     with elastic() as here:

@@ -443,6 +443,69 @@ test_terminate (void)
   g_assert_null (dvmd_core_get_campaign (world.core, 3));
 }
 
+/* Whoever ends what is ending has what was wanted; nothing else can be done to it. */
+static void
+test_terminate_again (void)
+{
+  g_auto (World) world = { 0 };
+  const DvmdSessionControl end = { .op = DVMD_SESSION_TERMINATE };
+  const DvmdSessionControl pause = { .op = DVMD_SESSION_PAUSE };
+  g_autoptr (DvmdSession) session = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *stranger = NULL;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 2, 2);
+  session = g_object_ref (reserve (&world, "node2"));
+  job = launch_into (&world, session, 1);
+  stranger = g_strdup_printf ("pmix:%s.0", dvm_job_get_nspace (dvmd_job_get_record (submit (&world, 1))));
+  g_string_truncate (world.log, 0);
+  control (&world, session, DVMD_SESSION_TERMINATE);
+  assert_log (&world, "kill 1\n");
+  control (&world, session, DVMD_SESSION_TERMINATE);
+  assert_log (&world, "");
+  g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_TERMINATING);
+  g_assert_false (try_control (&world, session, &end, stranger, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS);
+  g_clear_error (&error);
+  g_assert_false (try_control (&world, session, &pause, "private:1", &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+  all_gone (&world, job);
+  g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_ENDED);
+}
+
+/* A session that is released goes when its jobs have gone: who terminates it does not wait for them. */
+static void
+test_terminate_released (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdGrowRequest request = { .inheritance = DVMD_INHERIT_NONE, .inheritance_given = TRUE };
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  DvmdShrinkRequest release = { .session = 1, .drain_timeout = 3600, .requester = requester };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (DvmdSession) session = NULL;
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 1, 4);
+  session = g_object_ref (reserve_with (&world, "node2", &request));
+  report_in (&world, 2);
+  wired (&world, dvmd_core_get_campaign (world.core, 1));
+  job = launch_into (&world, session, 1);
+  dvmd_core_shrink (world.core, &release, &answer, &error);
+  g_assert_no_error (error);
+  run (&world);
+  g_string_truncate (world.log, 0);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  control (&world, session, DVMD_SESSION_TERMINATE);
+  assert_log (&world, "kill 1\n");
+  assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
+  all_gone (&world, job);
+  depart (&world, 2);
+  offered (&world, dvmd_core_get_campaign (world.core, answer.campaign));
+  g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_ENDED);
+}
+
 /* S24: the default keeps its nodes in the DVM, for everybody. */
 static void
 test_terminate_default (void)
@@ -719,6 +782,8 @@ main (int argc, char **argv)
   g_test_add_func ("/session-control/S17/preempt", test_preempt);
   g_test_add_func ("/session-control/S18/signal", test_signal);
   g_test_add_func ("/session-control/S19,S24,S28/terminate", test_terminate);
+  g_test_add_func ("/session-control/terminate-again", test_terminate_again);
+  g_test_add_func ("/session-control/terminate-released", test_terminate_released);
   g_test_add_func ("/session-control/S24/default", test_terminate_default);
   g_test_add_func ("/session-control/D18/waiting", test_terminate_waiting);
   g_test_add_func ("/session-control/D15/launching", test_terminate_launching);
