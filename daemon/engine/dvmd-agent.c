@@ -402,7 +402,7 @@ report (DvmdAgent *self)
 {
   const char *host = g_get_host_name ();
   g_autofree char *short_name = g_strndup (host, strcspn (host, "."));
-  const char *aliases[] = { short_name, "localhost", NULL };
+  const char *aliases[] = { host, short_name, NULL };
   const char *none[] = { NULL };
 
   dvmd_agent_send (self, DVMD_MSG_REPORT,

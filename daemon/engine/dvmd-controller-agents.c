@@ -211,17 +211,35 @@ dvmd_controller_stop_agents (gpointer world, gboolean force)
     broadcast (self, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
 }
 
+/* Every machine is that to itself; to those who give us jobs it is ours. (transfer full): its names are not ours. */
+static GPtrArray *
+name_localhost (DvmdController *self, const char *host, const char *const *aliases)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (gsize i = 0; aliases[i] != NULL; i++)
+    if (!g_ptr_array_find_with_equal_func (names, aliases[i], g_str_equal, NULL))
+      g_ptr_array_add (names, (gpointer)aliases[i]);
+  /* Logical nodes have no other names. */
+  if (names->len > 0 && g_strcmp0 (host, self->host) == 0)
+    g_ptr_array_add (names, (gpointer) "localhost");
+  g_ptr_array_add (names, NULL);
+  return names;
+}
+
 void
 dvmd_controller_handle_report (DvmdController *self, guint source, GVariant *body)
 {
   DvmdAgentReport report = { 0 };
   g_autofree const char **aliases = NULL;
+  g_autoptr (GPtrArray) names = NULL;
   const char *version;
   guint32 rank;
 
   g_variant_get (body, "(u&s&s^a&s&siu&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
                  &report.hwthreads, &report.topology);
-  report.aliases = aliases;
+  names = name_localhost (self, report.host, aliases);
+  report.aliases = (const char *const *)names->pdata;
   if (rank != source)
     {
       g_message ("Agent %u reports as rank %u", source, rank);

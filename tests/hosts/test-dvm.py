@@ -84,7 +84,9 @@ class Machines(dvmtest.Case):
         """As many machines as one is good for: started, used and stopped, and each is as it was."""
         hosts = self.make(64 if LONG else 16)
         before = {host: len(host.processes()) for host in hosts}
-        self.start(hosts[0], '--host', ','.join(f'{host.name}:1' for host in hosts))
+        self.start(hosts[0], '--host', ','.join(f'{host.name}:1' for host in reversed(hosts)))
+        result = self.cli(hosts[0], 'run', '--personality', 'plain', '--host', 'localhost', '-n', '1', 'hostname')
+        self.assertEqual(result.stdout, 'n0\n', 'of the machines, which all have this name, it is that of the DVM')
         self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP'] * len(hosts))
         result = self.cli(hosts[0], 'run', '--personality', 'plain', '-n', str(len(hosts)), 'hostname')
         self.assertEqual(sorted(result.stdout.split()), sorted(host.name for host in hosts), result.stderr)
@@ -99,6 +101,7 @@ class Machines(dvmtest.Case):
         hosts[2].run(['sh', '-c', 'kill $(cat /run/sshd.pid)'])
         testhosts.wait_until(lambda: not hosts[2].is_listening(), 'no sshd')
         hosts[3].cut()
+        hosts[1].run(['hostname', 'n1.cluster'])
         everybody = ['--host', 'n0:1,n1:1,n2:1,n3:1,nowhere:1', '--set', 'launcher-timeout=4']
         result = self.start(hosts[0], *everybody, check=False)
         self.assertEqual((result.returncode, result.stdout), (1, ''), result.stderr)
@@ -111,8 +114,10 @@ class Machines(dvmtest.Case):
         self.assertEqual(result.stdout, 'DVM ready\n')
         self.assertEqual(len(re.findall(' is missing: ', result.stderr)), 3, result.stderr)
         self.assertEqual([node['state'] for node in self.nodes(hosts[0])[1:]], ['UP', 'UP', 'DOWN', 'DOWN', 'DOWN'])
-        result = self.cli(hosts[0], 'run', '--personality', 'plain', '-n', '2', 'hostname')
+        result = self.cli(hosts[0], 'run', '--personality', 'plain', '-n', '2', 'hostname', '-s')
         self.assertEqual(sorted(result.stdout.split()), ['n0', 'n1'])
+        result = self.cli(hosts[0], 'run', '--personality', 'plain', '--host', 'n1.cluster', '-n', '1', 'hostname')
+        self.assertEqual(result.stdout, 'n1.cluster\n', 'a node is known by its own whole name, too')
         self.cli(hosts[0], 'stop')
         self.assert_nothing_left(hosts)
 
