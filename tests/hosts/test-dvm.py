@@ -102,7 +102,7 @@ class Machines(dvmtest.Case):
         testhosts.wait_until(lambda: not hosts[2].is_listening(), 'no sshd')
         hosts[3].cut()
         hosts[1].run(['hostname', 'n1.cluster'])
-        everybody = ['--host', 'n0:1,n1:1,n2:1,n3:1,nowhere:1', '--set', 'launcher-timeout=4']
+        everybody = ['--host', 'n0:1,n1:1,n2:1,n3:1,nowhere:1', '--set', 'launcher-timeout=10']
         result = self.start(hosts[0], *everybody, check=False)
         self.assertEqual((result.returncode, result.stdout), (1, ''), result.stderr)
         self.assertIn('3 of the 5 nodes', result.stderr)

@@ -409,7 +409,7 @@ class Losses(Many):
 
     def test_controller_unreachable(self):
         """Those below the first level of the tree do not wait for their parents to give up: all leave together."""
-        dvm = self.start(settings=['controller-grace=4', 'heartbeat-timeout=1'])
+        dvm = self.start(settings=['controller-grace=10', 'heartbeat-timeout=1'])
         self.assertEqual(max(row['Depth'] for row in dvm.get_nodes()), 3)
         agents = self.agents(dvm)
         ended = {}
@@ -423,9 +423,9 @@ class Losses(Many):
         stopped = time.monotonic()
         os.kill(dvm.pid, signal.SIGSTOP)
         dvmtest.wait_until(all_ended, 'agents to end')
-        # The longest that a heartbeat takes, and the grace; one level after another would take more than 9 s.
-        self.assertLess(max(ended.values()) - stopped, 1.25 + 4 + 2, ended)
-        self.assertLess(max(ended.values()) - min(ended.values()), 2.5, ended)
+        # The longest that a heartbeat takes, the grace, and time for a slow machine; one level after another would take more than 20 s.
+        self.assertLess(max(ended.values()) - stopped, 1.25 + 10 + 8, ended)
+        self.assertLess(max(ended.values()) - min(ended.values()), 8, ended)
         os.kill(dvm.pid, signal.SIGCONT)
         self.wait_down(dvm, *agents)
 
