@@ -66,6 +66,7 @@ struct _DvmdCampaign
   GArray *joined; /* guint: nodes that were in already, and joined the session for it; or stay, and left it for it */
   GPtrArray *targets;  /* DvmdTarget */
   GPtrArray *to_offer; /* (element-type DvmdTarget): nodes that were down when they were released */
+  GHashTable *waits;   /* set of the ranks that have to leave before it can begin */
   GPtrArray *own_jobs; /* (element-type DvmdJob): that wait for it because they bring its nodes */
   guint n_pending;
   guint n_reported;
@@ -122,6 +123,8 @@ void dvmd_grow_roll_back (DvmdCampaign *self);
 void dvmd_grow_completed (DvmdCampaign *self);
 void dvmd_grow_failed (DvmdCampaign *self);
 void dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node);
+/* It has left: those that wait for it may begin. */
+void dvmd_grow_rank_departed (DvmdCore *core, guint rank);
 /* A session of the job is to have nodes by a grow that is held back (D4): it fails for none that are not there yet. */
 gboolean dvmd_grow_is_awaited (DvmdJob *job);
 /* The session reserves its nodes no more, those that are coming neither. */

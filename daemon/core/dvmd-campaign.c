@@ -88,6 +88,7 @@ dvmd_campaign_finalize (GObject *object)
   g_clear_pointer (&self->targets, g_ptr_array_unref);
   g_clear_pointer (&self->to_offer, g_ptr_array_unref);
   g_clear_pointer (&self->own_jobs, g_ptr_array_unref);
+  g_clear_pointer (&self->waits, g_hash_table_unref);
   g_clear_pointer (&self->reason, g_free);
   G_OBJECT_CLASS (dvmd_campaign_parent_class)->finalize (object);
 }
@@ -105,6 +106,7 @@ dvmd_campaign_init (DvmdCampaign *self)
   self->targets = dvmd_targets_new ();
   self->to_offer = dvmd_targets_new ();
   self->own_jobs = g_ptr_array_new_with_free_func (g_object_unref);
+  self->waits = g_hash_table_new (NULL, NULL);
   self->live_link.data = self->known_link.data = self;
 }
 

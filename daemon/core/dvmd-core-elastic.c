@@ -320,7 +320,7 @@ dvmd_core_depart (DvmdCore *self, DvmdNode *node)
     count_departure (grow, rank);
   for (guint i = 0; campaigns != NULL && i < campaigns->len; i++)
     count_departure (g_ptr_array_index (campaigns, i), rank);
-  dvmd_size_resume_waiting (self);
+  dvmd_grow_rank_departed (self, rank);
   dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
 }

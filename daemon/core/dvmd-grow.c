@@ -13,6 +13,9 @@
 
 #include "dvm-records-private.h"
 
+/* So many nodes are named that it waits for. */
+#define MAX_NAMED 3
+
 /* ---- it begins ---- */
 
 /* It is in, or stays after all. */
@@ -24,11 +27,10 @@ take_in (DvmdCampaign *self, DvmdNode *node)
 }
 
 /* Those that have to leave before it can begin. */
-static guint
-count_waits (DvmdCampaign *self)
+static void
+find_waits (DvmdCampaign *self)
 {
-  guint n = 0;
-
+  g_hash_table_remove_all (self->waits);
   for (guint i = 0; i < self->targets->len;)
     {
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
@@ -44,10 +46,10 @@ count_waits (DvmdCampaign *self)
           g_ptr_array_remove_index (self->targets, i);
           continue;
         }
-      n += target->waits_for != 0;
+      if (target->waits_for != 0)
+        g_hash_table_add (self->waits, GUINT_TO_POINTER (target->waits_for));
       i++;
     }
-  return n;
 }
 
 static void
@@ -72,17 +74,23 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   dvmd_core_tell_node (core, node->rank, TRUE);
 }
 
+/* Of many it is told how many they are: they may leave one by one. */
 static void
 tell_wait (DvmdCampaign *self)
 {
-  g_autoptr (GString) text = g_string_new ("It begins when these have left the DVM: ");
+  guint n = g_hash_table_size (self->waits);
+  g_autoptr (GString) text = g_string_new (NULL);
   const char *separator = "";
 
-  for (guint i = 0; i < self->targets->len; i++)
+  if (n > MAX_NAMED)
+    g_string_printf (text, "It begins when %u nodes have left the DVM", n);
+  else
+    g_string_assign (text, "It begins when these have left the DVM: ");
+  for (guint i = 0; n <= MAX_NAMED && i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
 
-      if (target->waits_for == 0)
+      if (!g_hash_table_contains (self->waits, GUINT_TO_POINTER (target->waits_for)))
         continue;
       g_string_append_printf (text, "%s%s", separator, target->name);
       separator = ", ";
@@ -91,19 +99,34 @@ tell_wait (DvmdCampaign *self)
 }
 
 void
+dvmd_grow_rank_departed (DvmdCore *core, guint rank)
+{
+  for (GList *l = core->campaigns_live.head; l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (!g_hash_table_remove (campaign->waits, GUINT_TO_POINTER (rank)) || campaign->failing)
+        continue;
+      if (g_hash_table_size (campaign->waits) > 0)
+        tell_wait (campaign);
+      else
+        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
+    }
+}
+
+void
 dvmd_grow_try_begin (DvmdCampaign *self)
 {
   guint n_before = self->targets->len;
-  guint n_waits;
 
   dvmd_gate_close (self);
-  n_waits = count_waits (self);
+  find_waits (self);
   if (self->targets->len < n_before)
     {
       dvmd_campaign_publish_targets (self);
       dvmd_campaign_set_pending (self, self->targets->len);
     }
-  if (n_waits > 0)
+  if (g_hash_table_size (self->waits) > 0)
     {
       tell_wait (self);
       return;

@@ -28,7 +28,7 @@ void dvmd_size_unhold (DvmdCampaign *campaign);
 DvmdNode *dvmd_size_find_agent (DvmdCore *self, const char *name);
 gboolean dvmd_size_is_leaving (DvmdNode *node);
 gboolean dvmd_size_is_down (DvmdNode *node);
-/* A node has left, or stays after all: grows that wait for that look again. */
+/* A node that was to leave stays after all: grows that wait for that look again. */
 void dvmd_size_resume_waiting (DvmdCore *self);
 /* targets: (element-type DvmdTarget). FALSE: there is nothing to offer, or nobody to offer it. */
 gboolean dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets);

@@ -702,6 +702,33 @@ test_park_limit_scheduler (void)
   assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
 }
 
+/* D4: what is held back can be called off, and nobody waits for it after that. */
+static void
+test_park_limit_cancelled (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *first;
+  DvmdCampaign *held[2];
+
+  world_init_elastic (&world, 3, 2);
+  first = shrink (&world, "node2");
+  submit (&world, 1);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  held[0] = shrink (&world, "node3");
+  held[1] = grow (&world, "node4");
+  for (guint i = 0; i < G_N_ELEMENTS (held); i++)
+    {
+      assert_campaign (held[i], DVM_CAMPAIGN_STATE_WAITING);
+      g_assert_true (dvmd_core_cancel_campaign (world.core, held[i], NULL));
+      run (&world);
+      assert_campaign (held[i], DVM_CAMPAIGN_STATE_FAILED);
+    }
+  depart (&world, 2);
+  offered (&world, first);
+  assert_campaign (grow (&world, "node4"), DVM_CAMPAIGN_STATE_RUNNING);
+  assert_campaign (shrink (&world, "node3"), DVM_CAMPAIGN_STATE_RUNNING);
+}
+
 /* D4: so do jobs that bring nodes, and whose grows are held back: they wait, and nobody for ever. */
 static void
 test_park_limit_own_nodes (void)
@@ -773,6 +800,8 @@ test_own_nodes_fail (void)
   jobs[0] = submit_bringing (&world, "node2", 1);
   jobs[1] = submit_bringing (&world, "node2", 1);
   g_assert_cmpuint (dvmd_core_get_campaigns_running (world.core), ==, 1);
+  assert_state (jobs[1], DVM_JOB_STATE_DAEMONS_LAUNCHED);
+  g_assert_cmpstr (waits_for (jobs[1], 0), ==, "/org/dvm/campaigns/1");
   report_in (&world, 2);
   assert_state (jobs[1], DVM_JOB_STATE_WAITING_FOR_DAEMONS);
   /* While it is wired. */
@@ -871,6 +900,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/jobs/D4-park-limit", test_park_limit);
   g_test_add_func ("/campaigns/jobs/D4-park-limit-release", test_park_limit_release);
   g_test_add_func ("/campaigns/jobs/D4-park-limit-scheduler", test_park_limit_scheduler);
+  g_test_add_func ("/campaigns/jobs/D4-park-limit-cancelled", test_park_limit_cancelled);
   g_test_add_func ("/campaigns/jobs/D4-park-limit-own-nodes", test_park_limit_own_nodes);
   g_test_add_func ("/campaigns/jobs/D4-own-nodes", test_own_nodes);
   g_test_add_func ("/campaigns/jobs/D14-own-nodes-fail", test_own_nodes_fail);

@@ -234,6 +234,33 @@ test_grow_after_shrink (void)
   assert_state (submit (&world, 4), DVM_JOB_STATE_SEND_LAUNCH_MSG);
 }
 
+/* D14: of many that it waits for it is told how many are left, and which when they are few. */
+static void
+test_grow_after_many (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *growing;
+  DvmCampaign *record;
+
+  world_init_elastic (&world, 6, 2);
+  shrink (&world, "node1 node2 node3 node4 node5 node6");
+  growing = grow (&world, "node1 node2 node3 node4 node5 node7");
+  record = dvmd_campaign_get_record (growing);
+  g_assert_cmpstr (dvm_campaign_get_reason (record), ==, "It begins when 5 nodes have left the DVM");
+  depart (&world, 2);
+  depart (&world, 6);
+  g_assert_cmpstr (dvm_campaign_get_reason (record), ==, "It begins when 4 nodes have left the DVM");
+  depart (&world, 5);
+  g_assert_cmpstr (dvm_campaign_get_reason (record), ==, "It begins when these have left the DVM: node1, node3, node4");
+  depart (&world, 1);
+  depart (&world, 3);
+  g_assert_cmpstr (dvm_campaign_get_reason (record), ==, "It begins when these have left the DVM: node4");
+  g_string_truncate (world.log, 0);
+  depart (&world, 4);
+  assert_campaign (growing, DVM_CAMPAIGN_STATE_RUNNING);
+  g_assert_nonnull (strstr (world.log->str, "agents 6\n"));
+}
+
 /* D14: a host in a roll-back counts as leaving. */
 static void
 test_grow_after_roll_back (void)
@@ -373,6 +400,52 @@ test_cancel (void)
   g_assert_cmpstr (dvm_campaign_get_cause (dvmd_campaign_get_record (growing)), ==, "cancelled");
   /* D9: once more. */
   bring (&world, "node2", 4, 4);
+}
+
+/* A grow whose agents are members is over: nothing is called back, and a release of its nodes is a shrink like any. */
+static void
+test_too_late (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (GError) error = NULL;
+  DvmdCampaign *growing;
+  DvmdCampaign *shrinking;
+
+  world_init_elastic (&world, 1, 2);
+  growing = grow (&world, "node2");
+  report_in (&world, 2);
+  dvmd_core_agents_wired (world.core, growing);
+  g_assert_false (dvmd_core_cancel_campaign (world.core, growing, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED);
+  shrinking = dvmd_core_get_campaign (world.core, try_shrink (&world, "node2", NULL, &answer, NULL));
+  run (&world);
+  assert_campaign (growing, DVM_CAMPAIGN_STATE_COMPLETED);
+  assert_campaign (shrinking, DVM_CAMPAIGN_STATE_RUNNING);
+  depart (&world, 2);
+  offered (&world, shrinking);
+  assert_campaign (shrinking, DVM_CAMPAIGN_STATE_COMPLETED);
+}
+
+/* D3: nodes that were got for a grow that has failed go back to who had them; nobody waits for that. */
+static void
+test_given_back (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  const DvmdGrowHost hosts[] = { { .name = "node2", .allocator = "slurm" }, { .name = "node3" } };
+  const DvmdGrowRequest request = { .requester = requester, .hosts = hosts, .n_hosts = 2, .share = TRUE };
+
+  world_init_elastic (&world, 1, 2);
+  g_assert_true (dvmd_core_grow (world.core, &request, &answer, NULL));
+  run (&world);
+  g_assert_true (dvmd_core_cancel_campaign (world.core, dvmd_core_get_campaign (world.core, answer.campaign), NULL));
+  run (&world);
+  depart (&world, 2);
+  g_string_truncate (world.log, 0);
+  depart (&world, 3);
+  assert_log (&world, "offer 1: node2 of slurm\nend 1: failed cancelled\n");
 }
 
 /* Before anything has been asked of the world. */
@@ -526,12 +599,21 @@ test_allocation (void)
   g_assert_nonnull (node (&world, 1));
 }
 
+static void
+on_session_changed (DvmdCore *core, DvmdSession *session, gpointer user_data)
+{
+  *(guint *)user_data |= 1u << dvmd_session_get_id (session);
+  dvmd_session_publish (session);
+}
+
 /* D14: an allocation that is emptied by releases of its hosts stays until it is released itself. */
 static void
 test_emptied (void)
 {
   g_auto (World) world = { 0 };
   g_autofree char *alloc_id = NULL;
+  guint changed = 0;
+  guint64 epoch;
   DvmdCampaign *campaign;
 
   world_init_elastic (&world, 1, 2);
@@ -539,7 +621,13 @@ test_emptied (void)
   alloc_id = g_strdup (alloc_id_of (campaign));
   campaign = shrink (&world, "node2");
   g_assert_cmpstr (alloc_id_of (campaign), ==, alloc_id);
+  dvmd_session_publish (dvmd_core_find_session (world.core, alloc_id));
+  g_signal_connect (world.core, "session-changed", G_CALLBACK (on_session_changed), &changed);
+  epoch = dvmd_core_get_membership_epoch (world.core);
   depart (&world, 2);
+  /* E32: the membership has changed, and whoever looks at the allocation hears of it. */
+  g_assert_cmpuint (changed, ==, 1u << 1);
+  g_assert_cmpuint (dvmd_core_get_membership_epoch (world.core), ==, epoch + 1);
   offered (&world, campaign);
   g_assert_nonnull (dvmd_core_find_session (world.core, alloc_id));
   assert_shrink_refused (&world, "node1", alloc_id, DVM_ERROR_NOT_FOUND);
@@ -619,11 +707,14 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/overlap/D14-release-of-grow", test_release_of_grow);
   g_test_add_func ("/campaigns/overlap/D14-two-shrinks", test_two_shrinks);
   g_test_add_func ("/campaigns/overlap/D14-grow-after-shrink", test_grow_after_shrink);
+  g_test_add_func ("/campaigns/overlap/D14-grow-after-many", test_grow_after_many);
   g_test_add_func ("/campaigns/overlap/D14-grow-after-roll-back", test_grow_after_roll_back);
   g_test_add_func ("/campaigns/overlap/D14-down", test_down);
   g_test_add_func ("/campaigns/overlap/E55-crash-of-target", test_crash_of_target);
   g_test_add_func ("/campaigns/overlap/D17-grow-timeout", test_grow_timeout);
   g_test_add_func ("/campaigns/overlap/D7-cancel", test_cancel);
+  g_test_add_func ("/campaigns/overlap/D7-too-late", test_too_late);
+  g_test_add_func ("/campaigns/overlap/D3-given-back", test_given_back);
   g_test_add_func ("/campaigns/overlap/D7-cancel-at-once", test_cancel_at_once);
   g_test_add_func ("/campaigns/overlap/D15-cancel-drain", test_cancel_drain);
   g_test_add_func ("/campaigns/overlap/D8-latecomer", test_latecomer);
