@@ -144,10 +144,13 @@ class Elastic(dvmtest.Case):
         asker = self.connect_to_bus()
         campaign = asker.ask('Shrink', hosts=['node1'], drain_timeout=1000)[1]
         name = asker.connection.raw.get_unique_name()
+        # It comes to the new bus when all names up to that one are had by others.
+        self.one.process.send_signal(signal.SIGSTOP)
         self.bus.stop()
         self.bus.start()
         parties = [Party(Connection(self.bus.address, MANAGER[1])) for _ in range(int(name.split('.')[1]) + 2)]
         self.assertIn(name, [party.connection.raw.get_unique_name() for party in parties])
+        self.one.process.send_signal(signal.SIGCONT)
         # The DVM is back when it answers.
         wait_until(lambda: self.answers(parties[-1]), 'the DVM on the bus')
         job.cancel()

@@ -526,10 +526,10 @@ class Executor(Case):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
         self.assertEqual(executor.submit(['true']).result(LIMIT).returncode, 0)
 
-    def run_script(self, dvm, end, begin='', limit=LIMIT):
+    def run_script(self, dvm, end, begin='', job='sleep 0.2; echo late', limit=LIMIT):
         script = ('import os, resource, sys, gi; gi.require_version("Dvm", "1.0"); from gi.repository import Dvm\n'
                   f'{begin}\nexecutor = Dvm.Executor(address={dvm.socket!r}, max_pending=1000)\n'
-                  'future = executor.submit(["sh", "-c", "sleep 0.2; echo late"], text=True)\n'
+                  f'future = executor.submit(["sh", "-c", {job!r}], text=True)\n'
                   f'future.add_done_callback(lambda f: print(f.result().stdout, end="", flush=True))\n{end}')
         return subprocess.run([sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, timeout=limit, check=False)
 
@@ -548,7 +548,8 @@ class Executor(Case):
     def test_program_that_is_killed(self):
         """Its jobs end with it."""
         dvm = self.dvm(slots=1)
-        done = self.run_script(dvm, f'import time\nwhile not future.running(): time.sleep(0.01)\nos.kill(os.getpid(), {int(signal.SIGKILL)})')
+        done = self.run_script(dvm, f'import time\nwhile not future.running(): time.sleep(0.01)\nos.kill(os.getpid(), {int(signal.SIGKILL)})',
+                               job='exec sleep 600')
         self.assertEqual((done.returncode, done.stdout), (-9, ''))
         wait_until(lambda: dvm.job(1).get('Ended'), 'the job to end')
 
