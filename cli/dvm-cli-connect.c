@@ -11,6 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dvm-cli-await.h"
+#include "dvm-cli-output.h"
+
+/* Seconds after which people are told what they wait for. */
+#define SILENCE 10
+
 static gboolean
 is_own_directory (const char *path)
 {
@@ -70,7 +76,7 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
   const char *name = cli->name;
   g_autofree char *cause = NULL;
 
-  if (!g_error_matches (*error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
+  if (error == NULL || !g_error_matches (*error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
     return;
   cause = g_strdup ((*error)->message);
   g_clear_error (error);
@@ -86,15 +92,50 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no DVM is running; 'dvm-cli start' starts one"));
 }
 
+typedef struct
+{
+  DvmCli *cli;
+  guint source;
+} Silence;
+
+static gboolean
+on_silence (gpointer user_data)
+{
+  Silence *silence = user_data;
+
+  silence->source = 0;
+  dvm_cli_note (silence->cli, _ ("the DVM does not answer; interrupt to give up"));
+  return G_SOURCE_REMOVE;
+}
+
+gboolean
+dvm_cli_connect_client (DvmCli *cli, DvmClient *client, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+  Silence silence = { cli, 0 };
+
+  silence.source = g_timeout_add_seconds (SILENCE, on_silence, &silence);
+  dvm_client_connect_async (client, cancellable, dvm_cli_ready, &result);
+  dvm_cli_await (&result);
+  g_clear_handle_id (&silence.source, g_source_remove);
+  return dvm_client_connect_finish (client, result, error);
+}
+
 DvmClient *
-dvm_cli_connect (DvmCli *cli, GError **error)
+dvm_cli_connect_cancellable (DvmCli *cli, GCancellable *cancellable, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
 
-  if (!dvm_client_connect (client, NULL, error))
+  if (!dvm_cli_connect_client (cli, client, cancellable, error))
     {
       dvm_cli_explain_connect (cli, error);
       return NULL;
     }
   return g_steal_pointer (&client);
+}
+
+DvmClient *
+dvm_cli_connect (DvmCli *cli, GError **error)
+{
+  return dvm_cli_connect_cancellable (cli, NULL, error);
 }

@@ -16,6 +16,10 @@ G_BEGIN_DECLS
 DvmClient *dvm_cli_client_new (DvmCli *cli);
 /* The same, connected; the error says how to start one. */
 DvmClient *dvm_cli_connect (DvmCli *cli, GError **error);
+/* cancellable (nullable): a way to give up */
+DvmClient *dvm_cli_connect_cancellable (DvmCli *cli, GCancellable *cancellable, GError **error);
+/* Meanwhile the main loop runs; when nothing answers for some seconds a note says so. */
+gboolean dvm_cli_connect_client (DvmCli *cli, DvmClient *client, GCancellable *cancellable, GError **error);
 /* Makes of a failure to connect the sentence for people. */
 void dvm_cli_explain_connect (DvmCli *cli, GError **error);
 /* TRUE when the caller has named a DVM: then none of our own is put in its place */

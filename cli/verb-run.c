@@ -171,8 +171,9 @@ on_signal (int signum, gpointer user_data)
     interrupt (run, signum);
 }
 
+/* It may take its time to start. */
 static gboolean
-connect_client (Run *run, GError **error)
+await_embedded (Run *run, GError **error)
 {
   g_autoptr (GAsyncResult) result = NULL;
 
@@ -192,7 +193,7 @@ connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
     return FALSE;
   g_clear_object (&run->client);
   run->client = dvm_client_new_for_fd (fd);
-  if (connect_client (run, error))
+  if (await_embedded (run, error))
     return TRUE;
   g_prefix_error (error, _ ("the private DVM does not answer: "));
   return FALSE;
@@ -205,7 +206,7 @@ reach_dvm (Run *run, DvmJobSpec *spec, GError **error)
   g_autoptr (GError) local_error = NULL;
 
   run->client = dvm_cli_client_new (run->cli);
-  if (connect_client (run, &local_error))
+  if (dvm_cli_connect_client (run->cli, run->client, run->connecting, &local_error))
     return TRUE;
   if (!dvm_cli_is_chosen (run->cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
     return connect_embedded (run, spec, error);

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-output.h"
@@ -121,33 +122,69 @@ wait_disconnected (DvmClient *client, guint seconds)
 }
 
 static gboolean
-stop_dvm (DvmCli *cli, DvmClient *client, int pidfd, GError **error)
+order_end (DvmCli *cli, DvmClient *client, GCancellable *late, GError **error)
 {
-  guint seconds = dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT);
-  gboolean is_gone;
+  g_autoptr (GAsyncResult) result = NULL;
 
-  if (!dvm_client_shutdown (client, dvm_cli_args_has (cli->args, "force"), NULL, error))
+  dvm_client_shutdown_async (client, dvm_cli_args_has (cli->args, "force"), late, dvm_cli_ready, &result);
+  if (!dvm_client_shutdown_finish (client, dvm_cli_await (&result), error))
     return FALSE;
   dvm_cli_tell (cli, _ ("the DVM is ending"));
-  is_gone = pidfd >= 0 ? dvm_cli_wait_gone (pidfd, (int)MIN (seconds, G_MAXINT / 1000) * 1000)
-                       : wait_disconnected (client, seconds);
+  return TRUE;
+}
+
+static gboolean
+await_end (DvmClient *client, int pidfd, guint seconds, GError **error)
+{
+  gboolean is_gone = pidfd >= 0 ? dvm_cli_wait_gone (pidfd, (int)MIN (seconds, G_MAXINT / 1000) * 1000)
+                                : wait_disconnected (client, seconds);
+
   if (!is_gone)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
                  _ ("the DVM has not ended within %u seconds; 'dvm-cli stop --force' kills its jobs"), seconds);
   return is_gone;
 }
 
+static gboolean
+on_late (gpointer user_data)
+{
+  g_cancellable_cancel (user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+/* A DVM that is stopped, or hangs, would be waited for without end. (nullable); *pidfd: of its process, or -1 */
+static DvmClient *
+begin_end (DvmCli *cli, guint seconds, int *pidfd, GError **error)
+{
+  g_autoptr (GCancellable) late = g_cancellable_new ();
+  g_autoptr (GError) local_error = NULL;
+  guint timer = g_timeout_add_seconds (seconds, on_late, late);
+  g_autoptr (DvmClient) client = dvm_cli_connect_cancellable (cli, late, &local_error);
+  gboolean ok = FALSE;
+
+  if (client != NULL)
+    {
+      *pidfd = find_process (cli, client);
+      ok = order_end (cli, client, late, &local_error);
+    }
+  g_source_remove (timer);
+  if (ok)
+    return g_steal_pointer (&client);
+  if (g_cancellable_is_cancelled (late))
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT, _ ("the DVM has not answered within %u seconds"), seconds);
+  else
+    g_propagate_error (error, g_steal_pointer (&local_error));
+  return NULL;
+}
+
 static int
 stop_verb (DvmCli *cli, GError **error)
 {
-  g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
-  gboolean ok;
-  int pidfd;
+  guint seconds = dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT);
+  int pidfd = -1;
+  g_autoptr (DvmClient) client = begin_end (cli, seconds, &pidfd, error);
+  gboolean ok = client != NULL && await_end (client, pidfd, seconds, error);
 
-  if (client == NULL)
-    return DVM_CLI_EXIT_FAILED;
-  pidfd = find_process (cli, client);
-  ok = stop_dvm (cli, client, pidfd, error);
   if (pidfd >= 0)
     close (pidfd);
   if (ok && cli->json)

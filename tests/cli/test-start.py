@@ -315,5 +315,25 @@ def test_stop_with_jobs():
                 end(answer["pid"])
 
 
+def test_silent():
+    """a DVM that stands still is not waited for without a word, and stop keeps to its time"""
+    with place() as here:
+        answer = start(here)
+        try:
+            os.kill(answer["pid"], signal.SIGSTOP)
+            children = [here.popen(*words) for words in (["status"], ["run", "--personality", "plain", "-n", "1", "true"])]
+            for options in ([], ["--force"]):
+                result = here.cli("stop", "--timeout", "1", *options)
+                equal((result.returncode, result.stderr), (1, "dvm-cli: the DVM has not answered within 1 seconds\n"))
+            for child in children:
+                equal(child.stderr.readline(), b"dvm-cli: the DVM does not answer; interrupt to give up\n")
+            os.kill(answer["pid"], signal.SIGCONT)
+            for child in children:
+                child.communicate()
+        finally:
+            os.kill(answer["pid"], signal.SIGCONT)
+            end(answer["pid"])
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(functions(globals())))
