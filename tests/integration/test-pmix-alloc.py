@@ -180,14 +180,15 @@ class Warnings:
         dvm = self.elastic(nodes=2, settings=['kill-grace=0.5'])
         job, out, _ = dvm.start([ALLOC, 'warned', 'stay'], np=2, map_by='node', recoverable=True)
         wait_until(lambda: out.data.count(b'stays') == 2, 'both to be up')
-        answer = dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2'], 'drain-timeout': 1}))
+        answer = dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2'], 'drain-timeout': 60}))
         self.assertNotEqual(answer[1], '/')
-        wait_until(lambda: self.names(dvm) == ['node1'], 'node2 to leave')
+        wait_until(lambda: b' event ' in out.data, 'the warning')
         job.cancel()
         job.wait()
+        wait_until(lambda: self.names(dvm) == ['node1'], 'node2 to leave')
         told = [line for line in out.finish().decode().splitlines() if 'event' in line]
         self.assertEqual(len(told), 1, told)
-        self.assertRegex(told[0], rf'^1 event {OFFLINE} host=node2 terminate=1 timeout=[01]$')
+        self.assertRegex(told[0], rf'^1 event {OFFLINE} host=node2 terminate=1 timeout=(60|[1-5]?[0-9])$')
 
 
 class Inert(dvmtest.Case):

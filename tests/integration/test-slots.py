@@ -270,8 +270,17 @@ class Ended(dvmtest.Case):
 
     def test_wait_that_is_open_survives_a_short_history(self):
         dvm = self.dvm(slots=2, settings=['history-limit=0'])
-        done = dvm.run(['sh', '-c', 'sleep 0.2; exit 4'])
-        self.assertEqual(done.code, 4)
+        gate = os.path.join(dvm.home, 'gate')
+        os.mkfifo(gate)
+        job = dvm.submit(['sh', '-c', 'cat "$0"; exit 4', gate], np=1)
+        answers = []
+        dvm.connection.raw.call(None, job.path, 'org.dvm.Job', 'Wait', dvmtest.GLib.Variant('(a{sv})', ({},)), None, 0, -1, None,
+                                lambda raw, result: answers.append(raw.call_finish(result).unpack()[0]))
+        job.get('State')  # calls of one connection come in their order
+        with open(gate, 'wb'):
+            pass
+        dvmtest.wait_until(lambda: answers, 'the answer')
+        self.assertEqual(answers[0]['exit-code'], 4)
 
     def test_ended_jobs_answer(self):
         dvm = self.dvm(slots=2)
