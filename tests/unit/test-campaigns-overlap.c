@@ -697,6 +697,38 @@ test_history (void)
   g_assert_cmpuint (dvmd_core_get_statistics (world.core)->campaigns_completed, ==, 10);
 }
 
+/* What a campaign has waited for is not waited for when it has come otherwise, nor when the campaign is forgotten. */
+static void
+test_no_timer_stays (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  DvmdShrinkRequest gently = { .drain_timeout = 30 };
+  DvmdCampaign *campaign;
+
+  world_init_elastic (&world, 2, 2);
+  campaign = dvmd_core_get_campaign (world.core, try_shrink (&world, "node2", &gently, &answer, NULL));
+  run (&world);
+  depart (&world, 2);
+  offered (&world, campaign);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_COMPLETED);
+  campaign = grow (&world, "node3");
+  dvmd_core_agent_failed (world.core, 3, DVMD_CAUSE_LAUNCH, "no");
+  run (&world);
+  assert_campaign (campaign, DVM_CAMPAIGN_STATE_FAILED);
+  for (guint rank = 4; rank < 8; rank++)
+    {
+      g_autofree char *name = g_strdup_printf ("node%u", rank);
+
+      bring (&world, name, rank, rank);
+    }
+  g_assert_null (dvmd_core_get_campaign (world.core, 2));
+  g_string_truncate (world.log, 0);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  run (&world);
+  assert_log (&world, "");
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -725,5 +757,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/overlap/D19-in-two-allocations", test_in_two_allocations);
   g_test_add_func ("/campaigns/overlap/D14-release-while-it-grows", test_release_while_it_grows);
   g_test_add_func ("/campaigns/overlap/history", test_history);
+  g_test_add_func ("/campaigns/overlap/no-timer-stays", test_no_timer_stays);
   return g_test_run ();
 }
