@@ -31,6 +31,10 @@ typedef struct
   char *place;        /* where it is named first: "hosts:3", "--host" */
 } DvmHost;
 
+/* Whether two names are those of one host: N9 is n9, as in the DNS. For tables, and for whoever else compares them. */
+guint _dvm_host_name_hash (gconstpointer name);
+gboolean _dvm_host_name_equal (gconstpointer a, gconstpointer b);
+
 typedef struct _DvmHosts DvmHosts;
 
 DvmHosts *_dvm_hosts_new (void);

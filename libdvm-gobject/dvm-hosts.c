@@ -21,7 +21,7 @@
 struct _DvmHosts
 {
   GPtrArray *all;      /* (element-type DvmHost) */
-  GHashTable *by_name; /* in small letters, of the table -> DvmHost of all */
+  GHashTable *by_name; /* of a DvmHost -> it, of all */
 };
 
 DvmHost *
@@ -48,7 +48,7 @@ _dvm_hosts_new (void)
   DvmHosts *self = g_new0 (DvmHosts, 1);
 
   self->all = g_ptr_array_new_with_free_func ((GDestroyNotify)_dvm_host_free);
-  self->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->by_name = g_hash_table_new (_dvm_host_name_hash, _dvm_host_name_equal);
   return self;
 }
 
@@ -75,9 +75,7 @@ _dvm_hosts_get (DvmHosts *self, guint i)
 static DvmHost *
 find (DvmHosts *self, const char *name)
 {
-  g_autofree char *key = g_ascii_strdown (name, -1);
-
-  return g_hash_table_lookup (self->by_name, key);
+  return g_hash_table_lookup (self->by_name, name);
 }
 
 const DvmHost *
@@ -87,6 +85,22 @@ _dvm_hosts_find (DvmHosts *self, const char *name)
 }
 
 /* ---- names ---- */
+
+guint
+_dvm_host_name_hash (gconstpointer name)
+{
+  guint hash = 5381;
+
+  for (const char *c = name; *c != '\0'; c++)
+    hash = hash * 33 + (guchar)g_ascii_tolower (*c);
+  return hash;
+}
+
+gboolean
+_dvm_host_name_equal (gconstpointer a, gconstpointer b)
+{
+  return g_ascii_strcasecmp (a, b) == 0;
+}
 
 /* The name may become that of a file and a word of a command: nothing that means something there. */
 static gboolean
@@ -200,7 +214,7 @@ _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error
   if (known != NULL)
     return merge (known, host, in_file, error);
   if (named)
-    g_hash_table_insert (self->by_name, g_ascii_strdown (host->name, -1), host);
+    g_hash_table_insert (self->by_name, host->name, host);
   g_ptr_array_add (self->all, g_steal_pointer (&taken));
   return TRUE;
 }

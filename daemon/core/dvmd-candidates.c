@@ -374,7 +374,7 @@ is_named (DvmdNodePool *pool, const DvmHost *host, const char *name, guint rank)
 {
   DvmdNode *node;
 
-  if (g_strcmp0 (host->name, name) == 0)
+  if (host->name != NULL && name != NULL && _dvm_host_name_equal (host->name, name))
     return TRUE;
   node = dvmd_node_pool_find (pool, host->name);
   return node != NULL && rank != 0 && node->rank == rank;

@@ -8,6 +8,7 @@
 
 #include "dvmd-core-private.h"
 
+#include "dvm-hosts-private.h"
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
@@ -152,7 +153,7 @@ dvmd_core_init (DvmdCore *self)
   self->sessions = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
   self->chosen_ids = dvmd_id_set_new ();
   self->owned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->coming = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->coming = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
   self->fence = dvmd_launch_fence_new ();
 }
 

@@ -10,6 +10,7 @@
 
 #include "dvmd-size.h"
 
+#include "dvm-hosts-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-lineage.h"
 
@@ -245,7 +246,7 @@ dvmd_core_check_grow (DvmdCore *self, const DvmdGrowRequest *request, GError **e
 static gboolean
 check_names (const DvmdGrowRequest *request, GError **error)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) seen = g_hash_table_new (_dvm_host_name_hash, _dvm_host_name_equal);
 
   if (request->n_hosts == 0 && !only_renews (request))
     {

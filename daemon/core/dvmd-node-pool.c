@@ -6,6 +6,7 @@
 
 #include "dvmd-node-pool.h"
 
+#include "dvm-hosts-private.h"
 #include "dvm-records-private.h"
 
 #define DEFAULT_SESSION "/org/dvm/sessions/0"
@@ -56,8 +57,8 @@ dvmd_node_pool_new (void)
   self->nodes = g_ptr_array_new_with_free_func (node_free);
   self->names = g_ptr_array_new_with_free_func (g_free);
   g_queue_init (&self->present);
-  self->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, queue_free);
-  self->left = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->by_name = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, queue_free);
+  self->left = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, g_free);
   self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
   return self;
 }
@@ -148,7 +149,7 @@ remove_aliases (DvmdNodePool *self, DvmdNode *node)
   const char *const *aliases = dvm_node_get_aliases (node->record);
 
   for (gsize i = 0; aliases != NULL && aliases[i] != NULL; i++)
-    if (g_strcmp0 (aliases[i], dvm_node_get_name (node->record)) != 0)
+    if (!_dvm_host_name_equal (aliases[i], dvm_node_get_name (node->record)))
       remove_name (self, node, aliases[i]);
 }
 

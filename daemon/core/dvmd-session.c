@@ -10,6 +10,7 @@
 
 #include "dvmd-session-private.h"
 
+#include "dvm-hosts-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
@@ -234,7 +235,7 @@ void
 dvmd_session_lend (DvmdSession *self, const char *name)
 {
   if (self->lent == NULL)
-    self->lent = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    self->lent = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
   g_hash_table_add (self->lent, g_strdup (name));
 }
 

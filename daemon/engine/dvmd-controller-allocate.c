@@ -26,7 +26,7 @@ dvmd_shape_init (DvmdShape *shape, const DvmdControllerSettings *settings)
   shape->launcher = g_strdup (settings->launcher);
   shape->n_logical = settings->n_logical;
   shape->start_timeout = settings->start_timeout;
-  shape->addresses = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  shape->addresses = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, g_free);
 }
 
 void
@@ -114,7 +114,7 @@ dvmd_shape_is_this_machine (const char *host, const char *name)
 {
   gsize short_length = strcspn (host, ".");
 
-  return g_ascii_strcasecmp (name, host) == 0 || g_ascii_strcasecmp (name, "localhost") == 0
+  return _dvm_host_name_equal (name, host) || _dvm_host_name_equal (name, "localhost")
          || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
 }
 
@@ -200,7 +200,7 @@ add_nodes (DvmdController *self, const char *allocator, const DvmdPluginNode *no
 char *
 dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) seen = g_hash_table_new (_dvm_host_name_hash, _dvm_host_name_equal);
 
   if (n_nodes == 0)
     return g_strdup ("has found no nodes");
@@ -208,7 +208,7 @@ dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes)
     {
       if (nodes[i].name == NULL || nodes[i].name[0] == '\0' || !g_utf8_validate (nodes[i].name, -1, NULL))
         return g_strdup ("has found a node without a name");
-      if (!g_hash_table_add (seen, g_ascii_strdown (nodes[i].name, -1)))
+      if (!g_hash_table_add (seen, (gpointer)nodes[i].name))
         return g_strdup_printf ("has found the node %s twice", nodes[i].name);
       if (nodes[i].slots_max > 0 && nodes[i].slots > nodes[i].slots_max)
         return g_strdup_printf ("has found %s with %u slots, which may have %u at most", nodes[i].name, nodes[i].slots,

@@ -190,6 +190,37 @@ test_owner_of_both (void)
   g_assert_cmpuint (g_hash_table_size (world.core->owned), ==, 0);
 }
 
+/* ---- names of hosts ---- */
+
+/* D14: N9 is n9, and known by the letters in which it came. */
+static void
+test_letters (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  const char *const hosts[] = { "Node1", NULL };
+  const DvmdGrowRequest back = { .session = 1, .reaquire = TRUE };
+  DvmdSession *session;
+
+  world_init_elastic (&world, 2, 2);
+  session = allocate (&world, TOOL, "NODE2", NULL);
+  assert_nodes (session, "node2");
+  refuse_allocate (&world, TOOL, "node8 NODE8", NULL, DVM_ERROR_BAD_PARAM);
+  session = allocate (&world, TOOL, "Node9", NULL);
+  refuse_allocate (&world, TOOL, "node9", NULL, DVM_ERROR_EXISTS);
+  report_in (&world, 3);
+  wired (&world, campaign_of (&world, 1));
+  assert_nodes (session, "Node9");
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  assert_job_nodes (submit_spec (&world, spec), "node1");
+  g_assert_nonnull (release (&world, TOOL, 2, "NODE9"));
+  depart (&world, 3);
+  assert_nodes (session, "");
+  release (&world, TOOL, 1, "NODE2");
+  depart (&world, 2);
+  g_assert_nonnull (allocate (&world, TOOL, "nOdE2", &back));
+}
+
 /* ---- releases that are called off ---- */
 
 /* R69, S23: a release that lets jobs end first is no way to stay longer than the time that there is. */
@@ -815,6 +846,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/corners/S6-long-line-released", test_long_line_released);
   g_test_add_func ("/sessions/corners/S6-long-line-terminated", test_long_line_terminated);
   g_test_add_func ("/sessions/corners/R56-owner-of-both", test_owner_of_both);
+  g_test_add_func ("/sessions/corners/D14-letters", test_letters);
   g_test_add_func ("/sessions/corners/R69-S23-limit-in-drain", test_limit_in_drain);
   g_test_add_func ("/sessions/corners/R69-S23-limit-of-children", test_limit_of_children);
   g_test_add_func ("/sessions/corners/R53-R55-reclaimed-in-drain", test_reclaimed_in_drain);
