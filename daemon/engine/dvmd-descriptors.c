@@ -34,7 +34,8 @@ dvmd_descriptors_check (guint64 n, const char *what, GError **error)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
                "Too many open files: %s would take %" G_GUINT64_FORMAT
-               ", %u are open, and the limit of dvmd is %" G_GUINT64_FORMAT " (ulimit -n, LimitNOFILE)",
-               what, n, n_open, (guint64)limit.rlim_cur);
+               ", %u are open, %u are kept free, and the limit of dvmd is %" G_GUINT64_FORMAT
+               " (ulimit -n, LimitNOFILE)",
+               what, n, n_open, SPARE, (guint64)limit.rlim_cur);
   return FALSE;
 }

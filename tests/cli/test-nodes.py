@@ -244,7 +244,9 @@ def test_full_table():
         result = here.cli("start", "--bus", "none", "--nodes", "100",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)))
         equal((result.returncode, result.stdout), (1, ""))
-        check(re.search("Too many open files: 100 agents would take [0-9]+, .* the limit of dvmd is 200 ", result.stderr), result.stderr)
+        said = re.search("Too many open files: 100 agents would take ([0-9]+), ([0-9]+) are open, ([0-9]+) are kept free, "
+                         "and the limit of dvmd is 200 ", result.stderr)
+        check(said and sum(int(number) for number in said.groups()) > 200, result.stderr)
         wait_until(lambda: no_agents(here), "nothing is left running")
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         check(hard > 500, f"the hard limit is {hard}")

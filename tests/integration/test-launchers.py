@@ -25,6 +25,7 @@ case $1 in
     mute*) exit 255 ;;
     killed*) kill -KILL $$ ;;
     loses*) echo "dvm-agent-process 999999" >&2; echo "Connection reset by peer" >&2; exit 255 ;;
+    leaves*) echo "dvm-agent-process 999999" >&2; echo "Connection to $1 closed by remote host." >&2; exit 255 ;;
     slow*) sleep 0.3 ;;
 esac
 rmdir PLACE/now.$$
@@ -41,6 +42,7 @@ REASONS = {
     'mute': ('LaunchFailed', 'not reached: ', 'status 255'),
     'killed': ('LaunchFailed', 'ended by signal 9', ''),
     'loses': ('LaunchFailed', 'unreachable: the connection to its agent has ended', 'reset'),
+    'leaves': ('LaunchFailed', 'lost: the connection to its agent has ended', 'closed by remote host'),
     'hangs': ('Timeout', 'timeout: ', 'within 2 s'),
     'asks': ('Timeout', 'timeout: ', 'Password:'),
     '-oProxyCommand=x': ('BadParam', 'is no host', ''),

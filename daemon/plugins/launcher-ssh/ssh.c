@@ -125,9 +125,10 @@ dvmd_ssh_launcher_explain (DvmdCommandLauncher *self, const char *name, gboolean
   if (!arrived && outcome->exit_signal != 0)
     return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the launcher's command was ended by signal %d (%s)",
                         name, outcome->exit_signal, g_strsignal (outcome->exit_signal));
+  /* Nobody refuses what has been accepted before. */
   if (outcome->exit_code == SSH_FAILED && arrived)
     return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: %s: the connection to its agent has ended: %s", name,
-                        reason != NULL ? reason : "lost", words);
+                        g_strcmp0 (reason, "unreachable") == 0 ? reason : "lost", words);
   if (outcome->exit_code == SSH_FAILED)
     return g_error_new (DVM_ERROR, find_code (reason), "%s: %s: %s", name, reason != NULL ? reason : "not reached",
                         words[0] != '\0' ? words : "the launcher's command has exited with status 255");
