@@ -869,12 +869,15 @@ test_plaintext (TestHost *host, gconstpointer data)
 static void
 check_connect_error (TestHost *host, const char *const *addresses, GQuark domain, int code, const char *sentence)
 {
+  /* Time is short where it is to pass alone. */
+  gboolean passes = domain == DVMD_TRANSPORT_ERROR && code == DVMD_TRANSPORT_ERROR_TIMEOUT;
   g_autoptr (DvmdIdentity) identity = test_identity_new (host->authority, 9);
   g_autoptr (GError) error = NULL;
   DvmdConnectOptions options;
 
   test_connect_options (host, identity, NULL, &options);
-  options.timeout = 300 * G_TIME_SPAN_MILLISECOND;
+  if (passes)
+    options.timeout = 300 * G_TIME_SPAN_MILLISECOND;
   g_assert_null (test_connect_full (addresses, &options, &error));
   g_assert_error (error, domain, code);
   g_assert_nonnull (strstr (error->message, sentence));
