@@ -163,6 +163,31 @@ test_connect (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, GE
   return test_connect_full (dvmd_listener_get_addresses (host->listener), &options, error);
 }
 
+void
+test_host_add_tokens (TestHost *host, guint32 first, guint32 last, DvmdToken *secret)
+{
+  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  for (guint32 rank = first; rank <= last; rank++)
+    g_array_append_val (ranks, rank);
+  dvmd_tokens_add (host->tokens, (guint32 *)(gpointer)ranks->data, ranks->len, 10 * G_TIME_SPAN_MINUTE, secret);
+}
+
+DvmdWire *
+test_host_join (TestHost *host, DvmdIdentity *identity, guint32 rank)
+{
+  DvmdToken secret;
+  DvmdToken token;
+  GError *error = NULL;
+  DvmdWire *wire;
+
+  test_host_add_tokens (host, rank, rank, &secret);
+  dvmd_token_derive (&secret, rank, &token);
+  wire = test_connect (host, identity, &token, &error);
+  g_assert_no_error (error);
+  return wire;
+}
+
 /* ---- wires ---- */
 
 static void

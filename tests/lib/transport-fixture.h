@@ -47,6 +47,10 @@ void test_host_clear (TestHost *host);
 
 /* Comes to the host and waits for the end of it. */
 DvmdWire *test_connect (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, GError **error);
+/* Tokens for these ranks, ten minutes good. */
+void test_host_add_tokens (TestHost *host, guint32 first, guint32 last, DvmdToken *secret);
+/* With a token, as a daemon of that rank that is sent for; it gets in. */
+DvmdWire *test_host_join (TestHost *host, DvmdIdentity *identity, guint32 rank);
 /* With all that can be said. */
 DvmdWire *test_connect_full (const char *const *addresses, const DvmdConnectOptions *options, GError **error);
 void test_connect_options (TestHost *host, DvmdIdentity *identity, const DvmdToken *token, DvmdConnectOptions *options);
