@@ -264,7 +264,7 @@ void sim_all_may_end (SimWorld *self, DvmJobState state);
 /* What the end of that agent may do to jobs. */
 void sim_expect_loss (SimWorld *self, guint rank, gboolean ordered);
 
-/* sim-world.c, for sim-effects.c */
+/* sim-world.c and sim-daemon.c, for sim-effects.c */
 typedef enum
 {
   SIM_POST_DRAIN,
