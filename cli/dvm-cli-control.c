@@ -110,6 +110,7 @@ order_control (DvmClient *client, guint id, GVariant *directives, GError **error
   GError *local_error = NULL;
   GVariant *answer = dvm_client_control_session (client, id, directives, NULL, &local_error);
   g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+  g_autofree char *path = NULL;
 
   if (answer != NULL)
     return answer;
@@ -120,7 +121,8 @@ order_control (DvmClient *client, guint id, GVariant *directives, GError **error
       return NULL;
     }
   g_error_free (local_error);
-  g_variant_dict_insert (&dict, "session", "u", id);
+  path = g_strdup_printf ("/org/dvm/sessions/%u", id);
+  g_variant_dict_insert (&dict, "session", "o", path);
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
