@@ -48,7 +48,7 @@ static const DvmdSetting settings[] = {
     "time between SIGTERM and SIGKILL when a job is ended" },
   { "launcher", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "what starts the agents of the nodes; empty: local for logical nodes and this machine, else ssh" },
-  { "launcher-command", DVMD_CONFIG_STRING, "ssh", NULL, 0, 0, DVMD_CONFIG_AT_START,
+  { "launcher-command", DVMD_CONFIG_COMMAND, "ssh", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "the command of the launcher ssh, which is called like ssh, with its options" },
   { "launcher-prefix", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "where dvm is installed on the nodes that the launcher ssh goes to; empty: where it is here" },
@@ -74,7 +74,7 @@ static const DvmdSetting settings[] = {
     "whether processes and tools that change the size of the DVM through PMIx get an event when it has been done" },
   { "pmix-gds", DVMD_CONFIG_STRING, "hash", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "how the PMIx server keeps its data: the value of PMIX_MCA_gds, or empty for the choice of the library" },
-  { "port-range", DVMD_CONFIG_STRING, "0", NULL, 0, 0, DVMD_CONFIG_AT_START,
+  { "port-range", DVMD_CONFIG_PORTS, "0", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "ports that daemons listen at for each other, as in 5000-5100; 0: any that is free" },
   { "radix", DVMD_CONFIG_UINT, "32", NULL, 2, 1024, DVMD_CONFIG_AT_START,
     "how many daemons hang on one in the tree of daemons" },
@@ -138,6 +138,10 @@ dvmd_setting_describe_values (const DvmdSetting *setting)
                               (gdouble)setting->min / G_USEC_PER_SEC, (gdouble)setting->max / G_USEC_PER_SEC);
     case DVMD_CONFIG_CHOICE:
       return describe_choices (setting->choices);
+    case DVMD_CONFIG_PORTS:
+      return g_strdup ("0 for any, a port, or two as in 5000-5100");
+    case DVMD_CONFIG_COMMAND:
+      return g_strdup ("a command with its options, quoted as in a shell");
     case DVMD_CONFIG_STRING:
       return g_strdup ("a text");
     }

@@ -95,9 +95,30 @@ parse_with_unit (const char *text, const Unit *units, gsize n_units, guint64 *nu
   return FALSE;
 }
 
+gboolean
+dvmd_config_parse_ports (const char *text, guint16 *first, guint16 *last)
+{
+  g_auto (GStrv) words = g_strsplit (text, "-", 3);
+  guint n = g_strv_length (words);
+  guint64 from = 0;
+  guint64 to;
+
+  if (n < 1 || n > 2 || !g_ascii_string_to_unsigned (words[0], 10, 0, G_MAXUINT16, &from, NULL))
+    return FALSE;
+  to = from;
+  if (n == 2 && !g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXUINT16, &to, NULL))
+    return FALSE;
+  *first = (guint16)from;
+  *last = (guint16)to;
+  return from <= to && (n == 1 || from > 0);
+}
+
 static gboolean
 parse_value (const DvmdSetting *setting, const char *text, guint64 *number)
 {
+  guint16 first;
+  guint16 last;
+
   switch (setting->type)
     {
     case DVMD_CONFIG_BOOL:
@@ -116,6 +137,10 @@ parse_value (const DvmdSetting *setting, const char *text, guint64 *number)
 
         return g_strv_contains ((const char *const *)words, text);
       }
+    case DVMD_CONFIG_PORTS:
+      return dvmd_config_parse_ports (text, &first, &last);
+    case DVMD_CONFIG_COMMAND:
+      return g_utf8_validate (text, -1, NULL) && g_shell_parse_argv (text, NULL, NULL, NULL);
     case DVMD_CONFIG_STRING:
       return g_utf8_validate (text, -1, NULL);
     }

@@ -30,6 +30,8 @@ typedef enum
   DVMD_CONFIG_SIZE,    /* bytes: 1048576, 1024 KiB, 1 MiB */
   DVMD_CONFIG_SECONDS, /* 5, 0.25, 250 ms, 5 s, 2 min */
   DVMD_CONFIG_CHOICE,  /* one word of a list */
+  DVMD_CONFIG_PORTS,   /* 0, 5000, 5000-5100 */
+  DVMD_CONFIG_COMMAND, /* quoted as in a shell */
   DVMD_CONFIG_STRING,
 } DvmdConfigType;
 
@@ -56,6 +58,8 @@ const DvmdSetting *dvmd_config_get_settings (guint *n_settings);
 const DvmdSetting *dvmd_config_find_setting (const char *name); /* (nullable) */
 /* What may stand for the value of a setting: "a number from 0 to 100000", for messages and manuals. */
 char *dvmd_setting_describe_values (const DvmdSetting *setting);
+/* Of a value of type PORTS; 0: any. */
+gboolean dvmd_config_parse_ports (const char *text, guint16 *first, guint16 *last);
 
 typedef struct _DvmdConfig DvmdConfig;
 

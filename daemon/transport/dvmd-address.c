@@ -15,29 +15,12 @@
 #include <gio/gunixsocketaddress.h>
 
 #include "dvmd-address.h"
+#include "dvmd-config.h"
 
 void
 dvmd_tcp_options_clear (DvmdTcpOptions *options)
 {
   g_clear_pointer (&options->where, g_free);
-}
-
-static gboolean
-parse_ports (const char *text, DvmdTcpOptions *options)
-{
-  g_auto (GStrv) words = g_strsplit (text, "-", 3);
-  guint n = g_strv_length (words);
-  guint64 first = 0;
-  guint64 last;
-
-  if (n < 1 || n > 2 || !g_ascii_string_to_unsigned (words[0], 10, 0, G_MAXUINT16, &first, NULL))
-    return FALSE;
-  last = first;
-  if (n == 2 && !g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXUINT16, &last, NULL))
-    return FALSE;
-  options->first_port = (guint16)first;
-  options->last_port = (guint16)last;
-  return first <= last && (n == 1 || first > 0);
 }
 
 static gboolean
@@ -62,7 +45,7 @@ dvmd_tcp_options_parse (const char *address, const char *family, const char *por
   if (!parse_family (family, &options->family))
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "\"%s\" is no value of listen-family; it takes any, ipv4, ipv6",
                  family);
-  else if (!parse_ports (ports, options))
+  else if (!dvmd_config_parse_ports (ports, &options->first_port, &options->last_port))
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                  "\"%s\" is no value of port-range; it takes 0 for any, a port, or two as in 5000-5100", ports);
   else

@@ -97,6 +97,15 @@ typedef struct
 
 static const BadFile bad_files[] = {
   { "[dvm]\nkill-grace=5\nkil-grace=6\n", ":3: ", "there is no setting \"kil-grace\"; there are allocator-timeout" },
+  { "[dvm]\nport-range = 99999\n",
+    ":2: ", "\"99999\" is no value of port-range; it takes 0 for any, a port, or two as in" },
+  { "[dvm]\nport-range = 20-10\n",
+    ":2: ", "\"20-10\" is no value of port-range; it takes 0 for any, a port, or two as in" },
+  { "[dvm]\nport-range = 0-10\n",
+    ":2: ", "\"0-10\" is no value of port-range; it takes 0 for any, a port, or two as in" },
+  { "[dvm]\nport-range =\n", ":2: ", "\"\" is no value of port-range; it takes 0 for any, a port, or two as in" },
+  { "[dvm]\nlauncher-command = ssh 'x\n", ":2: ", "\"ssh 'x\" is no value of launcher-command; it takes a command" },
+  { "[dvm]\nlauncher-command =\n", ":2: ", "\"\" is no value of launcher-command; it takes a command" },
   { "[dvm]\n\nhistory-limit = lots\n", ":3: ", "\"lots\" is no value of history-limit; it takes a number from 0 to" },
   { "[dvm]\nhistory-limit = -1\n", ":2: ", "it takes a number from 0" },
   { "[dvm]\nhistory-limit = 99999999999999999999999\n", ":2: ", "it takes a number from 0" },
