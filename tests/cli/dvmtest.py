@@ -59,8 +59,8 @@ def alive(pid):
     """Whether a process lives; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):  # also between the opening and the reading
         return False
 
 

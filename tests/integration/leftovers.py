@@ -55,7 +55,8 @@ def is_zombie(pid):
 
 
 def is_running(pid):
-    return os.path.exists(f'/proc/{pid}/stat') and not is_zombie(pid)
+    # Read once: a zombie may be reaped at any moment.
+    return _read(f'/proc/{pid}/stat').rpartition(b') ')[2][:1] not in (b'', b'Z', b'X')
 
 
 def _get_program(pid):
