@@ -49,11 +49,6 @@ def _is_told(pid, environment):
     return end != 0 and len(environment) >= end - start
 
 
-def is_zombie(pid):
-    stat = _read(f'/proc/{pid}/stat')
-    return b') Z ' in stat
-
-
 def is_running(pid):
     # Read once: a zombie may be reaped at any moment.
     return _read(f'/proc/{pid}/stat').rpartition(b') ')[2][:1] not in (b'', b'Z', b'X')

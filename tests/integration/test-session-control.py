@@ -22,7 +22,7 @@ def state_of(pid):
     try:
         with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
             return file.read().rpartition(')')[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return '-'
 
 
