@@ -12,19 +12,23 @@ typedef struct
   gint64 due;
   DvmdTimerFunc func;
   gpointer user_data;
-  DvmdClock *clock;
-  GSource *source; /* real clocks */
 } Timer;
 
 struct _DvmdClock
 {
   gatomicrefcount ref_count;
-  GMainContext *context; /* NULL: manual */
+  GSource *source; /* of all timers; NULL: manual */
   gint64 manual_now;
   guint last_id;
-  GHashTable *timers; /* id -> Timer of real clocks, which it owns; id -> GSequenceIter of manual ones */
-  GSequence *queue;   /* by due time then id, manual clocks */
+  GHashTable *timers; /* id -> GSequenceIter */
+  GSequence *queue;   /* Timer, by due time then id */
 };
+
+typedef struct
+{
+  GSource source;
+  DvmdClock *clock;
+} ClockSource;
 
 static int
 compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
@@ -37,18 +41,64 @@ compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
   return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static void
-timer_free (gpointer data)
+/* The next one that is due at now is taken out. */
+static gboolean
+take_due (DvmdClock *self, gint64 now, Timer *taken)
 {
-  Timer *timer = data;
+  GSequenceIter *first = g_sequence_get_begin_iter (self->queue);
+  Timer *timer = !g_sequence_iter_is_end (first) ? g_sequence_get (first) : NULL;
 
-  if (timer->source != NULL)
-    {
-      g_source_destroy (timer->source);
-      g_source_unref (timer->source);
-    }
-  g_free (timer);
+  if (timer == NULL || timer->due > now)
+    return FALSE;
+  *taken = *timer;
+  g_hash_table_remove (self->timers, GUINT_TO_POINTER (timer->id));
+  g_sequence_remove (first);
+  return TRUE;
 }
+
+/* ---- the main loop ---- */
+
+/* How long (ms) until the next one is due; -1: there is none. */
+static int
+get_pause (GSource *source)
+{
+  DvmdClock *self = ((ClockSource *)source)->clock;
+  GSequenceIter *first = g_sequence_get_begin_iter (self->queue);
+  gint64 pause;
+
+  if (g_sequence_iter_is_end (first))
+    return -1;
+  pause = ((Timer *)g_sequence_get (first))->due - g_source_get_time (source);
+  return pause > 0 ? (int)MIN ((pause + 999) / 1000, G_MAXINT) : 0;
+}
+
+/* Timers come and go with every message: a GSource each would wake the loop each time. */
+static gboolean
+prepare (GSource *source, int *timeout)
+{
+  *timeout = get_pause (source);
+  return *timeout == 0;
+}
+
+static gboolean
+check (GSource *source)
+{
+  return get_pause (source) == 0;
+}
+
+static gboolean
+dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  g_autoptr (DvmdClock) self = dvmd_clock_ref (((ClockSource *)source)->clock);
+  gint64 now = g_source_get_time (source);
+  Timer timer;
+
+  while (take_due (self, now, &timer))
+    timer.func (timer.user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs clock_source_funcs = { .prepare = prepare, .check = check, .dispatch = dispatch };
 
 static DvmdClock *
 clock_new (void)
@@ -56,6 +106,8 @@ clock_new (void)
   DvmdClock *self = g_new0 (DvmdClock, 1);
 
   g_atomic_ref_count_init (&self->ref_count);
+  self->queue = g_sequence_new (g_free);
+  self->timers = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -64,8 +116,12 @@ dvmd_clock_new_real (GMainContext *context)
 {
   DvmdClock *self = clock_new ();
 
-  self->context = context != NULL ? g_main_context_ref (context) : g_main_context_ref (g_main_context_default ());
-  self->timers = g_hash_table_new_full (NULL, NULL, NULL, timer_free);
+  self->source = g_source_new (&clock_source_funcs, sizeof (ClockSource));
+  ((ClockSource *)self->source)->clock = self;
+  g_source_set_static_name (self->source, "dvmd clock");
+  /* A timer may run the loop. */
+  g_source_set_can_recurse (self->source, TRUE);
+  g_source_attach (self->source, context);
   return self;
 }
 
@@ -75,8 +131,6 @@ dvmd_clock_new_manual (gint64 start)
   DvmdClock *self = clock_new ();
 
   self->manual_now = start;
-  self->queue = g_sequence_new (timer_free);
-  self->timers = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -92,35 +146,24 @@ dvmd_clock_unref (DvmdClock *self)
 {
   if (!g_atomic_ref_count_dec (&self->ref_count))
     return;
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
   g_clear_pointer (&self->timers, g_hash_table_unref);
   g_clear_pointer (&self->queue, g_sequence_free);
-  g_clear_pointer (&self->context, g_main_context_unref);
   g_free (self);
 }
 
 gint64
 dvmd_clock_now (DvmdClock *self)
 {
-  return self->context != NULL ? g_get_real_time () : self->manual_now;
+  return self->source != NULL ? g_get_real_time () : self->manual_now;
 }
 
 gint64
 dvmd_clock_monotonic (DvmdClock *self)
 {
-  return self->context != NULL ? g_get_monotonic_time () : self->manual_now;
-}
-
-static gboolean
-on_timer (gpointer user_data)
-{
-  Timer *timer = user_data;
-  DvmdTimerFunc func = timer->func;
-  gpointer data = timer->user_data;
-
-  /* Frees the timer: the function may add and remove timers as it likes. */
-  g_hash_table_remove (timer->clock->timers, GUINT_TO_POINTER (timer->id));
-  func (data);
-  return G_SOURCE_REMOVE;
+  return self->source != NULL ? g_get_monotonic_time () : self->manual_now;
 }
 
 guint
@@ -132,18 +175,8 @@ dvmd_clock_add_timer (DvmdClock *self, gint64 delay, DvmdTimerFunc func, gpointe
   timer->due = dvmd_clock_monotonic (self) + MAX (delay, 0);
   timer->func = func;
   timer->user_data = user_data;
-  timer->clock = self;
-  if (self->context != NULL)
-    {
-      timer->source = g_timeout_source_new ((guint)(MAX (delay, 0) / 1000));
-      g_source_set_ready_time (timer->source, timer->due);
-      g_source_set_callback (timer->source, on_timer, timer, NULL);
-      g_source_attach (timer->source, self->context);
-      g_hash_table_insert (self->timers, GUINT_TO_POINTER (timer->id), timer);
-    }
-  else
-    g_hash_table_insert (self->timers, GUINT_TO_POINTER (timer->id),
-                         g_sequence_insert_sorted (self->queue, timer, compare_timers, NULL));
+  g_hash_table_insert (self->timers, GUINT_TO_POINTER (timer->id),
+                       g_sequence_insert_sorted (self->queue, timer, compare_timers, NULL));
   return timer->id;
 }
 
@@ -153,11 +186,7 @@ dvmd_clock_remove_timer (DvmdClock *self, guint id)
   gpointer found = NULL;
 
   g_hash_table_steal_extended (self->timers, GUINT_TO_POINTER (id), NULL, &found);
-  if (found == NULL)
-    return;
-  if (self->context != NULL)
-    timer_free (found);
-  else
+  if (found != NULL)
     g_sequence_remove (found);
 }
 
@@ -165,28 +194,15 @@ void
 dvmd_clock_advance (DvmdClock *self, gint64 delta)
 {
   gint64 end;
+  Timer timer;
 
-  g_return_if_fail (self->context == NULL);
+  g_return_if_fail (self->source == NULL);
 
   end = self->manual_now + delta;
-  for (;;)
+  while (take_due (self, end, &timer))
     {
-      GSequenceIter *first = g_sequence_get_begin_iter (self->queue);
-      Timer *timer;
-      DvmdTimerFunc func;
-      gpointer data;
-
-      if (g_sequence_iter_is_end (first))
-        break;
-      timer = g_sequence_get (first);
-      if (timer->due > end)
-        break;
-      self->manual_now = MAX (self->manual_now, timer->due);
-      func = timer->func;
-      data = timer->user_data;
-      g_hash_table_remove (self->timers, GUINT_TO_POINTER (timer->id));
-      g_sequence_remove (first);
-      func (data);
+      self->manual_now = MAX (self->manual_now, timer.due);
+      timer.func (timer.user_data);
     }
   self->manual_now = end;
 }

@@ -28,7 +28,7 @@ gint64 dvmd_clock_now (DvmdClock *self);
 /* µs from an arbitrary start that never go back, for differences. */
 gint64 dvmd_clock_monotonic (DvmdClock *self);
 
-/* Calls func once after delay µs, on the clock's main context. Returns an id other than 0. */
+/* Calls func once after delay µs, on the clock's main context, in whose thread this is. Returns an id other than 0. */
 guint dvmd_clock_add_timer (DvmdClock *self, gint64 delay, DvmdTimerFunc func, gpointer user_data);
 /* 0 and ids that have fired are accepted and ignored. */
 void dvmd_clock_remove_timer (DvmdClock *self, guint id);

@@ -10,6 +10,7 @@ typedef struct
 {
   GSource source;
   gboolean requested;
+  gboolean running;
 } TurnSource;
 
 static gboolean
@@ -29,8 +30,16 @@ check (GSource *source)
 static gboolean
 dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
 {
-  ((TurnSource *)source)->requested = FALSE;
-  return callback (user_data);
+  TurnSource *self = (TurnSource *)source;
+  gboolean stays;
+
+  if (self->running)
+    return G_SOURCE_CONTINUE;
+  self->requested = FALSE;
+  self->running = TRUE;
+  stays = callback (user_data);
+  self->running = FALSE;
+  return stays;
 }
 
 static GSourceFuncs turn_source_funcs = { .prepare = prepare, .check = check, .dispatch = dispatch };
@@ -42,6 +51,8 @@ dvmd_turn_source_new (GMainContext *context, const char *name, GSourceFunc func,
 
   g_source_set_static_name (source, name);
   g_source_set_callback (source, func, user_data, NULL);
+  /* Else GLib takes its descriptors out of the loop for each call, and wakes the loop for each of them twice. */
+  g_source_set_can_recurse (source, TRUE);
   g_source_attach (source, context);
   return source;
 }

@@ -97,6 +97,59 @@ test_real (void)
   g_assert_cmpint (ABS (dvmd_clock_now (clock) - g_get_real_time ()), <, 60 * G_USEC_PER_SEC);
 }
 
+static guint n_found; /* descriptors that poll() found ready: the loop's own */
+
+static int
+count_poll (GPollFD *fds, guint n_fds, int timeout)
+{
+  int n = g_poll (fds, n_fds, timeout);
+
+  n_found += (guint)MAX (n, 0);
+  return n;
+}
+
+/* Timers come and go with every message. */
+static void
+test_real_quiet (void)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_real (context);
+  guint fired = 0;
+
+  g_main_context_set_poll_func (context, count_poll);
+  g_main_context_iteration (context, FALSE);
+  n_found = 0;
+  for (guint i = 0; i < 10; i++)
+    {
+      dvmd_clock_remove_timer (clock, dvmd_clock_add_timer (clock, G_TIME_SPAN_HOUR, count, &fired));
+      g_assert_false (g_main_context_iteration (context, FALSE));
+    }
+  dvmd_clock_add_timer (clock, 0, count, &fired);
+  g_assert_true (g_main_context_iteration (context, TRUE));
+  g_assert_cmpuint (fired, ==, 1);
+  g_assert_cmpuint (n_found, ==, 0);
+}
+
+static void
+add_another (gpointer user_data)
+{
+  dvmd_clock_add_timer (user_data, 0, add_another, user_data);
+}
+
+/* One that is always due leaves others their turn. */
+static void
+test_real_again (void)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_real (context);
+  guint fired = 0;
+
+  add_another (clock);
+  dvmd_clock_add_timer (clock, 1000, count, &fired);
+  while (fired == 0)
+    g_main_context_iteration (context, TRUE);
+}
+
 /* A clock that goes takes its timers along. */
 static void
 test_real_pending (void)
@@ -119,6 +172,8 @@ main (int argc, char **argv)
   g_test_add_func ("/clock/manual/order", test_manual_order);
   g_test_add_func ("/clock/manual/nested", test_manual_nested);
   g_test_add_func ("/clock/real", test_real);
+  g_test_add_func ("/clock/real/quiet", test_real_quiet);
+  g_test_add_func ("/clock/real/again", test_real_again);
   g_test_add_func ("/clock/real/pending", test_real_pending);
   return g_test_run ();
 }

@@ -17,7 +17,8 @@ typedef struct
   guint n_runs;
   guint n_again; /* asked for from within */
   gboolean ends;
-  gpointer tag; /* (nullable): of a descriptor */
+  gboolean nests; /* runs the loop */
+  gpointer tag;   /* (nullable): of a descriptor */
   GIOCondition condition;
 } Fixture;
 
@@ -45,6 +46,8 @@ on_turn (gpointer user_data)
       self->n_again--;
       dvmd_turn_source_request (self->source);
     }
+  if (self->nests)
+    g_main_context_iteration (self->context, FALSE);
   if (self->ends)
     g_clear_pointer (&self->source, dvmd_turn_source_free);
   return G_SOURCE_CONTINUE;
@@ -120,18 +123,36 @@ test_from_another (Fixture *self, gconstpointer data)
 static void
 test_descriptor (Fixture *self, gconstpointer data)
 {
+  char byte;
   int fds[2];
 
   g_assert_cmpint (pipe (fds), ==, 0);
   self->tag = g_source_add_unix_fd (self->source, fds[0], G_IO_IN);
   g_main_context_iteration (self->context, FALSE);
   g_assert_cmpuint (self->n_runs, ==, 0);
+  n_found = 0;
   g_assert_cmpint (write (fds[1], "x", 1), ==, 1);
   g_assert_true (g_main_context_iteration (self->context, TRUE));
   g_assert_cmpuint (self->n_runs, ==, 1);
   g_assert_cmpint (self->condition, ==, G_IO_IN);
+  g_assert_cmpint (read (fds[0], &byte, 1), ==, 1);
+  g_assert_false (g_main_context_iteration (self->context, FALSE));
+  /* Only the byte, and not the loop's own. */
+  g_assert_cmpuint (n_found, ==, 1);
   close (fds[0]);
   close (fds[1]);
+}
+
+static void
+test_nested (Fixture *self, gconstpointer data)
+{
+  self->nests = TRUE;
+  self->n_again = 1;
+  dvmd_turn_source_request (self->source);
+  g_assert_true (g_main_context_iteration (self->context, TRUE));
+  g_assert_cmpuint (self->n_runs, ==, 1);
+  g_assert_true (g_main_context_iteration (self->context, TRUE));
+  g_assert_cmpuint (self->n_runs, ==, 2);
 }
 
 static void
@@ -153,6 +174,7 @@ main (int argc, char *argv[])
   g_test_add ("/turn-source/again", Fixture, NULL, set_up, test_again, tear_down);
   g_test_add ("/turn-source/from-another", Fixture, NULL, set_up, test_from_another, tear_down);
   g_test_add ("/turn-source/descriptor", Fixture, NULL, set_up, test_descriptor, tear_down);
+  g_test_add ("/turn-source/nested", Fixture, NULL, set_up, test_nested, tear_down);
   g_test_add ("/turn-source/freed-within", Fixture, NULL, set_up, test_freed_within, tear_down);
   return g_test_run ();
 }
