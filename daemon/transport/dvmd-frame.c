@@ -61,15 +61,20 @@ dvmd_frame_write_header (const DvmdPacket *packet, gsize limit, guint8 *header, 
   return TRUE;
 }
 
+gboolean
+dvmd_frame_is_own (const guint8 *header)
+{
+  return header[4] == DVMD_FRAME_BEAT || header[4] == DVMD_FRAME_BYE;
+}
+
 static gboolean
 check_header (const guint8 *header, gsize limit, DvmdBodyTypeFunc body_type, const GVariantType **type, GError **error)
 {
   guint packet_type = header[4];
   guint kind = get (header, 8, 2);
   gsize size = get (header, 0, 4);
-  gboolean of_link = packet_type == DVMD_FRAME_BEAT || packet_type == DVMD_FRAME_BYE;
 
-  *type = of_link ? G_VARIANT_TYPE_UNIT : body_type ((DvmdPacketType)packet_type, (guint16)kind);
+  *type = dvmd_frame_is_own (header) ? G_VARIANT_TYPE_UNIT : body_type ((DvmdPacketType)packet_type, (guint16)kind);
   if (header[7] != 0 || get (header, 10, 2) != 0 || get (header, 20, 4) != 0)
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL,
                  "A packet has bits in its header that mean nothing");

@@ -40,6 +40,9 @@ DvmdPacket *dvmd_frame_read_header (const guint8 *header, gsize limit, DvmdBodyT
 /* data (transfer full): from g_malloc(), so that it is aligned. Refuses what is not in normal form. */
 gboolean dvmd_frame_take_body (DvmdPacket *packet, const GVariantType *type, guint8 *data, gsize size, GError **error);
 
+/* TRUE: a frame that links keep to themselves. */
+gboolean dvmd_frame_is_own (const guint8 *header);
+
 /* Whole frames. */
 GBytes *dvmd_frame_encode (const DvmdPacket *packet);
 /* NULL without error: there are more bytes to come. used: what the frame took. */

@@ -125,6 +125,30 @@ dvmd_socket_write (DvmdSocket *self, gconstpointer data, gsize size, GError **er
   return n >= 0 ? n : fail_errno (self, error);
 }
 
+gssize
+dvmd_socket_read_vector (DvmdSocket *self, const struct iovec *vector, guint n, GError **error)
+{
+  struct msghdr message = { .msg_iov = (struct iovec *)vector, .msg_iovlen = n };
+  gssize got;
+
+  if (self->session != NULL)
+    return self->tls->session_read (self->session, vector[0].iov_base, vector[0].iov_len, error);
+  got = recvmsg (self->fd, &message, 0);
+  return got >= 0 ? got : fail_errno (self, error);
+}
+
+gssize
+dvmd_socket_write_vector (DvmdSocket *self, const struct iovec *vector, guint n, GError **error)
+{
+  struct msghdr message = { .msg_iov = (struct iovec *)vector, .msg_iovlen = n };
+  gssize written;
+
+  g_return_val_if_fail (self->session == NULL, DVMD_STREAM_FAILED);
+
+  written = sendmsg (self->fd, &message, MSG_NOSIGNAL);
+  return written >= 0 ? written : fail_errno (self, error);
+}
+
 gboolean
 dvmd_socket_has_pending (DvmdSocket *self)
 {

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <sys/uio.h>
+
 #include "dvmd-identity.h"
 
 G_BEGIN_DECLS
@@ -32,6 +34,9 @@ void dvmd_socket_tune (DvmdSocket *self, guint timeout);
 gssize dvmd_socket_read (DvmdSocket *self, gpointer data, gsize size, GError **error);
 /* After AGAIN the same bytes must be offered again. */
 gssize dvmd_socket_write (DvmdSocket *self, gconstpointer data, gsize size, GError **error);
+/* Into and from several places at once; n > 0. In TLS the first of them alone, and only for reading. */
+gssize dvmd_socket_read_vector (DvmdSocket *self, const struct iovec *vector, guint n, GError **error);
+gssize dvmd_socket_write_vector (DvmdSocket *self, const struct iovec *vector, guint n, GError **error);
 /* Bytes were read from the socket that dvmd_socket_read() has not returned. */
 gboolean dvmd_socket_has_pending (DvmdSocket *self);
 

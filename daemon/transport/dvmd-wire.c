@@ -20,15 +20,12 @@
 #define PACKETS_PER_TURN 64
 #define BYTES_PER_TURN   ((gsize)1024 * 1024)
 
-#define BUFFER_SIZE ((gsize)64 * 1024)
-
-typedef struct
-{
-  guint8 header[DVMD_FRAME_HEADER_SIZE];
-  GVariant *body; /* (nullable) */
-  gsize size;     /* with the header */
-  DvmdWirePriority priority;
-} Outgoing;
+/* Read beyond the body that is wanted: all of short packets, and little that has to be copied of long ones. */
+#define READ_AHEAD ((gsize)4 * 1024)
+/* Parts of frames in one write. */
+#define PARTS_AT_ONCE 64
+/* What TLS makes one record of. */
+#define RECORD_SIZE ((gsize)16 * 1024)
 
 typedef enum
 {
@@ -58,14 +55,11 @@ struct _DvmdWire
   gint64 last_heard;
   gint64 last_sent;
 
-  GQueue queues[2]; /* Outgoing, by priority */
-  gsize queued[2];
+  DvmdOutbox *outbox;
   gboolean bulk_refused;
-  Outgoing *current; /* of which offset bytes are in the buffer */
-  gsize offset;
-  guint8 *out;
-  gsize out_start;
-  gsize out_end;
+  guint8 *record; /* (nullable): in TLS; what was offered once must be offered again */
+  gsize record_start;
+  gsize record_end;
   gboolean blocked;
   gboolean waits_for_room; /* the source does */
 
@@ -77,6 +71,7 @@ struct _DvmdWire
   guint8 *body;
   gsize body_size;
   gsize body_got;
+  gboolean drained; /* all that there was has been read: poll() tells when there is more; never in TLS */
   gboolean heard_bye;
 
   DvmdWireStatistics statistics;
@@ -95,15 +90,6 @@ enum
 
 static guint signals[N_SIGNALS];
 
-static void
-outgoing_free (gpointer data)
-{
-  Outgoing *outgoing = data;
-
-  g_clear_pointer (&outgoing->body, g_variant_unref);
-  g_free (outgoing);
-}
-
 /* ---- the end ---- */
 
 static void
@@ -114,16 +100,11 @@ release (DvmdWire *self)
   self->tick = self->deadline = 0;
   g_clear_pointer (&self->source, dvmd_turn_source_free);
   g_clear_pointer (&self->stream, dvmd_socket_free);
-  for (guint i = 0; i < G_N_ELEMENTS (self->queues); i++)
-    {
-      g_queue_clear_full (&self->queues[i], outgoing_free);
-      self->queued[i] = 0;
-    }
-  g_clear_pointer (&self->current, outgoing_free);
+  g_clear_pointer (&self->outbox, dvmd_outbox_free);
   g_clear_pointer (&self->packet, dvmd_packet_unref);
   g_clear_pointer (&self->body, g_free);
   g_clear_pointer (&self->in, g_free);
-  g_clear_pointer (&self->out, g_free);
+  g_clear_pointer (&self->record, g_free);
   self->state = STATE_CLOSED;
 }
 
@@ -157,10 +138,9 @@ kick (DvmdWire *self)
 }
 
 static void
-enqueue (DvmdWire *self, Outgoing *outgoing)
+enqueue (DvmdWire *self, DvmdWirePriority priority, const guint8 *header, GVariant *body)
 {
-  g_queue_push_tail (&self->queues[outgoing->priority], outgoing);
-  self->queued[outgoing->priority] += outgoing->size;
+  dvmd_outbox_add (self->outbox, priority, header, body);
   kick (self);
 }
 
@@ -169,74 +149,64 @@ static void
 enqueue_own (DvmdWire *self, guint8 type, DvmdWirePriority priority)
 {
   g_autoptr (DvmdPacket) packet = dvmd_packet_new ((DvmdPacketType)type, 0, 0, 0, NULL);
-  Outgoing *outgoing = g_new0 (Outgoing, 1);
+  guint8 header[DVMD_FRAME_HEADER_SIZE];
   gsize size;
 
-  dvmd_frame_write_header (packet, 0, outgoing->header, &size, NULL);
-  outgoing->size = sizeof outgoing->header;
-  outgoing->priority = priority;
-  enqueue (self, outgoing);
-}
-
-static Outgoing *
-next_outgoing (DvmdWire *self)
-{
-  Outgoing *outgoing = g_queue_pop_head (&self->queues[DVMD_WIRE_CONTROL]);
-
-  return outgoing != NULL ? outgoing : g_queue_pop_head (&self->queues[DVMD_WIRE_BULK]);
-}
-
-static gsize
-copy_some (DvmdWire *self, gsize from, const guint8 *data, gsize size)
-{
-  gsize n = MIN (size - from, BUFFER_SIZE - self->out_end);
-
-  memcpy (self->out + self->out_end, data + from, n);
-  self->out_end += n;
-  self->offset += n;
-  return n;
+  dvmd_frame_write_header (packet, 0, header, &size, NULL);
+  enqueue (self, priority, header, NULL);
 }
 
 static void
-sent (DvmdWire *self)
+take_sent (DvmdWire *self, gsize n_bytes)
 {
-  guint8 type = self->current->header[4];
-
-  self->queued[self->current->priority] -= self->current->size;
-  if (type != DVMD_FRAME_BEAT && type != DVMD_FRAME_BYE)
-    self->statistics.frames_sent++;
-  g_clear_pointer (&self->current, outgoing_free);
+  self->statistics.frames_sent += dvmd_outbox_take (self->outbox, n_bytes);
 }
 
-/* Several frames into one write. */
+/* Several frames into one record. */
 static void
-fill_out (DvmdWire *self)
+fill_record (DvmdWire *self)
 {
-  self->out_start = self->out_end = 0;
-  while (self->out_end < BUFFER_SIZE)
+  struct iovec part;
+
+  self->record_start = self->record_end = 0;
+  while (self->record_end < RECORD_SIZE && dvmd_outbox_peek (self->outbox, &part, 1) > 0)
     {
-      if (self->current == NULL)
-        {
-          self->current = next_outgoing (self);
-          self->offset = 0;
-        }
-      if (self->current == NULL)
-        break;
-      if (self->offset < DVMD_FRAME_HEADER_SIZE)
-        copy_some (self, self->offset, self->current->header, DVMD_FRAME_HEADER_SIZE);
-      if (self->offset >= DVMD_FRAME_HEADER_SIZE && self->current->size > DVMD_FRAME_HEADER_SIZE)
-        copy_some (self, self->offset - DVMD_FRAME_HEADER_SIZE, g_variant_get_data (self->current->body),
-                   self->current->size - DVMD_FRAME_HEADER_SIZE);
-      if (self->offset == self->current->size)
-        sent (self);
+      gsize n = MIN (part.iov_len, RECORD_SIZE - self->record_end);
+
+      memcpy (self->record + self->record_end, part.iov_base, n);
+      self->record_end += n;
+      take_sent (self, n);
     }
 }
 
 static gboolean
 has_output (DvmdWire *self)
 {
-  return self->out_start < self->out_end || self->current != NULL
-         || self->queues[0].length + self->queues[1].length > 0;
+  return self->record_start < self->record_end || !dvmd_outbox_is_empty (self->outbox);
+}
+
+static gssize
+write_record (DvmdWire *self, GError **error)
+{
+  gssize n;
+
+  if (self->record_start == self->record_end)
+    fill_record (self);
+  n = dvmd_socket_write (self->stream, self->record + self->record_start, self->record_end - self->record_start, error);
+  self->record_start += MAX (n, 0);
+  return n;
+}
+
+static gssize
+write_parts (DvmdWire *self, GError **error)
+{
+  struct iovec parts[PARTS_AT_ONCE];
+  guint n_parts = dvmd_outbox_peek (self->outbox, parts, PARTS_AT_ONCE);
+  gssize n = dvmd_socket_write_vector (self->stream, parts, n_parts, error);
+
+  if (n > 0)
+    take_sent (self, (gsize)n);
+  return n;
 }
 
 static gboolean
@@ -249,15 +219,12 @@ write_some (DvmdWire *self, GError **error)
     {
       gssize n;
 
-      if (self->out_start == self->out_end)
-        fill_out (self);
-      if (self->out_start == self->out_end)
+      if (!has_output (self))
         return TRUE;
-      n = dvmd_socket_write (self->stream, self->out + self->out_start, self->out_end - self->out_start, error);
+      n = self->encrypted ? write_record (self, error) : write_parts (self, error);
       self->blocked = n == DVMD_STREAM_AGAIN;
       if (n < 0)
         return self->blocked;
-      self->out_start += n;
       self->statistics.bytes_sent += n;
       self->last_sent = dvmd_clock_monotonic (self->options.clock);
       budget -= MIN (budget, (gsize)n);
@@ -290,7 +257,8 @@ do_output (DvmdWire *self)
     }
   if (self->state == STATE_CLOSING && !has_output (self))
     begin_lingering (self);
-  if (self->bulk_refused && self->state == STATE_OPEN && self->queued[DVMD_WIRE_BULK] <= self->options.bulk_limit / 2)
+  if (self->bulk_refused && self->state == STATE_OPEN
+      && dvmd_outbox_get_size (self->outbox, DVMD_WIRE_BULK) <= self->options.bulk_limit / 2)
     {
       self->bulk_refused = FALSE;
       g_signal_emit (self, signals[SIGNAL_DRAINED], 0);
@@ -300,40 +268,41 @@ do_output (DvmdWire *self)
 
 /* ---- what is received ---- */
 
-static gssize
-note_read (DvmdWire *self, gssize n)
+static void
+note_read (DvmdWire *self, gsize n)
 {
-  if (n > 0)
-    {
-      self->statistics.bytes_received += n;
-      self->last_heard = dvmd_clock_monotonic (self->options.clock);
-    }
-  return n;
+  self->statistics.bytes_received += n;
+  self->last_heard = dvmd_clock_monotonic (self->options.clock);
 }
 
-/* Into the body that is not whole if it is a long one, else into the buffer. */
+/* Into the body that is not whole, and what comes after it into the buffer. */
 static gssize
 read_some (DvmdWire *self, GError **error)
 {
-  if (self->body != NULL && self->in_start == self->in_end)
-    {
-      gssize n = dvmd_socket_read (self->stream, self->body + self->body_got, self->body_size - self->body_got, error);
+  gsize wanted = self->body != NULL ? self->body_size - self->body_got : 0;
+  struct iovec parts[2];
+  guint n_parts = 0;
+  gsize room;
+  gsize of_body;
+  gssize n;
 
-      self->body_got += MAX (n, 0);
-      return note_read (self, n);
-    }
   if (self->in_start > 0)
-    {
-      memmove (self->in, self->in + self->in_start, self->in_end - self->in_start);
-      self->in_end -= self->in_start;
-      self->in_start = 0;
-    }
-  {
-    gssize n = dvmd_socket_read (self->stream, self->in + self->in_end, BUFFER_SIZE - self->in_end, error);
-
-    self->in_end += MAX (n, 0);
-    return note_read (self, n);
-  }
+    memmove (self->in, self->in + self->in_start, self->in_end - self->in_start);
+  self->in_end -= self->in_start;
+  self->in_start = 0;
+  room = READ_AHEAD - self->in_end;
+  if (wanted > 0)
+    parts[n_parts++] = (struct iovec){ self->body + self->body_got, wanted };
+  parts[n_parts++] = (struct iovec){ self->in + self->in_end, room };
+  n = dvmd_socket_read_vector (self->stream, parts, n_parts, error);
+  self->drained = !self->encrypted && (n == DVMD_STREAM_AGAIN || (n > 0 && (gsize)n < wanted + room));
+  if (n <= 0)
+    return n;
+  of_body = MIN ((gsize)n, wanted);
+  self->body_got += of_body;
+  self->in_end += (gsize)n - of_body;
+  note_read (self, (gsize)n);
+  return n;
 }
 
 static gboolean
@@ -396,7 +365,7 @@ linger (DvmdWire *self)
 {
   for (guint i = 0; i < PACKETS_PER_TURN; i++)
     {
-      gssize n = dvmd_socket_read (self->stream, self->in, BUFFER_SIZE, NULL);
+      gssize n = dvmd_socket_read (self->stream, self->in, READ_AHEAD, NULL);
 
       if (n == DVMD_STREAM_AGAIN)
         return;
@@ -405,7 +374,7 @@ linger (DvmdWire *self)
           finish (self, self->state == STATE_CLOSING ? ended_error (self) : NULL);
           return;
         }
-      note_read (self, n);
+      note_read (self, (gsize)n);
     }
   kick (self);
 }
@@ -436,6 +405,8 @@ do_input (DvmdWire *self)
             finish (self, ended_error (self));
           continue;
         }
+      if (error == NULL && self->drained)
+        return;
       n = error == NULL ? read_some (self, &error) : DVMD_STREAM_FAILED;
       if (n == DVMD_STREAM_AGAIN)
         return;
@@ -471,6 +442,8 @@ on_source (gpointer user_data)
   if (!self->blocked || (condition & (G_IO_OUT | G_IO_ERR | G_IO_HUP)) != 0)
     if (!do_output (self))
       return G_SOURCE_REMOVE;
+  if ((condition & ~G_IO_OUT) != 0 || self->failure != NULL)
+    self->drained = FALSE;
   do_input (self);
   if (self->state != STATE_CLOSED && self->failure != NULL)
     finish (self, g_steal_pointer (&self->failure));
@@ -571,7 +544,7 @@ is_right_body (DvmdWire *self, DvmdPacket *packet)
 static gboolean
 has_room (DvmdWire *self, gsize size, DvmdWirePriority priority, GError **error)
 {
-  gsize queued = self->queued[priority];
+  gsize queued = dvmd_outbox_get_size (self->outbox, priority);
 
   if (priority == DVMD_WIRE_CONTROL)
     {
@@ -594,7 +567,7 @@ has_room (DvmdWire *self, gsize size, DvmdWirePriority priority, GError **error)
 gboolean
 dvmd_wire_send (DvmdWire *self, DvmdPacket *packet, DvmdWirePriority priority, GError **error)
 {
-  Outgoing *outgoing;
+  guint8 header[DVMD_FRAME_HEADER_SIZE];
   gsize size;
 
   g_return_val_if_fail (DVMD_IS_WIRE (self) && is_right_body (self, packet), FALSE);
@@ -605,30 +578,23 @@ dvmd_wire_send (DvmdWire *self, DvmdPacket *packet, DvmdWirePriority priority, G
                    self->rank);
       return FALSE;
     }
-  outgoing = g_new0 (Outgoing, 1);
-  outgoing->priority = priority;
-  if (!dvmd_frame_write_header (packet, self->options.max_body, outgoing->header, &size, error)
+  if (!dvmd_frame_write_header (packet, self->options.max_body, header, &size, error)
       || !has_room (self, DVMD_FRAME_HEADER_SIZE + size, priority, error))
-    {
-      outgoing_free (outgoing);
-      return FALSE;
-    }
-  outgoing->size = DVMD_FRAME_HEADER_SIZE + size;
-  outgoing->body = size > 0 ? g_variant_ref (packet->body) : NULL;
-  enqueue (self, outgoing);
+    return FALSE;
+  enqueue (self, priority, header, size > 0 ? packet->body : NULL);
   return TRUE;
 }
 
 gsize
 dvmd_wire_get_queued (DvmdWire *self, DvmdWirePriority priority)
 {
-  return self->queued[priority];
+  return self->outbox != NULL ? dvmd_outbox_get_size (self->outbox, priority) : 0;
 }
 
 gboolean
 dvmd_wire_is_writable (DvmdWire *self)
 {
-  return self->state <= STATE_OPEN && self->queued[DVMD_WIRE_BULK] < self->options.bulk_limit;
+  return self->state <= STATE_OPEN && dvmd_outbox_get_size (self->outbox, DVMD_WIRE_BULK) < self->options.bulk_limit;
 }
 
 void
@@ -659,6 +625,7 @@ dvmd_wire_new (DvmdSocket *stream, guint32 rank, const DvmdWireOptions *options)
   self->stream = stream;
   self->peer = g_strdup (dvmd_socket_get_peer (stream));
   self->encrypted = dvmd_socket_is_encrypted (stream);
+  self->record = self->encrypted ? g_malloc (RECORD_SIZE) : NULL;
   self->rank = rank;
   self->options = *options;
   self->options.clock = dvmd_clock_ref (options->clock);
@@ -708,8 +675,6 @@ dvmd_wire_class_init (DvmdWireClass *klass)
 static void
 dvmd_wire_init (DvmdWire *self)
 {
-  g_queue_init (&self->queues[DVMD_WIRE_CONTROL]);
-  g_queue_init (&self->queues[DVMD_WIRE_BULK]);
-  self->in = g_malloc (BUFFER_SIZE);
-  self->out = g_malloc (BUFFER_SIZE);
+  self->outbox = dvmd_outbox_new ();
+  self->in = g_malloc (READ_AHEAD);
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "dvmd-clock.h"
-#include "dvmd-frame.h"
+#include "dvmd-outbox.h"
 #include "dvmd-socket.h"
 
 G_BEGIN_DECLS
@@ -23,12 +23,6 @@ G_BEGIN_DECLS
 
 #define DVMD_TYPE_WIRE (dvmd_wire_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdWire, dvmd_wire, DVMD, WIRE, GObject)
-
-typedef enum
-{
-  DVMD_WIRE_CONTROL, /* before all bulk that has not begun to go */
-  DVMD_WIRE_BULK,    /* bounded */
-} DvmdWirePriority;
 
 typedef struct
 {
