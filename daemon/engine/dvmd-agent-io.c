@@ -12,24 +12,20 @@
 
 #include <string.h>
 
+/* The numbers before the bytes of (uuuay). */
+typedef guint32 OutputHead[3];
+
 /* As g_variant_new() would make it, which copies the bytes three times: numbers, then bytes to the end. */
-static GVariant *
-make_output (guint32 job, guint32 rank, DvmdStream stream, const char *data, gsize size)
-{
-  const guint32 head[] = { job, rank, (guint32)stream };
-  char *body = g_malloc (sizeof head + size);
-
-  memcpy (body, head, sizeof head);
-  memcpy (body + sizeof head, data, size);
-  return g_variant_new_from_data (G_VARIANT_TYPE ("(uuuay)"), body, sizeof head + size, TRUE, g_free, body);
-}
-
 static void
-output (DvmdPipes *pipes, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data)
+output (DvmdPipes *pipes, guint rank, DvmdStream stream, char *piece, gsize size, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
+  const OutputHead head = { job->local->id, rank, (guint32)stream };
 
-  dvmd_agent_send (job->agent, DVMD_MSG_OUTPUT, make_output (job->local->id, rank, stream, data, size));
+  memcpy (piece, head, sizeof head);
+  dvmd_agent_send (
+      job->agent, DVMD_MSG_OUTPUT,
+      g_variant_new_from_data (G_VARIANT_TYPE ("(uuuay)"), piece, sizeof head + size, TRUE, g_free, piece));
 }
 
 static void
@@ -52,6 +48,7 @@ stdin_written (DvmdPipes *pipes, guint rank, gsize n_bytes, gpointer user_data)
 }
 
 const DvmdPipesFuncs dvmd_agent_pipes_funcs = {
+  .headroom = sizeof (OutputHead),
   .output = output,
   .eof = eof,
   .stdin_written = stdin_written,

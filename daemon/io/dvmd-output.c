@@ -23,8 +23,6 @@
 
 /* A line that is longer is passed on in pieces. */
 #define LINE_MAX_BYTES 65536
-/* Of the pipe of an attached reader; fewer wake-ups on both sides. */
-#define READER_PIPE_BYTES (256 * 1024)
 
 #define STREAM_BIT(stream) (1u << (stream))
 
@@ -444,7 +442,6 @@ add_reader (DvmdOutput *self, DvmdStream stream, int *read_fd, GError **error)
                    dvmd_stream_name (stream), g_strerror (errno));
       return NULL;
     }
-  fcntl (fds[1], F_SETPIPE_SZ, READER_PIPE_BYTES);
   target = add_target (self, STREAM_BIT (stream), fds[1], TRUE, NULL, error);
   if (target == NULL)
     close (fds[0]);

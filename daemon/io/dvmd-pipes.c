@@ -227,14 +227,17 @@ static void
 read_stream (Reader *reader)
 {
   DvmdPipes *self = reader->pipes;
-  char buffer[DVMD_STREAM_CHUNK];
+  gsize headroom = self->funcs->headroom;
+  char *piece = g_malloc (headroom + DVMD_STREAM_CHUNK);
   Reading reading = READING_ON;
   gsize got = 0;
 
-  for (guint i = 0; i < READS_PER_TURN && got < sizeof buffer && reading == READING_ON; i++)
-    reading = read_once (reader, buffer, &got);
+  for (guint i = 0; i < READS_PER_TURN && got < DVMD_STREAM_CHUNK && reading == READING_ON; i++)
+    reading = read_once (reader, piece + headroom, &got);
   if (got > 0)
-    self->funcs->output (self, self->rank, reader->stream, buffer, got, self->user_data);
+    self->funcs->output (self, self->rank, reader->stream, g_realloc (piece, headroom + got), got, self->user_data);
+  else
+    g_free (piece);
   if (self->freed || reader->fd < 0)
     return;
   if (reading == READING_ENDED)

@@ -39,8 +39,11 @@ typedef enum
 
 typedef struct
 {
-  /* 1 to DVMD_STREAM_CHUNK bytes, not kept; the credit has been taken. */
-  void (*output) (DvmdPipes *self, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data);
+  /* Bytes that are left free before each piece, for what the caller writes there: so it need not copy the piece. */
+  gsize headroom;
+  /* piece (transfer full), from g_malloc(): the headroom, then size bytes, 1 to DVMD_STREAM_CHUNK; the credit has been
+   * taken. */
+  void (*output) (DvmdPipes *self, guint rank, DvmdStream stream, char *piece, gsize size, gpointer user_data);
   /* Once for each stream of output (pty and merged: stdout alone); never from within a call into the pipes. */
   void (*eof) (DvmdPipes *self, guint rank, DvmdStream stream, gpointer user_data);
   /* (nullable): so many bytes have left the queue of stdin, written or (nobody reads any more) thrown away. */

@@ -25,6 +25,9 @@
 #define BATCH 64
 /* Written in one turn of the main loop before others get theirs. */
 #define WRITES_PER_TURN 8
+/* Of a pipe whose reader does not keep up; fewer wake-ups on both sides. */
+#define PIPE_BYTES         (256 * 1024)
+#define DEFAULT_PIPE_BYTES (64 * 1024)
 
 typedef enum
 {
@@ -52,6 +55,7 @@ struct _DvmdSink
   GQueue queue; /* Item */
   gsize offset; /* in the first */
   gboolean blocked;
+  gboolean widened; /* the pipe, or it is none */
   const DvmdSinkFuncs *funcs;
   gpointer user_data;
 };
@@ -168,9 +172,23 @@ take_written (DvmdSink *self, gsize n)
 static void
 wait_for_reader (DvmdSink *self, gboolean to_write)
 {
+  /* Each change wakes the loop once more. */
+  if (self->blocked == to_write)
+    return;
   self->blocked = to_write;
   if (self->tag != NULL)
     g_source_modify_unix_fd (self->source, self->tag, to_write ? G_IO_OUT : 0);
+}
+
+/* Once, and of those alone that have been full: what a user may have in pipes is limited. Who has made his pipe smaller
+ * wants it so. */
+static gboolean
+widen_pipe (DvmdSink *self)
+{
+  int size = self->widened ? -1 : fcntl (self->fd, F_GETPIPE_SZ);
+
+  self->widened = TRUE;
+  return size >= DEFAULT_PIPE_BYTES && size < PIPE_BYTES && fcntl (self->fd, F_SETPIPE_SZ, PIPE_BYTES) > size;
 }
 
 static void
@@ -184,6 +202,8 @@ write_queue (DvmdSink *self)
         continue;
       if (n < 0 && errno == EAGAIN)
         {
+          if (widen_pipe (self))
+            continue;
           wait_for_reader (self, TRUE);
           return;
         }

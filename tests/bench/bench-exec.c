@@ -113,8 +113,9 @@ run_cgroup (Bench *bench)
 }
 
 static void
-on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data)
+on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, char *piece, gsize size, gpointer user_data)
 {
+  g_free (piece);
 }
 
 static void

@@ -334,6 +334,41 @@ test_never_reads (Fixture *fixture, gconstpointer data)
   close (out);
 }
 
+/* What a pipe of `size' bytes (0: as it is made) can hold when its reader has not kept up. */
+static int
+fill_pipe (Fixture *fixture, int size)
+{
+  g_autofree char *block = g_strnfill (65536, 'b');
+  int fds[2];
+  int room;
+
+  g_assert_cmpint (pipe2 (fds, O_CLOEXEC), ==, 0);
+  if (size > 0)
+    g_assert_cmpint (fcntl (fds[0], F_SETPIPE_SZ, size), ==, size);
+  make_output (fixture, NULL);
+  g_assert_true (dvmd_output_add_fd (fixture->output, DVMD_STREAM_STDOUT, fds[1], NULL));
+  push_bytes (fixture, 0, DVMD_STREAM_STDOUT, "b", 1);
+  settle ();
+  /* Not before it is full. */
+  g_assert_cmpint (fcntl (fds[0], F_GETPIPE_SZ), ==, size > 0 ? size : 65536);
+  for (guint i = 0; i < 4; i++)
+    push_bytes (fixture, 0, DVMD_STREAM_STDOUT, block, 65536);
+  settle ();
+  room = fcntl (fds[0], F_GETPIPE_SZ);
+  g_clear_pointer (&fixture->output, dvmd_output_free);
+  close (fds[0]);
+  return room;
+}
+
+static void
+test_wide (Fixture *fixture, gconstpointer data)
+{
+  g_assert_cmpint (fill_pipe (fixture, 0), ==, 256 * 1024);
+  g_assert_cmpint (fill_pipe (fixture, 1024 * 1024), ==, 1024 * 1024);
+  /* Whoever has made it small wants it so. */
+  g_assert_cmpint (fill_pipe (fixture, 4096), ==, 4096);
+}
+
 static void
 test_vanishes (Fixture *fixture, gconstpointer data)
 {
@@ -747,6 +782,7 @@ main (int argc, char **argv)
   add ("kept-limit", test_kept_limit);
   add ("kept-tiny-pieces", test_kept_tiny_pieces);
   add ("never-reads", test_never_reads);
+  add ("wide", test_wide);
   add ("vanishes", test_vanishes);
   add ("vanishes-after-end", test_vanishes_after_end);
   add ("two-readers", test_two_readers);

@@ -15,7 +15,8 @@
 
 #include "dvmd-pipes.h"
 
-#define LIMIT (60 * G_USEC_PER_SEC)
+#define LIMIT    (60 * G_USEC_PER_SEC)
+#define HEADROOM 12
 
 typedef struct
 {
@@ -30,15 +31,18 @@ typedef struct
 } Fixture;
 
 static void
-on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, const char *data, gsize size, gpointer user_data)
+on_output (DvmdPipes *pipes, guint rank, DvmdStream stream, char *piece, gsize size, gpointer user_data)
 {
   Fixture *fixture = user_data;
+  g_autofree char *owned = piece;
 
   g_assert_cmpuint (rank, ==, 7);
   g_assert_cmpuint (fixture->n_eof[stream], ==, 0);
   g_assert_cmpuint (size, >, 0);
   fixture->largest = MAX (fixture->largest, size);
-  g_string_append_len (fixture->text[stream], data, (gssize)size);
+  /* The headroom is ours. */
+  memset (piece, 'x', HEADROOM);
+  g_string_append_len (fixture->text[stream], piece + HEADROOM, (gssize)size);
   if (fixture->credit_at_output)
     dvmd_credit_add (fixture->credit, (gint64)size);
   if (fixture->free_at_output)
@@ -57,7 +61,12 @@ on_written (DvmdPipes *pipes, guint rank, gsize n_bytes, gpointer user_data)
   ((Fixture *)user_data)->written += n_bytes;
 }
 
-static const DvmdPipesFuncs funcs = { .output = on_output, .eof = on_eof, .stdin_written = on_written };
+static const DvmdPipesFuncs funcs = {
+  .headroom = HEADROOM,
+  .output = on_output,
+  .eof = on_eof,
+  .stdin_written = on_written,
+};
 
 static void
 setup (Fixture *fixture, gconstpointer data)
