@@ -133,7 +133,7 @@ run_pager (const char *pager, const char *text)
   if (!g_spawn_async_with_pipes (NULL, (char **)argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, &input,
                                  NULL, NULL, NULL))
     return FALSE;
-  signals = dvm_cli_signals_new (on_signal, NULL);
+  signals = dvm_cli_signals_new (NULL, on_signal, NULL);
   dvm_cli_write_all (input, text, strlen (text));
   close (input);
   while (waitpid (pid, &status, 0) < 0)

@@ -119,17 +119,25 @@ on_signal (int fd, GIOCondition condition, gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
-DvmCliSignals *
-dvm_cli_signals_new (DvmCliSignalFunc func, gpointer user_data)
+static void
+add_signals (sigset_t *set, const int *wanted)
 {
-  static const int wanted[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN, SIGWINCH };
+  for (; *wanted != 0; wanted++)
+    if (!is_ignored (*wanted))
+      sigaddset (set, *wanted);
+}
+
+DvmCliSignals *
+dvm_cli_signals_new (const int *also, DvmCliSignalFunc func, gpointer user_data)
+{
+  static const int wanted[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN, SIGWINCH, 0 };
   DvmCliSignals *self = g_new0 (DvmCliSignals, 1);
   sigset_t set;
 
   sigemptyset (&set);
-  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
-    if (!is_ignored (wanted[i]))
-      sigaddset (&set, wanted[i]);
+  add_signals (&set, wanted);
+  if (also != NULL)
+    add_signals (&set, also);
   sigprocmask (SIG_BLOCK, &set, &self->saved);
   self->func = func;
   self->user_data = user_data;

@@ -28,10 +28,11 @@ typedef struct _DvmCliSignals DvmCliSignals;
 typedef void (*DvmCliSignalFunc) (int signum, gpointer user_data);
 
 /*
- * Takes SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN and SIGWINCH as events. To be called before any thread is
- * started (threads inherit the mask). Signals that our parent has set to be ignored stay so.
+ * Takes SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGTTIN and SIGWINCH as events, and those of also (nullable: none
+ * more), which ends with 0. To be called before any thread is started (threads inherit the mask). Signals that our
+ * parent has set to be ignored stay so.
  */
-DvmCliSignals *dvm_cli_signals_new (DvmCliSignalFunc func, gpointer user_data);
+DvmCliSignals *dvm_cli_signals_new (const int *also, DvmCliSignalFunc func, gpointer user_data);
 void dvm_cli_signals_free (DvmCliSignals *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliSignals, dvm_cli_signals_free)
 

@@ -205,7 +205,7 @@ static int
 attach_verb (DvmCli *cli, GError **error)
 {
   Attach attach = { .cli = cli, .cancellable = g_cancellable_new () };
-  g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (on_signal, &attach);
+  g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (NULL, on_signal, &attach);
   int status = DVM_CLI_EXIT_DVM_FAILED;
 
   attach.client = dvm_cli_connect (cli, error);

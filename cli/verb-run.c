@@ -156,12 +156,35 @@ resize (Run *run)
     dvm_cli_pass_terminal_size (run->client, run->job);
 }
 
+/* What a program may want to hear of, as from a scheduler that will take its nodes away soon. */
+static const int passed_on[] = { SIGUSR1, SIGUSR2, 0 };
+
+static void
+on_passed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!dvm_client_send_signal_finish (DVM_CLIENT (source), result, &error))
+    dvm_cli_complain (_ ("a signal was not passed on: %s"), error->message);
+}
+
+static void
+pass_on (Run *run, int signum)
+{
+  if (run->job == NULL)
+    dvm_cli_complain (_ ("a signal was not passed on: the job has not begun"));
+  else
+    dvm_client_send_signal_async (run->client, run->job, signum, NULL, NULL, on_passed, NULL);
+}
+
 static void
 on_signal (int signum, gpointer user_data)
 {
   Run *run = user_data;
 
-  if (signum == SIGTSTP)
+  if (signum == SIGUSR1 || signum == SIGUSR2)
+    pass_on (run, signum);
+  else if (signum == SIGTSTP)
     suspend (run);
   else if (signum == SIGCONT)
     resume (run);
@@ -453,7 +476,7 @@ run_verb (DvmCli *cli, GError **error)
 {
   Run run = { .cli = cli, .stdin_fd = -1, .connecting = g_cancellable_new () };
   /* Before the first thread: they inherit what is blocked. */
-  g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (on_signal, &run);
+  g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (passed_on, on_signal, &run);
   int status = DVM_CLI_EXIT_DVM_FAILED;
 
   if (run_job (&run, error))

@@ -324,6 +324,32 @@ def test_terminal(here):
     equal(terminal.wait(), 130)
 
 
+@where
+def test_passed_on(here):
+    """SIGUSR1 and SIGUSR2 are for the processes of the job, and run goes on"""
+    script = "trap 'echo one' USR1; trap 'echo two; exit 7' USR2; echo here; while :; do sleep 0.05; done"
+    child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", script)
+    for line, signum in ((b"here\n", signal.SIGUSR1), (b"one\n", signal.SIGUSR2), (b"two\n", 0)):
+        equal(child.stdout.readline(), line)
+        if signum:
+            child.send_signal(signum)
+    child.communicate()
+    equal(child.returncode, 7)
+
+
+def test_passed_on_too_early():
+    """a job that waits for slots has nobody who would hear it"""
+    with dvm("--slots=1") as here:
+        first = here.cli("submit", "--personality", "plain", "-n", "1", "sleep", "600").stdout.strip()
+        child = here.popen("run", "--personality", "plain", "-n", "1", "true")
+        contains(child.stderr.readline(), b"waits for slots")
+        child.send_signal(signal.SIGUSR1)
+        contains(child.stderr.readline(), b"a signal was not passed on: ")
+        here.cli("kill", first)
+        child.communicate()
+        equal(child.returncode, 0)
+
+
 def test_stopped():
     """Ctrl-Z stops the processes of the job, and continuing continues them"""
     with dvm("--slots=2") as here:
