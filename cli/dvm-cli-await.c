@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Asynchronous calls are started and waited for in one line.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The completion of every shell asks here what may stand at a place of a command line.
  */
 
 #include "config.h"
@@ -190,7 +192,7 @@ offer_targets (Complete *self)
 static void
 offer_names (Complete *self)
 {
-  g_autofree char *own = dvm_cli_runtime_dir (NULL);
+  g_autofree char *own = dvm_client_build_runtime_dir (NULL);
   g_autofree char *parent = g_path_get_dirname (own);
   g_autoptr (GDir) directory = g_dir_open (parent, 0, NULL);
   const char *name;

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The DVM that the options name is found, and a client is connected to it.
  */
 
 #include "config.h"
@@ -13,28 +15,10 @@
 
 #include "dvm-cli-await.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-state.h"
 
 /* Seconds after which people are told what they wait for. */
 #define SILENCE 10
-
-static gboolean
-is_own_directory (const char *path)
-{
-  struct stat info;
-
-  return path != NULL && path[0] == '/' && stat (path, &info) == 0 && S_ISDIR (info.st_mode)
-         && info.st_uid == getuid ();
-}
-
-char *
-dvm_cli_runtime_dir (const char *name)
-{
-  const char *base = g_getenv ("XDG_RUNTIME_DIR");
-
-  if (is_own_directory (base))
-    return g_strdup_printf ("%s/dvm/%s", base, name != NULL ? name : "default");
-  return g_strdup_printf ("/tmp/dvm-%u/%s", (guint)getuid (), name != NULL ? name : "default");
-}
 
 char *
 dvm_cli_socket_path (DvmCli *cli)
@@ -43,7 +27,7 @@ dvm_cli_socket_path (DvmCli *cli)
 
   if (cli->socket != NULL)
     return g_canonicalize_filename (cli->socket, NULL);
-  directory = dvm_cli_runtime_dir (cli->name);
+  directory = dvm_client_build_runtime_dir (cli->name);
   return g_strdup_printf ("%s/bus", directory);
 }
 
@@ -90,6 +74,20 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
                  _ ("no DVM named %s is running; 'dvm-cli start --name %s' starts one"), name, name);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no DVM is running; 'dvm-cli start' starts one"));
+  dvm_cli_explain_end (cli, error);
+}
+
+void
+dvm_cli_explain_end (DvmCli *cli, GError **error)
+{
+  g_autofree char *how = error != NULL && *error != NULL ? dvm_cli_state_describe_end (cli) : NULL;
+  g_autofree char *text = NULL;
+
+  if (how == NULL)
+    return;
+  text = g_strdup_printf ("%s; %s", (*error)->message, how);
+  g_free ((*error)->message);
+  (*error)->message = g_steal_pointer (&text);
 }
 
 typedef struct

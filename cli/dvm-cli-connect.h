@@ -22,11 +22,11 @@ DvmClient *dvm_cli_connect_cancellable (DvmCli *cli, GCancellable *cancellable, 
 gboolean dvm_cli_connect_client (DvmCli *cli, DvmClient *client, GCancellable *cancellable, GError **error);
 /* Makes of a failure to connect the sentence for people. */
 void dvm_cli_explain_connect (DvmCli *cli, GError **error);
+/* Adds how the DVM that was there has ended, if that is known and was not well. */
+void dvm_cli_explain_end (DvmCli *cli, GError **error);
 /* TRUE when the caller has named a DVM: then none of our own is put in its place */
 gboolean dvm_cli_is_chosen (DvmCli *cli);
 
-/* (transfer full): as the DVM itself: $XDG_RUNTIME_DIR/dvm/NAME or /tmp/dvm-UID/NAME; name NULL: the default DVM */
-char *dvm_cli_runtime_dir (const char *name);
 /* (transfer full): the path of the private socket that the options name */
 char *dvm_cli_socket_path (DvmCli *cli);
 

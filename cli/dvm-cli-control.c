@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Sessions are told what to do: pause, resume, end.
  */
 
 #include "config.h"

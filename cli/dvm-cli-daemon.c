@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The programs of the DVM that dvm-cli starts itself are found, started and waited for.
  */
 
 #include "config.h"
@@ -18,9 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dvm-cli-state.h"
+
 /* How long a private dvmd may take to leave when its connection is closed: it kills and reaps what is left of the job.
  */
 #define LEAVE_TIMEOUT_MS 15000
+
+/* Between the end of its connection and that of the process */
+#define LOSS_TIMEOUT_MS 1000
 
 /* The descriptor that --fd names */
 #define DVMD_FD 3
@@ -65,16 +72,21 @@ dvm_cli_wait_gone (int pidfd, int timeout_ms)
 
 /* stderr stays ours: what goes wrong in the private dvmd concerns the user who waits for it. */
 static int
-spawn_on (const char *path, gboolean pmix, int fd, pid_t *pid)
+spawn_on (const char *path, const char *const *options, int fd, pid_t *pid)
 {
-  /* Its PMIx server starts while we connect to it, not when the job has come. */
-  const char *const argv[] = { path, "--one-shot", "--fd=3", pmix ? "--set=pmix=eager" : NULL, NULL };
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;
   sigset_t all;
   int result;
 
+  g_ptr_array_add (argv, (gpointer)path);
+  g_ptr_array_add (argv, (gpointer) "--one-shot");
+  g_ptr_array_add (argv, (gpointer) "--fd=3");
+  for (gsize i = 0; options[i] != NULL; i++)
+    g_ptr_array_add (argv, (gpointer)options[i]);
+  g_ptr_array_add (argv, NULL);
   sigemptyset (&none);
   sigfillset (&all);
   posix_spawnattr_init (&attributes);
@@ -87,14 +99,14 @@ spawn_on (const char *path, gboolean pmix, int fd, pid_t *pid)
   posix_spawn_file_actions_addclosefrom_np (&actions, DVMD_FD + 1);
   posix_spawn_file_actions_addopen (&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen (&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  result = posix_spawn (pid, path, &actions, &attributes, (char *const *)argv, environ);
+  result = posix_spawn (pid, path, &actions, &attributes, (char *const *)argv->pdata, environ);
   posix_spawn_file_actions_destroy (&actions);
   posix_spawnattr_destroy (&attributes);
   return result;
 }
 
 DvmCliEmbedded *
-dvm_cli_embedded_new (DvmCli *cli, gboolean pmix, int *fd, GError **error)
+dvm_cli_embedded_new (const char *const *options, int *fd, GError **error)
 {
   g_autofree char *path = dvm_cli_find_dvmd (error);
   int ends[2];
@@ -111,7 +123,7 @@ dvm_cli_embedded_new (DvmCli *cli, gboolean pmix, int *fd, GError **error)
                    g_strerror (saved_errno));
       return NULL;
     }
-  saved_errno = spawn_on (path, pmix, ends[1], &pid);
+  saved_errno = spawn_on (path, options, ends[1], &pid);
   close (ends[1]);
   if (saved_errno != 0)
     {
@@ -125,6 +137,22 @@ dvm_cli_embedded_new (DvmCli *cli, gboolean pmix, int *fd, GError **error)
   self->connection = fcntl (ends[0], F_DUPFD_CLOEXEC, 0);
   *fd = ends[0];
   return self;
+}
+
+char *
+dvm_cli_embedded_describe_end (DvmCliEmbedded *self)
+{
+  int pidfd = pidfd_open (self->pid, 0);
+  siginfo_t info = { 0 };
+  char *text = NULL;
+
+  if (pidfd >= 0 && dvm_cli_wait_gone (pidfd, LOSS_TIMEOUT_MS)
+      && waitid (P_PID, (id_t)self->pid, &info, WEXITED | WNOWAIT) == 0)
+    text = info.si_code == CLD_EXITED ? dvm_cli_describe_status (W_EXITCODE (info.si_status, 0))
+                                      : dvm_cli_describe_status (W_EXITCODE (0, info.si_status));
+  if (pidfd >= 0)
+    close (pidfd);
+  return text;
 }
 
 void

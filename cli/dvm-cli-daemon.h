@@ -21,8 +21,10 @@ gboolean dvm_cli_wait_gone (int pidfd, int timeout_ms);
 /* A private dvmd that lives for one job. */
 typedef struct _DvmCliEmbedded DvmCliEmbedded;
 
-/* pmix: its job will need the PMIx server; fd: (out): our end of the connection to it, the caller's */
-DvmCliEmbedded *dvm_cli_embedded_new (DvmCli *cli, gboolean pmix, int *fd, GError **error);
+/* options: of dvmd, besides those that make it private; fd: (out): our end of the connection to it, the caller's */
+DvmCliEmbedded *dvm_cli_embedded_new (const char *const *options, int *fd, GError **error);
+/* (transfer full) (nullable): how it has ended by itself: "signal SIGKILL"; NULL: it has not */
+char *dvm_cli_embedded_describe_end (DvmCliEmbedded *self);
 /* Closes the connection and waits until the process is gone. */
 void dvm_cli_embedded_free (DvmCliEmbedded *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliEmbedded, dvm_cli_embedded_free)

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The environment that goes with a job is the caller's, without what is meant for dvm-cli alone.
  */
 
 #include "config.h"
@@ -15,7 +17,7 @@ struct _DvmCliEnvironment
 };
 
 /* DVM_NAME and DVM_SOCKET stay: they say which DVM a dvm-cli inside the job talks to. */
-static const char *const internal[] = { "DVM_DVMD", "DVM_LIBEXEC_DIR",  "DVM_PLUGIN_PATH",
+static const char *const internal[] = { "DVM_DVMD", "DVM_LIBEXEC_DIR",  "DVM_LOCALE_DIR", "DVM_PLUGIN_PATH",
                                         "G_DEBUG",  "G_MESSAGES_DEBUG", "G_SLICE" };
 
 /* assignment: "NAME=value" */

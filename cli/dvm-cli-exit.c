@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The end of a job becomes an exit status, and a sentence for people.
  */
 
 #include "config.h"
@@ -19,8 +21,8 @@ is_own_end (DvmJobState state)
          || state == DVM_JOB_STATE_CALLED_ABORT || state == DVM_JOB_STATE_ABORTED_WO_SYNC;
 }
 
-int
-dvm_cli_exit_status (DvmJob *job)
+static int
+status_of_job (DvmJob *job)
 {
   DvmJobState state = dvm_job_get_state (job);
   int code = dvm_job_get_exit_code (job);
@@ -38,18 +40,34 @@ dvm_cli_exit_status (DvmJob *job)
   return (code & 0xff) != 0 ? code & 0xff : DVM_CLI_EXIT_DVM_FAILED;
 }
 
+/* A job that ended well has not if nobody gets what it wrote. */
+int
+dvm_cli_exit_status (DvmJob *job)
+{
+  int status = status_of_job (job);
+
+  return status == DVM_CLI_EXIT_OK && dvm_job_get_output_error (job)[0] != '\0' ? DVM_CLI_EXIT_DVM_FAILED : status;
+}
+
 int
 dvm_cli_report_end (DvmCli *cli, DvmJob *job)
 {
-  const char *reason = dvm_job_get_reason (job);
+  g_autofree char *reason = dvm_job_dup_translated_reason (job);
+  const char *lost = dvm_job_get_output_error (job);
   gboolean is_plain = !dvm_job_get_failed (job) || dvm_job_get_state (job) == DVM_JOB_STATE_NON_ZERO_TERM;
 
-  if (is_plain)
+  if (is_plain && (!dvm_job_get_failed (job) || reason[0] == '\0'))
     dvm_cli_tell (cli, _ ("job %u ended with exit code %d"), dvm_job_get_id (job), dvm_job_get_exit_code (job));
-  else if (reason != NULL && reason[0] != '\0')
+  /* One that ended well has a reason if something is wrong all the same. */
+  if (is_plain && reason[0] != '\0')
+    dvm_cli_note (cli, "%s", reason);
+  else if (!is_plain && reason[0] != '\0')
     dvm_cli_complain ("%s", reason);
-  else
+  else if (!is_plain)
     dvm_cli_complain (_ ("job %u failed: %s"), dvm_job_get_id (job), dvm_job_state_to_string (dvm_job_get_state (job)));
+  /* The reason says it too, where it may be read. */
+  if (is_plain && lost[0] != '\0' && (cli->quiet || reason[0] == '\0'))
+    dvm_cli_complain ("%s", lost);
   return dvm_cli_exit_status (job);
 }
 

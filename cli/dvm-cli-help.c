@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The texts of --help are made of the tables of verbs and options.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Names that mpirun, prun or a batch system have for something lead to its name here.
  */
 
 #include "config.h"
@@ -90,7 +92,8 @@ dvm_cli_hint_verb (const char *name)
     { "show procs trace timing", "job" },
     { "scancel qdel bkill cancel signal", "kill" },
     { "sinfo hosts pbsnodes", "nodes" },
-    { "log logs output", "attach" },
+    { "log journal messages", "logs" },
+    { "output", "attach" },
     { "watch monitor follow", "events" },
     { "settings", "config" },
     { "palloc salloc extend add", "grow" },

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The properties of the DVM are shown, as text and as JSON.
  */
 
 #include "config.h"
@@ -106,6 +108,7 @@ collect (GPtrArray *lines, GVariant *properties, const char *prefix)
     {
       g_autofree char *shown = shown_key (properties, key);
       g_autofree char *whole = g_strconcat (prefix, shown, NULL);
+      g_autofree char *escaped = dvm_cli_escape (whole);
       g_autofree char *text = NULL;
 
       if (has_name (properties, key))
@@ -118,7 +121,7 @@ collect (GPtrArray *lines, GVariant *properties, const char *prefix)
           continue;
         }
       text = show_value (key, value);
-      g_ptr_array_add (lines, g_strdup_printf ("%s: %s\n", whole, text));
+      g_ptr_array_add (lines, g_strdup_printf ("%s: %s\n", escaped, text));
     }
 }
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard input of dvm-cli, a terminal above all, is forwarded to a job.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * GVariants are written as JSON, in one pass and without loss.
  */
 
 #include "config.h"
@@ -20,6 +22,9 @@ dvm_cli_json_append_string (GString *json, const char *text)
         g_string_append_printf (json, "\\%c", *p);
       else if ((guchar)*p < 0x20 || *p == 0x7f)
         g_string_append_printf (json, "\\u%04x", (guint)(guchar)*p);
+      else if ((guchar)p[0] == 0xc2 && (guchar)p[1] < 0xa0)
+        /* C1: terminals obey these too. */
+        g_string_append_printf (json, "\\u%04x", (guint)(guchar) * ++p);
       else
         g_string_append_c (json, *p);
     }

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The map of a job is shown, as text and as JSON.
  */
 
 #include "config.h"

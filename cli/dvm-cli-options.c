@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Command lines are read by tables of options, which --help and the manual share.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * All that dvm-cli writes to standard output and standard error goes through here.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The progress of a start is shown: a bar for people, lines of JSON for programs.
  */
 
 #include "config.h"

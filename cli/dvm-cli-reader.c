@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The end of the process that reads standard output is noticed, though the DVM writes there itself.
  */
 
 #include "config.h"

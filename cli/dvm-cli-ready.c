@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The reports that a starting dvmd writes to --ready-fd are read.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs and other records are found and printed.
  */
 
 #include "config.h"
@@ -90,26 +92,50 @@ dvm_cli_describe_command (DvmJob *job)
   return command != NULL ? g_strjoinv (" ", (char **)command) : g_strdup ("");
 }
 
-char *
-dvm_cli_describe_state (DvmJob *job)
+/* (nullable): that it waits, and for what */
+static char *
+describe_wait (DvmJob *job)
 {
-  const char *state = dvm_job_state_to_string (dvm_job_get_state (job));
   const char *held_at = dvm_job_get_held_at (job);
   const char *const *campaigns = dvm_job_get_waits_for (job);
   g_autofree char *ids = dvm_cli_join_ids (campaigns);
-  g_autofree char *what = NULL;
 
-  if (dvm_job_get_paused (job) && held_at[0] == '\0')
-    return g_strdup_printf (_ ("%s (paused)"), state);
-  if (held_at[0] == '\0')
-    return g_strdup (state);
-  if (ids[0] == '\0')
-    what = g_strdup (held_at);
-  else
-    what = g_strdup_printf (
-        g_dngettext (GETTEXT_PACKAGE, "%s, campaign %s", "%s, campaigns %s", g_strv_length ((char **)campaigns)),
-        held_at, ids);
-  return g_strdup_printf (_ ("%s (waits: %s)"), state, what);
+  if (ids[0] != '\0')
+    return g_strdup_printf (g_dngettext (GETTEXT_PACKAGE, "waiting for campaign %s", "waiting for campaigns %s",
+                                         g_strv_length ((char **)campaigns)),
+                            ids);
+  if (g_strcmp0 (held_at, "slots") == 0)
+    return g_strdup (_ ("waiting for slots"));
+  if (g_strcmp0 (held_at, "session") == 0)
+    return g_strdup (_ ("waiting for its session"));
+  if (dvm_job_get_state (job) == DVM_JOB_STATE_READY_FOR_DEBUG)
+    return g_strdup (_ ("waiting for a debugger"));
+  return held_at[0] != '\0' ? g_strdup_printf (_ ("waiting for %s"), held_at) : NULL;
+}
+
+static const char *
+describe_end (DvmJobState state)
+{
+  if (state == DVM_JOB_STATE_KILLED_BY_CMD)
+    return _ ("cancelled");
+  return dvm_job_state_is_error (state) ? _ ("failed") : _ ("done");
+}
+
+/* In a word: the names of the states are for programs, which have them in JSON and in the trace. */
+char *
+dvm_cli_describe_state (DvmJob *job)
+{
+  DvmJobState state = dvm_job_get_state (job);
+  char *waiting;
+
+  if (dvm_job_state_is_error (state) || state >= DVM_JOB_STATE_UNTERMINATED)
+    return g_strdup (describe_end (state));
+  waiting = describe_wait (job);
+  if (waiting != NULL)
+    return waiting;
+  if (dvm_job_get_num_launched (job) == 0)
+    return g_strdup (dvm_job_get_paused (job) ? _ ("starting (paused)") : _ ("starting"));
+  return g_strdup (dvm_job_get_paused (job) ? _ ("running (paused)") : _ ("running"));
 }
 
 char *

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The options of grow, shrink and session become a request for nodes.
  */
 
 #include "config.h"

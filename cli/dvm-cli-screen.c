@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The width of the terminal, its colours and the pager are decided here.
  */
 
 #include "config.h"

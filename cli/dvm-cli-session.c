@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Sessions are found by what people call them, and shown.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Signals have names here, and arrive as events of the main loop.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The words of run and submit become the description of a job.
  */
 
 #include "config.h"

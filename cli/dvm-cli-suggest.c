@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A word that is not known gets its nearest match.
  */
 
 #include "config.h"

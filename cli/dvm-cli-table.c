@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The one output table shows rows of values, aligned for people and as JSON.
  */
 
 #include "config.h"
@@ -117,9 +119,17 @@ dvm_cli_state_colour (const char *state)
   static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", "running", "active", NULL };
   static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", "completed",
                                        "ended",    NULL };
+  static const char *const people[][2] = { { N_ ("running"), "\033[32m" },
+                                           { N_ ("done"), "\033[2m" },
+                                           { N_ ("failed"), "\033[31m" },
+                                           { N_ ("cancelled"), "\033[31m" } };
   static const char *const bad_marks[] = { "ABORT", "FAILED", "KILLED", "NON_ZERO", "NEVER", "CANNOT",
                                            "DOWN",  "FORCED", "failed", "rolling",  NULL };
 
+  /* As a table says it in the language of its reader. */
+  for (gsize i = 0; i < G_N_ELEMENTS (people); i++)
+    if (strcmp (state, _ (people[i][0])) == 0)
+      return people[i][1];
   if (g_strv_contains (good, state))
     return "\033[32m";
   if (g_strv_contains (ended, state))

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The duration of each phase of a job is computed from its trace.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nodes are ordered and drawn as the tree that their daemons are.
  */
 
 #include "config.h"

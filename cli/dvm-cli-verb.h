@@ -41,7 +41,7 @@ struct _DvmCliVerb
   const char *name;
   const char *synopsis; /* what stands behind the name in "Usage:"; several lines for several forms; not translated */
   const char *summary;  /* one line, marked for translation */
-  const DvmCliOption *options[5]; /* own ones; the common ones are added */
+  const DvmCliOption *options[6]; /* own ones; the common ones are added */
   guint min_words;
   guint max_words;
   DvmCliParseFlags flags;
@@ -78,6 +78,7 @@ extern const DvmCliVerb dvm_cli_verb_info;
 extern const DvmCliVerb dvm_cli_verb_job;
 extern const DvmCliVerb dvm_cli_verb_jobs;
 extern const DvmCliVerb dvm_cli_verb_kill;
+extern const DvmCliVerb dvm_cli_verb_logs;
 extern const DvmCliVerb dvm_cli_verb_map;
 extern const DvmCliVerb dvm_cli_verb_node;
 extern const DvmCliVerb dvm_cli_verb_nodes;

@@ -14,11 +14,19 @@
 #include "dvm-cli-verb.h"
 
 static const DvmCliVerb *const verbs[] = {
-  &dvm_cli_verb_start,   &dvm_cli_verb_stop,      &dvm_cli_verb_status,   &dvm_cli_verb_info,     &dvm_cli_verb_run,
-  &dvm_cli_verb_submit,  &dvm_cli_verb_wait,      &dvm_cli_verb_attach,   &dvm_cli_verb_map,      &dvm_cli_verb_kill,
-  &dvm_cli_verb_jobs,    &dvm_cli_verb_job,       &dvm_cli_verb_nodes,    &dvm_cli_verb_node,     &dvm_cli_verb_grow,
-  &dvm_cli_verb_shrink,  &dvm_cli_verb_campaigns, &dvm_cli_verb_campaign, &dvm_cli_verb_sessions, &dvm_cli_verb_session,
-  &dvm_cli_verb_plugins, &dvm_cli_verb_events,    &dvm_cli_verb_config,   &dvm_cli_verb_reload,   NULL,
+  &dvm_cli_verb_start,     &dvm_cli_verb_stop,
+  &dvm_cli_verb_status,    &dvm_cli_verb_info,
+  &dvm_cli_verb_run,       &dvm_cli_verb_submit,
+  &dvm_cli_verb_wait,      &dvm_cli_verb_attach,
+  &dvm_cli_verb_map,       &dvm_cli_verb_kill,
+  &dvm_cli_verb_jobs,      &dvm_cli_verb_job,
+  &dvm_cli_verb_nodes,     &dvm_cli_verb_node,
+  &dvm_cli_verb_grow,      &dvm_cli_verb_shrink,
+  &dvm_cli_verb_campaigns, &dvm_cli_verb_campaign,
+  &dvm_cli_verb_sessions,  &dvm_cli_verb_session,
+  &dvm_cli_verb_plugins,   &dvm_cli_verb_events,
+  &dvm_cli_verb_logs,      &dvm_cli_verb_config,
+  &dvm_cli_verb_reload,    NULL,
 };
 
 const DvmCliOption dvm_cli_common_options[] = {

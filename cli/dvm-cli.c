@@ -31,12 +31,15 @@ fill_standard_descriptors (void)
     close (fd);
 }
 
+/* DVM_LOCALE_DIR: for a build that is not installed */
 static void
 set_up_locale (void)
 {
+  const char *dir = g_getenv ("DVM_LOCALE_DIR");
+
   setlocale (LC_CTYPE, "");
   setlocale (LC_MESSAGES, "");
-  bindtextdomain (GETTEXT_PACKAGE, DVM_LOCALE_DIR);
+  bindtextdomain (GETTEXT_PACKAGE, dir != NULL ? dir : DVM_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
 }
 

@@ -106,7 +106,7 @@ show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
     dvm_cli_text (dvm_job_get_name (job)),
     dvm_cli_text (dvm_job_get_label (job)),
     dvm_cli_take_text (dvm_cli_describe_state (job)),
-    dvm_cli_text (dvm_job_get_reason (job)),
+    dvm_cli_take_text (dvm_job_dup_translated_reason (job)),
     dvm_cli_take_text (dvm_cli_describe_command (job)),
     dvm_cli_take_text (describe_processes (job)),
     dvm_cli_take_text (dvm_cli_join_ids (session)),

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-exit.h"
@@ -19,23 +20,32 @@ static const DvmCliOption options[] = {
 
 /* For people; JSON has the whole records. */
 static const DvmCliColumn columns[] = {
-  { NULL, N_ ("ID"), DVM_CLI_KIND_NUMBER },       { NULL, N_ ("NAMESPACE"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },     { NULL, N_ ("SESSION"), DVM_CLI_KIND_TEXT, 4 },
-  { NULL, N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 5 }, { NULL, N_ ("CREATED"), DVM_CLI_KIND_TIME, 1 },
-  { NULL, N_ ("ELAPSED"), DVM_CLI_KIND_TEXT, 2 }, { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT, 3 },
-  { NULL, N_ ("COMMAND"), DVM_CLI_KIND_TEXT },    { NULL, NULL, 0 },
+  { NULL, N_ ("ID"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("NAMESPACE"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("SESSION"), DVM_CLI_KIND_TEXT, 4 },
+  { NULL, N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 5 },
+  { NULL, N_ ("CREATED"), DVM_CLI_KIND_TIME, 1 },
+  { NULL, N_ ("ELAPSED"), DVM_CLI_KIND_TEXT, 2 },
+  { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT, 3 },
+  { NULL, N_ ("COMMAND"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("REASON"), DVM_CLI_KIND_TEXT, 6 },
+  { NULL, NULL, 0 },
 };
 
+#define N_COLUMNS (G_N_ELEMENTS (columns) - 1)
+
 static void
-add_job (DvmCliTable *table, DvmJob *job)
+add_job (DvmCliTable *table, DvmJob *job, gboolean with_reason)
 {
   g_autofree char *state = dvm_cli_describe_state (job);
   g_autofree char *elapsed = dvm_cli_describe_elapsed (job);
   g_autofree char *exit_text = dvm_cli_describe_exit (job);
+  g_autofree char *reason = dvm_job_dup_translated_reason (job);
   g_autofree char *command = dvm_cli_describe_command (job);
   const char *const sessions[] = { dvm_job_get_session (job), NULL };
   g_autofree char *safe_command = g_utf8_make_valid (command, -1);
-  GVariant *const values[] = {
+  GVariant *values[N_COLUMNS] = {
     g_variant_new_uint32 (dvm_job_get_id (job)),
     g_variant_new_string (dvm_job_get_nspace (job)),
     g_variant_new_string (state),
@@ -47,6 +57,9 @@ add_job (DvmCliTable *table, DvmJob *job)
     g_variant_new_string (safe_command),
   };
 
+  if (with_reason)
+    values[N_COLUMNS - 1] = g_variant_new_string (reason);
+
   dvm_cli_table_add (table, values);
 }
 
@@ -54,17 +67,24 @@ static int
 list_jobs (DvmCli *cli, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
-  g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
+  g_autoptr (DvmCliTable) table = NULL;
+  DvmCliColumn shown[N_COLUMNS + 1];
+  gboolean all = dvm_cli_args_has (cli->args, "all");
   g_autoptr (GPtrArray) jobs = NULL;
   gboolean ok;
 
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;
-  jobs = dvm_client_list_jobs (client, dvm_cli_args_has (cli->args, "all"), NULL, error);
+  jobs = dvm_client_list_jobs (client, all, NULL, error);
   if (jobs == NULL)
     return DVM_CLI_EXIT_FAILED;
+  /* One that has not ended has no reason. */
+  memcpy (shown, columns, sizeof shown);
+  if (!all)
+    shown[N_COLUMNS - 1] = shown[N_COLUMNS];
+  table = dvm_cli_table_new (shown);
   for (guint i = 0; i < jobs->len && !cli->json; i++)
-    add_job (table, g_ptr_array_index (jobs, i));
+    add_job (table, g_ptr_array_index (jobs, i), all);
   ok = cli->json ? dvm_cli_print_jobs_json (jobs, error) : dvm_cli_print_table (cli, table, error);
   return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }

@@ -34,7 +34,8 @@ static GVariant *
 ask_embedded (DvmCli *cli, GError **error)
 {
   int fd;
-  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (cli, FALSE, &fd, error);
+  const char *none = NULL;
+  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (&none, &fd, error);
   g_autoptr (DvmClient) client = embedded != NULL ? dvm_client_new_for_fd (fd) : NULL;
 
   dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));

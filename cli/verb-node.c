@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dvm-cli node: one node looked at, drained and resumed.
+ * dvm-cli node: one node looked at, drained, resumed and started again.
  */
 
 #include "config.h"
@@ -16,6 +16,7 @@
 #include "dvm-cli-screen.h"
 
 static const DvmCliOption options[] = {
+  { "force", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("restart: also if jobs have processes there, which end") },
   { "reason", 0, NULL, DVM_CLI_ARG_STRING, N_ ("TEXT"), NULL, N_ ("drain: why, for those who look") },
   { NULL },
 };
@@ -93,6 +94,12 @@ resume (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
 }
 
 static gboolean
+restart (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
+{
+  return dvm_client_restart_node (client, node, dvm_cli_args_has (cli->args, "force"), NULL, error);
+}
+
+static gboolean
 topology (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
 {
   g_autofree char *xml = dvm_client_get_topology (client, node, NULL, error);
@@ -105,8 +112,8 @@ typedef gboolean (*Action) (DvmCli *cli, DvmClient *client, DvmNode *node, GErro
 static Action
 find_action (const char *name, GError **error)
 {
-  static const char *const names[] = { "show", "drain", "resume", "topology", NULL };
-  static const Action actions[] = { show, drain, resume, topology };
+  static const char *const names[] = { "show", "drain", "resume", "restart", "topology", NULL };
+  static const Action actions[] = { show, drain, resume, restart, topology };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -116,7 +123,7 @@ find_action (const char *name, GError **error)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a node cannot be told to '%s'; did you mean '%s'?"), name, near);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("a node cannot be told to '%s': there are show, drain, resume and topology"), name);
+                 _ ("a node cannot be told to '%s': there are show, drain, resume, restart and topology"), name);
   return NULL;
 }
 
@@ -125,6 +132,8 @@ get_action_options (const char *name)
 {
   if (strcmp (name, "drain") == 0)
     return "reason";
+  if (strcmp (name, "restart") == 0)
+    return "force";
   return find_action (name, NULL) != NULL ? "" : NULL;
 }
 
@@ -152,8 +161,9 @@ node_verb (DvmCli *cli, GError **error)
 
 const DvmCliVerb dvm_cli_verb_node = {
   .name = "node",
-  .synopsis = "show [OPTION...] NODE\ndrain [OPTION...] NODE\nresume [OPTION...] NODE\ntopology [OPTION...] NODE",
-  .summary = N_ ("look at a node, let it take no new jobs, let it take jobs again"),
+  .synopsis = "show [OPTION...] NODE\ndrain [OPTION...] NODE\nresume [OPTION...] NODE\nrestart [OPTION...] "
+              "NODE\ntopology [OPTION...] NODE",
+  .summary = N_ ("look at a node, let it take no new jobs or jobs again, start its agent again"),
   .options = { options },
   .min_words = 1,
   .max_words = 2,

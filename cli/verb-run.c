@@ -21,10 +21,12 @@
 #include "dvm-cli-input.h"
 #include "dvm-cli-map.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-private.h"
 #include "dvm-cli-reader.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-spec.h"
+#include "dvm-cli-state.h"
 
 /* A job that has not got its slots by then has to wait, and its user wants to know. */
 #define HELD_NOTE_MS 1000
@@ -46,6 +48,7 @@ typedef struct
   int interrupted; /* the first signal that asked us to end */
   guint n_interrupts;
   gboolean is_suspended;
+  GArray *early;         /* int: signals to pass on, from before the job was known */
   gboolean has_terminal; /* the job, as large as ours */
 } Run;
 
@@ -168,13 +171,22 @@ on_passed (GObject *source, GAsyncResult *result, gpointer user_data)
     dvm_cli_complain (_ ("a signal was not passed on: %s"), error->message);
 }
 
+/* Its processes may run already while the answer that names the job is not read yet: until then signals wait. */
 static void
 pass_on (Run *run, int signum)
 {
   if (run->job == NULL)
-    dvm_cli_complain (_ ("a signal was not passed on: the job has not begun"));
+    g_array_append_val (run->early, signum);
   else
     dvm_client_send_signal_async (run->client, run->job, signum, NULL, NULL, on_passed, NULL);
+}
+
+static void
+pass_early_on (Run *run)
+{
+  for (guint i = 0; i < run->early->len; i++)
+    pass_on (run, g_array_index (run->early, int, i));
+  g_array_set_size (run->early, 0);
 }
 
 static void
@@ -207,11 +219,16 @@ await_embedded (Run *run, GError **error)
 static gboolean
 connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
 {
-  gboolean pmix = g_strcmp0 (dvm_job_spec_get_personality (spec), "plain") != 0;
+  g_auto (GStrv) options = dvm_cli_private_get_options (run->cli, spec, error);
+  g_autofree char *how = dvm_cli_state_describe_end (run->cli);
   int fd;
 
+  if (options == NULL)
+    return FALSE;
   dvm_cli_tell (run->cli, _ ("no DVM is running: a private one is started for this job"));
-  run->embedded = dvm_cli_embedded_new (run->cli, pmix, &fd, error);
+  if (how != NULL)
+    dvm_cli_note (run->cli, _ ("no DVM is running, and this job has a private one: %s"), how);
+  run->embedded = dvm_cli_embedded_new ((const char *const *)options, &fd, error);
   if (run->embedded == NULL)
     return FALSE;
   g_clear_object (&run->client);
@@ -230,7 +247,7 @@ reach_dvm (Run *run, DvmJobSpec *spec, GError **error)
 
   run->client = dvm_cli_client_new (run->cli);
   if (dvm_cli_connect_client (run->cli, run->client, run->connecting, &local_error))
-    return TRUE;
+    return dvm_cli_private_check_unused (run->cli, error);
   if (!dvm_cli_is_chosen (run->cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
     return connect_embedded (run, spec, error);
   g_propagate_error (error, g_steal_pointer (&local_error));
@@ -299,6 +316,7 @@ submit (Run *run, DvmJobSpec *spec, GError **error)
     cancel_job (run);
   else if (run->is_suspended)
     suspend (run);
+  pass_early_on (run);
   /* It may have changed since the description was made. */
   run->has_terminal = dvm_job_spec_get_pty (spec);
   resize (run);
@@ -317,6 +335,24 @@ on_missed (gpointer user_data)
   dvm_client_cancel_job_async (run->client, run->job, NULL, on_ordered, NULL);
 }
 
+/* (nullable): nodes that give no slots as long as they are drained, and what gives them back */
+static char *
+list_drained (Run *run)
+{
+  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes (run->client, NULL, NULL);
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    {
+      DvmNode *node = g_ptr_array_index (nodes, i);
+
+      if (dvm_node_get_state (node) == DVM_NODE_STATE_DO_NOT_USE)
+        g_string_append_printf (names, "%s%s (dvm-cli node resume %s)", names->len > 0 ? ", " : "",
+                                dvm_node_get_name (node), dvm_node_get_name (node));
+    }
+  return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
+}
+
 /* Whoever sees nothing happen is told why. */
 static void
 on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -324,6 +360,7 @@ on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
   Run *run = user_data;
   g_autofree char *name = NULL;
   g_autofree char *campaigns = NULL;
+  g_autofree char *drained = NULL;
   const char *held_at;
 
   if (!dvm_client_refresh_job_finish (DVM_CLIENT (source), result, NULL))
@@ -331,7 +368,13 @@ on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
   held_at = dvm_job_get_held_at (run->job);
   campaigns = dvm_cli_join_ids (dvm_job_get_waits_for (run->job));
   name = dvm_cli_job_name (run->job);
-  if (g_strcmp0 (held_at, "slots") == 0)
+  drained = g_strcmp0 (held_at, "slots") == 0 ? list_drained (run) : NULL;
+  if (drained != NULL)
+    dvm_cli_note (run->cli,
+                  _ ("job %s waits for slots that other jobs have, or that are on drained nodes: %s; interrupt to give "
+                     "up"),
+                  name, drained);
+  else if (g_strcmp0 (held_at, "slots") == 0)
     dvm_cli_note (run->cli, _ ("job %s waits for slots that other jobs have; interrupt to give up"), name);
   else if (g_strcmp0 (held_at, "session") == 0)
     dvm_cli_note (run->cli, _ ("job %s waits, for its session is paused; interrupt to give up"), name);
@@ -398,6 +441,29 @@ follow (Run *run, GError **error)
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
 }
 
+/* Who has lost the DVM wants to know what has become of it. */
+static void
+explain_loss (Run *run, GError **error)
+{
+  g_autofree char *how = run->embedded != NULL ? dvm_cli_embedded_describe_end (run->embedded) : NULL;
+
+  if (how != NULL)
+    g_prefix_error (error, _ ("the private dvmd was ended by %s: "), how);
+  else if (run->embedded == NULL)
+    dvm_cli_explain_end (run->cli, error);
+}
+
+/* The job may run, and print, before the answer has been read that says which one it is. */
+static gboolean
+submit_and_follow (Run *run, DvmJobSpec *spec, GError **error)
+{
+  if (submit (run, spec, error) && follow (run, error))
+    return TRUE;
+  if (error != NULL && g_error_matches (*error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN))
+    explain_loss (run, error);
+  return FALSE;
+}
+
 static gboolean
 wait_for_end (Run *run, GError **error)
 {
@@ -411,6 +477,7 @@ wait_for_end (Run *run, GError **error)
       return TRUE;
     }
   g_prefix_error (error, _ ("the end of job %u is not known: "), dvm_job_get_id (run->job));
+  explain_loss (run, error);
   return FALSE;
 }
 
@@ -424,7 +491,7 @@ run_job (Run *run, GError **error)
   spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (spec == NULL || !reach_dvm (run, spec, error)
       || !dvm_cli_spec_find_sessions (spec, run->cli->args, run->client, run->connecting, error)
-      || !submit (run, spec, error) || !follow (run, error) || !wait_for_end (run, error))
+      || !submit_and_follow (run, spec, error) || !wait_for_end (run, error))
     return FALSE;
   if (run->cli->json || dvm_job_spec_get_runtime_options (spec) == NULL || !is_map_only (run))
     return TRUE;
@@ -447,6 +514,7 @@ clear_run (Run *run)
   g_clear_object (&run->client);
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
   g_clear_object (&run->connecting);
+  g_clear_pointer (&run->early, g_array_unref);
 }
 
 /* Waiting has told how the job ended; the rest of the record is asked for, unless a private DVM has left already. */
@@ -474,7 +542,9 @@ finish (Run *run, GError **error)
 static int
 run_verb (DvmCli *cli, GError **error)
 {
-  Run run = { .cli = cli, .stdin_fd = -1, .connecting = g_cancellable_new () };
+  Run run = {
+    .cli = cli, .stdin_fd = -1, .connecting = g_cancellable_new (), .early = g_array_new (FALSE, FALSE, sizeof (int))
+  };
   /* Before the first thread: they inherit what is blocked. */
   g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (passed_on, on_signal, &run);
   int status = DVM_CLI_EXIT_DVM_FAILED;
@@ -501,7 +571,8 @@ const DvmCliVerb dvm_cli_verb_run = {
   .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
               "[OPTION...] --file JOB.json",
   .summary = N_ ("run a job and wait for it, with its input and output here"),
-  .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options, run_options },
+  .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options, run_options,
+               dvm_cli_private_options },
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_DVM_FAILED,

@@ -22,9 +22,11 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-json.h"
+#include "dvm-cli-keeper.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-progress.h"
 #include "dvm-cli-ready.h"
+#include "dvm-cli-state.h"
 
 #define READY_FD        3
 #define DEFAULT_TIMEOUT 60
@@ -54,8 +56,11 @@ typedef struct
 {
   DvmCli *cli;
   char **argv; /* of dvmd */
-  char *log;   /* (nullable) */
+  char *log;   /* (nullable): where --log wants it */
+  int state;   /* of the state directory, or -1 */
+  int output;  /* of the log, or -1 */
   int ready;   /* our end of the pipe */
+  int ready_end;
   int signals; /* signalfd(); -1: they do what they always do */
 } Start;
 
@@ -181,12 +186,10 @@ static void
 leave_caller (Start *start)
 {
   int null = open ("/dev/null", O_RDWR);
-  int log = start->log != NULL ? open (start->log, O_WRONLY | O_CREAT | O_APPEND, 0600) : null;
 
-  setsid ();
   dup2 (null, STDIN_FILENO);
   dup2 (null, STDOUT_FILENO);
-  dup2 (log >= 0 ? log : null, STDERR_FILENO);
+  dup2 (start->output >= 0 ? start->output : null, STDERR_FILENO);
   if (chdir ("/") != 0)
     return;
 }
@@ -255,19 +258,15 @@ await_ready (Start *start, pid_t pid, DvmCliReadyResult *result, GError **error)
   return DVM_CLI_EXIT_FAILED;
 }
 
-/* It is our child: its id cannot have become another's. Agents that have come are ended in good order. */
-static void
-end_daemon (pid_t pid, gboolean tell)
+/* Agents that have come are ended in good order. Returns what waitpid() says of it. */
+static int
+end_daemon (DvmCliKept *kept, gboolean tell)
 {
-  int pidfd = pidfd_open (pid, 0);
-
-  if (tell)
-    kill (pid, SIGTERM);
-  if (pidfd < 0 || !dvm_cli_wait_gone (pidfd, END_TIMEOUT_MS))
-    kill (pid, SIGKILL);
-  if (pidfd >= 0)
-    close (pidfd);
-  waitpid (pid, NULL, 0);
+  if (tell && kept->pidfd >= 0)
+    pidfd_send_signal (kept->pidfd, SIGTERM, NULL, 0);
+  if (kept->pidfd >= 0 && !dvm_cli_wait_gone (kept->pidfd, END_TIMEOUT_MS))
+    pidfd_send_signal (kept->pidfd, SIGKILL, NULL, 0);
+  return dvm_cli_kept_wait (kept);
 }
 
 /* Our process becomes dvmd, so that signals and exit status are its own; a grandchild of ours tells when it is ready.
@@ -288,6 +287,8 @@ run_in_foreground (Start *start, int ready_end, GError **error)
         _exit (0);
       if (await_ready (start, pid, &result, &local_error) != DVM_CLI_EXIT_OK)
         dvm_cli_complain ("%s", local_error->message);
+      else if (start->state >= 0)
+        dvm_cli_state_forget_end (start->state);
       _exit (0);
     }
   if (child > 0)
@@ -314,57 +315,116 @@ take_signals (Start *start, sigset_t *saved)
   start->signals = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void
+become_daemon (gpointer user_data)
+{
+  Start *start = user_data;
+
+  leave_caller (start);
+  reset_signals ();
+  keep_only (start->ready_end);
+  exec_dvmd (start);
+}
+
+/* One that could not say why it ended has been ended. */
+static void
+explain_end (Start *start, int status, GError **error)
+{
+  g_autofree char *log = NULL;
+  g_autofree char *how = NULL;
+
+  if (!WIFSIGNALED (status) || error == NULL || *error == NULL)
+    return;
+  log = start->log != NULL ? g_strdup (start->log) : dvm_cli_state_log_path (start->cli);
+  how = dvm_cli_describe_status (status);
+  g_clear_error (error);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED,
+               _ ("dvmd was ended by %s before it was ready; what it said before is in %s"), how, log);
+}
+
 static int
 run_in_background (Start *start, int ready_end, GError **error)
 {
   DvmCliReadyResult result;
+  DvmCliKept kept;
   sigset_t saved;
-  pid_t pid;
   int status;
+  int end;
 
   take_signals (start, &saved);
-  pid = fork ();
-  if (pid < 0)
-    {
-      int saved_errno = errno;
-
-      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot start dvmd: %s"),
-                   g_strerror (saved_errno));
-      return DVM_CLI_EXIT_FAILED;
-    }
-  if (pid == 0)
-    {
-      leave_caller (start);
-      reset_signals ();
-      keep_only (ready_end);
-      exec_dvmd (start);
-    }
+  start->ready_end = ready_end;
+  if (!dvm_cli_keep (&kept, start->state, become_daemon, start, error))
+    return DVM_CLI_EXIT_FAILED;
   close (ready_end);
-  dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)pid);
-  status = await_ready (start, pid, &result, error);
-  if (status != DVM_CLI_EXIT_OK)
-    end_daemon (pid, result != DVM_CLI_READY_ANSWERED);
+  dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)kept.pid);
+  status = await_ready (start, kept.pid, &result, error);
+  if (status == DVM_CLI_EXIT_OK)
+    {
+      dvm_cli_kept_is_ready (&kept);
+      if (start->log != NULL && start->state >= 0)
+        dvm_cli_state_link_log (start->state, start->log);
+    }
+  else
+    {
+      end = end_daemon (&kept, result != DVM_CLI_READY_ANSWERED);
+      if (result == DVM_CLI_READY_SILENT)
+        explain_end (start, end, error);
+    }
+  dvm_cli_kept_clear (&kept);
   close (start->signals);
   sigprocmask (SIG_SETMASK, &saved, NULL);
   return status;
 }
 
-/* A log that cannot be written is found out before anything is started. */
+/* That of the caller's choice is found to be unusable before anything is started. */
 static gboolean
-check_log (Start *start, GError **error)
+open_given_log (Start *start, const char *log, GError **error)
+{
+  start->log = g_canonicalize_filename (log, NULL);
+  start->output = open (start->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (start->output < 0)
+    {
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (errno), _ ("cannot write the log %s: %s"), start->log,
+                   g_strerror (errno));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* A home that cannot be written to, as on some nodes of clusters, keeps no DVM from coming up. */
+static void
+open_own_log (Start *start, GError *state_error)
+{
+  g_autoptr (GError) error = state_error != NULL ? g_error_copy (state_error) : NULL;
+  g_autofree char *path = dvm_cli_state_log_path (start->cli);
+  int last = (int)g_strv_length (start->argv);
+
+  if (start->state >= 0)
+    start->output = dvm_cli_state_open_log (start->state, &error);
+  if (start->output < 0)
+    {
+      dvm_cli_note (start->cli, _ ("the messages of the DVM are dropped: cannot write the log %s: %s"), path,
+                    error->message);
+      return;
+    }
+  start->argv = g_renew (char *, start->argv, last + 2);
+  start->argv[last] = g_strdup_printf ("--log-file=%s", path);
+  start->argv[last + 1] = NULL;
+}
+
+static gboolean
+open_log (Start *start, GError **error)
 {
   const char *log = dvm_cli_args_get (start->cli->args, "log");
-  int fd;
+  g_autoptr (GError) state_error = NULL;
 
-  if (log == NULL)
-    return TRUE;
-  start->log = g_canonicalize_filename (log, NULL);
-  fd = open (start->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd >= 0)
-    return close (fd) == 0;
-  g_set_error (error, G_IO_ERROR, g_io_error_from_errno (errno), _ ("cannot write the log %s: %s"), start->log,
-               g_strerror (errno));
-  return FALSE;
+  start->state = dvm_cli_state_open (start->cli, &state_error);
+  if (log != NULL)
+    return open_given_log (start, log, error);
+  /* In the foreground messages are for the eyes of the caller. */
+  if (!dvm_cli_args_has (start->cli->args, "foreground"))
+    open_own_log (start, state_error);
+  return TRUE;
 }
 
 static int
@@ -393,14 +453,18 @@ start_with_pipe (Start *start, GError **error)
 static int
 start_verb (DvmCli *cli, GError **error)
 {
-  Start start = { .cli = cli, .signals = -1 };
+  Start start = { .cli = cli, .signals = -1, .state = -1, .output = -1 };
   int status = DVM_CLI_EXIT_FAILED;
 
   if (!check_options (cli, error))
     return DVM_CLI_EXIT_USAGE;
   start.argv = make_command (cli, error);
-  if (start.argv != NULL && check_log (&start, error))
+  if (start.argv != NULL && open_log (&start, error))
     status = start_with_pipe (&start, error);
+  if (start.output >= 0)
+    close (start.output);
+  if (start.state >= 0)
+    close (start.state);
   g_strfreev (start.argv);
   g_free (start.log);
   return status;

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dvm-agent: the daemon of one node. A launcher starts it, gives it a token on standard input, and keeps that open as
- * long as the agent is to live. It puts itself below dvm-guard, so that nothing is left of it however it ends.
+ * dvm-agent: the daemon of one node. A launcher starts it, gives it a token and the DVM's id on standard input, and
+ * keeps that open as long as the agent is to live. It puts itself below dvm-guard, so that nothing is left of it
+ * however it ends.
  */
 
 #include "config.h"
@@ -38,7 +39,6 @@ typedef struct
 
   /* the command line */
   char *controller;
-  char *instance;
   char *node;
   char *runtime_dir;
   char *topology;
@@ -77,7 +77,7 @@ on_input (int fd, GIOCondition condition, gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
-/* Byte by byte: what follows the line is not ours to take. NULL: there is none. */
+/* "TOKEN INSTANCE", byte by byte: what follows the line is not ours to take. NULL: there is none. */
 static char *
 read_line (int fd, GError **error)
 {
@@ -94,7 +94,7 @@ read_line (int fd, GError **error)
         break;
       g_string_append_c (line, c);
     }
-  if (line->len > 0 && line->len < LINE_LIMIT)
+  if (line->len < LINE_LIMIT && strchr (line->str, ' ') != NULL)
     return g_string_free (g_steal_pointer (&line), FALSE);
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                "There is no token on standard input: agents are started by dvmd, not by hand");
@@ -111,21 +111,15 @@ wipe (char *text)
 static gboolean
 check (Program *self, int argc, char **argv, GError **error)
 {
-  const char *missing = NULL;
-
   if (argc > 1)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "dvm-agent takes no argument “%s”", argv[1]);
       return FALSE;
     }
-  if (self->controller == NULL)
-    missing = "controller";
-  else if (self->instance == NULL)
-    missing = "instance";
-  if (missing == NULL)
+  if (self->controller != NULL)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "--%s is missing: agents are started by dvmd, not by hand (see dvm-cli start)", missing);
+               "--controller is missing: agents are started by dvmd, not by hand (see dvm-cli start)");
   return FALSE;
 }
 
@@ -153,7 +147,6 @@ parse (Program *self, int *argc, char ***argv, GError **error)
 {
   const GOptionEntry entries[] = {
     { "controller", 0, 0, G_OPTION_ARG_STRING, &self->controller, "Where dvmd listens", "ADDRESS,..." },
-    { "instance", 0, 0, G_OPTION_ARG_STRING, &self->instance, "The DVM that is to be joined", "ID" },
     { "node", 0, 0, G_OPTION_ARG_STRING, &self->node, "Name of this node (default: of the host)", "NAME" },
     { "runtime-dir", 0, 0, G_OPTION_ARG_FILENAME, &self->runtime_dir, "Private directory; NAME is added", "PATH" },
     { "topology", 0, 0, G_OPTION_ARG_FILENAME, &self->topology, "The topology of this machine, as hwloc's XML",
@@ -176,9 +169,10 @@ join (Program *self, GError **error)
 {
   g_auto (GStrv) controller = g_strsplit (self->controller, ",", -1);
   char *token = read_line (STDIN_FILENO, error);
+  char *blank = token != NULL ? strchr (token, ' ') : NULL;
   const DvmdAgentProgramSettings settings = {
     .controller = (const char *const *)controller,
-    .instance = self->instance,
+    .instance = blank != NULL ? blank + 1 : NULL,
     .token = token,
     .node = self->node != NULL ? self->node : g_get_host_name (),
     .runtime_dir = self->runtime_dir,
@@ -189,6 +183,7 @@ join (Program *self, GError **error)
 
   if (token == NULL)
     return FALSE;
+  *blank = '\0';
   self->program = dvmd_agent_program_new (&settings, on_ended, self, error);
   wipe (token);
   return self->program != NULL;
@@ -233,7 +228,6 @@ clear (Program *self)
   g_clear_pointer (&self->config, dvmd_config_unref);
   g_clear_pointer (&self->loop, g_main_loop_unref);
   g_free (self->controller);
-  g_free (self->instance);
   g_free (self->node);
   g_free (self->runtime_dir);
   g_free (self->topology);

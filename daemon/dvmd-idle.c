@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A DVM that a message bus has started ends when it has been idle for long enough.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Options and settings that say which nodes the DVM is to have are joined here.
  */
 
 #include "config.h"
@@ -136,6 +138,9 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->allow_missing = dvmd_config_get_bool (config, "allow-missing");
   settings->elastic = dvmd_config_get_bool (config, "elastic");
   settings->park_limit = dvmd_config_get_usec (config, "park-limit");
+  settings->heal = dvmd_config_get_bool (config, "heal");
+  settings->heal_limit = dvmd_config_get_uint (config, "heal-limit");
+  settings->heal_pause = dvmd_config_get_usec (config, "heal-pause");
   settings->grow_timeout = dvmd_config_get_usec (config, "grow-timeout");
   settings->shrink_grace = dvmd_config_get_usec (config, "shrink-grace");
   settings->allocator_timeout = dvmd_config_get_usec (config, "allocator-timeout");

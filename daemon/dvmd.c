@@ -22,9 +22,11 @@
 #include "dvmd-bus-server.h"
 #include "dvmd-config.h"
 #include "dvmd-controller.h"
+#include "dvmd-embed.h"
 #include "dvmd-idle.h"
 #include "dvmd-log.h"
 #include "dvmd-node-options.h"
+#include "dvmd-operator.h"
 #include "dvmd-programs.h"
 #include "dvmd-runtime-dir.h"
 
@@ -45,15 +47,18 @@ typedef struct
   int peer_fd;
   gboolean one_shot;
   char *trace_file;
+  char *log_path;
   gboolean activated;
   char **settings;
   gboolean version;
   gboolean dump_config;
 
   GMainLoop *loop;
+  DvmdLogFile *log; /* (nullable) */
   DvmdConfig *config;
   DvmdRuntimeDir *dir;
   DvmdController *controller;
+  DvmdEmbedding embedding; /* of an agent inside */
   DvmdBusServer *bus;
   DvmdIdle *idle;       /* (nullable): leaves when there is nothing to do */
   gboolean bus_settled; /* on the bus, or known to go without */
@@ -67,6 +72,13 @@ typedef struct
   gboolean signalled;
   int exit_status;
 } Daemon;
+
+/* Of one user, who reads what it says on his screen: what an operator wants to know is not for it. */
+static gboolean
+is_private (Daemon *self)
+{
+  return self->one_shot || self->peer_fd >= 0;
+}
 
 /* ---- what the starter hears ---- */
 
@@ -145,7 +157,8 @@ check_ready (Daemon *self)
   if (!self->dvm_ready || !self->bus_settled || self->exit_status != EXIT_SUCCESS)
     return;
   tell_missing (self);
-  g_info ("DVM ready");
+  if (!is_private (self))
+    dvmd_operator_tell_ready (self->controller);
   tell_starter (self, "READY\n");
 }
 
@@ -177,6 +190,8 @@ on_ended (DvmdController *controller, guint state, const char *reason, gpointer 
 
   if (dvm_job_state_is_error (state) && state != DVM_JOB_STATE_FORCED_EXIT)
     fail (self, reason != NULL ? reason : "The DVM could not be started");
+  else if (!is_private (self))
+    dvmd_operator_tell_end (controller, reason);
   /* The one whom we serve may only now ask how its job ended: it is the first to leave. */
   self->ended = TRUE;
   if (!self->has_peer || self->signalled)
@@ -258,6 +273,14 @@ open_trace_file (DvmdConfig *config, DvmdTraceFile **file, GError **error)
 }
 
 static void
+limit_log (Daemon *self)
+{
+  if (self->log != NULL)
+    dvmd_log_file_set_limits (self->log, dvmd_config_get_uint (self->config, "log-size"),
+                              (guint)dvmd_config_get_uint (self->config, "log-files"));
+}
+
+static void
 tell_reload (Daemon *self, GPtrArray *changed, GPtrArray *waiting)
 {
   for (guint i = 0; i < changed->len; i++)
@@ -291,6 +314,7 @@ reload (gpointer user_data, GError **error)
   changes.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
   changes.disabled_plugins = dvmd_config_get_string (self->config, "disabled-plugins");
   dvmd_controller_change (self->controller, &changes);
+  limit_log (self);
   if (self->idle != NULL)
     dvmd_idle_set_limit (self->idle, dvmd_config_get_usec (self->config, "idle-exit"));
   tell_reload (self, changed, waiting);
@@ -444,22 +468,29 @@ load_plugins (Daemon *self, GError **error)
   return dvmd_plugins_new (&settings, error);
 }
 
-/* As programs of their own. A DVM that lives as long as one job is this machine, and has its agent inside. */
+/*
+ * As programs of their own. A private DVM on this machine alone has its agent inside; one for other machines, or with
+ * logical nodes, is as any other.
+ */
 static gboolean
 has_agents (Daemon *self)
 {
-  return !self->one_shot && self->peer_fd < 0;
+  const DvmdNodeOptions *nodes = &self->nodes;
+
+  if (!is_private (self))
+    return TRUE;
+  if (nodes->hosts == NULL && nodes->hostfile == NULL)
+    return FALSE;
+  return g_strcmp0 (nodes->launcher, "local") == 0 || dvmd_controller_goes_elsewhere (nodes->hosts, nodes->hostfile);
 }
 
 /* What is not beside us would be missed in the middle of the start. */
 static gboolean
-find_programs (Daemon *self, GError **error)
+find_programs (GError **error)
 {
   g_autofree char *agent = NULL;
   g_autofree char *guard = NULL;
 
-  if (!has_agents (self))
-    return TRUE;
   agent = dvmd_programs_find ("dvm-agent", error);
   if (agent != NULL)
     guard = dvmd_programs_find ("dvm-guard", error);
@@ -470,10 +501,14 @@ static gboolean
 start (Daemon *self, GError **error)
 {
   DvmdControllerSettings settings = { 0 };
+  gboolean agents = has_agents (self);
   const char *gds = dvmd_config_get_string (self->config, "pmix-gds");
+  const char *security = dvmd_config_get_string (self->config, "pmix-security");
 
-  dvmd_agent_prepare_environment (gds);
-  if (!dvmd_node_options_fill (self->config, !has_agents (self), &settings, error) || !find_programs (self, error))
+  /* Where there are agents, they are the ones with PMIx servers. */
+  if (!dvmd_agent_prepare_environment (gds, agents ? NULL : security, error))
+    return FALSE;
+  if (!dvmd_node_options_fill (self->config, !agents, &settings, error) || (agents && !find_programs (error)))
     return FALSE;
   if (!make_runtime_dir (self, error))
     return FALSE;
@@ -485,7 +520,6 @@ start (Daemon *self, GError **error)
       dvmd_plugins_free (settings.plugins);
       return FALSE;
     }
-  settings.name = self->name;
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
   settings.one_shot = self->one_shot;
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
@@ -494,16 +528,21 @@ start (Daemon *self, GError **error)
   settings.keep_output = dvmd_config_get_uint (self->config, "keep-output");
   settings.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
   settings.output_credit = dvmd_config_get_uint (self->config, "output-credit");
-  settings.pmix_gds = gds;
-  settings.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
+  self->embedding.pmix_gds = gds;
+  self->embedding.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
+  self->embedding.adopt_orphans = TRUE;
+  settings.embed = dvmd_embed_agent;
+  settings.embed_data = &self->embedding;
   settings.pmix_events = dvmd_config_get_bool (self->config, "pmix-dvm-events");
   settings.adopt_orphans = TRUE;
-  if (has_agents (self))
+  if (agents)
     settings.config = self->config;
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
   g_signal_connect (dvmd_controller_get_core (self->controller), "changed", G_CALLBACK (on_core_changed), self);
+  if (!is_private (self))
+    dvmd_operator_listen (self->controller);
   self->bus = dvmd_bus_server_new (self->controller, self->name);
   dvmd_bus_server_set_settings (self->bus, self->config, reload, self);
   g_signal_connect (self->bus, "connection-closed", G_CALLBACK (on_connection_closed), self);
@@ -534,12 +573,23 @@ check_activated (Daemon *self, GError **error)
   return FALSE;
 }
 
-static gboolean
-read_settings (Daemon *self, GError **error)
+static void
+open_log (Daemon *self, DvmdLog *log)
 {
+  if (self->log_path == NULL)
+    return;
+  self->log = dvmd_log_file_new (self->log_path);
+  dvmd_log_set_file (log, self->log);
+}
+
+static gboolean
+read_settings (Daemon *self, DvmdLog *log, GError **error)
+{
+  open_log (self, log);
   self->config = read_config (self, error);
   if (self->config == NULL)
     return FALSE;
+  limit_log (self);
   dvmd_config_log (self->config);
   return check_activated (self, error);
 }
@@ -552,6 +602,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "socket", 0, 0, G_OPTION_ARG_FILENAME, &self->socket_path, "Path of the private socket", "PATH" },
     { "bus", 0, 0, G_OPTION_ARG_STRING, &self->bus_word, "Message bus: session, system or none", "BUS" },
     { "trace-file", 0, 0, G_OPTION_ARG_FILENAME, &self->trace_file, "File for every change of state", "PATH" },
+    { "log-file", 0, 0, G_OPTION_ARG_FILENAME, &self->log_path, "The file that standard error is", "PATH" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "dump-config", 0, 0, G_OPTION_ARG_NONE, &self->dump_config, "Print the settings for dvm-cli config, and end",
       NULL },
@@ -590,6 +641,7 @@ finish (Daemon *self)
   g_free (self->socket_path);
   g_free (self->bus_word);
   g_free (self->trace_file);
+  g_free (self->log_path);
   g_strfreev (self->settings);
   dvmd_node_options_clear (&self->nodes);
 }
@@ -598,14 +650,15 @@ int
 main (int argc, char **argv)
 {
   Daemon self = { .ready_fd = -1, .peer_fd = -1 };
+  DvmdLog *log;
   g_autoptr (GError) error = NULL;
 
   dvmd_agent_prepare_process (HEAP_KEPT);
   signal (SIGPIPE, SIG_IGN);
   /* Of a file that gets too large the writer hears by an error. */
   signal (SIGXFSZ, SIG_IGN);
-  dvmd_log_install ("dvmd");
-  if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, &error)))
+  log = dvmd_log_install ("dvmd");
+  if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, log, &error)))
     {
       fail (&self, error->message);
       finish (&self);

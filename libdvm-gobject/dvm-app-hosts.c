@@ -12,19 +12,25 @@
 #include "dvm-job-spec-private.h"
 
 static GQuark
+loaded_quark (void)
+{
+  return g_quark_from_static_string ("dvm-job-spec-loaded");
+}
+
+static GQuark
 choice_quark (void)
 {
   return g_quark_from_static_string ("dvm-app-spec-choice");
 }
 
 gboolean
-_dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts, GError **error)
+_dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts, DvmHostsRead *read, GError **error)
 {
   g_autofree char *what = g_strdup_printf ("%shosts", place);
   g_autoptr (DvmHosts) list = _dvm_hosts_new ();
 
   for (gsize i = 0; self->hosts != NULL && self->hosts[i] != NULL; i++)
-    if (!_dvm_hosts_add_list (list, self->hosts[i], what, error))
+    if (!_dvm_hosts_add_list (list, self->hosts[i], what, read, error))
       return FALSE;
   if (hosts != NULL)
     *hosts = g_steal_pointer (&list);
@@ -33,13 +39,13 @@ _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts,
 
 /* *hosts is NULL when nothing is said. */
 static gboolean
-read_choice (DvmAppSpec *self, const char *place, DvmHosts **hosts, GError **error)
+read_choice (DvmAppSpec *self, const char *place, DvmHosts **hosts, DvmHostsRead *read, GError **error)
 {
   g_autoptr (DvmHosts) file = NULL;
   g_autoptr (DvmHosts) list = NULL;
 
   *hosts = NULL;
-  if (!_dvm_app_spec_read_hosts (self, place, &list, error))
+  if (!_dvm_app_spec_read_hosts (self, place, &list, read, error))
     return FALSE;
   if (self->hostfile == NULL)
     {
@@ -48,18 +54,18 @@ read_choice (DvmAppSpec *self, const char *place, DvmHosts **hosts, GError **err
       return TRUE;
     }
   file = _dvm_hosts_new ();
-  if (!_dvm_hosts_add_file (file, self->hostfile, error))
+  if (!_dvm_hosts_add_file (file, self->hostfile, read, error))
     return FALSE;
   *hosts = _dvm_hosts_get_n (list) > 0 ? _dvm_hosts_filter (file, list, error) : g_steal_pointer (&file);
   return *hosts != NULL;
 }
 
 static gboolean
-load (DvmAppSpec *self, const char *place, GError **error)
+load (DvmAppSpec *self, const char *place, DvmHostsRead *read, GError **error)
 {
   DvmHosts *hosts;
 
-  if (!read_choice (self, place, &hosts, error))
+  if (!read_choice (self, place, &hosts, read, error))
     return FALSE;
   if (hosts != NULL)
     g_object_set_qdata_full (G_OBJECT (self), choice_quark (), hosts, (GDestroyNotify)_dvm_hosts_free);
@@ -71,14 +77,31 @@ load (DvmAppSpec *self, const char *place, GError **error)
 gboolean
 _dvm_job_spec_load_hosts (DvmJobSpec *self, const char *place, GError **error)
 {
+  DvmHostsRead read = { 0 };
+
+  return _dvm_job_spec_load_hosts_counted (self, place, &read, error);
+}
+
+gboolean
+_dvm_job_spec_load_hosts_counted (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error)
+{
   for (guint i = 0; i < dvm_job_spec_get_n_apps (self); i++)
     {
       g_autofree char *app_place = g_strdup_printf ("%sapps[%u].", place, i);
 
-      if (!load (dvm_job_spec_get_app (self, i), app_place, error))
+      if (!load (dvm_job_spec_get_app (self, i), app_place, read, error))
         return FALSE;
     }
-  return _dvm_job_spec_load_additions (self, place, error);
+  if (!_dvm_job_spec_load_additions (self, place, read, error))
+    return FALSE;
+  g_object_set_qdata (G_OBJECT (self), loaded_quark (), self);
+  return TRUE;
+}
+
+gboolean
+_dvm_job_spec_has_loaded_hosts (DvmJobSpec *self)
+{
+  return g_object_get_qdata (G_OBJECT (self), loaded_quark ()) != NULL;
 }
 
 DvmHosts *
@@ -87,7 +110,7 @@ _dvm_app_spec_get_choice (DvmAppSpec *self)
   DvmHosts *hosts = g_object_get_qdata (G_OBJECT (self), choice_quark ());
 
   /* Nobody has loaded a description without a file: it has been validated all the same. */
-  if (hosts == NULL && self->hostfile == NULL && self->hosts != NULL && load (self, "", NULL))
+  if (hosts == NULL && self->hostfile == NULL && self->hosts != NULL && load (self, "", NULL, NULL))
     hosts = g_object_get_qdata (G_OBJECT (self), choice_quark ());
   return hosts;
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is copied to the nodes before a program starts.
+ * The files of an application that are copied to the nodes before it starts.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of an application is checked before it is sent.
  */
 
 #include "config.h"
@@ -112,7 +114,7 @@ check_preloads (DvmAppSpec *self, const char *place, GError **error)
 }
 
 gboolean
-_dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error)
+_dvm_app_spec_validate (DvmAppSpec *self, const char *place, DvmHostsRead *read, GError **error)
 {
   if (!check_argv (self, place, error) || !check_environment (self, place, error))
     return FALSE;
@@ -129,5 +131,5 @@ _dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error)
       return FALSE;
     }
   return check_directory (self->hostfile, "hostfile", place, error)
-         && _dvm_app_spec_read_hosts (self, place, NULL, error);
+         && (read == NULL || _dvm_app_spec_read_hosts (self, place, NULL, read, error));
 }

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of one application of a job: program, arguments, environment, hosts.
  */
 
 #include "config.h"

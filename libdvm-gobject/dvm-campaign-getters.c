@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is read of a campaign.
+ * The getters of a campaign's properties.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A client attaches to the standard streams of a job.
  */
 
 #include "config.h"

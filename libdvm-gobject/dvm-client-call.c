@@ -9,9 +9,14 @@
 #define G_LOG_DOMAIN "dvm-client"
 
 #include <glib/gi18n-lib.h>
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dvm-client-private.h"
+
+/* of data/system/dvm.sysusers */
+#define SERVICE_USER "dvm"
 
 void
 _dvm_sync_begin (DvmSync *sync)
@@ -106,14 +111,54 @@ _dvm_client_clean_error (GError *error)
   return clean;
 }
 
+/* The plain name is that of the machine's service, for which root takes root and the user dvm alone. */
+static gboolean
+is_service_user (guint uid)
+{
+  struct passwd *entry = getpwuid (uid);
+
+  return uid == 0 || (entry != NULL && strcmp (entry->pw_name, SERVICE_USER) == 0);
+}
+
+/* What a job is made of, its environment too, and what is typed into it goes to our own DVM alone. */
+static gboolean
+check_owner (DvmClient *self, const char *method, GError **error)
+{
+  static const char *const carrying[] = {
+    "Submit", "SubmitApps", "SubmitMany", "Map", "ControlSession", "Attach", NULL
+  };
+  g_autofree char *name = NULL;
+
+  if (self->owner == NULL || !g_strv_contains (carrying, method) || self->owner_uid == geteuid ()
+      || self->owner_uid == 0)
+    return TRUE;
+  name = _dvm_client_get_bus_name (self);
+  if (geteuid () == 0 && (strcmp (name, DVM_MANAGER_INTERFACE) != 0 || is_service_user (self->owner_uid)))
+    return TRUE;
+  if (self->owner_uid == G_MAXUINT)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                 _ ("The bus does not say whose %s is, so that nothing is sent to it"), name);
+  else
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+        _ ("The DVM that has the name %s on the bus belongs to the user with the id %u, not to us (%u): it takes "
+           "no jobs of ours, and does not get our environment"),
+        name, self->owner_uid, (guint)geteuid ());
+  return FALSE;
+}
+
 void
 _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReadyCallback done)
 {
+  GError *error = NULL;
+
   if (self->connection == NULL)
+    error = g_error_new_literal (DVM_ERROR, DVM_ERROR_NOT_READY, _ ("The client is not connected to a DVM"));
+  if (error != NULL || !check_owner (self, call->method, &error))
     {
       if (call->parameters != NULL)
         g_variant_unref (g_variant_ref_sink (call->parameters));
-      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, _ ("The client is not connected to a DVM"));
+      g_task_return_error (task, error);
       g_object_unref (task);
       return;
     }

@@ -24,6 +24,7 @@ typedef struct
   int code; /* of the error when nothing is found */
   GDBusConnection *connection;
   char *owner;
+  guint owner_uid;
 } Attempt;
 
 static Attempt *
@@ -91,6 +92,8 @@ attempt_give_up (Attempt *attempt, DvmClient *self)
 {
   g_autofree char *name = _dvm_client_get_bus_name (self);
 
+  if (attempt->code == DVM_ERROR_TIMEOUT)
+    return g_error_new (DVM_ERROR, attempt->code, _ ("The DVM cannot be reached (%s)"), attempt->failures->str);
   return g_error_new (DVM_ERROR, attempt->code, _ ("No DVM was found as %s (%s)"), name,
                       attempt->failures->len > 0 ? attempt->failures->str : _ ("there is no bus"));
 }
@@ -131,6 +134,7 @@ adopt (DvmClient *self, Attempt *attempt, GVariant *reply)
     }
   self->address = g_strdup (attempt_get_place (attempt)->address);
   self->owner = g_steal_pointer (&attempt->owner);
+  self->owner_uid = attempt->owner_uid;
   self->connection = g_steal_pointer (&attempt->connection);
   self->events = _dvm_client_events_new (self);
   self->closed_handler = g_signal_connect (self->connection, "closed", G_CALLBACK (on_closed), self);
@@ -156,6 +160,15 @@ static GVariant *
 instance_id_parameters (void)
 {
   return g_variant_new ("(ss)", DVM_MANAGER_INTERFACE, "InstanceId");
+}
+
+/* reply: (nullable): that of GetConnectionUnixUser; the unique name is never that of another. */
+static void
+note_owner_uid (Attempt *attempt, GVariant *reply)
+{
+  attempt->owner_uid = G_MAXUINT;
+  if (reply != NULL)
+    g_variant_get (reply, "(u)", &attempt->owner_uid);
 }
 
 static GVariant *
@@ -224,6 +237,7 @@ try_place_sync (DvmClient *self, Attempt *attempt, GCancellable *cancellable, GE
   if (place->kind == DVM_PLACE_BUS)
     {
       g_autoptr (GVariant) owner = NULL;
+      g_autoptr (GVariant) uid = NULL;
 
       name = _dvm_client_get_bus_name (self);
       owner = g_dbus_connection_call_sync (attempt->connection, DVM_BUS_NAME, DVM_BUS_PATH, DVM_BUS_NAME,
@@ -232,6 +246,10 @@ try_place_sync (DvmClient *self, Attempt *attempt, GCancellable *cancellable, GE
       if (owner == NULL)
         return FALSE;
       g_variant_get (owner, "(s)", &attempt->owner);
+      uid = g_dbus_connection_call_sync (attempt->connection, DVM_BUS_NAME, DVM_BUS_PATH, DVM_BUS_NAME,
+                                         "GetConnectionUnixUser", g_variant_new ("(s)", attempt->owner),
+                                         G_VARIANT_TYPE ("(u)"), G_DBUS_CALL_FLAGS_NONE, -1, cancellable, NULL);
+      note_owner_uid (attempt, uid);
     }
   if (!must_ask (place))
     {
@@ -377,6 +395,16 @@ ask_instance_id (GTask *task)
 }
 
 static void
+on_owner_uid (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  GTask *task = user_data;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, NULL);
+
+  note_owner_uid (g_task_get_task_data (task), reply);
+  ask_instance_id (task);
+}
+
+static void
 on_owner (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   GTask *task = user_data;
@@ -391,7 +419,9 @@ on_owner (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   g_variant_get (reply, "(s)", &attempt->owner);
-  ask_instance_id (task);
+  g_dbus_connection_call (attempt->connection, DVM_BUS_NAME, DVM_BUS_PATH, DVM_BUS_NAME, "GetConnectionUnixUser",
+                          g_variant_new ("(s)", attempt->owner), G_VARIANT_TYPE ("(u)"), G_DBUS_CALL_FLAGS_NONE, -1,
+                          g_task_get_cancellable (task), on_owner_uid, task);
 }
 
 static void

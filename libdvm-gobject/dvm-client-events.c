@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the DVM says to this client alone: how a change of its size that the client asked for has ended, and that the
- * time of an allocation is soon over.
+ * The DVM tells this client alone: how a change of its size that the client asked for has ended, and that the time of
+ * an allocation is soon over.
  */
 
 #include "config.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is done with one job: wait, signal, cancel, read again.
+ * A client waits for one job, signals it, cancels it, reads it again.
  */
 
 #include "config.h"
@@ -43,6 +43,9 @@ result_to_properties (GVariant *result)
     { "exit-signal", "ExitSignal" },
     { "failed-rank", "FailedRank" },
     { "reason", "Reason" },
+    { "reason-code", "ReasonCode" },
+    { "reason-arguments", "ReasonArguments" },
+    { "output-error", "OutputError" },
   };
   GVariantBuilder builder;
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One node: found, drained and resumed, and its topology.
+ * One node: found, drained, resumed and started again, and its topology.
  */
 
 #include "config.h"
@@ -247,6 +247,92 @@ dvm_client_resume_node (DvmClient *self, DvmNode *node, GCancellable *cancellabl
   _dvm_sync_begin (&sync);
   dvm_client_resume_node_async (self, node, cancellable, _dvm_sync_done, &sync);
   answer = dvm_client_resume_node_finish (self, _dvm_sync_wait (&sync), error);
+  _dvm_sync_end (&sync);
+  return answer;
+}
+
+/**
+ * dvm_client_restart_node_async:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @force: also if jobs have processes there, which end with it
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Starts the agent of a node again, as a new rank: at once if the node is down, else when it has been ended.
+ *
+ * The object of @node leaves, and one of the same name comes.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_restart_node_async (DvmClient *self, DvmNode *node, gboolean force, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_NODE_INTERFACE, "Restart", NULL, "()", -1, NULL };
+  GVariantBuilder options;
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_NODE (node));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, dvm_client_restart_node_async);
+  call.path = dvm_node_get_object_path (node);
+  g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
+  if (force)
+    g_variant_builder_add (&options, "{sv}", "force", g_variant_new_boolean (TRUE));
+  call.parameters = g_variant_new ("(a{sv})", &options);
+  _dvm_client_call (self, &call, task, on_done);
+}
+
+/**
+ * dvm_client_restart_node_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_restart_node_async().
+ *
+ * Returns: %TRUE if that has begun
+ * Since: 0.1
+ */
+gboolean
+dvm_client_restart_node_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_restart_node:
+ * @self: a client that is connected
+ * @node: a node of its DVM
+ * @force: also if jobs have processes there, which end with it
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Starts the agent of a node again, as a new rank: at once if the node is down, else when it has been ended.
+ *
+ * The object of @node leaves, and one of the same name comes.
+ *
+ * Returns: %TRUE if that has begun
+ * Since: 0.1
+ */
+gboolean
+dvm_client_restart_node (DvmClient *self, DvmNode *node, gboolean force, GCancellable *cancellable, GError **error)
+{
+  DvmSync sync;
+  gboolean answer;
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_NODE (node), FALSE);
+
+  _dvm_sync_begin (&sync);
+  dvm_client_restart_node_async (self, node, force, cancellable, _dvm_sync_done, &sync);
+  answer = dvm_client_restart_node_finish (self, _dvm_sync_wait (&sync), error);
   _dvm_sync_end (&sync);
   return answer;
 }

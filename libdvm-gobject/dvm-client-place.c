@@ -9,10 +9,13 @@
 #define G_LOG_DOMAIN "dvm-client"
 
 #include <errno.h>
-#include <gio/gunixsocketaddress.h>
+#include <gio/gunixconnection.h>
+#include <glib-unix.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -241,13 +244,41 @@ open_fd (DvmClient *self, GError **error)
   return make_stream (socket, error);
 }
 
+/*
+ * By hand: a descriptor that does not block is told EAGAIN when too many wait already that the DVM has not looked at;
+ * one that blocks waits for its turn.
+ */
+static gboolean
+connect_socket (int fd, const char *path, GError **error)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  const struct timeval limit = { .tv_sec = CONNECT_TIMEOUT_S };
+  const struct timeval none = { 0 };
+  int code = 0;
+
+  g_strlcpy (address.sun_path, path, sizeof address.sun_path);
+  g_unix_set_fd_nonblocking (fd, FALSE, NULL);
+  setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  while (connect (fd, (const struct sockaddr *)&address, sizeof address) != 0 && (code = errno) == EINTR)
+    code = 0;
+  setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+  g_unix_set_fd_nonblocking (fd, TRUE, NULL);
+  if (code == 0)
+    return TRUE;
+  if (code == EAGAIN)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_TIMEOUT,
+                 _ ("%s: the DVM takes no more connections: those that wait there have not been looked at for %d s"),
+                 path, CONNECT_TIMEOUT_S);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("%s: %s"), path, g_strerror (code));
+  return FALSE;
+}
+
 /* No GSocketClient: it looks for proxies, which loads modules and costs milliseconds. */
 static GIOStream *
 open_path (const DvmPlace *place, GError **error)
 {
   g_autoptr (GSocket) socket = NULL;
-  g_autoptr (GSocketAddress) address = NULL;
-  g_autoptr (GError) own_error = NULL;
 
   if (strlen (place->path) >= sizeof (((struct sockaddr_un *)NULL)->sun_path))
     {
@@ -262,21 +293,18 @@ open_path (const DvmPlace *place, GError **error)
   socket = g_socket_new (G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, error);
   if (socket == NULL)
     return NULL;
-  address = g_unix_socket_address_new (place->path);
-  g_socket_set_timeout (socket, CONNECT_TIMEOUT_S);
-  if (!g_socket_connect (socket, address, NULL, &own_error))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("%s: %s"), place->path, own_error->message);
-      return NULL;
-    }
-  g_socket_set_timeout (socket, 0);
-  return make_stream (socket, error);
+  return connect_socket (g_socket_get_fd (socket), place->path, error) ? make_stream (socket, error) : NULL;
 }
 
 static GIOStream *
 open_address (const DvmPlace *place, GError **error)
 {
-  return g_dbus_address_get_stream_sync (place->address, NULL, NULL, error);
+  g_autoptr (GIOStream) stream = g_dbus_address_get_stream_sync (place->address, NULL, NULL, error);
+
+  if (G_IS_UNIX_CONNECTION (stream)
+      && !check_peer (g_socket_connection_get_socket (G_SOCKET_CONNECTION (stream)), error))
+    return NULL;
+  return g_steal_pointer (&stream);
 }
 
 GIOStream *

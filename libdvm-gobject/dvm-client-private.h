@@ -42,6 +42,7 @@ struct _DvmClient
   /* What was found. */
   GDBusConnection *connection; /* (nullable) */
   char *owner;                 /* (nullable): unique name on a bus; NULL on a private socket */
+  guint owner_uid;             /* the user of who owns the name; G_MAXUINT: the bus does not say */
   char *address;               /* (nullable) */
   char *instance_id;           /* (nullable): not asked for yet */
   gboolean connected;          /* as last notified */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is known of the DVM, by keys.
+ * A client asks for facts about the DVM, by keys.
  */
 
 #include "config.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is done to a session and the jobs in it.
+ * A client controls a session and the jobs in it.
  */
 
 #include "config.h"

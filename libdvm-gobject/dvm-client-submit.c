@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A client submits jobs, with or without descriptors.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The client finds a DVM, connects to it, and follows its state.
  */
 
 #include "config.h"
@@ -325,8 +327,9 @@ static void
 dvm_client_class_init (DvmClientClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  const char *dir = g_getenv ("DVM_LOCALE_DIR");
 
-  bindtextdomain (GETTEXT_PACKAGE, DVM_LOCALE_DIR);
+  bindtextdomain (GETTEXT_PACKAGE, dir != NULL ? dir : DVM_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   /* GDBus maps remote errors to our codes only after the domain has been registered. */
   dvm_error_quark ();

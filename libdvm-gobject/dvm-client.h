@@ -26,6 +26,8 @@ G_DECLARE_FINAL_TYPE (DvmClient, dvm_client, DVM, CLIENT, GObject)
 DvmClient *dvm_client_new (const char *name);
 DvmClient *dvm_client_new_for_address (const char *address);
 DvmClient *dvm_client_new_for_fd (int fd);
+/* Where the DVM of that name has its socket and its files. */
+char *dvm_client_build_runtime_dir (const char *name);
 
 void dvm_client_connect_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
                                gpointer user_data);
@@ -161,6 +163,11 @@ void dvm_client_resume_node_async (DvmClient *self, DvmNode *node, GCancellable 
                                    GAsyncReadyCallback callback, gpointer user_data);
 gboolean dvm_client_resume_node_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_resume_node (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error);
+void dvm_client_restart_node_async (DvmClient *self, DvmNode *node, gboolean force, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_restart_node_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_restart_node (DvmClient *self, DvmNode *node, gboolean force, GCancellable *cancellable,
+                                  GError **error);
 void dvm_client_get_topology_async (DvmClient *self, DvmNode *node, GCancellable *cancellable,
                                     GAsyncReadyCallback callback, gpointer user_data);
 char *dvm_client_get_topology_finish (DvmClient *self, GAsyncResult *result, GError **error);

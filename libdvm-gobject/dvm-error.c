@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The error domain of the library and of the DVM, with its names on D-Bus.
  */
 
 #include "config.h"

@@ -19,9 +19,6 @@
 
 #include "dvm-words-private.h"
 
-/* More than a hundred thousand hosts need. */
-#define LARGEST_FILE (16 * 1024 * 1024)
-
 #define BLANKS " \t\r\f\v"
 
 typedef enum
@@ -50,7 +47,6 @@ static const struct
 /* One line */
 typedef struct
 {
-  char *place;    /* "hosts:3" */
   const char *at; /* what is still to be read */
   gboolean has[N_KEYS];
   guint port;
@@ -61,7 +57,6 @@ typedef struct
 static void
 line_clear (Line *line)
 {
-  g_free (line->place);
   g_free (line->user);
   g_clear_pointer (&line->host, _dvm_host_free);
 }
@@ -73,7 +68,7 @@ refuse (Line *line, const char *word, const char *why, GError **error)
 {
   g_autofree char *shown = _dvm_words_show (word);
 
-  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "%s: “%s”: %s", line->place, shown, why);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "%s: “%s”: %s", line->host->place, shown, why);
   return FALSE;
 }
 
@@ -97,22 +92,14 @@ read_word (Line *line, const char *end)
   return word;
 }
 
-static int
-find_key (Line *line, const char *word, GError **error)
+static void
+refuse_key (Line *line, const char *word, GError **error)
 {
   const char *names[G_N_ELEMENTS (keys) + 1] = { NULL };
   const char *nearest;
 
   for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
-    {
-      names[i] = keys[i].name;
-      if (g_ascii_strcasecmp (word, keys[i].name) != 0)
-        continue;
-      if (keys[i].key < 0)
-        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                     _ ("%s: “%s” is not supported: a node tells itself what it has"), line->place, word);
-      return keys[i].key;
-    }
+    names[i] = keys[i].name;
   nearest = _dvm_words_nearest (word, names);
   if (nearest != NULL)
     {
@@ -122,12 +109,28 @@ find_key (Line *line, const char *word, GError **error)
     }
   else
     refuse (line, word, _ ("unknown word; behind the host may stand slots=, max_slots=, port= and username="), error);
+}
+
+static int
+find_key (Line *line, const char *word, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    {
+      if (g_ascii_strcasecmp (word, keys[i].name) != 0)
+        continue;
+      if (keys[i].key < 0)
+        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                     _ ("%s: “%s” is not supported: a node tells itself what it has"), line->host->place, word);
+      return keys[i].key;
+    }
+  refuse_key (line, word, error);
   return -1;
 }
 
 static gboolean
 set_number (Line *line, const char *key, const char *value, guint64 most, guint *number, GError **error)
 {
+  g_autofree char *shown = NULL;
   guint64 read;
 
   if (g_ascii_string_to_unsigned (value, 10, 1, most, &read, NULL))
@@ -135,8 +138,9 @@ set_number (Line *line, const char *key, const char *value, guint64 most, guint 
       *number = read;
       return TRUE;
     }
+  shown = _dvm_words_show (value);
   g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("%s: %s is “%s”; it must be a number from 1 to %u"),
-               line->place, key, value, (guint)most);
+               line->host->place, key, shown, (guint)most);
   return FALSE;
 }
 
@@ -168,7 +172,6 @@ read_pair (Line *line, GError **error)
 {
   g_autofree char *word = read_word (line, "=" BLANKS);
   g_autofree char *value = NULL;
-  g_autofree char *shown = NULL;
   int key = find_key (line, word, error);
 
   if (key < 0)
@@ -178,37 +181,43 @@ read_pair (Line *line, GError **error)
   line->at++;
   skip_blanks (line);
   value = read_word (line, BLANKS);
-  shown = _dvm_words_show (value);
   if (value[0] == '\0')
     return refuse (line, word, _ ("the value is missing"), error);
   if (line->has[key])
     return refuse (line, word, _ ("it is given twice for one host"), error);
   line->has[key] = TRUE;
-  return set_key (line, key, word, shown, error);
+  return set_key (line, key, word, value, error);
 }
 
-/* Where a launcher finds it. */
+static gboolean
+set_user (Line *line, GError **error)
+{
+  DvmHost *host = line->host;
+  g_autofree char *address = g_strconcat (line->user, "@", host->address, NULL);
+  g_autoptr (DvmHost) checked = _dvm_host_new (NULL);
+  const char *why = _dvm_host_set_name (checked, address);
+
+  if (why != NULL)
+    return refuse (line, address, why, error);
+  g_free (host->address);
+  host->address = g_steal_pointer (&address);
+  return TRUE;
+}
+
+/* Where a launcher finds it: as it was read, most lines have neither. */
 static gboolean
 set_address (Line *line, GError **error)
 {
   DvmHost *host = line->host;
-  const char *at = strchr (host->address, '@');
-  g_autofree char *user = at != NULL ? g_strndup (host->address, at - host->address) : g_strdup (line->user);
-  gboolean is_address = strchr (host->name, ':') != NULL;
-  g_autoptr (GString) address = g_string_new (NULL);
-  g_autoptr (DvmHost) checked = _dvm_host_new ("");
-  const char *why;
 
-  if (user != NULL)
-    g_string_append_printf (address, "%s@", user);
-  g_string_append_printf (address, is_address ? "[%s]" : "%s", host->name);
-  why = _dvm_host_set_name (checked, address->str);
-  if (why != NULL)
-    return refuse (line, address->str, why, error);
+  if (line->user != NULL && !set_user (line, error))
+    return FALSE;
   if (line->port > 0)
-    g_string_append_printf (address, ":%u", line->port);
-  g_free (host->address);
-  host->address = g_string_free (g_steal_pointer (&address), FALSE);
+    {
+      g_autofree char *bare = host->address;
+
+      host->address = g_strdup_printf ("%s:%u", bare, line->port);
+    }
   return TRUE;
 }
 
@@ -220,7 +229,7 @@ check_line (Line *line, GError **error)
   if (host->slots_max > 0 && host->slots > host->slots_max)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
-                   _ ("%s: “%s” has %u slots, which is more than its max_slots of %u"), line->place, host->name,
+                   _ ("%s: “%s” has %u slots, which is more than its max_slots of %u"), host->place, host->name,
                    host->slots, host->slots_max);
       return FALSE;
     }
@@ -248,15 +257,32 @@ read_host (Line *line, GError **error)
   return refuse (line, word, why, error);
 }
 
-static gboolean
-read_line (DvmHosts *hosts, const char *path, guint number, const char *text, GError **error)
+/* "hosts:3", without the work that a format is: there are millions of lines. */
+static char *
+make_place (const char *path, gsize length, guint number)
 {
-  g_auto (Line) line = { .place = g_strdup_printf ("%s:%u", path, number), .at = text };
+  char digits[16];
+  gsize at = sizeof digits;
+  char *place;
+
+  do
+    digits[--at] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  place = g_malloc (length + 1 + sizeof digits - at + 1);
+  memcpy (place, path, length);
+  place[length] = ':';
+  memcpy (place + length + 1, digits + at, sizeof digits - at);
+  place[length + 1 + sizeof digits - at] = '\0';
+  return place;
+}
+
+/* Takes the place. The line has more than blanks. */
+static gboolean
+read_line (DvmHosts *hosts, char *place, const char *text, GError **error)
+{
+  g_auto (Line) line = { .at = text, .host = _dvm_host_new (place) };
 
   skip_blanks (&line);
-  if (line.at[0] == '\0')
-    return TRUE;
-  line.host = _dvm_host_new (line.place);
   if (!read_host (&line, error))
     return FALSE;
   if (line.at[0] != '\0' && (line.host->excluded || line.host->kind != DVM_HOST_NAMED))
@@ -301,11 +327,34 @@ blank_comments (char *text)
   return end == '*' ? begun : 0;
 }
 
-gboolean
-_dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char *path, GError **error)
+/* Takes the lines apart in place. */
+static gboolean
+read_lines (DvmHosts *self, char *text, const char *path, DvmHostsRead *read, GError **error)
 {
+  gsize length = strlen (path);
+  const char *end = text + strlen (text);
+  guint number = 1;
+
+  for (char *line = text, *next; line != NULL; line = next, number++)
+    {
+      next = memchr (line, '\n', (gsize)(end - line));
+      if (next != NULL)
+        *next++ = '\0';
+      if (line[strspn (line, BLANKS)] == '\0')
+        continue;
+      if (!_dvm_hosts_count_one (read, path, error)
+          || !read_line (self, make_place (path, length, number), line, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+_dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char *path, DvmHostsRead *read,
+                     GError **error)
+{
+  DvmHostsRead own = { 0 };
   g_autofree char *copy = g_strndup (text, length);
-  g_auto (GStrv) lines = NULL;
   guint open;
 
   if (memchr (text, '\0', length) != NULL || !g_utf8_validate (copy, -1, NULL))
@@ -320,11 +369,7 @@ _dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char 
                    open);
       return FALSE;
     }
-  lines = g_strsplit (copy, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
-    if (!read_line (self, path, i + 1, lines[i], error))
-      return FALSE;
-  return TRUE;
+  return read_lines (self, copy, path, read != NULL ? read : &own, error);
 }
 
 static gboolean
@@ -344,7 +389,7 @@ check_file (int fd, const char *path, GError **error)
     return set_file_error (path, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
   if (!S_ISREG (status.st_mode))
     return set_file_error (path, _ ("it is not a file"), DVM_ERROR_BAD_PARAM, error);
-  if (status.st_size > LARGEST_FILE)
+  if (status.st_size > DVM_HOSTS_MOST_BYTES)
     return set_file_error (path, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
   return TRUE;
 }
@@ -356,7 +401,7 @@ read_all (int fd, const char *path, GError **error)
   g_autoptr (GString) text = g_string_new (NULL);
   char buffer[16384];
 
-  while (text->len <= LARGEST_FILE)
+  while (text->len <= DVM_HOSTS_MOST_BYTES)
     {
       gssize n = read (fd, buffer, sizeof buffer);
 
@@ -376,7 +421,7 @@ read_all (int fd, const char *path, GError **error)
 }
 
 gboolean
-_dvm_hosts_add_file (DvmHosts *self, const char *path, GError **error)
+_dvm_hosts_add_file (DvmHosts *self, const char *path, DvmHostsRead *read, GError **error)
 {
   g_autofree char *shown = g_utf8_make_valid (path, -1);
   g_autoptr (GString) text = NULL;
@@ -388,5 +433,6 @@ _dvm_hosts_add_file (DvmHosts *self, const char *path, GError **error)
                            saved_errno == ENOENT ? DVM_ERROR_NOT_FOUND : DVM_ERROR_BAD_PARAM, error);
   text = check_file (fd, shown, error) ? read_all (fd, shown, error) : NULL;
   close (fd);
-  return text != NULL && _dvm_hosts_add_text (self, text->str, text->len, shown, error);
+  return text != NULL && (read == NULL || _dvm_hosts_count_bytes (read, shown, text->len, error))
+         && _dvm_hosts_add_text (self, text->str, text->len, shown, read, error);
 }

@@ -41,16 +41,32 @@ DvmHosts *_dvm_hosts_new (void);
 void _dvm_hosts_free (DvmHosts *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmHosts, _dvm_hosts_free)
 
+#define DVM_HOSTS_MOST_BYTES (16 << 20)
+
+/* What one call has had read for it so far: all its lists and files together have at most 16 MiB, and a million hosts.
+ */
+typedef struct
+{
+  gsize bytes;
+  guint hosts;
+} DvmHostsRead;
+
+/* DVM_ERROR_OUT_OF_RESOURCE when it is more; place: what messages begin with. */
+gboolean _dvm_hosts_count_bytes (DvmHostsRead *read, const char *place, gsize bytes, GError **error);
+gboolean _dvm_hosts_count_one (DvmHostsRead *read, const char *place, GError **error);
+
 /*
  * Adds the hosts of a file to those that there are; several files are read as one. Errors name file and line:
  * DVM_ERROR_PARSE_FAILED, DVM_ERROR_NOT_SUPPORTED for keywords that need more than this version has,
- * DVM_ERROR_NOT_FOUND and DVM_ERROR_BAD_PARAM for files that cannot be read. self is worthless after an error.
+ * DVM_ERROR_NOT_FOUND and DVM_ERROR_BAD_PARAM for files that cannot be read. DVM_ERROR_OUT_OF_RESOURCE
+ * when it is more than read (nullable) has room for. self is worthless after an error.
  */
-gboolean _dvm_hosts_add_file (DvmHosts *self, const char *path, GError **error);
+gboolean _dvm_hosts_add_file (DvmHosts *self, const char *path, DvmHostsRead *read, GError **error);
 /* Likewise, what would stand in the file. path: what messages call it. */
-gboolean _dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char *path, GError **error);
+gboolean _dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char *path, DvmHostsRead *read,
+                              GError **error);
 /* Adds "node3:4,node5,node7:*". what: what messages begin with, such as "--host". DVM_ERROR_BAD_PARAM. */
-gboolean _dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, GError **error);
+gboolean _dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, DvmHostsRead *read, GError **error);
 
 /* In the order in which they are named first. A host stands there once; one that is excluded anywhere is excluded. */
 guint _dvm_hosts_get_n (DvmHosts *self);
@@ -69,7 +85,8 @@ DvmHosts *_dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error);
  * choose. Each is named, none is excluded, and there is one at least. what: what messages about the lists begin with,
  * such as "hosts". DVM_ERROR_BAD_PARAM for relative names, and for nothing at all. (transfer full)
  */
-DvmHosts *_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, GError **error);
+DvmHosts *_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, DvmHostsRead *read,
+                               GError **error);
 
 /* For the parser of files: takes host, of which all is set. In files a host that is named again must be named alone. */
 gboolean _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error);
@@ -77,7 +94,8 @@ gboolean _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GErro
 const char *_dvm_host_set_name (DvmHost *host, const char *text);
 /* "+n2", "+e", "+e:3": kind and number, or FALSE */
 gboolean _dvm_host_set_relative (DvmHost *host, const char *text);
-DvmHost *_dvm_host_new (const char *place);
+/* Takes the place. */
+DvmHost *_dvm_host_new (char *place);
 void _dvm_host_free (DvmHost *host);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmHost, _dvm_host_free)
 

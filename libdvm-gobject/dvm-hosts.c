@@ -15,6 +15,8 @@
 
 #include "dvm-words-private.h"
 
+/* Of one call: a second's work. */
+#define MOST_HOSTS 1000000
 /* The longest that the DNS knows. */
 #define LONGEST_NAME 255
 
@@ -22,14 +24,16 @@ struct _DvmHosts
 {
   GPtrArray *all;      /* (element-type DvmHost) */
   GHashTable *by_name; /* of a DvmHost -> it, of all */
+  GHashTable *indices; /* numbers of those that are INDEX */
+  DvmHost *empty[2];   /* (nullable) of all: EMPTY without a number, and with one */
 };
 
 DvmHost *
-_dvm_host_new (const char *place)
+_dvm_host_new (char *place)
 {
   DvmHost *host = g_new0 (DvmHost, 1);
 
-  host->place = g_strdup (place);
+  host->place = place;
   return host;
 }
 
@@ -49,6 +53,7 @@ _dvm_hosts_new (void)
 
   self->all = g_ptr_array_new_with_free_func ((GDestroyNotify)_dvm_host_free);
   self->by_name = g_hash_table_new (_dvm_host_name_hash, _dvm_host_name_equal);
+  self->indices = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -56,6 +61,7 @@ void
 _dvm_hosts_free (DvmHosts *self)
 {
   g_hash_table_unref (self->by_name);
+  g_hash_table_unref (self->indices);
   g_ptr_array_unref (self->all);
   g_free (self);
 }
@@ -86,14 +92,15 @@ _dvm_hosts_find (DvmHosts *self, const char *name)
 
 /* ---- names ---- */
 
+/* FNV-1a. With the hash of g_str_hash() a file can name a hundred thousand hosts of one value, which takes an hour. */
 guint
 _dvm_host_name_hash (gconstpointer name)
 {
-  guint hash = 5381;
+  guint64 hash = G_GUINT64_CONSTANT (14695981039346656037);
 
   for (const char *c = name; *c != '\0'; c++)
-    hash = hash * 33 + (guchar)g_ascii_tolower (*c);
-  return hash;
+    hash = (hash ^ (guchar)g_ascii_tolower (*c)) * G_GUINT64_CONSTANT (1099511628211);
+  return (guint)(hash ^ (hash >> 32));
 }
 
 gboolean
@@ -102,14 +109,18 @@ _dvm_host_name_equal (gconstpointer a, gconstpointer b)
   return g_ascii_strcasecmp (a, b) == 0;
 }
 
-/* The name may become that of a file and a word of a command: nothing that means something there. */
+/* The name may become that of a file and a word of a command: nothing that means something there. Nor has a name of the
+ * DNS an empty part. */
 static gboolean
 is_name (const char *text)
 {
-  gsize length = strlen (text);
+  gsize i;
 
-  return length > 0 && length <= LONGEST_NAME && g_ascii_isalnum (text[0])
-         && text[strspn (text, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "-_.")] == '\0';
+  for (i = 0; text[i] != '\0'; i++)
+    if (i == LONGEST_NAME || (text[i] == '.' && text[i + 1] == '.')
+        || !(g_ascii_isalnum (text[i]) || (i > 0 && strchr ("-_.", text[i]) != NULL)))
+      return FALSE;
+  return i > 0;
 }
 
 /* An address of IPv6, which has more than one colon; the scope may follow. */
@@ -141,7 +152,10 @@ _dvm_host_set_name (DvmHost *host, const char *text)
   if (!(name[0] != '[' && is_name (bare)) && !is_ipv6 (bare))
     return _ ("it is not a host name");
   host->kind = DVM_HOST_NAMED;
-  host->address = g_strdup_printf (strchr (bare, ':') != NULL ? "%.*s[%s]" : "%.*s%s", (int)(name - text), text, bare);
+  if (strchr (bare, ':') != NULL)
+    host->address = g_strdup_printf ("%.*s[%s]", (int)(name - text), text, bare);
+  else
+    host->address = g_strdup (text);
   host->name = g_steal_pointer (&bare);
   return NULL;
 }
@@ -202,6 +216,23 @@ merge (DvmHost *known, const DvmHost *again, gboolean in_file, GError **error)
   return TRUE;
 }
 
+/* Each of them costs a look at all nodes of the DVM, so a million of them are one. */
+static gboolean
+is_known_relative (DvmHosts *self, DvmHost *host)
+{
+  DvmHost **empty = &self->empty[host->number > 0];
+
+  if (host->kind == DVM_HOST_INDEX)
+    return !g_hash_table_add (self->indices, GUINT_TO_POINTER (host->number));
+  if (*empty == NULL)
+    {
+      *empty = host;
+      return FALSE;
+    }
+  (*empty)->number = (guint)MIN ((guint64)(*empty)->number + host->number, G_MAXINT);
+  return TRUE;
+}
+
 gboolean
 _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error)
 {
@@ -213,10 +244,38 @@ _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error
     host->n_mentions = 1;
   if (known != NULL)
     return merge (known, host, in_file, error);
+  if (!named && is_known_relative (self, host))
+    return TRUE;
   if (named)
     g_hash_table_insert (self->by_name, host->name, host);
   g_ptr_array_add (self->all, g_steal_pointer (&taken));
   return TRUE;
+}
+
+/* ---- what one call may name ---- */
+
+gboolean
+_dvm_hosts_count_bytes (DvmHostsRead *read, const char *place, gsize bytes, GError **error)
+{
+  read->bytes += bytes;
+  if (read->bytes <= DVM_HOSTS_MOST_BYTES)
+    return TRUE;
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+      _ ("%s: the hosts of one call have %d MiB at most, in all its lists and files together: use several calls"),
+      place, DVM_HOSTS_MOST_BYTES >> 20);
+  return FALSE;
+}
+
+gboolean
+_dvm_hosts_count_one (DvmHostsRead *read, const char *place, GError **error)
+{
+  if (++read->hosts <= MOST_HOSTS)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+               _ ("%s: one call names %d hosts at most, in all its lists and files together: use several calls"), place,
+               MOST_HOSTS);
+  return FALSE;
 }
 
 /* ---- lists ---- */
@@ -244,24 +303,38 @@ read_word (DvmHost *host, const char *word)
   return _dvm_host_set_name (host, host->excluded ? name + 1 : name);
 }
 
-gboolean
-_dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, GError **error)
+static gboolean
+add_word (DvmHosts *self, const char *word, const char *what, GError **error)
 {
-  g_auto (GStrv) words = g_strsplit (list, ",", -1);
+  g_autoptr (DvmHost) host = _dvm_host_new (g_strdup (what));
+  const char *why = word[0] != '\0' ? read_word (host, word) : _ ("a name is missing");
+  g_autofree char *shown = NULL;
 
-  for (gsize i = 0; words[i] != NULL || i == 0; i++)
+  if (why == NULL)
+    return _dvm_hosts_take (self, g_steal_pointer (&host), FALSE, error);
+  shown = _dvm_words_show (word);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s”: %s", what, shown, why);
+  return FALSE;
+}
+
+gboolean
+_dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, DvmHostsRead *read, GError **error)
+{
+  DvmHostsRead own = { 0 };
+  g_autofree char *copy = NULL;
+  gsize length = strlen (list);
+
+  if (read == NULL)
+    read = &own;
+  if (!_dvm_hosts_count_bytes (read, what, length, error))
+    return FALSE;
+  copy = g_strdup (list);
+  for (char *word = copy, *next; word != NULL; word = next)
     {
-      g_autoptr (DvmHost) host = _dvm_host_new (what);
-      const char *word = words[i] != NULL ? g_strstrip (words[i]) : "";
-      g_autofree char *shown = _dvm_words_show (word);
-      const char *why = word[0] != '\0' ? read_word (host, word) : _ ("a name is missing");
-
-      if (why != NULL)
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s”: %s", what, shown, why);
-          return FALSE;
-        }
-      if (!_dvm_hosts_take (self, g_steal_pointer (&host), FALSE, error))
+      next = memchr (word, ',', length - (gsize)(word - copy));
+      if (next != NULL)
+        *next++ = '\0';
+      if (!_dvm_hosts_count_one (read, what, error) || !add_word (self, g_strstrip (word), what, error))
         return FALSE;
     }
   return TRUE;
@@ -359,17 +432,21 @@ take_named (DvmHosts *hosts, GError **error)
 }
 
 DvmHosts *
-_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, GError **error)
+_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, DvmHostsRead *read,
+                     GError **error)
 {
   g_autoptr (DvmHosts) file = _dvm_hosts_new ();
   g_autoptr (DvmHosts) list = _dvm_hosts_new ();
   g_autoptr (DvmHosts) chosen = NULL;
   g_autoptr (DvmHosts) result = NULL;
+  DvmHostsRead own = { 0 };
 
+  if (read == NULL)
+    read = &own;
   for (gsize i = 0; lists != NULL && lists[i] != NULL; i++)
-    if (!_dvm_hosts_add_list (list, lists[i], what, error))
+    if (!_dvm_hosts_add_list (list, lists[i], what, read, error))
       return NULL;
-  if (hostfile != NULL && !_dvm_hosts_add_file (file, hostfile, error))
+  if (hostfile != NULL && !_dvm_hosts_add_file (file, hostfile, read, error))
     return NULL;
   if (hostfile != NULL && list->all->len > 0)
     chosen = _dvm_hosts_filter (file, list, error);

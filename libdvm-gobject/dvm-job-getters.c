@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is read of a job.
+ * The getters of a job's properties.
  */
 
 #include "config.h"
@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvm-job"
 
 #include "dvm-job-private.h"
+#include "dvm-reason-private.h"
 
 /**
  * dvm_job_get_id:
@@ -213,6 +214,86 @@ dvm_job_get_waits_for (DvmJob *self)
   g_return_val_if_fail (DVM_IS_JOB (self), NULL);
 
   return _dvm_record_get_strv (self->waits_for);
+}
+
+/**
+ * dvm_job_get_output_error:
+ * @self: a DvmJob
+ *
+ * What of the job's output could not be written where it was to go (a full disk, a quota, a file that was removed), and
+ * why. From then on that output goes to the readers, or is kept for them.
+ *
+ * Returns: (transfer none): a sentence, "" if all of it was written
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_output_error (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->output_error != NULL ? self->output_error : "";
+}
+
+/**
+ * dvm_job_get_reason_code:
+ * @self: a DvmJob
+ *
+ * What kind of reason dvm_job_get_reason() is, such as "rank-status": for programs, which need not read a sentence.
+ *
+ * Returns: (transfer none): a word, "" for a reason that is a sentence alone
+ * Since: 0.1
+ */
+const char *
+dvm_job_get_reason_code (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->reason_code != NULL ? self->reason_code : "";
+}
+
+/**
+ * dvm_job_get_reason_arguments:
+ * @self: a DvmJob
+ *
+ * What the sentence of the reason says: ranks, nodes, numbers and causes, in the order of the English sentence.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the arguments of the code
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_get_reason_arguments (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return _dvm_record_get_strv (self->reason_arguments);
+}
+
+/**
+ * dvm_job_dup_translated_reason:
+ * @self: a DvmJob
+ *
+ * The reason in the language of this process (its locale), whatever that of the DVM is. Causes that it names, such as a
+ * message of the system, stay as they are, and so does a reason that is a sentence alone.
+ *
+ * Returns: (transfer full): a sentence, "" if there is nothing to say
+ * Since: 0.1
+ */
+char *
+dvm_job_dup_translated_reason (DvmJob *self)
+{
+  g_autofree char *text = NULL;
+  g_autofree char *english = NULL;
+  const char *reason;
+
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  text = _dvm_reason_translate (self->reason_code, dvm_job_get_reason_arguments (self), TRUE);
+  english = _dvm_reason_translate (self->reason_code, dvm_job_get_reason_arguments (self), FALSE);
+  reason = dvm_job_get_reason (self);
+  /* More may stand behind the sentence: output that was lost, and what is no failure. */
+  if (text == NULL || !g_str_has_prefix (reason, english))
+    return text != NULL ? g_steal_pointer (&text) : g_strdup (reason);
+  return g_strconcat (text, reason + strlen (english), NULL);
 }
 
 /**

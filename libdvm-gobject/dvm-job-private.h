@@ -40,6 +40,9 @@ struct _DvmJob
   gint64 started_at;
   gint64 ended_at;
   guint remapped;
+  char *output_error;
+  char *reason_code;
+  char **reason_arguments;
 };
 
 G_END_DECLS

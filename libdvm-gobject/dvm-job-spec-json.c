@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a job is written as JSON and read again.
  */
 
 #include "config.h"
@@ -358,10 +360,11 @@ set_parse_error (const char *json, gsize offset, const char *what, GError **erro
   return FALSE;
 }
 
-/* "<data>:2:3: Parse error: ..." as the parser says it */
+/* "<data>:2:3: Parse error: ..." as the parser says it; of half a surrogate it makes what is no UTF-8. */
 static void
-set_syntax_error (const char *message, GError **error)
+set_syntax_error (const char *said, GError **error)
 {
+  g_autofree char *message = g_utf8_make_valid (said, -1);
   guint line, column;
   int start = 0;
 

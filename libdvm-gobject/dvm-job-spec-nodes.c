@@ -92,7 +92,7 @@ dvm_job_spec_set_add_hostfile (DvmJobSpec *self, const char *path)
 /* ---- for the daemon ---- */
 
 gboolean
-_dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, GError **error)
+_dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error)
 {
   g_autofree char *what = g_strdup_printf ("%sadd-hosts", place);
   g_autofree char *shown = NULL;
@@ -113,19 +113,19 @@ _dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, GError **err
     }
   if (self->add_hosts == NULL || self->add_hosts[0] == NULL)
     return TRUE;
-  hosts = _dvm_hosts_read_new ((const char *const *)self->add_hosts, NULL, what, error);
+  hosts = _dvm_hosts_read_new ((const char *const *)self->add_hosts, NULL, what, read, error);
   return hosts != NULL;
 }
 
 gboolean
-_dvm_job_spec_load_additions (DvmJobSpec *self, const char *place, GError **error)
+_dvm_job_spec_load_additions (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error)
 {
   g_autofree char *what = g_strdup_printf ("%sadd-hosts", place);
   DvmHosts *hosts;
 
   if (self->add_hostfile == NULL && (self->add_hosts == NULL || self->add_hosts[0] == NULL))
     return TRUE;
-  hosts = _dvm_hosts_read_new ((const char *const *)self->add_hosts, self->add_hostfile, what, error);
+  hosts = _dvm_hosts_read_new ((const char *const *)self->add_hosts, self->add_hostfile, what, read, error);
   if (hosts == NULL)
     return FALSE;
   g_object_set_qdata_full (G_OBJECT (self), additions_quark (), hosts, (GDestroyNotify)_dvm_hosts_free);
@@ -138,7 +138,7 @@ _dvm_job_spec_get_additions (DvmJobSpec *self)
   DvmHosts *hosts = g_object_get_qdata (G_OBJECT (self), additions_quark ());
 
   /* Nobody has loaded a description without a file: it has been validated all the same. */
-  if (hosts == NULL && self->add_hostfile == NULL && _dvm_job_spec_load_additions (self, "", NULL))
+  if (hosts == NULL && self->add_hostfile == NULL && _dvm_job_spec_load_additions (self, "", NULL, NULL))
     hosts = g_object_get_qdata (G_OBJECT (self), additions_quark ());
   return hosts;
 }

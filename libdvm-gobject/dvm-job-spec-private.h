@@ -112,13 +112,18 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmOutputOptions, _dvm_output_options_clear)
  * on.
  */
 gboolean _dvm_job_spec_load_hosts (DvmJobSpec *self, const char *place, GError **error);
-gboolean _dvm_job_spec_load_additions (DvmJobSpec *self, const char *place, GError **error);
+/* Likewise, for a call that is about several of them. */
+gboolean _dvm_job_spec_load_hosts_counted (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
+/* Whether that has been done. */
+gboolean _dvm_job_spec_has_loaded_hosts (DvmJobSpec *self);
+gboolean _dvm_job_spec_load_additions (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
 /* Without the file. */
-gboolean _dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, GError **error);
+gboolean _dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
 /* (transfer none) (nullable): the nodes that the job adds to the DVM, all of them named; NULL: none */
 DvmHosts *_dvm_job_spec_get_additions (DvmJobSpec *self);
 /* The list alone, without the file. hosts (nullable): (transfer full) */
-gboolean _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts, GError **error);
+gboolean _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts **hosts, DvmHostsRead *read,
+                                   GError **error);
 /* (transfer none) (nullable): NULL: every node */
 DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 
@@ -133,7 +138,8 @@ void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
 DvmJobSpec *_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error);
 
 /* place: "" or "$." before "apps[1].env" and the like. */
-gboolean _dvm_app_spec_validate (DvmAppSpec *self, const char *place, GError **error);
+/* read: NULL: its hosts have been loaded, and are not read again. */
+gboolean _dvm_app_spec_validate (DvmAppSpec *self, const char *place, DvmHostsRead *read, GError **error);
 gboolean _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error);
 DvmJobSpec *_dvm_job_spec_new_from_variant_at (GVariant *apps, GVariant *options, const char *place, GError **error);
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a job is checked before it is sent.
  */
 
 #include "config.h"
@@ -141,6 +143,8 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
   guint n_apps = dvm_job_spec_get_n_apps (self);
   gboolean np_known = TRUE;
   guint64 np = 0;
+  gboolean loaded = _dvm_job_spec_has_loaded_hosts (self);
+  DvmHostsRead read = { 0 };
 
   if (n_apps == 0 || n_apps > MOST_APPS)
     {
@@ -153,7 +157,7 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
       DvmAppSpec *app = dvm_job_spec_get_app (self, i);
       g_autofree char *app_place = g_strdup_printf ("%sapps[%u].", place, i);
 
-      if (!_dvm_app_spec_validate (app, app_place, error))
+      if (!_dvm_app_spec_validate (app, app_place, loaded ? NULL : &read, error))
         return FALSE;
       np += dvm_app_spec_get_np (app);
       np_known = np_known && dvm_app_spec_get_np (app) > 0;
@@ -168,7 +172,7 @@ _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error)
          && check_pty_size (dvm_job_spec_get_pty_rows (self), "pty-rows", place, error)
          && check_pty_size (dvm_job_spec_get_pty_columns (self), "pty-columns", place, error)
          && check_stdin_rank (self, np_known ? np : 0, place, error) && check_preloads (self, place, error)
-         && _dvm_job_spec_check_additions (self, place, error);
+         && (loaded || _dvm_job_spec_check_additions (self, place, &read, error));
 }
 
 /**

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a job is written as a GVariant and read again.
  */
 
 #include "config.h"

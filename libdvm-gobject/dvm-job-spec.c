@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a job: its applications and its options.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard streams of a job as GIO streams.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The record of a job.
  */
 
 #include "config.h"
@@ -286,6 +288,30 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "Remapped", "remapped", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, remapped) },
+  /**
+   * DvmJob:output-error:
+   *
+   * What of its output could not be written, and why: a sentence, "" if all was.
+   *
+   * Since: 0.1
+   */
+  { "OutputError", "output-error", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJob, output_error) },
+  /**
+   * DvmJob:reason-code:
+   *
+   * What kind of reason it is, such as "rank-status"; "" for one that is a sentence alone.
+   *
+   * Since: 0.1
+   */
+  { "ReasonCode", "reason-code", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJob, reason_code) },
+  /**
+   * DvmJob:reason-arguments:
+   *
+   * What the sentence of the reason says: ranks, nodes, numbers and causes in its order.
+   *
+   * Since: 0.1
+   */
+  { "ReasonArguments", "reason-arguments", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJob, reason_arguments) },
 };
 
 static GParamSpec *properties[sizeof (DvmJob) / sizeof (guint)][2];
@@ -450,6 +476,19 @@ void
 _dvm_job_set_remapped (DvmJob *self, guint remapped)
 {
   _dvm_record_set_uint (self, &codec, &self->remapped, remapped);
+}
+
+void
+_dvm_job_set_output_error (DvmJob *self, const char *output_error)
+{
+  _dvm_record_set_string (self, &codec, &self->output_error, output_error);
+}
+
+void
+_dvm_job_set_reason_parts (DvmJob *self, const char *code, const char *const *arguments)
+{
+  _dvm_record_set_string (self, &codec, &self->reason_code, code);
+  _dvm_record_set_strv (self, &codec, &self->reason_arguments, arguments);
 }
 
 void

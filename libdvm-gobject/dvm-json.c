@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Records and GVariants are written as JSON.
  */
 
 #include "config.h"
@@ -214,15 +216,31 @@ _dvm_json_add_variant (JsonBuilder *builder, GVariant *value)
     add_number (builder, value);
 }
 
+/* Terminals obey the controls of C1 too, and the generator leaves them as they are; they stand in strings alone. */
+static char *
+escape_c1 (const char *data)
+{
+  GString *text = g_string_sized_new (strlen (data));
+
+  for (const char *c = data; *c != '\0'; c++)
+    if ((guchar)c[0] == 0xc2 && (guchar)c[1] < 0xa0)
+      g_string_append_printf (text, "\\u%04x", (guint)(guchar) * ++c);
+    else
+      g_string_append_c (text, *c);
+  return g_string_free (text, FALSE);
+}
+
 char *
 _dvm_json_finish (JsonBuilder *builder, gboolean pretty)
 {
   g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autofree char *data = NULL;
   g_autoptr (JsonNode) root = json_builder_get_root (builder);
 
   json_generator_set_root (generator, root);
   json_generator_set_pretty (generator, pretty);
-  return json_generator_to_data (generator, NULL);
+  data = json_generator_to_data (generator, NULL);
+  return escape_c1 (data);
 }
 
 char *

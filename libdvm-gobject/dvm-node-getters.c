@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is read of a node.
+ * The getters of a node's properties.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The files that a job brings along are listed, with their names in its session directory.
  */
 
 #include "config.h"
@@ -118,7 +120,7 @@ is_same_source (const DvmPreload *a, const DvmPreload *b)
   return strcmp (left, right) == 0;
 }
 
-/* Takes preload. */
+/* Takes preload, which may have gone then. */
 static gboolean
 collect (Collection *self, DvmPreload *preload, GError **error)
 {
@@ -164,10 +166,14 @@ collect_app (Collection *self, guint index, DvmAppSpec *app, GError **error)
 
   if (dvm_app_spec_get_preload_binary (app) && argv[0] != NULL && argv[0][0] != '\0')
     {
-      DvmPreload *preload = preload_new (index, app, argv[0], TRUE);
+      g_autofree char *target = g_path_get_basename (argv[0]);
+      DvmPreload *preload;
 
-      preload->target = g_path_get_basename (argv[0]);
-      if (!collect (self, preload, error) || !check_target (preload->target, argv[0], self->place, error))
+      if (!check_target (target, argv[0], self->place, error))
+        return FALSE;
+      preload = preload_new (index, app, argv[0], TRUE);
+      preload->target = g_steal_pointer (&target);
+      if (!collect (self, preload, error))
         return FALSE;
     }
   for (gsize i = 0; files[i] != NULL; i++)

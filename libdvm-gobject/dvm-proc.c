@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A process of a job, as it was when it was asked for.
  */
 
 #include "config.h"

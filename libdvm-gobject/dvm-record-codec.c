@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One table of fields serves each record: properties, GVariant, changes.
  */
 
 #include "config.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What follows from the kind of a field: its property, how it is read and written as GValue and as GVariant, and how it
+ * The kind of a field decides the rest: its property, how it is read and written as GValue and as GVariant, and how it
  * is freed.
  */
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the classes of records have in common: their properties, their state, and who is told of a change.
+ * The classes of records have this in common: their properties, their state, and who is told of a change.
  */
 
 #include "config.h"

@@ -29,6 +29,9 @@ void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
 void _dvm_job_set_paused (DvmJob *self, gboolean paused);
 void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
 void _dvm_job_set_remapped (DvmJob *self, guint remapped);
+/* Of what the reason is made, before the state with that reason is set; NULL: a sentence alone. */
+void _dvm_job_set_reason_parts (DvmJob *self, const char *code, const char *const *arguments);
+void _dvm_job_set_output_error (DvmJob *self, const char *output_error);
 void _dvm_job_set_num_procs (DvmJob *self, guint num_procs);
 void _dvm_job_set_nodes (DvmJob *self, const char *const *nodes);
 void _dvm_job_set_counts (DvmJob *self, guint launched, guint registered, guint terminated);
@@ -136,7 +139,7 @@ const char *_dvm_error_get_dbus_name (DvmError code);
 /* JSON of any variant as dvm-cli prints it: keys of a{sv} in kebab-case, states as names, times (...At) ISO 8601. */
 char *_dvm_variant_to_json (GVariant *value, gboolean pretty);
 
-/* Per-user runtime directory of a DVM: $XDG_RUNTIME_DIR/dvm/NAME or /tmp/dvm-UID/NAME; nothing is created. */
+/* As dvm_client_build_runtime_dir(). */
 char *_dvm_runtime_dir (const char *name);
 
 G_END_DECLS

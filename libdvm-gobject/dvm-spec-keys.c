@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The keys of a job's description have one table.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The words of options such as rank-by, bind-to and when-full are read and checked.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A word of an option is found in any case, and as short as it is unambiguous.
  */
 
 #include "config.h"

@@ -1,10 +1,17 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Time and timers come from here: the real clock of the daemons, and the manual one of tests and the simulation.
  */
 
 #include "config.h"
 
 #include "dvmd-clock.h"
+
+#include <time.h>
+
+/* What has come while this process stood still is heard before any timer judges by what has not. */
+#define HOLD (200 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct
 {
@@ -22,6 +29,10 @@ struct _DvmdClock
   guint last_id;
   GHashTable *timers; /* id -> GSequenceIter */
   GSequence *queue;   /* Timer, by due time then id */
+  gint64 held_until;  /* µs, monotonic: no timer fires before */
+  gint64 asleep;      /* µs that the machine has slept since its start */
+  DvmdClockStoodStill stood_still;
+  gpointer stood_still_data;
 };
 
 typedef struct
@@ -64,11 +75,13 @@ get_pause (GSource *source)
 {
   DvmdClock *self = ((ClockSource *)source)->clock;
   GSequenceIter *first = g_sequence_get_begin_iter (self->queue);
+  gint64 due;
   gint64 pause;
 
   if (g_sequence_iter_is_end (first))
     return -1;
-  pause = ((Timer *)g_sequence_get (first))->due - g_source_get_time (source);
+  due = MAX (((Timer *)g_sequence_get (first))->due, self->held_until);
+  pause = due - g_source_get_time (source);
   return pause > 0 ? (int)MIN ((pause + 999) / 1000, G_MAXINT) : 0;
 }
 
@@ -86,6 +99,37 @@ check (GSource *source)
   return get_pause (source) == 0;
 }
 
+/* The monotonic clock stands while the machine sleeps, that of its boot does not. */
+static gint64
+get_asleep (void)
+{
+  struct timespec boot = { 0 };
+  struct timespec monotonic = { 0 };
+
+  clock_gettime (CLOCK_MONOTONIC, &monotonic);
+  clock_gettime (CLOCK_BOOTTIME, &boot);
+  return (boot.tv_sec - monotonic.tv_sec) * G_USEC_PER_SEC + (boot.tv_nsec - monotonic.tv_nsec) / 1000;
+}
+
+/* The next timer is due, and should have fired about then. */
+static gboolean
+has_stood_still (DvmdClock *self, gint64 now)
+{
+  GSequenceIter *first = g_sequence_get_begin_iter (self->queue);
+  gint64 asleep = get_asleep ();
+  gint64 time = asleep - self->asleep;
+
+  self->asleep = asleep;
+  if (!g_sequence_iter_is_end (first))
+    time += MAX (now - MAX (((Timer *)g_sequence_get (first))->due, self->held_until), 0);
+  if (time < DVMD_CLOCK_STILL)
+    return FALSE;
+  self->held_until = now + HOLD;
+  if (self->stood_still != NULL)
+    self->stood_still (time, self->stood_still_data);
+  return TRUE;
+}
+
 static gboolean
 dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
 {
@@ -93,6 +137,8 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
   gint64 now = g_source_get_time (source);
   Timer timer;
 
+  if (has_stood_still (self, now))
+    return G_SOURCE_CONTINUE;
   while (take_due (self, now, &timer))
     timer.func (timer.user_data);
   return G_SOURCE_CONTINUE;
@@ -116,6 +162,7 @@ dvmd_clock_new_real (GMainContext *context)
 {
   DvmdClock *self = clock_new ();
 
+  self->asleep = get_asleep ();
   self->source = g_source_new (&clock_source_funcs, sizeof (ClockSource));
   ((ClockSource *)self->source)->clock = self;
   g_source_set_static_name (self->source, "dvmd clock");
@@ -188,6 +235,13 @@ dvmd_clock_remove_timer (DvmdClock *self, guint id)
   g_hash_table_steal_extended (self->timers, GUINT_TO_POINTER (id), NULL, &found);
   if (found != NULL)
     g_sequence_remove (found);
+}
+
+void
+dvmd_clock_set_stood_still_func (DvmdClock *self, DvmdClockStoodStill func, gpointer user_data)
+{
+  self->stood_still = func;
+  self->stood_still_data = user_data;
 }
 
 void

@@ -33,6 +33,14 @@ guint dvmd_clock_add_timer (DvmdClock *self, gint64 delay, DvmdTimerFunc func, g
 /* 0 and ids that have fired are accepted and ignored. */
 void dvmd_clock_remove_timer (DvmdClock *self, guint id);
 
+/*
+ * Called when this process has stood still: it was stopped, its machine was paused, or it did not come to its main loop
+ * for at least DVMD_CLOCK_STILL. time: about how long (µs). Not of a manual clock.
+ */
+typedef void (*DvmdClockStoodStill) (gint64 time, gpointer user_data);
+#define DVMD_CLOCK_STILL (3 * G_TIME_SPAN_SECOND)
+void dvmd_clock_set_stood_still_func (DvmdClock *self, DvmdClockStoodStill func, gpointer user_data);
+
 /* Manual clocks: moves time on by delta µs, firing what falls due in its order. */
 void dvmd_clock_advance (DvmdClock *self, gint64 delta);
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Settings have a type, a value and an origin, and later origins win.
  */
 
 #include "config.h"
@@ -328,9 +330,10 @@ check_groups (GKeyFile *file, const char *text, const char *path, GError **error
     if (strcmp (groups[i], GROUP) != 0)
       {
         g_autofree char *place = format_place (path, find_group_line (text, groups[i]));
+        g_autofree char *shown = g_utf8_make_valid (groups[i], MIN (strlen (groups[i]), 80));
 
         g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
-                     "%s: there is no group [%s]; settings stand in [" GROUP "]", place, groups[i]);
+                     "%s: there is no group [%s]; settings stand in [" GROUP "]", place, shown);
         return FALSE;
       }
   return TRUE;
@@ -371,10 +374,10 @@ dvmd_config_load_file (DvmdConfig *self, const char *path, DvmdConfigOrigin orig
       && !(length == 0 || g_error_matches (local, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_GROUP_NOT_FOUND)))
     {
       g_autofree char *place = format_place (path, find_line (text, NULL));
+      g_autofree char *shown = g_utf8_make_valid (local->message, -1);
 
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
-                   "%s: %s; a settings file has the line [" GROUP "] and lines \"name = value\"", place,
-                   local->message);
+                   "%s: %s; a settings file has the line [" GROUP "] and lines \"name = value\"", place, shown);
       return FALSE;
     }
   if (local != NULL)

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A set of ids is read, written and kept as sorted ranges.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Messages of g_log() go to standard error or to the journal, with their subject.
  */
 
 #include "config.h"
@@ -106,16 +108,17 @@ write_line (const char *line)
     }
 }
 
-typedef struct
+struct _DvmdLog
 {
   const char *program;
   GLogLevelFlags fatal;
   gboolean journal;
-} Writer;
+  DvmdLogFile *file; /* (nullable): what standard error is */
+};
 
 /* Where GLib does not say which program speaks: journalctl -t asks for that. */
 static gboolean
-write_journal (const Writer *writer, GLogLevelFlags level, const GLogField *fields, gsize n_fields)
+write_journal (const DvmdLog *writer, GLogLevelFlags level, const GLogField *fields, gsize n_fields)
 {
   g_autofree GLogField *all = g_new (GLogField, n_fields + 1);
   g_autofree char *message = get_message (fields, n_fields);
@@ -136,7 +139,7 @@ write_journal (const Writer *writer, GLogLevelFlags level, const GLogField *fiel
 static GLogWriterOutput
 write_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
 {
-  const Writer *writer = user_data;
+  const DvmdLog *writer = user_data;
   g_autofree char *domain = get_field (fields, n_fields, "GLIB_DOMAIN");
 
   if (!g_log_writer_default_would_drop (level, domain)
@@ -144,7 +147,10 @@ write_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
     {
       g_autofree char *line = dvmd_log_format_line (writer->program, level, fields, n_fields);
 
-      write_line (line);
+      if (writer->file != NULL)
+        dvmd_log_file_write (writer->file, line);
+      else
+        write_line (line);
     }
   /* g_log() ends the process itself; for structured messages GLib leaves G_DEBUG=fatal-warnings to the writer. */
   if (level & writer->fatal)
@@ -160,19 +166,27 @@ write_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
 static void
 writer_free (gpointer data)
 {
+  g_clear_pointer (&((DvmdLog *)data)->file, dvmd_log_file_free);
   g_free (data);
 }
 
-void
+DvmdLog *
 dvmd_log_install (const char *program)
 {
-  Writer *writer = g_new0 (Writer, 1);
+  DvmdLog *writer = g_new0 (DvmdLog, 1);
 
   writer->program = program;
   writer->fatal = g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_always_fatal (writer->fatal);
   writer->journal = g_log_writer_is_journald (STDERR_FILENO);
   g_log_set_writer_func (write_message, writer, writer_free);
+  return writer;
+}
+
+void
+dvmd_log_set_file (DvmdLog *self, DvmdLogFile *file)
+{
+  self->file = file;
 }
 
 /* (transfer full): "job default@1 rank 3 on node1" */

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include <glib.h>
+#include "dvmd-log-file.h"
 
 G_BEGIN_DECLS
 
@@ -16,8 +16,12 @@ G_BEGIN_DECLS
  * of a variable and the length of data.
  */
 
-/* Once, at the start of main(). program: "dvmd", kept by reference. */
-void dvmd_log_install (const char *program);
+typedef struct _DvmdLog DvmdLog;
+
+/* Once, at the start of main(). program: "dvmd", kept by reference. (transfer none) */
+DvmdLog *dvmd_log_install (const char *program);
+/* Before the first thread. file: (transfer full): what standard error is; the journal is preferred to it. */
+void dvmd_log_set_file (DvmdLog *self, DvmdLogFile *file);
 
 /* What a message is about; NULL: no such thing. In the journal these are fields to search by: JOB, RANK, NODE. */
 typedef struct

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A packet is what daemons of the tree hand from neighbour to neighbour.
  */
 
 #include "config.h"

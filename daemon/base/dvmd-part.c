@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Parts of a daemon that need a large library are opened when they are first needed.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The other programs of this build are found, installed or in the build tree.
  */
 
 #include "config.h"

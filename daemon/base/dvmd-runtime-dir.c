@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The private directory of a DVM is made, locked, and swept when its owner has gone.
  */
 
 #include "config.h"
@@ -33,6 +35,14 @@ struct _DvmdRuntimeDir
   int dir_fd;
   int lock_fd; /* its lock is the DVM's name */
 };
+
+char *
+dvmd_runtime_dir_build_agent_name (const char *instance, guint32 rank)
+{
+  g_autofree char *digest = g_compute_checksum_for_string (G_CHECKSUM_SHA256, instance, -1);
+
+  return g_strdup_printf ("agent-%.8s-%u", digest, rank);
+}
 
 gboolean
 dvmd_runtime_dir_check_name (const char *name, GError **error)
@@ -359,6 +369,44 @@ dvmd_runtime_dir_release (DvmdRuntimeDir *self)
   rmdir (self->path);
   rmdir (parent);
   runtime_dir_free (self);
+}
+
+/* It has been locked once, and is not now: whoever is making it has no lock in it yet. */
+static gboolean
+was_left (const char *path)
+{
+  g_autofree char *lock = g_build_filename (path, LOCK, NULL);
+  int fd = open (lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  gboolean left;
+
+  if (fd < 0)
+    return FALSE;
+  left = flock (fd, LOCK_EX | LOCK_NB) == 0;
+  close (fd);
+  return left;
+}
+
+void
+dvmd_runtime_dir_sweep (DvmdRuntimeDir *self, const char *prefix)
+{
+  g_autofree char *parent = g_path_get_dirname (self->path);
+  g_autoptr (GDir) dir = g_dir_open (parent, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (parent, name, NULL);
+      g_autoptr (GError) error = NULL;
+      DvmdRuntimeDir *left;
+
+      if (!g_str_has_prefix (name, prefix) || !was_left (path))
+        continue;
+      left = dvmd_runtime_dir_acquire (name, path, &error);
+      if (left != NULL)
+        dvmd_runtime_dir_release (left);
+      else
+        g_message ("%s stays: %s", path, error->message);
+    }
 }
 
 const char *

@@ -9,9 +9,10 @@
 G_BEGIN_DECLS
 
 /*
- * The private directory of one DVM of one user: $XDG_RUNTIME_DIR/dvm/NAME, or /tmp/dvm-UID/NAME. Who holds its lock is
- * the DVM of that name. In it: `lock` (with the holder's pid), `bus` (private socket), `sessions/` (directories of
- * jobs). Everything in it goes when the DVM goes, and what a crashed one left goes when the next one comes.
+ * The private directory of one DVM of one user: $XDG_RUNTIME_DIR/dvm/NAME, /tmp/dvm-UID/NAME, or ~/.dvm-HOST/NAME. Who
+ * holds its lock is the DVM of that name. In it: `lock` (with the holder's pid), `bus` (private socket), `sessions/`
+ * (directories of jobs). Everything in it goes when the DVM goes, and what a crashed one left goes when the next one
+ * comes.
  */
 
 typedef struct _DvmdRuntimeDir DvmdRuntimeDir;
@@ -23,10 +24,15 @@ typedef struct _DvmdRuntimeDir DvmdRuntimeDir;
 DvmdRuntimeDir *dvmd_runtime_dir_acquire (const char *name, const char *path, GError **error);
 /* Removes what is in the directory, the directory, and gives back the lock. */
 void dvmd_runtime_dir_release (DvmdRuntimeDir *self);
+/* Removes those beside it whose names begin so and that crashed ones left: of names that nobody uses twice. */
+void dvmd_runtime_dir_sweep (DvmdRuntimeDir *self, const char *prefix);
 
 const char *dvmd_runtime_dir_get_path (DvmdRuntimeDir *self);
 const char *dvmd_runtime_dir_get_socket_path (DvmdRuntimeDir *self);   /* PATH/bus */
 const char *dvmd_runtime_dir_get_sessions_path (DvmdRuntimeDir *self); /* PATH/sessions, which exists */
+
+/* What the directory of an agent is called, below that of its DVM; no two are called alike. (transfer full) */
+char *dvmd_runtime_dir_build_agent_name (const char *instance, guint32 rank);
 
 /* A DVM's name is [A-Za-z_][A-Za-z0-9_-]*, at most 64 characters. */
 gboolean dvmd_runtime_dir_check_name (const char *name, GError **error);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One engine runs all state tables: events are queued, transitions looked up, handlers called (L2).
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A source of the main loop runs a function in the next turn, as often as it was asked for.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Requests that change the size of the DVM or a session are passed to the controller, and answered.
  */
 
 #include "config.h"

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* What the engine answered. */
+/* The controller's answer. */
 typedef struct
 {
   char *alloc_id; /* (nullable) */

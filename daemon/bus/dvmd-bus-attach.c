@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The method Attach hands out descriptors of a job's standard streams.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The bytes that a connection was given and has not written yet are counted.
  */
 
 #include "config.h"

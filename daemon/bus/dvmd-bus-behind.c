@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The changes that a slow connection has not been told of are kept, as the last state of each object.
  */
 
 #include "config.h"

@@ -113,6 +113,8 @@ take_bus (GTask *task, GDBusConnection *connection)
 
   g_task_set_task_data (task, peer, (GDestroyNotify)dvmd_bus_peer_unref);
   g_dbus_connection_set_exit_on_close (connection, FALSE);
+  if (self->bus_is_shared)
+    peer->limit = dvmd_bus_limit_new (connection);
   if (!dvmd_bus_peer_export (peer, &error))
     {
       dvmd_bus_peer_detach (peer);
@@ -169,6 +171,7 @@ dvmd_bus_server_add_bus_async (DvmdBusServer *self, GBusType type, GCancellable 
     }
   g_free (self->bus_address);
   self->bus_address = g_steal_pointer (&address);
+  self->bus_is_shared = type == G_BUS_TYPE_SYSTEM;
   connect_bus (task);
 }
 

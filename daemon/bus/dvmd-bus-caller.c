@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A caller is known by the credentials of its connection, and what it may change follows from them.
  */
 
 #include "config.h"
@@ -7,11 +9,13 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvmd-bus-private.h"
+#include "dvmd-reading.h"
 #include "dvmd-rights.h"
 
+#include <pwd.h>
 #include <string.h>
 
-/* A call that waits until it is known who calls. */
+/* A call that waits until it is known who calls, or the call before it is read. */
 typedef struct
 {
   const DvmdBusClass *klass;
@@ -30,6 +34,7 @@ check_right (DvmdBusServer *server, DvmdBusCaller *caller, DvmdBusAccess access,
       return dvmd_core_may (server->core, &caller->requester, DVMD_RIGHT_JOB, NULL, object, error);
     case DVMD_BUS_CHANGES_NODE:
       return dvmd_core_may (server->core, &caller->requester, DVMD_RIGHT_NODE, NULL, NULL, error);
+    case DVMD_BUS_PLANS:
     case DVMD_BUS_CHANGES:
       return dvmd_core_may (server->core, &caller->requester, DVMD_RIGHT_DVM, NULL, NULL, error);
     case DVMD_BUS_READS:
@@ -45,6 +50,101 @@ dvmd_bus_caller_may_change (DvmdBusCaller *self)
   return check_right (self->peer->server, self, DVMD_BUS_CHANGES, NULL, NULL);
 }
 
+/* A call whose hosts and files are read. */
+typedef struct
+{
+  DvmdBusCaller *caller;
+  const DvmdBusClass *klass;
+  const DvmdBusMethod *method;
+  guint id;
+  GDBusMethodInvocation *invocation;
+  gpointer read;
+} Reading;
+
+static void run_pending (DvmdBusCaller *self);
+
+static gboolean
+find_object (DvmdBusCall *call, const DvmdBusClass *klass, const DvmdBusMethod *method, GError **error)
+{
+  g_autoptr (GError) own_error = NULL;
+
+  if (klass->find != NULL)
+    call->object = klass->find (call->server, call->id, &own_error);
+  if (own_error == NULL)
+    return check_right (call->server, call->caller, method->access, call->object, error);
+  g_propagate_error (error, g_steal_pointer (&own_error));
+  return FALSE;
+}
+
+static gboolean
+read_call (gpointer data, GError **error)
+{
+  Reading *reading = data;
+  GError *own_error = NULL;
+
+  reading->read = reading->method->reader->read (reading->invocation, &own_error);
+  if (own_error == NULL)
+    return TRUE;
+  g_propagate_error (error, own_error);
+  return FALSE;
+}
+
+static gpointer
+free_call (gpointer invocation)
+{
+  g_object_unref (invocation);
+  return NULL;
+}
+
+/* Much may have changed since, also whether there is somebody who is answered. */
+static void
+on_call_read (gpointer data, GError *error)
+{
+  g_autofree Reading *reading = data;
+  GDBusMethodInvocation *kept = g_object_ref (reading->invocation);
+  g_autoptr (DvmdBusCaller) caller = reading->caller;
+  g_autoptr (DvmdBusPeer) peer = caller->peer != NULL ? dvmd_bus_peer_ref (caller->peer) : NULL;
+  DvmdBusCall call = {
+    .server = peer != NULL ? peer->server : NULL,
+    .peer = peer,
+    .caller = caller,
+    .id = reading->id,
+    .parameters = g_dbus_method_invocation_get_parameters (reading->invocation),
+    .invocation = reading->invocation,
+    .read = reading->read,
+  };
+
+  caller->reading = FALSE;
+  if (call.server == NULL || call.server->stopped)
+    {
+      g_clear_error (&error);
+      error = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more calls");
+    }
+  if (error == NULL && find_object (&call, reading->klass, reading->method, &error))
+    reading->method->func (&call);
+  else
+    dvmd_bus_return_error (reading->invocation, error);
+  if (call.read != NULL)
+    reading->method->reader->free (call.read);
+  /* It may be a million small pieces: nobody is to wait for that. */
+  g_thread_unref (g_thread_new ("dvmd-bus-free", free_call, kept));
+  run_pending (caller);
+}
+
+static void
+begin_reading (DvmdBusCall *call, const DvmdBusClass *klass, const DvmdBusMethod *method)
+{
+  Reading *reading = g_new0 (Reading, 1);
+
+  reading->caller = dvmd_bus_caller_ref (call->caller);
+  reading->klass = klass;
+  reading->method = method;
+  reading->id = call->id;
+  reading->invocation = call->invocation;
+  call->caller->reading = TRUE;
+  dvmd_reading_begin (NULL, read_call, on_call_read, reading);
+}
+
 static void
 run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, const DvmdBusMethod *method, guint id,
           GDBusMethodInvocation *invocation)
@@ -57,14 +157,25 @@ run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, c
     .parameters = g_dbus_method_invocation_get_parameters (invocation),
     .invocation = invocation,
   };
+  const DvmdBusReader *reader = method->reader;
   GError *error = NULL;
+  gboolean good;
 
-  if (klass->find != NULL)
-    call.object = klass->find (peer->server, id, &error);
-  if (error == NULL && check_right (peer->server, caller, method->access, call.object, &error))
+  dvmd_bus_limit_serve (invocation);
+  good = find_object (&call, klass, method, &error);
+  if (good && reader != NULL && dvmd_reading_takes_long (call.parameters))
+    {
+      begin_reading (&call, klass, method);
+      return;
+    }
+  if (good && reader != NULL && !reader->when_long)
+    call.read = reader->read (invocation, &error);
+  if (error == NULL)
     method->func (&call);
   else
     dvmd_bus_return_error (invocation, error);
+  if (call.read != NULL)
+    reader->free (call.read);
 }
 
 static void
@@ -167,18 +278,61 @@ dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job)
   g_array_append_val (self->jobs, id);
 }
 
+static char *
+find_user (guint uid)
+{
+  char buffer[4096];
+  struct passwd entry;
+  struct passwd *found = NULL;
+
+  if (uid == G_MAXUINT)
+    return g_strdup ("somebody");
+  if (getpwuid_r (uid, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL)
+    return g_utf8_make_valid (found->pw_name, -1);
+  return g_strdup_printf ("uid %u", uid);
+}
+
+/* (nullable): it may have gone */
+static char *
+find_program (guint pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%u/comm", pid);
+  g_autofree char *name = NULL;
+
+  if (pid == 0 || !g_file_get_contents (path, &name, NULL, NULL))
+    return NULL;
+  return g_utf8_make_valid (g_strchomp (name), -1);
+}
+
+char *
+dvmd_bus_caller_describe (DvmdBusCaller *self)
+{
+  g_autofree char *user = find_user (self->requester.uid);
+  g_autofree char *program = find_program (self->requester.pid);
+
+  if (program != NULL)
+    return g_strdup_printf ("%s (%s, pid %u)", user, program, self->requester.pid);
+  return self->requester.pid != 0 ? g_strdup_printf ("%s (pid %u)", user, self->requester.pid)
+                                  : g_strdup_printf ("%s (%s)", user, self->requester.name);
+}
+
 static void
 end_jobs (DvmdBusServer *server, DvmdBusCaller *self)
 {
   g_autoptr (GArray) jobs = g_steal_pointer (&self->jobs);
+  g_autofree char *who = NULL;
+  g_autoptr (DvmReason) reason = NULL;
 
-  for (guint i = 0; jobs != NULL && !server->stopped && i < jobs->len; i++)
+  if (jobs == NULL || server->stopped)
+    return;
+  who = dvmd_bus_caller_describe (self);
+  reason = _dvm_reason_new (DVM_REASON_SUBMITTER_LEFT, who);
+  for (guint i = 0; i < jobs->len; i++)
     {
       DvmdJob *job = find_live (server, g_array_index (jobs, guint, i));
-      g_autofree char *reason = g_strdup_printf ("%s, who ran it, has left", self->requester.name);
       g_autoptr (GError) error = NULL;
 
-      if (job != NULL && !dvmd_controller_cancel_job (server->controller, job, reason, &error))
+      if (job != NULL && !dvmd_controller_cancel_job_for (server->controller, job, reason, &error))
         g_message ("A job of %s cannot be ended: %s", self->requester.name, error->message);
     }
 }
@@ -193,6 +347,8 @@ dvmd_bus_caller_leave (DvmdBusCaller *self)
     return;
   if (self->watch != 0)
     g_dbus_connection_signal_unsubscribe (peer->connection, self->watch);
+  if (peer->limit != NULL)
+    dvmd_bus_limit_forget (peer->limit, self->requester.name);
   self->watch = 0;
   g_queue_clear_full (&self->pending, (GDestroyNotify)pending_call_free);
   peer->n_subscriptions -= self->n_subscriptions;
@@ -226,7 +382,7 @@ static void
 run_pending (DvmdBusCaller *self)
 {
   /* A method may end the connection, and with it the rest. */
-  while (self->peer != NULL && !g_queue_is_empty (&self->pending))
+  while (self->peer != NULL && !self->reading && !g_queue_is_empty (&self->pending))
     {
       g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_ref (self->peer);
       PendingCall *pending = g_queue_pop_head (&self->pending);
@@ -273,6 +429,9 @@ on_credentials (GObject *source, GAsyncResult *result, gpointer user_data)
   if (reply != NULL && read_credentials (self, reply))
     {
       self->known = TRUE;
+      if (self->peer->limit != NULL
+          && dvmd_core_has_right (self->peer->server->core, &self->requester, DVMD_RIGHT_DVM, NULL, NULL))
+        dvmd_bus_limit_trust (self->peer->limit, self->requester.name);
       run_pending (self);
       return;
     }
@@ -321,9 +480,21 @@ find_caller (DvmdBusPeer *peer, GDBusMethodInvocation *invocation, gboolean need
   return caller;
 }
 
-static const DvmdBusMethod *
-find_method (const DvmdBusClass *klass, const char *name)
+static void
+read_properties_of_job (DvmdBusCall *call)
 {
+  dvmd_bus_handle_properties (call->server, &dvmd_bus_jobs.klass, call->object,
+                              dvmd_bus_hides_from (call->server, call->caller), call->invocation);
+}
+
+static const DvmdBusMethod *
+find_method (const DvmdBusClass *klass, GDBusMethodInvocation *invocation)
+{
+  static const DvmdBusMethod properties = { "Get", DVMD_BUS_READS, read_properties_of_job };
+  const char *name = g_dbus_method_invocation_get_method_name (invocation);
+
+  if (dvmd_bus_is_properties_call (invocation))
+    return &properties;
   for (gsize i = 0; i < klass->n_methods; i++)
     if (strcmp (klass->methods[i].name, name) == 0)
       return &klass->methods[i];
@@ -334,16 +505,18 @@ static void
 call_method (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethodInvocation *invocation)
 {
   g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
-  const DvmdBusMethod *method = find_method (klass, g_dbus_method_invocation_get_method_name (invocation));
+  const DvmdBusMethod *method = find_method (klass, invocation);
+  gboolean needed;
   DvmdBusCaller *caller;
 
   g_assert (method != NULL); /* the interface description lists no other */
 
-  caller = find_caller (peer, invocation, method->access != DVMD_BUS_READS);
-  if (caller == NULL && method->access != DVMD_BUS_READS)
+  needed = method->access != DVMD_BUS_READS || peer->server->hides;
+  caller = find_caller (peer, invocation, needed);
+  if (caller == NULL && needed)
     dvmd_bus_return_error (invocation,
                            g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "A call on a bus needs a sender"));
-  else if (caller != NULL && !caller->known)
+  else if (caller != NULL && (!caller->known || caller->reading))
     {
       /* Calls of one caller stay in their order, those that only read too. */
       PendingCall *pending = g_new0 (PendingCall, 1);
@@ -366,8 +539,8 @@ dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBus
 
   if (error != NULL)
     dvmd_bus_return_error (invocation, error);
-  else if (dvmd_bus_is_properties_call (invocation))
-    dvmd_bus_handle_properties (peer->server, klass, object, invocation);
+  else if (dvmd_bus_is_properties_call (invocation) && (!peer->server->hides || klass != &dvmd_bus_jobs.klass))
+    dvmd_bus_handle_properties (peer->server, klass, object, FALSE, invocation);
   else
     call_method (peer, klass, id, invocation);
 }

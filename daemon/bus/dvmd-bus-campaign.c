@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface org.dvm.Campaign of each change of size.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The changes of a live job are collected until they are told together.
  */
 
 #include "config.h"

@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is told to whoever asked, and to nobody else: how a change of the size has ended, and that the time of an
- * allocation is soon over. The answer to the request goes first. One that has gone gets nothing, and nobody else in its
- * place.
+ * The requester alone is told: how a change of the size has ended, and that the time of an allocation is soon over. The
+ * answer to the request goes first. One that has gone gets nothing, and nobody else in its place.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface org.dvm.Job of each job.
  */
 
 #include "config.h"
@@ -112,12 +114,13 @@ static void
 cancel_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
-  g_autofree char *reason = g_strdup_printf ("cancelled by %s", call->caller->requester.name);
+  g_autofree char *who = dvmd_bus_caller_describe (call->caller);
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_CANCELLED_BY, who);
   GError *error = NULL;
 
   /* A job that has ended or fails already is left as it is. */
   if (dvmd_bus_options_parse (dict, NULL, 0, &error) && !dvmd_job_get_ended (call->object))
-    dvmd_controller_cancel_job (call->server->controller, call->object, reason, &error);
+    dvmd_controller_cancel_job_for (call->server->controller, call->object, reason, &error);
   return_result (call, error);
 }
 
@@ -146,7 +149,10 @@ get_trace (DvmdBusCall *call)
   GVariantBuilder builder;
   GError *error = NULL;
 
-  if (!dvmd_bus_options_parse (dict, NULL, 0, &error))
+  if (dvmd_bus_hides_from (call->server, call->caller))
+    g_set_error (&error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                 "traces of jobs are for the user that this DVM belongs to and root (the setting private)");
+  if (error != NULL || !dvmd_bus_options_parse (dict, NULL, 0, &error))
     {
       dvmd_bus_return_error (call->invocation, error);
       return;

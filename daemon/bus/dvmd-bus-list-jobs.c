@@ -77,10 +77,22 @@ is_selected (const JobFilter *filter, DvmdJob *job)
   return filter->session == NULL || g_strcmp0 (filter->session, dvm_job_get_session (record)) == 0;
 }
 
+/* A filter finds out what it is about. */
+static gboolean
+check_label (const JobFilter *filter, gboolean hides, GError **error)
+{
+  if (filter->label == NULL || !hides)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+               "label: those of jobs are for the user that this DVM belongs to and root (the setting private)");
+  return FALSE;
+}
+
 void
 dvmd_bus_list_jobs (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  gboolean hides = dvmd_bus_hides_from (call->server, call->caller);
   g_auto (JobFilter) filter = { NULL };
   DvmdCore *core = call->server->core;
   gboolean ended;
@@ -90,7 +102,8 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   GError *error = NULL;
 
   fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
-  if (!parse_filter (dict, TRUE, &filter, &error) || !dvmd_bus_check_columns (filter.columns, fields, n_fields, &error))
+  if (!parse_filter (dict, TRUE, &filter, &error) || !check_label (&filter, hides, &error)
+      || !dvmd_bus_check_columns (filter.columns, fields, n_fields, &error))
     {
       dvmd_bus_return_error (call->invocation, error);
       return;
@@ -99,7 +112,11 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   ended = filter.all || filter.set != NULL || (filter.has_state && !dvm_job_state_is_live (filter.state));
   for (DvmdJob *job = dvmd_core_next_job (core, NULL, ended); job != NULL; job = dvmd_core_next_job (core, job, ended))
     if (is_selected (&filter, job) && dvmd_bus_rows_want (&rows, dvmd_job_get_id (job)))
-      dvmd_bus_rows_add (&rows, dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter.columns));
+      {
+        GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter.columns);
+
+        dvmd_bus_rows_add (&rows, hides ? dvmd_bus_hide_values (row) : row);
+      }
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }
 
@@ -124,7 +141,8 @@ select_jobs (DvmdBusCall *call, const JobFilter *filter, GError **error)
 static guint
 cancel_selected (DvmdBusCall *call, GPtrArray *jobs)
 {
-  g_autofree char *reason = g_strdup_printf ("cancelled by %s", call->caller->requester.name);
+  g_autofree char *who = dvmd_bus_caller_describe (call->caller);
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_CANCELLED_BY, who);
   guint count = 0;
 
   for (guint i = 0; i < jobs->len; i++)
@@ -135,7 +153,7 @@ cancel_selected (DvmdBusCall *call, GPtrArray *jobs)
       /* It may have gone with one before it. */
       if (dvmd_job_get_ended (job))
         continue;
-      if (dvmd_controller_cancel_job (call->server->controller, job, reason, &error))
+      if (dvmd_controller_cancel_job_for (call->server->controller, job, reason, &error))
         count++;
       else
         g_info ("Job %u is not cancelled: %s", dvmd_job_get_id (job), error->message);

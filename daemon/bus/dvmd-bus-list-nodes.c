@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The method ListNodes answers with rows of nodes.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The method ListProcs answers with rows of processes.
  */
 
 #include "config.h"

@@ -17,8 +17,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define BACKLOG     1024
-#define PATIENCE_MS 10000
+#define BACKLOG    1024
+#define TIMEOUT_MS 10000
 /* Threads that authenticate at the same time; more than these wait for their turn. */
 #define MAX_THREADS 16
 /* Those that wait for it. */
@@ -40,7 +40,7 @@ struct _DvmdBusListener
   guint n_threads;
   guint n_connections;
   guint limit;
-  guint patience;
+  guint timeout;
   int reserve;        /* a descriptor to give up when there is no other */
   gboolean told_full; /* said once, until there is room again */
 };
@@ -100,7 +100,7 @@ on_too_long (gpointer user_data)
 
   guest->timer = 0;
   g_message ("Somebody has connected to the private socket and not said who it is within %u s: sent away",
-             self->patience / 1000);
+             self->timeout / 1000);
   send_away (guest);
   run_ready (self);
   return G_SOURCE_REMOVE;
@@ -199,7 +199,7 @@ add_guest (DvmdBusListener *self, GSocket *socket)
   guest->guid = g_strdup (self->guid);
   guest->observer = g_object_ref (self->observer);
   g_socket_set_blocking (socket, FALSE);
-  guest->timer = g_timeout_add (self->patience, on_too_long, guest);
+  guest->timer = g_timeout_add (self->timeout, on_too_long, guest);
   guest->source = g_socket_create_source (socket, G_IO_IN, NULL);
   g_source_set_callback (guest->source, G_SOURCE_FUNC (on_first_word), guest, NULL);
   g_source_attach (guest->source, g_main_context_get_thread_default ());
@@ -315,7 +315,7 @@ dvmd_bus_listener_new (const char *path, const DvmdBusListenerSettings *settings
   self->user_data = settings->user_data;
   self->guests = g_ptr_array_new ();
   g_queue_init (&self->ready);
-  self->patience = PATIENCE_MS;
+  self->timeout = TIMEOUT_MS;
   self->reserve = open ("/dev/null", O_RDONLY | O_CLOEXEC);
   if (!listen_on (self, path, error))
     {
@@ -357,9 +357,9 @@ dvmd_bus_listener_set_limit (DvmdBusListener *self, guint limit)
 }
 
 void
-dvmd_bus_listener_set_patience (DvmdBusListener *self, guint patience)
+dvmd_bus_listener_set_timeout (DvmdBusListener *self, guint timeout)
 {
-  self->patience = patience;
+  self->timeout = timeout;
 }
 
 void

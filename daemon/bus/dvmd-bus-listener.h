@@ -33,7 +33,7 @@ void dvmd_bus_listener_free (DvmdBusListener *self);
 /* At most so many connections; 0: as the limit of descriptors allows. */
 void dvmd_bus_listener_set_limit (DvmdBusListener *self, guint limit);
 /* How long an authentication may take, in ms (10,000). */
-void dvmd_bus_listener_set_patience (DvmdBusListener *self, guint patience);
+void dvmd_bus_listener_set_timeout (DvmdBusListener *self, guint timeout);
 /* A connection that func had taken has gone. */
 void dvmd_bus_listener_connection_gone (DvmdBusListener *self);
 /* Those who authenticate. */

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface org.dvm.Manager: its properties, and its methods by name.
  */
 
 #include "config.h"
@@ -337,25 +339,25 @@ reload (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod manager_methods[] = {
-  { "Allocate", DVMD_BUS_CHANGES, dvmd_bus_allocate },
+  { "Allocate", DVMD_BUS_CHANGES, dvmd_bus_allocate, &dvmd_bus_hosts_reader },
   { "CancelJobs", DVMD_BUS_CHANGES, dvmd_bus_cancel_jobs },
-  { "ControlSession", DVMD_BUS_CHANGES, dvmd_bus_control_session },
+  { "ControlSession", DVMD_BUS_CHANGES, dvmd_bus_control_session, &dvmd_bus_control_session_reader },
   { "FindJob", DVMD_BUS_READS, find_job },
   { "FindNode", DVMD_BUS_READS, dvmd_bus_find_node },
   { "FindSession", DVMD_BUS_READS, dvmd_bus_find_session },
-  { "Grow", DVMD_BUS_CHANGES, dvmd_bus_grow },
+  { "Grow", DVMD_BUS_CHANGES, dvmd_bus_grow, &dvmd_bus_hosts_reader },
   { "ListCampaigns", DVMD_BUS_READS, dvmd_bus_list_campaigns },
   { "ListJobs", DVMD_BUS_READS, dvmd_bus_list_jobs },
   { "ListNodes", DVMD_BUS_READS, dvmd_bus_list_nodes },
   { "ListPlugins", DVMD_BUS_READS, list_plugins },
   { "ListSessions", DVMD_BUS_READS, dvmd_bus_list_sessions },
-  { "Map", DVMD_BUS_TRACKED, dvmd_bus_map },
+  { "Map", DVMD_BUS_PLANS, dvmd_bus_map, &dvmd_bus_map_reader },
   { "Query", DVMD_BUS_TRACKED, dvmd_bus_query },
   { "Reload", DVMD_BUS_CHANGES, reload },
-  { "Shrink", DVMD_BUS_CHANGES, dvmd_bus_shrink },
+  { "Shrink", DVMD_BUS_CHANGES, dvmd_bus_shrink, &dvmd_bus_hosts_reader },
   { "Shutdown", DVMD_BUS_CHANGES, shutdown_dvm },
-  { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit },
-  { "SubmitApps", DVMD_BUS_CHANGES, dvmd_bus_submit_apps },
+  { "Submit", DVMD_BUS_CHANGES, dvmd_bus_submit, &dvmd_bus_submit_reader },
+  { "SubmitApps", DVMD_BUS_CHANGES, dvmd_bus_submit, &dvmd_bus_submit_apps_reader },
   { "SubmitMany", DVMD_BUS_CHANGES, dvmd_bus_submit_many },
   { "Subscribe", DVMD_BUS_TRACKED, subscribe },
   { "Unsubscribe", DVMD_BUS_TRACKED, unsubscribe },

@@ -17,11 +17,19 @@
 /* Some MiB; the call has no way to answer in pages. */
 #define MAX_ROWS 65536
 
+/* What is to be mapped, and which ranks the answer has. */
+typedef struct
+{
+  DvmJobSpec *spec;
+  char *ranks; /* (nullable) */
+} Plan;
+
 /* A call that came before the DVM had nodes. */
 typedef struct
 {
   DvmdBusCaller *caller;
   GDBusMethodInvocation *invocation;
+  Plan *plan;
 } Early;
 
 static gboolean
@@ -137,26 +145,59 @@ adds_nothing (DvmJobSpec *spec, GError **error)
   return FALSE;
 }
 
-static GVariant *
-try_map (DvmdBusServer *server, const DvmdBusCaller *caller, GVariant *parameters, GError **error)
+static void
+plan_free (gpointer data)
 {
+  Plan *plan = data;
+
+  g_clear_object (&plan->spec);
+  g_free (plan->ranks);
+  g_free (plan);
+}
+
+static gpointer
+read_plan (GDBusMethodInvocation *invocation, GError **error)
+{
+  GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
   g_autoptr (GVariant) apps = g_variant_get_child_value (parameters, 0);
   g_autoptr (GVariant) dict = g_variant_get_child_value (parameters, 1);
   const char *ranks = NULL;
   g_autoptr (GVariant) options = split_options (dict, &ranks, error);
-  g_autoptr (DvmJobSpec) spec = NULL;
-  g_autoptr (DvmdMap) map = NULL;
-  g_autoptr (DvmdProcTable) procs = NULL;
-  gboolean waits = FALSE;
+  g_autoptr (DvmJobSpec) spec = options != NULL ? dvm_job_spec_new_from_variant (apps, options, error) : NULL;
+  Plan *plan;
 
-  if (options != NULL)
-    spec = dvm_job_spec_new_from_variant (apps, options, error);
-  if (spec != NULL && adds_nothing (spec, error) && _dvm_job_spec_load_hosts (spec, "", error))
-    map = dvmd_core_map (server->core, spec, &caller->requester, &waits, error);
+  if (spec == NULL || !adds_nothing (spec, error) || !_dvm_job_spec_load_hosts (spec, "", error))
+    return NULL;
+  plan = g_new0 (Plan, 1);
+  plan->spec = g_steal_pointer (&spec);
+  plan->ranks = g_strdup (ranks);
+  return plan;
+}
+
+const DvmdBusReader dvmd_bus_map_reader = { read_plan, plan_free };
+
+/* (transfer floating) (nullable) */
+static GVariant *
+make_map (DvmdCore *core, DvmdBusCaller *caller, Plan *plan, GError **error)
+{
+  gboolean waits = FALSE;
+  g_autoptr (DvmdMap) map = dvmd_core_map (core, plan->spec, &caller->requester, &waits, error);
+  g_autoptr (DvmdProcTable) procs = NULL;
+
   if (map == NULL)
     return NULL;
   procs = dvmd_map_expand (map);
-  return describe (dvmd_core_get_nodes (server->core), procs, ranks, waits ? "waits for slots" : "", error);
+  return describe (dvmd_core_get_nodes (core), procs, plan->ranks, waits ? "waits for slots" : "", error);
+}
+
+/* Takes the invocation. */
+static void
+answer_map (DvmdBusServer *server, DvmdBusCaller *caller, GDBusMethodInvocation *invocation, Plan *plan)
+{
+  GError *error = NULL;
+  GVariant *map = make_map (server->core, caller, plan, &error);
+
+  return_map (invocation, map, error);
 }
 
 static void
@@ -166,6 +207,7 @@ early_free (gpointer data)
 
   dvmd_bus_caller_unref (early->caller);
   g_clear_object (&early->invocation);
+  plan_free (early->plan);
   g_free (early);
 }
 
@@ -173,20 +215,18 @@ void
 dvmd_bus_map (DvmdBusCall *call)
 {
   DvmdBusServer *server = call->server;
-  GError *error = NULL;
-  GVariant *map;
   Early *early;
 
   if (dvmd_core_get_ready (server->core) || dvmd_core_get_shutting_down (server->core))
     {
-      map = try_map (server, call->caller, call->parameters, &error);
-      return_map (call->invocation, map, error);
+      answer_map (server, call->caller, call->invocation, call->read);
       return;
     }
   /* As a job that comes early: kept until there are nodes. */
   early = g_new0 (Early, 1);
   early->caller = dvmd_bus_caller_ref (call->caller);
   early->invocation = call->invocation;
+  early->plan = g_steal_pointer (&call->read);
   g_ptr_array_add (server->early_maps, early);
 }
 
@@ -202,11 +242,8 @@ dvmd_bus_maps_ready (DvmdBusServer *server)
   while (server->early_maps->len > 0)
     {
       Early *early = g_ptr_array_steal_index (server->early_maps, 0);
-      GDBusMethodInvocation *invocation = g_steal_pointer (&early->invocation);
-      GError *error = NULL;
-      GVariant *map = try_map (server, early->caller, g_dbus_method_invocation_get_parameters (invocation), &error);
 
-      return_map (invocation, map, error);
+      answer_map (server, early->caller, g_steal_pointer (&early->invocation), early->plan);
       early_free (early);
     }
 }

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The changes of nodes are collected, each node once, until they are told together.
  */
 
 #include "config.h"

@@ -111,6 +111,21 @@ resume (DvmdBusCall *call)
 }
 
 static void
+restart (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  gboolean force = FALSE;
+  const DvmdBusOption options[] = {
+    { "force", "b", &force },
+  };
+  GError *error = NULL;
+
+  if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
+    dvmd_controller_restart_node (call->server->controller, call->object, force, &error);
+  return_result (call, error);
+}
+
+static void
 on_topology (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   GDBusMethodInvocation *invocation = user_data;
@@ -132,6 +147,7 @@ get_topology (DvmdBusCall *call)
 static const DvmdBusMethod node_methods[] = {
   { "Drain", DVMD_BUS_CHANGES_NODE, drain },
   { "GetTopology", DVMD_BUS_READS, get_topology },
+  { "Restart", DVMD_BUS_CHANGES_NODE, restart },
   { "Resume", DVMD_BUS_CHANGES_NODE, resume },
 };
 

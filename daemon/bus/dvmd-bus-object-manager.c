@@ -39,6 +39,7 @@ typedef struct
   DvmdBusPeer *peer;
   DvmdBusBacklog *backlog;
   GDBusMethodInvocation *invocation;
+  gboolean hides; /* from the caller */
   GPtrArray *jobs;
   guint position;
   GVariantBuilder builder;
@@ -115,6 +116,16 @@ finish_list (GTask *task)
   g_task_return_boolean (task, FALSE);
 }
 
+/* a{sa{sv}} */
+static GVariant *
+get_job (List *list, DvmdJob *job)
+{
+  const DvmdBusClass *klass = &dvmd_bus_jobs.klass;
+  GVariant *values = dvmd_bus_get_all (list->peer->server, klass, job);
+
+  return dvmd_bus_make_interfaces (klass, list->hides ? dvmd_bus_hide_values (values) : values);
+}
+
 static gboolean
 add_slice (gpointer user_data)
 {
@@ -129,7 +140,7 @@ add_slice (gpointer user_data)
 
       /* One that has ended meanwhile is not there any more. */
       if (!dvmd_job_get_ended (job))
-        add_object (list, path, dvmd_bus_get_interfaces (list->peer->server, &dvmd_bus_jobs.klass, job));
+        add_object (list, path, get_job (list, job));
       if (g_get_monotonic_time () >= until)
         return G_SOURCE_CONTINUE;
     }
@@ -147,7 +158,7 @@ on_list_done (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
-begin_list (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
+begin_list (DvmdBusPeer *peer, gboolean hides, GDBusMethodInvocation *invocation)
 {
   g_autoptr (GTask) task = g_task_new (peer->connection, NULL, on_list_done, NULL);
   DvmdBusServer *server = peer->server;
@@ -156,6 +167,7 @@ begin_list (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
   list->peer = dvmd_bus_peer_ref (peer);
   list->backlog = peer->backlog;
   list->invocation = invocation;
+  list->hides = hides;
   list->jobs = dvmd_core_list_jobs (server->core, FALSE);
   g_variant_builder_init (&list->builder, G_VARIANT_TYPE ("a{oa{sa{sv}}}"));
   /* What changes from now on is told after the answer. */
@@ -169,10 +181,9 @@ begin_list (DvmdBusPeer *peer, GDBusMethodInvocation *invocation)
 }
 
 static void
-on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
-                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
+get_managed_objects (DvmdBusCall *call)
 {
-  DvmdBusPeer *peer = user_data;
+  DvmdBusPeer *peer = call->peer;
 
   /* What is pending tells of the time before the answer, if that is soon done. */
   dvmd_bus_signals_flush_some (peer->server->signals);
@@ -181,7 +192,20 @@ on_method_call (GDBusConnection *connection, const char *sender, const char *pat
       peer->saw_objects = TRUE;
       dvmd_bus_signals_listeners_changed (peer->server->signals);
     }
-  begin_list (peer, invocation);
+  begin_list (peer, dvmd_bus_hides_from (call->server, call->caller), call->invocation);
+}
+
+static const DvmdBusMethod methods[] = {
+  { "GetManagedObjects", DVMD_BUS_READS, get_managed_objects },
+};
+
+static const DvmdBusClass klass = { .methods = methods, .n_methods = G_N_ELEMENTS (methods) };
+
+static void
+on_method_call (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                const char *method, GVariant *parameters, GDBusMethodInvocation *invocation, gpointer user_data)
+{
+  dvmd_bus_dispatch (user_data, &klass, 0, invocation);
 }
 
 gboolean

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The a{sv} of a method is checked against the keys that the method knows.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A peer is one connection on which the objects of the DVM are exported.
  */
 
 #include "config.h"
@@ -60,6 +62,7 @@ peer_clear (gpointer data)
 
   g_clear_pointer (&self->callers, g_hash_table_unref);
   g_clear_pointer (&self->self, dvmd_bus_caller_unref);
+  g_clear_pointer (&self->limit, dvmd_bus_limit_unref);
   g_clear_pointer (&self->behind, dvmd_bus_behind_free);
   dvmd_bus_backlog_release (self->backlog);
   g_object_set_qdata (G_OBJECT (self->connection), peer_quark (), NULL);
@@ -137,7 +140,7 @@ give_up (DvmdBusPeer *self, const char *why)
 }
 
 void
-dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 patience)
+dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 timeout)
 {
   guint written = dvmd_bus_backlog_get_written (self->backlog);
   gint64 now = g_get_monotonic_time ();
@@ -150,7 +153,7 @@ dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 patience)
     }
   else if (self->is_bus)
     return; /* the bus sees to its own clients */
-  else if (now - self->written_at >= patience)
+  else if (now - self->written_at >= timeout)
     {
       why = g_strdup_printf ("for %" G_GINT64_FORMAT " s", (now - self->written_at) / G_USEC_PER_SEC);
       give_up (self, why);
@@ -169,7 +172,7 @@ on_watch (gpointer user_data)
   for (guint i = 0; i < peers->len; i++)
     if (((DvmdBusPeer *)peers->pdata[i])->behind != NULL)
       {
-        dvmd_bus_peer_check_progress (peers->pdata[i], server->patience);
+        dvmd_bus_peer_check_progress (peers->pdata[i], server->timeout);
         any = TRUE;
       }
   if (!any)
@@ -259,7 +262,10 @@ void
 dvmd_bus_peer_send_signal (DvmdBusPeer *self, const char *path, const char *interface, const char *signal,
                            GVariant *body)
 {
-  send_signal (self, NULL, path, interface, signal, body);
+  g_autoptr (GVariant) whole = g_variant_ref_sink (body);
+  gboolean hides = self->is_bus && self->server != NULL && self->server->hides;
+
+  send_signal (self, NULL, path, interface, signal, hides ? dvmd_bus_hide_signal (interface, signal, whole) : whole);
 }
 
 void

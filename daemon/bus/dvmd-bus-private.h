@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-bus-backlog.h"
+#include "dvmd-bus-limit.h"
 #include "dvmd-bus-server.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-id-set.h"
@@ -43,6 +44,7 @@ struct _DvmdBusServer
   DvmdCore *core;
   char *bus_name;
   DvmdConfig *settings; /* (nullable) */
+  gboolean hides;       /* the setting private */
   DvmdBusReloadFunc reload;
   gpointer reload_data;
   gboolean stopped;
@@ -65,15 +67,16 @@ struct _DvmdBusServer
   GPtrArray *batches;     /* of SubmitMany, under way */
   GPtrArray *early_maps;  /* calls of Map that wait for the DVM to be ready */
   guint force_timer;      /* Shutdown with a timeout */
-  gint64 patience;        /* microseconds that somebody may leave unread what waits for it */
+  gint64 timeout;         /* microseconds that somebody may leave unread what waits for it */
   guint watch_timer;      /* while somebody is behind */
 
   /* the message bus (dvmd-bus-buses.c) */
-  char *bus_address; /* (nullable): where to come back to */
-  guint n_joining;   /* attempts under way */
-  guint bus_retry;   /* source */
-  guint bus_delay;   /* ms before the next try */
-  gboolean bus_told; /* that another DVM has the name */
+  char *bus_address;      /* (nullable): where to come back to */
+  gboolean bus_is_shared; /* by other users */
+  guint n_joining;        /* attempts under way */
+  guint bus_retry;        /* source */
+  guint bus_delay;        /* ms before the next try */
+  gboolean bus_told;      /* that another DVM has the name */
 };
 
 /* The connection is served from now on. */
@@ -95,6 +98,7 @@ struct _DvmdBusPeer
   GArray *subtrees; /* guint */
   gulong closed_handler;
 
+  DvmdBusLimit *limit;   /* (nullable): of the system bus */
   GHashTable *callers;   /* unique name -> DvmdBusCaller; buses */
   DvmdBusCaller *self;   /* private connections: the one who calls */
   guint n_subscriptions; /* of all callers */
@@ -126,7 +130,7 @@ void dvmd_bus_peer_fall_behind (DvmdBusPeer *self);
 void dvmd_bus_peer_begin_list (DvmdBusPeer *self);
 void dvmd_bus_peer_end_list (DvmdBusPeer *self);
 /* Closes one that has taken nothing for so long (microseconds) while something waits for it. */
-void dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 patience);
+void dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 timeout);
 /* (nullable) */
 DvmdBusPeer *dvmd_bus_peer_of (GDBusConnection *connection);
 /* body: floating or not, shared by many peers. */
@@ -151,15 +155,28 @@ typedef struct
   guint id;              /* its number */
   GVariant *parameters;
   GDBusMethodInvocation *invocation;
+  gpointer read; /* (nullable): what the reader of the method has made; func may take it */
 } DvmdBusCall;
 
 typedef void (*DvmdBusMethodFunc) (DvmdBusCall *call);
+
+/*
+ * Reads what a call says, and the files that it names, before func is called: in a thread if that may take long, so it
+ * touches nothing but the call. Other calls of the caller wait for it, and one that leaves meanwhile has not called.
+ */
+typedef struct
+{
+  gpointer (*read) (GDBusMethodInvocation *invocation, GError **error);
+  GDestroyNotify free;
+  gboolean when_long; /* other calls are read by those who carry them out */
+} DvmdBusReader;
 
 /* Who may is the core's to say: dvmd_core_may(). */
 typedef enum
 {
   DVMD_BUS_READS,        /* anybody; the caller need not be known */
   DVMD_BUS_TRACKED,      /* anybody; ends when the caller leaves */
+  DVMD_BUS_PLANS,        /* changes nothing, but reads files and asks the mapper: those who may change */
   DVMD_BUS_CHANGES,      /* those who may do something to the DVM; the core asks again about sessions */
   DVMD_BUS_CHANGES_JOB,  /* to the job that is called */
   DVMD_BUS_CHANGES_NODE, /* to nodes */
@@ -170,6 +187,7 @@ typedef struct
   const char *name;
   DvmdBusAccess access;
   DvmdBusMethodFunc func;
+  const DvmdBusReader *reader; /* (nullable) */
 } DvmdBusMethod;
 
 /* A unique name on a bus, or the other end of a private connection. */
@@ -177,10 +195,11 @@ struct _DvmdBusCaller
 {
   DvmdBusPeer *peer; /* (nullable) borrowed: NULL when the caller or the connection has gone */
   DvmdRequester requester;
-  gboolean known; /* credentials have been had */
-  guint watch;    /* buses: NameOwnerChanged */
+  gboolean known;   /* credentials have been had */
+  gboolean reading; /* what it calls */
+  guint watch;      /* buses: NameOwnerChanged */
   guint n_subscriptions;
-  GQueue pending;   /* DvmdBusCall-and-method, until the credentials are known */
+  GQueue pending;   /* DvmdBusCall-and-method, until the credentials are known, and the call before is read */
   GArray *jobs;     /* guint, ids of those that are to end with the caller; (nullable) */
   guint jobs_limit; /* at that length the ended ones are taken out */
 };
@@ -190,6 +209,8 @@ DvmdBusCaller *dvmd_bus_caller_ref (DvmdBusCaller *self);
 void dvmd_bus_caller_unref (DvmdBusCaller *self);
 /* The caller leaves: subscriptions and waits end, calls that wait for it are dropped. */
 void dvmd_bus_caller_leave (DvmdBusCaller *self);
+/* (transfer full): the user and the program, for people */
+char *dvmd_bus_caller_describe (DvmdBusCaller *self);
 /* The job is cancelled when the caller leaves. */
 void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
 /* May do something to the DVM. */
@@ -224,10 +245,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusCaller, dvmd_bus_caller_unref)
 
 /* a{sv} of every property of the object, (transfer floating) */
 GVariant *dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object);
-/* The same in a{sa{sv}}, (transfer floating) */
+/* These values in a{sa{sv}}, (transfer floating) */
+GVariant *dvmd_bus_make_interfaces (const DvmdBusClass *klass, GVariant *values);
+/* All of them in a{sa{sv}}, (transfer floating) */
 GVariant *dvmd_bus_get_interfaces (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object);
-/* Answers Get and GetAll of org.freedesktop.DBus.Properties; takes the invocation. */
-void dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object,
+/* Answers Get and GetAll of org.freedesktop.DBus.Properties, hidden values as empty ones; takes the invocation. */
+void dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, gboolean hides,
                                  GDBusMethodInvocation *invocation);
 gboolean dvmd_bus_is_properties_call (GDBusMethodInvocation *invocation);
 
@@ -268,8 +291,10 @@ gboolean dvmd_bus_parse_node (const char *node, guint *id);
 
 /* ---- methods in files of their own ---- */
 
+extern const DvmdBusReader dvmd_bus_submit_reader;
+extern const DvmdBusReader dvmd_bus_submit_apps_reader;
+extern const DvmdBusReader dvmd_bus_map_reader;
 void dvmd_bus_submit (DvmdBusCall *call);
-void dvmd_bus_submit_apps (DvmdBusCall *call);
 void dvmd_bus_submit_many (DvmdBusCall *call);
 void dvmd_bus_list_jobs (DvmdBusCall *call);
 void dvmd_bus_cancel_jobs (DvmdBusCall *call);
@@ -283,6 +308,18 @@ void dvmd_bus_map (DvmdBusCall *call);
 void dvmd_bus_map_job (DvmdBusCall *call);
 /* Also of one that has left; "" for DVMD_NO_NODE */
 const char *dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank);
+
+/* ---- what other users do not see of jobs (dvmd-bus-hidden.c) ---- */
+
+/* caller: (nullable): a stranger then */
+gboolean dvmd_bus_hides_from (DvmdBusServer *server, const DvmdBusCaller *caller);
+gboolean dvmd_bus_is_hidden (const char *name);
+/* The empty one of its type, or that there is an output error; takes a floating one, (transfer floating) */
+GVariant *dvmd_bus_hide_value (const char *name, GVariant *value);
+/* a{sv} of a job, with empty values for the hidden ones; takes a floating one, (transfer floating) */
+GVariant *dvmd_bus_hide_values (GVariant *dict);
+/* What everybody may get of this signal: body itself, or a floating one */
+GVariant *dvmd_bus_hide_signal (const char *interface, const char *signal, GVariant *body);
 
 /* ---- signals (dvmd-bus-signals.c) ---- */
 
@@ -316,12 +353,15 @@ void dvmd_bus_batches_fail (DvmdBusServer *server, const GError *error);
 
 /* ---- changes of the size (dvmd-bus-size.c) ---- */
 
+/* What the request, the last of the parameters, names as hosts. */
+extern const DvmdBusReader dvmd_bus_hosts_reader;
 void dvmd_bus_grow (DvmdBusCall *call);
 void dvmd_bus_shrink (DvmdBusCall *call);
 void dvmd_bus_allocate (DvmdBusCall *call);
 
 /* ---- sessions are told what to do (dvmd-bus-session-control.c) ---- */
 
+extern const DvmdBusReader dvmd_bus_control_session_reader;
 void dvmd_bus_control_session (DvmdBusCall *call);
 /* The methods of a session */
 void dvmd_bus_session_extend (DvmdBusCall *call);

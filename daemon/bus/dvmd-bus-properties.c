@@ -28,13 +28,19 @@ dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer obj
 }
 
 GVariant *
-dvmd_bus_get_interfaces (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object)
+dvmd_bus_make_interfaces (const DvmdBusClass *klass, GVariant *values)
 {
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{sa{sv}}"));
-  g_variant_builder_add (&builder, "{s@a{sv}}", klass->interface->name, dvmd_bus_get_all (server, klass, object));
+  g_variant_builder_add (&builder, "{s@a{sv}}", klass->interface->name, values);
   return g_variant_builder_end (&builder);
+}
+
+GVariant *
+dvmd_bus_get_interfaces (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object)
+{
+  return dvmd_bus_make_interfaces (klass, dvmd_bus_get_all (server, klass, object));
 }
 
 gboolean
@@ -44,7 +50,7 @@ dvmd_bus_is_properties_call (GDBusMethodInvocation *invocation)
 }
 
 void
-dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object,
+dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, gboolean hides,
                             GDBusMethodInvocation *invocation)
 {
   GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
@@ -55,7 +61,8 @@ dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gp
   /* GDBus has looked at interface, name and access already. */
   if (g_str_equal (method, "GetAll"))
     {
-      dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", dvmd_bus_get_all (server, klass, object)));
+      value = dvmd_bus_get_all (server, klass, object);
+      dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", hides ? dvmd_bus_hide_values (value) : value));
       return;
     }
   if (!g_str_equal (method, "Get"))
@@ -66,6 +73,8 @@ dvmd_bus_handle_properties (DvmdBusServer *server, const DvmdBusClass *klass, gp
     }
   g_variant_get_child (parameters, 1, "&s", &name);
   value = klass->get_property (server, object, name);
+  if (value != NULL && hides && dvmd_bus_is_hidden (name))
+    value = dvmd_bus_hide_value (name, value);
   if (value != NULL)
     dvmd_bus_return_value (invocation, g_variant_new ("(v)", value));
   else

@@ -21,6 +21,7 @@ typedef struct
 {
   DvmdBusServer *server;
   gboolean may_change;
+  gboolean hides; /* from the caller */
   const char *nspace;
   const char *node_name;
   guint rank;
@@ -107,8 +108,11 @@ get_namespace_info (Query *query, GError **error)
     return NULL;
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
   for (guint i = 0; i < jobs->len; i++)
-    g_variant_builder_add_value (&builder,
-                                 dvmd_bus_record_row (dvmd_job_get_record (jobs->pdata[i]), fields, n_fields, columns));
+    {
+      GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (jobs->pdata[i]), fields, n_fields, columns);
+
+      g_variant_builder_add_value (&builder, query->hides ? dvmd_bus_hide_values (row) : row);
+    }
   return g_variant_builder_end (&builder);
 }
 
@@ -490,6 +494,7 @@ dvmd_bus_query (DvmdBusCall *call)
   Query query = { .server = call->server, .may_change = dvmd_bus_caller_may_change (call->caller) };
   GError *error = NULL;
 
+  query.hides = dvmd_bus_hides_from (call->server, call->caller);
   g_variant_get (call->parameters, "(^a&s@a{sv})", &names, &dict);
   if (names[0] == NULL)
     g_set_error (&error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "No key is given: query-keys answers those that there are");

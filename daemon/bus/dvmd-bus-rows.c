@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Long answers come in pages: as many rows as fit, and the ids of the rest.
  */
 
 #include "config.h"
@@ -16,13 +18,6 @@ dvmd_bus_rows_init (DvmdBusRows *rows, const GVariantType *type, guint limit)
   rows->n_rows = 0;
   rows->limit = limit == 0 ? DVMD_BUS_MAX_ROWS : MIN (limit, DVMD_BUS_MAX_ROWS);
   rows->n_bytes = 0;
-}
-
-void
-dvmd_bus_rows_clear (DvmdBusRows *rows)
-{
-  g_variant_builder_clear (&rows->builder);
-  g_clear_pointer (&rows->rest, dvmd_id_set_free);
 }
 
 gboolean

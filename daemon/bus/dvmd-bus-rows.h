@@ -23,7 +23,6 @@ typedef struct
 void dvmd_bus_rows_init (DvmdBusRows *rows, const GVariantType *type, guint limit);
 /* One row of ListProcs: (uusuuiuiis), (transfer floating) */
 GVariant *dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank);
-void dvmd_bus_rows_clear (DvmdBusRows *rows);
 /* TRUE if there is room for one more row; else its id is among the rest. */
 gboolean dvmd_bus_rows_want (DvmdBusRows *rows, guint id);
 /* row: floating */

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The server exports the DVM on several connections at once, and tells them of changes.
  */
 
 #include "config.h"
@@ -123,7 +125,7 @@ dvmd_bus_server_new (DvmdController *controller, const char *name)
   self->controller = g_object_ref (controller);
   self->core = dvmd_controller_get_core (controller);
   self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
-  self->patience = 300 * G_USEC_PER_SEC;
+  self->timeout = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
   self->requesters = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_caller_unref);
   self->askers = dvmd_bus_askers_new ();
@@ -139,6 +141,7 @@ dvmd_bus_server_set_settings (DvmdBusServer *self, DvmdConfig *settings, DvmdBus
 {
   g_clear_pointer (&self->settings, dvmd_config_unref);
   self->settings = settings != NULL ? dvmd_config_ref (settings) : NULL;
+  self->hides = settings != NULL && dvmd_config_get_bool (settings, "private");
   self->reload = reload;
   self->reload_data = user_data;
 }
@@ -150,9 +153,9 @@ dvmd_bus_server_get_listener (DvmdBusServer *self)
 }
 
 void
-dvmd_bus_server_set_patience (DvmdBusServer *self, gint64 patience)
+dvmd_bus_server_set_timeout (DvmdBusServer *self, gint64 timeout)
 {
-  self->patience = patience;
+  self->timeout = timeout;
 }
 
 guint

@@ -64,7 +64,7 @@ gboolean dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error);
 /* (nullable) after listen, until stop */
 DvmdBusListener *dvmd_bus_server_get_listener (DvmdBusServer *self);
 /* How long, in microseconds, somebody may leave unread what waits for it before it is closed (300 s). */
-void dvmd_bus_server_set_patience (DvmdBusServer *self, gint64 patience);
+void dvmd_bus_server_set_timeout (DvmdBusServer *self, gint64 timeout);
 /* Private connections, those that still authenticate included. */
 guint dvmd_bus_server_get_n_connections (DvmdBusServer *self);
 /* (nullable): "unix:path=..." after listen */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is done to sessions: the methods of a session, and the one of the manager for all of them. Who may is asked
- * below.
+ * Sessions are controlled: the methods of a session, and the one of the manager for all of them. The controller asks
+ * who may.
  */
 
 #include "config.h"
@@ -99,8 +99,8 @@ control (DvmdBusCall *call, guint id, GVariant *directives, DvmdBusMakeReply mak
   g_autoptr (GVariant) sunk = g_variant_ref_sink (directives);
 
   dvmd_controller_control_session_async (
-      call->server->controller, id, sunk, &call->caller->requester, FALSE, NULL, dvmd_bus_on_asked,
-      dvmd_bus_asked_new (call, dvmd_controller_control_session_finish, make_reply, id));
+      call->server->controller, id, sunk, g_steal_pointer (&call->read), &call->caller->requester, FALSE, NULL,
+      dvmd_bus_on_asked, dvmd_bus_asked_new (call, dvmd_controller_control_session_finish, make_reply, id));
 }
 
 /* Methods that have no options. */
@@ -165,6 +165,18 @@ dvmd_bus_session_signal (DvmdBusCall *call)
 }
 
 /* ---- all of them ---- */
+
+static gpointer
+read_request (GDBusMethodInvocation *invocation, GError **error)
+{
+  GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
+  g_autoptr (GVariant) directives = g_variant_get_child_value (parameters, 1);
+  g_autoptr (DvmdSessionRequest) request = dvmd_session_request_new (directives, FALSE, error);
+
+  return request != NULL && dvmd_session_request_read_hosts (request, error) ? g_steal_pointer (&request) : NULL;
+}
+
+const DvmdBusReader dvmd_bus_control_session_reader = { read_request, (GDestroyNotify)dvmd_session_request_free, TRUE };
 
 void
 dvmd_bus_control_session (DvmdBusCall *call)

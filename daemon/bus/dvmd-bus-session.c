@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface org.dvm.Session of each session.
  */
 
 #include "config.h"
@@ -123,7 +125,7 @@ dvmd_bus_find_session (DvmdBusCall *call)
 }
 
 static const DvmdBusMethod session_methods[] = {
-  { "Extend", DVMD_BUS_CHANGES, dvmd_bus_session_extend },
+  { "Extend", DVMD_BUS_CHANGES, dvmd_bus_session_extend, &dvmd_bus_hosts_reader },
   { "Pause", DVMD_BUS_CHANGES, dvmd_bus_session_pause },
   { "Release", DVMD_BUS_CHANGES, dvmd_bus_session_release },
   { "Resume", DVMD_BUS_CHANGES, dvmd_bus_session_resume },

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What goes out of objects of which there are few: the manager, sessions and campaigns.
+ * Changes of objects of which there are few are told: the manager, sessions and campaigns.
  */
 
 #include "config.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What goes out by itself, and to whom. What happens in one turn of the main loop is collected and sent at its end:
- * new values first, in one PropertiesChanged for each object, then the signals that tell of them, then the objects
+ * Signals go out, and this file decides to whom. What happens in one turn of the main loop is collected and sent at its
+ * end: new values first, in one PropertiesChanged for each object, then the signals that tell of them, then the objects
  * that leave. Nothing is built that nobody gets.
  */
 

@@ -12,8 +12,22 @@
 #include "dvmd-bus-options.h"
 #include "dvmd-controller-elastic.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-size-request.h"
 
 #include <string.h>
+
+static gpointer
+read_hosts (GDBusMethodInvocation *invocation, GError **error)
+{
+  GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
+  g_autoptr (GVariant) request = g_variant_get_child_value (parameters, g_variant_n_children (parameters) - 1);
+  DvmHostsRead read = { 0 };
+  DvmHosts *hosts;
+
+  return dvmd_size_request_read_hosts (request, &read, &hosts, error) ? hosts : NULL;
+}
+
+const DvmdBusReader dvmd_bus_hosts_reader = { read_hosts, (GDestroyNotify)_dvm_hosts_free, TRUE };
 
 /* The session that the request is about, 0 if that is not known before it is answered. */
 static guint
@@ -38,7 +52,8 @@ dvmd_bus_change_size (DvmdBusCall *call, const char *directive, GVariant *reques
   const DvmdRequester *who = &call->caller->requester;
   guint about = strcmp (directive, "new") != 0 ? find_session (call->server->core, who, request) : 0;
 
-  dvmd_controller_change_size_async (call->server->controller, directive, request, who, FALSE, NULL, dvmd_bus_on_asked,
+  dvmd_controller_change_size_async (call->server->controller, directive, request, g_steal_pointer (&call->read), who,
+                                     FALSE, NULL, dvmd_bus_on_asked,
                                      dvmd_bus_asked_new (call, dvmd_controller_change_size_finish, make_reply, about));
 }
 

@@ -13,6 +13,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-submit.h"
+#include "dvmd-reading.h"
 
 /* Each job is some KiB in the DVM. */
 #define MAX_JOBS 50000
@@ -29,6 +30,8 @@ typedef struct
   DvmdSubmission *submission; /* NULL when it was accepted */
 } Item;
 
+typedef struct _Reading Reading;
+
 typedef struct
 {
   DvmdBusServer *server;
@@ -44,7 +47,20 @@ typedef struct
   guint n_accepted;
   GVariantBuilder paths;
   guint source;
+  DvmHostsRead read; /* by this call */
+  Reading *reading;  /* (nullable): the next job is read in a thread, and there is no source */
 } Batch;
+
+/* A job that names files, or is long. */
+struct _Reading
+{
+  Batch *batch; /* (nullable): it has gone meanwhile */
+  GDBusMethodInvocation *invocation;
+  GVariant *job;
+  DvmdBusCallOptions own;
+  DvmHostsRead read;
+  DvmJobSpec *spec;
+};
 
 static gpointer
 free_jobs (gpointer data)
@@ -67,6 +83,8 @@ batch_free (gpointer data)
   Batch *batch = data;
 
   g_clear_handle_id (&batch->source, g_source_remove);
+  if (batch->reading != NULL)
+    batch->reading->batch = NULL;
   /* Backwards, so that their numbers can be given back. */
   for (guint i = batch->items->len; i > 0; i--)
     {
@@ -111,32 +129,105 @@ count_fds (Batch *batch, const DvmdBusCallOptions *own, GError **error)
   return FALSE;
 }
 
+/* Takes the descriptors. */
 static gboolean
-prepare (Batch *batch, guint index, GError **error)
+add_item (Batch *batch, DvmJobSpec *spec, DvmdBusCallOptions *own, GError **error)
 {
-  DvmdBusCall call = { .server = batch->server, .invocation = batch->invocation };
-  g_autoptr (GVariant) argv = NULL;
-  g_autoptr (GVariant) dict = NULL;
-  g_autoptr (GVariant) options = NULL;
-  g_autoptr (DvmJobSpec) spec = NULL;
-  Item item = { .own = batch->defaults };
+  Item item = { .own = *own };
 
-  g_variant_get_child (batch->jobs, index - batch->n_before, "(@as@a{sv})", &argv, &dict);
-  options = dvmd_bus_split_options (&call, dict, &item.own, error);
-  if (options != NULL && count_fds (batch, &item.own, error))
-    spec = _dvm_job_spec_new_from_submit (argv, options, error);
-  if (spec != NULL)
-    item.submission = dvmd_controller_prepare_job (batch->server->controller, spec, &batch->caller->requester,
-                                                   item.own.fds, error);
+  if (count_fds (batch, own, error))
+    item.submission = dvmd_controller_prepare_job (batch->server->controller, spec, &batch->caller->requester, own->fds,
+                                                   error);
   else
-    dvmd_bus_call_options_close (&item.own);
-  if (item.submission == NULL)
+    dvmd_bus_call_options_close (own);
+  if (item.submission != NULL)
+    g_array_append_val (batch->items, item);
+  return item.submission != NULL;
+}
+
+/* (nullable) */
+static DvmJobSpec *
+read_job (GDBusMethodInvocation *invocation, GVariant *job, DvmdBusCallOptions *own, DvmHostsRead *read, GError **error)
+{
+  g_autoptr (GVariant) argv = g_variant_get_child_value (job, 0);
+  g_autoptr (GVariant) dict = g_variant_get_child_value (job, 1);
+
+  return dvmd_bus_read_spec (invocation, _dvm_job_spec_new_from_submit, argv, dict, own, read, error);
+}
+
+static gboolean
+read_in_thread (gpointer data, GError **error)
+{
+  Reading *reading = data;
+
+  reading->spec = read_job (reading->invocation, reading->job, &reading->own, &reading->read, error);
+  return reading->spec != NULL;
+}
+
+static gboolean on_slice (gpointer user_data);
+static void fail_job (Batch *batch, GError *error);
+
+static void
+on_job_read (gpointer data, GError *error)
+{
+  g_autofree Reading *reading = data;
+  g_autoptr (GDBusMethodInvocation) invocation = reading->invocation;
+  g_autoptr (GVariant) job = reading->job;
+  g_autoptr (DvmJobSpec) spec = reading->spec;
+  Batch *batch = reading->batch;
+
+  if (batch == NULL)
     {
-      g_prefix_error (error, "jobs[%u]: ", index);
-      return FALSE;
+      g_clear_error (&error);
+      dvmd_bus_call_options_close (&reading->own);
+      return;
     }
-  g_array_append_val (batch->items, item);
-  return TRUE;
+  batch->reading = NULL;
+  batch->read = reading->read;
+  if (error == NULL && add_item (batch, spec, &reading->own, &error))
+    batch->source = g_idle_add_full (G_PRIORITY_DEFAULT, on_slice, batch, NULL);
+  else
+    fail_job (batch, error);
+}
+
+static void
+begin_reading (Batch *batch, GVariant *job)
+{
+  Reading *reading = g_new0 (Reading, 1);
+
+  reading->batch = batch;
+  reading->invocation = g_object_ref (batch->invocation);
+  reading->job = g_variant_ref (job);
+  reading->own = batch->defaults;
+  reading->read = batch->read;
+  batch->reading = reading;
+  dvmd_reading_begin (NULL, read_in_thread, on_job_read, reading);
+}
+
+/* The next job: it is prepared, or there is an error, or it is read in a thread first. */
+static void
+prepare (Batch *batch, GError **error)
+{
+  DvmdBusCallOptions own = batch->defaults;
+  g_autoptr (GVariant) job = g_variant_get_child_value (batch->jobs, batch->items->len - batch->n_before);
+  g_autoptr (DvmJobSpec) spec = NULL;
+
+  if (dvmd_reading_takes_long (job))
+    {
+      begin_reading (batch, job);
+      return;
+    }
+  spec = read_job (batch->invocation, job, &own, &batch->read, error);
+  if (spec != NULL)
+    add_item (batch, spec, &own, error);
+}
+
+/* Takes the error, which is one of the job behind those that are prepared. */
+static void
+fail_job (Batch *batch, GError *error)
+{
+  g_prefix_error (&error, "jobs[%u]: ", batch->items->len);
+  fail (batch, error);
 }
 
 /* Files are emptied before the first job starts: several may write to the same one. */
@@ -186,6 +277,20 @@ park (Batch *batch)
   dvmd_bus_return_value (g_steal_pointer (&batch->invocation), g_variant_new ("(ao)", NULL));
 }
 
+/* Whether that was all of the call. */
+static gboolean
+end_slices (Batch *batch, gsize n_jobs)
+{
+  if (batch->more ? batch->items->len < n_jobs : batch->n_accepted < n_jobs)
+    return FALSE;
+  batch->source = 0;
+  if (batch->more)
+    park (batch);
+  else
+    finish (batch);
+  return TRUE;
+}
+
 static gboolean
 on_slice (gpointer user_data)
 {
@@ -196,21 +301,23 @@ on_slice (gpointer user_data)
 
   do
     {
-      if (batch->more ? batch->items->len == n_jobs : batch->n_accepted == n_jobs)
-        {
-          batch->source = 0;
-          if (batch->more)
-            park (batch);
-          else
-            finish (batch);
-          return G_SOURCE_REMOVE;
-        }
-      if (batch->items->len == n_jobs && batch->n_accepted == 0)
+      gboolean all_are_good = batch->items->len == n_jobs;
+
+      if (end_slices (batch, n_jobs))
+        return G_SOURCE_REMOVE;
+      if (all_are_good && batch->n_accepted == 0)
         begin (batch);
-      if (batch->items->len < n_jobs ? !prepare (batch, batch->items->len, &error) : !accept (batch, &error))
+      if (all_are_good)
+        accept (batch, &error);
+      else
+        prepare (batch, &error);
+      if (error != NULL || batch->reading != NULL)
         {
           batch->source = 0;
-          fail (batch, error);
+          if (error != NULL && all_are_good)
+            fail (batch, error);
+          else if (error != NULL)
+            fail_job (batch, error);
           return G_SOURCE_REMOVE;
         }
     }
@@ -312,6 +419,7 @@ start (Batch *batch, DvmdBusCall *call, GVariant *jobs, const Options *options)
   batch->jobs = g_variant_ref (jobs);
   batch->defaults = options->defaults;
   batch->more = options->more;
+  batch->read = (DvmHostsRead){ 0 };
   batch->source = g_idle_add_full (G_PRIORITY_DEFAULT, on_slice, batch, NULL);
 }
 

@@ -38,9 +38,9 @@ dvmd_bus_call_options_close (DvmdBusCallOptions *own)
 }
 
 static gboolean
-take_fd (DvmdBusCall *call, int index, GVariant *value, int fds[3], GError **error)
+take_fd (GDBusMethodInvocation *invocation, int index, GVariant *value, int fds[3], GError **error)
 {
-  GUnixFDList *list = g_dbus_message_get_unix_fd_list (g_dbus_method_invocation_get_message (call->invocation));
+  GUnixFDList *list = g_dbus_message_get_unix_fd_list (g_dbus_method_invocation_get_message (invocation));
   int length = list != NULL ? g_unix_fd_list_get_length (list) : 0;
   g_autoptr (GError) own_error = NULL;
   int handle;
@@ -84,7 +84,7 @@ take_boolean (const char *key, GVariant *value, gboolean *taken, GError **error)
 }
 
 GVariant *
-dvmd_bus_split_options (DvmdBusCall *call, GVariant *dict, DvmdBusCallOptions *own, GError **error)
+dvmd_bus_split_options (GDBusMethodInvocation *invocation, GVariant *dict, DvmdBusCallOptions *own, GError **error)
 {
   gsize n_entries = g_variant_n_children (dict);
   GVariantBuilder builder;
@@ -105,7 +105,7 @@ dvmd_bus_split_options (DvmdBusCall *call, GVariant *dict, DvmdBusCallOptions *o
       else if (strcmp (key, "end-with-caller") == 0)
         taken = take_boolean (key, value, &own->end_with_caller, error);
       else if (index >= 0)
-        taken = take_fd (call, index, value, own->fds, error);
+        taken = take_fd (invocation, index, value, own->fds, error);
       else
         {
           g_variant_builder_add_value (&builder, entry);
@@ -124,7 +124,8 @@ dvmd_bus_split_options (DvmdBusCall *call, GVariant *dict, DvmdBusCallOptions *o
 void
 dvmd_bus_submitted (DvmdBusServer *server, DvmdBusCaller *caller, DvmdJob *job, const DvmdBusCallOptions *own)
 {
-  g_autofree char *reason = NULL;
+  g_autofree char *who = NULL;
+  g_autoptr (DvmReason) reason = NULL;
 
   if (!own->end_with_caller)
     return;
@@ -133,62 +134,94 @@ dvmd_bus_submitted (DvmdBusServer *server, DvmdBusCaller *caller, DvmdJob *job, 
       dvmd_bus_caller_keep_job (caller, job);
       return;
     }
-  reason = g_strdup_printf ("%s, who ran it, has left", caller->requester.name);
-  dvmd_controller_cancel_job (server->controller, job, reason, NULL);
+  who = dvmd_bus_caller_describe (caller);
+  reason = _dvm_reason_new (DVM_REASON_SUBMITTER_LEFT, who);
+  dvmd_controller_cancel_job_for (server->controller, job, reason, NULL);
 }
 
-static void
-submit_spec (DvmdBusCall *call, DvmJobSpec *spec, DvmdBusCallOptions *own)
+/* ---- one job ---- */
+
+typedef struct
 {
+  DvmdBusCallOptions own;
+  DvmJobSpec *spec;
+} Submission;
+
+static void
+submission_free (gpointer data)
+{
+  Submission *self = data;
+
+  dvmd_bus_call_options_close (&self->own);
+  g_clear_object (&self->spec);
+  g_free (self);
+}
+
+DvmJobSpec *
+dvmd_bus_read_spec (GDBusMethodInvocation *invocation, DvmdBusMakeSpec make, GVariant *programs, GVariant *dict,
+                    DvmdBusCallOptions *own, DvmHostsRead *read, GError **error)
+{
+  g_autoptr (GVariant) options = dvmd_bus_split_options (invocation, dict, own, error);
+  g_autoptr (DvmJobSpec) spec = options != NULL ? make (programs, options, error) : NULL;
+
+  if (spec != NULL && _dvm_job_spec_load_hosts_counted (spec, "", read, error))
+    return g_steal_pointer (&spec);
+  dvmd_bus_call_options_close (own);
+  return NULL;
+}
+
+static gpointer
+read_submission (GDBusMethodInvocation *invocation, DvmdBusMakeSpec make, GError **error)
+{
+  GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
+  g_autoptr (GVariant) programs = g_variant_get_child_value (parameters, 0);
+  g_autoptr (GVariant) dict = g_variant_get_child_value (parameters, 1);
+  Submission self = { .own = DVMD_BUS_CALL_OPTIONS_INIT };
+  DvmHostsRead read = { 0 };
+
+  self.spec = dvmd_bus_read_spec (invocation, make, programs, dict, &self.own, &read, error);
+  return self.spec != NULL ? g_memdup2 (&self, sizeof self) : NULL;
+}
+
+static gpointer
+read_submit (GDBusMethodInvocation *invocation, GError **error)
+{
+  return read_submission (invocation, _dvm_job_spec_new_from_submit, error);
+}
+
+static gpointer
+read_submit_apps (GDBusMethodInvocation *invocation, GError **error)
+{
+  return read_submission (invocation, dvm_job_spec_new_from_variant, error);
+}
+
+const DvmdBusReader dvmd_bus_submit_reader = { read_submit, submission_free };
+const DvmdBusReader dvmd_bus_submit_apps_reader = { read_submit_apps, submission_free };
+
+void
+dvmd_bus_submit (DvmdBusCall *call)
+{
+  Submission *submission = call->read;
   g_autofree char *path = NULL;
+  int fds[3];
   GError *error = NULL;
   DvmdJob *job;
 
   /* The connection wants to hear of this job only when it has subscribed. */
-  call->peer->submits_quietly = !own->signals;
-  job = dvmd_controller_submit (call->server->controller, spec, &call->caller->requester, own->fds, &error);
+  call->peer->submits_quietly = !submission->own.signals;
+  /* The controller takes them. */
+  for (int i = 0; i < 3; i++)
+    {
+      fds[i] = submission->own.fds[i];
+      submission->own.fds[i] = -1;
+    }
+  job = dvmd_controller_submit (call->server->controller, submission->spec, &call->caller->requester, fds, &error);
   if (job == NULL)
     {
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
-  dvmd_bus_submitted (call->server, call->caller, job, own);
+  dvmd_bus_submitted (call->server, call->caller, job, &submission->own);
   path = dvmd_bus_job_path (dvmd_job_get_id (job));
   dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
-}
-
-typedef DvmJobSpec *(*MakeSpec) (GVariant *programs, GVariant *options, GError **error);
-
-static void
-submit (DvmdBusCall *call, MakeSpec make)
-{
-  g_autoptr (GVariant) programs = g_variant_get_child_value (call->parameters, 0);
-  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 1);
-  g_autoptr (GVariant) options = NULL;
-  g_autoptr (DvmJobSpec) spec = NULL;
-  DvmdBusCallOptions own = DVMD_BUS_CALL_OPTIONS_INIT;
-  GError *error = NULL;
-
-  options = dvmd_bus_split_options (call, dict, &own, &error);
-  if (options != NULL)
-    spec = make (programs, options, &error);
-  if (spec != NULL)
-    submit_spec (call, spec, &own);
-  else
-    {
-      dvmd_bus_call_options_close (&own);
-      dvmd_bus_return_error (call->invocation, error);
-    }
-}
-
-void
-dvmd_bus_submit (DvmdBusCall *call)
-{
-  submit (call, _dvm_job_spec_new_from_submit);
-}
-
-void
-dvmd_bus_submit_apps (DvmdBusCall *call)
-{
-  submit (call, dvm_job_spec_new_from_variant);
 }

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvm-hosts-private.h"
 #include "dvmd-bus-private.h"
 
 G_BEGIN_DECLS
@@ -25,8 +26,13 @@ typedef struct
  * Takes what is about the call out of the options; what is left is for the spec. Descriptors in own are the caller's to
  * close; none is open after an error.
  */
-GVariant *dvmd_bus_split_options (DvmdBusCall *call, GVariant *dict, DvmdBusCallOptions *own, GError **error);
+GVariant *dvmd_bus_split_options (GDBusMethodInvocation *invocation, GVariant *dict, DvmdBusCallOptions *own,
+                                  GError **error);
 void dvmd_bus_call_options_close (DvmdBusCallOptions *own);
+typedef DvmJobSpec *(*DvmdBusMakeSpec) (GVariant *programs, GVariant *options, GError **error);
+/* All that a submission says, and the files that it names; in any thread. read: what the call has had read before. */
+DvmJobSpec *dvmd_bus_read_spec (GDBusMethodInvocation *invocation, DvmdBusMakeSpec make, GVariant *programs,
+                                GVariant *dict, DvmdBusCallOptions *own, DvmHostsRead *read, GError **error);
 /* The job exists: it ends with its caller if it is to. */
 void dvmd_bus_submitted (DvmdBusServer *server, DvmdBusCaller *caller, DvmdJob *job, const DvmdBusCallOptions *own);
 

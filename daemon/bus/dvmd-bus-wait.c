@@ -55,8 +55,9 @@ dvmd_bus_waiters_free (DvmdBusWaiters *self)
   g_free (self);
 }
 
+/* (transfer floating): a{sv} */
 static GVariant *
-get_result (DvmdJob *job)
+get_values (DvmdJob *job)
 {
   DvmJob *record = dvmd_job_get_record (job);
   const char *reason = dvm_job_get_reason (record);
@@ -70,7 +71,23 @@ get_result (DvmdJob *job)
   g_variant_builder_add (&builder, "{sv}", "exit-signal", g_variant_new_int32 (dvm_job_get_exit_signal (record)));
   g_variant_builder_add (&builder, "{sv}", "failed-rank", g_variant_new_int32 (dvm_job_get_failed_rank (record)));
   g_variant_builder_add (&builder, "{sv}", "reason", g_variant_new_string (reason != NULL ? reason : ""));
-  return g_variant_new ("(a{sv})", &builder);
+  if (dvm_job_get_reason_code (record)[0] != '\0')
+    {
+      g_variant_builder_add (&builder, "{sv}", "reason-code", g_variant_new_string (dvm_job_get_reason_code (record)));
+      g_variant_builder_add (&builder, "{sv}", "reason-arguments",
+                             g_variant_new_strv (dvm_job_get_reason_arguments (record), -1));
+    }
+  if (dvm_job_get_output_error (record)[0] != '\0')
+    g_variant_builder_add (&builder, "{sv}", "output-error", g_variant_new_string (dvm_job_get_output_error (record)));
+  return g_variant_builder_end (&builder);
+}
+
+static GVariant *
+get_result (DvmdJob *job, gboolean hides)
+{
+  GVariant *values = get_values (job);
+
+  return g_variant_new ("(@a{sv})", hides ? dvmd_bus_hide_values (values) : values);
 }
 
 static GVariant *
@@ -117,8 +134,16 @@ static void
 add_waiter (DvmdBusWaiters *self, DvmdBusCall *call, gpointer object, guint timeout)
 {
   GPtrArray *list = g_hash_table_lookup (self->by_object, object);
-  Waiter *waiter = g_new0 (Waiter, 1);
+  Waiter *waiter;
 
+  /* Buses count for how many answers somebody waits, and these would be none. */
+  if (g_dbus_message_get_flags (g_dbus_method_invocation_get_message (call->invocation))
+      & G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED)
+    {
+      g_object_unref (call->invocation);
+      return;
+    }
+  waiter = g_new0 (Waiter, 1);
   waiter->waiters = self;
   waiter->caller = dvmd_bus_caller_ref (call->caller);
   waiter->invocation = call->invocation;
@@ -156,7 +181,7 @@ dvmd_bus_wait (DvmdBusCall *call, DvmdJob *job, GVariant *dict)
   else if (dvmd_controller_job_is_finished (server->controller, job))
     {
       dvmd_bus_signals_flush_job (server->signals, job);
-      dvmd_bus_return_value (call->invocation, get_result (job));
+      dvmd_bus_return_value (call->invocation, get_result (job, dvmd_bus_hides_from (server, call->caller)));
     }
   else
     add_waiter (server->waiters, call, job, timeout);
@@ -192,8 +217,9 @@ answer_all (DvmdBusWaiters *self, gpointer object, GVariant *result)
   for (guint i = 0; i < list->len; i++)
     {
       Waiter *waiter = list->pdata[i];
+      gboolean hides = DVMD_IS_JOB (object) && dvmd_bus_hides_from (self->server, waiter->caller);
 
-      dvmd_bus_return_value (g_steal_pointer (&waiter->invocation), shared);
+      dvmd_bus_return_value (g_steal_pointer (&waiter->invocation), hides ? get_result (object, TRUE) : shared);
     }
 }
 
@@ -204,7 +230,7 @@ dvmd_bus_waiters_job_finished (DvmdBusWaiters *self, DvmdJob *job)
     return;
   /* The last values first: whoever hears of the end finds them. */
   dvmd_bus_signals_flush_job (self->server->signals, job);
-  answer_all (self, job, get_result (job));
+  answer_all (self, job, get_result (job, FALSE));
 }
 
 void

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The values of an object are compared with those sent last, so that changes alone are told.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs that fit go on to MAP, the others wait for slots in their order.
  */
 
 #include "config.h"
@@ -95,6 +97,13 @@ may_not_wait (DvmdJob *job)
   return _dvm_job_spec_get_when_full_policy (job->spec) == DVM_WHEN_FULL_REFUSE;
 }
 
+/* Who has spawned it waits for it on slots that nobody has counted out: these refuse nobody. */
+static gboolean
+need_not_fit (DvmdJob *job, DvmdCandidates *candidates)
+{
+  return job->parent != 0 && !candidates->given && may_not_wait (job);
+}
+
 /* One that needs a drained node does not hold up those that do not: it may be drained for days. */
 static gboolean
 waits_for_resume (DvmdJob *job, DvmdCandidates *candidates)
@@ -153,6 +162,15 @@ overlaps_waiting (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
   return FALSE;
 }
 
+/* reason (transfer full) */
+static void
+set_reason (DvmdJob *job, GError **error, DvmReason *reason)
+{
+  dvmd_job_add_reason (job, reason);
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, reason->text);
+  _dvm_reason_free (reason);
+}
+
 /* Beyond every slot that there is: bounded, so that a number that was mistyped cannot eat the daemon's memory. */
 static gboolean
 check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
@@ -161,9 +179,8 @@ check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 
   if (job->need <= most || candidates->n_drained > 0)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "The job asks for %u processes: on its %u nodes there can be %" G_GUINT64_FORMAT " at most", job->need,
-               candidates->nodes->len, most);
+  set_reason (job, error,
+              _dvm_reason_new (DVM_REASON_TOO_MANY_PROCESSES, job->need, candidates->nodes->len, (guint)most));
   return FALSE;
 }
 
@@ -173,9 +190,7 @@ judge_drained (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   if (!may_not_wait (job))
     return DVMD_ADMIT_WAIT;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "The job asks for %u processes, %u of the nodes that it may use are drained, and it was not to wait",
-               job->need, candidates->n_drained);
+  set_reason (job, error, _dvm_reason_new (DVM_REASON_DRAINED, job->need, candidates->n_drained));
   return DVMD_ADMIT_NEVER;
 }
 
@@ -219,10 +234,9 @@ judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, G
     return judge_drained (job, candidates, error);
   if (!candidates->given)
     return judge_not_given (self, job, candidates, error);
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "The job asks for %u processes, but its nodes have %u slots: ask for fewer, or allow more than one "
-               "process per slot with --when-full oversubscribe",
-               job->need, candidates->total + candidates->drained);
+  set_reason (
+      job, error,
+      _dvm_reason_new (DVM_REASON_TOO_MANY_FOR_SLOTS, job->need, (guint)(candidates->total + candidates->drained)));
   return DVMD_ADMIT_NEVER;
 }
 
@@ -255,7 +269,7 @@ judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
   job->oversubscribed = FALSE;
   if (job->need <= candidates->n_free && make_plan (self, job, candidates, DVMD_PLACES_FREE, &why))
     return DVMD_ADMIT;
-  if (may_oversubscribe (job))
+  if (may_oversubscribe (job) || need_not_fit (job, candidates))
     return judge_oversubscribed (self, job, candidates, error);
   job->oversubscribed = TRUE;
   if (job->need > candidates->total)
@@ -273,14 +287,16 @@ has_nodes (DvmdAdmission *self, DvmdJob *job)
   return FALSE;
 }
 
-static const char *
-describe_no_nodes (DvmdAdmission *self, DvmdJob *job)
+static DvmReasonCode
+find_no_nodes (DvmdAdmission *self, DvmdJob *job)
 {
+  if (job->taken_by != 0)
+    return DVM_REASON_NODES_LEFT;
+  if (has_nodes (self, job))
+    return DVM_REASON_NO_NODE_UP;
   if (!dvmd_job_uses_session (job, 0))
-    return "The sessions that the job is in have no nodes";
-  if (dvmd_node_pool_count_up (self->nodes) > 0)
-    return "All nodes of the DVM are reserved by sessions that the job is not in";
-  return "The DVM has no nodes";
+    return DVM_REASON_SESSION_WITHOUT_NODES;
+  return dvmd_node_pool_count_up (self->nodes) > 0 ? DVM_REASON_NODES_RESERVED : DVM_REASON_NO_NODES;
 }
 
 static DvmdAdmit
@@ -295,10 +311,7 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
     }
   if (candidates->nodes->len == 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s",
-                   job->taken_by != 0       ? "The nodes that the job names have left the DVM"
-                   : !has_nodes (self, job) ? describe_no_nodes (self, job)
-                                            : "None of the nodes that the job may use is up");
+      set_reason (job, error, _dvm_reason_new (find_no_nodes (self, job)));
       return DVMD_ADMIT_NEVER;
     }
   resolve_np (job, candidates);
@@ -309,13 +322,11 @@ static void
 refuse_to_wait (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   if (candidates->n_missing > 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "The job asks for %u nodes more without processes than there are, and it was not to wait",
-                 candidates->n_missing);
+    set_reason (job, error, _dvm_reason_new (DVM_REASON_NO_FREE_NODES, candidates->n_missing));
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "The job asks for %u processes, but only %u of %u slots are free, and it was not to wait", job->need,
-                 candidates->n_free, candidates->total);
+    set_reason (
+        job, error,
+        _dvm_reason_new (DVM_REASON_NO_FREE_SLOTS, job->need, (guint)candidates->n_free, (guint)candidates->total));
 }
 
 /* ADMIT alone leaves a plan. */
@@ -387,14 +398,14 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return DVMD_ADMIT_NEVER;
   verdict = judge (self, job, &candidates, error);
-  if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && overlaps_waiting (self, job, &candidates))
+  if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && !need_not_fit (job, &candidates)
+      && overlaps_waiting (self, job, &candidates))
     {
       verdict = DVMD_ADMIT_WAIT;
       g_clear_pointer (&job->planned, dvmd_map_free);
       if (may_not_wait (job))
         {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                       "Other jobs wait for these nodes already, and this one was not to wait");
+          set_reason (job, error, _dvm_reason_new (DVM_REASON_OTHERS_WAIT));
           return DVMD_ADMIT_NEVER;
         }
     }

@@ -59,9 +59,10 @@ struct _DvmdCampaign
   DvmCampaign *record;
   DvmdRequester *requester; /* (nullable) */
   gboolean scheduler;
-  DvmdJob *job;         /* (nullable): whose own grow it is */
-  DvmdSession *session; /* (nullable) */
-  gboolean minted;      /* the session is its own: without it, there is none */
+  DvmdJob *job;           /* (nullable): whose own grow it is */
+  DvmdSession *session;   /* (nullable) */
+  struct _DvmdHeal *heal; /* (nullable): the node that it tries to bring back; unowned */
+  gboolean minted;        /* the session is its own: without it, there is none */
   gboolean ends_session;
   GArray *joined; /* guint: nodes that were in already, and joined the session for it; or stay, and left it for it */
   GPtrArray *targets;  /* DvmdTarget */
@@ -105,6 +106,8 @@ void dvmd_campaign_wait (DvmdCampaign *self, const char *reason);
 void dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason);
 /* (transfer full): "campaign 3 (grow of node4, node5)" */
 char *dvmd_campaign_describe (DvmdCampaign *self);
+/* It brings a node back: nobody has asked for it, and nobody is told of it. */
+gboolean dvmd_campaign_is_restart (DvmdCampaign *self);
 /* The jobs that wait for it have changed. */
 void dvmd_campaign_held_changed (DvmdCampaign *self);
 /* It fails, once, with the first cause. */
@@ -145,6 +148,7 @@ void dvmd_shrink_drain (DvmdCampaign *self);
 void dvmd_shrink_offered (DvmdCampaign *self);
 void dvmd_shrink_completed (DvmdCampaign *self);
 void dvmd_shrink_failed (DvmdCampaign *self);
+void dvmd_shrink_order_lost (DvmdCampaign *self);
 /* (nullable): the release of the session that is on its way, and has not begun */
 DvmdCampaign *dvmd_shrink_find_slow (DvmdSession *session);
 /* Such a one waits for nobody any more. */

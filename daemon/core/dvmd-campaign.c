@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A campaign is one change of the size of the DVM, from the request to its end.
  */
 
 #include "config.h"
@@ -172,6 +174,12 @@ dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason)
   dvmd_state_machine_post (self->core->queue, &dvmd_campaign_table, self, event, 0, reason);
 }
 
+gboolean
+dvmd_campaign_is_restart (DvmdCampaign *self)
+{
+  return dvmd_campaign_get_id (self) == 0;
+}
+
 char *
 dvmd_campaign_describe (DvmdCampaign *self)
 {
@@ -179,6 +187,11 @@ dvmd_campaign_describe (DvmdCampaign *self)
   GString *text = g_string_new (NULL);
   guint n;
 
+  if (dvmd_campaign_is_restart (self))
+    {
+      g_string_append_printf (text, "the restart of %s", hosts[0]);
+      return g_string_free (text, FALSE);
+    }
   g_string_append_printf (text, "campaign %u (%s of ", dvmd_campaign_get_id (self),
                           dvm_campaign_kind_to_string (dvmd_campaign_get_kind (self)));
   for (n = 0; hosts[n] != NULL && n < MAX_NAMED; n++)

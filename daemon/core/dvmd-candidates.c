@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The nodes to which a job may go are found from its hosts and the state of the nodes.
  */
 
 #include "config.h"
@@ -86,15 +88,19 @@ describe_pool (DvmdJob *job)
 static gboolean
 choose_index (Choice *self, const DvmHost *host, GError **error)
 {
+  gboolean has_left = dvmd_node_pool_count_departures (self->pool) > self->job->departures;
   guint n = 0;
 
+  /* There may be a million of these, and there are not as many nodes. */
+  if (has_left && host->number >= self->n_ranks)
+    return TRUE;
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
     if (is_numbered (self->job, node) && n++ == host->number)
       {
         choose (self, node, host);
         return TRUE;
       }
-  if (dvmd_node_pool_count_departures (self->pool) > self->job->departures)
+  if (has_left)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+n%u” is not a node of %s, which has %u; the first is +n0",
                host->place, host->number, describe_pool (self->job), n);
@@ -119,7 +125,7 @@ count_up (Choice *self)
 
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
     n += is_numbered (self->job, node)
-         && (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node));
+         && (dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node) || node->healing);
   return n;
 }
 
@@ -268,7 +274,7 @@ add_node (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
   candidate.most_ever = node->slots_max > 0 ? node->slots_max : G_MAXUINT;
   if (choices != NULL)
     count_node (node, choices, into->n_apps, &candidate);
-  if (dvmd_node_is_drained (node))
+  if (dvmd_node_is_drained (node) || node->healing)
     {
       into->n_drained++;
       into->drained += candidate.limit;

@@ -32,7 +32,7 @@ typedef struct
   guint n_free;
   guint64 most;
   guint64 most_ever;
-  guint n_drained; /* nodes that the job may use when they are resumed */
+  guint n_drained; /* nodes that the job may use when they are resumed, or have come back */
   guint drained;   /* their slots */
   guint n_missing; /* nodes without processes that it asks for, and that there are not now */
   gboolean given;  /* somebody gave the slots of at least one */

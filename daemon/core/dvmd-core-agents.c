@@ -11,6 +11,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-heal.h"
 #include "dvmd-log.h"
 #include "dvmd-vm-machine.h"
 
@@ -57,7 +58,7 @@ dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
 
 /* Its answers for this job do not come any more. */
 static void
-lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const char *reason)
+lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason *reason)
 {
   /* Most jobs have nothing there. */
   if (job->agents_left == NULL || !g_hash_table_contains (job->agents_left, GUINT_TO_POINTER (node->rank)))
@@ -78,7 +79,7 @@ dvmd_core_check_all_gone (DvmdCore *self)
 }
 
 void
-dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const char *reason)
+dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
 {
   if (is_down (node))
     return;
@@ -92,15 +93,16 @@ dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const char *reason)
 void
 dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
 {
-  g_autofree char *what = NULL;
+  g_autoptr (DvmReason) what = NULL;
+  g_autofree char *told = dvmd_heal_plan (self, node, reason);
 
   if (node->leaving)
     what = dvmd_core_describe_departure (node);
   else
-    what = g_strdup_printf ("%s was lost: %s", dvm_node_get_name (node->record), reason);
+    what = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), reason);
   for (GList *l = self->live.head; l != NULL; l = l->next)
     dvmd_admission_give_back_node (self->admission, l->data, node);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, reason);
+  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
   self->n_agents--;
   for (GList *l = self->live.head; l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, what);

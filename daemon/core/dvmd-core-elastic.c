@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-gates.h"
+#include "dvmd-heal.h"
 #include "dvmd-log.h"
 
 void
@@ -139,6 +140,7 @@ dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason)
 
   for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
     dvmd_campaign_give_up (l->data, DVMD_CAUSE_SHUTTING_DOWN, text);
+  dvmd_heal_stop_all (self);
 }
 
 /* ---- nodes ---- */
@@ -197,7 +199,8 @@ dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
       barred = barred || campaign->begun || campaign->draining;
       leaving = leaving || campaign->begun;
     }
-  if (node->grow != NULL && node->grow->failing)
+  /* A node that is to come back stays one when an attempt has failed. */
+  if (node->grow != NULL && node->grow->failing && !node->healing)
     barred = leaving = TRUE;
   if (barred == node->barred && leaving == node->leaving)
     return;
@@ -218,16 +221,16 @@ find_taker (DvmdNode *node)
   return node->grow;
 }
 
-char *
+DvmReason *
 dvmd_core_describe_departure (DvmdNode *node)
 {
   DvmdCampaign *campaign = find_taker (node);
   g_autofree char *what = NULL;
 
   if (campaign == NULL)
-    return g_strdup_printf ("%s has left the DVM", dvm_node_get_name (node->record));
+    return _dvm_reason_new (DVM_REASON_NODE_LEFT, dvm_node_get_name (node->record));
   what = dvmd_campaign_describe (campaign);
-  return g_strdup_printf ("%s takes %s away", what, dvm_node_get_name (node->record));
+  return _dvm_reason_new (DVM_REASON_NODE_TAKEN, what, dvm_node_get_name (node->record));
 }
 
 /* One target fewer to wait for. */
@@ -273,7 +276,7 @@ dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets)
 
       offers[i] = (DvmdOffer){ .name = target->name, .allocator = target->allocator };
     }
-  self->effects->offer_nodes (self->world, campaign, offers, targets->len);
+  self->effects->offer_nodes (self->user_data, campaign, offers, targets->len);
   return TRUE;
 }
 
@@ -292,27 +295,55 @@ leave_sessions (DvmdCore *self, DvmdNode *node)
     }
 }
 
+/* The attempt to bring it back has failed, and nobody takes it: its row stays, and waits for the next one. */
+static gboolean
+stays_down (DvmdNode *node)
+{
+  return node->grow != NULL && node->grow->heal != NULL && (node->shrinks == NULL || node->shrinks->len == 0)
+         && !node->grow->core->shutting_down;
+}
+
+static void
+keep_down (DvmdCore *self, DvmdNode *node)
+{
+  DvmdCampaign *attempt = g_steal_pointer (&node->grow);
+  const char *why = dvmd_core_strip_name (node, attempt->reason);
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), why);
+  g_autofree char *told = NULL;
+
+  dvmd_core_lose_node (self, node, reason);
+  node->ordered = FALSE;
+  told = dvmd_heal_plan (self, node, why);
+  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
+  dvmd_core_refresh_node (self, node);
+  count_departure (attempt, node->rank);
+  dvmd_grow_rank_departed (self, node->rank);
+  dvmd_core_changed (self);
+}
+
 static gboolean
 is_member (DvmdNode *node)
 {
   return dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
 }
 
-void
-dvmd_core_depart (DvmdCore *self, DvmdNode *node)
+static void
+remove_node (DvmdCore *self, DvmdNode *node)
 {
   guint rank = node->rank;
   DvmdCampaign *taker = find_taker (node);
-  g_autofree char *why = dvmd_core_describe_departure (node);
+  g_autoptr (DvmReason) why = dvmd_core_describe_departure (node);
   g_autoptr (GPtrArray) campaigns = g_steal_pointer (&node->shrinks);
-  DvmdCampaign *grow = g_steal_pointer (&node->grow);
+  g_autoptr (DvmdCampaign) grow = node->grow != NULL ? g_object_ref (node->grow) : NULL;
 
+  node->grow = NULL;
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "rank %u has left the DVM", rank);
   dvmd_core_lose_node (self, node, why);
   leave_sessions (self, node);
   if (is_member (node) || (grow != NULL && grow->wiring))
     self->epoch++;
+  dvmd_heal_forget (node);
   node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;
   dvmd_node_pool_remove (self->nodes, node);
   dvmd_core_tell_node (self, rank, FALSE);
@@ -325,7 +356,16 @@ dvmd_core_depart (DvmdCore *self, DvmdNode *node)
   dvmd_core_changed (self);
 }
 
-/* ---- the world's answers ---- */
+void
+dvmd_core_depart (DvmdCore *self, DvmdNode *node)
+{
+  if (stays_down (node))
+    keep_down (self, node);
+  else
+    remove_node (self, node);
+}
+
+/* ---- answers to effects ---- */
 
 void
 dvmd_core_agent_departed (DvmdCore *self, guint rank)
@@ -344,7 +384,12 @@ dvmd_core_agent_departed (DvmdCore *self, guint rank)
 void
 dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reason)
 {
-  if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+  if (dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_SHRINK)
+    return;
+  /* The DVM has begun to end meanwhile: an agent of those that is lost now has not left by order. */
+  if (campaign->failing)
+    dvmd_shrink_order_lost (campaign);
+  else
     dvmd_campaign_give_up (campaign, DVMD_CAUSE_ORDER, reason);
 }
 
@@ -391,12 +436,4 @@ dvmd_core_next_campaign (DvmdCore *self, DvmdCampaign *after, gboolean ended)
   else
     link = ended ? after->known_link.next : after->live_link.next;
   return link != NULL ? link->data : NULL;
-}
-
-DvmdCampaign *
-dvmd_core_find_grow (DvmdCore *self, guint rank)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  return node != NULL ? node->grow : NULL;
 }

@@ -89,7 +89,7 @@ gboolean dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, Dvm
 /* A grow is rolled back; a shrink that has not begun is dropped, one that has cannot be called back. */
 gboolean dvmd_core_cancel_campaign (DvmdCore *self, DvmdCampaign *campaign, GError **error);
 
-/* ---- the world's answers ---- */
+/* ---- answers to effects ---- */
 /* The agents have their places, the membership is told, and everybody has it. */
 void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
 /* An agent that was ordered to leave has genuinely gone (D1). */
@@ -109,8 +109,6 @@ guint dvmd_core_get_campaigns_running (DvmdCore *self);
 DvmdCampaign *dvmd_core_get_campaign (DvmdCore *self, guint id);
 /* Ascending by id, the first one after NULL; NULL after the last. ended: those of the history too */
 DvmdCampaign *dvmd_core_next_campaign (DvmdCore *self, DvmdCampaign *after, gboolean ended);
-/* (nullable): the grow, not ended, that brings the agent of this rank */
-DvmdCampaign *dvmd_core_find_grow (DvmdCore *self, guint rank);
 /* (nullable) */
 DvmdSession *dvmd_core_get_session (DvmdCore *self, guint id);
 DvmdSession *dvmd_core_find_session (DvmdCore *self, const char *alloc_id);

@@ -23,15 +23,20 @@ struct _DvmdCore
   gboolean one_shot;
   gboolean allow_missing;
   gboolean elastic;
+  gboolean heal;
+  guint heal_limit;
+  gint64 heal_pause; /* µs, the longest */
   guint park_limit;
   guint grow_timeout;
   guint uid;
+  gint64 stranger_said;     /* when a refusal of another user was logged last; 0: never */
+  guint n_strangers_unsaid; /* since then */
   guint history_limit;
   guint64 history_bytes; /* 0: without this limit */
   DvmdClock *clock;
   DvmdEventQueue *queue;
   const DvmdEffects *effects;
-  gpointer world;
+  gpointer user_data;
 
   DvmdNodePool *nodes;
   DvmdAdmission *admission;
@@ -93,6 +98,7 @@ void dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, 
                                 const char *event_name);
 void dvmd_core_post (DvmdJob *job, guint event);
 void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason);
+void dvmd_core_post_reason (DvmdJob *job, DvmJobState state, const DvmReason *reason);
 /* (nullable): an agent that has not gone yet; what: it does, for the log */
 DvmdNode *dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what);
 /* Launchers put the name of the node before what happened: without it. */
@@ -100,7 +106,7 @@ const char *dvmd_core_strip_name (DvmdNode *node, const char *reason);
 /* Its node is down, and nobody waits for it. reason: of the node; for its jobs, the node is named before it. */
 void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Its processes are over, nobody waits for its answers, and it counts as an agent no more. */
-void dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const char *reason);
+void dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason);
 void dvmd_core_check_all_gone (DvmdCore *self);
 /* Posts to the DVM's own job. */
 void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
@@ -110,7 +116,7 @@ void dvmd_core_end_job (DvmdJob *job);
  * A launched job has lost this node: its processes there are over, and the job fails, unless it is one that may lose
  * ranks and has some elsewhere.
  */
-void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason);
+void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason);
 /* A launched job is about to lose the nodes that leave to a campaign: it ends, unless it is one that may lose ranks. */
 void dvmd_core_take_away (DvmdJob *job);
 void dvmd_core_changed (DvmdCore *self);
@@ -153,7 +159,7 @@ DvmdNode *dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, g
 /* Jobs that were let through and not placed yet look for other nodes. */
 void dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node);
 /* (nullable, transfer full): what takes the node away, for the jobs that it takes with it */
-char *dvmd_core_describe_departure (DvmdNode *node);
+DvmReason *dvmd_core_describe_departure (DvmdNode *node);
 /* id 0: the next one. Nobody is told before it is complete: dvmd_core_tell_session(). */
 DvmdSession *dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id,
                                     gboolean shared);

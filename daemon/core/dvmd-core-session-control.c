@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Sessions are paused, resumed, signalled and terminated with their jobs (S16-S19, S21).
  */
 
 #include "config.h"
@@ -157,13 +159,13 @@ static void
 end_jobs (DvmdSession *session)
 {
   g_autoptr (GPtrArray) jobs = list_jobs (session, NULL);
-  g_autofree char *reason = g_strdup_printf ("Session %u (%s), which the job is in, was terminated",
-                                             dvmd_session_get_id (session), dvmd_session_get_alloc_id (session));
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_SESSION_TERMINATED, dvmd_session_get_id (session),
+                                                  dvmd_session_get_alloc_id (session));
 
   /* What is stopped goes on by that: it could not end in time. */
   for (guint i = 0; i < jobs->len; i++)
     if (((DvmdJob *)g_ptr_array_index (jobs, i))->launch_sent)
-      dvmd_core_fail_job (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
+      dvmd_core_fail_job_for (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 /* What is ending goes on doing so; its jobs, which a release lets go on, do not. */
@@ -267,7 +269,7 @@ send_signal (DvmdSession *session, const DvmdSessionControl *control)
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
       if (job->launch_sent && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
-        effects->signal_job (session->core->world, job, control->signal);
+        effects->signal_job (session->core->user_data, job, control->signal);
     }
 }
 

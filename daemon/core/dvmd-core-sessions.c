@@ -131,7 +131,7 @@ dvmd_core_tell_ended_sessions (DvmdCore *self)
     {
       DvmdSession *session = g_ptr_array_index (sessions, i);
 
-      self->effects->session_ended (self->world, session, sum_up_jobs (session));
+      self->effects->session_ended (self->user_data, session, sum_up_jobs (session));
     }
 }
 

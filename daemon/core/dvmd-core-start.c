@@ -98,7 +98,7 @@ refuse_latecomer (DvmdCore *self, DvmdNode *node)
   guint links_changed = 0;
 
   if (self->elastic && self->effects->remove_agents != NULL && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
-    self->effects->remove_agents (self->world, NULL, &node, 1, &repairs, &links_changed);
+    self->effects->remove_agents (self->user_data, NULL, &node, 1, &repairs, &links_changed);
 }
 
 void
@@ -110,7 +110,8 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
     {
       g_message ("An agent reports as rank %u, which is not expected", rank);
-      if (node != NULL && rank > 0)
+      /* Of an attempt to bring a node back it is over, and the launcher has ended what there was. */
+      if (node != NULL && rank > 0 && node->heal == NULL)
         refuse_latecomer (self, node);
       return;
     }

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The core is the model of the DVM: jobs, nodes, sessions, campaigns and history, without any I/O.
  */
 
 #include "config.h"
@@ -12,6 +14,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
+#include "dvmd-heal.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-session-private.h"
@@ -62,6 +65,8 @@ stop_timers (DvmdCore *self)
     dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
   for (GList *l = self->session_list.head; l != NULL; l = l->next)
     dvmd_session_stop_timers (l->data);
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
+    dvmd_heal_forget (node);
 }
 
 static void
@@ -182,7 +187,7 @@ on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError *
 {
   DvmdCore *self = user_data;
 
-  return self->effects->map (self->world, job, places, error);
+  return self->effects->map (self->user_data, job, places, error);
 }
 
 static void
@@ -193,7 +198,7 @@ on_slots_for (DvmdJob *job, gpointer user_data)
 
 DvmdCore *
 dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue, const DvmdEffects *effects,
-               gpointer world)
+               gpointer user_data)
 {
   DvmdCore *self = g_object_new (DVMD_TYPE_CORE, NULL);
 
@@ -201,6 +206,9 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->one_shot = settings->one_shot;
   self->allow_missing = settings->allow_missing;
   self->elastic = settings->elastic;
+  self->heal = settings->heal && !settings->one_shot;
+  self->heal_limit = settings->heal_limit;
+  self->heal_pause = MAX (settings->heal_pause, 1);
   self->park_limit = settings->park_limit;
   self->grow_timeout = settings->grow_timeout;
   self->uid = settings->uid;
@@ -209,7 +217,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->clock = dvmd_clock_ref (clock);
   self->queue = queue;
   self->effects = effects;
-  self->world = world;
+  self->user_data = user_data;
   self->nodes = dvmd_node_pool_new ();
   self->admission = dvmd_admission_new (self->nodes, on_map_for, on_slots_for, self);
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
@@ -255,6 +263,57 @@ dvmd_core_describe_job (gpointer job)
   return dvm_job_get_nspace (dvmd_job_get_record (job));
 }
 
+static char *
+append_reason (char *reason, const char *more)
+{
+  g_autofree char *begin = reason;
+
+  return begin[0] != '\0' ? g_strdup_printf ("%s; %s", begin, more) : g_strdup (more);
+}
+
+/* What is said of a state, and of what else is wrong with the job by then. */
+static void
+write_state (DvmdJob *job, guint state, const char *reason)
+{
+  const char *lost = dvm_job_get_output_error (job->record);
+  const DvmReason *parts = dvmd_job_find_reason (job, reason);
+  g_autofree char *all = g_strdup (reason != NULL ? reason : "");
+
+  if (job->without_server != NULL && job->n_registered == 0 && state > DVM_JOB_STATE_UNTERMINATED)
+    {
+      if (parts == NULL)
+        parts = dvmd_job_find_reason (job, job->without_server);
+      all = append_reason (all, job->without_server);
+    }
+  if (lost[0] != '\0')
+    all = append_reason (all, lost);
+  _dvm_job_set_reason_parts (job->record, parts != NULL ? _dvm_reason_get_word (parts) : NULL,
+                             parts != NULL ? (const char *const *)parts->arguments : NULL);
+  _dvm_job_set_state (job->record, state, all);
+}
+
+void
+dvmd_core_note_mpi_library (DvmdCore *self, DvmdJob *job, const char *library)
+{
+  g_autoptr (DvmReason) reason = NULL;
+
+  if (job->without_server != NULL || job->procs == NULL)
+    return;
+  reason = _dvm_reason_new (DVM_REASON_MPI_WITHOUT_SERVER, library);
+  dvmd_job_add_reason (job, reason);
+  job->without_server = g_strdup (reason->text);
+}
+
+void
+dvmd_core_output_lost (DvmdCore *self, DvmdJob *job, const char *message)
+{
+  /* Of a thousand files on a full disk the first is as good as any. */
+  if (dvm_job_get_output_error (job->record)[0] != '\0')
+    return;
+  _dvm_job_set_output_error (job->record, message);
+  write_state (job, dvmd_job_get_state (job), job->last_reason);
+}
+
 void
 dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
                            const char *event_name)
@@ -263,7 +322,9 @@ dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const
   const char *note = event->reason != NULL ? event->reason : event_name;
 
   dvmd_job_trace (job, DVMD_TRACE_JOB, old_state, new_state, note);
-  _dvm_job_set_state (job->record, new_state, event->reason != NULL ? event->reason : "");
+  g_free (job->last_reason);
+  job->last_reason = g_strdup (event->reason);
+  write_state (job, new_state, event->reason);
   if (job != self->vm_job)
     g_signal_emit (self, signals[JOB_STATE_CHANGED], 0, job, old_state, new_state);
 }
@@ -278,6 +339,13 @@ void
 dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason)
 {
   dvmd_state_machine_post (job->core->queue, &dvmd_job_table, job, DVMD_JOB_FAILED, state, reason);
+}
+
+void
+dvmd_core_post_reason (DvmdJob *job, DvmJobState state, const DvmReason *reason)
+{
+  dvmd_job_add_reason (job, reason);
+  dvmd_core_post_failure (job, state, reason->text);
 }
 
 void
@@ -298,13 +366,15 @@ dvmd_core_campaign_added (DvmdCampaign *campaign)
 void
 dvmd_core_campaign_changed (DvmdCampaign *campaign)
 {
-  g_signal_emit (campaign->core, signals[CAMPAIGN_CHANGED], 0, campaign);
+  if (!dvmd_campaign_is_restart (campaign))
+    g_signal_emit (campaign->core, signals[CAMPAIGN_CHANGED], 0, campaign);
 }
 
 void
 dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint new_state)
 {
-  g_signal_emit (campaign->core, signals[CAMPAIGN_STATE_CHANGED], 0, campaign, old_state, new_state);
+  if (!dvmd_campaign_is_restart (campaign))
+    g_signal_emit (campaign->core, signals[CAMPAIGN_STATE_CHANGED], 0, campaign, old_state, new_state);
 }
 
 static gboolean
@@ -333,6 +403,11 @@ dvmd_core_end_campaign (DvmdCampaign *campaign)
   DvmdCore *self = campaign->core;
   g_autofree char *what = dvmd_campaign_describe (campaign);
 
+  if (dvmd_campaign_is_restart (campaign))
+    {
+      dvmd_heal_ended (campaign);
+      return;
+    }
   if (dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
     self->statistics.campaigns_completed++;
   else
@@ -345,7 +420,7 @@ dvmd_core_end_campaign (DvmdCampaign *campaign)
     g_info ("%s has completed", what);
   g_signal_emit (self, signals[CAMPAIGN_ENDED], 0, campaign);
   if (self->effects->campaign_ended != NULL)
-    self->effects->campaign_ended (self->world, campaign);
+    self->effects->campaign_ended (self->user_data, campaign);
   for (guint i = 0; i < campaign->targets->len; i++)
     g_clear_object (&((DvmdTarget *)g_ptr_array_index (campaign->targets, i))->offered_by);
   trim_campaigns (self);
@@ -578,7 +653,7 @@ all_jobs_ended (DvmdCore *self)
       if (self->n_agents == 0)
         dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
       else
-        self->effects->stop_agents (self->world, self->forced);
+        self->effects->stop_agents (self->user_data, self->forced);
     }
   else if (self->one_shot)
     {
@@ -634,6 +709,13 @@ dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char 
     return FALSE;
   dvmd_core_post_failure (job, state, reason);
   return TRUE;
+}
+
+gboolean
+dvmd_core_fail_job_for (DvmdCore *self, DvmdJob *job, DvmJobState state, const DvmReason *reason)
+{
+  dvmd_job_add_reason (job, reason);
+  return dvmd_core_fail_job (self, job, state, reason->text);
 }
 
 static gboolean

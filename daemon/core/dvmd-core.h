@@ -6,6 +6,7 @@
 
 #include "dvmd-campaign.h"
 #include "dvmd-clock.h"
+#include "dvm-reason-private.h"
 #include "dvmd-effects.h"
 #include "dvmd-state-machine.h"
 
@@ -32,6 +33,9 @@ typedef struct
   gboolean one_shot;      /* ends at ALL_JOBS_COMPLETE */
   gboolean allow_missing; /* comes up without the nodes that do not come, if there is one that does */
   gboolean elastic;       /* its size may change: dvmd-core-elastic.h */
+  gboolean heal;          /* agents that were lost are started again: dvmd-heal.h */
+  guint heal_limit;       /* so many times in a row */
+  gint64 heal_pause;      /* µs, the longest between two attempts; so long a node stays up that is well */
   guint park_limit;       /* s that a job is parked before later campaigns wait for it */
   guint grow_timeout;     /* s that the agents of a grow have to report */
   guint uid;              /* whose DVM it is */
@@ -58,7 +62,7 @@ typedef struct
 } DvmdAgentReport;
 
 DvmdCore *dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue,
-                         const DvmdEffects *effects, gpointer world);
+                         const DvmdEffects *effects, gpointer user_data);
 
 /* Before start, or while the effect "allocate" is under way. slots 0: not given. */
 DvmdNode *dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max);
@@ -74,7 +78,7 @@ void dvmd_core_set_history_bytes (DvmdCore *self, guint64 limit);
 guint dvmd_core_get_history_limit (DvmdCore *self);
 gboolean dvmd_core_trim_history (DvmdCore *self);
 
-/* ---- what happened in the world ---- */
+/* ---- what has happened outside ---- */
 /* The nodes of the DVM have been added, or cannot be had. */
 void dvmd_core_allocated (DvmdCore *self);
 void dvmd_core_allocation_failed (DvmdCore *self, const char *reason);
@@ -128,8 +132,17 @@ DvmdJob *dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, 
  */
 DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, gboolean *waits,
                         GError **error);
+/* Output of the job could not be written: kept with its reason, from now on. */
+void dvmd_core_output_lost (DvmdCore *self, DvmdJob *job, const char *message);
+/* FALSE: nothing was said that a reason could end with */
+gboolean dvmd_core_has_abort_message (const char *message);
 /* Ends the job in error state (KILLED_BY_CMD, ...); FALSE when it has ended already. */
 gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason);
+/* For one of the sentences that clients translate. */
+/* Its program is linked with an MPI library, and a rank has ended that had not called PMIx_Init: if none ever does, the
+ * job's reason says so. */
+void dvmd_core_note_mpi_library (DvmdCore *self, DvmdJob *job, const char *library);
+gboolean dvmd_core_fail_job_for (DvmdCore *self, DvmdJob *job, DvmJobState state, const DvmReason *reason);
 /* A job whose ranks were to wait for a debugger need not any more. */
 void dvmd_core_continue_job (DvmdCore *self, DvmdJob *job);
 /* The node takes no new jobs until it is resumed; those that it has go on. */

@@ -33,8 +33,8 @@ typedef struct
 } DvmdOffer;
 
 /*
- * What the core asks of the world. The engine implements it, and so does the simulation. No function may block or call
- * back into the core before it has returned; answers come later as calls of dvmd-core.h.
+ * What the core asks for. The controller implements it, and so does the simulation. No function may block or
+ * call back into the core before it has returned; answers come later as calls of dvmd-core.h.
  */
 typedef struct
 {
@@ -42,74 +42,74 @@ typedef struct
    * (nullable): Find the nodes of the DVM: dvmd_core_add_node() for each, then dvmd_core_allocated(), or
    * dvmd_core_allocation_failed(). NULL: they were added before the start.
    */
-  void (*allocate) (gpointer world);
+  void (*allocate) (gpointer user_data);
   /* Start the agents of these nodes; each answers by dvmd_core_agent_reported() or dvmd_core_agent_failed(). */
-  void (*launch_agents) (gpointer world, DvmdNode *const *nodes, guint n_nodes);
+  void (*launch_agents) (gpointer user_data, DvmdNode *const *nodes, guint n_nodes);
   /* Tell membership to every agent; answered by dvmd_core_membership_distributed(). */
-  void (*distribute_membership) (gpointer world, guint64 epoch);
+  void (*distribute_membership) (gpointer user_data, guint64 epoch);
   /* The DVM takes work. */
-  void (*dvm_ready) (gpointer world);
+  void (*dvm_ready) (gpointer user_data);
   /* Place the job there. Called when the job is let through to MAP, or to see whether it could be. */
-  DvmdMap *(*map) (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error);
+  DvmdMap *(*map) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
   /*
    * Bring the files of the job to the agents of its map; each is answered for by dvmd_core_files_staged(). Again after
    * another map: what was under way for the one before is over, and agents that are not in this one answer by
    * dvmd_core_job_gone() when they have removed what they had got. Called for jobs with such files only.
    */
-  void (*stage_files) (gpointer world, DvmdJob *job);
+  void (*stage_files) (gpointer user_data, DvmdJob *job);
   /* The launch message; the agents answer by dvmd_core_local_launch_complete(). */
-  void (*send_launch) (gpointer world, DvmdJob *job);
+  void (*send_launch) (gpointer user_data, DvmdJob *job);
   /* End the job's processes (SIGTERM, grace, SIGKILL) and its staging; each agent of the map answers by
    * dvmd_core_job_gone(). */
-  void (*kill) (gpointer world, DvmdJob *job);
+  void (*kill) (gpointer user_data, DvmdJob *job);
   /*
    * (nullable): Send a signal to all of the job's processes: a number, or one of DVMD_SIGNAL_STOP and so on. Nobody
    * answers.
    */
-  void (*signal_job) (gpointer world, DvmdJob *job, int signal);
+  void (*signal_job) (gpointer user_data, DvmdJob *job, int signal);
   /*
    * (nullable): The job goes on without the processes that it had on that node, which is DOWN: those that ended with it
    * are COMM_FAILED. Tell the others.
    */
-  void (*node_lost) (gpointer world, DvmdJob *job, DvmdNode *node);
+  void (*node_lost) (gpointer user_data, DvmdJob *job, DvmdNode *node);
   /* Tell the originating tool of the start and of the end (L10). */
-  void (*tell_started) (gpointer world, DvmdJob *job);
-  void (*tell_ended) (gpointer world, DvmdJob *job);
+  void (*tell_started) (gpointer user_data, DvmdJob *job);
+  void (*tell_ended) (gpointer user_data, DvmdJob *job);
   /* End every agent; each answers by dvmd_core_agent_gone(). force: without grace. */
-  void (*stop_agents) (gpointer world, gboolean force);
+  void (*stop_agents) (gpointer user_data, gboolean force);
   /* ---- an elastic DVM alone; all of them (nullable) where that is off ---- */
   /*
    * All agents of the campaign have reported: give them places in the tree, and tell the new membership to everybody;
    * answered by dvmd_core_agents_wired().
    */
-  void (*wire_agents) (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
+  void (*wire_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
   /*
    * These are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because they
    * come too late (campaign NULL). One change of the tree for all that have a place in it: repairs is 0 or 1 then,
    * links_changed the links of it. Each is answered by dvmd_core_agent_departed().
    */
-  void (*remove_agents) (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
-                         guint *links_changed);
+  void (*remove_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
+                         guint *repairs, guint *links_changed);
   /* The ranks that the job has on that node are killed at that time (µs, monotonic), if they run then: tell them. */
-  void (*warn_job) (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
+  void (*warn_job) (gpointer user_data, DvmdJob *job, DvmdNode *node, gint64 when);
   /*
    * Offer the nodes that have left to the active allocators, to each its own; answered by dvmd_core_offered(). Nobody
    * waits for that answer after a roll-back, and with campaign NULL (a node that was down was released).
    */
-  void (*offer_nodes) (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
+  void (*offer_nodes) (gpointer user_data, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
   /* The campaign has its final state: tell its requester, if it is a process or a tool. */
-  void (*campaign_ended) (gpointer world, DvmdCampaign *campaign);
+  void (*campaign_ended) (gpointer user_data, DvmdCampaign *campaign);
   /* (nullable): The session's time is over soon: tell its requester, if it is a process or a tool. */
-  void (*warn_session) (gpointer world, DvmdSession *session, guint seconds_left);
+  void (*warn_session) (gpointer user_data, DvmdSession *session, guint seconds_left);
   /*
    * (nullable): A session has ended, after its jobs: a(uiis), number, state, exit code and reason of each that is still
    * known (floating).
    */
-  void (*session_ended) (gpointer world, DvmdSession *session, GVariant *jobs);
+  void (*session_ended) (gpointer user_data, DvmdSession *session, GVariant *jobs);
   /* (nullable): A job, one of its processes or the DVM's own job has a new state; for the trace, act on nothing. */
-  void (*traced) (gpointer world, DvmdJob *job, const DvmdTraceEntry *entry);
+  void (*traced) (gpointer user_data, DvmdJob *job, const DvmdTraceEntry *entry);
   /* The DVM has ended, in this state (ALL_JOBS_COMPLETE, DAEMONS_TERMINATED, FORCED_EXIT or an error). */
-  void (*dvm_ended) (gpointer world, DvmJobState state, const char *reason);
+  void (*dvm_ended) (gpointer user_data, DvmJobState state, const char *reason);
 } DvmdEffects;
 
 G_END_DECLS

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs are parked at the gates of the launch fence, go on when these open, or are aborted.
  */
 
 #include "config.h"
@@ -274,8 +276,8 @@ dvmd_gate_abort (DvmdCampaign *campaign)
 {
   DvmdCore *core = campaign->core;
   g_autofree char *what = dvmd_campaign_describe (campaign);
-  g_autofree char *reason = g_strdup_printf ("The job was never launched: %s has failed (%s): %s", what,
-                                             dvmd_cause_to_string (campaign->cause), campaign->reason);
+  g_autoptr (DvmReason)
+      reason = _dvm_reason_new (DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (campaign->cause), campaign->reason);
   g_autoptr (GPtrArray) jobs = NULL;
 
   if (campaign->aborted || core->shutting_down)
@@ -287,8 +289,8 @@ dvmd_gate_abort (DvmdCampaign *campaign)
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
       if (!job->remapping && job->parking > campaign->ticket && would_have_used (job, campaign))
-        dvmd_core_post_failure (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+        dvmd_core_post_reason (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
     }
   for (guint i = 0; i < campaign->own_jobs->len; i++)
-    dvmd_core_post_failure (g_ptr_array_index (campaign->own_jobs, i), DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+    dvmd_core_post_reason (g_ptr_array_index (campaign->own_jobs, i), DVM_JOB_STATE_NEVER_LAUNCHED, reason);
 }

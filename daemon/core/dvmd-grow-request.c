@@ -54,6 +54,24 @@ check_node (DvmdCore *self, const Plan *plan, DvmdNode *node, GError **error)
   return TRUE;
 }
 
+/* A job waits for it, as for a node that is drained; for others it is neither in nor free to be added. */
+static gboolean
+plan_restarted (DvmdCore *self, Plan *plan, guint i, DvmdNode *node, GError **error)
+{
+  gboolean for_job = plan->request->job != NULL;
+
+  if (for_job && !check_node (self, plan, node, error))
+    return FALSE;
+  if (for_job || !self->elastic)
+    {
+      g_array_append_val (for_job ? plan->in : plan->to_add, i);
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "%s: its agent is being started again",
+               plan->request->hosts[i].name);
+  return FALSE;
+}
+
 static gboolean
 plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 {
@@ -63,6 +81,8 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 
   if (other == NULL && node != NULL && node->grow != NULL)
     other = node->grow;
+  if (other != NULL && !other->failing && dvmd_campaign_is_restart (other))
+    return plan_restarted (self, plan, i, node, error);
   if (other != NULL && !other->failing)
     {
       if (plan->request->job != NULL)

@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvmd-gates.h"
+#include "dvmd-heal.h"
 #include "dvmd-size.h"
 
 #include "dvm-records-private.h"
@@ -213,7 +214,7 @@ dvmd_grow_launch (DvmdCampaign *self)
   self->launched = TRUE;
   if (core->grow_timeout > 0)
     self->timer = dvmd_clock_add_timer (core->clock, (gint64)core->grow_timeout * G_USEC_PER_SEC, on_timeout, self);
-  core->effects->launch_agents (core->world, (DvmdNode *const *)nodes->pdata, nodes->len);
+  core->effects->launch_agents (core->user_data, (DvmdNode *const *)nodes->pdata, nodes->len);
 }
 
 static void
@@ -258,7 +259,7 @@ dvmd_grow_wire (DvmdCampaign *self)
     }
   self->wiring = TRUE;
   core->epoch++;
-  core->effects->wire_agents (core->world, self, (DvmdNode *const *)nodes->pdata, nodes->len);
+  core->effects->wire_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len);
 }
 
 /* From now on they are members, and lost as such. */
@@ -276,10 +277,13 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
       DvmdNode *node = g_ptr_array_index (nodes, i);
 
       node->grow = NULL;
-      if (!dvmd_session_is_over (campaign->session))
+      if (campaign->session != NULL && !dvmd_session_is_over (campaign->session))
         dvmd_session_join (campaign->session, node);
       free_coming (node);
-      dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
+      if (campaign->heal != NULL)
+        dvmd_heal_came (campaign->heal);
+      else
+        dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
       dvmd_core_node_changed (self, node->rank);
     }
   dvmd_campaign_post (campaign, DVMD_CAMPAIGN_WIRED, NULL);
@@ -308,7 +312,8 @@ void
 dvmd_grow_completed (DvmdCampaign *self)
 {
   forget_names (self);
-  dvmd_session_changed (self->session);
+  if (self->session != NULL)
+    dvmd_session_changed (self->session);
   dvmd_gate_open (self);
   forget_jobs (self);
 }
@@ -339,7 +344,7 @@ dvmd_grow_roll_back (DvmdCampaign *self)
   for (guint i = 0; i < there->len; i++)
     ((DvmdNode *)g_ptr_array_index (there, i))->ordered = TRUE;
   if (there->len > 0 && core->effects->remove_agents != NULL)
-    core->effects->remove_agents (core->world, self, (DvmdNode *const *)there->pdata, there->len, &repairs,
+    core->effects->remove_agents (core->user_data, self, (DvmdNode *const *)there->pdata, there->len, &repairs,
                                   &links_changed);
   _dvm_campaign_set_repairs (self->record, repairs, links_changed);
   dvmd_core_campaign_changed (self);
@@ -435,7 +440,8 @@ dvmd_grow_failed (DvmdCampaign *self)
       ((DvmdNode *)g_ptr_array_index (nodes, i))->grow = NULL;
     else
       dvmd_core_depart (self->core, g_ptr_array_index (nodes, i));
-  void_session (self);
+  if (self->session != NULL)
+    void_session (self);
   dvmd_gate_open (self);
   dvmd_core_look_again (self->core);
   offer_back (self);

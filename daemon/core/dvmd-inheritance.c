@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The four words of inheritance are read and written (R13, R56-R59).
  */
 
 #include "config.h"

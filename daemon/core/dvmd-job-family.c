@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs that processes of other jobs have spawned end with their parents, unless they are separate (S27).
  */
 
 #include "config.h"
@@ -67,12 +69,13 @@ static void
 end_with_parent (DvmdJob *self)
 {
   DvmdJob *parent = dvmd_core_get_job (self->core, self->parent);
-  g_autofree char *reason = NULL;
+  g_autoptr (DvmReason) reason = NULL;
 
   if (parent != NULL)
-    reason = g_strdup_printf ("%s, which has spawned this job, has ended", dvm_job_get_nspace (parent->record));
-  dvmd_core_fail_job (self->core, self, DVM_JOB_STATE_KILLED_BY_CMD,
-                      reason != NULL ? reason : "The job that has spawned it has ended");
+    reason = _dvm_reason_new (DVM_REASON_PARENT_ENDED, dvm_job_get_nspace (parent->record));
+  else
+    reason = _dvm_reason_new (DVM_REASON_UNKNOWN_PARENT_ENDED);
+  dvmd_core_fail_job_for (self->core, self, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 static void

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs are held while there is a reason to, and continued when the last reason has gone.
  */
 
 #include "config.h"
@@ -20,7 +22,7 @@ send_signal (DvmdJob *self, int signal)
   dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (self->record), "%s",
                 signal == DVMD_SIGNAL_STOP ? "it is stopped" : "it goes on");
   if (effects->signal_job != NULL)
-    effects->signal_job (self->core->world, self, signal);
+    effects->signal_job (self->core->user_data, self, signal);
 }
 
 static void

@@ -79,12 +79,15 @@ struct _DvmdJob
   gboolean launch_sent;
   gboolean kill_sent;
   gboolean counted_running;
+  GPtrArray *reasons; /* (nullable): DvmReason, of failures that were posted */
   guint n_launched;
   guint n_failed_start;
   guint n_registered;
   guint n_ended;
   guint n_ended_unregistered; /* well, but without having called PMIx_Init */
   guint unregistered_rank;    /* the first of them */
+  char *last_reason;          /* (nullable): that of its state alone */
+  char *without_server;       /* (nullable): what is said of an MPI program of which no rank registers */
   guint n_waiting;            /* for a debugger, now */
   gboolean was_ready;         /* all of them have waited */
   gboolean went_on;           /* none of them is waited for any more */
@@ -122,6 +125,10 @@ gboolean dvmd_job_uses_session (DvmdJob *self, guint id);
 gboolean dvmd_job_may_use (DvmdJob *self, DvmdNode *node);
 /* About as many bytes as it takes */
 gsize dvmd_job_get_size (DvmdJob *self);
+/* A failure that is posted with its text has this code and these arguments. */
+void dvmd_job_add_reason (DvmdJob *self, const DvmReason *reason);
+/* (nullable): what was added with this text */
+const DvmReason *dvmd_job_find_reason (DvmdJob *self, const char *text);
 /* The one who fails first gives the job's exit. */
 void dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal);
 

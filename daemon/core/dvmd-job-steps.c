@@ -85,7 +85,7 @@ refuse (DvmdJob *job, const char *reason)
 {
   DvmdCampaign *campaign = job->released_by;
   g_autofree char *what = NULL;
-  g_autofree char *named = NULL;
+  g_autoptr (DvmReason) named = NULL;
 
   if (job->taken_by != 0 && dvmd_core_get_campaign (job->core, job->taken_by) != NULL)
     campaign = dvmd_core_get_campaign (job->core, job->taken_by);
@@ -94,9 +94,10 @@ refuse (DvmdJob *job, const char *reason)
   if (campaign != NULL)
     {
       what = dvmd_campaign_describe (campaign);
-      named = g_strdup_printf ("%s; %s has changed the DVM while the job waited", reason, what);
+      named = _dvm_reason_new (DVM_REASON_CHANGED_WHILE_IT_WAITED, reason, what);
+      dvmd_job_add_reason (job, named);
     }
-  dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, named != NULL ? named : reason);
+  dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, named != NULL ? named->text : reason);
 }
 
 /* From now on it is at the gate, and let go with the others; the state that shows it is a marker alone (E60). */
@@ -217,7 +218,7 @@ check_agents (DvmdJob *job)
 {
   guint rank = dvmd_gate_find_missing (job);
   DvmdNode *node;
-  g_autofree char *reason = NULL;
+  g_autoptr (DvmReason) reason = NULL;
 
   /* Files that did not come, for a node that stays after all, come once more. */
   if (rank == G_MAXUINT && !(job->half_staged && job->core->elastic))
@@ -227,10 +228,11 @@ check_agents (DvmdJob *job)
       dvmd_core_post (job, DVMD_JOB_PLACED_ANEW);
       return FALSE;
     }
+  /* It may have come back meanwhile, under another rank. */
   node = dvmd_node_pool_get (job->core->nodes, rank);
-  reason = g_strdup_printf ("%s was lost before the job could be launched there: %s", dvm_node_get_name (node->record),
-                            dvm_node_get_reason (node->record));
-  dvmd_core_post_failure (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+  reason = _dvm_reason_new (DVM_REASON_NODE_LOST_BEFORE_LAUNCH, dvmd_node_pool_get_name (job->core->nodes, rank),
+                            node != NULL ? dvm_node_get_reason (node->record) : "its agent has ended");
+  dvmd_core_post_reason (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
   return FALSE;
 }
 
@@ -265,7 +267,7 @@ dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
   expect_agents (job, job->stage_left);
   /* From now on there is something of the job there. */
   expect_agents (job, job->agents_left);
-  job->core->effects->stage_files (job->core->world, job);
+  job->core->effects->stage_files (job->core->user_data, job);
 }
 
 void
@@ -288,7 +290,7 @@ dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
   expect_agents (job, job->launch_left);
   expect_agents (job, job->agents_left);
   job->launch_sent = TRUE;
-  job->core->effects->send_launch (job->core->world, job);
+  job->core->effects->send_launch (job->core->user_data, job);
   dvmd_shrink_warn (job);
 }
 
@@ -296,11 +298,10 @@ static void
 on_time_limit (gpointer user_data)
 {
   DvmdJob *job = user_data;
-  g_autofree char *reason = g_strdup_printf ("The job's time limit of %u s has passed",
-                                             dvm_job_spec_get_timeout (job->spec));
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_TIME_LIMIT, dvm_job_spec_get_timeout (job->spec));
 
   job->timer = 0;
-  dvmd_core_post_failure (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 void
@@ -315,7 +316,7 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
   core->n_running++;
   if (timeout > 0)
     job->timer = dvmd_clock_add_timer (core->clock, (gint64)timeout * G_USEC_PER_SEC, on_time_limit, job);
-  core->effects->tell_started (core->world, job);
+  core->effects->tell_started (core->user_data, job);
   dvmd_core_changed (core);
 }
 
@@ -351,7 +352,7 @@ dvmd_job_step_notify_completed (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  job->core->effects->tell_ended (job->core->world, job);
+  job->core->effects->tell_ended (job->core->user_data, job);
   if (!job->launch_sent || g_hash_table_size (job->agents_left) == 0)
     dvmd_core_post (job, DVMD_JOB_CLEANED);
 }
@@ -382,7 +383,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   if (job->agents_left != NULL && g_hash_table_size (job->agents_left) > 0)
     {
       job->kill_sent = TRUE;
-      job->core->effects->kill (job->core->world, job);
+      job->core->effects->kill (job->core->user_data, job);
     }
   else
     dvmd_core_post (job, DVMD_JOB_GONE);
@@ -396,6 +397,6 @@ dvmd_job_step_gone (gpointer object, const DvmdEvent *event)
   if (dvmd_job_get_ended (job))
     return;
   give_back (job);
-  job->core->effects->tell_ended (job->core->world, job);
+  job->core->effects->tell_ended (job->core->user_data, job);
   dvmd_core_end_job (job);
 }

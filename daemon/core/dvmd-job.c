@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A job of the core: its record, its map and processes, and what it is waiting for.
  */
 
 #include "config.h"
@@ -14,6 +16,7 @@
 
 /* The objects of a job, and an entry of its trace with its note. */
 #define JOB_BYTES   2048
+#define MAX_REASONS 8
 #define TRACE_BYTES (sizeof (DvmdTraceEntry) + 32)
 
 G_DEFINE_FINAL_TYPE (DvmdJob, dvmd_job, G_TYPE_OBJECT)
@@ -71,6 +74,9 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->own_grows, g_ptr_array_unref);
   g_clear_pointer (&self->children, g_array_unref);
   g_clear_pointer (&self->launcher, g_free);
+  g_clear_pointer (&self->without_server, g_free);
+  g_clear_pointer (&self->last_reason, g_free);
+  g_clear_pointer (&self->reasons, g_ptr_array_unref);
   g_clear_object (&self->released_by);
   g_clear_pointer (&self->sessions, g_array_unref);
   g_clear_pointer (&self->lineage, dvmd_lineage_unref);
@@ -200,6 +206,38 @@ dvmd_job_get_size (DvmdJob *self)
   if (self->procs != NULL)
     size += self->procs->n_rows * sizeof (DvmdProcRow);
   return size;
+}
+
+static void
+free_reason (gpointer reason)
+{
+  _dvm_reason_free (reason);
+}
+
+void
+dvmd_job_add_reason (DvmdJob *self, const DvmReason *reason)
+{
+  if (dvmd_job_find_reason (self, reason->text) != NULL)
+    return;
+  if (self->reasons == NULL)
+    self->reasons = g_ptr_array_new_with_free_func (free_reason);
+  /* One that waits may be judged again and again. */
+  if (self->reasons->len >= MAX_REASONS)
+    g_ptr_array_remove_index (self->reasons, 0);
+  g_ptr_array_add (self->reasons, _dvm_reason_copy (reason));
+}
+
+const DvmReason *
+dvmd_job_find_reason (DvmdJob *self, const char *text)
+{
+  for (guint i = 0; self->reasons != NULL && text != NULL && i < self->reasons->len; i++)
+    {
+      const DvmReason *reason = g_ptr_array_index (self->reasons, i);
+
+      if (strcmp (reason->text, text) == 0)
+        return reason;
+    }
+  return NULL;
 }
 
 void

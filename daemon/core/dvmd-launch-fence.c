@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The launch fence has two gates, which campaigns close while they change the nodes.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Namespaces remember which namespace has spawned them as long as a descendant lives.
  */
 
 #include "config.h"
@@ -46,18 +48,6 @@ dvmd_lineage_unref (DvmdLineage *self)
       g_free (self);
       self = parent;
     }
-}
-
-const char *
-dvmd_lineage_get_nspace (DvmdLineage *self)
-{
-  return self->nspace;
-}
-
-DvmdLineage *
-dvmd_lineage_get_parent (DvmdLineage *self)
-{
-  return self->parent;
 }
 
 gboolean

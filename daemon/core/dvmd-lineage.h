@@ -20,9 +20,6 @@ DvmdLineage *dvmd_lineage_ref (DvmdLineage *self);
 void dvmd_lineage_unref (DvmdLineage *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdLineage, dvmd_lineage_unref)
 
-const char *dvmd_lineage_get_nspace (DvmdLineage *self);
-/* (nullable): the one above */
-DvmdLineage *dvmd_lineage_get_parent (DvmdLineage *self);
 /* At any depth; nobody descends from itself. */
 gboolean dvmd_lineage_descends_from (DvmdLineage *self, const char *nspace);
 /* It, or one that it descends from, was spawned into that session. */

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A map says where the processes of a job go, in compact rows.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The nodes of the DVM are kept here, with their slots and states.
  */
 
 #include "config.h"

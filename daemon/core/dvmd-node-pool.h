@@ -11,6 +11,7 @@ G_BEGIN_DECLS
 /* The nodes of the DVM. Rank 0 is the controller: no slots, never mapped onto, not counted. */
 
 typedef struct _DvmdCampaign DvmdCampaign;
+struct _DvmdHeal;
 
 typedef struct
 {
@@ -22,21 +23,23 @@ typedef struct
   guint slots_in_use; /* claimed by jobs, may exceed slots when oversubscribed */
   guint hwthreads;    /* as its agent reported */
   gboolean slots_given;
-  GHashTable *jobs;      /* set of job ids with processes here */
-  GList link;            /* in the pool's queue of nodes */
-  gboolean brought;      /* by a grow, after the start */
-  gboolean barred;       /* no job is placed there any more: a campaign takes it away, or will */
-  gboolean leaving;      /* its slots count for nobody: a campaign that takes it away has its ticket */
-  gboolean ordered;      /* its agent has been told to leave */
-  guint taken_by;        /* the campaign with which it leaves the pool; 0: none */
-  gboolean coming_for;   /* the grow that brings it reserves it: for its session */
-  gboolean never_came;   /* nothing of its agent has been started */
-  DvmdCampaign *grow;    /* (nullable): that brings it, or rolls back; unowned */
-  GPtrArray *shrinks;    /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
-  GArray *sessions;      /* (element-type guint) (nullable): allocations that it is in */
-  guint n_reserving;     /* of these: the default session has not got it, if there are any */
-  gboolean jobs_changed; /* since the record had them */
-  gboolean jobs_untold;  /* since dvmd_node_pool_take_jobs_changed() */
+  GHashTable *jobs;       /* set of job ids with processes here */
+  GList link;             /* in the pool's queue of nodes */
+  gboolean brought;       /* by a grow, after the start */
+  gboolean barred;        /* no job is placed there any more: a campaign takes it away, or will */
+  gboolean leaving;       /* its slots count for nobody: a campaign that takes it away has its ticket */
+  gboolean ordered;       /* its agent has been told to leave */
+  guint taken_by;         /* the campaign with which it leaves the pool; 0: none */
+  gboolean coming_for;    /* the grow that brings it reserves it: for its session */
+  gboolean never_came;    /* nothing of its agent has been started */
+  DvmdCampaign *grow;     /* (nullable): that brings it, or rolls back; unowned */
+  struct _DvmdHeal *heal; /* (nullable): it was lost once; the core's own */
+  gboolean healing;       /* it is down, or on its way, and will be tried again */
+  GPtrArray *shrinks;     /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
+  GArray *sessions;       /* (element-type guint) (nullable): allocations that it is in */
+  guint n_reserving;      /* of these: the default session has not got it, if there are any */
+  gboolean jobs_changed;  /* since the record had them */
+  gboolean jobs_untold;   /* since dvmd_node_pool_take_jobs_changed() */
 } DvmdNode;
 
 typedef struct _DvmdNodePool DvmdNodePool;

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The processes of one job are rows of a compact array, indexed by rank.
  */
 
 #include "config.h"

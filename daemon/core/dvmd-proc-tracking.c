@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What agents report of their processes, and what follows for the job: counts, events, and the failure policy.
+ * Reports of agents about their processes are applied to the job: counts, events, and the failure policy.
  */
 
 #include "config.h"
@@ -13,6 +13,8 @@
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-log.h"
+
+#include <string.h>
 
 /* The state of the job that a process takes down with it. */
 static DvmJobState
@@ -41,7 +43,7 @@ job_state_for (DvmProcState state)
     }
 }
 
-static char *
+static DvmReason *
 describe_end (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
 {
   DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
@@ -50,17 +52,15 @@ describe_end (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int e
   switch (state)
     {
     case DVM_PROC_STATE_ABORTED_BY_SIG:
-      return g_strdup_printf ("Rank %u on %s was ended by signal %d (%s)", rank, host, exit_signal,
-                              g_strsignal (exit_signal));
+      return _dvm_reason_new (DVM_REASON_RANK_SIGNAL, rank, host, exit_signal, g_strsignal (exit_signal));
     case DVM_PROC_STATE_TERM_WO_SYNC:
-      return g_strdup_printf ("Rank %u on %s called PMIx_Init but ended with status %d without PMIx_Finalize", rank,
-                              host, exit_code);
+      return _dvm_reason_new (DVM_REASON_RANK_WITHOUT_FINALIZE, rank, host, exit_code);
     case DVM_PROC_STATE_TERM_NON_ZERO:
-      return g_strdup_printf ("Rank %u on %s ended with status %d", rank, host, exit_code);
+      return _dvm_reason_new (DVM_REASON_RANK_STATUS, rank, host, exit_code);
     case DVM_PROC_STATE_CALLED_ABORT:
-      return g_strdup_printf ("Rank %u on %s called PMIx_Abort with status %d", rank, host, exit_code);
+      return _dvm_reason_new (DVM_REASON_RANK_ABORT, rank, host, exit_code);
     default:
-      return g_strdup_printf ("Rank %u on %s: %s", rank, host, dvm_proc_state_to_string (state));
+      return _dvm_reason_new (DVM_REASON_RANK_STATE, rank, host, dvm_proc_state_to_string (state));
     }
 }
 
@@ -104,11 +104,11 @@ count_end (DvmdJob *job, DvmdProcRow *row)
 }
 
 static void
-proc_failed (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal, const char *reason)
+proc_failed (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal, const DvmReason *reason)
 {
   dvmd_job_record_exit (job, rank, exit_code, exit_signal);
   if (ends_the_job (job, state))
-    dvmd_core_post_failure (job, job_state_for (state), reason);
+    dvmd_core_post_reason (job, job_state_for (state), reason);
 }
 
 /* ---- the stop for a debugger ---- */
@@ -195,7 +195,7 @@ is_news (DvmdJob *job, guint rank)
 void
 dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason)
 {
-  g_autofree char *named = NULL;
+  g_autoptr (DvmReason) why = NULL;
   DvmdProcRow *row;
 
   if (!is_news (job, rank))
@@ -220,11 +220,9 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
     }
   row->exit_code = exit_code;
   job->n_failed_start++;
-  /* Of one machine nobody needs the name. */
-  if (self->n_agents > 1)
-    reason = named = g_strdup_printf ("%s: %s", name_of (job, rank), reason);
-  set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, reason);
-  proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, reason);
+  why = _dvm_reason_new (DVM_REASON_RANK_NOT_STARTED, rank, name_of (job, rank), reason);
+  set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, why->text);
+  proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, why);
   count_end (job, row);
 }
 
@@ -250,14 +248,12 @@ dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
 static void
 check_unregistered (DvmdJob *job)
 {
-  g_autofree char *reason = NULL;
+  g_autoptr (DvmReason) reason = NULL;
   guint rank = job->unregistered_rank;
 
   if (job->n_registered == 0 || job->n_ended_unregistered == 0 || job->recoverable || job->has_exit)
     return;
-  reason = g_strdup_printf ("Rank %u on %s ended without calling PMIx_Init, but others of its job have called it and "
-                            "would wait for it",
-                            rank, name_of (job, rank));
+  reason = _dvm_reason_new (DVM_REASON_RANK_WITHOUT_INIT, rank, name_of (job, rank));
   proc_failed (job, rank, DVM_PROC_STATE_TERM_WO_SYNC, 0, 0, reason);
 }
 
@@ -298,7 +294,7 @@ is_taken_away (DvmdJob *job, guint rank, DvmProcState state)
 void
 dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
 {
-  g_autofree char *reason = NULL;
+  g_autoptr (DvmReason) reason = NULL;
   DvmdProcRow *row;
 
   if (!is_news (job, rank))
@@ -312,6 +308,10 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
     }
   if (state == DVM_PROC_STATE_REGISTERED)
     note_registered (job, row);
+  /* Its output was closed before that was known: it does not go back. */
+  if (state == DVM_PROC_STATE_REGISTERED
+      && (row->state == DVM_PROC_STATE_IOF_COMPLETE || row->state == DVM_PROC_STATE_WAITPID_FIRED))
+    return;
   if (dvm_proc_state_is_live (state))
     {
       set_proc_state (job, rank, state, NULL);
@@ -329,7 +329,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
     {
       if (reason == NULL)
         reason = describe_end (job, rank, state, exit_code, exit_signal);
-      set_proc_state (job, rank, state, reason);
+      set_proc_state (job, rank, state, reason->text);
       proc_failed (job, rank, state, exit_code, exit_signal, reason);
     }
   else
@@ -341,18 +341,26 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
   check_waiting (job);
 }
 
+/* What Open MPI hands on for MPI_Abort(), which has no message, is none. */
+gboolean
+dvmd_core_has_abort_message (const char *message)
+{
+  return message != NULL && message[0] != '\0' && strcmp (message, "N/A") != 0;
+}
+
 void
 dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, const char *message)
 {
-  g_autofree char *reason = NULL;
-  g_autofree char *who = NULL;
+  g_autoptr (DvmReason) reason = NULL;
 
   if (!is_news (job, rank))
     return;
-  who = describe_end (job, rank, DVM_PROC_STATE_CALLED_ABORT, status, 0);
-  reason = message != NULL && message[0] != '\0' ? g_strdup_printf ("%s: %s", who, message) : g_strdup (who);
+  if (dvmd_core_has_abort_message (message))
+    reason = _dvm_reason_new (DVM_REASON_RANK_ABORT_MESSAGE, rank, name_of (job, rank), status, message);
+  else
+    reason = describe_end (job, rank, DVM_PROC_STATE_CALLED_ABORT, status, 0);
   dvmd_job_record_exit (job, rank, status, 0);
-  dvmd_core_post_failure (job, DVM_JOB_STATE_CALLED_ABORT, reason);
+  dvmd_core_post_reason (job, DVM_JOB_STATE_CALLED_ABORT, reason);
 }
 
 void
@@ -442,7 +450,7 @@ dvmd_core_take_away (DvmdJob *job)
   guint first = G_MAXUINT;
   DvmdNode *where = NULL;
   guint n = 0;
-  g_autofree char *reason = NULL;
+  g_autoptr (DvmReason) reason = NULL;
 
   for (guint i = 0; i < agents->len; i++)
     {
@@ -455,26 +463,26 @@ dvmd_core_take_away (DvmdJob *job)
     return;
   reason = dvmd_core_describe_departure (where);
   dvmd_job_record_exit (job, first, 0, 0);
-  dvmd_core_post_failure (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 void
-dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const char *reason)
+dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason)
 {
   g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, node->rank);
   DvmProcState state = node->leaving ? DVM_PROC_STATE_KILLED_BY_CMD : DVM_PROC_STATE_COMM_FAILED;
   guint first = 0;
-  guint n_lost = lose_ranks (job, ranks, state, reason, &first);
+  guint n_lost = lose_ranks (job, ranks, state, reason->text, &first);
 
   if (n_lost > 0 && goes_on_without (job, n_lost))
     {
       if (job->core->effects->node_lost != NULL)
-        job->core->effects->node_lost (job->core->world, job, node);
+        job->core->effects->node_lost (job->core->user_data, job, node);
     }
   else if (n_lost > 0)
     {
       dvmd_job_record_exit (job, first, 0, 0);
-      dvmd_core_post_failure (job, job_state_for (state), reason);
+      dvmd_core_post_reason (job, job_state_for (state), reason);
     }
   lose_launch (job, node);
   for (guint i = 0; i < ranks->len; i++)

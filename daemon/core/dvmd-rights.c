@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The rights of a requester follow from what its connection proves.
  */
 
 #include "config.h"
@@ -200,6 +202,29 @@ dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, 
          || (!is_stranger (self, who) && may (&caller, right, session, job));
 }
 
+/* One line a second of those who may nothing: they may ask as often as they like, and fill no disk. */
+static void
+log_refusal (DvmdCore *self, const DvmdRequester *who, const char *nspace, DvmdRight right, const char *what)
+{
+  gint64 now = dvmd_clock_monotonic (self->clock);
+  g_autofree char *others = NULL;
+
+  if (is_stranger (self, who) && self->stranger_said != 0 && now - self->stranger_said < G_TIME_SPAN_SECOND)
+    {
+      self->n_strangers_unsaid++;
+      return;
+    }
+  if (is_stranger (self, who) && self->n_strangers_unsaid > 0)
+    others = g_strdup_printf (" (and %u such calls before were refused)", self->n_strangers_unsaid);
+  if (is_stranger (self, who))
+    {
+      self->stranger_said = now;
+      self->n_strangers_unsaid = 0;
+    }
+  g_message ("%s (uid %u) may not %s %s%s", who->name != NULL ? who->name : nspace, who->uid, rights[right], what,
+             others != NULL ? others : "");
+}
+
 gboolean
 dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job,
                GError **error)
@@ -214,7 +239,7 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
       return TRUE;
     }
   what = describe (right, session, job);
-  g_message ("%s (uid %u) may not %s %s", who->name != NULL ? who->name : nspace, who->uid, rights[right], what);
+  log_refusal (self, who, nspace, right, what);
   if (is_stranger (self, who))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
                  "needs the user that this DVM belongs to (uid %u) or root, not uid %u", self->uid, who->uid);

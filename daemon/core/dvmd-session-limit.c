@@ -118,5 +118,5 @@ dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left
   g_info ("Session %u ends in %u s", dvmd_session_get_id (session), seconds_left);
   dvmd_core_tell_session_warned (session, seconds_left);
   if (self->effects->warn_session != NULL)
-    self->effects->warn_session (self->world, session, seconds_left);
+    self->effects->warn_session (self->user_data, session, seconds_left);
 }

@@ -297,12 +297,11 @@ void
 dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains)
 {
   guint id = dvmd_session_get_id (self);
-  g_autofree char *text = g_strdup_printf ("The job was never launched: session %u (%s) has ended: %s", id,
-                                           dvmd_session_get_alloc_id (self), reason);
+  g_autoptr (DvmReason) why = _dvm_reason_new (DVM_REASON_SESSION_ENDED, id, dvmd_session_get_alloc_id (self), reason);
 
   for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
     if (!job->launch_sent && !(drains && job->map != NULL) && dvmd_job_uses_session (job, id))
-      dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_NEVER_LAUNCHED, text);
+      dvmd_core_fail_job_for (self->core, job, DVM_JOB_STATE_NEVER_LAUNCHED, why);
 }
 
 void

@@ -57,10 +57,11 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
 static void
 warn (DvmdJob *job, DvmdNode *node, gint64 when)
 {
-  const DvmdEffects *effects = job->core->effects;
+  DvmdCore *core = job->core;
 
-  if (effects->warn_job != NULL)
-    effects->warn_job (job->core->world, job, node, when);
+  /* The time may be over, and that on its way. */
+  if (core->effects->warn_job != NULL)
+    core->effects->warn_job (core->user_data, job, node, MAX (when, dvmd_clock_monotonic (core->clock)));
 }
 
 static void
@@ -184,9 +185,9 @@ list_to_order (DvmdCampaign *self)
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
 
+      target->ordered = node != NULL && !node->ordered && !dvmd_size_is_down (node);
       if (node == NULL || node->ordered)
         continue;
-      target->ordered = !dvmd_size_is_down (node);
       if (target->ordered)
         g_ptr_array_add (nodes, node);
       else
@@ -209,7 +210,7 @@ dvmd_shrink_order (DvmdCampaign *self)
   for (guint i = 0; i < nodes->len; i++)
     ((DvmdNode *)g_ptr_array_index (nodes, i))->ordered = TRUE;
   if (nodes->len > 0 && core->effects->remove_agents != NULL)
-    core->effects->remove_agents (core->world, self, (DvmdNode *const *)nodes->pdata, nodes->len, &repairs,
+    core->effects->remove_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len, &repairs,
                                   &links_changed);
   _dvm_campaign_set_repairs (self->record, repairs, links_changed);
   dvmd_core_campaign_changed (self);
@@ -333,11 +334,27 @@ order_again (GPtrArray *campaigns)
     }
 }
 
+/* Its targets have not heard of it and stay, unless another campaign orders them. */
+void
+dvmd_shrink_order_lost (DvmdCampaign *self)
+{
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+
+      if (node != NULL && target->ordered)
+        node->ordered = FALSE;
+    }
+}
+
 static void
 leave_nodes (DvmdCampaign *self)
 {
   g_autoptr (GPtrArray) others = g_ptr_array_new_with_free_func (g_object_unref);
 
+  if (self->cause == DVMD_CAUSE_ORDER)
+    dvmd_shrink_order_lost (self);
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
@@ -350,8 +367,6 @@ leave_nodes (DvmdCampaign *self)
       for (guint k = 0; self->cause == DVMD_CAUSE_ORDER && target->ordered && k < node->shrinks->len; k++)
         if (!g_ptr_array_find (others, g_ptr_array_index (node->shrinks, k), NULL))
           g_ptr_array_add (others, g_object_ref (g_ptr_array_index (node->shrinks, k)));
-      if (self->cause == DVMD_CAUSE_ORDER && target->ordered)
-        node->ordered = FALSE;
       dvmd_core_refresh_node (self->core, node);
     }
   order_again (others);
@@ -370,8 +385,13 @@ unlend (DvmdCampaign *self)
       if (node == NULL || dvmd_size_is_leaving (node))
         continue;
       for (guint k = 0; node->sessions != NULL && k < node->sessions->len; k++)
-        dvmd_session_unlend (dvmd_core_get_session (self->core, g_array_index (node->sessions, guint, k)),
-                             target->name);
+        {
+          DvmdSession *session = dvmd_core_get_session (self->core, g_array_index (node->sessions, guint, k));
+
+          /* It may have ended with the grow that made it. */
+          if (session != NULL)
+            dvmd_session_unlend (session, target->name);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is said of the files of a job that are on their way to its nodes (L14).
+ * Files of a job that are on their way to its nodes are reported, and waited for (L14).
  */
 
 #include "config.h"

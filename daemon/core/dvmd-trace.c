@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The trace: every transition of a job and of its processes, for whoever asks, for the log and for the world.
+ * The trace: every transition of a job and of its processes, for whoever asks, for the log and for the trace file.
  */
 
 #include "config.h"
@@ -58,7 +58,7 @@ dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, con
 
   log_entry (self, &entry);
   if (core->effects->traced != NULL)
-    core->effects->traced (core->world, self, &entry);
+    core->effects->traced (core->user_data, self, &entry);
   if (rank != DVMD_TRACE_JOB && self->n_proc_entries++ >= MAX_PROC_TRACE)
     {
       self->trace_truncated = TRUE;

@@ -42,7 +42,7 @@ step_allocate (gpointer object, const DvmdEvent *event)
   DvmdCore *core = ((DvmdJob *)object)->core;
 
   if (core->effects->allocate != NULL)
-    core->effects->allocate (core->world);
+    core->effects->allocate (core->user_data);
   else
     post (object, DVMD_VM_ALLOCATED);
 }
@@ -68,7 +68,7 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
   core->n_expected = core->n_agents = agents->len;
   dvmd_core_changed (core);
   post (object, DVMD_VM_LAUNCHED);
-  core->effects->launch_agents (core->world, (DvmdNode *const *)agents->pdata, agents->len);
+  core->effects->launch_agents (core->user_data, (DvmdNode *const *)agents->pdata, agents->len);
 }
 
 /* Slots that nobody gave default to hardware threads (L6). */
@@ -89,7 +89,7 @@ step_vm_ready (gpointer object, const DvmdEvent *event)
   DvmdCore *core = ((DvmdJob *)object)->core;
 
   core->epoch++;
-  core->effects->distribute_membership (core->world, core->epoch);
+  core->effects->distribute_membership (core->user_data, core->epoch);
 }
 
 /* What was told of it is told anew: the answers to that are waited for alone. */
@@ -101,7 +101,7 @@ act_member_lost (gpointer object, const DvmdEvent *event)
   if (core->was_ready || core->shutting_down || !core->allow_missing || core->n_agents == 0)
     return;
   core->epoch++;
-  core->effects->distribute_membership (core->world, core->epoch);
+  core->effects->distribute_membership (core->user_data, core->epoch);
 }
 
 /* Once for all that changed together: half of the nodes may be lost while thousands of jobs wait. */
@@ -158,7 +158,7 @@ act_distributed (gpointer object, const DvmdEvent *event)
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
     if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
       dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_UP, NULL);
-  core->effects->dvm_ready (core->world);
+  core->effects->dvm_ready (core->user_data);
   dvmd_core_changed (core);
   dvmd_core_dispatch_kept (core);
 }
@@ -176,7 +176,7 @@ stop_agents (DvmdCore *core)
   if (core->n_agents == 0)
     dvmd_core_post_vm (core, DVMD_VM_AGENTS_GONE, 0, NULL);
   else
-    core->effects->stop_agents (core->world, core->forced);
+    core->effects->stop_agents (core->user_data, core->forced);
 }
 
 /* The jobs are ended first; the agents when the last of them has gone (dvmd_core_end_job). */
@@ -221,9 +221,9 @@ step_forced_exit (gpointer object, const DvmdEvent *event)
     {
       for (GList *l = core->live.head; l != NULL; l = l->next)
         if (((DvmdJob *)l->data)->launch_sent)
-          core->effects->kill (core->world, l->data);
+          core->effects->kill (core->user_data, l->data);
       if (core->live.length == 0)
-        core->effects->stop_agents (core->world, TRUE);
+        core->effects->stop_agents (core->user_data, TRUE);
     }
 }
 
@@ -257,7 +257,7 @@ tell_ended (DvmdJob *job)
   if (dvmd_job_get_ended (job))
     return;
   _dvm_job_set_ended (job->record, dvmd_clock_now (core->clock));
-  core->effects->dvm_ended (core->world, dvmd_job_get_state (job), core->end_reason);
+  core->effects->dvm_ended (core->user_data, dvmd_job_get_state (job), core->end_reason);
 }
 
 static void

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Cgroups are made below our own, reused, and given back.
  */
 
 #include "config.h"

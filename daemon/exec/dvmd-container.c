@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A container holds everything that a job runs on this node, and ends all of it.
  */
 
 #include "config.h"
@@ -128,12 +130,6 @@ gboolean
 dvmd_containers_uses_cgroups (DvmdContainers *self)
 {
   return self->cgroups != NULL && self->why_not == NULL;
-}
-
-const char *
-dvmd_containers_get_why_not (DvmdContainers *self)
-{
-  return self->why_not;
 }
 
 /* Containers that have a cgroup keep it; new ones do without. */

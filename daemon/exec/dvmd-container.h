@@ -39,8 +39,6 @@ DvmdContainers *dvmd_containers_new (GMainContext *context, DvmdClock *clock, Dv
 /* Every container must have been freed. Removes the cgroups. */
 void dvmd_containers_free (DvmdContainers *self);
 gboolean dvmd_containers_uses_cgroups (DvmdContainers *self);
-/* (nullable): why cgroups are not used, for the log and for tests that are skipped */
-const char *dvmd_containers_get_why_not (DvmdContainers *self);
 
 /* mark: "NAME=value", a string that is in the environment of every process of this job and of no other. */
 DvmdContainer *dvmd_container_new (DvmdContainers *set, const char *mark);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The guard outlives what it guards, and ends all that is left of it.
  */
 
 #include "config.h"
@@ -26,7 +28,7 @@ typedef struct
 {
   pid_t child; /* the inner guard for the outer one, the agent for the inner one */
   pid_t agent;
-  pid_t parent; /* of the inner guard: the outer one; 0 for that */
+  pid_t parent; /* of the inner guard: the outer one; of that: the controller of this machine, else 0 */
   sigset_t signals;
 } Guard;
 
@@ -378,6 +380,24 @@ run_inner (Guard *self, char *const argv[], const sigset_t *mask, int report_fd)
   end_like (guard (self));
 }
 
+/*
+ * The controller of this machine has us killed when it ends. Then there would be nobody, if the inner guard and the
+ * agent were killed with it: so we are told instead, and end what is below us. By a signal that is not passed on: it
+ * comes once for each thread of the controller that ends.
+ */
+static void
+outlive_parent (Guard *self)
+{
+  pid_t parent = getppid ();
+  int signum = 0;
+
+  if (prctl (PR_GET_PDEATHSIG, &signum) != 0 || signum != SIGKILL || prctl (PR_SET_PDEATHSIG, SIGCHLD) != 0)
+    return;
+  self->parent = parent;
+  if (getppid () != parent)
+    kill (getpid (), SIGCHLD);
+}
+
 void
 dvmd_guard_run (char *const argv[])
 {
@@ -389,6 +409,7 @@ dvmd_guard_run (char *const argv[])
   if (prctl (PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2 (ends, O_CLOEXEC) != 0)
     fail ("cannot guard");
   block_signals (&self, &before);
+  outlive_parent (&self);
   inner = self;
   inner.parent = getpid ();
   self.child = fork ();

@@ -12,6 +12,7 @@
  *
  *   outer guard -> inner guard (session of its own) -> agent (process group of its own)
  *
+ * A parent that has the outer guard killed when it ends itself (PR_SET_PDEATHSIG) has it told instead.
  * The agent gets SIGTERM when its guard is killed, and is to end its processes then; what still lives DVMD_GUARD_GRACE
  * seconds later is ended. Signals that the guard gets are passed on to the agent; with SIGQUIT and with SIGALRM it ends
  * the agent and all below it itself, at once. The launcher takes the latter: it may come while the guard is being

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes of a job that have left the process groups of its ranks are found.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Facts about processes are read from /proc.
  */
 
 #include "config.h"
@@ -209,12 +211,12 @@ is_ending (pid_t pid)
   return g_strv_length (fields) > 23 - 3 && fields[0][0] != 'Z' && g_strcmp0 (fields[23 - 3], "0") == 0;
 }
 
-DvmdProcEnviron
-dvmd_proc_search_environ (pid_t pid, const char *string)
+/* length: how many bytes of string count */
+static DvmdProcEnviron
+search_environ (pid_t pid, const char *string, gsize length)
 {
   char path[64];
   GString *text;
-  gsize length = strlen (string) + 1;
   gsize read_bytes;
   gsize size;
   gboolean found = FALSE;
@@ -232,6 +234,18 @@ dvmd_proc_search_environ (pid_t pid, const char *string)
     return DVMD_PROC_ENVIRON_HAS;
   /* At exec the old environment goes away, also from under who reads it, before the new one is there. */
   return get_environ_size (pid, &size) && read_bytes >= size ? DVMD_PROC_ENVIRON_LACKS : DVMD_PROC_ENVIRON_UNCLEAR;
+}
+
+DvmdProcEnviron
+dvmd_proc_search_environ (pid_t pid, const char *string)
+{
+  return search_environ (pid, string, strlen (string) + 1);
+}
+
+DvmdProcEnviron
+dvmd_proc_search_environ_prefix (pid_t pid, const char *prefix)
+{
+  return search_environ (pid, prefix, strlen (prefix));
 }
 
 /* Deeper than this no shell script starts its program. */

@@ -38,6 +38,8 @@ gint64 dvmd_proc_get_ticks (void);
 gboolean dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info);
 /* Whether the environment that the process was started with has this very string "NAME=value". */
 DvmdProcEnviron dvmd_proc_search_environ (pid_t pid, const char *string);
+/* Whether a string there begins so. */
+DvmdProcEnviron dvmd_proc_search_environ_prefix (pid_t pid, const char *prefix);
 /* Whether the process, or one that it has started, has a file mapped whose path has this word in it. */
 gboolean dvmd_proc_has_mapped (pid_t pid, const char *word);
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The exit status of each child is collected and handed to its owner.
  */
 
 #include "config.h"
@@ -43,7 +45,9 @@ struct _DvmdReaper
   GHashTable *watches; /* pid -> Watch */
   GHashTable *ignored; /* pid */
   int signal_fd;
-  GSource *source; /* of signal_fd */
+  GSource *source;           /* of signal_fd */
+  DvmdReaperAdopted adopted; /* (nullable) */
+  gpointer adopted_data;
 };
 
 static GSource *
@@ -136,6 +140,25 @@ forget_ignored (DvmdReaper *self)
     }
 }
 
+static void
+reap_some (DvmdReaper *self)
+{
+  for (guint n = 0; n < REAPS_PER_TURN; n++)
+    {
+      siginfo_t info = { 0 };
+
+      if (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+        return;
+      if (g_hash_table_contains (self->ignored, GINT_TO_POINTER (info.si_pid)))
+        {
+          reap_behind_ignored (self);
+          return;
+        }
+      reap (self, info.si_pid);
+    }
+  dvmd_turn_source_request (self->source);
+}
+
 static gboolean
 on_sigchld (gpointer user_data)
 {
@@ -145,20 +168,9 @@ on_sigchld (gpointer user_data)
   while (read (self->signal_fd, signals, sizeof signals) == sizeof signals)
     ;
   forget_ignored (self);
-  for (guint n = 0; n < REAPS_PER_TURN; n++)
-    {
-      siginfo_t info = { 0 };
-
-      if (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
-        return G_SOURCE_CONTINUE;
-      if (g_hash_table_contains (self->ignored, GINT_TO_POINTER (info.si_pid)))
-        {
-          reap_behind_ignored (self);
-          return G_SOURCE_CONTINUE;
-        }
-      reap (self, info.si_pid);
-    }
-  dvmd_turn_source_request (self->source);
+  reap_some (self);
+  if (self->adopted != NULL)
+    self->adopted (self->adopted_data);
   return G_SOURCE_CONTINUE;
 }
 
@@ -222,6 +234,13 @@ dvmd_reaper_free (DvmdReaper *self)
   g_hash_table_unref (self->ignored);
   g_main_context_unref (self->context);
   g_free (self);
+}
+
+void
+dvmd_reaper_set_adopted (DvmdReaper *self, DvmdReaperAdopted func, gpointer user_data)
+{
+  self->adopted = func;
+  self->adopted_data = user_data;
 }
 
 gboolean

@@ -51,6 +51,10 @@ void dvmd_reaper_ignore (DvmdReaper *self, pid_t pid);
  */
 GArray *dvmd_reaper_list_orphans (DvmdReaper *self);
 
+/* Called after children have been reaped, watched or not: what they leave behind has been adopted by then. */
+typedef void (*DvmdReaperAdopted) (gpointer user_data);
+void dvmd_reaper_set_adopted (DvmdReaper *self, DvmdReaperAdopted func, gpointer user_data);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdReaper, dvmd_reaper_free)
 
 G_END_DECLS

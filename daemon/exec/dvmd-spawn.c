@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A process is started at the cost of vfork, with everything set that it is to have.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files are written below one directory, piece by piece, on a thread.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The session directory of a job is filled with the files that it brings along, and removed.
  */
 
 #include "config.h"
@@ -92,12 +94,6 @@ dvmd_stage_free (DvmdStage *self)
   self->funcs = NULL;
   self->removed = NULL;
   stage_unref (self);
-}
-
-const char *
-dvmd_stage_get_directory (DvmdStage *self)
-{
-  return self->directory;
 }
 
 gboolean

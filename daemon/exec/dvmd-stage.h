@@ -30,7 +30,6 @@ DvmdStage *dvmd_stage_new (const char *directory, const DvmdStageFuncs *funcs, g
 /* Nothing is answered any more. What is there stays. */
 void dvmd_stage_free (DvmdStage *self);
 
-const char *dvmd_stage_get_directory (DvmdStage *self);
 /* Makes the directory at once, for a job without files. */
 gboolean dvmd_stage_create (DvmdStage *self, GError **error);
 

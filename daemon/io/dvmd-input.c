@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard input of a job is read from one descriptor and given to one rank or to all, as fast as they take it.
  */
 
 #include "config.h"
@@ -179,12 +181,6 @@ dvmd_input_free (DvmdInput *self)
   g_clear_pointer (&self->pending, g_free);
   self->n_pending = 0;
   input_unref (self);
-}
-
-guint
-dvmd_input_get_target (DvmdInput *self)
-{
-  return self->target;
 }
 
 static gboolean

@@ -30,7 +30,6 @@ gboolean dvmd_input_parse_target (const char *text, guint n_ranks, guint *target
 DvmdInput *dvmd_input_new (GMainContext *context, guint target, guint n_ranks, const DvmdInputFuncs *funcs,
                            gpointer user_data);
 void dvmd_input_free (DvmdInput *self);
-guint dvmd_input_get_target (DvmdInput *self);
 
 /* stdin-fd of Submit, taken over (closed on error too). DVM_ERROR_EXISTS when stdin has its owner. */
 gboolean dvmd_input_set_fd (DvmdInput *self, int fd, GError **error);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The last bytes of a job's output are kept for those who attach later.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The format of a job's output says how lines are marked and which files are written.
  */
 
 #include "config.h"

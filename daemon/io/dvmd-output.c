@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The output of a job goes to its files, descriptors and readers, or is kept.
  */
 
 #include "config.h"
@@ -23,6 +25,9 @@
 
 /* A line that is longer is passed on in pieces. */
 #define LINE_MAX_BYTES 65536
+
+/* Ranks whose files are made before the launch: a shared file system takes its time for each. */
+#define RANKS_OPENED 1024
 
 #define STREAM_BIT(stream) (1u << (stream))
 
@@ -241,12 +246,38 @@ dvmd_output_free (DvmdOutput *self)
   output_unref (self);
 }
 
+static void
+tell_unwritten (DvmdOutput *self, Target *target, const char *message)
+{
+  g_autofree char *text = g_strdup_printf ("output cannot be written to %s: %s",
+                                           target->path != NULL ? target->path : "its reader", message);
+
+  tell_failed (self, text);
+}
+
+/* A file that was removed has what was written as long as it is open. */
+static void
+tell_removed (DvmdOutput *self)
+{
+  for (guint i = 0; i < self->targets->len; i++)
+    {
+      Target *target = g_ptr_array_index (self->targets, i);
+      struct stat about;
+
+      if (target->file < 0 || fstat (target->file, &about) != 0 || !S_ISREG (about.st_mode) || about.st_nlink > 0)
+        continue;
+      target->file = -1;
+      tell_unwritten (self, target, "the file has been removed");
+    }
+}
+
 /* Nothing waits any more: readers get their end-of-file. */
 static gboolean
 close_when_empty (DvmdOutput *self)
 {
   if (!self->ended)
     return FALSE;
+  tell_removed (self);
   for (guint i = self->targets->len; i > 0; i--)
     {
       Target *target = g_ptr_array_index (self->targets, i - 1);
@@ -282,31 +313,45 @@ on_emptied (DvmdSink *sink, gpointer user_data)
     check_delivered (self);
 }
 
+static void give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt);
+
+/* What was not written is kept, unless others have got it as well. */
+static void
+give_rest (DvmdOutput *self, guint streams, GBytes *rest)
+{
+  DvmdStream stream = streams & STREAM_BIT (DVMD_STREAM_STDOUT) ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR;
+  Receipt *receipt;
+
+  if (dvmd_output_get_n_readers (self, stream) > 0)
+    return;
+  receipt = receipt_new (self, 0, 0);
+  give (self, stream, rest, receipt);
+  receipt_unref (receipt);
+}
+
 static void
 on_closed (DvmdSink *sink, const char *message, gpointer user_data)
 {
   Target *target = user_data;
   DvmdOutput *self = target->output;
+  guint streams = target->streams;
+  g_autoptr (GBytes) rest = NULL;
 
+  self->ref_count++;
   if (message != NULL)
     {
-      g_autofree char *text = g_strdup_printf ("output cannot be written to %s: %s",
-                                               target->path != NULL ? target->path : "its reader", message);
-
-      self->ref_count++;
-      tell_failed (self, text);
-      if (self->freed)
-        {
-          output_unref (self);
-          return;
-        }
-      output_unref (self);
+      rest = dvmd_sink_get_rest (sink);
+      tell_unwritten (self, target, message);
     }
   else
     dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->nspace, "a reader of its output has left");
-  g_ptr_array_remove_fast (self->targets, target);
-  if (self->ended)
+  if (!self->freed)
+    g_ptr_array_remove_fast (self->targets, target);
+  if (!self->freed && rest != NULL)
+    give_rest (self, streams, rest);
+  if (!self->freed && self->ended)
     check_delivered (self);
+  output_unref (self);
 }
 
 static const DvmdSinkFuncs sink_funcs = { .emptied = on_emptied, .closed = on_closed };
@@ -539,14 +584,34 @@ file_path (DvmdOutput *self, guint rank, DvmdStream stream)
   return dvmd_output_format_get_path (self->format, &source);
 }
 
-static void
+gboolean
+dvmd_output_open_files (DvmdOutput *self, guint n_ranks, gboolean merged, GError **error)
+{
+  gboolean one = merged || self->format->merge;
+
+  for (guint rank = 0; self->files != NULL && rank < MIN (n_ranks, RANKS_OPENED); rank++)
+    for (DvmdStream stream = DVMD_STREAM_STDOUT; stream <= (one ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR); stream++)
+      {
+        g_autofree char *path = file_path (self, rank, stream);
+
+        if (!dvmd_output_files_open (self->files, path, error))
+          return FALSE;
+      }
+  return TRUE;
+}
+
+/* (transfer full) (nullable): what did not come to be there */
+static GBytes *
 write_to_file (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
 {
   g_autofree char *path = file_path (self, rank, stream);
   g_autoptr (GError) error = NULL;
+  gsize size = g_bytes_get_size (bytes);
+  gsize done = dvmd_output_files_write (self->files, path, bytes, &error);
 
-  if (!dvmd_output_files_write (self->files, path, bytes, &error))
+  if (error != NULL)
     tell_failed (self, error->message);
+  return done < size ? g_bytes_new_from_bytes (bytes, done, size - done) : NULL;
 }
 
 static void
@@ -579,18 +644,34 @@ give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt)
   dvmd_kept_add (self->kept, stream, bytes);
 }
 
+void
+dvmd_output_say (DvmdOutput *self, const char *message)
+{
+  g_autofree char *line = g_strdup_printf ("dvmd: job %s: %s\n", self->nspace, message);
+  g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
+  Receipt *receipt;
+
+  if (self->ended)
+    return;
+  receipt = receipt_new (self, 0, 0);
+  give (self, DVMD_STREAM_STDERR, bytes, receipt);
+  receipt_unref (receipt);
+}
+
 static void
 deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
 {
+  g_autoptr (GBytes) rest = NULL;
+
   if (g_bytes_get_size (bytes) == 0)
     return;
   if (self->files != NULL)
     {
-      write_to_file (self, rank, stream, bytes);
-      if (!self->format->copy || self->freed)
+      rest = write_to_file (self, rank, stream, bytes);
+      if (self->freed || (rest == NULL && !self->format->copy))
         return;
     }
-  give (self, stream, bytes, receipt);
+  give (self, stream, rest == NULL || self->format->copy ? bytes : rest, receipt);
 }
 
 /* With its tag, unless it goes on with a line that has one. */
@@ -708,8 +789,10 @@ dvmd_output_push_eof (DvmdOutput *self, guint rank, DvmdStream stream)
   if (!self->freed && self->files != NULL)
     {
       g_autofree char *path = file_path (self, rank, stream);
+      g_autoptr (GError) error = NULL;
 
-      dvmd_output_files_close (self->files, path);
+      if (!dvmd_output_files_close (self->files, path, &error))
+        tell_failed (self, error->message);
     }
   output_unref (self);
 }
@@ -725,13 +808,23 @@ complete_lines (DvmdOutput *self)
     g_hash_table_remove_all (self->lines);
 }
 
+static void
+close_files (DvmdOutput *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (self->files != NULL && !dvmd_output_files_close_all (self->files, &error))
+    tell_failed (self, error->message);
+  g_clear_pointer (&self->files, dvmd_output_files_free);
+}
+
 gboolean
 dvmd_output_end (DvmdOutput *self)
 {
   if (self->ended)
     return self->delivered;
   complete_lines (self);
-  g_clear_pointer (&self->files, dvmd_output_files_free);
+  close_files (self);
   for (guint i = self->targets->len; i > 0; i--)
     {
       /* A target that closes is taken out, and the last one takes its place. */

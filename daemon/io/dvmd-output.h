@@ -35,7 +35,10 @@ typedef struct
   void (*read_up) (DvmdOutput *self, gpointer user_data);
   /* (nullable): host and pid of a rank, for tag-detailed and %h; host is borrowed */
   void (*describe) (DvmdOutput *self, guint rank, const char **host, gint64 *pid, gpointer user_data);
-  /* (nullable): something could not be written (disk full, directory missing); output to there is dropped. */
+  /*
+   * (nullable): something could not be written (disk full, directory missing); what was to go there goes to the readers
+   * from now on, or is kept for them.
+   */
   void (*failed) (DvmdOutput *self, const char *message, gpointer user_data);
 } DvmdOutputFuncs;
 
@@ -69,6 +72,13 @@ void dvmd_output_begin (DvmdOutput *self);
 void dvmd_output_refuse (DvmdOutput *self);
 
 /*
+ * Makes the files of so many ranks, before they are launched: what cannot be written is known then. Of a job with very
+ * many ranks the files of the others are made when something is written there. merged: standard error comes on standard
+ * output.
+ */
+gboolean dvmd_output_open_files (DvmdOutput *self, guint n_ranks, gboolean merged, GError **error);
+
+/*
  * Makes a reader for one or both streams at once (NULL: not that one; both may be the same pointer's value in pty jobs:
  * ask for stdout). What was kept of these streams comes first. The descriptors are the caller's. After the end of the
  * job the reader gets what was kept, and end-of-file.
@@ -81,6 +91,9 @@ guint dvmd_output_get_n_readers (DvmdOutput *self, DvmdStream stream);
 void dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes);
 /* The last line is completed, files of this stream are closed. */
 void dvmd_output_push_eof (DvmdOutput *self, guint rank, DvmdStream stream);
+
+/* A line of ours on the standard error of the job: to its readers, or kept for them. Not after the end. */
+void dvmd_output_say (DvmdOutput *self, const char *message);
 
 /* No push comes any more. TRUE: everything is delivered, delivered() is not called. FALSE: it will be. */
 gboolean dvmd_output_end (DvmdOutput *self);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard streams of one rank are pipes or a terminal, with credit for their bytes.
  */
 
 #include "config.h"

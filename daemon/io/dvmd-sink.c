@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A sink writes what is queued to one descriptor and never blocks on its reader.
  */
 
 #include "config.h"
@@ -56,6 +58,7 @@ struct _DvmdSink
   gsize offset; /* in the first */
   gboolean blocked;
   gboolean widened; /* the pipe, or it is none */
+  gboolean named;   /* a file that we have opened by its name */
   const DvmdSinkFuncs *funcs;
   gpointer user_data;
 };
@@ -106,9 +109,18 @@ close_sink (DvmdSink *self, int error)
                   || (self->way != WAY_DIRECT && (error == EIO || error == ENXIO));
 
   close_descriptor (self);
-  drop_queue (self);
   if (!self->freed)
     self->funcs->closed (self, left ? NULL : g_strerror (error), self->user_data);
+  drop_queue (self);
+}
+
+/* What is written there nobody will find. */
+static gboolean
+is_removed (int fd)
+{
+  struct stat about;
+
+  return fstat (fd, &about) == 0 && about.st_nlink == 0;
 }
 
 static ssize_t
@@ -133,6 +145,12 @@ write_batch (DvmdSink *self)
   switch (self->way)
     {
     case WAY_DIRECT:
+      if (self->named && is_removed (self->fd))
+        {
+          errno = ENOENT;
+          return -1;
+        }
+      return writev (self->fd, vector, n);
     case WAY_NONBLOCKING:
       return writev (self->fd, vector, n);
     case WAY_SOCKET:
@@ -267,6 +285,7 @@ choose_way (DvmdSink *self, gboolean own, GError **error)
       return FALSE;
     }
   fcntl (self->fd, F_SETFD, FD_CLOEXEC);
+  self->named = own && S_ISREG (st.st_mode);
   if (S_ISSOCK (st.st_mode))
     self->way = WAY_SOCKET;
   else if (!S_ISFIFO (st.st_mode) && !isatty (self->fd))
@@ -343,6 +362,25 @@ dvmd_sink_flush (DvmdSink *self)
   if (self->fd >= 0 && !g_queue_is_empty (&self->queue))
     write_queue (self);
   sink_unref (self);
+}
+
+GBytes *
+dvmd_sink_get_rest (DvmdSink *self)
+{
+  GByteArray *rest = g_byte_array_new ();
+  gsize skip = self->offset;
+
+  for (GList *link = self->queue.head; link != NULL; link = link->next, skip = 0)
+    {
+      gsize size;
+      const guint8 *data = g_bytes_get_data (((Item *)link->data)->bytes, &size);
+
+      g_byte_array_append (rest, data + skip, (guint)(size - skip));
+    }
+  if (rest->len > 0)
+    return g_byte_array_free_to_bytes (rest);
+  g_byte_array_unref (rest);
+  return NULL;
 }
 
 gboolean

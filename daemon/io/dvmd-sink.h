@@ -21,7 +21,8 @@ typedef struct
 {
   /* The queue has become empty; called from the main context or from dvmd_sink_flush(). */
   void (*emptied) (DvmdSink *self, gpointer user_data);
-  /* The reader has left (message NULL) or writing failed. The queue is dropped; nothing is taken any more. */
+  /* The reader has left (message NULL) or writing failed. The queue is dropped after this; nothing is taken any more.
+   */
   void (*closed) (DvmdSink *self, const char *message, gpointer user_data);
 } DvmdSinkFuncs;
 
@@ -37,6 +38,8 @@ void dvmd_sink_free (DvmdSink *self);
 void dvmd_sink_write (DvmdSink *self, GBytes *bytes, gpointer token, GDestroyNotify release);
 /* Writes what can be written now. */
 void dvmd_sink_flush (DvmdSink *self);
+/* (transfer full) (nullable): what has not been written; for closed() */
+GBytes *dvmd_sink_get_rest (DvmdSink *self);
 gboolean dvmd_sink_is_empty (DvmdSink *self);
 gboolean dvmd_sink_is_closed (DvmdSink *self);
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The standard streams have numbers and names.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The mappers are asked one after another, and the answer is checked.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * An allocation is the list of nodes that an allocator has found.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The base class of plugins that find nodes, and take them back.
  */
 
 #include "config.h"

@@ -60,7 +60,7 @@ typedef struct
 /**
  * DvmdPlacement:
  *
- * Where the processes go, as runs of ranks: a mapper fills it. When the mapper is done, the engine checks that every
+ * Where the processes go, as runs of ranks: a mapper fills it. When the mapper is done, the daemon checks that every
  * rank has exactly one place and that no limit is passed.
  *
  * Since: 0.1

@@ -78,7 +78,7 @@ struct _DvmdPluginClass
  * dvmd_plugin_get_host:
  * @self: (type DvmdPlugin): a plugin
  *
- * Returns: (transfer none): the host that the engine has given to this plugin; it may be used from constructed() on
+ * Returns: (transfer none): the host that the daemon has given to this plugin; it may be used from constructed() on
  * Since: 0.1
  */
 DvmdPluginHost *dvmd_plugin_get_host (gpointer self);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface by which a plugin reaches the world.
  */
 
 #include "config.h"

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 /**
  * DvmdPluginHost:
  *
- * What a plugin may do to the world. The engine gives each plugin a host of its own, which knows the plugin's name.
+ * What a plugin may do to the world. The daemon gives each plugin a host of its own, which knows the plugin's name.
  * Everything is called from the main context of the DVM, and answers there.
  *
  * Since: 0.1
@@ -85,7 +85,7 @@ typedef struct
  * @give_input: writes to its standard input
  * @send_signal: sends a signal to its process group
  *
- * What the engine implements.
+ * What the daemon implements.
  *
  * Since: 0.1
  */

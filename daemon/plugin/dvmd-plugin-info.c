@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The kinds of plugins have names.
  */
 
 #include "config.h"

@@ -18,4 +18,10 @@ char **dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const ch
  * are threads. */
 void dvmd_pmix_prepare_environment (const char *gds);
 
+/*
+ * How clients prove who they are: "native" leaves it to the library, "munge" lets it take nothing else. FALSE: there is
+ * no munged here that would answer.
+ */
+gboolean dvmd_pmix_prepare_security (const char *security, GError **error);
+
 G_END_DECLS

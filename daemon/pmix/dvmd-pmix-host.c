@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface by which a PMIx server asks the agent that owns it.
  */
 
 #include "config.h"
@@ -89,6 +91,18 @@ dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *
   return DVMD_PMIX_HOST_GET_IFACE (self)->tool_connected (self, nspace, rank);
 }
 
+void
+dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 rank)
+{
+  DVMD_PMIX_HOST_GET_IFACE (self)->tool_named (self, nspace, rank);
+}
+
+void
+dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason)
+{
+  DVMD_PMIX_HOST_GET_IFACE (self)->server_lost (self, nspace, reason);
+}
+
 gboolean
 dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *directive,
                          GVariant *request)
@@ -103,13 +117,13 @@ dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, 
 
 gboolean
 dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                      const DvmdPmixWishes *wishes)
+                      const DvmdPmixAttributes *attributes)
 {
   DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
 
   if (iface->spawn == NULL)
     return FALSE;
-  iface->spawn (self, token, nspace, rank, job, wishes);
+  iface->spawn (self, token, nspace, rank, job, attributes);
   return TRUE;
 }
 

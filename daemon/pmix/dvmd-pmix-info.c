@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Arrays of pmix_info_t grow, and are filled in place.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a job that a PMIx server must know: nodes, applications, ranks.
  */
 
 #include "config.h"
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "dvm.h"
+#include "dvmd-pmix-host.h"
 
 /* PMIX_MAX_NSLEN */
 #define MAX_NSPACE 255
@@ -147,6 +150,14 @@ dvmd_pmix_job_count_on_node (DvmdPmixJob *self, guint32 node)
   for (guint32 i = 0; i < self->ranks->len; i++)
     count += g_array_index (self->ranks, DvmdPmixRank, i).node == node;
   return count;
+}
+
+gboolean
+dvmd_pmix_job_has_local_rank (DvmdPmixJob *self, guint32 rank)
+{
+  if (rank == DVMD_PMIX_RANK_WILDCARD)
+    return dvmd_pmix_job_count_on_node (self, self->my_node) > 0;
+  return rank < self->ranks->len && g_array_index (self->ranks, DvmdPmixRank, rank).node == self->my_node;
 }
 
 static gboolean

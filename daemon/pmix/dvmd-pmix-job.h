@@ -82,6 +82,8 @@ void dvmd_pmix_job_add_rank (DvmdPmixJob *self, guint32 node, guint16 local_rank
 guint32 dvmd_pmix_job_get_size (DvmdPmixJob *self);
 const DvmdPmixRank *dvmd_pmix_job_get_rank (DvmdPmixJob *self, guint32 rank);
 guint32 dvmd_pmix_job_count_on_node (DvmdPmixJob *self, guint32 node);
+/* Whether that rank, or with DVMD_PMIX_RANK_WILDCARD any, is on this server's node. */
+gboolean dvmd_pmix_job_has_local_rank (DvmdPmixJob *self, guint32 rank);
 /* What is missing or contradictory, as DVM_ERROR_BAD_PARAM. */
 gboolean dvmd_pmix_job_validate (DvmdPmixJob *self, GError **error);
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a job becomes the info arrays that libpmix wants.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Data of other ranks is fetched for direct modex, and open requests are answered or failed.
  */
 
 #include "config.h"

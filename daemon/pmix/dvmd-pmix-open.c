@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The real PMIx server is opened as a part when it is to be started.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The entry of the part pmix, which alone is linked with libpmix.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Connections of other users to the PMIx port are found and expelled.
  */
 
 #include "config.h"
@@ -8,62 +10,11 @@
 
 #include "dvmd-pmix-peers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As /proc/net/tcp has them. Of a connection that we have closed, the other end can learn nothing more. */
-#define STATE_ESTABLISHED 0x01
-#define STATE_CLOSE_WAIT  0x08
-
-/* One end of a connection within this machine. */
-typedef struct
-{
-  guint local_port;
-  guint remote_port;
-  guint state;
-  guint uid;
-  guint64 inode;
-} End;
-
-typedef struct
-{
-  guint port;
-  GArray *ours;       /* End */
-  GHashTable *theirs; /* local port -> End */
-} Ends;
-
-static void
-take_line (Ends *ends, const char *line)
-{
-  End end;
-
-  /* slot, local address and port, remote ones, state, queues, timer, retransmissions, user, timeout, inode */
-  if (sscanf (line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%x %x %*x:%*x %*x:%*x %*x %u %*u %" G_GINT64_MODIFIER "u",
-              &end.local_port, &end.remote_port, &end.state, &end.uid, &end.inode)
-      != 5)
-    return;
-  if (end.state != STATE_ESTABLISHED && end.state != STATE_CLOSE_WAIT)
-    return;
-  if (end.local_port == ends->port)
-    g_array_append_val (ends->ours, end);
-  else if (end.remote_port == ends->port)
-    g_hash_table_insert (ends->theirs, GUINT_TO_POINTER (end.local_port), g_memdup2 (&end, sizeof end));
-}
-
-static void
-read_table (Ends *ends, const char *path)
-{
-  g_autofree char *text = NULL;
-  g_auto (GStrv) lines = NULL;
-
-  if (!g_file_get_contents (path, &text, NULL, NULL))
-    return;
-  lines = g_strsplit (text, "\n", -1);
-  for (char **line = lines; *line != NULL; line++)
-    take_line (ends, *line);
-}
+#include "dvmd-pmix-ends.h"
 
 /* -1: it is closed by now. */
 static int
@@ -86,7 +37,7 @@ find_descriptor (guint64 inode)
 
 /* The library finds its end closed, and tidies up as when a peer goes. */
 static void
-expel (const End *end)
+expel (const DvmdPmixEnd *end)
 {
   int fd = find_descriptor (end->inode);
 
@@ -94,27 +45,32 @@ expel (const End *end)
     shutdown (fd, SHUT_RDWR);
 }
 
-/* (element-type End) (transfer full): our ends of connections of others */
+/*
+ * Ends of others whose process has gone say nothing of its user, and the door has looked at them when they came. An end
+ * of another user with our port, on another address, is none of ours.
+ */
+static gboolean
+is_of_stranger (const DvmdPmixEnd *end, guint *uid)
+{
+  DvmdPmixEnd other;
+
+  if (end->inode == 0 || end->uid != geteuid () || !dvmd_pmix_ends_find (&end->remote, &end->local, &other)
+      || other.inode == 0 || dvmd_pmix_end_is_ours (&other))
+    return FALSE;
+  *uid = other.uid;
+  return TRUE;
+}
+
+/* (element-type DvmdPmixEnd) (transfer full): our ends of connections of others */
 static GArray *
 list_strangers (guint port, guint *uid)
 {
-  GArray *ours = g_array_new (FALSE, FALSE, sizeof (End));
-  g_autoptr (GHashTable) theirs = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  Ends ends = { port, ours, theirs };
+  GArray *ends = dvmd_pmix_ends_list (port);
 
-  read_table (&ends, "/proc/self/net/tcp");
-  read_table (&ends, "/proc/self/net/tcp6");
-  for (guint i = ours->len; i > 0; i--)
-    {
-      const End *end = &g_array_index (ours, End, i - 1);
-      const End *other = g_hash_table_lookup (theirs, GUINT_TO_POINTER (end->remote_port));
-
-      if (other == NULL || other->uid == 0 || other->uid == geteuid ())
-        g_array_remove_index_fast (ours, i - 1);
-      else
-        *uid = other->uid;
-    }
-  return ours;
+  for (guint i = ends->len; i > 0; i--)
+    if (!is_of_stranger (&g_array_index (ends, DvmdPmixEnd, i - 1), uid))
+      g_array_remove_index_fast (ends, i - 1);
+  return ends;
 }
 
 gboolean
@@ -135,22 +91,6 @@ dvmd_pmix_peers_expel_strangers (guint port)
     g_message ("A process of user %u has connected to the PMIx server of user %u, and is shown the door", uid,
                (guint)geteuid ());
   for (guint i = 0; i < strangers->len; i++)
-    expel (&g_array_index (strangers, End, i));
+    expel (&g_array_index (strangers, DvmdPmixEnd, i));
   return strangers->len;
-}
-
-gboolean
-dvmd_pmix_peers_find_user (guint local_port, guint remote_port, guint *uid)
-{
-  g_autoptr (GArray) ours = g_array_new (FALSE, FALSE, sizeof (End));
-  g_autoptr (GHashTable) theirs = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  Ends ends = { remote_port, ours, theirs };
-  const End *end;
-
-  read_table (&ends, "/proc/self/net/tcp");
-  end = g_hash_table_lookup (theirs, GUINT_TO_POINTER (local_port));
-  if (end == NULL)
-    return FALSE;
-  *uid = end->uid;
-  return TRUE;
 }

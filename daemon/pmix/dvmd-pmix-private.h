@@ -28,7 +28,7 @@ struct _DvmdPmixServer
   DvmdPmixPlaces *places;
   DvmdTopology *topology;
   char *node_name;
-  guint port;              /* where the library listens; 0: unknown */
+  guint port;              /* where the library listens */
   DvmdPmixRelay *relay;    /* (nullable): where tools come to */
   GHashTable *jobs;        /* nspace -> DvmdPmixServerJob */
   GHashTable *unknown;     /* set of nspaces: of jobs that somebody has asked for in vain */
@@ -38,7 +38,11 @@ struct _DvmdPmixServer
   GHashTable *data_calls;  /* guint64 -> DvmdPmixDataCall: that the agent has not answered */
   GHashTable *tasks;       /* GTasks that wait for the library */
   guint64 last_token;
+  int library_thread; /* gettid(2) of the one that answered last */
   gboolean running;
+  DvmdPmixDone stopped; /* (nullable): who waits for the end of the stop */
+  gpointer stopped_data;
+  GSource *idle_timer; /* (nullable) */
 };
 
 /* A question of the library's to which the agent owes an answer. */
@@ -89,6 +93,7 @@ typedef struct
   GTask *task;
   gint count;
   gint status; /* of the first that failed */
+  int thread;  /* of the last */
   GBytes *data;
   /* On the main context, when all have come. */
   void (*done) (DvmdPmixServer *server, GTask *task, int status, GBytes *data);
@@ -166,7 +171,7 @@ void dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status,
 void dvmd_pmix_server_fail_spawns (DvmdPmixServer *self);
 /* (transfer full) (nullable): (aa{sv}a{sv}), the arguments of SubmitApps */
 GVariant *dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
-                                DvmdPmixWishes *wishes, GError **error);
+                                DvmdPmixAttributes *attributes, GError **error);
 void dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes);
 
 /* dvmd-pmix-tools.c */
@@ -174,6 +179,8 @@ void dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source
 const char *dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank);
 /* (transfer full): where the library is to write what its address is */
 char *dvmd_pmix_server_build_report_path (DvmdPmixServer *self);
+/* The library has been started: where it listens. */
+void dvmd_pmix_server_find_port (DvmdPmixServer *self, const DvmdPmixSettings *settings);
 /* The library has been started: from now on tools find a way in. */
 gboolean dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error);
 /*

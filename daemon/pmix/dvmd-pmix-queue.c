@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Items of PMIx's thread are run on the main context, in their order.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Values that clients put into pmix_info_t are read and checked.
  */
 
 #include "config.h"

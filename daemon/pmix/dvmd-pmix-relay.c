@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Connections of tools are carried to the port of the library, which does not survive all of their deaths.
  */
 
 #include "config.h"
@@ -10,7 +12,7 @@
 
 #include <unistd.h>
 
-#include "dvmd-pmix-peers.h"
+#include "dvmd-pmix-ends.h"
 
 #define DRAIN_SIZE 65536
 
@@ -20,11 +22,16 @@ struct _DvmdPmixRelay
   guint port;    /* ours */
   guint library; /* the library's */
   GCancellable *cancellable;
+  gint64 said;         /* when one who was not let in was logged last; 0: never */
+  GHashTable *to_tool; /* Passage, unowned: the library may still have something for the tool */
+  DvmdPmixDone finished;
+  gpointer finished_data;
 };
 
 /* One tool. Lives until both ways have ended. */
 typedef struct
 {
+  DvmdPmixRelay *relay; /* unowned; NULL: it has gone, or the tool has all that the library has said */
   GIOStream *tool;
   GIOStream *library;
   GCancellable *cancellable;
@@ -73,7 +80,19 @@ on_drained (GObject *source, GAsyncResult *result, gpointer user_data)
     end_way (self);
 }
 
-/* Or the tool is not there to hear it. */
+static void
+end_to_tool (Passage *self)
+{
+  DvmdPmixRelay *relay = g_steal_pointer (&self->relay);
+
+  if (relay == NULL)
+    return;
+  g_hash_table_remove (relay->to_tool, self);
+  if (g_hash_table_size (relay->to_tool) == 0 && relay->finished != NULL)
+    g_steal_pointer (&relay->finished) (relay->finished_data);
+}
+
+/* The library has ended its side, or the tool cannot be written to any more. */
 static void
 on_library_ended (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -83,6 +102,7 @@ on_library_ended (GObject *source, GAsyncResult *result, gpointer user_data)
     end_writing (self->tool);
   g_input_stream_skip_async (g_io_stream_get_input_stream (self->library), DRAIN_SIZE, G_PRIORITY_DEFAULT,
                              self->cancellable, on_drained, self);
+  end_to_tool (self);
 }
 
 /* (nullable): with the error set */
@@ -100,15 +120,15 @@ connect_library (DvmdPmixRelay *self, GError **error)
 static gboolean
 is_ours (DvmdPmixRelay *self, GSocketConnection *connection)
 {
-  g_autoptr (GSocketAddress) address = g_socket_connection_get_remote_address (connection, NULL);
-  guint uid;
+  gint64 now = g_get_monotonic_time ();
+  guint uid = 0;
+  gboolean known;
 
-  if (address == NULL
-      || !dvmd_pmix_peers_find_user (g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (address)), self->port,
-                                     &uid))
-    return FALSE;
-  if (uid == 0 || uid == geteuid ())
+  if (!dvmd_pmix_ends_is_stranger (g_socket_get_fd (g_socket_connection_get_socket (connection)), &uid, &known))
     return TRUE;
+  if (!known || (self->said != 0 && now - self->said < G_USEC_PER_SEC))
+    return FALSE;
+  self->said = now;
   g_message ("A tool of user %u is not let in: this DVM belongs to user %u", uid, (guint)geteuid ());
   return FALSE;
 }
@@ -130,6 +150,8 @@ on_incoming (GSocketService *service, GSocketConnection *connection, GObject *so
       return TRUE;
     }
   passage = g_new0 (Passage, 1);
+  passage->relay = self;
+  g_hash_table_add (self->to_tool, passage);
   passage->tool = G_IO_STREAM (g_object_ref (connection));
   passage->library = G_IO_STREAM (g_steal_pointer (&library));
   passage->cancellable = g_object_ref (self->cancellable);
@@ -152,6 +174,7 @@ dvmd_pmix_relay_new (guint port, GError **error)
 
   self->library = port;
   self->cancellable = g_cancellable_new ();
+  self->to_tool = g_hash_table_new (NULL, NULL);
   self->service = g_socket_service_new ();
   if (!g_socket_listener_add_address (G_SOCKET_LISTENER (self->service), address, G_SOCKET_TYPE_STREAM,
                                       G_SOCKET_PROTOCOL_TCP, NULL, &effective, error))
@@ -167,8 +190,8 @@ dvmd_pmix_relay_get_port (DvmdPmixRelay *self)
   return self->port;
 }
 
-void
-dvmd_pmix_relay_close (DvmdPmixRelay *self)
+static void
+close_door (DvmdPmixRelay *self)
 {
   if (self->service == NULL)
     return;
@@ -178,11 +201,39 @@ dvmd_pmix_relay_close (DvmdPmixRelay *self)
   g_clear_object (&self->service);
 }
 
+gboolean
+dvmd_pmix_relay_finish (DvmdPmixRelay *self, DvmdPmixDone func, gpointer user_data)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  close_door (self);
+  if (g_hash_table_size (self->to_tool) == 0)
+    return TRUE;
+  self->finished = func;
+  self->finished_data = user_data;
+  /* The data that has come is still read; behind it the stream ends. */
+  g_hash_table_iter_init (&iter, self->to_tool);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      GIOStream *library = ((Passage *)key)->library;
+      g_socket_shutdown (g_socket_connection_get_socket (G_SOCKET_CONNECTION (library)), TRUE, FALSE, NULL);
+    }
+  return FALSE;
+}
+
 void
 dvmd_pmix_relay_free (DvmdPmixRelay *self)
 {
-  dvmd_pmix_relay_close (self);
+  GHashTableIter iter;
+  gpointer key;
+
+  close_door (self);
+  g_hash_table_iter_init (&iter, self->to_tool);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    ((Passage *)key)->relay = NULL;
   g_cancellable_cancel (self->cancellable);
+  g_hash_table_unref (self->to_tool);
   g_object_unref (self->cancellable);
   g_free (self);
 }

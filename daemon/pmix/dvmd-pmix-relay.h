@@ -6,6 +6,8 @@
 
 #include <gio/gio.h>
 
+#include "dvmd-pmix.h"
+
 G_BEGIN_DECLS
 
 /*
@@ -20,8 +22,11 @@ typedef struct _DvmdPmixRelay DvmdPmixRelay;
 DvmdPmixRelay *dvmd_pmix_relay_new (guint port, GError **error);
 void dvmd_pmix_relay_free (DvmdPmixRelay *self);
 guint dvmd_pmix_relay_get_port (DvmdPmixRelay *self);
-/* Nobody is let in any more; who is there stays until the library closes. */
-void dvmd_pmix_relay_close (DvmdPmixRelay *self);
+/*
+ * No tool is let in any more. What has come from the library so far goes on to the tools; when they have it, func is
+ * called, once, unless self is freed before. TRUE: they have it already, func is not called.
+ */
+gboolean dvmd_pmix_relay_finish (DvmdPmixRelay *self, DvmdPmixDone func, gpointer user_data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixRelay, dvmd_pmix_relay_free)
 

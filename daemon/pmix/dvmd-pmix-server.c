@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The PMIx server that libpmix provides: start, jobs, events, stop.
  */
 
 #include "config.h"
@@ -9,10 +11,15 @@
 #include "dvmd-pmix-private.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "dvm.h"
-#include "dvmd-pmix-environment.h"
 #include "dvmd-log.h"
+#include "dvmd-pmix-environment.h"
+#include "dvmd-pmix-thread.h"
+
+/* Between two looks at the library's thread (ms). */
+#define IDLE_PAUSE 1
 
 static void dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface);
 
@@ -74,6 +81,7 @@ operation_run (DvmdPmixItem *item, gpointer owner)
   g_autoptr (GTask) task = g_object_ref (self->task);
 
   g_hash_table_remove (server->tasks, task);
+  server->library_thread = self->thread;
   self->done (server, task, self->status, self->data);
   operation_free (item);
 }
@@ -100,6 +108,7 @@ dvmd_pmix_operation_step (pmix_status_t status, void *data)
 
   if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
     g_atomic_int_compare_and_exchange (&self->status, PMIX_SUCCESS, status);
+  self->thread = gettid ();
   if (g_atomic_int_dec_and_test (&self->count))
     dvmd_pmix_queue_post (self->queue, &self->item);
 }
@@ -184,7 +193,9 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
 
   if (!check_start (self, error))
     return FALSE;
-  self->dirs = dvmd_pmix_dirs_new (settings->runtime_dir, NULL, error);
+  self->dirs = settings->pmix_dir != NULL
+                   ? dvmd_pmix_dirs_new_shared (settings->runtime_dir, settings->pmix_dir, settings->shm_dir, error)
+                   : dvmd_pmix_dirs_new (settings->runtime_dir, NULL, error);
   if (self->dirs == NULL)
     return FALSE;
   self->queue = dvmd_pmix_queue_new (context, self);
@@ -201,6 +212,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   self->places = dvmd_pmix_places_new (all);
   self->running = TRUE;
   dvmd_pmix_upcalls_watch_clients ();
+  dvmd_pmix_server_find_port (self, settings);
   if (settings->tools && !dvmd_pmix_server_let_tools_in (self, &tools_error))
     g_message ("Tools cannot connect to node %s: %s", self->node_name, tools_error->message);
   return TRUE;
@@ -220,15 +232,9 @@ fail_tasks (DvmdPmixServer *self)
 }
 
 static void
-dvmd_pmix_server_stop (DvmdPmix *pmix)
+close_down (DvmdPmixServer *self)
 {
-  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
-
-  if (!self->running)
-    return;
   self->running = FALSE;
-  if (self->relay != NULL)
-    dvmd_pmix_relay_close (self->relay);
   /*
    * PMIx_server_finalize() is not called: after a client was killed while it connected, that of 4.2.2 walks over peers
    * that were freed, and hangs. The library has one life in a process anyway; its thread finds the queue closed.
@@ -245,12 +251,96 @@ dvmd_pmix_server_stop (DvmdPmix *pmix)
 }
 
 static void
-dvmd_pmix_server_catch_up (DvmdPmix *pmix)
+drop_idle_timer (DvmdPmixServer *self)
+{
+  if (self->idle_timer == NULL)
+    return;
+  g_source_destroy (self->idle_timer);
+  g_clear_pointer (&self->idle_timer, g_source_unref);
+}
+
+static gboolean
+on_idle_time (gpointer user_data)
+{
+  DvmdPmixServer *self = user_data;
+  DvmdPmixDone stopped = self->stopped;
+
+  if (!dvmd_pmix_thread_is_asleep (self->library_thread))
+    return G_SOURCE_CONTINUE;
+  drop_idle_timer (self);
+  close_down (self);
+  if (self->relay == NULL || dvmd_pmix_relay_finish (self->relay, stopped, self->stopped_data))
+    stopped (self->stopped_data);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_last_answer (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (source);
+
+  if (!self->running || self->idle_timer != NULL)
+    return;
+  self->idle_timer = g_timeout_source_new (IDLE_PAUSE);
+  g_source_set_callback (self->idle_timer, on_idle_time, self, NULL);
+  g_source_attach (self->idle_timer, g_main_context_get_thread_default ());
+  g_source_set_ready_time (self->idle_timer, 0);
+}
+
+static void
+stop_at_once (DvmdPmixServer *self)
+{
+  drop_idle_timer (self);
+  if (self->running)
+    close_down (self);
+  if (self->relay != NULL)
+    dvmd_pmix_relay_finish (self->relay, NULL, NULL);
+}
+
+/* The library has answered all that came before the last ping, and then it has written the answers. */
+static gboolean
+dvmd_pmix_server_stop (DvmdPmix *pmix, DvmdPmixDone func, gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+
+  if (func == NULL)
+    stop_at_once (self);
+  if (!self->running)
+    return TRUE;
+  self->stopped = func;
+  self->stopped_data = user_data;
+  dvmd_pmix_ping_async (pmix, on_last_answer, NULL);
+  return FALSE;
+}
+
+static gboolean
+dvmd_pmix_server_catch_up (DvmdPmix *pmix, const char *nspace, DvmdPmixDone func, gpointer user_data)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
 
   if (self->running)
     dvmd_pmix_queue_run_pending (self->queue);
+  return TRUE;
+}
+
+static void
+on_pinged (DvmdPmixServer *self, GTask *task, int status, GBytes *data)
+{
+  g_task_return_boolean (task, TRUE);
+}
+
+/* The library's thread looks for a client that nobody can be, finds none, and says so. */
+static void
+dvmd_pmix_server_ping_async (DvmdPmix *pmix, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_ping_async, callback, user_data);
+  pmix_proc_t nobody;
+
+  if (task == NULL)
+    return;
+  PMIX_LOAD_PROCID (&nobody, "", 0);
+  PMIx_server_deregister_client (&nobody, dvmd_pmix_operation_step, dvmd_pmix_operation_new (self, task, 1, on_pinged));
 }
 
 /* Jobs */
@@ -446,6 +536,7 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->deregister_job_finish = dvmd_pmix_server_job_finish;
   iface->abandon_job = dvmd_pmix_server_abandon_job;
   iface->catch_up = dvmd_pmix_server_catch_up;
+  iface->ping_async = dvmd_pmix_server_ping_async;
   iface->complete_fence = dvmd_pmix_server_complete;
   iface->complete_direct_modex = dvmd_pmix_server_complete;
   iface->fetch_modex_async = dvmd_pmix_server_fetch_modex_async;
@@ -464,7 +555,7 @@ dvmd_pmix_server_finalize (GObject *object)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (object);
 
-  dvmd_pmix_server_stop (DVMD_PMIX (self));
+  dvmd_pmix_server_stop (DVMD_PMIX (self), NULL, NULL);
   g_clear_pointer (&self->queue, dvmd_pmix_queue_unref);
   g_clear_pointer (&self->places, dvmd_pmix_places_free);
   g_clear_pointer (&self->topology, dvmd_topology_unref);

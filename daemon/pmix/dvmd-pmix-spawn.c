@@ -115,7 +115,7 @@ typedef struct
 {
   GVariantDict *options; /* of the job */
   GString *output;
-  DvmdPmixWishes *wishes;
+  DvmdPmixAttributes *attributes;
   GVariantDict *dict; /* what is being read: options, or those of an application */
   GPtrArray *env;     /* likewise, "NAME=value" */
 } Reader;
@@ -237,9 +237,9 @@ static void
 take_stream (Reader *self, const pmix_info_t *info, guint stream)
 {
   if (PMIX_INFO_TRUE (info))
-    self->wishes->forward |= stream;
+    self->attributes->forward |= stream;
   else
-    self->wishes->withhold |= stream;
+    self->attributes->withhold |= stream;
 }
 
 /*
@@ -283,7 +283,7 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Key
         g_variant_dict_insert (dict, "personality", "s", "plain");
       return TRUE;
     case TIME:
-      return dvmd_pmix_read_number (info, &self->wishes->timeout, error);
+      return dvmd_pmix_read_number (info, &self->attributes->timeout, error);
     case FORWARD_OUT:
       take_stream (self, info, DVMD_PMIX_STDOUT);
       return TRUE;
@@ -382,17 +382,17 @@ read_options (Reader *self, const pmix_info_t *info, gsize n, GError **error)
 
 GVariant *
 dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
-                      DvmdPmixWishes *wishes, GError **error)
+                      DvmdPmixAttributes *attributes, GError **error)
 {
   g_auto (GVariantDict) options;
   g_autoptr (GString) output = g_string_new (NULL);
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
-  Reader reader = { .options = &options, .output = output, .wishes = wishes };
+  Reader reader = { .options = &options, .output = output, .attributes = attributes };
 
-  *wishes = (DvmdPmixWishes){ 0 };
+  *attributes = (DvmdPmixAttributes){ 0 };
   /* Whoever says nothing at all gets nothing, from libpmix 4.2.2. */
   if (n_info == 0)
-    wishes->withhold = DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR;
+    attributes->withhold = DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR;
   g_variant_dict_init (&options, NULL);
   if (!read_options (&reader, info, n_info, error))
     return NULL;
@@ -477,7 +477,7 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
   DvmdPmixSpawn *spawn = g_new0 (DvmdPmixSpawn, 1);
   g_autoptr (GVariant) job = NULL;
   g_autoptr (GError) error = NULL;
-  DvmdPmixWishes wishes;
+  DvmdPmixAttributes attributes;
 
   spawn->token = ++self->last_token;
   spawn->callback = callback;
@@ -490,7 +490,7 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
       return;
     }
   spawn->gets_output = TRUE;
-  job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &wishes, &error);
+  job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &attributes, &error);
   if (job == NULL)
     {
       g_message ("%s.%u wants a job: %s", proc->nspace, proc->rank, error->message);
@@ -498,8 +498,8 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
       return;
     }
   /* Tools get it unasked. */
-  spawn->gets_output = wishes.forward != 0 || !g_hash_table_contains (self->jobs, proc->nspace);
-  if (!dvmd_pmix_host_spawn (self->host, spawn->token, proc->nspace, proc->rank, job, &wishes))
+  spawn->gets_output = attributes.forward != 0 || !g_hash_table_contains (self->jobs, proc->nspace);
+  if (!dvmd_pmix_host_spawn (self->host, spawn->token, proc->nspace, proc->rank, job, &attributes))
     dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 

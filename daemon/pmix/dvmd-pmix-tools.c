@@ -100,13 +100,15 @@ parse_variable (const char *variable)
   return colon != NULL ? (guint)g_ascii_strtoull (colon + 1, NULL, 10) : 0;
 }
 
-/* Where tools are not let in nobody has asked for it: what the library tells its clients does. */
-static void
-find_port (DvmdPmixServer *self, const pmix_proc_t *client)
+/* Where it listens stands in what it hands to clients, of whatever job. */
+void
+dvmd_pmix_server_find_port (DvmdPmixServer *self, const DvmdPmixSettings *settings)
 {
   char **variables = NULL;
+  pmix_proc_t proc;
 
-  if (PMIx_server_setup_fork (client, &variables) != PMIX_SUCCESS)
+  PMIX_LOAD_PROCID (&proc, settings->nspace, settings->rank);
+  if (PMIx_server_setup_fork (&proc, &variables) != PMIX_SUCCESS)
     return;
   for (gsize i = 0; self->port == 0 && variables[i] != NULL; i++)
     self->port = parse_variable (variables[i]);
@@ -122,8 +124,6 @@ dvmd_pmix_server_is_among_strangers (DvmdPmixServer *self, const pmix_proc_t *cl
 {
   guint uid;
 
-  if (self->port == 0)
-    find_port (self, client);
   if (!dvmd_pmix_peers_find_stranger (self->port, &uid))
     return FALSE;
   g_message ("%s.%u is not heard while a process of user %u is connected to the PMIx server of user %u: it may be that",

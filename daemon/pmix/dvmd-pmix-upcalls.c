@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The upcalls of libpmix are copied on its thread and posted to the main context.
  */
 
 #include "config.h"

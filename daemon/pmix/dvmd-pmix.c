@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The interface of a node's PMIx server, as its agent sees it.
  */
 
 #include "config.h"
@@ -17,6 +19,9 @@ void
 dvmd_pmix_settings_clear (DvmdPmixSettings *self)
 {
   g_clear_pointer (&self->runtime_dir, g_free);
+  g_clear_pointer (&self->pmix_dir, g_free);
+  g_clear_pointer (&self->shm_dir, g_free);
+  g_clear_pointer (&self->tool_prefix, g_free);
   g_clear_pointer (&self->nspace, g_free);
   g_clear_pointer (&self->node_name, g_free);
   g_clear_pointer (&self->topology, dvmd_topology_unref);
@@ -29,10 +34,10 @@ dvmd_pmix_start (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost 
   return DVMD_PMIX_GET_IFACE (self)->start (self, settings, host, error);
 }
 
-void
-dvmd_pmix_stop (DvmdPmix *self)
+gboolean
+dvmd_pmix_stop (DvmdPmix *self, DvmdPmixDone func, gpointer user_data)
 {
-  DVMD_PMIX_GET_IFACE (self)->stop (self);
+  return DVMD_PMIX_GET_IFACE (self)->stop (self, func, user_data);
 }
 
 void
@@ -83,12 +88,18 @@ dvmd_pmix_abandon_job (DvmdPmix *self, const char *nspace)
   DVMD_PMIX_GET_IFACE (self)->abandon_job (self, nspace);
 }
 
-void
-dvmd_pmix_catch_up (DvmdPmix *self)
+gboolean
+dvmd_pmix_catch_up (DvmdPmix *self, const char *nspace, DvmdPmixDone func, gpointer user_data)
 {
   /* A server that calls the host at once has nothing to catch up with. */
-  if (DVMD_PMIX_GET_IFACE (self)->catch_up != NULL)
-    DVMD_PMIX_GET_IFACE (self)->catch_up (self);
+  return DVMD_PMIX_GET_IFACE (self)->catch_up == NULL
+         || DVMD_PMIX_GET_IFACE (self)->catch_up (self, nspace, func, user_data);
+}
+
+void
+dvmd_pmix_ping_async (DvmdPmix *self, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DVMD_PMIX_GET_IFACE (self)->ping_async (self, callback, user_data);
 }
 
 void

@@ -23,7 +23,10 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  char *runtime_dir;      /* directory of this server alone (0700): sessions/ and pmix/ below it are its own */
+  char *runtime_dir;      /* directory of this node alone (0700): sessions/ and pmix/ below it are the server's */
+  char *pmix_dir;         /* (nullable): of a server that shares runtime_dir with others: its own place there */
+  char *shm_dir;          /* (nullable): likewise, where the shared memory of their jobs is */
+  char *tool_prefix;      /* (nullable): how the names begin that a server process gives to tools */
   char *nspace;           /* of the DVM itself */
   guint32 rank;           /* of the agent */
   char *node_name;        /* as in the jobs' nodes */
@@ -35,6 +38,9 @@ typedef struct
 void dvmd_pmix_settings_clear (DvmdPmixSettings *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdPmixSettings, dvmd_pmix_settings_clear)
 
+/* What was asked for has happened, or will never. */
+typedef void (*DvmdPmixDone) (gpointer user_data);
+
 #define DVMD_TYPE_PMIX (dvmd_pmix_get_type ())
 G_DECLARE_INTERFACE (DvmdPmix, dvmd_pmix, DVMD, PMIX, GObject)
 
@@ -43,7 +49,7 @@ struct _DvmdPmixInterface
   GTypeInterface parent;
 
   gboolean (*start) (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error);
-  void (*stop) (DvmdPmix *self);
+  gboolean (*stop) (DvmdPmix *self, DvmdPmixDone func, gpointer user_data);
   void (*register_job_async) (DvmdPmix *self, DvmdPmixJob *job, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*register_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   char **(*dup_environment) (DvmdPmix *self, const char *nspace, guint32 rank, GError **error);
@@ -52,7 +58,8 @@ struct _DvmdPmixInterface
   void (*deregister_job_async) (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*deregister_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   void (*abandon_job) (DvmdPmix *self, const char *nspace);
-  void (*catch_up) (DvmdPmix *self);
+  gboolean (*catch_up) (DvmdPmix *self, const char *nspace, DvmdPmixDone func, gpointer user_data);
+  void (*ping_async) (DvmdPmix *self, GAsyncReadyCallback callback, gpointer user_data);
   void (*complete_fence) (DvmdPmix *self, guint64 token, int status, GBytes *data);
   void (*complete_direct_modex) (DvmdPmix *self, guint64 token, int status, GBytes *data);
   void (*fetch_modex_async) (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
@@ -73,9 +80,12 @@ struct _DvmdPmixInterface
  * host is not owned: stop() before it goes.
  */
 gboolean dvmd_pmix_start (DvmdPmix *self, const DvmdPmixSettings *settings, DvmdPmixHost *host, GError **error);
-/* The host is not called any more, and files are removed; the library's thread ends with the process. Open operations
- * end with DVM_ERROR_SHUTTING_DOWN. */
-void dvmd_pmix_stop (DvmdPmix *self);
+/*
+ * The host is not called any more, and files are removed; the library's thread ends with its process. Open operations
+ * end with DVM_ERROR_SHUTTING_DOWN. TRUE: that is all, always so where func is NULL. FALSE: func is called when clients
+ * have got what they were to be told before, unless this is called once more with NULL.
+ */
+gboolean dvmd_pmix_stop (DvmdPmix *self, DvmdPmixDone func, gpointer user_data);
 
 /*
  * A job without ranks here (my_node G_MAXUINT32) is registered for those who talk to it.
@@ -113,10 +123,13 @@ gboolean dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, 
 void dvmd_pmix_abandon_job (DvmdPmix *self, const char *nspace);
 
 /*
- * Calls the host for all that clients have told until now. What a process told before it ended is then known: to be
- * called when its end is, before that is judged.
+ * Calls the host for all that clients of the job have told until now. What a process told before it ended is then
+ * known: to be called when its end is, before that is judged. TRUE: that has happened. FALSE: func is called when it
+ * has, or when the server has gone; not after stop().
  */
-void dvmd_pmix_catch_up (DvmdPmix *self);
+gboolean dvmd_pmix_catch_up (DvmdPmix *self, const char *nspace, DvmdPmixDone func, gpointer user_data);
+/* Answered (a GTask with TRUE) by the library's own thread: one that does not answer serves nobody any more. */
+void dvmd_pmix_ping_async (DvmdPmix *self, GAsyncReadyCallback callback, gpointer user_data);
 
 /* data (nullable): the contributions of all nodes, in any order. */
 void dvmd_pmix_complete_fence (DvmdPmix *self, guint64 token, int status, GBytes *data);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The certificate authority of a DVM signs certificates with GnuTLS.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Keys are made and written with GnuTLS.
  */
 
 #include "config.h"

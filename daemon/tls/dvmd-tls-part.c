@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The entry of the part tls, which alone is linked with GnuTLS.
  */
 
 #include "config.h"
@@ -27,7 +29,6 @@ const DvmdTls dvmd_tls = {
   .session_refuse = dvmd_tls_session_refuse,
   .session_read = dvmd_tls_session_read,
   .session_write = dvmd_tls_session_write,
-  .session_has_pending = dvmd_tls_session_has_pending,
   .session_get_condition = dvmd_tls_session_get_condition,
   .session_end = dvmd_tls_session_end,
 };

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A TLS 1.3 session is driven from the main loop, without threads.
  */
 
 #include "config.h"
@@ -138,12 +140,6 @@ dvmd_tls_session_write (DvmdTlsSession *self, gconstpointer data, gsize size, GE
   gssize n = gnutls_record_send (self->session, data, size);
 
   return n >= 0 ? n : fail_tls (self, (int)n, error);
-}
-
-gboolean
-dvmd_tls_session_has_pending (DvmdTlsSession *self)
-{
-  return gnutls_record_check_pending (self->session) > 0;
 }
 
 GIOCondition

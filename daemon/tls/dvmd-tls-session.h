@@ -14,7 +14,6 @@ int dvmd_tls_session_handshake (DvmdTlsSession *self, const guint8 **certificate
 void dvmd_tls_session_refuse (DvmdTlsSession *self);
 gssize dvmd_tls_session_read (DvmdTlsSession *self, gpointer data, gsize size, GError **error);
 gssize dvmd_tls_session_write (DvmdTlsSession *self, gconstpointer data, gsize size, GError **error);
-gboolean dvmd_tls_session_has_pending (DvmdTlsSession *self);
 GIOCondition dvmd_tls_session_get_condition (DvmdTlsSession *self);
 void dvmd_tls_session_end (DvmdTlsSession *self);
 

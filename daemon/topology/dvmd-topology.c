@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The topology of a node is read, written and compared with hwloc.
  */
 
 #include "config.h"

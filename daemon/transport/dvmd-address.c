@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Addresses of daemons are read and written, and those of this machine are found.
  */
 
 #include "config.h"
@@ -178,8 +180,10 @@ dvmd_address_dup_peer (int fd)
 static gboolean
 fail (const char *text, GError **error)
 {
+  g_autofree char *shown = g_utf8_make_valid (text, -1);
+
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "\"%s\" is no address of a daemon: it takes tcp:HOST:PORT, tcp:[IPV6]:PORT or unix:PATH", text);
+               "\"%s\" is no address of a daemon: it takes tcp:HOST:PORT, tcp:[IPV6]:PORT or unix:PATH", shown);
   return FALSE;
 }
 
@@ -190,7 +194,9 @@ parse_unix (const char *text, const char *path, GSocketAddress **address, GError
     return fail (text, error);
   if (strlen (path) > 107)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The path of a unix socket has up to 107 bytes: %s", path);
+      g_autofree char *shown = g_utf8_make_valid (path, -1);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The path of a unix socket has up to 107 bytes: %s", shown);
       return FALSE;
     }
   *address = g_unix_socket_address_new (path);

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The connector tries one address here: its side of the hello.
  */
 
 #include "config.h"

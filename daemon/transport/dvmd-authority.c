@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The certificate authority of a DVM lives in the memory of its controller.
  */
 
 #include "config.h"
@@ -64,12 +66,6 @@ dvmd_authority_unref (DvmdAuthority *self)
   g_clear_pointer (&self->der, g_bytes_unref);
   g_free (self->instance);
   g_free (self);
-}
-
-const char *
-dvmd_authority_get_instance (DvmdAuthority *self)
-{
-  return self->instance;
 }
 
 GBytes *

@@ -20,7 +20,6 @@ DvmdAuthority *dvmd_authority_new (const char *instance, GError **error);
 DvmdAuthority *dvmd_authority_ref (DvmdAuthority *self);
 void dvmd_authority_unref (DvmdAuthority *self);
 
-const char *dvmd_authority_get_instance (DvmdAuthority *self);
 /* DER. */
 GBytes *dvmd_authority_get_certificate (DvmdAuthority *self);
 /* public_key: SubjectPublicKeyInfo (DER) of a P-256 key. Returns DER. */

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A daemon connects to another one, which listens at one of several addresses.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A packet becomes bytes with a header of fixed size, and bytes become a packet.
  */
 
 #include "config.h"

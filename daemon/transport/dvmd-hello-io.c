@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Hellos are written and read over a stream, never blocking, never a byte too far.
  */
 
 #include "config.h"

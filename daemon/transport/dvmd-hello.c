@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codec and the proofs of what two daemons say before there is a link.
  */
 
 #include "config.h"

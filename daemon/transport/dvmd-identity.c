@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The identity of a daemon is its key, its certificate, and the key of the links of one machine.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A link is one end of a connection between two daemons, over which messages go.
  */
 
 #include "config.h"
@@ -12,13 +14,11 @@ typedef struct
 {
   guint64 n_sent;
   guint64 n_received;
-  gboolean ended;
 } DvmdLinkPrivate;
 
 enum
 {
   MESSAGE,
-  CLOSED,
   N_SIGNALS
 };
 
@@ -32,8 +32,6 @@ dvmd_link_class_init (DvmdLinkClass *klass)
 {
   signals[MESSAGE] = g_signal_new ("message", DVMD_TYPE_LINK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
                                    DVMD_TYPE_MESSAGE | G_SIGNAL_TYPE_STATIC_SCOPE);
-  signals[CLOSED] = g_signal_new ("closed", DVMD_TYPE_LINK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                                  G_TYPE_ERROR);
 }
 
 static void
@@ -48,12 +46,6 @@ dvmd_link_send (DvmdLink *self, DvmdMessage *message)
 
   message->sequence = ++priv->n_sent;
   DVMD_LINK_GET_CLASS (self)->send (self, message);
-}
-
-void
-dvmd_link_close (DvmdLink *self)
-{
-  DVMD_LINK_GET_CLASS (self)->close (self);
 }
 
 guint64
@@ -77,19 +69,6 @@ dvmd_link_received (DvmdLink *self, DvmdMessage *message)
 {
   DvmdLinkPrivate *priv = dvmd_link_get_instance_private (self);
 
-  if (priv->ended)
-    return;
   priv->n_received++;
   g_signal_emit (self, signals[MESSAGE], 0, message);
-}
-
-void
-dvmd_link_ended (DvmdLink *self, const GError *error)
-{
-  DvmdLinkPrivate *priv = dvmd_link_get_instance_private (self);
-
-  if (priv->ended)
-    return;
-  priv->ended = TRUE;
-  g_signal_emit (self, signals[CLOSED], 0, error);
 }

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 /*
  * One end of a connection between two daemons. Messages arrive whole, in their order, from the main loop, never from
- * within a call of the link. Signals: message (DvmdMessage), closed (GError or NULL): nothing comes any more.
+ * within a call of the link. Signal: message (DvmdMessage).
  */
 
 #define DVMD_TYPE_LINK (dvmd_link_get_type ())
@@ -21,19 +21,15 @@ struct _DvmdLinkClass
   GObjectClass parent_class;
 
   void (*send) (DvmdLink *self, DvmdMessage *message);
-  void (*close) (DvmdLink *self);
 };
 
-/* After the other end has closed, messages go nowhere. */
+/* Where the other end has gone, messages go nowhere. */
 void dvmd_link_send (DvmdLink *self, DvmdMessage *message);
-/* What was sent still arrives. */
-void dvmd_link_close (DvmdLink *self);
 guint64 dvmd_link_get_n_sent (DvmdLink *self);
 guint64 dvmd_link_get_n_received (DvmdLink *self);
 
 /* For the kinds of link. */
 void dvmd_link_received (DvmdLink *self, DvmdMessage *message);
-void dvmd_link_ended (DvmdLink *self, const GError *error);
 
 GType dvmd_message_get_type (void);
 #define DVMD_TYPE_MESSAGE (dvmd_message_get_type ())

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The listener accepts daemons that join and members that connect, and turns others away.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A pair of links within one process.
  */
 
 #include "config.h"
@@ -17,7 +19,6 @@ struct _DvmdLoopback
 
   DvmdLoopback *peer; /* unowned, NULL when it is gone */
   GQueue incoming;    /* DvmdMessage */
-  gboolean peer_closed;
   GSource *source;
 };
 
@@ -45,22 +46,8 @@ static void
 detach (DvmdLoopback *self)
 {
   if (self->peer != NULL)
-    {
-      self->peer->peer = NULL;
-      self->peer->peer_closed = TRUE;
-      wake (self->peer);
-    }
+    self->peer->peer = NULL;
   self->peer = NULL;
-}
-
-static void
-loopback_close (DvmdLink *link)
-{
-  DvmdLoopback *self = DVMD_LOOPBACK (link);
-
-  detach (self);
-  self->peer_closed = TRUE;
-  wake (self);
 }
 
 static gboolean
@@ -76,8 +63,6 @@ on_source (gpointer user_data)
     }
   if (!g_queue_is_empty (&self->incoming))
     wake (self);
-  else if (self->peer_closed)
-    dvmd_link_ended (DVMD_LINK (self), NULL);
   return self->source != NULL ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
@@ -97,7 +82,6 @@ dvmd_loopback_class_init (DvmdLoopbackClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = dvmd_loopback_dispose;
   DVMD_LINK_CLASS (klass)->send = loopback_send;
-  DVMD_LINK_CLASS (klass)->close = loopback_close;
 }
 
 static void

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The kinds of messages have one table, with the type of each body.
  */
 
 #include "config.h"
@@ -32,7 +34,6 @@ static const Kind kinds[] = {
   { DVMD_MSG_STAGE_TAKEN, "stage-taken", "(utt)" },
   { DVMD_MSG_STAGED, "staged", "(uts)" },
   { DVMD_MSG_ENVIRONMENT_ASK, "environment-ask", "(uu)" },
-  { DVMD_MSG_TABLES, "tables", DVMD_TABLES_TYPE },
   { DVMD_MSG_MEMBERSHIP, "membership", "(ta(uss))" },
   { DVMD_MSG_LAUNCH, "launch", DVMD_LAUNCH_TYPE },
   { DVMD_MSG_SIGNAL, "signal", "(uis)" },
@@ -58,24 +59,19 @@ static const Kind kinds[] = {
   { DVMD_MSG_LEAVING, "leaving", "(s)" },
   { DVMD_MSG_LEAVE, "leave", "()" },
   { DVMD_MSG_LEFT, "left", "(u)" },
-  { DVMD_MSG_TABLES_ASK, "tables-ask", "(t)" },
-  { DVMD_MSG_ALLOCATE, "allocate", "(tsuusa{sv})" },
-  { DVMD_MSG_ALLOCATED, "allocated", "(tissu)" },
+  { DVMD_MSG_CALL, "call", "(tusuuv)" },
+  { DVMD_MSG_ANSWER, "answer", "(tuiv)" },
   { DVMD_MSG_SIZE_EVENT, "size-event", "(suissis)" },
   { DVMD_MSG_WARN, "warn", "(ux)" },
   { DVMD_MSG_TOOL_GONE, "tool-gone", "(s)" },
   { DVMD_MSG_ALLOC_WARNING, "alloc-warning", "(sussu)" },
-  { DVMD_MSG_SPAWN, "spawn", "(tsuuaa{sv}a{sv}uu)" },
-  { DVMD_MSG_SPAWNED, "spawned", "(tis)" },
   { DVMD_MSG_SPAWN_OUTPUT, "spawn-output", "(susuuay)", TRUE },
-  { DVMD_MSG_JOB_CONTROL, "job-control", "(tsuua(su)si)" },
-  { DVMD_MSG_CONTROLLED, "controlled", "(ti)" },
   { DVMD_MSG_ABORT_OTHERS, "abort-others", "(suuisa(su))" },
   { DVMD_MSG_JOB_EVENT, "job-event", "(suisii)" },
-  { DVMD_MSG_DATA, "data", "(tusuuua{sv})" },
-  { DVMD_MSG_DATA_DONE, "data-done", "(tia(susay))" },
   { DVMD_MSG_CONNECT, "connect", "(tba(su)ui)" },
   { DVMD_MSG_CONNECTED, "connected", "(ti)" },
+  { DVMD_MSG_PMIX_LOST, "pmix-lost", "(us)" },
+  { DVMD_MSG_MPI_LIBRARY, "mpi-library", "(us)" },
   { DVMD_MSG_JOB_INFO, "job-info", DVMD_JOB_INFO_TYPE },
   { DVMD_MSG_JOB_FORGET, "job-forget", "(s)" },
 };

@@ -34,16 +34,14 @@ typedef enum
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
   DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
   DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
-  DVMD_MSG_TABLES = 33,          /* see DVMD_TABLES_TYPE */
-  DVMD_MSG_ALLOCATE = 48,        /* (token, nspace, rank, pid, directive, request): who asks for nodes; ALLOCATED */
+  DVMD_MSG_CALL = 48,            /* (token, DvmdCallKind, nspace, rank, pid or 0, request): ANSWER */
   DVMD_MSG_TOOL_GONE = 100,      /* (nspace): a tool that was connected here is not any more */
-  DVMD_MSG_SPAWN = 110, /* (token, nspace, rank, pid, apps, options, timeout s, streams): who wants a job; SPAWNED */
-  DVMD_MSG_JOB_CONTROL = 112,  /* (token, nspace, rank, pid, [(nspace, rank)], operation, signal); CONTROLLED */
-  DVMD_MSG_ABORT_OTHERS = 114, /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
-  DVMD_MSG_DATA = 120,         /* (token, DvmdPmixDataOp, nspace, rank, uid, gid, request): DATA_DONE answers */
-  DVMD_MSG_CONNECT = 122,      /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
-  DVMD_MSG_LEAVING = 86,       /* (reason): the agent goes, without being told to; what runs on its node ends */
-  DVMD_MSG_LEFT = 88,          /* (rank of its uplink): as ordered, all is done here and nobody is below */
+  DVMD_MSG_ABORT_OTHERS = 114,   /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
+  DVMD_MSG_CONNECT = 122,        /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
+  DVMD_MSG_PMIX_LOST = 124,      /* (job, reason): the PMIx server of its ranks on this node has ended */
+  DVMD_MSG_MPI_LIBRARY = 126,    /* (job, library): a rank that did not call PMIx_Init is linked with it */
+  DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
+  DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */
@@ -69,16 +67,12 @@ typedef enum
   DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
   DVMD_MSG_FENCE_RESULT = 85, /* (job, sequence, status, all contributions), of fences that go by the tree */
   DVMD_MSG_LEAVE = 87,        /* (): to one who has no place in the tree: the DVM goes on without it */
-  DVMD_MSG_TABLES_ASK = 89,   /* (token): TABLES answers */
-  DVMD_MSG_ALLOCATED = 96,    /* (token, PMIx status, id of the allocation, of the request or "", session) */
+  DVMD_MSG_ANSWER = 96,       /* (token, DvmdCallKind, PMIx status, answer; () with an error) */
   DVMD_MSG_SIZE_EVENT = 97,   /* (nspace, rank, PMIx event, ids as above, status of the cause, reason): the end of it */
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
   DVMD_MSG_ALLOC_WARNING = 101, /* (nspace, rank, ids as in SIZE_EVENT, s): its allocation is over soon */
-  DVMD_MSG_SPAWNED = 111,       /* (token, PMIx status, namespace or "") */
   DVMD_MSG_JOB_EVENT = 113,    /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
   DVMD_MSG_SPAWN_OUTPUT = 117, /* (nspace, rank, namespace of the job, rank, stream, bytes): to its spawner */
-  DVMD_MSG_CONTROLLED = 115,   /* (token, PMIx status) */
-  DVMD_MSG_DATA_DONE = 121,    /* (token, status, [(nspace, rank, key, packed value)]) */
   DVMD_MSG_CONNECTED = 123,    /* (token, status) */
   DVMD_MSG_JOB_INFO = 125,     /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
   DVMD_MSG_JOB_FORGET = 127,   /* (nspace): that one has ended */
@@ -96,15 +90,6 @@ typedef enum
 /* (nspace, processes, universe size, session, how mapped or "", applications, map); of one: (argv, directory) */
 #define DVMD_JOB_INFO_APPS_TYPE "a(aayay)"
 #define DVMD_JOB_INFO_TYPE      "(suuus" DVMD_JOB_INFO_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
-
-/*
- * What an agent knows of its node: (token, state of its own row, jobs)
- * of a job: (job, nspace, processes of all nodes, state here, processes here)
- * of a process: (rank, application, local rank, pid, state, DvmdProcFlags, exit code, exit signal)
- */
-#define DVMD_TABLES_PROC_TYPE "(uuuiuuii)"
-#define DVMD_TABLES_JOB_TYPE  "(usuua" DVMD_TABLES_PROC_TYPE ")"
-#define DVMD_TABLES_TYPE      "(tua" DVMD_TABLES_JOB_TYPE ")"
 
 /* The rank that stands for every rank of a job. */
 #define DVMD_ALL_RANKS G_MAXUINT32

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The normal form of a GVariant is checked without looking at each byte of its arrays.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Frames wait in the outbox of a link, by priority and in their order.
  */
 
 #include "config.h"

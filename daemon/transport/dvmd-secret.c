@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Secrets are drawn, proved and compared in constant time.
  */
 
 #include "config.h"

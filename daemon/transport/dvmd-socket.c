@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Bytes are read and written over a socket that never blocks, in clear or in TLS.
  */
 
 #include "config.h"
@@ -147,12 +149,6 @@ dvmd_socket_write_vector (DvmdSocket *self, const struct iovec *vector, guint n,
 
   written = sendmsg (self->fd, &message, MSG_NOSIGNAL);
   return written >= 0 ? written : fail_errno (self, error);
-}
-
-gboolean
-dvmd_socket_has_pending (DvmdSocket *self)
-{
-  return self->session != NULL && self->tls->session_has_pending (self->session);
 }
 
 /* ---- TLS ---- */

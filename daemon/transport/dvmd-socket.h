@@ -37,8 +37,6 @@ gssize dvmd_socket_write (DvmdSocket *self, gconstpointer data, gsize size, GErr
 /* Into and from several places at once; n > 0. In TLS the first of them alone, and only for reading. */
 gssize dvmd_socket_read_vector (DvmdSocket *self, const struct iovec *vector, guint n, GError **error);
 gssize dvmd_socket_write_vector (DvmdSocket *self, const struct iovec *vector, guint n, GError **error);
-/* Bytes were read from the socket that dvmd_socket_read() has not returned. */
-gboolean dvmd_socket_has_pending (DvmdSocket *self);
 
 gboolean dvmd_socket_start_tls (DvmdSocket *self, DvmdIdentity *identity, gboolean is_server, GError **error);
 /* 1: done, and the peer's certificate is of rank; AGAIN: wait for dvmd_socket_get_condition(). */

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A connection that has not proved itself yet is kept cheap, and has a deadline: the listener's side of the hello.
  */
 
 #include "config.h"

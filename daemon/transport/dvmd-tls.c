@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The part tls is opened when a link to another machine needs it.
  */
 
 #include "config.h"

@@ -46,7 +46,6 @@ typedef struct
   void (*session_refuse) (DvmdTlsSession *session);
   gssize (*session_read) (DvmdTlsSession *session, gpointer data, gsize size, GError **error);
   gssize (*session_write) (DvmdTlsSession *session, gconstpointer data, gsize size, GError **error);
-  gboolean (*session_has_pending) (DvmdTlsSession *session);
   GIOCondition (*session_get_condition) (DvmdTlsSession *session);
   void (*session_end) (DvmdTlsSession *session);
 } DvmdTls;

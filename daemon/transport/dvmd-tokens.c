@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Tokens, derived from the secret of a launch, decide which agents may join.
  */
 
 #include "config.h"

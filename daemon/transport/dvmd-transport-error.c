@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The errors of the transport have codes of their own.
  */
 
 #include "config.h"

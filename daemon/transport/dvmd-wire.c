@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A wire is one connection between two neighbours of the tree, over which packets go.
  */
 
 #include "config.h"
@@ -53,6 +55,7 @@ struct _DvmdWire
   guint tick;     /* timer */
   guint deadline; /* timer, of closing */
   gint64 last_heard;
+  gint64 tick_due;
   gint64 last_sent;
 
   DvmdOutbox *outbox;
@@ -463,6 +466,17 @@ has_unread (DvmdWire *self)
   return poll (&poll_fd, 1, 0) > 0;
 }
 
+static void on_tick (gpointer user_data);
+
+static void
+add_tick (DvmdWire *self, gint64 now)
+{
+  gint64 pause = self->options.heartbeat_timeout / 4;
+
+  self->tick_due = now + pause;
+  self->tick = dvmd_clock_add_timer (self->options.clock, pause, on_tick, self);
+}
+
 static void
 on_tick (gpointer user_data)
 {
@@ -471,8 +485,11 @@ on_tick (gpointer user_data)
   gint64 pause = self->options.heartbeat_timeout / 4;
 
   self->tick = 0;
-  /* If it was this process that stood still, what has come in the meantime counts. */
-  if (now - self->last_heard >= self->options.heartbeat_timeout && !has_unread (self))
+  /*
+   * If it was this process that stood still, what has come in the meantime counts; the other end may have stood still
+   * with it, and has until the next time.
+   */
+  if (now - self->last_heard >= self->options.heartbeat_timeout && now - self->tick_due < pause && !has_unread (self))
     {
       finish (self,
               g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT, "nothing was heard for %.3g seconds",
@@ -481,7 +498,7 @@ on_tick (gpointer user_data)
     }
   if (now - self->last_sent >= pause && !has_output (self) && self->state == STATE_OPEN)
     enqueue_own (self, DVMD_FRAME_BEAT, DVMD_WIRE_CONTROL);
-  self->tick = dvmd_clock_add_timer (self->options.clock, pause, on_tick, self);
+  add_tick (self, now);
 }
 
 static void
@@ -507,7 +524,7 @@ dvmd_wire_start (DvmdWire *self)
   self->last_heard = self->last_sent = dvmd_clock_monotonic (self->options.clock);
   self->source = dvmd_turn_source_new (g_main_context_get_thread_default (), "dvmd wire", on_source, self);
   self->fd_tag = g_source_add_unix_fd (self->source, dvmd_socket_get_fd (self->stream), G_IO_IN);
-  self->tick = dvmd_clock_add_timer (self->options.clock, self->options.heartbeat_timeout / 4, on_tick, self);
+  add_tick (self, self->last_heard);
   /* TLS may have read packets already. */
   kick (self);
 }
@@ -516,12 +533,6 @@ guint32
 dvmd_wire_get_rank (DvmdWire *self)
 {
   return self->rank;
-}
-
-const char *
-dvmd_wire_get_peer (DvmdWire *self)
-{
-  return self->peer;
 }
 
 gboolean

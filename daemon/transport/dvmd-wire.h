@@ -49,7 +49,6 @@ void dvmd_wire_start (DvmdWire *self);
 
 guint32 dvmd_wire_get_rank (DvmdWire *self);
 /* The address. */
-const char *dvmd_wire_get_peer (DvmdWire *self);
 gboolean dvmd_wire_is_encrypted (DvmdWire *self);
 
 /*

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Broadcasts of the controller arrive at every member once and in order.
  */
 
 #include "config.h"
@@ -25,7 +27,7 @@ struct _DvmdBroadcast
 {
   guint32 rank;
   const DvmdBroadcastFuncs *funcs;
-  gpointer world;
+  gpointer user_data;
   guint32 uplink;
   guint64 epoch;
   guint64 delivered;
@@ -39,13 +41,13 @@ struct _DvmdBroadcast
 };
 
 DvmdBroadcast *
-dvmd_broadcast_new (guint32 rank, const DvmdBroadcastFuncs *funcs, gpointer world)
+dvmd_broadcast_new (guint32 rank, const DvmdBroadcastFuncs *funcs, gpointer user_data)
 {
   DvmdBroadcast *self = g_new0 (DvmdBroadcast, 1);
 
   self->rank = rank;
   self->funcs = funcs;
-  self->world = world;
+  self->user_data = user_data;
   self->uplink = DVMD_NO_RANK;
   self->children = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_queue_init (&self->kept);
@@ -98,7 +100,7 @@ dvmd_broadcast_pass_down (DvmdBroadcast *self, DvmdPacket *packet)
     if (((Child *)child)->attached)
       g_ptr_array_add (ranks, rank);
   for (guint i = 0; i < ranks->len; i++)
-    self->funcs->send (self->world, GPOINTER_TO_UINT (g_ptr_array_index (ranks, i)), packet);
+    self->funcs->send (self->user_data, GPOINTER_TO_UINT (g_ptr_array_index (ranks, i)), packet);
 }
 
 /* ---- what everybody has ---- */
@@ -167,7 +169,7 @@ complete (DvmdBroadcast *self, guint64 ack)
       guint64 number = self->stable + 1;
 
       set_stable (self, number);
-      self->funcs->completed (self->world, number);
+      self->funcs->completed (self->user_data, number);
     }
   if (bytes - self->kept_bytes > KEPT_BYTES && self->announced < self->stable)
     announce (self);
@@ -193,7 +195,7 @@ check_ack (DvmdBroadcast *self)
   packet = dvmd_packet_new (DVMD_PACKET_BROADCAST_ACK, self->rank, self->uplink, 0, NULL);
   packet->ack = ack;
   packet->epoch = self->epoch;
-  self->funcs->send (self->world, self->uplink, packet);
+  self->funcs->send (self->user_data, self->uplink, packet);
 }
 
 /* ---- broadcasts ---- */
@@ -205,7 +207,7 @@ pass_on (DvmdBroadcast *self, DvmdPacket *packet)
   g_queue_push_tail (&self->kept, dvmd_packet_ref (packet));
   self->kept_bytes += size_of (packet);
   dvmd_broadcast_pass_down (self, packet);
-  self->funcs->deliver (self->world, packet->sequence, packet->kind, packet->body);
+  self->funcs->deliver (self->user_data, packet->sequence, packet->kind, packet->body);
   check_ack (self);
 }
 
@@ -306,7 +308,7 @@ dvmd_broadcast_attach (DvmdBroadcast *self, guint32 rank, guint64 delivered)
     if (((DvmdPacket *)l->data)->sequence > delivered)
       g_ptr_array_add (owed, dvmd_packet_ref (l->data));
   for (guint i = 0; i < owed->len; i++)
-    self->funcs->send (self->world, rank, g_ptr_array_index (owed, i));
+    self->funcs->send (self->user_data, rank, g_ptr_array_index (owed, i));
 }
 
 void
@@ -353,10 +355,4 @@ guint64
 dvmd_broadcast_get_stable (DvmdBroadcast *self)
 {
   return self->stable;
-}
-
-guint
-dvmd_broadcast_get_n_kept (DvmdBroadcast *self)
-{
-  return self->kept.length;
 }

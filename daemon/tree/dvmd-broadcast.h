@@ -20,14 +20,14 @@ typedef struct _DvmdBroadcast DvmdBroadcast;
 
 typedef struct
 {
-  void (*send) (gpointer world, guint32 neighbour, DvmdPacket *packet);
+  void (*send) (gpointer user_data, guint32 neighbour, DvmdPacket *packet);
   /* May call dvmd_broadcast_set_children() and dvmd_broadcast_post(). */
-  void (*deliver) (gpointer world, guint64 number, guint16 kind, GVariant *body);
+  void (*deliver) (gpointer user_data, guint64 number, guint16 kind, GVariant *body);
   /* Of the controller alone. */
-  void (*completed) (gpointer world, guint64 number);
+  void (*completed) (gpointer user_data, guint64 number);
 } DvmdBroadcastFuncs;
 
-DvmdBroadcast *dvmd_broadcast_new (guint32 rank, const DvmdBroadcastFuncs *funcs, gpointer world);
+DvmdBroadcast *dvmd_broadcast_new (guint32 rank, const DvmdBroadcastFuncs *funcs, gpointer user_data);
 /* A joiner: what came up to this number it knows otherwise. */
 void dvmd_broadcast_start (DvmdBroadcast *self, guint64 delivered);
 void dvmd_broadcast_free (DvmdBroadcast *self);
@@ -51,7 +51,5 @@ guint dvmd_broadcast_get_n_attached (DvmdBroadcast *self);
 guint64 dvmd_broadcast_get_delivered (DvmdBroadcast *self);
 /* Those after this one are kept, as far as they have come. */
 guint64 dvmd_broadcast_get_stable (DvmdBroadcast *self);
-/* Broadcasts that are kept for others. */
-guint dvmd_broadcast_get_n_kept (DvmdBroadcast *self);
 
 G_END_DECLS

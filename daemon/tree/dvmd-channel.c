@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A channel carries messages between two daemons end to end, whatever links break on the way.
  */
 
 #include "config.h"
@@ -21,7 +23,7 @@ struct _DvmdChannel
   guint32 rank;
   guint32 peer;
   const DvmdChannelFuncs *funcs;
-  gpointer world;
+  gpointer user_data;
 
   gsize window;
   guint64 posted;  /* sequence of the last message */
@@ -41,7 +43,7 @@ struct _DvmdChannel
 };
 
 DvmdChannel *
-dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChannelFuncs *funcs, gpointer world)
+dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChannelFuncs *funcs, gpointer user_data)
 {
   DvmdChannel *self = g_new0 (DvmdChannel, 1);
 
@@ -49,7 +51,7 @@ dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChanne
   self->rank = rank;
   self->peer = peer;
   self->funcs = funcs;
-  self->world = world;
+  self->user_data = user_data;
   self->probe_delay = PROBE_FIRST;
   self->window = DVMD_CHANNEL_WINDOW;
   g_queue_init (&self->unacked);
@@ -100,7 +102,7 @@ send_packet (DvmdChannel *self, DvmdPacket *packet)
   self->untold = 0;
   dvmd_clock_remove_timer (self->clock, self->ack_timer);
   self->ack_timer = 0;
-  self->funcs->send (self->world, packet);
+  self->funcs->send (self->user_data, packet);
 }
 
 static void
@@ -247,7 +249,7 @@ take_message (DvmdChannel *self, DvmdPacket *packet)
     {
       self->received++;
       self->untold += size_of (packet);
-      self->funcs->deliver (self->world, self->peer, packet->kind, packet->body);
+      self->funcs->deliver (self->user_data, self->peer, packet->kind, packet->body);
       acknowledge (self);
     }
   else if (packet->sequence > self->received && self->gap_told != self->received + 1)

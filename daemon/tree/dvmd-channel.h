@@ -26,13 +26,13 @@ typedef struct _DvmdChannel DvmdChannel;
 typedef struct
 {
   /* On its way to packet->destination; may get lost. */
-  void (*send) (gpointer world, DvmdPacket *packet);
-  void (*deliver) (gpointer world, guint32 source, guint16 kind, GVariant *body);
+  void (*send) (gpointer user_data, DvmdPacket *packet);
+  void (*deliver) (gpointer user_data, guint32 source, guint16 kind, GVariant *body);
 } DvmdChannelFuncs;
 
-/* funcs, world: borrowed. */
+/* funcs, user_data: borrowed. */
 DvmdChannel *dvmd_channel_new (DvmdClock *clock, guint32 rank, guint32 peer, const DvmdChannelFuncs *funcs,
-                               gpointer world);
+                               gpointer user_data);
 void dvmd_channel_free (DvmdChannel *self);
 
 /* Both ends have the same; for tests. */

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Contributions of members travel up the tree and are merged on the way.
  */
 
 #include "config.h"
@@ -31,7 +33,7 @@ struct _DvmdGather
 {
   guint32 rank;
   const DvmdGatherFuncs *funcs;
-  gpointer world;
+  gpointer user_data;
   DvmdRoutes *routes; /* (nullable) */
   guint32 uplink;
   GHashTable *entries; /* key -> Entry */
@@ -61,13 +63,13 @@ closed_free (gpointer data)
 }
 
 DvmdGather *
-dvmd_gather_new (guint32 rank, const DvmdGatherFuncs *funcs, gpointer world)
+dvmd_gather_new (guint32 rank, const DvmdGatherFuncs *funcs, gpointer user_data)
 {
   DvmdGather *self = g_new0 (DvmdGather, 1);
 
   self->rank = rank;
   self->funcs = funcs;
-  self->world = world;
+  self->user_data = user_data;
   self->uplink = DVMD_NO_RANK;
   self->entries = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, entry_free);
   g_queue_init (&self->closed);
@@ -159,7 +161,7 @@ send_up (DvmdGather *self, Entry *entry, GVariant *merged)
                             g_variant_new ("(s@auv)", entry->key, participants, merged));
   packet->epoch = dvmd_routes_get_epoch (self->routes);
   entry->sent = TRUE;
-  self->funcs->send (self->world, self->uplink, packet);
+  self->funcs->send (self->user_data, self->uplink, packet);
 }
 
 static void
@@ -175,7 +177,7 @@ check_entry (DvmdGather *self, Entry *entry)
   parts = collect (self, entry);
   if (parts == NULL)
     return;
-  merged = g_variant_take_ref (self->funcs->merge (self->world, entry->key, parts));
+  merged = g_variant_take_ref (self->funcs->merge (self->user_data, entry->key, parts));
   if (self->rank != 0)
     send_up (self, entry, merged);
   else
@@ -184,7 +186,7 @@ check_entry (DvmdGather *self, Entry *entry)
 
       entry->done = TRUE;
       g_hash_table_remove_all (entry->parts);
-      self->funcs->gathered (self->world, key, merged);
+      self->funcs->gathered (self->user_data, key, merged);
     }
 }
 
@@ -360,10 +362,4 @@ guint
 dvmd_gather_get_n_open (DvmdGather *self)
 {
   return g_hash_table_size (self->entries);
-}
-
-guint
-dvmd_gather_get_n_closed (DvmdGather *self)
-{
-  return self->closed.length;
 }

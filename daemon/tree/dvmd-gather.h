@@ -26,14 +26,14 @@ typedef struct _DvmdGather DvmdGather;
 
 typedef struct
 {
-  void (*send) (gpointer world, guint32 neighbour, DvmdPacket *packet);
+  void (*send) (gpointer user_data, guint32 neighbour, DvmdPacket *packet);
   /* parts: of GVariant, at least one. (transfer full): a floating value is sunk */
-  GVariant *(*merge) (gpointer world, const char *key, GPtrArray *parts);
+  GVariant *(*merge) (gpointer user_data, const char *key, GPtrArray *parts);
   /* Of the controller alone, once for each key. */
-  void (*gathered) (gpointer world, const char *key, GVariant *result);
+  void (*gathered) (gpointer user_data, const char *key, GVariant *result);
 } DvmdGatherFuncs;
 
-DvmdGather *dvmd_gather_new (guint32 rank, const DvmdGatherFuncs *funcs, gpointer world);
+DvmdGather *dvmd_gather_new (guint32 rank, const DvmdGatherFuncs *funcs, gpointer user_data);
 void dvmd_gather_free (DvmdGather *self);
 
 /*
@@ -54,7 +54,5 @@ void dvmd_gather_set_routes (DvmdGather *self, DvmdRoutes *routes);
 /* Where parts go; DVMD_NO_RANK while there is nobody. What was sent to another one in this epoch is sent again. */
 void dvmd_gather_set_uplink (DvmdGather *self, guint32 neighbour);
 guint dvmd_gather_get_n_open (DvmdGather *self);
-/* Those that were closed, of which contributions may still be on their way. */
-guint dvmd_gather_get_n_closed (DvmdGather *self);
 
 G_END_DECLS

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The table of routes says for one epoch which daemon is the parent of which.
  */
 
 #include "config.h"
@@ -154,7 +156,8 @@ dvmd_routes_change (DvmdRoutes *self, const guint32 *joined, guint n_joined, con
     ranks[g_array_index (holes, guint32, i)] = g_array_index (joiners, guint32, i);
   for (guint i = filled; i < joiners->len; i++)
     ranks[n++] = g_array_index (joiners, guint32, i);
-  n = close_holes (ranks, n, (guint32 *)holes->data + filled, holes->len - filled);
+  if (filled < holes->len)
+    n = close_holes (ranks, n, &g_array_index (holes, guint32, filled), holes->len - filled);
   return routes_new (self->epoch + 1, self->radix, ranks, n);
 }
 

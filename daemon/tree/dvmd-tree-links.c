@@ -132,7 +132,7 @@ dvmd_tree_attach (DvmdTree *self, guint32 neighbour)
   if (old != DVMD_NO_RANK && old != neighbour && dvmd_routes_get_parent (self->routes, old) != self->rank
       && !dvmd_broadcast_is_attached (self->broadcast, old)
       && g_hash_table_remove (self->links, GUINT_TO_POINTER (old)))
-    self->funcs->disconnect (self->world, old);
+    self->funcs->disconnect (self->user_data, old);
   dvmd_tree_find_way (self);
   dvmd_tree_set_retry (self);
 }
@@ -147,15 +147,19 @@ want (DvmdTree *self, guint32 rank)
     }
   self->wanted = rank;
   if (g_hash_table_add (self->connecting, GUINT_TO_POINTER (rank)))
-    self->funcs->connect (self->world, rank);
+    self->funcs->connect (self->user_data, rank);
 }
 
-/* Its parent by the table; those that leave have none and keep the one that they have. */
+/* Its parent by the table; those that leave have none and keep the one that they have, unless that one is below them.
+ */
 void
 dvmd_tree_seek_parent (DvmdTree *self)
 {
   guint32 parent = dvmd_routes_get_parent (self->routes, self->rank);
 
+  if (parent == DVMD_NO_RANK && self->member && self->rank != 0 && self->uplink != DVMD_NO_RANK
+      && dvmd_broadcast_is_attached (self->broadcast, self->uplink))
+    parent = 0;
   if (parent == DVMD_NO_RANK || parent == self->uplink || parent == self->wanted || dvmd_tree_avoids (self, parent))
     return;
   want (self, parent);
@@ -169,7 +173,7 @@ dvmd_tree_seek_controller (DvmdTree *self)
   else if (self->uplink == DVMD_NO_RANK && self->wanted == DVMD_NO_RANK)
     want (self, 0);
   else if (g_hash_table_add (self->connecting, GUINT_TO_POINTER (0)))
-    self->funcs->connect (self->world, 0);
+    self->funcs->connect (self->user_data, 0);
 }
 
 static void
@@ -239,7 +243,7 @@ drop_unwanted (DvmdTree *self, guint32 neighbour)
       || dvmd_broadcast_is_attached (self->broadcast, neighbour))
     return;
   dvmd_tree_forget_link (self, neighbour);
-  self->funcs->disconnect (self->world, neighbour);
+  self->funcs->disconnect (self->user_data, neighbour);
 }
 
 void

@@ -33,7 +33,7 @@ leave (DvmdTree *self)
   if (self->ordered)
     return;
   self->ordered = TRUE;
-  self->funcs->leave (self->world);
+  self->funcs->leave (self->user_data);
 }
 
 /*
@@ -64,7 +64,7 @@ apply_routes (DvmdTree *self, DvmdRoutes *routes)
   dvmd_tree_seek_parent (self);
   dvmd_tree_set_retry (self);
   dvmd_tree_resync_channels (self);
-  self->funcs->routes_changed (self->world, old, routes);
+  self->funcs->routes_changed (self->user_data, old, routes);
 }
 
 /* Those that leave by order stay where they were until they have gone. */
@@ -105,13 +105,13 @@ drop_lost (DvmdTree *self, const guint32 *left, gsize n)
   for (gsize i = 0; i < n; i++)
     {
       if (left[i] == self->rank)
-        self->funcs->expelled (self->world);
+        self->funcs->expelled (self->user_data);
       dvmd_tree_bury (self, left[i]);
       if (left[i] != self->rank && dvmd_tree_has_link (self, left[i]))
         {
           dvmd_tree_send_new (self, left[i], DVMD_PACKET_EXPELLED, 0, NULL);
           dvmd_tree_forget_link (self, left[i]);
-          self->funcs->disconnect (self->world, left[i]);
+          self->funcs->disconnect (self->user_data, left[i]);
         }
     }
 }
@@ -145,7 +145,7 @@ welcome (DvmdTree *self, guint64 number, const guint32 *joined, gsize n)
 
       if (g_hash_table_contains (self->welcomes, GUINT_TO_POINTER (joined[i])))
         continue;
-      packet = dvmd_packet_new (DVMD_PACKET_WELCOME, self->rank, joined[i], 0, g_variant_ref (body));
+      packet = dvmd_packet_new (DVMD_PACKET_WELCOME, self->rank, joined[i], 0, body);
       packet->ack = number;
       packet->epoch = dvmd_routes_get_epoch (self->routes);
       g_hash_table_insert (self->welcomes, GUINT_TO_POINTER (joined[i]), packet);
@@ -252,7 +252,7 @@ dvmd_tree_receive_attach (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
     {
       dvmd_tree_send_new (self, neighbour, DVMD_PACKET_EXPELLED, 0, NULL);
       dvmd_tree_forget_link (self, neighbour);
-      self->funcs->disconnect (self->world, neighbour);
+      self->funcs->disconnect (self->user_data, neighbour);
       return;
     }
   dvmd_tree_child_came (self, neighbour);
@@ -262,6 +262,9 @@ dvmd_tree_receive_attach (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
     dvmd_tree_send_new (self, neighbour, DVMD_PACKET_LEAVE, stable, NULL);
   dvmd_broadcast_attach (self->broadcast, neighbour, MAX (packet->ack, stable));
   dvmd_tree_tell_way (self, neighbour);
+  /* Two that leave may have been on their way to each other. */
+  if (neighbour == self->uplink)
+    dvmd_tree_seek_parent (self);
 }
 
 void

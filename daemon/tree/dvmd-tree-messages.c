@@ -22,7 +22,7 @@ void
 dvmd_tree_send_to (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
 {
   if (dvmd_tree_has_link (self, neighbour))
-    self->funcs->send (self->world, neighbour, packet);
+    self->funcs->send (self->user_data, neighbour, packet);
 }
 
 void
@@ -77,6 +77,9 @@ dvmd_tree_forward (DvmdTree *self, guint32 from, DvmdPacket *packet)
   g_autoptr (DvmdPacket) copy = NULL;
   guint32 hop = find_hop (self, packet->destination);
 
+  /* A leaver's table may be older than the way that the destination's own packets come. */
+  if (hop == from)
+    hop = find_learned (self, packet->destination);
   if (hop == DVMD_NO_RANK || hop == from || packet->hops >= DVMD_PACKET_MAX_HOPS)
     {
       g_debug ("A packet from %u to %u finds no way from here; its sender sends it again", packet->source,
@@ -91,9 +94,9 @@ dvmd_tree_forward (DvmdTree *self, guint32 from, DvmdPacket *packet)
 /* ---- messages ---- */
 
 static void
-channel_send (gpointer world, DvmdPacket *packet)
+channel_send (gpointer user_data, DvmdPacket *packet)
 {
-  DvmdTree *self = world;
+  DvmdTree *self = user_data;
   guint32 hop = find_hop (self, packet->destination);
 
   if (hop != DVMD_NO_RANK)
@@ -101,14 +104,14 @@ channel_send (gpointer world, DvmdPacket *packet)
 }
 
 static void
-deliver (gpointer world, guint32 source, guint16 kind, GVariant *body)
+deliver (gpointer user_data, guint32 source, guint16 kind, GVariant *body)
 {
-  DvmdTree *self = world;
+  DvmdTree *self = user_data;
   guint32 rank;
 
   if (kind > DVMD_TREE_KIND_LAST)
     {
-      self->funcs->deliver (self->world, source, kind, body);
+      self->funcs->deliver (self->user_data, source, kind, body);
       return;
     }
   if (kind != KIND_LOST || self->rank != 0 || body == NULL || !g_variant_is_of_type (body, G_VARIANT_TYPE (LOST_TYPE)))
@@ -117,7 +120,13 @@ deliver (gpointer world, guint32 source, guint16 kind, GVariant *body)
       return;
     }
   g_variant_get (body, LOST_TYPE, &rank);
-  self->funcs->lost (self->world, rank, source);
+  /* A leaver may not have heard that the member has another parent, which would miss it. */
+  if (!dvmd_routes_contains (self->routes, source) && dvmd_routes_contains (self->routes, rank))
+    {
+      g_debug ("That %u is lost comes from %u, which leaves", rank, source);
+      return;
+    }
+  self->funcs->lost (self->user_data, rank, source);
 }
 
 static const DvmdChannelFuncs channel_funcs = { .send = channel_send, .deliver = deliver };
@@ -174,7 +183,7 @@ void
 dvmd_tree_report_lost (DvmdTree *self, guint32 rank)
 {
   if (self->rank == 0)
-    self->funcs->lost (self->world, rank, 0);
+    self->funcs->lost (self->user_data, rank, 0);
   else
     dvmd_tree_post (self, 0, KIND_LOST, g_variant_new (LOST_TYPE, rank), FALSE);
 }

@@ -32,7 +32,7 @@ struct _DvmdTree
   guint32 rank;
   DvmdClock *clock;
   const DvmdTreeFuncs *funcs;
-  gpointer world;
+  gpointer user_data;
 
   DvmdRoutes *routes;
   gboolean member; /* the table is known */
@@ -60,7 +60,7 @@ struct _DvmdTree
   gint64 lost_since; /* monotonic: when the way to the controller was lost; -1: there is one */
   guint lost_at;     /* how many daemons above */
   gint64 had_way;    /* when there was one for sure */
-  gint64 patience;
+  gint64 timeout;
   guint way_timer;
   gboolean told_below;
   guint32 avoided; /* a parent that had no way, until then */

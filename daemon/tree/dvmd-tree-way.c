@@ -16,7 +16,7 @@
 #define ATTEMPT_DELAY (200 * G_TIME_SPAN_MILLISECOND)
 /* How long a parent that had no way itself is let alone. */
 #define AVOID_TIME (2 * G_TIME_SPAN_SECOND)
-/* Those further away from where the way was lost give the nearer ones so many times the patience to find another. */
+/* Agents that are further from the break leave the nearer ones so many timeouts to find another way. */
 #define MAX_DISTANCE 3
 
 static void on_way_timer (gpointer user_data);
@@ -78,11 +78,11 @@ lose_way (DvmdTree *self, gint64 since, guint distance)
     return;
   self->lost_since = since;
   self->lost_at = distance;
-  self->funcs->cut_off (self->world, since);
+  self->funcs->cut_off (self->user_data, since);
   if (distance > 0)
     tell_below (self, DVMD_PACKET_CUT_OFF);
   if (self->way_timer == 0)
-    set_way_timer (self, since + (1 + MIN (distance, MAX_DISTANCE)) * self->patience);
+    set_way_timer (self, since + (1 + MIN (distance, MAX_DISTANCE)) * self->timeout);
 }
 
 void
@@ -104,14 +104,14 @@ dvmd_tree_find_way (DvmdTree *self)
   self->lost_since = -1;
   if (self->told_below)
     tell_below (self, DVMD_PACKET_WAY);
-  self->funcs->way_found (self->world);
+  self->funcs->way_found (self->user_data);
 }
 
 void
 dvmd_tree_way_attempt_failed (DvmdTree *self)
 {
   if (self->lost_since >= 0)
-    set_way_timer (self, dvmd_clock_monotonic (self->clock) + MIN (ATTEMPT_DELAY, self->patience));
+    set_way_timer (self, dvmd_clock_monotonic (self->clock) + MIN (ATTEMPT_DELAY, self->timeout));
 }
 
 void

@@ -12,17 +12,17 @@
 
 /* How long (µs) a child may take to come to a new parent, unless more is asked for. */
 #define ATTACH_LIMIT (10 * G_TIME_SPAN_SECOND)
-#define PATIENCE     (500 * G_TIME_SPAN_MILLISECOND)
+#define TIMEOUT      (500 * G_TIME_SPAN_MILLISECOND)
 
 /* ---- broadcasts and gathers ---- */
 
 static void
-on_broadcast (gpointer world, guint64 number, guint16 kind, GVariant *body)
+on_broadcast (gpointer user_data, guint64 number, guint16 kind, GVariant *body)
 {
-  DvmdTree *self = world;
+  DvmdTree *self = user_data;
 
   if (kind > DVMD_TREE_KIND_LAST)
-    self->funcs->deliver_broadcast (self->world, number, kind, body);
+    self->funcs->deliver_broadcast (self->user_data, number, kind, body);
   else if (kind == KIND_ROUTES && body != NULL && g_variant_is_of_type (body, G_VARIANT_TYPE (ROUTES_CHANGE_TYPE)))
     dvmd_tree_change_routes (self, number, body);
   else if (kind == KIND_GONE && body != NULL && g_variant_is_of_type (body, G_VARIANT_TYPE (GONE_TYPE)))
@@ -32,35 +32,35 @@ on_broadcast (gpointer world, guint64 number, guint16 kind, GVariant *body)
 }
 
 static void
-on_completed (gpointer world, guint64 number)
+on_completed (gpointer user_data, guint64 number)
 {
-  DvmdTree *self = world;
+  DvmdTree *self = user_data;
 
   dvmd_tree_drop_welcomes (self, number);
   if (self->funcs->completed != NULL)
-    self->funcs->completed (self->world, number);
+    self->funcs->completed (self->user_data, number);
 }
 
 static void
-on_send (gpointer world, guint32 neighbour, DvmdPacket *packet)
+on_send (gpointer user_data, guint32 neighbour, DvmdPacket *packet)
 {
-  dvmd_tree_send_to (world, neighbour, packet);
+  dvmd_tree_send_to (user_data, neighbour, packet);
 }
 
 static GVariant *
-on_merge (gpointer world, const char *key, GPtrArray *parts)
+on_merge (gpointer user_data, const char *key, GPtrArray *parts)
 {
-  DvmdTree *self = world;
+  DvmdTree *self = user_data;
 
-  return self->funcs->merge (self->world, key, parts);
+  return self->funcs->merge (self->user_data, key, parts);
 }
 
 static void
-on_gathered (gpointer world, const char *key, GVariant *result)
+on_gathered (gpointer user_data, const char *key, GVariant *result)
 {
-  DvmdTree *self = world;
+  DvmdTree *self = user_data;
 
-  self->funcs->gathered (self->world, key, result);
+  self->funcs->gathered (self->user_data, key, result);
 }
 
 static const DvmdBroadcastFuncs broadcast_funcs = {
@@ -124,7 +124,7 @@ receive_for_us (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
       dvmd_tree_receive_welcome (self, packet);
       break;
     case DVMD_PACKET_EXPELLED:
-      self->funcs->expelled (self->world);
+      self->funcs->expelled (self->user_data);
       break;
     case DVMD_PACKET_CUT_OFF:
       dvmd_tree_receive_cut_off (self, neighbour, packet);
@@ -209,22 +209,22 @@ dvmd_tree_set_attach_limit (DvmdTree *self, gint64 limit)
 }
 
 void
-dvmd_tree_set_patience (DvmdTree *self, gint64 patience)
+dvmd_tree_set_timeout (DvmdTree *self, gint64 timeout)
 {
-  self->patience = patience;
+  self->timeout = timeout;
 }
 
 DvmdTree *
-dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world)
+dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer user_data)
 {
   DvmdTree *self = g_new0 (DvmdTree, 1);
 
   self->rank = rank;
   self->clock = dvmd_clock_ref (clock);
   self->funcs = funcs;
-  self->world = world;
+  self->user_data = user_data;
   self->attach_limit = ATTACH_LIMIT;
-  self->patience = PATIENCE;
+  self->timeout = TIMEOUT;
   self->lost_since = -1;
   self->avoided = DVMD_NO_RANK;
   self->uplink = DVMD_NO_RANK;
@@ -340,10 +340,4 @@ guint
 dvmd_tree_get_n_gathers (DvmdTree *self)
 {
   return dvmd_gather_get_n_open (self->gather);
-}
-
-guint
-dvmd_tree_get_n_kept (DvmdTree *self)
-{
-  return dvmd_broadcast_get_n_kept (self->broadcast);
 }

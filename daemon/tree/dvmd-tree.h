@@ -38,38 +38,38 @@ typedef enum
 /* No function may call back into the tree, except where it says so. */
 typedef struct
 {
-  void (*send) (gpointer world, guint32 neighbour, DvmdPacket *packet);
+  void (*send) (gpointer user_data, guint32 neighbour, DvmdPacket *packet);
   /* A link to a member is wanted: dvmd_tree_link_up() or dvmd_tree_connect_failed() answers. */
-  void (*connect) (gpointer world, guint32 rank);
+  void (*connect) (gpointer user_data, guint32 rank);
   /* After what was sent. The tree has forgotten the link already. */
-  void (*disconnect) (gpointer world, guint32 rank);
+  void (*disconnect) (gpointer user_data, guint32 rank);
 
   /* These may call what posts. */
-  void (*deliver) (gpointer world, guint32 source, guint16 kind, GVariant *body);
-  void (*deliver_broadcast) (gpointer world, guint64 number, guint16 kind, GVariant *body);
+  void (*deliver) (gpointer user_data, guint32 source, guint16 kind, GVariant *body);
+  void (*deliver_broadcast) (gpointer user_data, guint64 number, guint16 kind, GVariant *body);
   /* (nullable): the controller's, once for each broadcast and in their order; may come before post has returned */
-  void (*completed) (gpointer world, guint64 number);
+  void (*completed) (gpointer user_data, guint64 number);
   /* The table of a new epoch is in force. */
-  void (*routes_changed) (gpointer world, DvmdRoutes *old_routes, DvmdRoutes *routes);
+  void (*routes_changed) (gpointer user_data, DvmdRoutes *old_routes, DvmdRoutes *routes);
   /* (nullable): the controller's: reporter has lost its link to rank, or could not make one */
-  void (*lost) (gpointer world, guint32 rank, guint32 reporter);
+  void (*lost) (gpointer user_data, guint32 rank, guint32 reporter);
   /*
    * There is no way to the controller since then (µs, monotonic), as far as is known here. It is looked for until
    * way_found; may come again with an earlier time.
    */
-  void (*cut_off) (gpointer world, gint64 since);
-  void (*way_found) (gpointer world);
+  void (*cut_off) (gpointer user_data, gint64 since);
+  void (*way_found) (gpointer user_data);
   /* This daemon is ordered to leave: it ends its work, sees those below it go, and goes. Once. */
-  void (*leave) (gpointer world);
+  void (*leave) (gpointer user_data);
   /* The DVM goes on without this rank. */
-  void (*expelled) (gpointer world);
-  GVariant *(*merge) (gpointer world, const char *key, GPtrArray *parts);
+  void (*expelled) (gpointer user_data);
+  GVariant *(*merge) (gpointer user_data, const char *key, GPtrArray *parts);
   /* (nullable): the controller's */
-  void (*gathered) (gpointer world, const char *key, GVariant *result);
+  void (*gathered) (gpointer user_data, const char *key, GVariant *result);
 } DvmdTreeFuncs;
 
 /* radix: of the controller; others learn the table from it. */
-DvmdTree *dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer world);
+DvmdTree *dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs *funcs, gpointer user_data);
 /*
  * How long (µs) a daemon may take to come to a new parent before that reports it as lost. Longer than it takes to
  * notice a neighbour that stands still: whoever is below such a one hears of its new parent only after that.
@@ -79,7 +79,7 @@ void dvmd_tree_set_attach_limit (DvmdTree *self, gint64 limit);
  * How long (µs) a daemon that has lost its uplink climbs by itself, before those below it are told and the controller
  * is asked directly.
  */
-void dvmd_tree_set_patience (DvmdTree *self, gint64 patience);
+void dvmd_tree_set_timeout (DvmdTree *self, gint64 timeout);
 void dvmd_tree_free (DvmdTree *self);
 
 /* Bytes of messages that are on their way to a peer at once: for tests, DVMD_CHANNEL_WINDOW without it. */
@@ -147,7 +147,5 @@ guint dvmd_tree_get_n_children (DvmdTree *self);
 guint dvmd_tree_get_n_unacknowledged (DvmdTree *self, guint32 peer);
 /* Gathers that are not closed. */
 guint dvmd_tree_get_n_gathers (DvmdTree *self);
-/* Broadcasts that others may still want. */
-guint dvmd_tree_get_n_kept (DvmdTree *self);
 
 G_END_DECLS

@@ -27,7 +27,7 @@ for value in $values; do
 done
 
 # The exit status of `wait` is that of the first job that failed: each job's own is in the answer.
-results=$(dvm-cli wait --json $jobs) || :
+results=$(dvm-cli wait --quiet --json $jobs) || :
 [ -n "$results" ] || exit 125
 printf '%s\n' "$results" | jq -r '.[] | [.label, .state, .["exit-code"], .reason] | @tsv'
 printf '%s\n' "$results" | jq -r '"\(length) jobs, \(map(select(.failed)) | length) failed"'

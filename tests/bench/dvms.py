@@ -96,6 +96,10 @@ class Ours:
     def agents(self):
         return [pid for pid, line in processes([self.dir]).items() if line.startswith(self.daemons[1])]
 
+    def pmix_servers(self):
+        program = os.path.join(os.path.dirname(self.daemons[1]), "dvm-pmix")
+        return [pid for pid, line in processes([program]).items() if line.startswith(program)]
+
     def close(self):
         subprocess.run([self.cli, "stop", "--force"], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         shutil.rmtree(self.dir, ignore_errors=True)

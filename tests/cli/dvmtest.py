@@ -26,6 +26,8 @@ for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
 
 # A test that hangs ends here; nothing is measured.
 LIMIT = 60
+# Whatever a test waits for without a limit of its own, it does not do so longer; the slowest takes a tenth of that.
+TEST_LIMIT = 300
 
 
 class Failed(Exception):
@@ -64,18 +66,25 @@ def alive(pid):
         return False
 
 
+def on_alarm(_signum, _frame):
+    raise Failed(f"it has not ended within {TEST_LIMIT} s")
+
+
 class Place:
     """A directory of our own, and an environment in which no other DVM and no bus can be found."""
 
     def __init__(self):
+        self.children = []
         self.path = tempfile.mkdtemp(prefix="dvmcli-")
         os.chmod(self.path, 0o700)
+        self.state = tempfile.mkdtemp(prefix="dvmcli-state-")
         self.env = dict(os.environ)
         for name in ("DVM_NAME", "DVM_SOCKET"):
             self.env.pop(name, None)
         self.env.update(
             XDG_RUNTIME_DIR=self.path,
             XDG_CONFIG_HOME=self.path,
+            XDG_STATE_HOME=self.state,
             DBUS_SESSION_BUS_ADDRESS=f"unix:path={self.path}/no-session-bus",
             DBUS_SYSTEM_BUS_ADDRESS=f"unix:path={self.path}/no-system-bus",
             LC_ALL="C.UTF-8",
@@ -102,7 +111,8 @@ class Place:
     def popen(self, *args, stdin=subprocess.DEVNULL, env=None, **options):
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
-        return subprocess.Popen([CLI, *args], stdin=stdin, env={**self.env, **(env or {})}, **options)
+        self.children.append(subprocess.Popen([CLI, *args], stdin=stdin, env={**self.env, **(env or {})}, **options))
+        return self.children[-1]
 
     def json(self, *args):
         result = self.cli(*args, "--json")
@@ -110,7 +120,12 @@ class Place:
         return json.loads(result.stdout)
 
     def remove(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
         shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(self.state, ignore_errors=True)
 
 
 class Dvm(Place):
@@ -219,10 +234,12 @@ def run_tests(tests):
     """tests: functions, each with a docstring that says what must hold."""
     wanted = sys.argv[1:]
     failed = 0
+    signal.signal(signal.SIGALRM, on_alarm)
     tests = [test for test in tests if not wanted or test.__name__ in wanted]
     print(f"1..{len(tests)}", flush=True)
     for number, test in enumerate(tests, 1):
         name = f"{test.__name__}: {test.__doc__}"
+        signal.alarm(TEST_LIMIT)
         try:
             test()
             print(f"ok {number} - {name}", flush=True)
@@ -233,6 +250,8 @@ def run_tests(tests):
             for line in f"{error}\n{trace}".rstrip().split("\n"):
                 print(f"# {line}")
             sys.stdout.flush()
+        finally:
+            signal.alarm(0)
     return 1 if failed else 0
 
 

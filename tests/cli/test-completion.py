@@ -104,6 +104,7 @@ def test_actions():
             (["campaign", "cancel"], set()),
             (["node", "show"], set()),
             (["node", "drain"], {"--reason"}),
+            (["node", "restart"], {"--force"}),
             (["job", "procs"], {"--ranks", "-r", "--json-lines"}),
             (["job", "trace"], {"--json-lines"}),
         ):

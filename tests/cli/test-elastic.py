@@ -256,7 +256,7 @@ def test_cancel():
         wait_until(lambda: here.json("job", "show", job)["held-at"] == "map", "it is held")
         record = here.json("job", "show", job)
         equal((record["state"], record["waits-for"]), ("WAITING_FOR_DAEMONS", ["/org/dvm/campaigns/" + campaign]))
-        contains(here.cli("jobs").stdout, f"WAITING_FOR_DAEMONS (waits: map, campaign {campaign})")
+        contains(here.cli("jobs").stdout, f"waiting for campaign {campaign}")
         contains(here.cli("job", "show", job).stdout, f"campaign {campaign}")
         equal(here.json("campaign", campaign)["held-jobs"], ["/org/dvm/jobs/" + str(record["id"])])
         contains(here.cli("campaigns").stdout, "running")

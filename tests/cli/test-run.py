@@ -5,6 +5,7 @@
 import hashlib
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -104,6 +105,60 @@ def test_output_paths(here):
 
 
 @where
+def test_output_is_opened_first(here):
+    """a file of the output that cannot be made ends the job before it begins, with the file and the cause"""
+    ran = os.path.join(here.path, "ran")
+    held = os.path.join(here.path, "held")
+    os.makedirs(os.path.join(held, "f.1.err"))
+    for words, cause in (
+        (["--output", "file=/proc/x/y"], "'/proc/x/y.0.out': No such file or directory"),
+        (["--output", "dir=/proc/x"], "No such file or directory"),
+        (["--output", f"file={held}/f:copy"], "f.1.err': Is a directory"),
+        (["--stdout-path", "/proc/x/y"], "'/proc/x/y' for stdout cannot be opened: No such file or directory"),
+    ):
+        result = plain(here, *words, "-n", "2", "touch", ran)
+        equal(result.returncode, 125, words)
+        contains(result.stderr, cause)
+        check(not os.path.exists(ran), "it was not launched")
+    shutil.rmtree(held)
+
+
+@where
+def test_output_that_is_lost(here):
+    """what cannot be written comes to the screen, and the status is 125 unless the job has failed itself"""
+    held = os.path.join(here.path, "held")
+    os.mkdir(held)
+    os.symlink("/dev/full", os.path.join(held, "f.0.out"))
+    for words in (["--output", f"file={held}/f"], ["--stdout-path", "/dev/full"]):
+        for code, status in ((0, 125), (3, 3)):
+            result = plain(here, *words, "-n", "1", "sh", "-c", f"echo lost; exit {code}")
+            equal((result.returncode, result.stdout), (status, "lost\n"), result.stderr)
+            contains(result.stderr.splitlines()[-1], "No space left on device")
+    directory = os.path.join(held, "gone")
+    script = f"echo a; until grep -q a {directory}/*/rank.0/stdout; do sleep 0.01; done; rm -r {directory}; echo b"
+    result = plain(here, "--output", f"dir={directory}", "-n", "1", "sh", "-c", script)
+    equal((result.returncode, result.stdout), (125, "b\n"), result.stderr)
+    contains(result.stderr.splitlines()[-1], "rank.0/stdout': the file has been removed")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = plain(here, "-n", "1", "echo", "lost", stdout=full)
+    equal(result.returncode, 125)
+    contains(result.stderr, "its reader: No space left on device")
+    shutil.rmtree(held)
+
+
+def test_lost_output_is_remembered():
+    """the record of a job says which output was lost, and so does its reason; wait ends with 125"""
+    with dvm("--slots=2") as here:
+        job = here.cli("submit", "--personality", "plain", "--stdout-path", "/dev/full", "-n", "1", "echo", "x").stdout.strip()
+        result = here.cli("wait", job)
+        equal(result.returncode, 125)
+        contains(result.stderr, "/dev/full: No space left on device")
+        record = here.json("job", "show", job)
+        contains(record["output-error"], "/dev/full: No space left on device")
+        equal((record["state"], record["reason"]), ("NOTIFIED", record["output-error"]))
+
+
+@where
 def test_output(here):
     """output comes back byte-exact, and so does standard error"""
     data = os.urandom(3_000_000)
@@ -118,7 +173,7 @@ def test_output(here):
     equal(result.stdout, b"")
     result = plain(here, "-n", "4", "echo", "x")
     equal(result.stdout, "x\n" * 4)
-    result = plain(here, "-n", "1", "sh", "-c", "printf x; printf y >&2; exit 3")
+    result = plain(here, "--quiet", "-n", "1", "sh", "-c", "printf x; printf y >&2; exit 3")
     equal((result.stdout, result.stderr, result.returncode), ("x", "y", 3))
     os.unlink(path)
 
@@ -177,7 +232,7 @@ def test_no_home():
         return
     words = [*unknown, "env", "-i", "PATH=/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no-bus",
              "ASAN_OPTIONS=detect_leaks=0",  # known leaks of libraries would be told on standard error
-             f"DVM_DVMD={DVMD}", CLI, "run", "-n", "1"]
+             f"DVM_DVMD={DVMD}", CLI, "run", "--quiet", "-n", "1"]
     result = run([*words, "pwd"], cwd="/")
     equal((result.returncode, result.stdout, result.stderr), (0, "/\n", ""))
     result = run([*words, "printenv", "HOME"], cwd="/")
@@ -309,6 +364,46 @@ def test_held():
         equal(child.returncode, 130)
 
 
+def test_held_by_drained_node():
+    """who waits for a node that is drained hears which one that is, and how it comes back"""
+    with dvm("--nodes=2", "--slots=1") as here:
+        here.cli("node", "drain", "node2")
+        child = here.popen("run", "--personality", "plain", "-n", "2", "true")
+        contains(child.stderr.readline(), b"drained nodes: node2 (dvm-cli node resume node2)")
+        equal(here.cli("node", "resume", "node2").returncode, 0)
+        child.communicate()
+        equal(child.returncode, 0)
+
+
+def test_who_failed():
+    """which rank failed, where and of what, unless with --quiet; the name of who has cancelled a job"""
+    with dvm("--nodes=2", "--slots=1") as here:
+        script = "test $DVM_RANK = 0 || exit 3; sleep 600"
+        result = plain(here, "-n", "2", "sh", "-c", script)
+        equal((result.returncode, result.stderr), (3, "dvm-cli: Rank 1 on node2 ended with status 3\n"))
+        result = plain(here, "--quiet", "-n", "2", "sh", "-c", script)
+        equal((result.returncode, result.stderr), (3, ""))
+        result = plain(here, "-n", "1", "sh", "-c", "kill -SEGV $$")
+        equal((result.returncode, result.stderr), (139, "dvm-cli: Rank 0 on node1 was ended by signal 11 (Segmentation fault)\n"))
+        result = plain(here, "-n", "1", "/no/such/program")
+        check(result.stderr.startswith("dvm-cli: Rank 0 on node1 could not be started: "), result.stderr)
+        job = here.cli("submit", "--personality", "plain", "-n", "1", "sleep", "600").stdout.strip()
+        here.cli("kill", job)
+        result = here.cli("wait", job)
+        equal(result.returncode, 125)
+        try:
+            user = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            user = f"uid {os.getuid()}"
+        check(re.match(rf"dvm-cli: cancelled by {user} \(dvm-cli, pid \d+\)$", result.stderr), result.stderr)
+        table = here.cli("jobs", "--all").stdout.splitlines()
+        contains(table[0], "REASON")
+        contains(table[1], "failed")
+        contains(table[1], "Rank 1 on node2 ended with status 3")
+        contains(table[-1], "cancelled")
+        equal([job["state"] for job in here.json("jobs", "--all")][-1], "KILLED_BY_CMD")
+
+
 @where
 def test_terminal(here):
     """a terminal is read line by line, and Ctrl-C on it cancels"""
@@ -335,6 +430,29 @@ def test_passed_on(here):
             child.send_signal(signum)
     child.communicate()
     equal(child.returncode, 7)
+
+
+def signal_set(pid, name):
+    """One of the sets of signals of a process: SigBlk, ShdPnd"""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        mask = next(int(line.split()[1], 16) for line in status if line.startswith(name + ":"))
+    return {signum for signum in range(1, 65) if mask >> (signum - 1) & 1}
+
+
+def test_passed_on_before_the_job_is_known():
+    """a signal that comes before the DVM has answered reaches the processes as soon as they are there"""
+    with dvm("--slots=2") as here:
+        os.kill(here.process.pid, signal.SIGSTOP)
+        try:
+            child = here.popen("run", "--personality", "plain", "-n", "2", "sleep", "600")
+            wait_until(lambda: signal.SIGUSR1 in signal_set(child.pid, "SigBlk"), "it looks for signals itself")
+            child.send_signal(signal.SIGUSR1)
+            wait_until(lambda: signal.SIGUSR1 not in signal_set(child.pid, "ShdPnd"), "it has read the signal")
+        finally:
+            os.kill(here.process.pid, signal.SIGCONT)
+        _, errors = child.communicate()
+        equal(child.returncode, 128 + signal.SIGUSR1, errors)
+        contains(errors, b"was ended by signal 10")
 
 
 def test_passed_on_too_early():

@@ -122,7 +122,7 @@ def test_hostile_texts():
     with dvm("--slots=4") as here:
         # Not UTF-8, control characters, right-to-left overrides: as arguments and in the environment.
         job = os.fsdecode(here.cli("submit", "--personality", "plain", "-n", "1", b"--job-name", "a\033[2J\nb", "sh", "-c", "true",
-                                   b"\xff\xfe\033]0;x\007", "‮abc", env={"HOSTILE": "\udcff"}).stdout.strip())
+                                   b"\xff\xfe\033]0;x\007", "‮abc", "\u009b2J", env={"HOSTILE": "\udcff"}).stdout.strip())
         check(job, "the job was taken")
         here.cli("wait", job)
         for locale in ("nonsense", "C", "POSIX", "de_DE.ISO-8859-1", "de_DE.UTF-8", "C.UTF-8", "zh_CN.GB18030", "\udcff", "a" * 5000):
@@ -132,6 +132,10 @@ def test_hostile_texts():
                 bad = re.findall(rb"[\x00-\x09\x0b-\x1f\x7f]", result.stdout)
                 equal(bad, [], f"{args} {locale!r}")
                 result.stdout.decode()
+        for args in (["jobs", "--all", "--json"], ["job", "show", job, "--json"]):
+            result = here.cli(*args, text=False)
+            check(b"\\u009b2J" in result.stdout, f"{args}: {result.stdout}")
+            equal(re.findall(rb"\xc2[\x80-\x9f]", result.stdout), [], f"controls of C1 in {args}")
         result = here.cli(b"job", b"show", b"\xff\033[2J", text=False)
         equal(result.returncode, 1)
         check(b"\033" not in result.stderr, f"{result.stderr}")

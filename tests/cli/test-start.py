@@ -51,8 +51,9 @@ def test_hygiene():
             os.close(write_end)
             equal(os.read(read_end, 1), b"", "the pipe of the caller is closed")
             equal(os.readlink(f"/proc/{pid}/cwd"), "/")
-            for fd in (0, 1, 2):
+            for fd in (0, 1):
                 equal(os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
+            equal(os.readlink(f"/proc/{pid}/fd/2"), here.state + "/dvm/default/log")
             check(os.getsid(pid) == pid, "a session of its own")
             equal(answer["socket"], here.path + "/dvm/default/bus")
         finally:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from dvmtest import Failed, check, equal, functions, run_tests
+from dvmtest import CLI, Failed, check, dvm, equal, functions, run_tests
 
 SOURCE = os.environ["DVM_SOURCE_DIR"]
 PO = os.path.join(SOURCE, "po")
@@ -86,6 +86,25 @@ def test_languages():
     """LINGUAS names the files that there are, and German is among them"""
     equal(set(languages()), {os.path.basename(path)[:-3] for path in glob.glob(os.path.join(PO, "*.po"))})
     check("de" in languages(), "no German")
+
+
+def test_reason():
+    """why a job has failed is said in the language of its user, whatever that of the DVM is; programs get what they had"""
+    german = {"LANGUAGE": "de", "DVM_LOCALE_DIR": os.path.join(os.path.dirname(CLI), os.pardir, "po")}
+    with dvm("--nodes=2", "--slots=1") as here:
+        words = ["--personality", "plain", "-n", "2", "sh", "-c", "test $DVM_RANK = 0 || exit 3; sleep 600"]
+        result = here.cli("run", *words, env=german)
+        equal((result.returncode, result.stderr), (3, "dvm-cli: Rang 1 auf node2 endete mit Status 3\n"))
+        job = here.json("jobs", "--all")[0]
+        equal((job["reason"], job["reason-code"], job["reason-arguments"]),
+              ("Rank 1 on node2 ended with status 3", "rank-status", ["1", "node2", "3"]))
+        for verb in (["jobs", "--all"], ["job", "show", job["namespace"]]):
+            result = here.cli(*verb, env=german)
+            check("Rang 1 auf node2 endete mit Status 3" in result.stdout, result.stdout)
+            check("gescheitert" in result.stdout, result.stdout)
+        result = here.cli("run", "--personality", "plain", "-n", "3", "true", env=german)
+        equal(result.returncode, 125)
+        check("Der Job will 3 Prozesse, aber seine Knoten haben 2 Slots" in result.stderr, result.stderr)
 
 
 if __name__ == "__main__":

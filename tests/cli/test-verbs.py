@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -45,6 +46,23 @@ def test_submit_and_wait():
         result = here.cli("wait", "no-such-job")
         equal(result.returncode, 125)
         contains(result.stderr, "no-such-job")
+
+
+def test_full_socket():
+    """a DVM that does not look at who waits at its socket is there, and that is said"""
+    with place() as here:
+        path = os.path.join(here.path, "full")
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen(0)
+        first = socket.socket(socket.AF_UNIX)
+        first.connect(path)
+        result = here.cli("--socket", path, "status")
+        equal(result.returncode, 1, result.stderr)
+        contains(result.stderr, "The DVM cannot be reached")
+        contains(result.stderr, "takes no more connections")
+        first.close()
+        listener.close()
 
 
 def test_submit_file():
@@ -111,6 +129,13 @@ def test_node():
         equal(here.cli("node", "show", "77").returncode, 1)
         contains(here.cli("node", "drian", "1").stderr, "drain")
         equal(here.cli("node", "drain").returncode, 2)
+        equal(here.cli("node", "restart", "0").returncode, 1)
+        equal(here.cli("node", "resume", "--force", "1").returncode, 2)
+        job = submit(here, "-n", "1", "sleep", "1000")
+        wait_until(lambda: here.json("job", "show", job)["state"] == "RUNNING", "it runs")
+        contains(here.cli("node", "restart", "1").stderr, "force")
+        equal(here.cli("node", "restart", "1", "--force").returncode, 0)
+        wait_until(lambda: [(node["rank"], node["state"]) for node in here.json("nodes")][1:] == [(2, "UP")], "it is back")
 
 
 def get_map(here, *args):
@@ -294,7 +319,7 @@ def test_full():
         wait_until(lambda: here.json("job", "show", job)["num-launched"] == 2, "it runs")
         waiting = submit(here, "-n", "1", "true")
         wait_until(lambda: here.json("job", "show", waiting)["held-at"] == "slots", "it waits")
-        contains(here.cli("jobs").stdout, "waits: slots")
+        contains(here.cli("jobs").stdout, "waiting for slots")
         result = here.cli("run", "--personality", "plain", "-n", "1", "--when-full", "refuse", "true")
         equal(result.returncode, 125)
         check(result.stderr.startswith("dvm-cli: "), result.stderr)

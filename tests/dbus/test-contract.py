@@ -249,7 +249,8 @@ class Buses(Case):
                         [*at_session, 'org.dvm.Session.Release', '{}'], [*at_session, 'org.dvm.Session.Extend', '{}'],
                         [*at_session, 'org.dvm.Session.Pause', '{}'], [*at_session, 'org.dvm.Session.Resume', '{}'],
                         [*at_session, 'org.dvm.Session.Signal', '9', '{}'], [*at_session, 'org.dvm.Session.Terminate', '{}'],
-                        [*at_node, 'org.dvm.Node.Drain', 'why', '{}'], [*at_node, 'org.dvm.Node.Resume', '{}']):
+                        [*at_node, 'org.dvm.Node.Drain', 'why', '{}'], [*at_node, 'org.dvm.Node.Resume', '{}'],
+                        [*at_node, 'org.dvm.Node.Restart', '{}']):
             done = call(*attempt)
             self.assertNotEqual(done.returncode, 0, attempt)
             self.assertIn('org.dvm.Error.NoPermissions', done.stderr, attempt)

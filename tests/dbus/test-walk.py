@@ -18,7 +18,8 @@ from dvmtest import PROPERTIES, DBusError, wait_until
 
 INTROSPECTABLE = 'org.freedesktop.DBus.Introspectable'
 # It ends what the others are tried on.
-SKIPPED = {'Shutdown'}
+# The other one takes the object away that is walked.
+SKIPPED = {'Shutdown', 'Restart'}
 TEXTS = ['', '0', '0-3', '1-', ',', '0-4294967295', '99999999999', '%s%n', '/', 'ü', 'true', 'all', '-1', '\x01\x7f', '../..']
 HUGE = 1 << 20
 MANY = 100000

@@ -12,7 +12,7 @@ import testhosts
 BUILD = os.environ['DVM_TEST_BUILD']
 CLI = os.path.join(BUILD, 'cli', 'dvm-cli')
 LONG = os.environ.get('DVM_TEST_SOAK') == '1'
-NAMES = ('dvmd', 'dvm-agent', 'dvm-guard')
+NAMES = ('dvmd', 'dvm-agent', 'dvm-guard', 'dvm-pmix')
 
 
 class Machines(dvmtest.Case):
@@ -40,7 +40,9 @@ class Machines(dvmtest.Case):
             file.write(text)
         return path
 
-    def start(self, host, *args, check=True):
+    def start(self, host, *args, check=True, heal=False):
+        """heal: nodes that are lost come back; else they stay DOWN"""
+        args = ['--set', f'heal={str(heal).lower()}', *args]
         return self.cli(host, 'start', '--bus', 'none', '--log', self.folder + '/log', *args, check=check, timeout=180)
 
     def nodes(self, host):
@@ -78,6 +80,27 @@ class Machines(dvmtest.Case):
             self.assertEqual(len(re.findall(r'sum of ranks 120: right$', result.stdout, re.MULTILINE)), 16, result.stdout + result.stderr)
         self.assertIn('├─ ', self.cli(hosts[0], 'nodes').stdout)
         self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def test_private(self):
+        """A run without a DVM has one on the machines that it names, which ends with it."""
+        hosts = self.make(3)
+        hostfile = self.hostfile('n1 slots=2\nn2 slots=1\n')
+        plain = ['--personality', 'plain']
+        result = self.cli(hosts[0], 'run', *plain, '--hostfile', hostfile, '-n', '3', 'hostname')
+        self.assertEqual(sorted(result.stdout.split()), ['n1', 'n1', 'n2'], result.stderr)
+        self.assert_nothing_left(hosts)
+        result = self.cli(hosts[0], 'run', *plain, '--host', 'n0:1,n2:1', '-n', '2', 'hostname')
+        self.assertEqual(sorted(result.stdout.split()), ['n0', 'n2'], result.stderr)
+        self.assert_nothing_left(hosts)
+        result = self.cli(hosts[0], 'run', *plain, '--host', 'n1:1,n2:1', '--timeout', '3', '-n', '2', 'sleep', '600', check=False)
+        self.assertEqual(result.returncode, 125, result.stderr)
+        self.assert_nothing_left(hosts)
+        hosts[2].run(['sh', '-c', 'kill $(cat /run/sshd.pid)'])
+        testhosts.wait_until(lambda: not hosts[2].is_listening(), 'no sshd')
+        result = self.cli(hosts[0], 'run', *plain, '--host', 'n1:1,n2:1', '-n', '2', 'hostname', check=False)
+        self.assertEqual((result.returncode, result.stdout), (125, ''), result.stderr)
+        self.assertRegex(result.stderr, r'n2: refused: .*Connection refused')
         self.assert_nothing_left(hosts)
 
     def test_crowd(self):
@@ -118,6 +141,24 @@ class Machines(dvmtest.Case):
         self.assertEqual(sorted(result.stdout.split()), ['n0', 'n1'])
         result = self.cli(hosts[0], 'run', '--personality', 'plain', '--host', 'n1.cluster', '-n', '1', 'hostname')
         self.assertEqual(result.stdout, 'n1.cluster\n', 'a node is known by its own whole name, too')
+        self.cli(hosts[0], 'stop')
+        self.assert_nothing_left(hosts)
+
+    def test_host_comes_back(self):
+        """A machine is cut off for longer than it is tried at once, and mended: it is a node again, as a new rank."""
+        hosts = self.make(3)
+        self.start(hosts[0], '--host', 'n0:1,n1:1,n2:1', '--set', 'heartbeat-timeout=2', '--set', 'controller-grace=1',
+                   '--set', 'heal-pause=1', '--set', 'heal-limit=1000', '--set', 'launcher-timeout=3', heal=True)
+        node = lambda: next((each for each in self.nodes(hosts[0])[1:] if each['name'] == 'n2'), {'rank': 0, 'state': ''})
+        hosts[2].cut()
+        testhosts.wait_until(lambda: node()['state'] in ('DOWN', 'ADDED'), 'n2 is down')
+        waiting = self.cli(hosts[0], 'submit', '--personality', 'plain', '--host', 'n2', '-n', '1', 'true').stdout.strip()
+        testhosts.wait_until(lambda: node()['rank'] > 4, 'an attempt has failed')
+        hosts[2].mend()
+        testhosts.wait_until(lambda: node()['state'] == 'UP', 'n2 is back')
+        self.assertEqual(self.cli(hosts[0], 'wait', waiting).returncode, 0)
+        result = self.cli(hosts[0], 'run', '--personality', 'plain', '-n', '3', '--map-by', 'node', 'hostname')
+        self.assertEqual(sorted(result.stdout.split()), ['n0', 'n1', 'n2'], result.stderr)
         self.cli(hosts[0], 'stop')
         self.assert_nothing_left(hosts)
 

@@ -11,7 +11,7 @@ test_dvm = importlib.import_module('test-dvm')
 
 
 class Elastic(test_dvm.Machines):
-    test_crowd = test_eight = test_missing = test_host_goes = None  # there
+    test_crowd = test_eight = test_missing = test_host_goes = test_host_comes_back = None  # there
     settings = ('--elastic', '--set', 'heartbeat-timeout=3', '--set', 'controller-grace=2', '--set', 'launcher-timeout=10',
                 '--set', 'shrink-grace=1', '--set', 'kill-grace=0.5')
 

@@ -13,7 +13,7 @@ PROGRAM = os.environ['DVM_TEST_PMIX_ALLOC']
 
 
 class Sessions(test_dvm.Machines):
-    test_crowd = test_eight = test_missing = test_host_goes = None  # there
+    test_crowd = test_eight = test_missing = test_host_goes = test_host_comes_back = None  # there
 
     def test_asks_spawns_and_gives_back(self):
         """Two more machines for one program, of whatever machine, for as long as it needs them."""

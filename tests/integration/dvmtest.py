@@ -332,8 +332,13 @@ class Dvm:
 
     @property
     def daemons(self):
-        """The pids of all processes of the DVM itself: dvmd, guards, agents."""
+        """The pids of all processes of the DVM itself: dvmd, guards, agents, PMIx servers."""
         return leftovers.find_daemons(self.pid)
+
+    @property
+    def servers(self):
+        """The pids of the PMIx servers of all agents, which come with jobs and go after them."""
+        return [pid for agent in self.agents for pid in leftovers.find_children(agent, 'dvm-pmix')]
 
     def connect(self):
         return Connection(f'unix:path={self.socket}')
@@ -412,7 +417,8 @@ class Dvm:
 
     def rss(self):
         """Resident memory of dvmd and of its agents in bytes."""
-        return sum(leftovers.get_rss(pid) for pid in self.daemons)
+        servers = self.servers
+        return sum(leftovers.get_rss(pid) for pid in self.daemons if pid not in servers)
 
     def is_instrumented(self):
         """Under the address sanitizer memory says nothing: what was freed is kept for a while."""

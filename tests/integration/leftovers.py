@@ -72,13 +72,21 @@ def _list_children(pid):
     return found
 
 
+def find_children(pid, program):
+    """The children of a process that execute that program."""
+    return [child for child in _list_children(pid) if _get_program(child) == program]
+
+
 def find_daemons(pid):
-    """dvmd with this pid, and what belongs to it: guards, and the agents below them. Nothing else that they start does."""
+    """dvmd with this pid, and what belongs to it: guards, the agents below them, and their PMIx servers. Nothing else that they
+    start does."""
     found = [pid]
     for child in _list_children(pid):
         if _get_program(child) == 'dvm-guard':
             found += find_daemons(child)
         elif _get_program(child) == 'dvm-agent' and _get_program(pid) == 'dvm-guard':
+            found += find_daemons(child)
+        elif _get_program(child) == 'dvm-pmix' and _get_program(pid) == 'dvm-agent':
             found.append(child)
     return found
 

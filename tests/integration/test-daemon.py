@@ -36,7 +36,7 @@ class End(dvmtest.Case):
         dvm.check_clean()
 
     def test_nothing_to_say(self):
-        """An orderly life leaves no word in the log, however it ends."""
+        """An orderly life leaves its beginning and its end in the log, and no other word, however it ends."""
         def end(dvm, how):
             if isinstance(how, dict):
                 dvm.call('Shutdown', '(a{sv})', dvmtest.to_options(how))
@@ -49,7 +49,8 @@ class End(dvmtest.Case):
                 self.assert_success(dvm.run(['true'], np=2, personality='plain'))
                 dvm.submit(['sleep', '1000'], np=1).wait_running()
                 self.assertEqual(end(dvm, how), 0)
-                self.assertEqual(dvm.log(), '')
+                self.assertRegex(dvm.log(), rf'\Advmd\[{dvm.pid}\]: message: dvmd: The DVM is ready: .*\n'
+                                            rf'dvmd\[{dvm.pid}\]: message: dvmd: The DVM has ended: .*\n\Z')
                 dvm.check_clean()
 
     def test_environment_before_threads(self):

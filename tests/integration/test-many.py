@@ -17,6 +17,9 @@ import dvmtest
 import leftovers
 from dvmtest import ABORTED_BY_SIG, CALLED_ABORT, KILLED_BY_CMD, NOTIFIED
 
+# Nodes that are lost stay DOWN here: test-heal.py is about those that come back.
+os.environ['DVM_HEAL'] = 'false'
+
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 RING = os.environ.get('DVM_TEST_RING', '')
 EXCHANGE = os.environ.get('DVM_TEST_MPI_EXCHANGE', '')

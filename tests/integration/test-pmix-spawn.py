@@ -133,10 +133,10 @@ class Strangers:
         for words in ['spawn', 'cwd=/', '--', 'touch', done_that, ';'], ['control', 'signal=10', 'none'], ['new', 'count=1']:
             for way in ([], ['--tool', '-']):
                 done = dvm.run([ALLOC, '--stranger', *way, *words], cwd='/')
-                self.assertRegex(done.lines[-1], f' {words[0]} -23', (words, way, done, dvm.log()))
+                self.assertEqual(done.lines, [], (words, way, done, dvm.log()))
         dvm.run([ALLOC, '--stranger', 'abort', victim.nspace], cwd='/')
         self.assertFalse(os.path.exists(done_that))
-        self.assertIn('is not heard while a process of user 65534 is connected', dvm.log())
+        self.assertIn('A connection of a process of user 65534 to the PMIx server of user 0 is closed unread', dvm.log())
         self.assertFalse(victim.get('Ended'))
         done = dvm.run([ALLOC, 'spawn', '--', 'touch', done_that, ';'])
         self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))

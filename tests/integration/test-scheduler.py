@@ -234,7 +234,7 @@ class Withdrawn(Case):
         dvm = self.elastic('decide never')
         tool = self.tool(dvm, 'node1', 'new', 'count=1')
         wait_until(lambda: self.asked(dvm) == ['new'], 'it to be asked')
-        self.assertRegex(dvm.log(), r'by pmix:\S+@tool-1-1\.0 \(\S+@tool-1-1, uid')
+        self.assertRegex(dvm.log(), r'by pmix:\S+@tool-1-1-1\.0 \(\S+@tool-1-1-1, uid')
         tool.kill()
         wait_until(lambda: 'withdrawn' in dvm.log(), 'the request to be withdrawn')
         self.nothing(dvm, 'node1')

@@ -4,6 +4,7 @@
 import configparser
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -225,6 +226,39 @@ class Journal(dvmtest.Case):
         node = dvm.get_nodes()[1]['Name']
         self.assertTrue([r for r in self.journal(f'NODE={node}') if r['MESSAGE'].startswith(f'node {node}: UP')])
         self.assertEqual(dvm.log(), '')
+
+    def documented(self):
+        """The fields of each journalctl line of the documents, with their values."""
+        source = os.environ['DVM_TEST_SOURCE']
+        lines = []
+        for name in ('docs/quick-start.md', 'cli/man/dvmd.8', 'cli/man/dvm-cli-logs.1', 'docs/reliability.md'):
+            with open(os.path.join(source, name)) as f:
+                text = re.sub(r'\\f[BIR]', '', f.read()).replace('\\-', '-')
+            lines += [dict(re.findall(r'\b([A-Z_]+)=([^\s:;.,`)]+)', part)) for part in text.split('journalctl')[1:]
+                      for part in [part.split('\n')[0]]]
+        return lines
+
+    def test_operator(self):
+        """What an operator needs is there without asking for more, and the documented lines find it."""
+        self.need()
+        dvm = self.start(slots=2)
+        done = dvm.run(['sh', '-c', 'exit 7'], np=2)
+        nspace = done.job.nspace
+        records = dvmtest.wait_until(lambda: self.journal(f'JOB={nspace}'), 'the failed job to be in the journal')
+        self.assertEqual(len(records), 1, records)
+        self.assertIn('has failed, of root (uid 0): NON_ZERO_TERM', records[0]['MESSAGE'])
+        self.assertEqual((records[0]['GLIB_DOMAIN'], records[0]['PRIORITY']), ('dvmd', '5'))
+        self.assertTrue([r for r in self.journal('PRIORITY=5') if r['MESSAGE'].startswith('The DVM is ready')])
+        dvm.stop()
+        dvmtest.wait_until(lambda: [r for r in self.journal() if r['MESSAGE'].startswith('The DVM has ended')], 'its end')
+        found = self.documented()
+        self.assertGreater(len(found), 4)
+        self.assertTrue(any('JOB' in fields for fields in found))
+        for fields in found:
+            for name, value in fields.items():
+                self.assertIn(name, ('JOB', 'RANK', 'NODE', 'SYSLOG_IDENTIFIER', 'GLIB_DOMAIN'), fields)
+                if name == 'JOB':
+                    self.assertEqual(re.sub('[0-9a-f]{8}', '', value), re.sub('[0-9a-f]{8}|(?<=@).*', '', nspace) + '3')
 
     def test_plain_text_elsewhere(self):
         """Without a journal the same messages are lines with their domain."""

@@ -10,6 +10,9 @@ import dvmtest
 import leftovers
 from dvmtest import KILLED_BY_CMD, NOTIFIED
 
+# Nodes that are lost stay DOWN here: test-heal.py is about those that come back.
+os.environ['DVM_HEAL'] = 'false'
+
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 TERMINATED, COMM_FAILED = 20, 56
 
@@ -61,6 +64,48 @@ class Survivors(dvmtest.Case):
         result = job.wait()
         self.assertEqual(result['state'], COMM_FAILED, result)
         self.assertRegex(result['reason'], '^node2 was lost: [a-z]')
+
+    def test_without_guards(self):
+        """An agent is killed together with both of its guards: what its job has started comes to the controller, which ends it."""
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        script = 'sleep 600 & setsid sh -c "sleep 600 & sleep 600" & (sleep 600 &) ; echo ready; exec sleep 600'
+        job, _ = self.start(dvm, ['sh', '-c', script], 2)
+        other = dvm.submit(['sleep', '600'], np=1, hosts=['node2'])
+        other.wait_running()
+        pids = [self.nodes(dvm)['node1']['Pid']]
+        while pids[-1] != dvm.pid:
+            pids.append(leftovers.get_parent(pids[-1]))
+        self.assertEqual(len(pids), 4)
+        for pid in pids[:-1]:
+            os.kill(pid, signal.SIGKILL)
+        dvmtest.wait_until(lambda: self.nodes(dvm)['node1']['StateName'] == 'DOWN', 'node1 is down')
+        job.cancel()
+        job.wait()
+        alive = other.pids()
+        dvmtest.wait_until(lambda: dvm.job_processes() == alive,
+                           f'what was on node1 has ended: {[leftovers.describe_process(pid) for pid in dvm.job_processes()]}')
+        other.cancel()
+        other.wait()
+
+    def test_one_left(self):
+        """Of an agent, its two guards and the controller three are killed together: the one that is left ends what the job has started."""
+        script = 'sleep 600 & setsid sh -c "sleep 600 & exec sleep 600" & (sleep 600 &) ; echo ready; exec sleep 600'
+        for left in (0, 1, 2):
+            for order in (1, -1):
+                dvm = self.dvm(slots=1, settings=['nodes=1'])
+                job, out, _ = dvm.start(['sh', '-c', script], np=1)
+                dvmtest.wait_until(lambda: b'ready' in out.data and len(dvm.job_processes()) == 5, 'all are there')
+                pids = [self.nodes(dvm)['node1']['Pid']]
+                while pids[-1] != dvm.pid:
+                    pids.append(leftovers.get_parent(pids[-1]))
+                self.assertEqual(len(pids), 4)
+                last = pids.pop(left)
+                for pid in pids[::order]:
+                    os.kill(pid, signal.SIGKILL)
+                dvmtest.wait_until(lambda: not dvm.processes(),
+                                   f'nothing is left: {[leftovers.describe_process(pid) for pid in dvm.processes()]}')
+                # A process that is ending has no environment any more, and is not among those of the DVM.
+                dvmtest.wait_until(lambda one=last: not leftovers.is_running(one), f'process {last} to end')
 
     def test_below_frozen_agents(self):
         """An agent whose parents die and stand still, one after the other, lives on."""

@@ -6,6 +6,7 @@
 
 #include "engine-fixture.h"
 
+#include "dvmd-controller-private.h"
 #include "dvmd-remove-tree.h"
 #include "wait-until.h"
 
@@ -21,24 +22,35 @@ on_ended (DvmdController *controller, guint state, const char *reason, gpointer 
   ((EngineFixture *)user_data)->ended = TRUE;
 }
 
+static GObject *
+embed (const DvmdEmbeddedAgent *description, gpointer data, GError **error)
+{
+  EngineFixture *self = data;
+  GObject *agent = dvmd_embed_agent (description, &self->embedding, error);
+
+  self->agents[description->rank - 1] = agent;
+  return agent;
+}
+
 void
 engine_fixture_start (EngineFixture *self, DvmdControllerSettings *settings)
 {
   const char *nodes[] = { "one", "two", NULL };
-  DvmdPmix *pmix[2];
 
   self->dir = g_dir_make_tmp ("dvm-engine-XXXXXX", NULL);
   for (guint i = 0; i < 2; i++)
     {
-      self->fakes[i] = dvmd_pmix_fake_new ();
-      pmix[i] = DVMD_PMIX (self->fakes[i]);
+      self->fakes[i] = pmix_fake_new ();
+      self->pmix[i] = DVMD_PMIX (self->fakes[i]);
     }
   settings->runtime_dir = self->dir;
   settings->slots = 2;
   settings->history_limit = 10;
   settings->kill_grace = G_USEC_PER_SEC / 5;
   settings->nodes = nodes;
-  settings->pmix = pmix;
+  self->embedding = (DvmdEmbedding){ .pmix = self->pmix, .n_pmix = 2 };
+  settings->embed = embed;
+  settings->embed_data = self;
   self->controller = dvmd_controller_new (settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
@@ -62,4 +74,32 @@ engine_fixture_clear (EngineFixture *self)
     g_object_unref (self->fakes[i]);
   g_assert_true (dvmd_remove_tree (self->dir, NULL));
   g_free (self->dir);
+}
+
+void
+engine_tell (DvmdController *controller, DvmdMessageKind kind, guint source, GVariant *body)
+{
+  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, source, 0, body);
+
+  g_assert_true (dvmd_services_handle (controller->services, message));
+}
+
+void
+engine_call (DvmdController *controller, DvmdCallKind kind, guint agent, const char *nspace, guint32 rank,
+             GVariant *request)
+{
+  g_autoptr (GVariant)
+      body = g_variant_ref_sink (g_variant_new ("(tusuuv)", (guint64)99, kind, nspace, rank, 0, request));
+
+  engine_tell (controller, DVMD_MSG_CALL, agent, body);
+}
+
+guint64
+engine_count (DvmdController *controller, const char *name)
+{
+  g_autoptr (GVariant) statistics = g_variant_ref_sink (dvmd_controller_get_statistics (controller));
+  guint64 value;
+
+  g_assert_true (g_variant_lookup (statistics, name, "t", &value));
+  return value;
 }

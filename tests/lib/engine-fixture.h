@@ -4,8 +4,10 @@
 
 #pragma once
 
-#include "dvmd-controller.h"
-#include "dvmd-pmix-fake.h"
+#include "dvmd-call-kind.h"
+#include "dvmd-embed.h"
+#include "dvmd-message.h"
+#include "pmix-fake.h"
 
 G_BEGIN_DECLS
 
@@ -13,7 +15,10 @@ G_BEGIN_DECLS
 typedef struct
 {
   char *dir;
-  DvmdPmixFake *fakes[2];
+  PmixFake *fakes[2];
+  DvmdPmix *pmix[2];
+  DvmdEmbedding embedding;
+  GObject *agents[2]; /* DvmdAgent, unowned */
   DvmdController *controller;
   gboolean ready;
   gboolean ended;
@@ -24,5 +29,13 @@ void engine_fixture_start (EngineFixture *self, DvmdControllerSettings *settings
 void engine_fixture_end (EngineFixture *self, gboolean force);
 /* It has ended. */
 void engine_fixture_clear (EngineFixture *self);
+
+/* A message of the agent of this rank. */
+void engine_tell (DvmdController *controller, DvmdMessageKind kind, guint source, GVariant *body);
+/* As if the agent had sent a call of that process or tool. */
+void engine_call (DvmdController *controller, DvmdCallKind kind, guint agent, const char *nspace, guint32 rank,
+                  GVariant *request);
+/* One of the numbers of Manager.Statistics. */
+guint64 engine_count (DvmdController *controller, const char *name);
 
 G_END_DECLS

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "fake-elastic.h"
+#include "dvmd-heal.h"
 
 #include <fcntl.h>
 #include <glib-unix.h>
@@ -421,15 +422,6 @@ dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, co
   return job;
 }
 
-DvmdJob *
-dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
-                        GError **error)
-{
-  DvmdSubmission *submission = dvmd_controller_prepare_job (self, spec, requester, fds, error);
-
-  return submission != NULL ? dvmd_controller_accept_job (self, submission, requester, error) : NULL;
-}
-
 gboolean
 dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error)
 {
@@ -442,6 +434,12 @@ dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, cons
   g_free (self->last_ranks);
   self->last_ranks = g_strdup (ranks);
   return TRUE;
+}
+
+gboolean
+dvmd_controller_restart_node (DvmdController *self, DvmdNode *node, gboolean force, GError **error)
+{
+  return dvmd_core_restart_node (self->core, node, error);
 }
 
 gboolean
@@ -469,6 +467,12 @@ gboolean
 dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reason, GError **error)
 {
   return dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
+gboolean
+dvmd_controller_cancel_job_for (DvmdController *self, DvmdJob *job, const DvmReason *reason, GError **error)
+{
+  return dvmd_core_fail_job_for (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 gboolean

@@ -271,7 +271,7 @@ settle (FakeElastic *self, GTask *task, GVariant *answer)
 }
 
 void
-dvmd_controller_change_size_async (DvmdController *controller, const char *directive, GVariant *dict,
+dvmd_controller_change_size_async (DvmdController *controller, const char *directive, GVariant *dict, DvmHosts *given,
                                    const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
                                    GAsyncReadyCallback callback, gpointer user_data)
 {
@@ -283,6 +283,7 @@ dvmd_controller_change_size_async (DvmdController *controller, const char *direc
   GError *error = NULL;
   gboolean ok;
 
+  g_clear_pointer (&given, _dvm_hosts_free);
   g_variant_lookup (dict, "alloc-id", "&s", &request.alloc_id);
   g_variant_lookup (dict, "of-req-id", "&s", &request.of_req_id);
   g_variant_lookup (dict, "req-id", "&s", &request.req_id);
@@ -320,14 +321,15 @@ dvmd_controller_change_size_finish (DvmdController *controller, GAsyncResult *re
 
 void
 dvmd_controller_control_session_async (DvmdController *controller, guint id, GVariant *directives,
-                                       const DvmdRequester *requester, gboolean scheduler, GCancellable *cancellable,
-                                       GAsyncReadyCallback callback, gpointer user_data)
+                                       DvmdSessionRequest *given, const DvmdRequester *requester, gboolean scheduler,
+                                       GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   FakeElastic *self = fake_controller_get_elastic (controller);
   g_autoptr (GTask) task = g_task_new (controller, cancellable, callback, user_data);
   g_autofree char *text = g_variant_print (directives, FALSE);
   GVariantBuilder answer;
 
+  g_clear_pointer (&given, dvmd_session_request_free);
   g_free (self->last_control);
   self->last_control = g_strdup_printf ("%s %u %s", requester->name, id, text);
   if (g_variant_n_children (directives) == 0)

@@ -13,7 +13,7 @@
  *   new | extend | release | reaquire | cancel [KEY=VALUE...]   a request; "id=@" is the id that the last one answered
  *   wait N                   until so many events have come, at most 60 s
  *   settle MS                time for events that must not come
- *   file PATH                until that file is there
+ *   file PATH                until that file is there, at most 10 minutes
  *   rank N | all             what follows is for that rank alone, for all again
  *   fence                    of the whole job
  *   spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] ;   a job, answered when it runs; "@@" is the last one's namespace
@@ -45,6 +45,7 @@
 #define ALLOC_TIMEOUT_WARNING -194
 #define MAX_INFO              16
 #define LIMIT_MS              60000
+#define FILE_LIMIT_MS         600000
 #define STRANGER              65534
 
 /* The library's headers may not have them. */
@@ -228,7 +229,7 @@ do_file (const char *path)
 {
   for (int ms = 0; access (path, F_OK) != 0; ms++)
     {
-      if (ms == LIMIT_MS)
+      if (ms == FILE_LIMIT_MS)
         exit (43);
       usleep (1000);
     }

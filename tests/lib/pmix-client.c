@@ -294,6 +294,48 @@ do_stop (void)
   return 0;
 }
 
+/* The first n ranks never come to the fence. */
+static int
+do_fence_without (unsigned n)
+{
+  printf ("%u: ready\n", self.rank);
+  fflush (stdout);
+  while (self.rank < n)
+    pause ();
+  return fence (false) == PMIX_SUCCESS ? 0 : 71;
+}
+
+/* A fence that brings so many bytes of each rank to all. */
+static int
+do_fence_of (int size)
+{
+  char *text = malloc (size + 1);
+
+  memset (text, 'x', size);
+  text[size] = '\0';
+  put ("much", text);
+  free (text);
+  return fence (true) == PMIX_SUCCESS ? 0 : 72;
+}
+
+/* A question that some versions of the library die of. value (nullable) */
+static int
+do_ask (const char *key, const char *value)
+{
+  pmix_query_t query;
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  pmix_status_t rc;
+
+  PMIX_QUERY_CONSTRUCT (&query);
+  PMIX_ARGV_APPEND (rc, query.keys, PMIX_QUERY_ATTRIBUTE_SUPPORT);
+  PMIX_QUERY_QUALIFIERS_CREATE (&query, 1);
+  PMIX_INFO_LOAD (&query.qualifiers[0], key, value, value != NULL ? PMIX_STRING : PMIX_BOOL);
+  rc = PMIx_Query_info (&query, 1, &results, &n_results);
+  printf ("%s: %s\n", key, PMIx_Error_string (rc));
+  return 0;
+}
+
 static int
 run (int argc, char **argv)
 {
@@ -329,6 +371,12 @@ run (int argc, char **argv)
     return do_survive ();
   if (strcmp (verb, "stop") == 0)
     return do_stop ();
+  if (strcmp (verb, "fence-without") == 0)
+    return do_fence_without ((unsigned)atoi (argv[2]));
+  if (strcmp (verb, "fence-of") == 0)
+    return do_fence_of (atoi (argv[2]));
+  if (strcmp (verb, "ask") == 0)
+    return do_ask (argv[2], argv[3]);
   return 2;
 }
 

@@ -177,7 +177,7 @@ pmix_fixture_free (PmixFixture *self)
   g_autofree char *sessions = g_build_filename (self->runtime_dir, "sessions", NULL);
   g_autoptr (GError) error = NULL;
 
-  dvmd_pmix_stop (self->pmix);
+  dvmd_pmix_stop (self->pmix, NULL, NULL);
   assert_empty (sessions);
   g_rmdir (sessions);
   assert_empty (self->runtime_dir);

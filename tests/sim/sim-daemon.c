@@ -13,9 +13,6 @@
 #define KIND_SAID 20 /* between two: (number of the message) */
 #define KIND_LEFT 21 /* to the controller: (uplink) */
 
-/* Losses that come so close together (µs) are one repair. */
-#define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
-
 /* ---- an agent ---- */
 
 static void
@@ -309,9 +306,7 @@ tree_lost (gpointer data, guint32 rank, guint32 reporter)
   if (daemon->declared || daemon->departed || daemon->lost_untold)
     return;
   daemon->lost_untold = TRUE;
-  if (!world->losing)
-    sim_world_post (world, LOST_DELAY, SIM_POST_LOST, 0, 0);
-  world->losing = TRUE;
+  sim_world_lose_later (world);
 }
 
 /* The controller lives: sooner or later there is a way to it. */

@@ -8,6 +8,8 @@
 
 #include "sim-moments.h"
 
+#include "dvmd-campaign-private.h"
+
 void
 sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state)
 {
@@ -51,6 +53,7 @@ launch_one (SimWorld *self, DvmdNode *node)
 
   sim_statements_launched (self, node->rank, dvm_node_get_name (node->record));
   daemon = sim_world_add_daemon (self, node->rank, dvm_node_get_name (node->record));
+  daemon->restart = node->grow != NULL && dvmd_campaign_is_restart (node->grow);
   switch (daemon->fate)
     {
     case SIM_FATE_NOT_STARTED:
@@ -121,8 +124,10 @@ wire_agents (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guin
 {
   SimWorld *self = data;
 
+  guint number = dvmd_campaign_is_restart (campaign) ? SIM_RESTART (nodes[0]->rank) : dvmd_campaign_get_id (campaign);
+
   sim_statements_wire (self, campaign, nodes, n_nodes);
-  sim_world_await (self, dvmd_campaign_get_id (campaign), wire (self, nodes, n_nodes));
+  sim_world_await (self, number, wire (self, nodes, n_nodes));
 }
 
 static void

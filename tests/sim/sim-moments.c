@@ -180,7 +180,9 @@ on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
   self->id = dvmd_campaign_get_id (campaign);
   self->accepted_at = dvmd_clock_monotonic (world->clock);
   self->has_job = dvmd_campaign_get_job (campaign) != NULL;
-  self->scheduler = world->by_scheduler;
+  /* What no request has asked for takes back the nodes of a session whose time is over, as a scheduler would (R55). */
+  self->scheduler = world->by_scheduler
+                    || (!world->in_phase_one && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK);
   g_assert_cmpuint (self->id, ==, world->campaigns->len + 1);
   g_ptr_array_add (world->campaigns, self);
   sim_note_tickets (world);
@@ -382,6 +384,72 @@ sim_statements_event (SimWorld *world, DvmdCampaign *campaign)
 
 /* ---- agents ---- */
 
+static gboolean
+is_restart (SimWorld *world, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+
+  return node != NULL && node->grow != NULL && dvmd_campaign_is_restart (node->grow);
+}
+
+guint
+sim_count_restarts (SimWorld *world, const char *host, gboolean failed_alone)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < world->daemons->len; i++)
+    {
+      SimDaemon *daemon = sim_world_get (world, i);
+
+      if (!g_str_equal (daemon->host, host))
+        continue;
+      if (daemon->restart && (!daemon->wired || !failed_alone))
+        n++;
+      else
+        n = failed_alone ? 0 : n;
+    }
+  return n;
+}
+
+/* The last that was there was lost, and nobody has ordered it to go; nobody waits for it to come. */
+static void
+check_restart (SimWorld *world, guint rank, const char *host)
+{
+  SimDaemon *last = NULL;
+
+  for (guint i = 1; i < world->daemons->len; i++)
+    if (g_str_equal (sim_world_get (world, i)->host, host))
+      last = sim_world_get (world, i);
+  sim_hold (world, SIM_HEAL_LOST, world->setting.heal && !world->shutdown);
+  sim_hold (world, SIM_HEAL_LOST, last != NULL && (last->declared || (last->departed && last->restart)));
+  sim_hold (world, SIM_HEAL_TRIES,
+            sim_count_restarts (world, host, TRUE) < SIM_HEAL_LIMIT
+                || dvmd_node_pool_count_up (world->core->nodes) == 0);
+  sim_hold (world, SIM_HEAL_FREE, !dvmd_campaign_has_ticket (dvmd_node_pool_get (world->core->nodes, rank)->grow));
+}
+
+void
+sim_statements_restarted (SimWorld *world, DvmdCampaign *attempt, guint rank)
+{
+  SimDaemon *daemon = sim_world_get (world, rank);
+
+  if (!attempt->wired || daemon->wired)
+    return;
+  daemon->wired = TRUE;
+  world->tally->counts[SIM_COUNT_HEALED]++;
+  sim_world_reach (world, SIM_STEP_WIRED, rank);
+}
+
+gboolean
+sim_is_coming_back (SimWorld *world, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+
+  if (node == NULL || node->heal == NULL || world->shutdown || sim_is_member (world, rank))
+    return FALSE;
+  return node->healing || dvmd_node_pool_count_up (world->core->nodes) == 0;
+}
+
 void
 sim_statements_launched (SimWorld *world, guint rank, const char *host)
 {
@@ -391,7 +459,9 @@ sim_statements_launched (SimWorld *world, guint rank, const char *host)
   if (world->setting.unchecked)
     return;
   sim_hold (world, SIM_E37, !world->in_phase_one);
-  sim_hold (world, SIM_E70, !world->core->was_ready || grow != NULL);
+  sim_hold (world, SIM_E70, !world->core->was_ready || grow != NULL || is_restart (world, rank));
+  if (is_restart (world, rank))
+    check_restart (world, rank, host);
   if (grow != NULL)
     sim_hold (world, SIM_E44, !dvmd_campaign_get_ended (grow->campaign));
   for (guint i = 1; i < world->daemons->len; i++)
@@ -402,7 +472,7 @@ sim_statements_launched (SimWorld *world, guint rank, const char *host)
         continue;
       again = TRUE;
       sim_hold (world, SIM_D14_LEAVING, daemon->departed || daemon->declared);
-      if (daemon->declared && !daemon->departed)
+      if ((daemon->declared && !daemon->departed) || daemon->restart)
         sim_hold (world, SIM_D14_DOWN, dvmd_node_pool_get (world->core->nodes, i) == NULL);
     }
   if (again)
@@ -459,7 +529,7 @@ sim_statements_remove (SimWorld *world, DvmdCampaign *campaign, DvmdNode *const 
       sim_hold (world, SIM_E22, sim_has_target (campaign, nodes[i]->rank));
       sim_hold (world, SIM_D14_ORDERED, !daemon->ordered);
     }
-  if (campaign == NULL)
+  if (campaign == NULL || dvmd_campaign_is_restart (campaign))
     return;
   sim_hold (world, SIM_E44, !dvmd_campaign_get_ended (campaign));
   sim_hold (world, SIM_D17_TICKET, dvmd_campaign_has_ticket (campaign));
@@ -728,7 +798,9 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
     }
   if (new_state == DVM_JOB_STATE_VM_READY && watch->nodes != NULL)
     check_remap (world, watch);
-  if (new_state == DVM_JOB_STATE_MAP || new_state == DVM_JOB_STATE_SEND_LAUNCH_MSG)
+  /* One that finds no slots behind the gate comes to it again. */
+  if (new_state == DVM_JOB_STATE_MAP || new_state == DVM_JOB_STATE_ALLOCATE
+      || new_state == DVM_JOB_STATE_SEND_LAUNCH_MSG)
     watch->parks = FALSE;
   if (new_state == DVM_JOB_STATE_MAP)
     check_map_gate (world, watch);

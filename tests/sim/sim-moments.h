@@ -28,4 +28,11 @@ void sim_check_gone (SimWorld *world, DvmdCampaign *campaign, SimStatement state
 /* None of its targets is a member, for anybody. */
 void sim_check_not_in (SimWorld *world, DvmdCampaign *campaign, SimStatement statement);
 
+/* It was told that its agent has been wired. */
+void sim_statements_restarted (SimWorld *world, DvmdCampaign *attempt, guint rank);
+/* The node will be tried again. */
+gboolean sim_is_coming_back (SimWorld *world, guint rank);
+/* Attempts to bring that host back, up to now: all, and those in a row that have not. */
+guint sim_count_restarts (SimWorld *world, const char *host, gboolean failed_alone);
+
 G_END_DECLS

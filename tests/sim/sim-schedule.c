@@ -48,14 +48,14 @@ draw_action (GRand *rand, gint64 max_delay)
     SimDo what;
     guint weight;
   } weights[] = {
-    { SIM_DO_GROW, 22 },      { SIM_DO_SHRINK, 22 }, { SIM_DO_RELEASE, 3 },    { SIM_DO_CANCEL, 3 },
-    { SIM_DO_SUBMIT, 30 },    { SIM_DO_KILL, 8 },    { SIM_DO_CANCEL_JOB, 2 }, { SIM_DO_CUT, 3 },
-    { SIM_DO_STICK, 2 },      { SIM_DO_REPEAT, 3 },  { SIM_DO_FATE, 6 },       { SIM_DO_ALLOCATORS, 3 },
-    { SIM_DO_LOSE_ORDER, 1 }, { SIM_DO_DRAIN, 3 },   { SIM_DO_SHUT_DOWN, 1 },  { SIM_DO_WAIT, 2 },
+    { SIM_DO_GROW, 22 },      { SIM_DO_SHRINK, 22 }, { SIM_DO_RELEASE, 3 },   { SIM_DO_CANCEL, 3 },
+    { SIM_DO_SUBMIT, 30 },    { SIM_DO_KILL, 8 },    { SIM_DO_END_JOB, 4 },   { SIM_DO_CUT, 3 },
+    { SIM_DO_STICK, 2 },      { SIM_DO_REPEAT, 3 },  { SIM_DO_FATE, 6 },      { SIM_DO_ALLOCATORS, 3 },
+    { SIM_DO_LOSE_ORDER, 1 }, { SIM_DO_DRAIN, 3 },   { SIM_DO_SHUT_DOWN, 1 }, { SIM_DO_WAIT, 2 },
     { SIM_DO_TOOL_GONE, 2 },
   };
   SimAction action = { .luck = g_rand_int (rand), .a = g_rand_int (rand), .b = g_rand_int (rand) };
-  guint at = draw (rand, 116);
+  guint at = draw (rand, 118);
 
   action.c = g_rand_int (rand);
   for (guint i = 0; i < G_N_ELEMENTS (weights); at -= weights[i++].weight)
@@ -84,6 +84,7 @@ sim_schedule_draw (guint seed)
   self->setting.n_nodes = 1 + draw (rand, 7);
   self->setting.radix = radixes[draw (rand, G_N_ELEMENTS (radixes))];
   self->setting.elastic = draw (rand, 40) > 0;
+  self->setting.heal = seed % 4 == 3;
   self->setting.max_delay = delays[draw (rand, G_N_ELEMENTS (delays))];
   self->setting.pace = paces[draw (rand, G_N_ELEMENTS (paces))];
   self->actions = g_array_new (FALSE, FALSE, sizeof (SimAction));
@@ -187,6 +188,7 @@ note_answer (SimWorld *world, const SimAction *action, gboolean ok, DvmdSizeAnsw
              const char *req_id)
 {
   SimCampaign *campaign;
+  gboolean by_scheduler = world->by_scheduler;
 
   world->in_phase_one = FALSE;
   world->by_scheduler = FALSE;
@@ -199,6 +201,12 @@ note_answer (SimWorld *world, const SimAction *action, gboolean ok, DvmdSizeAnsw
   if (answer->campaign == 0)
     {
       sim_hold (world, SIM_E49, world->campaigns->len == n_before);
+      return;
+    }
+  /* The scheduler does not wait for the jobs that a release of an allocation waits for: that one begins. */
+  if (by_scheduler && answer->campaign <= n_before)
+    {
+      sim_hold (world, SIM_E37, world->campaigns->len == n_before);
       return;
     }
   sim_hold (world, SIM_E37, world->campaigns->len == n_before + 1 && answer->campaign == n_before + 1);
@@ -218,7 +226,8 @@ check_refusal (SimWorld *world, const GError *error)
 {
   /* It may be wrong in other ways too. */
   if (world->setting.elastic || world->shutdown || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND)
-      || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
+      || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED)
+      || g_error_matches (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS))
     return;
   sim_hold (world, SIM_D16, g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC));
 }
@@ -469,17 +478,20 @@ submit (SimWorld *world, const SimAction *action)
     sim_may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
+/* By its user, or because the PMIx server of a node that its ranks are on has ended: whatever the job is at. */
 static void
-cancel_job (SimWorld *world, const SimAction *action)
+end_job (SimWorld *world, const SimAction *action)
 {
+  gboolean is_cancelled = action->b % 2 == 0;
+  DvmJobState state = is_cancelled ? DVM_JOB_STATE_KILLED_BY_CMD : DVM_JOB_STATE_COMM_FAILED;
   SimWatch *watch;
 
   if (world->watches->len == 0)
     return;
   watch = g_ptr_array_index (world->watches, action->a % world->watches->len);
-  sim_may_end (world, watch->job, DVM_JOB_STATE_KILLED_BY_CMD);
-  watch->may_be_killed = TRUE;
-  dvmd_core_fail_job (world->core, watch->job, DVM_JOB_STATE_KILLED_BY_CMD, "enough");
+  sim_may_end (world, watch->job, state);
+  watch->may_be_killed |= is_cancelled;
+  dvmd_core_fail_job (world->core, watch->job, state, is_cancelled ? "enough" : "its PMIx server has ended");
 }
 
 /* ---- faults ---- */
@@ -590,8 +602,8 @@ act (SimWorld *world, guint number)
     case SIM_DO_SUBMIT:
       submit (world, action);
       break;
-    case SIM_DO_CANCEL_JOB:
-      cancel_job (world, action);
+    case SIM_DO_END_JOB:
+      end_job (world, action);
       break;
     case SIM_DO_DRAIN:
       drain (world, action);
@@ -681,10 +693,10 @@ sim_schedule_run (SimSchedule *self, SimTally *tally)
 void
 sim_schedule_print (SimSchedule *self)
 {
-  static const char *const names[SIM_N_DOS] = { "grow",       "shrink",     "release",    "cancel", "submit",
-                                                "cancel-job", "kill",       "cut",        "stick",  "repeat",
-                                                "fate",       "allocators", "lose-order", "drain",  "tool-gone",
-                                                "shut-down",  "wait" };
+  static const char *const names[SIM_N_DOS] = { "grow",      "shrink",     "release",    "cancel", "submit",
+                                                "end-job",   "kill",       "cut",        "stick",  "repeat",
+                                                "fate",      "allocators", "lose-order", "drain",  "tool-gone",
+                                                "shut-down", "wait" };
 
   g_printerr ("%u nodes, radix %u, %selastic, delays up to %.1f ms, pace %.1f ms\n", self->setting.n_nodes,
               self->setting.radix, self->setting.elastic ? "" : "not ", (double)self->setting.max_delay / 1000,

@@ -21,7 +21,7 @@ typedef enum
   SIM_DO_RELEASE, /* by allocation id */
   SIM_DO_CANCEL,  /* a campaign */
   SIM_DO_SUBMIT,
-  SIM_DO_CANCEL_JOB,
+  SIM_DO_END_JOB,
   SIM_DO_KILL,   /* an agent */
   SIM_DO_CUT,    /* a link */
   SIM_DO_STICK,  /* an agent: nothing ends there any more */

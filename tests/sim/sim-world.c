@@ -14,6 +14,9 @@
 #include "sim-moments.h"
 #include "sim-seeds.h"
 
+/* Losses that come so close together (µs) are one repair. */
+#define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
+
 /* What is left of agents that have departed can wait so long. */
 #define CLEAN_DELAY (50 * G_TIME_SPAN_MILLISECOND)
 
@@ -220,6 +223,22 @@ declare (SimDaemon *self)
   sim_world_terminate (self);
 }
 
+void
+sim_world_lose_later (SimWorld *self)
+{
+  if (!self->losing)
+    sim_world_post (self, LOST_DELAY, SIM_POST_LOST, 0, 0);
+  self->losing = TRUE;
+}
+
+static gboolean
+is_ordered (SimWorld *self, guint32 rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->core->nodes, rank);
+
+  return node != NULL && node->ordered;
+}
+
 static void
 tell_lost (SimWorld *self)
 {
@@ -238,6 +257,12 @@ tell_lost (SimWorld *self)
         {
           daemon->lost_untold = FALSE;
           dvmd_departures_link_lost (self->departures, rank, 0);
+          continue;
+        }
+      /* Its order could not be sent, and the core has not heard of that yet. */
+      if (is_ordered (self, rank))
+        {
+          sim_world_lose_later (self);
           continue;
         }
       g_array_append_val (lost, rank);
@@ -337,6 +362,18 @@ net_receive (gpointer data, guint32 rank, guint32 neighbour, DvmdPacket *packet)
 /* ---- what was to happen ---- */
 
 static void
+restart_answer (SimWorld *self, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (self->core->nodes, rank);
+  g_autoptr (DvmdCampaign) attempt = node != NULL && node->grow != NULL ? g_object_ref (node->grow) : NULL;
+
+  if (attempt == NULL)
+    return;
+  dvmd_core_agents_wired (self->core, attempt);
+  sim_statements_restarted (self, attempt, rank);
+}
+
+static void
 campaign_answer (SimWorld *self, const SimPost *post)
 {
   SimCampaign *campaign = sim_world_get_campaign (self, post->a);
@@ -404,6 +441,11 @@ do_post (SimWorld *self, const SimPost *post)
       dvmd_core_membership_distributed (self->core, self->epoch);
       break;
     case SIM_POST_WIRED:
+      if (SIM_IS_RESTART (post->a))
+        restart_answer (self, SIM_RESTARTED (post->a));
+      else
+        campaign_answer (self, post);
+      break;
     case SIM_POST_OFFERED:
     case SIM_POST_NOT_SENT:
       campaign_answer (self, post);
@@ -459,6 +501,9 @@ sim_world_is_quiet (SimWorld *self)
   if (!dvmd_event_queue_is_empty (self->queue) || self->losing || self->wirings->len + self->forgotten->len > 0
       || dvmd_core_get_campaigns_running (self->core) > 0)
     return FALSE;
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (self->core->nodes); rank++)
+    if (sim_is_coming_back (self, rank))
+      return FALSE;
   for (guint rank = 0; rank < self->daemons->len; rank++)
     if (!is_daemon_quiet (sim_world_get (self, rank)))
       return FALSE;
@@ -536,6 +581,9 @@ make_core (SimWorld *self)
     .host = "head",
     .history_limit = 10000,
     .elastic = self->setting.elastic,
+    .heal = self->setting.heal,
+    .heal_limit = SIM_HEAL_LIMIT,
+    .heal_pause = SIM_HEAL_PAUSE * G_USEC_PER_SEC,
     .park_limit = SIM_PARK_LIMIT,
     .grow_timeout = SIM_GROW_TIMEOUT,
     .uid = 1000,

@@ -28,6 +28,10 @@ G_BEGIN_DECLS
 #define SIM_GROW_TIMEOUT      3
 #define SIM_SHRINK_GRACE      1
 #define SIM_ALLOCATOR_TIMEOUT 1
+#define SIM_HEAL_PAUSE        2
+
+/* Attempts in a row. */
+#define SIM_HEAL_LIMIT 1
 
 /* Moments at which something can be made to happen; all but the last three are of one agent. */
 typedef enum
@@ -96,6 +100,7 @@ typedef struct
   gboolean terminated; /* the launcher was asked to end it */
   gboolean lost_untold;
   gboolean offered; /* to the allocators */
+  gboolean restart; /* it brings back a node that was lost */
 } SimDaemon;
 
 /* A campaign as seen from outside. */
@@ -158,6 +163,7 @@ typedef struct
   guint n_nodes;
   guint radix;
   gboolean elastic;
+  gboolean heal;
   gint64 max_delay;   /* µs, of a packet */
   gint64 pace;        /* µs, of what happens on an agent */
   gboolean unchecked; /* for its cost alone: nothing that has to hold is looked at */
@@ -282,8 +288,14 @@ typedef enum
   SIM_POST_MEMBERSHIP,
 } SimPostKind;
 
+/* Those that are lost and untold are told in a moment, together. */
+void sim_world_lose_later (SimWorld *self);
 void sim_world_post (SimWorld *self, gint64 delay, SimPostKind what, guint a, guint b);
 gint64 sim_world_soon (SimWorld *self);
+/* Not a campaign: the rank that is to bring a node back. */
+#define SIM_RESTART(rank)      (0x80000000u | (rank))
+#define SIM_IS_RESTART(number) (((number)&0x80000000u) != 0)
+#define SIM_RESTARTED(number)  ((number)&0x7fffffffu)
 /* The campaign (0: the start of the DVM) goes on when that broadcast is complete. */
 void sim_world_await (SimWorld *self, guint campaign, guint64 number);
 void sim_world_say (SimWorld *self, guint rank, SimMessage *message);

@@ -264,9 +264,9 @@ tree_lost (gpointer data, guint32 rank, guint32 reporter)
   if (sim_seeds_is_traced ())
     g_printerr ("%d: %u is lost, says %u\n", (int)dvmd_clock_monotonic (world->clock), rank, reporter);
   check (world, daemon != NULL);
-  if (!world->cuts)
+  /* A leaver whose link has broken comes again; one that has missed changes waits for children that are elsewhere. */
+  if (!world->cuts && !daemon->ordered)
     check (world, !sim_net_is_alive (world->net, rank));
-  /* A leaver whose link has broken comes again. */
   if (g_hash_table_contains (world->declared, GUINT_TO_POINTER (rank))
       || (daemon->ordered && sim_net_is_alive (world->net, rank)))
     return;
@@ -911,6 +911,6 @@ int
 main (int argc, char **argv)
 {
   sim_seeds_init (&argc, &argv);
-  g_test_add_func ("/tree/histories", test_histories);
+  g_test_add_func ("/tree/D1-D12-E64-E65-E69-histories", test_histories);
   return g_test_run ();
 }

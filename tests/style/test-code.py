@@ -13,9 +13,12 @@ FILE_MAX = 1000
 CODE = ('.c', '.h', '.py', '.js', '.sh', '.vala')
 SPDX = 'SPDX-License-Identifier: LGPL-2.1-or-later'
 # Paths of somebody's machine.
+# A pronoun has nothing before it there.
+NO_SUBJECT = re.compile(r'(Who|Whoever|What|Nobody|It|They|This|That)\b')
+
 MACHINE_PATH = re.compile(r'(?<![\w./~$}>])/(?:home|root|work|Users)/\w')
-# PMIx calls us without a user pointer: this one file alone may hold a static (docs/architecture.md).
-STATICS_ALLOWED = re.compile(r'^daemon/pmix/dvmd-pmix-(thread|upcalls|server|host)\.c$')
+# PMIx calls us without a user pointer: these files alone may hold a static (docs/architecture.md).
+STATICS_ALLOWED = re.compile(r'^daemon/pmix/dvmd-pmix-(thread|upcalls|server|host|door)\.c$')
 # What GObject itself wants: filled once by class_init, then only read.
 STATIC_IDIOMS = re.compile(r'\b(GParamSpec|GSourceFuncs|gpointer\s+\w*_parent_class)\b|\bguint\s+\w*signals\b|\bgsize\s+\w*(once|quark)\w*\b')
 STATIC = re.compile(r'^[ \t]*static\s+(?!inline\b)([^;={}()]*?)\s*(\[[^;={}]*\]\s*)*(=|;)', re.MULTILINE)
@@ -84,6 +87,20 @@ def test_licences():
     scripts = [path for path in house.files(('',), ('tools/', '.ci/', 'tests/')) if '.' not in os.path.basename(path)]
     scripts = [path for path in scripts if house.read(path).startswith('#!')]
     return check_all(without_licence, house.files(CODE) + scripts)
+
+
+def without_purpose(path, text):
+    """A file begins with a sentence that says what it is for, and whose subject is a thing."""
+    match = re.match(r'/\*(.*?)\*/', text, re.DOTALL)
+    lines = [line.strip(' *') for line in match[1].splitlines() if SPDX not in line] if match else []
+    words = ' '.join(lines).strip()
+    if not words or '.' not in words + ' ':
+        return [f'{path} does not begin with a sentence that says what it is for']
+    return [f'{path}: its first sentence begins with “{words.split()[0]}”; name the thing'] if NO_SUBJECT.match(words) else []
+
+
+def test_purposes():
+    return check_all(without_purpose, house.files(('.c',), ('daemon/', 'libdvm-gobject/', 'cli/')))
 
 
 def test_functions():
@@ -169,7 +186,9 @@ def test_finds_the_wrong():
     long_text = 'static void\nendless (void)\n{\n' + '  f ();\n' * FUNCTION_MAX + '}\n'
     problems = []
     for check, source, number in ((gotos, text, 1), (statics, text, 3), (without_licence, text, 1), (long_functions, text, 0),
-                                  (long_functions, long_text, 1)):
+                                  (long_functions, long_text, 1),
+                                  (without_purpose, text[text.index('#'):], 1), (without_purpose, f'/*\n * {SPDX}\n *\n * Nobody knows.\n */', 1),
+                                  (without_purpose, f'/*\n * {SPDX}\n *\n * A file that is right.\n */', 0)):
         found = check(path, source)
         if len(found) != number:
             problems.append(f'{check.__name__} should find {number} in the example, and finds {found}')
@@ -181,6 +200,7 @@ def test_finds_the_wrong():
 if __name__ == '__main__':
     sys.exit(house.run([
         ('each file names its licence', test_licences),
+        ('each file says what it is for', test_purposes),
         (f'no function has more than {FUNCTION_MAX} lines of code', test_functions),
         (f'no file has more than {FILE_MAX} lines of code', test_file_sizes),
         ('no goto', test_gotos),

@@ -69,9 +69,24 @@ def test_log_domains():
             + ([] if shown == sorted(shown) else ['the log domains of dvmd(8) are not in their order']))
 
 
+def statements(text):
+    """The numbers that a comment names in parentheses, (E58) or (spec: D1, R2-R4), or that the name of a test carries."""
+    named = re.findall(r'\((?:spec: )?((?:[LEDRS]\d+(?:, |-| and )?)+)\)', text) + re.findall(r'def test((?:_[LEDRS]\d+)+)_', text)
+    return set(re.findall(r'[LEDRS]\d+', ' '.join(named)))
+
+
+def test_statements():
+    known = set(re.findall(r'^- ([LEDRS]\d+) ', house.read('docs/conformance.md'), re.MULTILINE))
+    return [f'{path} names the statement {number}, which docs/conformance.md does not have'
+            for path in house.files(('.c', '.h', '.py', '.xml'), ('daemon/', 'libdvm-gobject/', 'cli/', 'dbus/', 'tests/conformance/'))
+            for number in sorted(statements(house.read(path)) - known)]
+
+
 def test_finds_the_wrong():
     found = dead_links('README.md', '[a](no-such-file.md) [b](COPYING) [c](https://example.org/x) [d](docs/#top)')
-    return [] if len(found) == 1 else [f'one link of the example is dead, and these are found: {found}']
+    problems = [] if len(found) == 1 else [f'one link of the example is dead, and these are found: {found}']
+    numbers = statements('/* Late (E58, D2). Of hwloc: L2. (spec: R1-R3) */ def test_S4_S5_order')
+    return problems if numbers == {'E58', 'D2', 'R1', 'R3', 'S4', 'S5'} else problems + [f'these statements are found: {numbers}']
 
 
 if __name__ == '__main__':
@@ -82,5 +97,6 @@ if __name__ == '__main__':
         ('the news speak of this version', test_news),
         ('the first screen has the two commands', test_first_screen),
         ('the log domains are in the manual', test_log_domains),
+        ('numbers of statements lead somewhere', test_statements),
         ('dead links are found', test_finds_the_wrong),
     ]))

@@ -159,7 +159,7 @@ test_never_reads (Fixture *f, gconstpointer data)
       if (i == 1999)
         {
           g_assert_cmpuint (dvmd_bus_server_get_n_connections (f->bus.server), ==, 2);
-          dvmd_bus_server_set_patience (f->bus.server, 0);
+          dvmd_bus_server_set_timeout (f->bus.server, 0);
         }
     }
   bus_client_sync (other);

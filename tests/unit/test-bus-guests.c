@@ -162,7 +162,7 @@ test_silence (Fixture *f, gconstpointer data)
   int fds[40];
 
   bus_client_sync (idle);
-  dvmd_bus_listener_set_patience (listener, 300);
+  dvmd_bus_listener_set_timeout (listener, 300);
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
     {
       fds[i] = new_socket ();
@@ -179,7 +179,7 @@ test_silence (Fixture *f, gconstpointer data)
   /* Who is in may be silent for as long as it likes. */
   bus_client_sync (idle);
   bus_client_free (idle);
-  dvmd_bus_listener_set_patience (listener, 60000);
+  dvmd_bus_listener_set_timeout (listener, 60000);
   check_works (f);
 }
 

@@ -53,7 +53,7 @@ submit_bringing (World *world, const char *host, guint np)
   const char *hosts[] = { host, NULL };
 
   dvm_job_spec_set_add_hosts (spec, hosts);
-  g_assert_true (_dvm_job_spec_load_additions (spec, "", &error));
+  g_assert_true (_dvm_job_spec_load_additions (spec, "", NULL, &error));
   g_assert_no_error (error);
   return submit_spec (world, spec);
 }

@@ -542,6 +542,32 @@ test_shutdown (void)
   g_assert_cmpuint (world.n_ended, ==, 1);
 }
 
+/* E57: an order cannot be sent, the DVM begins to end, and then the agent is lost: its job does not wait for it. */
+static void
+test_shutdown_and_lost (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdCampaign *shrinking;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 2, 2);
+  job = submit (&world, 4);
+  launch_all (&world, job);
+  shrinking = shrink (&world, "node2");
+  g_assert_true (node (&world, 2)->ordered);
+  dvmd_core_shutdown (world.core, FALSE, "enough");
+  run (&world);
+  dvmd_core_order_failed (world.core, shrinking, "out of memory");
+  run (&world);
+  assert_campaign (shrinking, DVM_CAMPAIGN_STATE_FAILED);
+  g_assert_false (node (&world, 2)->ordered);
+  lose (&world, 2);
+  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "connection closed");
+  run (&world);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpuint (world.n_ended, ==, 1);
+}
+
 /* E57: accepted, and overtaken by the end before anything was started. */
 static void
 test_shutdown_at_once (void)
@@ -734,10 +760,10 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/campaigns/overlap/E48-refused", test_refused);
-  g_test_add_func ("/campaigns/overlap/E49-nothing-changes", test_nothing_changes);
+  g_test_add_func ("/campaigns/overlap/E49-R31-nothing-changes", test_nothing_changes);
   g_test_add_func ("/campaigns/overlap/D14-exists", test_exists);
   g_test_add_func ("/campaigns/overlap/D14-release-of-grow", test_release_of_grow);
-  g_test_add_func ("/campaigns/overlap/D14-two-shrinks", test_two_shrinks);
+  g_test_add_func ("/campaigns/overlap/E7-E33-D5-D14-two-shrinks", test_two_shrinks);
   g_test_add_func ("/campaigns/overlap/D14-grow-after-shrink", test_grow_after_shrink);
   g_test_add_func ("/campaigns/overlap/D14-grow-after-many", test_grow_after_many);
   g_test_add_func ("/campaigns/overlap/D14-grow-after-roll-back", test_grow_after_roll_back);
@@ -749,8 +775,9 @@ main (int argc, char *argv[])
   g_test_add_func ("/campaigns/overlap/D3-given-back", test_given_back);
   g_test_add_func ("/campaigns/overlap/D7-cancel-at-once", test_cancel_at_once);
   g_test_add_func ("/campaigns/overlap/D15-cancel-drain", test_cancel_drain);
-  g_test_add_func ("/campaigns/overlap/D8-latecomer", test_latecomer);
+  g_test_add_func ("/campaigns/overlap/D8-E66-latecomer", test_latecomer);
   g_test_add_func ("/campaigns/overlap/E57-shutdown", test_shutdown);
+  g_test_add_func ("/campaigns/overlap/E57-shutdown-and-lost", test_shutdown_and_lost);
   g_test_add_func ("/campaigns/overlap/E57-shutdown-at-once", test_shutdown_at_once);
   g_test_add_func ("/campaigns/overlap/D19-allocation", test_allocation);
   g_test_add_func ("/campaigns/overlap/D14-emptied", test_emptied);

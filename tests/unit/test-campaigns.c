@@ -243,7 +243,7 @@ int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/campaigns/E5-grow", test_grow);
+  g_test_add_func ("/campaigns/E5-L6-grow", test_grow);
   g_test_add_func ("/campaigns/E17-mapped-jobs", test_grow_stalls_no_mapped_job);
   g_test_add_func ("/campaigns/E32-shrink", test_shrink);
   g_test_add_func ("/campaigns/E28-remap", test_remap);

@@ -204,7 +204,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/program", test_program);
   g_test_add_func ("/cli/options/repeated", test_repeated);
   g_test_add_func ("/cli/options/refused", test_refused);
-  g_test_add_func ("/cli/options/times", test_times);
+  g_test_add_func ("/cli/options/S23/times", test_times);
   g_test_add_func ("/cli/options/suggest", test_suggest);
   return g_test_run ();
 }

@@ -165,6 +165,17 @@ test_info (void)
                    "tree-repairs: 3\n");
 }
 
+/* What a DVM of another user says may stand on one's screen: its keys, too. */
+static void
+test_info_of_others (void)
+{
+  g_autoptr (GVariant) properties = g_variant_ref_sink (
+      g_variant_new_parsed ("{'A\\u001b[2J': <'\\u001b[2J'>, 'B': <{'\\u0007': <1>}>}"));
+  g_autofree char *text = dvm_cli_info_to_text (properties);
+
+  g_assert_cmpstr (text, ==, "a\\x1b[2-j: \\x1b[2J\nb.\\x07: 1\n");
+}
+
 static void
 test_environment (void)
 {
@@ -213,6 +224,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/table/json", test_json);
   g_test_add_func ("/cli/table/list", test_list);
   g_test_add_func ("/cli/info", test_info);
+  g_test_add_func ("/cli/info-of-others", test_info_of_others);
   g_test_add_func ("/cli/environment", test_environment);
   g_test_add_func ("/cli/signals", test_signals);
   return g_test_run ();

@@ -6,6 +6,11 @@
 
 #include "dvmd-clock.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <glib-unix.h>
+
 typedef struct
 {
   DvmdClock *clock;
@@ -165,6 +170,55 @@ test_real_pending (void)
   g_assert_cmpuint (fired, ==, 0);
 }
 
+static gboolean
+hear (GIOChannel *channel, GIOCondition condition, gpointer user_data)
+{
+  *(guint *)user_data += 1;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+note_time (gint64 time, gpointer user_data)
+{
+  *(gint64 *)user_data = time;
+}
+
+/* One that was stopped hears what has come meanwhile before a timer judges by what has not, and is told so. */
+static void
+test_real_stood_still (void)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_real (context);
+  g_autoptr (GIOChannel) channel = NULL;
+  g_autoptr (GSource) source = NULL;
+  guint fired = 0;
+  guint heard = 0;
+  gint64 time = 0;
+  int ends[2];
+
+  g_assert_true (g_unix_open_pipe (ends, FD_CLOEXEC, NULL));
+  channel = g_io_channel_unix_new (ends[0]);
+  source = g_io_create_watch (channel, G_IO_IN);
+  g_source_set_callback (source, G_SOURCE_FUNC (hear), &heard, NULL);
+  g_source_attach (source, context);
+  dvmd_clock_set_stood_still_func (clock, note_time, &time);
+  dvmd_clock_add_timer (clock, 0, count, &fired);
+  g_main_context_iteration (context, TRUE);
+  g_assert_cmpuint (fired, ==, 1);
+  g_assert_cmpint (time, ==, 0);
+  dvmd_clock_add_timer (clock, 0, count, &fired);
+  g_usleep (DVMD_CLOCK_STILL + 1000);
+  g_assert_cmpint (write (ends[1], "x", 1), ==, 1);
+  g_main_context_iteration (context, TRUE);
+  g_assert_cmpuint (fired, ==, 1);
+  g_assert_cmpuint (heard, ==, 1);
+  g_assert_cmpint (time, >=, DVMD_CLOCK_STILL);
+  while (fired == 1)
+    g_main_context_iteration (context, TRUE);
+  close (ends[0]);
+  close (ends[1]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -175,5 +229,6 @@ main (int argc, char **argv)
   g_test_add_func ("/clock/real/quiet", test_real_quiet);
   g_test_add_func ("/clock/real/again", test_real_again);
   g_test_add_func ("/clock/real/pending", test_real_pending);
+  g_test_add_func ("/clock/real/stood-still", test_real_stood_still);
   return g_test_run ();
 }

@@ -118,6 +118,8 @@ static const BadFile bad_files[] = {
   { "kill-grace=5\n", ":1: ", "below a line [dvm]" },
   { "[dvm]\nwhat is this\n", ":2: ", "a settings file has the line [dvm]" },
   { "[dvm]\n[slurm]\nx=1\n", ":2: ", "there is no group [slurm]; settings stand in [dvm]" },
+  { "[dvm]\n[gr\xe9]\nx=1\n", ":2: ", "there is no group [gr\xef\xbf\xbd]; settings stand in [dvm]" },
+  { "[dvm]\nw\xe9\n", ":2: ", "a settings file has the line [dvm]" },
 };
 
 static void
@@ -132,6 +134,7 @@ test_bad_files (Fixture *fixture, gconstpointer data)
       g_assert_false (dvmd_config_load_file (fixture->config, fixture->path, DVMD_CONFIG_ORIGIN_USER_FILE, &error));
       g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
       g_test_message ("%s", error->message);
+      g_assert_true (g_utf8_validate (error->message, -1, NULL));
       g_assert_true (g_str_has_prefix (error->message, start));
       g_assert_nonnull (strstr (error->message, bad_files[i].says));
     }

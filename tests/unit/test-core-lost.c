@@ -577,9 +577,9 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/core-lost/running", test_running);
+  g_test_add_func ("/core-lost/L13-running", test_running);
   g_test_add_func ("/core-lost/slots", test_slots);
-  g_test_add_func ("/core-lost/ended-before", test_ended_before);
+  g_test_add_func ("/core-lost/L11-ended-before", test_ended_before);
   g_test_add_func ("/core-lost/recoverable", test_recoverable);
   g_test_add_func ("/core-lost/recoverable/alone", test_recoverable_alone);
   g_test_add_data_func ("/core-lost/launching/lost-first", GUINT_TO_POINTER (TRUE), test_launching);
@@ -590,7 +590,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core-lost/let-through", test_let_through);
   g_test_add_func ("/core-lost/oversubscribes", test_oversubscribes);
   g_test_add_func ("/core-lost/all", test_all_lost);
-  g_test_add_func ("/core-lost/late-messages", test_late_messages);
+  g_test_add_func ("/core-lost/E66-late-messages", test_late_messages);
   g_test_add_func ("/core-lost/ending", test_ending);
   g_test_add_data_func ("/core-lost/shutdown", GUINT_TO_POINTER (FALSE), test_shutdown);
   g_test_add_data_func ("/core-lost/shutdown/with-job", GUINT_TO_POINTER (TRUE), test_shutdown);

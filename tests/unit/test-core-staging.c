@@ -161,11 +161,11 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/core-staging/order", test_staging);
-  g_test_add_data_func ("/core-staging/fails-on-a-node", GUINT_TO_POINTER (1), test_staging_fails);
-  g_test_add_data_func ("/core-staging/cannot-be-read", GUINT_TO_POINTER (0), test_staging_fails);
+  g_test_add_func ("/core-staging/L14-order", test_staging);
+  g_test_add_data_func ("/core-staging/L14-fails-on-a-node", GUINT_TO_POINTER (1), test_staging_fails);
+  g_test_add_data_func ("/core-staging/L14-cannot-be-read", GUINT_TO_POINTER (0), test_staging_fails);
   g_test_add_func ("/core-staging/cancelled", test_staging_cancelled);
-  g_test_add_func ("/core-staging/again", test_staging_again);
-  g_test_add_func ("/core-staging/on-leaving", test_staging_on_leaving);
+  g_test_add_func ("/core-staging/L14-again", test_staging_again);
+  g_test_add_func ("/core-staging/L14-on-leaving", test_staging_on_leaving);
   return g_test_run ();
 }

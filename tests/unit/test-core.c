@@ -9,8 +9,6 @@
 #include "core-world.h"
 #include "dvmd-core.h"
 #include "dvmd-job-machine.h"
-#include "dvmd-local-daemon.h"
-#include "dvmd-local.h"
 
 /* ---- tests ---- */
 
@@ -26,10 +24,20 @@ test_order (void)
   job = submit (&world, 3);
   assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 3);
+  dvmd_core_proc_launched (world.core, job, 0, 100, 0, NULL);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_STARTED);
+  /* One agent is done, and the other has not begun. */
+  dvmd_core_proc_launched (world.core, job, 1, 101, 0, NULL);
+  dvmd_core_local_launch_complete (world.core, job, 1);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
   launch_all (&world, job);
-  assert_state (job, DVM_JOB_STATE_RUNNING);
   for (guint rank = 0; rank < 3; rank++)
-    end_proc (&world, job, rank, DVM_PROC_STATE_REGISTERED, 0, 0);
+    {
+      assert_state (job, DVM_JOB_STATE_RUNNING);
+      end_proc (&world, job, rank, DVM_PROC_STATE_REGISTERED, 0, 0);
+    }
   assert_state (job, DVM_JOB_STATE_REGISTERED);
   for (guint rank = 0; rank < 3; rank++)
     end_proc (&world, job, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
@@ -45,6 +53,78 @@ test_order (void)
   g_assert_cmpuint (dvm_job_get_num_terminated (dvmd_job_get_record (job)), ==, 3);
   g_assert_cmpuint (dvm_job_get_num_registered (dvmd_job_get_record (job)), ==, 3);
   g_assert_cmpstr (dvm_job_get_nspace (dvmd_job_get_record (job)), ==, "dvm-test@1");
+}
+
+static DvmdJob *
+submit_to (World *world, guint np, const char *host)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+  const char *hosts[] = { host, NULL };
+
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), hosts);
+  return submit_spec (world, spec);
+}
+
+/* Each goes its own way: the one that waits, and the one that fails, are no matter of the others. */
+static void
+test_independent (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *running;
+  DvmdJob *waiting;
+  DvmdJob *behind;
+  DvmdJob *other;
+  DvmdJob *next;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  running = submit_to (&world, 2, "node1");
+  waiting = submit_to (&world, 2, "node1");
+  other = submit_to (&world, 2, "node2");
+  behind = submit_to (&world, 1, "node1");
+  next = submit_to (&world, 1, "node2");
+  launch_all (&world, running);
+  launch_all (&world, other);
+  assert_state (waiting, DVM_JOB_STATE_ALLOCATE);
+  end_proc (&world, other, 0, DVM_PROC_STATE_ABORTED_BY_SIG, 0, 11);
+  end_proc (&world, other, 1, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+  all_gone (&world, other);
+  assert_state (running, DVM_JOB_STATE_RUNNING);
+  g_assert_null (strstr (world.log->str, "kill 1"));
+  assert_state (waiting, DVM_JOB_STATE_ALLOCATE);
+  assert_state (next, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  run_to_end (&world, next);
+  assert_state (running, DVM_JOB_STATE_RUNNING);
+  for (guint rank = 0; rank < 2; rank++)
+    end_proc (&world, running, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, running);
+  assert_state (waiting, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  assert_state (behind, DVM_JOB_STATE_ALLOCATE);
+}
+
+/* Once each: of the start, and of the end, whatever it was. */
+static void
+test_told (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  job = submit (&world, 1);
+  g_assert_null (strstr (world.log->str, "started"));
+  launch_all (&world, job);
+  g_assert_nonnull (strstr (world.log->str, "started 1\n"));
+  g_assert_null (strstr (world.log->str, "ended"));
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, job);
+  g_assert_nonnull (strstr (world.log->str, "ended 1\n"));
+  job = submit (&world, 1);
+  launch_all (&world, job);
+  end_proc (&world, job, 0, DVM_PROC_STATE_ABORTED_BY_SIG, 0, 11);
+  all_gone (&world, job);
+  g_assert_nonnull (strstr (world.log->str, "started 2\n"));
+  g_assert_nonnull (strstr (world.log->str, "ended 2\n"));
 }
 
 static DvmdJob *
@@ -153,53 +233,6 @@ test_debug_early (void)
   assert_state (before, DVM_JOB_STATE_RUNNING);
 }
 
-/* ---- the agent's own tables ---- */
-
-static void
-on_proc_changed (DvmdLocalJob *job, DvmdLocalProc *proc, gpointer user_data)
-{
-  g_string_append_printf (user_data, "%u:%s ", proc->rank, dvm_proc_state_to_string (proc->state));
-}
-
-static void
-on_local (DvmdLocalJob *job, gpointer user_data)
-{
-  g_string_append_printf (user_data, "%s ", dvm_job_state_to_string (job->state));
-}
-
-/* The stop for a debugger on an agent: at the start, and in PMIx_Init. */
-static void
-test_local_debug (void)
-{
-  static const DvmdLocalFuncs funcs = { on_proc_changed, on_local, on_local, on_local, on_local };
-  g_autoptr (GString) log = g_string_new (NULL);
-  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
-  g_autoptr (DvmdLocalJob) job = dvmd_local_job_new (1, "n", queue, &funcs, log);
-  DvmdLocalProc *a = dvmd_local_job_add_proc (job, 0, 0, 0);
-  DvmdLocalProc *b = dvmd_local_job_add_proc (job, 1, 0, 1);
-
-  dvmd_local_proc_started (a, 7);
-  dvmd_local_proc_ready_for_debug (a);
-  dvmd_local_proc_started (b, 8);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
-  dvmd_local_proc_registered (b);
-  dvmd_local_proc_ready_for_debug (b);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_READY_FOR_DEBUG);
-  dvmd_local_proc_continued (b);
-  /* This one was let go on by a debugger. */
-  dvmd_local_proc_registered (a);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_RUNNING);
-  g_assert_cmpstr (log->str, ==,
-                   "0:RUNNING 0:READY_FOR_DEBUG 1:RUNNING LOCAL_LAUNCH_COMPLETE 1:REGISTERED 1:READY_FOR_DEBUG "
-                   "1:REGISTERED 0:REGISTERED ");
-  dvmd_local_job_killed (job, TRUE);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (job->state, ==, DVM_JOB_STATE_FORCED_EXIT);
-}
-
 static void
 test_jobs_of_a_node (void)
 {
@@ -281,6 +314,17 @@ test_vm_order (void)
   /* Slots that nobody gave: hardware threads (L6). */
   g_assert_cmpuint (dvmd_node_pool_count_slots (dvmd_core_get_nodes (world.core)), ==, 4);
   g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
+}
+
+/* Slots that were given stay, whatever an agent reports. */
+static void
+test_given_slots (void)
+{
+  g_auto (World) world = { 0 };
+
+  world_init (&world, 2, 5, FALSE);
+  bring_up (&world);
+  g_assert_cmpuint (dvmd_node_pool_count_slots (dvmd_core_get_nodes (world.core)), ==, 10);
 }
 
 static void
@@ -423,6 +467,40 @@ test_default_slots_take_all (void)
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
 }
 
+/* A program of an MPI library that does not use PMIx: said at the end, whatever that is, unless a rank has registered.
+ */
+static void
+test_mpi_without_server (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *jobs[3];
+  const char *reasons[3];
+
+  world_init (&world, 1, 8, FALSE);
+  bring_up (&world);
+  for (guint i = 0; i < 3; i++)
+    {
+      jobs[i] = submit (&world, 2);
+      launch_all (&world, jobs[i]);
+      if (i == 2)
+        end_proc (&world, jobs[i], 0, DVM_PROC_STATE_REGISTERED, 0, 0);
+      dvmd_core_note_mpi_library (world.core, jobs[i], "libmpich.so.12");
+      dvmd_core_note_mpi_library (world.core, jobs[i], "libother.so.1");
+      end_proc (&world, jobs[i], 0, i == 1 ? DVM_PROC_STATE_TERM_NON_ZERO : DVM_PROC_STATE_TERMINATED, i == 1 ? 3 : 0,
+                0);
+      reasons[i] = dvm_job_get_reason (dvmd_job_get_record (jobs[i]));
+      g_assert_cmpstr (i == 0 ? reasons[i] : "", ==, "");
+      end_proc (&world, jobs[i], 1, i == 2 ? DVM_PROC_STATE_TERM_WO_SYNC : DVM_PROC_STATE_TERMINATED, 0, 0);
+      all_gone (&world, jobs[i]);
+      reasons[i] = dvm_job_get_reason (dvmd_job_get_record (jobs[i]));
+    }
+  g_assert_true (g_str_has_prefix (reasons[0], "The program is linked with libmpich.so.12, but no rank of the job"));
+  g_assert_true (
+      g_str_has_prefix (reasons[1], "Rank 0 on node1 ended with status 3; The program is linked with libmpich"));
+  g_assert_null (strstr (reasons[2], "libmpich"));
+  g_assert_false (dvm_job_get_failed (dvmd_job_get_record (jobs[0])));
+}
+
 static void
 test_when_full (void)
 {
@@ -550,6 +628,8 @@ test_failure (void)
   g_assert_cmpint (dvm_job_get_failed_rank (record), ==, 1);
   g_assert_nonnull (strstr (dvm_job_get_reason (record), "Rank 1"));
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (world.core)), ==, 0);
+  /* The job has ended, and not the DVM. */
+  g_assert_true (dvmd_core_get_ready (world.core));
 }
 
 static void
@@ -569,7 +649,8 @@ test_not_started (void)
   assert_state (job, DVM_JOB_STATE_FAILED_TO_START);
   g_assert_true (dvmd_job_get_ended (job));
   g_assert_cmpint (dvm_job_get_exit_code (dvmd_job_get_record (job)), ==, 127);
-  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "no such program");
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==,
+                   "Rank 0 on node1 could not be started: no such program");
 }
 
 /* One that never calls PMIx_Init would keep the others waiting, whichever comes first. */
@@ -741,6 +822,19 @@ test_forced_exit (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FORCED_EXIT);
 }
 
+/* Without jobs the agents are ended at once, by force. */
+static void
+test_forced_idle (void)
+{
+  g_auto (World) world = { 0 };
+
+  world_init (&world, 1, 1, FALSE);
+  bring_up (&world);
+  dvmd_core_shutdown (world.core, TRUE, "asked");
+  run (&world);
+  g_assert_nonnull (strstr (world.log->str, "stop forced\n"));
+}
+
 static void
 test_one_shot (void)
 {
@@ -836,43 +930,6 @@ test_agent_failed (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
 }
 
-static void
-count_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
-{
-  (*(guint *)user_data)++;
-}
-
-/* The agent's own row: it ends once, when it was told to and nothing is left. */
-static void
-test_local_daemon (gconstpointer data)
-{
-  gboolean forced = GPOINTER_TO_UINT (data);
-  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
-  guint n_terminated = 0;
-  g_autoptr (DvmdLocalDaemon) daemon = dvmd_local_daemon_new ("dvm-test", queue, count_terminated, &n_terminated);
-
-  dvmd_local_daemon_reported (daemon);
-  dvmd_local_daemon_told_members (daemon);
-  dvmd_local_daemon_empty (daemon);
-  dvmd_local_daemon_told_members (daemon);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (daemon->state, ==, DVM_JOB_STATE_VM_READY);
-  dvmd_local_daemon_stop (daemon, FALSE);
-  if (forced)
-    dvmd_local_daemon_stop (daemon, TRUE);
-  dvmd_local_daemon_told_members (daemon);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (daemon->state, ==, forced ? DVM_JOB_STATE_FORCED_EXIT : DVM_JOB_STATE_VM_READY);
-  g_assert_true (daemon->stopping);
-  dvmd_local_daemon_empty (daemon);
-  dvmd_local_daemon_empty (daemon);
-  dvmd_local_daemon_stop (daemon, TRUE);
-  dvmd_local_daemon_told_members (daemon);
-  dvmd_event_queue_drain (queue, 0);
-  g_assert_cmpint (daemon->state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
-  g_assert_cmpuint (n_terminated, ==, 1);
-}
-
 /* Every transition of the table leads from states that exist to states that exist. */
 static void
 test_table (void)
@@ -894,14 +951,17 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/core/order", test_order);
+  g_test_add_func ("/core/L4-L9-L12-L15-order", test_order);
+  g_test_add_func ("/core/L10-told", test_told);
+  g_test_add_func ("/core/L8-independent", test_independent);
+  g_test_add_func ("/core/L6-given-slots", test_given_slots);
   g_test_add_func ("/core/jobs-of-a-node", test_jobs_of_a_node);
   g_test_add_func ("/core/history-bytes", test_history_bytes);
-  g_test_add_func ("/core/vm-order", test_vm_order);
-  g_test_add_func ("/core/kept-until-ready", test_kept_until_ready);
-  g_test_add_func ("/core/do-not-launch", test_do_not_launch);
-  g_test_add_func ("/core/slots/in-order", test_slots_in_order);
-  g_test_add_func ("/core/slots/no-overtaking", test_no_overtaking_after_release);
+  g_test_add_func ("/core/L5-L6-L7-vm-order", test_vm_order);
+  g_test_add_func ("/core/L7-kept-until-ready", test_kept_until_ready);
+  g_test_add_func ("/core/L5-do-not-launch", test_do_not_launch);
+  g_test_add_func ("/core/L15-slots/in-order", test_slots_in_order);
+  g_test_add_func ("/core/L15-slots/no-overtaking", test_no_overtaking_after_release);
   g_test_add_func ("/core/slots/never-fits", test_never_fits);
   g_test_add_func ("/core/slots/absurd-number", test_absurd_number);
   g_test_add_func ("/core/slots/default-take-all", test_default_slots_take_all);
@@ -910,26 +970,25 @@ main (int argc, char **argv)
   g_test_add_data_func ("/core/slots/let-through", GUINT_TO_POINTER (FALSE), test_let_through);
   g_test_add_data_func ("/core/slots/let-through/drained", GUINT_TO_POINTER (TRUE), test_let_through);
   g_test_add_func ("/core/hosts", test_hosts);
-  g_test_add_func ("/core/failure", test_failure);
-  g_test_add_func ("/core/not-started", test_not_started);
-  g_test_add_func ("/core/recoverable", test_recoverable);
-  g_test_add_func ("/core/unregistered", test_unregistered);
-  g_test_add_func ("/core/time-limit", test_time_limit);
-  g_test_add_func ("/core/cancel-everywhere", test_cancel_everywhere);
-  g_test_add_func ("/core/debug/ready", test_ready_for_debug);
-  g_test_add_func ("/core/debug/ends", test_debug_ends);
-  g_test_add_func ("/core/debug/early", test_debug_early);
-  g_test_add_func ("/core/debug/local", test_local_debug);
-  g_test_add_func ("/core/history", test_history);
-  g_test_add_func ("/core/shutdown", test_shutdown);
-  g_test_add_func ("/core/forced-exit", test_forced_exit);
-  g_test_add_func ("/core/one-shot", test_one_shot);
-  g_test_add_func ("/core/one-shot/no-more", test_one_shot_takes_no_more);
-  g_test_add_func ("/core/one-shot/cancelled-early", test_one_shot_cancelled_early);
-  g_test_add_func ("/core/shutdown-before-ready", test_shutdown_before_ready);
-  g_test_add_func ("/core/agent-failed", test_agent_failed);
-  g_test_add_data_func ("/core/local-daemon", GUINT_TO_POINTER (FALSE), test_local_daemon);
-  g_test_add_data_func ("/core/local-daemon/forced", GUINT_TO_POINTER (TRUE), test_local_daemon);
-  g_test_add_func ("/core/table", test_table);
+  g_test_add_func ("/core/L13-failure", test_failure);
+  g_test_add_func ("/core/L13-not-started", test_not_started);
+  g_test_add_func ("/core/L13-recoverable", test_recoverable);
+  g_test_add_func ("/core/L13-unregistered", test_unregistered);
+  g_test_add_func ("/core/D21-time-limit", test_time_limit);
+  g_test_add_func ("/core/L13-L15-cancel-everywhere", test_cancel_everywhere);
+  g_test_add_func ("/core/L9-debug/ready", test_ready_for_debug);
+  g_test_add_func ("/core/L9-debug/ends", test_debug_ends);
+  g_test_add_func ("/core/L9-debug/early", test_debug_early);
+  g_test_add_func ("/core/R5-history", test_history);
+  g_test_add_func ("/core/L12-shutdown", test_shutdown);
+  g_test_add_func ("/core/L12-L13-forced-exit", test_forced_exit);
+  g_test_add_func ("/core/L12-forced-idle", test_forced_idle);
+  g_test_add_func ("/core/L12-L13-one-shot", test_one_shot);
+  g_test_add_func ("/core/L12-one-shot/no-more", test_one_shot_takes_no_more);
+  g_test_add_func ("/core/L12-one-shot/cancelled-early", test_one_shot_cancelled_early);
+  g_test_add_func ("/core/L7-shutdown-before-ready", test_shutdown_before_ready);
+  g_test_add_func ("/core/L6-agent-failed", test_agent_failed);
+  g_test_add_func ("/core/mpi-without-server", test_mpi_without_server);
+  g_test_add_func ("/core/L2-L3-table", test_table);
   return g_test_run ();
 }

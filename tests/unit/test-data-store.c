@@ -12,6 +12,7 @@ typedef struct
   DvmdDataStore *store;
   GHashTable *answers; /* token -> Answer */
   guint64 last_token;
+  guint n_dropped; /* of those who have gone */
 } Fixture;
 
 typedef struct
@@ -28,6 +29,7 @@ static const guint32 other_session[] = { 7, 8 };
 static const DvmdDataParty one = { "job@1", 0, 1, 1000, 1000, default_session, 1 };
 static const DvmdDataParty one_b = { "job@1", 1, 2, 1000, 1000, default_session, 1 };
 static const DvmdDataParty two = { "job@2", 0, 1, 1000, 1000, default_session, 1 };
+static const DvmdDataParty three = { "job@5", 0, 2, 1000, 1000, default_session, 1 };
 static const DvmdDataParty apart = { "job@3", 0, 2, 1000, 1000, other_session, 2 };
 static const DvmdDataParty stranger = { "job@4", 0, 2, 1001, 1001, default_session, 1 };
 
@@ -44,9 +46,15 @@ static void
 on_answer (gpointer world, guint node, guint64 token, int status, GVariant *found)
 {
   Fixture *self = world;
-  g_autoptr (GVariant) owned = g_variant_ref_sink (found);
-  Answer *answer = g_new0 (Answer, 1);
+  g_autoptr (GVariant) owned = found != NULL ? g_variant_ref_sink (found) : NULL;
+  Answer *answer;
 
+  if (found == NULL)
+    {
+      self->n_dropped++;
+      return;
+    }
+  answer = g_new0 (Answer, 1);
   answer->node = node;
   answer->status = status;
   if (g_variant_get_size (owned) < 4096)
@@ -301,6 +309,7 @@ test_waiting_and_gone (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_data_store_count_waiting (self->store), ==, 2);
   dvmd_data_store_job_ended (self->store, "job@3");
   g_assert_cmpuint (dvmd_data_store_count_waiting (self->store), ==, 1);
+  g_assert_cmpuint (self->n_dropped, ==, 3);
   dvmd_clock_advance (self->clock, 10 * G_USEC_PER_SEC);
   g_assert_cmpuint (g_hash_table_size (self->answers), ==, 1);
 }
@@ -356,10 +365,11 @@ publish_bytes (Fixture *self, const DvmdDataParty *who, const char *key, gsize s
   return ((Answer *)g_hash_table_lookup (self->answers, &token))->status;
 }
 
-/* Until there is no room. Returns how many there was room for. */
+/* Until there is no room for anybody: by one job, and by another one. Returns how many there was room for. */
 static guint
 fill (Fixture *self, gsize size, GVariant *terms)
 {
+  const DvmdDataParty *who = &one;
   guint n = 0;
   int status;
 
@@ -367,8 +377,13 @@ fill (Fixture *self, gsize size, GVariant *terms)
     {
       g_autofree char *key = g_strdup_printf ("key-%u", n);
 
-      status = publish_bytes (self, &one, key, size, terms);
+      status = publish_bytes (self, who, key, size, terms);
       n += status == DVMD_PMIX_SUCCESS;
+      if (status == DVMD_PMIX_ERR_OUT_OF_RESOURCE && who == &one)
+        {
+          who = &three;
+          status = DVMD_PMIX_SUCCESS;
+        }
     }
   while (status == DVMD_PMIX_SUCCESS && n < 1000);
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
@@ -404,9 +419,52 @@ test_limits_of_terms (Fixture *self, gconstpointer data)
   g_variant_dict_insert_value (&dict, "uids", g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ids, 1024 * 1024, 4));
   large = g_variant_ref_sink (g_variant_dict_end (&dict));
   g_assert_cmpint (publish_bytes (self, &one, "port", 1, large), ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
-  g_assert_cmpuint (fill (self, 1, small), ==, 31);
+  g_assert_cmpuint (fill (self, 1, small), ==, 30);
   dvmd_data_store_job_ended (self->store, "job@1");
-  g_assert_cmpuint (fill (self, 1, small), ==, 31);
+  dvmd_data_store_job_ended (self->store, "job@5");
+  g_assert_cmpuint (fill (self, 1, small), ==, 30);
+}
+
+/* How many of 4 MiB there is room for, for that one. */
+static guint
+fill_of (Fixture *self, const DvmdDataParty *who)
+{
+  guint n = 0;
+  int status;
+
+  do
+    {
+      g_autofree char *key = g_strdup_printf ("%s-%" G_GUINT64_FORMAT, who->nspace, self->last_token);
+
+      status = publish_bytes (self, who, key, DVMD_DATA_REQUEST_LIMIT - 1024, NULL);
+      n += status == DVMD_PMIX_SUCCESS;
+    }
+  while (status == DVMD_PMIX_SUCCESS && n < 100);
+  g_assert_cmpint (status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  return n;
+}
+
+/* One job, and those of one session together, have half of the room; what goes gives it back. */
+static void
+test_quota (Fixture *self, gconstpointer data)
+{
+  static const guint32 session[] = { 7 };
+  const DvmdDataParty a = { "job@6", 0, 1, 1000, 1000, session, 1 };
+  const DvmdDataParty b = { "job@7", 0, 1, 1000, 1000, session, 1 };
+
+  g_assert_cmpuint (fill_of (self, &one), ==, 8);
+  g_assert_cmpint (publish_bytes (self, &a, "a", DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpuint (fill_of (self, &b), ==, 7);
+  dvmd_data_store_job_ended (self->store, "job@1");
+  /* The session has what it may, the others have not. */
+  g_assert_cmpuint (fill_of (self, &b), ==, 0);
+  g_assert_cmpint (publish_bytes (self, &a, "b", DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==,
+                   DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_assert_cmpuint (fill_of (self, &two), ==, 8);
+  dvmd_data_store_session_ended (self->store, 7);
+  dvmd_data_store_job_ended (self->store, "job@6");
+  dvmd_data_store_job_ended (self->store, "job@7");
+  g_assert_cmpuint (fill_of (self, &three), ==, 8);
 }
 
 /* A small thing is not for nothing. */
@@ -452,7 +510,7 @@ test_limits_of_waiting (Fixture *self, gconstpointer data)
     n++;
   g_assert_nonnull (answer);
   g_assert_cmpint (answer->status, ==, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
-  g_assert_cmpuint (n, ==, 21);
+  g_assert_cmpuint (n, ==, 10);
   g_assert_cmpuint (dvmd_data_store_count_waiting (self->store), ==, n);
   dvmd_data_store_job_ended (self->store, "job@2");
   g_assert_cmpuint (fill (self, DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==, 16);
@@ -519,6 +577,7 @@ main (int argc, char **argv)
   ADD ("bad-requests", test_bad_requests);
   ADD ("limits", test_limits);
   ADD ("limits-of-terms", test_limits_of_terms);
+  ADD ("quota", test_quota);
   ADD ("limits-of-numbers", test_limits_of_numbers);
   ADD ("limits-of-waiting", test_limits_of_waiting);
   ADD ("first-read-of-too-much", test_first_read_of_too_much);

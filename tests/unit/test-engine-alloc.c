@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <signal.h>
+#include <glib/gstdio.h>
 #include <unistd.h>
 
 #include "dvmd-controller-private.h"
@@ -69,12 +70,11 @@ settle (void)
 static int
 ask (Fixture *self, guint node, const char *nspace, guint32 rank, const char *request)
 {
-  guint64 token = dvmd_pmix_fake_allocate (self->engine.fakes[node], nspace, rank, "new",
-                                           g_variant_new_parsed (request));
+  guint64 token = pmix_fake_allocate (self->engine.fakes[node], nspace, rank, "new", g_variant_new_parsed (request));
   GVariant *answer;
   int status;
 
-  wait_until (dvmd_pmix_fake_get_allocation (self->engine.fakes[node], token, &status, &answer));
+  wait_until (pmix_fake_get_allocation (self->engine.fakes[node], token, &status, &answer));
   g_assert_null (answer);
   return status;
 }
@@ -90,7 +90,25 @@ test_request (Fixture *self, gconstpointer data)
   g_assert_cmpint (ask (self, 0, get_nspace (self), 0, request), ==, dvmd_pmix_status_from_error (error));
   g_assert_cmpint (ask (self, 0, get_nspace (self), 1, request), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
   g_assert_cmpint (ask (self, 0, "nobody", 0, request), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->askers), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "requesters-waiting"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+}
+
+/* A file is read beside the main loop, and what is wrong with it is told as any other thing. */
+static void
+test_file (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GError) not_elastic = g_error_new_literal (DVM_ERROR, DVM_ERROR_NOT_ELASTIC, "");
+  g_autoptr (GError) not_found = g_error_new_literal (DVM_ERROR, DVM_ERROR_NOT_FOUND, "");
+  g_autofree char *path = g_build_filename (self->engine.dir, "hostfile", NULL);
+  g_autofree char *request = g_strdup_printf ("@a{sv} {'hostfile': <'%s'>}", path);
+
+  g_assert_cmpint (ask (self, 1, get_nspace (self), 1, request), ==, dvmd_pmix_status_from_error (not_found));
+  g_assert_true (g_file_set_contents (path, "n9\n", -1, NULL));
+  g_assert_cmpint (ask (self, 1, get_nspace (self), 1, request), ==, dvmd_pmix_status_from_error (not_elastic));
+  g_assert_cmpuint (engine_count (self->engine.controller, "requesters-waiting"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+  g_unlink (path);
 }
 
 static void
@@ -108,7 +126,7 @@ assert_event (Fixture *self, guint node, const char *nspace, guint32 rank, int e
   GVariant *details = NULL;
   g_autofree char *text = NULL;
 
-  g_assert_cmpuint (dvmd_pmix_fake_count_events (self->engine.fakes[node], nspace, rank, event, &details), ==, 1);
+  g_assert_cmpuint (pmix_fake_count_events (self->engine.fakes[node], nspace, rank, event, &details), ==, 1);
   text = g_variant_print (details, TRUE);
   g_assert_cmpstr (text, ==, expected);
 }
@@ -116,8 +134,7 @@ assert_event (Fixture *self, guint node, const char *nspace, guint32 rank, int e
 static guint
 count_all (Fixture *self)
 {
-  return dvmd_pmix_fake_get_events (self->engine.fakes[0])->len
-         + dvmd_pmix_fake_get_events (self->engine.fakes[1])->len;
+  return pmix_fake_get_events (self->engine.fakes[0])->len + pmix_fake_get_events (self->engine.fakes[1])->len;
 }
 
 static void
@@ -168,8 +185,7 @@ test_warning (Fixture *self, gconstpointer data)
 static void
 test_tool (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *hosts[] = { dvmd_pmix_fake_get_host (self->engine.fakes[0]),
-                            dvmd_pmix_fake_get_host (self->engine.fakes[1]) };
+  DvmdPmixHost *hosts[] = { pmix_fake_get_host (self->engine.fakes[0]), pmix_fake_get_host (self->engine.fakes[1]) };
   guint32 rank = 7;
   g_autofree char *first = dvmd_pmix_host_tool_connected (hosts[0], "mine", &rank);
   g_autofree char *second = dvmd_pmix_host_tool_connected (hosts[0], NULL, &rank);
@@ -192,7 +208,7 @@ test_tool (Fixture *self, gconstpointer data)
 static void
 test_tool_of_rank (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[1]);
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[1]);
   guint32 rank = 1;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, get_nspace (self), &rank);
 
@@ -208,7 +224,7 @@ test_tool_of_rank (Fixture *self, gconstpointer data)
 static void
 test_tool_at_the_end (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[1]);
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[1]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
   g_autofree char *expected = g_strdup_printf (
@@ -228,6 +244,7 @@ main (int argc, char **argv)
     void (*func) (Fixture *, gconstpointer);
   } tests[] = {
     { "/engine-alloc/request", test_request },
+    { "/engine-alloc/file", test_file },
     { "/engine-alloc/events", test_events },
     { "/engine-alloc/event-for-nobody", test_event_for_nobody },
     { "/engine-alloc/warning", test_warning },

@@ -58,7 +58,7 @@ static void
 tear_down (Fixture *self, gconstpointer data)
 {
   engine_fixture_end (&self->engine, TRUE);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->fences), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "collectives-open"), ==, 0);
   engine_fixture_clear (&self->engine);
 }
 
@@ -80,7 +80,7 @@ get_status (Fixture *self, guint node, guint64 token)
 {
   int status = 0;
 
-  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[node], token, &status, NULL));
+  wait_until (pmix_fake_get_answer (self->engine.fakes[node], token, &status, NULL));
   return status;
 }
 
@@ -88,7 +88,7 @@ static gboolean
 is_answered (Fixture *self, guint node, guint64 token)
 {
   settle ();
-  return dvmd_pmix_fake_get_answer (self->engine.fakes[node], token, NULL, NULL);
+  return pmix_fake_get_answer (self->engine.fakes[node], token, NULL, NULL);
 }
 
 /* The first job's rank, and a rank of the second one's. */
@@ -97,7 +97,7 @@ connect_from (Fixture *self, guint node, gboolean leave, guint32 second, guint t
 {
   DvmdPmixProc procs[] = { { nspace (self, 0), 0 }, { nspace (self, 1), second } };
 
-  return dvmd_pmix_fake_connect (self->engine.fakes[node], leave, procs, 2, timeout);
+  return pmix_fake_connect (self->engine.fakes[node], leave, procs, 2, timeout);
 }
 
 static void
@@ -126,12 +126,12 @@ test_connect (Fixture *self, gconstpointer data)
   const DvmdPmixJob *guest;
 
   g_assert_false (is_answered (self, 0, first));
-  g_assert_null (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  g_assert_null (pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
   second = connect_from (self, 1, FALSE, 1, 0);
   g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
   g_assert_cmpint (get_status (self, 1, second), ==, DVMD_PMIX_SUCCESS);
   /* Each server knows the job that is not on its node. */
-  guest = dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1));
+  guest = pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1));
   g_assert_nonnull (guest);
   g_assert_cmpuint (guest->my_node, ==, G_MAXUINT32);
   g_assert_cmpuint (guest->ranks->len, ==, 2);
@@ -139,7 +139,7 @@ test_connect (Fixture *self, gconstpointer data)
   g_assert_cmpuint (guest->universe_size, ==, 4);
   g_assert_cmpstr (guest->nodes[0], ==, "two");
   g_assert_cmpstr (((DvmdPmixApp *)g_ptr_array_index (guest->apps, 0))->argv[0], ==, "/bin/sleep");
-  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
+  g_assert_nonnull (pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
 
   /* They part, and come together again. */
   first = connect_from (self, 0, TRUE, 1, 0);
@@ -154,11 +154,11 @@ test_connect (Fixture *self, gconstpointer data)
 
   /* When a job has ended, nobody keeps it. */
   cancel (self, 1);
-  g_assert_null (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->told), ==, 1);
+  g_assert_null (pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  g_assert_cmpuint (engine_count (self->engine.controller, "jobs-known-elsewhere"), ==, 1);
   cancel (self, 0);
-  g_assert_null (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->told), ==, 0);
+  g_assert_null (pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
+  g_assert_cmpuint (engine_count (self->engine.controller, "jobs-known-elsewhere"), ==, 0);
 }
 
 /* A connect, a disconnect and a fence of the same processes are three things. */
@@ -168,11 +168,11 @@ test_any_order (Fixture *self, gconstpointer data)
 {
   DvmdPmixProc there[] = { { nspace (self, 1), 1 }, { nspace (self, 1), 0 }, { nspace (self, 0), 0 } };
   DvmdPmixProc here[] = { { nspace (self, 0), 0 }, { nspace (self, 1), 0 }, { nspace (self, 1), 1 } };
-  guint64 first = dvmd_pmix_fake_connect (self->engine.fakes[0], FALSE, here, 3, 0);
+  guint64 first = pmix_fake_connect (self->engine.fakes[0], FALSE, here, 3, 0);
   guint64 second;
 
   g_assert_false (is_answered (self, 0, first));
-  second = dvmd_pmix_fake_connect (self->engine.fakes[1], FALSE, there, 3, 0);
+  second = pmix_fake_connect (self->engine.fakes[1], FALSE, there, 3, 0);
   g_assert_cmpint (get_status (self, 0, first), ==, DVMD_PMIX_SUCCESS);
   g_assert_cmpint (get_status (self, 1, second), ==, DVMD_PMIX_SUCCESS);
 }
@@ -183,13 +183,13 @@ test_three_things (Fixture *self, gconstpointer data)
   DvmdPmixProc procs[] = { { nspace (self, 0), 0 }, { nspace (self, 1), 0 } };
   g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
   guint64 connected = connect_from (self, 0, FALSE, 0, 0);
-  guint64 fence = dvmd_pmix_fake_fence (self->engine.fakes[1], procs, 2, none);
+  guint64 fence = pmix_fake_fence (self->engine.fakes[1], procs, 2, none);
   guint64 left = connect_from (self, 1, TRUE, 0, 0);
 
   g_assert_false (is_answered (self, 0, connected));
   g_assert_false (is_answered (self, 1, fence));
   g_assert_false (is_answered (self, 1, left));
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->fences), ==, 3);
+  g_assert_cmpuint (engine_count (self->engine.controller, "collectives-open"), ==, 3);
   cancel (self, 1);
   g_assert_cmpint (get_status (self, 0, connected), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
 }
@@ -228,7 +228,7 @@ test_nobody (Fixture *self, gconstpointer data)
   guint64 token = connect_from (self, 0, FALSE, 2, 0);
 
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
-  token = dvmd_pmix_fake_connect (self->engine.fakes[0], FALSE, nobody, 2, 0);
+  token = pmix_fake_connect (self->engine.fakes[0], FALSE, nobody, 2, 0);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
 }
 
@@ -240,21 +240,21 @@ test_modex (Fixture *self, gconstpointer data)
   guint64 token;
   GBytes *answer = NULL;
 
-  dvmd_pmix_fake_put (self->engine.fakes[1], nspace (self, 1), 1, bytes);
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
-  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[0], token, NULL, &answer));
+  pmix_fake_put (self->engine.fakes[1], nspace (self, 1), 1, bytes);
+  token = pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
+  wait_until (pmix_fake_get_answer (self->engine.fakes[0], token, NULL, &answer));
   g_assert_true (g_bytes_equal (answer, bytes));
-  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  g_assert_nonnull (pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
   /* Of the job as a whole: its server knows it when the answer comes. */
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[1], nspace (self, 0), DVMD_PMIX_RANK_WILDCARD);
+  token = pmix_fake_direct_modex (self->engine.fakes[1], nspace (self, 0), DVMD_PMIX_RANK_WILDCARD);
   g_assert_cmpint (get_status (self, 1, token), ==, DVMD_PMIX_SUCCESS);
-  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 2);
+  g_assert_nonnull (pmix_fake_find_job (self->engine.fakes[1], nspace (self, 0)));
+  token = pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 2);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], "nobody", DVMD_PMIX_RANK_WILDCARD);
+  token = pmix_fake_direct_modex (self->engine.fakes[0], "nobody", DVMD_PMIX_RANK_WILDCARD);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
   cancel (self, 1);
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
+  token = pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
@@ -265,15 +265,15 @@ test_modex_of_a_job_that_ends (Fixture *self, gconstpointer data)
 {
   guint64 token;
 
-  dvmd_pmix_fake_hold_registrations (self->engine.fakes[0], TRUE);
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
-  wait_until (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)) != NULL);
+  pmix_fake_hold_registrations (self->engine.fakes[0], TRUE);
+  token = pmix_fake_direct_modex (self->engine.fakes[0], nspace (self, 1), 1);
+  wait_until (pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)) != NULL);
   cancel (self, 1);
   g_assert_false (is_answered (self, 0, token));
-  g_assert_nonnull (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
-  dvmd_pmix_fake_hold_registrations (self->engine.fakes[0], FALSE);
+  g_assert_nonnull (pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)));
+  pmix_fake_hold_registrations (self->engine.fakes[0], FALSE);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_NOT_FOUND);
-  wait_until (dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)) == NULL);
+  wait_until (pmix_fake_find_job (self->engine.fakes[0], nspace (self, 1)) == NULL);
 }
 
 /* A node whose ranks of a job have ended must be told of the others like every other one. */
@@ -291,14 +291,14 @@ test_modex_of_a_job_that_was_here (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (both), 0)->node, ==, 1);
   g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (both), 1)->node, ==, 2);
   kill (dvmd_proc_table_row (dvmd_job_get_procs (both), 0)->pid, SIGKILL);
-  wait_until (dvmd_pmix_fake_find_job (self->engine.fakes[0], name) == NULL
-              && g_hash_table_size (self->engine.controller->done_with) == 1);
-  dvmd_pmix_fake_put (self->engine.fakes[1], name, 1, bytes);
-  token = dvmd_pmix_fake_direct_modex (self->engine.fakes[0], name, 1);
+  wait_until (pmix_fake_find_job (self->engine.fakes[0], name) == NULL
+              && engine_count (self->engine.controller, "jobs-ended-in-part") == 1);
+  pmix_fake_put (self->engine.fakes[1], name, 1, bytes);
+  token = pmix_fake_direct_modex (self->engine.fakes[0], name, 1);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
-  g_assert_cmpuint (dvmd_pmix_fake_find_job (self->engine.fakes[0], name)->ranks->len, ==, 2);
+  g_assert_cmpuint (pmix_fake_find_job (self->engine.fakes[0], name)->ranks->len, ==, 2);
   kill (dvmd_proc_table_row (dvmd_job_get_procs (both), 1)->pid, SIGKILL);
-  wait_until (g_hash_table_size (self->engine.controller->done_with) == 0);
+  wait_until (engine_count (self->engine.controller, "jobs-ended-in-part") == 0);
 }
 
 /* ---- data ---- */
@@ -306,7 +306,7 @@ test_modex_of_a_job_that_was_here (Fixture *self, gconstpointer data)
 static guint64
 ask (Fixture *self, guint node, DvmdPmixDataOp op, guint job, guint32 rank, const char *request)
 {
-  return dvmd_pmix_fake_data (self->engine.fakes[node], op, nspace (self, job), rank, g_variant_new_parsed (request));
+  return pmix_fake_data (self->engine.fakes[node], op, nspace (self, job), rank, g_variant_new_parsed (request));
 }
 
 static void
@@ -323,7 +323,7 @@ test_publish (Fixture *self, gconstpointer data)
   g_assert_false (is_answered (self, 1, waiting));
   token = ask (self, 0, DVMD_PMIX_DATA_PUBLISH, 0, 0, "{'items': <[('port', b'here')]>}");
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
-  wait_until (dvmd_pmix_fake_get_allocation (self->engine.fakes[1], waiting, &status, &found));
+  wait_until (pmix_fake_get_allocation (self->engine.fakes[1], waiting, &status, &found));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   text = g_variant_print (found, FALSE);
   g_assert_cmpstr (text, ==, expected);
@@ -338,7 +338,6 @@ test_publish (Fixture *self, gconstpointer data)
 static void
 test_purge (Fixture *self, gconstpointer data)
 {
-  DvmdDataStore *store = self->engine.controller->data;
 
   ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 1, 0, "{'items': <[('a', b'')]>, 'persistence': <uint32 2>}");
   ask (self, 1, DVMD_PMIX_DATA_PUBLISH, 1, 1, "{'items': <[('b', b'')]>, 'persistence': <uint32 2>}");
@@ -347,44 +346,44 @@ test_purge (Fixture *self, gconstpointer data)
   ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 1, "{'keys': <['z']>, 'wait': <0>}");
   ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 0, "{'keys': <['z']>, 'wait': <0>}");
   settle ();
-  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 4);
-  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 2);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 4);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-waiting"), ==, 2);
   kill_rank (self, 1, 1);
-  wait_until (dvmd_data_store_count_items (store) == 3);
-  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 1);
+  wait_until (engine_count (self->engine.controller, "data-published") == 3);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-waiting"), ==, 1);
   cancel (self, 1);
-  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-waiting"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
   /* Its session, the default one, has not ended. */
-  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 1);
 }
 
 /* A tool that has only published and looked up goes with its node, too. */
 static void
 test_tool_of_lost_node (Fixture *self, gconstpointer data)
 {
-  DvmdDataStore *store = self->engine.controller->data;
   guint32 rank = 0;
-  g_autofree char *name = dvmd_pmix_host_tool_connected (dvmd_pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
-  guint64 token = dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, name, rank,
-                                       g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
+  g_autofree char *name = dvmd_pmix_host_tool_connected (pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
+  guint64 token = pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, name, rank,
+                                  g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
 
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
-  dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
-                       g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
-  wait_until (dvmd_data_store_count_waiting (store) == 1);
-  dvmd_controller_forget_agent (self->engine.controller, 2);
-  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 1);
-  dvmd_controller_forget_agent (self->engine.controller, 1);
-  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 0);
-  g_assert_cmpuint (dvmd_data_store_count_waiting (store), ==, 0);
+  pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
+                  g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
+  wait_until (engine_count (self->engine.controller, "data-waiting") == 1);
+  dvmd_services_agent_gone (self->engine.controller->services, 2);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 1);
+  dvmd_services_agent_gone (self->engine.controller->services, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-waiting"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
 }
 
 /* A tool that goes leaves nothing that was to end with it. */
 static void
 test_tool_gone (Fixture *self, gconstpointer data)
 {
-  DvmdDataStore *store = self->engine.controller->data;
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
 
@@ -392,16 +391,17 @@ test_tool_gone (Fixture *self, gconstpointer data)
     {
       g_autofree char *text = g_strdup_printf ("{'items': <[('%u', b'')]>, 'persistence': <uint32 %u>}", i, i);
 
-      dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, name, rank, g_variant_new_parsed (text));
+      pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, name, rank, g_variant_new_parsed (text));
     }
-  dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
-                       g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
-  wait_until (dvmd_data_store_count_waiting (store) == 1);
-  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 5);
+  pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
+                  g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
+  wait_until (engine_count (self->engine.controller, "data-waiting") == 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 5);
   dvmd_pmix_host_lost (host, name, rank);
-  wait_until (dvmd_data_store_count_waiting (store) == 0);
-  g_assert_cmpuint (dvmd_data_store_count_items (store), ==, 2);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->tools), ==, 0);
+  wait_until (engine_count (self->engine.controller, "data-waiting") == 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 2);
+  g_assert_cmpuint (engine_count (self->engine.controller, "tools"), ==, 0);
 }
 
 /* ---- direct modex that nobody answers ---- */
@@ -417,10 +417,10 @@ ask_the_deaf (Fixture *self, guint32 timeout)
   g_autoptr (DvmdLink) link = g_object_ref (g_hash_table_lookup (controller->links, GUINT_TO_POINTER (2)));
 
   g_hash_table_steal (controller->links, GUINT_TO_POINTER (2));
-  dvmd_controller_handle_modex (controller, 1, ask);
+  engine_tell (self->engine.controller, DVMD_MSG_MODEX, 1, ask);
   g_hash_table_insert (controller->links, GUINT_TO_POINTER (2), g_object_ref (link));
   g_object_unref (link);
-  g_assert_cmpuint (g_hash_table_size (controller->modex_asks), ==, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 1);
   return token;
 }
 
@@ -428,7 +428,7 @@ static void
 assert_refused (Fixture *self, guint64 token, int status)
 {
   g_assert_cmpint (get_status (self, 0, token), ==, status);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->modex_asks), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 0);
 }
 
 static void
@@ -442,12 +442,12 @@ test_modex_of_lost_node (Fixture *self, gconstpointer data)
 {
   guint64 token = ask_the_deaf (self, 0);
 
-  dvmd_controller_break_modex_asks (self->engine.controller, 2);
+  dvmd_services_agent_gone (self->engine.controller->services, 2);
   assert_refused (self, token, DVMD_PMIX_ERR_LOST_CONNECTION);
   ask_the_deaf (self, 0);
   /* Nobody is left who could be told. */
-  dvmd_controller_break_modex_asks (self->engine.controller, 1);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->modex_asks), ==, 0);
+  dvmd_services_agent_gone (self->engine.controller->services, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 0);
 }
 
 static void
@@ -455,9 +455,9 @@ test_modex_of_ended_job (Fixture *self, gconstpointer data)
 {
   guint64 token = ask_the_deaf (self, 0);
 
-  dvmd_controller_fail_modex_asks (self->engine.controller, self->jobs[0]);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->modex_asks), ==, 1);
-  dvmd_controller_fail_modex_asks (self->engine.controller, self->jobs[1]);
+  dvmd_services_job_ended (self->engine.controller->services, self->jobs[0]);
+  g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 1);
+  dvmd_services_job_ended (self->engine.controller->services, self->jobs[1]);
   assert_refused (self, token, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
@@ -467,16 +467,15 @@ test_modex_of_ended_job (Fixture *self, gconstpointer data)
 static void
 test_answer_of_another (Fixture *self, gconstpointer data)
 {
-  DvmdController *controller = self->engine.controller;
   g_autoptr (GVariant)
       ask = g_variant_ref_sink (g_variant_new_parsed ("(uint64 4711, %s, uint32 1, uint32 0)", nspace (self, 1)));
   g_autoptr (GVariant) answer = g_variant_ref_sink (g_variant_new_parsed ("(uint32 1, uint64 4711, 0, b'forged')"));
 
-  dvmd_controller_handle_modex (controller, 1, ask);
-  g_assert_cmpuint (g_hash_table_size (controller->modex_asks), ==, 1);
-  dvmd_controller_handle_modex_data (controller, 1, answer);
-  g_assert_cmpuint (g_hash_table_size (controller->modex_asks), ==, 1);
-  wait_until (g_hash_table_size (controller->modex_asks) == 0);
+  engine_tell (self->engine.controller, DVMD_MSG_MODEX, 1, ask);
+  g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 1);
+  engine_tell (self->engine.controller, DVMD_MSG_MODEX_DATA, 1, answer);
+  g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 1);
+  wait_until (engine_count (self->engine.controller, "modex-waiting") == 0);
 }
 
 static GVariant *
@@ -498,44 +497,40 @@ test_for_others (Fixture *self, gconstpointer data)
   DvmdController *controller = self->engine.controller;
   const char *theirs = nspace (self, 1);
   guint32 rank = 0;
-  g_autofree char *tool = dvmd_pmix_host_tool_connected (dvmd_pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
+  g_autofree char *tool = dvmd_pmix_host_tool_connected (pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
   g_autofree char *nobody = g_strdup_printf ("%s@tool-7-1", controller->nspace);
   const char *const names[] = { theirs, tool, nobody, "bus.0", "scheduler:test", "" };
-  guint64 token = dvmd_pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, tool, rank,
-                                       g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
+  guint64 token = pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, tool, rank,
+                                  g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
 
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     {
       /* The job is on the second node, the tool on the first one. */
       guint agent = names[i] == theirs ? 1 : 2;
-      g_autoptr (GVariant) spawn = parse (
-          "(uint64 99, %s, uint32 0, uint32 0, [{'argv': <['true']>}], @a{sv} {}, uint32 0, uint32 0)", names[i]);
-      g_autoptr (GVariant) control = parse ("(uint64 99, %s, uint32 0, uint32 0, [(%s, %u)], 'kill', 0)", names[i],
-                                            nspace (self, 0), DVMD_PMIX_RANK_WILDCARD);
-      g_autoptr (GVariant)
-          shutdown = parse ("(uint64 99, %s, uint32 0, uint32 0, @a(su) [], 'terminate', 0)", names[i]);
+      g_autoptr (GVariant) spawn = parse ("([{'argv': <['true']>}], @a{sv} {}, uint32 0, uint32 0)");
+      g_autoptr (GVariant) control = parse ("([(%s, %u)], 'kill', 0)", nspace (self, 0), DVMD_PMIX_RANK_WILDCARD);
+      g_autoptr (GVariant) shutdown = parse ("(@a(su) [], 'terminate', 0)");
       g_autoptr (GVariant) abort = parse ("(%s, uint32 0, uint32 0, 1, '', [(%s, %u)])", names[i], nspace (self, 0),
                                           DVMD_PMIX_RANK_WILDCARD);
-      g_autoptr (GVariant)
-          allocate = parse ("(uint64 99, %s, uint32 0, uint32 0, 'new', {'hosts': <['n9']>})", names[i]);
-      g_autoptr (GVariant) unpublish = parse ("(uint64 99, %u, %s, uint32 0, uint32 0, uint32 0, @a{sv} {})",
-                                              (guint32)DVMD_PMIX_DATA_UNPUBLISH, names[i]);
+      g_autoptr (GVariant) allocate = parse ("('new', {'hosts': <['n9']>})");
+      g_autoptr (GVariant) unpublish = parse ("(%u, uint32 0, uint32 0, @a{sv} {})", (guint32)DVMD_PMIX_DATA_UNPUBLISH);
       g_autoptr (GVariant) gone = parse ("(%s,)", names[i]);
 
-      dvmd_controller_handle_spawn (controller, agent, spawn);
-      dvmd_controller_handle_job_control (controller, agent, control);
-      dvmd_controller_handle_job_control (controller, agent, shutdown);
-      dvmd_controller_handle_abort_others (controller, agent, abort);
-      dvmd_controller_handle_allocate (controller, agent, allocate);
-      dvmd_controller_handle_data (controller, agent, unpublish);
-      dvmd_controller_handle_tool_gone (controller, agent, gone);
-      g_assert_cmpuint (g_hash_table_size (controller->spawns), ==, 0);
-      g_assert_cmpuint (g_hash_table_size (controller->askers), ==, 0);
-      g_assert_cmpuint (g_hash_table_size (controller->tools), ==, 1);
+      engine_call (self->engine.controller, DVMD_CALL_SPAWN, agent, names[i], 0, spawn);
+      engine_call (self->engine.controller, DVMD_CALL_JOB_CONTROL, agent, names[i], 0, control);
+      engine_call (self->engine.controller, DVMD_CALL_JOB_CONTROL, agent, names[i], 0, shutdown);
+      engine_tell (self->engine.controller, DVMD_MSG_ABORT_OTHERS, agent, abort);
+      engine_call (self->engine.controller, DVMD_CALL_ALLOCATE, agent, names[i], 0, allocate);
+      engine_call (self->engine.controller, DVMD_CALL_DATA, agent, names[i], 0, unpublish);
+      engine_tell (self->engine.controller, DVMD_MSG_TOOL_GONE, agent, gone);
+      g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
+      g_assert_cmpuint (engine_count (self->engine.controller, "requesters-waiting"), ==, 0);
+      g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+      g_assert_cmpuint (engine_count (self->engine.controller, "tools"), ==, 1);
     }
   settle ();
-  g_assert_cmpuint (dvmd_data_store_count_items (controller->data), ==, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 1);
   g_assert_cmpint (dvmd_job_get_state (self->jobs[0]), ==, DVM_JOB_STATE_RUNNING);
   g_assert_false (self->engine.ended);
 }
@@ -544,14 +539,13 @@ test_for_others (Fixture *self, gconstpointer data)
 static void
 test_collective_of_others (Fixture *self, gconstpointer data)
 {
-  DvmdController *controller = self->engine.controller;
   g_autoptr (GVariant) fence = parse ("(uint64 99, [(%s, uint32 0)], false, b'forged', uint32 0, 0)", nspace (self, 0));
   g_autoptr (GVariant) body = parse ("(uint64 99, false, [(%s, uint32 0)], uint32 0, 0)", nspace (self, 0));
 
-  dvmd_controller_handle_fence (controller, 2, fence);
-  dvmd_controller_handle_connect (controller, 2, body);
-  dvmd_controller_handle_connect (controller, 7, body);
-  g_assert_cmpuint (g_hash_table_size (controller->fences), ==, 0);
+  engine_tell (self->engine.controller, DVMD_MSG_FENCE, 2, fence);
+  engine_tell (self->engine.controller, DVMD_MSG_CONNECT, 2, body);
+  engine_tell (self->engine.controller, DVMD_MSG_CONNECT, 7, body);
+  g_assert_cmpuint (engine_count (self->engine.controller, "collectives-open"), ==, 0);
 }
 
 /* Somebody waits in a collective meanwhile. */
@@ -563,7 +557,7 @@ test_ranks_that_are_not (Fixture *self, gconstpointer data)
   static const guint32 ranks[] = { 2, 1000000, G_MAXUINT32 - 1, G_MAXUINT32 };
   guint64 token = connect_from (self, 0, FALSE, 1, 0);
 
-  wait_until (g_hash_table_size (controller->fences) == 1);
+  wait_until (engine_count (self->engine.controller, "collectives-open") == 1);
   for (gsize i = 0; i < G_N_ELEMENTS (ranks); i++)
     {
       g_autoptr (GVariant) states = g_variant_ref_sink (
@@ -572,19 +566,19 @@ test_ranks_that_are_not (Fixture *self, gconstpointer data)
           launched = g_variant_ref_sink (g_variant_new_parsed ("(%u, [(%u, 1)], @a(uis) [])", id, ranks[i]));
       g_autoptr (GVariant) aborted = g_variant_ref_sink (g_variant_new_parsed ("(%u, %u, 1, '')", id, ranks[i]));
 
-      dvmd_controller_handle_proc_states (controller, 2, states);
-      dvmd_controller_handle_launched (controller, 2, launched);
-      dvmd_controller_handle_abort (controller, 2, aborted);
+      engine_tell (controller, DVMD_MSG_PROC_STATES, 2, states);
+      engine_tell (controller, DVMD_MSG_LAUNCHED, 2, launched);
+      engine_tell (controller, DVMD_MSG_ABORT, 2, aborted);
     }
   /* Nor does an agent speak of ranks of another one. */
   {
     g_autoptr (GVariant) states = g_variant_ref_sink (
         g_variant_new_parsed ("(%u, [(%u, %u, 0, 0)])", id, 1, (guint32)DVM_PROC_STATE_TERMINATED));
 
-    dvmd_controller_handle_proc_states (controller, 1, states);
+    engine_tell (controller, DVMD_MSG_PROC_STATES, 1, states);
   }
   settle ();
-  g_assert_cmpuint (g_hash_table_size (controller->fences), ==, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "collectives-open"), ==, 1);
   g_assert_cmpint (dvmd_job_get_state (self->jobs[1]), ==, DVM_JOB_STATE_RUNNING);
   connect_from (self, 1, FALSE, 1, 0);
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_SUCCESS);

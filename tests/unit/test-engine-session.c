@@ -153,7 +153,7 @@ control (EngineFixture *self, guint id, const char *directives, Outcome *outcome
 
   outcome_clear (outcome);
   outcome->done = FALSE;
-  dvmd_controller_control_session_async (self->controller, id, parse (directives), requester, FALSE, NULL,
+  dvmd_controller_control_session_async (self->controller, id, parse (directives), NULL, requester, FALSE, NULL,
                                          on_controlled, outcome);
   wait_until (outcome->done);
 }
@@ -401,8 +401,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/engine-session/request/refused", test_request_refused);
-  g_test_add_func ("/engine-session/request/read", test_request_read);
+  g_test_add_func ("/engine-session/S10,S13,S18,S20,S25,S26/refused", test_request_refused);
+  g_test_add_func ("/engine-session/S12,S20,S26/read", test_request_read);
   ADD ("/engine-session/S16,S19/processes", test_processes);
   ADD ("/engine-session/S18/signal", test_signal);
   ADD ("/engine-session/S12,S15/applications", test_applications);

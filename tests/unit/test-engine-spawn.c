@@ -9,10 +9,12 @@
 
 #include <glib-unix.h>
 #include <signal.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "dvmd-controller-private.h"
+#include "dvmd-controller-streams.h"
 #include "engine-fixture.h"
 #include "process-state.h"
 #include "wait-until.h"
@@ -59,9 +61,9 @@ get_nspace (Fixture *self)
 static guint64
 ask (Fixture *self, const char *job, guint timeout)
 {
-  const DvmdPmixWishes wishes = { .timeout = timeout };
+  const DvmdPmixAttributes attributes = { .timeout = timeout };
 
-  return dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), &wishes);
+  return pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), &attributes);
 }
 
 static int
@@ -69,7 +71,7 @@ wait_for_answer (Fixture *self, guint64 token, const char **nspace)
 {
   int status = 0;
 
-  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[1], token, &status, nspace));
+  wait_until (pmix_fake_get_spawn (self->engine.fakes[1], token, &status, nspace));
   return status;
 }
 
@@ -86,7 +88,7 @@ spawn (Fixture *self, const char *job)
 static guint
 count (Fixture *self, guint node, int event, GVariant **details)
 {
-  return dvmd_pmix_fake_count_events (self->engine.fakes[node], get_nspace (self), 1, event, details);
+  return pmix_fake_count_events (self->engine.fakes[node], get_nspace (self), 1, event, details);
 }
 
 /* The answer says what runs; the start and the end are told to that rank alone. */
@@ -107,8 +109,56 @@ test_runs (Fixture *self, gconstpointer data)
                               "'pmix.job.term.status': <(-187,)>, 'pmix.exit.code': <3>}",
                               nspace, nspace);
   g_assert_cmpstr (text, ==, expected);
-  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[0])->len, ==, 0);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+  g_assert_cmpuint (pmix_fake_get_events (self->engine.fakes[0])->len, ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
+}
+
+/* Of many at once a few are started at a time, so that others come in between; all are answered, in their order. */
+static void
+test_in_turn (Fixture *self, gconstpointer data)
+{
+  const char *argv[] = { "/bin/true", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:2", getuid (), getpid ());
+  const int fds[3] = { -1, -1, -1 };
+  guint64 tokens[100];
+  const char *last = NULL;
+  DvmdJob *job;
+  guint n_before;
+
+  for (guint i = 0; i < G_N_ELEMENTS (tokens); i++)
+    tokens[i] = ask (self, "([{'argv': <['/bin/true']>}], {'when-full': <'oversubscribe'>})", 0);
+  wait_until (engine_count (self->engine.controller, "spawns-open") > 0);
+  n_before = engine_count (self->engine.controller, "spawns-open");
+  g_assert_cmpuint (n_before, <=, 32);
+  /* It has its number before most of them. */
+  job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, NULL);
+  g_assert_cmpuint (dvmd_job_get_id (job), <=, dvmd_job_get_id (self->job) + n_before + 1);
+  for (guint i = 0; i < G_N_ELEMENTS (tokens); i++)
+    {
+      const char *nspace;
+
+      g_assert_cmpint (wait_for_answer (self, tokens[i], &nspace), ==, DVMD_PMIX_SUCCESS);
+      g_assert_true (last == NULL || strlen (nspace) > strlen (last) || strcmp (nspace, last) > 0);
+      last = nspace;
+    }
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-starting"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+}
+
+/* What is left of them when the parent goes is not started, and nothing is kept of it. */
+static void
+test_in_turn_and_gone (Fixture *self, gconstpointer data)
+{
+  for (guint i = 0; i < 100; i++)
+    ask (self, "([{'argv': <['/bin/true']>}], {'when-full': <'oversubscribe'>})", 0);
+  wait_until (engine_count (self->engine.controller, "spawns-open") > 0);
+  dvmd_core_fail_job (self->engine.controller->core, self->job, DVM_JOB_STATE_KILLED_BY_CMD, "enough");
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 0
+              && engine_count (self->engine.controller, "spawns-starting") == 0);
+  g_assert_cmpuint (dvmd_core_get_statistics (self->engine.controller->core)->jobs_submitted, <, 101);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
 }
 
 /* Its PMIx server knows who has spawned it. */
@@ -120,13 +170,13 @@ test_parent (Fixture *self, gconstpointer data)
   DvmdPmixJob *job;
 
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
-  job = dvmd_pmix_fake_find_job (self->engine.fakes[0], nspace);
+  job = pmix_fake_find_job (self->engine.fakes[0], nspace);
   if (job == NULL)
-    job = dvmd_pmix_fake_find_job (self->engine.fakes[1], nspace);
+    job = pmix_fake_find_job (self->engine.fakes[1], nspace);
   g_assert_nonnull (job);
   g_assert_cmpstr (job->parent_nspace, ==, get_nspace (self));
   g_assert_cmpuint (job->parent_rank, ==, 1);
-  job = dvmd_pmix_fake_find_job (self->engine.fakes[0], get_nspace (self));
+  job = pmix_fake_find_job (self->engine.fakes[0], get_nspace (self));
   g_assert_null (job->parent_nspace);
 }
 
@@ -151,21 +201,120 @@ test_failures (Fixture *self, gconstpointer data)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     g_assert_cmpint (spawn (self, cases[i].job), ==, cases[i].status);
-  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+  g_assert_cmpuint (pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
+}
+
+/* (transfer full): a request with a file of hosts that there are not, which takes a while to read */
+static GVariant *
+name_file (Fixture *self)
+{
+  g_autofree char *path = g_build_filename (self->engine.dir, "hostfile", NULL);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < 300000; i++)
+    g_string_append_printf (text, "host%u\n", i);
+  g_assert_true (g_file_set_contents (path, text->str, text->len, NULL));
+  return g_variant_ref_sink (g_variant_new_parsed ("([{'argv': <['true']>, 'hostfile': <%s>}], @a{sv} {})", path));
+}
+
+static gboolean
+on_tick (gpointer n_ticks)
+{
+  ++*(guint *)n_ticks;
+  return G_SOURCE_CONTINUE;
+}
+
+/* Files are read beside the main loop; who has gone meanwhile has asked for nothing. */
+static void
+test_files (Fixture *self, gconstpointer data)
+{
+  const DvmdPmixAttributes none = { 0 };
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
+  g_autoptr (GVariant) request = name_file (self);
+  g_autofree char *path = g_build_filename (self->engine.dir, "hostfile", NULL);
+  guint32 rank = 0;
+  g_autofree char *tool = dvmd_pmix_host_tool_connected (host, NULL, &rank);
+  guint n_ticks = 0;
+  guint source = g_timeout_add (1, on_tick, &n_ticks);
+  const char *nspace;
+
+  pmix_fake_spawn (self->engine.fakes[0], tool, rank, request, &none);
+  wait_until (engine_count (self->engine.controller, "tools") == 1);
+  dvmd_pmix_host_lost (host, tool, rank);
+  wait_until (engine_count (self->engine.controller, "tools") == 0);
+  /* When the second is read, that of the tool has been. */
+  for (guint i = 0; i < 2; i++)
+    {
+      guint64 token = pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, request, &none);
+
+      n_ticks = 0;
+      g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
+      g_assert_cmpuint (n_ticks, >, 5);
+    }
+  g_source_remove (source);
+  g_assert_cmpuint (dvmd_core_get_statistics (self->engine.controller->core)->jobs_submitted, ==, 3);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+  g_unlink (path);
+}
+
+/* fd does not block. */
+static gboolean
+has_read (int fd, GString *text, const char *part)
+{
+  char buffer[4096];
+  ssize_t n = read (fd, buffer, sizeof buffer);
+
+  g_assert_cmpint (n, !=, 0);
+  if (n > 0)
+    g_string_append_len (text, buffer, n);
+  return strstr (text->str, part) != NULL;
+}
+
+/* The job that asked has it on its standard error: PMIx tells it a number. */
+static void
+test_says_why (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  int fds[3];
+
+  g_assert_true (dvmd_controller_attach (self->engine.controller, self->job, DVM_STREAMS_STDERR, fds, &error));
+  g_assert_true (g_unix_set_fd_nonblocking (fds[2], TRUE, NULL));
+  spawn (self, "([{'argv': <['/no/such/program']>, 'np': <uint32 1>}], @a{sv} {})");
+  wait_until (
+      has_read (fds[2], text, ": what rank 1 wanted to spawn was not started: Rank 0 on two could not be started"));
+  spawn (self, "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})");
+  wait_until (has_read (fds[2], text, "was not started: The job asks for 3 processes, but only 2 of 4 slots are free"));
+  spawn (self, "([{'argv': <['true']>}], {'map-by': <'numa'>})");
+  wait_until (has_read (fds[2], text, "numa"));
+  close (fds[2]);
+}
+
+/* As the job that asks was told. */
+static void
+test_inherits_when_full (Fixture *self, gconstpointer data)
+{
+  const char *job = "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})";
+
+  g_assert_cmpint (spawn (self, job), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
+  dvm_job_spec_set_when_full (dvmd_job_get_spec (self->job), "oversubscribe");
+  g_assert_cmpint (spawn (self, job), ==, DVMD_PMIX_SUCCESS);
+  job = "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'refuse'>})";
+  g_assert_cmpint (spawn (self, job), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
 }
 
 /* Who is no process of the node is not heard. */
 static void
 test_strangers (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixWishes none = { 0 };
+  const DvmdPmixAttributes none = { 0 };
   const char *job = "([{'argv': <['true']>}], @a{sv} {})";
   const char *nspace;
-  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), &none);
+  guint64 token = pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), &none);
 
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
-  token = dvmd_pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), &none);
+  token = pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), &none);
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
 }
 
@@ -188,15 +337,15 @@ test_gone (Fixture *self, gconstpointer data)
   const char *nspace;
   int status;
 
-  wait_until (g_hash_table_size (self->engine.controller->spawns) == 1);
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 1);
   kill ((pid_t)dvmd_proc_table_row (dvmd_job_get_procs (self->job), 1)->pid, SIGKILL);
   wait_until (dvm_job_get_num_terminated (dvmd_job_get_record (self->job)) == 1);
   /* There is room for it now, so that it runs. */
   g_assert_true (dvmd_controller_cancel_job (self->engine.controller, self->job, "", &error));
-  wait_until (g_hash_table_size (self->engine.controller->spawns) == 0);
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 0);
   /* The library hands it to nobody. */
-  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[1], token, &status, &nspace));
-  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
+  wait_until (pmix_fake_get_spawn (self->engine.fakes[1], token, &status, &nspace));
+  g_assert_cmpuint (pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
 }
 
 /* PMIX_ERR_RESOURCE_BUSY */
@@ -204,16 +353,17 @@ test_gone (Fixture *self, gconstpointer data)
 
 #define WAITS "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'wait'>})"
 
+/* The only one, and the last job that came. */
 static DvmdJob *
 find_spawned (Fixture *self)
 {
-  GHashTableIter iter;
-  gpointer id;
+  DvmdCore *core = self->engine.controller->core;
+  guint id = 1;
 
-  wait_until (g_hash_table_size (self->engine.controller->spawns) == 1);
-  g_hash_table_iter_init (&iter, self->engine.controller->spawns);
-  g_assert_true (g_hash_table_iter_next (&iter, &id, NULL));
-  return dvmd_core_get_job (self->engine.controller->core, GPOINTER_TO_UINT (id));
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 1);
+  while (dvmd_core_get_job (core, id + 1) != NULL)
+    id++;
+  return dvmd_core_get_job (core, id);
 }
 
 /* The node of who waits is lost: what it has spawned is not to be told of there. */
@@ -224,13 +374,13 @@ test_lost_node (Fixture *self, gconstpointer data)
 
   ask (self, WAITS, 0);
   job = find_spawned (self);
-  dvmd_controller_forget_spawns (self->engine.controller, 1);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 1);
-  dvmd_controller_forget_spawns (self->engine.controller, 2);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+  dvmd_services_agent_gone (self->engine.controller->services, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 1);
+  dvmd_services_agent_gone (self->engine.controller->services, 2);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
   dvmd_core_fail_job (self->engine.controller->core, job, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
   wait_until (dvmd_job_get_ended (job));
-  g_assert_cmpuint (dvmd_pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
+  g_assert_cmpuint (pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
 }
 
 /* Some of its ranks have ended badly before all were known to run: it has run all the same. */
@@ -245,7 +395,7 @@ test_ended_before_it_ran (Fixture *self, gconstpointer data)
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
   wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
   g_assert_cmpuint (count (self, 1, DVMD_PMIX_EVENT_JOB_START, NULL), ==, 1);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->spawns), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
 }
 
 /* The environment of the parent is that which it was given, also where that was little. */
@@ -283,7 +433,7 @@ test_shutdown (Fixture *self, gconstpointer data)
   guint64 token = ask (self, "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'wait'>})", 0);
   const char *nspace;
 
-  wait_until (g_hash_table_size (self->engine.controller->spawns) == 1);
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 1);
   dvmd_controller_shutdown (self->engine.controller, FALSE, "for the test");
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_JOB_KILLED_BY_CMD);
 }
@@ -291,52 +441,52 @@ test_shutdown (Fixture *self, gconstpointer data)
 static void
 test_tool (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixWishes none = { 0 };
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  const DvmdPmixAttributes none = { 0 };
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
-  guint64 token = dvmd_pmix_fake_spawn (
+  guint64 token = pmix_fake_spawn (
       self->engine.fakes[0], name, rank,
       g_variant_new_parsed ("([{'argv': <['echo', 'said']>, 'np': <uint32 1>}], @a{sv} {})"), &none);
   g_autofree char *expected = NULL;
   const char *nspace;
   int status = 1;
 
-  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
+  wait_until (pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
-  wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
+  wait_until (pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
   expected = g_strdup_printf ("%s.0:%u:said\n", nspace, DVMD_PMIX_STDOUT);
-  g_assert_cmpstr (dvmd_pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
+  g_assert_cmpstr (pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
 }
 
 /* What it does not want it does not get. */
 static void
 test_tool_withholds (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixWishes wishes = { .withhold = DVMD_PMIX_STDOUT };
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  const DvmdPmixAttributes attributes = { .withhold = DVMD_PMIX_STDOUT };
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
   g_autofree char *expected = NULL;
   const char *nspace;
   int status = 1;
-  guint64 token = dvmd_pmix_fake_spawn (
+  guint64 token = pmix_fake_spawn (
       self->engine.fakes[0], name, rank,
       g_variant_new_parsed ("([{'argv': <['sh', '-c', 'echo no; echo said >&2']>, 'np': <uint32 1>}], @a{sv} {})"),
-      &wishes);
+      &attributes);
 
-  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
-  wait_until (dvmd_pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
+  wait_until (pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
+  wait_until (pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
   expected = g_strdup_printf ("%s.0:%u:said\n", nspace, DVMD_PMIX_STDERR);
-  g_assert_cmpstr (dvmd_pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
+  g_assert_cmpstr (pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
 }
 
 /* Whoever got the output has gone: what comes is kept for others, as it is of every job. */
 static void
 test_tool_gone (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixWishes none = { 0 };
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  const DvmdPmixAttributes none = { 0 };
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   g_autofree char *gate = g_build_filename (self->engine.dir, "gate", NULL);
   g_autofree char *script = g_strdup_printf ("while [ ! -e %s ]; do sleep 0.02; done; echo said", gate);
   g_autoptr (GVariant) request = g_variant_ref_sink (
@@ -350,14 +500,14 @@ test_tool_gone (Fixture *self, gconstpointer data)
   int status = 1;
   DvmdJob *job;
 
-  self->engine.controller->keep_output = self->engine.controller->keep_output_total = 1024;
-  token = dvmd_pmix_fake_spawn (self->engine.fakes[0], name, rank, request, &none);
-  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
+  dvmd_controller_keep_output (self->engine.controller, 1024, 1024);
+  token = pmix_fake_spawn (self->engine.fakes[0], name, rank, request, &none);
+  wait_until (pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   job = dvmd_core_find_job (self->engine.controller->core, nspace);
-  g_assert_cmpuint (g_hash_table_size (self->engine.controller->tools), ==, 1);
+  g_assert_cmpuint (engine_count (self->engine.controller, "tools"), ==, 1);
   dvmd_pmix_host_lost (host, name, rank);
-  wait_until (g_hash_table_size (self->engine.controller->tools) == 0);
+  wait_until (engine_count (self->engine.controller, "tools") == 0);
   g_assert_true (g_file_set_contents (gate, "", 0, NULL));
   wait_until (dvmd_controller_job_is_finished (self->engine.controller, job));
   g_assert_true (dvmd_controller_attach (self->engine.controller, job, DVM_STREAMS_STDOUT, fds, NULL));
@@ -373,11 +523,11 @@ static int
 control (Fixture *self, const char *nspace, guint32 rank, const char *operation, int signum)
 {
   DvmdPmixProc target = { nspace, rank };
-  guint64 token = dvmd_pmix_fake_control (self->engine.fakes[1], get_nspace (self), 1, &target, nspace != NULL ? 1 : 0,
-                                          operation, signum);
+  guint64 token = pmix_fake_control (self->engine.fakes[1], get_nspace (self), 1, &target, nspace != NULL ? 1 : 0,
+                                     operation, signum);
   int status = 1;
 
-  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
+  wait_until (pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
   return status;
 }
 
@@ -494,28 +644,26 @@ test_control_kill (Fixture *self, gconstpointer data)
 static void
 test_control_separate_at_the_end (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixWishes none = { 0 };
+  const DvmdPmixAttributes none = { 0 };
   g_autofree char *gate = g_build_filename (self->engine.dir, "gate", NULL);
   g_autofree char *script = g_strdup_printf (
       "([{'argv': <['sh', '-c', 'while [ ! -e %s ]; do sleep 0.02; done']>, 'np': <uint32 1>}], @a{sv} {})", gate);
   DvmdJob *parent = spawn_job (self, script);
   guint node = dvmd_proc_table_row (dvmd_job_get_procs (parent), 0)->node;
-  guint64 token = dvmd_pmix_fake_spawn (self->engine.fakes[node - 1], dvm_job_get_nspace (dvmd_job_get_record (parent)),
-                                        0, g_variant_new_parsed (SLEEP), &none);
-  g_autoptr (GVariant) request = NULL;
+  guint64 token = pmix_fake_spawn (self->engine.fakes[node - 1], dvm_job_get_nspace (dvmd_job_get_record (parent)), 0,
+                                   g_variant_new_parsed (SLEEP), &none);
   const char *nspace;
   DvmdJob *child;
   int status;
 
-  wait_until (dvmd_pmix_fake_get_spawn (self->engine.fakes[node - 1], token, &status, &nspace));
+  wait_until (pmix_fake_get_spawn (self->engine.fakes[node - 1], token, &status, &nspace));
   child = dvmd_core_find_job (self->engine.controller->core, nspace);
   g_assert_true (g_file_set_contents (gate, "", 0, NULL));
   wait_until (dvmd_job_get_ended (parent));
   /* The output of the one is the last of the other. In this turn of the main loop, however slow: its time is short. */
   g_assert_false (dvmd_controller_job_is_finished (self->engine.controller, parent));
-  request = g_variant_ref_sink (g_variant_new_parsed ("(uint64 99, %s, uint32 1, uint32 0, [(%s, %u)], 'separate', 0)",
-                                                      get_nspace (self), nspace, DVMD_PMIX_RANK_WILDCARD));
-  dvmd_controller_handle_job_control (self->engine.controller, 2, request);
+  engine_call (self->engine.controller, DVMD_CALL_JOB_CONTROL, 2, get_nspace (self), 1,
+               g_variant_new_parsed ("([(%s, %u)], 'separate', 0)", nspace, DVMD_PMIX_RANK_WILDCARD));
   wait_until (dvmd_controller_job_is_finished (self->engine.controller, parent));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_RUNNING);
 }
@@ -525,15 +673,15 @@ static void
 test_control_ranks (Fixture *self, gconstpointer data)
 {
   const DvmdPmixProc ranks[] = { { get_nspace (self), 0 }, { get_nspace (self), 1 } };
-  DvmdPmixFake *fake = self->engine.fakes[1];
-  guint64 token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "pause", 0);
+  PmixFake *fake = self->engine.fakes[1];
+  guint64 token = pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "pause", 0);
   int status = 1;
 
-  wait_until (dvmd_pmix_fake_get_answer (fake, token, &status, NULL));
+  wait_until (pmix_fake_get_answer (fake, token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   for (guint i = 0; i < 2; i++)
     wait_until (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (self->job), i)->pid) == 'T');
-  token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "resume", 0);
+  token = pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "resume", 0);
   for (guint i = 0; i < 2; i++)
     wait_until (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (self->job), i)->pid) == 'S');
 }
@@ -561,15 +709,15 @@ test_control_named_twice (Fixture *self, gconstpointer data)
   const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (child));
   const DvmdPmixProc ranks[] = { { nspace, 0 }, { nspace, 0 } };
   const DvmdPmixProc whole[] = { { nspace, 0 }, { nspace, DVMD_PMIX_RANK_WILDCARD }, { nspace, 0 } };
-  DvmdPmixFake *fake = self->engine.fakes[1];
-  guint64 token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "signal", SIGSTOP);
+  PmixFake *fake = self->engine.fakes[1];
+  guint64 token = pmix_fake_control (fake, get_nspace (self), 1, ranks, 2, "signal", SIGSTOP);
   int status = 1;
 
-  wait_until (dvmd_pmix_fake_get_answer (fake, token, &status, NULL));
+  wait_until (pmix_fake_get_answer (fake, token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   wait_for_state (child, 'T');
-  token = dvmd_pmix_fake_control (fake, get_nspace (self), 1, whole, 3, "kill", 0);
-  wait_until (dvmd_pmix_fake_get_answer (fake, token, &status, NULL));
+  token = pmix_fake_control (fake, get_nspace (self), 1, whole, 3, "kill", 0);
+  wait_until (pmix_fake_get_answer (fake, token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   wait_until (dvmd_job_get_ended (child));
 }
@@ -589,8 +737,8 @@ test_control_refused (Fixture *self, gconstpointer data)
   g_assert_cmpint (control (self, get_nspace (self), 0, "signal", 0), ==, DVMD_PMIX_ERR_BAD_PARAM);
   g_assert_cmpint (control (self, get_nspace (self), 0, "signal", 1000), ==, DVMD_PMIX_ERR_BAD_PARAM);
   /* One of two may not be touched: neither is. */
-  token = dvmd_pmix_fake_control (self->engine.fakes[1], get_nspace (self), 1, targets, 2, "pause", 0);
-  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
+  token = pmix_fake_control (self->engine.fakes[1], get_nspace (self), 1, targets, 2, "pause", 0);
+  wait_until (pmix_fake_get_answer (self->engine.fakes[1], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
   g_assert_cmpint (control (self, get_nspace (self), 0, "signal", SIGCONT), ==, DVMD_PMIX_SUCCESS);
   g_assert_cmpint (get_process_state (dvmd_proc_table_row (dvmd_job_get_procs (self->job), 0)->pid), !=, 'T');
@@ -606,7 +754,7 @@ test_abort_others (Fixture *self, gconstpointer data)
   const DvmdPmixProc targets[] = { { dvm_job_get_nspace (dvmd_job_get_record (child)), DVMD_PMIX_RANK_WILDCARD },
                                    { dvm_job_get_nspace (dvmd_job_get_record (other)), DVMD_PMIX_RANK_WILDCARD } };
 
-  dvmd_pmix_host_abort (dvmd_pmix_fake_get_host (self->engine.fakes[1]), get_nspace (self), 1, 4, "enough", targets, 2);
+  dvmd_pmix_host_abort (pmix_fake_get_host (self->engine.fakes[1]), get_nspace (self), 1, 4, "enough", targets, 2);
   wait_until (dvmd_job_get_ended (child));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
   g_assert_nonnull (
@@ -619,16 +767,16 @@ test_abort_others (Fixture *self, gconstpointer data)
 static void
 test_control_dvm (Fixture *self, gconstpointer data)
 {
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->engine.fakes[0]);
+  DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
-  guint64 token = dvmd_pmix_fake_control (self->engine.fakes[0], name, rank, NULL, 0, "pause", 0);
+  guint64 token = pmix_fake_control (self->engine.fakes[0], name, rank, NULL, 0, "pause", 0);
   int status = 1;
 
-  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[0], token, &status, NULL));
+  wait_until (pmix_fake_get_answer (self->engine.fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_BAD_PARAM);
-  token = dvmd_pmix_fake_control (self->engine.fakes[0], name, rank, NULL, 0, "terminate", 0);
-  wait_until (dvmd_pmix_fake_get_answer (self->engine.fakes[0], token, &status, NULL));
+  token = pmix_fake_control (self->engine.fakes[0], name, rank, NULL, 0, "terminate", 0);
+  wait_until (pmix_fake_get_answer (self->engine.fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   wait_until (self->engine.ended);
 }
@@ -642,8 +790,13 @@ main (int argc, char **argv)
     void (*func) (Fixture *, gconstpointer);
   } tests[] = {
     { "/engine-spawn/runs", test_runs },
+    { "/engine-spawn/in-turn", test_in_turn },
+    { "/engine-spawn/in-turn-and-gone", test_in_turn_and_gone },
     { "/engine-spawn/parent", test_parent },
     { "/engine-spawn/failures", test_failures },
+    { "/engine-spawn/files", test_files },
+    { "/engine-spawn/says-why", test_says_why },
+    { "/engine-spawn/inherits-when-full", test_inherits_when_full },
     { "/engine-spawn/strangers", test_strangers },
     { "/engine-spawn/timeout", test_timeout },
     { "/engine-spawn/gone", test_gone },

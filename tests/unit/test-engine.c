@@ -56,118 +56,6 @@ submit (Fixture *self, guint np, const char *personality, const char *script)
   return job;
 }
 
-/* ---- the tables of agents ---- */
-
-static void
-on_tables (GObject *controller, GAsyncResult *result, gpointer user_data)
-{
-  GVariant **tables = user_data;
-  g_autoptr (GError) error = NULL;
-
-  *tables = dvmd_controller_ask_tables_finish (DVMD_CONTROLLER (controller), result, &error);
-  g_assert_no_error (error);
-}
-
-static GVariant *
-ask_tables (Fixture *self, guint rank)
-{
-  GVariant *tables = NULL;
-
-  dvmd_controller_ask_tables_async (self->controller, rank, on_tables, &tables);
-  wait_until (tables != NULL);
-  return tables;
-}
-
-/* A row of a table of processes as it would be made of what an agent says, against the controller's own. */
-static void
-check_row (DvmdJob *job, guint agent, GVariant *row)
-{
-  guint32 rank;
-  guint32 state;
-  guint32 flags;
-  DvmdProcRow told = { 0 };
-  DvmdProcRow *known;
-
-  g_variant_get (row, DVMD_TABLES_PROC_TYPE, &rank, &told.app, &told.local_rank, &told.pid, &state, &flags,
-                 &told.exit_code, NULL);
-  known = dvmd_proc_table_row (dvmd_job_get_procs (job), rank);
-  g_assert_cmpuint (known->node, ==, agent);
-  g_assert_cmpuint (known->app, ==, told.app);
-  g_assert_cmpuint (known->local_rank, ==, told.local_rank);
-  g_assert_cmpint (known->pid, ==, told.pid);
-  g_assert_cmpint (known->exit_code, ==, told.exit_code);
-  g_assert_cmpuint (known->state, ==, state);
-  g_assert_cmpuint (known->flags & DVMD_PROC_REGISTERED, ==, flags & DVMD_PROC_REGISTERED);
-}
-
-/* Returns how many rows of the job the tables of this agent have. */
-static guint
-check_tables (Fixture *self, guint agent, DvmdJob *job)
-{
-  g_autoptr (GVariant) tables = ask_tables (self, agent);
-  g_autoptr (GVariantIter) jobs = NULL;
-  GVariantIter *rows;
-  const char *nspace;
-  guint32 daemon_state;
-  guint32 id;
-  guint32 n_procs;
-  guint n = 0;
-
-  g_variant_get (tables, DVMD_TABLES_TYPE, NULL, &daemon_state, &jobs);
-  g_assert_true (daemon_state == DVM_JOB_STATE_DAEMONS_REPORTED || daemon_state == DVM_JOB_STATE_VM_READY);
-  while (g_variant_iter_loop (jobs, "(u&suua" DVMD_TABLES_PROC_TYPE ")", &id, &nspace, &n_procs, NULL, &rows))
-    {
-      g_autoptr (GVariant) row = NULL;
-
-      g_assert_cmpuint (id, ==, dvmd_job_get_id (job));
-      g_assert_cmpstr (nspace, ==, dvm_job_get_nspace (dvmd_job_get_record (job)));
-      g_assert_cmpuint (n_procs, ==, dvmd_job_get_procs (job)->n_rows);
-      for (; (row = g_variant_iter_next_value (rows)) != NULL; n++, g_variant_unref (g_steal_pointer (&row)))
-        check_row (job, agent, row);
-    }
-  return n;
-}
-
-/* What the controller knows of processes can be had of those who own the truth about them. */
-static void
-test_tables (Fixture *self, gconstpointer data)
-{
-  g_autofree char *gate = g_build_filename (self->dir, "gate", NULL);
-  g_autofree char *script = g_strdup_printf ("if [ $DVM_RANK != 1 ]; then until [ -e %s ]; do sleep 0.01; done; fi",
-                                             gate);
-  DvmdJob *job;
-
-  g_assert_cmpuint (check_tables (self, 1, NULL), ==, 0);
-  job = submit (self, 4, "plain", script);
-  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING
-              && dvmd_proc_table_row (dvmd_job_get_procs (job), 1)->state == DVM_PROC_STATE_TERMINATED);
-  g_assert_cmpuint (check_tables (self, 1, job), ==, 2);
-  g_assert_cmpuint (check_tables (self, 2, job), ==, 2);
-  g_assert_true (g_file_set_contents (gate, "", 0, NULL));
-  wait_until (dvmd_job_get_ended (job));
-  g_assert_cmpuint (check_tables (self, 1, job), ==, 0);
-  g_assert_cmpuint (check_tables (self, 2, job), ==, 0);
-}
-
-static void
-on_no_tables (GObject *controller, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_assert_null (dvmd_controller_ask_tables_finish (DVMD_CONTROLLER (controller), result, &error));
-  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_READY);
-  *(gboolean *)user_data = TRUE;
-}
-
-static void
-test_no_tables (Fixture *self, gconstpointer data)
-{
-  gboolean told = FALSE;
-
-  dvmd_controller_ask_tables_async (self->controller, 3, on_no_tables, &told);
-  wait_until (told);
-}
-
 static char *
 read_all (int fd)
 {
@@ -282,9 +170,9 @@ test_environment (Fixture *self, gconstpointer data)
     {
       check_environment (self, submit_with_environment (self, values[i]), values[i]);
       if (i == 0)
-        size = self->controller->environment_bytes;
+        size = engine_count (self->controller, "environment-bytes");
       g_assert_cmpuint (size, >, 200);
-      g_assert_cmpuint (self->controller->environment_bytes, ==, travelled[i] * size);
+      g_assert_cmpuint (engine_count (self->controller, "environment-bytes"), ==, travelled[i] * size);
     }
 }
 
@@ -293,8 +181,8 @@ static void
 believe_sent (Fixture *self, DvmdJob *job)
 {
   DvmAppSpec *app = dvm_job_spec_get_app (dvmd_job_get_spec (job), 0);
-  g_autoptr (DvmdEnvironment)
-      environment = dvmd_environments_intern (self->controller->environments, dvm_app_spec_get_env (app));
+  g_autoptr (DvmdEnvironment) environment = dvmd_environments_intern (
+      dvmd_controller_get_environments (self->controller), dvm_app_spec_get_env (app));
 
   dvmd_id_set_add_range (environment->holders, 1, 2);
 }
@@ -307,7 +195,7 @@ test_environment_asked (Fixture *self, gconstpointer data)
 
   believe_sent (self, job);
   check_environment (self, job, "new");
-  g_assert_cmpuint (self->controller->environment_bytes, >, 2 * 200);
+  g_assert_cmpuint (engine_count (self->controller, "environment-bytes"), >, 2 * 200);
   /* Two that wait for the same. */
   for (guint i = 0; i < 2; i++)
     {
@@ -356,26 +244,26 @@ test_fence (Fixture *self, gconstpointer data)
   int status;
 
   wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
-  g_assert_nonnull (dvmd_pmix_fake_find_job (self->fakes[0], nspace_of (job)));
-  g_assert_nonnull (dvmd_pmix_fake_find_job (self->fakes[1], nspace_of (job)));
-  tokens[0] = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, one);
+  g_assert_nonnull (pmix_fake_find_job (self->fakes[0], nspace_of (job)));
+  g_assert_nonnull (pmix_fake_find_job (self->fakes[1], nspace_of (job)));
+  tokens[0] = pmix_fake_fence (self->fakes[0], &everybody, 1, one);
   for (guint i = 0; i < 20; i++)
     g_main_context_iteration (NULL, FALSE);
-  g_assert_false (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
-  tokens[1] = dvmd_pmix_fake_fence (self->fakes[1], &everybody, 1, two);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[1], tokens[1], &status, &answer));
+  g_assert_false (pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+  tokens[1] = pmix_fake_fence (self->fakes[1], &everybody, 1, two);
+  wait_until (pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+  wait_until (pmix_fake_get_answer (self->fakes[1], tokens[1], &status, &answer));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   g_assert_cmpmem (g_bytes_get_data (answer, NULL), g_bytes_get_size (answer), "one;two;", 8);
   /* A fence of a job that fails ends for those who wait. */
-  tokens[0] = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, one);
+  tokens[0] = pmix_fake_fence (self->fakes[0], &everybody, 1, one);
   dvmd_controller_signal_job (self->controller, job, SIGKILL, "1", NULL);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], &status, NULL));
+  wait_until (pmix_fake_get_answer (self->fakes[0], tokens[0], &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_ABORTED_BY_SIG);
   g_assert_cmpint (dvm_job_get_failed_rank (dvmd_job_get_record (job)), ==, 1);
-  g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+  g_assert_cmpuint (pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
 }
 
 /* A rank that had called PMIx_Init is not reported before the PMIx server has seen it go. */
@@ -387,7 +275,7 @@ test_lost_first (Fixture *self, gconstpointer data)
   int pid;
 
   wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
-  host = dvmd_pmix_fake_get_host (self->fakes[1]);
+  host = pmix_fake_get_host (self->fakes[1]);
   dvmd_pmix_host_connected (host, nspace_of (job), 1);
   wait_until (dvm_job_get_num_registered (dvmd_job_get_record (job)) == 1);
   pid = dvmd_proc_table_row (dvmd_job_get_procs (job), 1)->pid;
@@ -413,13 +301,13 @@ test_modex (Fixture *self, gconstpointer data)
   int status;
 
   wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
-  dvmd_pmix_fake_put (self->fakes[1], nspace_of (job), 1, blob);
-  token = dvmd_pmix_fake_direct_modex (self->fakes[0], nspace_of (job), 1);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, &answer));
+  pmix_fake_put (self->fakes[1], nspace_of (job), 1, blob);
+  token = pmix_fake_direct_modex (self->fakes[0], nspace_of (job), 1);
+  wait_until (pmix_fake_get_answer (self->fakes[0], token, &status, &answer));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   g_assert_true (g_bytes_equal (answer, blob));
-  token = dvmd_pmix_fake_direct_modex (self->fakes[0], "no-such-job", 1);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  token = pmix_fake_direct_modex (self->fakes[0], "no-such-job", 1);
+  wait_until (pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_NOT_FOUND);
   dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
@@ -446,16 +334,16 @@ test_node_lost (Fixture *self, gconstpointer data)
   int status;
 
   wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
-  token = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, one);
+  token = pmix_fake_fence (self->fakes[0], &everybody, 1, one);
   for (guint i = 0; i < 20; i++)
     g_main_context_iteration (NULL, FALSE);
   lose (self, 2);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  wait_until (pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_COMM_FAILED);
   g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "two was lost: connection closed");
-  g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+  g_assert_cmpuint (pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
   job = submit (self, 2, "plain", "test $DVM_NODE = one");
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
@@ -484,14 +372,14 @@ submit_recoverable (Fixture *self, int stdin_fd, const char *script)
 static void
 assert_node_down (Fixture *self, const char *nspace, const char *name, guint rank)
 {
-  GArray *events = dvmd_pmix_fake_get_events (self->fakes[0]);
+  GArray *events = pmix_fake_get_events (self->fakes[0]);
   g_autofree char *details = NULL;
   g_autofree char *expected = g_strdup_printf ("{'pmix.hname': <'%s'>, 'pmix.evaffected': <[('%s', uint32 %u)]>}", name,
                                                nspace, rank);
 
   wait_until (events->len == 1);
   g_assert_cmpint (g_array_index (events, int, 0), ==, DVMD_PMIX_EVENT_NODE_DOWN);
-  details = g_variant_print (dvmd_pmix_fake_get_details (self->fakes[0]), TRUE);
+  details = g_variant_print (pmix_fake_get_details (self->fakes[0]), TRUE);
   g_assert_cmpstr (details, ==, expected);
 }
 
@@ -509,14 +397,14 @@ test_node_lost_recoverable (Fixture *self, gconstpointer data)
   lose (self, 2);
   assert_node_down (self, nspace_of (job), "two", 1);
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_RUNNING);
-  token = dvmd_pmix_fake_fence (self->fakes[0], &everybody, 1, none);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  token = pmix_fake_fence (self->fakes[0], &everybody, 1, none);
+  wait_until (pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
-  token = dvmd_pmix_fake_fence (self->fakes[0], &survivor, 1, none);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  token = pmix_fake_fence (self->fakes[0], &survivor, 1, none);
+  wait_until (pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
-  token = dvmd_pmix_fake_direct_modex (self->fakes[0], nspace_of (job), 1);
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
+  token = pmix_fake_direct_modex (self->fakes[0], nspace_of (job), 1);
+  wait_until (pmix_fake_get_answer (self->fakes[0], token, &status, NULL));
   g_assert_cmpint (status, ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
@@ -567,7 +455,7 @@ test_abort (Fixture *self, gconstpointer data)
   DvmJob *record = dvmd_job_get_record (job);
 
   wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
-  dvmd_pmix_host_abort (dvmd_pmix_fake_get_host (self->fakes[1]), nspace_of (job), 1, 7, "no more", NULL, 0);
+  dvmd_pmix_host_abort (pmix_fake_get_host (self->fakes[1]), nspace_of (job), 1, 7, "no more", NULL, 0);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_CALLED_ABORT);
   g_assert_cmpint (dvm_job_get_exit_code (record), ==, 7);
@@ -581,7 +469,7 @@ test_registration_fails (Fixture *self, gconstpointer data)
   g_autoptr (GError) wanted = g_error_new (DVM_ERROR, DVM_ERROR_FAILED, "no room for another job");
   DvmdJob *job;
 
-  dvmd_pmix_fake_set_error (self->fakes[1], wanted);
+  pmix_fake_set_error (self->fakes[1], wanted);
   job = submit (self, 2, "pmix", "exec sleep 1000");
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_FAILED_TO_START);
@@ -601,8 +489,8 @@ test_cancel_early (Fixture *self, gconstpointer data)
       dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
       wait_until (dvmd_controller_job_is_finished (self->controller, job));
       g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
-      g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
-      g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (self->fakes[1]), ==, 0);
+      g_assert_cmpuint (pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+      g_assert_cmpuint (pmix_fake_get_n_jobs (self->fakes[1]), ==, 0);
     }
 }
 
@@ -949,8 +837,6 @@ main (int argc, char **argv)
 {
   signal (SIGPIPE, SIG_IGN);
   g_test_init (&argc, &argv, NULL);
-  add ("/engine/tables", test_tables);
-  add ("/engine/no-tables", test_no_tables);
   add ("/engine/output", test_output);
   add ("/engine/kept-in-all", test_kept_in_all);
   add ("/engine/environment", test_environment);

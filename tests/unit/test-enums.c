@@ -115,8 +115,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   /* DvmClient does so in programs. */
   dvm_error_quark ();
-  g_test_add_func ("/enums/job-states", test_job_states);
-  g_test_add_func ("/enums/proc-states", test_proc_states);
+  g_test_add_func ("/enums/L3/job-states", test_job_states);
+  g_test_add_func ("/enums/L3/proc-states", test_proc_states);
   g_test_add_func ("/enums/node-states", test_node_states);
   g_test_add_func ("/enums/errors", test_errors);
   g_test_add_func ("/enums/version", test_version);

@@ -44,6 +44,7 @@ run_start (Run *run, const char *const *command, GSubprocessFlags flags)
   g_autoptr (GError) error = NULL;
   g_autofree char *word = g_uuid_string_random ();
   g_autofree char *driver = g_strdup_printf ("%d", getpid ());
+  const char *identifier;
 
   run->mark = g_strdup_printf ("DVM_TEST_GUARD=%s", word);
   g_strv_builder_add (builder, g_getenv ("DVM_GUARD"));
@@ -53,7 +54,9 @@ run_start (Run *run, const char *const *command, GSubprocessFlags flags)
   g_subprocess_launcher_setenv (launcher, DRIVER, driver, TRUE);
   run->process = g_subprocess_launcher_spawnv (launcher, (const char *const *)argv, &error);
   g_assert_no_error (error);
-  run->outer = atoi (g_subprocess_get_identifier (run->process));
+  /* One that has ended already has none, and is not asked for. */
+  identifier = g_subprocess_get_identifier (run->process);
+  run->outer = identifier != NULL ? atoi (identifier) : 0;
 }
 
 static void

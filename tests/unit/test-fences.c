@@ -13,9 +13,11 @@
 
 #include "dvmd-agent-private.h"
 #include "dvmd-controller-private.h"
-#include "dvmd-pmix-fake.h"
+#include "dvmd-embed.h"
+#include "pmix-fake.h"
 #include "dvmd-remove-tree.h"
 #include "dvmd-tree.h"
+#include "engine-fixture.h"
 #include "wait-until.h"
 
 #define N_AGENTS 7
@@ -50,7 +52,10 @@ typedef struct
 struct _Fixture
 {
   char *dir;
-  DvmdPmixFake *fakes[N_AGENTS];
+  PmixFake *fakes[N_AGENTS];
+  DvmdPmix *pmix[N_AGENTS];
+  DvmdEmbedding embedding;
+  GObject *agents[N_AGENTS]; /* unowned */
   DvmdController *controller;
   DvmdClock *clock;
   Daemon daemons[N_AGENTS + 1];
@@ -161,18 +166,21 @@ tree_deliver (gpointer world, guint32 source, guint16 kind, GVariant *body)
 static DvmdAgent *
 get_agent (Fixture *self, guint32 rank)
 {
-  return g_ptr_array_index (self->controller->embedded, rank - 1);
+  return DVMD_AGENT (self->agents[rank - 1]);
 }
 
 static void
 tree_deliver_broadcast (gpointer world, guint64 number, guint16 kind, GVariant *body)
 {
   Daemon *self = world;
+  g_autoptr (DvmdMessage) message = NULL;
 
   g_assert_cmpuint (kind, ==, DVMD_MSG_FENCE_RESULT);
   g_assert_true (g_variant_is_of_type (body, dvmd_message_kind_type (kind)));
-  if (self->rank != 0)
-    dvmd_agent_handle_fence_result (get_agent (self->fixture, self->rank), body);
+  if (self->rank == 0)
+    return;
+  message = dvmd_message_new (kind, 0, self->rank, body);
+  g_assert_true (dvmd_agent_services_handle (get_agent (self->fixture, self->rank)->services, message));
 }
 
 static void
@@ -303,25 +311,36 @@ make_trees (Fixture *self)
     wait_until (dvmd_tree_is_settled (self->daemons[rank].tree));
 }
 
+static GObject *
+embed (const DvmdEmbeddedAgent *description, gpointer data, GError **error)
+{
+  Fixture *self = data;
+  GObject *agent = dvmd_embed_agent (description, &self->embedding, error);
+
+  self->agents[description->rank - 1] = agent;
+  return agent;
+}
+
 static void
 set_up (Fixture *self, gconstpointer data)
 {
   const char *nodes[] = { "one", "two", "three", "four", "five", "six", "seven", NULL };
   DvmdControllerSettings settings = { 0 };
-  DvmdPmix *pmix[N_AGENTS];
 
   self->dir = g_dir_make_tmp ("dvm-fences-XXXXXX", NULL);
   for (guint i = 0; i < N_AGENTS; i++)
     {
-      self->fakes[i] = dvmd_pmix_fake_new ();
-      pmix[i] = DVMD_PMIX (self->fakes[i]);
+      self->fakes[i] = pmix_fake_new ();
+      self->pmix[i] = DVMD_PMIX (self->fakes[i]);
     }
   settings.runtime_dir = self->dir;
   settings.slots = 2;
   settings.history_limit = 10;
   settings.kill_grace = G_USEC_PER_SEC / 5;
   settings.nodes = nodes;
-  settings.pmix = pmix;
+  self->embedding = (DvmdEmbedding){ .pmix = self->pmix, .n_pmix = N_AGENTS };
+  settings.embed = embed;
+  settings.embed_data = self;
   self->controller = dvmd_controller_new (&settings, NULL);
   g_signal_connect (self->controller, "ready", G_CALLBACK (on_ready), self);
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
@@ -375,8 +394,8 @@ submit_spec (Fixture *self, guint np, const char *script, gboolean recoverable)
   g_assert_no_error (error);
   wait_until (dvmd_job_get_state (job) >= DVM_JOB_STATE_RUNNING);
   /* One of them is enough, and has finalized so that nobody looks after its connection. */
-  dvmd_pmix_host_connected (dvmd_pmix_fake_get_host (self->fakes[0]), nspace_of (job), 0);
-  dvmd_pmix_host_finalized (dvmd_pmix_fake_get_host (self->fakes[0]), nspace_of (job), 0);
+  dvmd_pmix_host_connected (pmix_fake_get_host (self->fakes[0]), nspace_of (job), 0);
+  dvmd_pmix_host_finalized (pmix_fake_get_host (self->fakes[0]), nspace_of (job), 0);
   wait_until (dvm_job_get_num_registered (dvmd_job_get_record (job)) == 1);
   return job;
 }
@@ -393,7 +412,7 @@ fence (Fixture *self, DvmdJob *job, guint agent, const char *text)
   DvmdPmixProc everybody = { .nspace = nspace_of (job), .rank = DVMD_PMIX_RANK_WILDCARD };
   g_autoptr (GBytes) data = g_bytes_new (text, strlen (text));
 
-  return dvmd_pmix_fake_fence (self->fakes[agent], &everybody, 1, data);
+  return pmix_fake_fence (self->fakes[agent], &everybody, 1, data);
 }
 
 static int
@@ -401,8 +420,8 @@ get_status (Fixture *self, guint agent, guint64 token, GBytes **data)
 {
   int status;
 
-  wait_until (dvmd_pmix_fake_get_answer (self->fakes[agent], token, NULL, NULL));
-  dvmd_pmix_fake_get_answer (self->fakes[agent], token, &status, data);
+  wait_until (pmix_fake_get_answer (self->fakes[agent], token, NULL, NULL));
+  pmix_fake_get_answer (self->fakes[agent], token, &status, data);
   return status;
 }
 
@@ -416,7 +435,7 @@ settle (Fixture *self)
 static gboolean
 is_nothing_open (Fixture *self)
 {
-  guint n = g_hash_table_size (self->controller->fences);
+  guint64 n = engine_count (self->controller, "collectives-open");
 
   for (guint32 rank = 0; rank <= N_AGENTS; rank++)
     if (dvmd_routes_contains (dvmd_tree_get_routes (self->daemons[0].tree), rank))
@@ -435,7 +454,7 @@ run_fence (Fixture *self, DvmdJob *job, guint n_agents, guint round)
 
       settle (self);
       if (i > 0)
-        g_assert_false (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+        g_assert_false (pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
       tokens[i] = fence (self, job, i, text);
     }
   for (guint i = 0; i < n_agents; i++)
@@ -461,7 +480,7 @@ cancel (Fixture *self, DvmdJob *job)
   dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   wait_until (is_nothing_open (self));
-  g_assert_cmpuint (g_hash_table_size (self->controller->tree_fences), ==, 0);
+  g_assert_cmpuint (engine_count (self->controller, "tree-fence-jobs"), ==, 0);
 }
 
 /* Everybody gets everything, and the controller hears of two children. */
@@ -488,7 +507,7 @@ test_some (Fixture *self, gconstpointer data)
 
   run_fence (self, job, 5, 0);
   wait_until (is_nothing_open (self));
-  g_assert_cmpuint (g_hash_table_size (self->controller->tree_fences), ==, 1);
+  g_assert_cmpuint (engine_count (self->controller, "tree-fence-jobs"), ==, 1);
   cancel (self, job);
   dvmd_controller_cancel_job (self->controller, small, "enough", NULL);
   wait_until (dvmd_controller_job_is_finished (self->controller, small));
@@ -527,8 +546,8 @@ test_subset (Fixture *self, gconstpointer data)
   const char *nspace = nspace_of (job);
   const DvmdPmixProc some[] = { { nspace, 1 }, { nspace, 4 } };
   g_autoptr (GBytes) bytes = g_bytes_new_static ("x", 1);
-  guint64 one = dvmd_pmix_fake_fence (self->fakes[1], some, 2, bytes);
-  guint64 other = dvmd_pmix_fake_fence (self->fakes[4], some, 2, bytes);
+  guint64 one = pmix_fake_fence (self->fakes[1], some, 2, bytes);
+  guint64 other = pmix_fake_fence (self->fakes[4], some, 2, bytes);
   GBytes *answer;
 
   g_assert_cmpint (get_status (self, 1, one, &answer), ==, DVMD_PMIX_SUCCESS);
@@ -545,13 +564,13 @@ test_timeout (Fixture *self, gconstpointer data)
   DvmdJob *job = submit (self, N_AGENTS, "exec sleep 1000");
   guint64 tokens[N_AGENTS];
 
-  dvmd_pmix_fake_set_fence_timeout (self->fakes[2], 1);
+  pmix_fake_set_fence_timeout (self->fakes[2], 1);
   for (guint i = 0; i < 5; i++)
     tokens[i] = fence (self, job, i, "x");
   for (guint i = 0; i < 5; i++)
     g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_TIMEOUT);
   wait_until (is_nothing_open (self));
-  dvmd_pmix_fake_set_fence_timeout (self->fakes[2], 0);
+  pmix_fake_set_fence_timeout (self->fakes[2], 0);
   run_fence (self, job, N_AGENTS, 1);
   cancel (self, job);
 }
@@ -561,7 +580,7 @@ static void
 test_failed_before (Fixture *self, gconstpointer data)
 {
   DvmdJob *job = submit_spec (self, N_AGENTS, "exec sleep 1000", TRUE);
-  DvmdPmixHost *host = dvmd_pmix_fake_get_host (self->fakes[2]);
+  DvmdPmixHost *host = pmix_fake_get_host (self->fakes[2]);
   guint64 tokens[N_AGENTS];
 
   dvmd_pmix_host_connected (host, nspace_of (job), 2);
@@ -601,7 +620,7 @@ test_failure (Fixture *self, gconstpointer data)
     g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
   wait_until (is_nothing_open (self));
-  g_assert_cmpuint (g_hash_table_size (self->controller->tree_fences), ==, 0);
+  g_assert_cmpuint (engine_count (self->controller, "tree-fence-jobs"), ==, 0);
 }
 
 /* The other half contributes at the moment at which the job is ended. */
@@ -638,8 +657,8 @@ test_end (Fixture *self, gconstpointer data)
   g_assert_false (is_nothing_open (self));
   for (guint i = 1; i < N_AGENTS; i++)
     {
-      dvmd_pmix_host_connected (dvmd_pmix_fake_get_host (self->fakes[i]), nspace_of (job), i);
-      dvmd_pmix_host_finalized (dvmd_pmix_fake_get_host (self->fakes[i]), nspace_of (job), i);
+      dvmd_pmix_host_connected (pmix_fake_get_host (self->fakes[i]), nspace_of (job), i);
+      dvmd_pmix_host_finalized (pmix_fake_get_host (self->fakes[i]), nspace_of (job), i);
     }
   g_assert_true (g_file_set_contents (go, "", 0, NULL));
   wait_until (dvmd_controller_job_is_finished (self->controller, job));
@@ -685,7 +704,7 @@ test_node_lost (Fixture *self, gconstpointer data)
   settle (self);
   dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), 6, DVMD_CAUSE_LOST, "has no part in it");
   settle (self);
-  g_assert_false (dvmd_pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
+  g_assert_false (pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
   dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), 5, DVMD_CAUSE_LOST, "as in the test");
   for (guint i = 0; i < 3; i++)
     g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
@@ -693,7 +712,7 @@ test_node_lost (Fixture *self, gconstpointer data)
   tokens[3] = fence (self, job, 3, "x");
   g_assert_cmpint (get_status (self, 3, tokens[3], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   for (guint i = 0; i < 2; i++)
-    tokens[i] = dvmd_pmix_fake_fence (self->fakes[i], others, 2, bytes);
+    tokens[i] = pmix_fake_fence (self->fakes[i], others, 2, bytes);
   for (guint i = 0; i < 2; i++)
     g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_SUCCESS);
   cancel (self, job);

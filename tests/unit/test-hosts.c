@@ -9,6 +9,7 @@
 #include <dvm.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 
 #include "dvm-hosts-private.h"
@@ -81,7 +82,7 @@ test_files (void)
       g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
       g_autoptr (GError) error = NULL;
       g_autofree char *described = NULL;
-      gboolean ok = _dvm_hosts_add_text (hosts, good_files[i].text, strlen (good_files[i].text), "f", &error);
+      gboolean ok = _dvm_hosts_add_text (hosts, good_files[i].text, strlen (good_files[i].text), "f", NULL, &error);
 
       if (good_files[i].hosts == NULL)
         {
@@ -125,6 +126,7 @@ static const struct
   { "b max_slots=3\nb\n", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "b", "hosts:1" } },
   { "ann@b\nbob@b\n", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "b", "user" } },
   { "a:4", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "a:4", "slots=4" } },
+  { "n..1", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "n..1", "not a host name" } },
   { "a@b@c", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "a@b@c", "USER@" } },
   { "@b", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "@b" } },
   { "-oProxyCommand=x", DVM_ERROR_PARSE_FAILED, { "hosts:1:" } },
@@ -156,7 +158,7 @@ test_bad_files (void)
       g_autoptr (GError) error = NULL;
       const char *text = bad_files[i].text;
 
-      g_assert_false (_dvm_hosts_add_text (hosts, text, strlen (text), "hosts", &error));
+      g_assert_false (_dvm_hosts_add_text (hosts, text, strlen (text), "hosts", NULL, &error));
       assert_words (text, error, bad_files[i].code, bad_files[i].words);
     }
 }
@@ -168,7 +170,7 @@ test_nul (void)
   g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
   g_autoptr (GError) error = NULL;
 
-  g_assert_false (_dvm_hosts_add_text (hosts, "a\0b", 3, "hosts", &error));
+  g_assert_false (_dvm_hosts_add_text (hosts, "a\0b", 3, "hosts", NULL, &error));
   assert_words ("a NUL", error, DVM_ERROR_PARSE_FAILED, words);
 }
 
@@ -179,7 +181,7 @@ assert_no_file (const char *path, int code, const char *why)
   g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
   g_autoptr (GError) error = NULL;
 
-  g_assert_false (_dvm_hosts_add_file (hosts, path, &error));
+  g_assert_false (_dvm_hosts_add_file (hosts, path, NULL, &error));
   assert_words (path, error, code, words);
 }
 
@@ -199,8 +201,8 @@ test_real_files (void)
   g_assert_true (g_file_set_contents (first, "a slots=2\nb\n", -1, NULL));
   g_assert_true (g_file_set_contents (second, "b\nc", -1, NULL));
   g_assert_cmpint (mkfifo (fifo, 0600), ==, 0);
-  g_assert_true (_dvm_hosts_add_file (hosts, first, &error));
-  g_assert_true (_dvm_hosts_add_file (hosts, second, &error));
+  g_assert_true (_dvm_hosts_add_file (hosts, first, NULL, &error));
+  g_assert_true (_dvm_hosts_add_file (hosts, second, NULL, &error));
   g_assert_no_error (error);
   described = describe (hosts);
   g_assert_cmpstr (described, ==, "a:2 b:2 c");
@@ -232,6 +234,9 @@ static const struct
   { "[::1]:2,::2", "::1:2([::1]) ::2([::2])" },
   { "a,^b", "a ^b" },
   { "+n1,+e:2,+e", "+n1 +e2 +e0" },
+  { "+n1,+n0,+N1,+n0", "+n1 +n0" },
+  { "+e,+e:2,+e,+e:3", "+e0 +e5" },
+  { "+e:2147483647,+e:5", "+e2147483647" },
 };
 
 static void
@@ -243,7 +248,7 @@ test_lists (void)
       g_autoptr (GError) error = NULL;
       g_autofree char *described = NULL;
 
-      g_assert_true (_dvm_hosts_add_list (hosts, good_lists[i].list, "--host", &error));
+      g_assert_true (_dvm_hosts_add_list (hosts, good_lists[i].list, "--host", NULL, &error));
       g_assert_no_error (error);
       described = describe (hosts);
       g_assert_cmpstr (described, ==, good_lists[i].hosts);
@@ -278,7 +283,7 @@ test_bad_lists (void)
       g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
       g_autoptr (GError) error = NULL;
 
-      g_assert_false (_dvm_hosts_add_list (hosts, bad_lists[i].list, "--host", &error));
+      g_assert_false (_dvm_hosts_add_list (hosts, bad_lists[i].list, "--host", NULL, &error));
       g_assert_nonnull (error);
       assert_words (bad_lists[i].list, error, error->code, bad_lists[i].words);
     }
@@ -291,8 +296,8 @@ filter (const char *list, GError **error)
   g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
   g_autoptr (DvmHosts) chosen = _dvm_hosts_new ();
 
-  g_assert_true (_dvm_hosts_add_text (hosts, file, strlen (file), "hosts", NULL));
-  g_assert_true (_dvm_hosts_add_list (chosen, list, "--host", NULL));
+  g_assert_true (_dvm_hosts_add_text (hosts, file, strlen (file), "hosts", NULL, NULL));
+  g_assert_true (_dvm_hosts_add_list (chosen, list, "--host", NULL, NULL));
   return _dvm_hosts_filter (hosts, chosen, error);
 }
 
@@ -370,7 +375,7 @@ test_new (void)
 
       if (file != NULL)
         g_assert_true (g_file_set_contents (path, file, -1, NULL));
-      hosts = _dvm_hosts_read_new (new_nodes[i].lists, file != NULL ? path : NULL, "hosts", &error);
+      hosts = _dvm_hosts_read_new (new_nodes[i].lists, file != NULL ? path : NULL, "hosts", NULL, &error);
       described = hosts != NULL ? describe (hosts) : NULL;
       g_assert_cmpstr (described, ==, new_nodes[i].hosts);
       if (hosts == NULL)
@@ -389,7 +394,7 @@ test_many (void)
 
   for (guint i = 0; i < 100000; i++)
     g_string_append_printf (text, "node%u slots=%u\n", i, 1 + i % 64);
-  g_assert_true (_dvm_hosts_add_text (hosts, text->str, text->len, "hosts", &error));
+  g_assert_true (_dvm_hosts_add_text (hosts, text->str, text->len, "hosts", NULL, &error));
   g_assert_no_error (error);
   g_assert_cmpuint (_dvm_hosts_get_n (hosts), ==, 100000);
   g_assert_cmpuint (_dvm_hosts_find (hosts, "node63")->slots, ==, 64);
@@ -414,14 +419,191 @@ test_random (void)
 
       for (gint i = g_test_rand_int_range (0, 12); i > 0; i--)
         g_string_append (text, pieces[g_test_rand_int_range (0, G_N_ELEMENTS (pieces))]);
-      ok = round % 2 == 0 ? _dvm_hosts_add_text (hosts, text->str, text->len, "hosts", &error)
-                          : _dvm_hosts_add_list (hosts, text->str, "--host", &error);
+      ok = round % 2 == 0 ? _dvm_hosts_add_text (hosts, text->str, text->len, "hosts", NULL, &error)
+                          : _dvm_hosts_add_list (hosts, text->str, "--host", NULL, &error);
       g_assert_true (ok == (error == NULL));
       if (error == NULL)
         continue;
       g_assert_true (error->domain == DVM_ERROR);
       g_assert_true (g_utf8_validate (error->message, -1, NULL));
       g_assert_null (strchr (error->message, '\n'));
+    }
+}
+
+/* What one call has read for it has an end, over all its files. */
+static void
+test_limits (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("dvm-hosts-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "large", NULL);
+  g_autofree char *large = g_strnfill (9 << 20, '#');
+  g_autoptr (GString) many = g_string_new (NULL);
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) others = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+  DvmHostsRead read = { 0 };
+
+  g_assert_true (g_file_set_contents (path, large, -1, NULL));
+  g_assert_true (_dvm_hosts_add_file (hosts, path, &read, NULL));
+  g_assert_false (_dvm_hosts_add_file (hosts, path, &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+  g_assert_nonnull (strstr (error->message, path));
+  g_clear_error (&error);
+  for (guint i = 0; i < 1000000; i++)
+    g_string_append_printf (many, "n%u\n", i);
+  g_assert_true (_dvm_hosts_add_text (others, many->str, many->len, "hosts", &read, NULL));
+  g_assert_cmpuint (_dvm_hosts_get_n (others), ==, 1000000);
+  g_assert_false (_dvm_hosts_add_text (others, "\none\n", 5, "hosts", &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+  g_unlink (path);
+  g_rmdir (directory);
+}
+
+/* Lists too, and what is in lists counts with what is in files. */
+static void
+test_limits_of_lists (void)
+{
+  g_autofree char *large = g_strnfill (9 << 20, 'a');
+  g_autofree char *commas = g_strnfill (2 * 999998 + 1, 'a');
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+  DvmHostsRead read = { 0 };
+
+  g_assert_false (_dvm_hosts_add_list (hosts, large, "hosts", &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_false (_dvm_hosts_add_list (hosts, large, "hosts", &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+  g_assert_cmpstr (error->message, ==,
+                   "hosts: the hosts of one call have 16 MiB at most, in all its lists and files together: use several "
+                   "calls");
+  g_clear_error (&error);
+  read = (DvmHostsRead){ 0 };
+  for (guint i = 1; i < 2 * 999998; i += 2)
+    commas[i] = ',';
+  g_assert_true (_dvm_hosts_add_text (hosts, "one\n", 4, "hosts", &read, NULL));
+  g_assert_true (_dvm_hosts_add_list (hosts, commas, "hosts", &read, &error));
+  g_assert_no_error (error);
+  g_assert_false (_dvm_hosts_add_list (hosts, "b", "hosts", &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+  g_assert_cmpstr (
+      error->message, ==,
+      "hosts: one call names 1000000 hosts at most, in all its lists and files together: use several calls");
+}
+
+/* Of a description, however many lists it has and wherever they stand. */
+static void
+test_limits_of_spec (void)
+{
+  const char *const argv[] = { "true", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+  g_autoptr (GPtrArray) lists = g_ptr_array_new ();
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 499999; i++)
+    g_ptr_array_add (lists, (gpointer) "node");
+  g_ptr_array_add (lists, NULL);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (DvmAppSpec) app = dvm_app_spec_new (argv);
+
+      dvm_app_spec_set_np (app, 1);
+      dvm_app_spec_set_hosts (app, (const char *const *)lists->pdata);
+      dvm_job_spec_add_app (spec, app);
+    }
+  dvm_job_spec_set_add_hosts (spec, (const char *const[]){ "a,b", NULL });
+  g_assert_true (dvm_job_spec_validate (spec, &error));
+  g_assert_no_error (error);
+  dvm_job_spec_set_add_hosts (spec, (const char *const[]){ "a,b,c", NULL });
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+}
+
+/* ---- how long it takes ---- */
+
+typedef void (*WriteLine) (GString *text, guint i);
+
+static void
+write_distinct (GString *text, guint i)
+{
+  g_string_append_printf (text, "node%u\n", i);
+}
+
+static void
+write_same (GString *text, guint i)
+{
+  g_string_append (text, "node\n");
+}
+
+static void
+write_whole (GString *text, guint i)
+{
+  g_string_append_printf (text, "n%u slots=4 max_slots=8 port=22 username=me # one\n", i);
+}
+
+static void
+write_blank (GString *text, guint i)
+{
+  g_string_append (text, i % 2 == 0 ? "\n" : "/* none */");
+}
+
+/* One long line */
+static void
+write_long (GString *text, guint i)
+{
+  g_string_append (text, i == 0 ? "node " : "          ");
+}
+
+/* Names of one value of the hash that GLib has for texts. */
+static void
+write_colliding (GString *text, guint i)
+{
+  for (guint bit = 0; bit < 16; bit++)
+    g_string_append (text, (i >> bit) & 1 ? "ar" : "c0");
+  g_string_append_c (text, '\n');
+}
+
+/* µs of this thread */
+static gint64
+measure (WriteLine write, guint n)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  gint64 least = G_MAXINT64;
+
+  for (guint i = 0; i < n; i++)
+    write (text, i);
+  for (guint round = 0; round < 3; round++)
+    {
+      g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+      g_autoptr (GError) error = NULL;
+      struct timespec begin;
+      struct timespec end;
+
+      clock_gettime (CLOCK_THREAD_CPUTIME_ID, &begin);
+      g_assert_true (_dvm_hosts_add_text (hosts, text->str, text->len, "hosts", NULL, &error));
+      g_assert_no_error (error);
+      clock_gettime (CLOCK_THREAD_CPUTIME_ID, &end);
+      least = MIN (least, (end.tv_sec - begin.tv_sec) * G_USEC_PER_SEC + (end.tv_nsec - begin.tv_nsec) / 1000);
+    }
+  return MAX (least, 1);
+}
+
+/* Ten times as many lines are about ten times the work, of whatever kind they are; a square would be a hundred times.
+ */
+static void
+test_growth (void)
+{
+  static const WriteLine shapes[] = {
+    write_distinct, write_same, write_whole, write_blank, write_long, write_colliding
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
+    {
+      gint64 few = measure (shapes[i], 1000);
+      gint64 many = measure (shapes[i], 10000);
+
+      g_test_message ("shape %zu: %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " µs", i, few, many);
+      g_assert_cmpint (many, <, 50 * MAX (few, 100));
     }
 }
 
@@ -437,7 +619,11 @@ main (int argc, char **argv)
   g_test_add_func ("/hosts/bad-lists", test_bad_lists);
   g_test_add_func ("/hosts/filter", test_filter);
   g_test_add_func ("/hosts/new", test_new);
+  g_test_add_func ("/hosts/limits-of-lists", test_limits_of_lists);
+  g_test_add_func ("/hosts/limits-of-spec", test_limits_of_spec);
+  g_test_add_func ("/hosts/growth", test_growth);
   g_test_add_func ("/hosts/many", test_many);
   g_test_add_func ("/hosts/random", test_random);
+  g_test_add_func ("/hosts/limits", test_limits);
   return g_test_run ();
 }

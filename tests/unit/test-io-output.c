@@ -9,6 +9,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -185,6 +186,17 @@ assert_file (const char *path, const char *expected)
 
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, expected);
+}
+
+static void
+assert_kept (Fixture *fixture, const char *expected)
+{
+  int out;
+
+  g_assert_true (dvmd_output_attach (fixture->output, &out, NULL, NULL));
+  settle ();
+  assert_reads (out, expected, TRUE);
+  close (out);
 }
 
 static void
@@ -559,6 +571,130 @@ test_disk_full (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (fixture->credited, ==, 2);
   push (fixture, 0, DVMD_STREAM_STDOUT, "b\n");
   g_assert_true (dvmd_output_end (fixture->output));
+  /* What could not be written was kept. */
+  assert_kept (fixture, "a\nb\n");
+}
+
+/* Who is there gets what the file does not take, from the very byte on. */
+static void
+test_file_limit (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *format = g_strdup_printf ("file=%s/f", fixture->dir);
+  g_autofree char *path = g_build_filename (fixture->dir, "f.0.out", NULL);
+  g_autofree char *block = g_strnfill (6000, 'b');
+  g_autofree char *rest = g_strnfill (4000, 'b');
+  struct rlimit saved;
+  struct rlimit limit;
+  GStatBuf about;
+  int out;
+
+  signal (SIGXFSZ, SIG_IGN);
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &saved), ==, 0);
+  limit = (struct rlimit){ 8000, saved.rlim_max };
+  make_output (fixture, format);
+  g_assert_true (dvmd_output_attach (fixture->output, &out, NULL, NULL));
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limit), ==, 0);
+  push_bytes (fixture, 0, DVMD_STREAM_STDOUT, block, 6000);
+  push_bytes (fixture, 0, DVMD_STREAM_STDOUT, block, 6000);
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &saved), ==, 0);
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  g_assert_nonnull (strstr (fixture->message, "f.0.out': File too large"));
+  g_assert_cmpint (g_stat (path, &about), ==, 0);
+  g_assert_cmpint (about.st_size, ==, 8000);
+  settle ();
+  assert_reads (out, rest, FALSE);
+  g_assert_true (dvmd_output_end (fixture->output));
+  g_assert_cmpuint (fixture->credited, ==, 12000);
+  close (out);
+}
+
+static void
+test_file_removed (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *format = g_strdup_printf ("dir=%s/d", fixture->dir);
+  g_autofree char *dir = g_build_filename (fixture->dir, "d", NULL);
+  int out;
+
+  make_output (fixture, format);
+  g_assert_true (dvmd_output_attach (fixture->output, &out, NULL, NULL));
+  push (fixture, 0, DVMD_STREAM_STDOUT, "a\n");
+  remove_tree (dir);
+  push (fixture, 0, DVMD_STREAM_STDOUT, "b\n");
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  g_assert_nonnull (strstr (fixture->message, "rank.0/stdout': the file has been removed"));
+  push (fixture, 0, DVMD_STREAM_STDOUT, "c\n");
+  settle ();
+  assert_reads (out, "b\nc\n", FALSE);
+  g_assert_true (dvmd_output_end (fixture->output));
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  close (out);
+}
+
+/* More files than are open at a time: one that was closed meanwhile is not made anew without what it had. */
+static void
+test_closed_file_removed (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *format = g_strdup_printf ("file=%s/f", fixture->dir);
+  g_autofree char *path = g_build_filename (fixture->dir, "f.0.out", NULL);
+
+  make_output (fixture, format);
+  for (guint rank = 0; rank < 100; rank++)
+    push (fixture, rank, DVMD_STREAM_STDOUT, "a\n");
+  g_assert_cmpint (g_remove (path), ==, 0);
+  push (fixture, 0, DVMD_STREAM_STDOUT, "b\n");
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+  g_assert_true (dvmd_output_end (fixture->output));
+}
+
+/* Whether it is seen when something is written, or at the end. */
+static void
+test_removed_at_end (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *format = g_strdup_printf ("file=%s/f", fixture->dir);
+  g_autofree char *file = g_build_filename (fixture->dir, "f.0.out", NULL);
+  g_autofree char *path = g_build_filename (fixture->dir, "path", NULL);
+
+  make_output (fixture, format);
+  push (fixture, 0, DVMD_STREAM_STDOUT, "a\n");
+  g_assert_cmpint (g_remove (file), ==, 0);
+  g_assert_true (dvmd_output_end (fixture->output));
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  make_output (fixture, NULL);
+  g_assert_true (dvmd_output_add_path (fixture->output, DVMD_STREAM_STDOUT, path, NULL));
+  push (fixture, 0, DVMD_STREAM_STDOUT, "a\n");
+  settle ();
+  g_assert_cmpint (g_remove (path), ==, 0);
+  g_assert_true (dvmd_output_end (fixture->output));
+  g_assert_cmpuint (fixture->n_failed, ==, 2);
+  g_assert_nonnull (strstr (fixture->message, "path: the file has been removed"));
+}
+
+static void
+test_open_files (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *format = g_strdup_printf ("file=%s/f", fixture->dir);
+  g_autofree char *old = g_build_filename (fixture->dir, "f.1.out", NULL);
+  g_autofree char *other = g_build_filename (fixture->dir, "f.11.err", NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (g_file_set_contents (old, "of another job", -1, NULL));
+  make_output (fixture, format);
+  g_assert_true (dvmd_output_open_files (fixture->output, 12, FALSE, &error));
+  assert_file (old, "");
+  assert_file (other, "");
+  push (fixture, 1, DVMD_STREAM_STDOUT, "a\n");
+  g_assert_true (dvmd_output_end (fixture->output));
+  assert_file (old, "a\n");
+  /* Of those that nothing was written to none is left. */
+  g_assert_false (g_file_test (other, G_FILE_TEST_EXISTS));
+  g_assert_cmpint (g_mkdir (other, 0700), ==, 0);
+  make_output (fixture, format);
+  g_assert_true (dvmd_output_open_files (fixture->output, 11, FALSE, &error));
+  g_assert_true (dvmd_output_open_files (fixture->output, 12, TRUE, &error));
+  g_assert_false (dvmd_output_open_files (fixture->output, 12, FALSE, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_FAILED);
+  g_assert_nonnull (strstr (error->message, "f.11.err': Is a directory"));
 }
 
 static void
@@ -726,6 +862,7 @@ test_file_fails (Fixture *fixture, gconstpointer data)
   g_assert_nonnull (strstr (fixture->message, "/proc/no/such/f.0.out"));
   g_assert_cmpuint (fixture->credited, ==, 4);
   g_assert_true (dvmd_output_end (fixture->output));
+  assert_kept (fixture, "a\nb\n");
 }
 
 /* Any cut of any lines over any pieces gives the same lines. */
@@ -792,6 +929,11 @@ main (int argc, char **argv)
   add ("given-file", test_given_file);
   add ("paths", test_paths);
   add ("disk-full", test_disk_full);
+  add ("file-limit", test_file_limit);
+  add ("file-removed", test_file_removed);
+  add ("closed-file-removed", test_closed_file_removed);
+  add ("removed-at-end", test_removed_at_end);
+  add ("open-files", test_open_files);
   add ("tags", test_tags);
   add ("tag-kinds", test_tag_kinds);
   add ("raw", test_raw);

@@ -245,16 +245,42 @@ test_bookmark (void)
   g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (child), 3)->node, ==, 1);
 }
 
+/* Slots that nobody gave refuse no spawn: who asks waits for it on them. Those that were given do. */
+static void
+test_takes_what_nobody_gave (void)
+{
+  for (guint given = 0; given < 2; given++)
+    {
+      g_auto (World) world = { 0 };
+      g_autoptr (DvmJobSpec) spec = make_spec (2);
+      g_autoptr (GError) error = NULL;
+      DvmdJob *parent;
+      DvmdJob *child;
+
+      world_init (&world, 2, given == 0 ? 0 : 2, FALSE);
+      bring_up (&world);
+      parent = submit (&world, 4);
+      launch_all (&world, parent);
+      dvm_job_spec_set_when_full (spec, "refuse");
+      child = try_spawn (&world, parent, spec, &error);
+      g_assert_no_error (error);
+      assert_state (child, given == 0 ? DVM_JOB_STATE_SEND_LAUNCH_MSG : DVM_JOB_STATE_MAP_FAILED);
+      /* One that nobody has spawned is told. */
+      assert_state (submit_spec (&world, spec), DVM_JOB_STATE_MAP_FAILED);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/job-family/known", test_known);
+  g_test_add_func ("/job-family/L15/known", test_known);
   g_test_add_func ("/job-family/S27/ends-with-parent", test_ends_with_parent);
   g_test_add_func ("/job-family/S27/last-moment", test_last_moment);
   g_test_add_func ("/job-family/S27/no-moment", test_no_moment);
   g_test_add_func ("/job-family/S27/moment-of-forgotten", test_moment_of_forgotten);
-  g_test_add_func ("/job-family/too-late", test_too_late);
+  g_test_add_func ("/job-family/S27/too-late", test_too_late);
   g_test_add_func ("/job-family/L15/bookmark", test_bookmark);
+  g_test_add_func ("/job-family/takes-what-nobody-gave", test_takes_what_nobody_gave);
   return g_test_run ();
 }

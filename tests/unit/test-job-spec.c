@@ -560,6 +560,19 @@ test_preload_targets (void)
     }
 }
 
+/* The same program for several applications: once. */
+static void
+test_preload_program_twice (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) list = list_preloads ("[{'argv': <['./p', 'a']>, 'cwd': <'/here'>, 'preload-binary': <true>},"
+                                              " {'argv': <['./p', 'b']>, 'cwd': <'/here'>, 'preload-binary': <true>}]",
+                                              &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (list->len, ==, 1);
+}
+
 static void
 test_preload_lists (void)
 {
@@ -768,6 +781,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/json-cut", test_json_cut);
   g_test_add_func ("/job-spec/output", test_output);
   g_test_add_func ("/job-spec/preload/targets", test_preload_targets);
+  g_test_add_func ("/job-spec/preload/program-twice", test_preload_program_twice);
   g_test_add_func ("/job-spec/preload/lists", test_preload_lists);
   g_test_add_func ("/job-spec/preload/refusals", test_preload_refusals);
   g_test_add_func ("/job-spec/preload/round-trip", test_preload_round_trip);

@@ -12,7 +12,7 @@
 #include "dvm.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-environment.h"
-#include "dvmd-pmix-fake.h"
+#include "pmix-fake.h"
 #include "dvmd-pmix-queue.h"
 #include "dvmd-remove-tree.h"
 
@@ -180,7 +180,7 @@ store_result (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 test_fake (void)
 {
-  g_autoptr (DvmdPmixFake) fake = dvmd_pmix_fake_new ();
+  g_autoptr (PmixFake) fake = pmix_fake_new ();
   g_autoptr (DvmdPmixJob) job = new_job ("job-1");
   DvmdPmixSettings settings = { 0 };
   g_autoptr (GAsyncResult) result = NULL;
@@ -192,9 +192,9 @@ test_fake (void)
   while (result == NULL)
     g_main_context_iteration (NULL, TRUE);
   g_assert_true (dvmd_pmix_register_job_finish (DVMD_PMIX (fake), result, &error));
-  g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (fake), ==, 1);
-  dvmd_pmix_stop (DVMD_PMIX (fake));
-  g_assert_cmpuint (dvmd_pmix_fake_get_n_jobs (fake), ==, 0);
+  g_assert_cmpuint (pmix_fake_get_n_jobs (fake), ==, 1);
+  dvmd_pmix_stop (DVMD_PMIX (fake), NULL, NULL);
+  g_assert_cmpuint (pmix_fake_get_n_jobs (fake), ==, 0);
 }
 
 int

@@ -45,14 +45,14 @@ add_variable (DvmdPmixInfo *info, const char *name, const char *value)
 }
 
 static GVariant *
-read_request (Request *self, DvmdPmixWishes *wishes, GError **error)
+read_request (Request *self, DvmdPmixAttributes *attributes, GError **error)
 {
   pmix_app_t app = { .cmd = (char *)"/bin/prog", .argv = self->argv, .env = self->env, .cwd = self->cwd };
 
   app.maxprocs = self->n_procs;
   app.info = self->app.items;
   app.ninfo = self->app.length;
-  return dvmd_pmix_read_spawn (self->job.items, self->job.length, &app, 1, wishes, error);
+  return dvmd_pmix_read_spawn (self->job.items, self->job.length, &app, 1, attributes, error);
 }
 
 /* The words are such that the library knows them all. */
@@ -60,8 +60,8 @@ static DvmJobSpec *
 read_spec (Request *self)
 {
   g_autoptr (GError) error = NULL;
-  DvmdPmixWishes wishes;
-  g_autoptr (GVariant) whole = read_request (self, &wishes, &error);
+  DvmdPmixAttributes attributes;
+  g_autoptr (GVariant) whole = read_request (self, &attributes, &error);
   g_autoptr (GVariant) apps = NULL;
   g_autoptr (GVariant) options = NULL;
   DvmJobSpec *spec;
@@ -79,9 +79,9 @@ static void
 assert_refused (Request *self, DvmError code)
 {
   g_autoptr (GError) error = NULL;
-  DvmdPmixWishes wishes;
+  DvmdPmixAttributes attributes;
 
-  g_assert_null (read_request (self, &wishes, &error));
+  g_assert_null (read_request (self, &attributes, &error));
   g_assert_error (error, DVM_ERROR, (int)code);
 }
 
@@ -158,7 +158,7 @@ static void
 test_sessions (Request *self, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
-  DvmdPmixWishes wishes;
+  DvmdPmixAttributes attributes;
   g_autoptr (GVariant) whole = NULL;
   g_autofree char *text = NULL;
   g_autoptr (GVariant) options = NULL;
@@ -169,11 +169,11 @@ test_sessions (Request *self, gconstpointer data)
   dvmd_pmix_info_add_uint32 (&self->job, PMIX_TIMEOUT, 7);
   dvmd_pmix_info_add_flag (&self->job, PMIX_FWD_STDOUT, FALSE);
   dvmd_pmix_info_add_flag (&self->job, PMIX_FWD_STDERR, TRUE);
-  whole = read_request (self, &wishes, &error);
+  whole = read_request (self, &attributes, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (wishes.timeout, ==, 7);
-  g_assert_cmpuint (wishes.forward, ==, DVMD_PMIX_STDERR);
-  g_assert_cmpuint (wishes.withhold, ==, DVMD_PMIX_STDOUT);
+  g_assert_cmpuint (attributes.timeout, ==, 7);
+  g_assert_cmpuint (attributes.forward, ==, DVMD_PMIX_STDERR);
+  g_assert_cmpuint (attributes.withhold, ==, DVMD_PMIX_STDOUT);
   options = g_variant_get_child_value (whole, 1);
   text = g_variant_print (options, FALSE);
   g_assert_cmpstr (text, ==, "{'target': <['a-1', '']>}");

@@ -213,6 +213,6 @@ main (int argc, char **argv)
   g_test_add_func ("/rights/nameless", test_nameless);
   g_test_add_func ("/rights/job", test_job);
   g_test_add_func ("/rights/dvm", test_dvm);
-  g_test_add_func ("/rights/R13-D21-words", test_inheritance_words);
+  g_test_add_func ("/rights/R13-R17-R51-D21-words", test_inheritance_words);
   return g_test_run ();
 }

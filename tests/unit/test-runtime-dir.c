@@ -113,14 +113,14 @@ test_second (Fixture *fixture, gconstpointer data)
 }
 
 static void
-crash_holding (Fixture *fixture)
+crash_in (const char *path)
 {
   int status;
   pid_t pid = fork ();
 
   if (pid == 0)
     {
-      DvmdRuntimeDir *dir = acquire (fixture);
+      DvmdRuntimeDir *dir = dvmd_runtime_dir_acquire (NULL, path, NULL);
       g_autofree char *leftover = g_build_filename (dvmd_runtime_dir_get_sessions_path (dir), "job-1", "deep", NULL);
 
       g_assert_no_errno (g_mkdir_with_parents (leftover, 0700));
@@ -137,7 +137,7 @@ test_crashed (Fixture *fixture, gconstpointer data)
   g_autofree char *leftover = g_build_filename (fixture->path, "sessions", "job-1", NULL);
   g_autoptr (DvmdRuntimeDir) dir = NULL;
 
-  crash_holding (fixture);
+  crash_in (fixture->path);
   g_assert_true (g_file_test (leftover, G_FILE_TEST_IS_DIR));
   dir = acquire (fixture);
   g_assert_false (g_file_test (leftover, G_FILE_TEST_EXISTS));
@@ -145,6 +145,38 @@ test_crashed (Fixture *fixture, gconstpointer data)
 }
 
 /* Of many that start at once after a crash, exactly one gets the name, and each loser learns the winner's pid. */
+static char *
+build_agent_path (Fixture *fixture, const char *name)
+{
+  return g_build_filename (fixture->base, "dvm", name, NULL);
+}
+
+/* What crashed agents left goes with the next one; what lives, or is only being made, or has another name, stays. */
+static void
+test_sweep (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *crashed = build_agent_path (fixture, "agent-a-1");
+  g_autofree char *unlocked = build_agent_path (fixture, "agent-a-2");
+  g_autofree char *held = build_agent_path (fixture, "agent-a-3");
+  g_autofree char *own = build_agent_path (fixture, "agent-b-1");
+  g_autofree char *usual = g_strdup (fixture->path);
+  DvmdRuntimeDir *other, *dir;
+
+  crash_in (fixture->path);
+  crash_in (crashed);
+  other = dvmd_runtime_dir_acquire (NULL, held, NULL);
+  g_assert_no_errno (mkdir (unlocked, 0700));
+  dir = dvmd_runtime_dir_acquire (NULL, own, NULL);
+  dvmd_runtime_dir_sweep (dir, "agent-");
+  g_assert_false (g_file_test (crashed, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (unlocked, G_FILE_TEST_IS_DIR));
+  g_assert_true (g_file_test (dvmd_runtime_dir_get_sessions_path (other), G_FILE_TEST_IS_DIR));
+  g_assert_true (g_file_test (dvmd_runtime_dir_get_sessions_path (dir), G_FILE_TEST_IS_DIR));
+  g_assert_true (g_file_test (usual, G_FILE_TEST_IS_DIR));
+  dvmd_runtime_dir_release (other);
+  dvmd_runtime_dir_release (dir);
+}
+
 static void
 test_race (Fixture *fixture, gconstpointer data)
 {
@@ -157,7 +189,7 @@ test_race (Fixture *fixture, gconstpointer data)
   int hold[2];
   guint winners = 0;
 
-  crash_holding (fixture);
+  crash_in (fixture->path);
   g_assert_no_errno (pipe (go));
   g_assert_no_errno (pipe (hold));
   for (guint i = 0; i < RACERS; i++)
@@ -318,6 +350,7 @@ main (int argc, char **argv)
   ADD ("/runtime-dir/life", test_life);
   ADD ("/runtime-dir/second", test_second);
   ADD ("/runtime-dir/crashed", test_crashed);
+  ADD ("/runtime-dir/sweep", test_sweep);
   ADD ("/runtime-dir/race", test_race);
   ADD ("/runtime-dir/unsafe", test_unsafe);
   ADD ("/runtime-dir/no-room", test_no_room);

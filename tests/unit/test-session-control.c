@@ -525,6 +525,26 @@ test_terminate_default (void)
   assert_state (submit (&world, 4), DVM_JOB_STATE_SEND_LAUNCH_MSG);
 }
 
+/* S24: so do nodes that it has brought. */
+static void
+test_terminate_default_brought (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmdSession) session = NULL;
+  DvmdJob *job;
+
+  world_init_elastic (&world, 1, 2);
+  session = g_object_ref (reserve (&world, "node2"));
+  report_in (&world, 2);
+  wired (&world, dvmd_core_get_campaign (world.core, 1));
+  job = launch_into (&world, session, 1);
+  control (&world, session, DVMD_SESSION_TERMINATE);
+  all_gone (&world, job);
+  g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_ENDED);
+  g_assert_cmpuint (dvmd_core_get_campaigns_running (world.core), ==, 0);
+  assert_state (submit (&world, 4), DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
 /* D18: its jobs that have not been launched never are, wherever they are. */
 static void
 test_terminate_waiting (void)
@@ -785,6 +805,7 @@ main (int argc, char **argv)
   g_test_add_func ("/session-control/terminate-again", test_terminate_again);
   g_test_add_func ("/session-control/terminate-released", test_terminate_released);
   g_test_add_func ("/session-control/S24/default", test_terminate_default);
+  g_test_add_func ("/session-control/S24/default-brought", test_terminate_default_brought);
   g_test_add_func ("/session-control/D18/waiting", test_terminate_waiting);
   g_test_add_func ("/session-control/D15/launching", test_terminate_launching);
   g_test_add_func ("/session-control/S19/growing", test_terminate_growing);
@@ -792,7 +813,7 @@ main (int argc, char **argv)
   g_test_add_func ("/session-control/S15/ends-itself", test_ends_itself);
   g_test_add_func ("/session-control/R52/discard", test_discard);
   g_test_add_func ("/session-control/R62/release-paused", test_release_paused);
-  g_test_add_func ("/session-control/refused", test_refused);
+  g_test_add_func ("/session-control/S9,S11/refused", test_refused);
   g_test_add_func ("/session-control/thousand", test_thousand);
   return g_test_run ();
 }

@@ -91,6 +91,19 @@ test_default (void)
   g_assert_null (session_of (&family.world, 1));
 }
 
+/* R16, R73: what was not said is the default. */
+static void
+test_absent (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdSession *session;
+
+  world_init_elastic (&world, 2, 2);
+  session = allocate (&world, TOOL, "node2", NULL);
+  g_assert_cmpstr (dvm_session_get_inheritance (dvmd_session_get_record (session)), ==, "default");
+  g_assert_false (dvm_session_get_shared (dvmd_session_get_record (session)));
+}
+
 /* R42, R57: the last descendant, at any depth, also when who is between is long gone. */
 static void
 test_child (void)
@@ -737,26 +750,27 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sessions/ends/R56-R60-none", test_none);
   g_test_add_func ("/sessions/ends/R16-R58-R61-R73-default", test_default);
+  g_test_add_func ("/sessions/ends/R16-R73-absent", test_absent);
   g_test_add_func ("/sessions/ends/R42-R57-child", test_child);
   g_test_add_func ("/sessions/ends/R59-child-default", test_child_default);
   g_test_add_func ("/sessions/ends/RP9-S21-detached", test_detached);
-  g_test_add_func ("/sessions/ends/R12-R15-R28-D3-shared-none", test_shared_none);
+  g_test_add_func ("/sessions/ends/R12-R15-R28-R60-D3-shared-none", test_shared_none);
   g_test_add_func ("/sessions/ends/RP4-tool", test_tool);
   g_test_add_func ("/sessions/ends/R13-RP7-extend-inheritance", test_extend_inheritance);
   g_test_add_func ("/sessions/ends/R13-extend-after-owner", test_extend_after_owner);
   g_test_add_func ("/sessions/ends/S6-children", test_children);
-  g_test_add_func ("/sessions/ends/S5-R62-R64-release-while-running", test_release_while_running);
+  g_test_add_func ("/sessions/ends/S3-S5-R62-R64-release-while-running", test_release_while_running);
   g_test_add_func ("/sessions/ends/D18-never-launched", test_never_launched);
   g_test_add_func ("/sessions/ends/D18-D3-R63-never-launched-by-shrink", test_never_launched_by_shrink);
   g_test_add_func ("/sessions/ends/D18-on-the-way", test_ends_on_the_way);
   g_test_add_func ("/sessions/ends/D15-D18-drain", test_drain);
   g_test_add_func ("/sessions/ends/D18-before-job", test_ends_before_job);
-  g_test_add_func ("/sessions/ends/R65-R67-R69-R70-S20-S23-limit", test_limit);
+  g_test_add_func ("/sessions/ends/R65-R67-R68-R69-R70-S20-S23-limit", test_limit);
   g_test_add_func ("/sessions/ends/S23-R64-limit-jobs", test_limit_jobs);
   g_test_add_func ("/sessions/ends/S20-limit-changed", test_limit_changed);
   g_test_add_func ("/sessions/ends/R69-limit-renewed", test_limit_renewed);
   g_test_add_func ("/sessions/ends/R69-R74-limit-later", test_limit_later);
-  g_test_add_func ("/sessions/ends/R55-R74-limit-outside", test_limit_outside);
+  g_test_add_func ("/sessions/ends/R55-R65-R74-limit-outside", test_limit_outside);
   g_test_add_func ("/sessions/ends/S5-no-cycle", test_no_cycle);
   g_test_add_func ("/sessions/ends/thousand", test_thousand);
   g_test_add_func ("/sessions/ends/S22-told", test_told);

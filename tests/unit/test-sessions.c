@@ -611,7 +611,9 @@ test_reaquire (void)
 {
   g_auto (World) world = { 0 };
   g_autoptr (GPtrArray) lent = NULL;
-  DvmdGrowRequest request = { .reaquire = TRUE, .session = 1 };
+  DvmdGrowRequest request = {
+    .reaquire = TRUE, .session = 1, .inheritance = DVMD_INHERIT_NONE, .inheritance_given = TRUE
+  };
   DvmdSession *session;
   DvmdCampaign *campaign;
 
@@ -633,6 +635,8 @@ test_reaquire (void)
   report_in (&world, 4);
   wired (&world, dvmd_core_get_campaign (world.core, 2));
   assert_nodes (session, "node3");
+  /* R14 */
+  g_assert_cmpstr (dvm_session_get_inheritance (dvmd_session_get_record (session)), ==, "default");
   refuse_allocate (&world, TOOL, "node3", &request, DVM_ERROR_NOT_FOUND);
   assert_default_nodes (&world, "node1");
 }
@@ -733,28 +737,28 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/sessions/R2-R4-R35-R36-D16-S29-reserve", test_reserve);
-  g_test_add_func ("/sessions/R32-R33-R34-union", test_union);
+  g_test_add_func ("/sessions/R2-R4-R35-R36-S14-D16-S29-reserve", test_reserve);
+  g_test_add_func ("/sessions/R32-R33-R34-R35-union", test_union);
   g_test_add_func ("/sessions/R37-R38-R49-R50-R52-wrong-targets", test_wrong_targets);
   g_test_add_func ("/sessions/S2-S3-S4-R75-choice", test_choice);
-  g_test_add_func ("/sessions/same-request-id", test_same_request_id);
+  g_test_add_func ("/sessions/R30-same-request-id", test_same_request_id);
   g_test_add_func ("/sessions/all-reserved", test_all_reserved);
   g_test_add_func ("/sessions/R39-R40-R41-R42-R43-owners", test_owners);
   g_test_add_func ("/sessions/R9-R10-R22-R27-R45-target", test_target);
-  g_test_add_func ("/sessions/R29-R30-R31-R46-R47-R48-extend", test_extend);
-  g_test_add_func ("/sessions/R36-R43-side-entry", test_side_entry);
+  g_test_add_func ("/sessions/R29-R30-R31-R46-R47-R48-D19-extend", test_extend);
+  g_test_add_func ("/sessions/R36-R43-R52-side-entry", test_side_entry);
   g_test_add_func ("/sessions/R46-R53-release-rights", test_release_rights);
   g_test_add_func ("/sessions/D16-not-elastic", test_not_elastic);
   g_test_add_func ("/sessions/R4-R21-grow-reserved", test_grow_reserved);
   g_test_add_func ("/sessions/own-hosts", test_own_hosts);
   g_test_add_func ("/sessions/D14-grow-what-leaves", test_grow_what_leaves);
   g_test_add_func ("/sessions/release-cancelled", test_release_cancelled);
-  g_test_add_func ("/sessions/D4-E21-failed-grow", test_failed_grow);
+  g_test_add_func ("/sessions/D3-D4-E21-failed-grow", test_failed_grow);
   g_test_add_func ("/sessions/D4-E10-held-back", test_held_back);
   g_test_add_func ("/sessions/D4-held-back-cancelled", test_held_back_cancelled);
   g_test_add_func ("/sessions/R24-R26-shared", test_shared);
   g_test_add_func ("/sessions/R62-carve-used", test_carve_used);
-  g_test_add_func ("/sessions/D14-reaquire", test_reaquire);
+  g_test_add_func ("/sessions/R14-D14-reaquire", test_reaquire);
   g_test_add_func ("/sessions/hosts", test_hosts);
   g_test_add_func ("/sessions/S12-given-ids", test_given_ids);
   g_test_add_func ("/sessions/S1-S2-numbers-once", test_numbers_once);

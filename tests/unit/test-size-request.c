@@ -17,7 +17,7 @@ read_text (const char *directive, const char *text, GError **error)
   g_autoptr (GVariant) request = g_variant_parse (G_VARIANT_TYPE_VARDICT, text, NULL, NULL, &own);
 
   g_assert_no_error (own);
-  return dvmd_size_request_new (directive, request, error);
+  return dvmd_size_request_new (directive, request, NULL, error);
 }
 
 static void
@@ -204,9 +204,9 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/size-request/grow", test_grow);
   g_test_add_func ("/size-request/others", test_others);
-  g_test_add_func ("/size-request/share", test_share);
-  g_test_add_func ("/size-request/keys", test_keys);
+  g_test_add_func ("/size-request/D19/share", test_share);
+  g_test_add_func ("/size-request/R13,R52/keys", test_keys);
   g_test_add_func ("/size-request/hostfile", test_hostfile);
-  g_test_add_func ("/size-request/bad", test_bad);
+  g_test_add_func ("/size-request/R48,R52/bad", test_bad);
   return g_test_run ();
 }

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Launchers that start each agent by a command of its own have this in common.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Addresses such as user@host:port become words of an ssh command line.
  */
 
 #include "config.h"

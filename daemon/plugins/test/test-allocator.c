@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * An allocator that does what the script of a test says.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A second allocator for tests, with steps of its own.
  */
 
 #include "config.h"

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The script of a test plugin is read, one step at a time.
  */
 
 #include "config.h"

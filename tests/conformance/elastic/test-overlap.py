@@ -9,6 +9,9 @@ import elastic
 from dvmtest import wait_until
 from elastic import NEVER_LAUNCHED, WAITING
 
+# Nodes that are lost stay DOWN here: test-heal.py is about those that come back.
+os.environ['DVM_HEAL'] = 'false'
+
 PATIENT = ['kill-grace=1000', 'shrink-grace=1000']
 
 

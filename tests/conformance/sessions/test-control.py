@@ -47,6 +47,9 @@ class Control:
                 self.control(dvm, 0, **directives)
             self.assertIn(caught.exception.name, ('NotSupported', 'BadParam'))
             self.assertEqual(self.state_of(dvm), before)
+        for word, value in (('provision', 'image'), ('provision-nodes', 'n9'), ('image', 'x'), ('count', 2), ('cpus', 4)):
+            self.assert_no_trace(dvm, 'NotSupported', word, self.control, dvm, 0, instantiate=True, hosts=['n9'],
+                                 **{word.replace('-', '_'): value})
 
     def test_S16_pause_and_resume(self):
         """All jobs of a session stop and go on, no others, and twice is as once."""
@@ -251,7 +254,8 @@ class Control:
 
     def test_S7_S8_forwarded(self):
         """With an outside scheduler attached others' requests go to it, with their names, from whatever node; its answer counts."""
-        script = 'decide done hosts=x7; decide decline; decide fail not today'
+        steps = ['done hosts=x7', 'decline', 'fail not today', 'done', 'fail no more of that'] + ['fail not from here'] * 2
+        script = '; '.join(f'decide {step}' for step in steps)
         dvm = self.dvm(nodes=2, slots=2, settings=[f'test-plugin={script}'])
         first = self.reserve(dvm, count=1)
         self.assertEqual(first.nodes, ['x7'])
@@ -259,6 +263,18 @@ class Control:
         self.assertEqual(second.nodes, ['n9'])
         self.assert_no_trace(dvm, 'AllocFailed', 'not today', dvm.asker.allocate, 'new', hosts=['n10'], share=False)
         self.assertIn(dvm.asker.connection.raw.get_unique_name() or 'private:', dvm.log())
+        # What is to be done with a session is asked too, and refused.
+        self.control(dvm, second.number, pause=True)
+        self.assertRegex(dvm.log(), rf"asked control-session of {second.number} by private:\d+ .*'pause': <true>")
+        self.assert_no_trace(dvm, 'AllocFailed', 'no more of that', self.control, dvm, second.number, resume=True)
+        self.assertEqual(second.state, 'paused')
+        # A process on any node has the same answer, and is named.
+        jobs = [self.program(dvm, 'new list=n12', node=node) for node in ('node1', 'node2')]
+        answers = [[line.status for line in self.said(job)] for job in jobs]
+        self.assertEqual((answers[0], len(answers[0])), (answers[1], 1))
+        self.assertLess(answers[0][0], 0)
+        for job in jobs:
+            self.assertIn(f'asked new of 0 by pmix:{job.nspace}.0 ({job.nspace}, ', dvm.log())
 
     def test_S9_entitled(self):
         """The owner's namespace or user; a process that is neither is refused."""
@@ -278,6 +294,20 @@ class Control:
             pass
         wait_until(lambda: 'completed session' in dvm.log(), 'the scheduler to be told')
         self.assertEqual(self.sessions(dvm), [])
+        # Its job, which has ended well.
+        self.assertRegex(dvm.log(), r"completed session 1 of \S+: \[\(1, 3[0-9], 0, ''\)\]")
+
+    def test_S26_unknown(self):
+        """Of what a scheduler asks for that is passed over which is not known, and the rest is done; a tool is refused."""
+        go = os.path.join(self.place(), 'go')
+        push = 'push done control-session session=1 pause=true colour=red'
+        dvm = self.dvm(nodes=1, slots=2, settings=[f'test-plugin=push until {go}; {push}'])
+        session = self.reserve(dvm, 'n9')
+        self.assert_no_trace(dvm, 'BadParam', 'colour', self.control, dvm, session.number, pause=True, colour='red')
+        with open(go, 'w'):
+            pass
+        wait_until(lambda: session.state == 'paused' or 'is refused' in dvm.log(), 'the session to be paused')
+        self.assertEqual(session.state, 'paused', dvm.log())
 
 
 sessions.cases(Control)

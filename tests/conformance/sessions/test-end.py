@@ -241,9 +241,12 @@ class End:
         dvm = self.dvm(nodes=1, slots=1, settings=['test-plugin=allocator decline; allocator done x7,x8; give-back done'])
         session = self.reserve(dvm, count=2)
         self.assertEqual({dvm.members[name]['Allocator'] for name in session.nodes}, {'test'})
-        dvm.asker.allocate('release', alloc_id=session.alloc_id).done()
+        alloc_id = session.alloc_id
+        dvm.asker.allocate('release', alloc_id=alloc_id).done()
         session.wait_gone()
         self.assertEqual(dvm.names(), ['node1'])
+        offers = [line for line in dvm.log().splitlines() if 'offered' in line and alloc_id in line]
+        self.assertEqual([line.partition('offered ')[2] for line in offers], [f'x7,x8 of {alloc_id}'])
 
     def test_D18_parked_job(self):
         """A job that is parked, one of whose sessions ends, never launches, says why, and is not moved elsewhere."""

@@ -150,6 +150,12 @@ class Reserve:
         session = self.reserve(dvm, 'n9', time=3600, warn_timeout=60)
         self.assertGreater(session.get('ExpiresAt'), 0)
         self.assertEqual(session.state, 'active')
+        decided = self.dvm(nodes=1, slots=1, settings=['test-plugin=decide done; decide done'])
+        session = self.reserve(decided, 'n9', time=3600, warn_timeout=60)
+        self.assertRegex(decided.log(), "asked new of .*'warn-timeout': <uint32 60>")
+        decided.asker.allocate('extend', alloc_id=session.alloc_id, warn_timeout=30)
+        self.assertRegex(decided.log(), "asked extend of .*'warn-timeout': <uint32 30>")
+        self.assertEqual(session.state, 'active')
 
     def test_R20_R75_R32_R33_R35_union(self):
         """The pool of a job is exactly the union of what it targets; without a target it is the default session."""

@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The command line of a private dvmd is made.
+ */
+
+#include "config.h"
+
+#include "dvm-cli-private.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+const DvmCliOption dvm_cli_private_options[] = {
+  { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
+    N_ ("without a DVM: what starts the agents, such as local and ssh") },
+  { "set", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME=VALUE"), NULL, N_ ("without a DVM: a setting of the private one") },
+  { NULL },
+};
+
+gboolean
+dvm_cli_private_check_unused (DvmCli *cli, GError **error)
+{
+  for (const DvmCliOption *option = dvm_cli_private_options; option->name != NULL; option++)
+    if (dvm_cli_args_has (cli->args, option->name))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                     _ ("option --%s is for the private DVM of a job, and a DVM is running already"), option->name);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* Places of the allocation, which there is not yet. */
+static gboolean
+is_relative (const char *list)
+{
+  return list[0] == '+' || strstr (list, ",+") != NULL;
+}
+
+/* What all programs of a job say together; lists (nullable): without those of a file, of which they are a choice */
+typedef struct
+{
+  const char *hostfile;
+  GString *hosts;
+  gboolean choose; /* each program with the file names its hosts */
+} Nodes;
+
+static gboolean
+take_app (Nodes *nodes, DvmAppSpec *app, GError **error)
+{
+  const char *const *hosts = dvm_app_spec_get_hosts (app);
+  const char *file = dvm_app_spec_get_hostfile (app);
+  gboolean named = hosts != NULL && hosts[0] != NULL;
+
+  if (file != NULL && nodes->hostfile != NULL && strcmp (file, nodes->hostfile) != 0)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("the programs of a job have one hostfile, not %s and %s: no DVM is running that has the nodes of "
+                      "both"),
+                   nodes->hostfile, file);
+      return FALSE;
+    }
+  nodes->hostfile = file != NULL ? file : nodes->hostfile;
+  nodes->choose &= named;
+  for (gsize i = 0; named && hosts[i] != NULL; i++)
+    {
+      g_string_append_printf (nodes->hosts, "%s%s", nodes->hosts->len > 0 ? "," : "", hosts[i]);
+      nodes->choose &= !is_relative (hosts[i]);
+    }
+  return TRUE;
+}
+
+static void
+take_options (GStrvBuilder *options, DvmCli *cli)
+{
+  const char *launcher = dvm_cli_args_get (cli->args, "launcher");
+  g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
+
+  for (gsize i = 0; settings[i] != NULL; i++)
+    {
+      g_autofree char *option = g_strconcat ("--set=", settings[i], NULL);
+
+      g_strv_builder_add (options, option);
+    }
+  if (launcher != NULL)
+    {
+      g_autofree char *option = g_strconcat ("--launcher=", launcher, NULL);
+
+      g_strv_builder_add (options, option);
+    }
+}
+
+char **
+dvm_cli_private_get_options (DvmCli *cli, DvmJobSpec *spec, GError **error)
+{
+  g_autoptr (GStrvBuilder) options = g_strv_builder_new ();
+  g_autoptr (GString) hosts = g_string_new ("--host=");
+  Nodes nodes = { .hosts = g_string_new (NULL), .choose = TRUE };
+  gboolean ok = TRUE;
+
+  for (guint i = 0; ok && i < dvm_job_spec_get_n_apps (spec); i++)
+    ok = take_app (&nodes, dvm_job_spec_get_app (spec, i), error);
+  g_string_append (hosts, nodes.hosts->str);
+  if (nodes.hosts->len > 0 && (nodes.choose || (nodes.hostfile == NULL && !is_relative (nodes.hosts->str))))
+    g_strv_builder_add (options, hosts->str);
+  if (nodes.hostfile != NULL)
+    {
+      g_autofree char *file = g_strconcat ("--hostfile=", nodes.hostfile, NULL);
+
+      g_strv_builder_add (options, file);
+    }
+  g_string_free (nodes.hosts, TRUE);
+  /* Its PMIx server starts while we connect to it, not when the job has come. */
+  if (g_strcmp0 (dvm_job_spec_get_personality (spec), "plain") != 0)
+    g_strv_builder_add (options, "--set=pmix=eager");
+  take_options (options, cli);
+  return ok ? g_strv_builder_end (options) : NULL;
+}

@@ -1,0 +1,153 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes and tools that ask for nodes, and what they are told of changes of the DVM's size.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+#include "dvmd-log.h"
+
+void
+dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
+                     GVariant *request)
+{
+  dvmd_agent_call (DVMD_AGENT (host), DVMD_CALL_ALLOCATE, token, nspace, rank,
+                   g_variant_new ("(s@a{sv})", directive, request));
+}
+
+/* The ids of an answer and of an event. */
+static void
+add_ids (GVariantBuilder *builder, const char *alloc_id, const char *req_id)
+{
+  g_variant_builder_init (builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_ALLOC_ID, g_variant_new_string (alloc_id));
+  if (req_id[0] != '\0')
+    g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_ALLOC_REQ_ID, g_variant_new_string (req_id));
+}
+
+static void
+complete (DvmdAgent *self, guint64 token, int status, GVariant *answer)
+{
+  GVariantBuilder builder;
+  const char *alloc_id;
+  const char *req_id;
+  guint32 session;
+
+  if (answer == NULL)
+    {
+      dvmd_pmix_complete_allocation (self->pmix, token, status, NULL);
+      return;
+    }
+  g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &session);
+  add_ids (&builder, alloc_id, req_id);
+  g_variant_builder_add (&builder, "{sv}", DVMD_PMIX_KEY_SESSION_ID, g_variant_new_uint32 (session));
+  dvmd_pmix_complete_allocation (self->pmix, token, status, g_variant_builder_end (&builder));
+}
+
+/* ---- events ---- */
+
+static void
+handle_size_event (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  GVariantBuilder details;
+  DvmdPmixProc target;
+  const char *alloc_id;
+  const char *req_id;
+  const char *reason;
+  gint32 event;
+  gint32 cause;
+
+  g_variant_get (body, "(&sui&s&si&s)", &target.nspace, &target.rank, &event, &alloc_id, &req_id, &cause, &reason);
+  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+    {
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, target.nspace, target.rank,
+                     "has gone, and is not told of the end of allocation %s", alloc_id);
+      return;
+    }
+  add_ids (&details, alloc_id, req_id);
+  if (cause != DVMD_PMIX_SUCCESS)
+    g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", cause));
+  if (reason[0] != '\0')
+    g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TEXT, g_variant_new_string (reason));
+  dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+static void
+handle_alloc_warning (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  GVariantBuilder details;
+  DvmdPmixProc target;
+  const char *alloc_id;
+  const char *req_id;
+  guint32 seconds;
+
+  g_variant_get (body, "(&su&s&su)", &target.nspace, &target.rank, &alloc_id, &req_id, &seconds);
+  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+    return;
+  add_ids (&details, alloc_id, req_id);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TIME_REMAINING, g_variant_new_uint32 (seconds));
+  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_ALLOC_TIMEOUT_WARNING, NULL, &target, 1,
+                          g_variant_builder_end (&details));
+}
+
+/* The ranks that the job has here. */
+static GVariant *
+list_ranks (DvmdAgentJob *job)
+{
+  GVariantBuilder ranks;
+
+  g_variant_builder_init (&ranks, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      const DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      g_variant_builder_add (&ranks, "(su)", job->local->nspace, proc->rank);
+    }
+  return g_variant_builder_end (&ranks);
+}
+
+static void
+handle_warn (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  DvmdPmixProc target = { .rank = DVMD_PMIX_RANK_WILDCARD };
+  GVariantBuilder details;
+  DvmdAgentJob *job;
+  guint32 id;
+  gint64 left;
+
+  g_variant_get (body, "(ux)", &id, &left);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL || !job->registered)
+    return;
+  target.nspace = job->local->nspace;
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (self->name));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TERMINATE_NODE, g_variant_new_boolean (TRUE));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_ACTION_TIMEOUT,
+                         g_variant_new_int32 ((gint32)(MAX (left, 0) / G_USEC_PER_SEC)));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, list_ranks (job));
+  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_NODE_OFFLINE, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_SIZE_EVENT, handle_size_event },
+  { DVMD_MSG_ALLOC_WARNING, handle_alloc_warning },
+  { DVMD_MSG_WARN, handle_warn },
+  { 0 },
+};
+
+static const DvmdCompletion completions[] = { { DVMD_CALL_ALLOCATE, complete }, { 0 } };
+
+const DvmdAgentService dvmd_agent_size_service = {
+  .name = "size",
+  .completions = completions,
+  .handlers = handlers,
+};

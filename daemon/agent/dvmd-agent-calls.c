@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Calls of this node's processes and tools go to the controller, and its answers back to the PMIx server.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+void
+dvmd_agent_call (DvmdAgent *self, DvmdCallKind kind, guint64 token, const char *nspace, guint32 rank, GVariant *request)
+{
+  g_autoptr (GVariant) owned = g_variant_ref_sink (request);
+  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  if (!dvmd_agent_is_here (self, nspace, rank))
+    {
+      g_message ("%s.%u wants to %s, and is no process of this node", nspace, rank,
+                 dvmd_call_kind_get_type (kind)->name);
+      dvmd_agent_services_complete (self->services, self, kind, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
+      return;
+    }
+  dvmd_agent_send (
+      self, DVMD_MSG_CALL,
+      g_variant_new ("(tusuuv)", token, (guint)kind, nspace, rank, proc != NULL ? (guint)proc->pid : 0, owned));
+}
+
+static void
+handle_answer (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  g_autoptr (GVariant) answer = NULL;
+  const DvmdCallType *type;
+  guint64 token;
+  guint32 kind;
+  gint32 status;
+
+  g_variant_get (body, "(tuiv)", &token, &kind, &status, &answer);
+  type = dvmd_call_kind_get_type (kind);
+  if (type == NULL || (status == DVMD_PMIX_SUCCESS && !g_variant_is_of_type (answer, G_VARIANT_TYPE (type->answer))))
+    {
+      /* A controller of the same build does not send such an answer. */
+      g_critical ("An answer to a call %u has the type %s", kind, g_variant_get_type_string (answer));
+      return;
+    }
+  if (self->pmix_started)
+    dvmd_agent_services_complete (self->services, self, (DvmdCallKind)kind, token, status,
+                                  status == DVMD_PMIX_SUCCESS ? answer : NULL);
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_ANSWER, handle_answer },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_calls_service = {
+  .name = "calls",
+  .handlers = handlers,
+};

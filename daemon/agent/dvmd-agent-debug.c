@@ -1,0 +1,79 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranks that wait for a debugger: stopped at their first instruction, or in a call of their PMIx library.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include <signal.h>
+
+#include "dvmd-agent-private.h"
+
+static gboolean
+waits (const DvmdLocalProc *proc)
+{
+  return proc->pid > 0 && !(proc->flags & DVMD_PROC_EXITED) && !proc->continued;
+}
+
+static void
+release (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  DvmdPmixProc target = { job->local->nspace, proc->rank };
+
+  dvmd_pmix_notify_event (job->agent->pmix, DVMD_PMIX_DEBUGGER_RELEASE, NULL, &target, 1, NULL);
+}
+
+void
+dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  /* Only once, and one that comes after the job was let go on does not wait. */
+  if (job->went_on || proc->continued)
+    release (job, proc);
+  else
+    dvmd_local_proc_ready_for_debug (proc);
+}
+
+void
+dvmd_agent_proc_resumed (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  if (job->stop == DVM_STOP_ON_EXEC && waits (proc))
+    dvmd_local_proc_continued (proc);
+}
+
+static void
+handle_continue (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  DvmdAgentJob *job;
+  guint32 id;
+
+  g_variant_get (body, "(u)", &id);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL)
+    return;
+  job->went_on = TRUE;
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->state == DVM_PROC_STATE_READY_FOR_DEBUG && job->stop != DVM_STOP_ON_EXEC)
+        release (job, proc);
+      if (job->stop != DVM_STOP_NONE && waits (proc))
+        dvmd_local_proc_continued (proc);
+    }
+  /* Also those that somebody has stopped by a signal. */
+  dvmd_container_signal (job->container, SIGCONT);
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_CONTINUE, handle_continue },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_debug_service = {
+  .name = "debug",
+  .handlers = handlers,
+};

@@ -1,0 +1,295 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The environment of a process, in this order: the daemon's own or nothing, the application's edits, what helps the
+ * MPI libraries and the user did not set, the PMIx server's, and what says to scripts who they are.
+ */
+
+#include "config.h"
+
+#include "dvmd-agent-private.h"
+
+#include <unistd.h>
+
+/* What made our own start or debugging possible is no business of the jobs. */
+static gboolean
+is_ours (const char *name, gsize length)
+{
+  static const char *const names[] = {
+    "G_DEBUG",
+    "G_MESSAGES_DEBUG",
+    "G_SLICE",
+    "MALLOC_CHECK_",
+    "DVM_PLUGIN_PATH",
+    "DVM_LIBEXEC_DIR",
+    "DVM_DVMD",
+    "DVM_SOCKET",
+    /* of a service, and of one that a message bus has started */
+    "NOTIFY_SOCKET",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "MANAGERPID",
+    "SYSTEMD_EXEC_PID",
+    "DBUS_STARTER_ADDRESS",
+    "DBUS_STARTER_BUS_TYPE",
+  };
+
+  if (g_str_has_prefix (name, "HWLOC_PLUGINS_PATH="))
+    return g_str_equal (name + length + 1, DVMD_TOPOLOGY_NO_PLUGINS);
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    if (strlen (names[i]) == length && strncmp (names[i], name, length) == 0)
+      return TRUE;
+  return length > 5 && strncmp (name, "PMIX_", 5) == 0;
+}
+
+char **
+dvmd_agent_build_base_environment (void)
+{
+  g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+
+  for (char **entry = environ; *entry != NULL; entry++)
+    if (!is_ours (*entry, strcspn (*entry, "=")))
+      g_ptr_array_add (kept, g_strdup (*entry));
+  g_ptr_array_add (kept, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&kept), FALSE);
+}
+
+/* An environment that is being put together: later values replace earlier ones in their place. */
+typedef struct
+{
+  GPtrArray *entries;
+  GHashTable *index; /* entry, of which only the name counts -> position + 1; the keys belong to entries */
+} Environment;
+
+static guint
+name_hash (gconstpointer data)
+{
+  guint32 hash = 5381;
+
+  for (const char *p = data; *p != '\0' && *p != '='; p++)
+    hash = hash * 33 + (guchar)*p;
+  return hash;
+}
+
+/* Two entries, or an entry and a name. */
+static gboolean
+name_equal (gconstpointer data1, gconstpointer data2)
+{
+  const char *a = data1;
+  const char *b = data2;
+
+  while (*a == *b && *a != '\0' && *a != '=')
+    {
+      a++;
+      b++;
+    }
+  return (*a == '\0' || *a == '=') && (*b == '\0' || *b == '=');
+}
+
+static void
+environment_init (Environment *self)
+{
+  self->entries = g_ptr_array_new_with_free_func (g_free);
+  self->index = g_hash_table_new (name_hash, name_equal);
+}
+
+static char **
+environment_steal (Environment *self)
+{
+  g_autoptr (GPtrArray) entries = g_steal_pointer (&self->entries);
+  GPtrArray *result = g_ptr_array_sized_new (entries->len + 1);
+
+  g_clear_pointer (&self->index, g_hash_table_unref);
+  for (guint i = 0; i < entries->len; i++)
+    if (g_ptr_array_index (entries, i) != NULL)
+      {
+        g_ptr_array_add (result, g_ptr_array_index (entries, i));
+        g_ptr_array_index (entries, i) = NULL;
+      }
+  g_ptr_array_add (result, NULL);
+  return (char **)g_ptr_array_free (result, FALSE);
+}
+
+static void
+environment_put (Environment *self, const char *entry)
+{
+  char *copy = g_strdup (entry);
+  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, copy));
+
+  if (position > 0)
+    {
+      g_hash_table_replace (self->index, copy, GUINT_TO_POINTER (position));
+      g_free (g_ptr_array_index (self->entries, position - 1));
+      g_ptr_array_index (self->entries, position - 1) = copy;
+      return;
+    }
+  g_ptr_array_add (self->entries, copy);
+  g_hash_table_insert (self->index, copy, GUINT_TO_POINTER (self->entries->len));
+}
+
+static void
+environment_put_all (Environment *self, const char *const *entries)
+{
+  for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
+    environment_put (self, entries[i]);
+}
+
+/* put: those that were wanted */
+static void
+environment_put_defaults (Environment *self, const char *const *entries, GPtrArray *put)
+{
+  for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
+    if (!g_hash_table_contains (self->index, entries[i]))
+      {
+        environment_put (self, entries[i]);
+        g_ptr_array_add (put, g_strdup (entries[i]));
+      }
+}
+
+static void
+environment_remove (Environment *self, const char *name)
+{
+  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, name));
+
+  if (position == 0)
+    return;
+  g_hash_table_remove (self->index, name);
+  g_clear_pointer (&g_ptr_array_index (self->entries, position - 1), g_free);
+}
+
+static void environment_printf (Environment *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static void
+environment_printf (Environment *self, const char *format, ...)
+{
+  g_autofree char *entry = NULL;
+  va_list args;
+
+  va_start (args, format);
+  entry = g_strdup_vprintf (format, args);
+  va_end (args);
+  environment_put (self, entry);
+}
+
+static void
+add_job_marks (Environment *environment, DvmdAgentJob *job)
+{
+  environment_printf (environment, "DVM_JOBID=%s", job->local->nspace);
+  environment_printf (environment, "DVM_NODE=%s", job->agent->name);
+  environment_printf (environment, "DVM_SIZE=%u", job->num_procs);
+  environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
+  if (job->session_dir != NULL)
+    environment_printf (environment, "DVM_SESSION_DIR=%s", job->session_dir);
+  /* Names that scripts written for mpirun look for. */
+  environment_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->num_procs);
+  environment_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);
+  environment_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
+}
+
+/* Nodes that are parts of one machine share its threads and reach each other by its loopback, whatever else it has. */
+static void
+add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *put)
+{
+  static const char *const interface[] = { "OMPI_MCA_btl_tcp_if_include=lo", NULL };
+  static const char *const yield[] = { "OMPI_MCA_mpi_yield_when_idle=1", NULL };
+
+  if (!job->agent->options.logical)
+    return;
+  /* Open MPI refuses to be told both. */
+  if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
+    environment_put_defaults (environment, interface, put);
+  if (job->num_procs > dvmd_topology_get_n_pus (job->agent->topology))
+    environment_put_defaults (environment, yield, put);
+}
+
+void
+dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
+{
+  Environment environment;
+  g_auto (GStrv) defaults = NULL;
+  GPtrArray *put = g_ptr_array_new ();
+
+  environment_init (&environment);
+  if (!app->clear_env)
+    environment_put_all (&environment, (const char *const *)job->agent->base_environment);
+  for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
+    environment_remove (&environment, app->unset_env[i]);
+  environment_put_all (&environment, (const char *const *)app->environment->strings);
+  if (job->registered)
+    defaults = dvmd_pmix_dup_default_environment (job->agent->pmix, job->local->nspace,
+                                                  dvmd_topology_get_n_pus (job->agent->topology), NULL);
+  environment_put_defaults (&environment, (const char *const *)defaults, put);
+  if (job->registered)
+    add_logical_defaults (&environment, job, put);
+  g_ptr_array_add (put, NULL);
+  g_strfreev (app->defaults);
+  app->defaults = (char **)g_ptr_array_free (put, FALSE);
+  add_job_marks (&environment, job);
+  /* The user's is that of the directory it would have been. */
+  if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)
+    environment_printf (&environment, "PWD=%s", app->cwd);
+  g_strfreev (app->base);
+  app->base = environment_steal (&environment);
+}
+
+char **
+dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error)
+{
+  DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  g_auto (GStrv) pmix = NULL;
+  Environment environment;
+
+  if (job->registered)
+    {
+      pmix = dvmd_pmix_dup_environment (job->agent->pmix, job->local->nspace, proc->rank, error);
+      if (pmix == NULL)
+        return NULL;
+    }
+  environment_init (&environment);
+  environment_put_all (&environment, (const char *const *)app->base);
+  environment_put_all (&environment, (const char *const *)pmix);
+  environment_printf (&environment, "DVM_RANK=%u", proc->rank);
+  environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
+  environment_printf (&environment, "OMPI_COMM_WORLD_RANK=%u", proc->rank);
+  environment_printf (&environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
+  environment_printf (&environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);
+  return environment_steal (&environment);
+}
+
+static GVariant *
+strip_app (GVariant *app, const char *const *entries)
+{
+  g_autoptr (GVariant) env = g_variant_lookup_value (app, "env-bytes", G_VARIANT_TYPE_BYTESTRING_ARRAY);
+  g_autofree const char **strings = env != NULL ? g_variant_get_bytestring_array (env, NULL) : NULL;
+  g_autoptr (GPtrArray) left = g_ptr_array_new ();
+  g_auto (GVariantDict) dict;
+
+  for (gsize i = 0; strings != NULL && strings[i] != NULL; i++)
+    if (!g_strv_contains (entries, strings[i]))
+      g_ptr_array_add (left, (gpointer)strings[i]);
+  g_variant_dict_init (&dict, app);
+  if (left->len > 0)
+    g_variant_dict_insert_value (&dict, "env-bytes",
+                                 g_variant_new_bytestring_array ((const char *const *)left->pdata, (gssize)left->len));
+  else
+    g_variant_dict_remove (&dict, "env-bytes");
+  return g_variant_dict_end (&dict);
+}
+
+GVariant *
+dvmd_agent_strip_defaults (DvmdAgentJob *job, const DvmdLocalProc *proc, GVariant *apps)
+{
+  const DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  GVariantBuilder builder;
+
+  if (app->defaults == NULL)
+    return g_variant_ref (apps);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
+  for (gsize i = 0; i < g_variant_n_children (apps); i++)
+    {
+      g_autoptr (GVariant) one = g_variant_get_child_value (apps, i);
+
+      g_variant_builder_add_value (&builder, strip_app (one, (const char *const *)app->defaults));
+    }
+  return g_variant_ref_sink (g_variant_builder_end (&builder));
+}

@@ -1,0 +1,424 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * From the launch message to a job that can be started: what it says, and the registration with the PMIx server.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+/* Of a controller that does not say. */
+#define DEFAULT_KILL_GRACE (5 * G_USEC_PER_SEC)
+
+/* How long the PMIx server may take to know a job. */
+#define REGISTER_LIMIT (30 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  DvmdAgent *agent;               /* unowned */
+  DvmdEnvironments *environments; /* that have come */
+} Launches;
+
+typedef struct
+{
+  DvmdAgent *agent;
+  guint32 job;
+} Pending;
+
+static void
+agent_app_free (gpointer data)
+{
+  DvmdAgentApp *app = data;
+
+  g_strfreev (app->argv);
+  g_free (app->cwd);
+  g_strfreev (app->unset_env);
+  g_clear_pointer (&app->digest, g_bytes_unref);
+  g_clear_pointer (&app->environment, dvmd_environment_unref);
+  g_strfreev (app->defaults);
+  g_strfreev (app->base);
+  g_free (app);
+}
+
+void
+dvmd_agent_job_free (DvmdAgentJob *self)
+{
+  dvmd_agent_forget_fences (self);
+  dvmd_clock_remove_timer (self->agent->clock, self->timer);
+  for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (self->local->procs, i);
+
+      dvmd_clock_remove_timer (self->agent->clock, proc->timer);
+      g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
+    }
+  g_clear_pointer (&self->local, dvmd_local_job_unref);
+  g_clear_pointer (&self->container, dvmd_container_free);
+  g_clear_pointer (&self->credit, dvmd_credit_unref);
+  g_clear_pointer (&self->map, dvmd_map_free);
+  g_clear_pointer (&self->apps, g_ptr_array_unref);
+  g_clear_pointer (&self->by_pid, g_hash_table_unref);
+  g_clear_pointer (&self->states, g_array_unref);
+  g_clear_pointer (&self->early, g_array_unref);
+  g_free (self->map_by);
+  g_free (self->parent);
+  g_free (self->session_dir);
+  g_free (self);
+}
+
+static GBytes *
+get_digest (GVariant *bytes)
+{
+  gsize length;
+  gconstpointer data = g_variant_get_fixed_array (bytes, &length, 1);
+
+  return length > 0 ? g_bytes_new (data, length) : NULL;
+}
+
+/* Named by its digest, or here with the job. */
+static void
+read_environment (DvmdAgentApp *app, GVariant *row)
+{
+  g_autoptr (GVariant) digest = g_variant_get_child_value (row, 4);
+  g_autoptr (GVariant) env = g_variant_get_child_value (row, 5);
+  g_auto (GStrv) strings = NULL;
+
+  app->digest = get_digest (digest);
+  if (app->digest != NULL)
+    return;
+  strings = dvmd_variant_dup_bytes_array (env);
+  app->environment = dvmd_environment_new (NULL, (const char *const *)strings);
+}
+
+static void
+read_apps (DvmdAgentJob *job, GVariant *apps)
+{
+  gsize n = g_variant_n_children (apps);
+
+  job->apps = g_ptr_array_new_with_free_func (agent_app_free);
+  for (gsize i = 0; i < n; i++)
+    {
+      DvmdAgentApp *app = g_new0 (DvmdAgentApp, 1);
+      g_autoptr (GVariant) row = g_variant_get_child_value (apps, i);
+      g_autoptr (GVariant) argv = g_variant_get_child_value (row, 0);
+      g_autoptr (GVariant) cwd = g_variant_get_child_value (row, 1);
+
+      app->argv = dvmd_variant_dup_bytes_array (argv);
+      app->cwd = dvmd_variant_dup_bytes (cwd);
+      g_variant_get_child (row, 2, "b", &app->clear_env);
+      g_variant_get_child (row, 3, "^as", &app->unset_env);
+      read_environment (app, row);
+      app->first_rank = G_MAXUINT32;
+      g_ptr_array_add (job->apps, app);
+    }
+}
+
+/* What of the map is about one application: how many ranks it has on all nodes, and the lowest. */
+static gboolean
+count_app (DvmdAgentJob *job, const DvmdMapRow *row, GError **error)
+{
+  DvmdAgentApp *app;
+  gint64 last = row->first_rank + (gint64)(row->n_nodes - 1) * row->step;
+
+  if (row->app >= job->apps->len)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map speaks of an application that is not there");
+      return FALSE;
+    }
+  app = g_ptr_array_index (job->apps, row->app);
+  app->size += row->n_nodes * row->count;
+  app->first_rank = MIN (app->first_rank, MIN (row->first_rank, last));
+  return TRUE;
+}
+
+/* Only what runs here is expanded. */
+static gboolean
+read_map (DvmdAgentJob *job, GVariant *map, GError **error)
+{
+  g_autoptr (GArray) ours = NULL;
+
+  job->map = dvmd_map_new_from_variant (map, error);
+  if (job->map == NULL)
+    return FALSE;
+  if (job->map->num_procs != job->num_procs)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map has %u processes, and the job %u",
+                   job->map->num_procs, job->num_procs);
+      return FALSE;
+    }
+  for (guint i = 0; i < job->map->rows->len; i++)
+    if (!count_app (job, &g_array_index (job->map->rows, DvmdMapRow, i), error))
+      return FALSE;
+  ours = dvmd_map_expand_node (job->map, job->agent->rank);
+  for (guint i = 0; i < ours->len; i++)
+    {
+      const DvmdMapRank *proc = &g_array_index (ours, DvmdMapRank, i);
+
+      dvmd_local_job_add_proc (job->local, proc->rank, proc->app, i);
+      ((DvmdAgentApp *)g_ptr_array_index (job->apps, proc->app))->n_local++;
+    }
+  return TRUE;
+}
+
+static void
+read_options (DvmdAgentJob *job, GVariant *options)
+{
+  g_autoptr (GVariantDict) dict = g_variant_dict_new (options);
+  const char *personality = "pmix";
+
+  job->stdin_target = DVMD_NO_STDIN;
+  job->kill_grace = DEFAULT_KILL_GRACE;
+  job->output_credit = DVMD_STREAM_WINDOW;
+  g_variant_dict_lookup (dict, "personality", "&s", &personality);
+  job->pmix = g_str_equal (personality, "pmix");
+  g_variant_dict_lookup (dict, "stop", "u", &job->stop);
+  g_variant_dict_lookup (dict, "kill-grace", "x", &job->kill_grace);
+  g_variant_dict_lookup (dict, "pty", "b", &job->pty);
+  g_variant_dict_lookup (dict, "pty-rows", "u", &job->pty_rows);
+  g_variant_dict_lookup (dict, "pty-columns", "u", &job->pty_columns);
+  g_variant_dict_lookup (dict, "merge", "b", &job->merged);
+  g_variant_dict_lookup (dict, "stdin", "u", &job->stdin_target);
+  g_variant_dict_lookup (dict, "credit", "t", &job->output_credit);
+  g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
+  g_variant_dict_lookup (dict, "tree-fences", "b", &job->tree_fences);
+  g_variant_dict_lookup (dict, "parent", "(su)", &job->parent, &job->parent_rank);
+  g_variant_dict_lookup (dict, "offset", "u", &job->offset);
+  g_variant_dict_lookup (dict, "session", "u", &job->session);
+}
+
+DvmdAgentJob *
+dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error)
+{
+  DvmdAgentJob *job = g_new0 (DvmdAgentJob, 1);
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) map = NULL;
+  g_autofree char *mark = NULL;
+  const char *nspace;
+  guint32 id;
+
+  g_variant_get (body, "(u&suu@a{sv}@" DVMD_LAUNCH_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &id, &nspace,
+                 &job->num_procs, &job->universe, &options, &apps, &map);
+  job->agent = self;
+  job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
+  job->by_pid = g_hash_table_new (NULL, NULL);
+  read_options (job, options);
+  read_apps (job, apps);
+  if (!read_map (job, map, error))
+    {
+      dvmd_agent_job_free (job);
+      return NULL;
+    }
+  if (job->local->procs->len > 0)
+    dvmd_agent_enter_session_dir (job, options);
+  mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
+  job->container = dvmd_container_new (self->containers, mark);
+  job->credit = dvmd_credit_new (job->output_credit);
+  return job;
+}
+
+static void
+stop_waiting (DvmdAgentJob *job)
+{
+  dvmd_clock_remove_timer (job->agent->clock, job->timer);
+  job->timer = 0;
+}
+
+/* No job hangs because a library does. */
+static void
+on_no_answer (gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  g_autofree char *reason = g_strdup_printf ("The PMIx server of %s does not answer: jobs with --personality plain can "
+                                             "still be run, others need a new DVM",
+                                             job->agent->name);
+
+  job->timer = 0;
+  job->given_up = TRUE;
+  dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, reason);
+}
+
+/* The registration may be answered after the job was killed, never after it was freed: it is freed after this. */
+static void
+on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autofree Pending *pending = user_data;
+  g_autoptr (DvmdAgent) self = pending->agent;
+  g_autoptr (GError) error = NULL;
+  DvmdAgentJob *job = dvmd_agent_find_job (self, pending->job);
+
+  if (!dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error))
+    {
+      if (job != NULL && !job->given_up)
+        {
+          stop_waiting (job);
+          dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+        }
+      return;
+    }
+  if (job == NULL || job->given_up)
+    return;
+  stop_waiting (job);
+  job->registered = TRUE;
+  if (job->killed)
+    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
+  else
+    dvmd_agent_start_procs (job);
+}
+
+static void
+register_job (DvmdAgent *self, DvmdAgentJob *job)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdPmixJob) description = NULL;
+  Pending *pending;
+
+  if (!self->pmix_started && !dvmd_agent_start_pmix (self, &error))
+    {
+      dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+      return;
+    }
+  description = dvmd_agent_describe_job (job);
+  pending = g_new0 (Pending, 1);
+  pending->agent = g_object_ref (self);
+  pending->job = job->local->id;
+  job->timer = dvmd_clock_add_timer (self->clock, REGISTER_LIMIT, on_no_answer, job);
+  dvmd_pmix_register_job_async (self->pmix, description, on_registered, pending);
+}
+
+static void
+begin (DvmdAgent *self, DvmdAgentJob *job)
+{
+  if (job->pmix)
+    register_job (self, job);
+  else
+    dvmd_agent_start_procs (job);
+}
+
+/* What this agent has not got, or not any more, is asked for; what it has is held, so that nothing pushes it out. */
+static void
+await_environments (DvmdAgent *self, DvmdAgentJob *job)
+{
+  Launches *launches = dvmd_agent_services_get (self->services, &dvmd_agent_launch_service);
+
+  for (guint i = 0; i < job->apps->len; i++)
+    {
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
+
+      if (app->n_local > 0 && app->environment == NULL)
+        app->environment = dvmd_environments_find (launches->environments, app->digest);
+      if (app->n_local == 0 || app->environment != NULL)
+        continue;
+      job->n_awaited++;
+      dvmd_agent_send (self, DVMD_MSG_ENVIRONMENT_ASK, g_variant_new ("(uu)", job->local->id, i));
+    }
+}
+
+void
+dvmd_agent_end_await (DvmdAgentJob *job)
+{
+  job->n_awaited = 0;
+  dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
+}
+
+static void
+give_environment (DvmdAgent *self, DvmdAgentJob *job, DvmdEnvironment *environment)
+{
+  for (guint i = 0; i < job->apps->len && job->n_awaited > 0; i++)
+    {
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
+
+      if (app->n_local == 0 || app->environment != NULL || !g_bytes_equal (app->digest, environment->digest))
+        continue;
+      app->environment = dvmd_environment_ref (environment);
+      if (--job->n_awaited == 0)
+        begin (self, job);
+    }
+}
+
+static void
+handle_environment (gpointer service, guint source, GVariant *body)
+{
+  Launches *launches = service;
+  DvmdAgent *self = launches->agent;
+  g_autoptr (DvmdEnvironment) environment = NULL;
+  g_autoptr (GVariant) bytes = g_variant_get_child_value (body, 0);
+  g_autoptr (GVariant) array = g_variant_get_child_value (body, 1);
+  g_autoptr (GBytes) digest = get_digest (bytes);
+  g_autoptr (GList) jobs = g_hash_table_get_values (self->jobs);
+  g_auto (GStrv) strings = dvmd_variant_dup_bytes_array (array);
+
+  if (digest == NULL)
+    return;
+  environment = dvmd_environments_add (launches->environments, digest, (const char *const *)strings);
+  /* Jobs end in later turns: none of the list goes meanwhile. */
+  for (GList *l = jobs; l != NULL; l = l->next)
+    give_environment (self, l->data, environment);
+}
+
+static void
+handle_launch (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Launches *)service)->agent;
+  g_autoptr (GError) error = NULL;
+  DvmdAgentJob *job = dvmd_agent_job_new_from_message (self, body, &error);
+
+  if (job == NULL)
+    {
+      /* A controller of the same build does not send such a message. */
+      g_critical ("The launch message cannot be used: %s", error->message);
+      return;
+    }
+  if (job->local->procs->len == 0)
+    {
+      dvmd_agent_job_free (job);
+      return;
+    }
+  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (job->local->id), job);
+  g_hash_table_insert (self->by_nspace, job->local->nspace, job);
+  if (self->daemon->stopping)
+    {
+      dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The agent is ending");
+      return;
+    }
+  await_environments (self, job);
+  if (job->n_awaited == 0)
+    begin (self, job);
+}
+
+/* ---- the service ---- */
+
+static gpointer
+create (DvmdAgent *agent)
+{
+  Launches *self = g_new0 (Launches, 1);
+
+  self->agent = agent;
+  self->environments = dvmd_environments_new (DVMD_ENVIRONMENTS_LIMIT);
+  return self;
+}
+
+static void
+launches_free (gpointer service)
+{
+  Launches *self = service;
+
+  dvmd_environments_free (self->environments);
+  g_free (self);
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_ENVIRONMENT, handle_environment },
+  { DVMD_MSG_LAUNCH, handle_launch },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_launch_service = {
+  .name = "launch",
+  .create = create,
+  .free = launches_free,
+  .handlers = handlers,
+};

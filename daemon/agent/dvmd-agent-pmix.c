@@ -1,0 +1,410 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The node's PMIx server asks the agent, and the agent tells it of jobs, fences and lost nodes.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dvmd-log.h"
+#include "dvmd-pmix-open.h"
+
+gboolean
+dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
+{
+  DvmdPmixSettings settings = {
+    .runtime_dir = self->runtime_dir,
+    .nspace = self->dvm_nspace,
+    .rank = self->rank,
+    .node_name = self->name,
+    .topology = self->topology,
+    .tools = self->pmix_tools,
+    .gds = self->options.pmix_gds,
+  };
+
+  if (self->pmix == NULL)
+    self->pmix = self->options.pmix_servers > 0 ? dvmd_agent_new_pmix_servers (self) : dvmd_pmix_open (error);
+  if (self->pmix == NULL || !dvmd_pmix_start (self->pmix, &settings, DVMD_PMIX_HOST (self), error))
+    return FALSE;
+  self->pmix_started = TRUE;
+  return TRUE;
+}
+
+static const char *
+node_name (DvmdAgent *self, guint rank)
+{
+  const char *name = g_hash_table_lookup (self->node_names, GUINT_TO_POINTER (rank));
+
+  if (name != NULL && name[0] != '\0')
+    return name;
+  return rank == self->rank ? self->name : "unknown";
+}
+
+DvmdPmixJob *
+dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
+{
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
+  g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
+  guint my_node = G_MAXUINT32;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      names[i] = node_name (self, g_array_index (ranks, guint, i));
+      if (g_array_index (ranks, guint, i) == self->rank)
+        my_node = i;
+    }
+  return dvmd_pmix_job_new (nspace, names, my_node);
+}
+
+void
+dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map)
+{
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
+  g_autoptr (GHashTable) positions = g_hash_table_new (NULL, NULL);
+  /* Clients may ask for every rank; once the library knows them, the rows are not needed any more. */
+  g_autoptr (DvmdProcTable) table = dvmd_map_expand (map);
+
+  for (guint i = 0; i < ranks->len; i++)
+    g_hash_table_insert (positions, GUINT_TO_POINTER (g_array_index (ranks, guint, i)), GUINT_TO_POINTER (i));
+  for (guint rank = 0; rank < table->n_rows; rank++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (table, rank);
+
+      dvmd_pmix_job_add_rank (description,
+                              GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
+                              row->local_rank, row->node_rank, NULL);
+    }
+}
+
+DvmdPmixJob *
+dvmd_agent_describe_job (DvmdAgentJob *job)
+{
+  DvmdPmixJob *description = dvmd_agent_describe_nodes (job->agent, job->local->nspace, job->map);
+
+  description->universe_size = job->universe;
+  description->map_by = g_strdup (job->map_by);
+  description->parent_nspace = g_strdup (job->parent);
+  description->parent_rank = job->parent_rank;
+  description->offset = job->offset;
+  description->session_id = job->session;
+  if (job->stop == DVM_STOP_IN_INIT)
+    description->stop = DVMD_PMIX_STOP_IN_INIT;
+  else if (job->stop == DVM_STOP_IN_APP)
+    description->stop = DVMD_PMIX_STOP_IN_APP;
+  for (guint i = 0; i < job->apps->len; i++)
+    {
+      DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
+
+      dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
+    }
+  dvmd_agent_describe_ranks (description, job->map);
+  return description;
+}
+
+DvmdLocalProc *
+dvmd_agent_find_proc (DvmdAgent *self, const char *nspace, guint32 rank)
+{
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+
+  return job != NULL ? dvmd_local_job_find_proc (job->local, rank) : NULL;
+}
+
+static void
+connected (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdLocalProc *proc = dvmd_agent_find_proc (DVMD_AGENT (host), nspace, rank);
+
+  if (proc != NULL)
+    dvmd_local_proc_registered (proc);
+}
+
+static void
+finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdLocalProc *proc = dvmd_agent_find_proc (DVMD_AGENT (host), nspace, rank);
+
+  if (proc != NULL)
+    dvmd_local_proc_finalized (proc);
+}
+
+static void
+ready_for_debug (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  if (proc != NULL)
+    dvmd_agent_proc_waits (g_hash_table_lookup (self->by_nspace, nspace), proc);
+}
+
+static void
+lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  /* Tools go that way, also when all is well. */
+  if (dvmd_agent_tool_lost (self, nspace, rank))
+    return;
+  /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, &(DvmdLogSubject){ nspace, &rank, self->name },
+                  "its connection broke");
+  if (proc != NULL)
+    dvmd_agent_proc_lost (g_hash_table_lookup (self->by_nspace, nspace), proc);
+}
+
+/* What is left of the job's clients could not speak to anybody any more. */
+static void
+server_lost (DvmdPmixHost *host, const char *nspace, const char *reason)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+
+  if (job != NULL)
+    dvmd_agent_send (self, DVMD_MSG_PMIX_LOST, g_variant_new ("(us)", job->local->id, reason));
+}
+
+static gboolean
+names_others (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
+{
+  for (guint i = 0; i < n_targets; i++)
+    if (!g_str_equal (targets[i].nspace, nspace))
+      return TRUE;
+  return FALSE;
+}
+
+/* A job does not outlive those of its ranks that are named; who names nobody means all. */
+static gboolean
+names_own (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
+{
+  for (guint i = 0; i < n_targets; i++)
+    if (g_str_equal (targets[i].nspace, nspace))
+      return TRUE;
+  return n_targets == 0;
+}
+
+static void
+abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, const char *message,
+              const DvmdPmixProc *targets, guint n_targets)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+  DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  if (names_others (nspace, targets, n_targets) && dvmd_agent_is_here (self, nspace, rank))
+    dvmd_agent_abort_others (self, nspace, rank, status, message, targets, n_targets);
+  if (proc == NULL || !names_own (nspace, targets, n_targets))
+    return;
+  dvmd_local_proc_called_abort (proc, status);
+  dvmd_agent_send (self, DVMD_MSG_ABORT,
+                   g_variant_new ("(uuis)", job->local->id, rank, status, message != NULL ? message : ""));
+}
+
+/* ---- collectives with ranks on other nodes ---- */
+
+/* The kernel sets this before it closes a process's connections; field 9 of /proc/PID/stat, see PF_EXITING there. */
+#define EXITING_FLAG 0x4
+
+static gboolean
+is_exiting (int pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", pid);
+  g_autofree char *text = NULL;
+  const char *rest;
+  guint flags = 0;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    return TRUE;
+  rest = strrchr (text, ')');
+  return rest == NULL || sscanf (rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || (flags & EXITING_FLAG) != 0;
+}
+
+/*
+ * The library lets a fence go on without the local ranks that have died, and says so of none but those that it
+ * completes by itself.
+ */
+gboolean
+dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant)
+{
+  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, participant->nspace);
+
+  for (guint i = 0; job != NULL && i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+      gboolean takes_part = participant->rank == DVMD_PMIX_RANK_WILDCARD || participant->rank == proc->rank;
+
+      if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0
+          && (proc->lost || proc->reaped || is_exiting (proc->pid)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guint n_participants, GBytes *data,
+       gboolean collect, guint timeout)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  gint32 status = DVMD_PMIX_SUCCESS;
+  GVariantBuilder rows;
+
+  for (guint i = 0; i < n_participants && status == DVMD_PMIX_SUCCESS; i++)
+    if (dvmd_agent_has_lost_participant (self, &participants[i]))
+      status = DVMD_PMIX_ERR_LOST_CONNECTION;
+  if (dvmd_agent_contribute_fence (self, token, participants, n_participants, status, data, timeout))
+    return;
+  if (status != DVMD_PMIX_SUCCESS)
+    data = none;
+  else if (g_bytes_get_size (data) > DVMD_FENCE_LIMIT)
+    {
+      status = DVMD_PMIX_ERROR;
+      data = none;
+    }
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < n_participants; i++)
+    g_variant_builder_add (&rows, "(su)", participants[i].nspace, participants[i].rank);
+  dvmd_agent_send (self, DVMD_MSG_FENCE,
+                   g_variant_new ("(ta(su)b@ayui)", token, &rows, collect,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, data, TRUE), timeout, status));
+}
+
+static void
+handle_fence_done (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  guint64 token;
+  gint32 status;
+
+  g_variant_get (body, "(ti@ay)", &token, &status, &data);
+  bytes = g_variant_get_data_as_bytes (data);
+  if (self->pmix_started)
+    dvmd_pmix_complete_fence (self->pmix, token, status, bytes);
+}
+
+static void
+direct_modex (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *required_key,
+              guint timeout)
+{
+  dvmd_agent_send (DVMD_AGENT (host), DVMD_MSG_MODEX, g_variant_new ("(tsuu)", token, nspace, rank, timeout));
+}
+
+typedef struct
+{
+  DvmdAgent *agent;
+  guint32 asker;
+  guint64 request;
+} ModexAnswer;
+
+static void
+answer_modex (ModexAnswer *answer, gint32 status, GBytes *bytes)
+{
+  dvmd_agent_send (answer->agent, DVMD_MSG_MODEX_DATA,
+                   g_variant_new ("(uti@ay)", answer->asker, answer->request, status,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
+  g_object_unref (answer->agent);
+  g_free (answer);
+}
+
+static void
+on_modex_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = dvmd_pmix_fetch_modex_finish (DVMD_PMIX (source), result, &error);
+  gint32 status = bytes != NULL ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND;
+
+  if (bytes == NULL)
+    bytes = g_bytes_new_static ("", 0);
+  answer_modex (user_data, status, bytes);
+}
+
+static void
+handle_modex_ask (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  ModexAnswer *answer = g_new0 (ModexAnswer, 1);
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_get (body, "(ut&su)", &answer->asker, &answer->request, &nspace, &rank);
+  answer->agent = g_object_ref (self);
+  if (!self->pmix_started)
+    {
+      g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
+
+      answer_modex (answer, DVMD_PMIX_ERR_NOT_FOUND, nothing);
+      return;
+    }
+  dvmd_pmix_fetch_modex_async (self->pmix, nspace, rank, on_modex_fetched, answer);
+}
+
+/* ---- a node is lost ---- */
+
+/* The ranks of the job that are here learn which others are not any more. */
+static void
+handle_node_lost (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  g_autoptr (GVariantIter) ranks = NULL;
+  DvmdPmixProc target = { .rank = DVMD_PMIX_RANK_WILDCARD };
+  GVariantBuilder details;
+  GVariantBuilder procs;
+  DvmdAgentJob *job;
+  const char *name;
+  guint32 id;
+  guint32 rank;
+
+  g_variant_get (body, "(uu&sau)", &id, NULL, &name, &ranks);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL || !job->registered)
+    return;
+  target.nspace = job->local->nspace;
+  g_variant_builder_init (&procs, G_VARIANT_TYPE ("a(su)"));
+  while (g_variant_iter_next (ranks, "u", &rank))
+    g_variant_builder_add (&procs, "(su)", target.nspace, rank);
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (name));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, g_variant_builder_end (&procs));
+  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_NODE_DOWN, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+void
+dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
+{
+  iface->connected = connected;
+  iface->finalized = finalized;
+  iface->ready_for_debug = ready_for_debug;
+  iface->lost = lost;
+  iface->abort = abort_called;
+  iface->fence = fence;
+  iface->direct_modex = direct_modex;
+  iface->tool_connected = dvmd_agent_tool_connected;
+  iface->tool_named = dvmd_agent_tool_named;
+  iface->server_lost = server_lost;
+  iface->allocate = dvmd_agent_allocate;
+  iface->spawn = dvmd_agent_spawn;
+  iface->control = dvmd_agent_control;
+  iface->data = dvmd_agent_data;
+  iface->connect = dvmd_agent_connect;
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_FENCE_DONE, handle_fence_done },
+  { DVMD_MSG_MODEX_ASK, handle_modex_ask },
+  { DVMD_MSG_NODE_LOST, handle_node_lost },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_pmix_service = {
+  .name = "pmix",
+  .handlers = handlers,
+};

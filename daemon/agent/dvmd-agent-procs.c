@@ -1,0 +1,602 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Starting, signalling and ending the local processes of a job, and telling the controller of their states.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "dvmd-agent-private.h"
+#include "dvmd-proc-scan.h"
+#include "dvmd-id-set.h"
+#include "dvmd-log.h"
+#include "dvmd-turn-source.h"
+
+/* Nobody ends what an exited rank left running while others of its job live here. */
+#define NO_LINGER_LIMIT (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
+
+/* How long the PMIx server may take to see that a process has gone, and to forget a job. */
+#define LOST_LIMIT       (G_USEC_PER_SEC)
+#define DEREGISTER_LIMIT (30 * G_USEC_PER_SEC)
+
+/* Processes that a job starts in one turn of the main loop: others, and their output, get theirs in between. */
+#define STARTS_PER_TURN 16
+
+typedef struct
+{
+  DvmdAgent *agent;   /* unowned */
+  GHashTable *unsent; /* set of DvmdAgentJob with states that were not sent yet */
+  GQueue starting;    /* DvmdAgentJob with processes that are not started yet */
+  GSource *turn;      /* what is put off to the next turn of the main loop */
+} Procs;
+
+typedef struct
+{
+  guint32 rank;
+  guint32 state;
+  gint32 exit_code;
+  gint32 exit_signal;
+} StateRow;
+
+static Procs *
+get_procs (DvmdAgent *self)
+{
+  return dvmd_agent_services_get (self->services, &dvmd_agent_procs_service);
+}
+
+/* ---- states ---- */
+
+static void
+add_state (DvmdAgentJob *job, const StateRow *row)
+{
+  if (job->states == NULL)
+    job->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
+  g_array_append_val (job->states, *row);
+  if (job->launched && g_hash_table_add (get_procs (job->agent)->unsent, job))
+    dvmd_turn_source_request (get_procs (job->agent)->turn);
+}
+
+static void
+proc_changed (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
+{
+  StateRow row = {
+    .rank = proc->rank,
+    .state = proc->state,
+    .exit_code = proc->exit_code,
+    .exit_signal = proc->exit_signal,
+  };
+
+  /* The launch itself is told by LAUNCHED, which comes first. */
+  if ((proc->state == DVM_PROC_STATE_RUNNING && !proc->continued) || proc->state == DVM_PROC_STATE_FAILED_TO_START)
+    return;
+  add_state (user_data, &row);
+}
+
+static void
+registered_late (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
+{
+  const StateRow row = { .rank = proc->rank, .state = DVM_PROC_STATE_REGISTERED };
+
+  add_state (user_data, &row);
+}
+
+static void
+flush_states (DvmdAgentJob *job)
+{
+  GVariantBuilder rows;
+
+  if (job->states == NULL || job->states->len == 0 || !job->launched)
+    return;
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uuii)"));
+  for (guint i = 0; i < job->states->len; i++)
+    {
+      const StateRow *row = &g_array_index (job->states, StateRow, i);
+
+      g_variant_builder_add (&rows, "(uuii)", row->rank, row->state, row->exit_code, row->exit_signal);
+    }
+  g_array_set_size (job->states, 0);
+  dvmd_agent_send (job->agent, DVMD_MSG_PROC_STATES, g_variant_new ("(ua(uuii))", job->local->id, &rows));
+}
+
+static void
+launch_complete (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  GVariantBuilder started;
+  GVariantBuilder failed;
+
+  g_variant_builder_init (&started, G_VARIANT_TYPE ("a(ui)"));
+  g_variant_builder_init (&failed, G_VARIANT_TYPE ("a(uis)"));
+  for (guint i = 0; i < local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (local->procs, i);
+
+      if (proc->flags & DVMD_PROC_LAUNCHED)
+        g_variant_builder_add (&started, "(ui)", proc->rank, proc->pid);
+      else
+        g_variant_builder_add (&failed, "(uis)", proc->rank, proc->exit_code, proc->reason);
+    }
+  dvmd_agent_send (job->agent, DVMD_MSG_LAUNCHED, g_variant_new ("(ua(ui)a(uis))", local->id, &started, &failed));
+  job->launched = TRUE;
+  flush_states (job);
+}
+
+/* ---- the end ---- */
+
+/* What is in the pipes now is little: it goes on without credit, so that no reader can keep a job from ending. */
+static void
+drain_all (DvmdAgentJob *job)
+{
+  dvmd_credit_add (job->credit, G_MAXINT64);
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->streams != NULL)
+        dvmd_pipes_drain (proc->streams);
+    }
+}
+
+/* The PMIx server is to forget a job: answered by it, or given up. */
+typedef struct
+{
+  DvmdAgent *agent;
+  DvmdLocalJob *local;
+  guint timer; /* 0: given up */
+} Deregistration;
+
+static void
+on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autofree Deregistration *self = user_data;
+  g_autoptr (DvmdAgent) agent = self->agent;
+  g_autoptr (DvmdLocalJob) local = self->local;
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_pmix_deregister_job_finish (DVMD_PMIX (source), result, &error))
+    dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .job = local->nspace, .node = agent->name },
+                    "%s", error->message);
+  if (self->timer == 0)
+    return;
+  dvmd_clock_remove_timer (agent->clock, self->timer);
+  dvmd_local_job_cleaned (local);
+}
+
+/* It may never answer any more: the job ends all the same. */
+static void
+on_not_deregistered (gpointer user_data)
+{
+  Deregistration *self = user_data;
+
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
+                  &(DvmdLogSubject){ .job = self->local->nspace, .node = self->agent->name },
+                  "the PMIx server of this node does not answer; files of the job may be left");
+  self->timer = 0;
+  dvmd_local_job_cleaned (self->local);
+}
+
+static void
+deregister (DvmdAgentJob *job)
+{
+  Deregistration *self = g_new0 (Deregistration, 1);
+
+  self->agent = g_object_ref (job->agent);
+  self->local = dvmd_local_job_ref (job->local);
+  self->timer = dvmd_clock_add_timer (job->agent->clock, DEREGISTER_LIMIT, on_not_deregistered, self);
+  dvmd_pmix_deregister_job_async (job->agent->pmix, job->local->nspace, on_deregistered, self);
+}
+
+/* Ranks may have ended, with their output, while something that they left behind still has to be ended. */
+static void
+check_over (DvmdAgentJob *job)
+{
+  DvmdLocalJob *local = job->local;
+
+  if (!job->ranks_ended || !job->nothing_left)
+    return;
+  if (job->registered && !job->connecting)
+    {
+      deregister (job);
+      return;
+    }
+  if (job->registered)
+    dvmd_pmix_abandon_job (job->agent->pmix, local->nspace);
+  dvmd_local_job_cleaned (local);
+}
+
+static void
+on_nothing_left (DvmdContainer *container, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  job->nothing_left = TRUE;
+  drain_all (job);
+  check_over (job);
+}
+
+/* What the ranks left behind is ended; only then is nobody left who could write. */
+static void
+all_exited (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  if (dvmd_container_finish (job->container, job->kill_grace, on_nothing_left, job))
+    on_nothing_left (job->container, job);
+}
+
+static void
+all_ended (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  g_hash_table_remove (get_procs (job->agent)->unsent, job);
+  flush_states (job);
+  job->ranks_ended = TRUE;
+  check_over (job);
+}
+
+static void
+gone (DvmdLocalJob *local, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  DvmdAgent *self = job->agent;
+
+  guint32 id = local->id;
+
+  g_hash_table_remove (get_procs (self)->unsent, job);
+  g_hash_table_remove (self->by_nspace, local->nspace);
+  g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
+  dvmd_agent_end_stage (self, id);
+  dvmd_agent_check_end (self);
+}
+
+const DvmdLocalFuncs dvmd_agent_local_funcs = {
+  .proc_changed = proc_changed,
+  .registered_late = registered_late,
+  .launch_complete = launch_complete,
+  .all_exited = all_exited,
+  .all_ended = all_ended,
+  .gone = gone,
+};
+
+/* ---- start ---- */
+
+static void
+tell_exit (DvmdLocalProc *proc)
+{
+  if (WIFSIGNALED (proc->status))
+    dvmd_local_proc_exited (proc, 0, WTERMSIG (proc->status));
+  else
+    dvmd_local_proc_exited (proc, WEXITSTATUS (proc->status), 0);
+}
+
+static void
+on_not_seen (gpointer user_data)
+{
+  DvmdLocalProc *proc = user_data;
+
+  proc->timer = 0;
+  tell_exit (proc);
+}
+
+static gboolean
+is_any_registered (DvmdAgentJob *job)
+{
+  for (guint i = 0; i < job->local->procs->len; i++)
+    if (((DvmdLocalProc *)g_ptr_array_index (job->local->procs, i))->flags & DVMD_PROC_REGISTERED)
+      return TRUE;
+  return FALSE;
+}
+
+/* What the process had told before it ended is known now. */
+static void
+judge_exit (gpointer user_data)
+{
+  DvmdLocalProc *proc = user_data;
+  DvmdAgentJob *job = proc->job->user_data;
+
+  if (job->registered)
+    dvmd_pmix_deregister_client (job->agent->pmix, job->local->nspace, proc->rank);
+  /* By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one. */
+  if (WIFSIGNALED (proc->status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed && is_any_registered (job))
+    job->connecting = TRUE;
+  dvmd_agent_look_for_mpi (job, proc);
+  /*
+   * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
+   * then hangs, when it sees two of its participants go in one turn of its thread.
+   */
+  if ((proc->flags & DVMD_PROC_REGISTERED) && !(proc->flags & DVMD_PROC_FINALIZED) && !proc->lost)
+    proc->timer = dvmd_clock_add_timer (job->agent->clock, LOST_LIMIT, on_not_seen, proc);
+  else
+    tell_exit (proc);
+}
+
+static void
+on_rank_exit (pid_t pid, int status, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  DvmdLocalProc *proc = g_hash_table_lookup (job->by_pid, GINT_TO_POINTER (pid));
+
+  g_hash_table_remove (job->by_pid, GINT_TO_POINTER (pid));
+  dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);
+  proc->reaped = TRUE;
+  proc->status = status;
+  /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
+  if (!job->registered || (proc->flags & DVMD_PROC_FINALIZED) != 0
+      || dvmd_pmix_catch_up (job->agent->pmix, job->local->nspace, judge_exit, proc))
+    judge_exit (proc);
+}
+
+void
+dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  proc->lost = TRUE;
+  if (proc->timer == 0)
+    return;
+  dvmd_clock_remove_timer (job->agent->clock, proc->timer);
+  proc->timer = 0;
+  tell_exit (proc);
+}
+
+static DvmdPipesFlags
+pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  DvmdPipesFlags flags = DVMD_PIPES_NONE;
+
+  if (job->stdin_target == DVMD_ALL_RANKS || job->stdin_target == proc->rank)
+    flags |= DVMD_PIPES_STDIN;
+  /* One terminal, that of the rank that reads from it. */
+  if (job->pty && (job->stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))
+    flags = DVMD_PIPES_PTY;
+  if (job->merged)
+    flags |= DVMD_PIPES_MERGED;
+  return flags;
+}
+
+static void
+signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
+{
+  const DvmdEarlySignal early = { proc->rank, signum };
+
+  if (proc->pid > 0)
+    {
+      dvmd_container_signal_rank (job->container, proc->pid, signum);
+      if (signum == SIGCONT)
+        dvmd_agent_proc_resumed (job, proc);
+    }
+  else if (!tried)
+    {
+      if (job->early == NULL)
+        job->early = g_array_new (FALSE, FALSE, sizeof (DvmdEarlySignal));
+      g_array_append_val (job->early, early);
+    }
+}
+
+/* What came for it before it was there, in its order. */
+static void
+deliver_early_signals (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  for (guint i = 0; job->early != NULL && i < job->early->len; i++)
+    {
+      const DvmdEarlySignal *early = &g_array_index (job->early, DvmdEarlySignal, i);
+
+      if (early->rank == proc->rank)
+        signal_proc (job, proc, TRUE, early->signum);
+    }
+}
+
+static gboolean
+start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **error)
+{
+  DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
+  g_auto (GStrv) environment = dvmd_agent_build_environment (job, proc, error);
+  DvmdPipes *pipes;
+  pid_t pid;
+
+  *exit_code = DVMD_EXIT_FAILED;
+  if (environment == NULL)
+    return FALSE;
+  pipes = dvmd_pipes_new (job->agent->context, proc->rank, pipes_flags (job, proc), job->credit,
+                          &dvmd_agent_pipes_funcs, job, error);
+  if (pipes == NULL)
+    return FALSE;
+  if (job->pty_rows > 0)
+    dvmd_pipes_set_window_size (pipes, job->pty_rows, job->pty_columns);
+  request.argv = (const char *const *)app->argv;
+  request.envp = (const char *const *)environment;
+  request.cwd = app->cwd;
+  request.stdin_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDIN);
+  request.stdout_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDOUT);
+  request.stderr_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDERR);
+  request.pty = dvmd_pipes_is_pty (pipes);
+  request.stopped = job->stop == DVM_STOP_ON_EXEC && !job->went_on;
+  pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
+  if (pid < 0)
+    {
+      dvmd_pipes_free (pipes);
+      return FALSE;
+    }
+  proc->streams = pipes;
+  g_hash_table_insert (job->by_pid, GINT_TO_POINTER (pid), proc);
+  dvmd_pipes_start (pipes);
+  dvmd_local_proc_started (proc, pid);
+  if (request.stopped)
+    dvmd_local_proc_ready_for_debug (proc);
+  deliver_early_signals (job, proc);
+  return TRUE;
+}
+
+static void
+continue_start (DvmdAgentJob *job)
+{
+  GPtrArray *procs = job->local->procs;
+
+  for (guint n = 0; n < STARTS_PER_TURN && job->next_start < procs->len; n++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (procs, job->next_start++);
+      g_autoptr (GError) error = NULL;
+      int exit_code;
+
+      if (job->killed)
+        dvmd_local_proc_not_started (proc, DVMD_EXIT_FAILED, "The job was ended before this process was started");
+      else if (!start_proc (job, proc, &exit_code, &error))
+        dvmd_local_proc_not_started (proc, exit_code, error->message);
+    }
+  if (job->next_start < procs->len)
+    {
+      g_queue_push_tail (&get_procs (job->agent)->starting, job);
+      dvmd_turn_source_request (get_procs (job->agent)->turn);
+    }
+}
+
+void
+dvmd_agent_start_procs (DvmdAgentJob *job)
+{
+  for (guint i = 0; i < job->apps->len; i++)
+    if (((DvmdAgentApp *)g_ptr_array_index (job->apps, i))->n_local > 0)
+      dvmd_agent_prepare_app_environment (job, g_ptr_array_index (job->apps, i));
+  continue_start (job);
+}
+
+void
+dvmd_agent_fail_procs (DvmdAgentJob *job, int exit_code, const char *reason)
+{
+  for (guint i = 0; i < job->local->procs->len; i++)
+    dvmd_local_proc_not_started (g_ptr_array_index (job->local->procs, i), exit_code, reason);
+}
+
+/* ---- signals ---- */
+
+static void
+handle_signal (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Procs *)service)->agent;
+  g_autoptr (DvmdIdSet) ranks = NULL;
+  const char *text;
+  DvmdAgentJob *job;
+  guint32 id;
+  gint32 signum;
+
+  g_variant_get (body, "(ui&s)", &id, &signum, &text);
+  job = dvmd_agent_find_job (self, id);
+  if (job == NULL)
+    return;
+  ranks = dvmd_id_set_parse (text, "ranks", NULL);
+  for (guint i = 0; ranks != NULL && i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (dvmd_id_set_contains (ranks, proc->rank) && !(proc->flags & DVMD_PROC_EXITED))
+        signal_proc (job, proc, i < job->next_start, signum);
+    }
+}
+
+/* Those that have the library, and have not been seen by the server. */
+static gboolean
+is_anybody_connecting (DvmdAgentJob *job)
+{
+  if (!job->registered)
+    return FALSE;
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->pid > 0 && !proc->reaped && !(proc->flags & DVMD_PROC_REGISTERED)
+          && dvmd_proc_has_mapped (proc->pid, "pmix"))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+void
+dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
+{
+  job->connecting |= is_anybody_connecting (job);
+  job->kill_grace = grace;
+  dvmd_local_job_killed (job->local, grace == 0);
+  dvmd_agent_end_fences (job);
+  /* Those that are not started yet will not be. */
+  job->killed = TRUE;
+  if (job->n_awaited > 0)
+    dvmd_agent_end_await (job);
+  else if (job->local->n_tried > 0)
+    dvmd_container_terminate (job->container, grace);
+}
+
+static void
+handle_kill (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Procs *)service)->agent;
+  DvmdAgentJob *job;
+  guint32 id;
+  gint64 grace;
+
+  g_variant_get (body, "(ux)", &id, &grace);
+  job = dvmd_agent_find_job (self, id);
+  if (job != NULL)
+    dvmd_agent_kill_job (job, grace);
+  else
+    dvmd_agent_end_stage (self, id);
+}
+
+/* ---- the service ---- */
+
+static gboolean
+on_turn (gpointer user_data)
+{
+  Procs *self = user_data;
+  GHashTableIter iter;
+  gpointer job;
+
+  g_hash_table_iter_init (&iter, self->unsent);
+  while (g_hash_table_iter_next (&iter, &job, NULL))
+    {
+      g_hash_table_iter_remove (&iter);
+      flush_states (job);
+    }
+  for (guint n = self->starting.length; n > 0; n--)
+    continue_start (g_queue_pop_head (&self->starting));
+  return G_SOURCE_CONTINUE;
+}
+
+static gpointer
+create (DvmdAgent *agent)
+{
+  Procs *self = g_new0 (Procs, 1);
+
+  self->agent = agent;
+  self->unsent = g_hash_table_new (NULL, NULL);
+  g_queue_init (&self->starting);
+  self->turn = dvmd_turn_source_new (agent->context, "dvmd agent", on_turn, self);
+  return self;
+}
+
+static void
+procs_free (gpointer service)
+{
+  Procs *self = service;
+
+  dvmd_turn_source_free (self->turn);
+  g_hash_table_unref (self->unsent);
+  g_queue_clear (&self->starting);
+  g_free (self);
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_SIGNAL, handle_signal },
+  { DVMD_MSG_KILL, handle_kill },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_procs_service = {
+  .name = "procs",
+  .create = create,
+  .free = procs_free,
+  .handlers = handlers,
+};

@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The services of the agent are listed here; they are freed in the opposite order.
+ */
+
+#include "config.h"
+
+#include "dvmd-agent-services.h"
+
+static const DvmdAgentService *const services[] = {
+  &dvmd_agent_frame_service,   &dvmd_agent_launch_service, &dvmd_agent_stage_service, &dvmd_agent_procs_service,
+  &dvmd_agent_io_service,      &dvmd_agent_debug_service,  &dvmd_agent_pmix_service,  &dvmd_agent_fences_service,
+  &dvmd_agent_tools_service,   &dvmd_agent_size_service,   &dvmd_agent_spawn_service, &dvmd_agent_data_service,
+  &dvmd_agent_connect_service, &dvmd_agent_calls_service,
+};
+
+struct _DvmdAgentServices
+{
+  gpointer services[G_N_ELEMENTS (services)];
+  DvmdDispatch *dispatch;
+};
+
+DvmdAgentServices *
+dvmd_agent_services_new (DvmdAgent *agent)
+{
+  DvmdAgentServices *self = g_new0 (DvmdAgentServices, 1);
+
+  self->dispatch = dvmd_dispatch_new ();
+  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
+    {
+      self->services[i] = services[i]->create != NULL ? services[i]->create (agent) : agent;
+      dvmd_dispatch_add (self->dispatch, services[i]->handlers, self->services[i]);
+    }
+  return self;
+}
+
+void
+dvmd_agent_services_free (DvmdAgentServices *self)
+{
+  for (gsize i = G_N_ELEMENTS (services); i-- > 0;)
+    if (services[i]->free != NULL)
+      services[i]->free (self->services[i]);
+  dvmd_dispatch_free (self->dispatch);
+  g_free (self);
+}
+
+gpointer
+dvmd_agent_services_get (DvmdAgentServices *self, const DvmdAgentService *service)
+{
+  gsize i = 0;
+
+  while (services[i] != service)
+    i++;
+  return self->services[i];
+}
+
+gboolean
+dvmd_agent_services_handle (DvmdAgentServices *self, DvmdMessage *message)
+{
+  return dvmd_dispatch_deliver (self->dispatch, message);
+}
+
+void
+dvmd_agent_services_complete (DvmdAgentServices *self, DvmdAgent *agent, DvmdCallKind kind, guint64 token, int status,
+                              GVariant *answer)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
+    for (const DvmdCompletion *row = services[i]->completions; row != NULL && row->complete != NULL; row++)
+      if (row->kind == kind)
+        row->complete (agent, token, status, answer);
+}
+
+void
+dvmd_agent_services_ending (DvmdAgentServices *self)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
+    if (services[i]->ending != NULL)
+      services[i]->ending (self->services[i]);
+}

@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes and tools that want jobs, and what they are told of those.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+#include "dvmd-log.h"
+
+/* A tool wants what it does not refuse, a process what it asks for. */
+static guint
+find_streams (gboolean is_tool, const DvmdPmixAttributes *attributes)
+{
+  guint unasked = is_tool ? (DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR) & ~attributes->withhold : 0;
+
+  return attributes->forward | unasked;
+}
+
+void
+dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
+                  const DvmdPmixAttributes *attributes)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+  g_autoptr (GVariant) apps = g_variant_get_child_value (job, 0);
+  g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
+  g_autoptr (GVariant) own = NULL;
+
+  /* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
+  if (proc != NULL)
+    own = dvmd_agent_strip_defaults (g_hash_table_lookup (self->by_nspace, nspace), proc, apps);
+  dvmd_agent_call (self, DVMD_CALL_SPAWN, token, nspace, rank,
+                   g_variant_new ("(@aa{sv}@a{sv}uu)", own != NULL ? own : apps, options, attributes->timeout,
+                                  find_streams (proc == NULL, attributes)));
+}
+
+static void
+handle_spawn_output (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  const char *nspace;
+  DvmdPmixProc writer;
+  guint32 rank;
+  guint32 stream;
+
+  g_variant_get (body, "(&su&suu@ay)", &nspace, &rank, &writer.nspace, &writer.rank, &stream, &data);
+  /* The library would keep it for somebody who does not come. */
+  if (!self->pmix_started || !dvmd_agent_is_here (self, nspace, rank))
+    return;
+  bytes = g_variant_get_data_as_bytes (data);
+  dvmd_pmix_deliver_output (self->pmix, &writer, stream, bytes);
+}
+
+static void
+complete_spawn (DvmdAgent *self, guint64 token, int status, GVariant *answer)
+{
+  const char *nspace = NULL;
+
+  if (answer != NULL)
+    g_variant_get (answer, "(&s)", &nspace);
+  dvmd_pmix_complete_spawn (self->pmix, token, status, nspace);
+}
+
+static void
+handle_job_event (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  DvmdPmixProc target;
+  GVariantBuilder details;
+  const char *nspace;
+  gint32 event;
+  gint32 status;
+  gint32 exit_code;
+
+  g_variant_get (body, "(&sui&sii)", &target.nspace, &target.rank, &event, &nspace, &status, &exit_code);
+  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+    {
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, target.nspace, target.rank, "has gone, and is told nothing of %s",
+                     nspace);
+      return;
+    }
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
+                         g_variant_new ("(su)", nspace, DVMD_PMIX_RANK_WILDCARD));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (nspace));
+  if (event == DVMD_PMIX_EVENT_JOB_END)
+    {
+      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", status));
+      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (exit_code));
+    }
+  dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+/* ---- what is done to jobs ---- */
+
+static GVariant *
+describe_targets (const DvmdPmixProc *targets, guint n_targets)
+{
+  GVariantBuilder rows;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < n_targets; i++)
+    g_variant_builder_add (&rows, "(su)", targets[i].nspace, targets[i].rank);
+  return g_variant_builder_end (&rows);
+}
+
+void
+dvmd_agent_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
+                    guint n_targets, const char *operation, int signum)
+{
+  dvmd_agent_call (DVMD_AGENT (host), DVMD_CALL_JOB_CONTROL, token, nspace, rank,
+                   g_variant_new ("(@a(su)si)", describe_targets (targets, n_targets), operation, signum));
+}
+
+static void
+complete_control (DvmdAgent *self, guint64 token, int status, GVariant *answer)
+{
+  dvmd_pmix_complete_control (self->pmix, token, status);
+}
+
+void
+dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
+                         const DvmdPmixProc *targets, guint n_targets)
+{
+  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  dvmd_agent_send (self, DVMD_MSG_ABORT_OTHERS,
+                   g_variant_new ("(suuis@a(su))", nspace, rank, proc != NULL ? (guint)proc->pid : 0, status,
+                                  message != NULL ? message : "", describe_targets (targets, n_targets)));
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_SPAWN_OUTPUT, handle_spawn_output },
+  { DVMD_MSG_JOB_EVENT, handle_job_event },
+  { 0 },
+};
+
+static const DvmdCompletion completions[] = {
+  { DVMD_CALL_SPAWN, complete_spawn },
+  { DVMD_CALL_JOB_CONTROL, complete_control },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_spawn_service = {
+  .name = "spawn",
+  .completions = completions,
+  .handlers = handlers,
+};

@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Tools that connect to the node's PMIx server: they get names, and are known until they have gone.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+
+/* The PMIx server of an elastic DVM is there without a job, but not in the way of the start (µs). */
+#define TOOLS_DELAY (500 * G_TIME_SPAN_MILLISECOND)
+
+typedef struct
+{
+  DvmdAgent *agent;      /* unowned */
+  GHashTable *connected; /* "NSPACE.RANK" -> Tool */
+  guint last;
+  guint timer;
+  gboolean ended;
+} Tools;
+
+typedef struct
+{
+  char *nspace;
+  guint32 rank;
+  guint n_connections;
+  gboolean own; /* its name is that of no process */
+} Tool;
+
+static void
+tool_free (gpointer data)
+{
+  Tool *tool = data;
+
+  g_free (tool->nspace);
+  g_free (tool);
+}
+
+static Tools *
+get_tools (DvmdAgent *self)
+{
+  return dvmd_agent_services_get (self->services, &dvmd_agent_tools_service);
+}
+
+static Tool *
+find_tool (DvmdAgent *self, const char *nspace, guint32 rank)
+{
+  g_autofree char *key = g_strdup_printf ("%s.%u", nspace, rank);
+
+  return g_hash_table_lookup (get_tools (self)->connected, key);
+}
+
+static void
+on_tools_timer (gpointer user_data)
+{
+  Tools *tools = user_data;
+  DvmdAgent *self = tools->agent;
+  g_autoptr (GError) error = NULL;
+
+  tools->timer = 0;
+  if (!self->pmix_started && !dvmd_agent_start_pmix (self, &error))
+    g_message ("Tools cannot connect to node %s: %s", self->name, error->message);
+}
+
+void
+dvmd_agent_serve_tools (DvmdAgent *self)
+{
+  Tools *tools = get_tools (self);
+
+  if (self->pmix_tools && !tools->ended && !self->pmix_started && tools->timer == 0)
+    tools->timer = dvmd_clock_add_timer (self->clock, TOOLS_DELAY, on_tools_timer, tools);
+}
+
+void
+dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  Tool *tool = find_tool (self, nspace, rank);
+
+  if (tool == NULL)
+    {
+      tool = g_new0 (Tool, 1);
+      tool->nspace = g_strdup (nspace);
+      tool->rank = rank;
+      tool->own = dvmd_agent_find_proc (self, nspace, rank) == NULL;
+      g_hash_table_insert (get_tools (self)->connected, g_strdup_printf ("%s.%u", nspace, rank), tool);
+    }
+  tool->n_connections++;
+}
+
+/*
+ * A tool that was started by a rank, with its environment, is the same as that rank. Any other is given a name that no
+ * tool on no node has had, whatever it calls itself.
+ */
+char *
+dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank)
+{
+  DvmdAgent *self = DVMD_AGENT (host);
+  char *name;
+
+  if (nspace != NULL && dvmd_agent_find_proc (self, nspace, *rank) != NULL)
+    name = g_strdup (nspace);
+  else
+    {
+      name = g_strdup_printf ("%s@tool-%u-%u", self->dvm_nspace, self->rank, ++get_tools (self)->last);
+      *rank = 0;
+    }
+  dvmd_agent_tool_named (host, name, *rank);
+  return name;
+}
+
+gboolean
+dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank)
+{
+  Tool *tool = find_tool (self, nspace, rank);
+  g_autofree char *key = NULL;
+
+  if (tool == NULL)
+    return FALSE;
+  if (--tool->n_connections > 0)
+    return TRUE;
+  if (tool->own)
+    dvmd_agent_send (self, DVMD_MSG_TOOL_GONE, g_variant_new ("(s)", nspace));
+  key = g_strdup_printf ("%s.%u", nspace, rank);
+  g_hash_table_remove (get_tools (self)->connected, key);
+  return TRUE;
+}
+
+static void
+tell_end (DvmdAgent *self, const Tool *tool)
+{
+  DvmdPmixProc target = { tool->nspace, tool->rank };
+  GVariantBuilder details;
+
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
+                         g_variant_new ("(su)", self->dvm_nspace, DVMD_PMIX_RANK_WILDCARD));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", DVMD_PMIX_SUCCESS));
+  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_JOB_END, NULL, &target, 1, g_variant_builder_end (&details));
+}
+
+gboolean
+dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank)
+{
+  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+
+  return (proc != NULL && !(proc->flags & DVMD_PROC_EXITED)) || find_tool (self, nspace, rank) != NULL;
+}
+
+/* ---- the service ---- */
+
+/* Tells each connected tool that the server ends, and forgets it. */
+static void
+ending (gpointer service)
+{
+  Tools *self = service;
+  GHashTableIter iter;
+  gpointer tool;
+
+  dvmd_clock_remove_timer (self->agent->clock, self->timer);
+  self->timer = 0;
+  self->ended = TRUE;
+  g_hash_table_iter_init (&iter, self->connected);
+  while (self->agent->pmix_started && g_hash_table_iter_next (&iter, NULL, &tool))
+    tell_end (self->agent, tool);
+  g_hash_table_remove_all (self->connected);
+}
+
+static gpointer
+create (DvmdAgent *agent)
+{
+  Tools *self = g_new0 (Tools, 1);
+
+  self->agent = agent;
+  self->connected = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, tool_free);
+  return self;
+}
+
+static void
+tools_free (gpointer service)
+{
+  Tools *self = service;
+
+  dvmd_clock_remove_timer (self->agent->clock, self->timer);
+  g_hash_table_unref (self->connected);
+  g_free (self);
+}
+
+const DvmdAgentService dvmd_agent_tools_service = {
+  .name = "tools",
+  .create = create,
+  .free = tools_free,
+  .ending = ending,
+};

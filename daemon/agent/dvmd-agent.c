@@ -1,0 +1,427 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The agent is the frame of one node's services: it starts, reports, stops, and hands messages to them.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-private.h"
+#include "dvmd-pmix-dirs.h"
+#include "dvmd-pmix-environment.h"
+
+#include <malloc.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "dvmd-remove-tree.h"
+
+/* How long (µs) an agent keeps what it does not need, for the next job may need it. */
+#define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
+
+/* The service for messages that concern the agent as a whole. */
+typedef struct
+{
+  DvmdAgent *agent; /* unowned */
+  guint memory_timer;
+} Frame;
+
+enum
+{
+  ENDED,
+  RELEASED,
+  TOLD_TO_LEAVE,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (DvmdAgent, dvmd_agent, G_TYPE_OBJECT,
+                               G_IMPLEMENT_INTERFACE (DVMD_TYPE_PMIX_HOST, dvmd_agent_pmix_host_iface_init))
+
+static void
+dvmd_agent_dispose (GObject *object)
+{
+  DvmdAgent *self = DVMD_AGENT (object);
+
+  if (self->pmix != NULL)
+    dvmd_pmix_stop (self->pmix, NULL, NULL);
+  self->pmix_started = FALSE;
+  if (self->link != NULL)
+    g_signal_handlers_disconnect_by_data (self->link, self);
+  g_clear_object (&self->link);
+  if (self->services != NULL)
+    dvmd_agent_services_ending (self->services);
+  g_clear_pointer (&self->by_nspace, g_hash_table_unref);
+  g_clear_pointer (&self->jobs, g_hash_table_unref);
+  g_clear_pointer (&self->services, dvmd_agent_services_free);
+  g_clear_pointer (&self->containers, dvmd_containers_free);
+  g_clear_object (&self->pmix);
+  g_clear_pointer (&self->pmix_processes, dvmd_agent_pmix_processes_free);
+  if (self->options.shares_reaper)
+    self->reaper = NULL;
+  g_clear_pointer (&self->reaper, dvmd_reaper_free);
+  g_clear_pointer (&self->spawner, dvmd_spawner_free);
+  g_clear_pointer (&self->queue, dvmd_event_queue_free);
+  g_clear_pointer (&self->daemon, dvmd_local_daemon_unref);
+  g_clear_pointer (&self->topology, dvmd_topology_unref);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->context, g_main_context_unref);
+  G_OBJECT_CLASS (dvmd_agent_parent_class)->dispose (object);
+}
+
+static void
+dvmd_agent_finalize (GObject *object)
+{
+  DvmdAgent *self = DVMD_AGENT (object);
+
+  g_free (self->name);
+  g_free (self->dvm_nspace);
+  g_free (self->runtime_dir);
+  g_free (self->options.pmix_gds);
+  g_free (self->options.addresses);
+  g_free (self->options.topology_file);
+  g_strfreev (self->base_environment);
+  g_hash_table_unref (self->node_names);
+  G_OBJECT_CLASS (dvmd_agent_parent_class)->finalize (object);
+}
+
+static void
+dvmd_agent_class_init (DvmdAgentClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = dvmd_agent_dispose;
+  G_OBJECT_CLASS (klass)->finalize = dvmd_agent_finalize;
+  signals[ENDED] = g_signal_new ("ended", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[RELEASED] = g_signal_new ("released", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
+                                    0);
+  signals[TOLD_TO_LEAVE] = g_signal_new ("told-to-leave", DVMD_TYPE_AGENT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                         G_TYPE_NONE, 0);
+}
+
+static void
+dvmd_agent_init (DvmdAgent *self)
+{
+  self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_agent_job_free);
+  self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+  self->node_names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+}
+
+void
+dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body)
+{
+  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, self->rank, 0, body);
+
+  dvmd_link_send (self->link, message);
+}
+
+DvmdAgentJob *
+dvmd_agent_find_job (DvmdAgent *self, guint32 id)
+{
+  return g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
+}
+
+static void
+on_memory_time (gpointer user_data)
+{
+  ((Frame *)user_data)->memory_timer = 0;
+#ifdef __GLIBC__
+  malloc_trim (0);
+#endif
+}
+
+/* There is an agent on every node, and most of the time it waits: what it took to come there is given back. */
+static void
+give_memory_back (DvmdAgent *self)
+{
+  Frame *frame = dvmd_agent_services_get (self->services, &dvmd_agent_frame_service);
+
+  if (frame->memory_timer == 0)
+    frame->memory_timer = dvmd_clock_add_timer (self->clock, MEMORY_DELAY, on_memory_time, frame);
+}
+
+static void
+handle_membership (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Frame *)service)->agent;
+  g_autoptr (GVariantIter) rows = NULL;
+  guint32 rank;
+  char *name;
+
+  g_hash_table_remove_all (self->node_names);
+  g_variant_get (body, "(ta(uss))", NULL, &rows);
+  while (g_variant_iter_next (rows, "(uss)", &rank, &name, NULL))
+    g_hash_table_insert (self->node_names, GUINT_TO_POINTER (rank), name);
+  dvmd_agent_serve_tools (self);
+  dvmd_local_daemon_told_members (self->daemon);
+  give_memory_back (self);
+}
+
+void
+dvmd_agent_stop (DvmdAgent *self, gint64 grace)
+{
+  GHashTableIter iter;
+  gpointer job;
+
+  dvmd_local_daemon_stop (self->daemon, grace == 0);
+  dvmd_agent_services_ending (self->services);
+  g_hash_table_iter_init (&iter, self->jobs);
+  while (g_hash_table_iter_next (&iter, NULL, &job))
+    dvmd_agent_kill_job (job, grace);
+  dvmd_agent_end_unused_stages (self);
+  dvmd_agent_check_end (self);
+}
+
+void
+dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace)
+{
+  dvmd_agent_send (self, DVMD_MSG_LEAVING, g_variant_new ("(s)", reason));
+  dvmd_agent_stop (self, grace);
+}
+
+static void
+handle_stop (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Frame *)service)->agent;
+  gint64 grace;
+
+  g_variant_get (body, "(x)", &grace);
+  dvmd_agent_stop (self, grace);
+}
+
+static void
+handle_exit (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Frame *)service)->agent;
+  g_signal_emit (self, signals[RELEASED], 0);
+}
+
+static void
+handle_leave (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Frame *)service)->agent;
+  g_signal_emit (self, signals[TOLD_TO_LEAVE], 0);
+}
+
+void
+dvmd_agent_say_left (DvmdAgent *self, guint32 uplink)
+{
+  dvmd_agent_send (self, DVMD_MSG_LEFT, g_variant_new ("(u)", uplink));
+}
+
+void
+dvmd_agent_check_end (DvmdAgent *self)
+{
+  if (g_hash_table_size (self->jobs) > 0 || dvmd_agent_has_stages (self))
+    return;
+  give_memory_back (self);
+  dvmd_local_daemon_empty (self->daemon);
+}
+
+static void
+on_pmix_stopped (gpointer user_data)
+{
+  DvmdAgent *self = user_data;
+
+  dvmd_agent_send (self, DVMD_MSG_GONE, g_variant_new ("()"));
+  g_signal_emit (self, signals[ENDED], 0);
+}
+
+static void
+on_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
+{
+  DvmdAgent *self = user_data;
+  gboolean started = self->pmix_started;
+
+  self->pmix_started = FALSE;
+  if (!started || dvmd_pmix_stop (self->pmix, on_pmix_stopped, self))
+    on_pmix_stopped (self);
+}
+
+static void
+handle_topology_ask (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = ((Frame *)service)->agent;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = dvmd_topology_dup_xml (self->topology, &error);
+  guint64 token;
+
+  g_variant_get (body, "(t)", &token);
+  dvmd_agent_send (self, DVMD_MSG_TOPOLOGY,
+                   g_variant_new ("(tss)", token, xml != NULL ? xml : "", error != NULL ? error->message : ""));
+}
+
+static gpointer
+create (DvmdAgent *agent)
+{
+  Frame *self = g_new0 (Frame, 1);
+
+  self->agent = agent;
+  return self;
+}
+
+static void
+frame_free (gpointer service)
+{
+  Frame *self = service;
+
+  dvmd_clock_remove_timer (self->agent->clock, self->memory_timer);
+  g_free (self);
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_MEMBERSHIP, handle_membership },
+  { DVMD_MSG_STOP, handle_stop },
+  { DVMD_MSG_TOPOLOGY_ASK, handle_topology_ask },
+  { DVMD_MSG_EXIT, handle_exit },
+  { DVMD_MSG_LEAVE, handle_leave },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_frame_service = {
+  .name = "frame",
+  .create = create,
+  .free = frame_free,
+  .handlers = handlers,
+};
+
+static void
+on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
+{
+  if (!dvmd_agent_services_handle (((DvmdAgent *)user_data)->services, message))
+    g_message ("A message of kind %s is not for an agent", dvmd_message_kind_name (message->kind));
+}
+
+/* GLib and PMIx ask for the home directory; PMIx falls over where there is none at all. */
+static void
+set_home (void)
+{
+  if (g_getenv ("HOME") == NULL && getpwuid (getuid ()) == NULL)
+    g_setenv ("HOME", "/", TRUE);
+}
+
+/* Output and frames come and go by the megabyte: a heap whose end is given back each time takes longer to grow again
+ * than the bytes take to copy. What is larger than this alone goes back at once. */
+static void
+keep_memory (gsize size)
+{
+#ifdef __GLIBC__
+  mallopt (M_TRIM_THRESHOLD, (int)size);
+  mallopt (M_MMAP_THRESHOLD, (int)size);
+#endif
+}
+
+void
+dvmd_agent_prepare_process (gsize heap_kept)
+{
+  dvmd_reaper_block_sigchld ();
+  set_home ();
+  keep_memory (heap_kept);
+}
+
+gboolean
+dvmd_agent_prepare_environment (const char *pmix_gds, const char *pmix_security, GError **error)
+{
+  dvmd_topology_prepare_environment ();
+  dvmd_pmix_prepare_environment (pmix_gds);
+  return dvmd_pmix_prepare_security (pmix_security, error);
+}
+
+DvmdAgent *
+dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmix, DvmdClock *clock,
+                GMainContext *context)
+{
+  DvmdAgent *self = g_object_new (DVMD_TYPE_AGENT, NULL);
+
+  self->rank = settings->rank;
+  self->name = g_strdup (settings->name);
+  self->dvm_nspace = g_strdup (settings->dvm_nspace);
+  self->runtime_dir = g_strdup (settings->runtime_dir);
+  self->options.addresses = g_strdup (settings->addresses);
+  self->options.topology_file = g_strdup (settings->topology);
+  self->options.logical = settings->logical;
+  self->options.pmix_gds = g_strdup (settings->pmix_gds);
+  self->options.pmix_eager = settings->pmix_eager;
+  self->options.pmix_servers = settings->pmix_servers;
+  self->pmix_tools = settings->pmix_tools;
+  self->options.adopt_orphans = settings->adopt_orphans;
+  self->reaper = settings->reaper;
+  self->options.shares_reaper = settings->reaper != NULL;
+  self->link = g_object_ref (link);
+  self->pmix = pmix != NULL ? g_object_ref (pmix) : NULL;
+  self->clock = dvmd_clock_ref (clock);
+  self->context = context != NULL ? g_main_context_ref (context) : NULL;
+  self->queue = dvmd_event_queue_new_for_context (context);
+  self->daemon = dvmd_local_daemon_new (self->dvm_nspace, self->queue, on_terminated, self);
+  self->base_environment = dvmd_agent_build_base_environment ();
+  self->services = dvmd_agent_services_new (self);
+  g_signal_connect (link, "message", G_CALLBACK (on_message), self);
+  return self;
+}
+
+/* Several nodes of one machine cannot all have its names. */
+static void
+report (DvmdAgent *self)
+{
+  const char *host = g_get_host_name ();
+  g_autofree char *short_name = g_strndup (host, strcspn (host, "."));
+  const char *aliases[] = { host, short_name, NULL };
+  const char *none[] = { NULL };
+
+  dvmd_agent_send (
+      self, DVMD_MSG_REPORT,
+      g_variant_new ("(uss^assius)", self->rank, DVM_VERSION_STRING, host, self->options.logical ? none : aliases,
+                     self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
+                     dvmd_topology_get_n_pus (self->topology), dvmd_topology_get_signature (self->topology)));
+  dvmd_local_daemon_reported (self->daemon);
+}
+
+/* What is there is of an agent that died: the runtime directory has one owner. */
+static gboolean
+clear_sessions (DvmdAgent *self, GError **error)
+{
+  g_autofree char *sessions = g_build_filename (self->runtime_dir, "sessions", NULL);
+
+  return dvmd_remove_tree_contents (sessions, error);
+}
+
+static DvmdTopology *
+read_topology (DvmdAgent *self, GError **error)
+{
+  g_autofree char *xml = NULL;
+  gsize length;
+
+  if (self->options.topology_file == NULL)
+    return dvmd_topology_new_local (error);
+  return g_file_get_contents (self->options.topology_file, &xml, &length, error)
+             ? dvmd_topology_new_from_neighbour (xml, length, error)
+             : NULL;
+}
+
+gboolean
+dvmd_agent_start (DvmdAgent *self, GError **error)
+{
+  if (!clear_sessions (self, error))
+    return FALSE;
+  self->topology = read_topology (self, error);
+  if (self->topology == NULL)
+    return FALSE;
+  self->spawner = dvmd_spawner_new (error);
+  if (self->spawner == NULL)
+    return FALSE;
+  dvmd_spawner_raise_nofile (self->spawner);
+  if (!self->options.shares_reaper)
+    self->reaper = dvmd_reaper_new (self->context, self->options.adopt_orphans, error);
+  if (self->reaper == NULL)
+    return FALSE;
+  self->containers = dvmd_containers_new (self->context, self->clock, self->spawner, self->reaper, DVMD_CONTAINERS_AUTO,
+                                          error);
+  if (self->containers == NULL)
+    return FALSE;
+  dvmd_pmix_dirs_sweep (NULL);
+  if (self->options.pmix_eager && !dvmd_agent_start_pmix (self, error))
+    return FALSE;
+  report (self);
+  return TRUE;
+}

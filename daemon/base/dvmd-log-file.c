@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The log file of a daemon, which is its standard error: so what libraries write there is in it, too.
+ */
+
+#include "config.h"
+
+#include "dvmd-log-file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct _DvmdLogFile
+{
+  GMutex lock;
+  char *path;
+  guint64 size;
+  guint n_old;
+};
+
+DvmdLogFile *
+dvmd_log_file_new (const char *path)
+{
+  DvmdLogFile *self = g_new0 (DvmdLogFile, 1);
+
+  g_mutex_init (&self->lock);
+  self->path = g_strdup (path);
+  return self;
+}
+
+void
+dvmd_log_file_free (DvmdLogFile *self)
+{
+  g_mutex_clear (&self->lock);
+  g_free (self->path);
+  g_free (self);
+}
+
+void
+dvmd_log_file_set_limits (DvmdLogFile *self, guint64 size, guint n_old)
+{
+  g_mutex_lock (&self->lock);
+  self->size = size;
+  self->n_old = n_old;
+  g_mutex_unlock (&self->lock);
+}
+
+/* PATH becomes PATH.1, and so on; the last one goes. */
+static void
+shift (DvmdLogFile *self)
+{
+  for (guint i = self->n_old; i > 0; i--)
+    {
+      g_autofree char *from = i > 1 ? g_strdup_printf ("%s.%u", self->path, i - 1) : g_strdup (self->path);
+      g_autofree char *to = g_strdup_printf ("%s.%u", self->path, i);
+
+      /* Those that are not there yet are not missed. */
+      if (rename (from, to) != 0)
+        continue;
+    }
+  if (self->n_old == 0)
+    unlink (self->path);
+}
+
+/* One that somebody else has renamed is opened anew as well. Where that fails the old one is written on. */
+static void
+renew (DvmdLogFile *self, const struct stat *own)
+{
+  struct stat named;
+  int fd;
+
+  if (lstat (self->path, &named) == 0 && named.st_dev == own->st_dev && named.st_ino == own->st_ino)
+    shift (self);
+  fd = open (self->path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return;
+  dup2 (fd, STDERR_FILENO);
+  close (fd);
+}
+
+void
+dvmd_log_file_write (DvmdLogFile *self, const char *line)
+{
+  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
+  g_autofree char *time = g_date_time_format (now, "%Y-%m-%dT%H:%M:%S.%fZ");
+  g_autofree char *text = g_strdup_printf ("%s %s\n", time, line);
+  struct stat own;
+
+  g_mutex_lock (&self->lock);
+  /* A full disk is no reason to end. */
+  if (write (STDERR_FILENO, text, strlen (text)) >= 0 && self->size > 0 && fstat (STDERR_FILENO, &own) == 0
+      && S_ISREG (own.st_mode) && (guint64)own.st_size >= self->size)
+    renew (self, &own);
+  g_mutex_unlock (&self->lock);
+}

@@ -1,0 +1,215 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The agents, as the core asks for them, and what they say of themselves.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+
+typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
+
+/* Every machine is that to itself; to those who give us jobs it is ours. (transfer full): its names are not ours. */
+static GPtrArray *
+name_localhost (DvmdController *self, const char *host, const char *const *aliases)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (gsize i = 0; aliases[i] != NULL; i++)
+    if (!g_ptr_array_find_with_equal_func (names, aliases[i], g_str_equal, NULL))
+      g_ptr_array_add (names, (gpointer)aliases[i]);
+  /* Logical nodes have no other names. */
+  if (names->len > 0 && g_strcmp0 (host, self->host) == 0)
+    g_ptr_array_add (names, (gpointer) "localhost");
+  g_ptr_array_add (names, NULL);
+  return names;
+}
+
+static void
+handle_report (DvmdController *self, guint source, GVariant *body)
+{
+  DvmdAgents *agents = self->agents;
+  DvmdAgentReport report = { 0 };
+  g_autofree const char **aliases = NULL;
+  g_autoptr (GPtrArray) names = NULL;
+  const char *version;
+  guint32 rank;
+
+  g_variant_get (body, "(u&s&s^a&s&siu&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
+                 &report.hwthreads, &report.topology);
+  names = name_localhost (self, report.host, aliases);
+  report.aliases = (const char *const *)names->pdata;
+  if (rank != source)
+    {
+      g_message ("Agent %u reports as rank %u", source, rank);
+      return;
+    }
+  if (agents->funcs->reported != NULL && !agents->funcs->reported (agents, rank, report.address))
+    {
+      g_debug ("Agent %u reports, and is not waited for", rank);
+      return;
+    }
+  dvmd_core_agent_reported (self->core, rank, &report);
+  if (agents->funcs->remote)
+    dvmd_controller_learn_topology (self, rank);
+}
+
+static void
+handle_gone (DvmdController *self, guint rank, GVariant *body)
+{
+  dvmd_services_agent_gone (self->services, rank);
+  self->agents->funcs->gone (self->agents, rank);
+}
+
+static void
+handle_left (DvmdController *self, guint rank, GVariant *body)
+{
+  guint32 uplink;
+
+  g_variant_get (body, "(u)", &uplink);
+  if (self->agents->funcs->left != NULL)
+    self->agents->funcs->left (self->agents, rank, uplink);
+}
+
+static void
+handle_leaving (DvmdController *self, guint rank, GVariant *body)
+{
+  const char *reason;
+
+  g_variant_get (body, "(&s)", &reason);
+  if (self->agents->funcs->leaving != NULL)
+    self->agents->funcs->leaving (self->agents, rank, reason);
+}
+
+static Handler
+find_handler (DvmdMessageKind kind)
+{
+  static const Handler handlers[] = {
+    [DVMD_MSG_REPORT] = handle_report,
+    [DVMD_MSG_GONE] = handle_gone,
+    [DVMD_MSG_LEAVING] = handle_leaving,
+    [DVMD_MSG_LEFT] = handle_left,
+  };
+
+  return kind < G_N_ELEMENTS (handlers) ? handlers[kind] : NULL;
+}
+
+/* The ranks of a lost node are lost with it: an agent that leaves has ended them, and its reports are no failures. */
+static gboolean
+is_aftermath (DvmdController *self, DvmdMessage *message)
+{
+  switch (message->kind)
+    {
+    case DVMD_MSG_LAUNCHED:
+    case DVMD_MSG_PROC_STATES:
+    case DVMD_MSG_ABORT:
+    case DVMD_MSG_JOB_GONE:
+      return self->agents->funcs->ends_work != NULL && self->agents->funcs->ends_work (self->agents, message->source);
+    default:
+      return FALSE;
+    }
+}
+
+static void
+on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
+{
+  DvmdController *self = user_data;
+  Handler handler = find_handler (message->kind);
+
+  /* LEFT comes after the loss where a grow has failed: the node is down before its agent has left. */
+  if (message->kind != DVMD_MSG_LEFT && dvmd_controller_is_lost (self, message->source))
+    g_debug ("Agent %u was lost: its message of kind %s comes too late", message->source,
+             dvmd_message_kind_name (message->kind));
+  else if (is_aftermath (self, message))
+    g_debug ("Agent %u leaves: its message of kind %s comes too late", message->source,
+             dvmd_message_kind_name (message->kind));
+  else if (handler != NULL)
+    handler (self, message->source, message->body);
+  else if (!dvmd_services_handle (self->services, message))
+    g_message ("A message of kind %s is not for the controller", dvmd_message_kind_name (message->kind));
+}
+
+void
+dvmd_controller_add_link (DvmdController *self, guint rank, DvmdLink *link)
+{
+  g_signal_connect_object (link, "message", G_CALLBACK (on_message), self, 0);
+  g_hash_table_insert (self->links, GUINT_TO_POINTER (rank), link);
+}
+
+void
+dvmd_controller_remove_link (DvmdController *self, guint rank)
+{
+  DvmdLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (rank));
+
+  if (link == NULL)
+    return;
+  self->gone.sent += dvmd_link_get_n_sent (link);
+  self->gone.received += dvmd_link_get_n_received (link);
+  g_signal_handlers_disconnect_by_data (link, self);
+  g_hash_table_remove (self->links, GUINT_TO_POINTER (rank));
+}
+
+/* ---- what the core asks for ---- */
+
+void
+dvmd_controller_launch_agents (gpointer user_data, DvmdNode *const *nodes, guint n_nodes)
+{
+  DvmdAgents *agents = ((DvmdController *)user_data)->agents;
+
+  agents->funcs->launch (agents, nodes, n_nodes);
+}
+
+GVariant *
+dvmd_controller_describe_membership (DvmdController *self)
+{
+  DvmdNodePool *nodes = dvmd_core_get_nodes (self->core);
+  GVariantBuilder rows;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uss)"));
+  for (guint rank = 0; rank <= dvmd_node_pool_get_max_rank (nodes); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (nodes, rank);
+      const char *address = node != NULL ? dvm_node_get_address (node->record) : NULL;
+
+      if (node != NULL)
+        g_variant_builder_add (&rows, "(uss)", rank, dvm_node_get_name (node->record), address != NULL ? address : "");
+    }
+  return g_variant_new ("(ta(uss))", dvmd_core_get_membership_epoch (self->core), &rows);
+}
+
+void
+dvmd_controller_distribute_membership (gpointer user_data, guint64 epoch)
+{
+  DvmdController *self = user_data;
+
+  self->agents->funcs->distribute (self->agents, epoch, dvmd_controller_describe_membership (self));
+}
+
+void
+dvmd_controller_stop_agents (gpointer user_data, gboolean force)
+{
+  DvmdController *self = user_data;
+
+  self->agents->funcs->stop (self->agents, force ? 0 : self->kill_grace, force);
+}
+
+/* A DVM that changes its size has agents that can. */
+void
+dvmd_controller_wire_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
+{
+  DvmdAgents *agents = ((DvmdController *)user_data)->agents;
+
+  agents->funcs->wire (agents, campaign, nodes, n_nodes);
+}
+
+void
+dvmd_controller_remove_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
+                               guint *repairs, guint *links_changed)
+{
+  DvmdAgents *agents = ((DvmdController *)user_data)->agents;
+
+  agents->funcs->remove (agents, nodes, n_nodes, repairs, links_changed);
+}

@@ -1,0 +1,325 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nodes for a DVM that grows: those that a scheduler has given, or those that allocators find.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include <string.h>
+
+#include "dvmd-controller-private.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-size-change.h"
+
+void
+dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
+{
+  const DvmdSizeRequest *from = self->request;
+
+  *request = (DvmdGrowRequest){
+    .requester = self->requester,
+    .scheduler = self->scheduler,
+    .req_id = from->req_id,
+    .alloc_id = from->alloc_id,
+    .of_req_id = from->of_req_id,
+    .session = from->session,
+    .extend = !from->is_new,
+    .reaquire = from->reaquire,
+    .wanted_session_id = self->decided_session,
+    .given_alloc_id = self->decided_id,
+    .target = from->target,
+    .share = from->share,
+    .share_given = from->share_given,
+    .inheritance = from->inheritance,
+    .inheritance_given = from->inheritance_given && !from->reaquire,
+    /* A scheduler ends what it has given itself. */
+    .time = self->decider != NULL ? self->decided_time : from->time,
+    .time_given = self->decider != NULL ? self->decided_time > 0 : from->has_time,
+    .warn_timeout = from->warn_timeout,
+    .warn_timeout_given = from->has_warn_timeout,
+    .limit_outside = self->decider != NULL,
+    .child_separate = from->child_separate,
+    .detached = self->detached,
+    .instantiated = self->instantiated,
+  };
+}
+
+/* Somebody else has it, or gets it. */
+static gboolean
+is_used (DvmdCore *core, const char *name)
+{
+  if (dvmd_node_pool_find (dvmd_core_get_nodes (core), name) != NULL)
+    return TRUE;
+  for (DvmdCampaign *one = dvmd_core_next_campaign (core, NULL, FALSE); one != NULL;
+       one = dvmd_core_next_campaign (core, one, FALSE))
+    if (g_strv_contains (dvm_campaign_get_hosts (dvmd_campaign_get_record (one)), name))
+      return TRUE;
+  return FALSE;
+}
+
+/* Nodes that were got for this, and that nobody wants. */
+static void
+give_back (DvmdSizeChange *self, DvmdAllocator *allocator, const DvmdPluginNode *nodes, guint n_nodes)
+{
+  g_autofree const char **names = g_new0 (const char *, n_nodes + 1);
+  guint n = 0;
+
+  for (guint i = 0; i < n_nodes; i++)
+    if (!is_used (self->controller->core, nodes[i].name))
+      names[n++] = nodes[i].name;
+  dvmd_controller_return_nodes (self->controller, allocator, self->decided_id, names);
+}
+
+/* What a namespace gets that has ended meanwhile would never be given back by anybody. */
+static gboolean
+check_requester (DvmdSizeChange *self, GError **error)
+{
+  DvmdJob *job = NULL;
+
+  if (self->requester != NULL && !self->scheduler && dvmd_core_is_application (self->controller->core, self->requester))
+    job = dvmd_core_find_requesting_job (self->controller->core, self->requester);
+  if (job == NULL || !dvm_job_get_ended (dvmd_job_get_record (job)))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s has ended before it was answered", self->requester->name);
+  return FALSE;
+}
+
+/* allocator: (nullable): who has brought them */
+static void
+grow (DvmdSizeChange *self, const DvmdPluginNode *nodes, guint n_nodes, DvmdAllocator *allocator)
+{
+  DvmdController *controller = self->controller;
+  DvmHosts *given = self->hosts != NULL ? self->hosts : self->request->hosts;
+  const char *name = allocator != NULL ? dvmd_plugins_get_name (controller->plugins, allocator) : NULL;
+  g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n_nodes + 1);
+  DvmdGrowRequest request;
+  DvmdSizeAnswer answer = { 0 };
+  GError *error = NULL;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      const DvmHost *host = given != NULL ? _dvm_hosts_find (given, nodes[i].name) : NULL;
+
+      hosts[i].name = nodes[i].name;
+      hosts[i].slots = nodes[i].slots;
+      hosts[i].slots_max = nodes[i].slots_max;
+      hosts[i].allocator = name;
+      if (host != NULL && g_strcmp0 (host->address, host->name) != 0)
+        hosts[i].address = host->address;
+    }
+  dvmd_size_change_fill_grow (self, &request);
+  request.hosts = hosts;
+  request.n_hosts = n_nodes;
+  if (check_requester (self, &error) && dvmd_core_grow (controller->core, &request, &answer, &error))
+    {
+      dvmd_size_change_answer (self, &answer);
+      return;
+    }
+  if (allocator != NULL)
+    give_back (self, allocator, nodes, n_nodes);
+  dvmd_size_change_fail (self, error);
+}
+
+/* ---- allocators are asked ---- */
+
+static void ask_next (DvmdSizeChange *self);
+
+static void
+take_allocation (DvmdSizeChange *self, DvmdAllocator *allocator, DvmdAllocation *allocation)
+{
+  guint n_nodes;
+  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
+  g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
+
+  if (wrong != NULL)
+    dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s",
+                                              dvmd_plugins_get_name (self->controller->plugins, allocator), wrong));
+  else
+    grow (self, nodes, n_nodes, allocator);
+}
+
+static void
+on_allocated (DvmdController *controller, DvmdAllocator *allocator, GAsyncResult *result, const GError *stopped,
+              gpointer data)
+{
+  DvmdSizeChange *self = data;
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  g_autoptr (GError) error = NULL;
+  DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
+
+  if (result != NULL)
+    verdict = dvmd_allocator_allocate_finish (allocator, result, &allocation, &error);
+  if (stopped != NULL)
+    dvmd_size_change_fail (self, g_error_copy (stopped));
+  else if (error != NULL)
+    dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "%s", error->message));
+  else if (verdict == DVMD_PLUGIN_DONE && allocation != NULL)
+    take_allocation (self, allocator, allocation);
+  else
+    ask_next (self);
+}
+
+static void
+fail_allocation (DvmdSizeChange *self)
+{
+  guint count = self->request->count;
+
+  if (count > 0)
+    dvmd_size_change_fail (self,
+                           g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                                        "No allocator has %u more node%s: without a scheduler they have to be named",
+                                        count, count == 1 ? "" : "s"));
+  else
+    dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                                              "No allocator has these nodes: \"disabled-plugins\" may name "
+                                              "allocator-hosts, which takes those that are named"));
+}
+
+/* Logical nodes are numbered, and go on where the last one is. */
+static guint
+find_first_logical (DvmdController *controller)
+{
+  DvmdNodePool *nodes = dvmd_core_get_nodes (controller->core);
+  guint64 last = 0;
+
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (nodes); rank++)
+    {
+      DvmdNode *node = dvmd_node_pool_get (nodes, rank);
+      const char *name = node != NULL ? dvm_node_get_name (node->record) : "";
+      guint64 number;
+
+      if (g_str_has_prefix (name, "node")
+          && g_ascii_string_to_unsigned (name + strlen ("node"), 10, 1, G_MAXINT, &number, NULL))
+        last = MAX (last, number);
+    }
+  return (guint)last + 1;
+}
+
+static void
+ask_next (DvmdSizeChange *self)
+{
+  DvmdController *controller = self->controller;
+  guint count = self->request->count;
+  gboolean logical = controller->shape->logical && count > 0;
+  const DvmdAllocationRequest request = {
+    .host = controller->host,
+    .hosts = self->names,
+    .count = count,
+    .slots = controller->shape->slots,
+    .time_limit = self->request->time,
+    .nodes = self->known != NULL ? (const DvmdPluginNode *)self->known->data : NULL,
+    .n_nodes = self->known != NULL ? self->known->len : 0,
+    .n_logical = logical ? count : 0,
+    .first_logical = logical ? find_first_logical (controller) : 0,
+  };
+  g_autoptr (GCancellable) cancellable = NULL;
+  DvmdAllocator *allocator;
+  gsize id;
+
+  if (self->next >= self->allocators->len)
+    {
+      fail_allocation (self);
+      return;
+    }
+  allocator = g_ptr_array_index (self->allocators, self->next++);
+  id = dvmd_controller_ask (controller, allocator, TRUE, self->stop, on_allocated, self, &cancellable);
+  dvmd_allocator_allocate_async (allocator, &request, cancellable, dvmd_controller_answered, GSIZE_TO_POINTER (id));
+}
+
+/* ---- which are wanted ---- */
+
+/* So many agents there could not be: that is known before the first one has a rank. */
+static gboolean
+check_number (DvmdSizeChange *self, GError **error)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (self->controller->core);
+  DvmdAgents *agents = self->controller->agents;
+  guint n = self->request->count;
+
+  for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
+    n += dvmd_node_pool_find (pool, self->names[i]) == NULL;
+  return agents->funcs->check_room == NULL || agents->funcs->check_room (agents, n, error);
+}
+
+static void
+add_known (DvmdSizeChange *self, const char *name, guint slots, guint slots_max)
+{
+  const DvmdPluginNode node = { .name = name, .slots = slots, .slots_max = slots_max };
+
+  g_array_append_val (self->known, node);
+}
+
+/* Nodes that are named, by whomever. */
+static void
+list_known (DvmdSizeChange *self)
+{
+  DvmHosts *hosts = self->hosts != NULL ? self->hosts : self->request->hosts;
+  guint n = hosts != NULL ? _dvm_hosts_get_n (hosts) : self->lent != NULL ? self->lent->len : 0;
+
+  if (n == 0)
+    return;
+  self->names = g_new0 (const char *, n + 1);
+  self->known = g_array_new (FALSE, FALSE, sizeof (DvmdPluginNode));
+  for (guint i = 0; i < n; i++)
+    {
+      const DvmHost *host = hosts != NULL ? _dvm_hosts_get (hosts, i) : NULL;
+      guint slots = host != NULL ? host->slots : 0;
+
+      self->names[i] = host != NULL ? host->name : g_ptr_array_index (self->lent, i);
+      /* Nobody is asked after a scheduler, who would know how many there are. */
+      add_known (self, self->names[i], slots == 0 && self->hosts != NULL ? self->controller->shape->slots : slots,
+                 host != NULL ? host->slots_max : 0);
+    }
+}
+
+/* Without any word of which ones, an allocation takes back all that it has given away. */
+static gboolean
+find_lent (DvmdSizeChange *self, GError **error)
+{
+  const DvmdSizeRequest *request = self->request;
+  DvmdSession *session;
+
+  if (!request->reaquire || request->hosts != NULL || self->hosts != NULL)
+    return TRUE;
+  if (!dvmd_core_select_session_for (self->controller->core, self->scheduler ? NULL : self->requester, request->session,
+                                     request->alloc_id, request->of_req_id, &session, error))
+    return FALSE;
+  self->lent = dvmd_session_list_lent (session);
+  if (self->lent->len > 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+               "No nodes were released from the allocation %s, so that there are none to be had back",
+               dvmd_session_get_alloc_id (session));
+  return FALSE;
+}
+
+void
+dvmd_size_change_begin_grow (DvmdSizeChange *self)
+{
+  GError *error = NULL;
+
+  if (!find_lent (self, &error))
+    {
+      dvmd_size_change_fail (self, error);
+      return;
+    }
+  list_known (self);
+  if (!check_number (self, &error))
+    dvmd_size_change_fail (self, error);
+  else if (self->hosts != NULL && self->known != NULL)
+    grow (self, (const DvmdPluginNode *)self->known->data, self->known->len, self->decider);
+  /* Only the time, or what becomes of it. */
+  else if (self->known == NULL && self->request->count == 0)
+    grow (self, NULL, 0, NULL);
+  /* Nobody is asked for nodes that cannot come; those that are there already are no change (D16). */
+  else if (!dvmd_core_get_elastic (self->controller->core) && self->known != NULL)
+    grow (self, (const DvmdPluginNode *)self->known->data, self->known->len, NULL);
+  else
+    {
+      self->allocators = dvmd_controller_list_allocators (self->controller);
+      ask_next (self);
+    }
+}

@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The past is kept: the trace of transitions, and a history that becomes shorter when its limits do.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  GSource *source;            /* (nullable): while jobs of a history that has become too long are forgotten */
+  DvmdTraceFile *trace_file;  /* (nullable) */
+} History;
+
+void
+dvmd_controller_trace (gpointer user_data, DvmdJob *job, const DvmdTraceEntry *entry)
+{
+  DvmdController *controller = user_data;
+  History *self = controller->services != NULL ? dvmd_services_get (controller->services, &dvmd_history_service) : NULL;
+  g_autofree char *what = NULL;
+
+  if (self == NULL || self->trace_file == NULL)
+    return;
+  /* The DVM's own job has no processes, and no other has its number. */
+  what = dvmd_job_get_id (job) == 0 ? g_strdup ("dvm") : dvmd_trace_entry_describe (entry);
+  dvmd_trace_file_add (self->trace_file, dvm_job_get_nspace (dvmd_job_get_record (job)), what, entry);
+}
+
+void
+dvmd_controller_set_trace_file (DvmdController *controller, DvmdTraceFile *file)
+{
+  History *self = dvmd_services_get (controller->services, &dvmd_history_service);
+
+  g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
+  self->trace_file = file;
+}
+
+static gboolean
+on_history_too_long (gpointer user_data)
+{
+  History *self = user_data;
+
+  if (dvmd_core_trim_history (self->controller->core))
+    return G_SOURCE_CONTINUE;
+  g_clear_pointer (&self->source, g_source_unref);
+  return G_SOURCE_REMOVE;
+}
+
+/* A million jobs are not forgotten in one turn of the main loop. */
+void
+dvmd_controller_trim_history (DvmdController *controller)
+{
+  History *self = dvmd_services_get (controller->services, &dvmd_history_service);
+
+  if (self->source != NULL || !dvmd_core_trim_history (controller->core))
+    return;
+  self->source = g_idle_source_new ();
+  g_source_set_callback (self->source, on_history_too_long, self, NULL);
+  g_source_attach (self->source, controller->context);
+}
+
+/* ---- the service ---- */
+
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  History *self = g_new0 (History, 1);
+
+  self->controller = controller;
+  self->trace_file = settings->trace_file;
+  return self;
+}
+
+static void
+history_free (gpointer service)
+{
+  History *self = service;
+
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
+  g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
+  g_free (self);
+}
+
+const DvmdService dvmd_history_service = {
+  .name = "history",
+  .create = create,
+  .free = history_free,
+};

@@ -1,0 +1,675 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs that processes and tools want: submitted like any other, answered when they run or will not, and the end told to
+ * whoever wanted them.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include <string.h>
+
+#include "dvm-job-spec-private.h"
+#include "dvmd-controller-private.h"
+#include "dvmd-controller-streams.h"
+#include "dvmd-reading.h"
+
+/* Jobs of one parent that are started at the same time: others come in between. */
+#define MAX_STARTING 32
+
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  GHashTable *spawns;         /* job id -> Spawn: jobs that processes and tools have wanted */
+  GHashTable *spawners;       /* namespace -> Spawner */
+  guint timer;
+} Spawns;
+
+/* A request, until there is a job, or not. */
+typedef struct
+{
+  DvmdController *controller; /* NULL: it waits with its spawner */
+  DvmdCall *call;
+  guint32 timeout;
+  gint64 came;    /* by the clock */
+  guint32 wanted; /* of its output */
+  GVariant *apps;
+  GVariant *options;
+  DvmJobSpec *spec; /* (nullable): as it was read */
+} Request;
+
+/* A job that somebody waits for, or is to be told the end of. */
+typedef struct
+{
+  Spawns *all; /* unowned */
+  guint id;
+  DvmdCall *call;
+  gboolean answered;
+  guint timer;
+  gboolean late; /* its time was up before it ran */
+} Spawn;
+
+/* A job or tool that wants jobs. */
+typedef struct
+{
+  GQueue waiting;       /* Request, in the order in which they came */
+  GHashTable *starting; /* set of Spawn that are not answered yet, unowned */
+} Spawner;
+
+static void
+leave_spawner (Spawn *spawn)
+{
+  Spawner *spawner = g_hash_table_lookup (spawn->all->spawners, spawn->call->nspace);
+
+  if (spawner == NULL)
+    return;
+  g_hash_table_remove (spawner->starting, spawn);
+  if (g_hash_table_size (spawner->starting) == 0 && spawner->waiting.length == 0)
+    g_hash_table_remove (spawn->all->spawners, spawn->call->nspace);
+}
+
+static void
+stop_forwarding (Spawn *spawn)
+{
+  DvmdJobStreams *streams = dvmd_controller_get_streams (spawn->all->controller, spawn->id);
+
+  if (streams != NULL)
+    dvmd_job_streams_tap (streams, 0, NULL, NULL);
+}
+
+static void
+spawn_free (gpointer data)
+{
+  Spawn *spawn = data;
+
+  stop_forwarding (spawn);
+  leave_spawner (spawn);
+  dvmd_clock_remove_timer (spawn->all->controller->clock, spawn->timer);
+  dvmd_call_unref (spawn->call);
+  g_free (spawn);
+}
+
+static void request_free (gpointer data);
+
+static void
+spawner_free (gpointer data)
+{
+  Spawner *self = data;
+
+  g_queue_clear_full (&self->waiting, request_free);
+  g_hash_table_unref (self->starting);
+  g_free (self);
+}
+
+static Spawns *
+get_spawns (DvmdController *controller)
+{
+  return dvmd_services_get (controller->services, &dvmd_spawn_service);
+}
+
+static Spawner *
+get_spawner (Spawns *self, const char *nspace)
+{
+  Spawner *spawner = g_hash_table_lookup (self->spawners, nspace);
+
+  if (spawner != NULL)
+    return spawner;
+  spawner = g_new0 (Spawner, 1);
+  g_queue_init (&spawner->waiting);
+  spawner->starting = g_hash_table_new (NULL, NULL);
+  g_hash_table_insert (self->spawners, g_strdup (nspace), spawner);
+  return spawner;
+}
+
+/* ---- what a job inherits ---- */
+
+gboolean
+dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace, guint32 *rank)
+{
+  gboolean pmix = requester != NULL && g_str_has_prefix (requester->name, "pmix:");
+  const char *dot = pmix ? strrchr (requester->name, '.') : NULL;
+  guint64 number;
+
+  if (dot == NULL || !g_ascii_string_to_unsigned (dot + 1, 10, 0, G_MAXUINT32, &number, NULL))
+    return FALSE;
+  *rank = (guint32)number;
+  *nspace = g_strndup (requester->name + 5, (gsize)(dot - requester->name) - 5);
+  return TRUE;
+}
+
+/* (nullable): the application of the job that this rank belongs to */
+static DvmAppSpec *
+find_app (DvmdController *self, const char *nspace, guint32 rank)
+{
+  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
+
+  if (procs == NULL || rank >= procs->n_rows)
+    return NULL;
+  return dvm_job_spec_get_app (dvmd_job_get_spec (job), dvmd_proc_table_row (procs, rank)->app);
+}
+
+static gboolean
+names_variable (const char *const *names, const char *variable)
+{
+  gsize length = strcspn (variable, "=");
+
+  for (gsize i = 0; names != NULL && names[i] != NULL; i++)
+    if (strlen (names[i]) == length && strncmp (names[i], variable, length) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_all (GStrvBuilder *list, const char *const *texts)
+{
+  for (gsize i = 0; texts != NULL && texts[i] != NULL; i++)
+    g_strv_builder_add (list, texts[i]);
+}
+
+/* As a child has it from its parent: the environment that was given to that, changed by what is said here. */
+static void
+inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
+{
+  const char *const *unset = dvm_app_spec_get_unset_env (app);
+  const char *const *given = dvm_app_spec_get_env (parent);
+  g_autoptr (GStrvBuilder) env = g_strv_builder_new ();
+  g_autoptr (GStrvBuilder) gone = g_strv_builder_new ();
+  g_auto (GStrv) whole = NULL;
+  g_auto (GStrv) names = NULL;
+
+  for (gsize i = 0; given != NULL && given[i] != NULL; i++)
+    if (!names_variable (unset, given[i]))
+      g_strv_builder_add (env, given[i]);
+  add_all (env, dvm_app_spec_get_env (app));
+  add_all (gone, dvm_app_spec_get_unset_env (parent));
+  add_all (gone, unset);
+  whole = g_strv_builder_end (env);
+  names = g_strv_builder_end (gone);
+  dvm_app_spec_set_env (app, (const char *const *)whole);
+  dvm_app_spec_set_unset_env (app, (const char *const *)names);
+  if (dvm_app_spec_get_clear_env (parent))
+    dvm_app_spec_set_clear_env (app, TRUE);
+  if (dvm_app_spec_get_cwd (app) == NULL)
+    dvm_app_spec_set_cwd (app, dvm_app_spec_get_cwd (parent));
+}
+
+/*
+ * What a job is to do when there are no slots its children are to do. Unless it says so, one that does not fit now is
+ * refused, as mpirun has it: who waits here for a job holds slots that it may be waiting for.
+ */
+static void
+inherit (DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)
+{
+  const char *when_full = job != NULL ? dvm_job_spec_get_when_full (dvmd_job_get_spec (job)) : NULL;
+
+  if (dvm_job_spec_get_when_full (spec) == NULL)
+    dvm_job_spec_set_when_full (spec, when_full != NULL ? when_full : "refuse");
+  for (guint i = 0; parent != NULL && i < dvm_job_spec_get_n_apps (spec); i++)
+    inherit_environment (dvm_job_spec_get_app (spec, i), parent);
+}
+
+/* ---- the request ---- */
+
+static void
+on_timeout (gpointer user_data)
+{
+  Spawn *spawn = user_data;
+  DvmdCore *core = spawn->all->controller->core;
+  DvmdJob *job = dvmd_core_get_job (core, spawn->id);
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_SPAWN_TIME_LIMIT);
+
+  spawn->timer = 0;
+  spawn->late = TRUE;
+  if (job != NULL)
+    dvmd_core_fail_job_for (core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
+static Spawn *
+add_spawn (const Request *request, DvmdJob *job)
+{
+  Spawns *self = get_spawns (request->controller);
+  DvmdClock *clock = request->controller->clock;
+  Spawn *spawn = g_new0 (Spawn, 1);
+
+  spawn->all = self;
+  spawn->id = dvmd_job_get_id (job);
+  spawn->call = dvmd_call_ref (request->call);
+  if (request->timeout > 0)
+    spawn->timer = dvmd_clock_add_timer (
+        clock, MAX (0, request->came + (gint64)request->timeout * G_USEC_PER_SEC - dvmd_clock_monotonic (clock)),
+        on_timeout, spawn);
+  g_hash_table_add (get_spawner (self, spawn->call->nspace)->starting, spawn);
+  g_hash_table_insert (self->spawns, GUINT_TO_POINTER (spawn->id), spawn);
+  return spawn;
+}
+
+static void
+on_output (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+{
+  Spawn *spawn = user_data;
+  DvmdJob *job = dvmd_core_get_job (spawn->all->controller->core, spawn->id);
+
+  if (job == NULL)
+    return;
+  dvmd_controller_send (spawn->all->controller, spawn->call->agent, DVMD_MSG_SPAWN_OUTPUT,
+                        g_variant_new ("(susuu@ay)", spawn->call->nspace, spawn->call->rank,
+                                       dvm_job_get_nspace (dvmd_job_get_record (job)), rank,
+                                       stream == DVMD_STREAM_STDERR ? DVMD_PMIX_STDERR : DVMD_PMIX_STDOUT,
+                                       g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
+}
+
+/* To the process or tool itself. */
+static void
+forward_output (Spawn *spawn, guint wanted)
+{
+  DvmdJobStreams *streams = dvmd_controller_get_streams (spawn->all->controller, spawn->id);
+  guint bits = 0;
+
+  if (wanted & DVMD_PMIX_STDOUT)
+    bits |= 1u << DVMD_STREAM_STDOUT;
+  if (wanted & DVMD_PMIX_STDERR)
+    bits |= 1u << DVMD_STREAM_STDERR;
+  if (streams != NULL && bits != 0)
+    dvmd_job_streams_tap (streams, bits, on_output, spawn);
+}
+
+/* Where the output of a process goes, there goes that of what it spawns. */
+static void
+share_output (DvmdController *self, DvmdJob *job, const char *nspace)
+{
+  DvmdJob *parent = dvmd_core_find_job (self->core, nspace);
+  DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
+  DvmdJobStreams *leader = NULL;
+
+  if (parent != NULL)
+    leader = dvmd_controller_get_streams (self, dvmd_job_get_id (parent));
+  if (streams != NULL && leader != NULL)
+    dvmd_job_streams_follow (streams, leader);
+}
+
+/* PMIx hands on a number alone: the people who look at the output of the job that asked are told why. */
+static void
+say_refused (DvmdController *self, const char *nspace, guint32 rank, const char *reason)
+{
+  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdJobStreams *streams = NULL;
+  g_autofree char *text = NULL;
+
+  if (job != NULL)
+    streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
+  if (streams == NULL)
+    return;
+  text = g_strdup_printf ("what rank %u wanted to spawn was not started: %s", rank, reason);
+  dvmd_job_streams_say (streams, text);
+}
+
+static void
+request_free (gpointer data)
+{
+  Request *request = data;
+
+  g_clear_object (&request->controller);
+  dvmd_call_unref (request->call);
+  g_variant_unref (request->apps);
+  g_variant_unref (request->options);
+  g_clear_object (&request->spec);
+  g_free (request);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Request, request_free)
+
+static DvmdJob *
+submit (Request *request, GError **error)
+{
+  DvmdController *self = request->controller;
+  g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
+  const int fds[3] = { -1, -1, -1 };
+
+  inherit (request->spec, dvmd_core_find_job (self->core, request->call->nspace),
+           find_app (self, request->call->nspace, request->call->rank));
+  return dvmd_controller_submit (self, request->spec, requester, fds, error);
+}
+
+/* Takes the error: of its reading. */
+static void
+carry_out (Request *request, GError *reading_error)
+{
+  DvmdController *self = request->controller;
+  g_autoptr (GError) error = reading_error;
+  DvmdJob *job = NULL;
+
+  /* The one who asked may have gone while the request was read, or waited. */
+  if (!dvmd_controller_is_calling (self, request->call))
+    {
+      dvmd_controller_drop_call (self, request->call->id);
+      return;
+    }
+  if (error == NULL)
+    job = submit (request, &error);
+  if (job != NULL)
+    {
+      share_output (self, job, request->call->nspace);
+      forward_output (add_spawn (request, job), request->wanted);
+      return;
+    }
+  g_message ("%s.%u wants a job: %s", request->call->nspace, request->call->rank, error->message);
+  say_refused (self, request->call->nspace, request->call->rank, error->message);
+  dvmd_controller_answer (self, request->call->id, dvmd_pmix_status_from_error (error), NULL);
+}
+
+/* One that waits for slots, or for a change of the size, keeps nobody busy. */
+static guint
+count_starting (Spawns *self, Spawner *spawner)
+{
+  GHashTableIter iter;
+  gpointer spawn;
+  guint n = 0;
+
+  g_hash_table_iter_init (&iter, spawner->starting);
+  while (g_hash_table_iter_next (&iter, &spawn, NULL))
+    {
+      DvmdJob *job = dvmd_core_get_job (self->controller->core, ((Spawn *)spawn)->id);
+
+      n += job != NULL && dvmd_job_get_state (job) != DVM_JOB_STATE_ALLOCATE
+           && dvm_job_get_held_at (dvmd_job_get_record (job))[0] == '\0';
+    }
+  return n;
+}
+
+static void
+serve (Spawns *self, const char *nspace)
+{
+  Spawner *spawner;
+
+  /* A request that fails may be the last of its spawner. */
+  while ((spawner = g_hash_table_lookup (self->spawners, nspace)) != NULL && spawner->waiting.length > 0
+         && count_starting (self, spawner) < MAX_STARTING)
+    {
+      g_autoptr (Request) request = g_queue_pop_head (&spawner->waiting);
+
+      request->controller = g_object_ref (self->controller);
+      carry_out (request, NULL);
+    }
+  if (spawner != NULL && spawner->waiting.length == 0 && g_hash_table_size (spawner->starting) == 0)
+    g_hash_table_remove (self->spawners, nspace);
+}
+
+static void
+on_spawn_timer (gpointer user_data)
+{
+  Spawns *self = user_data;
+  g_autoptr (GList) names = g_hash_table_get_keys (self->spawners);
+  g_autoptr (GPtrArray) copies = g_ptr_array_new_with_free_func (g_free);
+
+  self->timer = 0;
+  for (GList *l = names; l != NULL; l = l->next)
+    g_ptr_array_add (copies, g_strdup (l->data));
+  for (guint i = 0; i < copies->len; i++)
+    serve (self, g_ptr_array_index (copies, i));
+}
+
+/* In a turn of its own: jobs change while the machine is at work. */
+static void
+serve_later (Spawns *self)
+{
+  if (self->timer == 0 && g_hash_table_size (self->spawners) > 0)
+    self->timer = dvmd_clock_add_timer (self->controller->clock, 0, on_spawn_timer, self);
+}
+
+/* Takes it. */
+static void
+take_request (Request *request)
+{
+  g_autoptr (DvmdController) controller = g_steal_pointer (&request->controller);
+  Spawns *self = get_spawns (controller);
+  g_autofree char *nspace = g_strdup (request->call->nspace);
+
+  g_queue_push_tail (&get_spawner (self, nspace)->waiting, request);
+  serve (self, nspace);
+}
+
+static gboolean
+read_spec (gpointer data, GError **error)
+{
+  Request *request = data;
+
+  request->spec = dvm_job_spec_new_from_variant (request->apps, request->options, error);
+  return request->spec != NULL && _dvm_job_spec_load_hosts (request->spec, "", error);
+}
+
+static void
+on_spec_read (gpointer data, GError *error)
+{
+  g_autoptr (Request) request = data;
+  DvmdController *self = request->controller;
+
+  /* The DVM may have gone meanwhile. */
+  if (self->core == NULL)
+    g_clear_error (&error);
+  else if (error != NULL)
+    carry_out (request, error);
+  else
+    take_request (g_steal_pointer (&request));
+}
+
+static void
+handle_spawn (gpointer service, DvmdCall *call, GVariant *body)
+{
+  DvmdController *self = ((Spawns *)service)->controller;
+  g_autoptr (Request) request = g_new0 (Request, 1);
+  GError *error = NULL;
+
+  request->controller = g_object_ref (self);
+  request->call = dvmd_call_ref (call);
+  request->came = dvmd_clock_monotonic (self->clock);
+  g_variant_get (body, "(@aa{sv}@a{sv}uu)", &request->apps, &request->options, &request->timeout, &request->wanted);
+  if (dvmd_reading_takes_long (body))
+    dvmd_reading_begin (self->context, read_spec, on_spec_read, g_steal_pointer (&request));
+  else if (read_spec (request, &error))
+    take_request (g_steal_pointer (&request));
+  else
+    carry_out (request, error);
+}
+
+/* ---- what becomes of it ---- */
+
+static int
+find_status (DvmdJob *job)
+{
+  int exit_code = dvm_job_get_exit_code (dvmd_job_get_record (job));
+
+  switch ((guint)dvmd_job_get_state (job))
+    {
+    case DVM_JOB_STATE_ALLOC_FAILED:
+      return DVMD_PMIX_ERR_JOB_ALLOC_FAILED;
+    case DVM_JOB_STATE_MAP_FAILED:
+    case DVM_JOB_STATE_CANNOT_LAUNCH:
+      return DVMD_PMIX_ERR_JOB_FAILED_TO_MAP;
+    case DVM_JOB_STATE_FAILED_TO_START:
+      if (exit_code == 127)
+        return DVMD_PMIX_ERR_JOB_EXE_NOT_FOUND;
+      return exit_code == 126 ? DVMD_PMIX_ERR_JOB_APP_NOT_EXECUTABLE : DVMD_PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    case DVM_JOB_STATE_FAILED_TO_LAUNCH:
+    case DVM_JOB_STATE_FILES_POSN_FAILED:
+      return DVMD_PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    case DVM_JOB_STATE_NEVER_LAUNCHED:
+      return DVMD_PMIX_ERR_JOB_CANCELED;
+    case DVM_JOB_STATE_KILLED_BY_CMD:
+    case DVM_JOB_STATE_FORCED_EXIT:
+      return DVMD_PMIX_ERR_JOB_KILLED_BY_CMD;
+    case DVM_JOB_STATE_ABORTED_BY_SIG:
+      return DVMD_PMIX_ERR_JOB_ABORTED_BY_SIG;
+    case DVM_JOB_STATE_ABORTED_WO_SYNC:
+      return DVMD_PMIX_ERR_JOB_TERM_WO_SYNC;
+    case DVM_JOB_STATE_COMM_FAILED:
+      return DVMD_PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT;
+    case DVM_JOB_STATE_NON_ZERO_TERM:
+      return DVMD_PMIX_ERR_JOB_NON_ZERO_TERM;
+    default:
+      return dvmd_job_get_state (job) > DVM_JOB_STATE_ERROR ? DVMD_PMIX_ERR_JOB_ABORTED : DVMD_PMIX_SUCCESS;
+    }
+}
+
+static void
+tell (Spawn *spawn, DvmdJob *job, int event, int status)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+
+  dvmd_controller_send (spawn->all->controller, spawn->call->agent, DVMD_MSG_JOB_EVENT,
+                        g_variant_new ("(suisii)", spawn->call->nspace, spawn->call->rank, event,
+                                       dvm_job_get_nspace (record), status, dvm_job_get_exit_code (record)));
+}
+
+/* The start is told behind the answer: who has the one knows what the other is about. */
+static void
+answer (Spawn *spawn, DvmdJob *job, int status)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+
+  spawn->answered = TRUE;
+  leave_spawner (spawn);
+  dvmd_clock_remove_timer (spawn->all->controller->clock, spawn->timer);
+  spawn->timer = 0;
+  dvmd_controller_answer (spawn->all->controller, spawn->call->id, status,
+                          status == DVMD_PMIX_SUCCESS ? g_variant_new ("(s)", nspace) : NULL);
+  if (status == DVMD_PMIX_SUCCESS)
+    tell (spawn, job, DVMD_PMIX_EVENT_JOB_START, status);
+}
+
+static void
+job_changed (gpointer service, DvmdJob *job, DvmJobState state)
+{
+  Spawns *self = service;
+  Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (spawn != NULL && !spawn->answered && state == DVM_JOB_STATE_RUNNING)
+    answer (spawn, job, DVMD_PMIX_SUCCESS);
+  if (spawn != NULL)
+    serve_later (self);
+}
+
+/*
+ * Processes of it ran, and one has ended badly before all were known to run. Whether that comes first is chance, and
+ * the answer is not to be.
+ */
+static gboolean
+has_run (DvmdJob *job)
+{
+  switch ((guint)dvmd_job_get_state (job))
+    {
+    case DVM_JOB_STATE_ABORTED:
+    case DVM_JOB_STATE_ABORTED_BY_SIG:
+    case DVM_JOB_STATE_ABORTED_WO_SYNC:
+    case DVM_JOB_STATE_CALLED_ABORT:
+    case DVM_JOB_STATE_NON_ZERO_TERM:
+      return TRUE;
+    default:
+      return find_status (job) == DVMD_PMIX_SUCCESS;
+    }
+}
+
+static void
+job_ended (gpointer service, DvmdJob *job)
+{
+  Spawns *self = service;
+  Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  int status = find_status (job);
+
+  if (spawn == NULL)
+    return;
+  if (!spawn->answered && has_run (job))
+    answer (spawn, job, DVMD_PMIX_SUCCESS);
+  if (spawn->answered)
+    tell (spawn, job, DVMD_PMIX_EVENT_JOB_END, status);
+  else
+    {
+      say_refused (self->controller, spawn->call->nspace, spawn->call->rank,
+                   dvm_job_get_reason (dvmd_job_get_record (job)));
+      answer (spawn, job, spawn->late ? DVMD_PMIX_ERR_TIMEOUT : status);
+    }
+  g_hash_table_remove (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  serve_later (self);
+}
+
+/* Output of what it has spawned is kept for others. */
+static void
+requester_gone (gpointer service, const char *nspace)
+{
+  Spawns *self = service;
+  Spawner *spawner = g_hash_table_lookup (self->spawners, nspace);
+  GHashTableIter iter;
+  gpointer spawn;
+
+  /* Nor does it want any more what it has asked for. */
+  for (GList *l = spawner != NULL ? spawner->waiting.head : NULL; l != NULL; l = l->next)
+    dvmd_controller_drop_call (self->controller, ((Request *)l->data)->call->id);
+  g_hash_table_remove (self->spawners, nspace);
+  g_hash_table_iter_init (&iter, self->spawns);
+  while (g_hash_table_iter_next (&iter, NULL, &spawn))
+    if (strcmp (((Spawn *)spawn)->call->nspace, nspace) == 0)
+      stop_forwarding (spawn);
+}
+
+static gboolean
+is_of_agent (gpointer key, gpointer value, gpointer user_data)
+{
+  return ((const Spawn *)value)->call->agent == GPOINTER_TO_UINT (user_data);
+}
+
+/* The processes of a node that has gone wait for no answer. */
+static void
+agent_gone (gpointer service, guint agent)
+{
+  Spawns *self = service;
+
+  g_hash_table_foreach_remove (self->spawns, is_of_agent, GUINT_TO_POINTER (agent));
+  serve_later (self);
+}
+
+static void
+add_statistics (gpointer service, GVariantBuilder *statistics)
+{
+  Spawns *self = service;
+
+  dvmd_services_add_number (statistics, "spawns-open", g_hash_table_size (self->spawns));
+  dvmd_services_add_number (statistics, "spawns-starting", g_hash_table_size (self->spawners));
+}
+
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  Spawns *self = g_new0 (Spawns, 1);
+
+  self->controller = controller;
+  self->spawners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, spawner_free);
+  self->spawns = g_hash_table_new_full (NULL, NULL, NULL, spawn_free);
+  return self;
+}
+
+static void
+spawns_free (gpointer service)
+{
+  Spawns *self = service;
+
+  dvmd_clock_remove_timer (self->controller->clock, self->timer);
+  g_hash_table_unref (self->spawns);
+  g_hash_table_unref (self->spawners);
+  g_free (self);
+}
+
+static const DvmdCallHandler calls[] = { { DVMD_CALL_SPAWN, handle_spawn }, { 0 } };
+
+const DvmdService dvmd_spawn_service = {
+  .name = "spawn",
+  .create = create,
+  .free = spawns_free,
+  .calls = calls,
+  .job_changed = job_changed,
+  .job_ended = job_ended,
+  .agent_gone = agent_gone,
+  .requester_gone = requester_gone,
+  .add_statistics = add_statistics,
+};

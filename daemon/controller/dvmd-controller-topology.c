@@ -1,0 +1,192 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The topology of a node as XML: its agent knows it. Nodes that are alike have the same signature, and one of them says
+ * for all what it stands for.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+#include "dvmd-topology.h"
+
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  GPtrArray *asks;            /* GTask: somebody waits for the topology of a node */
+  guint64 last_ask;
+  GHashTable *known; /* signature -> XML, NULL while its first node is asked */
+} Topologies;
+
+typedef struct
+{
+  guint rank;
+  guint64 token;
+} Ask;
+
+/* The controller's own machine: it has no agent to ask. */
+static void
+return_own (GTask *task)
+{
+  g_autoptr (DvmdTopology) topology = NULL;
+  GError *error = NULL;
+  char *xml = NULL;
+
+  topology = dvmd_topology_new_local (&error);
+  if (topology != NULL)
+    xml = dvmd_topology_dup_xml (topology, &error);
+  if (xml != NULL)
+    g_task_return_pointer (task, xml, g_free);
+  else
+    g_task_return_error (task, error);
+}
+
+static const char *
+get_signature (DvmdController *self, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
+  const char *signature = node != NULL ? dvm_node_get_topology (node->record) : NULL;
+
+  return signature != NULL && signature[0] != '\0' ? signature : NULL;
+}
+
+void
+dvmd_controller_learn_topology (DvmdController *self, guint rank)
+{
+  Topologies *topologies = dvmd_services_get (self->services, &dvmd_topology_service);
+  const char *signature = get_signature (self, rank);
+
+  if (signature == NULL || g_hash_table_contains (topologies->known, signature))
+    return;
+  g_hash_table_insert (topologies->known, g_strdup (signature), NULL);
+  dvmd_controller_send (self, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", (guint64)0));
+}
+
+static void
+keep_topology (Topologies *self, guint rank, const char *xml)
+{
+  const char *signature = get_signature (self->controller, rank);
+
+  if (signature != NULL)
+    g_hash_table_insert (self->known, g_strdup (signature), g_strdup (xml));
+}
+
+void
+dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
+{
+  Topologies *topologies = dvmd_services_get (self->services, &dvmd_topology_service);
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  const char *signature = get_signature (self, rank);
+  const char *known = signature != NULL ? g_hash_table_lookup (topologies->known, signature) : NULL;
+  Ask *ask;
+
+  g_task_set_source_tag (task, dvmd_controller_get_topology_async);
+  if (rank == 0)
+    {
+      return_own (task);
+      return;
+    }
+  if (known != NULL)
+    {
+      g_task_return_pointer (task, g_strdup (known), g_free);
+      return;
+    }
+  if (!g_hash_table_contains (self->links, GUINT_TO_POINTER (rank)))
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "Node %u has no agent that could be asked", rank);
+      return;
+    }
+  ask = g_new0 (Ask, 1);
+  ask->rank = rank;
+  ask->token = ++topologies->last_ask;
+  g_task_set_task_data (task, ask, g_free);
+  g_ptr_array_add (topologies->asks, g_object_ref (task));
+  dvmd_controller_send (self, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", ask->token));
+}
+
+char *
+dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* (transfer full) (nullable) */
+static GTask *
+take_ask (Topologies *self, guint rank, guint64 token)
+{
+  for (guint i = 0; i < self->asks->len; i++)
+    {
+      Ask *ask = g_task_get_task_data (self->asks->pdata[i]);
+
+      if (ask->rank == rank && (token == 0 || ask->token == token))
+        return g_ptr_array_steal_index (self->asks, i);
+    }
+  return NULL;
+}
+
+static void
+handle_topology (gpointer service, guint rank, GVariant *body)
+{
+  Topologies *self = service;
+  g_autoptr (GTask) task = NULL;
+  const char *xml;
+  const char *reason;
+  guint64 token;
+
+  g_variant_get (body, "(t&s&s)", &token, &xml, &reason);
+  if (xml[0] != '\0')
+    keep_topology (self, rank, xml);
+  task = token != 0 ? take_ask (self, rank, token) : NULL;
+  if (task == NULL)
+    return;
+  if (xml[0] != '\0')
+    g_task_return_pointer (task, g_strdup (xml), g_free);
+  else
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, "Node %u: %s", rank, reason);
+}
+
+static void
+agent_gone (gpointer service, guint rank)
+{
+  Topologies *self = service;
+  GTask *task;
+
+  while ((task = take_ask (self, rank, 0)) != NULL)
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The agent of node %u has gone", rank);
+      g_object_unref (task);
+    }
+}
+
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  Topologies *self = g_new0 (Topologies, 1);
+
+  self->controller = controller;
+  self->asks = g_ptr_array_new_with_free_func (g_object_unref);
+  self->known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  return self;
+}
+
+static void
+topologies_free (gpointer service)
+{
+  Topologies *self = service;
+
+  g_ptr_array_unref (self->asks);
+  g_hash_table_unref (self->known);
+  g_free (self);
+}
+
+static const DvmdHandler handlers[] = { { DVMD_MSG_TOPOLOGY, handle_topology }, { 0 } };
+
+const DvmdService dvmd_topology_service = {
+  .name = "topology",
+  .create = create,
+  .free = topologies_free,
+  .handlers = handlers,
+  .agent_gone = agent_gone,
+};

@@ -1,0 +1,138 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Agents of this process: nothing is started, nothing overtakes anything, and they are there as long as it is.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-controller-private.h"
+#include "dvmd-loopback.h"
+
+typedef struct
+{
+  DvmdAgents parent;
+  DvmdController *controller; /* unowned */
+  DvmdEmbedFunc embed;        /* (nullable) */
+  gpointer embed_data;
+  GPtrArray *agents; /* GObject */
+  guint64 broadcasts;
+} Embedded;
+
+static void
+start (Embedded *self, DvmdNode *node)
+{
+  DvmdController *controller = self->controller;
+  /* Each node has a place of its own, also where several are one machine. */
+  g_autofree char *place = controller->shape->embedded != NULL
+                               ? g_strdup_printf ("%s/node-%u", controller->runtime_dir, node->rank)
+                               : g_strdup (controller->runtime_dir);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdLink) theirs = NULL;
+  DvmdLink *ours = NULL;
+  GObject *agent;
+
+  dvmd_loopback_new_pair (controller->context, &ours, &theirs);
+  dvmd_controller_add_link (controller, node->rank, ours);
+  agent = self->embed (
+      &(DvmdEmbeddedAgent){
+          .rank = node->rank,
+          .name = dvm_node_get_name (node->record),
+          .dvm_nspace = controller->nspace,
+          .runtime_dir = place,
+          .link = theirs,
+          .clock = controller->clock,
+          .context = controller->context,
+          .reaper = controller->processes != NULL ? dvmd_host_processes_get_reaper (controller->processes) : NULL,
+      },
+      self->embed_data, &error);
+  if (agent != NULL)
+    g_ptr_array_add (self->agents, agent);
+  else
+    dvmd_core_agent_failed (controller->core, node->rank, DVMD_CAUSE_LAUNCH, error->message);
+}
+
+static void
+launch (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes)
+{
+  for (guint i = 0; i < n_nodes; i++)
+    start ((Embedded *)agents, nodes[i]);
+}
+
+static void
+broadcast (DvmdAgents *agents, DvmdMessageKind kind, GVariant *body)
+{
+  Embedded *self = (Embedded *)agents;
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
+  GHashTableIter iter;
+  gpointer rank;
+
+  self->broadcasts++;
+  g_hash_table_iter_init (&iter, self->controller->links);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    dvmd_controller_send (self->controller, GPOINTER_TO_UINT (rank), kind, sunk);
+}
+
+static void
+distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership)
+{
+  broadcast (agents, DVMD_MSG_MEMBERSHIP, membership);
+  dvmd_core_membership_distributed (((Embedded *)agents)->controller->core, epoch);
+}
+
+static void
+stop (DvmdAgents *agents, gint64 grace, gboolean forced)
+{
+  broadcast (agents, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
+}
+
+static void
+gone (DvmdAgents *agents, guint rank)
+{
+  dvmd_core_agent_gone (((Embedded *)agents)->controller->core, rank);
+}
+
+/* Agents in this process have no links, so that no stranger can be refused. */
+static void
+add_statistics (DvmdAgents *agents, GVariantBuilder *statistics)
+{
+  static const char *const none[] = { "broadcast-bytes", "links-opened", "links-lost", "joins-refused" };
+
+  dvmd_services_add_number (statistics, "broadcasts", ((Embedded *)agents)->broadcasts);
+  for (gsize i = 0; i < G_N_ELEMENTS (none); i++)
+    dvmd_services_add_number (statistics, none[i], 0);
+}
+
+static void
+embedded_free (DvmdAgents *agents)
+{
+  Embedded *self = (Embedded *)agents;
+
+  g_ptr_array_unref (self->agents);
+  g_free (self);
+}
+
+static const DvmdAgentsFuncs funcs = {
+  .free = embedded_free,
+  .launch = launch,
+  .distribute = distribute,
+  .stop = stop,
+  .gone = gone,
+  .broadcast = broadcast,
+  .add_statistics = add_statistics,
+};
+
+DvmdAgents *
+dvmd_embedded_new (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  Embedded *self = g_new0 (Embedded, 1);
+
+  self->parent.funcs = &funcs;
+  self->controller = controller;
+  self->embed = settings->embed;
+  self->embed_data = settings->embed_data;
+  self->agents = g_ptr_array_new_with_free_func (g_object_unref);
+  return &self->parent;
+}

@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Agents that are processes: some are lost, leave by themselves, or do not come at all.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-remote.h"
+
+#include "dvmd-pmix-dirs.h"
+#include "dvmd-remove-tree.h"
+#include "dvmd-runtime-dir.h"
+
+/* Losses that come so close together (µs) are one repair. */
+#define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
+
+void
+dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries)
+{
+  dvmd_pmix_dirs_sweep (NULL);
+  for (guint i = 0; i < entries->len; i++)
+    {
+      DvmdAgentEntry *entry = g_ptr_array_index (entries, i);
+      g_autofree char *name = dvmd_runtime_dir_build_agent_name (self->controller->instance_id, entry->rank);
+      g_autofree char *path = g_build_filename (self->controller->runtime_dir, name, NULL);
+      g_autoptr (GError) error = NULL;
+
+      if (!dvmd_remove_tree (path, &error))
+        g_message ("%s: %s", entry->name, error->message);
+    }
+}
+
+static void
+forget_agent (DvmdRemote *self, DvmdAgentEntry *entry)
+{
+  g_autoptr (GPtrArray) one = g_ptr_array_new ();
+
+  dvmd_controller_remove_link (self->controller, entry->rank);
+  g_ptr_array_add (one, entry);
+  /* An agent that cannot be reached may still run, and is not to go on by itself. */
+  dvmd_remote_terminate (self, one, dvmd_remote_clear_directories);
+}
+
+void
+dvmd_remote_tell_lost (DvmdRemote *self)
+{
+  g_autoptr (GHashTable) lost = self->lost;
+  g_autofree guint32 *ranks = g_new (guint32, g_hash_table_size (lost));
+  GHashTableIter iter;
+  gpointer rank;
+  gpointer reason;
+  guint n = 0;
+
+  dvmd_clock_remove_timer (self->controller->clock, self->lost_timer);
+  self->lost_timer = 0;
+  if (g_hash_table_size (lost) == 0)
+    {
+      g_steal_pointer (&lost);
+      return;
+    }
+  self->repairs++;
+  self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_hash_table_iter_init (&iter, lost);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    ranks[n++] = GPOINTER_TO_UINT (rank);
+  dvmd_router_remove (self->router, ranks, n);
+  g_hash_table_iter_init (&iter, lost);
+  while (g_hash_table_iter_next (&iter, &rank, &reason))
+    {
+      forget_agent (self, dvmd_remote_find (self, GPOINTER_TO_UINT (rank)));
+      dvmd_core_place_node (self->controller->core, GPOINTER_TO_UINT (rank), 0, 0);
+      dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), DVMD_CAUSE_LOST, reason);
+    }
+}
+
+static void
+on_lost (gpointer user_data)
+{
+  DvmdRemote *self = user_data;
+
+  self->lost_timer = 0;
+  dvmd_remote_tell_lost (self);
+  dvmd_remote_check_release (self);
+}
+
+static void
+lose_member (DvmdRemote *self, DvmdAgentEntry *entry, const char *reason)
+{
+  entry->step = AGENT_LOST;
+  g_hash_table_insert (self->lost, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
+  if (self->lost_timer == 0)
+    self->lost_timer = dvmd_clock_add_timer (self->controller->clock, LOST_DELAY, on_lost, self);
+}
+
+/* An agent that was ordered to leave meanwhile is not told as lost. TRUE: it was to be. */
+gboolean
+dvmd_remote_is_untold (DvmdRemote *self, guint32 rank)
+{
+  return g_hash_table_remove (self->lost, GUINT_TO_POINTER (rank));
+}
+
+void
+dvmd_remote_agent_failed (DvmdRemote *self, guint32 rank, DvmdCause cause, const char *reason)
+{
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+
+  if (entry == NULL || entry->step >= AGENT_LEAVING)
+    return;
+  if (entry->step == AGENT_MEMBER)
+    {
+      lose_member (self, entry, reason);
+      return;
+    }
+  entry->step = AGENT_LOST;
+  g_message ("%s", reason);
+  forget_agent (self, entry);
+  dvmd_remote_close_launch (self, entry);
+  dvmd_core_agent_failed (self->controller->core, rank, cause, reason);
+}
+
+void
+dvmd_remote_link_lost (DvmdRemote *self, guint32 rank, guint32 reporter, const char *reason)
+{
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+  g_autofree char *named = NULL;
+
+  if (entry == NULL || dvmd_remote_departs_by_link (self, rank, reporter))
+    return;
+  named = g_strdup_printf ("%s: %s", entry->name, reason);
+  dvmd_remote_agent_failed (self, rank, DVMD_CAUSE_LOST, named);
+}
+
+void
+dvmd_remote_leaving (DvmdAgents *agents, guint rank, const char *reason)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+  g_autofree char *named = NULL;
+
+  if (entry == NULL || dvmd_remote_is_stopping (self))
+    return;
+  entry->ends_work = entry->step == AGENT_MEMBER;
+  named = g_strdup_printf ("%s: its agent leaves: %s", entry->name, reason);
+  dvmd_remote_agent_failed (self, rank, entry->step < AGENT_REPORTED ? DVMD_CAUSE_LAUNCH : DVMD_CAUSE_LOST, named);
+}
+
+gboolean
+dvmd_remote_ends_work (DvmdAgents *agents, guint rank)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+
+  return entry != NULL && entry->step == AGENT_LOST && entry->ends_work;
+}
+
+void
+dvmd_remote_restart (DvmdAgents *agents, guint rank, const char *reason)
+{
+  dvmd_remote_agent_failed ((DvmdRemote *)agents, rank, DVMD_CAUSE_CANCELLED, reason);
+}

@@ -1,0 +1,229 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Agents that are processes: they come, and become members of the tree.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-core-elastic.h"
+#include "dvmd-remote.h"
+
+DvmdAgentEntry *
+dvmd_remote_find (DvmdRemote *self, guint32 rank)
+{
+  return g_hash_table_lookup (self->agents, GUINT_TO_POINTER (rank));
+}
+
+static void
+agent_entry_clear (gpointer data)
+{
+  DvmdAgentEntry *self = data;
+
+  g_clear_object (&self->launcher);
+  g_free (self->name);
+  g_free (self->address);
+}
+
+void
+dvmd_agent_entry_unref (gpointer entry)
+{
+  g_rc_box_release_full (entry, agent_entry_clear);
+}
+
+guint
+dvmd_remote_count (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep last)
+{
+  GHashTableIter iter;
+  gpointer entry;
+  guint n = 0;
+
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, NULL, &entry))
+    if (((DvmdAgentEntry *)entry)->step >= first && ((DvmdAgentEntry *)entry)->step <= last)
+      n++;
+  return n;
+}
+
+GPtrArray *
+dvmd_remote_list (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep last)
+{
+  GPtrArray *entries = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer entry;
+
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, NULL, &entry))
+    if (((DvmdAgentEntry *)entry)->step >= first && ((DvmdAgentEntry *)entry)->step <= last)
+      g_ptr_array_add (entries, entry);
+  return entries;
+}
+
+/* ---- they come ---- */
+
+void
+dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name)
+{
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+
+  if (entry != NULL && entry->step == AGENT_LEAVING)
+    {
+      dvmd_remote_tell_latecomer (self, entry);
+      return;
+    }
+  if (entry == NULL || entry->step != AGENT_LAUNCHED)
+    {
+      g_message ("An agent joins as rank %u, which is not expected: it is turned away", rank);
+      dvmd_router_drop (self->router, rank);
+      return;
+    }
+  entry->step = AGENT_JOINED;
+  dvmd_controller_add_link (self->controller, rank, g_object_ref (dvmd_router_get_link (self->router, rank)));
+}
+
+gboolean
+dvmd_remote_reported (DvmdAgents *agents, guint rank, const char *addresses)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+
+  if (entry == NULL || entry->step != AGENT_JOINED)
+    return FALSE;
+  entry->step = AGENT_REPORTED;
+  dvmd_router_set_addresses (self->router, rank, addresses);
+  dvmd_remote_close_launch (self, entry);
+  return TRUE;
+}
+
+void
+dvmd_remote_distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+  g_autoptr (GPtrArray) joiners = dvmd_remote_list (self, AGENT_REPORTED, AGENT_REPORTED);
+  g_autofree guint32 *ranks = g_new (guint32, joiners->len + 1);
+
+  for (guint i = 0; i < joiners->len; i++)
+    {
+      DvmdAgentEntry *entry = g_ptr_array_index (joiners, i);
+
+      ranks[i] = entry->rank;
+      entry->step = AGENT_MEMBER;
+    }
+  if (joiners->len > 0)
+    dvmd_router_add (self->router, ranks, joiners->len);
+  self->epoch = epoch;
+  self->membership = dvmd_router_broadcast (self->router, DVMD_MSG_MEMBERSHIP, membership);
+  /* A tree without agents has told everybody already. */
+  if (dvmd_remote_count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
+    dvmd_remote_completed (self, self->membership);
+}
+
+typedef struct
+{
+  guint64 number; /* of the broadcast that tells the membership */
+  DvmdCampaign *campaign;
+} Wiring;
+
+static void
+wiring_free (gpointer data)
+{
+  Wiring *self = data;
+
+  g_object_unref (self->campaign);
+  g_free (self);
+}
+
+void
+dvmd_remote_wire (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+  g_autofree guint32 *ranks = g_new (guint32, n_nodes + 1);
+  Wiring *wiring = g_new0 (Wiring, 1);
+  guint n = 0;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      DvmdAgentEntry *entry = dvmd_remote_find (self, nodes[i]->rank);
+
+      /* The agent may have been lost in this moment: the core is told so by the report of the loss. */
+      if (entry == NULL || entry->step != AGENT_REPORTED)
+        continue;
+      entry->step = AGENT_MEMBER;
+      ranks[n++] = entry->rank;
+    }
+  if (n > 0)
+    dvmd_router_add (self->router, ranks, n);
+  wiring->campaign = g_object_ref (campaign);
+  g_queue_push_tail (&self->wirings, wiring);
+  wiring->number = G_MAXUINT64;
+  wiring->number = dvmd_router_broadcast (self->router, DVMD_MSG_MEMBERSHIP,
+                                          dvmd_controller_describe_membership (self->controller));
+}
+
+static void
+check_wirings (DvmdRemote *self, guint64 number)
+{
+  Wiring *first;
+
+  while ((first = g_queue_peek_head (&self->wirings)) != NULL && first->number <= number)
+    {
+      g_queue_pop_head (&self->wirings);
+      dvmd_core_agents_wired (self->controller->core, first->campaign);
+      wiring_free (first);
+    }
+}
+
+void
+dvmd_remote_completed (DvmdRemote *self, guint64 number)
+{
+  if (self->membership != 0 && number >= self->membership)
+    {
+      self->membership = 0;
+      dvmd_core_membership_distributed (self->controller->core, self->epoch);
+    }
+  check_wirings (self, number);
+}
+
+/* ---- all of them ---- */
+
+/* Jobs on fewer agents than this are spoken of to those alone. */
+#define BROADCAST_MIN 8
+
+gboolean
+dvmd_remote_is_for_all (DvmdAgents *agents, DvmdMap *map)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
+
+  return nodes->len >= BROADCAST_MIN && nodes->len * 2 >= dvmd_remote_count (self, AGENT_MEMBER, AGENT_MEMBER);
+}
+
+void
+dvmd_remote_broadcast (DvmdAgents *agents, DvmdMessageKind kind, GVariant *body)
+{
+  DvmdRemote *self = (DvmdRemote *)agents;
+
+  dvmd_router_broadcast (self->router, kind, body);
+}
+
+void
+dvmd_remote_tell_places (DvmdRemote *self, DvmdRoutes *routes)
+{
+  DvmdCore *core = self->controller->core;
+
+  for (guint place = 1; place < dvmd_routes_get_n_members (routes); place++)
+    {
+      guint32 rank = dvmd_routes_get_rank (routes, place);
+
+      dvmd_core_place_node (core, rank, dvmd_routes_get_parent (routes, rank), dvmd_routes_get_depth (routes, rank));
+    }
+  dvmd_core_set_tree (core, dvmd_routes_get_max_depth (routes), self->repairs);
+}
+
+void
+dvmd_remote_close_wirings (DvmdRemote *self)
+{
+  g_queue_clear_full (&self->wirings, wiring_free);
+}

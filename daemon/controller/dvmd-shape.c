@@ -1,0 +1,204 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which nodes the DVM is to have: settings, host files and lists become names.
+ */
+
+#include "config.h"
+
+#include "dvmd-shape.h"
+
+#include <string.h>
+
+#include "dvm-hosts-private.h"
+
+/* The launcher whose nodes are parts of this machine, whatever they are called. */
+#define LOCAL_LAUNCHER "local"
+
+gboolean
+dvmd_shape_is_local (DvmdShape *shape)
+{
+  return g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) == 0;
+}
+
+DvmdShape *
+dvmd_shape_new (const DvmdControllerSettings *settings)
+{
+  DvmdShape *shape = g_new0 (DvmdShape, 1);
+
+  shape->embedded = g_strdupv ((char **)settings->nodes);
+  shape->slots = settings->slots;
+  shape->hostfile = g_strdup (settings->hostfile);
+  shape->hosts = g_strdup (settings->hosts);
+  shape->launcher = g_strdup (settings->launcher);
+  shape->n_logical = settings->n_logical;
+  shape->start_timeout = settings->start_timeout;
+  shape->addresses = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, g_free);
+  return shape;
+}
+
+void
+dvmd_shape_free (DvmdShape *shape)
+{
+  g_strfreev (shape->embedded);
+  g_free (shape->hostfile);
+  g_free (shape->hosts);
+  g_free (shape->launcher);
+  g_clear_pointer (&shape->named, g_array_unref);
+  g_strfreev (shape->names);
+  g_hash_table_unref (shape->addresses);
+  g_free (shape);
+}
+
+const char *
+dvmd_shape_get_address (DvmdShape *shape, const char *name)
+{
+  return g_hash_table_lookup (shape->addresses, name);
+}
+
+/* (nullable) (transfer full): those of the file that the list chooses, or those of the one that there is */
+static DvmHosts *
+read_hosts (DvmdShape *shape, GError **error)
+{
+  g_autoptr (DvmHosts) file = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) list = _dvm_hosts_new ();
+
+  if (shape->hostfile != NULL && !_dvm_hosts_add_file (file, shape->hostfile, NULL, error))
+    return NULL;
+  if (shape->hosts != NULL && !_dvm_hosts_add_list (list, shape->hosts, "--host", NULL, error))
+    return NULL;
+  if (shape->hosts == NULL)
+    return g_steal_pointer (&file);
+  return shape->hostfile != NULL ? _dvm_hosts_filter (file, list, error) : g_steal_pointer (&list);
+}
+
+static void
+add_named (DvmdShape *shape, GPtrArray *names, const DvmHost *host)
+{
+  DvmdPluginNode node = { .slots = host->slots, .slots_max = host->slots_max };
+  char *name = g_strdup (host->name);
+
+  node.name = name;
+  g_ptr_array_add (names, name);
+  g_array_append_val (shape->named, node);
+  if (strcmp (host->name, host->address) != 0)
+    g_hash_table_insert (shape->addresses, g_strdup (name), g_strdup (host->address));
+}
+
+/* Files and lists become names, and what is known of each. */
+static gboolean
+read_named (DvmdShape *shape, GError **error)
+{
+  g_autoptr (DvmHosts) hosts = read_hosts (shape, error);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+
+  if (hosts == NULL)
+    return FALSE;
+  shape->named = g_array_new (FALSE, FALSE, sizeof (DvmdPluginNode));
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      if (host->kind != DVM_HOST_NAMED)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "%s: relative names are for jobs; a DVM is started on nodes that are named", host->place);
+          return FALSE;
+        }
+      if (!host->excluded)
+        add_named (shape, names, host);
+    }
+  if (names->len == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s names no host for the DVM",
+                   shape->hostfile != NULL ? shape->hostfile : "--host");
+      return FALSE;
+    }
+  g_ptr_array_add (names, NULL);
+  shape->names = (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  return TRUE;
+}
+
+gboolean
+dvmd_shape_is_this_machine (const char *host, const char *name)
+{
+  gsize short_length = strcspn (host, ".");
+
+  return _dvm_host_name_equal (name, host) || _dvm_host_name_equal (name, "localhost")
+         || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
+}
+
+gboolean
+dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile)
+{
+  const char *const lists[] = { hosts, NULL };
+  g_autoptr (DvmHosts) found = _dvm_hosts_read_new (lists, hostfile, "--host", NULL, NULL);
+  gboolean elsewhere = FALSE;
+
+  for (guint i = 0; found != NULL && i < _dvm_hosts_get_n (found); i++)
+    elsewhere |= !dvmd_shape_is_this_machine (g_get_host_name (), _dvm_hosts_get (found, i)->name);
+  return elsewhere;
+}
+
+/* A machine has one agent, whatever it is called. */
+static gboolean
+check_this_machine (DvmdShape *shape, const char *host, GError **error)
+{
+  const char *found = NULL;
+
+  for (guint i = 0; shape->names[i] != NULL && g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) != 0; i++)
+    {
+      if (!dvmd_shape_is_this_machine (host, shape->names[i]))
+        continue;
+      if (found != NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "%s and %s are both this machine: it is named twice (the launcher \"%s\" makes two nodes of it)",
+                       found, shape->names[i], LOCAL_LAUNCHER);
+          return FALSE;
+        }
+      found = shape->names[i];
+    }
+  return TRUE;
+}
+
+/* Launchers are known by the names of their plugins. */
+static gboolean
+check_launcher (DvmdShape *shape, DvmdPlugins *plugins, GError **error)
+{
+  GPtrArray *entries = dvmd_plugins_list (plugins);
+  g_autoptr (GString) known = g_string_new (NULL);
+
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const DvmdPluginEntry *entry = entries->pdata[i];
+
+      if (entry->info->kind != DVMD_PLUGIN_LAUNCHER || entry->plugin == NULL)
+        continue;
+      if (g_strcmp0 (entry->info->name, shape->launcher) == 0)
+        return TRUE;
+      g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", entry->info->name);
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is no launcher \"%s\"; there are: %s", shape->launcher,
+               known->len > 0 ? known->str : "none");
+  return FALSE;
+}
+
+gboolean
+dvmd_shape_read (DvmdShape *shape, const char *host, DvmdPlugins *plugins, GError **error)
+{
+  gboolean named = shape->hostfile != NULL || shape->hosts != NULL;
+
+  if (named && shape->n_logical > 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "%u logical nodes are asked for, and named ones too: a DVM has the one or the other",
+                 shape->n_logical);
+  else if (shape->n_logical > 0 && shape->launcher != NULL && strcmp (shape->launcher, LOCAL_LAUNCHER) != 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "Logical nodes are parts of this machine: the launcher \"%s\" cannot start their agents, \"%s\" does",
+                 shape->launcher, LOCAL_LAUNCHER);
+  else
+    return (shape->launcher == NULL || check_launcher (shape, plugins, error))
+           && (!named || (read_named (shape, error) && check_this_machine (shape, host, error)));
+  return FALSE;
+}

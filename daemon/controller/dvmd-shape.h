@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-controller.h"
+
+G_BEGIN_DECLS
+
+/* Which nodes the DVM is to have. */
+typedef struct
+{
+  char **embedded; /* (nullable): names of nodes whose agents are in this process; NULL: this machine */
+  guint slots;     /* of a node of which nothing says how many it has; 0: hardware threads */
+  char *hostfile;  /* (nullable) */
+  char *hosts;     /* (nullable) */
+  char *launcher;  /* (nullable) */
+  guint n_logical;
+  gint64 start_timeout;  /* µs */
+  char **names;          /* (nullable): of the hosts that file and list name */
+  GArray *named;         /* (nullable): DvmdPluginNode, of each of names */
+  gboolean logical;      /* what was found is no machines: their agents are started here */
+  GHashTable *addresses; /* name of a node -> how a launcher gets there, where that is not its name */
+} DvmdShape;
+
+DvmdShape *dvmd_shape_new (const DvmdControllerSettings *settings);
+void dvmd_shape_free (DvmdShape *shape);
+/* host: the name of this machine. FALSE: no DVM can have this shape. */
+gboolean dvmd_shape_read (DvmdShape *shape, const char *host, DvmdPlugins *plugins, GError **error);
+/* Whether the launcher that is asked for starts all agents on this machine. */
+gboolean dvmd_shape_is_local (DvmdShape *shape);
+/* Whether the name is one of this machine, which is called host. */
+gboolean dvmd_shape_is_this_machine (const char *host, const char *name);
+/* (nullable): for a launcher, where it differs from the name */
+const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
+
+G_END_DECLS

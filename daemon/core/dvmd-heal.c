@@ -1,0 +1,287 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nodes that come back: when the agent of a node that was lost is started again, and as what.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-heal.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-log.h"
+#include "dvmd-size.h"
+
+/* Before the second attempt; each later one waits twice as long. */
+#define FIRST_PAUSE G_TIME_SPAN_SECOND
+
+struct _DvmdHeal
+{
+  DvmdCore *core;        /* unowned */
+  DvmdNode *node;        /* unowned: its row now */
+  DvmdCampaign *attempt; /* (nullable) */
+  guint timer;
+  guint n_attempts; /* since it was up for long */
+  gint64 up_since;  /* µs, monotonic; 0: it did not come back yet, or has been lost since */
+  gboolean wanted;  /* by somebody, whatever the settings say */
+  gboolean drained;
+  char *drain_reason;
+};
+
+static gboolean
+is_member (DvmdNode *node)
+{
+  return dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
+}
+
+static DvmdHeal *
+get_heal (DvmdCore *core, DvmdNode *node)
+{
+  if (node->heal == NULL)
+    {
+      node->heal = g_new0 (DvmdHeal, 1);
+      node->heal->core = core;
+      node->heal->node = node;
+    }
+  return node->heal;
+}
+
+static void
+stop_timer (DvmdHeal *self)
+{
+  dvmd_clock_remove_timer (self->core->clock, self->timer);
+  self->timer = 0;
+}
+
+void
+dvmd_heal_forget (DvmdNode *node)
+{
+  DvmdHeal *self = g_steal_pointer (&node->heal);
+
+  if (self == NULL)
+    return;
+  stop_timer (self);
+  if (self->attempt != NULL)
+    {
+      dvmd_clock_remove_timer (self->core->clock, self->attempt->timer);
+      self->attempt->timer = 0;
+      self->attempt->heal = NULL;
+    }
+  g_clear_object (&self->attempt);
+  g_free (self->drain_reason);
+  g_free (self);
+}
+
+/* ---- an attempt ---- */
+
+/* All that somebody has said of the node stays so. */
+static DvmdNode *
+bring_again (DvmdHeal *self)
+{
+  DvmdCore *core = self->core;
+  DvmdNode *old = self->node;
+  DvmdNode *node = dvmd_core_bring_node (core, dvm_node_get_name (old->record), old->slots_given ? old->slots : 0,
+                                         old->slots_max);
+
+  dvmd_node_pool_set_slots (core->nodes, node, old->slots, old->slots_max);
+  node->brought = old->brought;
+  node->address = g_strdup (old->address);
+  _dvm_node_set_origin (node->record, dvm_node_get_launcher (old->record), dvm_node_get_allocator (old->record));
+  for (guint i = 0; old->sessions != NULL && i < old->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (core, g_array_index (old->sessions, guint, i));
+
+      if (session != NULL)
+        dvmd_session_join (session, node);
+    }
+  node->heal = g_steal_pointer (&old->heal);
+  node->healing = old->healing;
+  self->node = node;
+  dvmd_core_depart (core, old);
+  dvmd_core_tell_node (core, node->rank, TRUE);
+  return node;
+}
+
+static void
+begin (DvmdHeal *self)
+{
+  g_autoptr (DvmdCampaign) attempt = dvmd_campaign_new (self->core, 0, DVM_CAMPAIGN_KIND_GROW);
+  DvmdNode *node = bring_again (self);
+  g_autofree char *what = NULL;
+
+  self->wanted = FALSE;
+  self->n_attempts++;
+  what = g_strdup_printf ("Its agent is started again (attempt %u)", self->n_attempts);
+  dvmd_node_pool_set_state (self->core->nodes, node, DVM_NODE_STATE_ADDED, what);
+  attempt->heal = self;
+  node->grow = attempt;
+  dvmd_campaign_add_target (attempt, dvm_node_get_name (node->record), node->rank);
+  dvmd_campaign_publish_targets (attempt);
+  attempt->n_pending = 1;
+  attempt->begun = TRUE;
+  g_set_object (&self->attempt, attempt);
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
+                  "its agent is started again, as rank %u (attempt %u)", node->rank, self->n_attempts);
+  dvmd_campaign_post (attempt, DVMD_CAMPAIGN_BEGUN, NULL);
+  dvmd_core_changed (self->core);
+}
+
+/* A campaign that takes it, or brings it, decides what becomes of it. */
+static gboolean
+is_claimed (DvmdHeal *self)
+{
+  return (self->node->shrinks != NULL && self->node->shrinks->len > 0)
+         || g_hash_table_contains (self->core->coming, dvm_node_get_name (self->node->record));
+}
+
+static void on_due (gpointer user_data);
+
+static void
+wait (DvmdHeal *self, gint64 pause)
+{
+  stop_timer (self);
+  self->timer = dvmd_clock_add_timer (self->core->clock, pause, on_due, self);
+}
+
+/* A DVM without any node tries on, also beyond the limit. */
+static void
+on_due (gpointer user_data)
+{
+  DvmdHeal *self = user_data;
+
+  self->timer = 0;
+  if (is_claimed (self))
+    wait (self, FIRST_PAUSE);
+  else if (!self->node->healing && dvmd_node_pool_count_up (self->core->nodes) > 0)
+    wait (self, self->core->heal_pause);
+  else
+    begin (self);
+}
+
+/* ---- what becomes of a node ---- */
+
+static gint64
+get_pause (DvmdHeal *self)
+{
+  gint64 longest = self->core->heal_pause;
+
+  if (self->wanted)
+    return 0;
+  return self->n_attempts < 16 ? MIN (FIRST_PAUSE << self->n_attempts, longest) : longest;
+}
+
+/* What it was while it was up. */
+static void
+note_loss (DvmdHeal *self)
+{
+  DvmdNode *node = self->node;
+
+  if (self->up_since > 0 && dvmd_clock_monotonic (self->core->clock) - self->up_since >= self->core->heal_pause)
+    self->n_attempts = 0;
+  self->up_since = 0;
+  if (!is_member (node))
+    return;
+  self->drained = dvmd_node_is_drained (node);
+  g_free (self->drain_reason);
+  self->drain_reason = self->drained ? g_strdup (dvm_node_get_reason (node->record)) : NULL;
+}
+
+char *
+dvmd_heal_plan (DvmdCore *core, DvmdNode *node, const char *reason)
+{
+  gboolean wanted = node->heal != NULL && node->heal->wanted;
+  DvmdHeal *self;
+  gint64 pause;
+
+  node->healing = FALSE;
+  if (!core->was_ready || core->shutting_down || (!core->heal && !wanted))
+    return g_strdup (reason);
+  self = get_heal (core, node);
+  note_loss (self);
+  pause = get_pause (self);
+  node->healing = wanted || self->n_attempts < core->heal_limit;
+  wait (self, node->healing ? pause : core->heal_pause);
+  if (node->healing)
+    return g_strdup_printf ("%s; its agent is started again in %g s (attempt %u of %u)", reason,
+                            (double)pause / G_USEC_PER_SEC, self->n_attempts + 1,
+                            MAX (core->heal_limit, self->n_attempts + 1));
+  dvmd_core_look_again (core);
+  return g_strdup_printf ("%s; given up after %u attempts to start its agent again", reason, self->n_attempts);
+}
+
+void
+dvmd_heal_came (DvmdHeal *self)
+{
+  DvmdNode *node = self->node;
+
+  node->healing = FALSE;
+  self->up_since = dvmd_clock_monotonic (self->core->clock);
+  dvmd_node_pool_set_state (self->core->nodes, node, self->drained ? DVM_NODE_STATE_DO_NOT_USE : DVM_NODE_STATE_UP,
+                            self->drain_reason);
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
+                  "the node is back, as rank %u", node->rank);
+}
+
+void
+dvmd_heal_ended (DvmdCampaign *attempt)
+{
+  if (attempt->heal != NULL && attempt->heal->attempt == attempt)
+    g_clear_object (&attempt->heal->attempt);
+}
+
+void
+dvmd_heal_stop_all (DvmdCore *core)
+{
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+    {
+      if (node->heal == NULL)
+        continue;
+      stop_timer (node->heal);
+      node->healing = FALSE;
+      if (node->heal->attempt != NULL)
+        dvmd_campaign_give_up (node->heal->attempt, DVMD_CAUSE_SHUTTING_DOWN, "The DVM is ending");
+    }
+}
+
+/* ---- what people ask ---- */
+
+static gboolean
+check_restart (DvmdCore *self, DvmdNode *node, GError **error)
+{
+  const char *name = dvm_node_get_name (node->record);
+
+  if (!dvmd_size_check (self, error))
+    return FALSE;
+  if (node->rank == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "Rank 0 is the controller: it is the DVM, and is not started again while that runs");
+  else if (dvmd_size_is_leaving (node) || g_hash_table_contains (self->coming, name))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
+                 "A change of the DVM's size takes or brings %s: its agent is started by that, or not any more", name);
+  else if (!is_member (node) && !dvmd_size_is_down (node))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The agent of %s is being started already", name);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+gboolean
+dvmd_core_restart_node (DvmdCore *self, DvmdNode *node, GError **error)
+{
+  DvmdHeal *heal;
+
+  if (!check_restart (self, node, error))
+    return FALSE;
+  heal = get_heal (self, node);
+  heal->wanted = TRUE;
+  heal->n_attempts = 0;
+  heal->up_since = 0;
+  if (!dvmd_size_is_down (node))
+    return TRUE;
+  stop_timer (heal);
+  node->healing = TRUE;
+  begin (heal);
+  return TRUE;
+}

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-packet.h"
+#include "dvmd-pmix.h"
+
+G_BEGIN_DECLS
+
+/*
+ * What an agent and the process that has libpmix in it (dvm-pmix) say to each other over their link: the calls of
+ * DvmdPmix one way, those of DvmdPmixHost the other. One table of kinds, each with the type of its body. A call number
+ * (t) comes back with the answer; tokens are those of the server.
+ */
+
+typedef enum
+{
+  /* agent to server */
+  DVMD_PMIX_MSG_START = 1,         /* see DVMD_PMIX_SETTINGS_TYPE: STARTED answers */
+  DVMD_PMIX_MSG_REGISTER = 2,      /* (call, job): REGISTERED answers */
+  DVMD_PMIX_MSG_DEREGISTER = 3,    /* (call, nspace): DONE answers */
+  DVMD_PMIX_MSG_ABANDON = 4,       /* (nspace) */
+  DVMD_PMIX_MSG_FETCH = 5,         /* (call, nspace, rank): FETCHED answers */
+  DVMD_PMIX_MSG_FENCE_DONE = 6,    /* (token, status, data) */
+  DVMD_PMIX_MSG_MODEX_DONE = 7,    /* (token, status, data) */
+  DVMD_PMIX_MSG_ALLOCATED = 8,     /* (token, status, a{sv} or nothing) */
+  DVMD_PMIX_MSG_SPAWNED = 9,       /* (token, status, nspace or "") */
+  DVMD_PMIX_MSG_CONTROLLED = 10,   /* (token, status) */
+  DVMD_PMIX_MSG_OUTPUT = 11,       /* (nspace, rank, stream, bytes) */
+  DVMD_PMIX_MSG_DATA_DONE = 12,    /* (token, status, [(nspace, rank, key, value)] or nothing) */
+  DVMD_PMIX_MSG_CONNECT_DONE = 13, /* (token, status) */
+  DVMD_PMIX_MSG_EVENT = 14,        /* (status, source or nothing, targets, details or nothing) */
+  DVMD_PMIX_MSG_CATCH_UP = 15,     /* (call): ANSWERED, after all that clients have told until then */
+  DVMD_PMIX_MSG_PING = 16,         /* (call): ANSWERED, by the library's own thread */
+  DVMD_PMIX_MSG_STOP = 17,         /* () */
+
+  /* server to agent */
+  DVMD_PMIX_MSG_STARTED = 32,    /* (what went wrong or "") */
+  DVMD_PMIX_MSG_REGISTERED = 33, /* (call, code and text of an error or "", environments of the ranks here) */
+  DVMD_PMIX_MSG_DONE = 34,       /* (call, code and text of an error or "", bytes of memory) */
+  DVMD_PMIX_MSG_FETCHED = 35,    /* (call, code and text of an error or "", data) */
+  DVMD_PMIX_MSG_ANSWERED = 36,   /* (call) */
+  DVMD_PMIX_MSG_CONNECTED = 40,  /* (nspace, rank), as all up to LOST */
+  DVMD_PMIX_MSG_FINALIZED = 41,
+  DVMD_PMIX_MSG_WAITS = 42,
+  DVMD_PMIX_MSG_LOST = 43,
+  DVMD_PMIX_MSG_TOOL = 44,     /* (nspace, rank): a tool is connected, and called so */
+  DVMD_PMIX_MSG_ABORT = 45,    /* (nspace, rank, status, message, targets) */
+  DVMD_PMIX_MSG_FENCE = 46,    /* (token, participants, data, collect, timeout) */
+  DVMD_PMIX_MSG_MODEX = 47,    /* (token, nspace, rank, key or "", timeout) */
+  DVMD_PMIX_MSG_ALLOCATE = 48, /* (token, nspace, rank, directive, request) */
+  DVMD_PMIX_MSG_SPAWN = 49,    /* (token, nspace, rank, job, timeout, forward, withhold) */
+  DVMD_PMIX_MSG_CONTROL = 50,  /* (token, nspace, rank, targets, operation, signal) */
+  DVMD_PMIX_MSG_DATA = 51,     /* (token, operation, nspace, rank, request) */
+  DVMD_PMIX_MSG_CONNECT = 52,  /* (token, leave, participants, timeout) */
+} DvmdPmixMessageKind;
+
+/*
+ * (runtime directory, PMIx's directory, shared memory, namespace, rank, node, prefix of tools, topology as XML, gds,
+ * tools)
+ */
+#define DVMD_PMIX_SETTINGS_TYPE "(ayayaysussssb)"
+
+/* The link has none of its own: the kernel tells of an end, and pings of a server that does not answer. */
+#define DVMD_PMIX_HEARTBEAT (24 * 3600 * G_TIME_SPAN_SECOND)
+
+/* Of one that has no such row: NULL. For DvmdWireOptions. */
+const GVariantType *dvmd_pmix_message_type (DvmdPacketType type, guint16 kind);
+const char *dvmd_pmix_message_name (guint16 kind);
+
+/* Floating. The topology is left out when it cannot be written. */
+GVariant *dvmd_pmix_settings_to_variant (const DvmdPmixSettings *settings);
+void dvmd_pmix_settings_from_variant (DvmdPmixSettings *settings, GVariant *variant);
+
+/* A job as it is registered; floating. guest: without ranks of that server. */
+GVariant *dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest);
+DvmdPmixJob *dvmd_pmix_job_new_from_variant (GVariant *variant);
+
+/* ay, floating, and back: many strings are one value, each with its final zero. */
+GVariant *dvmd_pmix_strings_to_variant (const char *const *strings);
+char **dvmd_pmix_strings_from_variant (GVariant *variant);
+/* ay, floating; bytes (nullable): none */
+GVariant *dvmd_pmix_bytes_to_variant (GBytes *bytes);
+/* a(su), floating */
+GVariant *dvmd_pmix_procs_to_variant (const DvmdPmixProc *procs, guint n_procs);
+/* (transfer container): the names are of variant, which is to live longer. */
+DvmdPmixProc *dvmd_pmix_procs_from_variant (GVariant *variant, guint *n_procs);
+
+G_END_DECLS

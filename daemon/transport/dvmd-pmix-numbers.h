@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/* PMIx's numbers, for those who include no PMIx header (the server asserts that they are the library's). */
+#define DVMD_PMIX_RANK_UNDEF    G_MAXUINT32
+#define DVMD_PMIX_RANK_WILDCARD (G_MAXUINT32 - 1) /* every rank of the namespace */
+
+typedef enum
+{
+  DVMD_PMIX_SUCCESS = 0,
+  DVMD_PMIX_ERROR = -1,
+  DVMD_PMIX_DEBUGGER_RELEASE = -3,
+  DVMD_PMIX_ERR_PROC_REQUESTED_ABORT = -8,
+  DVMD_PMIX_ERR_EXISTS = -11,
+  DVMD_PMIX_ERR_NO_PERMISSIONS = -23,
+  DVMD_PMIX_ERR_TIMEOUT = -24,
+  DVMD_PMIX_ERR_UNREACH = -25,
+  DVMD_PMIX_ERR_BAD_PARAM = -27,
+  DVMD_PMIX_ERR_RESOURCE_BUSY = -28,
+  DVMD_PMIX_ERR_OUT_OF_RESOURCE = -29,
+  DVMD_PMIX_ERR_NOT_FOUND = -46,
+  DVMD_PMIX_ERR_NOT_SUPPORTED = -47,
+  DVMD_PMIX_ERR_DUPLICATE_KEY = -53,
+  DVMD_PMIX_READY_FOR_DEBUG = -58,
+  DVMD_PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED = -59,
+  DVMD_PMIX_ERR_LOST_CONNECTION = -61,
+  DVMD_PMIX_EVENT_JOB_END = -145,
+  DVMD_PMIX_ERR_INVALID_OPERATION = -158,
+  DVMD_PMIX_ERR_JOB_APP_NOT_EXECUTABLE = -177,
+  DVMD_PMIX_ERR_JOB_FAILED_TO_MAP = -179,
+  DVMD_PMIX_ERR_JOB_CANCELED = -180,
+  DVMD_PMIX_ERR_JOB_FAILED_TO_LAUNCH = -181,
+  DVMD_PMIX_ERR_JOB_ABORTED = -182,
+  DVMD_PMIX_ERR_JOB_KILLED_BY_CMD = -183,
+  DVMD_PMIX_ERR_JOB_ABORTED_BY_SIG = -184,
+  DVMD_PMIX_ERR_JOB_TERM_WO_SYNC = -185,
+  DVMD_PMIX_ERR_JOB_NON_ZERO_TERM = -187,
+  DVMD_PMIX_ERR_JOB_ALLOC_FAILED = -188,
+  DVMD_PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT = -189,
+  DVMD_PMIX_ERR_JOB_EXE_NOT_FOUND = -190,
+  DVMD_PMIX_EVENT_JOB_START = -191,
+  DVMD_PMIX_ALLOC_TIMEOUT_WARNING = -194,
+  DVMD_PMIX_DVM_IS_READY = -195,
+  DVMD_PMIX_ERR_DVM_MOD = -196,
+  DVMD_PMIX_ERR_PROC_TERM_WO_SYNC = -200,
+  DVMD_PMIX_EVENT_NODE_DOWN = -231,
+  DVMD_PMIX_EVENT_NODE_OFFLINE = -232,
+  DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG = -402,
+  DVMD_PMIX_ERR_EXIT_NONZERO_TERM = -404,
+} DvmdPmixStatus;
+
+/* For whom something is published, or of whom it is looked for. */
+typedef enum
+{
+  DVMD_PMIX_RANGE_UNDEF = 0,
+  DVMD_PMIX_RANGE_RM = 1,
+  DVMD_PMIX_RANGE_LOCAL = 2,
+  DVMD_PMIX_RANGE_NAMESPACE = 3,
+  DVMD_PMIX_RANGE_SESSION = 4,
+  DVMD_PMIX_RANGE_GLOBAL = 5,
+  DVMD_PMIX_RANGE_CUSTOM = 6,
+  DVMD_PMIX_RANGE_PROC_LOCAL = 7,
+} DvmdPmixRange;
+
+/* How long it is there. */
+typedef enum
+{
+  DVMD_PMIX_PERSIST_INDEF = 0,
+  DVMD_PMIX_PERSIST_FIRST_READ = 1,
+  DVMD_PMIX_PERSIST_PROC = 2,
+  DVMD_PMIX_PERSIST_APP = 3,
+  DVMD_PMIX_PERSIST_SESSION = 4,
+} DvmdPmixPersistence;
+
+typedef enum
+{
+  DVMD_PMIX_DATA_PUBLISH,
+  DVMD_PMIX_DATA_LOOKUP,
+  DVMD_PMIX_DATA_UNPUBLISH,
+} DvmdPmixDataOp;
+
+/* Details of events, likewise. */
+#define DVMD_PMIX_KEY_HOSTNAME       "pmix.hname"           /* s */
+#define DVMD_PMIX_KEY_AFFECTED_PROC  "pmix.evproc"          /* (su) */
+#define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected"      /* a(su) */
+#define DVMD_PMIX_KEY_TEXT           "pmix.evtext"          /* s */
+#define DVMD_PMIX_KEY_STATUS         "pmix.job.term.status" /* (i) */
+#define DVMD_PMIX_KEY_TERMINATE_NODE "pmix.evterm.node"     /* b */
+#define DVMD_PMIX_KEY_ACTION_TIMEOUT "pmix.evtimeout"       /* i, s */
+#define DVMD_PMIX_KEY_ALLOC_ID       "pmix.alloc.id"        /* s */
+#define DVMD_PMIX_KEY_ALLOC_REQ_ID   "pmix.alloc.reqid"     /* s */
+#define DVMD_PMIX_KEY_NSPACE         "pmix.nspace"          /* s */
+#define DVMD_PMIX_KEY_EXIT_CODE      "pmix.exit.code"       /* i */
+#define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
+#define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
+
+/* Streams, as bits. */
+#define DVMD_PMIX_STDOUT (1 << 0)
+#define DVMD_PMIX_STDERR (1 << 1)
+
+/* What a spawn is asked for besides the job. */
+typedef struct
+{
+  guint timeout;  /* s until the job must run; 0: none */
+  guint forward;  /* streams of the job that the caller is to get */
+  guint withhold; /* those that it wants not; a tool gets the others unasked */
+} DvmdPmixAttributes;
+
+typedef struct
+{
+  const char *nspace;
+  guint32 rank; /* or DVMD_PMIX_RANK_WILDCARD */
+} DvmdPmixProc;
+
+/* What a client is told in place of error, which is one of DVM_ERROR. */
+int dvmd_pmix_status_from_error (const GError *error);
+
+G_END_DECLS

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A run without a DVM has a private one on the machines that it names."""
+
+import os
+import signal
+import sys
+
+from dvmtest import check, contains, dvm, equal, functions, place, run_tests, wait_until
+
+LOCAL = ("--launcher", "local", "--personality", "plain")
+
+
+def daemons(here):
+    """Those of the place, which is in their words or in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words, open(f"/proc/{pid}/environ", "rb") as environ:
+                text = words.read()
+                if any(name in text for name in (b"dvmd", b"dvm-agent", b"dvm-guard")) and here.path.encode() in text + environ.read():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def is_clean(here):
+    wait_until(lambda: not daemons(here), "no daemon is left")
+    equal([name for name in os.listdir(here.path) if name == "dvm" and os.listdir(here.path + "/dvm")], [], "no directory is left")
+
+
+def nodes_of(result):
+    equal(result.returncode, 0, result.stderr)
+    return sorted(result.stdout.split())
+
+
+def test_list():
+    """--host: its nodes with their slots, each with an agent of its own"""
+    with place() as here:
+        result = here.cli("run", *LOCAL, "--host", "a:2,b", "-n", "3", "sh", "-c", "echo $DVM_NODE/$(cat /proc/$PPID/comm)")
+        equal(nodes_of(result), ["a/dvm-agent", "a/dvm-agent", "b/dvm-agent"])
+        is_clean(here)
+        result = here.cli("run", *LOCAL, "--host", "a:2,b:1", "-n", "4", "true")
+        equal(result.returncode, 125)
+        contains(result.stderr, "3 slots")
+        is_clean(here)
+
+
+def test_file():
+    """--hostfile: so does a file, of which --host chooses"""
+    with place() as here:
+        path = here.path + "/hosts"
+        with open(path, "w") as file:
+            file.write("a slots=1\nb slots=2\nc slots=4\n")
+        command = ["sh", "-c", "echo $DVM_NODE"]
+        result = here.cli("run", *LOCAL, "--hostfile", path, "-n", "7", *command)
+        equal(nodes_of(result), ["a", "b", "b", "c", "c", "c", "c"])
+        result = here.cli("run", *LOCAL, "--hostfile", path, "--host", "c:1,a", "-n", "2", *command)
+        equal(nodes_of(result), ["a", "c"])
+        result = here.cli("run", *LOCAL, "--host", "a", "-n", "1", *command, ":", "--host", "b", "-n", "1", *command)
+        equal(nodes_of(result), ["a", "b"])
+        os.remove(path)
+        is_clean(here)
+
+
+def test_this_machine():
+    """this machine alone stays one process"""
+    with place() as here:
+        for names in ([], ["--host", "localhost:2"], ["--host", os.uname().nodename + ":2"]):
+            result = here.cli("run", "--personality", "plain", *names, "-n", "1", "sh", "-c", "cat /proc/$PPID/comm")
+            equal((result.returncode, result.stdout), (0, "dvmd\n"), names)
+        is_clean(here)
+
+
+def test_unreachable():
+    """a host that is not reached is named, with the words of ssh"""
+    with place() as here:
+        ssh = here.path + "/ssh"
+        with open(ssh, "w") as file:
+            file.write("#!/bin/sh\necho 'ssh: the words of ssh' >&2\nexit 255\n")
+        os.chmod(ssh, 0o755)
+        result = here.cli("run", "--set", f"launcher-command={ssh}", "--host", "localhost,far", "-n", "2", "true")
+        equal((result.returncode, result.stdout), (125, ""))
+        lines = [line for line in result.stderr.splitlines() if line.startswith("dvm-cli: ")]
+        equal(len(lines), 1, result.stderr)
+        contains(lines[0], "far: ")
+        contains(lines[0], "the words of ssh")
+        is_clean(here)
+
+
+def test_signals():
+    """it ends with its job, by signals too, and when run is killed"""
+    with place() as here:
+        for signum, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)):
+            run = here.popen("run", *LOCAL, "--host", "a,b", "-n", "2", "sh", "-c", "echo x; sleep 1000", text=True)
+            equal(run.stdout.readline() + run.stdout.readline(), "x\nx\n")
+            run.send_signal(signum)
+            run.communicate(timeout=60)
+            equal(run.returncode, status)
+            is_clean(here)
+
+
+def test_early_signal():
+    """a signal while its nodes are coming ends it"""
+    with place() as here:
+        ssh = here.path + "/ssh"
+        with open(ssh, "w") as file:
+            file.write(f"#!/bin/sh\ntouch {here.path}/asked\nexec sleep 1000\n")
+        os.chmod(ssh, 0o755)
+        run = here.popen("run", "--set", f"launcher-command={ssh}", "--host", "far", "-n", "1", "true")
+        wait_until(lambda: os.path.exists(here.path + "/asked"), "the launcher is asked")
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=60)
+        equal(run.returncode, 143)
+        is_clean(here)
+
+
+def test_refused():
+    """what is for a private DVM is refused where one runs; two files are, too"""
+    with dvm("--slots=1") as here:
+        result = here.cli("run", "--launcher", "local", "-n", "1", "true")
+        equal(result.returncode, 2)
+        contains(result.stderr, "--launcher is for the private DVM")
+    with place() as here:
+        result = here.cli("run", *LOCAL, "--hostfile", "/a", "true", ":", "--hostfile", "/b", "true")
+        equal(result.returncode, 2)
+        contains(result.stderr, "one hostfile, not /a and /b")
+        result = here.cli("run", "--launcher", "nix", "--host", "far", "-n", "1", "true")
+        equal(result.returncode, 125)
+        contains(result.stderr, 'There is no launcher "nix"')
+        is_clean(here)
+
+
+sys.exit(run_tests(functions(globals())))

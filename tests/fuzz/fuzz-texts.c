@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Texts that people write: files and lists of hosts, sets of ids, job files, settings, and the words of options.
+ */
+
+#include "config.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "dvm-job-spec-private.h"
+#include "dvmd-address.h"
+#include "dvmd-config.h"
+#include "dvmd-id-set.h"
+#include "fuzz.h"
+#include "ssh-words.h"
+
+/* A parser either succeeds or says what is wrong. */
+static void
+check_error (gboolean ok, const GError *error)
+{
+  g_assert_true (ok == (error == NULL));
+  g_assert_true (error == NULL || g_utf8_validate (error->message, -1, NULL));
+}
+
+static void
+walk_hosts (DvmHosts *hosts)
+{
+  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
+    {
+      const DvmHost *host = _dvm_hosts_get (hosts, i);
+
+      g_assert_true (host->kind != DVM_HOST_NAMED || _dvm_hosts_find (hosts, host->name) == host);
+    }
+}
+
+void
+fuzz_hostfile (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+  gboolean ok = _dvm_hosts_add_text (hosts, text, size, "hosts", NULL, &error);
+
+  check_error (ok, error);
+  walk_hosts (hosts);
+}
+
+void
+fuzz_host_list (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_auto (GStrv) lists = g_strsplit (text, "\n", 2);
+  g_autoptr (DvmHosts) all = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) chosen = _dvm_hosts_new ();
+  g_autoptr (DvmHosts) both = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (lists[0] == NULL || !_dvm_hosts_add_list (all, lists[0], "--host", NULL, NULL) || lists[1] == NULL
+      || !_dvm_hosts_add_list (chosen, lists[1], "hosts", NULL, NULL))
+    return;
+  both = _dvm_hosts_filter (all, chosen, &error);
+  check_error (both != NULL, error);
+  if (both != NULL)
+    walk_hosts (both);
+}
+
+void
+fuzz_id_set (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (text, "ranks", &error);
+  g_autoptr (DvmdIdSet) again = NULL;
+  g_autofree char *written = NULL;
+
+  check_error (set != NULL, error);
+  if (set == NULL || dvmd_id_set_is_empty (set))
+    return;
+  written = dvmd_id_set_format (set);
+  again = dvmd_id_set_parse (written, "ranks", &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvmd_id_set_count (set), ==, dvmd_id_set_count (again));
+}
+
+/* What was read and is right is written, and read as the same. */
+void
+fuzz_job_file (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_from_json (text, (gssize)size, &error);
+  g_autoptr (DvmJobSpec) again = NULL;
+  g_autofree char *json = NULL;
+  g_autofree char *json_again = NULL;
+
+  check_error (spec != NULL, error);
+  if (spec == NULL || !dvm_job_spec_validate (spec, NULL))
+    return;
+  json = dvm_job_spec_to_json (spec);
+  again = dvm_job_spec_new_from_json (json, -1, &error);
+  g_assert_no_error (error);
+  json_again = dvm_job_spec_to_json (again);
+  g_assert_cmpstr (json, ==, json_again);
+}
+
+/* A key file, and each of its lines as if it had been given to --set. */
+void
+fuzz_settings (const guint8 *data, gsize size)
+{
+  g_autoptr (DvmdConfig) config = dvmd_config_new ();
+  g_autoptr (DvmdConfig) other = dvmd_config_new ();
+  g_autoptr (GPtrArray) changed = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", 64);
+  int fd = memfd_create ("settings", MFD_CLOEXEC);
+  g_autofree char *path = g_strdup_printf ("/proc/self/fd/%d", fd);
+  gboolean ok;
+
+  g_assert_true (fd >= 0 && write (fd, data, size) == (gssize)size);
+  ok = dvmd_config_load_file (config, path, DVMD_CONFIG_ORIGIN_USER_FILE, &error);
+  check_error (ok, error);
+  close (fd);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      char *value = strchr (lines[i], '=');
+
+      if (value != NULL)
+        *value++ = '\0';
+      dvmd_config_set (other, g_strstrip (lines[i]), value != NULL ? value : "", DVMD_CONFIG_ORIGIN_COMMAND_LINE, NULL);
+    }
+  changed = dvmd_config_take (config, other, NULL);
+  g_variant_unref (g_variant_ref_sink (dvmd_config_to_dictionary (config)));
+}
+
+/* All that take a word, with the same text. */
+void
+fuzz_spec_words (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_auto (DvmOutputOptions) output = { 0 };
+  DvmRuntimeOptions runtime;
+  DvmMapPolicy policy;
+  DvmStdinTarget target;
+  DvmWhenFull when_full;
+  gboolean plain;
+
+  _dvm_runtime_options_parse (text, "", &runtime, NULL);
+  _dvm_rank_by_check (text, "", NULL);
+  _dvm_bind_to_check (text, "", NULL);
+  _dvm_when_full_parse (text, "", &when_full, NULL);
+  _dvm_stdin_target_parse (text, "", &target, NULL);
+  _dvm_personality_parse (text, "", &plain, NULL);
+  _dvm_output_parse (text, "", &output, NULL);
+  if (_dvm_map_policy_parse (text, "", &policy, NULL))
+    {
+      g_autofree char *written = _dvm_map_policy_to_text (&policy);
+      DvmMapPolicy again;
+
+      g_assert_true (_dvm_map_policy_parse (written, "", &again, NULL));
+      g_assert_true (policy.by == again.by && policy.per_node == again.per_node);
+    }
+}
+
+/* Where daemons listen and are found, the names that ssh is given, and what it says. */
+void
+fuzz_address (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_autofree char *quoted = ssh_quote (text);
+  g_autoptr (GSocketAddress) address = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *host = NULL;
+  g_auto (SshAddress) ssh = { 0 };
+  g_auto (DvmdTcpOptions) options = { 0 };
+  guint16 port;
+  gboolean ok;
+
+  ok = dvmd_address_parse (text, &address, &host, &port, &error);
+  check_error (ok, error);
+  dvmd_tcp_options_parse (text, "any", "0", &options, NULL);
+  ssh_address_parse (text, &ssh, NULL);
+  ssh_find_reason (text);
+}

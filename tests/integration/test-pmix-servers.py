@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""libpmix dies, stands still or wedges itself: the jobs with clients there end, with that reason, and nothing else does."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import unittest
+
+import dvmtest
+import leftovers
+from dvmtest import KILLED_BY_CMD, NOTIFIED
+
+# A crash is to be one, also with the sanitizers.
+os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0'
+CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
+FINALIZE = os.environ.get('DVM_TEST_MPI_FINALIZE', '')
+COMM_FAILED = 56
+ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 6
+JOBS = 10000 if os.environ.get('DVM_TEST_SOAK') == '1' else 60
+# What a pattern of PMIx's tools asks for; the last two end some servers by SIGSEGV.
+QUESTIONS = [('pmix.clt.attrs', 'all'), ('pmix.tool.attrs', 'all'), ('pmix.srvr.attrs', 'all'), ('pmix.hst.attrs', 'all'),
+             ('pmix.srvr.attrs',), ('pmix.hst.attrs',)]
+
+
+class Servers(dvmtest.Case):
+    def server(self, dvm):
+        dvmtest.wait_until(lambda: len(dvm.servers) == 1, 'there is one server')
+        return dvm.servers[0]
+
+    def begin(self, dvm, argv, np, **options):
+        job, out, _ = dvm.start(argv, np=np, **options)
+        dvmtest.wait_until(lambda: out.data.count(b'ready') == np or job.get('Ended'), 'all are ready')
+        self.assertFalse(job.get('Ended'), job.get('Reason'))
+        return job
+
+    def check_usable(self, dvm, np, **options):
+        self.assert_success(dvm.run([CLIENT, 'data'], np=np, **options))
+        self.assertEqual({row['StateName'] for row in dvm.get_nodes()}, {'UP'})
+
+    def kill_rounds(self, nodes, argv, program):
+        dvm = self.dvm(slots=8, settings=[f'nodes={nodes}', 'kill-grace=0.5'])
+        for _ in range(ROUNDS):
+            job = self.begin(dvm, argv, 8, map_by='node')
+            job.cancel()
+            self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+            self.assert_success(dvm.run(program, np=2 * nodes, map_by='node'))
+        dvmtest.wait_until(lambda: len(dvm.servers) <= nodes, 'the old servers have gone')
+
+    def test_killed_in_a_fence(self):
+        self.kill_rounds(1, [CLIENT, 'fence-without', '4'], [CLIENT, 'data'])
+
+    def test_killed_in_a_fence_over_nodes(self):
+        self.kill_rounds(4, [CLIENT, 'fence-without', '4'], [CLIENT, 'data'])
+
+    @unittest.skipUnless(FINALIZE and os.path.exists(FINALIZE), 'no Open MPI')
+    def test_killed_mpi_jobs(self):
+        self.kill_rounds(1, [FINALIZE, '4'], [FINALIZE])
+
+    @unittest.skipUnless(FINALIZE and os.path.exists(FINALIZE), 'no Open MPI')
+    def test_killed_mpi_jobs_over_nodes(self):
+        self.kill_rounds(4, [FINALIZE, '4'], [FINALIZE])
+
+    def end_under_job(self, number):
+        """A job with clients, one of programs without PMIx, and the server of the first ends."""
+        dvm = self.dvm(slots=8)
+        plain = dvm.submit(['sleep', '600'], np=1, personality='plain')
+        job = self.begin(dvm, [CLIENT, 'fence-without', '1'], 2)
+        os.kill(self.server(dvm), number)
+        result = job.wait()
+        self.assertEqual(result['state'], COMM_FAILED, result)
+        self.assertFalse(plain.get('Ended'))
+        self.check_usable(dvm, 4)
+        return result['reason']
+
+    def test_crash(self):
+        self.assertRegex(self.end_under_job(signal.SIGSEGV),
+                         r'^The PMIx server of the node \(process \d+\) was ended by signal 11')
+
+    def test_kill(self):
+        self.assertRegex(self.end_under_job(signal.SIGKILL), 'was ended by signal 9')
+
+    def test_standstill(self):
+        self.assertRegex(self.end_under_job(signal.SIGSTOP), r'has not answered for 1\d s$')
+
+    def test_end_at_any_time(self):
+        """Whatever a job is at when its server ends or stands still, it ends, and the next one has another."""
+        dvm = self.dvm(slots=4)
+        self.check_usable(dvm, 2)
+        for i in range(ROUNDS * 3):
+            # A standstill is noticed after 10 s: it comes once in 25 rounds, and so at each state in turn.
+            number = signal.SIGSTOP if i % 25 == 13 else (signal.SIGKILL, signal.SIGSEGV)[i // 6 % 2]
+            job = dvm.submit([CLIENT, 'data'], np=4)
+            for pid in dvm.servers:
+                dvmtest.wait_until(lambda: job.get('State') >= i % 6 * 3 or job.get('Ended'), 'it has come so far')
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    pass
+            result = job.wait()
+            self.assertTrue(result['state'] == NOTIFIED or result['reason'], result)
+            dvmtest.wait_until(lambda: job.nspace not in str(list(os.walk(dvm.runtime))), 'no directory of it is left')
+            self.check_usable(dvm, 2)
+
+    def test_end_while_a_job_is_forgotten(self):
+        """Nothing of the job is left behind."""
+        dvm = self.dvm(slots=4)
+        for connected in (False, True):
+            argv = [CLIENT, 'fence-without', '1'] if connected else ['sh', '-c', 'echo ready; exec sleep 600']
+            job = self.begin(dvm, argv, 1)
+            job.wait_running()
+            old = self.server(dvm)
+            os.kill(old, signal.SIGSTOP)
+            for pid in job.pids():
+                os.kill(pid, signal.SIGKILL)
+                dvmtest.wait_until(lambda: not os.path.exists(f'/proc/{pid}'), 'the rank to be reaped')
+            os.kill(old, signal.SIGKILL)
+            job.wait()
+            dvmtest.wait_until(lambda: job.nspace not in str(list(os.walk(dvm.runtime))), 'no directory of it is left')
+            self.check_usable(dvm, 2)
+
+    def test_without_clients(self):
+        """A job that does not speak to the server does not need it."""
+        dvm = self.dvm(slots=4)
+        job, out, _ = dvm.start(['sh', '-c', 'echo ready; exec sleep 600'], np=1)
+        dvmtest.wait_until(lambda: b'ready' in out.data, 'it runs')
+        os.kill(self.server(dvm), signal.SIGKILL)
+        self.check_usable(dvm, 2)
+        self.assertFalse(job.get('Ended'))
+        job.cancel()
+        job.wait()
+
+    def test_port_of_a_server_that_ended(self):
+        """Ranks that have not connected yet know it: nobody else may listen there until their job has ended."""
+        dvm = self.dvm(slots=4)
+        job, out, _ = dvm.start(['sh', '-c', 'echo ready; exec sleep 600'], np=1)
+        dvmtest.wait_until(lambda: b'ready' in out.data, 'it runs')
+        job.wait_running()
+        with open(f'/proc/{job.pids()[0]}/environ') as file:
+            host, port = re.search(r'PMIX_SERVER_URI\w*=[^\0]*tcp4://([0-9.]+):(\d+)', file.read()).groups()
+        ends = (host, int(port))
+        old = self.server(dvm)
+        os.kill(old, signal.SIGKILL)
+        dvmtest.wait_until(lambda: old not in dvm.servers, 'it has ended')
+        with socket.socket() as stranger:
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.assertRaises(OSError, stranger.bind, ends)
+        for _ in range(50):
+            with socket.create_connection(ends) as client:
+                client.settimeout(dvmtest.LIMIT)
+                self.assertEqual(client.recv(1), b'')
+        self.assertFalse(job.get('Ended'))
+
+        def is_free():
+            with open('/proc/net/tcp') as file:
+                return not any(row.split()[1].endswith(f':{int(port):04X}') and row.split()[3] == '0A' for row in file)
+
+        self.assertFalse(is_free())
+        job.cancel()
+        job.wait()
+        dvmtest.wait_until(is_free, 'the port is free again')
+        self.check_usable(dvm, 2)
+
+    def test_questions(self):
+        """The library may fall over them: the neighbours do not notice."""
+        dvm = self.dvm(slots=4)
+        neighbour = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
+        for words in QUESTIONS:
+            result = dvm.run([CLIENT, 'ask', *words], np=1)
+            self.assertTrue(result.state == NOTIFIED or result.result['reason'], (words, result))
+            self.check_usable(dvm, 2)
+        self.assertFalse(neighbour.get('Ended'), neighbour.get('Reason'))
+        neighbour.cancel()
+        neighbour.wait()
+
+    def test_pattrs(self):
+        dvm = self.dvm(slots=4, settings=['elastic=true', 'pmix=eager'])
+        neighbour = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
+        place = os.path.join(dvm.node_folder, 'pmix')
+        dvmtest.wait_until(lambda: any(name.endswith('.tool') for name in os.listdir(place)), 'tools have a way in')
+        name = next(name for name in os.listdir(place) if name.endswith('.tool'))
+        env = dict(os.environ, PMIX_TOOL_ATTACHMENT_FILE=os.path.join(place, name))
+        for words in (['--host', 'all'], ['--server', 'all'], ['--client', 'all']):
+            subprocess.run(['pattrs', *words], env=env, timeout=60, capture_output=True, check=False)
+            self.check_usable(dvm, 2)
+        self.assertFalse(neighbour.get('Ended'), neighbour.get('Reason'))
+        neighbour.cancel()
+        neighbour.wait()
+
+    def test_memory(self):
+        """What the library leaks with each fence over nodes ends with its process."""
+        dvm = self.dvm(slots=4, settings=['nodes=2'])
+
+        def measure():
+            return sum(leftovers.get_rss(pid) for pid in dvm.agents + dvm.servers)
+
+        for _ in range(5):
+            self.assert_success(dvm.run([CLIENT, 'data'], np=8, map_by='node'))
+        before = measure()
+        for _ in range(JOBS):
+            self.assert_success(dvm.run([CLIENT, 'fence-of', '65536'], np=8, map_by='node'))
+        if not dvm.is_instrumented():
+            dvmtest.wait_until(lambda: measure() < before + 2 * 5 * 1024 * 1024, 'memory is what it was')
+
+
+if __name__ == '__main__':
+    dvmtest.main()
