@@ -16,6 +16,18 @@ from mutants import ROOT
 
 # Of what ninja makes: parts of it, which are named in the commands that put them together.
 PARTS = ('.o', '.a')
+# A mistake may leave a variable without a use, and no pointer of another type: the test would see that crash alone.
+QUIET = '-w -Werror=incompatible-pointer-types -Werror=int-conversion'
+
+
+class Broken(Exception):
+    """The mutant cannot be compiled."""
+
+
+def run(command, place, text=None):
+    result = subprocess.run(command, shell=True, cwd=place, input=text, capture_output=True, text=True, errors='replace')
+    if result.returncode != 0:
+        raise Broken(result.stderr.strip()[-2000:])
 
 
 class Build:
@@ -65,9 +77,15 @@ class Build:
         used = {name for output in found for name in self.inputs(output)} & objects
         return sorted(used), list(found)
 
-
-class Broken(Exception):
-    """The mutant cannot be compiled."""
+    def check(self, mutant):
+        """Raises Broken when what the mutant makes of its file is no C. Nothing is written, and nothing is linked."""
+        objects = self.compiled.get(os.path.join(ROOT, mutant.file), [])
+        if not objects:
+            raise Broken(f'nothing is compiled of {mutant.file}')
+        edge = self.edges[objects[0]]
+        command = edge['command'].replace(f'-c {edge["file"]}', '-x c -')
+        command = re.sub(r' -M[QF] \S+| -MD|-Werror\b| -o \S+', '', command)
+        run(f'{command} -fsyntax-only -iquote {os.path.dirname(os.path.join(ROOT, mutant.file))} {QUIET}', self.path, mutant.applied())
 
 
 class Overlay:
@@ -107,18 +125,13 @@ class Overlay:
             return os.path.join(self.path if match.group(1) in made else self.build.path, match.group(1))
         return re.sub(r'(?<![\w./$-])(' + '|'.join(names) + r')(?![\w./-])', place, edge)
 
-    def _run(self, command):
-        result = subprocess.run(command, shell=True, cwd=self.build.path, capture_output=True, text=True, errors='replace')
-        if result.returncode != 0:
-            raise Broken(result.stderr.strip()[-2000:])
-
     def _compile(self, output, file, source):
         edge = self.build.edges[output]
         command = edge['command'].replace(f'-c {edge["file"]}', f'-c {source}')
         command = re.sub(r' -M[QF] \S+| -MD|-Werror\b', '', command)
         command = re.sub(r'(?<= -o )\S+', os.path.join(self.path, output), command)
         # Whether it is quick does not matter: it runs once.
-        self._run(f'{command} -iquote {os.path.dirname(os.path.join(ROOT, file))} -w -O0 -g0 -U_FORTIFY_SOURCE')
+        run(f'{command} -iquote {os.path.dirname(os.path.join(ROOT, file))} {QUIET} -O0 -g0 -U_FORTIFY_SOURCE', self.build.path)
 
     def make(self, mutant):
         """Puts the mistake in; what is named by the test is the mutant from now on."""
@@ -138,7 +151,7 @@ class Overlay:
         for name in objects:
             self._compile(name, mutant.file, source)
         for name in outputs:
-            self._run(self._command(name, self.made))
+            run(self._command(name, self.made), self.build.path)
 
     def translate(self, text):
         """What is said of the build directory, said of this one."""
