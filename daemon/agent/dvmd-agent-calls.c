@@ -11,21 +11,25 @@
 #include "dvmd-agent-private.h"
 
 void
-dvmd_agent_call (DvmdAgent *self, DvmdCallKind kind, guint64 token, const char *nspace, guint32 rank, GVariant *request)
+dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
+                 GVariant *request)
 {
-  g_autoptr (GVariant) owned = g_variant_ref_sink (request);
+  DvmdAgent *self = DVMD_AGENT (host);
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
+  g_autoptr (GVariant) cleaned = NULL;
 
   if (!dvmd_agent_is_here (self, nspace, rank))
     {
       g_message ("%s.%u wants to %s, and is no process of this node", nspace, rank,
                  dvmd_call_kind_get_type (kind)->name);
-      dvmd_agent_services_complete (self->services, self, kind, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
+      dvmd_pmix_complete_call (self->pmix, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
       return;
     }
-  dvmd_agent_send (
-      self, DVMD_MSG_CALL,
-      g_variant_new ("(tusuuv)", token, (guint)kind, nspace, rank, proc != NULL ? (guint)proc->pid : 0, owned));
+  if (kind == DVMD_CALL_SPAWN && proc != NULL)
+    cleaned = dvmd_agent_clean_spawn (self, nspace, proc, request);
+  dvmd_agent_send (self, DVMD_MSG_CALL,
+                   g_variant_new ("(tusuuv)", token, (guint)kind, nspace, rank, proc != NULL ? (guint)proc->pid : 0,
+                                  cleaned != NULL ? cleaned : request));
 }
 
 static void
@@ -47,8 +51,7 @@ handle_answer (gpointer service, guint source, GVariant *body)
       return;
     }
   if (self->pmix_started)
-    dvmd_agent_services_complete (self->services, self, (DvmdCallKind)kind, token, status,
-                                  status == DVMD_PMIX_SUCCESS ? answer : NULL);
+    dvmd_pmix_complete_call (self->pmix, token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
 }
 
 static const DvmdHandler handlers[] = {

@@ -390,10 +390,7 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->tool_connected = dvmd_agent_tool_connected;
   iface->tool_named = dvmd_agent_tool_named;
   iface->server_lost = server_lost;
-  iface->allocate = dvmd_agent_allocate;
-  iface->spawn = dvmd_agent_spawn;
-  iface->control = dvmd_agent_control;
-  iface->data = dvmd_agent_data;
+  iface->call = dvmd_agent_call;
   iface->connect = dvmd_agent_connect;
 }
 

@@ -208,16 +208,9 @@ DvmdPmix *dvmd_agent_new_pmix_servers (DvmdAgent *self);
 /* After the servers. */
 void dvmd_agent_pmix_processes_free (DvmdAgentPmixProcesses *self);
 
-/* dvmd-agent-data.c */
-void dvmd_agent_data (DvmdPmixHost *host, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
-                      GVariant *request);
-
 /* dvmd-agent-calls.c */
-/*
- * A process or tool asks the controller for something; request: floating, of the type of the kind. The answer goes to
- * the completion of that kind, at once if the one who asks is not here.
- */
-void dvmd_agent_call (DvmdAgent *self, DvmdCallKind kind, guint64 token, const char *nspace, guint32 rank,
+/* Implements DvmdPmixHost.call. */
+void dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                       GVariant *request);
 
 /* dvmd-agent-connect.c */
@@ -235,15 +228,9 @@ void dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank
 /* FALSE: it was none. */
 gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank);
 
-/* dvmd-agent-alloc.c */
-void dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
-                          GVariant *request);
-
 /* dvmd-agent-spawn.c */
-void dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                       const DvmdPmixAttributes *attributes);
-void dvmd_agent_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank,
-                         const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);
+/* (transfer full): the request of a rank, without what the agent itself has put into that rank's environment. */
+GVariant *dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc *proc, GVariant *request);
 /* Jobs other than its own are to be aborted. */
 void dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
                               const DvmdPmixProc *targets, guint n_targets);

@@ -9,10 +9,10 @@
 #include "dvmd-agent-services.h"
 
 static const DvmdAgentService *const services[] = {
-  &dvmd_agent_frame_service,   &dvmd_agent_launch_service, &dvmd_agent_stage_service, &dvmd_agent_procs_service,
-  &dvmd_agent_io_service,      &dvmd_agent_debug_service,  &dvmd_agent_pmix_service,  &dvmd_agent_fences_service,
-  &dvmd_agent_tools_service,   &dvmd_agent_size_service,   &dvmd_agent_spawn_service, &dvmd_agent_data_service,
-  &dvmd_agent_connect_service, &dvmd_agent_calls_service,
+  &dvmd_agent_frame_service, &dvmd_agent_launch_service, &dvmd_agent_stage_service, &dvmd_agent_procs_service,
+  &dvmd_agent_io_service,    &dvmd_agent_debug_service,  &dvmd_agent_pmix_service,  &dvmd_agent_fences_service,
+  &dvmd_agent_tools_service, &dvmd_agent_size_service,   &dvmd_agent_spawn_service, &dvmd_agent_connect_service,
+  &dvmd_agent_calls_service,
 };
 
 struct _DvmdAgentServices
@@ -59,16 +59,6 @@ gboolean
 dvmd_agent_services_handle (DvmdAgentServices *self, DvmdMessage *message)
 {
   return dvmd_dispatch_deliver (self->dispatch, message);
-}
-
-void
-dvmd_agent_services_complete (DvmdAgentServices *self, DvmdAgent *agent, DvmdCallKind kind, guint64 token, int status,
-                              GVariant *answer)
-{
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    for (const DvmdCompletion *row = services[i]->completions; row != NULL && row->complete != NULL; row++)
-      if (row->kind == kind)
-        row->complete (agent, token, status, answer);
 }
 
 void

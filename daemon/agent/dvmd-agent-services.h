@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dvmd-agent.h"
-#include "dvmd-call-kind.h"
 #include "dvmd-dispatch.h"
 
 G_BEGIN_DECLS
@@ -15,22 +14,13 @@ G_BEGIN_DECLS
  * does not change when it gets another one; dvmd-agent-services.c lists them.
  */
 
-/* The answer to a call: dvmd_agent_call(). */
-typedef struct
-{
-  DvmdCallKind kind;
-  /* answer: of the type of the kind; NULL: status says why */
-  void (*complete) (DvmdAgent *agent, guint64 token, int status, GVariant *answer);
-} DvmdCompletion;
-
 /* All but name are nullable. */
 typedef struct
 {
   const char *name;
   gpointer (*create) (DvmdAgent *agent); /* NULL: the service has no struct, its handlers get the agent */
   void (*free) (gpointer service);
-  const DvmdHandler *handlers;       /* the last one has no function */
-  const DvmdCompletion *completions; /* the same */
+  const DvmdHandler *handlers; /* the last one has no function */
   /* The agent ends: what it serves is told. It may be told twice. */
   void (*ending) (gpointer service);
 } DvmdAgentService;
@@ -44,16 +34,12 @@ void dvmd_agent_services_free (DvmdAgentServices *self);
 gpointer dvmd_agent_services_get (DvmdAgentServices *self, const DvmdAgentService *service);
 /* FALSE: no service takes messages of this kind. */
 gboolean dvmd_agent_services_handle (DvmdAgentServices *self, DvmdMessage *message);
-/* (nullable) answer */
-void dvmd_agent_services_complete (DvmdAgentServices *self, DvmdAgent *agent, DvmdCallKind kind, guint64 token,
-                                   int status, GVariant *answer);
 void dvmd_agent_services_ending (DvmdAgentServices *self);
 
 /* One file each. */
 extern const DvmdAgentService dvmd_agent_frame_service;
 extern const DvmdAgentService dvmd_agent_calls_service;
 extern const DvmdAgentService dvmd_agent_connect_service;
-extern const DvmdAgentService dvmd_agent_data_service;
 extern const DvmdAgentService dvmd_agent_debug_service;
 extern const DvmdAgentService dvmd_agent_fences_service;
 extern const DvmdAgentService dvmd_agent_io_service;

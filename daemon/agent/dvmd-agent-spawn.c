@@ -12,31 +12,20 @@
 
 #include "dvmd-log.h"
 
-/* A tool wants what it does not refuse, a process what it asks for. */
-static guint
-find_streams (gboolean is_tool, const DvmdPmixAttributes *attributes)
+/* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
+GVariant *
+dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc *proc, GVariant *request)
 {
-  guint unasked = is_tool ? (DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR) & ~attributes->withhold : 0;
-
-  return attributes->forward | unasked;
-}
-
-void
-dvmd_agent_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                  const DvmdPmixAttributes *attributes)
-{
-  DvmdAgent *self = DVMD_AGENT (host);
-  const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
-  g_autoptr (GVariant) apps = g_variant_get_child_value (job, 0);
-  g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
+  g_autoptr (GVariant) apps = g_variant_get_child_value (request, 0);
+  g_autoptr (GVariant) options = g_variant_get_child_value (request, 1);
   g_autoptr (GVariant) own = NULL;
+  guint32 timeout;
+  guint32 streams;
 
-  /* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
-  if (proc != NULL)
-    own = dvmd_agent_strip_defaults (g_hash_table_lookup (self->by_nspace, nspace), proc, apps);
-  dvmd_agent_call (self, DVMD_CALL_SPAWN, token, nspace, rank,
-                   g_variant_new ("(@aa{sv}@a{sv}uu)", own != NULL ? own : apps, options, attributes->timeout,
-                                  find_streams (proc == NULL, attributes)));
+  own = dvmd_agent_strip_defaults (g_hash_table_lookup (self->by_nspace, nspace), proc, apps);
+  g_variant_get_child (request, 2, "u", &timeout);
+  g_variant_get_child (request, 3, "u", &streams);
+  return g_variant_ref_sink (g_variant_new ("(@aa{sv}@a{sv}uu)", own, options, timeout, streams));
 }
 
 static void
@@ -56,16 +45,6 @@ handle_spawn_output (gpointer service, guint source, GVariant *body)
     return;
   bytes = g_variant_get_data_as_bytes (data);
   dvmd_pmix_deliver_output (self->pmix, &writer, stream, bytes);
-}
-
-static void
-complete_spawn (DvmdAgent *self, guint64 token, int status, GVariant *answer)
-{
-  const char *nspace = NULL;
-
-  if (answer != NULL)
-    g_variant_get (answer, "(&s)", &nspace);
-  dvmd_pmix_complete_spawn (self->pmix, token, status, nspace);
 }
 
 static void
@@ -98,8 +77,6 @@ handle_job_event (gpointer service, guint source, GVariant *body)
   dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
 }
 
-/* ---- what is done to jobs ---- */
-
 static GVariant *
 describe_targets (const DvmdPmixProc *targets, guint n_targets)
 {
@@ -109,20 +86,6 @@ describe_targets (const DvmdPmixProc *targets, guint n_targets)
   for (guint i = 0; i < n_targets; i++)
     g_variant_builder_add (&rows, "(su)", targets[i].nspace, targets[i].rank);
   return g_variant_builder_end (&rows);
-}
-
-void
-dvmd_agent_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
-                    guint n_targets, const char *operation, int signum)
-{
-  dvmd_agent_call (DVMD_AGENT (host), DVMD_CALL_JOB_CONTROL, token, nspace, rank,
-                   g_variant_new ("(@a(su)si)", describe_targets (targets, n_targets), operation, signum));
-}
-
-static void
-complete_control (DvmdAgent *self, guint64 token, int status, GVariant *answer)
-{
-  dvmd_pmix_complete_control (self->pmix, token, status);
 }
 
 void
@@ -142,14 +105,7 @@ static const DvmdHandler handlers[] = {
   { 0 },
 };
 
-static const DvmdCompletion completions[] = {
-  { DVMD_CALL_SPAWN, complete_spawn },
-  { DVMD_CALL_JOB_CONTROL, complete_control },
-  { 0 },
-};
-
 const DvmdAgentService dvmd_agent_spawn_service = {
   .name = "spawn",
-  .completions = completions,
   .handlers = handlers,
 };

@@ -281,67 +281,38 @@ release_info (void *data)
   g_free (info);
 }
 
-void
-dvmd_pmix_server_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *answer)
+/* (ssu): the ids of the allocation and of the request, and the session */
+static void
+answer_allocation (const DvmdPmixCall *call, int status, GVariant *answer)
 {
-  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
-  DvmdPmixAllocation *allocation = g_hash_table_lookup (self->allocations, &token);
-  DvmdPmixInfo *info;
+  DvmdPmixInfo *info = g_new0 (DvmdPmixInfo, 1);
 
-  if (allocation == NULL)
-    {
-      g_debug ("The answer to allocation request %" G_GUINT64_FORMAT " comes too late", token);
-      return;
-    }
-  info = g_new0 (DvmdPmixInfo, 1);
   if (answer != NULL)
-    dvmd_pmix_info_add_dict (info, answer);
-  allocation->callback (status, info->items, info->length, allocation->callback_data, release_info, info);
-  g_hash_table_remove (self->allocations, &token);
-}
-
-void
-dvmd_pmix_server_fail_allocations (DvmdPmixServer *self)
-{
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, self->allocations);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
     {
-      const DvmdPmixAllocation *allocation = value;
+      const char *alloc_id;
+      const char *req_id;
+      guint32 session;
 
-      allocation->callback (PMIX_ERR_UNREACH, NULL, 0, allocation->callback_data, NULL, NULL);
+      g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &session);
+      dvmd_pmix_info_add_string (info, PMIX_ALLOC_ID, alloc_id);
+      dvmd_pmix_info_add_string (info, PMIX_ALLOC_REQ_ID, req_id[0] != '\0' ? req_id : NULL);
+      dvmd_pmix_info_add_uint32 (info, PMIX_SESSION_ID, session);
     }
-  g_hash_table_remove_all (self->allocations);
+  call->callback.info (status, info->items, info->length, call->callback_data, release_info, info);
 }
 
 void
 dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_alloc_directive_t directive,
                            const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback, void *callback_data)
 {
-  DvmdPmixAllocation *allocation = g_new0 (DvmdPmixAllocation, 1);
+  const DvmdPmixCall call = { .answer = answer_allocation, .callback.info = callback, .callback_data = callback_data };
   g_autoptr (GVariant) request = NULL;
   g_autoptr (GError) error = NULL;
   const char *word;
 
-  allocation->token = ++self->last_token;
-  allocation->callback = callback;
-  allocation->callback_data = callback_data;
-  g_hash_table_insert (self->allocations, &allocation->token, allocation);
-  if (dvmd_pmix_server_is_among_strangers (self, proc))
-    {
-      dvmd_pmix_server_complete_allocation (DVMD_PMIX (self), allocation->token, PMIX_ERR_NO_PERMISSIONS, NULL);
-      dvmd_pmix_server_expel_strangers (self);
-      return;
-    }
+  if (dvmd_pmix_server_refuse_stranger (self, proc, &call))
+    return;
   request = dvmd_pmix_read_allocation (directive, info, n_info, &word, &error);
-  if (request == NULL)
-    {
-      g_message ("%s.%u asks for nodes: %s", proc->nspace, proc->rank, error->message);
-      dvmd_pmix_server_complete_allocation (DVMD_PMIX (self), allocation->token, dvmd_pmix_status_from_error (error),
-                                            NULL);
-    }
-  else if (!dvmd_pmix_host_allocate (self->host, allocation->token, proc->nspace, proc->rank, word, request))
-    dvmd_pmix_server_complete_allocation (DVMD_PMIX (self), allocation->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+  dvmd_pmix_server_call (self, &call, DVMD_CALL_ALLOCATE, proc,
+                         request != NULL ? g_variant_new ("(s@a{sv})", word, request) : NULL, error);
 }

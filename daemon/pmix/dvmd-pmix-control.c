@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-messages.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-read.h"
 
@@ -97,44 +98,25 @@ dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *contr
 
 /* ---- on the main context ---- */
 
-/* The library takes answers to it as it does those to requests for nodes. */
-static guint64
-add_request (DvmdPmixServer *self, pmix_info_cbfunc_t callback, void *callback_data)
+static void
+answer_control (const DvmdPmixCall *call, int status, GVariant *answer)
 {
-  DvmdPmixAllocation *request = g_new0 (DvmdPmixAllocation, 1);
-
-  request->token = ++self->last_token;
-  request->callback = callback;
-  request->callback_data = callback_data;
-  g_hash_table_insert (self->allocations, &request->token, request);
-  return request->token;
-}
-
-void
-dvmd_pmix_server_complete_control (DvmdPmix *pmix, guint64 token, int status)
-{
-  dvmd_pmix_server_complete_allocation (pmix, token, status, NULL);
+  call->callback.info (status, NULL, 0, call->callback_data, NULL, NULL);
 }
 
 void
 dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixProc *targets, guint n_targets,
                           const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback, void *callback_data)
 {
-  guint64 token = add_request (self, callback, callback_data);
+  const DvmdPmixCall call = { .answer = answer_control, .callback.info = callback, .callback_data = callback_data };
   g_autoptr (GError) error = NULL;
+  GVariant *request = NULL;
   DvmdPmixControl control;
 
-  if (dvmd_pmix_server_is_among_strangers (self, proc))
-    {
-      dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, PMIX_ERR_NO_PERMISSIONS);
-      dvmd_pmix_server_expel_strangers (self);
-    }
-  else if (!dvmd_pmix_read_control (info, n_info, &control, &error))
-    {
-      g_message ("%s.%u controls a job: %s", proc->nspace, proc->rank, error->message);
-      dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, dvmd_pmix_status_from_error (error));
-    }
-  else if (!dvmd_pmix_host_control (self->host, token, proc->nspace, proc->rank, targets, n_targets, control.operation,
-                                    control.signum))
-    dvmd_pmix_server_complete_control (DVMD_PMIX (self), token, PMIX_ERR_NOT_SUPPORTED);
+  if (dvmd_pmix_server_refuse_stranger (self, proc, &call))
+    return;
+  if (dvmd_pmix_read_control (info, n_info, &control, &error))
+    request = g_variant_new ("(@a(su)si)", dvmd_pmix_procs_to_variant (targets, n_targets), control.operation,
+                             control.signum);
+  dvmd_pmix_server_call (self, &call, DVMD_CALL_JOB_CONTROL, proc, request, error);
 }

@@ -49,7 +49,7 @@ forget_run (DvmdPmixItem *item, gpointer owner)
     }
   dvmd_pmix_server_fail_requests (server, self->nspace);
   /* Of those that were killed while they waited the library keeps what it has until they are answered. */
-  dvmd_pmix_server_fail_data_calls (server, self->nspace);
+  dvmd_pmix_server_fail_calls (server, self->nspace);
   PMIx_server_deregister_nspace (self->nspace, dvmd_pmix_operation_step, self->operation);
   g_free (self);
 }

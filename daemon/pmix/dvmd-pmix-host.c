@@ -104,50 +104,14 @@ dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *
 }
 
 gboolean
-dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *directive,
-                         GVariant *request)
-{
-  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
-
-  if (iface->allocate == NULL)
-    return FALSE;
-  iface->allocate (self, token, nspace, rank, directive, request);
-  return TRUE;
-}
-
-gboolean
-dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                      const DvmdPmixAttributes *attributes)
-{
-  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
-
-  if (iface->spawn == NULL)
-    return FALSE;
-  iface->spawn (self, token, nspace, rank, job, attributes);
-  return TRUE;
-}
-
-gboolean
-dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
-                        const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum)
-{
-  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
-
-  if (iface->control == NULL)
-    return FALSE;
-  iface->control (self, token, nspace, rank, targets, n_targets, operation, signum);
-  return TRUE;
-}
-
-gboolean
-dvmd_pmix_host_data (DvmdPmixHost *self, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+dvmd_pmix_host_call (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                      GVariant *request)
 {
   DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
 
-  if (iface->data == NULL)
+  if (iface->call == NULL)
     return FALSE;
-  iface->data (self, token, op, nspace, rank, request);
+  iface->call (self, token, kind, nspace, rank, request);
   return TRUE;
 }
 

@@ -6,6 +6,7 @@
 
 #include <gio/gio.h>
 
+#include "dvmd-call-kind.h"
 #include "dvmd-pmix-numbers.h"
 
 G_BEGIN_DECLS
@@ -61,29 +62,10 @@ struct _DvmdPmixHostInterface
    */
   void (*server_lost) (DvmdPmixHost *self, const char *nspace, const char *reason);
   /*
-   * A client or tool, as its connection proves, asks for nodes or gives some back: answered by
-   * dvmd_pmix_complete_allocation(). directive and request (a{sv}) are those of Allocate on the bus.
+   * A client or tool, as its connection proves, calls: answered by dvmd_pmix_complete_call(). request: of the type that
+   * the kind has.
    */
-  void (*allocate) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const char *directive,
-                    GVariant *request);
-  /*
-   * A client or tool, as its connection proves, wants a job: answered by dvmd_pmix_complete_spawn() when it runs. job:
-   * (aa{sv}a{sv}), the arguments of SubmitApps on the bus.
-   */
-  void (*spawn) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                 const DvmdPmixAttributes *attributes);
-  /*
-   * A client or tool wants something done to jobs, or to some of their processes: answered by
-   * dvmd_pmix_complete_control(). operation: "kill", "terminate", "signal" (with signum), "pause", "resume",
-   * "separate". No targets: its own job; of a tool: the DVM.
-   */
-  void (*control) (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
-                   guint n_targets, const char *operation, int signum);
-  /*
-   * A client or tool publishes, looks up or unpublishes: answered by dvmd_pmix_complete_data(). request: a{sv} as in
-   * dvmd_data_store_handle(), its values packed by the library.
-   */
-  void (*data) (DvmdPmixHost *self, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+  void (*call) (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                 GVariant *request);
   /*
    * All local participants have come to PMIx_Connect, or (leave) to PMIx_Disconnect, with participants elsewhere:
@@ -106,14 +88,7 @@ gboolean dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const c
 char *dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *rank);
 void dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 rank);
 void dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason);
-gboolean dvmd_pmix_host_allocate (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
-                                  const char *directive, GVariant *request);
-gboolean dvmd_pmix_host_spawn (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-                               const DvmdPmixAttributes *attributes);
-gboolean dvmd_pmix_host_control (DvmdPmixHost *self, guint64 token, const char *nspace, guint32 rank,
-                                 const DvmdPmixProc *targets, guint n_targets, const char *operation, int signum);
-
-gboolean dvmd_pmix_host_data (DvmdPmixHost *self, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank,
+gboolean dvmd_pmix_host_call (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                               GVariant *request);
 gboolean dvmd_pmix_host_connect (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,
                                  guint n_participants, guint timeout);

@@ -25,11 +25,8 @@ typedef enum
   DVMD_PMIX_MSG_FETCH = 5,         /* (call, nspace, rank): FETCHED answers */
   DVMD_PMIX_MSG_FENCE_DONE = 6,    /* (token, status, data) */
   DVMD_PMIX_MSG_MODEX_DONE = 7,    /* (token, status, data) */
-  DVMD_PMIX_MSG_ALLOCATED = 8,     /* (token, status, a{sv} or nothing) */
-  DVMD_PMIX_MSG_SPAWNED = 9,       /* (token, status, nspace or "") */
-  DVMD_PMIX_MSG_CONTROLLED = 10,   /* (token, status) */
+  DVMD_PMIX_MSG_ANSWER = 8,        /* (token, status, answer of the type of the kind, or nothing) */
   DVMD_PMIX_MSG_OUTPUT = 11,       /* (nspace, rank, stream, bytes) */
-  DVMD_PMIX_MSG_DATA_DONE = 12,    /* (token, status, [(nspace, rank, key, value)] or nothing) */
   DVMD_PMIX_MSG_CONNECT_DONE = 13, /* (token, status) */
   DVMD_PMIX_MSG_EVENT = 14,        /* (status, source or nothing, targets, details or nothing) */
   DVMD_PMIX_MSG_CATCH_UP = 15,     /* (call): ANSWERED, after all that clients have told until then */
@@ -46,15 +43,12 @@ typedef enum
   DVMD_PMIX_MSG_FINALIZED = 41,
   DVMD_PMIX_MSG_WAITS = 42,
   DVMD_PMIX_MSG_LOST = 43,
-  DVMD_PMIX_MSG_TOOL = 44,     /* (nspace, rank): a tool is connected, and called so */
-  DVMD_PMIX_MSG_ABORT = 45,    /* (nspace, rank, status, message, targets) */
-  DVMD_PMIX_MSG_FENCE = 46,    /* (token, participants, data, collect, timeout) */
-  DVMD_PMIX_MSG_MODEX = 47,    /* (token, nspace, rank, key or "", timeout) */
-  DVMD_PMIX_MSG_ALLOCATE = 48, /* (token, nspace, rank, directive, request) */
-  DVMD_PMIX_MSG_SPAWN = 49,    /* (token, nspace, rank, job, timeout, forward, withhold) */
-  DVMD_PMIX_MSG_CONTROL = 50,  /* (token, nspace, rank, targets, operation, signal) */
-  DVMD_PMIX_MSG_DATA = 51,     /* (token, operation, nspace, rank, request) */
-  DVMD_PMIX_MSG_CONNECT = 52,  /* (token, leave, participants, timeout) */
+  DVMD_PMIX_MSG_TOOL = 44,    /* (nspace, rank): a tool is connected, and called so */
+  DVMD_PMIX_MSG_ABORT = 45,   /* (nspace, rank, status, message, targets) */
+  DVMD_PMIX_MSG_FENCE = 46,   /* (token, participants, data, collect, timeout) */
+  DVMD_PMIX_MSG_MODEX = 47,   /* (token, nspace, rank, key or "", timeout) */
+  DVMD_PMIX_MSG_CALL = 48,    /* (token, DvmdCallKind, nspace, rank, request of the type of the kind) */
+  DVMD_PMIX_MSG_CONNECT = 52, /* (token, leave, participants, timeout) */
 } DvmdPmixMessageKind;
 
 /*

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-pmix-dirs.h"
+#include "dvmd-call-kind.h"
 #include "dvmd-pmix-gates.h"
 #include "dvmd-pmix-jobinfo.h"
 #include "dvmd-pmix-queue.h"
@@ -28,15 +29,13 @@ struct _DvmdPmixServer
   DvmdPmixPlaces *places;
   DvmdTopology *topology;
   char *node_name;
-  guint port;              /* where the library listens */
-  DvmdPmixRelay *relay;    /* (nullable): where tools come to */
-  GHashTable *jobs;        /* nspace -> DvmdPmixServerJob */
-  GHashTable *unknown;     /* set of nspaces: of jobs that somebody has asked for in vain */
-  GHashTable *tokens;      /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
-  GHashTable *allocations; /* guint64 -> DvmdPmixAllocation: that the agent has not answered */
-  GHashTable *spawns;      /* guint64 -> DvmdPmixSpawn: that the agent has not answered */
-  GHashTable *data_calls;  /* guint64 -> DvmdPmixDataCall: that the agent has not answered */
-  GHashTable *tasks;       /* GTasks that wait for the library */
+  guint port;           /* where the library listens */
+  DvmdPmixRelay *relay; /* (nullable): where tools come to */
+  GHashTable *jobs;     /* nspace -> DvmdPmixServerJob */
+  GHashTable *unknown;  /* set of nspaces: of jobs that somebody has asked for in vain */
+  GHashTable *tokens;   /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
+  GHashTable *calls;    /* guint64 -> DvmdPmixCall: that the agent has not answered */
+  GHashTable *tasks;    /* GTasks that wait for the library */
   guint64 last_token;
   int library_thread; /* gettid(2) of the one that answered last */
   gboolean running;
@@ -54,33 +53,26 @@ typedef struct
   void *callback_data;
 } DvmdPmixRequest;
 
-/* A client waits for nodes, or for what is to become of a job. */
-typedef struct
-{
-  guint64 token;
-  pmix_info_cbfunc_t callback;
-  void *callback_data;
-} DvmdPmixAllocation;
+/* A client waits for an answer of the agent's. */
+typedef struct _DvmdPmixCall DvmdPmixCall;
 
-/* A client waits for a job. */
-typedef struct
+struct _DvmdPmixCall
 {
   guint64 token;
-  pmix_spawn_cbfunc_t callback;
+  /* Hands the answer to the library; (nullable) answer: of the type of the kind, if status is success. */
+  void (*answer) (const DvmdPmixCall *self, int status, GVariant *answer);
+  union
+  {
+    pmix_info_cbfunc_t info;
+    pmix_spawn_cbfunc_t spawn;
+    pmix_lookup_cbfunc_t look_up;
+    pmix_op_cbfunc_t done;
+  } callback;
   void *callback_data;
-  gboolean gets_output; /* the library hands it what the job says */
-} DvmdPmixSpawn;
-
-/* A client publishes, looks up, unpublishes, connects or disconnects, and waits. */
-typedef struct
-{
-  guint64 token;
-  pmix_op_cbfunc_t done;
-  pmix_lookup_cbfunc_t look_up; /* (nullable): instead of done */
-  void *callback_data;
-  char *nspace; /* (nullable): of who waits; NULL: several may */
-  gint64 end;   /* monotonic, µs: from then on the library has answered by itself; 0: it does not */
-} DvmdPmixDataCall;
+  char *nspace;         /* (nullable): of the client; the call fails when that job's clients have gone */
+  gint64 end;           /* monotonic, µs: from then on the library has answered by itself; 0: it does not */
+  gboolean gets_output; /* of a spawn: the library hands over what the job says */
+};
 
 /*
  * What is waited for in the library: one task, answered when count callbacks have come. Made on the main context; the
@@ -129,22 +121,31 @@ pmix_status_t dvmd_pmix_upcall_connect (const pmix_proc_t procs[], size_t n_proc
                                         size_t n_info, pmix_op_cbfunc_t callback, void *callback_data);
 pmix_status_t dvmd_pmix_upcall_disconnect (const pmix_proc_t procs[], size_t n_procs, const pmix_info_t info[],
                                            size_t n_info, pmix_op_cbfunc_t callback, void *callback_data);
-void dvmd_pmix_server_complete_data (DvmdPmix *pmix, guint64 token, int status, GVariant *found);
-void dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status);
-/* nspace (nullable): of that job, whose clients have gone; NULL: the agent answers no more. */
-void dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self, const char *nspace);
-void dvmd_pmix_data_call_free (gpointer call);
 /* (transfer full) (nullable): a{sv} as in dvmd_data_store_handle(); keys (nullable): of all but publishing */
 GVariant *dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gsize n, GError **error);
+
+/* dvmd-pmix-calls.c */
+GHashTable *dvmd_pmix_calls_new (void);
+/* Copies call, and its namespace; the token of the copy. */
+guint64 dvmd_pmix_server_add_call (DvmdPmixServer *self, const DvmdPmixCall *call);
+/*
+ * The agent is asked. request (nullable, floating is sunk): of the type of the kind; NULL: the client is answered that
+ * error, and the log tells it.
+ */
+void dvmd_pmix_server_call (DvmdPmixServer *self, const DvmdPmixCall *call, DvmdCallKind kind, const pmix_proc_t *proc,
+                            GVariant *request, const GError *error);
+/* TRUE: proc may be somebody who is not ours, and has been refused. */
+gboolean dvmd_pmix_server_refuse_stranger (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixCall *call);
+void dvmd_pmix_server_complete_call (DvmdPmix *pmix, guint64 token, int status, GVariant *answer);
+void dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status);
+/* nspace (nullable): the calls of that job, whose clients have gone; NULL: all, because the agent answers no more. */
+void dvmd_pmix_server_fail_calls (DvmdPmixServer *self, const char *nspace);
 
 /* dvmd-pmix-alloc.c */
 /* info: until it is answered */
 void dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_alloc_directive_t directive,
                                 const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
                                 void *callback_data);
-void dvmd_pmix_server_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *answer);
-/* The agent answers no more: clients would wait for ever. */
-void dvmd_pmix_server_fail_allocations (DvmdPmixServer *self);
 /* (transfer full) (nullable): a{sv}, with the directive's word in *word */
 GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n,
                                      const char **word, GError **error);
@@ -152,7 +153,7 @@ GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmi
 /* dvmd-pmix-control.c */
 typedef struct
 {
-  const char *operation; /* as in DvmdPmixHost */
+  const char *operation; /* as in DVMD_CALL_JOB_CONTROL */
   int signum;
 } DvmdPmixControl;
 
@@ -160,15 +161,11 @@ gboolean dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixContr
 void dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixProc *targets,
                                guint n_targets, const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
                                void *callback_data);
-void dvmd_pmix_server_complete_control (DvmdPmix *pmix, guint64 token, int status);
 
 /* dvmd-pmix-spawn.c */
 /* info, apps: until it is answered */
 void dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
                              const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data);
-void dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace);
-/* The agent answers no more: clients would wait for ever. */
-void dvmd_pmix_server_fail_spawns (DvmdPmixServer *self);
 /* (transfer full) (nullable): (aa{sv}a{sv}), the arguments of SubmitApps */
 GVariant *dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
                                 DvmdPmixAttributes *attributes, GError **error);

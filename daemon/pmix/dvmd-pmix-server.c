@@ -242,9 +242,7 @@ close_down (DvmdPmixServer *self)
   dvmd_pmix_queue_close (self->queue);
   fail_tasks (self);
   g_hash_table_remove_all (self->tokens);
-  dvmd_pmix_server_fail_allocations (self);
-  dvmd_pmix_server_fail_spawns (self);
-  dvmd_pmix_server_fail_data_calls (self, NULL);
+  dvmd_pmix_server_fail_calls (self, NULL);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
   self->host = NULL;
@@ -541,11 +539,8 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->complete_direct_modex = dvmd_pmix_server_complete;
   iface->fetch_modex_async = dvmd_pmix_server_fetch_modex_async;
   iface->fetch_modex_finish = dvmd_pmix_server_fetch_modex_finish;
-  iface->complete_allocation = dvmd_pmix_server_complete_allocation;
-  iface->complete_spawn = dvmd_pmix_server_complete_spawn;
-  iface->complete_control = dvmd_pmix_server_complete_control;
+  iface->complete_call = dvmd_pmix_server_complete_call;
   iface->deliver_output = dvmd_pmix_server_deliver_output;
-  iface->complete_data = dvmd_pmix_server_complete_data;
   iface->complete_connect = dvmd_pmix_server_complete_connect;
   iface->notify_event = dvmd_pmix_server_notify_event;
 }
@@ -563,9 +558,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->unknown, g_hash_table_unref);
   g_clear_pointer (&self->tokens, g_hash_table_unref);
   g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
-  g_clear_pointer (&self->allocations, g_hash_table_unref);
-  g_clear_pointer (&self->spawns, g_hash_table_unref);
-  g_clear_pointer (&self->data_calls, g_hash_table_unref);
+  g_clear_pointer (&self->calls, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_free (self->node_name);
   G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
@@ -583,9 +576,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, server_job_free);
   self->unknown = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, dvmd_pmix_request_free);
-  self->allocations = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
-  self->spawns = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
-  self->data_calls = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, dvmd_pmix_data_call_free);
+  self->calls = dvmd_pmix_calls_new ();
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 

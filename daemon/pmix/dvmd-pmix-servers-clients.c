@@ -45,42 +45,14 @@ dvmd_pmix_servers_complete_modex (DvmdPmix *pmix, guint64 token, int status, GBy
 }
 
 static void
-dvmd_pmix_servers_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *answer)
+dvmd_pmix_servers_complete_call (DvmdPmix *pmix, guint64 token, int status, GVariant *answer)
 {
   DvmdPmixServerProcess *server = dvmd_pmix_servers_narrow (DVMD_PMIX_SERVERS (pmix), &token);
 
   if (server != NULL)
-    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_ALLOCATED,
-                          g_variant_new ("(tim@a{sv})", token, status, answer));
-}
-
-static void
-dvmd_pmix_servers_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace)
-{
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_narrow (DVMD_PMIX_SERVERS (pmix), &token);
-
-  if (server != NULL)
-    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_SPAWNED,
-                          g_variant_new ("(tis)", token, status, nspace != NULL ? nspace : ""));
-}
-
-static void
-dvmd_pmix_servers_complete_control (DvmdPmix *pmix, guint64 token, int status)
-{
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_narrow (DVMD_PMIX_SERVERS (pmix), &token);
-
-  if (server != NULL)
-    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_CONTROLLED, g_variant_new ("(ti)", token, status));
-}
-
-static void
-dvmd_pmix_servers_complete_data (DvmdPmix *pmix, guint64 token, int status, GVariant *found)
-{
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_narrow (DVMD_PMIX_SERVERS (pmix), &token);
-
-  if (server != NULL)
-    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_DATA_DONE,
-                          g_variant_new ("(tim@a(susay))", token, status, found));
+    dvmd_pmix_remote_say (
+        server->remote, DVMD_PMIX_MSG_ANSWER,
+        g_variant_new ("(tim@v)", token, status, answer != NULL ? g_variant_new_variant (answer) : NULL));
 }
 
 static void
@@ -315,73 +287,23 @@ take_abort (DvmdPmixServerProcess *server, GVariant *body)
 }
 
 static void
-take_allocate (DvmdPmixServerProcess *server, GVariant *body)
+take_call (DvmdPmixServerProcess *server, GVariant *body)
 {
   DvmdPmixServers *self = server->pool;
   g_autoptr (GVariant) request = NULL;
-  const char *directive;
+  const DvmdCallType *type;
   const char *nspace;
   guint64 token;
+  guint32 kind;
   guint32 rank;
 
-  g_variant_get (body, "(t&su&s@a{sv})", &token, &nspace, &rank, &directive, &request);
+  g_variant_get (body, "(tu&suv)", &token, &kind, &nspace, &rank, &request);
+  type = dvmd_call_kind_get_type (kind);
   token = dvmd_pmix_servers_widen (server, token);
-  if (!dvmd_pmix_host_allocate (self->host, token, nspace, rank, directive, request))
-    dvmd_pmix_servers_complete_allocation (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
-}
-
-static void
-take_spawn (DvmdPmixServerProcess *server, GVariant *body)
-{
-  DvmdPmixServers *self = server->pool;
-  g_autoptr (GVariant) job = NULL;
-  DvmdPmixAttributes attributes;
-  const char *nspace;
-  guint64 token;
-  guint32 rank;
-
-  g_variant_get (body, "(t&su@(aa{sv}a{sv})uuu)", &token, &nspace, &rank, &job, &attributes.timeout,
-                 &attributes.forward, &attributes.withhold);
-  server->spawned = TRUE;
-  token = dvmd_pmix_servers_widen (server, token);
-  if (!dvmd_pmix_host_spawn (self->host, token, nspace, rank, job, &attributes))
-    dvmd_pmix_servers_complete_spawn (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
-}
-
-static void
-take_control (DvmdPmixServerProcess *server, GVariant *body)
-{
-  DvmdPmixServers *self = server->pool;
-  g_autoptr (GVariant) rows = NULL;
-  g_autofree DvmdPmixProc *targets = NULL;
-  const char *operation;
-  const char *nspace;
-  guint64 token;
-  guint32 rank;
-  gint32 signum;
-  guint n;
-
-  g_variant_get (body, "(t&su@a(su)&si)", &token, &nspace, &rank, &rows, &operation, &signum);
-  targets = dvmd_pmix_procs_from_variant (rows, &n);
-  token = dvmd_pmix_servers_widen (server, token);
-  if (!dvmd_pmix_host_control (self->host, token, nspace, rank, targets, n, operation, signum))
-    dvmd_pmix_servers_complete_control (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED);
-}
-
-static void
-take_data (DvmdPmixServerProcess *server, GVariant *body)
-{
-  DvmdPmixServers *self = server->pool;
-  g_autoptr (GVariant) request = NULL;
-  const char *nspace;
-  guint64 token;
-  guint32 rank;
-  guint32 op;
-
-  g_variant_get (body, "(tu&su@a{sv})", &token, &op, &nspace, &rank, &request);
-  token = dvmd_pmix_servers_widen (server, token);
-  if (!dvmd_pmix_host_data (self->host, token, (DvmdPmixDataOp)op, nspace, rank, request))
-    dvmd_pmix_servers_complete_data (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  server->spawned |= kind == DVMD_CALL_SPAWN;
+  if (type == NULL || !g_variant_is_of_type (request, G_VARIANT_TYPE (type->request))
+      || !dvmd_pmix_host_call (self->host, token, (DvmdCallKind)kind, nspace, rank, request))
+    dvmd_pmix_servers_complete_call (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 
 void
@@ -414,17 +336,8 @@ dvmd_pmix_servers_take_message (DvmdPmixRemote *remote, DvmdPmixMessageKind kind
     case DVMD_PMIX_MSG_MODEX:
       take_modex (server, body);
       break;
-    case DVMD_PMIX_MSG_ALLOCATE:
-      take_allocate (server, body);
-      break;
-    case DVMD_PMIX_MSG_SPAWN:
-      take_spawn (server, body);
-      break;
-    case DVMD_PMIX_MSG_CONTROL:
-      take_control (server, body);
-      break;
-    case DVMD_PMIX_MSG_DATA:
-      take_data (server, body);
+    case DVMD_PMIX_MSG_CALL:
+      take_call (server, body);
       break;
     default:
       g_message ("%s is nothing that a PMIx server says", dvmd_pmix_message_name (kind));
@@ -489,11 +402,8 @@ dvmd_pmix_servers_init_clients (DvmdPmixInterface *iface)
   iface->complete_direct_modex = dvmd_pmix_servers_complete_modex;
   iface->fetch_modex_async = dvmd_pmix_servers_fetch_modex_async;
   iface->fetch_modex_finish = dvmd_pmix_servers_fetch_modex_finish;
-  iface->complete_allocation = dvmd_pmix_servers_complete_allocation;
-  iface->complete_spawn = dvmd_pmix_servers_complete_spawn;
-  iface->complete_control = dvmd_pmix_servers_complete_control;
+  iface->complete_call = dvmd_pmix_servers_complete_call;
   iface->deliver_output = dvmd_pmix_servers_deliver_output;
-  iface->complete_data = dvmd_pmix_servers_complete_data;
   iface->complete_connect = dvmd_pmix_servers_complete_connect;
   iface->notify_event = dvmd_pmix_servers_notify_event;
 }

@@ -413,7 +413,8 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
 
 typedef struct
 {
-  DvmdPmixSpawn spawn;
+  pmix_spawn_cbfunc_t callback;
+  void *callback_data;
   int status;
   pmix_nspace_t nspace;
 } Answer;
@@ -423,7 +424,7 @@ hand_over (pmix_status_t status, void *data)
 {
   Answer *answer = data;
 
-  answer->spawn.callback (answer->status, answer->nspace, answer->spawn.callback_data);
+  answer->callback (answer->status, answer->nspace, answer->callback_data);
   g_free (answer);
 }
 
@@ -432,75 +433,54 @@ hand_over (pmix_status_t status, void *data)
  * The removal of a handler that there is not is what it does there and then tells.
  */
 static void
-answer_spawn (const DvmdPmixSpawn *spawn, int status, const char *nspace)
+answer_spawn (const DvmdPmixCall *call, int status, GVariant *words)
 {
   Answer *answer = g_new0 (Answer, 1);
+  const char *nspace = NULL;
 
-  answer->spawn = *spawn;
+  if (words != NULL)
+    g_variant_get (words, "(&s)", &nspace);
+  answer->callback = call->callback.spawn;
+  answer->callback_data = call->callback_data;
   answer->status = status;
   PMIX_LOAD_NSPACE (answer->nspace, nspace);
-  if (!spawn->gets_output || PMIx_Deregister_event_handler (NO_HANDLER, hand_over, answer) != PMIX_SUCCESS)
+  if (!call->gets_output || PMIx_Deregister_event_handler (NO_HANDLER, hand_over, answer) != PMIX_SUCCESS)
     hand_over (PMIX_SUCCESS, answer);
 }
 
-void
-dvmd_pmix_server_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace)
+/* A tool wants what it does not refuse, a process what it asks for. */
+static guint
+find_streams (gboolean is_tool, const DvmdPmixAttributes *attributes)
 {
-  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
-  DvmdPmixSpawn *spawn = g_hash_table_lookup (self->spawns, &token);
+  guint unasked = is_tool ? (DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR) & ~attributes->withhold : 0;
 
-  if (spawn == NULL)
-    {
-      g_debug ("The answer to spawn %" G_GUINT64_FORMAT " comes too late", token);
-      return;
-    }
-  answer_spawn (spawn, status, nspace);
-  g_hash_table_remove (self->spawns, &token);
-}
-
-void
-dvmd_pmix_server_fail_spawns (DvmdPmixServer *self)
-{
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, self->spawns);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    answer_spawn (value, PMIX_ERR_UNREACH, NULL);
-  g_hash_table_remove_all (self->spawns);
+  return attributes->forward | unasked;
 }
 
 void
 dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
                         const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data)
 {
-  DvmdPmixSpawn *spawn = g_new0 (DvmdPmixSpawn, 1);
+  DvmdPmixCall call = { .answer = answer_spawn, .callback.spawn = callback, .callback_data = callback_data };
+  gboolean is_tool = !g_hash_table_contains (self->jobs, proc->nspace);
   g_autoptr (GVariant) job = NULL;
   g_autoptr (GError) error = NULL;
   DvmdPmixAttributes attributes;
+  GVariant *request = NULL;
 
-  spawn->token = ++self->last_token;
-  spawn->callback = callback;
-  spawn->callback_data = callback_data;
-  g_hash_table_insert (self->spawns, &spawn->token, spawn);
-  if (dvmd_pmix_server_is_among_strangers (self, proc))
-    {
-      dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, PMIX_ERR_NO_PERMISSIONS, NULL);
-      dvmd_pmix_server_expel_strangers (self);
-      return;
-    }
-  spawn->gets_output = TRUE;
+  if (dvmd_pmix_server_refuse_stranger (self, proc, &call))
+    return;
   job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &attributes, &error);
-  if (job == NULL)
+  call.gets_output = job == NULL || attributes.forward != 0 || is_tool;
+  if (job != NULL)
     {
-      g_message ("%s.%u wants a job: %s", proc->nspace, proc->rank, error->message);
-      dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, dvmd_pmix_status_from_error (error), NULL);
-      return;
+      g_autoptr (GVariant) rows = g_variant_get_child_value (job, 0);
+      g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
+
+      request = g_variant_new ("(@aa{sv}@a{sv}uu)", rows, options, attributes.timeout,
+                               find_streams (is_tool, &attributes));
     }
-  /* Tools get it unasked. */
-  spawn->gets_output = attributes.forward != 0 || !g_hash_table_contains (self->jobs, proc->nspace);
-  if (!dvmd_pmix_host_spawn (self->host, spawn->token, proc->nspace, proc->rank, job, &attributes))
-    dvmd_pmix_server_complete_spawn (DVMD_PMIX (self), spawn->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+  dvmd_pmix_server_call (self, &call, DVMD_CALL_SPAWN, proc, request, error);
 }
 
 /* ---- output ---- */

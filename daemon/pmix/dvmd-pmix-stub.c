@@ -290,35 +290,14 @@ handle_modex_done (DvmdPmixStub *self, GVariant *body)
 }
 
 static void
-handle_allocated (DvmdPmixStub *self, GVariant *body)
+handle_answer (DvmdPmixStub *self, GVariant *body)
 {
   g_autoptr (GVariant) answer = NULL;
   guint64 token;
   gint32 status;
 
-  g_variant_get (body, "(tim@a{sv})", &token, &status, &answer);
-  dvmd_pmix_complete_allocation (self->pmix, token, status, answer);
-}
-
-static void
-handle_spawned (DvmdPmixStub *self, GVariant *body)
-{
-  const char *nspace;
-  guint64 token;
-  gint32 status;
-
-  g_variant_get (body, "(ti&s)", &token, &status, &nspace);
-  dvmd_pmix_complete_spawn (self->pmix, token, status, nspace[0] != '\0' ? nspace : NULL);
-}
-
-static void
-handle_controlled (DvmdPmixStub *self, GVariant *body)
-{
-  guint64 token;
-  gint32 status;
-
-  g_variant_get (body, "(ti)", &token, &status);
-  dvmd_pmix_complete_control (self->pmix, token, status);
+  g_variant_get (body, "(timv)", &token, &status, &answer);
+  dvmd_pmix_complete_call (self->pmix, token, status, answer);
 }
 
 static void
@@ -332,17 +311,6 @@ handle_output (DvmdPmixStub *self, GVariant *body)
   g_variant_get (body, "(&suu@ay)", &source.nspace, &source.rank, &stream, &data);
   bytes = g_variant_get_data_as_bytes (data);
   dvmd_pmix_deliver_output (self->pmix, &source, stream, bytes);
-}
-
-static void
-handle_data_done (DvmdPmixStub *self, GVariant *body)
-{
-  g_autoptr (GVariant) found = NULL;
-  guint64 token;
-  gint32 status;
-
-  g_variant_get (body, "(tim@a(susay))", &token, &status, &found);
-  dvmd_pmix_complete_data (self->pmix, token, status, found);
 }
 
 static void
@@ -416,11 +384,8 @@ static const Handler handlers[] = {
   [DVMD_PMIX_MSG_FETCH] = handle_fetch,
   [DVMD_PMIX_MSG_FENCE_DONE] = handle_fence_done,
   [DVMD_PMIX_MSG_MODEX_DONE] = handle_modex_done,
-  [DVMD_PMIX_MSG_ALLOCATED] = handle_allocated,
-  [DVMD_PMIX_MSG_SPAWNED] = handle_spawned,
-  [DVMD_PMIX_MSG_CONTROLLED] = handle_controlled,
+  [DVMD_PMIX_MSG_ANSWER] = handle_answer,
   [DVMD_PMIX_MSG_OUTPUT] = handle_output,
-  [DVMD_PMIX_MSG_DATA_DONE] = handle_data_done,
   [DVMD_PMIX_MSG_CONNECT_DONE] = handle_connect_done,
   [DVMD_PMIX_MSG_EVENT] = handle_event,
   [DVMD_PMIX_MSG_CATCH_UP] = handle_catch_up,
@@ -534,36 +499,9 @@ host_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank)
 }
 
 static void
-host_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
-               GVariant *request)
+host_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank, GVariant *request)
 {
-  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_ALLOCATE,
-       g_variant_new ("(tsus@a{sv})", token, nspace, rank, directive, request));
-}
-
-static void
-host_spawn (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, GVariant *job,
-            const DvmdPmixAttributes *attributes)
-{
-  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_SPAWN,
-       g_variant_new ("(tsu@(aa{sv}a{sv})uuu)", token, nspace, rank, job, attributes->timeout, attributes->forward,
-                      attributes->withhold));
-}
-
-static void
-host_control (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const DvmdPmixProc *targets,
-              guint n_targets, const char *operation, int signum)
-{
-  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_CONTROL,
-       g_variant_new ("(tsu@a(su)si)", token, nspace, rank, dvmd_pmix_procs_to_variant (targets, n_targets), operation,
-                      signum));
-}
-
-static void
-host_data (DvmdPmixHost *host, guint64 token, DvmdPmixDataOp op, const char *nspace, guint32 rank, GVariant *request)
-{
-  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_DATA,
-       g_variant_new ("(tusu@a{sv})", token, (guint32)op, nspace, rank, request));
+  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_CALL, g_variant_new ("(tusuv)", token, (guint)kind, nspace, rank, request));
 }
 
 static void
@@ -585,10 +523,7 @@ dvmd_pmix_stub_host_init (DvmdPmixHostInterface *iface)
   iface->fence = host_fence;
   iface->direct_modex = host_direct_modex;
   iface->tool_connected = host_tool_connected;
-  iface->allocate = host_allocate;
-  iface->spawn = host_spawn;
-  iface->control = host_control;
-  iface->data = host_data;
+  iface->call = host_call;
   iface->connect = host_connect;
 }
 

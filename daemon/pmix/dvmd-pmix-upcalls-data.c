@@ -13,6 +13,7 @@
 #include "dvmd-log.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "dvm.h"
 
@@ -33,7 +34,7 @@ typedef struct
   guint n_procs;
   guint timeout; /* s; 0: none */
   gint64 time;   /* of the call */
-  DvmdPmixDataCall call;
+  DvmdPmixCall call;
 } Upcall;
 
 /* ---- reading what the client wants ---- */
@@ -270,16 +271,6 @@ dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gs
 
 /* ---- on the main context ---- */
 
-static DvmdPmixDataCall *
-add_call (DvmdPmixServer *self, const DvmdPmixDataCall *call)
-{
-  DvmdPmixDataCall *copy = g_memdup2 (call, sizeof *call);
-
-  copy->token = ++self->last_token;
-  g_hash_table_insert (self->data_calls, &copy->token, copy);
-  return copy;
-}
-
 static pmix_pdata_t *
 unpack_found (GVariant *found, gsize *n_found)
 {
@@ -316,114 +307,57 @@ unpack_found (GVariant *found, gsize *n_found)
 }
 
 static void
-answer (DvmdPmixServer *self, guint64 token, int status, GVariant *found)
+answer_look_up (const DvmdPmixCall *call, int status, GVariant *answer)
 {
-  DvmdPmixDataCall *call = g_hash_table_lookup (self->data_calls, &token);
+  g_autoptr (GVariant) found = answer != NULL ? g_variant_get_child_value (answer, 0) : NULL;
   pmix_pdata_t *data = NULL;
   gsize n = 0;
 
-  if (call == NULL)
-    {
-      g_debug ("Answer %" G_GUINT64_FORMAT " comes too late", token);
-      return;
-    }
-  if (call->look_up == NULL)
-    call->done (status, call->callback_data);
-  else
-    {
-      if (status == PMIX_SUCCESS && found != NULL)
-        data = unpack_found (found, &n);
-      call->look_up (status, data, n, call->callback_data);
-      if (data != NULL)
-        PMIX_PDATA_FREE (data, MAX (g_variant_n_children (found), 1));
-    }
-  g_hash_table_remove (self->data_calls, &token);
-}
-
-void
-dvmd_pmix_server_complete_data (DvmdPmix *pmix, guint64 token, int status, GVariant *found)
-{
-  answer (DVMD_PMIX_SERVER (pmix), token, status, found);
-}
-
-/*
- * Of a connect with a time limit the library itself tells its clients that it is over, and then bears no answer any
- * more; it has seen the first of them come before the agent has heard of any.
- */
-static gboolean
-is_over (const DvmdPmixDataCall *call)
-{
-  return call->end > 0 && g_get_monotonic_time () >= call->end;
-}
-
-void
-dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status)
-{
-  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
-  const DvmdPmixDataCall *call = g_hash_table_lookup (self->data_calls, &token);
-
-  if (call != NULL && (is_over (call) || (call->end > 0 && status == PMIX_ERR_TIMEOUT)))
-    g_hash_table_remove (self->data_calls, &token);
-  else
-    answer (self, token, status, NULL);
-}
-
-void
-dvmd_pmix_server_fail_data_calls (DvmdPmixServer *self, const char *nspace)
-{
-  g_autoptr (GList) calls = g_hash_table_get_values (self->data_calls);
-
-  for (GList *link = calls; link != NULL; link = link->next)
-    {
-      const DvmdPmixDataCall *call = link->data;
-
-      if (!is_over (call) && (nspace == NULL || g_strcmp0 (call->nspace, nspace) == 0))
-        answer (self, call->token, PMIX_ERR_UNREACH, NULL);
-    }
-}
-
-void
-dvmd_pmix_data_call_free (gpointer data)
-{
-  DvmdPmixDataCall *self = data;
-
-  g_free (self->nspace);
-  g_free (self);
+  if (found != NULL)
+    data = unpack_found (found, &n);
+  call->callback.look_up (status, data, n, call->callback_data);
+  if (data != NULL)
+    PMIX_PDATA_FREE (data, MAX (g_variant_n_children (found), 1));
 }
 
 static void
-hand_over_data (DvmdPmixServer *self, const Upcall *upcall)
+answer_done (const DvmdPmixCall *call, int status, GVariant *answer)
 {
-  static const char *const words[] = { "publish", "lookup", "unpublish" };
+  call->callback.done (status, call->callback_data);
+}
+
+static void
+hand_over_data (DvmdPmixServer *self, Upcall *upcall)
+{
   g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) request = dvmd_pmix_read_data (upcall->op, upcall->keys, upcall->info, upcall->n_info, &error);
-  DvmdPmixDataCall *call = add_call (self, &upcall->call);
+  g_autoptr (GVariant)
+      directives = dvmd_pmix_read_data (upcall->op, upcall->keys, upcall->info, upcall->n_info, &error);
+  GVariant *request = NULL;
 
-  call->nspace = g_strdup (upcall->proc.nspace);
-  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, upcall->proc.nspace, upcall->proc.rank, "%s", words[upcall->op]);
-  if (request == NULL)
-    {
-      g_message ("%s.%u, %s: %s", upcall->proc.nspace, upcall->proc.rank, words[upcall->op], error->message);
-      answer (self, call->token, dvmd_pmix_status_from_error (error), NULL);
-    }
-  else if (!dvmd_pmix_host_data (self->host, call->token, upcall->op, upcall->proc.nspace, upcall->proc.rank, request))
-    answer (self, call->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+  upcall->call.nspace = upcall->proc.nspace;
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, upcall->proc.nspace, upcall->proc.rank, "publish or look up (%u)",
+                 (guint)upcall->op);
+  /* Everybody whom the server lets in belongs to its own user. */
+  if (directives != NULL)
+    request = g_variant_new ("(uuu@a{sv})", (guint)upcall->op, (guint)geteuid (), (guint)getegid (), directives);
+  dvmd_pmix_server_call (self, &upcall->call, DVMD_CALL_DATA, &upcall->proc, request, error);
 }
 
 static void
-hand_over_connect (DvmdPmixServer *self, const Upcall *upcall)
+hand_over_connect (DvmdPmixServer *self, Upcall *upcall)
 {
   g_autofree DvmdPmixProc *procs = g_new0 (DvmdPmixProc, upcall->n_procs);
-  DvmdPmixDataCall *call = add_call (self, &upcall->call);
+  guint64 token;
 
   if (upcall->timeout > 0 && !upcall->leaves)
-    call->end = upcall->time + (gint64)upcall->timeout * G_USEC_PER_SEC;
+    upcall->call.end = upcall->time + (gint64)upcall->timeout * G_USEC_PER_SEC;
   for (guint i = 0; i < upcall->n_procs; i++)
     procs[i] = (DvmdPmixProc){ upcall->procs[i].nspace, upcall->procs[i].rank };
-  g_debug ("%s %" G_GUINT64_FORMAT " of %u participants", upcall->leaves ? "disconnect" : "connect", call->token,
+  token = dvmd_pmix_server_add_call (self, &upcall->call);
+  g_debug ("%s %" G_GUINT64_FORMAT " of %u participants", upcall->leaves ? "disconnect" : "connect", token,
            upcall->n_procs);
-  if (!dvmd_pmix_host_connect (self->host, call->token, upcall->leaves, procs, upcall->n_procs, upcall->timeout))
-    answer (self, call->token, PMIX_ERR_NOT_SUPPORTED, NULL);
+  if (!dvmd_pmix_host_connect (self->host, token, upcall->leaves, procs, upcall->n_procs, upcall->timeout))
+    dvmd_pmix_server_complete_call (DVMD_PMIX (self), token, PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 
 static void
@@ -463,7 +397,7 @@ upcall_new (void *callback_data)
 
 static pmix_status_t
 post_data (DvmdPmixDataOp op, const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t n_info,
-           const DvmdPmixDataCall *call)
+           const DvmdPmixCall *call)
 {
   Upcall *upcall = upcall_new (NULL);
 
@@ -481,24 +415,27 @@ pmix_status_t
 dvmd_pmix_upcall_publish (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback,
                           void *callback_data)
 {
-  return post_data (DVMD_PMIX_DATA_PUBLISH, proc, NULL, info, n_info,
-                    &(DvmdPmixDataCall){ .done = callback, .callback_data = callback_data });
+  return post_data (
+      DVMD_PMIX_DATA_PUBLISH, proc, NULL, info, n_info,
+      &(DvmdPmixCall){ .answer = answer_done, .callback.done = callback, .callback_data = callback_data });
 }
 
 pmix_status_t
 dvmd_pmix_upcall_lookup (const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t n_info,
                          pmix_lookup_cbfunc_t callback, void *callback_data)
 {
-  return post_data (DVMD_PMIX_DATA_LOOKUP, proc, keys, info, n_info,
-                    &(DvmdPmixDataCall){ .look_up = callback, .callback_data = callback_data });
+  return post_data (
+      DVMD_PMIX_DATA_LOOKUP, proc, keys, info, n_info,
+      &(DvmdPmixCall){ .answer = answer_look_up, .callback.look_up = callback, .callback_data = callback_data });
 }
 
 pmix_status_t
 dvmd_pmix_upcall_unpublish (const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t n_info,
                             pmix_op_cbfunc_t callback, void *callback_data)
 {
-  return post_data (DVMD_PMIX_DATA_UNPUBLISH, proc, keys, info, n_info,
-                    &(DvmdPmixDataCall){ .done = callback, .callback_data = callback_data });
+  return post_data (
+      DVMD_PMIX_DATA_UNPUBLISH, proc, keys, info, n_info,
+      &(DvmdPmixCall){ .answer = answer_done, .callback.done = callback, .callback_data = callback_data });
 }
 
 static pmix_status_t
@@ -517,7 +454,8 @@ post_connect (gboolean leaves, const pmix_proc_t procs[], size_t n_procs, const 
   upcall->procs = g_memdup2 (procs, n_procs * sizeof *procs);
   upcall->n_procs = (guint)n_procs;
   upcall->timeout = (guint)CLAMP (timeout, 0, G_MAXUINT32);
-  upcall->call.done = callback;
+  upcall->call.answer = answer_done;
+  upcall->call.callback.done = callback;
   dvmd_pmix_upcalls_post (&upcall->item);
   return PMIX_SUCCESS;
 }

@@ -128,31 +128,11 @@ dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **err
 }
 
 void
-dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVariant *answer)
+dvmd_pmix_complete_call (DvmdPmix *self, guint64 token, int status, GVariant *answer)
 {
   g_autoptr (GVariant) owned = answer != NULL ? g_variant_ref_sink (answer) : NULL;
 
-  DVMD_PMIX_GET_IFACE (self)->complete_allocation (self, token, status, owned);
-}
-
-void
-dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace)
-{
-  DVMD_PMIX_GET_IFACE (self)->complete_spawn (self, token, status, nspace);
-}
-
-void
-dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status)
-{
-  DVMD_PMIX_GET_IFACE (self)->complete_control (self, token, status);
-}
-
-void
-dvmd_pmix_complete_data (DvmdPmix *self, guint64 token, int status, GVariant *found)
-{
-  g_autoptr (GVariant) owned = found != NULL ? g_variant_ref_sink (found) : NULL;
-
-  DVMD_PMIX_GET_IFACE (self)->complete_data (self, token, status, owned);
+  DVMD_PMIX_GET_IFACE (self)->complete_call (self, token, status, owned);
 }
 
 void

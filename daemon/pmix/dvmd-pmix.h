@@ -65,11 +65,8 @@ struct _DvmdPmixInterface
   void (*fetch_modex_async) (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                              gpointer user_data);
   GBytes *(*fetch_modex_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
-  void (*complete_allocation) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
-  void (*complete_spawn) (DvmdPmix *self, guint64 token, int status, const char *nspace);
-  void (*complete_control) (DvmdPmix *self, guint64 token, int status);
+  void (*complete_call) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
   void (*deliver_output) (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes);
-  void (*complete_data) (DvmdPmix *self, guint64 token, int status, GVariant *found);
   void (*complete_connect) (DvmdPmix *self, guint64 token, int status);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details);
@@ -139,17 +136,15 @@ void dvmd_pmix_fetch_modex_async (DvmdPmix *self, const char *nspace, guint32 ra
                                   gpointer user_data);
 GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
 
-/* answer (nullable, floating is sunk): a{sv} as details of events; only a request that succeeds can tell more. */
-void dvmd_pmix_complete_allocation (DvmdPmix *self, guint64 token, int status, GVariant *answer);
-/* nspace (nullable): of the job that runs. */
-void dvmd_pmix_complete_spawn (DvmdPmix *self, guint64 token, int status, const char *nspace);
-void dvmd_pmix_complete_control (DvmdPmix *self, guint64 token, int status);
+/*
+ * answer (nullable, floating is sunk): of the type that the kind of the call has; only a call that succeeds has one.
+ * The job of a spawn runs then.
+ */
+void dvmd_pmix_complete_call (DvmdPmix *self, guint64 token, int status, GVariant *answer);
 /* To those who have spawned that job, and want this stream (DVMD_PMIX_STDOUT, ...). Before the answer to the spawn,
  * too. */
 void dvmd_pmix_deliver_output (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes);
 
-/* found (nullable, floating is sunk): a(susay), who has published, key and packed value; of a lookup that succeeds. */
-void dvmd_pmix_complete_data (DvmdPmix *self, guint64 token, int status, GVariant *found);
 /* The jobs of all participants have been registered before. */
 void dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status);
 

@@ -6,6 +6,10 @@
 
 #include "pmix-fake.h"
 
+#include <unistd.h>
+
+#include "dvmd-pmix-messages.h"
+
 #include "dvm.h"
 
 typedef struct
@@ -219,7 +223,7 @@ pmix_fake_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data)
 }
 
 static void
-pmix_fake_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVariant *words)
+pmix_fake_complete_call (DvmdPmix *pmix, guint64 token, int status, GVariant *words)
 {
   Answer *answer = find_open (TEST_PMIX_FAKE (pmix), token);
 
@@ -228,18 +232,6 @@ pmix_fake_complete_allocation (DvmdPmix *pmix, guint64 token, int status, GVaria
   answer->answered = TRUE;
   answer->status = status;
   answer->words = words != NULL ? g_variant_ref_sink (words) : NULL;
-}
-
-static void
-pmix_fake_complete_spawn (DvmdPmix *pmix, guint64 token, int status, const char *nspace)
-{
-  pmix_fake_complete_allocation (pmix, token, status, nspace != NULL ? g_variant_new_string (nspace) : NULL);
-}
-
-static void
-pmix_fake_complete_control (DvmdPmix *pmix, guint64 token, int status)
-{
-  pmix_fake_complete (pmix, token, status, NULL);
 }
 
 static void
@@ -324,11 +316,8 @@ pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->complete_direct_modex = pmix_fake_complete;
   iface->fetch_modex_async = pmix_fake_fetch_modex_async;
   iface->fetch_modex_finish = pmix_fake_fetch_modex_finish;
-  iface->complete_allocation = pmix_fake_complete_allocation;
-  iface->complete_spawn = pmix_fake_complete_spawn;
-  iface->complete_control = pmix_fake_complete_control;
+  iface->complete_call = pmix_fake_complete_call;
   iface->deliver_output = pmix_fake_deliver_output;
-  iface->complete_data = pmix_fake_complete_allocation;
   iface->complete_connect = pmix_fake_complete_connect;
   iface->notify_event = pmix_fake_notify_event;
 }
@@ -433,25 +422,28 @@ pmix_fake_direct_modex (PmixFake *self, const char *nspace, guint32 rank)
 }
 
 guint64
-pmix_fake_allocate (PmixFake *self, const char *nspace, guint32 rank, const char *directive, GVariant *request)
+pmix_fake_call (PmixFake *self, DvmdCallKind kind, const char *nspace, guint32 rank, GVariant *request)
 {
   guint64 token = add_answer (self);
   g_autoptr (GVariant) owned = g_variant_ref_sink (request);
 
-  if (!dvmd_pmix_host_allocate (self->host, token, nspace, rank, directive, owned))
-    pmix_fake_complete_allocation (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+  g_assert_true (g_variant_is_of_type (owned, G_VARIANT_TYPE (dvmd_call_kind_get_type (kind)->request)));
+  if (!dvmd_pmix_host_call (self->host, token, kind, nspace, rank, owned))
+    pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
   return token;
+}
+
+guint64
+pmix_fake_allocate (PmixFake *self, const char *nspace, guint32 rank, const char *directive, GVariant *request)
+{
+  return pmix_fake_call (self, DVMD_CALL_ALLOCATE, nspace, rank, g_variant_new ("(s@a{sv})", directive, request));
 }
 
 guint64
 pmix_fake_data (PmixFake *self, DvmdPmixDataOp op, const char *nspace, guint32 rank, GVariant *request)
 {
-  guint64 token = add_answer (self);
-  g_autoptr (GVariant) owned = g_variant_ref_sink (request);
-
-  if (!dvmd_pmix_host_data (self->host, token, op, nspace, rank, owned))
-    pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
-  return token;
+  return pmix_fake_call (self, DVMD_CALL_DATA, nspace, rank,
+                         g_variant_new ("(uuu@a{sv})", (guint)op, (guint)geteuid (), (guint)getegid (), request));
 }
 
 guint64
@@ -475,25 +467,23 @@ pmix_fake_get_allocation (PmixFake *self, guint64 token, int *status, GVariant *
 }
 
 guint64
-pmix_fake_spawn (PmixFake *self, const char *nspace, guint32 rank, GVariant *job, const DvmdPmixAttributes *attributes)
+pmix_fake_spawn (PmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout, guint streams)
 {
-  guint64 token = add_answer (self);
   g_autoptr (GVariant) owned = g_variant_ref_sink (job);
+  g_autoptr (GVariant) apps = g_variant_get_child_value (owned, 0);
+  g_autoptr (GVariant) options = g_variant_get_child_value (owned, 1);
 
-  if (!dvmd_pmix_host_spawn (self->host, token, nspace, rank, owned, attributes))
-    pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
-  return token;
+  return pmix_fake_call (self, DVMD_CALL_SPAWN, nspace, rank,
+                         g_variant_new ("(@aa{sv}@a{sv}uu)", apps, options, timeout, streams));
 }
 
 guint64
 pmix_fake_control (PmixFake *self, const char *nspace, guint32 rank, const DvmdPmixProc *targets, guint n_targets,
                    const char *operation, int signum)
 {
-  guint64 token = add_answer (self);
-
-  if (!dvmd_pmix_host_control (self->host, token, nspace, rank, targets, n_targets, operation, signum))
-    pmix_fake_complete (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
-  return token;
+  return pmix_fake_call (
+      self, DVMD_CALL_JOB_CONTROL, nspace, rank,
+      g_variant_new ("(@a(su)si)", dvmd_pmix_procs_to_variant (targets, n_targets), operation, signum));
 }
 
 gboolean
@@ -503,7 +493,9 @@ pmix_fake_get_spawn (PmixFake *self, guint64 token, int *status, const char **ns
 
   if (!pmix_fake_get_allocation (self, token, status, &words))
     return FALSE;
-  *nspace = words != NULL ? g_variant_get_string (words, NULL) : NULL;
+  *nspace = NULL;
+  if (words != NULL)
+    g_variant_get (words, "(&s)", nspace);
   return TRUE;
 }
 

@@ -40,18 +40,19 @@ void pmix_fake_put (PmixFake *self, const char *nspace, guint32 rank, GBytes *da
 /* A local client asks for what nspace.rank has put; token of its answer. */
 guint64 pmix_fake_direct_modex (PmixFake *self, const char *nspace, guint32 rank);
 
+/* A local client or tool calls; request (floating is sunk): of the type of the kind; token of its answer. */
+guint64 pmix_fake_call (PmixFake *self, DvmdCallKind kind, const char *nspace, guint32 rank, GVariant *request);
 /* A local client or tool asks for nodes, in the words of the bus (floating is sunk); token of its answer. */
 guint64 pmix_fake_allocate (PmixFake *self, const char *nspace, guint32 rank, const char *directive, GVariant *request);
-/* A local client or tool publishes, looks up or unpublishes (floating is sunk); token of its answer, a(susay). */
+/* A local client or tool publishes, looks up or unpublishes (floating is sunk); token of its answer. */
 guint64 pmix_fake_data (PmixFake *self, DvmdPmixDataOp op, const char *nspace, guint32 rank, GVariant *request);
 /* All local participants have come to a connect, or (leave) a disconnect; token of its answer. */
 guint64 pmix_fake_connect (PmixFake *self, gboolean leave, const DvmdPmixProc *participants, guint n_participants,
                            guint timeout);
-/* FALSE: not answered yet. answer (out) (nullable): a{sv}, or of data a(susay) */
+/* FALSE: not answered yet. answer (out) (nullable): of the type of the kind */
 gboolean pmix_fake_get_allocation (PmixFake *self, guint64 token, int *status, GVariant **answer);
 /* A local client or tool wants a job, (aa{sv}a{sv}) as SubmitApps has it (floating is sunk); token of its answer. */
-guint64 pmix_fake_spawn (PmixFake *self, const char *nspace, guint32 rank, GVariant *job,
-                         const DvmdPmixAttributes *attributes);
+guint64 pmix_fake_spawn (PmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout, guint streams);
 /* What was delivered of the output of jobs: "NSPACE.RANK:STREAM:TEXT", one after another. */
 const char *pmix_fake_get_output (PmixFake *self);
 /* FALSE: not answered yet. nspace (out) (nullable) */

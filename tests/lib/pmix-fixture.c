@@ -84,19 +84,22 @@ on_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank)
 }
 
 static void
-on_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
-             GVariant *request)
+on_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank, GVariant *request)
 {
   TestHost *self = TEST_HOST (host);
 
+  if (kind != DVMD_CALL_ALLOCATE)
+    {
+      dvmd_pmix_complete_call (self->pmix, token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+      return;
+    }
   self->n_allocations++;
   self->alloc_token = token;
   g_free (self->alloc_requester);
   self->alloc_requester = g_strdup_printf ("%s.%u", nspace, rank);
-  g_free (self->alloc_directive);
-  self->alloc_directive = g_strdup (directive);
+  g_clear_pointer (&self->alloc_directive, g_free);
   g_clear_pointer (&self->alloc_request, g_variant_unref);
-  self->alloc_request = g_variant_ref (request);
+  g_variant_get (request, "(s@a{sv})", &self->alloc_directive, &self->alloc_request);
 }
 
 static void
@@ -109,7 +112,7 @@ test_host_pmix_host_init (DvmdPmixHostInterface *iface)
   iface->fence = on_fence;
   iface->direct_modex = on_direct_modex;
   iface->tool_connected = on_tool_connected;
-  iface->allocate = on_allocate;
+  iface->call = on_call;
 }
 
 static void
@@ -150,6 +153,7 @@ pmix_fixture_new (const char *gds)
   g_assert_no_error (error);
   self->pmix = DVMD_PMIX (dvmd_pmix_server_new ());
   self->host = g_object_new (TEST_TYPE_HOST, NULL);
+  self->host->pmix = self->pmix;
   settings.runtime_dir = g_strdup (self->runtime_dir);
   settings.nspace = g_strdup ("test-dvm");
   settings.rank = 1;

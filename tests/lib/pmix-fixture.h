@@ -16,6 +16,7 @@ G_DECLARE_FINAL_TYPE (TestHost, test_host, TEST, HOST, GObject)
 struct _TestHost
 {
   GObject parent_instance;
+  DvmdPmix *pmix; /* unowned */
   guint n_connected;
   guint n_finalized;
   guint n_lost;

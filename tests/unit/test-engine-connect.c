@@ -314,7 +314,7 @@ test_publish (Fixture *self, gconstpointer data)
 {
   const char *wait = "{'keys': <['port']>, 'wait': <0>}";
   guint64 waiting = ask (self, 1, DVMD_PMIX_DATA_LOOKUP, 1, 0, wait);
-  g_autofree char *expected = g_strdup_printf ("[('%s', 0, 'port', b'here')]", nspace (self, 0));
+  g_autofree char *expected = g_strdup_printf ("([('%s', 0, 'port', b'here')],)", nspace (self, 0));
   g_autofree char *text = NULL;
   GVariant *found = NULL;
   int status;

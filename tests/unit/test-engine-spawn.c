@@ -61,9 +61,7 @@ get_nspace (Fixture *self)
 static guint64
 ask (Fixture *self, const char *job, guint timeout)
 {
-  const DvmdPmixAttributes attributes = { .timeout = timeout };
-
-  return pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), &attributes);
+  return pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, g_variant_new_parsed (job), timeout, 0);
 }
 
 static int
@@ -229,7 +227,6 @@ on_tick (gpointer n_ticks)
 static void
 test_files (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixAttributes none = { 0 };
   DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   g_autoptr (GVariant) request = name_file (self);
   g_autofree char *path = g_build_filename (self->engine.dir, "hostfile", NULL);
@@ -239,14 +236,14 @@ test_files (Fixture *self, gconstpointer data)
   guint source = g_timeout_add (1, on_tick, &n_ticks);
   const char *nspace;
 
-  pmix_fake_spawn (self->engine.fakes[0], tool, rank, request, &none);
+  pmix_fake_spawn (self->engine.fakes[0], tool, rank, request, 0, 0);
   wait_until (engine_count (self->engine.controller, "tools") == 1);
   dvmd_pmix_host_lost (host, tool, rank);
   wait_until (engine_count (self->engine.controller, "tools") == 0);
   /* When the second is read, that of the tool has been. */
   for (guint i = 0; i < 2; i++)
     {
-      guint64 token = pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, request, &none);
+      guint64 token = pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 1, request, 0, 0);
 
       n_ticks = 0;
       g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
@@ -308,13 +305,12 @@ test_inherits_when_full (Fixture *self, gconstpointer data)
 static void
 test_strangers (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixAttributes none = { 0 };
   const char *job = "([{'argv': <['true']>}], @a{sv} {})";
   const char *nspace;
-  guint64 token = pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), &none);
+  guint64 token = pmix_fake_spawn (self->engine.fakes[1], get_nspace (self), 0, g_variant_new_parsed (job), 0, 0);
 
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
-  token = pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), &none);
+  token = pmix_fake_spawn (self->engine.fakes[1], "nobody", 0, g_variant_new_parsed (job), 0, 0);
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
 }
 
@@ -441,13 +437,13 @@ test_shutdown (Fixture *self, gconstpointer data)
 static void
 test_tool (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixAttributes none = { 0 };
   DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
   guint64 token = pmix_fake_spawn (
       self->engine.fakes[0], name, rank,
-      g_variant_new_parsed ("([{'argv': <['echo', 'said']>, 'np': <uint32 1>}], @a{sv} {})"), &none);
+      g_variant_new_parsed ("([{'argv': <['echo', 'said']>, 'np': <uint32 1>}], @a{sv} {})"), 0,
+      DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR);
   g_autofree char *expected = NULL;
   const char *nspace;
   int status = 1;
@@ -463,7 +459,6 @@ test_tool (Fixture *self, gconstpointer data)
 static void
 test_tool_withholds (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixAttributes attributes = { .withhold = DVMD_PMIX_STDOUT };
   DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
@@ -472,8 +467,8 @@ test_tool_withholds (Fixture *self, gconstpointer data)
   int status = 1;
   guint64 token = pmix_fake_spawn (
       self->engine.fakes[0], name, rank,
-      g_variant_new_parsed ("([{'argv': <['sh', '-c', 'echo no; echo said >&2']>, 'np': <uint32 1>}], @a{sv} {})"),
-      &attributes);
+      g_variant_new_parsed ("([{'argv': <['sh', '-c', 'echo no; echo said >&2']>, 'np': <uint32 1>}], @a{sv} {})"), 0,
+      DVMD_PMIX_STDERR);
 
   wait_until (pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
   wait_until (pmix_fake_count_events (self->engine.fakes[0], name, rank, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
@@ -485,7 +480,6 @@ test_tool_withholds (Fixture *self, gconstpointer data)
 static void
 test_tool_gone (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixAttributes none = { 0 };
   DvmdPmixHost *host = pmix_fake_get_host (self->engine.fakes[0]);
   g_autofree char *gate = g_build_filename (self->engine.dir, "gate", NULL);
   g_autofree char *script = g_strdup_printf ("while [ ! -e %s ]; do sleep 0.02; done; echo said", gate);
@@ -501,7 +495,7 @@ test_tool_gone (Fixture *self, gconstpointer data)
   DvmdJob *job;
 
   dvmd_controller_keep_output (self->engine.controller, 1024, 1024);
-  token = pmix_fake_spawn (self->engine.fakes[0], name, rank, request, &none);
+  token = pmix_fake_spawn (self->engine.fakes[0], name, rank, request, 0, DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR);
   wait_until (pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
   job = dvmd_core_find_job (self->engine.controller->core, nspace);
@@ -644,14 +638,13 @@ test_control_kill (Fixture *self, gconstpointer data)
 static void
 test_control_separate_at_the_end (Fixture *self, gconstpointer data)
 {
-  const DvmdPmixAttributes none = { 0 };
   g_autofree char *gate = g_build_filename (self->engine.dir, "gate", NULL);
   g_autofree char *script = g_strdup_printf (
       "([{'argv': <['sh', '-c', 'while [ ! -e %s ]; do sleep 0.02; done']>, 'np': <uint32 1>}], @a{sv} {})", gate);
   DvmdJob *parent = spawn_job (self, script);
   guint node = dvmd_proc_table_row (dvmd_job_get_procs (parent), 0)->node;
   guint64 token = pmix_fake_spawn (self->engine.fakes[node - 1], dvm_job_get_nspace (dvmd_job_get_record (parent)), 0,
-                                   g_variant_new_parsed (SLEEP), &none);
+                                   g_variant_new_parsed (SLEEP), 0, 0);
   const char *nspace;
   DvmdJob *child;
   int status;

@@ -86,9 +86,8 @@ test_new (gconstpointer data)
   pmix_wait_for (&fixture->host->n_allocations, 1);
   assert_request (fixture, "new-1.1", "new",
                   "{'hosts': <['n9:2', 'n10']>, 'count': <uint32 3>, 'req-id': <'mine'>, 'share': <false>}");
-  dvmd_pmix_complete_allocation (
-      fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
-      g_variant_new_parsed ("{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>, 'pmix.session.id': <uint32 4>}"));
+  dvmd_pmix_complete_call (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
+                           g_variant_new ("(ssu)", "a-1", "mine", 4));
   tell (fixture, "new-1", 1, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-1'>, 'pmix.alloc.reqid': <'mine'>}");
   pmix_run_wait (run);
   assert_output (run, 1, "1 new 0 id=a-1 req=mine session=4\n1 event -195 id=a-1 req=mine\n");
@@ -108,13 +107,13 @@ test_late (gconstpointer data)
 
   pmix_wait_for (&fixture->host->n_allocations, 1);
   assert_request (fixture, "late-1.0", "release", "{'alloc-id': <'a-1'>, 'req-id': <'again'>}");
-  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
-                                 g_variant_new_parsed ("{'pmix.alloc.id': <'a-1'>}"));
+  dvmd_pmix_complete_call (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS,
+                           g_variant_new ("(ssu)", "a-1", "", 4));
   tell (fixture, "late-1", 0, DVMD_PMIX_ERR_DVM_MOD,
         "{'pmix.alloc.id': <'a-1'>, 'pmix.job.term.status': <(-61,)>, 'pmix.evtext': <'gone'>}");
   g_file_set_contents (go, "", 0, NULL);
   pmix_run_wait (run);
-  assert_output (run, 0, "0 release 0 id=a-1\n0 event -196 id=a-1 status=-61\n");
+  assert_output (run, 0, "0 release 0 id=a-1 session=4\n0 event -196 id=a-1 status=-61\n");
   pmix_fixture_deregister (fixture, "late-1");
   g_unlink (go);
 }
@@ -131,9 +130,9 @@ test_extend (gconstpointer data)
   pmix_wait_for (&fixture->host->n_allocations, 1);
   assert_request (fixture, "extend-1.0", "extend",
                   "{'hosts': <['n9']>, 'hostfile': <'/some/hosts'>, 'req-id': <'mine'>, 'of-req-id': <'mine'>}");
-  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, dvmd_pmix_status_from_error (error), NULL);
+  dvmd_pmix_complete_call (fixture->pmix, fixture->host->alloc_token, dvmd_pmix_status_from_error (error), NULL);
   /* A second answer is dropped. */
-  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
+  dvmd_pmix_complete_call (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
   pmix_run_wait (run);
   assert_output (run, 0, "0 extend -158\n");
   pmix_fixture_deregister (fixture, "extend-1");
@@ -156,7 +155,7 @@ check_words (PmixFixture *fixture, const char *const *words, const char *request
   run = start_job (fixture, nspace, 1, (const char *const *)argv->pdata);
   pmix_wait_for (&fixture->host->n_allocations, 1);
   assert_request (fixture, asker, words[0], request);
-  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
+  dvmd_pmix_complete_call (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
   pmix_run_wait (run);
   assert_output (run, 0, expected);
   pmix_fixture_deregister (fixture, nspace);
@@ -362,12 +361,12 @@ check_tool (PmixFixture *fixture, const char *const *words, const char *claim)
   pmix_wait_for (&host->n_allocations, 1);
   g_assert_cmpstr (host->tool_claim, ==, claim);
   assert_request (fixture, requester, "new", "{'hosts': <['n9']>, 'req-id': <'mine'>, 'share': <false>}");
-  dvmd_pmix_complete_allocation (fixture->pmix, host->alloc_token, DVMD_PMIX_SUCCESS,
-                                 g_variant_new_parsed ("{'pmix.alloc.id': <'a-2'>}"));
+  dvmd_pmix_complete_call (fixture->pmix, host->alloc_token, DVMD_PMIX_SUCCESS, g_variant_new ("(ssu)", "a-2", "", 4));
   tell (fixture, "tool-0", 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'of another'>}");
   tell (fixture, name, 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-2'>}");
   output = wait_tool (tool, 0);
-  expected = g_strdup_printf ("%s.0 is a tool\n0 new 0 id=a-2\n0 event -195 id=a-2\n", claim != NULL ? claim : name);
+  expected = g_strdup_printf ("%s.0 is a tool\n0 new 0 id=a-2 session=4\n0 event -195 id=a-2\n",
+                              claim != NULL ? claim : name);
   g_assert_cmpstr (output, ==, expected);
   pmix_wait_for (&host->n_lost, 1);
   g_assert_cmpuint (host->n_connected, ==, 0);
@@ -407,7 +406,7 @@ test_tool_killed (gconstpointer data)
   output = wait_tool (tool, -1);
   pmix_wait_for (&fixture->host->n_lost, 1);
   /* It asks for the answer no more. */
-  dvmd_pmix_complete_allocation (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
+  dvmd_pmix_complete_call (fixture->pmix, fixture->host->alloc_token, DVMD_PMIX_SUCCESS, NULL);
 }
 
 static gboolean

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Processes and tools that ask for nodes, and what they are told of changes of the DVM's size.
+ * Processes and tools that have asked for nodes are told of changes of the DVM's size.
  */
 
 #include "config.h"
@@ -12,15 +12,7 @@
 
 #include "dvmd-log.h"
 
-void
-dvmd_agent_allocate (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *directive,
-                     GVariant *request)
-{
-  dvmd_agent_call (DVMD_AGENT (host), DVMD_CALL_ALLOCATE, token, nspace, rank,
-                   g_variant_new ("(s@a{sv})", directive, request));
-}
-
-/* The ids of an answer and of an event. */
+/* The ids that an event tells. */
 static void
 add_ids (GVariantBuilder *builder, const char *alloc_id, const char *req_id)
 {
@@ -29,27 +21,6 @@ add_ids (GVariantBuilder *builder, const char *alloc_id, const char *req_id)
   if (req_id[0] != '\0')
     g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_ALLOC_REQ_ID, g_variant_new_string (req_id));
 }
-
-static void
-complete (DvmdAgent *self, guint64 token, int status, GVariant *answer)
-{
-  GVariantBuilder builder;
-  const char *alloc_id;
-  const char *req_id;
-  guint32 session;
-
-  if (answer == NULL)
-    {
-      dvmd_pmix_complete_allocation (self->pmix, token, status, NULL);
-      return;
-    }
-  g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &session);
-  add_ids (&builder, alloc_id, req_id);
-  g_variant_builder_add (&builder, "{sv}", DVMD_PMIX_KEY_SESSION_ID, g_variant_new_uint32 (session));
-  dvmd_pmix_complete_allocation (self->pmix, token, status, g_variant_builder_end (&builder));
-}
-
-/* ---- events ---- */
 
 static void
 handle_size_event (gpointer service, guint source, GVariant *body)
@@ -144,10 +115,7 @@ static const DvmdHandler handlers[] = {
   { 0 },
 };
 
-static const DvmdCompletion completions[] = { { DVMD_CALL_ALLOCATE, complete }, { 0 } };
-
 const DvmdAgentService dvmd_agent_size_service = {
   .name = "size",
-  .completions = completions,
   .handlers = handlers,
 };
