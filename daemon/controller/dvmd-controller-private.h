@@ -54,25 +54,34 @@ struct _DvmdController
   } gone; /* messages of links that are no more */
 };
 
-/* One file each. */
-extern const DvmdService dvmd_alloc_service;
-extern const DvmdService dvmd_allocation_service;
-extern const DvmdService dvmd_collectives_service;
-extern const DvmdService dvmd_connect_service;
-extern const DvmdService dvmd_data_service;
-extern const DvmdService dvmd_history_service;
-extern const DvmdService dvmd_job_control_service;
-extern const DvmdService dvmd_launch_service;
-extern const DvmdService dvmd_modex_service;
-extern const DvmdService dvmd_questions_service;
-extern const DvmdService dvmd_requesters_service;
-extern const DvmdService dvmd_signals_service;
-extern const DvmdService dvmd_size_changes_service;
-extern const DvmdService dvmd_spawn_service;
-extern const DvmdService dvmd_stage_service;
-extern const DvmdService dvmd_streams_service;
-extern const DvmdService dvmd_topology_service;
-extern const DvmdService dvmd_tree_fences_service;
+/*
+ * The services, a file each, in the order in which they are told of messages and ends; they are freed in the opposite
+ * one: a service may use those before it to the end.
+ */
+#define DVMD_SERVICES(SERVICE)                                                                                         \
+  SERVICE (requesters)                                                                                                 \
+  SERVICE (history)                                                                                                    \
+  SERVICE (questions)                                                                                                  \
+  SERVICE (allocation)                                                                                                 \
+  SERVICE (size_changes)                                                                                               \
+  SERVICE (streams)                                                                                                    \
+  SERVICE (signals)                                                                                                    \
+  SERVICE (launch)                                                                                                     \
+  SERVICE (stage)                                                                                                      \
+  SERVICE (topology)                                                                                                   \
+  SERVICE (tree_fences)                                                                                                \
+  SERVICE (collectives)                                                                                                \
+  SERVICE (modex)                                                                                                      \
+  SERVICE (connect)                                                                                                    \
+  SERVICE (data)                                                                                                       \
+  SERVICE (alloc)                                                                                                      \
+  SERVICE (spawn)                                                                                                      \
+  SERVICE (job_control)                                                                                                \
+  SERVICE (log)
+
+#define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;
+DVMD_SERVICES (DVMD_SERVICE_DECLARATION)
+#undef DVMD_SERVICE_DECLARATION
 
 void dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GVariant *body);
 void dvmd_controller_finish_job (DvmdController *self, DvmdJob *job);

@@ -511,6 +511,12 @@ dvmd_job_streams_say (DvmdJobStreams *self, const char *message)
   dvmd_output_say (self->output, message);
 }
 
+void
+dvmd_job_streams_insert (DvmdJobStreams *self, guint rank, DvmdStream stream, const char *text)
+{
+  dvmd_output_insert (self->output, rank, stream, text);
+}
+
 /* ---- attaching ---- */
 
 static int

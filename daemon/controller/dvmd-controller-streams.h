@@ -49,6 +49,8 @@ void dvmd_job_streams_separate (DvmdJobStreams *self);
 void dvmd_job_streams_tap (DvmdJobStreams *self, guint streams, DvmdOutputTap tap, gpointer user_data);
 /* A line of the DVM's own for those who read the job's errors. */
 void dvmd_job_streams_say (DvmdJobStreams *self, const char *message);
+/* Lines in place of that rank's. */
+void dvmd_job_streams_insert (DvmdJobStreams *self, guint rank, DvmdStream stream, const char *text);
 /* As dvmd_controller_attach(). */
 gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error);
 

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The services of the controller are listed here, and told of messages and ends in the order of this list. They
- * are freed in the opposite order: a service may use those before it to the end.
+ * The services of the controller are told of messages, calls and ends.
  */
 
 #include "config.h"
@@ -11,13 +10,9 @@
 
 #include "dvmd-controller-private.h"
 
-static const DvmdService *const services[] = {
-  &dvmd_requesters_service,   &dvmd_history_service,     &dvmd_questions_service,   &dvmd_allocation_service,
-  &dvmd_size_changes_service, &dvmd_streams_service,     &dvmd_signals_service,     &dvmd_launch_service,
-  &dvmd_stage_service,        &dvmd_topology_service,    &dvmd_tree_fences_service, &dvmd_collectives_service,
-  &dvmd_modex_service,        &dvmd_connect_service,     &dvmd_data_service,        &dvmd_alloc_service,
-  &dvmd_spawn_service,        &dvmd_job_control_service,
-};
+#define SERVICE_ROW(name) &dvmd_##name##_service,
+
+static const DvmdService *const services[] = { DVMD_SERVICES (SERVICE_ROW) };
 
 struct _DvmdServices
 {

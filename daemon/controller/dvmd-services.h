@@ -12,7 +12,8 @@ G_BEGIN_DECLS
 
 /*
  * A service is one concern of the controller: a struct that no other file sees, the messages that it takes, and what it
- * does when something has ended. The controller does not change when it gets another one; dvmd-services.c lists them.
+ * does when something has ended. The controller does not change when it gets another one;
+ * dvmd-controller-private.h lists them.
  */
 
 typedef struct

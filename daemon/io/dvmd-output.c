@@ -753,6 +753,33 @@ dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes
   receipt_unref (receipt);
 }
 
+void
+dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char *text)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  GString *lines = g_string_new (NULL);
+  DvmdOutputSource source;
+  Receipt *receipt;
+
+  describe_source (self, rank, stream, &source);
+  while (*text != '\0')
+    {
+      gsize n = strcspn (text, "\n");
+
+      if (self->lines != NULL)
+        dvmd_output_format_append_tag (self->format, &source, lines);
+      g_string_append_len (lines, text, (gssize)n);
+      g_string_append_c (lines, '\n');
+      text += text[n] == '\n' ? n + 1 : n;
+    }
+  bytes = g_string_free_to_bytes (lines);
+  if (self->ended)
+    return;
+  receipt = receipt_new (self, rank, 0);
+  deliver (self, rank, stream, bytes, receipt);
+  receipt_unref (receipt);
+}
+
 static void
 complete_line (DvmdOutput *self, Line *line)
 {

@@ -92,6 +92,12 @@ void dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *
 /* The last line is completed, files of this stream are closed. */
 void dvmd_output_push_eof (DvmdOutput *self, guint rank, DvmdStream stream);
 
+/*
+ * Lines that the rank has not written itself, marked as its own are. What the rank is in the middle of goes on after
+ * them. No credit is given for them. Not after the end.
+ */
+void dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char *text);
+
 /* A line of ours on the standard error of the job: to its readers, or kept for them. Not after the end. */
 void dvmd_output_say (DvmdOutput *self, const char *message);
 

@@ -107,6 +107,8 @@ GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF 
 /* dvmd-pmix-upcalls.c: the module that the library calls; queue is where the calls go, NULL after the library's end. */
 pmix_server_module_t *dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace);
 void dvmd_pmix_upcalls_watch_clients (void);
+/* Whether that is the namespace of the DVM itself. */
+gboolean dvmd_pmix_upcalls_is_own (const char *nspace);
 /* From PMIx's thread: to be run on the main context. */
 void dvmd_pmix_upcalls_post (DvmdPmixItem *item);
 
@@ -123,6 +125,11 @@ pmix_status_t dvmd_pmix_upcall_disconnect (const pmix_proc_t procs[], size_t n_p
                                            size_t n_info, pmix_op_cbfunc_t callback, void *callback_data);
 /* (transfer full) (nullable): a{sv} as in dvmd_data_store_handle(); keys (nullable): of all but publishing */
 GVariant *dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gsize n, GError **error);
+
+/* dvmd-pmix-log.c */
+void dvmd_pmix_upcall_log (const pmix_proc_t *proc, const pmix_info_t data[], size_t n_data,
+                           const pmix_info_t directives[], size_t n_directives, pmix_op_cbfunc_t callback,
+                           void *callback_data);
 
 /* dvmd-pmix-calls.c */
 GHashTable *dvmd_pmix_calls_new (void);

@@ -95,6 +95,12 @@ dvmd_pmix_upcalls_post (DvmdPmixItem *item)
   dvmd_pmix_queue_post (current_queue, item);
 }
 
+gboolean
+dvmd_pmix_upcalls_is_own (const char *nspace)
+{
+  return g_str_equal (nspace, current_nspace);
+}
+
 static void
 upcall_post (Upcall *self)
 {
@@ -514,6 +520,7 @@ static pmix_server_module_t module = {
   .unpublish = dvmd_pmix_upcall_unpublish,
   .connect = dvmd_pmix_upcall_connect,
   .disconnect = dvmd_pmix_upcall_disconnect,
+  .log = dvmd_pmix_upcall_log,
   .tool_connected = tool_connected,
   .query = query,
   .register_events = register_events,

@@ -9,21 +9,43 @@
 G_BEGIN_DECLS
 
 /*
- * What a process or tool of a node asks the controller for, by way of its agent, and gets one answer to. One table of
- * kinds has the types of request and answer; a failure has a status alone.
+ * What a process or tool of a node asks the controller for, by way of its agent, and gets one answer to. A failure has
+ * a status alone. For each: the kind, what it is for people ("rank 3 wants to ..."), the types of request and answer.
+ *
+ * ALLOCATE     (directive, request): (id of the allocation, of the request or "", session)
+ * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace)
+ * JOB_CONTROL  ([(nspace, rank)], operation, signal): (). Operations: "kill", "terminate", "signal", "pause",
+ *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
+ * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
+ * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
  */
+#define DVMD_CALLS(CALL)                                                                                               \
+  CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
+  CALL (SPAWN, "start a job", "(aa{sv}a{sv}uu)", "(s)")                                                                \
+  CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
+  CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
+  CALL (LOG, "log something", "(a(uus))", "()")
+
 typedef enum
 {
-  DVMD_CALL_ALLOCATE,    /* (directive, request): (id of the allocation, of the request or "", session) */
-  DVMD_CALL_SPAWN,       /* (apps, options, timeout s, streams that are wanted): (namespace) */
-  DVMD_CALL_JOB_CONTROL, /* ([(nspace, rank)], operation, signal): () */
-  DVMD_CALL_DATA,        /* (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)]) */
-  DVMD_N_CALLS
+#define DVMD_CALL_KIND(name, words, request, answer) DVMD_CALL_##name,
+  DVMD_CALLS (DVMD_CALL_KIND)
+#undef DVMD_CALL_KIND
+      DVMD_N_CALLS
 } DvmdCallKind;
+
+/* Where a process wants something logged. */
+typedef enum
+{
+  DVMD_LOG_STDOUT, /* of its own job */
+  DVMD_LOG_STDERR,
+  DVMD_LOG_SYSTEM, /* the log of the DVM */
+  DVMD_N_LOG_CHANNELS
+} DvmdLogChannel;
 
 typedef struct
 {
-  const char *name; /* for people: "rank 3 wants to ..." */
+  const char *name;
   const char *request;
   const char *answer;
 } DvmdCallType;

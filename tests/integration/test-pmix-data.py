@@ -142,6 +142,54 @@ class Data(Case):
         dvmtest.wait_until(lambda: say('lookup', 'far') == ['lookup NOT-FOUND'], 'what is of the session to go')
 
 
+class Log(Case):
+    """PMIx_Log, of ranks and of a tool."""
+
+    def log(self, dvm, *words, host='node2', **options):
+        done = dvm.run([CLIENT, *words], hosts=[host], **options)
+        self.assert_success(done)
+        return done.out.decode(), done.err.decode()
+
+    def test_output(self):
+        """A text is there before PMIx_Log returns, whole lines on the stream that was named."""
+        dvm = self.nodes()
+        self.assertEqual(self.log(dvm, 'log', 'stdout', 'one', 'log', 'stderr', 'two\nthree\n'),
+                         ('one\nlog SUCCESS\nlog SUCCESS\n', 'two\nthree\n'))
+
+    def test_marked(self):
+        """As output of the rank is, and as the directives say."""
+        dvm = self.nodes()
+        self.assertEqual(self.log(dvm, 'log', 'stdout', 'one', output='tag')[0].replace('log SUCCESS', 'one').splitlines(),
+                         ['[1,0]<stdout>: one'] * 2)
+        self.assertEqual(self.log(dvm, 'log', 'stderr', 'two', 'tag')[1], '[stderr] two\n')
+        self.assertRegex(self.log(dvm, 'log', 'stderr', 'two', 'time')[1], r'\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d two\n\Z')
+
+    def test_refused(self):
+        """What cannot be done is not done by halves; once: the first channel that there is."""
+        dvm = self.nodes()
+        self.assertEqual(self.log(dvm, 'log', 'stderr', 'one', 'then=email'), ('log NOT-SUPPORTED\n', ''))
+        self.assertEqual(self.log(dvm, 'log', 'email', 'one', 'then=stderr', 'then=stdout', 'once'), ('log SUCCESS\n', 'one\n'))
+        self.assertEqual(self.log(dvm, 'log', 'email', 'one', 'once'), ('log NOT-SUPPORTED\n', ''))
+        self.assertEqual(self.log(dvm, 'log', 'stderr', 'one', 'xml'), ('log NOT-SUPPORTED\n', ''))
+
+    def test_system(self):
+        """syslog is the log of the DVM: as messages, whatever the priority, or below."""
+        dvm = self.nodes()
+        self.assertEqual(self.log(dvm, 'log', 'syslog', 'for the operator', 'pri=0', 'log', 'gsys', 'a detail', 'pri=6')[0], 'log SUCCESS\n' * 2)
+        dvmtest.wait_until(lambda: 'says: for the operator' in dvm.log(), 'the text in the log')
+        self.assertNotIn('a detail', dvm.log())
+
+    def test_tool(self):
+        """A tool has an output of its own."""
+        dvm = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
+        pattern = os.path.join(dvm.runtime, '**', 'pmix.*.tool')
+        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
+        tool = subprocess.run([CLIENT, '--tool', glob.glob(pattern, recursive=True)[0], 'log', 'stderr', 'one', 'log', 'syslog', 'of a tool'],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=dvmtest.LIMIT, check=False)
+        self.assertEqual((tool.returncode, tool.stdout, tool.stderr), (0, 'log NOT-SUPPORTED\nlog SUCCESS\n', ''))
+        dvmtest.wait_until(lambda: 'says: of a tool' in dvm.log(), 'the text in the log')
+
+
 class Peers(Case):
     """Two jobs on two nodes."""
 

@@ -14,6 +14,8 @@
  *   fence NSPACE                  of both jobs
  *   get NSPACE RANK|all KEY [timeout=S]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
+ *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
+ *                                 pri=N, then=CHANNEL (the same text)
  *   file PATH                     until that file is there
  *   touch PATH                    makes it
  *   rank N | all                  what follows is for that rank alone, for all again
@@ -238,6 +240,52 @@ put (char **words)
   return words + 2;
 }
 
+static bool
+is_directive (const char *word)
+{
+  return strcmp (word, "once") == 0 || strcmp (word, "tag") == 0 || strcmp (word, "time") == 0
+         || strcmp (word, "xml") == 0 || strncmp (word, "pri=", 4) == 0 || strncmp (word, "then=", 5) == 0;
+}
+
+static void
+load_text (pmix_info_t *info, const char *channel, const char *text)
+{
+  char key[PMIX_MAX_KEYLEN];
+
+  snprintf (key, sizeof key, "pmix.log.%s", channel);
+  PMIX_INFO_LOAD (info, key, text, PMIX_STRING);
+}
+
+static char **
+log_text (char **words)
+{
+  pmix_info_t data[MAX_INFO];
+  pmix_info_t directives[MAX_INFO];
+  size_t n_data = 1, n = 0;
+  char **rest = words + 2;
+
+  load_text (&data[0], words[0], words[1]);
+  for (; *rest != NULL && is_directive (*rest); rest++)
+    {
+      int number = atoi (strchr (*rest, '=') != NULL ? strchr (*rest, '=') + 1 : "0");
+
+      if (strcmp (*rest, "once") == 0)
+        PMIX_INFO_LOAD (&directives[n++], PMIX_LOG_ONCE, NULL, PMIX_BOOL);
+      else if (strcmp (*rest, "tag") == 0)
+        PMIX_INFO_LOAD (&directives[n++], PMIX_LOG_TAG_OUTPUT, NULL, PMIX_BOOL);
+      else if (strcmp (*rest, "time") == 0)
+        PMIX_INFO_LOAD (&directives[n++], PMIX_LOG_TIMESTAMP_OUTPUT, NULL, PMIX_BOOL);
+      else if (strcmp (*rest, "xml") == 0)
+        PMIX_INFO_LOAD (&directives[n++], PMIX_LOG_XML_OUTPUT, NULL, PMIX_BOOL);
+      else if (strncmp (*rest, "pri=", 4) == 0)
+        PMIX_INFO_LOAD (&directives[n++], PMIX_LOG_SYSLOG_PRI, &number, PMIX_INT);
+      else
+        load_text (&data[n_data++], *rest + 5, words[1]);
+    }
+  say ("log", PMIx_Log (data, n_data, n > 0 ? directives : NULL, n));
+  return rest;
+}
+
 static void
 await_file (const char *path)
 {
@@ -279,6 +327,8 @@ run_one (char **words)
     return get (words + 1);
   if (strcmp (words[0], "put") == 0)
     return put (words + 1);
+  if (strcmp (words[0], "log") == 0)
+    return log_text (words + 1);
   if (strcmp (words[0], "types") == 0)
     compare_types ();
   else if (strcmp (words[0], "die") == 0)

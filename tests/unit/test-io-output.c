@@ -226,6 +226,30 @@ test_attached (Fixture *fixture, gconstpointer data)
   close (err);
 }
 
+/* Lines that the rank has not written are whole, where its own would be, and no credit of the rank's. */
+static void
+test_inserted (Fixture *fixture, gconstpointer data)
+{
+  int out;
+  int err;
+
+  g_assert_true (dvmd_output_attach (fixture->output, &out, &err, NULL));
+  push (fixture, 1, DVMD_STREAM_STDOUT, "mine\n");
+  dvmd_output_insert (fixture->output, 1, DVMD_STREAM_STDOUT, "two\nlines");
+  dvmd_output_insert (fixture->output, 1, DVMD_STREAM_STDERR, "one\n");
+  dvmd_output_insert (fixture->output, 1, DVMD_STREAM_STDERR, "");
+  settle ();
+  g_assert_cmpuint (fixture->credited, ==, 5);
+  assert_reads (out, "mine\ntwo\nlines\n", FALSE);
+  assert_reads (err, "one\n", FALSE);
+  g_assert_true (dvmd_output_end (fixture->output));
+  dvmd_output_insert (fixture->output, 1, DVMD_STREAM_STDOUT, "late\n");
+  assert_reads (out, "", TRUE);
+  assert_reads (err, "", TRUE);
+  close (out);
+  close (err);
+}
+
 static void
 test_nobody (Fixture *fixture, gconstpointer data)
 {
@@ -915,6 +939,7 @@ main (int argc, char **argv)
   signal (SIGPIPE, SIG_IGN);
   g_test_init (&argc, &argv, NULL);
   add ("attached", test_attached);
+  add ("inserted", test_inserted);
   add ("nobody", test_nobody);
   add ("kept-limit", test_kept_limit);
   add ("kept-tiny-pieces", test_kept_tiny_pieces);
