@@ -17,7 +17,7 @@ SPDX = 'SPDX-License-Identifier: LGPL-2.1-or-later'
 NO_SUBJECT = re.compile(r'(Who|Whoever|What|Nobody|It|They|This|That)\b')
 
 MACHINE_PATH = re.compile(r'(?<![\w./~$}>])/(?:home|root|work|Users)/\w')
-# PMIx calls us without a user pointer: these files alone may hold a static (docs/architecture.md).
+# PMIx calls us without a user pointer: these files alone may hold a static (docs/internals/pmix.md).
 STATICS_ALLOWED = re.compile(r'^daemon/pmix/dvmd-pmix-(thread|upcalls|server|host|door)\.c$')
 # What GObject itself wants: filled once by class_init, then only read.
 STATIC_IDIOMS = re.compile(r'\b(GParamSpec|GSourceFuncs|gpointer\s+\w*_parent_class)\b|\bguint\s+\w*signals\b|\bgsize\s+\w*(once|quark)\w*\b')

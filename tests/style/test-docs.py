@@ -37,12 +37,25 @@ def test_folders():
             if '/' in folder and folder != 'daemon/plugins' and f'`{folder}`' not in text]
 
 
+def missing_files(page, text, names):
+    return [f'{page} names {name}, which is not there'
+            for name in re.findall(r'`([\w/.*-]+\.[ch])`', text) if not fnmatch.filter(names, name)]
+
+
 def test_files():
-    """Files that docs/architecture.md names are there."""
+    """Files of the code that docs/architecture.md, docs/internals and CONTRIBUTING.md name are there."""
     paths = house.files(('.c', '.h'))
-    names = paths + [os.path.basename(path) for path in paths]
-    return [f'docs/architecture.md names {name}, which is not there'
-            for name in re.findall(r'`([\w/.*-]+\.[ch])`', house.read('docs/architecture.md')) if not fnmatch.filter(names, name)]
+    names = paths + [os.path.basename(path) for path in paths] + ['config.h']
+    pages = house.files(('.md',), ('docs/architecture.md', 'docs/internals/', 'CONTRIBUTING.md'))
+    return [problem for page in pages for problem in missing_files(page, house.read(page), names)]
+
+
+def test_internals():
+    """docs/internals/README.md and docs/architecture.md have a link to each page of docs/internals."""
+    pages = [os.path.basename(path) for path in house.files(('.md',), ('docs/internals/',)) if not path.endswith('README.md')]
+    return [f'{path} has no link to docs/internals/{page}'
+            for path, prefix in (('docs/internals/README.md', ''), ('docs/architecture.md', 'internals/'))
+            for page in pages if f'({prefix}{page})' not in house.read(path)]
 
 
 def test_news():
@@ -85,6 +98,9 @@ def test_statements():
 def test_finds_the_wrong():
     found = dead_links('README.md', '[a](no-such-file.md) [b](COPYING) [c](https://example.org/x) [d](docs/#top)')
     problems = [] if len(found) == 1 else [f'one link of the example is dead, and these are found: {found}']
+    missing = missing_files('README.md', 'see `a-file-that-is-not.c`, `there.c` and `the*.h`', ['there.c', 'lib/there.c', 'there.h'])
+    if len(missing) != 1:
+        problems.append(f'one file of the example is not there, and these are found: {missing}')
     numbers = statements('/* Late (E58, D2). Of hwloc: L2. (spec: R1-R3) */ def test_S4_S5_order')
     return problems if numbers == {'E58', 'D2', 'R1', 'R3', 'S4', 'S5'} else problems + [f'these statements are found: {numbers}']
 
@@ -94,6 +110,7 @@ if __name__ == '__main__':
         ('links lead somewhere', test_links),
         ('each folder is described', test_folders),
         ('the files named are there', test_files),
+        ('the pages of the internals are listed', test_internals),
         ('the news speak of this version', test_news),
         ('the first screen has the two commands', test_first_screen),
         ('the log domains are in the manual', test_log_domains),
