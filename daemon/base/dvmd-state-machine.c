@@ -95,6 +95,22 @@ dvmd_event_queue_is_empty (DvmdEventQueue *self)
   return g_queue_is_empty (&self->events);
 }
 
+static gboolean
+is_in_group (const DvmdStateTable *table, guint group, guint state)
+{
+  switch (group)
+    {
+    case DVMD_STATE_ANY:
+      return TRUE;
+    case DVMD_STATE_ANY_LIVE:
+      return table->is_live (state);
+    case DVMD_STATE_ANY_ENDED:
+      return !table->is_live (state);
+    default:
+      return FALSE;
+    }
+}
+
 static const DvmdTransition *
 find_transition (const DvmdStateTable *table, guint state, guint event)
 {
@@ -108,8 +124,7 @@ find_transition (const DvmdStateTable *table, guint state, guint event)
         continue;
       if (row->from == state)
         return row;
-      if (wildcard == NULL
-          && (row->from == DVMD_STATE_ANY || (row->from == DVMD_STATE_ANY_LIVE && table->is_live (state))))
+      if (wildcard == NULL && is_in_group (table, row->from, state))
         wildcard = row;
     }
   return wildcard;
@@ -242,6 +257,8 @@ dot_name (const DvmdStateTable *table, guint state)
     return "any";
   if (state == DVMD_STATE_ANY_LIVE)
     return "any live state";
+  if (state == DVMD_STATE_ANY_ENDED)
+    return "any state that has ended";
   if (state == DVMD_STATE_GIVEN)
     return "error";
   return table->state_name (state);
