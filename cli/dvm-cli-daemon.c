@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -55,6 +56,45 @@ dvm_cli_find_dvmd (GError **error)
       return g_strdup (candidates[i]);
   g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND,
                _ ("dvmd is neither in %s nor in %s; DVM_DVMD may name its path"), directory, DVM_BIN_DIR);
+  return NULL;
+}
+
+/* "dvmd[123]: message: dvmd: ..." on standard error */
+static void
+set_dvmd_error (const char *message, GError **error)
+{
+  g_autofree char *text = g_strstrip (g_strdup (message != NULL ? message : ""));
+  const char *colon = strstr (text, "]: message: ");
+  const char *sentence = colon != NULL ? colon + strlen ("]: message: ") : text;
+
+  if (g_str_has_prefix (sentence, "dvmd: "))
+    sentence += strlen ("dvmd: ");
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s",
+               sentence[0] != '\0' ? sentence : _ ("dvmd cannot tell its settings"));
+}
+
+char *
+dvm_cli_ask_dvmd (const char *const *options, GError **error)
+{
+  g_autofree char *path = dvm_cli_find_dvmd (error);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  g_autoptr (GSubprocess) process = NULL;
+  g_autofree char *output = NULL;
+  g_autofree char *message = NULL;
+
+  if (path == NULL)
+    return NULL;
+  g_ptr_array_add (argv, path);
+  for (gsize i = 0; options[i] != NULL; i++)
+    g_ptr_array_add (argv, (gpointer)options[i]);
+  g_ptr_array_add (argv, NULL);
+  process = g_subprocess_newv ((const char *const *)argv->pdata,
+                               G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error);
+  if (process == NULL || !g_subprocess_communicate_utf8 (process, NULL, NULL, &output, &message, error))
+    return NULL;
+  if (g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) == 0)
+    return g_steal_pointer (&output);
+  set_dvmd_error (message, error);
   return NULL;
 }
 

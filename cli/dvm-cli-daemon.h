@@ -15,6 +15,9 @@ G_BEGIN_DECLS
 /* (transfer full): the path of dvmd: $DVM_DVMD, beside dvm-cli, in the build tree, or where it was installed */
 char *dvm_cli_find_dvmd (GError **error);
 
+/* (transfer full): what a dvmd with these options prints before it ends at once */
+char *dvm_cli_ask_dvmd (const char *const *options, GError **error);
+
 /* Waits until the process has ended; -1: without limit. FALSE: it still lives. pidfd: of any process */
 gboolean dvm_cli_wait_gone (int pidfd, int timeout_ms);
 

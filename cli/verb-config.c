@@ -71,45 +71,17 @@ static const DvmCliColumn running_one_columns[] = {
   { NULL, NULL, 0 },
 };
 
-/* "dvmd[123]: message: dvmd: ..." on standard error */
-static void
-set_dvmd_error (const char *message, GError **error)
-{
-  g_autofree char *text = g_strstrip (g_strdup (message != NULL ? message : ""));
-  const char *colon = strstr (text, "]: message: ");
-  const char *sentence = colon != NULL ? colon + strlen ("]: message: ") : text;
-
-  if (g_str_has_prefix (sentence, "dvmd: "))
-    sentence += strlen ("dvmd: ");
-  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s",
-               sentence[0] != '\0' ? sentence : _ ("dvmd cannot tell its settings"));
-}
-
 static char *
 run_dvmd (DvmCli *cli, GError **error)
 {
-  g_autofree char *path = dvm_cli_find_dvmd (error);
   g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
-  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GSubprocess) process = NULL;
-  g_autofree char *output = NULL;
-  g_autofree char *message = NULL;
+  g_autoptr (GPtrArray) asked = g_ptr_array_new_with_free_func (g_free);
 
-  if (path == NULL)
-    return NULL;
-  g_ptr_array_add (argv, g_strdup (path));
-  g_ptr_array_add (argv, g_strdup ("--dump-config"));
+  g_ptr_array_add (asked, g_strdup ("--dump-config"));
   for (gsize i = 0; settings[i] != NULL; i++)
-    g_ptr_array_add (argv, g_strdup_printf ("--set=%s", settings[i]));
-  g_ptr_array_add (argv, NULL);
-  process = g_subprocess_newv ((const char *const *)argv->pdata,
-                               G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error);
-  if (process == NULL || !g_subprocess_communicate_utf8 (process, NULL, NULL, &output, &message, error))
-    return NULL;
-  if (g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) == 0)
-    return g_steal_pointer (&output);
-  set_dvmd_error (message, error);
-  return NULL;
+    g_ptr_array_add (asked, g_strdup_printf ("--set=%s", settings[i]));
+  g_ptr_array_add (asked, NULL);
+  return dvm_cli_ask_dvmd ((const char *const *)asked->pdata, error);
 }
 
 /* (transfer full): DUMP_TYPE */

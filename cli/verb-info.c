@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 
 #include "dvm-cli-connect.h"
+#include "dvm-cli-daemon.h"
 #include "dvm-cli-info.h"
 #include "dvm-cli-output.h"
 
@@ -18,6 +19,8 @@ static const DvmCliOption options[] = {
   { "nspace", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NSPACE"), NULL, N_ ("of which job (with --query)") },
   { "node", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NODE"), NULL, N_ ("of which node (with --query)") },
   { "rank", 0, NULL, DVM_CLI_ARG_NUMBER, N_ ("RANK"), NULL, N_ ("of which rank (with --query)") },
+  { "state-machines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("the state machines of this version instead, as text for Graphviz; no DVM is asked") },
   { NULL },
 };
 
@@ -62,7 +65,21 @@ check_options (DvmCli *cli, GError **error)
         g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--%s goes with --query"), qualifiers[i]);
         return FALSE;
       }
+  if (dvm_cli_args_has (cli->args, "state-machines") && (dvm_cli_args_has (cli->args, "query") || cli->json))
+    {
+      g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, _ ("--state-machines goes with neither --query nor --json"));
+      return FALSE;
+    }
   return TRUE;
+}
+
+static int
+show_machines (GError **error)
+{
+  static const char *const asked[] = { "--state-machines", NULL };
+  g_autofree char *text = dvm_cli_ask_dvmd (asked, error);
+
+  return text != NULL && dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
 static int
@@ -76,6 +93,8 @@ show_info (DvmCli *cli, GError **error)
 
   if (!check_options (cli, error))
     return DVM_CLI_EXIT_USAGE;
+  if (dvm_cli_args_has (cli->args, "state-machines"))
+    return show_machines (error);
   client = dvm_cli_connect (cli, error);
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;

@@ -52,6 +52,7 @@ typedef struct
   char **settings;
   gboolean version;
   gboolean dump_config;
+  gboolean state_machines;
 
   GMainLoop *loop;
   DvmdLogFile *log; /* (nullable) */
@@ -606,6 +607,8 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "dump-config", 0, 0, G_OPTION_ARG_NONE, &self->dump_config, "Print the settings for dvm-cli config, and end",
       NULL },
+    { "state-machines", 0, 0, G_OPTION_ARG_NONE, &self->state_machines,
+      "Print the state machines for Graphviz, and end", NULL },
     { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
     { "activated", 0, 0, G_OPTION_ARG_NONE, &self->activated, "A message bus starts it; end when idle", NULL },
     { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
@@ -626,6 +629,32 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
       return FALSE;
     }
   return TRUE;
+}
+
+/* What does not fit into the buffer fails before it is flushed. */
+static gboolean
+print_whole (const char *text)
+{
+  return fputs (text, stdout) >= 0 && fflush (stdout) == 0;
+}
+
+static gboolean
+print_config (Daemon *self)
+{
+  g_autoptr (GVariant) settings = g_variant_ref_sink (dvmd_config_to_variant (self->config));
+  g_autofree char *text = g_variant_print (settings, FALSE);
+  g_autofree char *line = g_strconcat (text, "\n", NULL);
+
+  return print_whole (line);
+}
+
+static gboolean
+print_machines (void)
+{
+  g_autofree char *of_controller = dvmd_controller_draw_machines ();
+  g_autofree char *of_agent = dvmd_agent_draw_machines ();
+
+  return print_whole (of_controller) && print_whole (of_agent);
 }
 
 static void
@@ -670,14 +699,10 @@ main (int argc, char **argv)
       finish (&self);
       return EXIT_SUCCESS;
     }
-  if (self.dump_config)
+  if (self.dump_config || self.state_machines)
     {
-      g_autoptr (GVariant) settings = g_variant_ref_sink (dvmd_config_to_variant (self.config));
-      g_autofree char *text = g_variant_print (settings, FALSE);
-      gboolean written;
+      gboolean written = self.dump_config ? print_config (&self) : print_machines ();
 
-      /* What does not fit into the buffer fails before it is flushed. */
-      written = printf ("%s\n", text) > 0 && fflush (stdout) == 0;
       finish (&self);
       return written ? EXIT_SUCCESS : EXIT_FAILURE;
     }

@@ -425,3 +425,12 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
   report (self);
   return TRUE;
 }
+
+char *
+dvmd_agent_draw_machines (void)
+{
+  static const DvmdStateTable *const tables[] = { &dvmd_local_daemon_table, &dvmd_local_job_table,
+                                                  &dvmd_local_proc_table, NULL };
+
+  return dvmd_state_tables_to_dot (tables);
+}

@@ -58,8 +58,11 @@ gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
 /* Ends all processes (grace in µs between SIGTERM and SIGKILL), then "ended"; as the message STOP does. */
 void dvmd_agent_stop (DvmdAgent *self, gint64 grace);
 /* The same, by the agent's own will: the controller hears of it first, so that the node is what its jobs have lost. */
+void dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace);
 /* As ordered, and over this uplink: all is done here. */
 void dvmd_agent_say_left (DvmdAgent *self, guint32 uplink);
-void dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace);
+
+/* (transfer full): the state machines of a node, its jobs and its ranks as text for Graphviz, one after another */
+char *dvmd_agent_draw_machines (void);
 
 G_END_DECLS

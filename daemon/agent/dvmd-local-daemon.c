@@ -45,11 +45,12 @@ static const DvmdTransition transitions[] = {
   { DVMD_STATE_ANY_LIVE, FORCED, DVM_JOB_STATE_FORCED_EXIT, NULL },
   { DVMD_STATE_ANY_LIVE, ALL_GONE, DVM_JOB_STATE_DAEMONS_TERMINATED, NULL },
   { DVM_JOB_STATE_FORCED_EXIT, ALL_GONE, DVM_JOB_STATE_DAEMONS_TERMINATED, NULL },
-  /* News that an agent does not need any more which ends. */
+  /* The controller tells of members, and to end at once, until the agent has gone. */
   { DVM_JOB_STATE_FORCED_EXIT, TOLD_MEMBERS, DVMD_STATE_SAME, NULL },
   { DVM_JOB_STATE_FORCED_EXIT, FORCED, DVMD_STATE_SAME, NULL },
   { DVM_JOB_STATE_DAEMONS_TERMINATED, TOLD_MEMBERS, DVMD_STATE_SAME, NULL },
   { DVM_JOB_STATE_DAEMONS_TERMINATED, FORCED, DVMD_STATE_SAME, NULL },
+  /* It looks whether it is empty whenever something has gone, also when it is told to end once more. */
   { DVM_JOB_STATE_DAEMONS_TERMINATED, ALL_GONE, DVMD_STATE_SAME, NULL },
 };
 

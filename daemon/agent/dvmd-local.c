@@ -74,7 +74,6 @@ static const DvmdTransition proc_transitions[] = {
   { DVM_PROC_STATE_RUNNING, PROC_OUTPUT_CLOSED, DVM_PROC_STATE_IOF_COMPLETE, NULL },
   { DVM_PROC_STATE_RUNNING, PROC_EXITED, DVM_PROC_STATE_WAITPID_FIRED, NULL },
   { DVM_PROC_STATE_RUNNING, PROC_WAITS, DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
-  { DVM_PROC_STATE_REGISTERED, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
   { DVM_PROC_STATE_REGISTERED, PROC_WAITS, DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
   { DVM_PROC_STATE_READY_FOR_DEBUG, PROC_CONTINUED, DVMD_STATE_GIVEN, NULL },
   /* A debugger has let it go on from its start. */
@@ -88,10 +87,17 @@ static const DvmdTransition proc_transitions[] = {
   { DVM_PROC_STATE_IOF_COMPLETE, PROC_EXITED, DVMD_STATE_GIVEN, act_ended },
   { DVM_PROC_STATE_WAITPID_FIRED, PROC_REGISTERED, DVMD_STATE_SAME, act_registered_late },
   { DVM_PROC_STATE_WAITPID_FIRED, PROC_OUTPUT_CLOSED, DVMD_STATE_GIVEN, act_ended },
-  /* News of PMIx may come after the end. */
-  { DVMD_STATE_ANY, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, PROC_WAITS, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, PROC_CONTINUED, DVMD_STATE_SAME, NULL },
+  /* PMIx tells of a process at its own pace, as late as after the end. */
+  { DVMD_STATE_ANY_ENDED, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
+  { DVM_PROC_STATE_IOF_COMPLETE, PROC_WAITS, DVMD_STATE_SAME, NULL },
+  { DVM_PROC_STATE_WAITPID_FIRED, PROC_WAITS, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, PROC_WAITS, DVMD_STATE_SAME, NULL },
+  /* A process may say that it waits as often as it likes. */
+  { DVM_PROC_STATE_READY_FOR_DEBUG, PROC_WAITS, DVMD_STATE_SAME, NULL },
+  /* All processes that have not exited are told to go on, also if they do not wait yet, or have closed their output. */
+  { DVM_PROC_STATE_RUNNING, PROC_CONTINUED, DVMD_STATE_SAME, NULL },
+  { DVM_PROC_STATE_REGISTERED, PROC_CONTINUED, DVMD_STATE_SAME, NULL },
+  { DVM_PROC_STATE_IOF_COMPLETE, PROC_CONTINUED, DVMD_STATE_SAME, NULL },
 };
 
 static const char *const proc_event_names[PROC_N_EVENTS] = {
@@ -337,9 +343,19 @@ static const DvmdTransition job_transitions[] = {
   { DVM_JOB_STATE_RUNNING, JOB_ALL_ENDED, DVM_JOB_STATE_TERMINATED, NULL },
   { DVM_JOB_STATE_FORCED_EXIT, JOB_ALL_ENDED, DVM_JOB_STATE_TERMINATED, NULL },
   { DVM_JOB_STATE_TERMINATED, JOB_CLEANED, DVM_JOB_STATE_NOTIFIED, NULL },
-  { DVMD_STATE_ANY, JOB_FORCED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, JOB_ALL_WAIT, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, JOB_CONTINUED, DVMD_STATE_SAME, NULL },
+  /* The order to end at once may come before all processes were tried, which are not started then, and once more. */
+  { DVM_JOB_STATE_INIT, JOB_FORCED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, JOB_FORCED, DVMD_STATE_SAME, NULL },
+  /* A debugger lets processes go on one by one, and they may stop anew in PMIx_Init. */
+  { DVM_JOB_STATE_READY_FOR_DEBUG, JOB_ALL_WAIT, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_RUNNING, JOB_ALL_WAIT, DVMD_STATE_SAME, NULL },
+  /* Processes may go on, or end, before all of them have waited, and after they have stopped anew. */
+  { DVM_JOB_STATE_INIT, JOB_CONTINUED, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, JOB_CONTINUED, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_RUNNING, JOB_CONTINUED, DVMD_STATE_SAME, NULL },
+  /* Processes of a job that is ended at once may come to wait even then, and do not any more when they end. */
+  { DVM_JOB_STATE_FORCED_EXIT, JOB_ALL_WAIT, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_FORCED_EXIT, JOB_CONTINUED, DVMD_STATE_SAME, NULL },
 };
 
 static const char *const job_event_names[JOB_N_EVENTS] = {

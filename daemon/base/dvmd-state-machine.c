@@ -95,6 +95,22 @@ dvmd_event_queue_is_empty (DvmdEventQueue *self)
   return g_queue_is_empty (&self->events);
 }
 
+static gboolean
+is_in_group (const DvmdStateTable *table, guint group, guint state)
+{
+  switch (group)
+    {
+    case DVMD_STATE_ANY:
+      return TRUE;
+    case DVMD_STATE_ANY_LIVE:
+      return table->is_live (state);
+    case DVMD_STATE_ANY_ENDED:
+      return !table->is_live (state);
+    default:
+      return FALSE;
+    }
+}
+
 static const DvmdTransition *
 find_transition (const DvmdStateTable *table, guint state, guint event)
 {
@@ -108,8 +124,7 @@ find_transition (const DvmdStateTable *table, guint state, guint event)
         continue;
       if (row->from == state)
         return row;
-      if (wildcard == NULL
-          && (row->from == DVMD_STATE_ANY || (row->from == DVMD_STATE_ANY_LIVE && table->is_live (state))))
+      if (wildcard == NULL && is_in_group (table, row->from, state))
         wildcard = row;
     }
   return wildcard;
@@ -242,17 +257,17 @@ dot_name (const DvmdStateTable *table, guint state)
     return "any";
   if (state == DVMD_STATE_ANY_LIVE)
     return "any live state";
+  if (state == DVMD_STATE_ANY_ENDED)
+    return "any state that has ended";
   if (state == DVMD_STATE_GIVEN)
     return "error";
   return table->state_name (state);
 }
 
-char *
-dvmd_state_table_to_dot (const DvmdStateTable *table)
+static void
+append_dot (GString *text, const DvmdStateTable *table)
 {
-  GString *text = g_string_new (NULL);
-
-  g_string_append_printf (text, "digraph %s {\n  node [shape=box];\n", table->name);
+  g_string_append_printf (text, "digraph \"%s\" {\n  node [shape=box];\n", table->name);
   for (gsize i = 0; i < table->n_transitions; i++)
     {
       const DvmdTransition *row = &table->transitions[i];
@@ -263,5 +278,14 @@ dvmd_state_table_to_dot (const DvmdStateTable *table)
                               dot_name (table, row->to), table->event_names[row->event]);
     }
   g_string_append (text, "}\n");
+}
+
+char *
+dvmd_state_tables_to_dot (const DvmdStateTable *const *tables)
+{
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; tables[i] != NULL; i++)
+    append_dot (text, tables[i]);
   return g_string_free (text, FALSE);
 }

@@ -32,10 +32,16 @@ void dvmd_event_queue_free (DvmdEventQueue *self);
 gboolean dvmd_event_queue_drain (DvmdEventQueue *self, guint max);
 gboolean dvmd_event_queue_is_empty (DvmdEventQueue *self);
 
-#define DVMD_STATE_ANY      G_MAXUINT       /* from: every state that has no row of its own for the event */
-#define DVMD_STATE_ANY_LIVE (G_MAXUINT - 1) /* from: every state that the table calls live */
-#define DVMD_STATE_GIVEN    (G_MAXUINT - 2) /* to: the state that the event carries (errors) */
-#define DVMD_STATE_SAME     (G_MAXUINT - 3) /* to: no change, the transition's own handler runs */
+/*
+ * From: a group of states, those of them that have no row of their own for the event. An event that changes nothing
+ * (DVMD_STATE_SAME without a handler) has a row for each state in which it may come late, or for all that have ended;
+ * none for DVMD_STATE_ANY: that would be a table that refuses nothing.
+ */
+#define DVMD_STATE_ANY       G_MAXUINT       /* every state */
+#define DVMD_STATE_ANY_LIVE  (G_MAXUINT - 1) /* every state that the table calls live */
+#define DVMD_STATE_ANY_ENDED (G_MAXUINT - 2) /* every other one */
+#define DVMD_STATE_GIVEN     (G_MAXUINT - 3) /* to: the state that the event carries (errors) */
+#define DVMD_STATE_SAME      (G_MAXUINT - 4) /* to: no change, the transition's own handler runs */
 
 typedef struct
 {
@@ -88,8 +94,8 @@ void dvmd_state_machine_post (DvmdEventQueue *queue, const DvmdStateTable *table
 
 /* What the table says, without doing it: FALSE if it has no row. For tests and documentation. */
 gboolean dvmd_state_table_lookup (const DvmdStateTable *table, guint state, guint event, guint given, guint *to);
-/* Graphviz text of the table, for docs. */
-char *dvmd_state_table_to_dot (const DvmdStateTable *table);
+/* Text for Graphviz, a graph for each of the tables, which NULL ends; events that change no state are left out. */
+char *dvmd_state_tables_to_dot (const DvmdStateTable *const *tables);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdEventQueue, dvmd_event_queue_free)
 

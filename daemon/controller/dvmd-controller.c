@@ -10,8 +10,11 @@
 
 #include <unistd.h>
 
+#include "dvmd-campaign-machine.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-controller-streams.h"
+#include "dvmd-job-machine.h"
+#include "dvmd-vm-machine.h"
 
 enum
 {
@@ -336,4 +339,12 @@ dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reas
   if (force && self->agents->funcs->force != NULL)
     self->agents->funcs->force (self->agents);
   dvmd_core_shutdown (self->core, force, reason);
+}
+
+char *
+dvmd_controller_draw_machines (void)
+{
+  static const DvmdStateTable *const tables[] = { &dvmd_vm_table, &dvmd_job_table, &dvmd_campaign_table, NULL };
+
+  return dvmd_state_tables_to_dot (tables);
 }

@@ -155,6 +155,9 @@ void dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyn
                                          gpointer user_data);
 char *dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *result, GError **error);
 
+/* (transfer full): the state machines of the DVM, jobs and campaigns as text for Graphviz, one after another */
+char *dvmd_controller_draw_machines (void);
+
 /* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
 GVariant *dvmd_controller_list_plugins (DvmdController *self);
 

@@ -6,29 +6,10 @@
 
 #pragma once
 
+#include "dvmd-campaign-machine.h"
 #include "dvmd-core-elastic.h"
-#include "dvmd-state-machine.h"
 
 G_BEGIN_DECLS
-
-/* What can happen to a campaign. What follows from it at once is written in the campaign; effects and states wait. */
-typedef enum
-{
-  DVMD_CAMPAIGN_BEGUN,    /* it has its ticket, and its nodes are known */
-  DVMD_CAMPAIGN_RESUMED,  /* what it waited for may be over */
-  DVMD_CAMPAIGN_DRAINING, /* its nodes take no more jobs */
-  DVMD_CAMPAIGN_DRAINED,  /* the jobs on its nodes have ended, or their time is over */
-  DVMD_CAMPAIGN_NOTHING_LEFT,
-  DVMD_CAMPAIGN_REPORTED, /* all agents have */
-  DVMD_CAMPAIGN_WIRED,
-  DVMD_CAMPAIGN_DEPARTED, /* all targets have */
-  DVMD_CAMPAIGN_OFFERED,
-  DVMD_CAMPAIGN_FAILED,
-  DVMD_CAMPAIGN_GIVEN_UP, /* there is no way back: the DVM ends, or an order could not be sent */
-  DVMD_CAMPAIGN_N_EVENTS
-} DvmdCampaignEvent;
-
-extern const DvmdStateTable dvmd_campaign_table;
 
 /* A node that comes or goes. */
 typedef struct

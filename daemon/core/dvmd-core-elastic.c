@@ -245,7 +245,8 @@ count_departure (DvmdCampaign *campaign, guint rank)
         continue;
       target->gone = TRUE;
       dvmd_campaign_set_pending (campaign, campaign->n_pending - 1);
-      if (campaign->n_pending == 0)
+      /* One that waits looks at what is left when it begins. */
+      if (campaign->n_pending == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
         dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DEPARTED, NULL);
       return;
     }
@@ -258,7 +259,8 @@ dvmd_size_resume_waiting (DvmdCore *self)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->begun && !campaign->held)
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->begun && !campaign->held
+          && !campaign->failing)
         dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
     }
 }

@@ -154,8 +154,9 @@ dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char 
     self->n_reported--;
   self->n_missing++;
   dvmd_core_drop_agent (self, node, reason);
-  /* Membership that was under way counts on it. */
-  dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);
+  /* Membership that is under way counts on it. */
+  if (dvmd_job_get_state (self->vm_job) == DVM_JOB_STATE_VM_READY)
+    dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);
   check_outcomes (self);
 }
 

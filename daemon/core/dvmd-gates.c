@@ -56,7 +56,8 @@ resume_held_back (DvmdCore *core)
   if (core->held_back.length == 0 || dvmd_core_holds_back (core))
     return;
   for (GList *l = core->held_back.head; l != NULL; l = l->next)
-    dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
+    if (!((DvmdCampaign *)l->data)->failing)
+      dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
 }
 
 void

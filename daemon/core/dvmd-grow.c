@@ -236,7 +236,8 @@ dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node)
       target->reported = TRUE;
       if (++self->n_reported < self->targets->len)
         return;
-      dvmd_campaign_post (self, DVMD_CAMPAIGN_REPORTED, NULL);
+      if (!self->failing)
+        dvmd_campaign_post (self, DVMD_CAMPAIGN_REPORTED, NULL);
       check_jobs (self);
       return;
     }

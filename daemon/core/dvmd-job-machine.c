@@ -90,39 +90,53 @@ static const DvmdTransition job_transitions[] = {
   { DVM_JOB_STATE_REGISTERED, DVMD_JOB_ALL_TERMINATED, DVM_JOB_STATE_TERMINATED, NULL },
   { DVM_JOB_STATE_TERMINATED, DVMD_JOB_TO_TELL, DVM_JOB_STATE_NOTIFY_COMPLETED, NULL },
   { DVM_JOB_STATE_NOTIFY_COMPLETED, DVMD_JOB_CLEANED, DVM_JOB_STATE_NOTIFIED, NULL },
-  /* A job whose processes have all ended well cannot fail any more. */
   { DVM_JOB_STATE_UNDEF, DVMD_JOB_FAILED, DVMD_STATE_GIVEN, dvmd_job_step_failed },
   { DVMD_STATE_ANY_LIVE, DVMD_JOB_FAILED, DVMD_STATE_GIVEN, dvmd_job_step_failed },
-  { DVMD_STATE_ANY, DVMD_JOB_FAILED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_GONE, DVMD_STATE_SAME, dvmd_job_step_gone },
-  /* What was on its way when the job failed, or comes from the second agent on. */
-  { DVMD_STATE_ANY, DVMD_JOB_SET_UP, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_DISPATCHED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_ALLOCATED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_NEEDS_AGENTS, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_NEEDS_NO_LAUNCH, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_AGENTS_REPORTED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_VM_USABLE, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_ADMITTED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_NO_ROOM, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_AGENTS_LAUNCHED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_HELD, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_UNHELD, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_PARKED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_LET_MAP, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_LET_LAUNCH, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_PLACED_ANEW, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_MAPPED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_MAP_ONLY, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_TO_PREPARE, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_PREPARED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_TO_SEND, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_FIRST_STARTED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_LOCAL_LAUNCHED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_ALL_RUNNING, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_ALL_REGISTERED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_ALL_READY_FOR_DEBUG, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY, DVMD_JOB_ALL_TERMINATED, DVMD_STATE_SAME, NULL },
+  /*
+   * A job whose processes have all ended well cannot fail any more. All the same the DVM that ends fails each job that
+   * it has not done with, somebody may end the job before the end of its last process is handled, and PMIx may tell of
+   * an abort as late as that.
+   */
+  { DVM_JOB_STATE_TERMINATED, DVMD_JOB_FAILED, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_NOTIFY_COMPLETED, DVMD_JOB_FAILED, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_NOTIFIED, DVMD_JOB_FAILED, DVMD_STATE_SAME, NULL },
+  /* The first failure names the state; each process that ends badly, each lost node and each wish to end it is one. */
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_FAILED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_GONE, DVMD_STATE_SAME, dvmd_job_step_gone },
+  /* Each agent says that it has launched the job: one that could start none of its processes, and the second one. */
+  { DVM_JOB_STATE_SEND_LAUNCH_MSG, DVMD_JOB_LOCAL_LAUNCHED, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, DVMD_JOB_LOCAL_LAUNCHED, DVMD_STATE_SAME, NULL },
+  /* The next step, which a job has posted to itself before its failure was handled. */
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_SET_UP, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_NEEDS_AGENTS, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_NEEDS_NO_LAUNCH, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_AGENTS_LAUNCHED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_VM_USABLE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_ADMITTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_NO_ROOM, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_HELD, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_PARKED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_MAPPED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_MAP_ONLY, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_TO_PREPARE, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_TO_SEND, DVMD_STATE_SAME, NULL },
+  /* An event that it waited for has come after its failure, and before that was handled. */
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_DISPATCHED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_ALLOCATED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_AGENTS_REPORTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_UNHELD, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_PREPARED, DVMD_STATE_SAME, NULL },
+  /* A grow that fails ends jobs that are parked, and opens the gate in the same turn. */
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_LET_MAP, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_LET_LAUNCH, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_PLACED_ANEW, DVMD_STATE_SAME, NULL },
+  /* Agents report until nothing of the job is left, first because they do not know of its failure, then how it ends. */
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_FIRST_STARTED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_LOCAL_LAUNCHED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_ALL_RUNNING, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_ALL_REGISTERED, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_ALL_READY_FOR_DEBUG, DVMD_STATE_SAME, NULL },
+  { DVMD_STATE_ANY_ENDED, DVMD_JOB_ALL_TERMINATED, DVMD_STATE_SAME, NULL },
 };
 
 static const char *const job_event_names[DVMD_JOB_N_EVENTS] = {
@@ -160,6 +174,16 @@ static const char *const job_event_names[DVMD_JOB_N_EVENTS] = {
   [DVMD_JOB_GONE] = "gone",
 };
 
+/*
+ * A job leaves its way by failing alone: TERMINATED and the states behind it are part of that, and have rows of their
+ * own. Little comes late there, and much behind a failure, which may be at every step.
+ */
+static gboolean
+is_on_its_way (guint state)
+{
+  return !dvm_job_state_is_error (state);
+}
+
 static void
 set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {
@@ -175,7 +199,7 @@ const DvmdStateTable dvmd_job_table = {
   .event_names = job_event_names,
   .n_events = DVMD_JOB_N_EVENTS,
   .state_name = dvm_job_state_to_string,
-  .is_live = dvm_job_state_is_live,
+  .is_live = is_on_its_way,
   .get_state = dvmd_core_read_job_state,
   .set_state = set_state,
   .describe = dvmd_core_describe_job,

@@ -127,13 +127,20 @@ all_tried (DvmdJob *job)
          && job->n_launched + job->n_failed_start == job->procs->n_rows;
 }
 
+/* The news of that are on their way, and behind them nobody is told how far the job had come. */
+static gboolean
+have_all_ended (DvmdJob *job)
+{
+  return job->n_ended == job->procs->n_rows;
+}
+
 static void
 go_on (DvmdJob *job)
 {
   job->went_on = TRUE;
-  if (all_tried (job))
+  if (all_tried (job) && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
-  if (job->n_registered == job->procs->n_rows)
+  if (job->n_registered == job->procs->n_rows && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
   dvmd_job_hold_ranks (job);
 }
@@ -226,6 +233,17 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
   count_end (job, row);
 }
 
+/* An agent has tried all of its processes, or never will. */
+static void
+agent_has_tried (DvmdJob *job)
+{
+  if (!have_all_ended (job))
+    dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
+  if (all_tried (job) && !is_held (job) && !have_all_ended (job))
+    dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
+  dvmd_job_hold_ranks (job);
+}
+
 void
 dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
 {
@@ -235,10 +253,7 @@ dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
                     "that agent %u has launched it is not news", agent);
       return;
     }
-  dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
-  if (all_tried (job) && !is_held (job))
-    dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
-  dvmd_job_hold_ranks (job);
+  agent_has_tried (job);
 }
 
 /*
@@ -409,10 +424,7 @@ lose_launch (DvmdJob *job, DvmdNode *node)
 {
   if (job->launch_left == NULL || !g_hash_table_remove (job->launch_left, GUINT_TO_POINTER (node->rank)))
     return;
-  dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
-  if (all_tried (job) && !is_held (job))
-    dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
-  dvmd_job_hold_ranks (job);
+  agent_has_tried (job);
 }
 
 static gboolean

@@ -70,7 +70,8 @@ on_drain_end (gpointer user_data)
   DvmdCampaign *self = user_data;
 
   self->timer = 0;
-  dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
+  if (!self->failing)
+    dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
 }
 
 /* Whoever has been lost runs nothing any more. */
@@ -121,7 +122,7 @@ dvmd_shrink_check_drains (DvmdCore *core)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->draining && !campaign->drained)
+      if (campaign->draining && !campaign->drained && !campaign->failing)
         check_drain (campaign);
     }
 }
@@ -259,7 +260,7 @@ waits_for_offers (DvmdCampaign *self)
 static void
 check_finished (DvmdCampaign *self)
 {
-  if (!self->offered || self->finished || waits_for_offers (self))
+  if (!self->offered || self->finished || self->failing || waits_for_offers (self))
     return;
   self->finished = TRUE;
   dvmd_campaign_post (self, DVMD_CAMPAIGN_OFFERED, NULL);

@@ -312,6 +312,20 @@ def test_nodes_status_info():
         equal((pipe.returncode, pipe.stderr), (0, ""), "a closed pipe")
 
 
+def test_state_machines():
+    """info --state-machines draws what the dvmd beside it has; no DVM is asked"""
+    with place() as here:
+        drawn = here.cli("info", "--state-machines")
+        equal(drawn.returncode, 0)
+        equal(re.findall(r'^digraph "(.+)" {$', drawn.stdout, re.MULTILINE), ["dvm", "job", "campaign", "local-daemon", "local-job", "local-process"])
+        contains(drawn.stdout, '  "RUNNING" -> "TERMINATED" [label="all-terminated"];\n')
+        for other in (["--json"], ["--query", "version"]):
+            refused = here.cli("info", "--state-machines", *other)
+            equal(refused.returncode, 2)
+            contains(refused.stderr, "--state-machines goes with neither --query nor --json")
+        equal(here.cli("info", "--state-machines", env={"DVM_DVMD": "/no/dvmd"}).returncode, 1)
+
+
 def test_full():
     """when the slots are taken a job waits, is refused, or oversubscribes"""
     with dvm("--slots=2") as here:

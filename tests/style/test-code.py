@@ -24,6 +24,7 @@ STATIC_IDIOMS = re.compile(r'\b(GParamSpec|GSourceFuncs|gpointer\s+\w*_parent_cl
 STATIC = re.compile(r'^[ \t]*static\s+(?!inline\b)([^;={}()]*?)\s*(\[[^;={}]*\]\s*)*(=|;)', re.MULTILINE)
 GLOBAL = re.compile(r'^(?!static|typedef|extern|const|return|struct\s+\w+;|G_|#)[A-Za-z_][\w \t*]*[\w*]\s+\**\w+(\[[^\]]*\])*\s*(=|;)',
                     re.MULTILINE)
+IGNORED_ANYWHERE = re.compile(r'\{\s*DVMD_STATE_ANY\s*,\s*(\w+)\s*,\s*DVMD_STATE_SAME\s*,\s*NULL\s*\}')
 
 
 def c_files():
@@ -79,6 +80,13 @@ def without_licence(path, text):
     return [] if SPDX in head else [f'{path}: no line "{SPDX}" at its top']
 
 
+def rows_that_refuse_nothing(path, text):
+    """Rows of a state table by which every state ignores an event: a late one has a row for each state in which it may come."""
+    bare = house.strip_comments(text)
+    return [f'{path}:{house.line_of(bare, match.start())}: {match[1]} is ignored in any state: name those in which it may come late, and why'
+            for match in IGNORED_ANYWHERE.finditer(bare)]
+
+
 def check_all(check, paths):
     return [problem for path in paths for problem in check(path, house.read(path))]
 
@@ -120,6 +128,10 @@ def test_gotos():
 def test_statics():
     paths = [path for path in house.files(('.c',), ('daemon/', 'libdvm-gobject/', 'cli/')) if not STATICS_ALLOWED.match(path)]
     return check_all(statics, paths)
+
+
+def test_state_tables():
+    return check_all(rows_that_refuse_nothing, house.files(('.c',), ('daemon/',)))
 
 
 def test_config_first():
@@ -184,9 +196,12 @@ def test_finds_the_wrong():
     path = house.EXAMPLES + 'wrong-code.c'
     text = house.read(path)
     long_text = 'static void\nendless (void)\n{\n' + '  f ();\n' * FUNCTION_MAX + '}\n'
+    row = '  { %s, LATE,\n    DVMD_STATE_SAME, %s },\n'
     problems = []
     for check, source, number in ((gotos, text, 1), (statics, text, 3), (without_licence, text, 1), (long_functions, text, 0),
-                                  (long_functions, long_text, 1),
+                                  (long_functions, long_text, 1), (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY', 'NULL'), 1),
+                                  (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY', 'act'), 0),
+                                  (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY_ENDED', 'NULL'), 0),
                                   (without_purpose, text[text.index('#'):], 1), (without_purpose, f'/*\n * {SPDX}\n *\n * Nobody knows.\n */', 1),
                                   (without_purpose, f'/*\n * {SPDX}\n *\n * A file that is right.\n */', 0)):
         found = check(path, source)
@@ -205,6 +220,7 @@ if __name__ == '__main__':
         (f'no file has more than {FILE_MAX} lines of code', test_file_sizes),
         ('no goto', test_gotos),
         ('no variables shared by all DVMs of a process', test_statics),
+        ('no state table ignores an event in any state', test_state_tables),
         ('config.h comes first', test_config_first),
         ('each folder has a README.md', test_readmes),
         ('no paths of one machine', test_machine_paths),

@@ -207,6 +207,35 @@ test_refused (void)
   lamp_unref (lamp);
 }
 
+/* A group takes what is in it, and nothing else. */
+static void
+test_groups (void)
+{
+  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
+  const DvmdTransition transitions[] = {
+    { OFF, PRESS, ON, NULL },
+    { DVMD_STATE_ANY_LIVE, WARM, DVMD_STATE_SAME, on_tick },
+    { DVMD_STATE_ANY_ENDED, FAIL, DVMD_STATE_SAME, on_tick },
+    { SMOKING, FAIL, BROKEN, NULL },
+  };
+  DvmdStateTable table = *lamp_table ();
+  Lamp *lamp = lamp_new (queue);
+
+  table.transitions = transitions;
+  table.n_transitions = G_N_ELEMENTS (transitions);
+  for (guint state = OFF; state <= SMOKING; state++)
+    for (guint event = WARM; event <= FAIL; event++)
+      {
+        lamp->state = state;
+        dvmd_state_machine_post (queue, &table, lamp, event, 0, NULL);
+        dvmd_event_queue_drain (queue, 0);
+      }
+  g_assert_cmpstr (lamp->log->str, ==,
+                   "refused:1@OFF refused:2@WARMING refused:2@ON refused:1@BROKEN refused:1@SMOKING SMOKING>BROKEN ");
+  g_assert_cmpuint (lamp->ticks, ==, 4);
+  lamp_unref (lamp);
+}
+
 /* A table that does not want to hear of it takes it for a mistake of the program. */
 static void
 test_mistake (void)
@@ -228,7 +257,8 @@ static void
 test_lookup (void)
 {
   const DvmdStateTable *table = lamp_table ();
-  g_autofree char *dot = dvmd_state_table_to_dot (table);
+  const DvmdStateTable *const tables[] = { table, NULL };
+  g_autofree char *dot = dvmd_state_tables_to_dot (tables);
   guint to;
 
   g_assert_true (dvmd_state_table_lookup (table, ON, FAIL, SMOKING, &to));
@@ -290,6 +320,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/state-machine/order", test_order);
   g_test_add_func ("/state-machine/refused", test_refused);
+  g_test_add_func ("/state-machine/groups", test_groups);
   g_test_add_func ("/state-machine/mistake", test_mistake);
   g_test_add_func ("/state-machine/lookup", test_lookup);
   g_test_add_func ("/state-machine/wakeup", test_wakeup);
