@@ -39,7 +39,7 @@ dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc)
 void
 dvmd_agent_proc_resumed (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
-  if (job->stop == DVM_STOP_ON_EXEC && waits (proc))
+  if (job->options.stop == DVM_STOP_ON_EXEC && waits (proc))
     dvmd_local_proc_continued (proc);
 }
 
@@ -59,9 +59,9 @@ handle_continue (gpointer service, guint source, GVariant *body)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
-      if (proc->state == DVM_PROC_STATE_READY_FOR_DEBUG && job->stop != DVM_STOP_ON_EXEC)
+      if (proc->state == DVM_PROC_STATE_READY_FOR_DEBUG && job->options.stop != DVM_STOP_ON_EXEC)
         release (job, proc);
-      if (job->stop != DVM_STOP_NONE && waits (proc))
+      if (job->options.stop != DVM_STOP_NONE && waits (proc))
         dvmd_local_proc_continued (proc);
     }
   /* Also those that somebody has stopped by a signal. */

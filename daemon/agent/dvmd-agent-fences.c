@@ -109,7 +109,7 @@ find_tree_job (DvmdAgent *self, const DvmdPmixProc *participants, guint n_partic
   if (get_fences (self)->tree == NULL || n_participants != 1 || participants[0].rank != DVMD_PMIX_RANK_WILDCARD)
     return NULL;
   job = g_hash_table_lookup (self->by_nspace, participants[0].nspace);
-  return job != NULL && job->tree_fences && !ensure_job (job)->ended ? job : NULL;
+  return job != NULL && job->options.tree_fences && !ensure_job (job)->ended ? job : NULL;
 }
 
 /* Whether the next fence of a job has failed already, of which its ranks here are only told now. */

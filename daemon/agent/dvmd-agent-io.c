@@ -150,8 +150,8 @@ handle_resize (gpointer service, guint source, GVariant *body)
   job = dvmd_agent_find_job (self, id);
   if (job == NULL)
     return;
-  job->pty_rows = rows;
-  job->pty_columns = columns;
+  job->options.pty_rows = rows;
+  job->options.pty_columns = columns;
   for (guint i = 0; i < job->local->procs->len; i++)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);

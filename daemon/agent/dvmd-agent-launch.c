@@ -10,9 +10,6 @@
 
 #include "dvmd-agent-private.h"
 
-/* Of a controller that does not say. */
-#define DEFAULT_KILL_GRACE (5 * G_USEC_PER_SEC)
-
 /* How long the PMIx server may take to know a job. */
 #define REGISTER_LIMIT (30 * G_USEC_PER_SEC)
 
@@ -63,8 +60,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->by_pid, g_hash_table_unref);
   g_clear_pointer (&self->states, g_array_unref);
   g_clear_pointer (&self->early, g_array_unref);
-  g_free (self->map_by);
-  g_free (self->parent);
+  dvmd_fields_clear (dvmd_launch_fields, &self->options);
   g_free (self->session_dir);
   g_free (self);
 }
@@ -163,32 +159,6 @@ read_map (DvmdAgentJob *job, GVariant *map, GError **error)
   return TRUE;
 }
 
-static void
-read_options (DvmdAgentJob *job, GVariant *options)
-{
-  g_autoptr (GVariantDict) dict = g_variant_dict_new (options);
-  const char *personality = "pmix";
-
-  job->stdin_target = DVMD_NO_STDIN;
-  job->kill_grace = DEFAULT_KILL_GRACE;
-  job->output_credit = DVMD_STREAM_WINDOW;
-  g_variant_dict_lookup (dict, "personality", "&s", &personality);
-  job->pmix = g_str_equal (personality, "pmix");
-  g_variant_dict_lookup (dict, "stop", "u", &job->stop);
-  g_variant_dict_lookup (dict, "kill-grace", "x", &job->kill_grace);
-  g_variant_dict_lookup (dict, "pty", "b", &job->pty);
-  g_variant_dict_lookup (dict, "pty-rows", "u", &job->pty_rows);
-  g_variant_dict_lookup (dict, "pty-columns", "u", &job->pty_columns);
-  g_variant_dict_lookup (dict, "merge", "b", &job->merged);
-  g_variant_dict_lookup (dict, "stdin", "u", &job->stdin_target);
-  g_variant_dict_lookup (dict, "credit", "t", &job->output_credit);
-  g_variant_dict_lookup (dict, "map-by", "s", &job->map_by);
-  g_variant_dict_lookup (dict, "tree-fences", "b", &job->tree_fences);
-  g_variant_dict_lookup (dict, "parent", "(su)", &job->parent, &job->parent_rank);
-  g_variant_dict_lookup (dict, "offset", "u", &job->offset);
-  g_variant_dict_lookup (dict, "session", "u", &job->session);
-}
-
 DvmdAgentJob *
 dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error)
 {
@@ -205,18 +175,18 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   job->agent = self;
   job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
   job->by_pid = g_hash_table_new (NULL, NULL);
-  read_options (job, options);
   read_apps (job, apps);
-  if (!read_map (job, map, error))
+  if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error) || !read_map (job, map, error))
     {
       dvmd_agent_job_free (job);
       return NULL;
     }
+  job->pmix = job->options.personality == NULL || g_str_equal (job->options.personality, "pmix");
   if (job->local->procs->len > 0)
-    dvmd_agent_enter_session_dir (job, options);
+    dvmd_agent_enter_session_dir (job);
   mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
   job->container = dvmd_container_new (self->containers, mark);
-  job->credit = dvmd_credit_new (job->output_credit);
+  job->credit = dvmd_credit_new (job->options.credit);
   return job;
 }
 

@@ -89,14 +89,14 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   DvmdPmixJob *description = dvmd_agent_describe_nodes (job->agent, job->local->nspace, job->map);
 
   description->universe_size = job->universe;
-  description->map_by = g_strdup (job->map_by);
-  description->parent_nspace = g_strdup (job->parent);
-  description->parent_rank = job->parent_rank;
-  description->offset = job->offset;
-  description->session_id = job->session;
-  if (job->stop == DVM_STOP_IN_INIT)
+  description->map_by = g_strdup (job->options.map_by);
+  description->parent_nspace = g_strdup (job->options.parent);
+  description->parent_rank = job->options.parent_rank;
+  description->offset = job->options.offset;
+  description->session_id = job->options.session;
+  if (job->options.stop == DVM_STOP_IN_INIT)
     description->stop = DVMD_PMIX_STOP_IN_INIT;
-  else if (job->stop == DVM_STOP_IN_APP)
+  else if (job->options.stop == DVM_STOP_IN_APP)
     description->stop = DVMD_PMIX_STOP_IN_APP;
   for (guint i = 0; i < job->apps->len; i++)
     {

@@ -8,6 +8,7 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvmd-agent-services.h"
+#include "dvmd-launch-options.h"
 #include "dvmd-container.h"
 #include "dvmd-fence.h"
 #include "dvmd-environments.h"
@@ -95,31 +96,18 @@ typedef struct
   guint32 num_procs;
   guint32 universe;
   DvmdMap *map;
-  GPtrArray *apps;     /* DvmdAgentApp */
+  GPtrArray *apps; /* DvmdAgentApp */
+  DvmdLaunchOptions options;
   gboolean pmix;       /* personality */
   gboolean given_up;   /* the PMIx server did not answer */
   guint timer;         /* for its answer */
   gboolean registered; /* with the PMIx server */
-  guint32 stop;        /* DvmStop: where the ranks wait for a debugger */
   gboolean went_on;    /* they need not any more */
-  gboolean pty;
-  gboolean merged;
-  guint pty_rows;
-  guint pty_columns;
-  guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
-  char *map_by;
-  char *parent; /* (nullable): namespace of the process that has spawned it */
-  guint32 parent_rank;
-  guint32 offset;    /* processes of those that it descends from */
-  guint32 session;   /* the first that it uses */
-  char *session_dir; /* (nullable): where the files are that the job brought along */
+  char *session_dir;   /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;
-  guint64 output_credit; /* bytes */
   DvmdCredit *credit;
-  gboolean tree_fences; /* fences of all ranks go by the tree */
-  GHashTable *by_pid;   /* pid -> DvmdLocalProc */
-  GArray *states;       /* StateRow: changes that were not sent yet */
-  gint64 kill_grace;
+  GHashTable *by_pid; /* pid -> DvmdLocalProc */
+  GArray *states;     /* StateRow: changes that were not sent yet */
   gboolean killed;
   gboolean connecting;   /* a rank was ended while it may have been coming to the PMIx server */
   guint n_awaited;       /* environments that were asked for */
@@ -129,8 +117,6 @@ typedef struct
   gboolean ranks_ended;  /* every local rank is in its last state */
   gboolean nothing_left; /* of processes, children of the ranks too */
 } DvmdAgentJob;
-
-#define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
 
 void dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body);
 DvmdAgentJob *dvmd_agent_find_job (DvmdAgent *self, guint32 id);
@@ -145,7 +131,7 @@ void dvmd_agent_job_free (DvmdAgentJob *self);
 
 /* dvmd-agent-stage.c */
 /* The job's session directory for applications that run there (options of the launch message). */
-void dvmd_agent_enter_session_dir (DvmdAgentJob *job, GVariant *options);
+void dvmd_agent_enter_session_dir (DvmdAgentJob *job);
 /* Removes the staged files of jobs that were never launched. */
 void dvmd_agent_end_unused_stages (DvmdAgent *self);
 gboolean dvmd_agent_has_stages (DvmdAgent *self);

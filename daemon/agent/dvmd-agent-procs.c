@@ -225,7 +225,7 @@ all_exited (DvmdLocalJob *local, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
 
-  if (dvmd_container_finish (job->container, job->kill_grace, on_nothing_left, job))
+  if (dvmd_container_finish (job->container, job->options.kill_grace, on_nothing_left, job))
     on_nothing_left (job->container, job);
 }
 
@@ -323,7 +323,7 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   DvmdLocalProc *proc = g_hash_table_lookup (job->by_pid, GINT_TO_POINTER (pid));
 
   g_hash_table_remove (job->by_pid, GINT_TO_POINTER (pid));
-  dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->kill_grace, NULL, NULL);
+  dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->options.kill_grace, NULL, NULL);
   proc->reaped = TRUE;
   proc->status = status;
   /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
@@ -348,13 +348,11 @@ pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
   DvmdPipesFlags flags = DVMD_PIPES_NONE;
 
-  if (job->stdin_target == DVMD_ALL_RANKS || job->stdin_target == proc->rank)
+  if (job->options.stdin_target == DVMD_ALL_RANKS || job->options.stdin_target == proc->rank)
     flags |= DVMD_PIPES_STDIN;
   /* One terminal, that of the rank that reads from it. */
-  if (job->pty && (job->stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))
+  if (job->options.pty && (job->options.stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))
     flags = DVMD_PIPES_PTY;
-  if (job->merged)
-    flags |= DVMD_PIPES_MERGED;
   return flags;
 }
 
@@ -406,8 +404,8 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
                           &dvmd_agent_pipes_funcs, job, error);
   if (pipes == NULL)
     return FALSE;
-  if (job->pty_rows > 0)
-    dvmd_pipes_set_window_size (pipes, job->pty_rows, job->pty_columns);
+  if (job->options.pty_rows > 0)
+    dvmd_pipes_set_window_size (pipes, job->options.pty_rows, job->options.pty_columns);
   request.argv = (const char *const *)app->argv;
   request.envp = (const char *const *)environment;
   request.cwd = app->cwd;
@@ -415,7 +413,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.stdout_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDOUT);
   request.stderr_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDERR);
   request.pty = dvmd_pipes_is_pty (pipes);
-  request.stopped = job->stop == DVM_STOP_ON_EXEC && !job->went_on;
+  request.stopped = job->options.stop == DVM_STOP_ON_EXEC && !job->went_on;
   pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
   if (pid < 0)
     {
@@ -518,7 +516,7 @@ void
 dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
 {
   job->connecting |= is_anybody_connecting (job);
-  job->kill_grace = grace;
+  job->options.kill_grace = grace;
   dvmd_local_job_killed (job->local, grace == 0);
   dvmd_agent_end_fences (job);
   /* Those that are not started yet will not be. */

@@ -149,11 +149,10 @@ handle_stage_end (gpointer service, guint source, GVariant *body)
     dvmd_stage_end_pass (stage->stage);
 }
 
-/* Those of the applications in the list. */
+/* Those of the applications in the list (nullable). */
 static void
-for_each_app (DvmdAgentJob *job, GVariant *options, const char *key, void (*func) (DvmdAgentApp *, const char *))
+for_each_app (DvmdAgentJob *job, GVariant *list, void (*func) (DvmdAgentApp *, const char *))
 {
-  g_autoptr (GVariant) list = g_variant_lookup_value (options, key, G_VARIANT_TYPE ("au"));
   gsize n = list != NULL ? g_variant_n_children (list) : 0;
 
   for (gsize i = 0; i < n; i++)
@@ -183,17 +182,17 @@ run_copy (DvmdAgentApp *app, const char *session_dir)
 }
 
 void
-dvmd_agent_enter_session_dir (DvmdAgentJob *job, GVariant *options)
+dvmd_agent_enter_session_dir (DvmdAgentJob *job)
 {
-  g_autoptr (GVariant) apps = g_variant_lookup_value (options, "session-dir-apps", G_VARIANT_TYPE ("au"));
   DvmdAgent *self = job->agent;
   g_autoptr (GError) error = NULL;
 
-  if (apps == NULL && !g_hash_table_contains (get_stages (self), GUINT_TO_POINTER (job->local->id)))
+  if (job->options.session_dir_apps == NULL
+      && !g_hash_table_contains (get_stages (self), GUINT_TO_POINTER (job->local->id)))
     return;
   job->session_dir = build_session_dir (self, job->local->nspace);
-  for_each_app (job, options, "session-dir-apps", start_there);
-  for_each_app (job, options, "preloaded-apps", run_copy);
+  for_each_app (job, job->options.session_dir_apps, start_there);
+  for_each_app (job, job->options.preloaded_apps, run_copy);
   /* Its processes say so too when they cannot start there. */
   if (!dvmd_stage_create (ensure_stage (self, job->local->id, job->local->nspace)->stage, &error))
     g_message ("job %s: %s", job->local->nspace, error->message);

@@ -45,66 +45,40 @@ describe_app (DvmAppSpec *app, DvmdEnvironment *environment)
                         dvmd_variant_new_bytes_array (env));
 }
 
-/* The applications that run where the files of the job are, and those that come as files themselves. */
-static void
-add_session_apps (GVariantDict *dict, DvmJobSpec *spec)
+/* (nullable): au, of the applications that are so */
+static GVariant *
+list_apps (DvmJobSpec *spec, gboolean (*is_so) (DvmAppSpec *app))
 {
-  g_autoptr (GArray) there = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_autoptr (GArray) preloaded = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (guint32));
 
   for (guint32 i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    {
-      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
-
-      if (_dvm_app_spec_runs_in_session_dir (app))
-        g_array_append_val (there, i);
-      if (dvm_app_spec_get_preload_binary (app))
-        g_array_append_val (preloaded, i);
-    }
-  if (there->len > 0)
-    g_variant_dict_insert_value (dict, "session-dir-apps",
-                                 g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, there->data, there->len, 4));
-  if (preloaded->len > 0)
-    g_variant_dict_insert_value (dict, "preloaded-apps",
-                                 g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, preloaded->data, preloaded->len, 4));
+    if (is_so (dvm_job_spec_get_app (spec, i)))
+      g_array_append_val (list, i);
+  if (list->len == 0)
+    return NULL;
+  return g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, list->data, list->len, 4));
 }
 
 static GVariant *
 describe_options (const DvmdLaunchMessage *self)
 {
   DvmJobSpec *spec = self->spec;
-  const char *personality = dvm_job_spec_get_personality (spec);
-  const char *map_by = dvm_job_spec_get_map_by (spec);
+  DvmdLaunchOptions options = self->options;
+  g_autoptr (GVariant) there = list_apps (spec, _dvm_app_spec_runs_in_session_dir);
+  g_autoptr (GVariant) preloaded = list_apps (spec, dvm_app_spec_get_preload_binary);
   DvmRuntimeOptions runtime;
-  GVariantDict dict;
 
-  g_variant_dict_init (&dict, NULL);
-  if (personality != NULL)
-    g_variant_dict_insert (&dict, "personality", "s", personality);
-  if (map_by != NULL)
-    g_variant_dict_insert (&dict, "map-by", "s", map_by);
-  if (dvm_job_spec_get_pty (spec))
-    {
-      g_variant_dict_insert (&dict, "pty", "b", TRUE);
-      g_variant_dict_insert (&dict, "pty-rows", "u", dvm_job_spec_get_pty_rows (spec));
-      g_variant_dict_insert (&dict, "pty-columns", "u", dvm_job_spec_get_pty_columns (spec));
-    }
   _dvm_job_spec_get_runtime (spec, &runtime);
-  if (runtime.stop != DVM_STOP_NONE)
-    g_variant_dict_insert (&dict, "stop", "u", (guint32)runtime.stop);
-  add_session_apps (&dict, spec);
-  g_variant_dict_insert (&dict, "kill-grace", "x", self->kill_grace);
-  g_variant_dict_insert (&dict, "stdin", "u", self->stdin_target);
-  g_variant_dict_insert (&dict, "credit", "t", self->credit);
-  if (self->parent != NULL)
-    g_variant_dict_insert (&dict, "parent", "(su)", self->parent, self->parent_rank);
-  if (self->offset > 0)
-    g_variant_dict_insert (&dict, "offset", "u", self->offset);
-  if (self->session > 0)
-    g_variant_dict_insert (&dict, "session", "u", self->session);
-  if (self->tree_fences)
-    g_variant_dict_insert (&dict, "tree-fences", "b", TRUE);
-  return g_variant_dict_end (&dict);
+  /* Borrowed. */
+  options.personality = (char *)dvm_job_spec_get_personality (spec);
+  options.map_by = (char *)dvm_job_spec_get_map_by (spec);
+  options.pty = dvm_job_spec_get_pty (spec);
+  options.pty_rows = options.pty ? dvm_job_spec_get_pty_rows (spec) : 0;
+  options.pty_columns = options.pty ? dvm_job_spec_get_pty_columns (spec) : 0;
+  options.stop = (guint32)runtime.stop;
+  options.session_dir_apps = there;
+  options.preloaded_apps = preloaded;
+  return dvmd_fields_to_dict (dvmd_launch_fields, &options);
 }
 
 GVariant *

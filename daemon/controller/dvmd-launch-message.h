@@ -7,6 +7,7 @@
 #include <dvm.h>
 
 #include "dvmd-environments.h"
+#include "dvmd-launch-options.h"
 #include "dvmd-map.h"
 
 G_BEGIN_DECLS
@@ -18,15 +19,9 @@ typedef struct
   const char *nspace;
   DvmJobSpec *spec;
   DvmdMap *map;
-  guint32 universe;     /* slots of the DVM */
-  gint64 kill_grace;    /* µs */
-  guint32 stdin_target; /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
-  gboolean tree_fences; /* fences of all ranks go by the tree */
-  const char *parent;   /* (nullable): namespace of the process or tool that has spawned it */
-  guint32 parent_rank;
-  guint32 offset;          /* processes of those that it descends from */
-  guint32 session;         /* the first that it uses */
-  guint64 credit;          /* bytes of output that an agent may send unasked */
+  guint32 universe; /* slots of the DVM */
+  /* Those that are not in the specification; its own are added. */
+  DvmdLaunchOptions options;
   GPtrArray *environments; /* DvmdEnvironment, by application; NULL where it travels with the job */
 } DvmdLaunchMessage;
 

@@ -394,9 +394,7 @@ open_all (DvmdPipes *self)
     return FALSE;
   if (!open_pipe (&readers[DVMD_STREAM_STDOUT].fd, &child_fds[DVMD_STREAM_STDOUT], TRUE))
     return FALSE;
-  if (self->flags & DVMD_PIPES_MERGED)
-    child_fds[DVMD_STREAM_STDERR] = child_fds[DVMD_STREAM_STDOUT];
-  else if (!open_pipe (&readers[DVMD_STREAM_STDERR].fd, &child_fds[DVMD_STREAM_STDERR], TRUE))
+  if (!open_pipe (&readers[DVMD_STREAM_STDERR].fd, &child_fds[DVMD_STREAM_STDERR], TRUE))
     return FALSE;
   return TRUE;
 }

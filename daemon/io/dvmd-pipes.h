@@ -32,9 +32,8 @@ gint64 dvmd_credit_get (DvmdCredit *self);
 typedef enum
 {
   DVMD_PIPES_NONE = 0,
-  DVMD_PIPES_STDIN = 1 << 0,  /* a pipe for stdin; without it stdin is /dev/null (never with a pty) */
-  DVMD_PIPES_PTY = 1 << 1,    /* one pty is stdin, stdout and stderr */
-  DVMD_PIPES_MERGED = 1 << 2, /* stderr goes into the pipe of stdout */
+  DVMD_PIPES_STDIN = 1 << 0, /* a pipe for stdin; without it stdin is /dev/null (never with a pty) */
+  DVMD_PIPES_PTY = 1 << 1,   /* one pty is stdin, stdout and stderr */
 } DvmdPipesFlags;
 
 typedef struct
@@ -44,7 +43,7 @@ typedef struct
   /* piece (transfer full), from g_malloc(): the headroom, then size bytes, 1 to DVMD_STREAM_CHUNK; the credit has been
    * taken. */
   void (*output) (DvmdPipes *self, guint rank, DvmdStream stream, char *piece, gsize size, gpointer user_data);
-  /* Once for each stream of output (pty and merged: stdout alone); never from within a call into the pipes. */
+  /* Once for each stream of output (pty: stdout alone); never from within a call into the pipes. */
   void (*eof) (DvmdPipes *self, guint rank, DvmdStream stream, gpointer user_data);
   /* (nullable): so many bytes have left the queue of stdin, written or (nobody reads any more) thrown away. */
   void (*stdin_written) (DvmdPipes *self, guint rank, gsize n_bytes, gpointer user_data);

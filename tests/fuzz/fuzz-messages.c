@@ -29,13 +29,12 @@
 
 /* Those of the launch message's options that no request has. */
 static const FuzzKey launch_keys[] = {
-  { "kill-grace", "x" }, { "personality", "s" }, { "stdin", "u" },           { "stdin-target", "u" },
-  { "parent", "s" },     { "credit", "t" },      { "output-credit", "t" },   { "merge", "b" },
-  { "pty", "b" },        { "pty-rows", "u" },    { "session", "u" },         { "offset", "u" },
-  { "stop", "u" },       { "tree-fences", "b" }, { "preload-binary", "au" }, { "np", "u" },
-  { "argv", "as" },      { "hosts", "as" },      { "map-by", "s" },          { "map-by", "s" },
-  { "items", "a(say)" }, { "keys", "as" },       { "range", "u" },           { "count", "u" },
-  { NULL, NULL },
+  { "kill-grace", "x" }, { "personality", "s" }, { "stdin", "u" },       { "parent-rank", "u" },
+  { "parent", "s" },     { "credit", "t" },      { "pty", "b" },         { "pty-rows", "u" },
+  { "session", "u" },    { "offset", "u" },      { "stop", "u" },        { "session-dir-apps", "au" },
+  { "map-by", "s" },     { "tree-fences", "b" }, { "pty-columns", "u" }, { "preloaded-apps", "au" },
+  { "argv", "as" },      { "hosts", "as" },      { "range", "u" },       { "merge", "b" },
+  { "items", "a(say)" }, { "keys", "as" },       { NULL, NULL },
 };
 
 static GArray *

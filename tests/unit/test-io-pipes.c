@@ -168,24 +168,6 @@ test_streams (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (dvmd_credit_get (fixture->credit), ==, DVMD_STREAM_WINDOW - 10);
 }
 
-static void
-test_merged (Fixture *fixture, gconstpointer data)
-{
-  int out = take_child_fd (fixture, DVMD_STREAM_STDOUT);
-  int err = take_child_fd (fixture, DVMD_STREAM_STDERR);
-
-  dvmd_pipes_start (fixture->pipes);
-  write_all (out, "a", 1);
-  write_all (err, "b", 1);
-  write_all (out, "c", 1);
-  close (out);
-  close (err);
-  iterate_until (is_done, fixture);
-  g_assert_cmpstr (fixture->text[1]->str, ==, "abc");
-  g_assert_cmpuint (fixture->n_eof[1], ==, 1);
-  g_assert_cmpuint (fixture->n_eof[2], ==, 0);
-}
-
 /* Who gives credit as soon as it gets something need not do so again: nothing is left waiting. */
 static void
 test_credit_at_once (Fixture *fixture, gconstpointer data)
@@ -485,7 +467,6 @@ main (int argc, char **argv)
   signal (SIGPIPE, SIG_IGN);
   g_test_init (&argc, &argv, NULL);
   add ("/io/pipes/streams", DVMD_PIPES_NONE, test_streams);
-  add ("/io/pipes/merged", DVMD_PIPES_MERGED, test_merged);
   add ("/io/pipes/credit", DVMD_PIPES_NONE, test_credit);
   add ("/io/pipes/credit-at-once", DVMD_PIPES_NONE, test_credit_at_once);
   add ("/io/pipes/drain", DVMD_PIPES_NONE, test_drain);

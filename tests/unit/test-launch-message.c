@@ -65,8 +65,8 @@ make_message (DvmdPlugins *plugins, const char *map_by, guint n_nodes, guint per
     .spec = spec,
     .map = map,
     .universe = n_nodes * per_node,
-    .kill_grace = 5 * G_USEC_PER_SEC,
-    .credit = 1024 * 1024,
+    .options.kill_grace = 5 * G_USEC_PER_SEC,
+    .options.credit = 1024 * 1024,
     .environments = environments,
   };
   GVariant *body;
@@ -98,6 +98,57 @@ test_size (void)
       g_assert_cmpuint (g_variant_get_size (many), ==, g_variant_get_size (one));
       g_assert_cmpuint (g_variant_get_size (many), ==, g_variant_get_size (few));
     }
+}
+
+/* What the controller writes is what an agent reads; what it does not know it refuses. */
+static void
+test_options (void)
+{
+  guint32 apps[] = { 0, 2 };
+  g_autoptr (GVariant)
+      list = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, apps, G_N_ELEMENTS (apps), 4));
+  const DvmdLaunchOptions options = {
+    .personality = (char *)"plain",
+    .map_by = (char *)"node",
+    .pty = TRUE,
+    .pty_rows = 24,
+    .pty_columns = 80,
+    .stop = 2,
+    .preloaded_apps = list,
+    .kill_grace = -1,
+    .stdin_target = DVMD_NO_STDIN,
+    .credit = G_MAXUINT64,
+    .parent = (char *)"a@1",
+    .parent_rank = 3,
+    .offset = 4,
+    .session = 5,
+    .tree_fences = TRUE,
+  };
+  g_autoptr (GVariant) dict = g_variant_ref_sink (dvmd_fields_to_dict (dvmd_launch_fields, &options));
+  const char *const wrong[] = { "{'merge': <true>}", "{'pty': <uint32 1>}", "{'preloaded-apps': <['a']>}" };
+  DvmdLaunchOptions read = { 0 };
+  g_autoptr (GVariant) again = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpuint (g_variant_n_children (dict), ==, 15);
+  g_assert_true (dvmd_fields_from_dict (dvmd_launch_fields, &read, dict, &error));
+  g_assert_no_error (error);
+  again = g_variant_ref_sink (dvmd_fields_to_dict (dvmd_launch_fields, &read));
+  g_assert_true (g_variant_equal (again, dict));
+  g_assert_cmpstr (read.parent, ==, "a@1");
+  g_assert_cmpint (read.kill_grace, ==, -1);
+  g_assert_cmpuint (g_variant_n_children (read.preloaded_apps), ==, 2);
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autoptr (GVariant) bad = g_variant_ref_sink (g_variant_new_parsed (wrong[i]));
+
+      g_assert_false (dvmd_fields_from_dict (dvmd_launch_fields, &read, bad, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+      g_clear_error (&error);
+    }
+  dvmd_fields_clear (dvmd_launch_fields, &read);
+  g_assert_null (read.parent);
+  g_assert_null (read.preloaded_apps);
 }
 
 /* ---- environments ---- */
@@ -162,6 +213,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/launch-message/size", test_size);
+  g_test_add_func ("/launch-message/options", test_options);
   g_test_add_func ("/launch-message/environments", test_environments);
   g_test_add_func ("/launch-message/limit", test_limit);
   return g_test_run ();

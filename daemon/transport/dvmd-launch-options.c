@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The options of a launch message have one table, for the controller that writes them and the agents that read them.
+ */
+
+#include "config.h"
+
+#include "dvmd-launch-options.h"
+
+#define FIELD(key, type, member) DVMD_FIELD (DvmdLaunchOptions, key, type, member)
+
+const DvmdField dvmd_launch_fields[] = {
+  FIELD ("personality", "s", personality),
+  FIELD ("map-by", "s", map_by),
+  FIELD ("pty", "b", pty),
+  FIELD ("pty-rows", "u", pty_rows),
+  FIELD ("pty-columns", "u", pty_columns),
+  FIELD ("stop", "u", stop),
+  FIELD ("session-dir-apps", "au", session_dir_apps),
+  FIELD ("preloaded-apps", "au", preloaded_apps),
+  FIELD ("kill-grace", "x", kill_grace),
+  FIELD ("stdin", "u", stdin_target),
+  FIELD ("credit", "t", credit),
+  FIELD ("parent", "s", parent),
+  FIELD ("parent-rank", "u", parent_rank),
+  FIELD ("offset", "u", offset),
+  FIELD ("session", "u", session),
+  FIELD ("tree-fences", "b", tree_fences),
+  { NULL, NULL, 0 },
+};

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-fields.h"
+#include "dvmd-message.h"
+
+G_BEGIN_DECLS
+
+#define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
+
+/* What a launch message says of the job beside its programs and its map. */
+typedef struct
+{
+  char *personality; /* (nullable): "pmix" */
+  char *map_by;      /* (nullable) */
+  gboolean pty;
+  guint32 pty_rows;
+  guint32 pty_columns;
+  guint32 stop;               /* DvmStop: where the ranks wait for a debugger */
+  GVariant *session_dir_apps; /* (nullable): au: the applications that run where the files of the job are */
+  GVariant *preloaded_apps;   /* (nullable): au: those that come as files themselves */
+  gint64 kill_grace;          /* µs */
+  guint32 stdin_target;       /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  guint64 credit;             /* bytes of output that an agent may send unasked */
+  char *parent;               /* (nullable): namespace of the process or tool that has spawned it */
+  guint32 parent_rank;
+  guint32 offset;       /* processes of those that it descends from */
+  guint32 session;      /* the first that it uses */
+  gboolean tree_fences; /* fences of all ranks go by the tree */
+} DvmdLaunchOptions;
+
+/* For dvmd_fields_to_dict() and dvmd_fields_from_dict(). */
+extern const DvmdField dvmd_launch_fields[];
+
+G_END_DECLS
