@@ -249,6 +249,13 @@ step_all_jobs_complete (gpointer object, const DvmdEvent *event)
   stop_agents (core);
 }
 
+/* The end that was handled before took this for its own beginning, and has left the agents to it. */
+static void
+act_all_jobs_done (gpointer object, const DvmdEvent *event)
+{
+  stop_agents (((DvmdJob *)object)->core);
+}
+
 static void
 tell_ended (DvmdJob *job)
 {
@@ -330,9 +337,9 @@ static const DvmdTransition vm_transitions[] = {
   { DVMD_STATE_ANY_ENDED, DVMD_VM_MEMBER_LOST, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY_ENDED, DVMD_VM_FAILED, DVMD_STATE_SAME, NULL },
   /* The last job of a DVM for one has ended while its failure, or the order to end at once, waited in the queue. */
-  { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, NULL },
-  { DVM_JOB_STATE_FAILED_TO_LAUNCH, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, NULL },
-  { DVM_JOB_STATE_ALLOC_FAILED, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, NULL },
+  { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, act_all_jobs_done },
+  { DVM_JOB_STATE_FAILED_TO_LAUNCH, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, act_all_jobs_done },
+  { DVM_JOB_STATE_ALLOC_FAILED, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, act_all_jobs_done },
   /* The last agent, the last job and the last campaign each look whether they were the last of all. */
   { DVM_JOB_STATE_DAEMONS_TERMINATED, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, NULL },
   /* People and signals end a DVM as often as they like. */

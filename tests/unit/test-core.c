@@ -894,6 +894,29 @@ test_one_shot_cancelled_early (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_ALL_JOBS_COMPLETE);
 }
 
+/* The last job ends while the failure of the DVM waits in the queue: somebody has to stop the agents all the same. */
+static void
+test_one_shot_failed (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *kept;
+
+  world_init (&world, 2, 1, TRUE);
+  kept = submit (&world, 1);
+  report (&world, 2);
+  dvmd_core_fail_job (world.core, kept, DVM_JOB_STATE_KILLED_BY_CMD, "cancelled");
+  dvmd_event_queue_drain (world.queue, 1);
+  assert_state (kept, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_false (dvmd_job_get_ended (kept));
+  dvmd_core_agent_failed (world.core, 1, DVMD_CAUSE_LAUNCH, "no topology");
+  run (&world);
+  g_assert_nonnull (strstr (world.log->str, "stop forced"));
+  dvmd_core_agent_gone (world.core, 2);
+  run (&world);
+  g_assert_true (world.ended);
+  g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
+}
+
 /* What was on its way when the end began does not make the DVM ready. */
 static void
 test_shutdown_before_ready (void)
@@ -986,6 +1009,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core/L12-L13-one-shot", test_one_shot);
   g_test_add_func ("/core/L12-one-shot/no-more", test_one_shot_takes_no_more);
   g_test_add_func ("/core/L12-one-shot/cancelled-early", test_one_shot_cancelled_early);
+  g_test_add_func ("/core/L12-one-shot/failed", test_one_shot_failed);
   g_test_add_func ("/core/L7-shutdown-before-ready", test_shutdown_before_ready);
   g_test_add_func ("/core/L6-agent-failed", test_agent_failed);
   g_test_add_func ("/core/mpi-without-server", test_mpi_without_server);
