@@ -176,12 +176,12 @@ add_job_marks (Environment *environment, DvmdAgentJob *job)
 {
   environment_printf (environment, "DVM_JOBID=%s", job->local->nspace);
   environment_printf (environment, "DVM_NODE=%s", job->agent->name);
-  environment_printf (environment, "DVM_SIZE=%u", job->num_procs);
+  environment_printf (environment, "DVM_SIZE=%u", job->map->num_procs);
   environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
   if (job->session_dir != NULL)
     environment_printf (environment, "DVM_SESSION_DIR=%s", job->session_dir);
   /* Names that scripts written for mpirun look for. */
-  environment_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->num_procs);
+  environment_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->map->num_procs);
   environment_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);
   environment_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
 }
@@ -198,7 +198,7 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *pu
   /* Open MPI refuses to be told both. */
   if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
     environment_put_defaults (environment, interface, put);
-  if (job->num_procs > dvmd_topology_get_n_pus (job->agent->topology))
+  if (job->map->num_procs > dvmd_topology_get_n_pus (job->agent->topology))
     environment_put_defaults (environment, yield, put);
 }
 

@@ -132,17 +132,17 @@ count_app (DvmdAgentJob *job, const DvmdMapRow *row, GError **error)
 
 /* Only what runs here is expanded. */
 static gboolean
-read_map (DvmdAgentJob *job, GVariant *map, GError **error)
+read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
 {
   g_autoptr (GArray) ours = NULL;
 
   job->map = dvmd_map_new_from_variant (map, error);
   if (job->map == NULL)
     return FALSE;
-  if (job->map->num_procs != job->num_procs)
+  if (job->map->num_procs != n_procs)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map has %u processes, and the job %u",
-                   job->map->num_procs, job->num_procs);
+                   job->map->num_procs, n_procs);
       return FALSE;
     }
   for (guint i = 0; i < job->map->rows->len; i++)
@@ -168,15 +168,17 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   g_autoptr (GVariant) map = NULL;
   g_autofree char *mark = NULL;
   const char *nspace;
+  guint32 n_procs;
   guint32 id;
 
-  g_variant_get (body, "(u&suu@a{sv}@" DVMD_LAUNCH_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &id, &nspace,
-                 &job->num_procs, &job->universe, &options, &apps, &map);
+  g_variant_get (body, "(u&suu@a{sv}@" DVMD_LAUNCH_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &id, &nspace, &n_procs,
+                 &job->universe, &options, &apps, &map);
   job->agent = self;
   job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
   job->by_pid = g_hash_table_new (NULL, NULL);
   read_apps (job, apps);
-  if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error) || !read_map (job, map, error))
+  if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error)
+      || !read_map (job, n_procs, map, error))
     {
       dvmd_agent_job_free (job);
       return NULL;

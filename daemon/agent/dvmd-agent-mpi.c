@@ -44,7 +44,8 @@ dvmd_agent_look_for_mpi (DvmdAgentJob *job, DvmdLocalProc *proc)
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   g_autofree char *library = NULL;
 
-  if (!job->registered || job->num_procs < 2 || job->killed || app->looked_at || (proc->flags & DVMD_PROC_REGISTERED))
+  if (!job->registered || job->map->num_procs < 2 || job->killed || app->looked_at
+      || (proc->flags & DVMD_PROC_REGISTERED))
     return;
   app->looked_at = TRUE;
   library = find_library (app);

@@ -93,7 +93,6 @@ typedef struct
 {
   DvmdAgent *agent; /* unowned */
   DvmdLocalJob *local;
-  guint32 num_procs;
   guint32 universe;
   DvmdMap *map;
   GPtrArray *apps; /* DvmdAgentApp */
