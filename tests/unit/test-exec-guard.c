@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -75,12 +76,25 @@ run_shell (Run *run, const char *script, GSubprocessFlags flags)
 }
 
 static void
-run_self (Run *run, const char *what)
+run_self (Run *run, const char *what, GSubprocessFlags flags)
 {
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
   const char *const command[] = { self, what, NULL };
 
-  run_start (run, command, G_SUBPROCESS_FLAGS_NONE);
+  run_start (run, command, flags);
+}
+
+/* Until the agent says that what it is to do has begun. */
+static void
+wait_for_word (Run *run)
+{
+  char word[2];
+  gsize n_read = 0;
+  g_autoptr (GError) error = NULL;
+
+  g_input_stream_read_all (g_subprocess_get_stdout_pipe (run->process), word, sizeof word, &n_read, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (n_read, ==, sizeof word);
 }
 
 static guint
@@ -195,6 +209,13 @@ has_driver (void)
 }
 
 static void
+say_begun (void)
+{
+  if (write (STDOUT_FILENO, "up", 2) != 2)
+    _exit (1);
+}
+
+static void
 stay (void)
 {
   while (has_driver ())
@@ -230,15 +251,35 @@ run_chain (void)
   _exit (0);
 }
 
-/* Each makes others as long as it lives. */
+/* All threads of the machine */
+static guint
+count_tasks (void)
+{
+  g_autofree char *text = NULL;
+  guint n = 0;
+
+  if (g_file_get_contents ("/proc/loadavg", &text, NULL, NULL))
+    sscanf (text, "%*s %*s %*s %*u/%u", &n);
+  return n;
+}
+
+/*
+ * Each makes others as long as it lives, and as long as there is room: on a busy machine those who are to end them get
+ * no turn for seconds, and without a limit there are ten thousand by then, and nobody gets one.
+ */
 static void
 run_tree (void)
 {
+  guint limit = count_tasks () + 500;
   guint depth = 0;
+  guint n_turns = 0;
 
   while (has_driver ())
     {
-      if (depth < 3 && fork () == 0)
+      /* Its first children have had a turn. */
+      if (++n_turns == 3 && depth == 0)
+        say_begun ();
+      if (depth < 3 && count_tasks () < limit && fork () == 0)
         {
           setsid ();
           depth++;
@@ -267,6 +308,10 @@ be_agent (const char *what)
       for (guint i = 0; i < 4; i++)
         if (fork () == 0)
           run_chain ();
+      /* The first of each chain ends when it has forked the second. */
+      for (guint i = 0; i < 4; i++)
+        wait (NULL);
+      say_begun ();
       stay ();
     }
   else if (strcmp (what, "tree") == 0)
@@ -291,7 +336,7 @@ test_status (void)
   assert_exit (&run[2], 127);
   run_start (&run[3], directory, G_SUBPROCESS_FLAGS_STDERR_SILENCE);
   assert_exit (&run[3], 126);
-  run_self (&run[4], "nothing");
+  run_self (&run[4], "nothing", G_SUBPROCESS_FLAGS_NONE);
   assert_exit (&run[4], 3);
   for (guint i = 0; i < G_N_ELEMENTS (run); i++)
     run_clear (&run[i]);
@@ -349,7 +394,7 @@ test_quit (void)
       Run run = { 0 };
       pid_t agent;
 
-      run_self (&run, "daemons-stay");
+      run_self (&run, "daemons-stay", G_SUBPROCESS_FLAGS_NONE);
       agent = wait_for_child (wait_for_child (run.outer));
       wait_for_count (&run, 8);
       if (stopped)
@@ -368,7 +413,7 @@ test_daemons (void)
 {
   Run run = { 0 };
 
-  run_self (&run, "daemons");
+  run_self (&run, "daemons", G_SUBPROCESS_FLAGS_NONE);
   assert_exit (&run, 3);
   run_clear (&run);
 }
@@ -380,7 +425,7 @@ test_second_term (void)
   Run run = { 0 };
   pid_t inner;
 
-  run_self (&run, "daemons-stay");
+  run_self (&run, "daemons-stay", G_SUBPROCESS_FLAGS_NONE);
   inner = wait_for_child (run.outer);
   wait_for_count (&run, 8);
   freeze (wait_for_child (inner));
@@ -397,7 +442,7 @@ typedef struct
 {
   const char *name;
   const char *agent;
-  guint n_processes; /* 0: some; guards included */
+  guint n_processes; /* guards included; 0: they come and go, and the agent says when they have begun */
   gboolean kill_outer;
   gboolean kill_inner;
   gboolean kill_agent;
@@ -440,14 +485,13 @@ test_kill (gconstpointer data)
   pid_t inner;
   pid_t agent;
 
-  run_self (&run, killing->agent);
+  run_self (&run, killing->agent, killing->n_processes > 0 ? G_SUBPROCESS_FLAGS_NONE : G_SUBPROCESS_FLAGS_STDOUT_PIPE);
   inner = wait_for_child (run.outer);
   agent = wait_for_child (inner);
   if (killing->n_processes > 0)
     wait_for_count (&run, killing->n_processes);
   else
-    while (count_marked (&run) < 6)
-      g_usleep (1000);
+    wait_for_word (&run);
   if (killing->stop_agent)
     freeze (agent);
   if (killing->kill_agent)
