@@ -69,9 +69,8 @@ class Timed:
 
 
 class Ours:
-    name = "dvm"
-
-    def __init__(self, build):
+    def __init__(self, build, name="dvm"):
+        self.name = name
         self.dir = tempfile.mkdtemp(prefix="dvm-bench-", dir="/dev/shm")
         os.chmod(self.dir, 0o700)
         self.cli = os.path.join(build, "cli", "dvm-cli")
@@ -153,6 +152,9 @@ class Prrte:
 
     def agents(self):
         return [pid for pid, line in processes([self.bin]).items() if "/prted " in line and "sh -c" not in line]
+
+    def pmix_servers(self):
+        return []
 
     def close(self):
         self.kill()
