@@ -68,30 +68,4 @@ gboolean dvm_cli_verb_takes (const DvmCliVerb *verb, const char *action, const c
 /* An option that this action has no use for is a mistake, and not passed over. */
 gboolean dvm_cli_verb_check_options (const DvmCliVerb *verb, DvmCliArgs *args, const char *action, GError **error);
 
-extern const DvmCliVerb dvm_cli_verb_attach;
-extern const DvmCliVerb dvm_cli_verb_campaign;
-extern const DvmCliVerb dvm_cli_verb_campaigns;
-extern const DvmCliVerb dvm_cli_verb_config;
-extern const DvmCliVerb dvm_cli_verb_events;
-extern const DvmCliVerb dvm_cli_verb_grow;
-extern const DvmCliVerb dvm_cli_verb_info;
-extern const DvmCliVerb dvm_cli_verb_job;
-extern const DvmCliVerb dvm_cli_verb_jobs;
-extern const DvmCliVerb dvm_cli_verb_kill;
-extern const DvmCliVerb dvm_cli_verb_logs;
-extern const DvmCliVerb dvm_cli_verb_map;
-extern const DvmCliVerb dvm_cli_verb_node;
-extern const DvmCliVerb dvm_cli_verb_nodes;
-extern const DvmCliVerb dvm_cli_verb_plugins;
-extern const DvmCliVerb dvm_cli_verb_reload;
-extern const DvmCliVerb dvm_cli_verb_run;
-extern const DvmCliVerb dvm_cli_verb_session;
-extern const DvmCliVerb dvm_cli_verb_sessions;
-extern const DvmCliVerb dvm_cli_verb_shrink;
-extern const DvmCliVerb dvm_cli_verb_start;
-extern const DvmCliVerb dvm_cli_verb_status;
-extern const DvmCliVerb dvm_cli_verb_stop;
-extern const DvmCliVerb dvm_cli_verb_submit;
-extern const DvmCliVerb dvm_cli_verb_wait;
-
 G_END_DECLS

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The table of verbs and the options that every verb takes.
+ * How a verb is found by its name, and the options that every verb takes.
  */
 
 #include "config.h"
@@ -12,22 +12,6 @@
 #include "dvm-cli-hints.h"
 #include "dvm-cli-suggest.h"
 #include "dvm-cli-verb.h"
-
-static const DvmCliVerb *const verbs[] = {
-  &dvm_cli_verb_start,     &dvm_cli_verb_stop,
-  &dvm_cli_verb_status,    &dvm_cli_verb_info,
-  &dvm_cli_verb_run,       &dvm_cli_verb_submit,
-  &dvm_cli_verb_wait,      &dvm_cli_verb_attach,
-  &dvm_cli_verb_map,       &dvm_cli_verb_kill,
-  &dvm_cli_verb_jobs,      &dvm_cli_verb_job,
-  &dvm_cli_verb_nodes,     &dvm_cli_verb_node,
-  &dvm_cli_verb_grow,      &dvm_cli_verb_shrink,
-  &dvm_cli_verb_campaigns, &dvm_cli_verb_campaign,
-  &dvm_cli_verb_sessions,  &dvm_cli_verb_session,
-  &dvm_cli_verb_plugins,   &dvm_cli_verb_events,
-  &dvm_cli_verb_logs,      &dvm_cli_verb_config,
-  &dvm_cli_verb_reload,    NULL,
-};
 
 const DvmCliOption dvm_cli_common_options[] = {
   { "name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
@@ -47,32 +31,27 @@ const DvmCliOption dvm_cli_common_options[] = {
   { NULL },
 };
 
-const DvmCliVerb *const *
-dvm_cli_verbs (void)
-{
-  return verbs;
-}
-
 const DvmCliVerb *
 dvm_cli_verb_find (const char *name)
 {
-  for (gsize i = 0; verbs[i] != NULL; i++)
-    if (strcmp (verbs[i]->name, name) == 0)
-      return verbs[i];
+  for (const DvmCliVerb *const *verb = dvm_cli_verbs (); *verb != NULL; verb++)
+    if (strcmp ((*verb)->name, name) == 0)
+      return *verb;
   return NULL;
 }
 
 const char *
 dvm_cli_verb_suggest (const char *name)
 {
-  const char *names[G_N_ELEMENTS (verbs)] = { NULL };
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
   const char *hint = dvm_cli_hint_verb (name);
 
   if (hint != NULL && dvm_cli_verb_find (hint) != NULL)
     return hint;
-  for (gsize i = 0; verbs[i] != NULL; i++)
-    names[i] = verbs[i]->name;
-  return dvm_cli_suggest (name, names);
+  for (const DvmCliVerb *const *verb = dvm_cli_verbs (); *verb != NULL; verb++)
+    g_ptr_array_add (names, (gpointer)(*verb)->name);
+  g_ptr_array_add (names, NULL);
+  return dvm_cli_suggest (name, (const char *const *)names->pdata);
 }
 
 /* (nullable): NULL: all of them */

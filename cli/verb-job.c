@@ -302,7 +302,7 @@ job_verb (DvmCli *cli, GError **error)
     }
   else
     view = find_view (words[0], error);
-  if (view == NULL || !dvm_cli_verb_check_options (&dvm_cli_verb_job, cli->args, words[0], error))
+  if (view == NULL || !dvm_cli_verb_check_options (cli->verb, cli->args, words[0], error))
     return DVM_CLI_EXIT_USAGE;
   if (reference == NULL)
     {

@@ -145,7 +145,7 @@ node_verb (DvmCli *cli, GError **error)
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (DvmNode) node = NULL;
 
-  if (action == NULL || !dvm_cli_verb_check_options (&dvm_cli_verb_node, cli->args, words[0], error))
+  if (action == NULL || !dvm_cli_verb_check_options (cli->verb, cli->args, words[0], error))
     return DVM_CLI_EXIT_USAGE;
   if (words[1] == NULL)
     {

@@ -242,10 +242,10 @@ get_action_options (const char *name)
 }
 
 static gboolean
-check_options (DvmCliArgs *args, gsize action, GError **error)
+check_options (DvmCli *cli, gsize action, GError **error)
 {
-  return dvm_cli_verb_check_options (&dvm_cli_verb_session, args, actions[action].name, error)
-         && dvm_cli_request_check (args, error);
+  return dvm_cli_verb_check_options (cli->verb, cli->args, actions[action].name, error)
+         && dvm_cli_request_check (cli->args, error);
 }
 
 /* What is asked for with a job is asked for in another way, which knows less. */
@@ -346,9 +346,9 @@ session_verb (DvmCli *cli, GError **error)
   gsize action = SHOW;
 
   if (words[1] == NULL && is_reference (words[0]))
-    return check_options (cli->args, action, error) ? run_action (cli, action, words[0], error) : DVM_CLI_EXIT_USAGE;
+    return check_options (cli, action, error) ? run_action (cli, action, words[0], error) : DVM_CLI_EXIT_USAGE;
   if (!find_action (words[0], &action, error) || !check_words (cli->args, action, error)
-      || !check_options (cli->args, action, error) || !check_needs (cli->args, action, error))
+      || !check_options (cli, action, error) || !check_needs (cli->args, action, error))
     return DVM_CLI_EXIT_USAGE;
   if (actions[action].run == NULL)
     return dvm_cli_list_sessions (cli, error);
