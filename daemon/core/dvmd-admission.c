@@ -101,7 +101,7 @@ may_not_wait (DvmdJob *job)
 static gboolean
 need_not_fit (DvmdJob *job, DvmdCandidates *candidates)
 {
-  return job->parent != 0 && !candidates->given && may_not_wait (job);
+  return dvmd_job_get_parent_id (job) != 0 && !candidates->given && may_not_wait (job);
 }
 
 /* One that needs a drained node does not hold up those that do not: it may be drained for days. */

@@ -59,7 +59,7 @@ stop_timers (DvmdCore *self)
   for (GList *l = self->live.head; l != NULL; l = l->next)
     {
       dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
-      dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->family_timer);
+      dvmd_job_family_stop_timer (l->data);
     }
   for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
     dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
@@ -263,57 +263,6 @@ dvmd_core_describe_job (gpointer job)
   return dvm_job_get_nspace (dvmd_job_get_record (job));
 }
 
-static char *
-append_reason (char *reason, const char *more)
-{
-  g_autofree char *begin = reason;
-
-  return begin[0] != '\0' ? g_strdup_printf ("%s; %s", begin, more) : g_strdup (more);
-}
-
-/* What is said of a state, and of what else is wrong with the job by then. */
-static void
-write_state (DvmdJob *job, guint state, const char *reason)
-{
-  const char *lost = dvm_job_get_output_error (job->record);
-  const DvmReason *parts = dvmd_job_find_reason (job, reason);
-  g_autofree char *all = g_strdup (reason != NULL ? reason : "");
-
-  if (job->without_server != NULL && job->n_registered == 0 && state > DVM_JOB_STATE_UNTERMINATED)
-    {
-      if (parts == NULL)
-        parts = dvmd_job_find_reason (job, job->without_server);
-      all = append_reason (all, job->without_server);
-    }
-  if (lost[0] != '\0')
-    all = append_reason (all, lost);
-  _dvm_job_set_reason_parts (job->record, parts != NULL ? _dvm_reason_get_word (parts) : NULL,
-                             parts != NULL ? (const char *const *)parts->arguments : NULL);
-  _dvm_job_set_state (job->record, state, all);
-}
-
-void
-dvmd_core_note_mpi_library (DvmdCore *self, DvmdJob *job, const char *library)
-{
-  g_autoptr (DvmReason) reason = NULL;
-
-  if (job->without_server != NULL || job->procs == NULL)
-    return;
-  reason = _dvm_reason_new (DVM_REASON_MPI_WITHOUT_SERVER, library);
-  dvmd_job_add_reason (job, reason);
-  job->without_server = g_strdup (reason->text);
-}
-
-void
-dvmd_core_output_lost (DvmdCore *self, DvmdJob *job, const char *message)
-{
-  /* Of a thousand files on a full disk the first is as good as any. */
-  if (dvm_job_get_output_error (job->record)[0] != '\0')
-    return;
-  _dvm_job_set_output_error (job->record, message);
-  write_state (job, dvmd_job_get_state (job), job->last_reason);
-}
-
 void
 dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
                            const char *event_name)
@@ -322,9 +271,7 @@ dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const
   const char *note = event->reason != NULL ? event->reason : event_name;
 
   dvmd_job_trace (job, DVMD_TRACE_JOB, old_state, new_state, note);
-  g_free (job->last_reason);
-  job->last_reason = g_strdup (event->reason);
-  write_state (job, new_state, event->reason);
+  dvmd_job_write_state (job, new_state, event->reason);
   if (job != self->vm_job)
     g_signal_emit (self, signals[JOB_STATE_CHANGED], 0, job, old_state, new_state);
 }

@@ -50,20 +50,6 @@ publish_waits (DvmdJob *job)
   _dvm_job_set_waits_for (job->record, (const char *const *)paths->pdata);
 }
 
-/* A job that is in sessions of its own uses what it brings all the same. */
-static void
-see_session (DvmdJob *job, guint id)
-{
-  g_autoptr (GArray) sessions = NULL;
-
-  if (dvmd_job_uses_session (job, 0) || dvmd_job_uses_session (job, id))
-    return;
-  sessions = g_array_copy (job->sessions);
-  g_array_append_val (sessions, id);
-  g_array_unref (job->sessions);
-  job->sessions = g_steal_pointer (&sessions);
-}
-
 void
 dvmd_grow_for_job (DvmdJob *job)
 {
@@ -82,7 +68,7 @@ dvmd_grow_for_job (DvmdJob *job)
       dvmd_core_post_failure (job, DVM_JOB_STATE_ALLOC_FAILED, error->message);
       return;
     }
-  see_session (job, answer.session);
+  dvmd_job_sessions_see (job, answer.session);
   if (job->own_grows == NULL)
     {
       dvmd_core_post (job, DVMD_JOB_AGENTS_REPORTED);

@@ -13,11 +13,36 @@
 #include <string.h>
 
 #include "dvm-records-private.h"
-#include "dvmd-log.h"
+#include "dvmd-core-private.h"
+#include "dvmd-job-parts.h"
 #include "dvmd-rights.h"
 
 /* µs that children of a job that has ended well have to do so too: they are in the same MPI_Finalize. */
 #define LAST_MOMENT (2 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  guint parent;     /* 0: none */
+  guint offset;     /* processes of those above it, before its own */
+  char *launcher;   /* (nullable): who asked for the first of the family, if that is not itself */
+  GArray *children; /* (nullable): guint, as long as they are known */
+  guint timer;      /* until it ends, as its parent has */
+} Family;
+
+static void
+family_clear (gpointer part)
+{
+  Family *self = part;
+
+  g_free (self->launcher);
+  g_clear_pointer (&self->children, g_array_unref);
+}
+
+static Family *
+family_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_FAMILY, sizeof (Family), family_clear);
+}
 
 gboolean
 dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpec *spec, GError **error)
@@ -34,31 +59,45 @@ dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpe
 }
 
 void
-dvmd_job_family_join (DvmdJob *self, DvmdJob *parent)
+dvmd_job_family_join (DvmdJob *job, DvmdJob *parent)
 {
-  guint id = dvmd_job_get_id (self);
+  Family *self = family_of (job);
+  Family *of_parent = family_of (parent);
+  DvmJob *record = dvmd_job_get_record (job);
+  DvmJob *record_of_parent = dvmd_job_get_record (parent);
+  guint id = dvmd_job_get_id (job);
 
   self->parent = dvmd_job_get_id (parent);
-  self->offset = parent->offset + dvm_job_get_num_procs (parent->record);
+  self->offset = of_parent->offset + dvm_job_get_num_procs (record_of_parent);
   g_free (self->launcher);
   self->launcher = g_strdup (dvmd_job_get_launcher (parent));
-  _dvm_job_set_parent (self->record, dvm_job_get_object_path (parent->record));
-  if (parent->children == NULL)
-    parent->children = g_array_new (FALSE, FALSE, sizeof (guint));
-  g_array_append_val (parent->children, id);
-  _dvm_job_add_child (parent->record, dvm_job_get_object_path (self->record));
+  _dvm_job_set_parent (record, dvm_job_get_object_path (record_of_parent));
+  if (of_parent->children == NULL)
+    of_parent->children = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (of_parent->children, id);
+  _dvm_job_add_child (record_of_parent, dvm_job_get_object_path (record));
+}
+
+/* (nullable): there is none, or it is not known any more */
+static DvmdJob *
+find_parent (DvmdJob *job)
+{
+  guint parent = family_of (job)->parent;
+
+  return parent != 0 ? dvmd_core_get_job (dvmd_job_get_core (job), parent) : NULL;
 }
 
 void
-dvmd_job_family_forget (DvmdJob *self)
+dvmd_job_family_forget (DvmdJob *job)
 {
-  DvmdJob *parent = self->parent != 0 ? dvmd_core_get_job (self->core, self->parent) : NULL;
+  DvmdJob *parent = find_parent (job);
+  GArray *children = parent != NULL ? family_of (parent)->children : NULL;
 
-  for (guint i = 0; parent != NULL && i < parent->children->len; i++)
-    if (g_array_index (parent->children, guint, i) == dvmd_job_get_id (self))
+  for (guint i = 0; children != NULL && i < children->len; i++)
+    if (g_array_index (children, guint, i) == dvmd_job_get_id (job))
       {
-        g_array_remove_index (parent->children, i);
-        _dvm_job_remove_child (parent->record, dvm_job_get_object_path (self->record));
+        g_array_remove_index (children, i);
+        _dvm_job_remove_child (dvmd_job_get_record (parent), dvm_job_get_object_path (dvmd_job_get_record (job)));
         return;
       }
 }
@@ -66,53 +105,59 @@ dvmd_job_family_forget (DvmdJob *self)
 /* ---- what ends with whom ---- */
 
 static void
-end_with_parent (DvmdJob *self)
+end_with_parent (DvmdJob *job)
 {
-  DvmdJob *parent = dvmd_core_get_job (self->core, self->parent);
+  DvmdJob *parent = find_parent (job);
   g_autoptr (DvmReason) reason = NULL;
 
   if (parent != NULL)
-    reason = _dvm_reason_new (DVM_REASON_PARENT_ENDED, dvm_job_get_nspace (parent->record));
+    reason = _dvm_reason_new (DVM_REASON_PARENT_ENDED, dvm_job_get_nspace (dvmd_job_get_record (parent)));
   else
     reason = _dvm_reason_new (DVM_REASON_UNKNOWN_PARENT_ENDED);
-  dvmd_core_fail_job_for (self->core, self, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  dvmd_core_fail_job_for (dvmd_job_get_core (job), job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 static void
 on_last_moment (gpointer user_data)
 {
-  DvmdJob *self = user_data;
-
-  self->family_timer = 0;
-  end_with_parent (self);
+  family_of (user_data)->timer = 0;
+  end_with_parent (user_data);
 }
 
 void
-dvmd_job_family_separate (DvmdJob *self)
+dvmd_job_family_stop_timer (DvmdJob *job)
 {
-  dvmd_clock_remove_timer (self->core->clock, self->family_timer);
-  self->family_timer = 0;
-  self->child_separate = TRUE;
-  dvm_job_spec_set_child_separate (self->spec, TRUE);
+  Family *self = family_of (job);
+
+  dvmd_clock_remove_timer (dvmd_job_get_core (job)->clock, self->timer);
+  self->timer = 0;
 }
 
 void
-dvmd_job_family_ended (DvmdJob *self)
+dvmd_job_family_separate (DvmdJob *job)
 {
-  DvmdCore *core = self->core;
+  dvmd_job_family_stop_timer (job);
+  dvm_job_spec_set_child_separate (dvmd_job_get_spec (job), TRUE);
+}
 
-  dvmd_clock_remove_timer (core->clock, self->family_timer);
-  self->family_timer = 0;
-  for (guint i = 0; self->children != NULL && i < self->children->len; i++)
+void
+dvmd_job_family_ended (DvmdJob *job)
+{
+  DvmdCore *core = dvmd_job_get_core (job);
+  GArray *children = family_of (job)->children;
+
+  dvmd_job_family_stop_timer (job);
+  for (guint i = 0; children != NULL && i < children->len; i++)
     {
-      DvmdJob *child = dvmd_core_get_job (core, g_array_index (self->children, guint, i));
+      DvmdJob *child = dvmd_core_get_job (core, g_array_index (children, guint, i));
 
-      if (child == NULL || dvmd_job_get_ended (child) || child->child_separate || child->family_timer != 0)
+      if (child == NULL || dvmd_job_get_ended (child) || dvm_job_spec_get_child_separate (dvmd_job_get_spec (child))
+          || family_of (child)->timer != 0)
         continue;
-      if (dvm_job_state_is_error (dvmd_job_get_state (self)) || !child->launch_sent)
+      if (dvm_job_state_is_error (dvmd_job_get_state (job)) || !dvmd_job_is_launched (child))
         end_with_parent (child);
       else
-        child->family_timer = dvmd_clock_add_timer (core->clock, LAST_MOMENT, on_last_moment, child);
+        family_of (child)->timer = dvmd_clock_add_timer (core->clock, LAST_MOMENT, on_last_moment, child);
     }
 }
 
@@ -120,13 +165,12 @@ dvmd_job_family_ended (DvmdJob *self)
 
 /* G_MAXUINT: the parent has not been placed, or is not known any more */
 static guint
-find_bookmark (DvmdJob *self)
+find_bookmark (DvmdJob *job)
 {
-  DvmdJob *parent = self->parent != 0 ? dvmd_core_get_job (self->core, self->parent) : NULL;
+  DvmdJob *parent = find_parent (job);
+  DvmdProcTable *procs = parent != NULL ? dvmd_job_get_procs (parent) : NULL;
 
-  return parent != NULL && parent->procs != NULL && parent->procs->n_rows > 0
-             ? dvmd_proc_table_row (parent->procs, parent->procs->n_rows - 1)->node
-             : G_MAXUINT;
+  return procs != NULL && procs->n_rows > 0 ? dvmd_proc_table_row (procs, procs->n_rows - 1)->node : G_MAXUINT;
 }
 
 static void
@@ -139,9 +183,9 @@ rotate (gpointer items, gsize size, guint n, guint first)
 }
 
 void
-dvmd_job_family_order (DvmdJob *self, DvmdPlaces *places)
+dvmd_job_family_order (DvmdJob *job, DvmdPlaces *places)
 {
-  guint bookmark = find_bookmark (self);
+  guint bookmark = find_bookmark (job);
   guint n_apps;
   guint first = 0;
 
@@ -149,7 +193,7 @@ dvmd_job_family_order (DvmdJob *self, DvmdPlaces *places)
     first++;
   if (first == 0 || first == places->n_nodes)
     return;
-  n_apps = places->app_limits != NULL ? dvm_job_spec_get_n_apps (self->spec) : 0;
+  n_apps = places->app_limits != NULL ? dvm_job_spec_get_n_apps (dvmd_job_get_spec (job)) : 0;
   rotate (places->nodes, sizeof (DvmdNode *), places->n_nodes, first);
   rotate (places->limits, sizeof (guint32), places->n_nodes, first);
   rotate (places->most, sizeof (guint32), places->n_nodes, first);
@@ -160,21 +204,24 @@ dvmd_job_family_order (DvmdJob *self, DvmdPlaces *places)
 /* ---- what is known of it ---- */
 
 guint
-dvmd_job_get_parent_id (DvmdJob *self)
+dvmd_job_get_parent_id (DvmdJob *job)
 {
-  return self->parent;
+  return family_of (job)->parent;
 }
 
 guint
-dvmd_job_get_offset (DvmdJob *self)
+dvmd_job_get_offset (DvmdJob *job)
 {
-  return self->offset;
+  return family_of (job)->offset;
 }
 
 const char *
-dvmd_job_get_launcher (DvmdJob *self)
+dvmd_job_get_launcher (DvmdJob *job)
 {
-  if (self->launcher != NULL)
-    return self->launcher;
-  return self->requester != NULL ? self->requester->name : "";
+  const DvmdRequester *requester = dvmd_job_get_requester (job);
+  const char *launcher = family_of (job)->launcher;
+
+  if (launcher != NULL)
+    return launcher;
+  return requester != NULL ? requester->name : "";
 }

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-core-private.h"
+#include "dvmd-effects.h"
 
 G_BEGIN_DECLS
 
@@ -17,14 +17,16 @@ G_BEGIN_DECLS
 /* Whether a process may spawn that: not if the job that it is of has ended, and the other one were to end with it. */
 gboolean dvmd_job_family_check (DvmdCore *core, const DvmdRequester *requester, DvmJobSpec *spec, GError **error);
 /* A process of parent spawns self, which is new. */
-void dvmd_job_family_join (DvmdJob *self, DvmdJob *parent);
+void dvmd_job_family_join (DvmdJob *job, DvmdJob *parent);
 /* It goes on without its parent from now on, also when that has ended in this moment. */
-void dvmd_job_family_separate (DvmdJob *self);
+void dvmd_job_family_separate (DvmdJob *job);
+/* The clock may go on without it. */
+void dvmd_job_family_stop_timer (DvmdJob *job);
 /* The job has ended: so do its children. */
-void dvmd_job_family_ended (DvmdJob *self);
+void dvmd_job_family_ended (DvmdJob *job);
 /* It leaves the history. */
-void dvmd_job_family_forget (DvmdJob *self);
+void dvmd_job_family_forget (DvmdJob *job);
 /* Where the job is to be placed first: on the node where its parent has stopped (L15). */
-void dvmd_job_family_order (DvmdJob *self, DvmdPlaces *places);
+void dvmd_job_family_order (DvmdJob *job, DvmdPlaces *places);
 
 G_END_DECLS

@@ -7,8 +7,11 @@
 #pragma once
 
 #include "dvmd-core.h"
+#include "dvmd-job-parts.h"
+#include "dvmd-job-reason.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-launch-fence.h"
-#include "dvmd-lineage.h"
+#include "dvmd-trace.h"
 
 G_BEGIN_DECLS
 
@@ -20,15 +23,9 @@ struct _DvmdJob
   DvmJob *record;
   DvmJobSpec *spec; /* NULL for the DVM's own job */
   DvmdRequester *requester;
-  GArray *sessions; /* (element-type guint): whose nodes it may use, the primary one first; ids, so that no job keeps
-                       a session */
-  DvmdLineage *lineage; /* who spawned it */
   DvmdMap *map;
   DvmdMap *old_map; /* (nullable): while it is placed anew, where files of it may still be */
   DvmdProcTable *procs;
-  GArray *trace;
-  guint n_proc_entries; /* of the trace */
-  gboolean trace_truncated;
 
   /* what the runtime options say */
   gboolean do_not_launch;
@@ -36,14 +33,6 @@ struct _DvmdJob
   gboolean error_nonzero_status;
   gboolean stops;     /* its ranks are to wait for a debugger */
   gboolean has_files; /* to be staged */
-
-  /* its family */
-  guint parent;     /* 0: none */
-  guint offset;     /* processes of those above it, before its own */
-  char *launcher;   /* (nullable): who asked for the first of the family, if that is not itself */
-  GArray *children; /* (nullable): guint, as long as they are known */
-  gboolean child_separate;
-  guint family_timer; /* until it ends, as its parent has */
 
   guint holds;      /* DvmdHold */
   gboolean stopped; /* its ranks have been told to stop */
@@ -79,22 +68,21 @@ struct _DvmdJob
   gboolean launch_sent;
   gboolean kill_sent;
   gboolean counted_running;
-  GPtrArray *reasons; /* (nullable): DvmReason, of failures that were posted */
   guint n_launched;
   guint n_failed_start;
   guint n_registered;
   guint n_ended;
   guint n_ended_unregistered; /* well, but without having called PMIx_Init */
   guint unregistered_rank;    /* the first of them */
-  char *last_reason;          /* (nullable): that of its state alone */
-  char *without_server;       /* (nullable): what is said of an MPI program of which no rank registers */
   guint n_waiting;            /* for a debugger, now */
   gboolean was_ready;         /* all of them have waited */
   gboolean went_on;           /* none of them is waited for any more */
   GHashTable *launch_left;    /* (nullable): ranks of agents that have not tried all of their processes yet */
   GHashTable *agents_left;    /* ranks of agents that still have something of the job */
-  gboolean has_exit;          /* the first failure is recorded */
   guint timer;
+
+  gpointer parts[DVMD_JOB_N_PARTS];
+  void (*clear_part[DVMD_JOB_N_PARTS]) (gpointer part);
 };
 
 typedef struct
@@ -104,32 +92,9 @@ typedef struct
 } DvmdClaim;
 
 DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester);
-/*
- * A transition of the job (rank DVMD_TRACE_JOB) or of one of its processes has happened. This is the one source of the
- * job's trace, of the log domain dvmd-state and of the trace file.
- */
-void dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, const char *note);
 /* Of what it was described by, and what it was started with, an ended job keeps no more than is asked of it. */
 void dvmd_job_release_spec (DvmdJob *self);
-/* (element-type guint): ids; NULL: error says which one it cannot be in */
-GArray *dvmd_job_sessions_choose (DvmdCore *core, DvmJobSpec *spec, const DvmdRequester *requester, GError **error);
-void dvmd_job_sessions_set (DvmdJob *self, GArray *sessions);
-/* They have it from now on, and it owns them too (R41). */
-void dvmd_job_sessions_enter (DvmdJob *self);
-/* It has ended. */
-void dvmd_job_sessions_leave (DvmdJob *self);
-/* The primary one */
-guint dvmd_job_get_session (DvmdJob *self);
-gboolean dvmd_job_uses_session (DvmdJob *self, guint id);
-/* The node is in one of its sessions. */
-gboolean dvmd_job_may_use (DvmdJob *self, DvmdNode *node);
 /* About as many bytes as it takes */
 gsize dvmd_job_get_size (DvmdJob *self);
-/* A failure that is posted with its text has this code and these arguments. */
-void dvmd_job_add_reason (DvmdJob *self, const DvmReason *reason);
-/* (nullable): what was added with this text */
-const DvmReason *dvmd_job_find_reason (DvmdJob *self, const char *text);
-/* The one who fails first gives the job's exit. */
-void dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal);
 
 G_END_DECLS

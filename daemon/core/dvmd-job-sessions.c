@@ -8,12 +8,34 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-session-private.h"
+#include "dvmd-job-sessions.h"
 
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
-#include "dvmd-lineage.h"
+#include "dvmd-job-parts.h"
+#include "dvmd-session-private.h"
+
+typedef struct
+{
+  GArray *ids; /* (nullable): the primary one first */
+  DvmdLineage *lineage;
+} Sessions;
+
+static void
+sessions_clear (gpointer part)
+{
+  Sessions *self = part;
+
+  g_clear_pointer (&self->ids, g_array_unref);
+  g_clear_pointer (&self->lineage, dvmd_lineage_unref);
+}
+
+static Sessions *
+sessions_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_SESSIONS, sizeof (Sessions), sessions_clear);
+}
 
 static void
 add_once (GArray *sessions, guint id)
@@ -117,32 +139,49 @@ make_lineage (DvmdCore *self, const char *nspace, GArray *sessions, const DvmdRe
   g_autofree char *tool = dvmd_requester_dup_nspace (requester);
   g_autoptr (DvmdLineage) above = NULL;
 
-  if (parent != NULL && parent->lineage != NULL)
-    return dvmd_lineage_new (nspace, sessions, parent->lineage);
+  if (parent != NULL && dvmd_job_get_lineage (parent) != NULL)
+    return dvmd_lineage_new (nspace, sessions, dvmd_job_get_lineage (parent));
   above = dvmd_lineage_new (tool, NULL, NULL);
   return dvmd_lineage_new (nspace, sessions, above);
 }
 
 void
-dvmd_job_sessions_set (DvmdJob *job, GArray *sessions)
+dvmd_job_sessions_set (DvmdJob *job, GArray *ids)
 {
-  DvmdCore *self = job->core;
-  const char *nspace = dvm_job_get_nspace (job->record);
-  g_autofree char *path = g_strdup_printf ("/org/dvm/sessions/%u", g_array_index (sessions, guint, 0));
+  Sessions *self = sessions_of (job);
+  DvmJob *record = dvmd_job_get_record (job);
+  g_autofree char *path = g_strdup_printf ("/org/dvm/sessions/%u", g_array_index (ids, guint, 0));
 
-  job->sessions = g_array_ref (sessions);
-  job->lineage = make_lineage (self, nspace, sessions, job->requester);
-  _dvm_job_set_session (job->record, path);
+  self->ids = g_array_ref (ids);
+  self->lineage = make_lineage (dvmd_job_get_core (job), dvm_job_get_nspace (record), ids,
+                                dvmd_job_get_requester (job));
+  _dvm_job_set_session (record, path);
+}
+
+void
+dvmd_job_sessions_see (DvmdJob *job, guint id)
+{
+  Sessions *self = sessions_of (job);
+  GArray *old = self->ids;
+
+  if (dvmd_job_uses_session (job, 0) || dvmd_job_uses_session (job, id))
+    return;
+  /* Its lineage has the old ones. */
+  self->ids = g_array_copy (old);
+  g_array_append_val (self->ids, id);
+  g_array_unref (old);
 }
 
 void
 dvmd_job_sessions_enter (DvmdJob *job)
 {
-  const char *nspace = dvm_job_get_nspace (job->record);
+  DvmdCore *core = dvmd_job_get_core (job);
+  GArray *ids = dvmd_job_get_sessions (job);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
 
-  for (guint i = 0; i < job->sessions->len; i++)
+  for (guint i = 0; i < ids->len; i++)
     {
-      DvmdSession *session = dvmd_core_get_session (job->core, g_array_index (job->sessions, guint, i));
+      DvmdSession *session = dvmd_core_get_session (core, g_array_index (ids, guint, i));
 
       if (i == 0)
         dvmd_session_add_job (session, job);
@@ -153,49 +192,61 @@ dvmd_job_sessions_enter (DvmdJob *job)
 void
 dvmd_job_sessions_leave (DvmdJob *job)
 {
-  DvmdSession *primary = dvmd_core_get_session (job->core, dvmd_job_get_session (job));
+  DvmdCore *core = dvmd_job_get_core (job);
+  GArray *ids = dvmd_job_get_sessions (job);
+  DvmdSession *primary = dvmd_core_get_session (core, dvmd_job_get_session (job));
 
-  for (guint i = 0; i < job->sessions->len; i++)
+  for (guint i = 0; i < ids->len; i++)
     {
-      DvmdSession *session = dvmd_core_get_session (job->core, g_array_index (job->sessions, guint, i));
+      DvmdSession *session = dvmd_core_get_session (core, g_array_index (ids, guint, i));
 
       if (session != NULL)
-        dvmd_session_remove_owner (session, dvm_job_get_nspace (job->record));
+        dvmd_session_remove_owner (session, dvm_job_get_nspace (dvmd_job_get_record (job)));
     }
   if (primary != NULL)
     dvmd_session_job_ended (primary, job);
 }
 
 GArray *
-dvmd_job_get_sessions (DvmdJob *self)
+dvmd_job_get_sessions (DvmdJob *job)
 {
-  return self->sessions;
+  return sessions_of (job)->ids;
+}
+
+DvmdLineage *
+dvmd_job_get_lineage (DvmdJob *job)
+{
+  return sessions_of (job)->lineage;
 }
 
 guint
-dvmd_job_get_session (DvmdJob *self)
+dvmd_job_get_session (DvmdJob *job)
 {
-  return self->sessions != NULL ? g_array_index (self->sessions, guint, 0) : 0;
+  GArray *ids = dvmd_job_get_sessions (job);
+
+  return ids != NULL ? g_array_index (ids, guint, 0) : 0;
 }
 
 gboolean
-dvmd_job_uses_session (DvmdJob *self, guint id)
+dvmd_job_uses_session (DvmdJob *job, guint id)
 {
-  if (self->sessions == NULL)
+  GArray *ids = dvmd_job_get_sessions (job);
+
+  if (ids == NULL)
     return id == 0;
-  for (guint i = 0; i < self->sessions->len; i++)
-    if (g_array_index (self->sessions, guint, i) == id)
+  for (guint i = 0; i < ids->len; i++)
+    if (g_array_index (ids, guint, i) == id)
       return TRUE;
   return FALSE;
 }
 
 gboolean
-dvmd_job_may_use (DvmdJob *self, DvmdNode *node)
+dvmd_job_may_use (DvmdJob *job, DvmdNode *node)
 {
-  if (!dvmd_node_is_reserved (node) && dvmd_job_uses_session (self, 0))
+  if (!dvmd_node_is_reserved (node) && dvmd_job_uses_session (job, 0))
     return TRUE;
-  for (guint i = 0; node->sessions != NULL && self->sessions != NULL && i < node->sessions->len; i++)
-    if (dvmd_job_uses_session (self, g_array_index (node->sessions, guint, i)))
+  for (guint i = 0; node->sessions != NULL && dvmd_job_get_sessions (job) != NULL && i < node->sessions->len; i++)
+    if (dvmd_job_uses_session (job, g_array_index (node->sessions, guint, i)))
       return TRUE;
   return FALSE;
 }

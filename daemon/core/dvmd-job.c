@@ -16,7 +16,6 @@
 
 /* The objects of a job, and an entry of its trace with its note. */
 #define JOB_BYTES   2048
-#define MAX_REASONS 8
 #define TRACE_BYTES (sizeof (DvmdTraceEntry) + 32)
 
 G_DEFINE_FINAL_TYPE (DvmdJob, dvmd_job, G_TYPE_OBJECT)
@@ -46,18 +45,16 @@ dvmd_requester_free (DvmdRequester *self)
 }
 
 static void
-trace_entry_clear (gpointer data)
-{
-  DvmdTraceEntry *entry = data;
-
-  g_free (entry->note);
-}
-
-static void
 dvmd_job_finalize (GObject *object)
 {
   DvmdJob *self = DVMD_JOB (object);
 
+  for (guint i = 0; i < DVMD_JOB_N_PARTS; i++)
+    {
+      if (self->clear_part[i] != NULL)
+        self->clear_part[i](self->parts[i]);
+      g_free (self->parts[i]);
+    }
   g_clear_object (&self->record);
   g_clear_object (&self->spec);
   g_clear_pointer (&self->requester, dvmd_requester_free);
@@ -65,21 +62,13 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->old_map, dvmd_map_free);
   g_clear_pointer (&self->planned, dvmd_map_free);
   g_clear_pointer (&self->procs, dvmd_proc_table_free);
-  g_clear_pointer (&self->trace, g_array_unref);
   g_clear_pointer (&self->app_np, g_array_unref);
   g_clear_pointer (&self->claims, g_array_unref);
   g_clear_pointer (&self->agents_left, g_hash_table_unref);
   g_clear_pointer (&self->stage_left, g_hash_table_unref);
   g_clear_pointer (&self->launch_left, g_hash_table_unref);
   g_clear_pointer (&self->own_grows, g_ptr_array_unref);
-  g_clear_pointer (&self->children, g_array_unref);
-  g_clear_pointer (&self->launcher, g_free);
-  g_clear_pointer (&self->without_server, g_free);
-  g_clear_pointer (&self->last_reason, g_free);
-  g_clear_pointer (&self->reasons, g_ptr_array_unref);
   g_clear_object (&self->released_by);
-  g_clear_pointer (&self->sessions, g_array_unref);
-  g_clear_pointer (&self->lineage, dvmd_lineage_unref);
   G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
 }
 
@@ -92,8 +81,6 @@ dvmd_job_class_init (DvmdJobClass *klass)
 static void
 dvmd_job_init (DvmdJob *self)
 {
-  self->trace = g_array_new (FALSE, FALSE, sizeof (DvmdTraceEntry));
-  g_array_set_clear_func (self->trace, trace_entry_clear);
   self->error_nonzero_status = TRUE;
   self->park_link.data = self;
 }
@@ -145,7 +132,6 @@ read_options (DvmdJob *self)
   self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
   self->error_nonzero_status = options.error_nonzero_status;
   self->stops = options.stop != DVM_STOP_NONE;
-  self->child_separate = dvm_job_spec_get_child_separate (self->spec);
 }
 
 DvmdJob *
@@ -167,6 +153,17 @@ dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, co
       _dvm_job_set_submitter (self->record, requester->name, requester->uid, requester->pid);
     }
   return self;
+}
+
+gpointer
+dvmd_job_get_part (DvmdJob *self, DvmdJobPart part, gsize size, void (*clear) (gpointer part))
+{
+  if (self->parts[part] == NULL)
+    {
+      self->parts[part] = g_malloc0 (size);
+      self->clear_part[part] = clear;
+    }
+  return self->parts[part];
 }
 
 void
@@ -202,57 +199,22 @@ dvmd_job_get_size (DvmdJob *self)
   gsize size = JOB_BYTES + count_strings (dvm_job_get_command (self->record))
                + count_strings (dvm_job_get_nodes (self->record)) + count_strings (dvm_job_get_children (self->record));
 
-  size += self->trace->len * TRACE_BYTES;
+  size += dvmd_job_get_trace (self)->len * TRACE_BYTES;
   if (self->procs != NULL)
     size += self->procs->n_rows * sizeof (DvmdProcRow);
   return size;
-}
-
-static void
-free_reason (gpointer reason)
-{
-  _dvm_reason_free (reason);
-}
-
-void
-dvmd_job_add_reason (DvmdJob *self, const DvmReason *reason)
-{
-  if (dvmd_job_find_reason (self, reason->text) != NULL)
-    return;
-  if (self->reasons == NULL)
-    self->reasons = g_ptr_array_new_with_free_func (free_reason);
-  /* One that waits may be judged again and again. */
-  if (self->reasons->len >= MAX_REASONS)
-    g_ptr_array_remove_index (self->reasons, 0);
-  g_ptr_array_add (self->reasons, _dvm_reason_copy (reason));
-}
-
-const DvmReason *
-dvmd_job_find_reason (DvmdJob *self, const char *text)
-{
-  for (guint i = 0; self->reasons != NULL && text != NULL && i < self->reasons->len; i++)
-    {
-      const DvmReason *reason = g_ptr_array_index (self->reasons, i);
-
-      if (strcmp (reason->text, text) == 0)
-        return reason;
-    }
-  return NULL;
-}
-
-void
-dvmd_job_record_exit (DvmdJob *self, int rank, int exit_code, int exit_signal)
-{
-  if (self->has_exit)
-    return;
-  self->has_exit = TRUE;
-  _dvm_job_set_exit (self->record, exit_code, exit_signal, rank);
 }
 
 guint
 dvmd_job_get_id (DvmdJob *self)
 {
   return dvm_job_get_id (self->record);
+}
+
+DvmdCore *
+dvmd_job_get_core (DvmdJob *self)
+{
+  return self->core;
 }
 
 DvmJob *
@@ -285,6 +247,12 @@ dvmd_job_get_ended (DvmdJob *self)
   return dvm_job_get_ended (self->record);
 }
 
+gboolean
+dvmd_job_is_launched (DvmdJob *self)
+{
+  return self->launch_sent;
+}
+
 DvmdMap *
 dvmd_job_get_map (DvmdJob *self)
 {
@@ -310,16 +278,4 @@ GArray *
 dvmd_job_get_app_np (DvmdJob *self)
 {
   return self->app_np;
-}
-
-GArray *
-dvmd_job_get_trace (DvmdJob *self)
-{
-  return self->trace;
-}
-
-gboolean
-dvmd_job_get_trace_truncated (DvmdJob *self)
-{
-  return self->trace_truncated;
 }

@@ -47,6 +47,9 @@ char *dvmd_trace_entry_describe (const DvmdTraceEntry *self);
 const char *dvmd_trace_entry_state_name (const DvmdTraceEntry *self, guint state);
 
 guint dvmd_job_get_id (DvmdJob *self);
+DvmdCore *dvmd_job_get_core (DvmdJob *self);
+/* Its launch message has been sent. */
+gboolean dvmd_job_is_launched (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);

@@ -266,7 +266,7 @@ check_unregistered (DvmdJob *job)
   g_autoptr (DvmReason) reason = NULL;
   guint rank = job->unregistered_rank;
 
-  if (job->n_registered == 0 || job->n_ended_unregistered == 0 || job->recoverable || job->has_exit)
+  if (job->n_registered == 0 || job->n_ended_unregistered == 0 || job->recoverable || dvmd_job_has_exit (job))
     return;
   reason = _dvm_reason_new (DVM_REASON_RANK_WITHOUT_INIT, rank, name_of (job, rank));
   proc_failed (job, rank, DVM_PROC_STATE_TERM_WO_SYNC, 0, 0, reason);

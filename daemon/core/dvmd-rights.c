@@ -127,13 +127,14 @@ static gboolean
 may_job_as_application (const Caller *caller, DvmdJob *job)
 {
   const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  DvmdLineage *lineage = dvmd_job_get_lineage (job);
+  GArray *sessions = dvmd_job_get_sessions (job);
 
-  if (strcmp (nspace, caller->nspace) == 0
-      || (job->lineage != NULL && dvmd_lineage_descends_from (job->lineage, caller->nspace)))
+  if (strcmp (nspace, caller->nspace) == 0 || (lineage != NULL && dvmd_lineage_descends_from (lineage, caller->nspace)))
     return TRUE;
-  for (guint i = 0; job->sessions != NULL && i < job->sessions->len; i++)
+  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
     {
-      DvmdSession *session = dvmd_core_get_session (caller->core, g_array_index (job->sessions, guint, i));
+      DvmdSession *session = dvmd_core_get_session (caller->core, g_array_index (sessions, guint, i));
 
       if (session != NULL && dvmd_session_get_id (session) != 0 && g_strcmp0 (session->owner, caller->nspace) == 0)
         return TRUE;

@@ -153,8 +153,8 @@ has_children (DvmdSession *self)
   gboolean is_job = dvmd_core_is_job_nspace (self->core, self->owner);
 
   for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
-    if (dvmd_lineage_descends_from (job->lineage, self->owner)
-        || (!is_job && dvmd_lineage_has_session (job->lineage, id)))
+    if (dvmd_lineage_descends_from (dvmd_job_get_lineage (job), self->owner)
+        || (!is_job && dvmd_lineage_has_session (dvmd_job_get_lineage (job), id)))
       return TRUE;
   return FALSE;
 }

@@ -9,11 +9,47 @@
 /* That of the state machine: agents log their own transitions there. */
 #define G_LOG_DOMAIN "dvmd-state"
 
+#include "dvmd-trace.h"
+
 #include "dvmd-core-private.h"
+#include "dvmd-job-parts.h"
 #include "dvmd-log.h"
 
 /* Transitions of processes that a trace keeps; those of the job itself are always kept. */
 #define MAX_PROC_TRACE 8192
+
+typedef struct
+{
+  GArray *entries; /* DvmdTraceEntry */
+  guint n_procs;   /* transitions of processes, with those that are not kept */
+} Trace;
+
+static void
+entry_clear (gpointer data)
+{
+  DvmdTraceEntry *entry = data;
+
+  g_free (entry->note);
+}
+
+static void
+trace_clear (gpointer part)
+{
+  g_array_unref (((Trace *)part)->entries);
+}
+
+static Trace *
+trace_of (DvmdJob *job)
+{
+  Trace *self = dvmd_job_get_part (job, DVMD_JOB_PART_TRACE, sizeof (Trace), trace_clear);
+
+  if (self->entries == NULL)
+    {
+      self->entries = g_array_new (FALSE, FALSE, sizeof (DvmdTraceEntry));
+      g_array_set_clear_func (self->entries, entry_clear);
+    }
+  return self;
+}
 
 char *
 dvmd_trace_entry_describe (const DvmdTraceEntry *self)
@@ -32,7 +68,7 @@ static void
 log_entry (DvmdJob *job, const DvmdTraceEntry *entry)
 {
   const DvmdLogSubject subject = {
-    .job = dvm_job_get_nspace (job->record),
+    .job = dvm_job_get_nspace (dvmd_job_get_record (job)),
     .rank = entry->rank != DVMD_TRACE_JOB ? &entry->rank : NULL,
   };
 
@@ -47,7 +83,8 @@ log_entry (DvmdJob *job, const DvmdTraceEntry *entry)
 void
 dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, const char *note)
 {
-  DvmdCore *core = self->core;
+  DvmdCore *core = dvmd_job_get_core (self);
+  Trace *trace = trace_of (self);
   DvmdTraceEntry entry = {
     .time = dvmd_clock_now (core->clock),
     .rank = rank,
@@ -59,11 +96,20 @@ dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, con
   log_entry (self, &entry);
   if (core->effects->traced != NULL)
     core->effects->traced (core->user_data, self, &entry);
-  if (rank != DVMD_TRACE_JOB && self->n_proc_entries++ >= MAX_PROC_TRACE)
-    {
-      self->trace_truncated = TRUE;
-      return;
-    }
+  if (rank != DVMD_TRACE_JOB && trace->n_procs++ >= MAX_PROC_TRACE)
+    return;
   entry.note = g_strdup (note);
-  g_array_append_val (self->trace, entry);
+  g_array_append_val (trace->entries, entry);
+}
+
+GArray *
+dvmd_job_get_trace (DvmdJob *self)
+{
+  return trace_of (self)->entries;
+}
+
+gboolean
+dvmd_job_get_trace_truncated (DvmdJob *self)
+{
+  return trace_of (self)->n_procs > MAX_PROC_TRACE;
 }

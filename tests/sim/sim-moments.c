@@ -605,9 +605,9 @@ is_in_pool (SimWorld *world, DvmdJob *job, DvmdNode *node)
   gboolean is_named = FALSE;
   gboolean is_default = FALSE;
 
-  for (guint i = 0; i < job->sessions->len; i++)
+  for (guint i = 0; i < dvmd_job_get_sessions (job)->len; i++)
     {
-      guint id = g_array_index (job->sessions, guint, i);
+      guint id = g_array_index (dvmd_job_get_sessions (job), guint, i);
 
       is_default |= id == 0;
       is_named |= id != 0 && dvmd_node_is_in (node, id);
@@ -664,9 +664,9 @@ sim_statements_send (SimWorld *world, DvmdJob *job)
   sim_note_tickets (world);
   sim_hold (world, SIM_E25, sim_find_ticket (world, TRUE, G_MAXUINT64) == NULL);
   sim_hold (world, SIM_E58, !dvm_job_state_is_error (dvmd_job_get_state (job)));
-  for (guint i = 0; i < job->sessions->len; i++)
+  for (guint i = 0; i < dvmd_job_get_sessions (job)->len; i++)
     {
-      DvmdSession *session = dvmd_core_get_session (world->core, g_array_index (job->sessions, guint, i));
+      DvmdSession *session = dvmd_core_get_session (world->core, g_array_index (dvmd_job_get_sessions (job), guint, i));
 
       sim_hold (world, SIM_D18, session != NULL && (!dvmd_session_is_ending (session) || is_drained (world, session)));
     }
@@ -844,8 +844,8 @@ on_session_state_changed (DvmdCore *core, DvmdSession *session, const char *old_
     {
       SimWatch *watch = g_ptr_array_index (world->watches, i);
 
-      for (guint k = 0; watch->job->sessions != NULL && k < watch->job->sessions->len; k++)
-        if (g_array_index (watch->job->sessions, guint, k) == dvmd_session_get_id (session))
+      for (guint k = 0; dvmd_job_get_sessions (watch->job) != NULL && k < dvmd_job_get_sessions (watch->job)->len; k++)
+        if (g_array_index (dvmd_job_get_sessions (watch->job), guint, k) == dvmd_session_get_id (session))
           {
             watch->session_ended = TRUE;
             sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);

@@ -180,7 +180,8 @@ check_sessions (SimWorld *world)
           DvmdJob *job = dvmd_core_get_job (world->core, g_array_index (jobs, guint, i));
 
           sim_hold (world, SIM_S5, job != NULL && !dvmd_job_get_ended (job));
-          sim_hold (world, SIM_S5, g_array_index (job->sessions, guint, 0) == dvmd_session_get_id (session));
+          sim_hold (world, SIM_S5,
+                    g_array_index (dvmd_job_get_sessions (job), guint, 0) == dvmd_session_get_id (session));
         }
     }
 }
