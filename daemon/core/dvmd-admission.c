@@ -11,6 +11,43 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-candidates.h"
 #include "dvmd-job-family.h"
+#include "dvmd-job-parts.h"
+#include "dvmd-job-reason.h"
+#include "dvmd-job-sessions.h"
+
+typedef enum
+{
+  SLOTS_NONE,
+  SLOTS_AWAITED, /* it is in the queue */
+  SLOTS_CLAIMED,
+  SLOTS_BROKEN, /* some were on a node that was lost before the job was mapped */
+} Slots;
+
+typedef struct
+{
+  GArray *app_np;   /* (nullable): guint per application, known when the job is admitted */
+  guint need;       /* slots that it takes */
+  DvmdMap *planned; /* (nullable): its map, from the gate to MAP */
+  GArray *claims;   /* DvmdClaim, not NULL when they are claimed, or broken */
+  Slots slots;
+  DvmdTurn turn;
+} Claims;
+
+static void
+claims_clear (gpointer part)
+{
+  Claims *self = part;
+
+  g_clear_pointer (&self->app_np, g_array_unref);
+  g_clear_pointer (&self->planned, dvmd_map_free);
+  g_clear_pointer (&self->claims, g_array_unref);
+}
+
+static Claims *
+claims_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_CLAIMS, sizeof (Claims), claims_clear);
+}
 
 struct _DvmdAdmission
 {
@@ -56,12 +93,12 @@ default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
   guint64 others = 0;
   DvmMapPolicy policy;
 
-  _dvm_job_spec_get_map_policy (job->spec, &policy);
+  _dvm_job_spec_get_map_policy (dvmd_job_get_spec (job), &policy);
   if (policy.by == DVM_MAP_BY_PPR)
     return MIN (policy.per_node * (guint64)dvmd_candidates_count_nodes (candidates, app), G_MAXINT);
   for (guint i = 0; i < candidates->n_apps; i++)
     if (i != app && dvmd_candidates_overlap (candidates, app, i))
-      others += dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
+      others += dvm_app_spec_get_np (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
   return n_free > others ? n_free - others : 1;
 }
 
@@ -69,32 +106,33 @@ default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
 static void
 resolve_np (DvmdJob *job, DvmdCandidates *candidates)
 {
+  Claims *claims = claims_of (job);
   guint64 need = 0;
 
-  g_clear_pointer (&job->app_np, g_array_unref);
-  job->app_np = g_array_new (FALSE, TRUE, sizeof (guint));
+  g_clear_pointer (&claims->app_np, g_array_unref);
+  claims->app_np = g_array_new (FALSE, TRUE, sizeof (guint));
   for (guint i = 0; i < candidates->n_apps; i++)
     {
-      guint np = dvm_app_spec_get_np (dvm_job_spec_get_app (job->spec, i));
+      guint np = dvm_app_spec_get_np (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
 
       if (np == 0)
         np = default_np (job, candidates, i);
-      g_array_append_val (job->app_np, np);
+      g_array_append_val (claims->app_np, np);
       need += np;
     }
-  job->need = MIN (need, G_MAXINT);
+  claims->need = MIN (need, G_MAXINT);
 }
 
 static gboolean
 may_oversubscribe (DvmdJob *job)
 {
-  return _dvm_job_spec_get_when_full_policy (job->spec) == DVM_WHEN_FULL_OVERSUBSCRIBE;
+  return _dvm_job_spec_get_when_full_policy (dvmd_job_get_spec (job)) == DVM_WHEN_FULL_OVERSUBSCRIBE;
 }
 
 static gboolean
 may_not_wait (DvmdJob *job)
 {
-  return _dvm_job_spec_get_when_full_policy (job->spec) == DVM_WHEN_FULL_REFUSE;
+  return _dvm_job_spec_get_when_full_policy (dvmd_job_get_spec (job)) == DVM_WHEN_FULL_REFUSE;
 }
 
 /* Who has spawned it waits for it on slots that nobody has counted out: these refuse nobody. */
@@ -108,7 +146,7 @@ need_not_fit (DvmdJob *job, DvmdCandidates *candidates)
 static gboolean
 waits_for_resume (DvmdJob *job, DvmdCandidates *candidates)
 {
-  return candidates->n_drained > 0 && job->need > candidates->total;
+  return candidates->n_drained > 0 && claims_of (job)->need > candidates->total;
 }
 
 /* Both are in the order of the ranks. */
@@ -137,8 +175,10 @@ have_common_node (DvmdCandidates *self, DvmdCandidates *other)
 static gboolean
 goes_before (DvmdJob *job, DvmdJob *other)
 {
-  if (job->remapping != other->remapping)
-    return job->remapping;
+  gboolean is_first = claims_of (job)->turn == DVMD_TURN_FIRST;
+
+  if (is_first != (claims_of (other)->turn == DVMD_TURN_FIRST))
+    return is_first;
   return dvmd_job_get_id (job) < dvmd_job_get_id (other);
 }
 
@@ -150,7 +190,7 @@ overlaps_waiting (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
       g_auto (DvmdCandidates) other = { 0 };
 
       /* It did not come later, it was held up. */
-      if (job->was_parked && goes_before (job, l->data))
+      if (claims_of (job)->turn != DVMD_TURN_LAST && goes_before (job, l->data))
         continue;
       if (!dvmd_candidates_find (&other, self->nodes, l->data, NULL))
         continue;
@@ -177,10 +217,11 @@ check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   guint64 most = MIN (candidates->most_ever, DVMD_MAP_MAX_PROCS);
 
-  if (job->need <= most || candidates->n_drained > 0)
+  if (claims_of (job)->need <= most || candidates->n_drained > 0)
     return TRUE;
-  set_reason (job, error,
-              _dvm_reason_new (DVM_REASON_TOO_MANY_PROCESSES, job->need, candidates->nodes->len, (guint)most));
+  set_reason (
+      job, error,
+      _dvm_reason_new (DVM_REASON_TOO_MANY_PROCESSES, claims_of (job)->need, candidates->nodes->len, (guint)most));
   return FALSE;
 }
 
@@ -190,8 +231,14 @@ judge_drained (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   if (!may_not_wait (job))
     return DVMD_ADMIT_WAIT;
-  set_reason (job, error, _dvm_reason_new (DVM_REASON_DRAINED, job->need, candidates->n_drained));
+  set_reason (job, error, _dvm_reason_new (DVM_REASON_DRAINED, claims_of (job)->need, candidates->n_drained));
   return DVMD_ADMIT_NEVER;
+}
+
+static void
+drop_plan (DvmdJob *job)
+{
+  g_clear_pointer (&claims_of (job)->planned, dvmd_map_free);
 }
 
 /* Asks the mapper: whether it all fits is a matter of each node and application, not of sums alone. */
@@ -201,17 +248,16 @@ make_plan (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, DvmdPl
   g_autoptr (DvmdPlaces) places = dvmd_candidates_make_places (candidates, kind);
 
   dvmd_job_family_order (job, places);
-  g_clear_pointer (&job->planned, dvmd_map_free);
-  job->planned = self->map (job, places, self->user_data, error);
-  return job->planned != NULL;
+  drop_plan (job);
+  claims_of (job)->planned = self->map (job, places, self->user_data, error);
+  return claims_of (job)->planned != NULL;
 }
 
 /* It may pass the slots, but not what a node takes at most. */
 static DvmdAdmit
 judge_oversubscribed (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
-  job->oversubscribed = TRUE;
-  if (job->need <= candidates->most && make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, NULL))
+  if (claims_of (job)->need <= candidates->most && make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, NULL))
     return DVMD_ADMIT;
   if (candidates->n_drained > 0)
     return judge_drained (job, candidates, error);
@@ -230,13 +276,13 @@ judge_not_given (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, 
 static DvmdAdmit
 judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
-  if (job->need <= candidates->total + (guint64)candidates->drained)
+  if (claims_of (job)->need <= candidates->total + (guint64)candidates->drained)
     return judge_drained (job, candidates, error);
   if (!candidates->given)
     return judge_not_given (self, job, candidates, error);
-  set_reason (
-      job, error,
-      _dvm_reason_new (DVM_REASON_TOO_MANY_FOR_SLOTS, job->need, (guint)(candidates->total + candidates->drained)));
+  set_reason (job, error,
+              _dvm_reason_new (DVM_REASON_TOO_MANY_FOR_SLOTS, claims_of (job)->need,
+                               (guint)(candidates->total + candidates->drained)));
   return DVMD_ADMIT_NEVER;
 }
 
@@ -266,13 +312,11 @@ judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
 {
   g_autoptr (GError) why = NULL;
 
-  job->oversubscribed = FALSE;
-  if (job->need <= candidates->n_free && make_plan (self, job, candidates, DVMD_PLACES_FREE, &why))
+  if (claims_of (job)->need <= candidates->n_free && make_plan (self, job, candidates, DVMD_PLACES_FREE, &why))
     return DVMD_ADMIT;
   if (may_oversubscribe (job) || need_not_fit (job, candidates))
     return judge_oversubscribed (self, job, candidates, error);
-  job->oversubscribed = TRUE;
-  if (job->need > candidates->total)
+  if (claims_of (job)->need > candidates->total)
     return judge_too_many (self, job, candidates, error);
   return judge_shape (self, job, candidates, why, error);
 }
@@ -290,7 +334,7 @@ has_nodes (DvmdAdmission *self, DvmdJob *job)
 static DvmReasonCode
 find_no_nodes (DvmdAdmission *self, DvmdJob *job)
 {
-  if (job->taken_by != 0)
+  if (dvmd_candidates_get_taker (job) != 0)
     return DVM_REASON_NODES_LEFT;
   if (has_nodes (self, job))
     return DVM_REASON_NO_NODE_UP;
@@ -324,9 +368,9 @@ refuse_to_wait (DvmdJob *job, DvmdCandidates *candidates, GError **error)
   if (candidates->n_missing > 0)
     set_reason (job, error, _dvm_reason_new (DVM_REASON_NO_FREE_NODES, candidates->n_missing));
   else
-    set_reason (
-        job, error,
-        _dvm_reason_new (DVM_REASON_NO_FREE_SLOTS, job->need, (guint)candidates->n_free, (guint)candidates->total));
+    set_reason (job, error,
+                _dvm_reason_new (DVM_REASON_NO_FREE_SLOTS, claims_of (job)->need, (guint)candidates->n_free,
+                                 (guint)candidates->total));
 }
 
 /* ADMIT alone leaves a plan. */
@@ -341,7 +385,7 @@ judge (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **e
       verdict = DVMD_ADMIT_NEVER;
     }
   if (verdict != DVMD_ADMIT)
-    g_clear_pointer (&job->planned, dvmd_map_free);
+    drop_plan (job);
   return verdict;
 }
 
@@ -350,16 +394,18 @@ add_claim (DvmdAdmission *self, DvmdJob *job, DvmdNode *node, guint slots)
 {
   DvmdClaim claim = { .node = node->rank, .slots = slots };
 
-  g_array_append_val (job->claims, claim);
+  g_array_append_val (claims_of (job)->claims, claim);
   dvmd_node_pool_claim (self->nodes, node, dvmd_job_get_id (job), slots);
 }
 
 static void
 claim_plan (DvmdAdmission *self, DvmdJob *job)
 {
-  g_autoptr (GArray) shares = dvmd_map_get_shares (job->planned);
+  Claims *claims = claims_of (job);
+  g_autoptr (GArray) shares = dvmd_map_get_shares (claims->planned);
 
-  job->claims = g_array_sized_new (FALSE, FALSE, sizeof (DvmdClaim), shares->len);
+  claims->slots = SLOTS_CLAIMED;
+  claims->claims = g_array_sized_new (FALSE, FALSE, sizeof (DvmdClaim), shares->len);
   for (guint i = 0; i < shares->len; i++)
     {
       const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
@@ -376,7 +422,7 @@ enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
 
   while (came_before && before != NULL && goes_before (job, before->data))
     before = before->prev;
-  job->waiting = TRUE;
+  claims_of (job)->slots = SLOTS_AWAITED;
   if (before == NULL)
     g_queue_push_head (&self->waiting, g_object_ref (job));
   else
@@ -387,13 +433,14 @@ DvmdAdmit
 dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 {
   g_auto (DvmdCandidates) candidates = { 0 };
-  gboolean came_before = job->claims_broken || job->remapping;
+  Claims *claims = claims_of (job);
+  gboolean came_before = claims->slots == SLOTS_BROKEN || claims->turn == DVMD_TURN_FIRST;
   DvmdAdmit verdict;
 
-  if (job->claims_broken)
+  if (claims->slots == SLOTS_BROKEN)
     dvmd_admission_give_back (self, job);
-  /* Its slots were claimed when it left the queue. */
-  if (job->claims != NULL)
+  /* When it left the queue. */
+  if (claims->slots == SLOTS_CLAIMED)
     return DVMD_ADMIT;
   if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return DVMD_ADMIT_NEVER;
@@ -402,7 +449,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
       && overlaps_waiting (self, job, &candidates))
     {
       verdict = DVMD_ADMIT_WAIT;
-      g_clear_pointer (&job->planned, dvmd_map_free);
+      drop_plan (job);
       if (may_not_wait (job))
         {
           set_reason (job, error, _dvm_reason_new (DVM_REASON_OTHERS_WAIT));
@@ -412,23 +459,23 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (verdict == DVMD_ADMIT)
     claim_plan (self, job);
   else if (verdict == DVMD_ADMIT_WAIT)
-    enqueue (self, job, came_before || job->was_parked);
+    enqueue (self, job, came_before || claims->turn != DVMD_TURN_LAST);
   return verdict;
 }
 
 void
 dvmd_admission_wait (DvmdAdmission *self, DvmdJob *job)
 {
-  if (!job->waiting)
+  if (!dvmd_admission_is_waiting (job))
     enqueue (self, job, TRUE);
 }
 
 void
 dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job)
 {
-  if (!job->waiting)
+  if (!dvmd_admission_is_waiting (job))
     return;
-  job->waiting = FALSE;
+  claims_of (job)->slots = SLOTS_NONE;
   if (g_queue_remove (&self->waiting, job))
     g_object_unref (job);
 }
@@ -476,7 +523,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
       if (verdict == DVMD_ADMIT && is_blocked (blocked, &candidates))
         {
           verdict = DVMD_ADMIT_WAIT;
-          g_clear_pointer (&job->planned, dvmd_map_free);
+          drop_plan (job);
         }
       if (verdict == DVMD_ADMIT_WAIT)
         {
@@ -484,11 +531,11 @@ release_waiting (DvmdAdmission *self, gboolean all)
             block (blocked, &candidates);
           continue;
         }
+      claims_of (job)->slots = SLOTS_NONE;
       if (verdict == DVMD_ADMIT)
         claim_plan (self, job);
       /* One that can never fit any more goes on too: the gate tells it why. */
       g_queue_delete_link (&self->waiting, l);
-      job->waiting = FALSE;
       self->release (job, self->user_data);
       g_object_unref (job);
     }
@@ -543,39 +590,93 @@ dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError *
       free_all (&candidates);
       verdict = judge (self, job, &candidates, error);
     }
-  return verdict == DVMD_ADMIT ? g_steal_pointer (&job->planned) : NULL;
+  return verdict == DVMD_ADMIT ? g_steal_pointer (&claims_of (job)->planned) : NULL;
 }
 
 void
 dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job)
 {
-  job->claims_broken = FALSE;
-  g_clear_pointer (&job->planned, dvmd_map_free);
-  if (job->claims == NULL)
+  Claims *claims = claims_of (job);
+
+  drop_plan (job);
+  if (claims->claims == NULL)
     return;
-  for (guint i = 0; i < job->claims->len; i++)
+  for (guint i = 0; i < claims->claims->len; i++)
     {
-      const DvmdClaim *claim = &g_array_index (job->claims, DvmdClaim, i);
+      const DvmdClaim *claim = &g_array_index (claims->claims, DvmdClaim, i);
       DvmdNode *node = dvmd_node_pool_get (self->nodes, claim->node);
 
       if (node != NULL)
         dvmd_node_pool_give_back (self->nodes, node, dvmd_job_get_id (job), claim->slots);
     }
-  g_clear_pointer (&job->claims, g_array_unref);
+  g_clear_pointer (&claims->claims, g_array_unref);
+  claims->slots = SLOTS_NONE;
 }
 
 void
 dvmd_admission_give_back_node (DvmdAdmission *self, DvmdJob *job, DvmdNode *node)
 {
-  for (guint i = 0; job->claims != NULL && i < job->claims->len; i++)
+  GArray *claims = dvmd_admission_get_claims (job);
+
+  for (guint i = 0; claims != NULL && i < claims->len; i++)
     {
-      const DvmdClaim *claim = &g_array_index (job->claims, DvmdClaim, i);
+      const DvmdClaim *claim = &g_array_index (claims, DvmdClaim, i);
 
       if (claim->node != node->rank)
         continue;
       dvmd_node_pool_give_back (self->nodes, node, dvmd_job_get_id (job), claim->slots);
-      g_array_remove_index (job->claims, i);
-      job->claims_broken = job->map == NULL;
+      g_array_remove_index (claims, i);
+      if (dvmd_job_get_map (job) == NULL)
+        claims_of (job)->slots = SLOTS_BROKEN;
       return;
     }
+}
+
+/* ---- a job's ---- */
+
+gboolean
+dvmd_admission_is_waiting (DvmdJob *job)
+{
+  return claims_of (job)->slots == SLOTS_AWAITED;
+}
+
+gboolean
+dvmd_admission_is_broken (DvmdJob *job)
+{
+  return claims_of (job)->slots == SLOTS_BROKEN;
+}
+
+DvmdMap *
+dvmd_admission_take_plan (DvmdJob *job)
+{
+  Claims *claims = claims_of (job);
+
+  claims->turn = MIN (claims->turn, DVMD_TURN_KEPT);
+  return g_steal_pointer (&claims->planned);
+}
+
+GArray *
+dvmd_admission_get_claims (DvmdJob *job)
+{
+  return claims_of (job)->claims;
+}
+
+DvmdTurn
+dvmd_admission_get_turn (DvmdJob *job)
+{
+  return claims_of (job)->turn;
+}
+
+void
+dvmd_admission_raise_turn (DvmdJob *job, DvmdTurn turn)
+{
+  Claims *claims = claims_of (job);
+
+  claims->turn = MAX (claims->turn, turn);
+}
+
+GArray *
+dvmd_job_get_app_np (DvmdJob *job)
+{
+  return claims_of (job)->app_np;
 }

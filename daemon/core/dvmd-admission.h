@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dvmd-effects.h"
-#include "dvmd-job-private.h"
 
 G_BEGIN_DECLS
 
@@ -22,6 +21,20 @@ typedef enum
   DVMD_ADMIT_WAIT,
   DVMD_ADMIT_NEVER,
 } DvmdAdmit;
+
+/* When a job is judged, among those that have common nodes */
+typedef enum
+{
+  DVMD_TURN_LAST,  /* behind those that wait already */
+  DVMD_TURN_KEPT,  /* it was held up: before those that came after it */
+  DVMD_TURN_FIRST, /* nodes of its map have left: it is placed anew, before all others (D4) */
+} DvmdTurn;
+
+typedef struct
+{
+  guint node;
+  guint slots;
+} DvmdClaim;
 
 /* Called when a job that waited has got its slots. */
 typedef void (*DvmdAdmissionRelease) (DvmdJob *job, gpointer user_data);
@@ -59,5 +72,17 @@ void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);
 /* What the job has there: the node is lost. A job that was not placed yet is judged again at the gate, ahead of others
  * that came after it. */
 void dvmd_admission_give_back_node (DvmdAdmission *self, DvmdJob *job, DvmdNode *node);
+
+/* ---- a job's ---- */
+/* In the queue for slots */
+gboolean dvmd_admission_is_waiting (DvmdJob *job);
+/* It had its slots, and some of them were given back with a node: it is to be judged again. */
+gboolean dvmd_admission_is_broken (DvmdJob *job);
+/* (transfer full): of a job that was admitted; it is placed there. */
+DvmdMap *dvmd_admission_take_plan (DvmdJob *job);
+/* (element-type DvmdClaim) (nullable) */
+GArray *dvmd_admission_get_claims (DvmdJob *job);
+DvmdTurn dvmd_admission_get_turn (DvmdJob *job);
+void dvmd_admission_raise_turn (DvmdJob *job, DvmdTurn turn);
 
 G_END_DECLS

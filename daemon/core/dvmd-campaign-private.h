@@ -114,13 +114,6 @@ gboolean dvmd_grow_is_awaited (DvmdJob *job);
 /* The session reserves its nodes no more, those that are coming neither. */
 void dvmd_grow_unreserve (DvmdSession *session);
 
-/* The nodes that the job brings. */
-void dvmd_grow_for_job (DvmdJob *job);
-/* All of them have reported, or are in: it goes on. */
-void dvmd_grow_check_job (DvmdJob *job);
-/* It does not wait for them any more. */
-void dvmd_grow_forget_job (DvmdJob *job);
-
 /* ---- a shrink ---- */
 void dvmd_shrink_try_begin (DvmdCampaign *self);
 void dvmd_shrink_order (DvmdCampaign *self);

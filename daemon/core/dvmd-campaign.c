@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-grow-job.h"
 #include "dvmd-session-private.h"
 
 /* Of many nodes, a sentence names the first ones. */
@@ -275,7 +276,7 @@ dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
     return;
   self->held_untold = FALSE;
   for (guint i = 0; i < self->own_jobs->len; i++)
-    if (((DvmdJob *)g_ptr_array_index (self->own_jobs, i))->waits_for_own)
+    if (dvmd_grow_job_waits (g_ptr_array_index (self->own_jobs, i)))
       g_ptr_array_add (own, g_ptr_array_index (self->own_jobs, i));
   add_paths (paths, own);
   for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
@@ -302,7 +303,7 @@ void
 dvmd_campaign_forget_jobs (DvmdCampaign *self)
 {
   for (guint i = 0; i < self->own_jobs->len; i++)
-    g_clear_pointer (&((DvmdJob *)g_ptr_array_index (self->own_jobs, i))->own_grows, g_ptr_array_unref);
+    dvmd_grow_drop_own (g_ptr_array_index (self->own_jobs, i));
   g_ptr_array_set_size (self->own_jobs, 0);
   g_clear_object (&self->job);
 }

@@ -9,6 +9,8 @@
 #include "dvmd-candidates.h"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-job-parts.h"
+#include "dvmd-job-sessions.h"
 
 /* What the hosts of one application say, by rank of the node. */
 typedef struct
@@ -28,6 +30,31 @@ choice_clear (Choice *self)
   g_clear_pointer (&self->most, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Choice, choice_clear)
+
+/* What has become of the nodes that a job names. */
+typedef struct
+{
+  guint64 departures; /* members that had left when it came */
+  guint taken_by;
+} Past;
+
+static Past *
+past_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_PAST, sizeof (Past), NULL);
+}
+
+void
+dvmd_candidates_begin (DvmdNodePool *pool, DvmdJob *job)
+{
+  past_of (job)->departures = dvmd_node_pool_count_departures (pool);
+}
+
+guint
+dvmd_candidates_get_taker (DvmdJob *job)
+{
+  return past_of (job)->taken_by;
+}
 
 /* ---- hosts ---- */
 
@@ -49,9 +76,10 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
 {
   DvmdNode *node = dvmd_node_pool_find (self->pool, host->name);
   gboolean there = node != NULL && node->rank > 0;
+  Past *past = past_of (self->job);
 
   /* What has left since the job came drops out: no job fails only because the size changes (E10). */
-  if (!there && dvmd_node_pool_has_left (self->pool, host->name, self->job->departures, &self->job->taken_by))
+  if (!there && dvmd_node_pool_has_left (self->pool, host->name, past->departures, &past->taken_by))
     return TRUE;
   if (!there)
     {
@@ -88,7 +116,7 @@ describe_pool (DvmdJob *job)
 static gboolean
 choose_index (Choice *self, const DvmHost *host, GError **error)
 {
-  gboolean has_left = dvmd_node_pool_count_departures (self->pool) > self->job->departures;
+  gboolean has_left = dvmd_node_pool_count_departures (self->pool) > past_of (self->job)->departures;
   guint n = 0;
 
   /* There may be a million of these, and there are not as many nodes. */
@@ -303,8 +331,8 @@ add_nodes (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, const Choice 
 static gboolean
 has_choice (DvmdJob *job)
 {
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (job->spec); i++)
-    if (_dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i)) != NULL)
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (dvmd_job_get_spec (job)); i++)
+    if (_dvm_app_spec_get_choice (dvm_job_spec_get_app (dvmd_job_get_spec (job), i)) != NULL)
       return TRUE;
   return FALSE;
 }
@@ -331,7 +359,7 @@ find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **er
   g_array_set_clear_func (choices, (GDestroyNotify)choice_clear);
   for (guint i = 0; i < into->n_apps; i++)
     {
-      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i));
+      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
       Choice *choice;
 
       g_array_set_size (choices, i + 1);
@@ -357,7 +385,7 @@ gboolean
 dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error)
 {
   into->nodes = g_array_new (FALSE, FALSE, sizeof (DvmdCandidate));
-  into->n_apps = dvm_job_spec_get_n_apps (job->spec);
+  into->n_apps = dvm_job_spec_get_n_apps (dvmd_job_get_spec (job));
   if (has_choice (job))
     return find_chosen (into, pool, job, error);
   add_nodes (into, pool, job, NULL);
@@ -410,9 +438,9 @@ would_choose (DvmHosts *hosts, DvmdNodePool *pool, DvmdJob *job, const char *nam
 gboolean
 dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank)
 {
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (job->spec); i++)
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (dvmd_job_get_spec (job)); i++)
     {
-      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (job->spec, i));
+      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
 
       if (hosts == NULL || would_choose (hosts, pool, job, name, rank))
         return TRUE;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dvmd-effects.h"
-#include "dvmd-job-private.h"
 
 G_BEGIN_DECLS
 
@@ -40,6 +39,10 @@ typedef struct
 
 #define DVMD_CANDIDATE(self, i) (&g_array_index ((self)->nodes, DvmdCandidate, i))
 
+/* The job comes now: what has left before is no node that it may name. */
+void dvmd_candidates_begin (DvmdNodePool *pool, DvmdJob *job);
+/* A campaign that took a host which it names; 0: none */
+guint dvmd_candidates_get_taker (DvmdJob *job);
 /* FALSE: error names the host that is none, and where it stands. into is to be cleared in any case. */
 gboolean dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error);
 void dvmd_candidates_clear (DvmdCandidates *self);

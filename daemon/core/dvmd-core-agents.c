@@ -11,6 +11,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-job-answers.h"
 #include "dvmd-heal.h"
 #include "dvmd-log.h"
 #include "dvmd-vm-machine.h"
@@ -61,12 +62,11 @@ static void
 lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason *reason)
 {
   /* Most jobs have nothing there. */
-  if (job->agents_left == NULL || !g_hash_table_contains (job->agents_left, GUINT_TO_POINTER (node->rank)))
+  if (!dvmd_job_answers_await (job, DVMD_ANSWER_GONE, node->rank))
     return;
-  if (job->procs != NULL && job->launch_sent)
+  if (dvmd_job_get_procs (job) != NULL && dvmd_job_is_launched (job))
     dvmd_core_lose_procs (job, node, reason);
-  if (job->stage_left != NULL)
-    dvmd_core_files_staged (self, job, node->rank, NULL);
+  dvmd_core_files_staged (self, job, node->rank, NULL);
   dvmd_core_job_gone (self, job, node->rank);
 }
 

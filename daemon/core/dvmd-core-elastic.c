@@ -181,7 +181,7 @@ void
 dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node)
 {
   for (GList *l = self->live.head; l != NULL; l = l->next)
-    if (((DvmdJob *)l->data)->map == NULL)
+    if (dvmd_job_get_map (l->data) == NULL)
       dvmd_admission_give_back_node (self->admission, l->data, node);
 }
 

@@ -9,7 +9,6 @@
 #include "dvmd-admission.h"
 #include "dvmd-core.h"
 #include "dvmd-id-set.h"
-#include "dvmd-job-private.h"
 #include "dvmd-launch-fence.h"
 #include "dvmd-session.h"
 

@@ -15,6 +15,7 @@
 #include "dvmd-core-private.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-hold.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-session-private.h"
 
 static const char *const op_names[] = {
@@ -91,7 +92,7 @@ hold (DvmdSession *session, const char *nspace, DvmdHold why, gboolean on, const
 void
 dvmd_session_hold_job (DvmdJob *job)
 {
-  DvmdSession *session = dvmd_core_get_session (job->core, dvmd_job_get_session (job));
+  DvmdSession *session = dvmd_core_get_session (dvmd_job_get_core (job), dvmd_job_get_session (job));
 
   if (session != NULL && session->holds != 0)
     dvmd_job_hold (job, session->holds);
@@ -164,7 +165,7 @@ end_jobs (DvmdSession *session)
 
   /* What is stopped goes on by that: it could not end in time. */
   for (guint i = 0; i < jobs->len; i++)
-    if (((DvmdJob *)g_ptr_array_index (jobs, i))->launch_sent)
+    if (dvmd_job_is_launched (g_ptr_array_index (jobs, i)))
       dvmd_core_fail_job_for (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
@@ -268,7 +269,7 @@ send_signal (DvmdSession *session, const DvmdSessionControl *control)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      if (job->launch_sent && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
+      if (dvmd_job_is_launched (job) && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
         effects->signal_job (session->core->user_data, job, control->signal);
     }
 }
@@ -333,7 +334,8 @@ check_live (DvmdJob *job, GError **error)
 {
   if (dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended", dvm_job_get_nspace (job->record));
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended",
+               dvm_job_get_nspace (dvmd_job_get_record (job)));
   return FALSE;
 }
 

@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-vm-machine.h"
 
 /* ---- they come ---- */
@@ -98,7 +99,8 @@ sum_up_jobs (DvmdSession *self)
   for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, TRUE)) != NULL;)
     if (dvmd_job_get_session (job) == dvmd_session_get_id (self))
       g_variant_builder_add (&builder, "(uiis)", dvmd_job_get_id (job), (gint32)dvmd_job_get_state (job),
-                             dvm_job_get_exit_code (job->record), dvm_job_get_reason (job->record));
+                             dvm_job_get_exit_code (dvmd_job_get_record (job)),
+                             dvm_job_get_reason (dvmd_job_get_record (job)));
   return g_variant_builder_end (&builder);
 }
 

@@ -13,11 +13,16 @@
 #include "dvm-hosts-private.h"
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
+#include "dvmd-candidates.h"
+#include "dvmd-gates.h"
 #include "dvmd-heal.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-private.h"
+#include "dvmd-job-reason.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-session-private.h"
+#include "dvmd-trace.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-log.h"
 
@@ -487,7 +492,7 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
     return NULL;
   job = dvmd_job_new (self, id, nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);
-  job->departures = dvmd_node_pool_count_departures (self->nodes);
+  dvmd_candidates_begin (self->nodes, job);
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
   g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
   link_job (&self->live, &job->live_link, job);
@@ -529,7 +534,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
     return NULL;
   job = dvmd_job_new (self, 0, self->nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);
-  job->departures = dvmd_node_pool_count_departures (self->nodes);
+  dvmd_candidates_begin (self->nodes, job);
   return dvmd_admission_try (self->admission, job, waits, error);
 }
 
@@ -628,7 +633,7 @@ dvmd_core_end_job (DvmdJob *job)
 {
   DvmdCore *self = job->core;
 
-  g_clear_object (&job->released_by);
+  dvmd_gate_forget (job);
   _dvm_job_set_ended (job->record, dvmd_clock_now (self->clock));
   g_queue_unlink (&self->live, &job->live_link);
   g_queue_push_tail (&self->history, GUINT_TO_POINTER (dvmd_job_get_id (job)));

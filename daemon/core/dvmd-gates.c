@@ -14,9 +14,61 @@
 #include "dvmd-candidates.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-parts.h"
+#include "dvmd-job-private.h"
+#include "dvmd-job-sessions.h"
+#include "dvmd-staging.h"
 #include "dvmd-vm-machine.h"
 
 /* ---- jobs ---- */
+
+typedef struct
+{
+  guint64 queueing; /* the number of when it began to wait for slots, among parkings and tickets; 0: it has not */
+  DvmdCampaign *let_go_by; /* (nullable): that it was parked for, until it is placed */
+} Passage;
+
+static void
+passage_clear (gpointer part)
+{
+  g_clear_object (&((Passage *)part)->let_go_by);
+}
+
+static Passage *
+passage_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_GATES, sizeof (Passage), passage_clear);
+}
+
+void
+dvmd_gate_queue (DvmdJob *job)
+{
+  Passage *self = passage_of (job);
+
+  if (self->queueing == 0)
+    self->queueing = dvmd_launch_fence_next_number (job->core->fence);
+}
+
+void
+dvmd_gate_forget (DvmdJob *job)
+{
+  passage_clear (passage_of (job));
+}
+
+DvmdCampaign *
+dvmd_gate_find_change (DvmdJob *job)
+{
+  const Passage *self = passage_of (job);
+  DvmdCore *core = job->core;
+  guint taker = dvmd_candidates_get_taker (job);
+  DvmdCampaign *campaign = taker != 0 ? dvmd_core_get_campaign (core, taker) : NULL;
+
+  if (campaign == NULL)
+    campaign = self->let_go_by;
+  if (campaign == NULL && self->queueing != 0 && self->queueing < core->opening)
+    campaign = core->last_opened;
+  return campaign;
+}
 
 gboolean
 dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate)
@@ -43,7 +95,8 @@ dvmd_gate_park (DvmdJob *job, DvmdGate gate)
   DvmdCore *core = job->core;
 
   dvmd_launch_fence_park (core->fence, job, gate, dvmd_clock_monotonic (core->clock));
-  job->was_parked |= gate == DVMD_GATE_MAP;
+  if (gate == DVMD_GATE_MAP)
+    dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
   _dvm_job_set_held_at (job->record, gate == DVMD_GATE_MAP ? "map" : "launch");
   _dvm_job_set_waits_for (job->record, dvmd_launch_fence_get_paths (core->fence, gate));
   tell_campaigns (core, gate);
@@ -64,11 +117,10 @@ void
 dvmd_gate_pass (DvmdJob *job)
 {
   DvmdCore *core = job->core;
-  DvmdGate gate = job->gate;
+  DvmdGate gate;
 
-  if (!job->parks)
+  if (!dvmd_launch_fence_pass (core->fence, job, &gate))
     return;
-  dvmd_launch_fence_pass (core->fence, job);
   _dvm_job_set_held_at (job->record, "");
   _dvm_job_set_waits_for (job->record, NULL);
   if (gate != DVMD_GATE_NONE)
@@ -98,16 +150,11 @@ dvmd_gate_unmap (DvmdJob *job)
 {
   if (job->map == NULL)
     return;
-  job->remapping = TRUE;
+  dvmd_admission_raise_turn (job, DVMD_TURN_FIRST);
   job->core->statistics.jobs_remapped++;
   _dvm_job_set_remapped (job->record, dvm_job_get_remapped (job->record) + 1);
   dvmd_admission_give_back (job->core->admission, job);
-  g_clear_pointer (&job->old_map, dvmd_map_free);
-  job->old_map = g_steal_pointer (&job->map);
-  g_clear_pointer (&job->procs, dvmd_proc_table_free);
-  g_clear_pointer (&job->stage_left, g_hash_table_unref);
-  _dvm_job_set_nodes (job->record, NULL);
-  _dvm_job_set_num_procs (job->record, 0);
+  dvmd_job_unplace (job);
 }
 
 /* ---- tickets ---- */
@@ -156,7 +203,7 @@ post_all (GPtrArray *jobs, guint event, DvmdCampaign *campaign)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      g_set_object (&job->released_by, campaign);
+      g_set_object (&passage_of (job)->let_go_by, campaign);
       dvmd_core_post (job, event);
     }
 }
@@ -171,9 +218,9 @@ sort_out (GPtrArray *jobs, GPtrArray *anew)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      if (job->map != NULL && (job->half_staged || dvmd_gate_find_missing (job) != G_MAXUINT))
+      if (job->map != NULL && (dvmd_staging_is_half (job) || dvmd_gate_find_missing (job) != G_MAXUINT))
         dvmd_gate_unmap (job);
-      if (job->remapping)
+      if (dvmd_admission_get_turn (job) == DVMD_TURN_FIRST)
         g_ptr_array_add (anew, job);
       else
         jobs->pdata[n++] = job;
@@ -289,7 +336,8 @@ dvmd_gate_abort (DvmdCampaign *campaign)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      if (!job->remapping && job->parking > campaign->ticket && would_have_used (job, campaign))
+      if (dvmd_admission_get_turn (job) != DVMD_TURN_FIRST && dvmd_launch_fence_get_number (job) > campaign->ticket
+          && would_have_used (job, campaign))
         dvmd_core_post_reason (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
     }
   for (guint i = 0; i < campaign->own_jobs->len; i++)

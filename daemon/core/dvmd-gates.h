@@ -17,6 +17,12 @@ gboolean dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate);
 void dvmd_gate_park (DvmdJob *job, DvmdGate gate);
 /* It has gone through, or will not any more. */
 void dvmd_gate_pass (DvmdJob *job);
+/* It begins to wait for slots. */
+void dvmd_gate_queue (DvmdJob *job);
+/* It is placed, or has ended. */
+void dvmd_gate_forget (DvmdJob *job);
+/* (nullable): the campaign by which the nodes have changed since the job came, as far as that concerns it */
+DvmdCampaign *dvmd_gate_find_change (DvmdJob *job);
 
 /* A campaign begins to hold jobs, at the map gate, or (shrinks) at both. */
 void dvmd_gate_close (DvmdCampaign *campaign);

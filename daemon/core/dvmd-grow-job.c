@@ -8,11 +8,33 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-size.h"
+#include "dvmd-grow-job.h"
 
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-parts.h"
+#include "dvmd-job-sessions.h"
+#include "dvmd-size.h"
+
+typedef struct
+{
+  gboolean asked;
+  gboolean waits;   /* for some that have not reported */
+  GPtrArray *grows; /* (element-type DvmdCampaign) (nullable): that bring them */
+} OwnNodes;
+
+static void
+own_nodes_clear (gpointer part)
+{
+  g_clear_pointer (&((OwnNodes *)part)->grows, g_ptr_array_unref);
+}
+
+static OwnNodes *
+own_nodes_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_OWN_NODES, sizeof (OwnNodes), own_nodes_clear);
+}
 
 static void
 read_hosts (DvmHosts *hosts, GArray *into)
@@ -36,48 +58,68 @@ read_hosts (DvmHosts *hosts, GArray *into)
 static void
 publish_waits (DvmdJob *job)
 {
+  OwnNodes *self = own_nodes_of (job);
+  DvmJob *record = dvmd_job_get_record (job);
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
 
-  for (guint i = 0; i < job->own_grows->len; i++)
+  for (guint i = 0; i < self->grows->len; i++)
     {
-      DvmdCampaign *campaign = g_ptr_array_index (job->own_grows, i);
+      DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
       if (!dvmd_campaign_get_ended (campaign))
         g_ptr_array_add (paths, (gpointer)dvm_campaign_get_object_path (campaign->record));
     }
   g_ptr_array_add (paths, NULL);
-  _dvm_job_set_held_at (job->record, "map");
-  _dvm_job_set_waits_for (job->record, (const char *const *)paths->pdata);
+  _dvm_job_set_held_at (record, "map");
+  _dvm_job_set_waits_for (record, (const char *const *)paths->pdata);
 }
 
-void
+gboolean
 dvmd_grow_for_job (DvmdJob *job)
 {
-  DvmdCore *core = job->core;
+  OwnNodes *self = own_nodes_of (job);
+  DvmdCore *core = dvmd_job_get_core (job);
+  DvmHosts *additions = _dvm_job_spec_get_additions (dvmd_job_get_spec (job));
   g_autoptr (GArray) hosts = g_array_new (FALSE, FALSE, sizeof (DvmdGrowHost));
   g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
-  DvmdGrowRequest request = { .requester = job->requester, .share = TRUE, .job = job };
+  DvmdGrowRequest request = { .requester = dvmd_job_get_requester (job), .share = TRUE, .job = job };
 
-  job->grown = TRUE;
-  read_hosts (_dvm_job_spec_get_additions (job->spec), hosts);
+  if (self->asked || additions == NULL)
+    return FALSE;
+  self->asked = TRUE;
+  read_hosts (additions, hosts);
   request.hosts = (const DvmdGrowHost *)hosts->data;
   request.n_hosts = hosts->len;
   if (!dvmd_core_grow (core, &request, &answer, &error))
     {
       dvmd_core_post_failure (job, DVM_JOB_STATE_ALLOC_FAILED, error->message);
-      return;
+      return TRUE;
     }
   dvmd_job_sessions_see (job, answer.session);
-  if (job->own_grows == NULL)
-    {
-      dvmd_core_post (job, DVMD_JOB_AGENTS_REPORTED);
-      return;
-    }
+  if (self->grows == NULL)
+    return FALSE;
   core->n_own_waiting++;
-  job->waits_for_own = TRUE;
+  self->waits = TRUE;
   publish_waits (job);
   dvmd_core_post (job, DVMD_JOB_AGENTS_LAUNCHED);
+  return TRUE;
+}
+
+void
+dvmd_grow_add_own (DvmdJob *job, DvmdCampaign *campaign)
+{
+  OwnNodes *self = own_nodes_of (job);
+
+  if (self->grows == NULL)
+    self->grows = g_ptr_array_new_with_free_func (g_object_unref);
+  g_ptr_array_add (self->grows, g_object_ref (campaign));
+}
+
+gboolean
+dvmd_grow_job_waits (DvmdJob *job)
+{
+  return own_nodes_of (job)->waits;
 }
 
 static gboolean
@@ -87,42 +129,54 @@ has_come (DvmdCampaign *campaign)
          || (campaign->n_reported > 0 && campaign->n_reported == campaign->targets->len);
 }
 
+static void
+stop_waiting (DvmdJob *job)
+{
+  own_nodes_of (job)->waits = FALSE;
+  dvmd_job_get_core (job)->n_own_waiting--;
+  _dvm_job_set_waits_for (dvmd_job_get_record (job), NULL);
+}
+
 void
 dvmd_grow_check_job (DvmdJob *job)
 {
-  if (!job->waits_for_own)
+  OwnNodes *self = own_nodes_of (job);
+
+  if (!self->waits)
     return;
-  for (guint i = 0; i < job->own_grows->len; i++)
+  for (guint i = 0; i < self->grows->len; i++)
     {
-      DvmdCampaign *campaign = g_ptr_array_index (job->own_grows, i);
+      DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
       if (!campaign->failing && has_come (campaign))
         continue;
       publish_waits (job);
       return;
     }
-  job->waits_for_own = FALSE;
-  job->core->n_own_waiting--;
-  _dvm_job_set_held_at (job->record, "");
-  _dvm_job_set_waits_for (job->record, NULL);
+  _dvm_job_set_held_at (dvmd_job_get_record (job), "");
+  stop_waiting (job);
   dvmd_core_post (job, DVMD_JOB_AGENTS_REPORTED);
 }
 
 void
 dvmd_grow_forget_job (DvmdJob *job)
 {
-  if (job->waits_for_own)
+  OwnNodes *self = own_nodes_of (job);
+
+  if (self->waits)
+    stop_waiting (job);
+  for (guint i = 0; self->grows != NULL && i < self->grows->len; i++)
     {
-      job->waits_for_own = FALSE;
-      job->core->n_own_waiting--;
-      _dvm_job_set_waits_for (job->record, NULL);
-    }
-  for (guint i = 0; job->own_grows != NULL && i < job->own_grows->len; i++)
-    {
-      DvmdCampaign *campaign = g_ptr_array_index (job->own_grows, i);
+      DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
       g_ptr_array_remove (campaign->own_jobs, job);
       dvmd_campaign_held_changed (campaign);
     }
-  g_clear_pointer (&job->own_grows, g_ptr_array_unref);
+  dvmd_grow_drop_own (job);
+}
+
+void
+dvmd_grow_drop_own (DvmdJob *job)
+{
+  g_clear_pointer (&own_nodes_of (job)->grows, g_ptr_array_unref);
 }

@@ -12,6 +12,8 @@
 
 #include "dvm-hosts-private.h"
 #include "dvm-records-private.h"
+#include "dvmd-grow-job.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-lineage.h"
 
 /* What becomes of each host of it. */
@@ -389,9 +391,7 @@ unhold_shrinks (DvmdCampaign *campaign)
 static void
 wait_for (DvmdJob *job, DvmdCampaign *campaign)
 {
-  if (job->own_grows == NULL)
-    job->own_grows = g_ptr_array_new_with_free_func (g_object_unref);
-  g_ptr_array_add (job->own_grows, g_object_ref (campaign));
+  dvmd_grow_add_own (job, campaign);
   g_ptr_array_add (campaign->own_jobs, g_object_ref (job));
   dvmd_campaign_held_changed (campaign);
 }

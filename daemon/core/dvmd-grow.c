@@ -13,6 +13,8 @@
 #include "dvmd-size.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-grow-job.h"
+#include "dvmd-job-sessions.h"
 
 /* So many nodes are named that it waits for. */
 #define MAX_NAMED 3
@@ -415,7 +417,7 @@ offer_back (DvmdCampaign *self)
 gboolean
 dvmd_grow_is_awaited (DvmdJob *job)
 {
-  for (GList *l = job->core->held_back.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_job_get_core (job)->held_back.head; l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

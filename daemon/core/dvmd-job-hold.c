@@ -11,127 +11,155 @@
 #include "dvmd-job-hold.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-job-answers.h"
+#include "dvmd-job-debug.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-parts.h"
 #include "dvmd-log.h"
 
-static void
-send_signal (DvmdJob *self, int signal)
+typedef struct
 {
-  const DvmdEffects *effects = self->core->effects;
+  guint holds;      /* DvmdHold */
+  gboolean stopped; /* its ranks have been told to stop */
+  gboolean waits;   /* before its map or before its launch, until nothing holds it any more */
+} Holding;
 
-  dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (self->record), "%s",
-                signal == DVMD_SIGNAL_STOP ? "it is stopped" : "it goes on");
-  if (effects->signal_job != NULL)
-    effects->signal_job (self->core->user_data, self, signal);
+static Holding *
+holding_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_HOLD, sizeof (Holding), NULL);
 }
 
 static void
-set_holds (DvmdJob *self, guint holds)
+send_signal (DvmdJob *job, int signal)
 {
-  self->holds = holds;
-  _dvm_job_set_paused (self->record, holds != 0);
+  DvmdCore *core = dvmd_job_get_core (job);
+
+  dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (dvmd_job_get_record (job)), "%s",
+                signal == DVMD_SIGNAL_STOP ? "it is stopped" : "it goes on");
+  if (core->effects->signal_job != NULL)
+    core->effects->signal_job (core->user_data, job, signal);
+}
+
+static void
+set_holds (DvmdJob *job, guint holds)
+{
+  holding_of (job)->holds = holds;
+  _dvm_job_set_paused (dvmd_job_get_record (job), holds != 0);
 }
 
 /* All of its ranks have been tried, and none waits for a debugger: that one would be let go by going on. */
 static gboolean
-can_be_stopped (DvmdJob *self)
+can_be_stopped (DvmdJob *job)
 {
-  return self->launch_left != NULL && g_hash_table_size (self->launch_left) == 0 && (!self->stops || self->went_on)
-         && dvmd_job_get_state (self) < DVM_JOB_STATE_UNTERMINATED;
+  return dvmd_job_is_launched (job) && dvmd_job_answers_count (job, DVMD_ANSWER_LAUNCHED) == 0
+         && !dvmd_job_debug_holds (job) && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED;
 }
 
 void
-dvmd_job_hold_ranks (DvmdJob *self)
+dvmd_job_hold_ranks (DvmdJob *job)
 {
-  if (self->holds == 0 || self->stopped || !can_be_stopped (self))
+  Holding *self = holding_of (job);
+
+  if (self->holds == 0 || self->stopped || !can_be_stopped (job))
     return;
   self->stopped = TRUE;
-  send_signal (self, DVMD_SIGNAL_STOP);
+  send_signal (job, DVMD_SIGNAL_STOP);
 }
 
 static void
-wait (DvmdJob *self)
+wait (DvmdJob *job)
 {
-  self->held = TRUE;
-  self->core->n_held++;
-  _dvm_job_set_held_at (self->record, "session");
-  dvmd_core_changed (self->core);
+  DvmdCore *core = dvmd_job_get_core (job);
+
+  holding_of (job)->waits = TRUE;
+  core->n_held++;
+  _dvm_job_set_held_at (dvmd_job_get_record (job), "session");
+  dvmd_core_changed (core);
 }
 
 static void
-stop_waiting (DvmdJob *self)
+stop_waiting (DvmdJob *job)
 {
-  self->held = FALSE;
-  self->core->n_held--;
-  _dvm_job_set_held_at (self->record, "");
-  dvmd_core_changed (self->core);
+  DvmdCore *core = dvmd_job_get_core (job);
+
+  holding_of (job)->waits = FALSE;
+  core->n_held--;
+  _dvm_job_set_held_at (dvmd_job_get_record (job), "");
+  dvmd_core_changed (core);
 }
 
 gboolean
-dvmd_job_hold_map (DvmdJob *self)
+dvmd_job_hold_map (DvmdJob *job)
 {
-  if (self->holds == 0)
+  if (holding_of (job)->holds == 0)
     return FALSE;
-  dvmd_admission_give_back (self->core->admission, self);
-  /* It keeps its place before those that come after it, as those that the launch fence has parked. */
-  self->was_parked = TRUE;
-  wait (self);
-  dvmd_core_post (self, DVMD_JOB_HELD);
+  dvmd_admission_give_back (dvmd_job_get_core (job)->admission, job);
+  dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
+  wait (job);
+  dvmd_core_post (job, DVMD_JOB_HELD);
   return TRUE;
 }
 
 gboolean
-dvmd_job_hold_launch (DvmdJob *self)
+dvmd_job_hold_launch (DvmdJob *job)
 {
-  if (self->holds == 0)
+  if (holding_of (job)->holds == 0)
     return FALSE;
-  wait (self);
+  wait (job);
   return TRUE;
 }
 
 void
-dvmd_job_hold (DvmdJob *self, DvmdHold why)
+dvmd_job_hold (DvmdJob *job, DvmdHold why)
 {
-  if (dvmd_job_get_state (self) >= DVM_JOB_STATE_UNTERMINATED)
+  DvmdAdmission *admission = dvmd_job_get_core (job)->admission;
+
+  if (dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
     return;
-  set_holds (self, self->holds | why);
-  dvmd_job_hold_ranks (self);
+  set_holds (job, holding_of (job)->holds | why);
+  dvmd_job_hold_ranks (job);
   /* Nobody behind it waits for slots that it would not take. */
-  if (self->waiting)
+  if (dvmd_admission_is_waiting (job))
     {
-      dvmd_admission_remove (self->core->admission, self);
-      self->was_parked = TRUE;
-      wait (self);
-      dvmd_admission_release (self->core->admission);
+      dvmd_admission_remove (admission, job);
+      dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
+      wait (job);
+      dvmd_admission_release (admission);
     }
 }
 
 void
-dvmd_job_unhold (DvmdJob *self, DvmdHold why)
+dvmd_job_unhold (DvmdJob *job, DvmdHold why)
 {
-  set_holds (self, self->holds & ~(guint)why);
+  Holding *self = holding_of (job);
+
+  set_holds (job, self->holds & ~(guint)why);
   if (self->holds != 0)
     return;
   if (self->stopped)
     {
       self->stopped = FALSE;
-      if (dvmd_job_get_state (self) < DVM_JOB_STATE_UNTERMINATED)
-        send_signal (self, DVMD_SIGNAL_CONTINUE);
+      if (dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
+        send_signal (job, DVMD_SIGNAL_CONTINUE);
     }
-  if (!self->held)
+  if (!self->waits)
     return;
-  stop_waiting (self);
-  dvmd_core_post (self, DVMD_JOB_UNHELD);
+  stop_waiting (job);
+  dvmd_core_post (job, DVMD_JOB_UNHELD);
 }
 
 void
-dvmd_job_hold_end (DvmdJob *self)
+dvmd_job_hold_end (DvmdJob *job)
 {
-  set_holds (self, 0);
-  if (self->held)
-    stop_waiting (self);
+  Holding *self = holding_of (job);
+
+  set_holds (job, 0);
+  if (self->waits)
+    stop_waiting (job);
   if (!self->stopped)
     return;
   self->stopped = FALSE;
-  send_signal (self, DVMD_SIGNAL_CONTINUE);
+  send_signal (job, DVMD_SIGNAL_CONTINUE);
 }

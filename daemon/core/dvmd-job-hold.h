@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-core-private.h"
+#include "dvmd-job.h"
 
 G_BEGIN_DECLS
 
@@ -20,15 +20,15 @@ typedef enum
   DVMD_HOLD_ITSELF = 1 << 2,  /* the job alone is paused */
 } DvmdHold;
 
-void dvmd_job_hold (DvmdJob *self, DvmdHold why);
-void dvmd_job_unhold (DvmdJob *self, DvmdHold why);
+void dvmd_job_hold (DvmdJob *job, DvmdHold why);
+void dvmd_job_unhold (DvmdJob *job, DvmdHold why);
 
 /* Ranks that were on their way are there now, or wait for a debugger no more: they are stopped if the job is held. */
-void dvmd_job_hold_ranks (DvmdJob *self);
+void dvmd_job_hold_ranks (DvmdJob *job);
 /* The job comes to its map, to its launch: TRUE: it waits there. */
-gboolean dvmd_job_hold_map (DvmdJob *self);
-gboolean dvmd_job_hold_launch (DvmdJob *self);
+gboolean dvmd_job_hold_map (DvmdJob *job);
+gboolean dvmd_job_hold_launch (DvmdJob *job);
 /* It ends: nobody waits any more, and what is stopped goes on, so that it can end. */
-void dvmd_job_hold_end (DvmdJob *self);
+void dvmd_job_hold_end (DvmdJob *job);
 
 G_END_DECLS

@@ -19,7 +19,7 @@ typedef enum
   DVMD_JOB_PART_SESSIONS,  /* dvmd-job-sessions.c */
   DVMD_JOB_PART_FAMILY,    /* dvmd-job-family.c */
   DVMD_JOB_PART_HOLD,      /* dvmd-job-hold.c */
-  DVMD_JOB_PART_CHOICE,    /* dvmd-candidates.c */
+  DVMD_JOB_PART_PAST,      /* dvmd-candidates.c */
   DVMD_JOB_PART_CLAIMS,    /* dvmd-admission.c */
   DVMD_JOB_PART_PARKING,   /* dvmd-launch-fence.c */
   DVMD_JOB_PART_GATES,     /* dvmd-gates.c */

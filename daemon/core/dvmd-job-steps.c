@@ -14,8 +14,13 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-gates.h"
+#include "dvmd-grow-job.h"
+#include "dvmd-job-answers.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-private.h"
+#include "dvmd-job-reason.h"
+#include "dvmd-staging.h"
 
 void
 dvmd_job_step_init (gpointer object, const DvmdEvent *event)
@@ -45,8 +50,7 @@ dvmd_job_step_allocate (gpointer object, const DvmdEvent *event)
   /* Back from the gate: the job stands in the queue for slots and is called from there. */
   if (event->event == DVMD_JOB_NO_ROOM)
     {
-      if (job->queueing == 0)
-        job->queueing = dvmd_launch_fence_next_number (job->core->fence);
+      dvmd_gate_queue (job);
       _dvm_job_set_held_at (job->record, "slots");
     }
   else if (event->event != DVMD_JOB_HELD)
@@ -65,12 +69,8 @@ dvmd_job_step_allocation_complete (gpointer object, const DvmdEvent *event)
 void
 dvmd_job_step_launch_daemons (gpointer object, const DvmdEvent *event)
 {
-  DvmdJob *job = object;
-
-  if (!job->grown && _dvm_job_spec_get_additions (job->spec) != NULL)
-    dvmd_grow_for_job (job);
-  else
-    dvmd_core_post (job, DVMD_JOB_AGENTS_REPORTED);
+  if (!dvmd_grow_for_job (object))
+    dvmd_core_post (object, DVMD_JOB_AGENTS_REPORTED);
 }
 
 void
@@ -83,14 +83,10 @@ dvmd_job_step_daemons_reported (gpointer object, const DvmdEvent *event)
 static void
 refuse (DvmdJob *job, const char *reason)
 {
-  DvmdCampaign *campaign = job->released_by;
+  DvmdCampaign *campaign = dvmd_gate_find_change (job);
   g_autofree char *what = NULL;
   g_autoptr (DvmReason) named = NULL;
 
-  if (job->taken_by != 0 && dvmd_core_get_campaign (job->core, job->taken_by) != NULL)
-    campaign = dvmd_core_get_campaign (job->core, job->taken_by);
-  if (campaign == NULL && job->queueing != 0 && job->queueing < job->core->opening)
-    campaign = job->core->last_opened;
   if (campaign != NULL)
     {
       what = dvmd_campaign_describe (campaign);
@@ -166,8 +162,6 @@ publish_nodes (DvmdJob *job)
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
 
-  if (job->agents_left == NULL)
-    job->agents_left = g_hash_table_new (NULL, NULL);
   for (guint i = 0; i < ranks->len; i++)
     names[i] = dvmd_node_pool_get_name (job->core->nodes, g_array_index (ranks, guint, i));
   _dvm_job_set_nodes (job->record, names);
@@ -179,14 +173,11 @@ dvmd_job_step_map (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   /* A node that it was to have was lost since it was let through. */
-  if (job->claims_broken && !pass_gate (job))
+  if (dvmd_admission_is_broken (job) && !pass_gate (job))
     return;
-  job->remapping = FALSE;
-  g_clear_object (&job->released_by);
+  dvmd_gate_forget (job);
   dvmd_grow_forget_job (job);
-  g_clear_pointer (&job->old_map, dvmd_map_free);
-  job->map = g_steal_pointer (&job->planned);
-  job->procs = dvmd_map_expand (job->map);
+  dvmd_job_place (job, dvmd_admission_take_plan (job));
   publish_nodes (job);
   _dvm_job_set_num_procs (job->record, job->procs->n_rows);
   dvmd_core_post (job, DVMD_JOB_MAPPED);
@@ -198,15 +189,6 @@ dvmd_job_step_map_complete (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   dvmd_core_post (job, job->do_not_launch ? DVMD_JOB_MAP_ONLY : DVMD_JOB_TO_PREPARE);
-}
-
-static void
-expect_agents (DvmdJob *job, GHashTable *set)
-{
-  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
-
-  for (guint i = 0; i < agents->len; i++)
-    g_hash_table_add (set, GUINT_TO_POINTER (g_array_index (agents, guint, i)));
 }
 
 /*
@@ -221,7 +203,7 @@ check_agents (DvmdJob *job)
   g_autoptr (DvmReason) reason = NULL;
 
   /* Files that did not come, for a node that stays after all, come once more. */
-  if (rank == G_MAXUINT && !(job->half_staged && job->core->elastic))
+  if (rank == G_MAXUINT && !(dvmd_staging_is_half (job) && job->core->elastic))
     return TRUE;
   if (job->core->elastic)
     {
@@ -248,26 +230,10 @@ pass_launch_gate (DvmdJob *job)
   return FALSE;
 }
 
-/* Each time that a job comes here, for each map: files belong to its nodes. */
 void
 dvmd_job_step_system_prep (gpointer object, const DvmdEvent *event)
 {
-  DvmdJob *job = object;
-
-  g_clear_pointer (&job->stage_left, g_hash_table_unref);
-  job->half_staged = FALSE;
-  /* Without all of its nodes it comes no further than to the launch gate. */
-  if (!job->has_files || dvmd_gate_find_missing (job) != G_MAXUINT)
-    {
-      job->half_staged = job->has_files;
-      dvmd_core_post (job, DVMD_JOB_PREPARED);
-      return;
-    }
-  job->stage_left = g_hash_table_new (NULL, NULL);
-  expect_agents (job, job->stage_left);
-  /* From now on there is something of the job there. */
-  expect_agents (job, job->agents_left);
-  job->core->effects->stage_files (job->core->user_data, job);
+  dvmd_staging_begin (object);
 }
 
 void
@@ -286,10 +252,9 @@ dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
   if (!pass_launch_gate (job))
     return;
   dvmd_gate_pass (job);
-  job->launch_left = g_hash_table_new (NULL, NULL);
-  expect_agents (job, job->launch_left);
-  expect_agents (job, job->agents_left);
-  job->launch_sent = TRUE;
+  dvmd_job_answers_ask (job, DVMD_ANSWER_LAUNCHED);
+  dvmd_job_answers_ask (job, DVMD_ANSWER_GONE);
+  job->launch = DVMD_LAUNCH_SENT;
   job->core->effects->send_launch (job->core->user_data, job);
   dvmd_shrink_warn (job);
 }
@@ -312,7 +277,7 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
   guint timeout = dvm_job_spec_get_timeout (job->spec);
 
   _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
-  job->counted_running = TRUE;
+  job->launch = DVMD_LAUNCH_RUNNING;
   core->n_running++;
   if (timeout > 0)
     job->timer = dvmd_clock_add_timer (core->clock, (gint64)timeout * G_USEC_PER_SEC, on_time_limit, job);
@@ -330,9 +295,11 @@ stop_timer (DvmdJob *job)
 static void
 give_back (DvmdJob *job)
 {
-  if (job->counted_running)
-    job->core->n_running--;
-  job->counted_running = FALSE;
+  if (job->launch == DVMD_LAUNCH_RUNNING)
+    {
+      job->core->n_running--;
+      job->launch = DVMD_LAUNCH_OVER;
+    }
   dvmd_admission_give_back (job->core->admission, job);
   dvmd_admission_release (job->core->admission);
   dvmd_shrink_check_drains (job->core);
@@ -353,7 +320,7 @@ dvmd_job_step_notify_completed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   job->core->effects->tell_ended (job->core->user_data, job);
-  if (!job->launch_sent || g_hash_table_size (job->agents_left) == 0)
+  if (dvmd_job_answers_count (job, DVMD_ANSWER_GONE) == 0)
     dvmd_core_post (job, DVMD_JOB_CLEANED);
 }
 
@@ -369,7 +336,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   stop_timer (job);
-  g_clear_pointer (&job->stage_left, g_hash_table_unref);
+  dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
   dvmd_admission_remove (job->core->admission, job);
   dvmd_gate_pass (job);
   dvmd_grow_forget_job (job);
@@ -380,11 +347,8 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
     job->map = g_steal_pointer (&job->old_map);
   if (g_queue_remove (&job->core->kept, job))
     g_object_unref (job);
-  if (job->agents_left != NULL && g_hash_table_size (job->agents_left) > 0)
-    {
-      job->kill_sent = TRUE;
-      job->core->effects->kill (job->core->user_data, job);
-    }
+  if (dvmd_job_answers_count (job, DVMD_ANSWER_GONE) > 0)
+    job->core->effects->kill (job->core->user_data, job);
   else
     dvmd_core_post (job, DVMD_JOB_GONE);
 }

@@ -60,15 +60,7 @@ dvmd_job_finalize (GObject *object)
   g_clear_pointer (&self->requester, dvmd_requester_free);
   g_clear_pointer (&self->map, dvmd_map_free);
   g_clear_pointer (&self->old_map, dvmd_map_free);
-  g_clear_pointer (&self->planned, dvmd_map_free);
   g_clear_pointer (&self->procs, dvmd_proc_table_free);
-  g_clear_pointer (&self->app_np, g_array_unref);
-  g_clear_pointer (&self->claims, g_array_unref);
-  g_clear_pointer (&self->agents_left, g_hash_table_unref);
-  g_clear_pointer (&self->stage_left, g_hash_table_unref);
-  g_clear_pointer (&self->launch_left, g_hash_table_unref);
-  g_clear_pointer (&self->own_grows, g_ptr_array_unref);
-  g_clear_object (&self->released_by);
   G_OBJECT_CLASS (dvmd_job_parent_class)->finalize (object);
 }
 
@@ -82,7 +74,6 @@ static void
 dvmd_job_init (DvmdJob *self)
 {
   self->error_nonzero_status = TRUE;
-  self->park_link.data = self;
 }
 
 static const char *const *
@@ -128,7 +119,6 @@ read_options (DvmdJob *self)
 
   _dvm_job_spec_get_runtime (self->spec, &options);
   self->do_not_launch = options.do_not_launch;
-  self->has_files = _dvm_job_spec_has_preloads (self->spec);
   self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
   self->error_nonzero_status = options.error_nonzero_status;
   self->stops = options.stop != DVM_STOP_NONE;
@@ -164,6 +154,24 @@ dvmd_job_get_part (DvmdJob *self, DvmdJobPart part, gsize size, void (*clear) (g
       self->clear_part[part] = clear;
     }
   return self->parts[part];
+}
+
+void
+dvmd_job_place (DvmdJob *self, DvmdMap *map)
+{
+  g_clear_pointer (&self->old_map, dvmd_map_free);
+  self->map = map;
+  self->procs = dvmd_map_expand (map);
+}
+
+void
+dvmd_job_unplace (DvmdJob *self)
+{
+  g_clear_pointer (&self->old_map, dvmd_map_free);
+  self->old_map = g_steal_pointer (&self->map);
+  g_clear_pointer (&self->procs, dvmd_proc_table_free);
+  _dvm_job_set_nodes (self->record, NULL);
+  _dvm_job_set_num_procs (self->record, 0);
 }
 
 void
@@ -250,7 +258,13 @@ dvmd_job_get_ended (DvmdJob *self)
 gboolean
 dvmd_job_is_launched (DvmdJob *self)
 {
-  return self->launch_sent;
+  return self->launch != DVMD_LAUNCH_NOT_SENT;
+}
+
+gboolean
+dvmd_job_stops (DvmdJob *self)
+{
+  return self->stops;
 }
 
 DvmdMap *
@@ -272,10 +286,4 @@ dvmd_job_dup_map_by (DvmdJob *self)
 
   _dvm_job_spec_get_map_policy (self->spec, &policy);
   return _dvm_map_policy_to_text (&policy);
-}
-
-GArray *
-dvmd_job_get_app_np (DvmdJob *self)
-{
-  return self->app_np;
 }

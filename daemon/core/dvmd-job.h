@@ -50,6 +50,8 @@ guint dvmd_job_get_id (DvmdJob *self);
 DvmdCore *dvmd_job_get_core (DvmdJob *self);
 /* Its launch message has been sent. */
 gboolean dvmd_job_is_launched (DvmdJob *self);
+/* Its ranks are to wait for a debugger. */
+gboolean dvmd_job_stops (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);

@@ -8,7 +8,7 @@
 
 #include "dvmd-launch-fence.h"
 
-#include "dvmd-job-private.h"
+#include "dvmd-job-parts.h"
 
 struct _DvmdLaunchFence
 {
@@ -18,6 +18,21 @@ struct _DvmdLaunchFence
   guint n_parked;                   /* of them those that are not on their way */
   guint64 last_number;
 };
+
+/* In the fence, parked or on its way through, as long as the link has data. */
+typedef struct
+{
+  GList link; /* DvmdJob */
+  DvmdGate gate;
+  gint64 since; /* µs, monotonic */
+  guint64 number;
+} Parking;
+
+static Parking *
+parking_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_PARKING, sizeof (Parking), NULL);
+}
 
 DvmdLaunchFence *
 dvmd_launch_fence_new (void)
@@ -104,34 +119,46 @@ dvmd_launch_fence_get_paths (DvmdLaunchFence *self, DvmdGate gate)
 void
 dvmd_launch_fence_park (DvmdLaunchFence *self, DvmdJob *job, DvmdGate gate, gint64 now)
 {
-  g_return_if_fail (gate != DVMD_GATE_NONE && job->gate == DVMD_GATE_NONE);
+  Parking *parking = parking_of (job);
 
-  job->gate = gate;
+  g_return_if_fail (gate != DVMD_GATE_NONE && parking->gate == DVMD_GATE_NONE);
+
+  parking->gate = gate;
   self->n_parked++;
-  if (job->parks)
+  if (parking->link.data != NULL)
     return;
-  job->parks = TRUE;
-  job->parked_at = now;
-  job->parking = ++self->last_number;
-  g_queue_push_tail_link (&self->jobs, &job->park_link);
+  parking->link.data = job;
+  parking->since = now;
+  parking->number = ++self->last_number;
+  g_queue_push_tail_link (&self->jobs, &parking->link);
 }
 
 static void
-let_go (DvmdLaunchFence *self, DvmdJob *job)
+let_go (DvmdLaunchFence *self, Parking *parking)
 {
-  if (job->gate != DVMD_GATE_NONE)
+  if (parking->gate != DVMD_GATE_NONE)
     self->n_parked--;
-  job->gate = DVMD_GATE_NONE;
+  parking->gate = DVMD_GATE_NONE;
 }
 
-void
-dvmd_launch_fence_pass (DvmdLaunchFence *self, DvmdJob *job)
+gboolean
+dvmd_launch_fence_pass (DvmdLaunchFence *self, DvmdJob *job, DvmdGate *gate)
 {
-  if (!job->parks)
-    return;
-  let_go (self, job);
-  job->parks = FALSE;
-  g_queue_unlink (&self->jobs, &job->park_link);
+  Parking *parking = parking_of (job);
+
+  *gate = parking->gate;
+  if (parking->link.data == NULL)
+    return FALSE;
+  let_go (self, parking);
+  g_queue_unlink (&self->jobs, &parking->link);
+  parking->link.data = NULL;
+  return TRUE;
+}
+
+guint64
+dvmd_launch_fence_get_number (DvmdJob *job)
+{
+  return parking_of (job)->number;
 }
 
 GPtrArray *
@@ -140,7 +167,7 @@ dvmd_launch_fence_list (DvmdLaunchFence *self, DvmdGate gate)
   GPtrArray *jobs = g_ptr_array_new ();
 
   for (GList *l = self->jobs.head; l != NULL; l = l->next)
-    if (((DvmdJob *)l->data)->gate == gate)
+    if (parking_of (l->data)->gate == gate)
       g_ptr_array_add (jobs, l->data);
   return jobs;
 }
@@ -160,7 +187,7 @@ dvmd_launch_fence_release (DvmdLaunchFence *self, DvmdGate gate)
   GPtrArray *jobs = dvmd_launch_fence_list (self, gate);
 
   for (guint i = 0; i < jobs->len; i++)
-    let_go (self, g_ptr_array_index (jobs, i));
+    let_go (self, parking_of (g_ptr_array_index (jobs, i)));
   g_ptr_array_sort (jobs, compare_jobs);
   return jobs;
 }
@@ -176,5 +203,5 @@ dvmd_launch_fence_has_since (DvmdLaunchFence *self, gint64 time)
 {
   DvmdJob *first = self->jobs.head != NULL ? self->jobs.head->data : NULL;
 
-  return first != NULL && first->parked_at <= time;
+  return first != NULL && parking_of (first)->since <= time;
 }

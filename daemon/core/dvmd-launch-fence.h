@@ -40,8 +40,11 @@ const char *const *dvmd_launch_fence_get_paths (DvmdLaunchFence *self, DvmdGate 
 /* ---- jobs ---- */
 /* One that is parked again before it has passed keeps its time and its number. */
 void dvmd_launch_fence_park (DvmdLaunchFence *self, DvmdJob *job, DvmdGate gate, gint64 now);
-/* It has gone through the gate that it was parked at, or has ended. */
-void dvmd_launch_fence_pass (DvmdLaunchFence *self, DvmdJob *job);
+/* It has gone through the gate that it was parked at, or has ended. FALSE: it was at none. gate (out): where it still
+ * was, DVMD_GATE_NONE: on its way */
+gboolean dvmd_launch_fence_pass (DvmdLaunchFence *self, DvmdJob *job, DvmdGate *gate);
+/* Of its parking, among parkings and tickets */
+guint64 dvmd_launch_fence_get_number (DvmdJob *job);
 /* (element-type DvmdJob): those that are parked at the gate, ascending by id; they count as on their way then. */
 GPtrArray *dvmd_launch_fence_release (DvmdLaunchFence *self, DvmdGate gate);
 /* (element-type DvmdJob): those that are parked at the gate */

@@ -9,12 +9,34 @@
 #define G_LOG_DOMAIN "dvmd-proc"
 
 #include "dvm-records-private.h"
+
+#include "dvmd-trace.h"
 #include "dvmd-core-private.h"
+#include "dvmd-job-answers.h"
+#include "dvmd-job-debug.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-private.h"
+#include "dvmd-job-reason.h"
 #include "dvmd-log.h"
 
 #include <string.h>
+
+typedef struct
+{
+  guint n_launched;
+  guint n_failed_start;
+  guint n_registered;
+  guint n_ended;
+  guint n_ended_unregistered; /* well, but without having called PMIx_Init */
+  guint unregistered_rank;    /* the first of them */
+} Counts;
+
+static Counts *
+counts_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_COUNTS, sizeof (Counts), NULL);
+}
 
 /* The state of the job that a process takes down with it. */
 static DvmJobState
@@ -79,7 +101,7 @@ set_proc_state (DvmdJob *job, guint rank, DvmProcState state, const char *note)
   DvmProcState old_state = row->state;
 
   row->state = state;
-  job->n_waiting += (state == DVM_PROC_STATE_READY_FOR_DEBUG) - (old_state == DVM_PROC_STATE_READY_FOR_DEBUG);
+  dvmd_job_debug_count (job, old_state, state);
   dvmd_job_trace (job, rank, old_state, state, note);
   _dvm_job_proc_state_changed (job->record, rank, old_state, state);
 }
@@ -87,19 +109,23 @@ set_proc_state (DvmdJob *job, guint rank, DvmProcState state, const char *note)
 static void
 publish_counts (DvmdJob *job)
 {
-  _dvm_job_set_counts (job->record, job->n_launched, job->n_registered, job->n_ended);
+  const Counts *counts = counts_of (job);
+
+  _dvm_job_set_counts (job->record, counts->n_launched, counts->n_registered, counts->n_ended);
 }
 
 /* A process is over, whatever way: once. */
 static void
 count_end (DvmdJob *job, DvmdProcRow *row)
 {
+  Counts *counts = counts_of (job);
+
   if (row->flags & DVMD_PROC_ENDED)
     return;
   row->flags |= DVMD_PROC_ENDED;
-  job->n_ended++;
+  counts->n_ended++;
   publish_counts (job);
-  if (job->n_ended == job->procs->n_rows)
+  if (counts->n_ended == job->procs->n_rows)
     dvmd_core_post (job, DVMD_JOB_ALL_TERMINATED);
 }
 
@@ -113,57 +139,47 @@ proc_failed (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int ex
 
 /* ---- the stop for a debugger ---- */
 
-/* Held back from RUNNING and REGISTERED, which are for jobs that go on. */
-static gboolean
-is_held (DvmdJob *job)
-{
-  return job->stops && !job->went_on;
-}
-
 static gboolean
 all_tried (DvmdJob *job)
 {
-  return job->launch_left != NULL && g_hash_table_size (job->launch_left) == 0
-         && job->n_launched + job->n_failed_start == job->procs->n_rows;
+  const Counts *counts = counts_of (job);
+
+  return dvmd_job_is_launched (job) && dvmd_job_answers_count (job, DVMD_ANSWER_LAUNCHED) == 0
+         && counts->n_launched + counts->n_failed_start == job->procs->n_rows;
 }
 
 /* The news of that are on their way, and behind them nobody is told how far the job had come. */
 static gboolean
 have_all_ended (DvmdJob *job)
 {
-  return job->n_ended == job->procs->n_rows;
+  return counts_of (job)->n_ended == job->procs->n_rows;
 }
 
 static void
 go_on (DvmdJob *job)
 {
-  job->went_on = TRUE;
   if (all_tried (job) && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
-  if (job->n_registered == job->procs->n_rows && !have_all_ended (job))
+  if (counts_of (job)->n_registered == job->procs->n_rows && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
   dvmd_job_hold_ranks (job);
 }
 
-/* All wait that have not ended; later the last of them goes on. */
 static void
 check_waiting (DvmdJob *job)
 {
-  if (!is_held (job))
-    return;
-  if (job->was_ready && job->n_waiting == 0)
+  DvmdDebugNews news = dvmd_job_debug_check (job, counts_of (job)->n_ended);
+
+  if (news == DVMD_DEBUG_READY)
+    dvmd_core_post (job, DVMD_JOB_ALL_READY_FOR_DEBUG);
+  else if (news == DVMD_DEBUG_OVER)
     go_on (job);
-  else if (!job->was_ready && job->n_waiting > 0 && job->n_waiting + job->n_ended == job->procs->n_rows)
-    {
-      job->was_ready = TRUE;
-      dvmd_core_post (job, DVMD_JOB_ALL_READY_FOR_DEBUG);
-    }
 }
 
 void
 dvmd_core_continue_job (DvmdCore *self, DvmdJob *job)
 {
-  if (job->procs != NULL && is_held (job) && !job->was_ready)
+  if (job->procs != NULL && dvmd_job_debug_skip (job))
     go_on (job);
 }
 
@@ -220,13 +236,13 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
       row->flags |= DVMD_PROC_LAUNCHED;
       set_proc_state (job, rank, DVM_PROC_STATE_RUNNING, NULL);
       self->statistics.procs_launched++;
-      if (job->n_launched++ == 0)
+      if (counts_of (job)->n_launched++ == 0)
         dvmd_core_post (job, DVMD_JOB_FIRST_STARTED);
       publish_counts (job);
       return;
     }
   row->exit_code = exit_code;
-  job->n_failed_start++;
+  counts_of (job)->n_failed_start++;
   why = _dvm_reason_new (DVM_REASON_RANK_NOT_STARTED, rank, name_of (job, rank), reason);
   set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, why->text);
   proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, why);
@@ -239,7 +255,7 @@ agent_has_tried (DvmdJob *job)
 {
   if (!have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
-  if (all_tried (job) && !is_held (job) && !have_all_ended (job))
+  if (all_tried (job) && !dvmd_job_debug_holds (job) && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
   dvmd_job_hold_ranks (job);
 }
@@ -247,7 +263,7 @@ agent_has_tried (DvmdJob *job)
 void
 dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
 {
-  if (job->launch_left == NULL || !g_hash_table_remove (job->launch_left, GUINT_TO_POINTER (agent)))
+  if (!dvmd_job_answers_take (job, DVMD_ANSWER_LAUNCHED, agent))
     {
       dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record),
                     "that agent %u has launched it is not news", agent);
@@ -264,9 +280,10 @@ static void
 check_unregistered (DvmdJob *job)
 {
   g_autoptr (DvmReason) reason = NULL;
-  guint rank = job->unregistered_rank;
+  const Counts *counts = counts_of (job);
+  guint rank = counts->unregistered_rank;
 
-  if (job->n_registered == 0 || job->n_ended_unregistered == 0 || job->recoverable || dvmd_job_has_exit (job))
+  if (counts->n_registered == 0 || counts->n_ended_unregistered == 0 || job->recoverable || dvmd_job_has_exit (job))
     return;
   reason = _dvm_reason_new (DVM_REASON_RANK_WITHOUT_INIT, rank, name_of (job, rank));
   proc_failed (job, rank, DVM_PROC_STATE_TERM_WO_SYNC, 0, 0, reason);
@@ -275,22 +292,26 @@ check_unregistered (DvmdJob *job)
 static void
 note_unregistered_end (DvmdJob *job, guint rank, DvmdProcRow *row)
 {
+  Counts *counts = counts_of (job);
+
   if (row->flags & DVMD_PROC_REGISTERED)
     return;
-  if (job->n_ended_unregistered++ == 0)
-    job->unregistered_rank = rank;
+  if (counts->n_ended_unregistered++ == 0)
+    counts->unregistered_rank = rank;
   check_unregistered (job);
 }
 
 static void
 note_registered (DvmdJob *job, DvmdProcRow *row)
 {
+  Counts *counts = counts_of (job);
+
   if (row->flags & DVMD_PROC_REGISTERED)
     return;
   row->flags |= DVMD_PROC_REGISTERED;
-  job->n_registered++;
+  counts->n_registered++;
   publish_counts (job);
-  if (job->n_registered == job->procs->n_rows && !is_held (job))
+  if (counts->n_registered == job->procs->n_rows && !dvmd_job_debug_holds (job))
     dvmd_core_post (job, DVMD_JOB_ALL_REGISTERED);
   check_unregistered (job);
 }
@@ -381,9 +402,7 @@ dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, co
 void
 dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
 {
-  if (job->agents_left == NULL || !g_hash_table_remove (job->agents_left, GUINT_TO_POINTER (agent)))
-    return;
-  if (g_hash_table_size (job->agents_left) > 0)
+  if (!dvmd_job_answers_take (job, DVMD_ANSWER_GONE, agent) || dvmd_job_answers_count (job, DVMD_ANSWER_GONE) > 0)
     return;
   if (dvm_job_state_is_error (dvmd_job_get_state (job)))
     dvmd_core_post (job, DVMD_JOB_GONE);
@@ -412,7 +431,7 @@ lose_ranks (DvmdJob *job, GArray *ranks, DvmProcState state, const char *reason,
       if (n++ == 0)
         *first = rank;
       if (!(row->flags & DVMD_PROC_LAUNCHED))
-        job->n_failed_start++;
+        counts_of (job)->n_failed_start++;
       set_proc_state (job, rank, state, reason);
     }
   return n;
@@ -422,16 +441,15 @@ lose_ranks (DvmdJob *job, GArray *ranks, DvmProcState state, const char *reason,
 static void
 lose_launch (DvmdJob *job, DvmdNode *node)
 {
-  if (job->launch_left == NULL || !g_hash_table_remove (job->launch_left, GUINT_TO_POINTER (node->rank)))
-    return;
-  agent_has_tried (job);
+  if (dvmd_job_answers_take (job, DVMD_ANSWER_LAUNCHED, node->rank))
+    agent_has_tried (job);
 }
 
 static gboolean
 goes_on_without (DvmdJob *job, guint n_lost)
 {
   return job->recoverable && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED
-         && job->n_ended + n_lost < job->procs->n_rows;
+         && counts_of (job)->n_ended + n_lost < job->procs->n_rows;
 }
 
 /* The ranks of that node that have not ended. first: the lowest so far, which is at where */

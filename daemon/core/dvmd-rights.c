@@ -11,7 +11,7 @@
 #include "dvmd-rights.h"
 
 #include "dvmd-core-private.h"
-#include "dvmd-lineage.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-session-private.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
-#include "dvmd-lineage.h"
+#include "dvmd-job-sessions.h"
 #include "dvmd-vm-machine.h"
 
 #include <string.h>

@@ -14,6 +14,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-job-sessions.h"
 
 #include <string.h>
 
@@ -300,7 +301,7 @@ dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains)
   g_autoptr (DvmReason) why = _dvm_reason_new (DVM_REASON_SESSION_ENDED, id, dvmd_session_get_alloc_id (self), reason);
 
   for (DvmdJob *job = NULL; (job = dvmd_core_next_job (self->core, job, FALSE)) != NULL;)
-    if (!job->launch_sent && !(drains && job->map != NULL) && dvmd_job_uses_session (job, id))
+    if (!dvmd_job_is_launched (job) && !(drains && dvmd_job_get_map (job) != NULL) && dvmd_job_uses_session (job, id))
       dvmd_core_fail_job_for (self->core, job, DVM_JOB_STATE_NEVER_LAUNCHED, why);
 }
 

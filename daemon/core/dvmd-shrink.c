@@ -57,7 +57,7 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
 static void
 warn (DvmdJob *job, DvmdNode *node, gint64 when)
 {
-  DvmdCore *core = job->core;
+  DvmdCore *core = dvmd_job_get_core (job);
 
   /* The time may be over, and that on its way. */
   if (core->effects->warn_job != NULL)
@@ -92,7 +92,8 @@ check_drain (DvmdCampaign *self)
 static gboolean
 is_running (DvmdJob *job)
 {
-  return job->launch_sent && job->procs != NULL && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED;
+  return dvmd_job_is_launched (job) && dvmd_job_get_procs (job) != NULL
+         && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED;
 }
 
 void
@@ -109,7 +110,7 @@ dvmd_shrink_drain (DvmdCampaign *self)
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (core->nodes, target->rank) : NULL;
 
       for (GList *l = node != NULL ? core->live.head : NULL; l != NULL; l = l->next)
-        if (is_running (l->data) && dvmd_map_count_on_node (((DvmdJob *)l->data)->map, node->rank) > 0)
+        if (is_running (l->data) && dvmd_map_count_on_node (dvmd_job_get_map (l->data), node->rank) > 0)
           warn (l->data, node, self->drain_end);
     }
   check_drain (self);
@@ -132,12 +133,12 @@ dvmd_shrink_warn (DvmdJob *job)
 {
   g_autoptr (GArray) ranks = NULL;
 
-  if (job->core->n_draining == 0)
+  if (dvmd_job_get_core (job)->n_draining == 0)
     return;
-  ranks = dvmd_map_get_nodes (job->map);
+  ranks = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < ranks->len; i++)
     {
-      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (ranks, guint, i));
+      DvmdNode *node = dvmd_node_pool_get (dvmd_job_get_core (job)->nodes, g_array_index (ranks, guint, i));
 
       for (guint k = 0; node != NULL && node->shrinks != NULL && k < node->shrinks->len; k++)
         {

@@ -8,17 +8,82 @@
 
 #define G_LOG_DOMAIN "dvmd-job"
 
+#include "dvmd-staging.h"
+
+#include "dvm-preload-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-gates.h"
+#include "dvmd-job-answers.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-parts.h"
+
+typedef enum
+{
+  STAGING_NONE,
+  STAGING_UNDER_WAY, /* also when all of them have come */
+  STAGING_PUT_OFF,   /* the map is not whole: they were not sent */
+  STAGING_CUT_SHORT, /* nodes leave: some have not come */
+} StagingState;
+
+typedef struct
+{
+  StagingState state;
+} Staging;
+
+static Staging *
+staging_of (DvmdJob *job)
+{
+  return dvmd_job_get_part (job, DVMD_JOB_PART_STAGING, sizeof (Staging), NULL);
+}
+
+void
+dvmd_staging_begin (DvmdJob *job)
+{
+  Staging *self = staging_of (job);
+  DvmdCore *core = dvmd_job_get_core (job);
+  gboolean has_files = _dvm_job_spec_has_preloads (dvmd_job_get_spec (job));
+
+  dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
+  /* Without all of its nodes it comes no further than to the launch gate. */
+  if (!has_files || dvmd_gate_find_missing (job) != G_MAXUINT)
+    {
+      self->state = has_files ? STAGING_PUT_OFF : STAGING_NONE;
+      dvmd_core_post (job, DVMD_JOB_PREPARED);
+      return;
+    }
+  self->state = STAGING_UNDER_WAY;
+  dvmd_job_answers_ask (job, DVMD_ANSWER_STAGED);
+  /* From now on there is something of the job there. */
+  dvmd_job_answers_ask (job, DVMD_ANSWER_GONE);
+  core->effects->stage_files (core->user_data, job);
+}
+
+gboolean
+dvmd_staging_is_half (DvmdJob *job)
+{
+  StagingState state = staging_of (job)->state;
+
+  return state == STAGING_PUT_OFF || state == STAGING_CUT_SHORT;
+}
+
+/* The agents of its map have been sent its files. */
+static gboolean
+is_under_way (DvmdJob *job)
+{
+  StagingState state = staging_of (job)->state;
+
+  return dvmd_job_get_state (job) == DVM_JOB_STATE_SYSTEM_PREP
+         && (state == STAGING_UNDER_WAY || state == STAGING_CUT_SHORT);
+}
 
 /*
  * A rank that is not one of the DVM any more, or on its way out: nobody will run anything there. The job goes on to the
  * launch gate, which looks at its map.
  */
 static gboolean
-is_leaving (DvmdCore *self, guint agent)
+is_leaving (DvmdJob *job, guint agent)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, agent);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_job_get_core (job)->nodes, agent);
 
   return node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
 }
@@ -27,45 +92,49 @@ is_leaving (DvmdCore *self, guint agent)
 static void
 cut_short (DvmdJob *job)
 {
-  job->half_staged = g_hash_table_size (job->stage_left) > 0;
-  g_hash_table_remove_all (job->stage_left);
+  staging_of (job)->state = dvmd_job_answers_count (job, DVMD_ANSWER_STAGED) > 0 ? STAGING_CUT_SHORT
+                                                                                 : STAGING_UNDER_WAY;
+  dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
   dvmd_core_post (job, DVMD_JOB_PREPARED);
 }
 
 /* Its agents need not answer any more. */
 void
-dvmd_core_files_leaving (DvmdCore *self, DvmdJob *job)
+dvmd_core_files_leaving (DvmdCore *core, DvmdJob *job)
 {
-  GHashTableIter iter;
-  gpointer agent;
+  g_autoptr (GArray) agents = NULL;
 
-  if (dvmd_job_get_state (job) != DVM_JOB_STATE_SYSTEM_PREP || job->stage_left == NULL)
+  if (!is_under_way (job))
     return;
-  g_hash_table_iter_init (&iter, job->stage_left);
-  while (g_hash_table_iter_next (&iter, &agent, NULL))
-    if (is_leaving (self, GPOINTER_TO_UINT (agent)))
-      {
-        cut_short (job);
-        return;
-      }
+  agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
+  for (guint i = 0; i < agents->len; i++)
+    {
+      guint agent = g_array_index (agents, guint, i);
+
+      if (dvmd_job_answers_await (job, DVMD_ANSWER_STAGED, agent) && is_leaving (job, agent))
+        {
+          cut_short (job);
+          return;
+        }
+    }
 }
 
 void
-dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *reason)
+dvmd_core_files_staged (DvmdCore *core, DvmdJob *job, guint agent, const char *reason)
 {
-  if (dvmd_job_get_state (job) != DVM_JOB_STATE_SYSTEM_PREP || job->stage_left == NULL)
+  if (!is_under_way (job))
     return;
   if (agent == 0)
     {
       dvmd_core_post_failure (job, DVM_JOB_STATE_FILES_POSN_FAILED, reason);
       return;
     }
-  if (!g_hash_table_remove (job->stage_left, GUINT_TO_POINTER (agent)))
+  if (!dvmd_job_answers_take (job, DVMD_ANSWER_STAGED, agent))
     return;
-  if (is_leaving (self, agent))
+  if (is_leaving (job, agent))
     cut_short (job);
   else if (reason != NULL)
     dvmd_core_post_failure (job, DVM_JOB_STATE_FILES_POSN_FAILED, reason);
-  else if (g_hash_table_size (job->stage_left) == 0)
+  else if (dvmd_job_answers_count (job, DVMD_ANSWER_STAGED) == 0)
     dvmd_core_post (job, DVMD_JOB_PREPARED);
 }

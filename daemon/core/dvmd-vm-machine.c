@@ -18,7 +18,7 @@
 static void
 post (gpointer job, guint event)
 {
-  dvmd_core_post_vm (((DvmdJob *)job)->core, event, 0, NULL);
+  dvmd_core_post_vm (dvmd_job_get_core (job), event, 0, NULL);
 }
 
 static void
@@ -26,7 +26,7 @@ step_init (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  _dvm_job_set_created_at (job->record, dvmd_clock_now (job->core->clock));
+  _dvm_job_set_created_at (dvmd_job_get_record (job), dvmd_clock_now (dvmd_job_get_core (job)->clock));
   post (job, DVMD_VM_SET_UP);
 }
 
@@ -39,7 +39,7 @@ step_init_complete (gpointer object, const DvmdEvent *event)
 static void
 step_allocate (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   if (core->effects->allocate != NULL)
     core->effects->allocate (core->user_data);
@@ -56,7 +56,7 @@ step_allocation_complete (gpointer object, const DvmdEvent *event)
 static void
 step_launch_daemons (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
   g_autoptr (GPtrArray) agents = g_ptr_array_new ();
 
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
@@ -75,7 +75,7 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
 static void
 step_daemons_reported (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
     if (node->rank > 0 && !node->slots_given && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
@@ -86,7 +86,7 @@ step_daemons_reported (gpointer object, const DvmdEvent *event)
 static void
 step_vm_ready (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   core->epoch++;
   core->effects->distribute_membership (core->user_data, core->epoch);
@@ -96,7 +96,7 @@ step_vm_ready (gpointer object, const DvmdEvent *event)
 static void
 act_member_lost (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   if (core->was_ready || core->shutting_down || !core->allow_missing || core->n_agents == 0)
     return;
@@ -108,7 +108,7 @@ act_member_lost (gpointer object, const DvmdEvent *event)
 static void
 act_nodes_changed (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   core->nodes_changed = FALSE;
   dvmd_admission_nodes_changed (core->admission);
@@ -117,13 +117,13 @@ act_nodes_changed (gpointer object, const DvmdEvent *event)
 static void
 act_fence_changed (gpointer object, const DvmdEvent *event)
 {
-  dvmd_gate_publish (((DvmdJob *)object)->core);
+  dvmd_gate_publish (dvmd_job_get_core (object));
 }
 
 static void
 act_sessions_changed (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   dvmd_core_dispose_sessions (core);
   dvmd_core_tell_ended_sessions (core);
@@ -132,7 +132,7 @@ act_sessions_changed (gpointer object, const DvmdEvent *event)
 static void
 act_released_down (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
   g_autoptr (GPtrArray) targets = g_steal_pointer (&core->to_offer);
 
   if (targets != NULL)
@@ -142,19 +142,19 @@ act_released_down (gpointer object, const DvmdEvent *event)
 static void
 act_gate_opened (gpointer object, const DvmdEvent *event)
 {
-  dvmd_gate_opened (((DvmdJob *)object)->core);
+  dvmd_gate_opened (dvmd_job_get_core (object));
 }
 
 static void
 act_distributed (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
-  DvmdCore *core = job->core;
+  DvmdCore *core = dvmd_job_get_core (job);
 
   if (core->ready || core->shutting_down || (core->n_missing > 0 && !core->allow_missing))
     return;
   core->ready = core->was_ready = TRUE;
-  _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
+  _dvm_job_set_started_at (dvmd_job_get_record (job), dvmd_clock_now (core->clock));
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
     if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
       dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_UP, NULL);
@@ -197,7 +197,7 @@ begin_end (DvmdCore *core, DvmJobState state_of_jobs)
 static void
 act_shutdown (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   if (core->shutting_down)
     return;
@@ -209,7 +209,7 @@ act_shutdown (gpointer object, const DvmdEvent *event)
 static void
 step_forced_exit (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
   gboolean had_begun = core->shutting_down;
 
   core->forced = TRUE;
@@ -220,7 +220,7 @@ step_forced_exit (gpointer object, const DvmdEvent *event)
   if (had_begun)
     {
       for (GList *l = core->live.head; l != NULL; l = l->next)
-        if (((DvmdJob *)l->data)->launch_sent)
+        if (dvmd_job_is_launched (l->data))
           core->effects->kill (core->user_data, l->data);
       if (core->live.length == 0)
         core->effects->stop_agents (core->user_data, TRUE);
@@ -230,7 +230,7 @@ step_forced_exit (gpointer object, const DvmdEvent *event)
 static void
 act_failed (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   g_free (core->end_reason);
   core->end_reason = g_strdup (event->reason);
@@ -241,7 +241,7 @@ act_failed (gpointer object, const DvmdEvent *event)
 static void
 step_all_jobs_complete (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = ((DvmdJob *)object)->core;
+  DvmdCore *core = dvmd_job_get_core (object);
 
   core->shutting_down = TRUE;
   core->ready = FALSE;
@@ -253,17 +253,17 @@ step_all_jobs_complete (gpointer object, const DvmdEvent *event)
 static void
 act_all_jobs_done (gpointer object, const DvmdEvent *event)
 {
-  stop_agents (((DvmdJob *)object)->core);
+  stop_agents (dvmd_job_get_core (object));
 }
 
 static void
 tell_ended (DvmdJob *job)
 {
-  DvmdCore *core = job->core;
+  DvmdCore *core = dvmd_job_get_core (job);
 
   if (dvmd_job_get_ended (job))
     return;
-  _dvm_job_set_ended (job->record, dvmd_clock_now (core->clock));
+  _dvm_job_set_ended (dvmd_job_get_record (job), dvmd_clock_now (core->clock));
   core->effects->dvm_ended (core->user_data, dvmd_job_get_state (job), core->end_reason);
 }
 
@@ -374,7 +374,7 @@ static void
 set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {
   dvmd_core_write_job_state (object, old_state, new_state, event, vm_event_names[event->event]);
-  dvmd_core_changed (((DvmdJob *)object)->core);
+  dvmd_core_changed (dvmd_job_get_core (object));
 }
 
 const DvmdStateTable dvmd_vm_table = {

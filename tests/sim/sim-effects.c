@@ -30,14 +30,14 @@ say (SimWorld *self, guint rank, SimKind kind, DvmdJob *job, gboolean flag)
 
   message->flag = flag;
   if (kind == SIM_LAUNCH)
-    message->ranks = dvmd_map_expand_node (job->map, rank);
+    message->ranks = dvmd_map_expand_node (dvmd_job_get_map (job), rank);
   sim_world_say (self, rank, message);
 }
 
 static void
 say_to_job (SimWorld *self, DvmdJob *job, SimKind kind, gboolean flag)
 {
-  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (dvmd_job_get_map (job));
 
   for (guint i = 0; i < nodes->len; i++)
     say (self, g_array_index (nodes, guint, i), kind, job, flag);
@@ -257,9 +257,9 @@ stage_files (gpointer data, DvmdJob *job)
 
   /* Who is not among them any more takes away what it has got. */
   for (guint i = 0; old != NULL && i < old->len; i++)
-    if (dvmd_map_count_on_node (job->map, g_array_index (old, guint, i)) == 0)
+    if (dvmd_map_count_on_node (dvmd_job_get_map (job), g_array_index (old, guint, i)) == 0)
       say (data, g_array_index (old, guint, i), SIM_KILL, job, FALSE);
-  watch->staging = dvmd_map_get_nodes (job->map);
+  watch->staging = dvmd_map_get_nodes (dvmd_job_get_map (job));
   g_clear_pointer (&watch->staged, g_hash_table_unref);
   watch->staged = g_hash_table_new (NULL, NULL);
   say_to_job (data, job, SIM_STAGE, FALSE);
@@ -270,13 +270,13 @@ send_launch (gpointer data, DvmdJob *job)
 {
   sim_statements_send (data, job);
   sim_world_reach (data, SIM_STEP_SEND, dvmd_job_get_id (job));
-  say_to_job (data, job, SIM_LAUNCH, job->stops);
+  say_to_job (data, job, SIM_LAUNCH, dvmd_job_stops (job));
 }
 
 static void
 kill_job (gpointer data, DvmdJob *job)
 {
-  say_to_job (data, job, SIM_KILL, dvmd_core_get_forced (job->core));
+  say_to_job (data, job, SIM_KILL, dvmd_core_get_forced (dvmd_job_get_core (job)));
 }
 
 static void
@@ -289,7 +289,7 @@ warn_job (gpointer data, DvmdJob *job, DvmdNode *node, gint64 when)
 {
   SimWorld *self = data;
 
-  sim_hold (self, SIM_D15_WARN, job->launch_sent && when >= dvmd_clock_monotonic (self->clock));
+  sim_hold (self, SIM_D15_WARN, dvmd_job_is_launched (job) && when >= dvmd_clock_monotonic (self->clock));
 }
 
 static void
@@ -366,14 +366,14 @@ sim_expect_loss (SimWorld *self, guint rank, gboolean ordered)
     {
       DvmdJob *job = l->data;
 
-      if (job->map == NULL || dvmd_map_count_on_node (job->map, rank) == 0)
+      if (dvmd_job_get_map (job) == NULL || dvmd_map_count_on_node (dvmd_job_get_map (job), rank) == 0)
         continue;
       /* One that was not sent is mapped again; it may be sent before the controller knows. */
       if (!ordered)
         sim_may_end (self, job, DVM_JOB_STATE_COMM_FAILED);
       if (!ordered)
         sim_may_end (self, job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
-      if ((ordered || sim_is_leaving (self, rank)) && job->launch_sent)
+      if ((ordered || sim_is_leaving (self, rank)) && dvmd_job_is_launched (job))
         sim_may_end (self, job, DVM_JOB_STATE_KILLED_BY_CMD);
     }
 }

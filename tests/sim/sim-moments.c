@@ -9,7 +9,10 @@
 #include "sim-moments.h"
 
 #include "dvmd-campaign-private.h"
+
+#include "dvm-preload-private.h"
 #include "dvmd-session-private.h"
+#include "dvmd-staging.h"
 
 /* ---- what was seen ---- */
 
@@ -217,7 +220,7 @@ is_at_map_gate (DvmdJob *job)
 {
   DvmJobState state = dvmd_job_get_state (job);
 
-  return g_str_equal (dvm_job_get_held_at (job->record), "map")
+  return g_str_equal (dvm_job_get_held_at (dvmd_job_get_record (job)), "map")
          && (state == DVM_JOB_STATE_VM_READY || state == DVM_JOB_STATE_MAP
              || state == DVM_JOB_STATE_WAITING_FOR_DAEMONS);
 }
@@ -636,7 +639,7 @@ sim_statements_places (SimWorld *world, DvmdJob *job, const DvmdPlaces *places)
 static void
 check_staged (SimWorld *world, SimWatch *watch, guint rank)
 {
-  if (watch->job->has_files)
+  if (_dvm_job_spec_has_preloads (dvmd_job_get_spec (watch->job)))
     sim_hold (world, SIM_D2_STAGED,
               watch->staged != NULL && g_hash_table_contains (watch->staged, GUINT_TO_POINTER (rank)));
 }
@@ -659,7 +662,7 @@ void
 sim_statements_send (SimWorld *world, DvmdJob *job)
 {
   SimWatch *watch = sim_world_get_watch (world, job);
-  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (dvmd_job_get_map (job));
 
   sim_note_tickets (world);
   sim_hold (world, SIM_E25, sim_find_ticket (world, TRUE, G_MAXUINT64) == NULL);
@@ -671,7 +674,7 @@ sim_statements_send (SimWorld *world, DvmdJob *job)
       sim_hold (world, SIM_D18, session != NULL && (!dvmd_session_is_ending (session) || is_drained (world, session)));
     }
   sim_hold (world, SIM_E29, ++watch->n_sent == 1);
-  sim_hold (world, SIM_E28, dvm_job_get_remapped (job->record) + 1 == watch->n_mapped);
+  sim_hold (world, SIM_E28, dvm_job_get_remapped (dvmd_job_get_record (job)) + 1 == watch->n_mapped);
   for (guint i = 0; i < nodes->len; i++)
     {
       guint rank = g_array_index (nodes, guint, i);
@@ -736,7 +739,7 @@ unpark (SimWorld *world, SimWatch *watch, guint new_state)
 static void
 check_remap (SimWorld *world, SimWatch *watch)
 {
-  sim_hold (world, SIM_E27, watch->job->half_staged || !is_map_whole (world, watch));
+  sim_hold (world, SIM_E27, dvmd_staging_is_half (watch->job) || !is_map_whole (world, watch));
   g_clear_pointer (&watch->nodes, g_array_unref);
 }
 
@@ -756,7 +759,7 @@ check_map_gate (SimWorld *world, SimWatch *watch)
 static void
 check_abort (SimWorld *world, SimWatch *watch)
 {
-  const char *reason = dvm_job_get_reason (watch->job->record);
+  const char *reason = dvm_job_get_reason (dvmd_job_get_record (watch->job));
 
   if (world->shutdown || !world->core->was_ready)
     return;
@@ -771,7 +774,7 @@ static void
 check_kill (SimWorld *world, SimWatch *watch)
 {
   if (!watch->may_be_killed && !world->shutdown)
-    sim_hold (world, SIM_D15_KILLED, strstr (dvm_job_get_reason (watch->job->record), "ampaign") != NULL);
+    sim_hold (world, SIM_D15_KILLED, strstr (dvm_job_get_reason (dvmd_job_get_record (watch->job)), "ampaign") != NULL);
 }
 
 static void
@@ -807,7 +810,7 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
   if (new_state == DVM_JOB_STATE_MAP_COMPLETE)
     {
       watch->n_mapped++;
-      watch->nodes = dvmd_map_get_nodes (job->map);
+      watch->nodes = dvmd_map_get_nodes (dvmd_job_get_map (job));
     }
   if (new_state == DVM_JOB_STATE_LAUNCH_APPS)
     sim_world_reach (world, SIM_STEP_GATE, dvmd_job_get_id (job));

@@ -29,7 +29,7 @@ is_parked (DvmdJob *job)
 static gboolean
 is_held_by (DvmdJob *job, const char *gate)
 {
-  return g_str_equal (dvm_job_get_held_at (job->record), gate);
+  return g_str_equal (dvm_job_get_held_at (dvmd_job_get_record (job)), gate);
 }
 
 static guint
@@ -123,7 +123,7 @@ check_parked (SimWorld *world)
   for (GList *l = world->core->live.head; l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
-      const char *const *waits = dvm_job_get_waits_for (job->record);
+      const char *const *waits = dvm_job_get_waits_for (dvmd_job_get_record (job));
       gboolean at_gate = is_held_by (job, "map") || is_held_by (job, "launch");
       guint n = waits != NULL ? g_strv_length ((char **)waits) : 0;
 
@@ -142,7 +142,7 @@ check_parked (SimWorld *world)
       if (is_held_by (job, "launch"))
         {
           sim_hold (world, SIM_E26, has_ticket (world, TRUE));
-          sim_hold (world, SIM_E23, job->map != NULL);
+          sim_hold (world, SIM_E23, dvmd_job_get_map (job) != NULL);
         }
     }
 }
@@ -195,10 +195,10 @@ check_slots (SimWorld *world)
 
   for (GList *l = world->core->live.head; l != NULL; l = l->next)
     {
-      DvmdJob *job = l->data;
+      GArray *claims = dvmd_admission_get_claims (l->data);
 
-      for (guint i = 0; job->claims != NULL && i < job->claims->len; i++)
-        claimed[g_array_index (job->claims, DvmdClaim, i).node] += g_array_index (job->claims, DvmdClaim, i).slots;
+      for (guint i = 0; claims != NULL && i < claims->len; i++)
+        claimed[g_array_index (claims, DvmdClaim, i).node] += g_array_index (claims, DvmdClaim, i).slots;
     }
   for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (world->core->nodes); rank++)
     {
@@ -441,9 +441,9 @@ check_job_end (SimWorld *world, const SimWatch *watch)
   sim_hold (world, SIM_E9, dvm_job_state_is_error (state));
   if ((watch->may[state / 64] & (G_GUINT64_CONSTANT (1) << (state % 64))) == 0)
     g_printerr ("job %u: %s: %s\n", dvmd_job_get_id (job), dvm_job_state_to_string (state),
-                dvm_job_get_reason (job->record));
+                dvm_job_get_reason (dvmd_job_get_record (job)));
   sim_hold (world, SIM_E9, watch->may[state / 64] & (G_GUINT64_CONSTANT (1) << (state % 64)));
-  sim_hold (world, SIM_E9, dvm_job_get_reason (job->record)[0] != '\0');
+  sim_hold (world, SIM_E9, dvm_job_get_reason (dvmd_job_get_record (job))[0] != '\0');
 }
 
 void

@@ -10,6 +10,8 @@
 #include "config.h"
 
 #include "dvmd-core-private.h"
+#include "dvmd-job-answers.h"
+#include "dvmd-job-private.h"
 #include "sim-agent.h"
 #include "sim-seeds.h"
 
@@ -201,7 +203,7 @@ kill_job (gpointer data, DvmdJob *job)
 static void
 node_lost (gpointer data, DvmdJob *job, DvmdNode *node)
 {
-  check_job ((World *)data, job, job->recoverable && job->n_ended < job->procs->n_rows);
+  check_job ((World *)data, job, job->recoverable && dvm_job_get_num_terminated (job->record) < job->procs->n_rows);
   check_job ((World *)data, job, dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN);
 }
 
@@ -301,12 +303,12 @@ expect_loss (World *world, DvmdJob *job, guint rank)
 
       n_there += row->node == rank && !(row->flags & DVMD_PROC_ENDED);
     }
-  if (job->launch_sent && n_there > 0)
+  if (dvmd_job_is_launched (job) && n_there > 0)
     {
       may_end (world, job, DVM_JOB_STATE_COMM_FAILED);
       get_watch (world, job)->must_fail |= !job->recoverable;
     }
-  else if (!job->launch_sent && !job->do_not_launch)
+  else if (!dvmd_job_is_launched (job) && !job->do_not_launch)
     {
       may_end (world, job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
       get_watch (world, job)->must_fail = TRUE;
@@ -582,16 +584,11 @@ step (World *world)
 /* ---- the books ---- */
 
 static void
-check_waits (World *world, DvmdJob *job, GHashTable *ranks)
+check_waits (World *world, DvmdJob *job)
 {
-  GHashTableIter iter;
-  gpointer rank;
-
-  if (ranks == NULL)
-    return;
-  g_hash_table_iter_init (&iter, ranks);
-  while (g_hash_table_iter_next (&iter, &rank, NULL))
-    check_job (world, job, !is_down (world, GPOINTER_TO_UINT (rank)));
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (world->core->nodes, node)) != NULL;)
+    for (guint what = 0; what < DVMD_N_ANSWERS && is_down (world, node->rank); what++)
+      check_job (world, job, !dvmd_job_answers_await (job, what, node->rank));
 }
 
 static void
@@ -608,30 +605,29 @@ check_procs (World *world, DvmdJob *job)
       n_ended += has_ended;
       n_launched += (row->flags & DVMD_PROC_LAUNCHED) != 0;
       check_job (world, job, has_ended == !dvm_proc_state_is_live (row->state));
-      check_job (world, job, has_ended || !job->launch_sent || !is_down (world, row->node));
+      check_job (world, job, has_ended || !dvmd_job_is_launched (job) || !is_down (world, row->node));
       check_job (world, job, row->state != DVM_PROC_STATE_COMM_FAILED || is_down (world, row->node));
     }
-  check_job (world, job, job->n_ended == n_ended);
-  check_job (world, job, job->n_launched == n_launched);
+  check_job (world, job, dvm_job_get_num_terminated (job->record) == n_ended);
+  check_job (world, job, dvm_job_get_num_launched (job->record) == n_launched);
 }
 
 static void
 check_live_job (World *world, DvmdJob *job, guint *claimed)
 {
+  GArray *claims = dvmd_admission_get_claims (job);
   guint sum = 0;
 
-  check_waits (world, job, job->stage_left);
-  check_waits (world, job, job->launch_left);
-  check_waits (world, job, job->agents_left);
+  check_waits (world, job);
   check_procs (world, job);
-  for (guint i = 0; job->claims != NULL && i < job->claims->len; i++)
+  for (guint i = 0; claims != NULL && i < claims->len; i++)
     {
-      const DvmdClaim *claim = &g_array_index (job->claims, DvmdClaim, i);
+      const DvmdClaim *claim = &g_array_index (claims, DvmdClaim, i);
 
       claimed[claim->node] += claim->slots;
       sum += claim->slots;
     }
-  if (job->map == NULL || job->claims == NULL)
+  if (job->map == NULL || claims == NULL)
     return;
   for (guint i = 0; i < job->procs->n_rows; i++)
     sum -= !is_down (world, dvmd_proc_table_row (job->procs, i)->node);
@@ -675,8 +671,8 @@ check_books (World *world)
       DvmdJob *job = l->data;
 
       check_live_job (world, job, claimed);
-      n_running += job->counted_running;
-      n_waiting += job->waiting;
+      n_running += job->launch == DVMD_LAUNCH_RUNNING;
+      n_waiting += dvmd_admission_is_waiting (job);
       check_job (world, job, get_watch (world, job)->n_ended == 0);
     }
   check_nodes (world, claimed);
@@ -691,7 +687,7 @@ check_books (World *world)
 static void
 check_truth (World *world, DvmdJob *job)
 {
-  for (guint i = 0; job->launch_sent && i < job->procs->n_rows; i++)
+  for (guint i = 0; dvmd_job_is_launched (job) && i < job->procs->n_rows; i++)
     {
       DvmdProcRow *row = dvmd_proc_table_row (job->procs, i);
       SimAgent *agent = get_agent (world, row->node);

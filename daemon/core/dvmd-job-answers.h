@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-job.h"
+
+G_BEGIN_DECLS
+
+/* What agents that have something of a job are yet to say about it, each of them once. */
+typedef enum
+{
+  DVMD_ANSWER_STAGED,   /* the files of the job are there */
+  DVMD_ANSWER_LAUNCHED, /* all of its processes have been tried */
+  DVMD_ANSWER_GONE,     /* nothing of it is left */
+  DVMD_N_ANSWERS
+} DvmdAnswer;
+
+/* All agents of its map are to say that, besides those that have yet to. */
+void dvmd_job_answers_ask (DvmdJob *job, DvmdAnswer what);
+/* Nobody has to any more. */
+void dvmd_job_answers_forget (DvmdJob *job, DvmdAnswer what);
+/* It has, or never will. FALSE: it did not have to. */
+gboolean dvmd_job_answers_take (DvmdJob *job, DvmdAnswer what, guint agent);
+gboolean dvmd_job_answers_await (DvmdJob *job, DvmdAnswer what, guint agent);
+guint dvmd_job_answers_count (DvmdJob *job, DvmdAnswer what);
+
+G_END_DECLS

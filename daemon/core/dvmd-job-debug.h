@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-job.h"
+
+G_BEGIN_DECLS
+
+/* The stop of a job for a debugger: all of its ranks wait that have not ended, later the last of them goes on. */
+
+typedef enum
+{
+  DVMD_DEBUG_NOTHING,
+  DVMD_DEBUG_READY, /* all of them wait now */
+  DVMD_DEBUG_OVER,  /* none is waited for any more */
+} DvmdDebugNews;
+
+/* Held back from RUNNING and REGISTERED, which are for jobs that go on. */
+gboolean dvmd_job_debug_holds (DvmdJob *job);
+/* A rank has another state. */
+void dvmd_job_debug_count (DvmdJob *job, DvmProcState old_state, DvmProcState new_state);
+/* What has come of that: each is said once. n_ended: of its ranks */
+DvmdDebugNews dvmd_job_debug_check (DvmdJob *job, guint n_ended);
+/* It need not wait. FALSE: that changes nothing */
+gboolean dvmd_job_debug_skip (DvmdJob *job);
+
+G_END_DECLS
