@@ -67,7 +67,7 @@ dvmd_bus_reply_nothing (const DvmdBusAnswer *answer)
 GVariant *
 dvmd_bus_reply_campaign (const DvmdBusAnswer *answer)
 {
-  g_autofree char *campaign = dvmd_bus_campaign_path (answer->campaign);
+  g_autofree char *campaign = dvmd_bus_path (DVMD_BUS_CAMPAIGN, answer->campaign);
 
   return g_variant_new ("(o)", campaign);
 }
@@ -75,7 +75,7 @@ dvmd_bus_reply_campaign (const DvmdBusAnswer *answer)
 GVariant *
 dvmd_bus_reply_alloc_id (const DvmdBusAnswer *answer)
 {
-  g_autofree char *campaign = dvmd_bus_campaign_path (answer->campaign);
+  g_autofree char *campaign = dvmd_bus_path (DVMD_BUS_CAMPAIGN, answer->campaign);
 
   return g_variant_new ("(so)", answer->alloc_id != NULL ? answer->alloc_id : "", campaign);
 }
@@ -97,7 +97,7 @@ add_sessions (GVariantBuilder *builder, GVariant *sessions)
   g_variant_builder_init (&paths, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
   for (gsize i = 0; i < n; i++)
     {
-      g_autofree char *path = dvmd_bus_session_path (ids[i]);
+      g_autofree char *path = dvmd_bus_path (DVMD_BUS_SESSION, ids[i]);
 
       g_variant_builder_add (&paths, "o", path);
     }
@@ -107,8 +107,8 @@ add_sessions (GVariantBuilder *builder, GVariant *sessions)
 GVariant *
 dvmd_bus_reply_dictionary (const DvmdBusAnswer *answer)
 {
-  g_autofree char *session = dvmd_bus_session_path (answer->session);
-  g_autofree char *campaign = dvmd_bus_campaign_path (answer->campaign);
+  g_autofree char *session = dvmd_bus_path (DVMD_BUS_SESSION, answer->session);
+  g_autofree char *campaign = dvmd_bus_path (DVMD_BUS_CAMPAIGN, answer->campaign);
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);

@@ -16,12 +16,6 @@
 
 #include <string.h>
 
-char *
-dvmd_bus_campaign_path (guint id)
-{
-  return id != 0 ? g_strdup_printf (DVMD_BUS_CAMPAIGNS_PATH "/%u", id) : g_strdup ("/");
-}
-
 static gpointer
 find (DvmdBusServer *server, guint id, GError **error)
 {

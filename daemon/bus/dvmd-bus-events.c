@@ -9,7 +9,6 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-behind.h"
 #include "dvmd-bus-private.h"
 #include "dvmd-core-sessions.h"
 
@@ -68,8 +67,8 @@ send_event (DvmdBusCaller *caller, const char *signal, GVariant *body)
   DvmdBusPeer *peer = caller->peer;
   const char *destination = peer->is_bus ? caller->requester.name : NULL;
 
-  if (peer->behind != NULL)
-    dvmd_bus_behind_miss_directed (peer->behind, destination, signal, body);
+  if (peer->backlog != NULL)
+    dvmd_bus_log_add_event (peer->backlog, destination, signal, body);
   else
     dvmd_bus_peer_send_directed (peer, destination, signal, body);
 }
@@ -152,7 +151,7 @@ dvmd_bus_events_warned (DvmdBusServer *server, DvmdSession *session, guint secon
   asker->warned = TRUE;
   asker->seconds_left = seconds_left;
   asker->warned_at = g_get_monotonic_time ();
-  dvmd_bus_signals_tell_warning (server->signals, session);
+  dvmd_bus_signals_tell (server->signals, session);
 }
 
 void
@@ -188,7 +187,7 @@ dvmd_bus_events_not_answered (DvmdBusServer *server, guint about)
     return;
   session = dvmd_core_get_session (server->core, about);
   if (session != NULL)
-    dvmd_bus_signals_tell_warning (server->signals, session);
+    dvmd_bus_signals_tell (server->signals, session);
 }
 
 static void
@@ -204,7 +203,7 @@ answered_session (DvmdBusServer *server, DvmdBusCaller *caller, DvmdSession *ses
   g_clear_pointer (&asker->caller, dvmd_bus_caller_unref);
   asker->caller = dvmd_bus_caller_ref (caller);
   if (asker->warned)
-    dvmd_bus_signals_tell_warning (server->signals, session);
+    dvmd_bus_signals_tell (server->signals, session);
 }
 
 static void
@@ -216,7 +215,7 @@ answered_campaign (DvmdBusServer *server, DvmdBusCaller *caller, DvmdCampaign *c
     return;
   g_hash_table_insert (server->requesters, GUINT_TO_POINTER (id), dvmd_bus_caller_ref (caller));
   if (dvmd_campaign_get_ended (campaign))
-    dvmd_bus_signals_tell_end (server->signals, campaign);
+    dvmd_bus_signals_tell (server->signals, campaign);
 }
 
 void

@@ -15,24 +15,6 @@
 
 #include <string.h>
 
-char *
-dvmd_bus_job_path (guint id)
-{
-  return g_strdup_printf (DVMD_BUS_JOBS_PATH "/%u", id);
-}
-
-gboolean
-dvmd_bus_parse_node (const char *node, guint *id)
-{
-  guint64 number;
-
-  if (!g_ascii_isdigit (node[0]) || (node[0] == '0' && node[1] != '\0')
-      || !g_ascii_string_to_unsigned (node, 10, 0, G_MAXUINT, &number, NULL))
-    return FALSE;
-  *id = number;
-  return TRUE;
-}
-
 static gpointer
 find (DvmdBusServer *server, guint id, GError **error)
 {

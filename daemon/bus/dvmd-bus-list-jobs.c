@@ -54,7 +54,7 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
   if (!dvmd_bus_options_parse (dict, options, lists ? 7 : 5, error))
     return FALSE;
   if (filter->has_session)
-    filter->session = dvmd_bus_session_path (filter->session_id);
+    filter->session = dvmd_bus_path (DVMD_BUS_SESSION, filter->session_id);
   if (filter->ids != NULL && filter->ids[0] != '\0')
     {
       filter->set = dvmd_id_set_parse (filter->ids, "ids", error);

@@ -219,7 +219,7 @@ find_job (DvmdBusCall *call)
   job = dvmd_core_find_job (call->server->core, nspace);
   if (job != NULL)
     {
-      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (job));
+      g_autofree char *path = dvmd_bus_path (DVMD_BUS_JOB, dvmd_job_get_id (job));
 
       dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
     }

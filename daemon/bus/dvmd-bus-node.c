@@ -15,12 +15,6 @@
 
 #include <string.h>
 
-char *
-dvmd_bus_node_path (guint rank)
-{
-  return g_strdup_printf (DVMD_BUS_NODES_PATH "/%u", rank);
-}
-
 static gpointer
 find (DvmdBusServer *server, guint rank, GError **error)
 {
@@ -40,23 +34,6 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
   return _dvm_record_get_bus_property (G_OBJECT (node->record), name);
 }
 
-GVariant *
-dvmd_bus_node_get_changed (DvmdBusServer *server, DvmdNode *node, gboolean values, gboolean jobs)
-{
-  static const char *const names[] = {
-    "State", "StateName",  "Reason", "Slots",    "SlotsMax", "Aliases",   "Address",
-    "Pid",   "ParentRank", "Depth",  "Topology", "Launcher", "Allocator", "Sessions"
-  };
-  GVariantBuilder builder;
-
-  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
-  for (gsize i = 0; values && i < G_N_ELEMENTS (names); i++)
-    g_variant_builder_add (&builder, "{sv}", names[i], get_property (server, node, names[i]));
-  if (jobs)
-    g_variant_builder_add (&builder, "{sv}", "Jobs", get_property (server, node, "Jobs"));
-  return g_variant_builder_end (&builder);
-}
-
 void
 dvmd_bus_find_node (DvmdBusCall *call)
 {
@@ -72,7 +49,7 @@ dvmd_bus_find_node (DvmdBusCall *call)
                              g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "No node is called “%s”", name));
       return;
     }
-  path = dvmd_bus_node_path (node->rank);
+  path = dvmd_bus_path (DVMD_BUS_NODE, node->rank);
   dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }
 

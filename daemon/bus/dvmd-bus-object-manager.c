@@ -37,7 +37,7 @@ static const char object_manager_xml[] = "<node>"
 typedef struct
 {
   DvmdBusPeer *peer;
-  DvmdBusBacklog *backlog;
+  DvmdBusUnsent *unsent;
   GDBusMethodInvocation *invocation;
   gboolean hides; /* from the caller */
   GPtrArray *jobs;
@@ -92,7 +92,7 @@ send_list (GTask *task, gpointer source, gpointer task_data, GCancellable *cance
   g_autoptr (GDBusMessage) message = g_dbus_message_new_method_reply (call);
 
   g_dbus_message_set_body (message, g_variant_new ("(@a{oa{sa{sv}}})", g_variant_builder_end (&list->builder)));
-  dvmd_bus_backlog_add (list->backlog, message);
+  dvmd_bus_unsent_add (list->unsent, message);
   g_dbus_connection_send_message (g_dbus_method_invocation_get_connection (list->invocation), message,
                                   G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL);
   g_clear_object (&message);
@@ -136,7 +136,7 @@ add_slice (gpointer user_data)
   while (list->position < list->jobs->len && list->peer->server != NULL)
     {
       DvmdJob *job = list->jobs->pdata[list->position++];
-      g_autofree char *path = dvmd_bus_job_path (dvmd_job_get_id (job));
+      g_autofree char *path = dvmd_bus_path (DVMD_BUS_JOB, dvmd_job_get_id (job));
 
       /* One that has ended meanwhile is not there any more. */
       if (!dvmd_job_get_ended (job))
@@ -153,7 +153,7 @@ on_list_done (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   List *list = g_task_get_task_data (G_TASK (result));
 
-  dvmd_bus_peer_end_list (list->peer);
+  dvmd_bus_lagging_end_list (list->peer);
   g_clear_pointer (&list->peer, dvmd_bus_peer_unref);
 }
 
@@ -165,13 +165,13 @@ begin_list (DvmdBusPeer *peer, gboolean hides, GDBusMethodInvocation *invocation
   List *list = g_new0 (List, 1);
 
   list->peer = dvmd_bus_peer_ref (peer);
-  list->backlog = peer->backlog;
+  list->unsent = peer->unsent;
   list->invocation = invocation;
   list->hides = hides;
   list->jobs = dvmd_core_list_jobs (server->core, FALSE);
   g_variant_builder_init (&list->builder, G_VARIANT_TYPE ("a{oa{sa{sv}}}"));
   /* What changes from now on is told after the answer. */
-  dvmd_bus_peer_begin_list (peer);
+  dvmd_bus_lagging_begin_list (peer);
   g_task_set_task_data (task, list, list_free);
   g_task_set_source_tag (task, begin_list);
   add_object (list, DVMD_BUS_MANAGER_PATH, dvmd_bus_get_interfaces (server, &dvmd_bus_manager, NULL));

@@ -8,25 +8,20 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-behind.h"
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-private.h"
 
-/* More than MANY bytes that wait: what happens is gathered until there are FEW again. With MAX it is closed. */
+/* With more than MANY bytes unsent it lags, and with MAX it is closed. */
 #define MANY        (1024 * 1024)
-#define FEW         (256 * 1024)
 #define MAX_WAITING (64 * 1024 * 1024)
 /* So many objects nobody has on its screen. */
-#define MAX_BEHIND 200000
-/* Nobody else is served meanwhile. */
-#define SLICE         (3 * G_TIME_SPAN_MILLISECOND)
-#define WATCH_SECONDS 1
+#define MAX_BACKLOG 200000
 
 static GQuark
 peer_quark (void)
 {
   return g_quark_from_static_string ("dvmd-bus-peer");
 }
-
-static void catch_up (gpointer user_data);
 
 DvmdBusPeer *
 dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus)
@@ -36,7 +31,7 @@ dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean 
   self->server = server;
   self->connection = g_object_ref (connection);
   self->is_bus = is_bus;
-  self->backlog = dvmd_bus_backlog_new (catch_up, self);
+  self->unsent = dvmd_bus_unsent_new ();
   g_object_set_qdata (G_OBJECT (connection), peer_quark (), self);
   self->id = ++server->last_peer;
   self->name = g_strdup_printf ("%s:%u", is_bus ? "bus" : "private", self->id);
@@ -63,8 +58,8 @@ peer_clear (gpointer data)
   g_clear_pointer (&self->callers, g_hash_table_unref);
   g_clear_pointer (&self->self, dvmd_bus_caller_unref);
   g_clear_pointer (&self->limit, dvmd_bus_limit_unref);
-  g_clear_pointer (&self->behind, dvmd_bus_behind_free);
-  dvmd_bus_backlog_release (self->backlog);
+  g_clear_pointer (&self->backlog, dvmd_bus_log_free);
+  dvmd_bus_unsent_release (self->unsent);
   g_object_set_qdata (G_OBJECT (self->connection), peer_quark (), NULL);
   g_array_unref (self->objects);
   g_array_unref (self->subtrees);
@@ -129,8 +124,8 @@ dvmd_bus_peer_of (GDBusConnection *connection)
 
 /* ---- those who read slowly, or not at all ---- */
 
-static void
-give_up (DvmdBusPeer *self, const char *why)
+void
+dvmd_bus_peer_give_up (DvmdBusPeer *self, const char *why)
 {
   if (self->given_up)
     return;
@@ -139,109 +134,36 @@ give_up (DvmdBusPeer *self, const char *why)
   g_dbus_connection_close (self->connection, NULL, NULL, NULL);
 }
 
-void
-dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 timeout)
+gboolean
+dvmd_bus_peer_is_full (DvmdBusPeer *self)
 {
-  guint written = dvmd_bus_backlog_get_written (self->backlog);
-  gint64 now = g_get_monotonic_time ();
-  g_autofree char *why = NULL;
-
-  if (written != self->written || dvmd_bus_backlog_get_bytes (self->backlog) == 0)
-    {
-      self->written = written;
-      self->written_at = now;
-    }
-  else if (self->is_bus)
-    return; /* the bus sees to its own clients */
-  else if (now - self->written_at >= timeout)
-    {
-      why = g_strdup_printf ("for %" G_GINT64_FORMAT " s", (now - self->written_at) / G_USEC_PER_SEC);
-      give_up (self, why);
-    }
+  return dvmd_bus_unsent_get_bytes (self->unsent) >= MANY;
 }
 
-/* While somebody is behind it is looked whether that one takes anything at all. */
-static gboolean
-on_watch (gpointer user_data)
+/* Nodes excepted: there are no more of them than there are. */
+static guint
+count_backlog (DvmdBusPeer *self)
 {
-  DvmdBusServer *server = user_data;
-  g_autoptr (GPtrArray) peers = g_ptr_array_copy (server->peers, (GCopyFunc)dvmd_bus_peer_ref, NULL);
-  gboolean any = FALSE;
-
-  g_ptr_array_set_free_func (peers, (GDestroyNotify)dvmd_bus_peer_unref);
-  for (guint i = 0; i < peers->len; i++)
-    if (((DvmdBusPeer *)peers->pdata[i])->behind != NULL)
-      {
-        dvmd_bus_peer_check_progress (peers->pdata[i], server->timeout);
-        any = TRUE;
-      }
-  if (!any)
-    server->watch_timer = 0;
-  return any;
-}
-
-void
-dvmd_bus_peer_fall_behind (DvmdBusPeer *self)
-{
-  self->full = FALSE;
-  if (self->behind != NULL || self->server == NULL)
-    return;
-  g_debug ("%s is behind: %zu bytes wait for it", self->name, dvmd_bus_backlog_get_bytes (self->backlog));
-  self->behind = dvmd_bus_behind_new ();
-  self->written = dvmd_bus_backlog_get_written (self->backlog);
-  self->written_at = g_get_monotonic_time ();
-  if (self->server->watch_timer == 0)
-    self->server->watch_timer = g_timeout_add_seconds (WATCH_SECONDS, on_watch, self->server);
-  if (self->n_lists == 0)
-    dvmd_bus_backlog_request (self->backlog, FEW);
-}
-
-static void
-catch_up (gpointer user_data)
-{
-  DvmdBusPeer *self = user_data;
-
-  if (self->server == NULL || self->behind == NULL || self->n_lists > 0)
-    return;
-  if (dvmd_bus_behind_send (self->behind, self, MANY, g_get_monotonic_time () + SLICE))
-    {
-      g_clear_pointer (&self->behind, dvmd_bus_behind_free);
-      self->full = FALSE;
-    }
-  else
-    dvmd_bus_backlog_request (self->backlog, FEW);
-}
-
-void
-dvmd_bus_peer_begin_list (DvmdBusPeer *self)
-{
-  self->n_lists++;
-  dvmd_bus_peer_fall_behind (self);
-}
-
-void
-dvmd_bus_peer_end_list (DvmdBusPeer *self)
-{
-  if (--self->n_lists == 0)
-    dvmd_bus_backlog_request (self->backlog, FEW);
+  return dvmd_bus_log_count (self->backlog, DVMD_BUS_LOG_JOBS)
+         + dvmd_bus_log_count (self->backlog, DVMD_BUS_LOG_OTHERS);
 }
 
 void
 dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message)
 {
   g_autoptr (GError) error = NULL;
-  gsize waiting = dvmd_bus_backlog_get_bytes (self->backlog);
+  gsize waiting = dvmd_bus_unsent_get_bytes (self->unsent);
 
   if (g_dbus_connection_is_closed (self->connection))
     return;
-  dvmd_bus_backlog_add (self->backlog, message);
+  dvmd_bus_unsent_add (self->unsent, message);
   if (!g_dbus_connection_send_message (self->connection, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, &error))
     g_debug ("%s: a message is lost: %s", self->name, error->message);
   self->full |= waiting > MANY;
   if (!self->is_bus && waiting > MAX_WAITING)
-    give_up (self, "64 MiB wait for it");
-  else if (self->behind != NULL && dvmd_bus_behind_get_size (self->behind) > MAX_BEHIND)
-    give_up (self, "more jobs have come and gone than can be kept for it");
+    dvmd_bus_peer_give_up (self, "64 MiB wait for it");
+  else if (self->backlog != NULL && count_backlog (self) > MAX_BACKLOG)
+    dvmd_bus_peer_give_up (self, "more jobs have come and gone than can be kept for it");
 }
 
 static void

@@ -6,21 +6,15 @@
 
 #pragma once
 
-#include "dvmd-bus-backlog.h"
 #include "dvmd-bus-limit.h"
+#include "dvmd-bus-log.h"
 #include "dvmd-bus-server.h"
+#include "dvmd-bus-unsent.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-id-set.h"
 
 G_BEGIN_DECLS
 
-#define DVMD_BUS_MANAGER_PATH         "/org/dvm/Manager"
-#define DVMD_BUS_JOBS_PATH            "/org/dvm/jobs"
-#define DVMD_BUS_NODES_PATH           "/org/dvm/nodes"
-#define DVMD_BUS_SESSIONS_PATH        "/org/dvm/sessions"
-#define DVMD_BUS_CAMPAIGNS_PATH       "/org/dvm/campaigns"
-#define DVMD_BUS_DEFAULT_SESSION_PATH "/org/dvm/sessions/0"
-#define DVMD_BUS_PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 /* The DVM's own unique name for private peers that behave as on a bus; theirs are :1.N. */
 #define DVMD_BUS_PRIVATE_UNIQUE_NAME ":1.0"
 
@@ -31,7 +25,6 @@ G_BEGIN_DECLS
 #define DVMD_BUS_MAX_CHILDREN 1000
 
 typedef struct _DvmdBusPeer DvmdBusPeer;
-typedef struct _DvmdBusBehind DvmdBusBehind;
 typedef struct _DvmdBusCaller DvmdBusCaller;
 typedef struct _DvmdBusSignals DvmdBusSignals;
 typedef struct _DvmdBusWaiters DvmdBusWaiters;
@@ -67,8 +60,6 @@ struct _DvmdBusServer
   GPtrArray *batches;     /* of SubmitMany, under way */
   GPtrArray *early_maps;  /* calls of Map that wait for the DVM to be ready */
   guint force_timer;      /* Shutdown with a timeout */
-  gint64 timeout;         /* microseconds that somebody may leave unread what waits for it */
-  guint watch_timer;      /* while somebody is behind */
 
   /* the message bus (dvmd-bus-buses.c) */
   char *bus_address;      /* (nullable): where to come back to */
@@ -107,12 +98,12 @@ struct _DvmdBusPeer
   gboolean said_hello;
   gboolean submits_quietly; /* the call that is being served asked for no signals of its job */
 
-  DvmdBusBacklog *backlog;
-  DvmdBusBehind *behind; /* (nullable): signals of objects are gathered there, not sent */
-  gboolean full;         /* falls behind after the object that is being told of */
-  gboolean given_up;     /* is being closed */
-  guint n_lists;         /* GetManagedObjects under way: behind for as long */
-  guint written;         /* of the backlog, when it was last looked at */
+  DvmdBusUnsent *unsent;
+  DvmdBusLog *backlog; /* (nullable): it lags: changes are kept there, and not sent */
+  gboolean full;       /* lags after the object that is being told of */
+  gboolean given_up;   /* is being closed */
+  guint n_lists;       /* GetManagedObjects under way: lags for as long */
+  guint written;       /* of what was unsent, when it was last looked at */
   gint64 written_at;
 };
 
@@ -125,12 +116,10 @@ gboolean dvmd_bus_peer_export (DvmdBusPeer *self, GError **error);
 void dvmd_bus_peer_detach (DvmdBusPeer *self);
 /* Counts it, and closes the connection that lets too much gather. */
 void dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message);
-/* From now on changes are gathered; they are told when no list is under way and the backlog is short. */
-void dvmd_bus_peer_fall_behind (DvmdBusPeer *self);
-void dvmd_bus_peer_begin_list (DvmdBusPeer *self);
-void dvmd_bus_peer_end_list (DvmdBusPeer *self);
-/* Closes one that has taken nothing for so long (microseconds) while something waits for it. */
-void dvmd_bus_peer_check_progress (DvmdBusPeer *self, gint64 timeout);
+/* So much is unsent that it lags. */
+gboolean dvmd_bus_peer_is_full (DvmdBusPeer *self);
+/* It is closed; why: for the log */
+void dvmd_bus_peer_give_up (DvmdBusPeer *self, const char *why);
 /* (nullable) */
 DvmdBusPeer *dvmd_bus_peer_of (GDBusConnection *connection);
 /* body: floating or not, shared by many peers. */
@@ -243,7 +232,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusCaller, dvmd_bus_caller_unref)
 
 /* ---- objects ---- */
 
-/* a{sv} of every property of the object, (transfer floating) */
+/* a{sv} of these properties of the object (DVMD_BUS_FIELD), (transfer floating) */
+GVariant *dvmd_bus_get_some (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, guint64 fields);
+/* Likewise of all */
 GVariant *dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object);
 /* These values in a{sa{sv}}, (transfer floating) */
 GVariant *dvmd_bus_make_interfaces (const DvmdBusClass *klass, GVariant *values);
@@ -275,19 +266,8 @@ gboolean dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error);
 /* org.freedesktop.DBus for private peers that take us for a bus */
 gboolean dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error);
 
-/* a{sv} of what may have changed of a node: its jobs, and all else, (transfer floating) */
-GVariant *dvmd_bus_node_get_changed (DvmdBusServer *server, DvmdNode *node, gboolean values, gboolean jobs);
-char *dvmd_bus_node_path (guint rank);
 void dvmd_bus_find_node (DvmdBusCall *call);
-
-/* "/org/dvm/jobs/7" */
-char *dvmd_bus_job_path (guint id);
-/* "/" for 0 */
-char *dvmd_bus_campaign_path (guint id);
-char *dvmd_bus_session_path (guint id);
 void dvmd_bus_find_session (DvmdBusCall *call);
-/* The number behind the path of a subtree: decimal, without leading zeros. */
-gboolean dvmd_bus_parse_node (const char *node, guint *id);
 
 /* ---- methods in files of their own ---- */
 
@@ -321,7 +301,7 @@ GVariant *dvmd_bus_hide_values (GVariant *dict);
 /* What everybody may get of this signal: body itself, or a floating one */
 GVariant *dvmd_bus_hide_signal (const char *interface, const char *signal, GVariant *body);
 
-/* ---- signals (dvmd-bus-signals.c) ---- */
+/* ---- signals (dvmd-bus-signals.c, dvmd-bus-collect.c) ---- */
 
 DvmdBusSignals *dvmd_bus_signals_new (DvmdBusServer *server);
 void dvmd_bus_signals_free (DvmdBusSignals *self);
@@ -334,14 +314,19 @@ void dvmd_bus_signals_flush (DvmdBusSignals *self);
 void dvmd_bus_signals_flush_some (DvmdBusSignals *self);
 /* Sends what is pending of this job: before its end is told in another way. */
 void dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job);
-/* Whoever asked for the campaign is told of its end when its last values have been sent. */
-void dvmd_bus_signals_tell_end (DvmdBusSignals *self, DvmdCampaign *campaign);
-/* The same of a session whose time is soon over. */
-void dvmd_bus_signals_tell_warning (DvmdBusSignals *self, DvmdSession *session);
+/* A campaign that has ended, or a session that has been warned: whoever asked is told when its last values have been
+ * sent. */
+void dvmd_bus_signals_tell (DvmdBusSignals *self, gpointer object);
 /* The private connection asked for this session: it is told of it though it has not subscribed. */
 void dvmd_bus_signals_own_session (DvmdBusSignals *self, DvmdSession *session, DvmdBusPeer *owner);
-/* (transfer floating) (nullable): a{sv} of the manager, a session or a campaign as it was sent last */
-GVariant *dvmd_bus_signals_get_sent (DvmdBusSignals *self, const char *path);
+/* How long, in microseconds, a lagging peer may take nothing of what waits for it. */
+void dvmd_bus_signals_set_timeout (DvmdBusSignals *self, gint64 timeout);
+
+/* ---- lagging peers (dvmd-bus-lagging.c) ---- */
+
+/* It is given a list: what changes from now on is told after that. */
+void dvmd_bus_lagging_begin_list (DvmdBusPeer *peer);
+void dvmd_bus_lagging_end_list (DvmdBusPeer *peer);
 
 /* ---- SubmitMany (dvmd-bus-submit-many.c) ---- */
 

@@ -11,7 +11,7 @@
 #include "dvmd-bus-private.h"
 
 GVariant *
-dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object)
+dvmd_bus_get_some (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, guint64 fields)
 {
   const GDBusInterfaceInfo *info = klass->interface;
   GVariantBuilder builder;
@@ -19,12 +19,19 @@ dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer obj
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; info->properties[i] != NULL; i++)
     {
-      GVariant *value = klass->get_property (server, object, info->properties[i]->name);
+      gboolean wanted = (fields & DVMD_BUS_FIELD (i)) != 0;
+      GVariant *value = wanted ? klass->get_property (server, object, info->properties[i]->name) : NULL;
 
       if (value != NULL)
         g_variant_builder_add (&builder, "{sv}", info->properties[i]->name, value);
     }
   return g_variant_builder_end (&builder);
+}
+
+GVariant *
+dvmd_bus_get_all (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object)
+{
+  return dvmd_bus_get_some (server, klass, object, G_MAXUINT64);
 }
 
 GVariant *

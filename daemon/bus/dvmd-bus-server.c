@@ -50,7 +50,6 @@ dvmd_bus_server_dispose (GObject *object)
 
   g_cancellable_cancel (self->cancellable);
   g_clear_handle_id (&self->force_timer, g_source_remove);
-  g_clear_handle_id (&self->watch_timer, g_source_remove);
   g_clear_handle_id (&self->bus_retry, g_source_remove);
   g_clear_pointer (&self->listener, dvmd_bus_listener_free);
   for (guint i = 0; i < self->peers->len; i++)
@@ -125,7 +124,6 @@ dvmd_bus_server_new (DvmdController *controller, const char *name)
   self->controller = g_object_ref (controller);
   self->core = dvmd_controller_get_core (controller);
   self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
-  self->timeout = 300 * G_USEC_PER_SEC;
   self->waiters = dvmd_bus_waiters_new (self);
   self->requesters = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_caller_unref);
   self->askers = dvmd_bus_askers_new ();
@@ -155,7 +153,7 @@ dvmd_bus_server_get_listener (DvmdBusServer *self)
 void
 dvmd_bus_server_set_timeout (DvmdBusServer *self, gint64 timeout)
 {
-  self->timeout = timeout;
+  dvmd_bus_signals_set_timeout (self->signals, timeout);
 }
 
 guint

@@ -15,12 +15,6 @@
 
 #include <string.h>
 
-char *
-dvmd_bus_session_path (guint id)
-{
-  return g_strdup_printf (DVMD_BUS_SESSIONS_PATH "/%u", id);
-}
-
 static gpointer
 find (DvmdBusServer *server, guint id, GError **error)
 {
@@ -120,7 +114,7 @@ dvmd_bus_find_session (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
-  path = dvmd_bus_session_path (dvmd_session_get_id (session));
+  path = dvmd_bus_path (DVMD_BUS_SESSION, dvmd_session_get_id (session));
   dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }
 

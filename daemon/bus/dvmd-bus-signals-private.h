@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The inside of what goes out by itself, for the two files that it is in: -signals has jobs, nodes and the order of
- * all, -signals-objects those objects of which there are few.
+ * The inside of what goes out by itself, for the files that it is in: -collect writes the change log, -flush tells what
+ * is in it, -signals says when, and -lagging keeps what a peer cannot take yet.
  */
 
 #pragma once
 
-#include "dvmd-bus-node-changes.h"
-#include "dvmd-bus-watched.h"
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-watch.h"
 
 G_BEGIN_DECLS
 
@@ -19,22 +19,17 @@ typedef enum
   DVMD_BUS_TO_FOLLOWERS,   /* those and the owner */
 } DvmdBusAudience;
 
-/* What is being sent. */
-typedef struct _DvmdBusBatch DvmdBusBatch;
-
 struct _DvmdBusSignals
 {
   DvmdBusServer *server;
-  GHashTable *masks; /* GParamSpec of a record -> the fields that it stands for */
-  GHashTable *live;  /* id -> DvmdBusLiveJob, those that somebody may get signals of */
-  GArray *queue;     /* ids, in the order of their first change */
-  GArray *job_changes;
-  DvmdBusNodeChanges *nodes;
-  DvmdBusBatch *batch; /* (nullable): what is being sent, in slices */
-  GHashTable *watched; /* path -> DvmdBusWatched, those that somebody may get signals of */
-  GPtrArray *changed;  /* of them, in the order of their first change */
-  GPtrArray *told;     /* DvmdCampaign that has ended, DvmdSession that has been warned: whoever asked is to be told */
-  gboolean has_public; /* somebody gets the signals of every object */
+  GHashTable *masks;      /* GParamSpec of a job's record -> the fields that it stands for */
+  GHashTable *watches;    /* DvmdBusKey, the first thing in a DvmdBusWatch: of what somebody may get signals of */
+  DvmdBusLog *log;        /* what has happened */
+  DvmdBusLog *batch;      /* (nullable): of that, what is being told, in slices */
+  gboolean with_counters; /* the batch has them */
+  gboolean counters_left; /* and leaves some for later */
+  guint n_jobs;           /* in the batch when it was begun */
+  gboolean has_public;    /* somebody gets the signals of every object */
   gboolean has_subscribers;
   gboolean pending; /* something has happened since the batch was begun */
   gboolean flushing;
@@ -42,6 +37,8 @@ struct _DvmdBusSignals
   guint counter_source;
   gint64 counters_due; /* monotonic */
   gint64 pause_ends;
+  gint64 timeout;  /* microseconds that a lagging peer may leave unread what waits for it */
+  guint lag_timer; /* while there is one */
 };
 
 /* ---- dvmd-bus-signals.c ---- */
@@ -49,31 +46,41 @@ struct _DvmdBusSignals
 /* owner: (nullable) of the object */
 gboolean dvmd_bus_signals_is_for (DvmdBusPeer *peer, DvmdBusPeer *owner, DvmdBusAudience audience);
 gboolean dvmd_bus_signals_has_audience (DvmdBusSignals *self, DvmdBusPeer *owner, DvmdBusAudience audience);
-/* body: floating; not to those who are behind */
-void dvmd_bus_signals_broadcast (DvmdBusSignals *self, DvmdBusAudience audience, DvmdBusPeer *owner, const char *path,
-                                 const char *interface, const char *signal, GVariant *body);
-/* changed: floating a{sv} */
-void dvmd_bus_signals_send_properties (DvmdBusSignals *self, DvmdBusPeer *owner, const char *path,
-                                       const char *interface, GVariant *changed);
+/* The log is to be told soon. */
 void dvmd_bus_signals_schedule (DvmdBusSignals *self);
+/* (nullable) */
+DvmdBusWatch *dvmd_bus_signals_find (DvmdBusSignals *self, DvmdBusKind kind, guint id);
 
-/* ---- dvmd-bus-signals-objects.c ---- */
+/* ---- dvmd-bus-collect.c ---- */
 
-void dvmd_bus_signals_connect_objects (DvmdBusSignals *self);
-void dvmd_bus_signals_disconnect_objects (DvmdBusSignals *self);
+void dvmd_bus_signals_connect (DvmdBusSignals *self);
+void dvmd_bus_signals_disconnect (DvmdBusSignals *self);
 /* Somebody gets the signals of every object from now on. */
-void dvmd_bus_signals_watch_objects (DvmdBusSignals *self);
-/* Those that nobody gets signals of are watched no more. */
-void dvmd_bus_signals_forget_objects (DvmdBusSignals *self);
-void dvmd_bus_signals_disown_objects (DvmdBusSignals *self, DvmdBusPeer *owner);
-/* Something of the object has changed. */
-void dvmd_bus_signals_mark (DvmdBusSignals *self, const char *path);
+void dvmd_bus_signals_watch_all (DvmdBusSignals *self);
+
+/* ---- dvmd-bus-flush.c ---- */
+
+/* How a log is told. */
+typedef struct
+{
+  DvmdBusSignals *signals;
+  DvmdBusLog *log;
+  DvmdBusPeer *lagging; /* (nullable): to this one; else to all others, and is merged into what lagging peers get */
+  gint64 until;         /* monotonic */
+  gboolean with_counters;
+} DvmdBusFlush;
+
 /*
- * (transfer container): those that were changed; new values of all of them go before what tells of any. left: counters
- * are left for later.
+ * FALSE: the time is over, or the peer has enough to read, before everything is told. others_took: how long the values
+ * of all but jobs and nodes have taken.
  */
-GPtrArray *dvmd_bus_signals_send_objects (DvmdBusSignals *self, gboolean with_counters, gboolean *left);
-/* Those of them that leave. */
-void dvmd_bus_signals_send_removals (DvmdBusSignals *self, GPtrArray *changed);
+gboolean dvmd_bus_flush (const DvmdBusFlush *how, gint64 *others_took);
+/* One job or node, which is not in the log any more. */
+void dvmd_bus_flush_object (const DvmdBusFlush *how, DvmdBusChange *change);
+
+/* ---- dvmd-bus-lagging.c ---- */
+
+/* From now on its changes are merged; they are told when no list is under way and little is unsent. */
+void dvmd_bus_lagging_begin (DvmdBusPeer *peer);
 
 G_END_DECLS

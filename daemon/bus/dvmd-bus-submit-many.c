@@ -253,7 +253,7 @@ accept (Batch *batch, GError **error)
   if (job == NULL)
     return FALSE;
   dvmd_bus_submitted (batch->server, batch->caller, job, &item->own);
-  path = dvmd_bus_job_path (dvmd_job_get_id (job));
+  path = dvmd_bus_path (DVMD_BUS_JOB, dvmd_job_get_id (job));
   g_variant_builder_add (&batch->paths, "o", path);
   return TRUE;
 }

@@ -222,6 +222,6 @@ dvmd_bus_submit (DvmdBusCall *call)
       return;
     }
   dvmd_bus_submitted (call->server, call->caller, job, &submission->own);
-  path = dvmd_bus_job_path (dvmd_job_get_id (job));
+  path = dvmd_bus_path (DVMD_BUS_JOB, dvmd_job_get_id (job));
   dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }

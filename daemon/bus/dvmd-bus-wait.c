@@ -201,7 +201,7 @@ dvmd_bus_wait_campaign (DvmdBusCall *call, DvmdCampaign *campaign, GVariant *dic
     }
   add_waiter (call->server->waiters, call, campaign, timeout);
   if (dvmd_campaign_get_ended (campaign))
-    dvmd_bus_signals_tell_end (call->server->signals, campaign);
+    dvmd_bus_signals_tell (call->server->signals, campaign);
 }
 
 /* result: floating */

@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "bus-fixture.h"
-#include "dvmd-bus-behind.h"
+#include "dvmd-bus-log.h"
 #include "dvmd-core-sessions.h"
 #include "fake-elastic.h"
 
@@ -364,22 +364,24 @@ test_name_again (Fixture *f, gconstpointer data)
 
 /* Whoever does not listen for long costs nothing for those that came and went meanwhile. */
 static void
-test_behind_come_and_gone (Fixture *f, gconstpointer data)
+test_come_and_gone (Fixture *f, gconstpointer data)
 {
-  g_autoptr (DvmdBusBehind) behind = dvmd_bus_behind_new ();
+  g_autoptr (DvmdBusLog) backlog = dvmd_bus_log_new ();
 
   for (guint id = 1; id <= 100; id++)
     {
-      g_autoptr (DvmdBusWatched)
-          watched = dvmd_bus_watched_new (&dvmd_bus_sessions.klass, "/org/dvm/sessions", id, f->session);
+      g_autoptr (DvmdBusLog) log = dvmd_bus_log_new ();
+      DvmdBusChange *change = dvmd_bus_log_get (log, DVMD_BUS_SESSION, id);
 
-      dvmd_bus_behind_miss_object (behind, watched, id > 1, FALSE);
-      dvmd_bus_watched_add_state (watched, "active", "ended", "It was released");
-      watched->ended = TRUE;
-      dvmd_bus_behind_miss_object (behind, watched, FALSE, TRUE);
+      change->added = id > 1;
+      dvmd_bus_log_merge (backlog, change, TRUE);
+      change->added = FALSE;
+      dvmd_bus_change_add_state (change, DVM_SESSION_STATE_ACTIVE, DVM_SESSION_STATE_ENDED, "It was released");
+      change->ended = TRUE;
+      dvmd_bus_log_merge (backlog, change, TRUE);
     }
   /* The first one was known before, and that it has gone is news. */
-  g_assert_cmpuint (dvmd_bus_behind_get_size (behind), ==, 1);
+  g_assert_cmpuint (dvmd_bus_log_count (backlog, DVMD_BUS_LOG_OTHERS), ==, 1);
 }
 
 #define add(name, set_up, data, test) g_test_add ("/bus-sessions/" name, Fixture, data, set_up, test, tear_down)
@@ -406,7 +408,7 @@ main (int argc, char **argv)
   add ("ended", set_up, NULL, test_ended);
   add ("values-first", set_up, NULL, test_values_first);
   add ("name-again", set_up, NULL, test_name_again);
-  add ("behind-come-and-gone", set_up, NULL, test_behind_come_and_gone);
+  add ("lagging-come-and-gone", set_up, NULL, test_come_and_gone);
 
   return g_test_run ();
 }
