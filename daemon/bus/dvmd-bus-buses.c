@@ -95,7 +95,7 @@ on_name_requested (GObject *source, GAsyncResult *result, gpointer user_data)
 
   if (!request_name_finish (self, source, result, &error))
     {
-      dvmd_bus_peer_detach (peer);
+      dvmd_bus_unexport (peer);
       g_task_return_error (task, error);
       return;
     }
@@ -115,9 +115,9 @@ take_bus (GTask *task, GDBusConnection *connection)
   g_dbus_connection_set_exit_on_close (connection, FALSE);
   if (self->bus_is_shared)
     peer->limit = dvmd_bus_limit_new (connection);
-  if (!dvmd_bus_peer_export (peer, &error))
+  if (!dvmd_bus_export (peer, &error))
     {
-      dvmd_bus_peer_detach (peer);
+      dvmd_bus_unexport (peer);
       g_task_return_error (task, error);
       g_object_unref (task);
       return;

@@ -136,14 +136,6 @@ dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error)
 {
   static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
   g_autoptr (GDBusNodeInfo) info = g_dbus_node_info_new_for_xml (daemon_xml, error);
-  guint id;
 
-  if (info == NULL)
-    return FALSE;
-  id = g_dbus_connection_register_object (peer->connection, "/org/freedesktop/DBus", info->interfaces[0], &vtable,
-                                          dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
-  if (id == 0)
-    return FALSE;
-  g_array_append_val (peer->objects, id);
-  return TRUE;
+  return info != NULL && dvmd_bus_peer_register (peer, "/org/freedesktop/DBus", info->interfaces[0], &vtable, error);
 }

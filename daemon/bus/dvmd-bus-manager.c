@@ -378,12 +378,6 @@ gboolean
 dvmd_bus_manager_export (DvmdBusPeer *peer, GError **error)
 {
   static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-  guint id = g_dbus_connection_register_object (peer->connection, DVMD_BUS_MANAGER_PATH,
-                                                (GDBusInterfaceInfo *)&dvm_dbus_manager_interface, &vtable,
-                                                dvmd_bus_peer_ref (peer), (GDestroyNotify)dvmd_bus_peer_unref, error);
 
-  if (id == 0)
-    return FALSE;
-  g_array_append_val (peer->objects, id);
-  return TRUE;
+  return dvmd_bus_peer_register (peer, DVMD_BUS_MANAGER_PATH, &dvm_dbus_manager_interface, &vtable, error);
 }

@@ -74,46 +74,15 @@ dvmd_bus_peer_unref (DvmdBusPeer *self)
 }
 
 gboolean
-dvmd_bus_peer_export (DvmdBusPeer *self, GError **error)
+dvmd_bus_peer_register (DvmdBusPeer *self, const char *path, const GDBusInterfaceInfo *info,
+                        const GDBusInterfaceVTable *vtable, GError **error)
 {
-  return dvmd_bus_object_manager_export (self, error) && dvmd_bus_manager_export (self, error)
-         && dvmd_bus_subtree_export (&dvmd_bus_jobs, self, error)
-         && dvmd_bus_subtree_export (&dvmd_bus_sessions, self, error)
-         && dvmd_bus_subtree_export (&dvmd_bus_campaigns, self, error)
-         && dvmd_bus_subtree_export (&dvmd_bus_nodes, self, error)
-         && (self->is_bus || dvmd_bus_daemon_export (self, error));
-}
+  guint id = g_dbus_connection_register_object (self->connection, path, (GDBusInterfaceInfo *)info, vtable,
+                                                dvmd_bus_peer_ref (self), (GDestroyNotify)dvmd_bus_peer_unref, error);
 
-static void
-drop_callers (DvmdBusPeer *self)
-{
-  if (self->self != NULL)
-    dvmd_bus_caller_leave (self->self);
-  if (self->callers != NULL)
-    {
-      g_autoptr (GList) callers = g_hash_table_get_values (self->callers);
-
-      for (GList *l = callers; l != NULL; l = l->next)
-        dvmd_bus_caller_leave (l->data);
-    }
-}
-
-void
-dvmd_bus_peer_detach (DvmdBusPeer *self)
-{
-  g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (self);
-
-  if (self->server == NULL)
-    return;
-  drop_callers (self);
-  self->server = NULL;
-  g_clear_signal_handler (&self->closed_handler, self->connection);
-  for (guint i = 0; i < self->objects->len; i++)
-    g_dbus_connection_unregister_object (self->connection, g_array_index (self->objects, guint, i));
-  for (guint i = 0; i < self->subtrees->len; i++)
-    g_dbus_connection_unregister_subtree (self->connection, g_array_index (self->subtrees, guint, i));
-  g_array_set_size (self->objects, 0);
-  g_array_set_size (self->subtrees, 0);
+  if (id != 0)
+    g_array_append_val (self->objects, id);
+  return id != 0;
 }
 
 DvmdBusPeer *

@@ -110,10 +110,9 @@ struct _DvmdBusPeer
 DvmdBusPeer *dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus);
 DvmdBusPeer *dvmd_bus_peer_ref (DvmdBusPeer *self);
 void dvmd_bus_peer_unref (DvmdBusPeer *self);
-/* Exports every object; only after that may calls come in. */
-gboolean dvmd_bus_peer_export (DvmdBusPeer *self, GError **error);
-/* Nothing is served or sent any more. */
-void dvmd_bus_peer_detach (DvmdBusPeer *self);
+/* One object; user_data of its vtable is the peer */
+gboolean dvmd_bus_peer_register (DvmdBusPeer *self, const char *path, const GDBusInterfaceInfo *info,
+                                 const GDBusInterfaceVTable *vtable, GError **error);
 /* Counts it, and closes the connection that lets too much gather. */
 void dvmd_bus_peer_send (DvmdBusPeer *self, GDBusMessage *message);
 /* So much is unsent that it lags. */
@@ -179,34 +178,6 @@ typedef struct
   const DvmdBusReader *reader; /* (nullable) */
 } DvmdBusMethod;
 
-/* A unique name on a bus, or the other end of a private connection. */
-struct _DvmdBusCaller
-{
-  DvmdBusPeer *peer; /* (nullable) borrowed: NULL when the caller or the connection has gone */
-  DvmdRequester requester;
-  gboolean known;   /* credentials have been had */
-  gboolean reading; /* what it calls */
-  guint watch;      /* buses: NameOwnerChanged */
-  guint n_subscriptions;
-  GQueue pending;   /* DvmdBusCall-and-method, until the credentials are known, and the call before is read */
-  GArray *jobs;     /* guint, ids of those that are to end with the caller; (nullable) */
-  guint jobs_limit; /* at that length the ended ones are taken out */
-};
-
-DvmdBusCaller *dvmd_bus_caller_new_private (DvmdBusPeer *peer);
-DvmdBusCaller *dvmd_bus_caller_ref (DvmdBusCaller *self);
-void dvmd_bus_caller_unref (DvmdBusCaller *self);
-/* The caller leaves: subscriptions and waits end, calls that wait for it are dropped. */
-void dvmd_bus_caller_leave (DvmdBusCaller *self);
-/* (transfer full): the user and the program, for people */
-char *dvmd_bus_caller_describe (DvmdBusCaller *self);
-/* The job is cancelled when the caller leaves. */
-void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
-/* May do something to the DVM. */
-gboolean dvmd_bus_caller_may_change (DvmdBusCaller *self);
-void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
-gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
-
 /* (transfer floating) (nullable) */
 typedef GVariant *(*DvmdBusGetProperty) (DvmdBusServer *server, gpointer object, const char *name);
 
@@ -221,6 +192,49 @@ typedef struct
   gsize n_methods;
 } DvmdBusClass;
 
+/* A unique name on a bus, or the other end of a private connection. */
+struct _DvmdBusCaller
+{
+  DvmdBusPeer *peer; /* (nullable) borrowed: NULL when the caller or the connection has gone */
+  DvmdRequester requester;
+  gboolean known;   /* credentials have been had */
+  gboolean reading; /* what it calls */
+  guint watch;      /* buses: NameOwnerChanged */
+  guint n_subscriptions;
+  GQueue pending;   /* DvmdBusPendingCall */
+  GArray *jobs;     /* guint, ids of those that are to end with the caller; (nullable) */
+  guint jobs_limit; /* at that length the ended ones are taken out */
+};
+
+/* A call that waits until it is known who calls, or the call before it is read. */
+typedef struct
+{
+  const DvmdBusClass *klass;
+  const DvmdBusMethod *method;
+  guint id;
+  GDBusMethodInvocation *invocation;
+} DvmdBusPendingCall;
+
+void dvmd_bus_pending_call_free (DvmdBusPendingCall *pending);
+gboolean dvmd_bus_caller_check (DvmdBusServer *server, DvmdBusCaller *caller, DvmdBusAccess access, gpointer object,
+                                GError **error);
+DvmdBusCaller *dvmd_bus_caller_new (DvmdBusPeer *peer, const char *name);
+DvmdBusCaller *dvmd_bus_caller_new_private (DvmdBusPeer *peer);
+DvmdBusCaller *dvmd_bus_caller_ref (DvmdBusCaller *self);
+void dvmd_bus_caller_unref (DvmdBusCaller *self);
+/* (transfer full): the user and the program, for people */
+char *dvmd_bus_caller_describe (DvmdBusCaller *self);
+/* The job is cancelled when the caller leaves. */
+void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
+/* May do something to the DVM. */
+gboolean dvmd_bus_caller_may_change (DvmdBusCaller *self);
+/* Those of its jobs end that are to. */
+void dvmd_bus_caller_end_jobs (DvmdBusCaller *self, DvmdBusServer *server);
+
+/* The caller leaves: subscriptions and waits end, calls that wait for it are dropped. */
+void dvmd_bus_caller_leave (DvmdBusCaller *self);
+void dvmd_bus_caller_subscribe (DvmdBusCaller *self);
+gboolean dvmd_bus_caller_unsubscribe (DvmdBusCaller *self);
 /* Answers a call to the object of this number, at once or when it is known who calls; takes the invocation. */
 void dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethodInvocation *invocation);
 /* Answers with the value (floating, or NULL for nothing); takes the invocation. */
@@ -259,8 +273,10 @@ extern const DvmdBusSubtree dvmd_bus_campaigns;
 extern const DvmdBusSubtree dvmd_bus_jobs;
 extern const DvmdBusSubtree dvmd_bus_nodes;
 extern const DvmdBusSubtree dvmd_bus_sessions;
-gboolean dvmd_bus_subtree_export (const DvmdBusSubtree *subtree, DvmdBusPeer *peer, GError **error);
-
+/* Every object; only after that may calls come in. */
+gboolean dvmd_bus_export (DvmdBusPeer *peer, GError **error);
+/* The callers have left, and nothing is served or sent any more. */
+void dvmd_bus_unexport (DvmdBusPeer *peer);
 gboolean dvmd_bus_manager_export (DvmdBusPeer *peer, GError **error);
 gboolean dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error);
 /* org.freedesktop.DBus for private peers that take us for a bus */

@@ -56,7 +56,7 @@ dvmd_bus_server_dispose (GObject *object)
     {
       DvmdBusPeer *peer = self->peers->pdata[i];
 
-      dvmd_bus_peer_detach (peer);
+      dvmd_bus_unexport (peer);
       g_dbus_connection_close (peer->connection, NULL, NULL, NULL);
     }
   g_ptr_array_set_size (self->peers, 0);
@@ -179,7 +179,7 @@ remove_peer (DvmdBusServer *self, DvmdBusPeer *peer)
     dvmd_bus_listener_connection_gone (self->listener);
   g_hash_table_remove (self->private_peers, peer->name);
   g_ptr_array_remove (self->peers, peer);
-  dvmd_bus_peer_detach (peer);
+  dvmd_bus_unexport (peer);
   dvmd_bus_signals_peer_gone (self->signals, peer);
 }
 
@@ -239,10 +239,10 @@ add_private (DvmdBusServer *self, GDBusConnection *connection, gboolean is_guest
   g_autoptr (GError) error = NULL;
 
   peer->is_guest = is_guest;
-  if (!dvmd_bus_peer_export (peer, &error))
+  if (!dvmd_bus_export (peer, &error))
     {
       g_message ("%s is refused: %s", peer->name, error->message);
-      dvmd_bus_peer_detach (peer);
+      dvmd_bus_unexport (peer);
       return FALSE;
     }
   dvmd_bus_insert_peer (self, peer);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The objects of one class, as a subtree on one connection: registered once, however many there are.
+ * All objects are exported on one connection: those of one class as a subtree, registered once, however many there are.
  */
 
 #include "config.h"
@@ -73,8 +73,8 @@ dispatch (GDBusConnection *connection, const char *sender, const char *path, con
   return &vtable;
 }
 
-gboolean
-dvmd_bus_subtree_export (const DvmdBusSubtree *subtree, DvmdBusPeer *peer, GError **error)
+static gboolean
+export_subtree (DvmdBusPeer *peer, const DvmdBusSubtree *subtree, GError **error)
 {
   static const GDBusSubtreeVTable vtable = { enumerate, introspect, dispatch };
   Export *self = g_new0 (Export, 1);
@@ -92,4 +92,45 @@ dvmd_bus_subtree_export (const DvmdBusSubtree *subtree, DvmdBusPeer *peer, GErro
     }
   g_array_append_val (peer->subtrees, id);
   return TRUE;
+}
+
+gboolean
+dvmd_bus_export (DvmdBusPeer *peer, GError **error)
+{
+  return dvmd_bus_object_manager_export (peer, error) && dvmd_bus_manager_export (peer, error)
+         && export_subtree (peer, &dvmd_bus_jobs, error) && export_subtree (peer, &dvmd_bus_sessions, error)
+         && export_subtree (peer, &dvmd_bus_campaigns, error) && export_subtree (peer, &dvmd_bus_nodes, error)
+         && (peer->is_bus || dvmd_bus_daemon_export (peer, error));
+}
+
+static void
+drop_callers (DvmdBusPeer *self)
+{
+  if (self->self != NULL)
+    dvmd_bus_caller_leave (self->self);
+  if (self->callers != NULL)
+    {
+      g_autoptr (GList) callers = g_hash_table_get_values (self->callers);
+
+      for (GList *l = callers; l != NULL; l = l->next)
+        dvmd_bus_caller_leave (l->data);
+    }
+}
+
+void
+dvmd_bus_unexport (DvmdBusPeer *self)
+{
+  g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (self);
+
+  if (self->server == NULL)
+    return;
+  drop_callers (self);
+  self->server = NULL;
+  g_clear_signal_handler (&self->closed_handler, self->connection);
+  for (guint i = 0; i < self->objects->len; i++)
+    g_dbus_connection_unregister_object (self->connection, g_array_index (self->objects, guint, i));
+  for (guint i = 0; i < self->subtrees->len; i++)
+    g_dbus_connection_unregister_subtree (self->connection, g_array_index (self->subtrees, guint, i));
+  g_array_set_size (self->objects, 0);
+  g_array_set_size (self->subtrees, 0);
 }
