@@ -9,6 +9,8 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvmd-bus-ask.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-events.h"
 
 struct _DvmdBusAsked
 {
@@ -24,7 +26,7 @@ DvmdBusAsked *
 dvmd_bus_asked_new (DvmdBusCall *call, DvmdBusAskFinish finish, DvmdBusMakeReply make_reply, guint about)
 {
   DvmdBusAsked *asked = g_new0 (DvmdBusAsked, 1);
-  DvmdSession *session = about != 0 ? dvmd_core_get_session (call->server->core, about) : NULL;
+  DvmdSession *session = about != 0 ? dvmd_core_get_session (call->core, about) : NULL;
 
   g_set_weak_pointer (&asked->server, call->server);
   asked->caller = dvmd_bus_caller_ref (call->caller);

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
 
 G_BEGIN_DECLS
 

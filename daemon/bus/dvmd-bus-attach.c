@@ -8,8 +8,10 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-peer.h"
 
 #include <gio/gunixfdlist.h>
 
@@ -90,7 +92,7 @@ dvmd_bus_attach (DvmdBusCall *call)
   if ((g_dbus_connection_get_capabilities (call->peer->connection) & G_DBUS_CAPABILITY_FLAGS_UNIX_FD_PASSING) == 0)
     error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "This connection cannot carry descriptors");
   else if (parse_streams (call, &streams, &error)
-           && dvmd_controller_attach (call->server->controller, call->object, streams, fds, &error))
+           && dvmd_controller_attach (call->controller, call->object, streams, fds, &error))
     {
       return_fds (call, streams, fds);
       return;

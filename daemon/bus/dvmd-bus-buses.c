@@ -9,7 +9,10 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 
 #define CALL_LIMIT_MS             10000
 #define REQUEST_NAME_DO_NOT_QUEUE 4
@@ -26,6 +29,36 @@ enum
   REPLY_PRIMARY_OWNER = 1,
   REPLY_ALREADY_OWNER = 4
 };
+
+struct _DvmdBusBuses
+{
+  char *address;      /* (nullable): where to come back to */
+  gboolean is_shared; /* by other users */
+  guint n_joining;    /* attempts under way */
+  guint retry;        /* source */
+  guint delay;        /* ms before the next try */
+  gboolean told;      /* that another DVM has the name */
+};
+
+DvmdBusBuses *
+dvmd_bus_buses_new (void)
+{
+  return g_new0 (DvmdBusBuses, 1);
+}
+
+void
+dvmd_bus_buses_stop (DvmdBusBuses *self)
+{
+  g_clear_handle_id (&self->retry, g_source_remove);
+}
+
+void
+dvmd_bus_buses_free (DvmdBusBuses *self)
+{
+  dvmd_bus_buses_stop (self);
+  g_free (self->address);
+  g_free (self);
+}
 
 static void
 call_bus (DvmdBusPeer *peer, const char *method, GVariant *parameters, GCancellable *cancellable,
@@ -72,7 +105,7 @@ request_name_finish (DvmdBusServer *self, GObject *source, GAsyncResult *result,
 static void
 on_join_completed (GObject *task, GParamSpec *pspec, gpointer user_data)
 {
-  ((DvmdBusServer *)user_data)->n_joining--;
+  ((DvmdBusServer *)user_data)->buses->n_joining--;
 }
 
 static GTask *
@@ -80,7 +113,7 @@ join_new (DvmdBusServer *self, GCancellable *cancellable, GAsyncReadyCallback ca
 {
   GTask *task = g_task_new (self, cancellable, callback, user_data);
 
-  self->n_joining++;
+  self->buses->n_joining++;
   g_signal_connect (task, "notify::completed", G_CALLBACK (on_join_completed), self);
   return task;
 }
@@ -113,7 +146,7 @@ take_bus (GTask *task, GDBusConnection *connection)
 
   g_task_set_task_data (task, peer, (GDestroyNotify)dvmd_bus_peer_unref);
   g_dbus_connection_set_exit_on_close (connection, FALSE);
-  if (self->bus_is_shared)
+  if (self->buses->is_shared)
     peer->limit = dvmd_bus_limit_new (connection);
   if (!dvmd_bus_export (peer, &error))
     {
@@ -148,9 +181,10 @@ connect_bus (GTask *task)
 {
   DvmdBusServer *self = g_task_get_source_object (task);
 
-  g_dbus_connection_new_for_address (
-      self->bus_address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-      NULL, g_task_get_cancellable (task), on_bus_connected, task);
+  g_dbus_connection_new_for_address (self->buses->address,
+                                     G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT
+                                         | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+                                     NULL, g_task_get_cancellable (task), on_bus_connected, task);
 }
 
 void
@@ -169,9 +203,9 @@ dvmd_bus_server_add_bus_async (DvmdBusServer *self, GBusType type, GCancellable 
       g_object_unref (task);
       return;
     }
-  g_free (self->bus_address);
-  self->bus_address = g_steal_pointer (&address);
-  self->bus_is_shared = type == G_BUS_TYPE_SYSTEM;
+  g_free (self->buses->address);
+  self->buses->address = g_steal_pointer (&address);
+  self->buses->is_shared = type == G_BUS_TYPE_SYSTEM;
   connect_bus (task);
 }
 
@@ -208,10 +242,10 @@ on_returned (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   if (self->stopped)
     return;
-  if (g_error_matches (error, DVM_ERROR, DVM_ERROR_EXISTS) && !self->bus_told)
+  if (g_error_matches (error, DVM_ERROR, DVM_ERROR_EXISTS) && !self->buses->told)
     {
       g_message ("%s; until then this one goes on with its socket", error->message);
-      self->bus_told = TRUE;
+      self->buses->told = TRUE;
     }
   else
     g_debug ("not back on the bus yet: %s", error->message);
@@ -223,7 +257,7 @@ on_retry (gpointer user_data)
 {
   DvmdBusServer *self = user_data;
 
-  self->bus_retry = 0;
+  self->buses->retry = 0;
   connect_bus (join_new (self, self->cancellable, on_returned, NULL));
   return G_SOURCE_REMOVE;
 }
@@ -231,8 +265,8 @@ on_retry (gpointer user_data)
 static void
 schedule_return (DvmdBusServer *self)
 {
-  self->bus_retry = g_timeout_add (self->bus_delay, on_retry, self);
-  self->bus_delay = MIN (2 * self->bus_delay, LAST_DELAY_MS);
+  self->buses->retry = g_timeout_add (self->buses->delay, on_retry, self);
+  self->buses->delay = MIN (2 * self->buses->delay, LAST_DELAY_MS);
 }
 
 void
@@ -240,15 +274,15 @@ dvmd_bus_lost (DvmdBusServer *self, const GError *error)
 {
   const char *reason = error != NULL ? error->message : "closed";
 
-  if (self->bus_address == NULL || self->stopped)
+  if (self->buses->address == NULL || self->stopped)
     {
       g_message ("The message bus has gone (%s): the DVM goes on with its socket", reason);
       return;
     }
   g_message ("The message bus has gone (%s): the DVM goes on with its socket until it is back", reason);
-  self->bus_told = FALSE;
-  self->bus_delay = FIRST_DELAY_MS;
-  if (self->bus_retry == 0)
+  self->buses->told = FALSE;
+  self->buses->delay = FIRST_DELAY_MS;
+  if (self->buses->retry == 0)
     schedule_return (self);
 }
 
@@ -328,7 +362,7 @@ dvmd_bus_server_leave_async (DvmdBusServer *self, GAsyncReadyCallback callback, 
   g_task_set_source_tag (task, dvmd_bus_server_leave_async);
   if (peer == NULL)
     {
-      g_task_return_boolean (task, self->n_joining == 0);
+      g_task_return_boolean (task, self->buses->n_joining == 0);
       return;
     }
   leave = g_new0 (Leave, 1);

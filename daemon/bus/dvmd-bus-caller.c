@@ -8,7 +8,9 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 #include "dvmd-rights.h"
 
 #include <pwd.h>

@@ -10,26 +10,27 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
+#include "dvmd-bus-caller.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-wait.h"
 #include "dvmd-rights.h"
 
 #include <string.h>
 
 static gpointer
-find (DvmdBusServer *server, guint id, GError **error)
+find (DvmdCore *core, guint id, GError **error)
 {
-  DvmdCampaign *campaign = dvmd_core_get_campaign (server->core, id);
+  DvmdCampaign *campaign = dvmd_core_get_campaign (core, id);
 
   if (campaign != NULL)
     return campaign;
-  if (id > dvmd_core_get_last_campaign_id (server->core))
+  if (id > dvmd_core_get_last_campaign_id (core))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There never was a campaign %u: the last one is %u", id,
-                 dvmd_core_get_last_campaign_id (server->core));
+                 dvmd_core_get_last_campaign_id (core));
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                  "Campaign %u has been forgotten: its end is more than %u ended campaigns ago (HistoryLimit)", id,
-                 dvmd_core_get_history_limit (server->core));
+                 dvmd_core_get_history_limit (core));
   return NULL;
 }
 
@@ -47,7 +48,7 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
 static gboolean
 check_owner (DvmdBusCall *call, GError **error)
 {
-  DvmdCore *core = call->server->core;
+  DvmdCore *core = call->core;
   DvmCampaign *record = dvmd_campaign_get_record (call->object);
   DvmdSession *session = dvmd_core_find_session (core, dvm_campaign_get_alloc_id (record));
 
@@ -61,7 +62,7 @@ cancel_campaign (DvmdBusCall *call)
   GError *error = NULL;
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error) && check_owner (call, &error)
-      && dvmd_core_cancel_campaign (call->server->core, call->object, &error))
+      && dvmd_core_cancel_campaign (call->core, call->object, &error))
     dvmd_bus_return_value (call->invocation, NULL);
   else
     dvmd_bus_return_error (call->invocation, error);
@@ -82,13 +83,13 @@ static const DvmdBusMethod campaign_methods[] = {
 
 /* Those that have not ended; the others answer without being listed. */
 static char **
-enumerate (DvmdBusServer *server)
+enumerate (DvmdCore *core)
 {
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
 
-  for (DvmdCampaign *campaign = dvmd_core_next_campaign (server->core, NULL, FALSE);
+  for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, FALSE);
        campaign != NULL && nodes->len < DVMD_BUS_MAX_CHILDREN;
-       campaign = dvmd_core_next_campaign (server->core, campaign, FALSE))
+       campaign = dvmd_core_next_campaign (core, campaign, FALSE))
     g_ptr_array_add (nodes, g_strdup_printf ("%u", dvmd_campaign_get_id (campaign)));
   g_ptr_array_add (nodes, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&nodes), FALSE);

@@ -9,7 +9,13 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-records-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-events.h"
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-parts.h"
 #include "dvmd-bus-signals-private.h"
+#include "dvmd-bus-signals.h"
+#include "dvmd-bus-wait.h"
 
 #include <string.h>
 

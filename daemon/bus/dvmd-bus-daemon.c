@@ -9,7 +9,10 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 
 #include <string.h>
 

@@ -9,7 +9,14 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-methods.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
+#include "dvmd-bus-signals.h"
+#include "dvmd-bus-wait.h"
 #include "dvmd-reading.h"
 #include "dvmd-rights.h"
 
@@ -34,7 +41,7 @@ find_object (DvmdBusCall *call, const DvmdBusClass *klass, const DvmdBusMethod *
   g_autoptr (GError) own_error = NULL;
 
   if (klass->find != NULL)
-    call->object = klass->find (call->server, call->id, &own_error);
+    call->object = klass->find (call->core, call->id, &own_error);
   if (own_error == NULL)
     return dvmd_bus_caller_check (call->server, call->caller, method->access, call->object, error);
   g_propagate_error (error, g_steal_pointer (&own_error));
@@ -85,6 +92,11 @@ on_call_read (gpointer data, GError *error)
       g_clear_error (&error);
       error = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more calls");
     }
+  else
+    {
+      call.controller = call.server->controller;
+      call.core = call.server->core;
+    }
   if (error == NULL && find_object (&call, reading->klass, reading->method, &error))
     reading->method->func (&call);
   else
@@ -116,6 +128,8 @@ run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, c
 {
   DvmdBusCall call = {
     .server = peer->server,
+    .controller = peer->server->controller,
+    .core = peer->server->core,
     .peer = peer,
     .caller = caller,
     .id = id,
@@ -360,7 +374,7 @@ void
 dvmd_bus_dispatch (DvmdBusPeer *peer, const DvmdBusClass *klass, guint id, GDBusMethodInvocation *invocation)
 {
   GError *error = NULL;
-  gpointer object = klass->find != NULL ? klass->find (peer->server, id, &error) : NULL;
+  gpointer object = klass->find != NULL ? klass->find (peer->server->core, id, &error) : NULL;
 
   if (error != NULL)
     dvmd_bus_return_error (invocation, error);

@@ -9,7 +9,13 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-events.h"
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
+#include "dvmd-bus-signals.h"
+#include "dvmd-bus-wait.h"
 #include "dvmd-core-sessions.h"
 
 #include <string.h>
@@ -24,6 +30,12 @@ typedef struct
   gint64 warned_at;
 } Asker;
 
+struct _DvmdBusEvents
+{
+  GHashTable *requesters; /* number of a campaign -> DvmdBusCaller who asked for it, and has been answered */
+  GHashTable *askers;     /* number of a session -> Asker */
+};
+
 static void
 asker_free (gpointer data)
 {
@@ -33,22 +45,34 @@ asker_free (gpointer data)
   g_free (asker);
 }
 
-GHashTable *
-dvmd_bus_askers_new (void)
+DvmdBusEvents *
+dvmd_bus_events_new (void)
 {
-  return g_hash_table_new_full (NULL, NULL, NULL, asker_free);
+  DvmdBusEvents *self = g_new0 (DvmdBusEvents, 1);
+
+  self->requesters = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_caller_unref);
+  self->askers = g_hash_table_new_full (NULL, NULL, NULL, asker_free);
+  return self;
+}
+
+void
+dvmd_bus_events_free (DvmdBusEvents *self)
+{
+  g_hash_table_unref (self->requesters);
+  g_hash_table_unref (self->askers);
+  g_free (self);
 }
 
 static Asker *
 get_asker (DvmdBusServer *server, DvmdSession *session)
 {
   gpointer key = GUINT_TO_POINTER (dvmd_session_get_id (session));
-  Asker *asker = g_hash_table_lookup (server->askers, key);
+  Asker *asker = g_hash_table_lookup (server->events->askers, key);
 
   if (asker == NULL)
     {
       asker = g_new0 (Asker, 1);
-      g_hash_table_insert (server->askers, key, asker);
+      g_hash_table_insert (server->events->askers, key, asker);
     }
   return asker;
 }
@@ -111,7 +135,7 @@ dvmd_bus_events_tell_end (DvmdBusServer *server, DvmdCampaign *campaign)
   g_autoptr (DvmdBusCaller) caller = NULL;
 
   dvmd_bus_waiters_campaign_ended (server->waiters, campaign);
-  if (g_hash_table_steal_extended (server->requesters, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)), NULL,
+  if (g_hash_table_steal_extended (server->events->requesters, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)), NULL,
                                    (gpointer *)&caller)
       && caller->peer != NULL)
     send_end (caller, dvmd_campaign_get_record (campaign));
@@ -120,7 +144,7 @@ dvmd_bus_events_tell_end (DvmdBusServer *server, DvmdCampaign *campaign)
 void
 dvmd_bus_events_tell_warning (DvmdBusServer *server, DvmdSession *session)
 {
-  Asker *asker = g_hash_table_lookup (server->askers, GUINT_TO_POINTER (dvmd_session_get_id (session)));
+  Asker *asker = g_hash_table_lookup (server->events->askers, GUINT_TO_POINTER (dvmd_session_get_id (session)));
   DvmSession *record = dvmd_session_get_record (session);
   guint passed;
 
@@ -157,7 +181,7 @@ dvmd_bus_events_warned (DvmdBusServer *server, DvmdSession *session, guint secon
 void
 dvmd_bus_events_session_gone (DvmdBusServer *server, DvmdSession *session)
 {
-  g_hash_table_remove (server->askers, GUINT_TO_POINTER (dvmd_session_get_id (session)));
+  g_hash_table_remove (server->events->askers, GUINT_TO_POINTER (dvmd_session_get_id (session)));
 }
 
 void
@@ -170,7 +194,7 @@ dvmd_bus_events_asking (DvmdBusServer *server, DvmdSession *session)
 static gboolean
 ask_ends (DvmdBusServer *server, guint session)
 {
-  Asker *asker = g_hash_table_lookup (server->askers, GUINT_TO_POINTER (session));
+  Asker *asker = g_hash_table_lookup (server->events->askers, GUINT_TO_POINTER (session));
 
   if (asker == NULL || asker->n_asking == 0)
     return FALSE;
@@ -213,7 +237,7 @@ answered_campaign (DvmdBusServer *server, DvmdBusCaller *caller, DvmdCampaign *c
 
   if (!is_requester (caller, dvmd_campaign_get_requester (campaign)))
     return;
-  g_hash_table_insert (server->requesters, GUINT_TO_POINTER (id), dvmd_bus_caller_ref (caller));
+  g_hash_table_insert (server->events->requesters, GUINT_TO_POINTER (id), dvmd_bus_caller_ref (caller));
   if (dvmd_campaign_get_ended (campaign))
     dvmd_bus_signals_tell (server->signals, campaign);
 }

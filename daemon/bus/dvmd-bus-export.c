@@ -8,7 +8,10 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 
 #include <string.h>
 
@@ -33,7 +36,7 @@ enumerate (GDBusConnection *connection, const char *sender, const char *path, gp
 {
   Export *self = user_data;
 
-  return self->subtree->enumerate (self->peer->server);
+  return self->subtree->enumerate (self->peer->server->core);
 }
 
 /* Every number has the interface: the method itself says that there is no such object. */

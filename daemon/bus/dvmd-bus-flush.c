@@ -10,6 +10,11 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-dbus-interfaces.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-events.h"
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 #include "dvmd-bus-signals-private.h"
 
 /* The object that is being told of. */
@@ -49,7 +54,7 @@ aim_at (Aim *aim, const DvmdBusFlush *how, DvmdBusChange *change)
   else if (how->lagging == NULL && change->key.kind != DVMD_BUS_NODE)
     return FALSE; /* its end has been told already, or nobody listens any more */
   else if (aim->klass->find != NULL)
-    aim->object = aim->klass->find (how->signals->server, change->key.id, &error);
+    aim->object = aim->klass->find (how->signals->server->core, change->key.id, &error);
   aim->gone = error != NULL;
   aim->path = dvmd_bus_path (change->key.kind, change->key.id);
   return TRUE;

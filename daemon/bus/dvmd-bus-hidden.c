@@ -10,7 +10,9 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-dbus-interfaces.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-parts.h"
 #include "dvmd-rights.h"
 
 #include <string.h>

@@ -10,27 +10,30 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-wait.h"
 
 #include <string.h>
 
 static gpointer
-find (DvmdBusServer *server, guint id, GError **error)
+find (DvmdCore *core, guint id, GError **error)
 {
-  DvmdJob *job = dvmd_core_get_job (server->core, id);
+  DvmdJob *job = dvmd_core_get_job (core, id);
 
   if (job != NULL)
     return job;
-  if (id > dvmd_core_get_last_job_id (server->core))
+  if (id > dvmd_core_get_last_job_id (core))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job %u: the last one is %u", id,
-                 dvmd_core_get_last_job_id (server->core));
+                 dvmd_core_get_last_job_id (core));
   else
     g_set_error (
         error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
         "Job %u has been forgotten: its end is more than %u ended jobs ago (HistoryLimit), or those since then take "
         "more memory than history-bytes",
-        id, dvmd_core_get_history_limit (server->core));
+        id, dvmd_core_get_history_limit (core));
   return NULL;
 }
 
@@ -63,7 +66,7 @@ signal_job (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(i@a{sv})", &number, &dict);
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
-    dvmd_controller_signal_job (call->server->controller, call->object, number, ranks, &error);
+    dvmd_controller_signal_job (call->controller, call->object, number, ranks, &error);
   return_result (call, error);
 }
 
@@ -74,7 +77,7 @@ continue_job (DvmdBusCall *call)
   GError *error = NULL;
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_controller_continue_job (call->server->controller, call->object, &error);
+    dvmd_controller_continue_job (call->controller, call->object, &error);
   return_result (call, error);
 }
 
@@ -88,7 +91,7 @@ resize_job (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(uu@a{sv})", &rows, &columns, &dict);
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_controller_resize_job (call->server->controller, call->object, rows, columns, &error);
+    dvmd_controller_resize_job (call->controller, call->object, rows, columns, &error);
   return_result (call, error);
 }
 
@@ -102,7 +105,7 @@ cancel_job (DvmdBusCall *call)
 
   /* A job that has ended or fails already is left as it is. */
   if (dvmd_bus_options_parse (dict, NULL, 0, &error) && !dvmd_job_get_ended (call->object))
-    dvmd_controller_cancel_job_for (call->server->controller, call->object, reason, &error);
+    dvmd_controller_cancel_job_for (call->controller, call->object, reason, &error);
   return_result (call, error);
 }
 
@@ -162,9 +165,9 @@ static const DvmdBusMethod job_methods[] = {
 
 /* The live jobs; the ended ones answer without being listed. */
 static char **
-enumerate (DvmdBusServer *server)
+enumerate (DvmdCore *core)
 {
-  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (server->core, FALSE);
+  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (core, FALSE);
   guint n = MIN (jobs->len, DVMD_BUS_MAX_CHILDREN);
   char **nodes = g_new0 (char *, n + 1);
 

@@ -9,7 +9,11 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 #include "dvmd-bus-signals-private.h"
+#include "dvmd-bus-signals.h"
 
 /* Its backlog is told when no more bytes than this are unsent. */
 #define FEW (256 * 1024)

@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
 
@@ -62,7 +64,7 @@ void
 dvmd_bus_list_campaigns (DvmdBusCall *call)
 {
   const DvmdBusClass *klass = &dvmd_bus_campaigns.klass;
-  DvmdCore *core = call->server->core;
+  DvmdCore *core = call->core;
   g_auto (Filter) filter = { NULL };
   DvmdBusRows rows;
   GError *error = NULL;
@@ -85,7 +87,7 @@ void
 dvmd_bus_list_sessions (DvmdBusCall *call)
 {
   const DvmdBusClass *klass = &dvmd_bus_sessions.klass;
-  DvmdCore *core = call->server->core;
+  DvmdCore *core = call->core;
   g_auto (Filter) filter = { NULL };
   DvmdBusRows rows;
   GError *error = NULL;

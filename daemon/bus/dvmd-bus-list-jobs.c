@@ -8,6 +8,9 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
 #include "dvmd-rights.h"
@@ -94,7 +97,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   gboolean hides = dvmd_bus_hides_from (call->server, call->caller);
   g_auto (JobFilter) filter = { NULL };
-  DvmdCore *core = call->server->core;
+  DvmdCore *core = call->core;
   gboolean ended;
   const DvmRecordField *fields;
   guint n_fields;
@@ -124,7 +127,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
 static GPtrArray *
 select_jobs (DvmdBusCall *call, const JobFilter *filter, GError **error)
 {
-  DvmdCore *core = call->server->core;
+  DvmdCore *core = call->core;
   g_autoptr (GPtrArray) jobs = g_ptr_array_new_with_free_func (g_object_unref);
 
   for (DvmdJob *job = NULL; (job = dvmd_core_next_job (core, job, FALSE)) != NULL;)
@@ -153,7 +156,7 @@ cancel_selected (DvmdBusCall *call, GPtrArray *jobs)
       /* It may have gone with one before it. */
       if (dvmd_job_get_ended (job))
         continue;
-      if (dvmd_controller_cancel_job_for (call->server->controller, job, reason, &error))
+      if (dvmd_controller_cancel_job_for (call->controller, job, reason, &error))
         count++;
       else
         g_info ("Job %u is not cancelled: %s", dvmd_job_get_id (job), error->message);

@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
 
@@ -60,6 +62,6 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
-  add_nodes (&rows, dvmd_core_get_nodes (call->server->core), set, all, columns);
+  add_nodes (&rows, dvmd_core_get_nodes (call->core), set, all, columns);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
 
@@ -59,6 +61,6 @@ dvmd_bus_list_procs (DvmdBusCall *call)
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("a(uusuuiuiis)"), limit);
   if (procs != NULL)
-    add_procs (&rows, dvmd_core_get_nodes (call->server->core), procs, set);
+    add_procs (&rows, dvmd_core_get_nodes (call->core), procs, set);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

@@ -9,8 +9,13 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-dbus-interfaces.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
+#include "dvmd-bus-wait.h"
 
 #define API_VERSION 1
 
@@ -216,7 +221,7 @@ find_job (DvmdBusCall *call)
   DvmdJob *job;
 
   g_variant_get (call->parameters, "(&s)", &nspace);
-  job = dvmd_core_find_job (call->server->core, nspace);
+  job = dvmd_core_find_job (call->core, nspace);
   if (job != NULL)
     {
       g_autofree char *path = dvmd_bus_path (DVMD_BUS_JOB, dvmd_job_get_id (job));
@@ -237,7 +242,7 @@ wait_job (DvmdBusCall *call)
   DvmdJob *job;
 
   g_variant_get (call->parameters, "(&s@a{sv})", &nspace, &options);
-  job = dvmd_core_find_job (call->server->core, nspace);
+  job = dvmd_core_find_job (call->core, nspace);
   if (job != NULL)
     dvmd_bus_wait (call, job, options);
   else
@@ -315,7 +320,7 @@ list_plugins (DvmdBusCall *call)
       return;
     }
   dvmd_bus_return_value (call->invocation,
-                         g_variant_new ("(@aa{sv})", dvmd_controller_list_plugins (call->server->controller)));
+                         g_variant_new ("(@aa{sv})", dvmd_controller_list_plugins (call->controller)));
 }
 
 static void

@@ -9,8 +9,11 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-id-set.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-parts.h"
 
 #include <string.h>
 
@@ -93,7 +96,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     {
       if (procs != NULL)
-        map = describe (dvmd_core_get_nodes (call->server->core), procs, ranks, "", &error);
+        map = describe (dvmd_core_get_nodes (call->core), procs, ranks, "", &error);
       else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
                              dvmd_job_get_id (call->object));

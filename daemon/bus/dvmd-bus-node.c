@@ -10,15 +10,16 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
 
 #include <string.h>
 
 static gpointer
-find (DvmdBusServer *server, guint rank, GError **error)
+find (DvmdCore *core, guint rank, GError **error)
 {
-  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (server->core), rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (core), rank);
 
   if (node == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no node " DVMD_BUS_NODES_PATH "/%u", rank);
@@ -42,7 +43,7 @@ dvmd_bus_find_node (DvmdBusCall *call)
   DvmdNode *node;
 
   g_variant_get (call->parameters, "(&s)", &name);
-  node = dvmd_node_pool_find (dvmd_core_get_nodes (call->server->core), name);
+  node = dvmd_node_pool_find (dvmd_core_get_nodes (call->core), name);
   if (node == NULL)
     {
       dvmd_bus_return_error (call->invocation,
@@ -72,7 +73,7 @@ drain (DvmdBusCall *call)
 
   g_variant_get (call->parameters, "(&s@a{sv})", &reason, &dict);
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_core_drain_node (call->server->core, call->object, reason, &error);
+    dvmd_core_drain_node (call->core, call->object, reason, &error);
   return_result (call, error);
 }
 
@@ -83,7 +84,7 @@ resume (DvmdBusCall *call)
   GError *error = NULL;
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
-    dvmd_core_resume_node (call->server->core, call->object, &error);
+    dvmd_core_resume_node (call->core, call->object, &error);
   return_result (call, error);
 }
 
@@ -98,7 +99,7 @@ restart (DvmdBusCall *call)
   GError *error = NULL;
 
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
-    dvmd_controller_restart_node (call->server->controller, call->object, force, &error);
+    dvmd_controller_restart_node (call->controller, call->object, force, &error);
   return_result (call, error);
 }
 
@@ -118,7 +119,7 @@ on_topology (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 get_topology (DvmdBusCall *call)
 {
-  dvmd_controller_get_topology_async (call->server->controller, call->id, on_topology, call->invocation);
+  dvmd_controller_get_topology_async (call->controller, call->id, on_topology, call->invocation);
 }
 
 static const DvmdBusMethod node_methods[] = {
@@ -129,9 +130,9 @@ static const DvmdBusMethod node_methods[] = {
 };
 
 static char **
-enumerate (DvmdBusServer *server)
+enumerate (DvmdCore *core)
 {
-  DvmdNodePool *pool = dvmd_core_get_nodes (server->core);
+  DvmdNodePool *pool = dvmd_core_get_nodes (core);
   guint max = dvmd_node_pool_get_max_rank (pool);
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
 

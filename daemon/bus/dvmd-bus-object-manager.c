@@ -8,7 +8,12 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
+#include "dvmd-bus-signals.h"
 
 #include <string.h>
 

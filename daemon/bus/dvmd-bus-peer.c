@@ -8,8 +8,11 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-hidden.h"
 #include "dvmd-bus-log.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 
 /* With more than MANY bytes unsent it lags, and with MAX it is closed. */
 #define MANY        (1024 * 1024)

@@ -8,7 +8,9 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-log.h"
 
 GVariant *
 dvmd_bus_get_some (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, guint64 fields)

@@ -8,7 +8,11 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-hidden.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
+#include "dvmd-bus-parts.h"
 #include "dvmd-bus-rows.h"
 
 #include <string.h>

@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-peer.h"
 
 /* Not by the invocation itself: what waits to be read is counted. */
 static void

@@ -6,6 +6,7 @@
 
 #include "config.h"
 
+#include "dvmd-bus-call.h"
 #include "dvmd-bus-rows.h"
 
 #include <string.h>

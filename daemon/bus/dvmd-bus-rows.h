@@ -5,7 +5,8 @@
 #pragma once
 
 #include "dvm-records-private.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-id-set.h"
 
 G_BEGIN_DECLS
 

@@ -8,13 +8,13 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
-#include "dvmd-bus-private.h"
-
-#include <gio/gunixconnection.h>
-#include <gio/gunixsocketaddress.h>
-#include <glib/gstdio.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include "dvmd-bus-dispatch.h"
+#include "dvmd-bus-events.h"
+#include "dvmd-bus-methods.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
+#include "dvmd-bus-signals.h"
+#include "dvmd-bus-wait.h"
 
 #define STOP_LIMIT_MS 2000
 
@@ -28,21 +28,6 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (DvmdBusServer, dvmd_bus_server, G_TYPE_OBJECT)
 
-/* Both run in a thread of GDBus and touch nothing of ours. */
-static gboolean
-on_allow_mechanism (GDBusAuthObserver *observer, const char *mechanism, gpointer user_data)
-{
-  return g_strcmp0 (mechanism, "EXTERNAL") == 0;
-}
-
-static gboolean
-on_authorize (GDBusAuthObserver *observer, GIOStream *stream, GCredentials *credentials, gpointer user_data)
-{
-  uid_t uid = credentials != NULL ? g_credentials_get_unix_user (credentials, NULL) : (uid_t)-1;
-
-  return uid != (uid_t)-1 && (uid == getuid () || uid == 0);
-}
-
 static void
 dvmd_bus_server_dispose (GObject *object)
 {
@@ -50,8 +35,8 @@ dvmd_bus_server_dispose (GObject *object)
 
   g_cancellable_cancel (self->cancellable);
   g_clear_handle_id (&self->force_timer, g_source_remove);
-  g_clear_handle_id (&self->bus_retry, g_source_remove);
-  g_clear_pointer (&self->listener, dvmd_bus_listener_free);
+  dvmd_bus_buses_stop (self->buses);
+  dvmd_bus_socket_stop (self->socket);
   for (guint i = 0; i < self->peers->len; i++)
     {
       DvmdBusPeer *peer = self->peers->pdata[i];
@@ -63,8 +48,7 @@ dvmd_bus_server_dispose (GObject *object)
   g_hash_table_remove_all (self->private_peers);
   g_clear_pointer (&self->settings, dvmd_config_unref);
   g_clear_pointer (&self->waiters, dvmd_bus_waiters_free);
-  g_clear_pointer (&self->requesters, g_hash_table_unref);
-  g_clear_pointer (&self->askers, g_hash_table_unref);
+  g_clear_pointer (&self->events, dvmd_bus_events_free);
   g_clear_pointer (&self->batches, g_ptr_array_unref);
   g_clear_pointer (&self->early_maps, g_ptr_array_unref);
   g_clear_pointer (&self->signals, dvmd_bus_signals_free);
@@ -81,11 +65,9 @@ dvmd_bus_server_finalize (GObject *object)
   g_ptr_array_unref (self->peers);
   g_hash_table_unref (self->private_peers);
   g_object_unref (self->cancellable);
-  g_object_unref (self->observer);
+  dvmd_bus_socket_free (self->socket);
+  dvmd_bus_buses_free (self->buses);
   g_free (self->bus_name);
-  g_free (self->bus_address);
-  g_free (self->guid);
-  g_free (self->address);
 
   G_OBJECT_CLASS (dvmd_bus_server_parent_class)->finalize (object);
 }
@@ -110,10 +92,8 @@ dvmd_bus_server_init (DvmdBusServer *self)
   self->peers = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_bus_peer_unref);
   self->private_peers = g_hash_table_new (g_str_hash, g_str_equal);
   self->cancellable = g_cancellable_new ();
-  self->guid = g_dbus_generate_guid ();
-  self->observer = g_dbus_auth_observer_new ();
-  g_signal_connect (self->observer, "allow-mechanism", G_CALLBACK (on_allow_mechanism), NULL);
-  g_signal_connect (self->observer, "authorize-authenticated-peer", G_CALLBACK (on_authorize), NULL);
+  self->socket = dvmd_bus_socket_new ();
+  self->buses = dvmd_bus_buses_new ();
 }
 
 DvmdBusServer *
@@ -125,8 +105,7 @@ dvmd_bus_server_new (DvmdController *controller, const char *name)
   self->core = dvmd_controller_get_core (controller);
   self->bus_name = g_strjoin (".", "org.dvm.Manager", name, NULL);
   self->waiters = dvmd_bus_waiters_new (self);
-  self->requesters = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_bus_caller_unref);
-  self->askers = dvmd_bus_askers_new ();
+  self->events = dvmd_bus_events_new ();
   self->batches = dvmd_bus_batches_new ();
   self->early_maps = dvmd_bus_maps_new ();
   g_signal_connect_object (controller, "ready", G_CALLBACK (dvmd_bus_maps_ready), self, G_CONNECT_SWAPPED);
@@ -144,28 +123,10 @@ dvmd_bus_server_set_settings (DvmdBusServer *self, DvmdConfig *settings, DvmdBus
   self->reload_data = user_data;
 }
 
-DvmdBusListener *
-dvmd_bus_server_get_listener (DvmdBusServer *self)
-{
-  return self->listener;
-}
-
 void
 dvmd_bus_server_set_timeout (DvmdBusServer *self, gint64 timeout)
 {
   dvmd_bus_signals_set_timeout (self->signals, timeout);
-}
-
-guint
-dvmd_bus_server_get_n_connections (DvmdBusServer *self)
-{
-  return g_hash_table_size (self->private_peers) + self->n_authenticating;
-}
-
-const char *
-dvmd_bus_server_get_address (DvmdBusServer *self)
-{
-  return self->address;
 }
 
 /* ---- connections that come and go ---- */
@@ -175,8 +136,8 @@ remove_peer (DvmdBusServer *self, DvmdBusPeer *peer)
 {
   g_autoptr (DvmdBusPeer) keep = dvmd_bus_peer_ref (peer);
 
-  if (peer->is_guest && self->listener != NULL)
-    dvmd_bus_listener_connection_gone (self->listener);
+  if (peer->is_guest)
+    dvmd_bus_socket_guest_gone (self->socket);
   g_hash_table_remove (self->private_peers, peer->name);
   g_ptr_array_remove (self->peers, peer);
   dvmd_bus_unexport (peer);
@@ -230,151 +191,6 @@ dvmd_bus_insert_peer (DvmdBusServer *self, DvmdBusPeer *peer)
   peer->closed_handler = g_signal_connect (peer->connection, "closed", G_CALLBACK (on_closed), peer);
   check_closed (peer);
   dvmd_bus_signals_listeners_changed (self->signals);
-}
-
-static gboolean
-add_private (DvmdBusServer *self, GDBusConnection *connection, gboolean is_guest)
-{
-  g_autoptr (DvmdBusPeer) peer = dvmd_bus_peer_new (self, connection, FALSE);
-  g_autoptr (GError) error = NULL;
-
-  peer->is_guest = is_guest;
-  if (!dvmd_bus_export (peer, &error))
-    {
-      g_message ("%s is refused: %s", peer->name, error->message);
-      dvmd_bus_unexport (peer);
-      return FALSE;
-    }
-  dvmd_bus_insert_peer (self, peer);
-  g_debug ("%s is uid %u, pid %u", peer->name, peer->self->requester.uid, peer->self->requester.pid);
-  return TRUE;
-}
-
-static gboolean
-on_new_connection (GDBusConnection *connection, gpointer user_data)
-{
-  DvmdBusServer *self = user_data;
-
-  return !self->stopped && add_private (self, connection, TRUE);
-}
-
-/* ---- the private socket ---- */
-
-static gboolean
-check_path (const char *path, GError **error)
-{
-  gsize longest = sizeof ((struct sockaddr_un *)NULL)->sun_path - 1;
-
-  if (strlen (path) <= longest)
-    return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The path of the socket has %zu bytes, and %zu are possible: %s",
-               strlen (path), longest, path);
-  return FALSE;
-}
-
-static gboolean
-is_listening (const char *path)
-{
-  g_autoptr (GSocket)
-      socket = g_socket_new (G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL);
-  g_autoptr (GSocketAddress) address = g_unix_socket_address_new (path);
-
-  return socket != NULL && g_socket_connect (socket, address, NULL, NULL);
-}
-
-/* A socket that a crashed DVM has left is in the way; anything else is not ours to remove. */
-static gboolean
-clear_path (const char *path, GError **error)
-{
-  GStatBuf status;
-
-  if (g_lstat (path, &status) != 0)
-    return TRUE;
-  if (!S_ISSOCK (status.st_mode))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "%s is there and is no socket: give another path", path);
-      return FALSE;
-    }
-  if (is_listening (path))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "Another DVM listens on %s", path);
-      return FALSE;
-    }
-  g_message ("%s was left by a DVM that is gone: replaced", path);
-  if (g_unlink (path) == 0)
-    return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s cannot be removed: %s", path, g_strerror (errno));
-  return FALSE;
-}
-
-gboolean
-dvmd_bus_server_listen (DvmdBusServer *self, const char *path, GError **error)
-{
-  g_autofree char *escaped = g_dbus_address_escape_value (path);
-  g_autofree char *address = g_strdup_printf ("unix:path=%s", escaped);
-  const DvmdBusListenerSettings settings = { self->guid, self->observer, on_new_connection, self };
-  g_autoptr (GError) own_error = NULL;
-
-  g_return_val_if_fail (self->listener == NULL, FALSE);
-
-  if (!check_path (path, error) || !clear_path (path, error))
-    return FALSE;
-  self->listener = dvmd_bus_listener_new (path, &settings, &own_error);
-  if (self->listener == NULL)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The socket %s cannot be made: %s", path, own_error->message);
-      return FALSE;
-    }
-  /* Its folder is private; this is for a --socket elsewhere. */
-  if (g_chmod (path, 0600) != 0)
-    g_message ("%s keeps its mode: %s", path, g_strerror (errno));
-  self->address = g_steal_pointer (&address);
-  return TRUE;
-}
-
-static void
-on_fd_authenticated (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (DvmdBusServer) self = user_data;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_finish (result, &error);
-
-  self->n_authenticating--;
-  if (connection != NULL && !self->stopped && add_private (self, connection, FALSE))
-    {
-      g_dbus_connection_start_message_processing (connection);
-      return;
-    }
-  if (error != NULL)
-    g_message ("The connection that was handed in is refused: %s", error->message);
-  g_signal_emit (self, signals[SIGNAL_CONNECTION_CLOSED], 0, FALSE, dvmd_bus_server_get_n_connections (self));
-}
-
-gboolean
-dvmd_bus_server_add_fd (DvmdBusServer *self, int fd, GError **error)
-{
-  g_autoptr (GError) own_error = NULL;
-  g_autoptr (GSocket) socket = g_socket_new_from_fd (fd, &own_error);
-  g_autoptr (GSocketConnection) stream = NULL;
-
-  if (socket == NULL)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Descriptor %d is no socket: %s", fd, own_error->message);
-      close (fd);
-      return FALSE;
-    }
-  if (g_socket_get_family (socket) != G_SOCKET_FAMILY_UNIX)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Descriptor %d is no unix socket", fd);
-      return FALSE;
-    }
-  stream = g_socket_connection_factory_create_connection (socket);
-  self->n_authenticating++;
-  g_dbus_connection_new (G_IO_STREAM (stream), self->guid,
-                         G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_SERVER
-                             | G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING,
-                         self->observer, self->cancellable, on_fd_authenticated, g_object_ref (self));
-  return TRUE;
 }
 
 /* ---- the end ---- */
@@ -468,12 +284,6 @@ stop_peer (GTask *task, DvmdBusPeer *peer)
   g_dbus_connection_flush (peer->connection, NULL, on_stop_flushed, g_object_ref (task));
 }
 
-static void
-stop_listening (DvmdBusServer *self)
-{
-  g_clear_pointer (&self->listener, dvmd_bus_listener_free);
-}
-
 void
 dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, gpointer user_data)
 {
@@ -486,9 +296,9 @@ dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, g
   g_task_set_task_data (task, stop, stop_data_free);
   self->stopped = TRUE;
   g_clear_handle_id (&self->force_timer, g_source_remove);
-  g_clear_handle_id (&self->bus_retry, g_source_remove);
+  dvmd_bus_buses_stop (self->buses);
   g_cancellable_cancel (self->cancellable);
-  stop_listening (self);
+  dvmd_bus_socket_stop (self->socket);
   /* What has ended is told, also to those who wait for it. */
   dvmd_bus_signals_flush (self->signals);
   dvmd_bus_waiters_fail (self->waiters, error);

@@ -10,6 +10,8 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvmd-bus-ask.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-controller-session.h"
 
@@ -99,7 +101,7 @@ control (DvmdBusCall *call, guint id, GVariant *directives, DvmdBusMakeReply mak
   g_autoptr (GVariant) sunk = g_variant_ref_sink (directives);
 
   dvmd_controller_control_session_async (
-      call->server->controller, id, sunk, g_steal_pointer (&call->read), &call->caller->requester, FALSE, NULL,
+      call->controller, id, sunk, g_steal_pointer (&call->read), &call->caller->requester, FALSE, NULL,
       dvmd_bus_on_asked, dvmd_bus_asked_new (call, dvmd_controller_control_session_finish, make_reply, id));
 }
 

@@ -10,15 +10,16 @@
 
 #include "dvm-dbus-interfaces.h"
 #include "dvm-records-private.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-core-sessions.h"
 
 #include <string.h>
 
 static gpointer
-find (DvmdBusServer *server, guint id, GError **error)
+find (DvmdCore *core, guint id, GError **error)
 {
-  DvmdSession *session = dvmd_core_get_session (server->core, id);
+  DvmdSession *session = dvmd_core_get_session (core, id);
 
   if (session == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
@@ -108,7 +109,7 @@ dvmd_bus_find_session (DvmdBusCall *call)
   const char *id;
 
   g_variant_get (call->parameters, "(&s)", &id);
-  session = find_by_any_id (call->server->core, id, &error);
+  session = find_by_any_id (call->core, id, &error);
   if (session == NULL)
     {
       dvmd_bus_return_error (call->invocation, error);
@@ -128,12 +129,12 @@ static const DvmdBusMethod session_methods[] = {
 };
 
 static char **
-enumerate (DvmdBusServer *server)
+enumerate (DvmdCore *core)
 {
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
 
-  for (DvmdSession *session = dvmd_core_next_session (server->core, NULL);
-       session != NULL && nodes->len < DVMD_BUS_MAX_CHILDREN; session = dvmd_core_next_session (server->core, session))
+  for (DvmdSession *session = dvmd_core_next_session (core, NULL);
+       session != NULL && nodes->len < DVMD_BUS_MAX_CHILDREN; session = dvmd_core_next_session (core, session))
     g_ptr_array_add (nodes, g_strdup_printf ("%u", dvmd_session_get_id (session)));
   g_ptr_array_add (nodes, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&nodes), FALSE);

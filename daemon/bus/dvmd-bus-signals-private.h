@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dvmd-bus-log.h"
+#include "dvmd-bus-signals.h"
 #include "dvmd-bus-watch.h"
 
 G_BEGIN_DECLS

@@ -9,7 +9,11 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-log.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 #include "dvmd-bus-signals-private.h"
+#include "dvmd-bus-signals.h"
 
 #define COUNTER_INTERVAL_MS 100
 /* The jobs of a session may be thousands: telling of counters takes no more than this part of the time. */

@@ -9,6 +9,8 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvmd-bus-ask.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-controller-elastic.h"
 #include "dvmd-core-sessions.h"
@@ -50,10 +52,10 @@ void
 dvmd_bus_change_size (DvmdBusCall *call, const char *directive, GVariant *request, DvmdBusMakeReply make_reply)
 {
   const DvmdRequester *who = &call->caller->requester;
-  guint about = strcmp (directive, "new") != 0 ? find_session (call->server->core, who, request) : 0;
+  guint about = strcmp (directive, "new") != 0 ? find_session (call->core, who, request) : 0;
 
-  dvmd_controller_change_size_async (call->server->controller, directive, request, g_steal_pointer (&call->read), who,
-                                     FALSE, NULL, dvmd_bus_on_asked,
+  dvmd_controller_change_size_async (call->controller, directive, request, g_steal_pointer (&call->read), who, FALSE,
+                                     NULL, dvmd_bus_on_asked,
                                      dvmd_bus_asked_new (call, dvmd_controller_change_size_finish, make_reply, about));
 }
 

@@ -11,7 +11,11 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 #include "dvmd-bus-submit.h"
 #include "dvmd-reading.h"
 

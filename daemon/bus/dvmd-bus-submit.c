@@ -9,6 +9,10 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-methods.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-peer.h"
 #include "dvmd-bus-submit.h"
 
 #include <gio/gunixfdlist.h>
@@ -215,7 +219,7 @@ dvmd_bus_submit (DvmdBusCall *call)
       fds[i] = submission->own.fds[i];
       submission->own.fds[i] = -1;
     }
-  job = dvmd_controller_submit (call->server->controller, submission->spec, &call->caller->requester, fds, &error);
+  job = dvmd_controller_submit (call->controller, submission->spec, &call->caller->requester, fds, &error);
   if (job == NULL)
     {
       dvmd_bus_return_error (call->invocation, error);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "dvm-hosts-private.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
 
 G_BEGIN_DECLS
 

@@ -8,8 +8,12 @@
 
 #define G_LOG_DOMAIN "dvmd-bus"
 
+#include "dvmd-bus-caller.h"
+#include "dvmd-bus-hidden.h"
 #include "dvmd-bus-options.h"
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-bus-signals.h"
+#include "dvmd-bus-wait.h"
 
 typedef struct
 {

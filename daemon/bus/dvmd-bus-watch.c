@@ -6,6 +6,8 @@
 
 #include "config.h"
 
+#include "dvmd-bus-call.h"
+#include "dvmd-bus-log.h"
 #include "dvmd-bus-watch.h"
 
 #include <string.h>

@@ -4,9 +4,11 @@
 
 #pragma once
 
-#include "dvmd-bus-private.h"
+#include "dvmd-bus-call.h"
 
 G_BEGIN_DECLS
+
+typedef struct _DvmdBusSignals DvmdBusSignals;
 
 /*
  * An object that somebody may get signals of: a job, the manager, a session, a campaign. Of all but jobs the values are
