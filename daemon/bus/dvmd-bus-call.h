@@ -86,6 +86,8 @@ typedef struct
 void dvmd_bus_return_value (GDBusMethodInvocation *invocation, GVariant *value);
 /* Answers with the error, which is made one of DVM_ERROR's if it is none; takes both. */
 void dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error);
+/* With the error, which is taken, or with nothing if it is NULL */
+void dvmd_bus_return_result (DvmdBusCall *call, GError *error);
 
 /* a{sv} of these properties of the object (DVMD_BUS_FIELD), (transfer floating) */
 GVariant *dvmd_bus_get_some (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object, guint64 fields);

@@ -61,11 +61,9 @@ cancel_campaign (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   GError *error = NULL;
 
-  if (dvmd_bus_options_parse (dict, NULL, 0, &error) && check_owner (call, &error)
-      && dvmd_core_cancel_campaign (call->core, call->object, &error))
-    dvmd_bus_return_value (call->invocation, NULL);
-  else
-    dvmd_bus_return_error (call->invocation, error);
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error) && check_owner (call, &error))
+    dvmd_core_cancel_campaign (call->core, call->object, &error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void

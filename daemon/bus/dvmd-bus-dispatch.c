@@ -40,6 +40,8 @@ find_object (DvmdBusCall *call, const DvmdBusClass *klass, const DvmdBusMethod *
 {
   g_autoptr (GError) own_error = NULL;
 
+  call->controller = call->server->controller;
+  call->core = call->server->core;
   if (klass->find != NULL)
     call->object = klass->find (call->core, call->id, &own_error);
   if (own_error == NULL)
@@ -92,11 +94,6 @@ on_call_read (gpointer data, GError *error)
       g_clear_error (&error);
       error = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more calls");
     }
-  else
-    {
-      call.controller = call.server->controller;
-      call.core = call.server->core;
-    }
   if (error == NULL && find_object (&call, reading->klass, reading->method, &error))
     reading->method->func (&call);
   else
@@ -128,8 +125,6 @@ run_call (DvmdBusPeer *peer, DvmdBusCaller *caller, const DvmdBusClass *klass, c
 {
   DvmdBusCall call = {
     .server = peer->server,
-    .controller = peer->server->controller,
-    .core = peer->server->core,
     .peer = peer,
     .caller = caller,
     .id = id,

@@ -43,16 +43,6 @@ get_property (DvmdBusServer *server, gpointer object, const char *name)
   return _dvm_record_get_bus_property (G_OBJECT (dvmd_job_get_record (object)), name);
 }
 
-/* error: NULL for done; taken */
-static void
-return_result (DvmdBusCall *call, GError *error)
-{
-  if (error == NULL)
-    dvmd_bus_return_value (call->invocation, NULL);
-  else
-    dvmd_bus_return_error (call->invocation, error);
-}
-
 static void
 signal_job (DvmdBusCall *call)
 {
@@ -67,7 +57,7 @@ signal_job (DvmdBusCall *call)
   g_variant_get (call->parameters, "(i@a{sv})", &number, &dict);
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     dvmd_controller_signal_job (call->controller, call->object, number, ranks, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void
@@ -78,7 +68,7 @@ continue_job (DvmdBusCall *call)
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
     dvmd_controller_continue_job (call->controller, call->object, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void
@@ -92,7 +82,7 @@ resize_job (DvmdBusCall *call)
   g_variant_get (call->parameters, "(uu@a{sv})", &rows, &columns, &dict);
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
     dvmd_controller_resize_job (call->controller, call->object, rows, columns, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void
@@ -106,7 +96,7 @@ cancel_job (DvmdBusCall *call)
   /* A job that has ended or fails already is left as it is. */
   if (dvmd_bus_options_parse (dict, NULL, 0, &error) && !dvmd_job_get_ended (call->object))
     dvmd_controller_cancel_job_for (call->controller, call->object, reason, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void

@@ -337,10 +337,7 @@ reload (DvmdBusCall *call)
       else
         server->reload (server->reload_data, &error);
     }
-  if (error == NULL)
-    dvmd_bus_return_value (call->invocation, NULL);
-  else
-    dvmd_bus_return_error (call->invocation, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static const DvmdBusMethod manager_methods[] = {

@@ -54,16 +54,6 @@ dvmd_bus_find_node (DvmdBusCall *call)
   dvmd_bus_return_value (call->invocation, g_variant_new ("(o)", path));
 }
 
-/* error: NULL for done; taken */
-static void
-return_result (DvmdBusCall *call, GError *error)
-{
-  if (error == NULL)
-    dvmd_bus_return_value (call->invocation, NULL);
-  else
-    dvmd_bus_return_error (call->invocation, error);
-}
-
 static void
 drain (DvmdBusCall *call)
 {
@@ -74,7 +64,7 @@ drain (DvmdBusCall *call)
   g_variant_get (call->parameters, "(&s@a{sv})", &reason, &dict);
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
     dvmd_core_drain_node (call->core, call->object, reason, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void
@@ -85,7 +75,7 @@ resume (DvmdBusCall *call)
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
     dvmd_core_resume_node (call->core, call->object, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void
@@ -100,7 +90,7 @@ restart (DvmdBusCall *call)
 
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     dvmd_controller_restart_node (call->controller, call->object, force, &error);
-  return_result (call, error);
+  dvmd_bus_return_result (call, error);
 }
 
 static void

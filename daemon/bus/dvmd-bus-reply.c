@@ -52,3 +52,12 @@ dvmd_bus_return_error (GDBusMethodInvocation *invocation, GError *error)
                                                               error->message));
   g_error_free (error);
 }
+
+void
+dvmd_bus_return_result (DvmdBusCall *call, GError *error)
+{
+  if (error == NULL)
+    dvmd_bus_return_value (call->invocation, NULL);
+  else
+    dvmd_bus_return_error (call->invocation, error);
+}
