@@ -125,25 +125,24 @@ check (DvmdConfig *config, GError **error)
 gboolean
 dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error)
 {
-  settings->slots = dvmd_config_get_uint (config, "slots");
+  settings->shape.slots = dvmd_config_get_uint (config, "slots");
   settings->radix = dvmd_config_get_uint (config, "radix");
-  settings->controller_grace = dvmd_config_get_usec (config, "controller-grace");
-  settings->start_timeout = dvmd_config_get_usec (config, "start-timeout");
+  settings->shape.start_timeout = dvmd_config_get_usec (config, "start-timeout");
   if (alone)
     return TRUE;
-  settings->n_logical = dvmd_config_get_uint (config, "nodes");
-  settings->hostfile = get_text (config, "hostfile");
-  settings->hosts = get_text (config, "hosts");
-  settings->launcher = get_text (config, "launcher");
-  settings->allow_missing = dvmd_config_get_bool (config, "allow-missing");
-  settings->elastic = dvmd_config_get_bool (config, "elastic");
-  settings->park_limit = dvmd_config_get_usec (config, "park-limit");
-  settings->heal = dvmd_config_get_bool (config, "heal");
-  settings->heal_limit = dvmd_config_get_uint (config, "heal-limit");
-  settings->heal_pause = dvmd_config_get_usec (config, "heal-pause");
-  settings->grow_timeout = dvmd_config_get_usec (config, "grow-timeout");
-  settings->shrink_grace = dvmd_config_get_usec (config, "shrink-grace");
-  settings->allocator_timeout = dvmd_config_get_usec (config, "allocator-timeout");
+  settings->shape.n_logical = dvmd_config_get_uint (config, "nodes");
+  settings->shape.hostfile = get_text (config, "hostfile");
+  settings->shape.hosts = get_text (config, "hosts");
+  settings->shape.launcher = get_text (config, "launcher");
+  settings->shape.allow_missing = dvmd_config_get_bool (config, "allow-missing");
+  settings->size.elastic = dvmd_config_get_bool (config, "elastic");
+  settings->size.park_limit = dvmd_config_get_usec (config, "park-limit");
+  settings->size.heal = dvmd_config_get_bool (config, "heal");
+  settings->size.heal_limit = dvmd_config_get_uint (config, "heal-limit");
+  settings->size.heal_pause = dvmd_config_get_usec (config, "heal-pause");
+  settings->size.grow_timeout = dvmd_config_get_usec (config, "grow-timeout");
+  settings->size.shrink_grace = dvmd_config_get_usec (config, "shrink-grace");
+  settings->size.allocator_timeout = dvmd_config_get_usec (config, "allocator-timeout");
   return check (config, error);
 }
 

@@ -526,9 +526,9 @@ start (Daemon *self, GError **error)
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
   settings.history_bytes = dvmd_config_get_uint (self->config, "history-bytes");
   settings.kill_grace = dvmd_config_get_usec (self->config, "kill-grace");
-  settings.keep_output = dvmd_config_get_uint (self->config, "keep-output");
-  settings.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
-  settings.output_credit = dvmd_config_get_uint (self->config, "output-credit");
+  settings.output.of_one = dvmd_config_get_uint (self->config, "keep-output");
+  settings.output.of_all = dvmd_config_get_uint (self->config, "keep-output-total");
+  settings.output.credit = dvmd_config_get_uint (self->config, "output-credit");
   self->embedding.pmix_gds = gds;
   self->embedding.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
   self->embedding.adopt_orphans = TRUE;

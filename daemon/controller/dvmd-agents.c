@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-private.h"
+#include "dvmd-heal.h"
 
 typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
 
@@ -22,7 +23,7 @@ name_localhost (DvmdController *self, const char *host, const char *const *alias
     if (!g_ptr_array_find_with_equal_func (names, aliases[i], g_str_equal, NULL))
       g_ptr_array_add (names, (gpointer)aliases[i]);
   /* Logical nodes have no other names. */
-  if (names->len > 0 && g_strcmp0 (host, self->host) == 0)
+  if (names->len > 0 && g_strcmp0 (host, self->names.host) == 0)
     g_ptr_array_add (names, (gpointer) "localhost");
   g_ptr_array_add (names, NULL);
   return names;
@@ -47,20 +48,13 @@ handle_report (DvmdController *self, guint source, GVariant *body)
       g_message ("Agent %u reports as rank %u", source, rank);
       return;
     }
-  if (agents->funcs->reported != NULL && !agents->funcs->reported (agents, rank, report.address))
-    {
-      g_debug ("Agent %u reports, and is not waited for", rank);
-      return;
-    }
-  dvmd_core_agent_reported (self->core, rank, &report);
-  if (agents->funcs->remote)
-    dvmd_controller_learn_topology (self, rank);
+  agents->funcs->reported (agents, rank, &report);
 }
 
 static void
 handle_gone (DvmdController *self, guint rank, GVariant *body)
 {
-  dvmd_services_agent_gone (self->services, rank);
+  dvmd_services_agent_gone (self, rank);
   self->agents->funcs->gone (self->agents, rank);
 }
 
@@ -113,6 +107,14 @@ is_aftermath (DvmdController *self, DvmdMessage *message)
     }
 }
 
+gboolean
+dvmd_controller_is_lost (DvmdController *self, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
+
+  return node == NULL || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
+}
+
 static void
 on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
 {
@@ -128,7 +130,7 @@ on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
              dvmd_message_kind_name (message->kind));
   else if (handler != NULL)
     handler (self, message->source, message->body);
-  else if (!dvmd_services_handle (self->services, message))
+  else if (!dvmd_services_handle (self, message))
     g_message ("A message of kind %s is not for the controller", dvmd_message_kind_name (message->kind));
 }
 
@@ -150,6 +152,40 @@ dvmd_controller_remove_link (DvmdController *self, guint rank)
   self->gone.received += dvmd_link_get_n_received (link);
   g_signal_handlers_disconnect_by_data (link, self);
   g_hash_table_remove (self->links, GUINT_TO_POINTER (rank));
+}
+
+gboolean
+dvmd_controller_has_link (DvmdController *self, guint rank)
+{
+  return g_hash_table_contains (self->links, GUINT_TO_POINTER (rank));
+}
+
+void
+dvmd_controller_send (DvmdController *self, guint rank, DvmdMessageKind kind, GVariant *body)
+{
+  DvmdLink *link = g_hash_table_lookup (self->links, GUINT_TO_POINTER (rank));
+  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, 0, rank, body);
+
+  if (link != NULL)
+    dvmd_link_send (link, message);
+}
+
+void
+dvmd_controller_send_to_links (DvmdController *self, DvmdMessageKind kind, GVariant *body)
+{
+  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
+  GHashTableIter iter;
+  gpointer rank;
+
+  g_hash_table_iter_init (&iter, self->links);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    dvmd_controller_send (self, GPOINTER_TO_UINT (rank), kind, sunk);
+}
+
+void
+dvmd_controller_broadcast (DvmdController *self, DvmdMessageKind kind, GVariant *body)
+{
+  self->agents->funcs->broadcast (self->agents, kind, body);
 }
 
 /* ---- what the core asks for ---- */
@@ -212,4 +248,30 @@ dvmd_controller_remove_agents (gpointer user_data, DvmdCampaign *campaign, DvmdN
   DvmdAgents *agents = ((DvmdController *)user_data)->agents;
 
   agents->funcs->remove (agents, nodes, n_nodes, repairs, links_changed);
+}
+
+/* ---- agents that somebody wants to be started again ---- */
+
+gboolean
+dvmd_controller_restart_node (DvmdController *self, DvmdNode *node, gboolean force, GError **error)
+{
+  guint rank = node->rank;
+  guint n_jobs = g_hash_table_size (node->jobs);
+  g_autofree char *name = g_strdup (dvm_node_get_name (node->record));
+  g_autofree char *reason = g_strdup_printf ("%s: it is started again by command", name);
+
+  if (self->agents->funcs->restart == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "The agents of this DVM live in dvmd itself: they are there as long as it is");
+  else if (n_jobs > 0 && !force)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
+                 "%u jobs have processes on %s, which would end: drain the node and wait for them, or use the option "
+                 "“force”",
+                 n_jobs, name);
+  else if (dvmd_core_restart_node (self->core, node, error))
+    {
+      self->agents->funcs->restart (self->agents, rank, reason);
+      return TRUE;
+    }
+  return FALSE;
 }

@@ -18,7 +18,7 @@ typedef struct _DvmdAgents DvmdAgents;
 /* An implementation leaves a nullable function out if it has nothing to do there. */
 typedef struct
 {
-  gboolean remote; /* processes of their own, on any machine, which may end before the controller */
+  gboolean see_to_orphans; /* of this process */
   void (*free) (DvmdAgents *agents);
   void (*launch) (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes);
   /* (nullable): whether so many more may be started */
@@ -41,8 +41,8 @@ typedef struct
   gboolean (*is_ending) (DvmdAgents *agents);
 
   /* The agents' reports: */
-  /* (nullable): FALSE: nobody waits for its report (any more) */
-  gboolean (*reported) (DvmdAgents *agents, guint rank, const char *addresses);
+  /* dvmd_core_agent_reported() follows if it is waited for. */
+  void (*reported) (DvmdAgents *agents, guint rank, const DvmdAgentReport *report);
   void (*gone) (DvmdAgents *agents, guint rank);
   /* (nullable): it has done as it was ordered */
   void (*left) (DvmdAgents *agents, guint rank, guint uplink);

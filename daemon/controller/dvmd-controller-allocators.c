@@ -12,9 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-session.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-controller-allocators.h"
+#include "dvmd-controller-questions.h"
+#include "dvmd-size-change.h"
 
 /* ---- offers ---- */
 
@@ -51,15 +54,15 @@ offer_unref (Offer *self)
 static void
 check_offer (Offer *offer)
 {
-  if (offer->n_left == 0 && offer->campaign != NULL && offer->controller->core != NULL)
-    dvmd_core_offered (offer->controller->core, offer->campaign);
+  if (offer->n_left == 0 && offer->campaign != NULL && dvmd_controller_get_core (offer->controller) != NULL)
+    dvmd_core_offered (dvmd_controller_get_core (offer->controller), offer->campaign);
 }
 
 static void
 on_given_back (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *result, const GError *error, gpointer data)
 {
   Offer *offer = data;
-  const char *name = dvmd_plugins_get_name (self->plugins, allocator);
+  const char *name = dvmd_plugins_get_name (dvmd_controller_get_plugins (self), allocator);
   g_autoptr (GError) refused = NULL;
   DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
 
@@ -96,7 +99,7 @@ static DvmdAllocator *
 find_taker (DvmdController *self, GPtrArray *active, const char *name)
 {
   for (guint i = 0; name != NULL && i < active->len; i++)
-    if (g_strcmp0 (dvmd_plugins_get_name (self->plugins, active->pdata[i]), name) == 0)
+    if (g_strcmp0 (dvmd_plugins_get_name (dvmd_controller_get_plugins (self), active->pdata[i]), name) == 0)
       return dvmd_allocator_takes_back (active->pdata[i]) ? active->pdata[i] : NULL;
   return NULL;
 }
@@ -137,8 +140,7 @@ dvmd_controller_offer_nodes (gpointer user_data, DvmdCampaign *campaign, const D
   Offer *offer = offer_new (self, campaign);
 
   offer->n_left = 1;
-  if (self->context != NULL)
-    g_main_context_push_thread_default (self->context);
+  dvmd_controller_enter (self);
   for (guint i = 0; i < active->len; i++)
     {
       DvmdAllocator *allocator = g_ptr_array_index (active, i);
@@ -147,9 +149,8 @@ dvmd_controller_offer_nodes (gpointer user_data, DvmdCampaign *campaign, const D
       if (list[0] != NULL)
         offer_to (offer, allocator, alloc_id, list);
     }
-  if (self->context != NULL)
-    g_main_context_pop_thread_default (self->context);
-  dvmd_clock_add_timer (self->clock, 0, on_nobody_asked, offer);
+  dvmd_controller_leave (self);
+  dvmd_clock_add_timer (dvmd_controller_get_clock (self), 0, on_nobody_asked, offer);
 }
 
 void
@@ -168,7 +169,7 @@ dvmd_controller_return_nodes (DvmdController *self, DvmdAllocator *allocator, co
 GPtrArray *
 dvmd_controller_list_allocators (DvmdController *self)
 {
-  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
+  GPtrArray *active = dvmd_plugins_get_active (dvmd_controller_get_plugins (self), DVMD_PLUGIN_ALLOCATOR);
 
   /* Which are active may change while they are asked. */
   return g_ptr_array_copy (active, (GCopyFunc)g_object_ref, NULL);
@@ -239,7 +240,7 @@ find_session (DvmdController *self, GVariant *request, GError **error)
   if (alloc_id == NULL && id == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Nothing says which session: give “alloc-id” or “session”");
   else
-    dvmd_core_select_session (self->core, id, alloc_id, NULL, &session, error);
+    dvmd_core_select_session (dvmd_controller_get_core (self), id, alloc_id, NULL, &session, error);
   return session;
 }
 
@@ -253,7 +254,7 @@ warn (DvmdController *self, Push *push, GVariant *request)
   if (session != NULL && !g_variant_lookup (request, "seconds", "u", &seconds))
     g_set_error (&error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Nothing says how long it lasts: give “seconds”");
   else if (session != NULL)
-    dvmd_core_warn_session (self->core, session, seconds);
+    dvmd_core_warn_session (dvmd_controller_get_core (self), session, seconds);
   end_push (push, error);
 }
 
@@ -294,11 +295,11 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
   Push *push = g_new0 (Push, 1);
   g_autofree char *name = NULL;
 
-  push->allocator = g_strdup (dvmd_plugins_get_name (self->plugins, allocator));
+  push->allocator = g_strdup (dvmd_plugins_get_name (dvmd_controller_get_plugins (self), allocator));
   push->directive = g_strdup (directive);
   name = g_strconcat ("scheduler:", push->allocator, NULL);
   push->requester = dvmd_requester_new (name, geteuid (), getpid ());
-  if (self->core == NULL)
+  if (dvmd_controller_get_core (self) == NULL)
     end_push (push, NULL);
   else if (strcmp (directive, "warn") == 0)
     warn (self, push, request);
@@ -312,7 +313,7 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
 void
 dvmd_controller_listen_to_allocators (DvmdController *self)
 {
-  GPtrArray *all = dvmd_plugins_list (self->plugins);
+  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_plugins (self));
 
   for (guint i = 0; i < all->len; i++)
     {

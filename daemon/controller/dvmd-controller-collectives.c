@@ -10,7 +10,9 @@
 
 #include <string.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
+#include "dvmd-controller-collectives.h"
+#include "dvmd-controller-fences.h"
 
 typedef struct
 {
@@ -39,7 +41,7 @@ fence_free (gpointer data)
 {
   Fence *self = data;
 
-  dvmd_clock_remove_timer (self->all->controller->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->all->controller), self->timer);
   g_hash_table_unref (self->jobs);
   g_hash_table_unref (self->agents);
   g_hash_table_unref (self->missing);
@@ -120,7 +122,7 @@ expect_participants (Fence *self, GVariant *participants)
   g_variant_iter_init (&iter, participants);
   while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
     {
-      DvmdJob *job = dvmd_core_find_job (self->all->controller->core, nspace);
+      DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self->all->controller), nspace);
 
       if (job == NULL || dvmd_job_get_map (job) == NULL || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED
           || dvmd_controller_has_failed_fences (self->all->controller, job))
@@ -178,7 +180,7 @@ tell_of_jobs (Fence *self)
       g_hash_table_iter_init (&jobs, self->jobs);
       while (g_hash_table_iter_next (&jobs, &id, NULL))
         dvmd_controller_tell_of_job (controller, GPOINTER_TO_UINT (agent),
-                                     dvmd_core_get_job (controller->core, GPOINTER_TO_UINT (id)));
+                                     dvmd_core_get_job (dvmd_controller_get_core (controller), GPOINTER_TO_UINT (id)));
     }
 }
 
@@ -223,8 +225,8 @@ find_fence (Collectives *self, DvmdCollective kind, guint source, GVariant *part
       return NULL;
     }
   if (timeout > 0)
-    fence->timer = dvmd_clock_add_timer (self->controller->clock, (gint64)timeout * G_USEC_PER_SEC, on_fence_timeout,
-                                         fence);
+    fence->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), (gint64)timeout * G_USEC_PER_SEC,
+                                         on_fence_timeout, fence);
   g_hash_table_insert (self->fences, g_strdup (fence->key), fence);
   return fence;
 }
@@ -256,7 +258,7 @@ void
 dvmd_controller_join_collective (DvmdController *self, DvmdCollective kind, guint source, guint64 token,
                                  GVariant *participants, GVariant *data, guint32 timeout, int status)
 {
-  Collectives *all = dvmd_services_get (self->services, &dvmd_collectives_service);
+  Collectives *all = dvmd_services_get (self, &dvmd_collectives_service);
   g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
   Fence *fence = find_fence (all, kind, source, participants, timeout);
 

@@ -9,10 +9,11 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 
 #include "dvmd-core-sessions.h"
 #include "dvmd-message.h"
+#include "dvmd-controller-collectives.h"
 
 typedef struct
 {
@@ -42,7 +43,7 @@ describe_job (DvmdController *self, DvmdJob *job)
     }
   return g_variant_new ("(suuus@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")",
                         dvm_job_get_nspace (dvmd_job_get_record (job)), map->num_procs,
-                        dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
+                        dvmd_node_pool_count_slots (dvmd_core_get_nodes (dvmd_controller_get_core (self))),
                         sessions != NULL && sessions->len > 0 ? g_array_index (sessions, guint, 0) : 0,
                         map_by != NULL ? map_by : "", g_variant_builder_end (&apps), dvmd_map_to_variant (map));
 }
@@ -75,7 +76,7 @@ has_job (Connect *self, guint agent, DvmdJob *job)
 void
 dvmd_controller_tell_of_job (DvmdController *controller, guint agent, DvmdJob *job)
 {
-  Connect *self = dvmd_services_get (controller->services, &dvmd_connect_service);
+  Connect *self = dvmd_services_get (controller, &dvmd_connect_service);
 
   if (!has_job (self, agent, job) && add_agent (self->told, job, agent))
     dvmd_controller_send (controller, agent, DVMD_MSG_JOB_INFO, describe_job (controller, job));
@@ -84,7 +85,7 @@ dvmd_controller_tell_of_job (DvmdController *controller, guint agent, DvmdJob *j
 void
 dvmd_controller_agent_is_done (DvmdController *controller, guint agent, DvmdJob *job)
 {
-  Connect *self = dvmd_services_get (controller->services, &dvmd_connect_service);
+  Connect *self = dvmd_services_get (controller, &dvmd_connect_service);
 
   /* Of a job that has ended nobody asks any more. */
   if (dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)

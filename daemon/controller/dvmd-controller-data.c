@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 
 #include "dvmd-core-sessions.h"
 #include "dvmd-data-store.h"
@@ -68,7 +68,7 @@ handle_data (gpointer service, DvmdCall *call, GVariant *body)
   DvmdJob *job;
 
   g_variant_get (body, "(uuu@a{sv})", &op, &who.uid, &who.gid, &request);
-  job = dvmd_core_find_job (self->controller->core, who.nspace);
+  job = dvmd_core_find_job (dvmd_controller_get_core (self->controller), who.nspace);
   if (job != NULL)
     sessions = dvmd_job_get_sessions (job);
   if (sessions != NULL && sessions->len > 0)
@@ -113,8 +113,8 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   Data *self = g_new0 (Data, 1);
 
   self->controller = controller;
-  self->store = dvmd_data_store_new (controller->clock, answer, self);
-  g_signal_connect (controller->core, "session-removed", G_CALLBACK (on_session_removed), self);
+  self->store = dvmd_data_store_new (dvmd_controller_get_clock (controller), answer, self);
+  g_signal_connect (dvmd_controller_get_core (controller), "session-removed", G_CALLBACK (on_session_removed), self);
   return self;
 }
 
@@ -123,7 +123,7 @@ data_free (gpointer service)
 {
   Data *self = service;
 
-  g_signal_handlers_disconnect_by_data (self->controller->core, self);
+  g_signal_handlers_disconnect_by_data (dvmd_controller_get_core (self->controller), self);
   dvmd_data_store_free (self->store);
   g_free (self);
 }

@@ -38,7 +38,7 @@ size_change_free (gpointer data)
 static GQueue *
 get_waiting (DvmdController *controller)
 {
-  return dvmd_services_get (controller->services, &dvmd_size_changes_service);
+  return dvmd_services_get (controller, &dvmd_size_changes_service);
 }
 
 /* ---- answers ---- */
@@ -81,7 +81,7 @@ dvmd_size_change_answer (DvmdSizeChange *self, DvmdSizeAnswer *given)
 static gboolean
 check_elastic (DvmdController *self, GError **error)
 {
-  if (dvmd_core_get_elastic (self->core))
+  if (dvmd_core_get_elastic (dvmd_controller_get_core (self)))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
                "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
@@ -115,7 +115,7 @@ shrink (DvmdSizeChange *self)
   GError *error = NULL;
 
   fill_shrink (self, hosts, &request);
-  if (dvmd_core_shrink (self->controller->core, &request, &given, &error))
+  if (dvmd_core_shrink (dvmd_controller_get_core (self->controller), &request, &given, &error))
     dvmd_size_change_answer (self, &given);
   else
     dvmd_size_change_fail (self, error);
@@ -149,7 +149,7 @@ may_withdraw (DvmdSizeChange *self, DvmdSizeChange *other)
   if (self->scheduler || is_its_own (self, other))
     return TRUE;
   return self->requester != NULL && other->requester != NULL
-         && !dvmd_core_is_application (self->controller->core, self->requester)
+         && !dvmd_core_is_application (dvmd_controller_get_core (self->controller), self->requester)
          && (self->requester->uid == 0 || self->requester->uid == other->requester->uid);
 }
 
@@ -206,7 +206,7 @@ is_of_request (DvmdSizeChange *self, DvmCampaign *record)
     return FALSE;
   if (!request->has_session)
     return TRUE;
-  session = dvmd_core_get_session (self->controller->core, request->session);
+  session = dvmd_core_get_session (dvmd_controller_get_core (self->controller), request->session);
   return session != NULL && g_str_equal (dvm_campaign_get_alloc_id (record), dvmd_session_get_alloc_id (session));
 }
 
@@ -214,7 +214,7 @@ is_of_request (DvmdSizeChange *self, DvmCampaign *record)
 static DvmdCampaign *
 find_campaign (DvmdSizeChange *self)
 {
-  DvmdCore *core = self->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
   DvmdCampaign *found = NULL;
 
   for (DvmdCampaign *one = dvmd_core_next_campaign (core, NULL, FALSE); one != NULL;
@@ -241,10 +241,11 @@ find_own_campaign (DvmdSizeChange *self, DvmdSession **session, GError **error)
                    wanted != NULL ? wanted : number);
       return NULL;
     }
-  *session = dvmd_core_find_session (self->controller->core,
+  *session = dvmd_core_find_session (dvmd_controller_get_core (self->controller),
                                      dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign)));
   if (self->scheduler || (by != NULL && self->requester != NULL && g_strcmp0 (by->name, self->requester->name) == 0)
-      || dvmd_core_may (self->controller->core, self->requester, DVMD_RIGHT_RELEASE, *session, NULL, error))
+      || dvmd_core_may (dvmd_controller_get_core (self->controller), self->requester, DVMD_RIGHT_RELEASE, *session,
+                        NULL, error))
     return campaign;
   return NULL;
 }
@@ -264,7 +265,7 @@ cancel (DvmdSizeChange *self)
       given.campaign = dvmd_campaign_get_id (campaign);
       given.session = session != NULL ? dvmd_session_get_id (session) : 0;
     }
-  if (campaign != NULL && dvmd_core_cancel_campaign (self->controller->core, campaign, &error))
+  if (campaign != NULL && dvmd_core_cancel_campaign (dvmd_controller_get_core (self->controller), campaign, &error))
     {
       dvmd_size_change_answer (self, &given);
       return;
@@ -279,7 +280,7 @@ cancel (DvmdSizeChange *self)
 static gboolean
 check (DvmdSizeChange *self, GError **error)
 {
-  DvmdCore *core = self->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
   g_autofree const char **hosts = NULL;
   DvmdGrowRequest grow;
   DvmdShrinkRequest shrink;
@@ -332,7 +333,7 @@ take_decision (DvmdSizeChange *self, GVariant *answer, GError **error)
   if (self->hosts != NULL)
     return TRUE;
   g_prefix_error (error, "The allocator %s answers with what are no hosts: ",
-                  dvmd_plugins_get_name (self->controller->plugins, self->decider));
+                  dvmd_plugins_get_name (dvmd_controller_get_plugins (self->controller), self->decider));
   return FALSE;
 }
 
@@ -433,8 +434,7 @@ change_size (DvmdController *self, const char *directive, GVariant *given, const
   DvmdSizeChange *change;
   GError *error = NULL;
 
-  if (self->context != NULL)
-    g_main_context_push_thread_default (self->context);
+  dvmd_controller_enter (self);
   task = g_task_new (self, NULL, callback, user_data);
   request = dvmd_size_request_new (directive, kept, way->hosts, &error);
   if (request == NULL)
@@ -459,8 +459,7 @@ change_size (DvmdController *self, const char *directive, GVariant *given, const
       g_task_set_task_data (task, change, size_change_free);
       start (change);
     }
-  if (self->context != NULL)
-    g_main_context_pop_thread_default (self->context);
+  dvmd_controller_leave (self);
 }
 
 void
@@ -499,10 +498,19 @@ dvmd_controller_push_size (DvmdController *self, DvmdAllocator *allocator, const
   change_size (self, directive, request, NULL, TRUE, &way, NULL, callback, user_data);
 }
 
-void
-dvmd_controller_withdraw_requests (DvmdController *self, const char *nspace)
+GVariant *
+dvmd_controller_change_size_finish (DvmdController *self, GAsyncResult *result, GError **error)
 {
-  for (GList *l = get_waiting (self)->head, *next; l != NULL; l = next)
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* ---- the service ---- */
+
+/* Nobody is there to be answered. */
+static void
+requester_gone (gpointer service, const char *nspace)
+{
+  for (GList *l = ((GQueue *)service)->head, *next; l != NULL; l = next)
     {
       DvmdSizeChange *change = l->data;
       g_autofree char *asker = dvmd_requester_dup_nspace (change->requester);
@@ -512,14 +520,6 @@ dvmd_controller_withdraw_requests (DvmdController *self, const char *nspace)
         g_cancellable_cancel (change->stop);
     }
 }
-
-GVariant *
-dvmd_controller_change_size_finish (DvmdController *self, GAsyncResult *result, GError **error)
-{
-  return g_task_propagate_pointer (G_TASK (result), error);
-}
-
-/* ---- the service ---- */
 
 static void
 add_statistics (gpointer service, GVariantBuilder *statistics)
@@ -543,5 +543,6 @@ const DvmdService dvmd_size_changes_service = {
   .name = "size-changes",
   .create = create,
   .free = changes_free,
+  .requester_gone = requester_gone,
   .add_statistics = add_statistics,
 };

@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
+#include "dvmd-controller-fences.h"
 
 typedef struct
 {
@@ -28,7 +29,7 @@ typedef struct
 static TreeFences *
 get_fences (DvmdController *controller)
 {
-  return dvmd_services_get (controller->services, &dvmd_tree_fences_service);
+  return dvmd_services_get (controller, &dvmd_tree_fences_service);
 }
 
 void
@@ -152,7 +153,7 @@ agent_gone (gpointer service, guint rank)
   while (g_hash_table_iter_next (&iter, &id, &value))
     {
       JobFences *fences = value;
-      DvmdJob *job = dvmd_core_get_job (self->controller->core, GPOINTER_TO_UINT (id));
+      DvmdJob *job = dvmd_core_get_job (dvmd_controller_get_core (self->controller), GPOINTER_TO_UINT (id));
 
       if (fences->ended || job == NULL || dvmd_job_get_map (job) == NULL
           || dvmd_map_count_on_node (dvmd_job_get_map (job), rank) == 0)

@@ -12,8 +12,10 @@
 
 #include <string.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-rights.h"
+#include "dvmd-controller-allocators.h"
+#include "dvmd-controller-questions.h"
 
 typedef struct
 {
@@ -112,7 +114,7 @@ on_decided (DvmdController *controller, DvmdAllocator *allocator, GAsyncResult *
 {
   g_autoptr (GTask) task = data;
   Forward *self = g_task_get_task_data (task);
-  const char *name = dvmd_plugins_get_name (controller->plugins, allocator);
+  const char *name = dvmd_plugins_get_name (dvmd_controller_get_plugins (controller), allocator);
   g_autoptr (GVariant) answer = NULL;
   GError *error = stopped != NULL ? g_error_copy (stopped) : NULL;
 
@@ -162,7 +164,7 @@ ask_next (GTask *task)
 gboolean
 dvmd_controller_forwards (DvmdController *self)
 {
-  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
+  GPtrArray *active = dvmd_plugins_get_active (dvmd_controller_get_plugins (self), DVMD_PLUGIN_ALLOCATOR);
 
   for (guint i = 0; i < active->len; i++)
     if (dvmd_allocator_decides (active->pdata[i]))
@@ -179,8 +181,7 @@ dvmd_controller_forward_async (DvmdController *self, const char *directive, guin
   g_autoptr (GTask) task = NULL;
   Forward *forward = g_new0 (Forward, 1);
 
-  if (self->context != NULL)
-    g_main_context_push_thread_default (self->context);
+  dvmd_controller_enter (self);
   task = g_task_new (self, cancellable, callback, user_data);
   g_task_set_check_cancellable (task, FALSE);
   forward->allocators = g_ptr_array_new_with_free_func (g_object_unref);
@@ -194,8 +195,7 @@ dvmd_controller_forward_async (DvmdController *self, const char *directive, guin
   forward->nspace = dvmd_requester_dup_nspace (requester);
   g_task_set_task_data (task, forward, forward_free);
   ask_next (task);
-  if (self->context != NULL)
-    g_main_context_pop_thread_default (self->context);
+  dvmd_controller_leave (self);
 }
 
 gboolean

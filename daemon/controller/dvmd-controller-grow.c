@@ -10,9 +10,11 @@
 
 #include <string.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-size-change.h"
+#include "dvmd-controller-allocators.h"
+#include "dvmd-controller-questions.h"
 
 void
 dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
@@ -68,7 +70,7 @@ give_back (DvmdSizeChange *self, DvmdAllocator *allocator, const DvmdPluginNode 
   guint n = 0;
 
   for (guint i = 0; i < n_nodes; i++)
-    if (!is_used (self->controller->core, nodes[i].name))
+    if (!is_used (dvmd_controller_get_core (self->controller), nodes[i].name))
       names[n++] = nodes[i].name;
   dvmd_controller_return_nodes (self->controller, allocator, self->decided_id, names);
 }
@@ -79,8 +81,9 @@ check_requester (DvmdSizeChange *self, GError **error)
 {
   DvmdJob *job = NULL;
 
-  if (self->requester != NULL && !self->scheduler && dvmd_core_is_application (self->controller->core, self->requester))
-    job = dvmd_core_find_requesting_job (self->controller->core, self->requester);
+  if (self->requester != NULL && !self->scheduler
+      && dvmd_core_is_application (dvmd_controller_get_core (self->controller), self->requester))
+    job = dvmd_core_find_requesting_job (dvmd_controller_get_core (self->controller), self->requester);
   if (job == NULL || !dvm_job_get_ended (dvmd_job_get_record (job)))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s has ended before it was answered", self->requester->name);
@@ -93,7 +96,8 @@ grow (DvmdSizeChange *self, const DvmdPluginNode *nodes, guint n_nodes, DvmdAllo
 {
   DvmdController *controller = self->controller;
   DvmHosts *given = self->hosts != NULL ? self->hosts : self->request->hosts;
-  const char *name = allocator != NULL ? dvmd_plugins_get_name (controller->plugins, allocator) : NULL;
+  const char *name = allocator != NULL ? dvmd_plugins_get_name (dvmd_controller_get_plugins (controller), allocator)
+                                       : NULL;
   g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n_nodes + 1);
   DvmdGrowRequest request;
   DvmdSizeAnswer answer = { 0 };
@@ -113,7 +117,8 @@ grow (DvmdSizeChange *self, const DvmdPluginNode *nodes, guint n_nodes, DvmdAllo
   dvmd_size_change_fill_grow (self, &request);
   request.hosts = hosts;
   request.n_hosts = n_nodes;
-  if (check_requester (self, &error) && dvmd_core_grow (controller->core, &request, &answer, &error))
+  if (check_requester (self, &error)
+      && dvmd_core_grow (dvmd_controller_get_core (controller), &request, &answer, &error))
     {
       dvmd_size_change_answer (self, &answer);
       return;
@@ -135,8 +140,9 @@ take_allocation (DvmdSizeChange *self, DvmdAllocator *allocator, DvmdAllocation 
   g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
 
   if (wrong != NULL)
-    dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s",
-                                              dvmd_plugins_get_name (self->controller->plugins, allocator), wrong));
+    dvmd_size_change_fail (
+        self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s",
+                           dvmd_plugins_get_name (dvmd_controller_get_plugins (self->controller), allocator), wrong));
   else
     grow (self, nodes, n_nodes, allocator);
 }
@@ -182,7 +188,7 @@ fail_allocation (DvmdSizeChange *self)
 static guint
 find_first_logical (DvmdController *controller)
 {
-  DvmdNodePool *nodes = dvmd_core_get_nodes (controller->core);
+  DvmdNodePool *nodes = dvmd_core_get_nodes (dvmd_controller_get_core (controller));
   guint64 last = 0;
 
   for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (nodes); rank++)
@@ -203,12 +209,12 @@ ask_next (DvmdSizeChange *self)
 {
   DvmdController *controller = self->controller;
   guint count = self->request->count;
-  gboolean logical = controller->shape->logical && count > 0;
+  gboolean logical = dvmd_controller_get_shape (controller)->logical && count > 0;
   const DvmdAllocationRequest request = {
-    .host = controller->host,
+    .host = dvmd_controller_get_names (controller)->host,
     .hosts = self->names,
     .count = count,
-    .slots = controller->shape->slots,
+    .slots = dvmd_controller_get_shape (controller)->slots,
     .time_limit = self->request->time,
     .nodes = self->known != NULL ? (const DvmdPluginNode *)self->known->data : NULL,
     .n_nodes = self->known != NULL ? self->known->len : 0,
@@ -235,8 +241,8 @@ ask_next (DvmdSizeChange *self)
 static gboolean
 check_number (DvmdSizeChange *self, GError **error)
 {
-  DvmdNodePool *pool = dvmd_core_get_nodes (self->controller->core);
-  DvmdAgents *agents = self->controller->agents;
+  DvmdNodePool *pool = dvmd_core_get_nodes (dvmd_controller_get_core (self->controller));
+  DvmdAgents *agents = dvmd_controller_get_agents (self->controller);
   guint n = self->request->count;
 
   for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
@@ -270,7 +276,8 @@ list_known (DvmdSizeChange *self)
 
       self->names[i] = host != NULL ? host->name : g_ptr_array_index (self->lent, i);
       /* Nobody is asked after a scheduler, who would know how many there are. */
-      add_known (self, self->names[i], slots == 0 && self->hosts != NULL ? self->controller->shape->slots : slots,
+      add_known (self, self->names[i],
+                 slots == 0 && self->hosts != NULL ? dvmd_controller_get_shape (self->controller)->slots : slots,
                  host != NULL ? host->slots_max : 0);
     }
 }
@@ -284,8 +291,9 @@ find_lent (DvmdSizeChange *self, GError **error)
 
   if (!request->reaquire || request->hosts != NULL || self->hosts != NULL)
     return TRUE;
-  if (!dvmd_core_select_session_for (self->controller->core, self->scheduler ? NULL : self->requester, request->session,
-                                     request->alloc_id, request->of_req_id, &session, error))
+  if (!dvmd_core_select_session_for (dvmd_controller_get_core (self->controller),
+                                     self->scheduler ? NULL : self->requester, request->session, request->alloc_id,
+                                     request->of_req_id, &session, error))
     return FALSE;
   self->lent = dvmd_session_list_lent (session);
   if (self->lent->len > 0)
@@ -315,7 +323,7 @@ dvmd_size_change_begin_grow (DvmdSizeChange *self)
   else if (self->known == NULL && self->request->count == 0)
     grow (self, NULL, 0, NULL);
   /* Nobody is asked for nodes that cannot come; those that are there already are no change (D16). */
-  else if (!dvmd_core_get_elastic (self->controller->core) && self->known != NULL)
+  else if (!dvmd_core_get_elastic (dvmd_controller_get_core (self->controller)) && self->known != NULL)
     grow (self, (const DvmdPluginNode *)self->known->data, self->known->len, NULL);
   else
     {

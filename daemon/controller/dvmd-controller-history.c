@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 
 typedef struct
 {
@@ -17,11 +17,10 @@ typedef struct
   DvmdTraceFile *trace_file;  /* (nullable) */
 } History;
 
-void
-dvmd_controller_trace (gpointer user_data, DvmdJob *job, const DvmdTraceEntry *entry)
+static void
+traced (gpointer service, DvmdJob *job, const DvmdTraceEntry *entry)
 {
-  DvmdController *controller = user_data;
-  History *self = controller->services != NULL ? dvmd_services_get (controller->services, &dvmd_history_service) : NULL;
+  History *self = service;
   g_autofree char *what = NULL;
 
   if (self == NULL || self->trace_file == NULL)
@@ -31,37 +30,36 @@ dvmd_controller_trace (gpointer user_data, DvmdJob *job, const DvmdTraceEntry *e
   dvmd_trace_file_add (self->trace_file, dvm_job_get_nspace (dvmd_job_get_record (job)), what, entry);
 }
 
-void
-dvmd_controller_set_trace_file (DvmdController *controller, DvmdTraceFile *file)
-{
-  History *self = dvmd_services_get (controller->services, &dvmd_history_service);
-
-  g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
-  self->trace_file = file;
-}
-
 static gboolean
 on_history_too_long (gpointer user_data)
 {
   History *self = user_data;
 
-  if (dvmd_core_trim_history (self->controller->core))
+  if (dvmd_core_trim_history (dvmd_controller_get_core (self->controller)))
     return G_SOURCE_CONTINUE;
   g_clear_pointer (&self->source, g_source_unref);
   return G_SOURCE_REMOVE;
 }
 
 /* A million jobs are not forgotten in one turn of the main loop. */
-void
-dvmd_controller_trim_history (DvmdController *controller)
+static void
+trim (History *self)
 {
-  History *self = dvmd_services_get (controller->services, &dvmd_history_service);
-
-  if (self->source != NULL || !dvmd_core_trim_history (controller->core))
+  if (self->source != NULL || !dvmd_core_trim_history (dvmd_controller_get_core (self->controller)))
     return;
   self->source = g_idle_source_new ();
   g_source_set_callback (self->source, on_history_too_long, self, NULL);
-  g_source_attach (self->source, controller->context);
+  g_source_attach (self->source, dvmd_controller_get_context (self->controller));
+}
+
+static void
+settings_changed (gpointer service, const DvmdControllerChanges *changes)
+{
+  History *self = service;
+
+  g_clear_pointer (&self->trace_file, dvmd_trace_file_free);
+  self->trace_file = changes->trace_file;
+  trim (self);
 }
 
 /* ---- the service ---- */
@@ -92,4 +90,6 @@ const DvmdService dvmd_history_service = {
   .name = "history",
   .create = create,
   .free = history_free,
+  .traced = traced,
+  .settings_changed = settings_changed,
 };

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-core-session-control.h"
 #include "dvmd-rights.h"
@@ -66,7 +66,7 @@ find_target (GPtrArray *targets, DvmdJob *job)
 static gboolean
 add_target (DvmdController *self, GPtrArray *targets, const char *nspace, guint32 rank, GError **error)
 {
-  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
   Target *target;
 
@@ -114,7 +114,7 @@ check_target (DvmdController *self, const Control *control, const Target *target
 {
   const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (target->job));
 
-  if (!dvmd_core_may (self->core, control->requester, DVMD_RIGHT_JOB, NULL, target->job, error))
+  if (!dvmd_core_may (dvmd_controller_get_core (self), control->requester, DVMD_RIGHT_JOB, NULL, target->job, error))
     return FALSE;
   if (dvmd_job_get_ended (target->job))
     {
@@ -161,7 +161,7 @@ end_job (DvmdController *self, const Control *control, const Target *target)
 {
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_ENDED_BY, control->requester->name);
 
-  dvmd_core_fail_job_for (self->core, target->job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  dvmd_core_fail_job_for (dvmd_controller_get_core (self), target->job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
   /* Nobody gets time to clean up. */
   if (is_word (control, "kill") && dvmd_job_get_procs (target->job) != NULL)
     dvmd_controller_signal_job (self, target->job, SIGKILL, "", NULL);
@@ -172,7 +172,7 @@ separate (DvmdController *self, const Target *target)
 {
   DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (target->job));
 
-  if (dvmd_core_separate_job (self->core, target->job, NULL) && streams != NULL)
+  if (dvmd_core_separate_job (dvmd_controller_get_core (self), target->job, NULL) && streams != NULL)
     dvmd_job_streams_separate (streams);
 }
 
@@ -184,9 +184,9 @@ carry_out_target (DvmdController *self, const Control *control, const Target *ta
   if (is_word (control, "separate"))
     separate (self, target);
   else if (target->whole && is_word (control, "pause"))
-    dvmd_core_pause_job (self->core, target->job, NULL);
+    dvmd_core_pause_job (dvmd_controller_get_core (self), target->job, NULL);
   else if (target->whole && is_word (control, "resume"))
-    dvmd_core_resume_job (self->core, target->job, NULL);
+    dvmd_core_resume_job (dvmd_controller_get_core (self), target->job, NULL);
   else if (target->whole && (is_word (control, "kill") || is_word (control, "terminate")))
     end_job (self, control, target);
   else
@@ -205,7 +205,7 @@ control_dvm (DvmdController *self, const Control *control, GError **error)
                    control->operation);
       return FALSE;
     }
-  if (!dvmd_core_may (self->core, control->requester, DVMD_RIGHT_DVM, NULL, NULL, error))
+  if (!dvmd_core_may (dvmd_controller_get_core (self), control->requester, DVMD_RIGHT_DVM, NULL, NULL, error))
     return FALSE;
   dvmd_controller_shutdown (self, is_word (control, "kill"), reason);
   return TRUE;
@@ -219,7 +219,7 @@ carry_out (DvmdController *self, Control *control, const char *nspace, GVariant 
   control->targets = targets;
   if (g_variant_n_children (rows) == 0)
     {
-      if (!dvmd_core_is_application (self->core, control->requester))
+      if (!dvmd_core_is_application (dvmd_controller_get_core (self), control->requester))
         return control_dvm (self, control, error);
       if (!add_target (self, targets, nspace, DVMD_PMIX_RANK_WILDCARD, error))
         return FALSE;
@@ -264,10 +264,10 @@ abort_job (DvmdController *self, const DvmdRequester *requester, DvmdJob *job, i
     reason = _dvm_reason_new (DVM_REASON_ABORTED_BY_MESSAGE, requester->name, status, message);
   else
     reason = _dvm_reason_new (DVM_REASON_ABORTED_BY, requester->name, status);
-  if (!dvmd_core_may (self->core, requester, DVMD_RIGHT_JOB, NULL, job, &error))
+  if (!dvmd_core_may (dvmd_controller_get_core (self), requester, DVMD_RIGHT_JOB, NULL, job, &error))
     g_message ("%s cannot abort: %s", requester->name, error->message);
   else if (!dvmd_job_get_ended (job))
-    dvmd_core_fail_job_for (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+    dvmd_core_fail_job_for (dvmd_controller_get_core (self), job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
 static void
@@ -291,7 +291,7 @@ handle_abort_others (gpointer service, guint agent, GVariant *body)
   requester = dvmd_call_new_requester (&caller);
   while (g_variant_iter_next (rows, "(&su)", &target, NULL))
     {
-      DvmdJob *job = strcmp (target, nspace) != 0 ? dvmd_core_find_job (self->core, target) : NULL;
+      DvmdJob *job = strcmp (target, nspace) != 0 ? dvmd_core_find_job (dvmd_controller_get_core (self), target) : NULL;
 
       /* Its own has been heard of. */
       if (job != NULL)

@@ -10,9 +10,10 @@
 
 #include <signal.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-id-set.h"
+#include "dvmd-controller-jobs.h"
 
 typedef struct
 {
@@ -50,7 +51,7 @@ check_has_processes (DvmdJob *job, GError **error)
 static gboolean
 is_launched (DvmdController *self, DvmdJob *job)
 {
-  Signals *signals = dvmd_services_get (self->services, &dvmd_signals_service);
+  Signals *signals = dvmd_services_get (self, &dvmd_signals_service);
   guint id = dvmd_job_get_id (job);
 
   return id == 0 || g_hash_table_contains (signals->launched, GUINT_TO_POINTER (id));
@@ -60,7 +61,7 @@ is_launched (DvmdController *self, DvmdJob *job)
 static GArray *
 get_early (DvmdController *self, DvmdJob *job)
 {
-  Signals *signals = dvmd_services_get (self->services, &dvmd_signals_service);
+  Signals *signals = dvmd_services_get (self, &dvmd_signals_service);
   gpointer id = GUINT_TO_POINTER (dvmd_job_get_id (job));
   GArray *early = g_hash_table_lookup (signals->early, id);
 
@@ -155,7 +156,7 @@ dvmd_controller_signal (gpointer user_data, DvmdJob *job, int signal)
 void
 dvmd_controller_send_early_signals (DvmdController *self, DvmdJob *job)
 {
-  Signals *signals = dvmd_services_get (self->services, &dvmd_signals_service);
+  Signals *signals = dvmd_services_get (self, &dvmd_signals_service);
   gpointer id = GUINT_TO_POINTER (dvmd_job_get_id (job));
   GArray *early = g_hash_table_lookup (signals->early, id);
 
@@ -165,12 +166,22 @@ dvmd_controller_send_early_signals (DvmdController *self, DvmdJob *job)
   g_hash_table_remove (signals->early, id);
 }
 
+void
+dvmd_controller_warn_job (gpointer user_data, DvmdJob *job, DvmdNode *node, gint64 when)
+{
+  DvmdController *self = user_data;
+
+  dvmd_controller_send (
+      self, node->rank, DVMD_MSG_WARN,
+      g_variant_new ("(ux)", dvmd_job_get_id (job), when - dvmd_clock_monotonic (dvmd_controller_get_clock (self))));
+}
+
 gboolean
 dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error)
 {
   if (!check_live (job, error) || !check_has_processes (job, error))
     return FALSE;
-  dvmd_core_continue_job (self->core, job);
+  dvmd_core_continue_job (dvmd_controller_get_core (self), job);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_CONTINUE, g_variant_new ("(u)", dvmd_job_get_id (job)));
   return TRUE;
 }
@@ -208,7 +219,7 @@ dvmd_controller_cancel_job (DvmdController *self, DvmdJob *job, const char *reas
 {
   if (!check_live (job, error))
     return FALSE;
-  dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  dvmd_core_fail_job (dvmd_controller_get_core (self), job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
   return TRUE;
 }
 
@@ -217,7 +228,7 @@ dvmd_controller_cancel_job_for (DvmdController *self, DvmdJob *job, const DvmRea
 {
   if (!check_live (job, error))
     return FALSE;
-  dvmd_core_fail_job_for (self->core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  dvmd_core_fail_job_for (dvmd_controller_get_core (self), job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
   return TRUE;
 }
 
@@ -236,6 +247,43 @@ dvmd_controller_job_is_finished (DvmdController *self, DvmdJob *job)
   DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
 
   return dvmd_job_get_ended (job) && (streams == NULL || dvmd_job_streams_is_finished (streams));
+}
+
+/* ---- it goes on without a node ---- */
+
+/* (element-type guint32) */
+static GArray *
+find_lost_ranks (DvmdJob *job, DvmdNode *node)
+{
+  g_autoptr (GArray) there = dvmd_map_expand_node (dvmd_job_get_map (job), node->rank);
+  GArray *ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  for (guint i = 0; i < there->len; i++)
+    {
+      guint32 rank = g_array_index (there, DvmdMapRank, i).rank;
+      DvmProcState state = dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->state;
+
+      /* It was lost, or a shrink has taken it away. */
+      if (state == DVM_PROC_STATE_COMM_FAILED || state == DVM_PROC_STATE_KILLED_BY_CMD)
+        g_array_append_val (ranks, rank);
+    }
+  return ranks;
+}
+
+void
+dvmd_controller_node_lost (gpointer user_data, DvmdJob *job, DvmdNode *node)
+{
+  DvmdController *self = user_data;
+  DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
+  g_autoptr (GArray) ranks = find_lost_ranks (job, node);
+
+  dvmd_controller_send_to_job (
+      self, job, DVMD_MSG_NODE_LOST,
+      g_variant_new ("(uus@au)", dvmd_job_get_id (job), node->rank, dvm_node_get_name (node->record),
+                     g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ranks->data, ranks->len, sizeof (guint32))));
+  /* The lost ranks read no more input, and no more output comes from them. */
+  if (streams != NULL)
+    dvmd_job_streams_lose (streams, node->rank, ranks);
 }
 
 /* ---- the service ---- */

@@ -10,12 +10,15 @@
 
 #include <string.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-input.h"
 #include "dvmd-launch-message.h"
 #include "dvmd-log.h"
 #include "dvmd-map-driver.h"
+#include "dvmd-controller-jobs.h"
+#include "dvmd-controller-collectives.h"
+#include "dvmd-controller-fences.h"
 
 typedef struct
 {
@@ -47,13 +50,14 @@ dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places,
 
   if (!check_stdin (job, error))
     return NULL;
-  return dvmd_map_driver_map_job (dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_MAPPER), job, places, error);
+  return dvmd_map_driver_map_job (dvmd_plugins_get_active (dvmd_controller_get_plugins (self), DVMD_PLUGIN_MAPPER), job,
+                                  places, error);
 }
 
 void
 dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body)
 {
-  Launches *launches = dvmd_services_get (self->services, &dvmd_launch_service);
+  Launches *launches = dvmd_services_get (self, &dvmd_launch_service);
   g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
   g_autoptr (GArray) agents = NULL;
 
@@ -62,7 +66,7 @@ dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind
   if (g_hash_table_contains (launches->broadcast, GUINT_TO_POINTER (dvmd_job_get_id (job)))
       && !dvmd_message_kind_is_bulk (kind))
     {
-      self->agents->funcs->broadcast (self->agents, kind, sunk);
+      dvmd_controller_broadcast (self, kind, sunk);
       return;
     }
   agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
@@ -145,20 +149,20 @@ void
 dvmd_controller_send_launch (gpointer user_data, DvmdJob *job)
 {
   DvmdController *self = user_data;
-  Launches *launches = dvmd_services_get (self->services, &dvmd_launch_service);
+  Launches *launches = dvmd_services_get (self, &dvmd_launch_service);
   DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
   g_autoptr (GPtrArray) environments = NULL;
   g_autoptr (GVariant) body = NULL;
   g_autofree char *parent = NULL;
   g_autoptr (GError) error = NULL;
-  DvmdAgents *agents = self->agents;
+  DvmdAgents *agents = dvmd_controller_get_agents (self);
   guint32 parent_rank = 0;
   guint stdin_target;
   gsize credit;
 
   if (!dvmd_job_streams_launch (streams, &stdin_target, &credit, &error))
     {
-      dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_FAILED_TO_LAUNCH, error->message);
+      dvmd_core_fail_job (dvmd_controller_get_core (self), job, DVM_JOB_STATE_FAILED_TO_LAUNCH, error->message);
       return;
     }
   dvmd_requester_read_proc (dvmd_job_get_requester (job), &parent, &parent_rank);
@@ -171,8 +175,8 @@ dvmd_controller_send_launch (gpointer user_data, DvmdJob *job)
       .nspace = dvm_job_get_nspace (dvmd_job_get_record (job)),
       .spec = dvmd_job_get_spec (job),
       .map = dvmd_job_get_map (job),
-      .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (self->core)),
-      .options.kill_grace = self->kill_grace,
+      .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (dvmd_controller_get_core (self))),
+      .options.kill_grace = dvmd_controller_get_kill_grace (self),
       .options.stdin_target = stdin_target,
       .options.parent = (char *)parent,
       .options.parent_rank = parent_rank,
@@ -192,17 +196,18 @@ void
 dvmd_controller_kill (gpointer user_data, DvmdJob *job)
 {
   DvmdController *self = user_data;
-  gboolean at_once = dvmd_job_get_state (job) == DVM_JOB_STATE_FORCED_EXIT || dvmd_core_get_forced (self->core);
-  gint64 grace = at_once ? 0 : self->kill_grace;
+  gboolean at_once = dvmd_job_get_state (job) == DVM_JOB_STATE_FORCED_EXIT
+                     || dvmd_core_get_forced (dvmd_controller_get_core (self));
+  gint64 grace = at_once ? 0 : dvmd_controller_get_kill_grace (self);
 
-  dvmd_services_job_killed (self->services, job);
+  dvmd_services_job_killed (self, job);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_KILL, g_variant_new ("(ux)", dvmd_job_get_id (job), grace));
 }
 
 static DvmdJob *
 find_job (DvmdController *self, guint rank, guint id)
 {
-  DvmdJob *job = dvmd_core_get_job (self->core, id);
+  DvmdJob *job = dvmd_core_get_job (dvmd_controller_get_core (self), id);
 
   if (job == NULL)
     g_message ("Agent %u speaks of job %u, which is not known", rank, id);
@@ -268,11 +273,11 @@ handle_launched (gpointer service, guint source, GVariant *body)
     dvmd_job_streams_launched (streams, source);
   while (g_variant_iter_next (started, "(ui)", &rank, &pid))
     if (is_of_agent (job, rank, source))
-      dvmd_core_proc_launched (self->core, job, rank, pid, 0, NULL);
+      dvmd_core_proc_launched (dvmd_controller_get_core (self), job, rank, pid, 0, NULL);
   while (g_variant_iter_next (failed, "(ui&s)", &rank, &exit_code, &reason))
     if (is_of_agent (job, rank, source))
-      dvmd_core_proc_launched (self->core, job, rank, 0, exit_code, reason);
-  dvmd_core_local_launch_complete (self->core, job, source);
+      dvmd_core_proc_launched (dvmd_controller_get_core (self), job, rank, 0, exit_code, reason);
+  dvmd_core_local_launch_complete (dvmd_controller_get_core (self), job, source);
 }
 
 static void
@@ -295,9 +300,9 @@ handle_proc_states (gpointer service, guint source, GVariant *body)
     {
       if (!is_of_agent (job, rank, source))
         continue;
-      dvmd_core_proc_state (self->core, job, rank, state, exit_code, exit_signal);
+      dvmd_core_proc_state (dvmd_controller_get_core (self), job, rank, state, exit_code, exit_signal);
       if (state > DVM_PROC_STATE_UNTERMINATED)
-        dvmd_services_proc_ended (self->services, job, rank);
+        dvmd_services_proc_ended (self, job, rank);
     }
 }
 
@@ -314,7 +319,7 @@ handle_abort (gpointer service, guint source, GVariant *body)
   g_variant_get (body, "(uui&s)", &id, &rank, &status, &message);
   job = find_job (self, source, id);
   if (job != NULL && is_of_agent (job, rank, source))
-    dvmd_core_abort_called (self->core, job, rank, status, message);
+    dvmd_core_abort_called (dvmd_controller_get_core (self), job, rank, status, message);
 }
 
 static void
@@ -328,7 +333,7 @@ handle_pmix_lost (gpointer service, guint source, GVariant *body)
   g_variant_get (body, "(u&s)", &id, &reason);
   job = find_job (self, source, id);
   if (job != NULL)
-    dvmd_core_fail_job (self->core, job, DVM_JOB_STATE_COMM_FAILED, reason);
+    dvmd_core_fail_job (dvmd_controller_get_core (self), job, DVM_JOB_STATE_COMM_FAILED, reason);
 }
 
 static void
@@ -342,7 +347,7 @@ handle_mpi_library (gpointer service, guint source, GVariant *body)
   g_variant_get (body, "(u&s)", &id, &library);
   job = find_job (self, source, id);
   if (job != NULL)
-    dvmd_core_note_mpi_library (self->core, job, library);
+    dvmd_core_note_mpi_library (dvmd_controller_get_core (self), job, library);
 }
 
 static void
@@ -357,13 +362,13 @@ handle_job_gone (gpointer service, guint source, GVariant *body)
   if (job == NULL)
     return;
   dvmd_controller_agent_is_done (self, source, job);
-  dvmd_core_job_gone (self->core, job, source);
+  dvmd_core_job_gone (dvmd_controller_get_core (self), job, source);
 }
 
 DvmdEnvironments *
 dvmd_controller_get_environments (DvmdController *self)
 {
-  return ((Launches *)dvmd_services_get (self->services, &dvmd_launch_service))->environments;
+  return ((Launches *)dvmd_services_get (self, &dvmd_launch_service))->environments;
 }
 
 static void

@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 
 #include <syslog.h>
 
@@ -28,7 +28,7 @@ find_level (guint32 priority)
 static DvmdJobStreams *
 find_streams (DvmdController *controller, const DvmdCall *call)
 {
-  DvmdJob *job = call->pid != 0 ? dvmd_core_find_job (controller->core, call->nspace) : NULL;
+  DvmdJob *job = call->pid != 0 ? dvmd_core_find_job (dvmd_controller_get_core (controller), call->nspace) : NULL;
 
   return job != NULL ? dvmd_controller_get_streams (controller, dvmd_job_get_id (job)) : NULL;
 }

@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
+#include "dvmd-controller-collectives.h"
 
 typedef struct
 {
@@ -47,7 +48,7 @@ modex_ask_free (gpointer data)
 {
   ModexAsk *self = data;
 
-  dvmd_clock_remove_timer (self->modex->controller->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->modex->controller), self->timer);
   g_free (self);
 }
 
@@ -87,7 +88,8 @@ ask_for_modex (Modex *self, const ModexAsk *ask, const char *nspace, guint32 ran
   kept = g_memdup2 (ask, sizeof *ask);
   kept->modex = self;
   if (timeout > 0)
-    kept->timer = dvmd_clock_add_timer (self->controller->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, kept);
+    kept->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), (gint64)timeout * G_USEC_PER_SEC,
+                                        on_timeout, kept);
   g_hash_table_add (self->asks, kept);
   dvmd_controller_send (self->controller, ask->asked, DVMD_MSG_MODEX_ASK,
                         g_variant_new ("(utsu)", ask->asker, ask->token, nspace, rank));
@@ -105,7 +107,7 @@ handle_modex (gpointer service, guint source, GVariant *body)
   guint32 timeout;
 
   g_variant_get (body, "(t&suu)", &token, &nspace, &rank, &timeout);
-  job = dvmd_core_find_job (self->controller->core, nspace);
+  job = dvmd_core_find_job (dvmd_controller_get_core (self->controller), nspace);
   procs = job != NULL && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED ? dvmd_job_get_procs (job) : NULL;
   if (procs == NULL || (rank >= procs->n_rows && rank != DVMD_PMIX_RANK_WILDCARD))
     {

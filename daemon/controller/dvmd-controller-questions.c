@@ -9,7 +9,8 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
+#include "dvmd-controller-questions.h"
 
 /* The data of an allocator: the questions that it has not answered. */
 #define QUESTIONS_KEY "dvmd-questions"
@@ -43,7 +44,7 @@ question_free (gpointer data)
 {
   Question *self = data;
 
-  dvmd_clock_remove_timer (self->all->controller->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->all->controller), self->timer);
   if (self->stop_handler != 0)
     g_signal_handler_disconnect (self->stop, self->stop_handler);
   g_clear_object (&self->stop);
@@ -55,7 +56,7 @@ question_free (gpointer data)
 static Questions *
 get_questions (DvmdController *self)
 {
-  return dvmd_services_get (self->services, &dvmd_questions_service);
+  return dvmd_services_get (self, &dvmd_questions_service);
 }
 
 /* Frees the question. result: NULL with an error */
@@ -79,10 +80,10 @@ static void
 on_timeout (gpointer user_data)
 {
   Question *self = user_data;
-  g_autoptr (GError) error = g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT,
-                                          "The allocator %s has not answered within %g s (allocator-timeout)",
-                                          dvmd_plugins_get_name (self->all->controller->plugins, self->allocator),
-                                          (double)self->all->timeout / G_USEC_PER_SEC);
+  g_autoptr (GError) error = g_error_new (
+      DVM_ERROR, DVM_ERROR_TIMEOUT, "The allocator %s has not answered within %g s (allocator-timeout)",
+      dvmd_plugins_get_name (dvmd_controller_get_plugins (self->all->controller), self->allocator),
+      (double)self->all->timeout / G_USEC_PER_SEC);
 
   self->timer = 0;
   end_question (self, NULL, error);
@@ -111,7 +112,7 @@ dvmd_controller_ask (DvmdController *self, DvmdAllocator *allocator, gboolean li
   question->answered = answered;
   question->data = data;
   if (limited)
-    question->timer = dvmd_clock_add_timer (self->clock, all->timeout, on_timeout, question);
+    question->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self), all->timeout, on_timeout, question);
   if (stop != NULL)
     {
       question->stop = g_object_ref (stop);
@@ -134,7 +135,7 @@ dvmd_controller_answered (GObject *source, GAsyncResult *result, gpointer id)
     end_question (question, result, NULL);
   else if (all != NULL)
     g_debug ("The allocator %s answers what nobody waits for any more",
-             dvmd_plugins_get_name (all->controller->plugins, source));
+             dvmd_plugins_get_name (dvmd_controller_get_plugins (all->controller), source));
 }
 
 /* ---- the service ---- */
@@ -169,7 +170,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
 
   self->controller = controller;
   self->open = g_hash_table_new_full (NULL, NULL, NULL, question_free);
-  self->timeout = settings->allocator_timeout > 0 ? settings->allocator_timeout : ALLOCATOR_TIMEOUT;
+  self->timeout = settings->size.allocator_timeout > 0 ? settings->size.allocator_timeout : ALLOCATOR_TIMEOUT;
   return self;
 }
 
@@ -178,7 +179,7 @@ static void
 questions_free (gpointer service)
 {
   Questions *self = service;
-  GPtrArray *all = dvmd_plugins_list (self->controller->plugins);
+  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_plugins (self->controller));
 
   g_hash_table_unref (self->open);
   for (guint i = 0; i < all->len; i++)

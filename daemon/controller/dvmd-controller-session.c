@@ -13,7 +13,7 @@
 
 #include "dvmd-controller-elastic.h"
 #include "dvmd-controller-forward.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-rights.h"
 #include "dvmd-session-request.h"
 
@@ -95,7 +95,7 @@ describe_sessions (GArray *ids)
 static DvmdSession *
 find_session (Control *self, guint id, GError **error)
 {
-  DvmdCore *core = self->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
   DvmdSession *session = NULL;
 
   if (id == 0)
@@ -107,7 +107,7 @@ find_session (Control *self, guint id, GError **error)
 static DvmdSession *
 find_controlled (Control *self, guint id, GError **error)
 {
-  DvmdSession *session = dvmd_core_get_session (self->controller->core, id);
+  DvmdSession *session = dvmd_core_get_session (dvmd_controller_get_core (self->controller), id);
 
   return session != NULL ? session : find_session (self, id, error);
 }
@@ -125,8 +125,8 @@ check_one (Control *self, guint id, GError **error)
   DvmdSession *session = find_controlled (self, id, error);
 
   return session != NULL
-         && dvmd_core_check_session_control (self->controller->core, session, &self->request->control, get_asker (self),
-                                             error);
+         && dvmd_core_check_session_control (dvmd_controller_get_core (self->controller), session,
+                                             &self->request->control, get_asker (self), error);
 }
 
 /* (element-type guint) */
@@ -136,7 +136,7 @@ list_sessions (const Control *self)
   GArray *ids;
 
   if (self->id == G_MAXUINT32)
-    return dvmd_core_list_controlled_sessions (self->controller->core, get_asker (self));
+    return dvmd_core_list_controlled_sessions (dvmd_controller_get_core (self->controller), get_asker (self));
   ids = g_array_new (FALSE, FALSE, sizeof (guint));
   g_array_append_val (ids, self->id);
   return ids;
@@ -164,7 +164,7 @@ static void
 control (GTask *task)
 {
   Control *self = g_task_get_task_data (task);
-  DvmdCore *core = self->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
   g_autoptr (GArray) ids = list_sessions (self);
   GVariant *value = self->id == G_MAXUINT32 ? describe_sessions (ids) : NULL;
   GError *error = NULL;
@@ -209,7 +209,7 @@ choose_code (DvmJobState state)
 static void
 take_back (Control *self)
 {
-  DvmdCore *core = self->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
   DvmdSession *session;
   guint id = 0;
   guint campaign = 0;
@@ -283,7 +283,9 @@ on_sized (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   g_variant_lookup (self->answer, "session", "u", &id);
-  session = self->controller->core != NULL ? dvmd_core_get_session (self->controller->core, id) : NULL;
+  session = dvmd_controller_get_core (self->controller) != NULL
+                ? dvmd_core_get_session (dvmd_controller_get_core (self->controller), id)
+                : NULL;
   if (self->request->spec != NULL && session == NULL)
     fail (task, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "Session %u has ended before anything ran in it", id));
   else if (self->request->spec != NULL)
@@ -316,7 +318,8 @@ check_instantiate (Control *self, GError **error)
     g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                          "“instantiate” makes one session: name its number, or 0 for the next one");
   else
-    return self->id == 0 || dvmd_core_check_session_number (self->controller->core, self->id, error);
+    return self->id == 0
+           || dvmd_core_check_session_number (dvmd_controller_get_core (self->controller), self->id, error);
   return FALSE;
 }
 
@@ -334,7 +337,8 @@ check_extend (Control *self, GError **error)
     }
   session = find_session (self, self->id, error);
   return session != NULL
-         && dvmd_core_may (self->controller->core, get_asker (self), DVMD_RIGHT_EXTEND, session, NULL, error);
+         && dvmd_core_may (dvmd_controller_get_core (self->controller), get_asker (self), DVMD_RIGHT_EXTEND, session,
+                           NULL, error);
 }
 
 /* ---- all of it ---- */
@@ -379,7 +383,7 @@ on_decided (GObject *source, GAsyncResult *result, gpointer user_data)
       fail (task, error);
       return;
     }
-  if (self->controller->core == NULL)
+  if (dvmd_controller_get_core (self->controller) == NULL)
     {
       fail (task, g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending"));
       return;
@@ -432,8 +436,7 @@ dvmd_controller_control_session_async (DvmdController *self, guint id, GVariant 
   Control *control;
   GTask *task;
 
-  if (self->context != NULL)
-    g_main_context_push_thread_default (self->context);
+  dvmd_controller_enter (self);
   task = g_task_new (self, cancellable, callback, user_data);
   control = control_new (self, id, directives, read, requester, scheduler, &error);
   if (control != NULL)
@@ -445,8 +448,7 @@ dvmd_controller_control_session_async (DvmdController *self, guint id, GVariant 
                                    task);
   else
     carry_out (task);
-  if (self->context != NULL)
-    g_main_context_pop_thread_default (self->context);
+  dvmd_controller_leave (self);
 }
 
 GVariant *

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-reading.h"
 
@@ -86,7 +86,7 @@ spawn_free (gpointer data)
 
   stop_forwarding (spawn);
   leave_spawner (spawn);
-  dvmd_clock_remove_timer (spawn->all->controller->clock, spawn->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (spawn->all->controller), spawn->timer);
   dvmd_call_unref (spawn->call);
   g_free (spawn);
 }
@@ -106,7 +106,7 @@ spawner_free (gpointer data)
 static Spawns *
 get_spawns (DvmdController *controller)
 {
-  return dvmd_services_get (controller->services, &dvmd_spawn_service);
+  return dvmd_services_get (controller, &dvmd_spawn_service);
 }
 
 static Spawner *
@@ -125,25 +125,11 @@ get_spawner (Spawns *self, const char *nspace)
 
 /* ---- what a job inherits ---- */
 
-gboolean
-dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace, guint32 *rank)
-{
-  gboolean pmix = requester != NULL && g_str_has_prefix (requester->name, "pmix:");
-  const char *dot = pmix ? strrchr (requester->name, '.') : NULL;
-  guint64 number;
-
-  if (dot == NULL || !g_ascii_string_to_unsigned (dot + 1, 10, 0, G_MAXUINT32, &number, NULL))
-    return FALSE;
-  *rank = (guint32)number;
-  *nspace = g_strndup (requester->name + 5, (gsize)(dot - requester->name) - 5);
-  return TRUE;
-}
-
 /* (nullable): the application of the job that this rank belongs to */
 static DvmAppSpec *
 find_app (DvmdController *self, const char *nspace, guint32 rank)
 {
-  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
 
   if (procs == NULL || rank >= procs->n_rows)
@@ -217,7 +203,7 @@ static void
 on_timeout (gpointer user_data)
 {
   Spawn *spawn = user_data;
-  DvmdCore *core = spawn->all->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (spawn->all->controller);
   DvmdJob *job = dvmd_core_get_job (core, spawn->id);
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_SPAWN_TIME_LIMIT);
 
@@ -231,7 +217,7 @@ static Spawn *
 add_spawn (const Request *request, DvmdJob *job)
 {
   Spawns *self = get_spawns (request->controller);
-  DvmdClock *clock = request->controller->clock;
+  DvmdClock *clock = dvmd_controller_get_clock (request->controller);
   Spawn *spawn = g_new0 (Spawn, 1);
 
   spawn->all = self;
@@ -250,7 +236,7 @@ static void
 on_output (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
 {
   Spawn *spawn = user_data;
-  DvmdJob *job = dvmd_core_get_job (spawn->all->controller->core, spawn->id);
+  DvmdJob *job = dvmd_core_get_job (dvmd_controller_get_core (spawn->all->controller), spawn->id);
 
   if (job == NULL)
     return;
@@ -280,7 +266,7 @@ forward_output (Spawn *spawn, guint wanted)
 static void
 share_output (DvmdController *self, DvmdJob *job, const char *nspace)
 {
-  DvmdJob *parent = dvmd_core_find_job (self->core, nspace);
+  DvmdJob *parent = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
   DvmdJobStreams *leader = NULL;
 
@@ -294,7 +280,7 @@ share_output (DvmdController *self, DvmdJob *job, const char *nspace)
 static void
 say_refused (DvmdController *self, const char *nspace, guint32 rank, const char *reason)
 {
-  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdJobStreams *streams = NULL;
   g_autofree char *text = NULL;
 
@@ -328,7 +314,7 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
-  inherit (request->spec, dvmd_core_find_job (self->core, request->call->nspace),
+  inherit (request->spec, dvmd_core_find_job (dvmd_controller_get_core (self), request->call->nspace),
            find_app (self, request->call->nspace, request->call->rank));
   return dvmd_controller_submit (self, request->spec, requester, fds, error);
 }
@@ -371,7 +357,7 @@ count_starting (Spawns *self, Spawner *spawner)
   g_hash_table_iter_init (&iter, spawner->starting);
   while (g_hash_table_iter_next (&iter, &spawn, NULL))
     {
-      DvmdJob *job = dvmd_core_get_job (self->controller->core, ((Spawn *)spawn)->id);
+      DvmdJob *job = dvmd_core_get_job (dvmd_controller_get_core (self->controller), ((Spawn *)spawn)->id);
 
       n += job != NULL && dvmd_job_get_state (job) != DVM_JOB_STATE_ALLOCATE
            && dvm_job_get_held_at (dvmd_job_get_record (job))[0] == '\0';
@@ -416,7 +402,7 @@ static void
 serve_later (Spawns *self)
 {
   if (self->timer == 0 && g_hash_table_size (self->spawners) > 0)
-    self->timer = dvmd_clock_add_timer (self->controller->clock, 0, on_spawn_timer, self);
+    self->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), 0, on_spawn_timer, self);
 }
 
 /* Takes it. */
@@ -447,7 +433,7 @@ on_spec_read (gpointer data, GError *error)
   DvmdController *self = request->controller;
 
   /* The DVM may have gone meanwhile. */
-  if (self->core == NULL)
+  if (dvmd_controller_get_core (self) == NULL)
     g_clear_error (&error);
   else if (error != NULL)
     carry_out (request, error);
@@ -464,10 +450,10 @@ handle_spawn (gpointer service, DvmdCall *call, GVariant *body)
 
   request->controller = g_object_ref (self);
   request->call = dvmd_call_ref (call);
-  request->came = dvmd_clock_monotonic (self->clock);
+  request->came = dvmd_clock_monotonic (dvmd_controller_get_clock (self));
   g_variant_get (body, "(@aa{sv}@a{sv}uu)", &request->apps, &request->options, &request->timeout, &request->wanted);
   if (dvmd_reading_takes_long (body))
-    dvmd_reading_begin (self->context, read_spec, on_spec_read, g_steal_pointer (&request));
+    dvmd_reading_begin (dvmd_controller_get_context (self), read_spec, on_spec_read, g_steal_pointer (&request));
   else if (read_spec (request, &error))
     take_request (g_steal_pointer (&request));
   else
@@ -531,7 +517,7 @@ answer (Spawn *spawn, DvmdJob *job, int status)
 
   spawn->answered = TRUE;
   leave_spawner (spawn);
-  dvmd_clock_remove_timer (spawn->all->controller->clock, spawn->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (spawn->all->controller), spawn->timer);
   spawn->timer = 0;
   dvmd_controller_answer (spawn->all->controller, spawn->call->id, status,
                           status == DVMD_PMIX_SUCCESS ? g_variant_new ("(s)", nspace) : NULL);
@@ -654,7 +640,7 @@ spawns_free (gpointer service)
 {
   Spawns *self = service;
 
-  dvmd_clock_remove_timer (self->controller->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->timer);
   g_hash_table_unref (self->spawns);
   g_hash_table_unref (self->spawners);
   g_free (self);

@@ -13,8 +13,9 @@
 #include <glib/gstdio.h>
 
 #include "dvm-preload-private.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-stage-source.h"
+#include "dvmd-controller-jobs.h"
 
 /* Of a file; what is on its way to an agent and not yet written there. */
 #define PIECE  65536
@@ -120,12 +121,12 @@ send_to_all (Staging *self, DvmdMessageKind kind, GVariant *body)
 static void
 fail (Staging *self, const char *why)
 {
-  g_autofree char *reason = g_strdup_printf ("The files of the job cannot be read on %s: %s", self->controller->host,
-                                             why);
+  g_autofree char *reason = g_strdup_printf ("The files of the job cannot be read on %s: %s",
+                                             dvmd_controller_get_names (self->controller)->host, why);
 
   self->ended = TRUE;
   g_clear_object (&self->stream);
-  dvmd_core_files_staged (self->controller->core, self->job, 0, reason);
+  dvmd_core_files_staged (dvmd_controller_get_core (self->controller), self->job, 0, reason);
 }
 
 static void
@@ -304,7 +305,7 @@ leave_agents (DvmdController *self, DvmdJob *job, Staging *former, Staging *now)
 void
 dvmd_controller_stage_files (gpointer user_data, DvmdJob *job)
 {
-  Stages *self = dvmd_services_get (((DvmdController *)user_data)->services, &dvmd_stage_service);
+  Stages *self = dvmd_services_get (user_data, &dvmd_stage_service);
   gpointer id = GUINT_TO_POINTER (dvmd_job_get_id (job));
   g_autoptr (GArray) agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
   Staging *former = g_hash_table_lookup (self->stagings, id);
@@ -368,7 +369,7 @@ handle_taken (gpointer service, guint rank, GVariant *body)
 static void
 handle_staged (gpointer service, guint rank, GVariant *body)
 {
-  DvmdCore *core = ((Stages *)service)->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (((Stages *)service)->controller);
   DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (core), rank);
   g_autofree char *reason = NULL;
   Staging *staging;

@@ -17,7 +17,7 @@
 #include <glib/gstdio.h>
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-input.h"
 #include "dvmd-log.h"
@@ -57,7 +57,7 @@ struct _DvmdJobStreams
 static Streams *
 get_all (DvmdController *self)
 {
-  return dvmd_services_get (self->services, &dvmd_streams_service);
+  return dvmd_services_get (self, &dvmd_streams_service);
 }
 
 DvmdJobStreams *
@@ -162,7 +162,7 @@ describe (DvmdOutput *output, guint rank, const char **host, gint64 *pid, gpoint
   if (procs == NULL || rank >= procs->n_rows)
     return;
   row = dvmd_proc_table_row (procs, rank);
-  node = dvmd_node_pool_get (dvmd_core_get_nodes (self->all->controller->core), row->node);
+  node = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_controller_get_core (self->all->controller)), row->node);
   *host = node != NULL ? dvm_node_get_name (node->record) : NULL;
   *pid = row->pid;
 }
@@ -173,7 +173,7 @@ lost (DvmdOutput *output, const char *message, gpointer user_data)
   DvmdJobStreams *self = user_data;
 
   if (self->job != NULL)
-    dvmd_core_output_lost (self->all->controller->core, self->job, message);
+    dvmd_core_output_lost (dvmd_controller_get_core (self->all->controller), self->job, message);
 }
 
 static const DvmdOutputFuncs output_funcs = {
@@ -346,8 +346,8 @@ dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *
   self->stdin_target = DVMD_INPUT_NONE;
   self->stdin_fd = g_steal_fd (&fds[0]);
   self->stdin_owned = self->stdin_fd >= 0;
-  self->output = dvmd_output_new (controller->context, controller->clock, nspace, id, count_ranks (spec), format,
-                                  &output_funcs, self);
+  self->output = dvmd_output_new (dvmd_controller_get_context (controller), dvmd_controller_get_clock (controller),
+                                  nspace, id, count_ranks (spec), format, &output_funcs, self);
   dvmd_output_set_keep (self->output, self->all->keep_of_one);
   if (!add_outputs (self, spec, fds, error))
     {
@@ -438,7 +438,8 @@ dvmd_job_streams_launch (DvmdJobStreams *self, guint *stdin_target, gsize *credi
   if (text != NULL || self->stdin_owned || dvm_job_spec_get_pty (spec))
     dvmd_input_parse_target (text, n_ranks, &self->stdin_target, NULL);
   await_launch (self);
-  self->input = dvmd_input_new (self->all->controller->context, self->stdin_target, n_ranks, &input_funcs, self);
+  self->input = dvmd_input_new (dvmd_controller_get_context (self->all->controller), self->stdin_target, n_ranks,
+                                &input_funcs, self);
   if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
     dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (dvmd_job_get_record (self->job)), "%s",
                   error->message);
@@ -715,13 +716,13 @@ job_forgotten (gpointer service, DvmdJob *job)
     drop (self);
 }
 
-void
-dvmd_controller_keep_output (DvmdController *controller, gsize of_one, guint64 of_all)
+static void
+settings_changed (gpointer service, const DvmdControllerChanges *changes)
 {
-  Streams *self = get_all (controller);
+  Streams *self = service;
 
-  self->keep_of_one = of_one;
-  self->keep_of_all = of_all;
+  self->keep_of_one = changes->keep_output;
+  self->keep_of_all = changes->keep_output_total;
   trim_kept (self);
 }
 
@@ -738,9 +739,9 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
 
   self->controller = controller;
   self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_job_streams_free);
-  self->keep_of_one = settings->keep_output;
-  self->keep_of_all = settings->keep_output_total;
-  self->credit = settings->output_credit > 0 ? settings->output_credit : DVMD_STREAM_WINDOW;
+  self->keep_of_one = settings->output.of_one;
+  self->keep_of_all = settings->output.of_all;
+  self->credit = settings->output.credit > 0 ? settings->output.credit : DVMD_STREAM_WINDOW;
   g_queue_init (&self->kept);
   return self;
 }
@@ -768,5 +769,6 @@ const DvmdService dvmd_streams_service = {
   .handlers = handlers,
   .job_started = job_started,
   .job_forgotten = job_forgotten,
+  .settings_changed = settings_changed,
   .add_statistics = add_statistics,
 };

@@ -54,7 +54,4 @@ void dvmd_job_streams_insert (DvmdJobStreams *self, guint rank, DvmdStream strea
 /* As dvmd_controller_attach(). */
 gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error);
 
-/* As in DvmdControllerChanges: of jobs that come, and of all that have ended. */
-void dvmd_controller_keep_output (DvmdController *self, gsize of_one, guint64 of_all);
-
 G_END_DECLS

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 
 static void
@@ -48,8 +48,8 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdR
                              GError **error)
 {
   int fds[3] = { given[0], given[1], given[2] };
-  guint id = dvmd_core_reserve (self->core, spec, requester, error);
-  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
+  guint id = dvmd_core_reserve (dvmd_controller_get_core (self), spec, requester, error);
+  g_autofree char *nspace = g_strdup_printf ("%s@%u", dvmd_controller_get_names (self)->nspace, id);
   DvmdJobStreams *streams = NULL;
   DvmdSubmission *submission;
 
@@ -59,11 +59,11 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdR
   close_fds (fds);
   if (streams == NULL)
     {
-      dvmd_core_unreserve (self->core, id);
+      dvmd_core_unreserve (dvmd_controller_get_core (self), id);
       return NULL;
     }
   submission = g_new0 (DvmdSubmission, 1);
-  submission->core = self->core;
+  submission->core = dvmd_controller_get_core (self);
   submission->id = id;
   submission->spec = g_object_ref (spec);
   submission->streams = streams;
@@ -80,7 +80,8 @@ DvmdJob *
 dvmd_controller_accept_job (DvmdController *self, DvmdSubmission *submission, const DvmdRequester *requester,
                             GError **error)
 {
-  DvmdJob *job = dvmd_core_submit_reserved (self->core, submission->id, submission->spec, requester, error);
+  DvmdJob *job = dvmd_core_submit_reserved (dvmd_controller_get_core (self), submission->id, submission->spec,
+                                            requester, error);
 
   if (job != NULL)
     {

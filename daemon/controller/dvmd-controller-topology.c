@@ -9,7 +9,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-topology.h"
 
 typedef struct
@@ -46,22 +46,23 @@ return_own (GTask *task)
 static const char *
 get_signature (DvmdController *self, guint rank)
 {
-  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_controller_get_core (self)), rank);
   const char *signature = node != NULL ? dvm_node_get_topology (node->record) : NULL;
 
   return signature != NULL && signature[0] != '\0' ? signature : NULL;
 }
 
-void
-dvmd_controller_learn_topology (DvmdController *self, guint rank)
+/* What a new signature stands for is asked. */
+static void
+agent_reported (gpointer service, guint rank)
 {
-  Topologies *topologies = dvmd_services_get (self->services, &dvmd_topology_service);
-  const char *signature = get_signature (self, rank);
+  Topologies *self = service;
+  const char *signature = get_signature (self->controller, rank);
 
-  if (signature == NULL || g_hash_table_contains (topologies->known, signature))
+  if (signature == NULL || g_hash_table_contains (self->known, signature))
     return;
-  g_hash_table_insert (topologies->known, g_strdup (signature), NULL);
-  dvmd_controller_send (self, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", (guint64)0));
+  g_hash_table_insert (self->known, g_strdup (signature), NULL);
+  dvmd_controller_send (self->controller, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", (guint64)0));
 }
 
 static void
@@ -76,7 +77,7 @@ keep_topology (Topologies *self, guint rank, const char *xml)
 void
 dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
 {
-  Topologies *topologies = dvmd_services_get (self->services, &dvmd_topology_service);
+  Topologies *topologies = dvmd_services_get (self, &dvmd_topology_service);
   g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
   const char *signature = get_signature (self, rank);
   const char *known = signature != NULL ? g_hash_table_lookup (topologies->known, signature) : NULL;
@@ -93,7 +94,7 @@ dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncRead
       g_task_return_pointer (task, g_strdup (known), g_free);
       return;
     }
-  if (!g_hash_table_contains (self->links, GUINT_TO_POINTER (rank)))
+  if (!dvmd_controller_has_link (self, rank))
     {
       g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_READY, "Node %u has no agent that could be asked", rank);
       return;
@@ -188,5 +189,6 @@ const DvmdService dvmd_topology_service = {
   .create = create,
   .free = topologies_free,
   .handlers = handlers,
+  .agent_reported = agent_reported,
   .agent_gone = agent_gone,
 };

@@ -45,45 +45,58 @@ typedef struct
 /* Makes one and starts it. The controller does not know what it is; (transfer full), nullable: it could not start. */
 typedef GObject *(*DvmdEmbedFunc) (const DvmdEmbeddedAgent *agent, gpointer embed_data, GError **error);
 
+/* Which nodes the DVM begins with. Where nodes is NULL and nothing else is asked for it is this machine alone. */
 typedef struct
 {
-  const char *runtime_dir; /* private directory of this DVM */
-  guint slots;             /* 0: hardware threads */
-  gboolean one_shot;
-  guint history_limit;
-  guint64 history_bytes;
-  gint64 kill_grace;         /* µs between SIGTERM and SIGKILL */
-  gsize keep_output;         /* bytes kept of a job that nobody is attached to; 0: nothing */
-  guint64 keep_output_total; /* bytes kept of all ended jobs together */
-  gsize output_credit;       /* bytes of a job's output under way from one agent; 0: the usual */
-  gboolean pmix_events;      /* processes and tools are told of the end of changes that they asked for */
-  gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
-  DvmdPlugins *plugins;      /* (nullable) (transfer full); NULL: those of the program */
-  DvmdTraceFile *trace_file; /* (nullable) (transfer full): where every transition is written */
-  DvmdConfig *config;        /* (nullable): agents are processes of their own, with these settings; NULL: of this one */
-  /* (nullable): names of the nodes, each with an agent in this process; NULL: this machine alone */
-  const char *const *nodes;
-  DvmdEmbedFunc embed; /* (nullable): with config alone */
-  gpointer embed_data; /* (nullable): lives as long as the controller */
+  const char *const *nodes; /* (nullable): names, each with an agent in this process */
+  guint slots;              /* 0: hardware threads */
+  guint n_logical;          /* so many nodes, node1 and so on, which are parts of this machine; 0: none */
+  const char *hostfile;     /* (nullable): the file that names the nodes */
+  const char *hosts;        /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */
+  const char *launcher;     /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
+  gboolean allow_missing;   /* nodes that do not come are DOWN, and the DVM comes up with the others */
+  gint64 start_timeout;     /* µs for the nodes to report when the DVM starts; 0: as long as they like */
+} DvmdShapeSettings;
 
-  /* What is asked for where nodes is NULL; nothing of it: this machine alone. */
-  guint n_logical;         /* so many nodes, node1 and so on, which are parts of this machine; 0: none */
-  const char *hostfile;    /* (nullable): the file that names the nodes */
-  const char *hosts;       /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */
-  const char *launcher;    /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
-  gboolean allow_missing;  /* nodes that do not come are DOWN, and the DVM comes up with the others */
-  guint radix;             /* how many daemons hang on one in the tree; 0: the usual */
-  gint64 start_timeout;    /* µs for the nodes to report when the DVM starts; 0: as long as they like */
-  gint64 controller_grace; /* µs that agents have to end when their controller has gone; 0: the usual */
-
-  gboolean elastic;         /* nodes may come and go; not without config */
+/* How nodes come and go while the DVM runs; none do without config. */
+typedef struct
+{
+  gboolean elastic;         /* when somebody asks for it */
   gint64 park_limit;        /* µs that changes of size may keep a job waiting before the next ones wait for it */
-  gboolean heal;            /* agents that were lost are started again; not without config */
+  gboolean heal;            /* agents that were lost are started again */
   guint heal_limit;         /* so many times in a row */
   gint64 heal_pause;        /* µs, the longest between two attempts */
   gint64 grow_timeout;      /* µs that the nodes of a grow may take until they have reported */
   gint64 shrink_grace;      /* µs that a node which is to leave may take before its launcher ends it */
   gint64 allocator_timeout; /* µs that an allocator may take to answer */
+} DvmdSizeSettings;
+
+/* What is kept of the output of jobs. */
+typedef struct
+{
+  gsize of_one;   /* bytes, of a job that nobody is attached to; 0: nothing */
+  guint64 of_all; /* bytes, of all ended jobs together */
+  gsize credit;   /* bytes of a job's output under way from one agent; 0: the usual */
+} DvmdOutputSettings;
+
+typedef struct
+{
+  const char *runtime_dir; /* private directory of this DVM */
+  gboolean one_shot;
+  guint history_limit;
+  guint64 history_bytes;
+  gint64 kill_grace;         /* µs between SIGTERM and SIGKILL */
+  gboolean pmix_events;      /* processes and tools are told of the end of changes that they asked for */
+  gboolean adopt_orphans;    /* this process is a subreaper (the daemon, not a test) */
+  DvmdPlugins *plugins;      /* (nullable) (transfer full); NULL: those of the program */
+  DvmdTraceFile *trace_file; /* (nullable) (transfer full): where every transition is written */
+  DvmdConfig *config;        /* (nullable): agents are processes of their own, with these settings; NULL: of this one */
+  guint radix;               /* how many of those hang on one in the tree; 0: the usual */
+  DvmdEmbedFunc embed;       /* (nullable): with config alone */
+  gpointer embed_data;       /* (nullable): lives as long as the controller */
+  DvmdShapeSettings shape;
+  DvmdSizeSettings size;
+  DvmdOutputSettings output;
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

@@ -8,8 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-controller-private.h"
 #include "dvmd-loopback.h"
+#include "dvmd-services.h"
 
 typedef struct
 {
@@ -26,32 +26,35 @@ start (Embedded *self, DvmdNode *node)
 {
   DvmdController *controller = self->controller;
   /* Each node has a place of its own, also where several are one machine. */
-  g_autofree char *place = controller->shape->embedded != NULL
-                               ? g_strdup_printf ("%s/node-%u", controller->runtime_dir, node->rank)
-                               : g_strdup (controller->runtime_dir);
+  g_autofree char *place = dvmd_controller_get_shape (controller)->embedded != NULL
+                               ? g_strdup_printf ("%s/node-%u", dvmd_controller_get_names (controller)->runtime_dir,
+                                                  node->rank)
+                               : g_strdup (dvmd_controller_get_names (controller)->runtime_dir);
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdLink) theirs = NULL;
   DvmdLink *ours = NULL;
   GObject *agent;
 
-  dvmd_loopback_new_pair (controller->context, &ours, &theirs);
+  dvmd_loopback_new_pair (dvmd_controller_get_context (controller), &ours, &theirs);
   dvmd_controller_add_link (controller, node->rank, ours);
   agent = self->embed (
       &(DvmdEmbeddedAgent){
           .rank = node->rank,
           .name = dvm_node_get_name (node->record),
-          .dvm_nspace = controller->nspace,
+          .dvm_nspace = dvmd_controller_get_names (controller)->nspace,
           .runtime_dir = place,
           .link = theirs,
-          .clock = controller->clock,
-          .context = controller->context,
-          .reaper = controller->processes != NULL ? dvmd_host_processes_get_reaper (controller->processes) : NULL,
+          .clock = dvmd_controller_get_clock (controller),
+          .context = dvmd_controller_get_context (controller),
+          .reaper = dvmd_controller_get_processes (controller) != NULL
+                        ? dvmd_host_processes_get_reaper (dvmd_controller_get_processes (controller))
+                        : NULL,
       },
       self->embed_data, &error);
   if (agent != NULL)
     g_ptr_array_add (self->agents, agent);
   else
-    dvmd_core_agent_failed (controller->core, node->rank, DVMD_CAUSE_LAUNCH, error->message);
+    dvmd_core_agent_failed (dvmd_controller_get_core (controller), node->rank, DVMD_CAUSE_LAUNCH, error->message);
 }
 
 static void
@@ -65,21 +68,16 @@ static void
 broadcast (DvmdAgents *agents, DvmdMessageKind kind, GVariant *body)
 {
   Embedded *self = (Embedded *)agents;
-  g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
-  GHashTableIter iter;
-  gpointer rank;
 
   self->broadcasts++;
-  g_hash_table_iter_init (&iter, self->controller->links);
-  while (g_hash_table_iter_next (&iter, &rank, NULL))
-    dvmd_controller_send (self->controller, GPOINTER_TO_UINT (rank), kind, sunk);
+  dvmd_controller_send_to_links (self->controller, kind, body);
 }
 
 static void
 distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership)
 {
   broadcast (agents, DVMD_MSG_MEMBERSHIP, membership);
-  dvmd_core_membership_distributed (((Embedded *)agents)->controller->core, epoch);
+  dvmd_core_membership_distributed (dvmd_controller_get_core (((Embedded *)agents)->controller), epoch);
 }
 
 static void
@@ -89,9 +87,15 @@ stop (DvmdAgents *agents, gint64 grace, gboolean forced)
 }
 
 static void
+reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *report)
+{
+  dvmd_core_agent_reported (dvmd_controller_get_core (((Embedded *)agents)->controller), rank, report);
+}
+
+static void
 gone (DvmdAgents *agents, guint rank)
 {
-  dvmd_core_agent_gone (((Embedded *)agents)->controller->core, rank);
+  dvmd_core_agent_gone (dvmd_controller_get_core (((Embedded *)agents)->controller), rank);
 }
 
 /* Agents in this process have no links, so that no stranger can be refused. */
@@ -115,10 +119,12 @@ embedded_free (DvmdAgents *agents)
 }
 
 static const DvmdAgentsFuncs funcs = {
+  .see_to_orphans = TRUE,
   .free = embedded_free,
   .launch = launch,
   .distribute = distribute,
   .stop = stop,
+  .reported = reported,
   .gone = gone,
   .broadcast = broadcast,
   .add_statistics = add_statistics,

@@ -82,7 +82,7 @@ order_members (DvmdRemote *self, GArray *members, guint *repairs, guint *links_c
   *repairs = 1;
   *links_changed = dvmd_router_order (self->router, ranks, members->len, parents);
   for (guint i = 0; i < members->len; i++)
-    dvmd_core_place_node (self->controller->core, ranks[i], 0, 0);
+    dvmd_core_place_node (dvmd_controller_get_core (self->controller), ranks[i], 0, 0);
   dvmd_departures_order (self->departures->machine, ranks, parents, members->len);
 }
 
@@ -115,15 +115,6 @@ dvmd_remote_remove (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, g
 }
 
 void
-dvmd_remote_tell_latecomer (DvmdRemote *self, DvmdAgentEntry *entry)
-{
-  g_message ("%s: its agent, rank %u, has come too late, and is told to leave", entry->name, entry->rank);
-  dvmd_controller_add_link (self->controller, entry->rank,
-                            g_object_ref (dvmd_router_get_link (self->router, entry->rank)));
-  dvmd_controller_send (self->controller, entry->rank, DVMD_MSG_LEAVE, g_variant_new ("()"));
-}
-
-void
 dvmd_remote_left (DvmdAgents *agents, guint rank, guint uplink)
 {
   DvmdRemote *self = (DvmdRemote *)agents;
@@ -147,7 +138,7 @@ ending_free (gpointer data)
 {
   Ending *self = data;
 
-  dvmd_clock_remove_timer (self->remote->controller->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->remote->controller), self->timer);
   g_free (self);
 }
 
@@ -182,8 +173,8 @@ departures_terminate (gpointer user_data, const guint32 *ranks, guint n)
       ending->remote = self;
       ending->rank = ranks[i];
       /* Of whom nothing was ever started nothing has to be ended. */
-      ending->timer = dvmd_clock_add_timer (self->controller->clock, entry != NULL ? ENDING_LIMIT : 0, on_ending_limit,
-                                            ending);
+      ending->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller),
+                                            entry != NULL ? ENDING_LIMIT : 0, on_ending_limit, ending);
       g_hash_table_insert (self->departures->endings, GUINT_TO_POINTER (ranks[i]), ending);
       if (entry == NULL)
         continue;
@@ -210,7 +201,7 @@ forget (DvmdRemote *self, guint32 rank)
   DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
 
   dvmd_controller_remove_link (self->controller, rank);
-  dvmd_services_agent_gone (self->controller->services, rank);
+  dvmd_services_agent_gone (self->controller, rank);
   if (self->router != NULL)
     dvmd_router_drop (self->router, rank);
   g_hash_table_remove (self->departures->endings, GUINT_TO_POINTER (rank));
@@ -243,7 +234,7 @@ dvmd_remote_clean_up (DvmdAgents *agents)
 
   if (self->departures->clean_timer == 0)
     return;
-  dvmd_clock_remove_timer (self->controller->clock, self->departures->clean_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->departures->clean_timer);
   on_clean_up (self);
 }
 
@@ -259,9 +250,10 @@ on_departed (gpointer user_data)
   for (guint i = 0; i < departed->len; i++)
     forget (self, g_array_index (departed, guint32, i));
   if (self->departures->clean_timer == 0)
-    self->departures->clean_timer = dvmd_clock_add_timer (self->controller->clock, CLEAN_DELAY, on_clean_up, self);
+    self->departures->clean_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), CLEAN_DELAY,
+                                                          on_clean_up, self);
   for (guint i = 0; i < departed->len; i++)
-    dvmd_core_agent_departed (controller->core, g_array_index (departed, guint32, i));
+    dvmd_core_agent_departed (dvmd_controller_get_core (controller), g_array_index (departed, guint32, i));
 }
 
 static void
@@ -273,7 +265,8 @@ departures_departed (gpointer user_data, guint32 rank, DvmdDepartedHow how)
           how == DVMD_DEPARTED_LEFT ? "it has said so, and its link has ended" : "its launcher says so");
   g_array_append_val (self->departures->departed, rank);
   if (self->departures->departed_timer == 0)
-    self->departures->departed_timer = dvmd_clock_add_timer (self->controller->clock, 0, on_departed, self);
+    self->departures->departed_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), 0,
+                                                             on_departed, self);
 }
 
 static const DvmdDepartureFuncs departure_funcs = {
@@ -299,7 +292,7 @@ dvmd_remote_departures_new (DvmdRemote *remote, gint64 grace)
   DvmdRemoteDepartures *self = g_new0 (DvmdRemoteDepartures, 1);
 
   self->remote = remote;
-  self->machine = dvmd_departures_new (remote->controller->clock, grace, &departure_funcs, remote);
+  self->machine = dvmd_departures_new (dvmd_controller_get_clock (remote->controller), grace, &departure_funcs, remote);
   self->departed = g_array_new (FALSE, FALSE, sizeof (guint32));
   make_leftovers (self);
   self->endings = g_hash_table_new_full (NULL, NULL, NULL, ending_free);
@@ -309,8 +302,8 @@ dvmd_remote_departures_new (DvmdRemote *remote, gint64 grace)
 void
 dvmd_remote_departures_free (DvmdRemoteDepartures *self)
 {
-  dvmd_clock_remove_timer (self->remote->controller->clock, self->departed_timer);
-  dvmd_clock_remove_timer (self->remote->controller->clock, self->clean_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->remote->controller), self->departed_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->remote->controller), self->clean_timer);
   dvmd_departures_free (self->machine);
   g_array_unref (self->departed);
   g_array_unref (self->forgotten);

@@ -24,10 +24,10 @@ termination_unref (Termination *self)
 {
   if (--self->n_left > 0)
     return;
-  if (self->controller->agents != NULL && self->done != NULL)
+  if (dvmd_controller_get_agents (self->controller) != NULL && self->done != NULL)
     self->done (self->remote, self->entries);
   g_ptr_array_unref (self->entries);
-  if (self->controller->agents != NULL && --self->remote->n_terminations == 0)
+  if (dvmd_controller_get_agents (self->controller) != NULL && --self->remote->n_terminations == 0)
     dvmd_controller_check_end (self->controller);
   g_object_unref (self->controller);
   g_free (self);
@@ -90,14 +90,12 @@ dvmd_remote_terminate (DvmdRemote *self, GPtrArray *entries, DvmdRemoteDone done
   for (guint i = 0; i < entries->len; i++)
     g_ptr_array_add (termination->entries, g_rc_box_acquire (g_ptr_array_index (entries, i)));
   self->n_terminations++;
-  if (self->controller->context != NULL)
-    g_main_context_push_thread_default (self->controller->context);
+  dvmd_controller_enter (self->controller);
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     terminate_by (termination, launcher);
-  if (self->controller->context != NULL)
-    g_main_context_pop_thread_default (self->controller->context);
-  dvmd_clock_add_timer (self->controller->clock, 0, on_nothing_to_end, termination);
+  dvmd_controller_leave (self->controller);
+  dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), 0, on_nothing_to_end, termination);
 }
 
 void
@@ -106,8 +104,7 @@ dvmd_remote_kill (DvmdRemote *self, GPtrArray *entries)
   GHashTableIter iter;
   gpointer launcher;
 
-  if (self->controller->context != NULL)
-    g_main_context_push_thread_default (self->controller->context);
+  dvmd_controller_enter (self->controller);
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     {
@@ -117,6 +114,5 @@ dvmd_remote_kill (DvmdRemote *self, GPtrArray *entries)
       if (own->len > 0)
         dvmd_launcher_kill (launcher, nodes, own->len);
     }
-  if (self->controller->context != NULL)
-    g_main_context_pop_thread_default (self->controller->context);
+  dvmd_controller_leave (self->controller);
 }

@@ -11,6 +11,7 @@
 #include "dvmd-remote.h"
 
 #include "dvmd-secret.h"
+#include "dvmd-controller-fences.h"
 
 static void
 router_joined (gpointer user_data, guint32 rank, const char *name)
@@ -62,14 +63,14 @@ make_router (DvmdRemote *self)
   DvmdController *controller = self->controller;
   const DvmdRouterOptions options = {
     .rank = 0,
-    .name = controller->host,
+    .name = dvmd_controller_get_names (controller)->host,
     .radix = self->radix,
-    .clock = controller->clock,
+    .clock = dvmd_controller_get_clock (controller),
     .identity = self->identity,
     .heartbeat_timeout = dvmd_config_get_usec (self->config, "heartbeat-timeout"),
   };
 
-  self->router = dvmd_router_new (&options, &router_funcs, self, controller->context);
+  self->router = dvmd_router_new (&options, &router_funcs, self, dvmd_controller_get_context (controller));
   dvmd_controller_set_fence_tree (controller, dvmd_router_get_fence_tree (), self->router);
 }
 
@@ -94,7 +95,7 @@ make_authority (DvmdRemote *self, GError **error)
 {
   if (self->authority != NULL)
     return TRUE;
-  self->authority = dvmd_authority_new (self->controller->instance_id, error);
+  self->authority = dvmd_authority_new (dvmd_controller_get_names (self->controller)->instance_id, error);
   if (self->authority == NULL)
     return FALSE;
   if (dvmd_authority_certify (self->authority, self->identity, 0, error))
@@ -112,7 +113,7 @@ make_identity (DvmdRemote *self)
   guint8 link_key[DVMD_LINK_KEY_SIZE];
 
   self->identity = dvmd_identity_new_local ();
-  dvmd_identity_set_name (self->identity, self->controller->instance_id, 0);
+  dvmd_identity_set_name (self->identity, dvmd_controller_get_names (self->controller)->instance_id, 0);
   dvmd_secret_draw (link_key, sizeof link_key);
   dvmd_identity_set_link_key (self->identity, link_key);
   explicit_bzero (link_key, sizeof link_key);
@@ -121,7 +122,7 @@ make_identity (DvmdRemote *self)
 gboolean
 dvmd_remote_open (DvmdRemote *self, GError **error)
 {
-  g_autofree char *path = g_build_filename (self->controller->runtime_dir, "link", NULL);
+  g_autofree char *path = g_build_filename (dvmd_controller_get_names (self->controller)->runtime_dir, "link", NULL);
 
   if (self->listener != NULL)
     return TRUE;

@@ -24,8 +24,9 @@ dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries)
   for (guint i = 0; i < entries->len; i++)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (entries, i);
-      g_autofree char *name = dvmd_runtime_dir_build_agent_name (self->controller->instance_id, entry->rank);
-      g_autofree char *path = g_build_filename (self->controller->runtime_dir, name, NULL);
+      g_autofree char *name = dvmd_runtime_dir_build_agent_name (
+          dvmd_controller_get_names (self->controller)->instance_id, entry->rank);
+      g_autofree char *path = g_build_filename (dvmd_controller_get_names (self->controller)->runtime_dir, name, NULL);
       g_autoptr (GError) error = NULL;
 
       if (!dvmd_remove_tree (path, &error))
@@ -54,7 +55,7 @@ dvmd_remote_tell_lost (DvmdRemote *self)
   gpointer reason;
   guint n = 0;
 
-  dvmd_clock_remove_timer (self->controller->clock, self->lost_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->lost_timer);
   self->lost_timer = 0;
   if (g_hash_table_size (lost) == 0)
     {
@@ -71,8 +72,9 @@ dvmd_remote_tell_lost (DvmdRemote *self)
   while (g_hash_table_iter_next (&iter, &rank, &reason))
     {
       forget_agent (self, dvmd_remote_find (self, GPOINTER_TO_UINT (rank)));
-      dvmd_core_place_node (self->controller->core, GPOINTER_TO_UINT (rank), 0, 0);
-      dvmd_core_agent_lost (self->controller->core, GPOINTER_TO_UINT (rank), DVMD_CAUSE_LOST, reason);
+      dvmd_core_place_node (dvmd_controller_get_core (self->controller), GPOINTER_TO_UINT (rank), 0, 0);
+      dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), GPOINTER_TO_UINT (rank), DVMD_CAUSE_LOST,
+                            reason);
     }
 }
 
@@ -92,7 +94,7 @@ lose_member (DvmdRemote *self, DvmdAgentEntry *entry, const char *reason)
   entry->step = AGENT_LOST;
   g_hash_table_insert (self->lost, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
   if (self->lost_timer == 0)
-    self->lost_timer = dvmd_clock_add_timer (self->controller->clock, LOST_DELAY, on_lost, self);
+    self->lost_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), LOST_DELAY, on_lost, self);
 }
 
 /* An agent that was ordered to leave meanwhile is not told as lost. TRUE: it was to be. */
@@ -118,7 +120,7 @@ dvmd_remote_agent_failed (DvmdRemote *self, guint32 rank, DvmdCause cause, const
   g_message ("%s", reason);
   forget_agent (self, entry);
   dvmd_remote_close_launch (self, entry);
-  dvmd_core_agent_failed (self->controller->core, rank, cause, reason);
+  dvmd_core_agent_failed (dvmd_controller_get_core (self->controller), rank, cause, reason);
 }
 
 void

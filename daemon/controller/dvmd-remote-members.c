@@ -63,6 +63,16 @@ dvmd_remote_list (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep last)
 
 /* ---- they come ---- */
 
+/* An agent of which nobody wants anything any more has come all the same (D8). */
+static void
+tell_latecomer (DvmdRemote *self, DvmdAgentEntry *entry)
+{
+  g_message ("%s: its agent, rank %u, has come too late, and is told to leave", entry->name, entry->rank);
+  dvmd_controller_add_link (self->controller, entry->rank,
+                            g_object_ref (dvmd_router_get_link (self->router, entry->rank)));
+  dvmd_controller_send (self->controller, entry->rank, DVMD_MSG_LEAVE, g_variant_new ("()"));
+}
+
 void
 dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name)
 {
@@ -70,7 +80,7 @@ dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name)
 
   if (entry != NULL && entry->step == AGENT_LEAVING)
     {
-      dvmd_remote_tell_latecomer (self, entry);
+      tell_latecomer (self, entry);
       return;
     }
   if (entry == NULL || entry->step != AGENT_LAUNCHED)
@@ -83,18 +93,22 @@ dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name)
   dvmd_controller_add_link (self->controller, rank, g_object_ref (dvmd_router_get_link (self->router, rank)));
 }
 
-gboolean
-dvmd_remote_reported (DvmdAgents *agents, guint rank, const char *addresses)
+void
+dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *report)
 {
   DvmdRemote *self = (DvmdRemote *)agents;
   DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
 
   if (entry == NULL || entry->step != AGENT_JOINED)
-    return FALSE;
+    {
+      g_debug ("Agent %u reports, and is not waited for", rank);
+      return;
+    }
   entry->step = AGENT_REPORTED;
-  dvmd_router_set_addresses (self->router, rank, addresses);
+  dvmd_router_set_addresses (self->router, rank, report->address);
   dvmd_remote_close_launch (self, entry);
-  return TRUE;
+  dvmd_core_agent_reported (dvmd_controller_get_core (self->controller), rank, report);
+  dvmd_services_agent_reported (self->controller, rank);
 }
 
 void
@@ -170,7 +184,7 @@ check_wirings (DvmdRemote *self, guint64 number)
   while ((first = g_queue_peek_head (&self->wirings)) != NULL && first->number <= number)
     {
       g_queue_pop_head (&self->wirings);
-      dvmd_core_agents_wired (self->controller->core, first->campaign);
+      dvmd_core_agents_wired (dvmd_controller_get_core (self->controller), first->campaign);
       wiring_free (first);
     }
 }
@@ -181,7 +195,7 @@ dvmd_remote_completed (DvmdRemote *self, guint64 number)
   if (self->membership != 0 && number >= self->membership)
     {
       self->membership = 0;
-      dvmd_core_membership_distributed (self->controller->core, self->epoch);
+      dvmd_core_membership_distributed (dvmd_controller_get_core (self->controller), self->epoch);
     }
   check_wirings (self, number);
 }
@@ -211,7 +225,7 @@ dvmd_remote_broadcast (DvmdAgents *agents, DvmdMessageKind kind, GVariant *body)
 void
 dvmd_remote_tell_places (DvmdRemote *self, DvmdRoutes *routes)
 {
-  DvmdCore *core = self->controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
 
   for (guint place = 1; place < dvmd_routes_get_n_members (routes); place++)
     {

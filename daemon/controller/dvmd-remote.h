@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "dvmd-controller-private.h"
 #include "dvmd-departures.h"
 #include "dvmd-launcher.h"
 #include "dvmd-router.h"
+#include "dvmd-services.h"
 
 G_BEGIN_DECLS
 
@@ -103,7 +103,7 @@ guint dvmd_remote_count (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep la
 /* (transfer container) (element-type DvmdAgentEntry) */
 GPtrArray *dvmd_remote_list (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep last);
 void dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name);
-gboolean dvmd_remote_reported (DvmdAgents *agents, guint rank, const char *addresses);
+void dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *report);
 void dvmd_remote_distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership);
 void dvmd_remote_wire (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
 /* Broadcasts up to this one are complete. */
@@ -145,8 +145,6 @@ DvmdRemoteDepartures *dvmd_remote_departures_new (DvmdRemote *remote, gint64 gra
 void dvmd_remote_departures_free (DvmdRemoteDepartures *departures);
 void dvmd_remote_remove (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
                          guint *links_changed);
-/* An agent of which nobody wants anything any more has come all the same (D8). */
-void dvmd_remote_tell_latecomer (DvmdRemote *self, DvmdAgentEntry *entry);
 void dvmd_remote_left (DvmdAgents *agents, guint rank, guint uplink);
 /* reporter says that the link to the agent has ended. TRUE: the agent was ordered to leave, and this is part of it. */
 gboolean dvmd_remote_has_departed (DvmdRemote *self, guint32 rank);

@@ -10,9 +10,10 @@
 
 #include "dvmd-requesters.h"
 
+#include <string.h>
 #include <unistd.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
 #include "dvmd-core-sessions.h"
 
 typedef struct
@@ -26,7 +27,7 @@ typedef struct
 static Requesters *
 get_requesters (DvmdController *controller)
 {
-  return dvmd_services_get (controller->services, &dvmd_requesters_service);
+  return dvmd_services_get (controller, &dvmd_requesters_service);
 }
 
 /* ---- calls ---- */
@@ -55,6 +56,20 @@ dvmd_call_new_requester (const DvmdCall *call)
   g_autofree char *name = g_strdup_printf ("pmix:%s.%u", call->nspace, call->rank);
 
   return dvmd_requester_new (name, geteuid (), call->pid);
+}
+
+gboolean
+dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace, guint32 *rank)
+{
+  gboolean pmix = requester != NULL && g_str_has_prefix (requester->name, "pmix:");
+  const char *dot = pmix ? strrchr (requester->name, '.') : NULL;
+  guint64 number;
+
+  if (dot == NULL || !g_ascii_string_to_unsigned (dot + 1, 10, 0, G_MAXUINT32, &number, NULL))
+    return FALSE;
+  *rank = (guint32)number;
+  *nspace = g_strndup (requester->name + 5, (gsize)(dot - requester->name) - 5);
+  return TRUE;
 }
 
 void
@@ -107,7 +122,7 @@ handle_call (gpointer service, guint source, GVariant *body)
       dvmd_controller_answer (self->controller, call->id, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
     }
   else
-    dvmd_services_call (self->controller->services, call, request);
+    dvmd_services_call (self->controller, call, request);
 }
 
 /* ---- who they are ---- */
@@ -116,7 +131,7 @@ handle_call (gpointer service, guint source, GVariant *body)
 static gboolean
 is_tool_of (DvmdController *self, guint agent, const char *nspace)
 {
-  g_autofree char *prefix = g_strdup_printf ("%s@tool-%u-", self->nspace, agent);
+  g_autofree char *prefix = g_strdup_printf ("%s@tool-%u-", dvmd_controller_get_names (self)->nspace, agent);
 
   return g_str_has_prefix (nspace, prefix);
 }
@@ -124,7 +139,7 @@ is_tool_of (DvmdController *self, guint agent, const char *nspace)
 gboolean
 dvmd_controller_authenticate (DvmdController *self, guint agent, const char *nspace, guint32 rank)
 {
-  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
 
   if (procs != NULL && rank < procs->n_rows && dvmd_proc_table_row (procs, rank)->node == agent)
@@ -141,7 +156,7 @@ dvmd_controller_authenticate (DvmdController *self, guint agent, const char *nsp
 guint
 dvmd_controller_find_agent (DvmdController *self, const char *nspace, guint32 rank)
 {
-  DvmdJob *job = dvmd_core_find_job (self->core, nspace);
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdProcTable *procs = job != NULL ? (DvmdProcTable *)dvmd_job_get_procs (job) : NULL;
 
   if (job == NULL)
@@ -159,9 +174,8 @@ end_tool (Requesters *requesters, const char *nspace)
 
   g_debug ("The tool %s has gone", kept);
   g_hash_table_remove (requesters->tools, kept);
-  dvmd_controller_withdraw_requests (self, kept);
-  dvmd_services_requester_gone (self->services, kept);
-  dvmd_core_namespace_ended (self->core, kept);
+  dvmd_services_requester_gone (self, kept);
+  dvmd_core_namespace_ended (dvmd_controller_get_core (self), kept);
 }
 
 static void

@@ -29,6 +29,8 @@ DvmdCall *dvmd_call_ref (DvmdCall *call);
 void dvmd_call_unref (DvmdCall *call);
 /* (transfer full): everybody whom a node's PMIx server lets in belongs to the DVM's own user */
 DvmdRequester *dvmd_call_new_requester (const DvmdCall *call);
+/* Reads that name again. FALSE: no process and no tool. nspace (out) (transfer full) */
+gboolean dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace, guint32 *rank);
 
 /* answer: (nullable): floating, of the type of the call; NULL: status says why. Nothing happens if it was answered. */
 void dvmd_controller_answer (DvmdController *self, guint64 call, int status, GVariant *answer);

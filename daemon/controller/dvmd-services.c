@@ -43,113 +43,135 @@ dvmd_services_free (DvmdServices *self)
   g_free (self);
 }
 
+static gpointer
+struct_of (DvmdController *controller, gsize i)
+{
+  return controller->services != NULL ? controller->services->services[i] : NULL;
+}
+
 gpointer
-dvmd_services_get (DvmdServices *self, const DvmdService *service)
+dvmd_services_get (DvmdController *controller, const DvmdService *service)
 {
   gsize i = 0;
 
   while (services[i] != service)
     i++;
-  return self->services[i];
+  return struct_of (controller, i);
 }
 
 gboolean
-dvmd_services_handle (DvmdServices *self, DvmdMessage *message)
+dvmd_services_handle (DvmdController *controller, DvmdMessage *message)
 {
-  return dvmd_dispatch_deliver (self->dispatch, message);
+  return dvmd_dispatch_deliver (controller->services->dispatch, message);
 }
 
 void
-dvmd_services_call (DvmdServices *self, DvmdCall *call, GVariant *request)
+dvmd_services_call (DvmdController *controller, DvmdCall *call, GVariant *request)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
     for (const DvmdCallHandler *handler = services[i]->calls; handler != NULL && handler->handle != NULL; handler++)
       if (handler->kind == call->kind)
         {
-          handler->handle (self->services[i], call, request);
+          handler->handle (struct_of (controller, i), call, request);
           return;
         }
   g_assert_not_reached ();
 }
 
+/* All that have this function, in their order. */
+#define TELL(function, ...)                                                                                            \
+  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)                                                                  \
+    if (services[i]->function != NULL)                                                                                 \
+  services[i]->function (struct_of (controller, i), ##__VA_ARGS__)
+
 void
-dvmd_services_job_changed (DvmdServices *self, DvmdJob *job, DvmJobState state)
+dvmd_services_job_changed (DvmdController *controller, DvmdJob *job, DvmJobState state)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->job_changed != NULL)
-      services[i]->job_changed (self->services[i], job, state);
+  TELL (job_changed, job, state);
 }
 
 void
-dvmd_services_job_started (DvmdServices *self, DvmdJob *job)
+dvmd_services_job_started (gpointer controller, DvmdJob *job)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->job_started != NULL)
-      services[i]->job_started (self->services[i], job);
+  TELL (job_started, job);
 }
 
 void
-dvmd_services_job_killed (DvmdServices *self, DvmdJob *job)
+dvmd_services_job_killed (DvmdController *controller, DvmdJob *job)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->job_killed != NULL)
-      services[i]->job_killed (self->services[i], job);
+  TELL (job_killed, job);
 }
 
 void
-dvmd_services_job_ended (DvmdServices *self, DvmdJob *job)
+dvmd_services_job_ended (gpointer controller, DvmdJob *job)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->job_ended != NULL)
-      services[i]->job_ended (self->services[i], job);
+  TELL (job_ended, job);
 }
 
 void
-dvmd_services_job_forgotten (DvmdServices *self, DvmdJob *job)
+dvmd_services_job_forgotten (DvmdController *controller, DvmdJob *job)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->job_forgotten != NULL)
-      services[i]->job_forgotten (self->services[i], job);
+  TELL (job_forgotten, job);
 }
 
 void
-dvmd_services_proc_ended (DvmdServices *self, DvmdJob *job, guint32 rank)
+dvmd_services_proc_ended (DvmdController *controller, DvmdJob *job, guint32 rank)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->proc_ended != NULL)
-      services[i]->proc_ended (self->services[i], job, rank);
+  TELL (proc_ended, job, rank);
 }
 
 void
-dvmd_services_agent_gone (DvmdServices *self, guint rank)
+dvmd_services_agent_reported (DvmdController *controller, guint rank)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->agent_gone != NULL)
-      services[i]->agent_gone (self->services[i], rank);
+  TELL (agent_reported, rank);
 }
 
 void
-dvmd_services_requester_gone (DvmdServices *self, const char *nspace)
+dvmd_services_agent_gone (DvmdController *controller, guint rank)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->requester_gone != NULL)
-      services[i]->requester_gone (self->services[i], nspace);
+  TELL (agent_gone, rank);
 }
 
 void
-dvmd_services_dvm_ended (DvmdServices *self)
+dvmd_services_requester_gone (DvmdController *controller, const char *nspace)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->dvm_ended != NULL)
-      services[i]->dvm_ended (self->services[i]);
+  TELL (requester_gone, nspace);
 }
 
 void
-dvmd_services_add_statistics (DvmdServices *self, GVariantBuilder *statistics)
+dvmd_services_campaign_ended (gpointer controller, DvmdCampaign *campaign)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
-    if (services[i]->add_statistics != NULL)
-      services[i]->add_statistics (self->services[i], statistics);
+  TELL (campaign_ended, campaign);
+}
+
+void
+dvmd_services_warn_session (gpointer controller, DvmdSession *session, guint seconds_left)
+{
+  TELL (warn_session, session, seconds_left);
+}
+
+void
+dvmd_services_traced (gpointer controller, DvmdJob *job, const DvmdTraceEntry *entry)
+{
+  TELL (traced, job, entry);
+}
+
+void
+dvmd_services_settings_changed (DvmdController *controller, const DvmdControllerChanges *changes)
+{
+  TELL (settings_changed, changes);
+}
+
+void
+dvmd_services_dvm_ended (DvmdController *controller)
+{
+  TELL (dvm_ended);
+}
+
+void
+dvmd_services_add_statistics (DvmdController *controller, GVariantBuilder *statistics)
+{
+  TELL (add_statistics, statistics);
 }
 
 void

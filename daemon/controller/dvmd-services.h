@@ -4,8 +4,9 @@
 
 #pragma once
 
-#include "dvmd-controller.h"
 #include "dvmd-dispatch.h"
+#include "dvmd-controller-frame.h"
+#include "dvmd-pmix-numbers.h"
 #include "dvmd-requesters.h"
 
 G_BEGIN_DECLS
@@ -13,7 +14,7 @@ G_BEGIN_DECLS
 /*
  * A service is one concern of the controller: a struct that no other file sees, the messages that it takes, and what it
  * does when something has ended. The controller does not change when it gets another one;
- * dvmd-controller-private.h lists them.
+ * DVMD_SERVICES lists them.
  */
 
 typedef struct
@@ -42,37 +43,73 @@ typedef struct
   void (*job_forgotten) (gpointer service, DvmdJob *job);
   /* The process has ended or is lost: it calls nothing any more. */
   void (*proc_ended) (gpointer service, DvmdJob *job, guint32 rank);
+  /* An agent that was waited for is there. */
+  void (*agent_reported) (gpointer service, guint rank);
   /* The agent of this rank answers nothing any more; it may be told twice. */
   void (*agent_gone) (gpointer service, guint rank);
   /* A tool, by its namespace, has gone. */
   void (*requester_gone) (gpointer service, const char *nspace);
+  void (*campaign_ended) (gpointer service, DvmdCampaign *campaign);
+  void (*warn_session) (gpointer service, DvmdSession *session, guint seconds_left);
+  void (*traced) (gpointer service, DvmdJob *job, const DvmdTraceEntry *entry);
+  void (*settings_changed) (gpointer service, const DvmdControllerChanges *changes);
   /* Nothing of the DVM runs any more; what is waited for does not come. */
   void (*dvm_ended) (gpointer service);
   /* For Manager.Statistics, with dvmd_services_add_number(). */
   void (*add_statistics) (gpointer service, GVariantBuilder *statistics);
 } DvmdService;
 
-typedef struct _DvmdServices DvmdServices;
+/*
+ * The services, a file each, in the order in which they are told of messages and ends; they are freed in the opposite
+ * one: a service may use those before it to the end.
+ */
+#define DVMD_SERVICES(SERVICE)                                                                                         \
+  SERVICE (requesters)                                                                                                 \
+  SERVICE (history)                                                                                                    \
+  SERVICE (questions)                                                                                                  \
+  SERVICE (first_nodes)                                                                                                \
+  SERVICE (size_changes)                                                                                               \
+  SERVICE (streams)                                                                                                    \
+  SERVICE (signals)                                                                                                    \
+  SERVICE (launch)                                                                                                     \
+  SERVICE (stage)                                                                                                      \
+  SERVICE (topology)                                                                                                   \
+  SERVICE (tree_fences)                                                                                                \
+  SERVICE (collectives)                                                                                                \
+  SERVICE (modex)                                                                                                      \
+  SERVICE (connect)                                                                                                    \
+  SERVICE (data)                                                                                                       \
+  SERVICE (size_calls)                                                                                                 \
+  SERVICE (spawn)                                                                                                      \
+  SERVICE (job_control)                                                                                                \
+  SERVICE (log)
 
-/* controller: unowned; what services need of it is there. */
-DvmdServices *dvmd_services_new (DvmdController *controller, const DvmdControllerSettings *settings);
-void dvmd_services_free (DvmdServices *self);
-/* The struct of a service. */
-gpointer dvmd_services_get (DvmdServices *self, const DvmdService *service);
+#define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;
+DVMD_SERVICES (DVMD_SERVICE_DECLARATION)
+#undef DVMD_SERVICE_DECLARATION
+
+/* controller: a DvmdController, as the effects of the core hand it on */
+/* The struct of a service; NULL: the controller has none any more, or none yet. */
+gpointer dvmd_services_get (DvmdController *controller, const DvmdService *service);
 /* FALSE: no service takes messages of this kind. */
-gboolean dvmd_services_handle (DvmdServices *self, DvmdMessage *message);
+gboolean dvmd_services_handle (DvmdController *controller, DvmdMessage *message);
 /* Of a known kind, and with a request of its type. */
-void dvmd_services_call (DvmdServices *self, DvmdCall *call, GVariant *request);
-void dvmd_services_job_changed (DvmdServices *self, DvmdJob *job, DvmJobState state);
-void dvmd_services_job_started (DvmdServices *self, DvmdJob *job);
-void dvmd_services_job_killed (DvmdServices *self, DvmdJob *job);
-void dvmd_services_job_ended (DvmdServices *self, DvmdJob *job);
-void dvmd_services_job_forgotten (DvmdServices *self, DvmdJob *job);
-void dvmd_services_proc_ended (DvmdServices *self, DvmdJob *job, guint32 rank);
-void dvmd_services_agent_gone (DvmdServices *self, guint rank);
-void dvmd_services_dvm_ended (DvmdServices *self);
-void dvmd_services_add_statistics (DvmdServices *self, GVariantBuilder *statistics);
+void dvmd_services_call (DvmdController *controller, DvmdCall *call, GVariant *request);
+void dvmd_services_job_changed (DvmdController *controller, DvmdJob *job, DvmJobState state);
+void dvmd_services_job_started (gpointer controller, DvmdJob *job);
+void dvmd_services_job_killed (DvmdController *controller, DvmdJob *job);
+void dvmd_services_job_ended (gpointer controller, DvmdJob *job);
+void dvmd_services_job_forgotten (DvmdController *controller, DvmdJob *job);
+void dvmd_services_proc_ended (DvmdController *controller, DvmdJob *job, guint32 rank);
+void dvmd_services_agent_reported (DvmdController *controller, guint rank);
+void dvmd_services_agent_gone (DvmdController *controller, guint rank);
+void dvmd_services_campaign_ended (gpointer controller, DvmdCampaign *campaign);
+void dvmd_services_warn_session (gpointer controller, DvmdSession *session, guint seconds_left);
+void dvmd_services_traced (gpointer controller, DvmdJob *job, const DvmdTraceEntry *entry);
+void dvmd_services_settings_changed (DvmdController *controller, const DvmdControllerChanges *changes);
+void dvmd_services_dvm_ended (DvmdController *controller);
+void dvmd_services_add_statistics (DvmdController *controller, GVariantBuilder *statistics);
 void dvmd_services_add_number (GVariantBuilder *statistics, const char *name, guint64 value);
-void dvmd_services_requester_gone (DvmdServices *self, const char *nspace);
+void dvmd_services_requester_gone (DvmdController *controller, const char *nspace);
 
 G_END_DECLS

@@ -26,13 +26,15 @@ dvmd_shape_new (const DvmdControllerSettings *settings)
 {
   DvmdShape *shape = g_new0 (DvmdShape, 1);
 
-  shape->embedded = g_strdupv ((char **)settings->nodes);
-  shape->slots = settings->slots;
-  shape->hostfile = g_strdup (settings->hostfile);
-  shape->hosts = g_strdup (settings->hosts);
-  shape->launcher = g_strdup (settings->launcher);
-  shape->n_logical = settings->n_logical;
-  shape->start_timeout = settings->start_timeout;
+  shape->embedded = g_strdupv ((char **)settings->shape.nodes);
+  /* Agents of this process are on other nodes in name alone. */
+  shape->single = settings->config == NULL && settings->shape.nodes == NULL;
+  shape->slots = settings->shape.slots;
+  shape->hostfile = g_strdup (settings->shape.hostfile);
+  shape->hosts = g_strdup (settings->shape.hosts);
+  shape->launcher = g_strdup (settings->shape.launcher);
+  shape->n_logical = settings->shape.n_logical;
+  shape->start_timeout = settings->shape.start_timeout;
   shape->addresses = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, g_free);
   return shape;
 }

@@ -12,6 +12,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   char **embedded; /* (nullable): names of nodes whose agents are in this process; NULL: this machine */
+  gboolean single; /* it has one node, whatever is found */
   guint slots;     /* of a node of which nothing says how many it has; 0: hardware threads */
   char *hostfile;  /* (nullable) */
   char *hosts;     /* (nullable) */

@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "dvmd-controller-private.h"
 #include "dvmd-core-elastic.h"
+#include "dvmd-services.h"
 #include "dvmd-size-request.h"
 
 G_BEGIN_DECLS
@@ -44,6 +44,10 @@ typedef struct
 void dvmd_size_change_fail (DvmdSizeChange *self, GError *error);
 /* Clears the answer. */
 void dvmd_size_change_answer (DvmdSizeChange *self, DvmdSizeAnswer *given);
+
+/* The allocator's scheduler asks for it: dvmd_controller_change_size_finish(). */
+void dvmd_controller_push_size (DvmdController *self, DvmdAllocator *allocator, const char *directive,
+                                GVariant *request, GAsyncReadyCallback callback, gpointer user_data);
 
 /* dvmd-controller-grow.c */
 /* What does not depend on which nodes come; borrows from self. */

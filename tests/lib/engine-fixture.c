@@ -6,8 +6,8 @@
 
 #include "engine-fixture.h"
 
-#include "dvmd-controller-private.h"
 #include "dvmd-remove-tree.h"
+#include "dvmd-services.h"
 #include "wait-until.h"
 
 static void
@@ -44,10 +44,10 @@ engine_fixture_start (EngineFixture *self, DvmdControllerSettings *settings)
       self->pmix[i] = DVMD_PMIX (self->fakes[i]);
     }
   settings->runtime_dir = self->dir;
-  settings->slots = 2;
+  settings->shape.slots = 2;
   settings->history_limit = 10;
   settings->kill_grace = G_USEC_PER_SEC / 5;
-  settings->nodes = nodes;
+  settings->shape.nodes = nodes;
   self->embedding = (DvmdEmbedding){ .pmix = self->pmix, .n_pmix = 2 };
   settings->embed = embed;
   settings->embed_data = self;
@@ -81,7 +81,7 @@ engine_tell (DvmdController *controller, DvmdMessageKind kind, guint source, GVa
 {
   g_autoptr (DvmdMessage) message = dvmd_message_new (kind, source, 0, body);
 
-  g_assert_true (dvmd_services_handle (controller->services, message));
+  g_assert_true (dvmd_services_handle (controller, message));
 }
 
 void

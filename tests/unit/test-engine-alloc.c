@@ -11,7 +11,7 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-jobs.h"
 #include "engine-fixture.h"
 #include "wait-until.h"
 
@@ -167,15 +167,15 @@ test_event_for_nobody (Fixture *self, gconstpointer data)
 static void
 test_warning (Fixture *self, gconstpointer data)
 {
-  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->engine.controller->core), 2);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_controller_get_core (self->engine.controller)), 2);
   g_autofree char *expected = g_strdup_printf (
       "{'pmix.hname': <'two'>, 'pmix.evterm.node': <true>, 'pmix.evtimeout': <60>, 'pmix.evaffected': <[('%s', uint32 "
       "1)]>}",
       get_nspace (self));
 
   dvmd_controller_warn_job (self->engine.controller, self->job, node,
-                            dvmd_clock_monotonic (self->engine.controller->clock) + 60 * G_TIME_SPAN_SECOND
-                                + G_TIME_SPAN_SECOND * 9 / 10);
+                            dvmd_clock_monotonic (dvmd_controller_get_clock (self->engine.controller))
+                                + 60 * G_TIME_SPAN_SECOND + G_TIME_SPAN_SECOND * 9 / 10);
   settle ();
   assert_event (self, 1, get_nspace (self), DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_EVENT_NODE_OFFLINE, expected);
   g_assert_cmpuint (count_all (self), ==, 1);
@@ -228,7 +228,8 @@ test_tool_at_the_end (Fixture *self, gconstpointer data)
   guint32 rank = 0;
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
   g_autofree char *expected = g_strdup_printf (
-      "{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.job.term.status': <(0,)>}", self->engine.controller->nspace);
+      "{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.job.term.status': <(0,)>}",
+      dvmd_controller_get_names (self->engine.controller)->nspace);
 
   shut_down (self);
   assert_event (self, 1, name, 0, DVMD_PMIX_EVENT_JOB_END, expected);

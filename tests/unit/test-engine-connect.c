@@ -371,9 +371,9 @@ test_tool_of_lost_node (Fixture *self, gconstpointer data)
   pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_LOOKUP, name, rank,
                   g_variant_new_parsed ("{'keys': <['z']>, 'wait': <0>}"));
   wait_until (engine_count (self->engine.controller, "data-waiting") == 1);
-  dvmd_services_agent_gone (self->engine.controller->services, 2);
+  dvmd_services_agent_gone (self->engine.controller, 2);
   g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 1);
-  dvmd_services_agent_gone (self->engine.controller->services, 1);
+  dvmd_services_agent_gone (self->engine.controller, 1);
   g_assert_cmpuint (engine_count (self->engine.controller, "data-published"), ==, 0);
   g_assert_cmpuint (engine_count (self->engine.controller, "data-waiting"), ==, 0);
   g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
@@ -442,11 +442,11 @@ test_modex_of_lost_node (Fixture *self, gconstpointer data)
 {
   guint64 token = ask_the_deaf (self, 0);
 
-  dvmd_services_agent_gone (self->engine.controller->services, 2);
+  dvmd_services_agent_gone (self->engine.controller, 2);
   assert_refused (self, token, DVMD_PMIX_ERR_LOST_CONNECTION);
   ask_the_deaf (self, 0);
   /* Nobody is left who could be told. */
-  dvmd_services_agent_gone (self->engine.controller->services, 1);
+  dvmd_services_agent_gone (self->engine.controller, 1);
   g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 0);
 }
 
@@ -455,9 +455,9 @@ test_modex_of_ended_job (Fixture *self, gconstpointer data)
 {
   guint64 token = ask_the_deaf (self, 0);
 
-  dvmd_services_job_ended (self->engine.controller->services, self->jobs[0]);
+  dvmd_services_job_ended (self->engine.controller, self->jobs[0]);
   g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 1);
-  dvmd_services_job_ended (self->engine.controller->services, self->jobs[1]);
+  dvmd_services_job_ended (self->engine.controller, self->jobs[1]);
   assert_refused (self, token, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
@@ -498,7 +498,7 @@ test_for_others (Fixture *self, gconstpointer data)
   const char *theirs = nspace (self, 1);
   guint32 rank = 0;
   g_autofree char *tool = dvmd_pmix_host_tool_connected (pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
-  g_autofree char *nobody = g_strdup_printf ("%s@tool-7-1", controller->nspace);
+  g_autofree char *nobody = g_strdup_printf ("%s@tool-7-1", dvmd_controller_get_names (controller)->nspace);
   const char *const names[] = { theirs, tool, nobody, "bus.0", "scheduler:test", "" };
   guint64 token = pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, tool, rank,
                                   g_variant_new_parsed ("{'items': <[('a', b'')]>}"));

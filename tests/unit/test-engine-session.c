@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dvmd-controller-private.h"
 #include "dvmd-controller-session.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-session-request.h"

@@ -152,10 +152,12 @@ test_in_turn_and_gone (Fixture *self, gconstpointer data)
   for (guint i = 0; i < 100; i++)
     ask (self, "([{'argv': <['/bin/true']>}], {'when-full': <'oversubscribe'>})", 0);
   wait_until (engine_count (self->engine.controller, "spawns-open") > 0);
-  dvmd_core_fail_job (self->engine.controller->core, self->job, DVM_JOB_STATE_KILLED_BY_CMD, "enough");
+  dvmd_core_fail_job (dvmd_controller_get_core (self->engine.controller), self->job, DVM_JOB_STATE_KILLED_BY_CMD,
+                      "enough");
   wait_until (engine_count (self->engine.controller, "spawns-open") == 0
               && engine_count (self->engine.controller, "spawns-starting") == 0);
-  g_assert_cmpuint (dvmd_core_get_statistics (self->engine.controller->core)->jobs_submitted, <, 101);
+  g_assert_cmpuint (dvmd_core_get_statistics (dvmd_controller_get_core (self->engine.controller))->jobs_submitted, <,
+                    101);
   g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
 }
 
@@ -250,7 +252,8 @@ test_files (Fixture *self, gconstpointer data)
       g_assert_cmpuint (n_ticks, >, 5);
     }
   g_source_remove (source);
-  g_assert_cmpuint (dvmd_core_get_statistics (self->engine.controller->core)->jobs_submitted, ==, 3);
+  g_assert_cmpuint (dvmd_core_get_statistics (dvmd_controller_get_core (self->engine.controller))->jobs_submitted, ==,
+                    3);
   g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
   g_unlink (path);
 }
@@ -353,7 +356,7 @@ test_gone (Fixture *self, gconstpointer data)
 static DvmdJob *
 find_spawned (Fixture *self)
 {
-  DvmdCore *core = self->engine.controller->core;
+  DvmdCore *core = dvmd_controller_get_core (self->engine.controller);
   guint id = 1;
 
   wait_until (engine_count (self->engine.controller, "spawns-open") == 1);
@@ -370,11 +373,12 @@ test_lost_node (Fixture *self, gconstpointer data)
 
   ask (self, WAITS, 0);
   job = find_spawned (self);
-  dvmd_services_agent_gone (self->engine.controller->services, 1);
+  dvmd_services_agent_gone (self->engine.controller, 1);
   g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 1);
-  dvmd_services_agent_gone (self->engine.controller->services, 2);
+  dvmd_services_agent_gone (self->engine.controller, 2);
   g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
-  dvmd_core_fail_job (self->engine.controller->core, job, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
+  dvmd_core_fail_job (dvmd_controller_get_core (self->engine.controller), job, DVM_JOB_STATE_KILLED_BY_CMD,
+                      "for the test");
   wait_until (dvmd_job_get_ended (job));
   g_assert_cmpuint (pmix_fake_get_events (self->engine.fakes[1])->len, ==, 0);
 }
@@ -387,7 +391,8 @@ test_ended_before_it_ran (Fixture *self, gconstpointer data)
   guint64 token = ask (self, WAITS, 0);
   DvmdJob *job = find_spawned (self);
 
-  dvmd_core_fail_job (self->engine.controller->core, job, DVM_JOB_STATE_ABORTED_BY_SIG, "for the test");
+  dvmd_core_fail_job (dvmd_controller_get_core (self->engine.controller), job, DVM_JOB_STATE_ABORTED_BY_SIG,
+                      "for the test");
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
   wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_END, NULL) == 1);
   g_assert_cmpuint (count (self, 1, DVMD_PMIX_EVENT_JOB_START, NULL), ==, 1);
@@ -494,11 +499,12 @@ test_tool_gone (Fixture *self, gconstpointer data)
   int status = 1;
   DvmdJob *job;
 
-  dvmd_controller_keep_output (self->engine.controller, 1024, 1024);
+  dvmd_services_settings_changed (self->engine.controller,
+                                  &(DvmdControllerChanges){ .keep_output = 1024, .keep_output_total = 1024 });
   token = pmix_fake_spawn (self->engine.fakes[0], name, rank, request, 0, DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR);
   wait_until (pmix_fake_get_spawn (self->engine.fakes[0], token, &status, &nspace));
   g_assert_cmpint (status, ==, DVMD_PMIX_SUCCESS);
-  job = dvmd_core_find_job (self->engine.controller->core, nspace);
+  job = dvmd_core_find_job (dvmd_controller_get_core (self->engine.controller), nspace);
   g_assert_cmpuint (engine_count (self->engine.controller, "tools"), ==, 1);
   dvmd_pmix_host_lost (host, name, rank);
   wait_until (engine_count (self->engine.controller, "tools") == 0);
@@ -547,7 +553,7 @@ spawn_job (Fixture *self, const char *job)
   const char *nspace;
 
   g_assert_cmpint (wait_for_answer (self, ask (self, job, 0), &nspace), ==, DVMD_PMIX_SUCCESS);
-  return dvmd_core_find_job (self->engine.controller->core, nspace);
+  return dvmd_core_find_job (dvmd_controller_get_core (self->engine.controller), nspace);
 }
 
 #define SLEEP "([{'argv': <['/bin/sleep', '1000']>, 'np': <uint32 1>}], @a{sv} {})"
@@ -650,7 +656,7 @@ test_control_separate_at_the_end (Fixture *self, gconstpointer data)
   int status;
 
   wait_until (pmix_fake_get_spawn (self->engine.fakes[node - 1], token, &status, &nspace));
-  child = dvmd_core_find_job (self->engine.controller->core, nspace);
+  child = dvmd_core_find_job (dvmd_controller_get_core (self->engine.controller), nspace);
   g_assert_true (g_file_set_contents (gate, "", 0, NULL));
   wait_until (dvmd_job_get_ended (parent));
   /* The output of the one is the last of the other. In this turn of the main loop, however slow: its time is short. */

@@ -16,7 +16,7 @@
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-jobs.h"
 #include "dvmd-job-steps.h"
 #include "engine-fixture.h"
 #include "wait-until.h"
@@ -26,7 +26,7 @@ typedef EngineFixture Fixture;
 static void
 set_up (Fixture *self, gconstpointer data)
 {
-  DvmdControllerSettings settings = { .keep_output = 65536, .keep_output_total = 5000 };
+  DvmdControllerSettings settings = { .output = { .of_one = 65536, .of_all = 5000 } };
 
   engine_fixture_start (self, &settings);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "dvmd-agent-private.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-controller-fences.h"
 #include "dvmd-embed.h"
 #include "pmix-fake.h"
 #include "dvmd-remove-tree.h"
@@ -334,10 +334,10 @@ set_up (Fixture *self, gconstpointer data)
       self->pmix[i] = DVMD_PMIX (self->fakes[i]);
     }
   settings.runtime_dir = self->dir;
-  settings.slots = 2;
+  settings.shape.slots = 2;
   settings.history_limit = 10;
   settings.kill_grace = G_USEC_PER_SEC / 5;
-  settings.nodes = nodes;
+  settings.shape.nodes = nodes;
   self->embedding = (DvmdEmbedding){ .pmix = self->pmix, .n_pmix = N_AGENTS };
   settings.embed = embed;
   settings.embed_data = self;

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "dvm-hosts-private.h"
-#include "dvmd-controller-private.h"
+#include "dvmd-services.h"
+#include "dvmd-controller-allocators.h"
+#include "dvmd-controller-questions.h"
 
 typedef struct
 {
@@ -29,11 +31,12 @@ add_nodes (DvmdController *self, const char *allocator, const DvmdPluginNode *no
 {
   for (guint i = 0; i < n_nodes; i++)
     {
-      DvmdNode *node = dvmd_core_add_node (self->core, nodes[i].name, nodes[i].slots, nodes[i].slots_max);
+      DvmdNode *node = dvmd_core_add_node (dvmd_controller_get_core (self), nodes[i].name, nodes[i].slots,
+                                           nodes[i].slots_max);
 
-      dvmd_core_set_node_origin (self->core, node->rank, NULL, allocator);
+      dvmd_core_set_node_origin (dvmd_controller_get_core (self), node->rank, NULL, allocator);
     }
-  dvmd_core_allocated (self->core);
+  dvmd_core_allocated (dvmd_controller_get_core (self));
 }
 
 char *
@@ -59,21 +62,22 @@ dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes)
 static void
 take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation *allocation)
 {
-  const char *name = dvmd_plugins_get_name (self->plugins, allocator);
+  const char *name = dvmd_plugins_get_name (dvmd_controller_get_plugins (self), allocator);
+  DvmdShape *shape = dvmd_controller_get_shape (self);
   guint n_nodes;
   const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
   g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
   g_autofree char *reason = NULL;
 
-  if (wrong == NULL && n_nodes > 1 && self->shape->embedded == NULL && !self->agents->funcs->remote)
+  if (wrong == NULL && n_nodes > 1 && shape->single)
     wrong = g_strdup_printf ("has found %u nodes, and a DVM for one job runs on one", n_nodes);
   if (wrong != NULL)
     {
       reason = g_strdup_printf ("The allocator %s %s", name, wrong);
-      dvmd_core_allocation_failed (self->core, reason);
+      dvmd_core_allocation_failed (dvmd_controller_get_core (self), reason);
       return;
     }
-  self->shape->logical = dvmd_allocation_get_logical (allocation) || dvmd_shape_is_local (self->shape);
+  shape->logical = dvmd_allocation_get_logical (allocation) || dvmd_shape_is_local (shape);
   add_nodes (self, name, nodes, n_nodes);
 }
 
@@ -89,25 +93,26 @@ on_allocated (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *resu
   if (result != NULL)
     verdict = dvmd_allocator_allocate_finish (allocator, result, &allocation, &error);
   /* Who has ended meanwhile wants no nodes any more. */
-  if (stopped != NULL || self->core == NULL || dvmd_core_get_shutting_down (self->core))
+  if (stopped != NULL || dvmd_controller_get_core (self) == NULL
+      || dvmd_core_get_shutting_down (dvmd_controller_get_core (self)))
     return;
   if (error != NULL)
-    dvmd_core_allocation_failed (self->core, error->message);
+    dvmd_core_allocation_failed (dvmd_controller_get_core (self), error->message);
   else if (verdict == DVMD_PLUGIN_DONE && allocation != NULL)
     take_allocation (self, allocator, allocation);
   else if (verdict == DVMD_PLUGIN_DECLINED)
     ask_next (self);
   else
-    dvmd_core_allocation_failed (self->core, "An allocator has failed and does not say why");
+    dvmd_core_allocation_failed (dvmd_controller_get_core (self), "An allocator has failed and does not say why");
 }
 
 static void
 ask_next (DvmdController *self)
 {
-  Allocation *start = dvmd_services_get (self->services, &dvmd_allocation_service);
-  DvmdShape *shape = self->shape;
+  Allocation *start = dvmd_services_get (self, &dvmd_first_nodes_service);
+  DvmdShape *shape = dvmd_controller_get_shape (self);
   const DvmdAllocationRequest request = {
-    .host = self->host,
+    .host = dvmd_controller_get_names (self)->host,
     .hosts = (const char *const *)(shape->embedded != NULL ? shape->embedded : shape->names),
     .slots = shape->slots,
     .nodes = shape->named != NULL ? (const DvmdPluginNode *)shape->named->data : NULL,
@@ -121,7 +126,7 @@ ask_next (DvmdController *self)
 
   if (start->next >= start->allocators->len)
     {
-      dvmd_core_allocation_failed (self->core,
+      dvmd_core_allocation_failed (dvmd_controller_get_core (self),
                                    "No allocator has found nodes for the DVM: \"disabled-plugins\" may name "
                                    "allocator-hosts, which takes this machine");
       return;
@@ -135,21 +140,19 @@ void
 dvmd_controller_allocate (gpointer user_data)
 {
   DvmdController *self = user_data;
-  Allocation *start = dvmd_services_get (self->services, &dvmd_allocation_service);
+  Allocation *start = dvmd_services_get (self, &dvmd_first_nodes_service);
   g_autoptr (GError) error = NULL;
 
-  if (!dvmd_shape_read (self->shape, self->host, self->plugins, &error))
+  if (!dvmd_shape_read (dvmd_controller_get_shape (self), dvmd_controller_get_names (self)->host,
+                        dvmd_controller_get_plugins (self), &error))
     {
-      dvmd_core_allocation_failed (self->core, error->message);
+      dvmd_core_allocation_failed (dvmd_controller_get_core (self), error->message);
       return;
     }
   start->allocators = dvmd_controller_list_allocators (self);
-  /* Plugins answer where they are asked. */
-  if (self->context != NULL)
-    g_main_context_push_thread_default (self->context);
+  dvmd_controller_enter (self);
   ask_next (self);
-  if (self->context != NULL)
-    g_main_context_pop_thread_default (self->context);
+  dvmd_controller_leave (self);
 }
 
 /* ---- the service ---- */
@@ -174,8 +177,8 @@ allocation_free (gpointer service)
   g_free (self);
 }
 
-const DvmdService dvmd_allocation_service = {
-  .name = "allocation",
+const DvmdService dvmd_first_nodes_service = {
+  .name = "first-nodes",
   .create = create,
   .free = allocation_free,
 };

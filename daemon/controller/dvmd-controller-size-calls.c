@@ -10,15 +10,16 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-elastic.h"
-#include "dvmd-controller-private.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-reading.h"
+#include "dvmd-services.h"
 #include "dvmd-size-request.h"
 
 typedef struct
 {
   DvmdController *controller; /* unowned */
   GHashTable *waiting;        /* "pmix:NSPACE.RANK" -> Waiting, for a change of size */
+  gboolean events;            /* those who wait are told of the end, and of limits of time */
 } Requests;
 
 /* A process or tool that waits for an answer or an event. */
@@ -51,7 +52,7 @@ waiting_free (gpointer data)
 static Requests *
 get_requests (DvmdController *controller)
 {
-  return dvmd_services_get (controller->services, &dvmd_alloc_service);
+  return dvmd_services_get (controller, &dvmd_size_calls_service);
 }
 
 static void
@@ -157,10 +158,10 @@ on_hosts_read (gpointer data, GError *error)
   DvmdController *self = ask->controller;
 
   /* The DVM, or who asked, has gone meanwhile. */
-  if (self->core == NULL || !dvmd_controller_is_calling (self, ask->call))
+  if (dvmd_controller_get_core (self) == NULL || !dvmd_controller_is_calling (self, ask->call))
     {
       g_clear_error (&error);
-      if (self->core == NULL)
+      if (dvmd_controller_get_core (self) == NULL)
         return;
       remove_waiting (get_requests (self), ask->requester->name);
       dvmd_controller_drop_call (self, ask->call->id);
@@ -183,25 +184,24 @@ handle_allocate (gpointer service, DvmdCall *call, GVariant *request)
   add_waiting (service, ask->requester->name, call);
   g_variant_get (request, "(s@a{sv})", &ask->directive, &ask->request);
   if (dvmd_reading_takes_long (ask->request))
-    dvmd_reading_begin (self->context, read_hosts, on_hosts_read, ask);
+    dvmd_reading_begin (dvmd_controller_get_context (self), read_hosts, on_hosts_read, ask);
   else
     change_size (ask);
 }
 
-void
-dvmd_controller_campaign_ended (gpointer user_data, DvmdCampaign *campaign)
+static void
+campaign_ended (gpointer service, DvmdCampaign *campaign)
 {
-  DvmdController *self = user_data;
+  Requests *requests = service;
   const DvmdRequester *requester = dvmd_campaign_get_requester (campaign);
   DvmCampaign *record = dvmd_campaign_get_record (campaign);
   gboolean failed = dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_FAILED;
-  Requests *requests = get_requests (self);
   const Waiting *waiting = requester != NULL ? g_hash_table_lookup (requests->waiting, requester->name) : NULL;
 
   if (waiting == NULL)
     return;
-  if (self->pmix_events)
-    dvmd_controller_send (self, waiting->call->agent, DVMD_MSG_SIZE_EVENT,
+  if (requests->events)
+    dvmd_controller_send (requests->controller, waiting->call->agent, DVMD_MSG_SIZE_EVENT,
                           g_variant_new ("(suissis)", waiting->call->nspace, waiting->call->rank,
                                          failed ? DVMD_PMIX_ERR_DVM_MOD : DVMD_PMIX_DVM_IS_READY,
                                          dvm_campaign_get_alloc_id (record), dvm_campaign_get_request_id (record),
@@ -212,30 +212,22 @@ dvmd_controller_campaign_ended (gpointer user_data, DvmdCampaign *campaign)
 
 /* ---- limits of time ---- */
 
-void
-dvmd_controller_warn_session (gpointer user_data, DvmdSession *session, guint seconds_left)
+static void
+warn_session (gpointer service, DvmdSession *session, guint seconds_left)
 {
-  DvmdController *self = user_data;
+  Requests *requests = service;
+  DvmdController *self = requests->controller;
   g_autofree char *nspace = NULL;
   guint32 rank;
   guint agent;
 
-  if (!self->pmix_events || !dvmd_requester_read_proc (dvmd_session_get_requester (session), &nspace, &rank))
+  if (!requests->events || !dvmd_requester_read_proc (dvmd_session_get_requester (session), &nspace, &rank))
     return;
   agent = dvmd_controller_find_agent (self, nspace, rank);
   if (agent != 0)
     dvmd_controller_send (self, agent, DVMD_MSG_ALLOC_WARNING,
                           g_variant_new ("(sussu)", nspace, rank, dvmd_session_get_alloc_id (session),
                                          dvm_session_get_request_id (dvmd_session_get_record (session)), seconds_left));
-}
-
-void
-dvmd_controller_warn_job (gpointer user_data, DvmdJob *job, DvmdNode *node, gint64 when)
-{
-  DvmdController *self = user_data;
-
-  dvmd_controller_send (self, node->rank, DVMD_MSG_WARN,
-                        g_variant_new ("(ux)", dvmd_job_get_id (job), when - dvmd_clock_monotonic (self->clock)));
 }
 
 static void
@@ -252,6 +244,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   Requests *self = g_new0 (Requests, 1);
 
   self->controller = controller;
+  self->events = settings->pmix_events;
   self->waiting = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, waiting_free);
   return self;
 }
@@ -267,10 +260,12 @@ requests_free (gpointer service)
 
 static const DvmdCallHandler calls[] = { { DVMD_CALL_ALLOCATE, handle_allocate }, { 0 } };
 
-const DvmdService dvmd_alloc_service = {
-  .name = "alloc",
+const DvmdService dvmd_size_calls_service = {
+  .name = "size-calls",
   .create = create,
   .free = requests_free,
   .calls = calls,
+  .campaign_ended = campaign_ended,
+  .warn_session = warn_session,
   .add_statistics = add_statistics,
 };

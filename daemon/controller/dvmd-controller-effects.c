@@ -1,0 +1,146 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The controller is put together: which service does what the core asks for.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include <unistd.h>
+
+#include "dvmd-controller-private.h"
+
+#include "dvmd-controller-allocators.h"
+#include "dvmd-controller-jobs.h"
+#include "dvmd-controller-streams.h"
+
+/* ---- effects ---- */
+
+static const DvmdEffects controller_effects = {
+  .allocate = dvmd_controller_allocate,
+  .launch_agents = dvmd_controller_launch_agents,
+  .distribute_membership = dvmd_controller_distribute_membership,
+  .dvm_ready = dvmd_controller_tell_ready,
+  .map = dvmd_controller_map,
+  .stage_files = dvmd_controller_stage_files,
+  .send_launch = dvmd_controller_send_launch,
+  .kill = dvmd_controller_kill,
+  .signal_job = dvmd_controller_signal,
+  .node_lost = dvmd_controller_node_lost,
+  .warn_job = dvmd_controller_warn_job,
+  .campaign_ended = dvmd_services_campaign_ended,
+  .warn_session = dvmd_services_warn_session,
+  .session_ended = dvmd_controller_session_ended,
+  .tell_started = dvmd_services_job_started,
+  .tell_ended = dvmd_services_job_ended,
+  .stop_agents = dvmd_controller_stop_agents,
+  .wire_agents = dvmd_controller_wire_agents,
+  .remove_agents = dvmd_controller_remove_agents,
+  .offer_nodes = dvmd_controller_offer_nodes,
+  .traced = dvmd_services_traced,
+  .dvm_ended = dvmd_controller_tell_ended,
+};
+
+/* ---- what the core tells ---- */
+
+static void
+on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  DvmdController *self = user_data;
+  DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
+
+  if (streams != NULL)
+    dvmd_job_streams_end (streams);
+  else
+    dvmd_controller_finish_job (self, job);
+}
+
+static void
+on_job_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
+{
+  dvmd_services_job_changed (user_data, job, new_state);
+}
+
+static void
+on_job_forgotten (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  dvmd_services_job_forgotten (user_data, job);
+}
+
+static void
+on_node_state_changed (DvmdCore *core, guint rank, guint state, gpointer user_data)
+{
+  if (state == DVM_NODE_STATE_DOWN)
+    dvmd_services_agent_gone (user_data, rank);
+}
+
+static DvmdPlugins *
+builtin_plugins (void)
+{
+  const DvmdPluginsSettings none = { 0 };
+
+  return dvmd_plugins_new (&none, NULL);
+}
+
+/* µs as whole seconds */
+static guint
+round_up (gint64 time)
+{
+  return (guint)((time + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC);
+}
+
+/* Whatever is judged next is judged after what has come meanwhile was heard: the clock sees to that. */
+static void
+on_stood_still (gint64 time, gpointer user_data)
+{
+  g_message ("The controller stood still for %.3g s: agents that have left since then are started again if \"heal\" "
+             "says so, and their jobs have failed",
+             (double)time / G_USEC_PER_SEC);
+}
+
+DvmdController *
+dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context)
+{
+  DvmdController *self = g_object_new (DVMD_TYPE_CONTROLLER, NULL);
+  DvmdCoreSettings core_settings = { 0 };
+  g_autofree char *id = g_uuid_string_random ();
+
+  self->names.instance_id = g_strdup (id);
+  self->names.runtime_dir = g_strdup (settings->runtime_dir);
+  self->names.nspace = g_strdup_printf ("dvm-%.8s", id);
+  self->names.host = g_strdup (g_get_host_name ());
+  self->kill_grace = settings->kill_grace;
+  self->adopt_orphans = settings->adopt_orphans;
+  self->context = context != NULL ? g_main_context_ref (context) : NULL;
+  self->clock = dvmd_clock_new_real (context);
+  dvmd_clock_set_stood_still_func (self->clock, on_stood_still, NULL);
+  self->queue = dvmd_event_queue_new_for_context (context);
+  self->started_at = dvmd_clock_now (self->clock);
+  core_settings.nspace = self->names.nspace;
+  core_settings.host = self->names.host;
+  core_settings.history_limit = settings->history_limit;
+  core_settings.history_bytes = settings->history_bytes;
+  core_settings.one_shot = settings->one_shot;
+  core_settings.allow_missing = settings->shape.allow_missing;
+  /* Agents inside of this process are there as long as it is. */
+  core_settings.elastic = settings->size.elastic && settings->config != NULL;
+  core_settings.heal = settings->size.heal && settings->config != NULL;
+  core_settings.heal_limit = settings->size.heal_limit;
+  core_settings.heal_pause = settings->size.heal_pause;
+  core_settings.park_limit = round_up (settings->size.park_limit);
+  core_settings.grow_timeout = round_up (settings->size.grow_timeout);
+  core_settings.uid = geteuid ();
+  self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
+  self->services = dvmd_services_new (self, settings);
+  g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
+  g_signal_connect (self->core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
+  g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
+  g_signal_connect (self->core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
+  self->shape = dvmd_shape_new (settings);
+  self->agents = settings->config != NULL ? dvmd_remote_new (self, settings) : dvmd_embedded_new (self, settings);
+  self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
+  dvmd_controller_listen_to_allocators (self);
+  return self;
+}

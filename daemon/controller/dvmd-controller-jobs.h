@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-environments.h"
+#include "dvmd-controller-frame.h"
+
+G_BEGIN_DECLS
+
+/* What the agents of a job are sent. Where user_data is given it is an effect of the core. */
+
+/* dvmd-controller-launch.c */
+DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
+void dvmd_controller_send_launch (gpointer user_data, DvmdJob *job);
+void dvmd_controller_kill (gpointer user_data, DvmdJob *job);
+/* To every agent that has processes of the job; perhaps to others, which pass over it. */
+void dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body);
+/* The environments that agents may have, by digest. */
+DvmdEnvironments *dvmd_controller_get_environments (DvmdController *self);
+
+/* dvmd-controller-jobs.c */
+void dvmd_controller_signal (gpointer user_data, DvmdJob *job, int signal);
+void dvmd_controller_warn_job (gpointer user_data, DvmdJob *job, DvmdNode *node, gint64 when);
+/* The job goes on without what it had on that node: its other ranks are told. */
+void dvmd_controller_node_lost (gpointer user_data, DvmdJob *job, DvmdNode *node);
+/* The launch has just been sent: what came before it follows. */
+void dvmd_controller_send_early_signals (DvmdController *self, DvmdJob *job);
+
+/* dvmd-controller-stage.c */
+void dvmd_controller_stage_files (gpointer user_data, DvmdJob *job);
+
+G_END_DECLS
