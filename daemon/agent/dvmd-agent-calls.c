@@ -8,13 +8,13 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-host.h"
 
 void
 dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                  GVariant *request)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
   g_autoptr (GVariant) cleaned = NULL;
 
@@ -22,7 +22,7 @@ dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const cha
     {
       g_message ("%s.%u wants to %s, and is no process of this node", nspace, rank,
                  dvmd_call_kind_get_type (kind)->name);
-      dvmd_pmix_complete_call (self->pmix, token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
+      dvmd_pmix_complete_call (dvmd_agent_get_pmix (self), token, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
       return;
     }
   if (kind == DVMD_CALL_SPAWN && proc != NULL)
@@ -50,8 +50,8 @@ handle_answer (gpointer service, guint source, GVariant *body)
       g_critical ("An answer to a call %u has the type %s", kind, g_variant_get_type_string (answer));
       return;
     }
-  if (self->pmix_started)
-    dvmd_pmix_complete_call (self->pmix, token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
+  if (dvmd_agent_has_pmix (self))
+    dvmd_pmix_complete_call (dvmd_agent_get_pmix (self), token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
 }
 
 static const DvmdHandler handlers[] = {

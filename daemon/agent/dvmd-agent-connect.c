@@ -9,7 +9,8 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-host.h"
+#include "dvmd-agent-pmix.h"
 
 #include "dvmd-log.h"
 
@@ -47,14 +48,14 @@ answer_free (gpointer data)
 static Guests *
 get_guests (DvmdAgent *self)
 {
-  return dvmd_agent_services_get (self->services, &dvmd_agent_connect_service);
+  return dvmd_agent_services_get (self, &dvmd_agent_connect_service);
 }
 
 void
 dvmd_agent_connect (DvmdPmixHost *host, guint64 token, gboolean leave, const DvmdPmixProc *participants,
                     guint n_participants, guint timeout)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   gint32 status = DVMD_PMIX_SUCCESS;
   GVariantBuilder rows;
 
@@ -111,7 +112,7 @@ give_connected (DvmdAgent *self, GVariant *body)
   gint32 status;
 
   g_variant_get (body, "(ti)", &token, &status);
-  dvmd_pmix_complete_connect (self->pmix, token, status);
+  dvmd_pmix_complete_connect (dvmd_agent_get_pmix (self), token, status);
 }
 
 static void
@@ -131,7 +132,7 @@ give_modex (DvmdAgent *self, GVariant *body)
 
   g_variant_get (body, "(ti@ay)", &token, &status, &data);
   bytes = g_variant_get_data_as_bytes (data);
-  dvmd_pmix_complete_direct_modex (self->pmix, token, status, bytes);
+  dvmd_pmix_complete_direct_modex (dvmd_agent_get_pmix (self), token, status, bytes);
 }
 
 static void
@@ -155,10 +156,11 @@ on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
   if (!dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error))
     {
       dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, guest->nspace,
-                    "the ranks of node %s cannot be told of this job: %s", self->name, error->message);
+                    "the ranks of node %s cannot be told of this job: %s", dvmd_agent_get_names (self)->name,
+                    error->message);
       g_hash_table_remove (guests->known, guest->nspace);
     }
-  if (self->pmix_started)
+  if (dvmd_agent_has_pmix (self))
     give_deferred (self);
   g_free (guest->nspace);
   g_free (guest);
@@ -225,7 +227,7 @@ handle_job_info (gpointer service, guint source, GVariant *body)
   Guest *guest;
 
   g_variant_get_child (body, 0, "&s", &nspace);
-  if (!self->pmix_started || g_hash_table_contains (self->by_nspace, nspace)
+  if (!dvmd_agent_has_pmix (self) || dvmd_agent_find_job_named (self, nspace) != NULL
       || g_hash_table_contains (guests->known, nspace))
     return;
   job = describe_guest (self, body, &error);
@@ -240,7 +242,7 @@ handle_job_info (gpointer service, guint source, GVariant *body)
   guest->nspace = g_strdup (nspace);
   g_hash_table_add (guests->known, g_strdup (nspace));
   guests->n_coming++;
-  dvmd_pmix_register_job_async (self->pmix, job, on_registered, guest);
+  dvmd_pmix_register_job_async (dvmd_agent_get_pmix (self), job, on_registered, guest);
 }
 
 static void
@@ -249,8 +251,8 @@ forget_guest (DvmdAgent *self, GVariant *body)
   const char *nspace;
 
   g_variant_get (body, "(&s)", &nspace);
-  if (g_hash_table_remove (get_guests (self)->known, nspace) && self->pmix_started)
-    dvmd_pmix_deregister_job_async (self->pmix, nspace, NULL, NULL);
+  if (g_hash_table_remove (get_guests (self)->known, nspace) && dvmd_agent_has_pmix (self))
+    dvmd_pmix_deregister_job_async (dvmd_agent_get_pmix (self), nspace, NULL, NULL);
 }
 
 /* Not before the answers that came before it: the library has nowhere to put them when the job is gone. */
@@ -264,7 +266,7 @@ handle_job_forget (gpointer service, guint source, GVariant *body)
 /* ---- the service ---- */
 
 static gpointer
-create (DvmdAgent *agent)
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   Guests *self = g_new0 (Guests, 1);
 

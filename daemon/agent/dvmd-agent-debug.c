@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-ranks.h"
 
 static gboolean
 waits (const DvmdLocalProc *proc)
@@ -23,7 +23,7 @@ release (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
   DvmdPmixProc target = { job->local->nspace, proc->rank };
 
-  dvmd_pmix_notify_event (job->agent->pmix, DVMD_PMIX_DEBUGGER_RELEASE, NULL, &target, 1, NULL);
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (job->agent), DVMD_PMIX_DEBUGGER_RELEASE, NULL, &target, 1, NULL);
 }
 
 void

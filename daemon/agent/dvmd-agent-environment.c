@@ -7,7 +7,7 @@
 
 #include "config.h"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-environment.h"
 
 #include <unistd.h>
 
@@ -42,8 +42,9 @@ is_ours (const char *name, gsize length)
   return length > 5 && strncmp (name, "PMIX_", 5) == 0;
 }
 
-char **
-dvmd_agent_build_base_environment (void)
+/* The struct of the service is the environment that all processes begin with. */
+static gpointer
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   g_autoptr (GPtrArray) kept = g_ptr_array_new ();
 
@@ -51,7 +52,7 @@ dvmd_agent_build_base_environment (void)
     if (!is_ours (*entry, strcspn (*entry, "=")))
       g_ptr_array_add (kept, g_strdup (*entry));
   g_ptr_array_add (kept, NULL);
-  return (char **)g_ptr_array_free (g_steal_pointer (&kept), FALSE);
+  return g_ptr_array_free (g_steal_pointer (&kept), FALSE);
 }
 
 /* An environment that is being put together: later values replace earlier ones in their place. */
@@ -175,7 +176,7 @@ static void
 add_job_marks (Environment *environment, DvmdAgentJob *job)
 {
   environment_printf (environment, "DVM_JOBID=%s", job->local->nspace);
-  environment_printf (environment, "DVM_NODE=%s", job->agent->name);
+  environment_printf (environment, "DVM_NODE=%s", dvmd_agent_get_names (job->agent)->name);
   environment_printf (environment, "DVM_SIZE=%u", job->map->num_procs);
   environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
   if (job->session_dir != NULL)
@@ -193,12 +194,12 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *pu
   static const char *const interface[] = { "OMPI_MCA_btl_tcp_if_include=lo", NULL };
   static const char *const yield[] = { "OMPI_MCA_mpi_yield_when_idle=1", NULL };
 
-  if (!job->agent->options.logical)
+  if (!dvmd_agent_is_logical (job->agent))
     return;
   /* Open MPI refuses to be told both. */
   if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
     environment_put_defaults (environment, interface, put);
-  if (job->map->num_procs > dvmd_topology_get_n_pus (job->agent->topology))
+  if (job->map->num_procs > dvmd_topology_get_n_pus (dvmd_agent_get_topology (job->agent)))
     environment_put_defaults (environment, yield, put);
 }
 
@@ -211,13 +212,13 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 
   environment_init (&environment);
   if (!app->clear_env)
-    environment_put_all (&environment, (const char *const *)job->agent->base_environment);
+    environment_put_all (&environment, dvmd_agent_services_get (job->agent, &dvmd_agent_environment_service));
   for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
     environment_remove (&environment, app->unset_env[i]);
   environment_put_all (&environment, (const char *const *)app->environment->strings);
   if (job->registered)
-    defaults = dvmd_pmix_dup_default_environment (job->agent->pmix, job->local->nspace,
-                                                  dvmd_topology_get_n_pus (job->agent->topology), NULL);
+    defaults = dvmd_pmix_dup_default_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace,
+                                                  dvmd_topology_get_n_pus (dvmd_agent_get_topology (job->agent)), NULL);
   environment_put_defaults (&environment, (const char *const *)defaults, put);
   if (job->registered)
     add_logical_defaults (&environment, job, put);
@@ -241,7 +242,7 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
 
   if (job->registered)
     {
-      pmix = dvmd_pmix_dup_environment (job->agent->pmix, job->local->nspace, proc->rank, error);
+      pmix = dvmd_pmix_dup_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank, error);
       if (pmix == NULL)
         return NULL;
     }
@@ -293,3 +294,15 @@ dvmd_agent_strip_defaults (DvmdAgentJob *job, const DvmdLocalProc *proc, GVarian
     }
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
+
+static void
+environment_free (gpointer service)
+{
+  g_strfreev (service);
+}
+
+const DvmdAgentService dvmd_agent_environment_service = {
+  .name = "environment",
+  .create = create,
+  .free = environment_free,
+};

@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-fences.h"
 
 typedef struct
 {
@@ -38,7 +38,7 @@ typedef struct
 static Fences *
 get_fences (DvmdAgent *agent)
 {
-  return dvmd_agent_services_get (agent->services, &dvmd_agent_fences_service);
+  return dvmd_agent_services_get (agent, &dvmd_agent_fences_service);
 }
 
 void
@@ -55,7 +55,7 @@ fence_free (gpointer data)
 {
   Fence *self = data;
 
-  dvmd_clock_remove_timer (self->job->agent->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->job->agent), self->timer);
   g_free (self);
 }
 
@@ -108,7 +108,7 @@ find_tree_job (DvmdAgent *self, const DvmdPmixProc *participants, guint n_partic
 
   if (get_fences (self)->tree == NULL || n_participants != 1 || participants[0].rank != DVMD_PMIX_RANK_WILDCARD)
     return NULL;
-  job = g_hash_table_lookup (self->by_nspace, participants[0].nspace);
+  job = dvmd_agent_find_job_named (self, participants[0].nspace);
   return job != NULL && job->options.tree_fences && !ensure_job (job)->ended ? job : NULL;
 }
 
@@ -144,7 +144,7 @@ dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc 
   own->last++;
   if (take_failed (own, &failure))
     {
-      dvmd_pmix_complete_fence (self->pmix, token, failure, none);
+      dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, failure, none);
       return TRUE;
     }
   fence = g_new0 (Fence, 1);
@@ -152,7 +152,8 @@ dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc 
   fence->token = token;
   fence->sequence = own->last;
   if (timeout > 0)
-    fence->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, fence);
+    fence->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (self), (gint64)timeout * G_USEC_PER_SEC, on_timeout,
+                                         fence);
   g_hash_table_insert (own->open, &fence->sequence, fence);
   if (status != DVMD_PMIX_SUCCESS)
     {
@@ -172,7 +173,7 @@ complete (DvmdAgent *self, Fence *fence, int status, GBytes *data)
   guint64 token = fence->token;
 
   g_hash_table_remove (ensure_job (fence->job)->open, &fence->sequence);
-  dvmd_pmix_complete_fence (self->pmix, token, status, data);
+  dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, status, data);
 }
 
 void
@@ -243,7 +244,7 @@ handle_fence_result (gpointer service, guint source, GVariant *body)
 /* ---- the service ---- */
 
 static gpointer
-create (DvmdAgent *agent)
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   Fences *self = g_new0 (Fences, 1);
 

@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-ranks.h"
 
 #include <string.h>
 

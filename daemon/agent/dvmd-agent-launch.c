@@ -8,7 +8,10 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-fences.h"
+#include "dvmd-agent-pmix.h"
+#include "dvmd-agent-procs.h"
+#include "dvmd-agent-stage.h"
 
 /* How long the PMIx server may take to know a job. */
 #define REGISTER_LIMIT (30 * G_USEC_PER_SEC)
@@ -44,12 +47,12 @@ void
 dvmd_agent_job_free (DvmdAgentJob *self)
 {
   dvmd_agent_forget_fences (self);
-  dvmd_clock_remove_timer (self->agent->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), self->timer);
   for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
     {
       DvmdLocalProc *proc = g_ptr_array_index (self->local->procs, i);
 
-      dvmd_clock_remove_timer (self->agent->clock, proc->timer);
+      dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), proc->timer);
       g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
     }
   g_clear_pointer (&self->local, dvmd_local_job_unref);
@@ -57,9 +60,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->credit, dvmd_credit_unref);
   g_clear_pointer (&self->map, dvmd_map_free);
   g_clear_pointer (&self->apps, g_ptr_array_unref);
-  g_clear_pointer (&self->by_pid, g_hash_table_unref);
-  g_clear_pointer (&self->states, g_array_unref);
-  g_clear_pointer (&self->early, g_array_unref);
+  g_clear_pointer (&self->run, dvmd_agent_run_free);
   dvmd_fields_clear (dvmd_launch_fields, &self->options);
   g_free (self->session_dir);
   g_free (self);
@@ -148,7 +149,7 @@ read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
   for (guint i = 0; i < job->map->rows->len; i++)
     if (!count_app (job, &g_array_index (job->map->rows, DvmdMapRow, i), error))
       return FALSE;
-  ours = dvmd_map_expand_node (job->map, job->agent->rank);
+  ours = dvmd_map_expand_node (job->map, dvmd_agent_get_names (job->agent)->rank);
   for (guint i = 0; i < ours->len; i++)
     {
       const DvmdMapRank *proc = &g_array_index (ours, DvmdMapRank, i);
@@ -174,8 +175,8 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   g_variant_get (body, "(u&suu@a{sv}@" DVMD_LAUNCH_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &id, &nspace, &n_procs,
                  &job->universe, &options, &apps, &map);
   job->agent = self;
-  job->local = dvmd_local_job_new (id, nspace, self->queue, &dvmd_agent_local_funcs, job);
-  job->by_pid = g_hash_table_new (NULL, NULL);
+  job->local = dvmd_local_job_new (id, nspace, dvmd_agent_get_queue (self), &dvmd_agent_local_funcs, job);
+  job->run = dvmd_agent_run_new ();
   read_apps (job, apps);
   if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error)
       || !read_map (job, n_procs, map, error))
@@ -187,7 +188,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   if (job->local->procs->len > 0)
     dvmd_agent_enter_session_dir (job);
   mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
-  job->container = dvmd_container_new (self->containers, mark);
+  job->container = dvmd_container_new (dvmd_agent_get_containers (self), mark);
   job->credit = dvmd_credit_new (job->options.credit);
   return job;
 }
@@ -195,7 +196,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
 static void
 stop_waiting (DvmdAgentJob *job)
 {
-  dvmd_clock_remove_timer (job->agent->clock, job->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (job->agent), job->timer);
   job->timer = 0;
 }
 
@@ -206,7 +207,7 @@ on_no_answer (gpointer user_data)
   DvmdAgentJob *job = user_data;
   g_autofree char *reason = g_strdup_printf ("The PMIx server of %s does not answer: jobs with --personality plain can "
                                              "still be run, others need a new DVM",
-                                             job->agent->name);
+                                             dvmd_agent_get_names (job->agent)->name);
 
   job->timer = 0;
   job->given_up = TRUE;
@@ -248,7 +249,7 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   g_autoptr (DvmdPmixJob) description = NULL;
   Pending *pending;
 
-  if (!self->pmix_started && !dvmd_agent_start_pmix (self, &error))
+  if (!dvmd_agent_has_pmix (self) && !dvmd_agent_start_pmix (self, &error))
     {
       dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
       return;
@@ -257,8 +258,8 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   pending = g_new0 (Pending, 1);
   pending->agent = g_object_ref (self);
   pending->job = job->local->id;
-  job->timer = dvmd_clock_add_timer (self->clock, REGISTER_LIMIT, on_no_answer, job);
-  dvmd_pmix_register_job_async (self->pmix, description, on_registered, pending);
+  job->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (self), REGISTER_LIMIT, on_no_answer, job);
+  dvmd_pmix_register_job_async (dvmd_agent_get_pmix (self), description, on_registered, pending);
 }
 
 static void
@@ -274,7 +275,7 @@ begin (DvmdAgent *self, DvmdAgentJob *job)
 static void
 await_environments (DvmdAgent *self, DvmdAgentJob *job)
 {
-  Launches *launches = dvmd_agent_services_get (self->services, &dvmd_agent_launch_service);
+  Launches *launches = dvmd_agent_services_get (self, &dvmd_agent_launch_service);
 
   for (guint i = 0; i < job->apps->len; i++)
     {
@@ -287,13 +288,6 @@ await_environments (DvmdAgent *self, DvmdAgentJob *job)
       job->n_awaited++;
       dvmd_agent_send (self, DVMD_MSG_ENVIRONMENT_ASK, g_variant_new ("(uu)", job->local->id, i));
     }
-}
-
-void
-dvmd_agent_end_await (DvmdAgentJob *job)
-{
-  job->n_awaited = 0;
-  dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
 }
 
 static void
@@ -320,7 +314,7 @@ handle_environment (gpointer service, guint source, GVariant *body)
   g_autoptr (GVariant) bytes = g_variant_get_child_value (body, 0);
   g_autoptr (GVariant) array = g_variant_get_child_value (body, 1);
   g_autoptr (GBytes) digest = get_digest (bytes);
-  g_autoptr (GList) jobs = g_hash_table_get_values (self->jobs);
+  g_autoptr (GList) jobs = dvmd_agent_list_jobs (self);
   g_auto (GStrv) strings = dvmd_variant_dup_bytes_array (array);
 
   if (digest == NULL)
@@ -349,9 +343,8 @@ handle_launch (gpointer service, guint source, GVariant *body)
       dvmd_agent_job_free (job);
       return;
     }
-  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (job->local->id), job);
-  g_hash_table_insert (self->by_nspace, job->local->nspace, job);
-  if (self->daemon->stopping)
+  dvmd_agent_add_job (self, job);
+  if (dvmd_agent_is_stopping (self))
     {
       dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The agent is ending");
       return;
@@ -364,7 +357,7 @@ handle_launch (gpointer service, guint source, GVariant *body)
 /* ---- the service ---- */
 
 static gpointer
-create (DvmdAgent *agent)
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   Launches *self = g_new0 (Launches, 1);
 

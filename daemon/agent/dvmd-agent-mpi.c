@@ -10,7 +10,7 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-ranks.h"
 
 #include "dvmd-elf.h"
 #include "dvmd-stage-source.h"

@@ -15,7 +15,7 @@
 
 #include <glib/gstdio.h>
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-pmix.h"
 #include "dvmd-pmix-servers.h"
 #include "dvmd-programs.h"
 
@@ -109,14 +109,21 @@ static const DvmdPmixStarter starter = {
   .forget = forget_process,
 };
 
-DvmdPmix *
-dvmd_agent_new_pmix_servers (DvmdAgent *self)
+DvmdAgentPmixProcesses *
+dvmd_agent_pmix_processes_new (DvmdAgent *agent)
 {
-  self->pmix_processes = g_new0 (DvmdAgentPmixProcesses, 1);
-  self->pmix_processes->spawner = self->spawner;
-  self->pmix_processes->reaper = self->reaper;
-  self->pmix_processes->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  return dvmd_pmix_servers_new (&starter, self->pmix_processes, self->clock, self->options.pmix_servers);
+  DvmdAgentPmixProcesses *self = g_new0 (DvmdAgentPmixProcesses, 1);
+
+  self->spawner = dvmd_agent_get_spawner (agent);
+  self->reaper = dvmd_agent_get_reaper (agent);
+  self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  return self;
+}
+
+DvmdPmix *
+dvmd_agent_pmix_processes_open (DvmdAgentPmixProcesses *self, DvmdClock *clock, guint n)
+{
+  return dvmd_pmix_servers_new (&starter, self, clock, n);
 }
 
 void

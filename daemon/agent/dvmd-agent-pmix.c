@@ -8,7 +8,11 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-fences.h"
+#include "dvmd-agent-host.h"
+#include "dvmd-agent-pmix.h"
+#include "dvmd-agent-procs.h"
+#include "dvmd-agent-ranks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,35 +20,47 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-open.h"
 
-gboolean
-dvmd_agent_start_pmix (DvmdAgent *self, GError **error)
+typedef struct
 {
-  DvmdPmixSettings settings = {
-    .runtime_dir = self->runtime_dir,
-    .nspace = self->dvm_nspace,
-    .rank = self->rank,
-    .node_name = self->name,
-    .topology = self->topology,
-    .tools = self->pmix_tools,
-    .gds = self->options.pmix_gds,
-  };
+  DvmdAgent *agent; /* unowned */
+  char *gds;        /* (nullable) */
+  gboolean tools;
+  guint n_servers;                   /* processes; 0: the library is in this one */
+  DvmdAgentPmixProcesses *processes; /* (nullable) */
+} Server;
 
-  if (self->pmix == NULL)
-    self->pmix = self->options.pmix_servers > 0 ? dvmd_agent_new_pmix_servers (self) : dvmd_pmix_open (error);
-  if (self->pmix == NULL || !dvmd_pmix_start (self->pmix, &settings, DVMD_PMIX_HOST (self), error))
-    return FALSE;
-  self->pmix_started = TRUE;
-  return TRUE;
+static DvmdPmix *
+open_pmix (Server *self, GError **error)
+{
+  if (self->n_servers == 0)
+    return dvmd_pmix_open (error);
+  self->processes = dvmd_agent_pmix_processes_new (self->agent);
+  return dvmd_agent_pmix_processes_open (self->processes, dvmd_agent_get_clock (self->agent), self->n_servers);
 }
 
-static const char *
-node_name (DvmdAgent *self, guint rank)
+gboolean
+dvmd_agent_start_pmix (DvmdAgent *agent, GError **error)
 {
-  const char *name = g_hash_table_lookup (self->node_names, GUINT_TO_POINTER (rank));
+  Server *self = dvmd_agent_services_get (agent, &dvmd_agent_pmix_service);
+  const DvmdAgentNames *names = dvmd_agent_get_names (agent);
+  DvmdPmixSettings settings = {
+    .runtime_dir = names->runtime_dir,
+    .nspace = names->nspace,
+    .rank = names->rank,
+    .node_name = names->name,
+    .topology = dvmd_agent_get_topology (agent),
+    .tools = self->tools,
+    .gds = self->gds,
+  };
+  DvmdPmix *pmix = dvmd_agent_get_pmix (agent);
 
-  if (name != NULL && name[0] != '\0')
-    return name;
-  return rank == self->rank ? self->name : "unknown";
+  if (pmix == NULL)
+    pmix = open_pmix (self, error);
+  dvmd_agent_set_pmix (agent, pmix, FALSE);
+  if (pmix == NULL || !dvmd_pmix_start (pmix, &settings, (DvmdPmixHost *)agent, error))
+    return FALSE;
+  dvmd_agent_set_pmix (agent, pmix, TRUE);
+  return TRUE;
 }
 
 DvmdPmixJob *
@@ -56,8 +72,8 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
 
   for (guint i = 0; i < ranks->len; i++)
     {
-      names[i] = node_name (self, g_array_index (ranks, guint, i));
-      if (g_array_index (ranks, guint, i) == self->rank)
+      names[i] = dvmd_agent_get_node_name (self, g_array_index (ranks, guint, i));
+      if (g_array_index (ranks, guint, i) == dvmd_agent_get_names (self)->rank)
         my_node = i;
     }
   return dvmd_pmix_job_new (nspace, names, my_node);
@@ -108,18 +124,10 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   return description;
 }
 
-DvmdLocalProc *
-dvmd_agent_find_proc (DvmdAgent *self, const char *nspace, guint32 rank)
-{
-  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
-
-  return job != NULL ? dvmd_local_job_find_proc (job->local, rank) : NULL;
-}
-
 static void
 connected (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdLocalProc *proc = dvmd_agent_find_proc (DVMD_AGENT (host), nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc ((DvmdAgent *)host, nspace, rank);
 
   if (proc != NULL)
     dvmd_local_proc_registered (proc);
@@ -128,7 +136,7 @@ connected (DvmdPmixHost *host, const char *nspace, guint32 rank)
 static void
 finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdLocalProc *proc = dvmd_agent_find_proc (DVMD_AGENT (host), nspace, rank);
+  DvmdLocalProc *proc = dvmd_agent_find_proc ((DvmdAgent *)host, nspace, rank);
 
   if (proc != NULL)
     dvmd_local_proc_finalized (proc);
@@ -137,35 +145,35 @@ finalized (DvmdPmixHost *host, const char *nspace, guint32 rank)
 static void
 ready_for_debug (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
   if (proc != NULL)
-    dvmd_agent_proc_waits (g_hash_table_lookup (self->by_nspace, nspace), proc);
+    dvmd_agent_proc_waits (dvmd_agent_find_job_named (self, nspace), proc);
 }
 
 static void
 lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
   /* Tools go that way, also when all is well. */
   if (dvmd_agent_tool_lost (self, nspace, rank))
     return;
   /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
-  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, &(DvmdLogSubject){ nspace, &rank, self->name },
-                  "its connection broke");
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG,
+                  &(DvmdLogSubject){ nspace, &rank, dvmd_agent_get_names (self)->name }, "its connection broke");
   if (proc != NULL)
-    dvmd_agent_proc_lost (g_hash_table_lookup (self->by_nspace, nspace), proc);
+    dvmd_agent_proc_lost (dvmd_agent_find_job_named (self, nspace), proc);
 }
 
 /* What is left of the job's clients could not speak to anybody any more. */
 static void
 server_lost (DvmdPmixHost *host, const char *nspace, const char *reason)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
-  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+  DvmdAgent *self = (DvmdAgent *)host;
+  DvmdAgentJob *job = dvmd_agent_find_job_named (self, nspace);
 
   if (job != NULL)
     dvmd_agent_send (self, DVMD_MSG_PMIX_LOST, g_variant_new ("(us)", job->local->id, reason));
@@ -194,8 +202,8 @@ static void
 abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, const char *message,
               const DvmdPmixProc *targets, guint n_targets)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
-  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, nspace);
+  DvmdAgent *self = (DvmdAgent *)host;
+  DvmdAgentJob *job = dvmd_agent_find_job_named (self, nspace);
   DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
   if (names_others (nspace, targets, n_targets) && dvmd_agent_is_here (self, nspace, rank))
@@ -233,7 +241,7 @@ is_exiting (int pid)
 gboolean
 dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant)
 {
-  DvmdAgentJob *job = g_hash_table_lookup (self->by_nspace, participant->nspace);
+  DvmdAgentJob *job = dvmd_agent_find_job_named (self, participant->nspace);
 
   for (guint i = 0; job != NULL && i < job->local->procs->len; i++)
     {
@@ -251,7 +259,7 @@ static void
 fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guint n_participants, GBytes *data,
        gboolean collect, guint timeout)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
   gint32 status = DVMD_PMIX_SUCCESS;
   GVariantBuilder rows;
@@ -279,7 +287,7 @@ fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guin
 static void
 handle_fence_done (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = service;
+  DvmdAgent *self = ((Server *)service)->agent;
   g_autoptr (GVariant) data = NULL;
   g_autoptr (GBytes) bytes = NULL;
   guint64 token;
@@ -287,15 +295,15 @@ handle_fence_done (gpointer service, guint source, GVariant *body)
 
   g_variant_get (body, "(ti@ay)", &token, &status, &data);
   bytes = g_variant_get_data_as_bytes (data);
-  if (self->pmix_started)
-    dvmd_pmix_complete_fence (self->pmix, token, status, bytes);
+  if (dvmd_agent_has_pmix (self))
+    dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, status, bytes);
 }
 
 static void
 direct_modex (DvmdPmixHost *host, guint64 token, const char *nspace, guint32 rank, const char *required_key,
               guint timeout)
 {
-  dvmd_agent_send (DVMD_AGENT (host), DVMD_MSG_MODEX, g_variant_new ("(tsuu)", token, nspace, rank, timeout));
+  dvmd_agent_send ((DvmdAgent *)host, DVMD_MSG_MODEX, g_variant_new ("(tsuu)", token, nspace, rank, timeout));
 }
 
 typedef struct
@@ -330,21 +338,21 @@ on_modex_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 handle_modex_ask (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = service;
+  DvmdAgent *self = ((Server *)service)->agent;
   ModexAnswer *answer = g_new0 (ModexAnswer, 1);
   const char *nspace;
   guint32 rank;
 
   g_variant_get (body, "(ut&su)", &answer->asker, &answer->request, &nspace, &rank);
   answer->agent = g_object_ref (self);
-  if (!self->pmix_started)
+  if (!dvmd_agent_has_pmix (self))
     {
       g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
 
       answer_modex (answer, DVMD_PMIX_ERR_NOT_FOUND, nothing);
       return;
     }
-  dvmd_pmix_fetch_modex_async (self->pmix, nspace, rank, on_modex_fetched, answer);
+  dvmd_pmix_fetch_modex_async (dvmd_agent_get_pmix (self), nspace, rank, on_modex_fetched, answer);
 }
 
 /* ---- a node is lost ---- */
@@ -353,7 +361,7 @@ handle_modex_ask (gpointer service, guint source, GVariant *body)
 static void
 handle_node_lost (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = service;
+  DvmdAgent *self = ((Server *)service)->agent;
   g_autoptr (GVariantIter) ranks = NULL;
   DvmdPmixProc target = { .rank = DVMD_PMIX_RANK_WILDCARD };
   GVariantBuilder details;
@@ -374,7 +382,8 @@ handle_node_lost (gpointer service, guint source, GVariant *body)
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (name));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, g_variant_builder_end (&procs));
-  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_NODE_DOWN, NULL, &target, 1, g_variant_builder_end (&details));
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_EVENT_NODE_DOWN, NULL, &target, 1,
+                          g_variant_builder_end (&details));
 }
 
 void
@@ -394,6 +403,28 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->connect = dvmd_agent_connect;
 }
 
+static gpointer
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
+{
+  Server *self = g_new0 (Server, 1);
+
+  self->agent = agent;
+  self->gds = g_strdup (settings->pmix_gds);
+  self->tools = settings->pmix_tools;
+  self->n_servers = settings->pmix_servers;
+  return self;
+}
+
+static void
+server_free (gpointer service)
+{
+  Server *self = service;
+
+  g_clear_pointer (&self->processes, dvmd_agent_pmix_processes_free);
+  g_free (self->gds);
+  g_free (self);
+}
+
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_FENCE_DONE, handle_fence_done },
   { DVMD_MSG_MODEX_ASK, handle_modex_ask },
@@ -403,5 +434,7 @@ static const DvmdHandler handlers[] = {
 
 const DvmdAgentService dvmd_agent_pmix_service = {
   .name = "pmix",
+  .create = create,
+  .free = server_free,
   .handlers = handlers,
 };

@@ -11,7 +11,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-environment.h"
+#include "dvmd-agent-fences.h"
+#include "dvmd-agent-procs.h"
+#include "dvmd-agent-ranks.h"
+#include "dvmd-agent-stage.h"
 #include "dvmd-proc-scan.h"
 #include "dvmd-id-set.h"
 #include "dvmd-log.h"
@@ -43,10 +47,48 @@ typedef struct
   gint32 exit_signal;
 } StateRow;
 
+/* Of a process that is not started yet. */
+typedef struct
+{
+  guint32 rank;
+  int signum;
+} EarlySignal;
+
+struct _DvmdAgentRun
+{
+  GHashTable *by_pid;    /* pid -> DvmdLocalProc */
+  GArray *states;        /* StateRow: changes that were not sent yet */
+  gboolean connecting;   /* a rank was ended while it may have been coming to the PMIx server */
+  guint next_start;      /* of the local processes */
+  GArray *early;         /* (nullable): EarlySignal, for those from there on */
+  gboolean launched;     /* LAUNCHED was sent */
+  gboolean ranks_ended;  /* every local rank is in its last state */
+  gboolean nothing_left; /* of processes, children of the ranks too */
+};
+
+DvmdAgentRun *
+dvmd_agent_run_new (void)
+{
+  DvmdAgentRun *self = g_new0 (DvmdAgentRun, 1);
+
+  self->by_pid = g_hash_table_new (NULL, NULL);
+  self->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
+  return self;
+}
+
+void
+dvmd_agent_run_free (DvmdAgentRun *self)
+{
+  g_hash_table_unref (self->by_pid);
+  g_array_unref (self->states);
+  g_clear_pointer (&self->early, g_array_unref);
+  g_free (self);
+}
+
 static Procs *
 get_procs (DvmdAgent *self)
 {
-  return dvmd_agent_services_get (self->services, &dvmd_agent_procs_service);
+  return dvmd_agent_services_get (self, &dvmd_agent_procs_service);
 }
 
 /* ---- states ---- */
@@ -54,10 +96,8 @@ get_procs (DvmdAgent *self)
 static void
 add_state (DvmdAgentJob *job, const StateRow *row)
 {
-  if (job->states == NULL)
-    job->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
-  g_array_append_val (job->states, *row);
-  if (job->launched && g_hash_table_add (get_procs (job->agent)->unsent, job))
+  g_array_append_val (job->run->states, *row);
+  if (job->run->launched && g_hash_table_add (get_procs (job->agent)->unsent, job))
     dvmd_turn_source_request (get_procs (job->agent)->turn);
 }
 
@@ -90,16 +130,16 @@ flush_states (DvmdAgentJob *job)
 {
   GVariantBuilder rows;
 
-  if (job->states == NULL || job->states->len == 0 || !job->launched)
+  if (job->run->states->len == 0 || !job->run->launched)
     return;
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uuii)"));
-  for (guint i = 0; i < job->states->len; i++)
+  for (guint i = 0; i < job->run->states->len; i++)
     {
-      const StateRow *row = &g_array_index (job->states, StateRow, i);
+      const StateRow *row = &g_array_index (job->run->states, StateRow, i);
 
       g_variant_builder_add (&rows, "(uuii)", row->rank, row->state, row->exit_code, row->exit_signal);
     }
-  g_array_set_size (job->states, 0);
+  g_array_set_size (job->run->states, 0);
   dvmd_agent_send (job->agent, DVMD_MSG_PROC_STATES, g_variant_new ("(ua(uuii))", job->local->id, &rows));
 }
 
@@ -122,7 +162,7 @@ launch_complete (DvmdLocalJob *local, gpointer user_data)
         g_variant_builder_add (&failed, "(uis)", proc->rank, proc->exit_code, proc->reason);
     }
   dvmd_agent_send (job->agent, DVMD_MSG_LAUNCHED, g_variant_new ("(ua(ui)a(uis))", local->id, &started, &failed));
-  job->launched = TRUE;
+  job->run->launched = TRUE;
   flush_states (job);
 }
 
@@ -159,11 +199,12 @@ on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   if (!dvmd_pmix_deregister_job_finish (DVMD_PMIX (source), result, &error))
-    dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .job = local->nspace, .node = agent->name },
-                    "%s", error->message);
+    dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
+                    &(DvmdLogSubject){ .job = local->nspace, .node = dvmd_agent_get_names (agent)->name }, "%s",
+                    error->message);
   if (self->timer == 0)
     return;
-  dvmd_clock_remove_timer (agent->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (agent), self->timer);
   dvmd_local_job_cleaned (local);
 }
 
@@ -174,7 +215,7 @@ on_not_deregistered (gpointer user_data)
   Deregistration *self = user_data;
 
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
-                  &(DvmdLogSubject){ .job = self->local->nspace, .node = self->agent->name },
+                  &(DvmdLogSubject){ .job = self->local->nspace, .node = dvmd_agent_get_names (self->agent)->name },
                   "the PMIx server of this node does not answer; files of the job may be left");
   self->timer = 0;
   dvmd_local_job_cleaned (self->local);
@@ -187,8 +228,8 @@ deregister (DvmdAgentJob *job)
 
   self->agent = g_object_ref (job->agent);
   self->local = dvmd_local_job_ref (job->local);
-  self->timer = dvmd_clock_add_timer (job->agent->clock, DEREGISTER_LIMIT, on_not_deregistered, self);
-  dvmd_pmix_deregister_job_async (job->agent->pmix, job->local->nspace, on_deregistered, self);
+  self->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (job->agent), DEREGISTER_LIMIT, on_not_deregistered, self);
+  dvmd_pmix_deregister_job_async (dvmd_agent_get_pmix (job->agent), job->local->nspace, on_deregistered, self);
 }
 
 /* Ranks may have ended, with their output, while something that they left behind still has to be ended. */
@@ -197,15 +238,15 @@ check_over (DvmdAgentJob *job)
 {
   DvmdLocalJob *local = job->local;
 
-  if (!job->ranks_ended || !job->nothing_left)
+  if (!job->run->ranks_ended || !job->run->nothing_left)
     return;
-  if (job->registered && !job->connecting)
+  if (job->registered && !job->run->connecting)
     {
       deregister (job);
       return;
     }
   if (job->registered)
-    dvmd_pmix_abandon_job (job->agent->pmix, local->nspace);
+    dvmd_pmix_abandon_job (dvmd_agent_get_pmix (job->agent), local->nspace);
   dvmd_local_job_cleaned (local);
 }
 
@@ -214,7 +255,7 @@ on_nothing_left (DvmdContainer *container, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
 
-  job->nothing_left = TRUE;
+  job->run->nothing_left = TRUE;
   drain_all (job);
   check_over (job);
 }
@@ -236,7 +277,7 @@ all_ended (DvmdLocalJob *local, gpointer user_data)
 
   g_hash_table_remove (get_procs (job->agent)->unsent, job);
   flush_states (job);
-  job->ranks_ended = TRUE;
+  job->run->ranks_ended = TRUE;
   check_over (job);
 }
 
@@ -249,8 +290,7 @@ gone (DvmdLocalJob *local, gpointer user_data)
   guint32 id = local->id;
 
   g_hash_table_remove (get_procs (self)->unsent, job);
-  g_hash_table_remove (self->by_nspace, local->nspace);
-  g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
+  dvmd_agent_remove_job (self, job);
   dvmd_agent_end_stage (self, id);
   dvmd_agent_check_end (self);
 }
@@ -301,17 +341,17 @@ judge_exit (gpointer user_data)
   DvmdAgentJob *job = proc->job->user_data;
 
   if (job->registered)
-    dvmd_pmix_deregister_client (job->agent->pmix, job->local->nspace, proc->rank);
+    dvmd_pmix_deregister_client (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank);
   /* By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one. */
   if (WIFSIGNALED (proc->status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed && is_any_registered (job))
-    job->connecting = TRUE;
+    job->run->connecting = TRUE;
   dvmd_agent_look_for_mpi (job, proc);
   /*
    * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
    * then hangs, when it sees two of its participants go in one turn of its thread.
    */
   if ((proc->flags & DVMD_PROC_REGISTERED) && !(proc->flags & DVMD_PROC_FINALIZED) && !proc->lost)
-    proc->timer = dvmd_clock_add_timer (job->agent->clock, LOST_LIMIT, on_not_seen, proc);
+    proc->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (job->agent), LOST_LIMIT, on_not_seen, proc);
   else
     tell_exit (proc);
 }
@@ -320,15 +360,15 @@ static void
 on_rank_exit (pid_t pid, int status, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
-  DvmdLocalProc *proc = g_hash_table_lookup (job->by_pid, GINT_TO_POINTER (pid));
+  DvmdLocalProc *proc = g_hash_table_lookup (job->run->by_pid, GINT_TO_POINTER (pid));
 
-  g_hash_table_remove (job->by_pid, GINT_TO_POINTER (pid));
+  g_hash_table_remove (job->run->by_pid, GINT_TO_POINTER (pid));
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->options.kill_grace, NULL, NULL);
   proc->reaped = TRUE;
   proc->status = status;
   /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
   if (!job->registered || (proc->flags & DVMD_PROC_FINALIZED) != 0
-      || dvmd_pmix_catch_up (job->agent->pmix, job->local->nspace, judge_exit, proc))
+      || dvmd_pmix_catch_up (dvmd_agent_get_pmix (job->agent), job->local->nspace, judge_exit, proc))
     judge_exit (proc);
 }
 
@@ -338,7 +378,7 @@ dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc)
   proc->lost = TRUE;
   if (proc->timer == 0)
     return;
-  dvmd_clock_remove_timer (job->agent->clock, proc->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (job->agent), proc->timer);
   proc->timer = 0;
   tell_exit (proc);
 }
@@ -359,7 +399,7 @@ pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
 static void
 signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
 {
-  const DvmdEarlySignal early = { proc->rank, signum };
+  const EarlySignal early = { proc->rank, signum };
 
   if (proc->pid > 0)
     {
@@ -369,9 +409,9 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
     }
   else if (!tried)
     {
-      if (job->early == NULL)
-        job->early = g_array_new (FALSE, FALSE, sizeof (DvmdEarlySignal));
-      g_array_append_val (job->early, early);
+      if (job->run->early == NULL)
+        job->run->early = g_array_new (FALSE, FALSE, sizeof (EarlySignal));
+      g_array_append_val (job->run->early, early);
     }
 }
 
@@ -379,9 +419,9 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
 static void
 deliver_early_signals (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
-  for (guint i = 0; job->early != NULL && i < job->early->len; i++)
+  for (guint i = 0; job->run->early != NULL && i < job->run->early->len; i++)
     {
-      const DvmdEarlySignal *early = &g_array_index (job->early, DvmdEarlySignal, i);
+      const EarlySignal *early = &g_array_index (job->run->early, EarlySignal, i);
 
       if (early->rank == proc->rank)
         signal_proc (job, proc, TRUE, early->signum);
@@ -400,7 +440,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   *exit_code = DVMD_EXIT_FAILED;
   if (environment == NULL)
     return FALSE;
-  pipes = dvmd_pipes_new (job->agent->context, proc->rank, pipes_flags (job, proc), job->credit,
+  pipes = dvmd_pipes_new (dvmd_agent_get_context (job->agent), proc->rank, pipes_flags (job, proc), job->credit,
                           &dvmd_agent_pipes_funcs, job, error);
   if (pipes == NULL)
     return FALSE;
@@ -421,7 +461,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
       return FALSE;
     }
   proc->streams = pipes;
-  g_hash_table_insert (job->by_pid, GINT_TO_POINTER (pid), proc);
+  g_hash_table_insert (job->run->by_pid, GINT_TO_POINTER (pid), proc);
   dvmd_pipes_start (pipes);
   dvmd_local_proc_started (proc, pid);
   if (request.stopped)
@@ -435,9 +475,9 @@ continue_start (DvmdAgentJob *job)
 {
   GPtrArray *procs = job->local->procs;
 
-  for (guint n = 0; n < STARTS_PER_TURN && job->next_start < procs->len; n++)
+  for (guint n = 0; n < STARTS_PER_TURN && job->run->next_start < procs->len; n++)
     {
-      DvmdLocalProc *proc = g_ptr_array_index (procs, job->next_start++);
+      DvmdLocalProc *proc = g_ptr_array_index (procs, job->run->next_start++);
       g_autoptr (GError) error = NULL;
       int exit_code;
 
@@ -446,7 +486,7 @@ continue_start (DvmdAgentJob *job)
       else if (!start_proc (job, proc, &exit_code, &error))
         dvmd_local_proc_not_started (proc, exit_code, error->message);
     }
-  if (job->next_start < procs->len)
+  if (job->run->next_start < procs->len)
     {
       g_queue_push_tail (&get_procs (job->agent)->starting, job);
       dvmd_turn_source_request (get_procs (job->agent)->turn);
@@ -491,7 +531,7 @@ handle_signal (gpointer service, guint source, GVariant *body)
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
       if (dvmd_id_set_contains (ranks, proc->rank) && !(proc->flags & DVMD_PROC_EXITED))
-        signal_proc (job, proc, i < job->next_start, signum);
+        signal_proc (job, proc, i < job->run->next_start, signum);
     }
 }
 
@@ -515,14 +555,17 @@ is_anybody_connecting (DvmdAgentJob *job)
 void
 dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
 {
-  job->connecting |= is_anybody_connecting (job);
+  job->run->connecting |= is_anybody_connecting (job);
   job->options.kill_grace = grace;
   dvmd_local_job_killed (job->local, grace == 0);
   dvmd_agent_end_fences (job);
   /* Those that are not started yet will not be. */
   job->killed = TRUE;
   if (job->n_awaited > 0)
-    dvmd_agent_end_await (job);
+    {
+      job->n_awaited = 0;
+      dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
+    }
   else if (job->local->n_tried > 0)
     dvmd_container_terminate (job->container, grace);
 }
@@ -564,14 +607,14 @@ on_turn (gpointer user_data)
 }
 
 static gpointer
-create (DvmdAgent *agent)
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   Procs *self = g_new0 (Procs, 1);
 
   self->agent = agent;
   self->unsent = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->starting);
-  self->turn = dvmd_turn_source_new (agent->context, "dvmd agent", on_turn, self);
+  self->turn = dvmd_turn_source_new (dvmd_agent_get_context (agent), "dvmd agent", on_turn, self);
   return self;
 }
 

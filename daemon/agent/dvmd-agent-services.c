@@ -6,13 +6,13 @@
 
 #include "config.h"
 
-#include "dvmd-agent-services.h"
+#include "dvmd-agent-private.h"
 
 static const DvmdAgentService *const services[] = {
-  &dvmd_agent_frame_service, &dvmd_agent_launch_service, &dvmd_agent_stage_service, &dvmd_agent_procs_service,
-  &dvmd_agent_io_service,    &dvmd_agent_debug_service,  &dvmd_agent_pmix_service,  &dvmd_agent_fences_service,
-  &dvmd_agent_tools_service, &dvmd_agent_size_service,   &dvmd_agent_spawn_service, &dvmd_agent_connect_service,
-  &dvmd_agent_calls_service,
+  &dvmd_agent_frame_service, &dvmd_agent_launch_service,      &dvmd_agent_stage_service, &dvmd_agent_procs_service,
+  &dvmd_agent_io_service,    &dvmd_agent_debug_service,       &dvmd_agent_pmix_service,  &dvmd_agent_fences_service,
+  &dvmd_agent_tools_service, &dvmd_agent_size_service,        &dvmd_agent_spawn_service, &dvmd_agent_connect_service,
+  &dvmd_agent_calls_service, &dvmd_agent_environment_service,
 };
 
 struct _DvmdAgentServices
@@ -22,14 +22,14 @@ struct _DvmdAgentServices
 };
 
 DvmdAgentServices *
-dvmd_agent_services_new (DvmdAgent *agent)
+dvmd_agent_services_new (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   DvmdAgentServices *self = g_new0 (DvmdAgentServices, 1);
 
   self->dispatch = dvmd_dispatch_new ();
   for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
     {
-      self->services[i] = services[i]->create != NULL ? services[i]->create (agent) : agent;
+      self->services[i] = services[i]->create != NULL ? services[i]->create (agent, settings) : agent;
       dvmd_dispatch_add (self->dispatch, services[i]->handlers, self->services[i]);
     }
   return self;
@@ -46,25 +46,42 @@ dvmd_agent_services_free (DvmdAgentServices *self)
 }
 
 gpointer
-dvmd_agent_services_get (DvmdAgentServices *self, const DvmdAgentService *service)
+dvmd_agent_services_get (DvmdAgent *agent, const DvmdAgentService *service)
 {
   gsize i = 0;
 
   while (services[i] != service)
     i++;
-  return self->services[i];
+  return agent->services->services[i];
 }
 
 gboolean
-dvmd_agent_services_handle (DvmdAgentServices *self, DvmdMessage *message)
+dvmd_agent_services_handle (DvmdAgent *agent, DvmdMessage *message)
 {
-  return dvmd_dispatch_deliver (self->dispatch, message);
+  return dvmd_dispatch_deliver (agent->services->dispatch, message);
 }
 
 void
-dvmd_agent_services_ending (DvmdAgentServices *self)
+dvmd_agent_services_ending (DvmdAgent *agent)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
     if (services[i]->ending != NULL)
-      services[i]->ending (self->services[i]);
+      services[i]->ending (agent->services->services[i]);
+}
+
+void
+dvmd_agent_services_told_members (DvmdAgent *agent)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
+    if (services[i]->told_members != NULL)
+      services[i]->told_members (agent->services->services[i]);
+}
+
+gboolean
+dvmd_agent_services_are_busy (DvmdAgent *agent)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (services); i++)
+    if (services[i]->is_busy != NULL && services[i]->is_busy (agent->services->services[i]))
+      return TRUE;
+  return FALSE;
 }

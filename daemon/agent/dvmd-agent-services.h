@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-agent.h"
+#include "dvmd-agent-frame.h"
 #include "dvmd-dispatch.h"
 
 G_BEGIN_DECLS
@@ -18,29 +18,30 @@ G_BEGIN_DECLS
 typedef struct
 {
   const char *name;
-  gpointer (*create) (DvmdAgent *agent); /* NULL: the service has no struct, its handlers get the agent */
+  gpointer (*create) (
+      DvmdAgent *agent,
+      const DvmdAgentSettings *settings); /* NULL: the service has no struct, its handlers get the agent */
   void (*free) (gpointer service);
   const DvmdHandler *handlers; /* the last one has no function */
   /* The agent ends: what it serves is told. It may be told twice. */
   void (*ending) (gpointer service);
+  /* The agent knows who is in the DVM. */
+  void (*told_members) (gpointer service);
+  /* Something of it has to come to its end before the agent's does. */
+  gboolean (*is_busy) (gpointer service);
 } DvmdAgentService;
 
-typedef struct _DvmdAgentServices DvmdAgentServices;
-
-/* agent: unowned; what services need of it is there. */
-DvmdAgentServices *dvmd_agent_services_new (DvmdAgent *agent);
-void dvmd_agent_services_free (DvmdAgentServices *self);
 /* The struct of a service. */
-gpointer dvmd_agent_services_get (DvmdAgentServices *self, const DvmdAgentService *service);
+gpointer dvmd_agent_services_get (DvmdAgent *agent, const DvmdAgentService *service);
 /* FALSE: no service takes messages of this kind. */
-gboolean dvmd_agent_services_handle (DvmdAgentServices *self, DvmdMessage *message);
-void dvmd_agent_services_ending (DvmdAgentServices *self);
+gboolean dvmd_agent_services_handle (DvmdAgent *agent, DvmdMessage *message);
 
 /* One file each. */
 extern const DvmdAgentService dvmd_agent_frame_service;
 extern const DvmdAgentService dvmd_agent_calls_service;
 extern const DvmdAgentService dvmd_agent_connect_service;
 extern const DvmdAgentService dvmd_agent_debug_service;
+extern const DvmdAgentService dvmd_agent_environment_service;
 extern const DvmdAgentService dvmd_agent_fences_service;
 extern const DvmdAgentService dvmd_agent_io_service;
 extern const DvmdAgentService dvmd_agent_launch_service;

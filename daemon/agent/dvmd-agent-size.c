@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-host.h"
+#include "dvmd-agent-job.h"
 
 #include "dvmd-log.h"
 
@@ -35,7 +36,7 @@ handle_size_event (gpointer service, guint source, GVariant *body)
   gint32 cause;
 
   g_variant_get (body, "(&sui&s&si&s)", &target.nspace, &target.rank, &event, &alloc_id, &req_id, &cause, &reason);
-  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+  if (!dvmd_agent_has_pmix (self) || !dvmd_agent_is_here (self, target.nspace, target.rank))
     {
       dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, target.nspace, target.rank,
                      "has gone, and is not told of the end of allocation %s", alloc_id);
@@ -46,7 +47,7 @@ handle_size_event (gpointer service, guint source, GVariant *body)
     g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", cause));
   if (reason[0] != '\0')
     g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TEXT, g_variant_new_string (reason));
-  dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), event, NULL, &target, 1, g_variant_builder_end (&details));
 }
 
 static void
@@ -60,11 +61,11 @@ handle_alloc_warning (gpointer service, guint source, GVariant *body)
   guint32 seconds;
 
   g_variant_get (body, "(&su&s&su)", &target.nspace, &target.rank, &alloc_id, &req_id, &seconds);
-  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+  if (!dvmd_agent_has_pmix (self) || !dvmd_agent_is_here (self, target.nspace, target.rank))
     return;
   add_ids (&details, alloc_id, req_id);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TIME_REMAINING, g_variant_new_uint32 (seconds));
-  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_ALLOC_TIMEOUT_WARNING, NULL, &target, 1,
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_ALLOC_TIMEOUT_WARNING, NULL, &target, 1,
                           g_variant_builder_end (&details));
 }
 
@@ -100,12 +101,14 @@ handle_warn (gpointer service, guint source, GVariant *body)
     return;
   target.nspace = job->local->nspace;
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (self->name));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME,
+                         g_variant_new_string (dvmd_agent_get_names (self)->name));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TERMINATE_NODE, g_variant_new_boolean (TRUE));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_ACTION_TIMEOUT,
                          g_variant_new_int32 ((gint32)(MAX (left, 0) / G_USEC_PER_SEC)));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, list_ranks (job));
-  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_NODE_OFFLINE, NULL, &target, 1, g_variant_builder_end (&details));
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_EVENT_NODE_OFFLINE, NULL, &target, 1,
+                          g_variant_builder_end (&details));
 }
 
 static const DvmdHandler handlers[] = {

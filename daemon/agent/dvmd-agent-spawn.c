@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-environment.h"
+#include "dvmd-agent-host.h"
 
 #include "dvmd-log.h"
 
@@ -22,7 +23,7 @@ dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc
   guint32 timeout;
   guint32 streams;
 
-  own = dvmd_agent_strip_defaults (g_hash_table_lookup (self->by_nspace, nspace), proc, apps);
+  own = dvmd_agent_strip_defaults (dvmd_agent_find_job_named (self, nspace), proc, apps);
   g_variant_get_child (request, 2, "u", &timeout);
   g_variant_get_child (request, 3, "u", &streams);
   return g_variant_ref_sink (g_variant_new ("(@aa{sv}@a{sv}uu)", own, options, timeout, streams));
@@ -41,10 +42,10 @@ handle_spawn_output (gpointer service, guint source, GVariant *body)
 
   g_variant_get (body, "(&su&suu@ay)", &nspace, &rank, &writer.nspace, &writer.rank, &stream, &data);
   /* The library would keep it for somebody who does not come. */
-  if (!self->pmix_started || !dvmd_agent_is_here (self, nspace, rank))
+  if (!dvmd_agent_has_pmix (self) || !dvmd_agent_is_here (self, nspace, rank))
     return;
   bytes = g_variant_get_data_as_bytes (data);
-  dvmd_pmix_deliver_output (self->pmix, &writer, stream, bytes);
+  dvmd_pmix_deliver_output (dvmd_agent_get_pmix (self), &writer, stream, bytes);
 }
 
 static void
@@ -59,7 +60,7 @@ handle_job_event (gpointer service, guint source, GVariant *body)
   gint32 exit_code;
 
   g_variant_get (body, "(&sui&sii)", &target.nspace, &target.rank, &event, &nspace, &status, &exit_code);
-  if (!self->pmix_started || !dvmd_agent_is_here (self, target.nspace, target.rank))
+  if (!dvmd_agent_has_pmix (self) || !dvmd_agent_is_here (self, target.nspace, target.rank))
     {
       dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, target.nspace, target.rank, "has gone, and is told nothing of %s",
                      nspace);
@@ -74,7 +75,7 @@ handle_job_event (gpointer service, guint source, GVariant *body)
       g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", status));
       g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (exit_code));
     }
-  dvmd_pmix_notify_event (self->pmix, event, NULL, &target, 1, g_variant_builder_end (&details));
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), event, NULL, &target, 1, g_variant_builder_end (&details));
 }
 
 static GVariant *

@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-stage.h"
+#include "dvmd-stage.h"
 
 typedef struct
 {
@@ -27,7 +28,7 @@ typedef struct
 static GHashTable *
 get_stages (DvmdAgent *self)
 {
-  return ((Stages *)dvmd_agent_services_get (self->services, &dvmd_agent_stage_service))->stages;
+  return ((Stages *)dvmd_agent_services_get (self, &dvmd_agent_stage_service))->stages;
 }
 
 static void
@@ -62,7 +63,7 @@ static const DvmdStageFuncs stage_funcs = { .taken = on_taken, .done = on_done }
 static char *
 build_session_dir (DvmdAgent *self, const char *nspace)
 {
-  return g_build_filename (self->runtime_dir, "sessions", nspace, NULL);
+  return g_build_filename (dvmd_agent_get_names (self)->runtime_dir, "sessions", nspace, NULL);
 }
 
 static DvmdAgentStage *
@@ -96,7 +97,7 @@ handle_stage_file (gpointer service, guint source, GVariant *body)
   guint64 size;
 
   g_variant_get (body, "(u&st@ayut)", &job, &nspace, &pass, &bytes, &mode, &size);
-  if (self->daemon->stopping)
+  if (dvmd_agent_is_stopping (self))
     {
       dvmd_agent_send (self, DVMD_MSG_STAGED, g_variant_new ("(uts)", job, pass, "the agent is ending"));
       return;
@@ -232,12 +233,6 @@ dvmd_agent_end_stage (DvmdAgent *self, guint32 job)
   dvmd_stage_remove (stage->stage, on_removed, stage);
 }
 
-gboolean
-dvmd_agent_has_stages (DvmdAgent *self)
-{
-  return g_hash_table_size (get_stages (self)) > 0;
-}
-
 void
 dvmd_agent_end_unused_stages (DvmdAgent *self)
 {
@@ -246,14 +241,20 @@ dvmd_agent_end_unused_stages (DvmdAgent *self)
 
   g_hash_table_iter_init (&iter, get_stages (self));
   while (g_hash_table_iter_next (&iter, &id, NULL))
-    if (!g_hash_table_contains (self->jobs, id))
+    if (dvmd_agent_find_job (self, GPOINTER_TO_UINT (id)) == NULL)
       dvmd_agent_end_stage (self, GPOINTER_TO_UINT (id));
 }
 
 /* ---- the service ---- */
 
+static gboolean
+is_busy (gpointer service)
+{
+  return g_hash_table_size (((Stages *)service)->stages) > 0;
+}
+
 static gpointer
-create (DvmdAgent *agent)
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   Stages *self = g_new0 (Stages, 1);
 
@@ -283,4 +284,5 @@ const DvmdAgentService dvmd_agent_stage_service = {
   .create = create,
   .free = stages_free,
   .handlers = handlers,
+  .is_busy = is_busy,
 };

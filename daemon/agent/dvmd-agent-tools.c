@@ -8,7 +8,8 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-host.h"
+#include "dvmd-agent-pmix.h"
 
 /* The PMIx server of an elastic DVM is there without a job, but not in the way of the start (µs). */
 #define TOOLS_DELAY (500 * G_TIME_SPAN_MILLISECOND)
@@ -18,6 +19,7 @@ typedef struct
   DvmdAgent *agent;      /* unowned */
   GHashTable *connected; /* "NSPACE.RANK" -> Tool */
   guint last;
+  gboolean wanted; /* they may come, when the agent has begun */
   guint timer;
   gboolean ended;
 } Tools;
@@ -42,7 +44,7 @@ tool_free (gpointer data)
 static Tools *
 get_tools (DvmdAgent *self)
 {
-  return dvmd_agent_services_get (self->services, &dvmd_agent_tools_service);
+  return dvmd_agent_services_get (self, &dvmd_agent_tools_service);
 }
 
 static Tool *
@@ -61,23 +63,14 @@ on_tools_timer (gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   tools->timer = 0;
-  if (!self->pmix_started && !dvmd_agent_start_pmix (self, &error))
-    g_message ("Tools cannot connect to node %s: %s", self->name, error->message);
-}
-
-void
-dvmd_agent_serve_tools (DvmdAgent *self)
-{
-  Tools *tools = get_tools (self);
-
-  if (self->pmix_tools && !tools->ended && !self->pmix_started && tools->timer == 0)
-    tools->timer = dvmd_clock_add_timer (self->clock, TOOLS_DELAY, on_tools_timer, tools);
+  if (!dvmd_agent_has_pmix (self) && !dvmd_agent_start_pmix (self, &error))
+    g_message ("Tools cannot connect to node %s: %s", dvmd_agent_get_names (self)->name, error->message);
 }
 
 void
 dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   Tool *tool = find_tool (self, nspace, rank);
 
   if (tool == NULL)
@@ -98,14 +91,15 @@ dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank)
 char *
 dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank)
 {
-  DvmdAgent *self = DVMD_AGENT (host);
+  DvmdAgent *self = (DvmdAgent *)host;
   char *name;
 
   if (nspace != NULL && dvmd_agent_find_proc (self, nspace, *rank) != NULL)
     name = g_strdup (nspace);
   else
     {
-      name = g_strdup_printf ("%s@tool-%u-%u", self->dvm_nspace, self->rank, ++get_tools (self)->last);
+      name = g_strdup_printf ("%s@tool-%u-%u", dvmd_agent_get_names (self)->nspace, dvmd_agent_get_names (self)->rank,
+                              ++get_tools (self)->last);
       *rank = 0;
     }
   dvmd_agent_tool_named (host, name, *rank);
@@ -137,9 +131,10 @@ tell_end (DvmdAgent *self, const Tool *tool)
 
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
-                         g_variant_new ("(su)", self->dvm_nspace, DVMD_PMIX_RANK_WILDCARD));
+                         g_variant_new ("(su)", dvmd_agent_get_names (self)->nspace, DVMD_PMIX_RANK_WILDCARD));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", DVMD_PMIX_SUCCESS));
-  dvmd_pmix_notify_event (self->pmix, DVMD_PMIX_EVENT_JOB_END, NULL, &target, 1, g_variant_builder_end (&details));
+  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_EVENT_JOB_END, NULL, &target, 1,
+                          g_variant_builder_end (&details));
 }
 
 gboolean
@@ -160,21 +155,32 @@ ending (gpointer service)
   GHashTableIter iter;
   gpointer tool;
 
-  dvmd_clock_remove_timer (self->agent->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), self->timer);
   self->timer = 0;
   self->ended = TRUE;
   g_hash_table_iter_init (&iter, self->connected);
-  while (self->agent->pmix_started && g_hash_table_iter_next (&iter, NULL, &tool))
+  while (dvmd_agent_has_pmix (self->agent) && g_hash_table_iter_next (&iter, NULL, &tool))
     tell_end (self->agent, tool);
   g_hash_table_remove_all (self->connected);
 }
 
+/* The agent has begun. */
+static void
+told_members (gpointer service)
+{
+  Tools *self = service;
+
+  if (self->wanted && !self->ended && !dvmd_agent_has_pmix (self->agent) && self->timer == 0)
+    self->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (self->agent), TOOLS_DELAY, on_tools_timer, self);
+}
+
 static gpointer
-create (DvmdAgent *agent)
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   Tools *self = g_new0 (Tools, 1);
 
   self->agent = agent;
+  self->wanted = settings->pmix_tools;
   self->connected = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, tool_free);
   return self;
 }
@@ -184,7 +190,7 @@ tools_free (gpointer service)
 {
   Tools *self = service;
 
-  dvmd_clock_remove_timer (self->agent->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), self->timer);
   g_hash_table_unref (self->connected);
   g_free (self);
 }
@@ -194,4 +200,5 @@ const DvmdAgentService dvmd_agent_tools_service = {
   .create = create,
   .free = tools_free,
   .ending = ending,
+  .told_members = told_members,
 };

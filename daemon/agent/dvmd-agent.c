@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The agent is the frame of one node's services: it starts, reports, stops, and hands messages to them.
+ * The agent is put together: it starts, reports, stops, and hands messages to its services.
  */
 
 #include "config.h"
@@ -9,6 +9,9 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-private.h"
+#include "dvmd-agent-pmix.h"
+#include "dvmd-agent-procs.h"
+#include "dvmd-agent-stage.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-environment.h"
 
@@ -17,16 +20,6 @@
 #include <unistd.h>
 
 #include "dvmd-remove-tree.h"
-
-/* How long (µs) an agent keeps what it does not need, for the next job may need it. */
-#define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
-
-/* The service for messages that concern the agent as a whole. */
-typedef struct
-{
-  DvmdAgent *agent; /* unowned */
-  guint memory_timer;
-} Frame;
 
 enum
 {
@@ -53,13 +46,15 @@ dvmd_agent_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->link, self);
   g_clear_object (&self->link);
   if (self->services != NULL)
-    dvmd_agent_services_ending (self->services);
+    dvmd_agent_services_ending (self);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
+  if (self->clock != NULL)
+    dvmd_clock_remove_timer (self->clock, self->memory_timer);
+  self->memory_timer = 0;
+  g_clear_object (&self->pmix);
   g_clear_pointer (&self->services, dvmd_agent_services_free);
   g_clear_pointer (&self->containers, dvmd_containers_free);
-  g_clear_object (&self->pmix);
-  g_clear_pointer (&self->pmix_processes, dvmd_agent_pmix_processes_free);
   if (self->options.shares_reaper)
     self->reaper = NULL;
   g_clear_pointer (&self->reaper, dvmd_reaper_free);
@@ -77,13 +72,11 @@ dvmd_agent_finalize (GObject *object)
 {
   DvmdAgent *self = DVMD_AGENT (object);
 
-  g_free (self->name);
-  g_free (self->dvm_nspace);
-  g_free (self->runtime_dir);
-  g_free (self->options.pmix_gds);
+  g_free (self->names.name);
+  g_free (self->names.nspace);
+  g_free (self->names.runtime_dir);
   g_free (self->options.addresses);
   g_free (self->options.topology_file);
-  g_strfreev (self->base_environment);
   g_hash_table_unref (self->node_names);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->finalize (object);
 }
@@ -108,43 +101,10 @@ dvmd_agent_init (DvmdAgent *self)
   self->node_names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
 }
 
-void
-dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body)
-{
-  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, self->rank, 0, body);
-
-  dvmd_link_send (self->link, message);
-}
-
-DvmdAgentJob *
-dvmd_agent_find_job (DvmdAgent *self, guint32 id)
-{
-  return g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
-}
-
-static void
-on_memory_time (gpointer user_data)
-{
-  ((Frame *)user_data)->memory_timer = 0;
-#ifdef __GLIBC__
-  malloc_trim (0);
-#endif
-}
-
-/* There is an agent on every node, and most of the time it waits: what it took to come there is given back. */
-static void
-give_memory_back (DvmdAgent *self)
-{
-  Frame *frame = dvmd_agent_services_get (self->services, &dvmd_agent_frame_service);
-
-  if (frame->memory_timer == 0)
-    frame->memory_timer = dvmd_clock_add_timer (self->clock, MEMORY_DELAY, on_memory_time, frame);
-}
-
 static void
 handle_membership (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = ((Frame *)service)->agent;
+  DvmdAgent *self = service;
   g_autoptr (GVariantIter) rows = NULL;
   guint32 rank;
   char *name;
@@ -153,9 +113,9 @@ handle_membership (gpointer service, guint source, GVariant *body)
   g_variant_get (body, "(ta(uss))", NULL, &rows);
   while (g_variant_iter_next (rows, "(uss)", &rank, &name, NULL))
     g_hash_table_insert (self->node_names, GUINT_TO_POINTER (rank), name);
-  dvmd_agent_serve_tools (self);
+  dvmd_agent_services_told_members (self);
   dvmd_local_daemon_told_members (self->daemon);
-  give_memory_back (self);
+  dvmd_agent_give_memory_back (self);
 }
 
 void
@@ -165,7 +125,7 @@ dvmd_agent_stop (DvmdAgent *self, gint64 grace)
   gpointer job;
 
   dvmd_local_daemon_stop (self->daemon, grace == 0);
-  dvmd_agent_services_ending (self->services);
+  dvmd_agent_services_ending (self);
   g_hash_table_iter_init (&iter, self->jobs);
   while (g_hash_table_iter_next (&iter, NULL, &job))
     dvmd_agent_kill_job (job, grace);
@@ -183,7 +143,7 @@ dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace)
 static void
 handle_stop (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = ((Frame *)service)->agent;
+  DvmdAgent *self = service;
   gint64 grace;
 
   g_variant_get (body, "(x)", &grace);
@@ -193,30 +153,19 @@ handle_stop (gpointer service, guint source, GVariant *body)
 static void
 handle_exit (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = ((Frame *)service)->agent;
-  g_signal_emit (self, signals[RELEASED], 0);
+  g_signal_emit (service, signals[RELEASED], 0);
 }
 
 static void
 handle_leave (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = ((Frame *)service)->agent;
-  g_signal_emit (self, signals[TOLD_TO_LEAVE], 0);
+  g_signal_emit (service, signals[TOLD_TO_LEAVE], 0);
 }
 
 void
 dvmd_agent_say_left (DvmdAgent *self, guint32 uplink)
 {
   dvmd_agent_send (self, DVMD_MSG_LEFT, g_variant_new ("(u)", uplink));
-}
-
-void
-dvmd_agent_check_end (DvmdAgent *self)
-{
-  if (g_hash_table_size (self->jobs) > 0 || dvmd_agent_has_stages (self))
-    return;
-  give_memory_back (self);
-  dvmd_local_daemon_empty (self->daemon);
 }
 
 static void
@@ -242,7 +191,7 @@ on_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
 static void
 handle_topology_ask (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = ((Frame *)service)->agent;
+  DvmdAgent *self = service;
   g_autoptr (GError) error = NULL;
   g_autofree char *xml = dvmd_topology_dup_xml (self->topology, &error);
   guint64 token;
@@ -250,24 +199,6 @@ handle_topology_ask (gpointer service, guint source, GVariant *body)
   g_variant_get (body, "(t)", &token);
   dvmd_agent_send (self, DVMD_MSG_TOPOLOGY,
                    g_variant_new ("(tss)", token, xml != NULL ? xml : "", error != NULL ? error->message : ""));
-}
-
-static gpointer
-create (DvmdAgent *agent)
-{
-  Frame *self = g_new0 (Frame, 1);
-
-  self->agent = agent;
-  return self;
-}
-
-static void
-frame_free (gpointer service)
-{
-  Frame *self = service;
-
-  dvmd_clock_remove_timer (self->agent->clock, self->memory_timer);
-  g_free (self);
 }
 
 static const DvmdHandler handlers[] = {
@@ -281,15 +212,13 @@ static const DvmdHandler handlers[] = {
 
 const DvmdAgentService dvmd_agent_frame_service = {
   .name = "frame",
-  .create = create,
-  .free = frame_free,
   .handlers = handlers,
 };
 
 static void
 on_message (DvmdLink *link, DvmdMessage *message, gpointer user_data)
 {
-  if (!dvmd_agent_services_handle (((DvmdAgent *)user_data)->services, message))
+  if (!dvmd_agent_services_handle (user_data, message))
     g_message ("A message of kind %s is not for an agent", dvmd_message_kind_name (message->kind));
 }
 
@@ -334,17 +263,14 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
 {
   DvmdAgent *self = g_object_new (DVMD_TYPE_AGENT, NULL);
 
-  self->rank = settings->rank;
-  self->name = g_strdup (settings->name);
-  self->dvm_nspace = g_strdup (settings->dvm_nspace);
-  self->runtime_dir = g_strdup (settings->runtime_dir);
+  self->names.rank = settings->rank;
+  self->names.name = g_strdup (settings->name);
+  self->names.nspace = g_strdup (settings->dvm_nspace);
+  self->names.runtime_dir = g_strdup (settings->runtime_dir);
   self->options.addresses = g_strdup (settings->addresses);
   self->options.topology_file = g_strdup (settings->topology);
   self->options.logical = settings->logical;
-  self->options.pmix_gds = g_strdup (settings->pmix_gds);
   self->options.pmix_eager = settings->pmix_eager;
-  self->options.pmix_servers = settings->pmix_servers;
-  self->pmix_tools = settings->pmix_tools;
   self->options.adopt_orphans = settings->adopt_orphans;
   self->reaper = settings->reaper;
   self->options.shares_reaper = settings->reaper != NULL;
@@ -353,9 +279,8 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   self->clock = dvmd_clock_ref (clock);
   self->context = context != NULL ? g_main_context_ref (context) : NULL;
   self->queue = dvmd_event_queue_new_for_context (context);
-  self->daemon = dvmd_local_daemon_new (self->dvm_nspace, self->queue, on_terminated, self);
-  self->base_environment = dvmd_agent_build_base_environment ();
-  self->services = dvmd_agent_services_new (self);
+  self->daemon = dvmd_local_daemon_new (self->names.nspace, self->queue, on_terminated, self);
+  self->services = dvmd_agent_services_new (self, settings);
   g_signal_connect (link, "message", G_CALLBACK (on_message), self);
   return self;
 }
@@ -371,7 +296,7 @@ report (DvmdAgent *self)
 
   dvmd_agent_send (
       self, DVMD_MSG_REPORT,
-      g_variant_new ("(uss^assius)", self->rank, DVM_VERSION_STRING, host, self->options.logical ? none : aliases,
+      g_variant_new ("(uss^assius)", self->names.rank, DVM_VERSION_STRING, host, self->options.logical ? none : aliases,
                      self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
                      dvmd_topology_get_n_pus (self->topology), dvmd_topology_get_signature (self->topology)));
   dvmd_local_daemon_reported (self->daemon);
@@ -381,7 +306,7 @@ report (DvmdAgent *self)
 static gboolean
 clear_sessions (DvmdAgent *self, GError **error)
 {
-  g_autofree char *sessions = g_build_filename (self->runtime_dir, "sessions", NULL);
+  g_autofree char *sessions = g_build_filename (self->names.runtime_dir, "sessions", NULL);
 
   return dvmd_remove_tree_contents (sessions, error);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dvmd-agent-private.h"
+#include "dvmd-agent-services.h"
 #include "dvmd-controller-fences.h"
 #include "dvmd-embed.h"
 #include "pmix-fake.h"
@@ -180,7 +180,7 @@ tree_deliver_broadcast (gpointer world, guint64 number, guint16 kind, GVariant *
   if (self->rank == 0)
     return;
   message = dvmd_message_new (kind, 0, self->rank, body);
-  g_assert_true (dvmd_agent_services_handle (get_agent (self->fixture, self->rank)->services, message));
+  g_assert_true (dvmd_agent_services_handle (get_agent (self->fixture, self->rank), message));
 }
 
 static void

@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-agent-services.h"
+
+G_BEGIN_DECLS
+
+/* Processes and tools that ask the PMIx server for something: parts of DvmdPmixHost, and what they share. */
+
+/* dvmd-agent-calls.c */
+void dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
+                      GVariant *request);
+
+/* dvmd-agent-connect.c */
+void dvmd_agent_connect (DvmdPmixHost *host, guint64 token, gboolean leave, const DvmdPmixProc *participants,
+                         guint n_participants, guint timeout);
+
+/* dvmd-agent-tools.c */
+/* A process that runs here, or a tool that is connected. */
+gboolean dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank);
+char *dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank);
+void dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank);
+/* FALSE: it was none. */
+gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank);
+
+/* dvmd-agent-spawn.c */
+/* (transfer full): the request of a rank, without what the agent itself has put into that rank's environment. */
+GVariant *dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc *proc, GVariant *request);
+/* Jobs other than its own are to be aborted. */
+void dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
+                              const DvmdPmixProc *targets, guint n_targets);
+
+G_END_DECLS

@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvm-job-spec-private.h"
+#include "dvmd-agent-services.h"
+#include "dvmd-environments.h"
+#include "dvmd-launch-options.h"
+#include "dvmd-map.h"
+#include "dvmd-pipes.h"
+
+G_BEGIN_DECLS
+
+/* What the launch message says of one application. */
+typedef struct
+{
+  char **argv;
+  char *cwd;
+  gboolean clear_env;
+  char **unset_env;
+  GBytes *digest;               /* (nullable): of its environment */
+  DvmdEnvironment *environment; /* (nullable): while it is on its way */
+  guint n_local;                /* ranks here */
+  guint32 size;                 /* ranks, of all nodes */
+  guint32 first_rank;           /* the lowest */
+  char **defaults;              /* (nullable): what of it nobody but the agent has asked for */
+  char **base;                  /* environment of its processes but for what belongs to the rank */
+  gboolean looked_at;           /* for an MPI library */
+} DvmdAgentApp;
+
+/* What procs.c has of a job whose processes it starts. */
+typedef struct _DvmdAgentRun DvmdAgentRun;
+
+/* A job that has processes here, as the launch message describes it, and how far it has come. */
+struct _DvmdAgentJob
+{
+  DvmdAgent *agent; /* unowned */
+  DvmdLocalJob *local;
+  guint32 universe;
+  DvmdMap *map;
+  GPtrArray *apps; /* DvmdAgentApp */
+  DvmdLaunchOptions options;
+  gboolean pmix;       /* personality */
+  gboolean given_up;   /* the PMIx server did not answer */
+  guint timer;         /* for its answer */
+  gboolean registered; /* with the PMIx server */
+  guint n_awaited;     /* environments that were asked for */
+  char *session_dir;   /* (nullable): where the files are that the job brought along */
+  DvmdContainer *container;
+  DvmdCredit *credit;
+  DvmdAgentRun *run;
+  gboolean killed;
+  gboolean went_on; /* ranks that wait for a debugger need not any more */
+};
+
+/* dvmd-agent-launch.c */
+DvmdAgentJob *dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error);
+void dvmd_agent_job_free (DvmdAgentJob *self);
+
+G_END_DECLS

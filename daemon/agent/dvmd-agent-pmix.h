@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-agent-job.h"
+
+G_BEGIN_DECLS
+
+/* dvmd-agent-pmix.c */
+void dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface);
+gboolean dvmd_agent_start_pmix (DvmdAgent *self, GError **error);
+DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
+/* A local one has gone without finalizing, or is about to. */
+gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant);
+/* What the library must know of a job: add its applications before its ranks. (transfer full) */
+DvmdPmixJob *dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map);
+void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map);
+
+/* dvmd-agent-pmix-processes.c */
+typedef struct _DvmdAgentPmixProcesses DvmdAgentPmixProcesses;
+DvmdAgentPmixProcesses *dvmd_agent_pmix_processes_new (DvmdAgent *agent);
+/* (transfer full): of n processes at most */
+DvmdPmix *dvmd_agent_pmix_processes_open (DvmdAgentPmixProcesses *self, DvmdClock *clock, guint n);
+/* After the servers. */
+void dvmd_agent_pmix_processes_free (DvmdAgentPmixProcesses *self);
+
+G_END_DECLS

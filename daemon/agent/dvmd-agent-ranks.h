@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-agent-job.h"
+
+G_BEGIN_DECLS
+
+/* What becomes of ranks that run. */
+
+/* dvmd-agent-io.c */
+extern const DvmdPipesFuncs dvmd_agent_pipes_funcs;
+
+/* dvmd-agent-mpi.c */
+/* A rank has ended, and may be one of an MPI program that the PMIx server has not seen. */
+void dvmd_agent_look_for_mpi (DvmdAgentJob *job, DvmdLocalProc *proc);
+
+/* dvmd-agent-debug.c */
+/* The rank waits for a debugger in a call of its PMIx library. */
+void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);
+/* The rank gets SIGCONT. */
+void dvmd_agent_proc_resumed (DvmdAgentJob *job, DvmdLocalProc *proc);
+
+G_END_DECLS
