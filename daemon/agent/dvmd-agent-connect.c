@@ -156,7 +156,7 @@ on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
   if (!dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error))
     {
       dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, guest->nspace,
-                    "the ranks of node %s cannot be told of this job: %s", dvmd_agent_get_names (self)->name,
+                    "the ranks of node %s cannot be told of this job: %s", dvmd_agent_get_parts (self)->name,
                     error->message);
       g_hash_table_remove (guests->known, guest->nspace);
     }

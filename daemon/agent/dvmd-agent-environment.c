@@ -176,7 +176,7 @@ static void
 add_job_marks (Environment *environment, DvmdAgentJob *job)
 {
   environment_printf (environment, "DVM_JOBID=%s", job->local->nspace);
-  environment_printf (environment, "DVM_NODE=%s", dvmd_agent_get_names (job->agent)->name);
+  environment_printf (environment, "DVM_NODE=%s", dvmd_agent_get_parts (job->agent)->name);
   environment_printf (environment, "DVM_SIZE=%u", job->map->num_procs);
   environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
   if (job->session_dir != NULL)
@@ -199,7 +199,7 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *pu
   /* Open MPI refuses to be told both. */
   if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
     environment_put_defaults (environment, interface, put);
-  if (job->map->num_procs > dvmd_topology_get_n_pus (dvmd_agent_get_topology (job->agent)))
+  if (job->map->num_procs > dvmd_topology_get_n_pus (dvmd_agent_get_parts (job->agent)->topology))
     environment_put_defaults (environment, yield, put);
 }
 
@@ -218,7 +218,8 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   environment_put_all (&environment, (const char *const *)app->environment->strings);
   if (job->registered)
     defaults = dvmd_pmix_dup_default_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace,
-                                                  dvmd_topology_get_n_pus (dvmd_agent_get_topology (job->agent)), NULL);
+                                                  dvmd_topology_get_n_pus (dvmd_agent_get_parts (job->agent)->topology),
+                                                  NULL);
   environment_put_defaults (&environment, (const char *const *)defaults, put);
   if (job->registered)
     add_logical_defaults (&environment, job, put);

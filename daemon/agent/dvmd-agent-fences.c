@@ -55,7 +55,7 @@ fence_free (gpointer data)
 {
   Fence *self = data;
 
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->job->agent), self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (self->job->agent)->clock, self->timer);
   g_free (self);
 }
 
@@ -152,8 +152,8 @@ dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc 
   fence->token = token;
   fence->sequence = own->last;
   if (timeout > 0)
-    fence->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (self), (gint64)timeout * G_USEC_PER_SEC, on_timeout,
-                                         fence);
+    fence->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self)->clock, (gint64)timeout * G_USEC_PER_SEC,
+                                         on_timeout, fence);
   g_hash_table_insert (own->open, &fence->sequence, fence);
   if (status != DVMD_PMIX_SUCCESS)
     {

@@ -15,52 +15,10 @@
 /* How long (µs) an agent keeps what it does not need, for the next job may need it. */
 #define MEMORY_DELAY (1 * G_TIME_SPAN_SECOND)
 
-const DvmdAgentNames *
-dvmd_agent_get_names (DvmdAgent *self)
+const DvmdAgentParts *
+dvmd_agent_get_parts (DvmdAgent *self)
 {
-  return &self->names;
-}
-
-DvmdClock *
-dvmd_agent_get_clock (DvmdAgent *self)
-{
-  return self->clock;
-}
-
-GMainContext *
-dvmd_agent_get_context (DvmdAgent *self)
-{
-  return self->context;
-}
-
-DvmdEventQueue *
-dvmd_agent_get_queue (DvmdAgent *self)
-{
-  return self->queue;
-}
-
-DvmdTopology *
-dvmd_agent_get_topology (DvmdAgent *self)
-{
-  return self->topology;
-}
-
-DvmdSpawner *
-dvmd_agent_get_spawner (DvmdAgent *self)
-{
-  return self->spawner;
-}
-
-DvmdReaper *
-dvmd_agent_get_reaper (DvmdAgent *self)
-{
-  return self->reaper;
-}
-
-DvmdContainers *
-dvmd_agent_get_containers (DvmdAgent *self)
-{
-  return self->containers;
+  return &self->parts;
 }
 
 DvmdPmix *
@@ -101,13 +59,13 @@ dvmd_agent_get_node_name (DvmdAgent *self, guint rank)
 
   if (name != NULL && name[0] != '\0')
     return name;
-  return rank == self->names.rank ? self->names.name : "unknown";
+  return rank == self->parts.rank ? self->parts.name : "unknown";
 }
 
 void
 dvmd_agent_send (DvmdAgent *self, DvmdMessageKind kind, GVariant *body)
 {
-  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, self->names.rank, 0, body);
+  g_autoptr (DvmdMessage) message = dvmd_message_new (kind, self->parts.rank, 0, body);
 
   dvmd_link_send (self->link, message);
 }
@@ -169,7 +127,7 @@ void
 dvmd_agent_give_memory_back (DvmdAgent *self)
 {
   if (self->memory_timer == 0)
-    self->memory_timer = dvmd_clock_add_timer (self->clock, MEMORY_DELAY, on_memory_time, self);
+    self->memory_timer = dvmd_clock_add_timer (self->parts.clock, MEMORY_DELAY, on_memory_time, self);
 }
 
 void

@@ -17,23 +17,23 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdAgentJob DvmdAgentJob;
 
+/* Who it is, and what its services share. */
 typedef struct
 {
   guint rank;
-  char *name;        /* of the node */
-  char *nspace;      /* of the DVM */
-  char *runtime_dir; /* private directory of this daemon */
-} DvmdAgentNames;
+  char *name;            /* of the node */
+  char *nspace;          /* of the DVM */
+  char *runtime_dir;     /* private directory of this daemon */
+  GMainContext *context; /* (nullable) */
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdTopology *topology;
+  DvmdSpawner *spawner;
+  DvmdReaper *reaper;
+  DvmdContainers *containers;
+} DvmdAgentParts;
 
-const DvmdAgentNames *dvmd_agent_get_names (DvmdAgent *self);
-DvmdClock *dvmd_agent_get_clock (DvmdAgent *self);
-/* (nullable) */
-GMainContext *dvmd_agent_get_context (DvmdAgent *self);
-DvmdEventQueue *dvmd_agent_get_queue (DvmdAgent *self);
-DvmdTopology *dvmd_agent_get_topology (DvmdAgent *self);
-DvmdSpawner *dvmd_agent_get_spawner (DvmdAgent *self);
-DvmdReaper *dvmd_agent_get_reaper (DvmdAgent *self);
-DvmdContainers *dvmd_agent_get_containers (DvmdAgent *self);
+const DvmdAgentParts *dvmd_agent_get_parts (DvmdAgent *self);
 /* (nullable): not opened yet */
 DvmdPmix *dvmd_agent_get_pmix (DvmdAgent *self);
 /* It is there, and has been started. */

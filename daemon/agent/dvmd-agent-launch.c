@@ -47,12 +47,12 @@ void
 dvmd_agent_job_free (DvmdAgentJob *self)
 {
   dvmd_agent_forget_fences (self);
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, self->timer);
   for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
     {
       DvmdLocalProc *proc = g_ptr_array_index (self->local->procs, i);
 
-      dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), proc->timer);
+      dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, proc->timer);
       g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
     }
   g_clear_pointer (&self->local, dvmd_local_job_unref);
@@ -149,7 +149,7 @@ read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
   for (guint i = 0; i < job->map->rows->len; i++)
     if (!count_app (job, &g_array_index (job->map->rows, DvmdMapRow, i), error))
       return FALSE;
-  ours = dvmd_map_expand_node (job->map, dvmd_agent_get_names (job->agent)->rank);
+  ours = dvmd_map_expand_node (job->map, dvmd_agent_get_parts (job->agent)->rank);
   for (guint i = 0; i < ours->len; i++)
     {
       const DvmdMapRank *proc = &g_array_index (ours, DvmdMapRank, i);
@@ -175,7 +175,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   g_variant_get (body, "(u&suu@a{sv}@" DVMD_LAUNCH_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &id, &nspace, &n_procs,
                  &job->universe, &options, &apps, &map);
   job->agent = self;
-  job->local = dvmd_local_job_new (id, nspace, dvmd_agent_get_queue (self), &dvmd_agent_local_funcs, job);
+  job->local = dvmd_local_job_new (id, nspace, dvmd_agent_get_parts (self)->queue, &dvmd_agent_local_funcs, job);
   job->run = dvmd_agent_run_new ();
   read_apps (job, apps);
   if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error)
@@ -188,7 +188,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   if (job->local->procs->len > 0)
     dvmd_agent_enter_session_dir (job);
   mark = g_strdup_printf ("DVM_JOBID=%s", nspace);
-  job->container = dvmd_container_new (dvmd_agent_get_containers (self), mark);
+  job->container = dvmd_container_new (dvmd_agent_get_parts (self)->containers, mark);
   job->credit = dvmd_credit_new (job->options.credit);
   return job;
 }
@@ -196,7 +196,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
 static void
 stop_waiting (DvmdAgentJob *job)
 {
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (job->agent), job->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (job->agent)->clock, job->timer);
   job->timer = 0;
 }
 
@@ -207,7 +207,7 @@ on_no_answer (gpointer user_data)
   DvmdAgentJob *job = user_data;
   g_autofree char *reason = g_strdup_printf ("The PMIx server of %s does not answer: jobs with --personality plain can "
                                              "still be run, others need a new DVM",
-                                             dvmd_agent_get_names (job->agent)->name);
+                                             dvmd_agent_get_parts (job->agent)->name);
 
   job->timer = 0;
   job->given_up = TRUE;
@@ -258,7 +258,7 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   pending = g_new0 (Pending, 1);
   pending->agent = g_object_ref (self);
   pending->job = job->local->id;
-  job->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (self), REGISTER_LIMIT, on_no_answer, job);
+  job->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self)->clock, REGISTER_LIMIT, on_no_answer, job);
   dvmd_pmix_register_job_async (dvmd_agent_get_pmix (self), description, on_registered, pending);
 }
 

@@ -114,8 +114,8 @@ dvmd_agent_pmix_processes_new (DvmdAgent *agent)
 {
   DvmdAgentPmixProcesses *self = g_new0 (DvmdAgentPmixProcesses, 1);
 
-  self->spawner = dvmd_agent_get_spawner (agent);
-  self->reaper = dvmd_agent_get_reaper (agent);
+  self->spawner = dvmd_agent_get_parts (agent)->spawner;
+  self->reaper = dvmd_agent_get_parts (agent)->reaper;
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   return self;
 }

@@ -35,20 +35,20 @@ open_pmix (Server *self, GError **error)
   if (self->n_servers == 0)
     return dvmd_pmix_open (error);
   self->processes = dvmd_agent_pmix_processes_new (self->agent);
-  return dvmd_agent_pmix_processes_open (self->processes, dvmd_agent_get_clock (self->agent), self->n_servers);
+  return dvmd_agent_pmix_processes_open (self->processes, dvmd_agent_get_parts (self->agent)->clock, self->n_servers);
 }
 
 gboolean
 dvmd_agent_start_pmix (DvmdAgent *agent, GError **error)
 {
   Server *self = dvmd_agent_services_get (agent, &dvmd_agent_pmix_service);
-  const DvmdAgentNames *names = dvmd_agent_get_names (agent);
+  const DvmdAgentParts *names = dvmd_agent_get_parts (agent);
   DvmdPmixSettings settings = {
     .runtime_dir = names->runtime_dir,
     .nspace = names->nspace,
     .rank = names->rank,
     .node_name = names->name,
-    .topology = dvmd_agent_get_topology (agent),
+    .topology = dvmd_agent_get_parts (agent)->topology,
     .tools = self->tools,
     .gds = self->gds,
   };
@@ -73,7 +73,7 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
   for (guint i = 0; i < ranks->len; i++)
     {
       names[i] = dvmd_agent_get_node_name (self, g_array_index (ranks, guint, i));
-      if (g_array_index (ranks, guint, i) == dvmd_agent_get_names (self)->rank)
+      if (g_array_index (ranks, guint, i) == dvmd_agent_get_parts (self)->rank)
         my_node = i;
     }
   return dvmd_pmix_job_new (nspace, names, my_node);
@@ -163,7 +163,7 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
     return;
   /* Its end comes from the reaper, with a status; that ends the job as its policy says. */
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG,
-                  &(DvmdLogSubject){ nspace, &rank, dvmd_agent_get_names (self)->name }, "its connection broke");
+                  &(DvmdLogSubject){ nspace, &rank, dvmd_agent_get_parts (self)->name }, "its connection broke");
   if (proc != NULL)
     dvmd_agent_proc_lost (dvmd_agent_find_job_named (self, nspace), proc);
 }

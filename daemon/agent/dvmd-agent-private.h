@@ -17,7 +17,7 @@ struct _DvmdAgent
 {
   GObject parent_instance;
 
-  DvmdAgentNames names;
+  DvmdAgentParts parts;
   struct
   {
     char *addresses;     /* (nullable) */
@@ -30,13 +30,6 @@ struct _DvmdAgent
   DvmdLink *link;
   DvmdPmix *pmix; /* (nullable): not opened yet */
   gboolean pmix_started;
-  DvmdClock *clock;
-  GMainContext *context;
-  DvmdEventQueue *queue;
-  DvmdTopology *topology;
-  DvmdSpawner *spawner;
-  DvmdReaper *reaper;
-  DvmdContainers *containers;
   DvmdAgentServices *services;
   GHashTable *jobs;        /* id -> DvmdAgentJob */
   GHashTable *by_nspace;   /* namespace -> DvmdAgentJob */

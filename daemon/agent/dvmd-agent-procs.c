@@ -200,11 +200,11 @@ on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
 
   if (!dvmd_pmix_deregister_job_finish (DVMD_PMIX (source), result, &error))
     dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
-                    &(DvmdLogSubject){ .job = local->nspace, .node = dvmd_agent_get_names (agent)->name }, "%s",
+                    &(DvmdLogSubject){ .job = local->nspace, .node = dvmd_agent_get_parts (agent)->name }, "%s",
                     error->message);
   if (self->timer == 0)
     return;
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (agent), self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (agent)->clock, self->timer);
   dvmd_local_job_cleaned (local);
 }
 
@@ -215,7 +215,7 @@ on_not_deregistered (gpointer user_data)
   Deregistration *self = user_data;
 
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
-                  &(DvmdLogSubject){ .job = self->local->nspace, .node = dvmd_agent_get_names (self->agent)->name },
+                  &(DvmdLogSubject){ .job = self->local->nspace, .node = dvmd_agent_get_parts (self->agent)->name },
                   "the PMIx server of this node does not answer; files of the job may be left");
   self->timer = 0;
   dvmd_local_job_cleaned (self->local);
@@ -228,7 +228,8 @@ deregister (DvmdAgentJob *job)
 
   self->agent = g_object_ref (job->agent);
   self->local = dvmd_local_job_ref (job->local);
-  self->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (job->agent), DEREGISTER_LIMIT, on_not_deregistered, self);
+  self->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, DEREGISTER_LIMIT, on_not_deregistered,
+                                      self);
   dvmd_pmix_deregister_job_async (dvmd_agent_get_pmix (job->agent), job->local->nspace, on_deregistered, self);
 }
 
@@ -351,7 +352,7 @@ judge_exit (gpointer user_data)
    * then hangs, when it sees two of its participants go in one turn of its thread.
    */
   if ((proc->flags & DVMD_PROC_REGISTERED) && !(proc->flags & DVMD_PROC_FINALIZED) && !proc->lost)
-    proc->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (job->agent), LOST_LIMIT, on_not_seen, proc);
+    proc->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, LOST_LIMIT, on_not_seen, proc);
   else
     tell_exit (proc);
 }
@@ -378,7 +379,7 @@ dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc)
   proc->lost = TRUE;
   if (proc->timer == 0)
     return;
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (job->agent), proc->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (job->agent)->clock, proc->timer);
   proc->timer = 0;
   tell_exit (proc);
 }
@@ -440,7 +441,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   *exit_code = DVMD_EXIT_FAILED;
   if (environment == NULL)
     return FALSE;
-  pipes = dvmd_pipes_new (dvmd_agent_get_context (job->agent), proc->rank, pipes_flags (job, proc), job->credit,
+  pipes = dvmd_pipes_new (dvmd_agent_get_parts (job->agent)->context, proc->rank, pipes_flags (job, proc), job->credit,
                           &dvmd_agent_pipes_funcs, job, error);
   if (pipes == NULL)
     return FALSE;
@@ -614,7 +615,7 @@ create (DvmdAgent *agent, const DvmdAgentSettings *settings)
   self->agent = agent;
   self->unsent = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->starting);
-  self->turn = dvmd_turn_source_new (dvmd_agent_get_context (agent), "dvmd agent", on_turn, self);
+  self->turn = dvmd_turn_source_new (dvmd_agent_get_parts (agent)->context, "dvmd agent", on_turn, self);
   return self;
 }
 

@@ -102,7 +102,7 @@ handle_warn (gpointer service, guint source, GVariant *body)
   target.nspace = job->local->nspace;
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME,
-                         g_variant_new_string (dvmd_agent_get_names (self)->name));
+                         g_variant_new_string (dvmd_agent_get_parts (self)->name));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_TERMINATE_NODE, g_variant_new_boolean (TRUE));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_ACTION_TIMEOUT,
                          g_variant_new_int32 ((gint32)(MAX (left, 0) / G_USEC_PER_SEC)));

@@ -63,7 +63,7 @@ static const DvmdStageFuncs stage_funcs = { .taken = on_taken, .done = on_done }
 static char *
 build_session_dir (DvmdAgent *self, const char *nspace)
 {
-  return g_build_filename (dvmd_agent_get_names (self)->runtime_dir, "sessions", nspace, NULL);
+  return g_build_filename (dvmd_agent_get_parts (self)->runtime_dir, "sessions", nspace, NULL);
 }
 
 static DvmdAgentStage *

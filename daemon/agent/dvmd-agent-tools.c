@@ -64,7 +64,7 @@ on_tools_timer (gpointer user_data)
 
   tools->timer = 0;
   if (!dvmd_agent_has_pmix (self) && !dvmd_agent_start_pmix (self, &error))
-    g_message ("Tools cannot connect to node %s: %s", dvmd_agent_get_names (self)->name, error->message);
+    g_message ("Tools cannot connect to node %s: %s", dvmd_agent_get_parts (self)->name, error->message);
 }
 
 void
@@ -98,7 +98,7 @@ dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank
     name = g_strdup (nspace);
   else
     {
-      name = g_strdup_printf ("%s@tool-%u-%u", dvmd_agent_get_names (self)->nspace, dvmd_agent_get_names (self)->rank,
+      name = g_strdup_printf ("%s@tool-%u-%u", dvmd_agent_get_parts (self)->nspace, dvmd_agent_get_parts (self)->rank,
                               ++get_tools (self)->last);
       *rank = 0;
     }
@@ -131,7 +131,7 @@ tell_end (DvmdAgent *self, const Tool *tool)
 
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
-                         g_variant_new ("(su)", dvmd_agent_get_names (self)->nspace, DVMD_PMIX_RANK_WILDCARD));
+                         g_variant_new ("(su)", dvmd_agent_get_parts (self)->nspace, DVMD_PMIX_RANK_WILDCARD));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", DVMD_PMIX_SUCCESS));
   dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_EVENT_JOB_END, NULL, &target, 1,
                           g_variant_builder_end (&details));
@@ -155,7 +155,7 @@ ending (gpointer service)
   GHashTableIter iter;
   gpointer tool;
 
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, self->timer);
   self->timer = 0;
   self->ended = TRUE;
   g_hash_table_iter_init (&iter, self->connected);
@@ -171,7 +171,7 @@ told_members (gpointer service)
   Tools *self = service;
 
   if (self->wanted && !self->ended && !dvmd_agent_has_pmix (self->agent) && self->timer == 0)
-    self->timer = dvmd_clock_add_timer (dvmd_agent_get_clock (self->agent), TOOLS_DELAY, on_tools_timer, self);
+    self->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self->agent)->clock, TOOLS_DELAY, on_tools_timer, self);
 }
 
 static gpointer
@@ -190,7 +190,7 @@ tools_free (gpointer service)
 {
   Tools *self = service;
 
-  dvmd_clock_remove_timer (dvmd_agent_get_clock (self->agent), self->timer);
+  dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, self->timer);
   g_hash_table_unref (self->connected);
   g_free (self);
 }

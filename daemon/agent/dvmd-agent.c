@@ -49,21 +49,21 @@ dvmd_agent_dispose (GObject *object)
     dvmd_agent_services_ending (self);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
-  if (self->clock != NULL)
-    dvmd_clock_remove_timer (self->clock, self->memory_timer);
+  if (self->parts.clock != NULL)
+    dvmd_clock_remove_timer (self->parts.clock, self->memory_timer);
   self->memory_timer = 0;
   g_clear_object (&self->pmix);
   g_clear_pointer (&self->services, dvmd_agent_services_free);
-  g_clear_pointer (&self->containers, dvmd_containers_free);
+  g_clear_pointer (&self->parts.containers, dvmd_containers_free);
   if (self->options.shares_reaper)
-    self->reaper = NULL;
-  g_clear_pointer (&self->reaper, dvmd_reaper_free);
-  g_clear_pointer (&self->spawner, dvmd_spawner_free);
-  g_clear_pointer (&self->queue, dvmd_event_queue_free);
+    self->parts.reaper = NULL;
+  g_clear_pointer (&self->parts.reaper, dvmd_reaper_free);
+  g_clear_pointer (&self->parts.spawner, dvmd_spawner_free);
+  g_clear_pointer (&self->parts.queue, dvmd_event_queue_free);
   g_clear_pointer (&self->daemon, dvmd_local_daemon_unref);
-  g_clear_pointer (&self->topology, dvmd_topology_unref);
-  g_clear_pointer (&self->clock, dvmd_clock_unref);
-  g_clear_pointer (&self->context, g_main_context_unref);
+  g_clear_pointer (&self->parts.topology, dvmd_topology_unref);
+  g_clear_pointer (&self->parts.clock, dvmd_clock_unref);
+  g_clear_pointer (&self->parts.context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->dispose (object);
 }
 
@@ -72,9 +72,9 @@ dvmd_agent_finalize (GObject *object)
 {
   DvmdAgent *self = DVMD_AGENT (object);
 
-  g_free (self->names.name);
-  g_free (self->names.nspace);
-  g_free (self->names.runtime_dir);
+  g_free (self->parts.name);
+  g_free (self->parts.nspace);
+  g_free (self->parts.runtime_dir);
   g_free (self->options.addresses);
   g_free (self->options.topology_file);
   g_hash_table_unref (self->node_names);
@@ -193,7 +193,7 @@ handle_topology_ask (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = service;
   g_autoptr (GError) error = NULL;
-  g_autofree char *xml = dvmd_topology_dup_xml (self->topology, &error);
+  g_autofree char *xml = dvmd_topology_dup_xml (self->parts.topology, &error);
   guint64 token;
 
   g_variant_get (body, "(t)", &token);
@@ -263,23 +263,23 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
 {
   DvmdAgent *self = g_object_new (DVMD_TYPE_AGENT, NULL);
 
-  self->names.rank = settings->rank;
-  self->names.name = g_strdup (settings->name);
-  self->names.nspace = g_strdup (settings->dvm_nspace);
-  self->names.runtime_dir = g_strdup (settings->runtime_dir);
+  self->parts.rank = settings->rank;
+  self->parts.name = g_strdup (settings->name);
+  self->parts.nspace = g_strdup (settings->dvm_nspace);
+  self->parts.runtime_dir = g_strdup (settings->runtime_dir);
   self->options.addresses = g_strdup (settings->addresses);
   self->options.topology_file = g_strdup (settings->topology);
   self->options.logical = settings->logical;
   self->options.pmix_eager = settings->pmix_eager;
   self->options.adopt_orphans = settings->adopt_orphans;
-  self->reaper = settings->reaper;
+  self->parts.reaper = settings->reaper;
   self->options.shares_reaper = settings->reaper != NULL;
   self->link = g_object_ref (link);
   self->pmix = pmix != NULL ? g_object_ref (pmix) : NULL;
-  self->clock = dvmd_clock_ref (clock);
-  self->context = context != NULL ? g_main_context_ref (context) : NULL;
-  self->queue = dvmd_event_queue_new_for_context (context);
-  self->daemon = dvmd_local_daemon_new (self->names.nspace, self->queue, on_terminated, self);
+  self->parts.clock = dvmd_clock_ref (clock);
+  self->parts.context = context != NULL ? g_main_context_ref (context) : NULL;
+  self->parts.queue = dvmd_event_queue_new_for_context (context);
+  self->daemon = dvmd_local_daemon_new (self->parts.nspace, self->parts.queue, on_terminated, self);
   self->services = dvmd_agent_services_new (self, settings);
   g_signal_connect (link, "message", G_CALLBACK (on_message), self);
   return self;
@@ -294,11 +294,12 @@ report (DvmdAgent *self)
   const char *aliases[] = { host, short_name, NULL };
   const char *none[] = { NULL };
 
-  dvmd_agent_send (
-      self, DVMD_MSG_REPORT,
-      g_variant_new ("(uss^assius)", self->names.rank, DVM_VERSION_STRING, host, self->options.logical ? none : aliases,
-                     self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
-                     dvmd_topology_get_n_pus (self->topology), dvmd_topology_get_signature (self->topology)));
+  dvmd_agent_send (self, DVMD_MSG_REPORT,
+                   g_variant_new ("(uss^assius)", self->parts.rank, DVM_VERSION_STRING, host,
+                                  self->options.logical ? none : aliases,
+                                  self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
+                                  dvmd_topology_get_n_pus (self->parts.topology),
+                                  dvmd_topology_get_signature (self->parts.topology)));
   dvmd_local_daemon_reported (self->daemon);
 }
 
@@ -306,7 +307,7 @@ report (DvmdAgent *self)
 static gboolean
 clear_sessions (DvmdAgent *self, GError **error)
 {
-  g_autofree char *sessions = g_build_filename (self->names.runtime_dir, "sessions", NULL);
+  g_autofree char *sessions = g_build_filename (self->parts.runtime_dir, "sessions", NULL);
 
   return dvmd_remove_tree_contents (sessions, error);
 }
@@ -329,20 +330,20 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
 {
   if (!clear_sessions (self, error))
     return FALSE;
-  self->topology = read_topology (self, error);
-  if (self->topology == NULL)
+  self->parts.topology = read_topology (self, error);
+  if (self->parts.topology == NULL)
     return FALSE;
-  self->spawner = dvmd_spawner_new (error);
-  if (self->spawner == NULL)
+  self->parts.spawner = dvmd_spawner_new (error);
+  if (self->parts.spawner == NULL)
     return FALSE;
-  dvmd_spawner_raise_nofile (self->spawner);
+  dvmd_spawner_raise_nofile (self->parts.spawner);
   if (!self->options.shares_reaper)
-    self->reaper = dvmd_reaper_new (self->context, self->options.adopt_orphans, error);
-  if (self->reaper == NULL)
+    self->parts.reaper = dvmd_reaper_new (self->parts.context, self->options.adopt_orphans, error);
+  if (self->parts.reaper == NULL)
     return FALSE;
-  self->containers = dvmd_containers_new (self->context, self->clock, self->spawner, self->reaper, DVMD_CONTAINERS_AUTO,
-                                          error);
-  if (self->containers == NULL)
+  self->parts.containers = dvmd_containers_new (self->parts.context, self->parts.clock, self->parts.spawner,
+                                                self->parts.reaper, DVMD_CONTAINERS_AUTO, error);
+  if (self->parts.containers == NULL)
     return FALSE;
   dvmd_pmix_dirs_sweep (NULL);
   if (self->options.pmix_eager && !dvmd_agent_start_pmix (self, error))

@@ -23,7 +23,7 @@ name_localhost (DvmdController *self, const char *host, const char *const *alias
     if (!g_ptr_array_find_with_equal_func (names, aliases[i], g_str_equal, NULL))
       g_ptr_array_add (names, (gpointer)aliases[i]);
   /* Logical nodes have no other names. */
-  if (names->len > 0 && g_strcmp0 (host, self->names.host) == 0)
+  if (names->len > 0 && g_strcmp0 (host, self->parts.host) == 0)
     g_ptr_array_add (names, (gpointer) "localhost");
   g_ptr_array_add (names, NULL);
   return names;

@@ -62,7 +62,7 @@ static void
 on_given_back (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *result, const GError *error, gpointer data)
 {
   Offer *offer = data;
-  const char *name = dvmd_plugins_get_name (dvmd_controller_get_plugins (self), allocator);
+  const char *name = dvmd_plugins_get_name (dvmd_controller_get_parts (self)->plugins, allocator);
   g_autoptr (GError) refused = NULL;
   DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
 
@@ -99,7 +99,7 @@ static DvmdAllocator *
 find_taker (DvmdController *self, GPtrArray *active, const char *name)
 {
   for (guint i = 0; name != NULL && i < active->len; i++)
-    if (g_strcmp0 (dvmd_plugins_get_name (dvmd_controller_get_plugins (self), active->pdata[i]), name) == 0)
+    if (g_strcmp0 (dvmd_plugins_get_name (dvmd_controller_get_parts (self)->plugins, active->pdata[i]), name) == 0)
       return dvmd_allocator_takes_back (active->pdata[i]) ? active->pdata[i] : NULL;
   return NULL;
 }
@@ -150,7 +150,7 @@ dvmd_controller_offer_nodes (gpointer user_data, DvmdCampaign *campaign, const D
         offer_to (offer, allocator, alloc_id, list);
     }
   dvmd_controller_leave (self);
-  dvmd_clock_add_timer (dvmd_controller_get_clock (self), 0, on_nobody_asked, offer);
+  dvmd_clock_add_timer (dvmd_controller_get_parts (self)->clock, 0, on_nobody_asked, offer);
 }
 
 void
@@ -169,7 +169,7 @@ dvmd_controller_return_nodes (DvmdController *self, DvmdAllocator *allocator, co
 GPtrArray *
 dvmd_controller_list_allocators (DvmdController *self)
 {
-  GPtrArray *active = dvmd_plugins_get_active (dvmd_controller_get_plugins (self), DVMD_PLUGIN_ALLOCATOR);
+  GPtrArray *active = dvmd_plugins_get_active (dvmd_controller_get_parts (self)->plugins, DVMD_PLUGIN_ALLOCATOR);
 
   /* Which are active may change while they are asked. */
   return g_ptr_array_copy (active, (GCopyFunc)g_object_ref, NULL);
@@ -295,7 +295,7 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
   Push *push = g_new0 (Push, 1);
   g_autofree char *name = NULL;
 
-  push->allocator = g_strdup (dvmd_plugins_get_name (dvmd_controller_get_plugins (self), allocator));
+  push->allocator = g_strdup (dvmd_plugins_get_name (dvmd_controller_get_parts (self)->plugins, allocator));
   push->directive = g_strdup (directive);
   name = g_strconcat ("scheduler:", push->allocator, NULL);
   push->requester = dvmd_requester_new (name, geteuid (), getpid ());
@@ -313,7 +313,7 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
 void
 dvmd_controller_listen_to_allocators (DvmdController *self)
 {
-  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_plugins (self));
+  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_parts (self)->plugins);
 
   for (guint i = 0; i < all->len; i++)
     {

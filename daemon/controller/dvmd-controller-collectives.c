@@ -41,7 +41,7 @@ fence_free (gpointer data)
 {
   Fence *self = data;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->all->controller), self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->all->controller)->clock, self->timer);
   g_hash_table_unref (self->jobs);
   g_hash_table_unref (self->agents);
   g_hash_table_unref (self->missing);
@@ -225,8 +225,8 @@ find_fence (Collectives *self, DvmdCollective kind, guint source, GVariant *part
       return NULL;
     }
   if (timeout > 0)
-    fence->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), (gint64)timeout * G_USEC_PER_SEC,
-                                         on_fence_timeout, fence);
+    fence->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock,
+                                         (gint64)timeout * G_USEC_PER_SEC, on_fence_timeout, fence);
   g_hash_table_insert (self->fences, g_strdup (fence->key), fence);
   return fence;
 }

@@ -113,7 +113,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   Data *self = g_new0 (Data, 1);
 
   self->controller = controller;
-  self->store = dvmd_data_store_new (dvmd_controller_get_clock (controller), answer, self);
+  self->store = dvmd_data_store_new (dvmd_controller_get_parts (controller)->clock, answer, self);
   g_signal_connect (dvmd_controller_get_core (controller), "session-removed", G_CALLBACK (on_session_removed), self);
   return self;
 }

@@ -107,19 +107,19 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   DvmdCoreSettings core_settings = { 0 };
   g_autofree char *id = g_uuid_string_random ();
 
-  self->names.instance_id = g_strdup (id);
-  self->names.runtime_dir = g_strdup (settings->runtime_dir);
-  self->names.nspace = g_strdup_printf ("dvm-%.8s", id);
-  self->names.host = g_strdup (g_get_host_name ());
+  self->parts.instance_id = g_strdup (id);
+  self->parts.runtime_dir = g_strdup (settings->runtime_dir);
+  self->parts.nspace = g_strdup_printf ("dvm-%.8s", id);
+  self->parts.host = g_strdup (g_get_host_name ());
   self->kill_grace = settings->kill_grace;
   self->adopt_orphans = settings->adopt_orphans;
-  self->context = context != NULL ? g_main_context_ref (context) : NULL;
-  self->clock = dvmd_clock_new_real (context);
-  dvmd_clock_set_stood_still_func (self->clock, on_stood_still, NULL);
+  self->parts.context = context != NULL ? g_main_context_ref (context) : NULL;
+  self->parts.clock = dvmd_clock_new_real (context);
+  dvmd_clock_set_stood_still_func (self->parts.clock, on_stood_still, NULL);
   self->queue = dvmd_event_queue_new_for_context (context);
-  self->started_at = dvmd_clock_now (self->clock);
-  core_settings.nspace = self->names.nspace;
-  core_settings.host = self->names.host;
+  self->started_at = dvmd_clock_now (self->parts.clock);
+  core_settings.nspace = self->parts.nspace;
+  core_settings.host = self->parts.host;
   core_settings.history_limit = settings->history_limit;
   core_settings.history_bytes = settings->history_bytes;
   core_settings.one_shot = settings->one_shot;
@@ -132,15 +132,15 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.park_limit = round_up (settings->size.park_limit);
   core_settings.grow_timeout = round_up (settings->size.grow_timeout);
   core_settings.uid = geteuid ();
-  self->core = dvmd_core_new (&core_settings, self->clock, self->queue, &controller_effects, self);
+  self->core = dvmd_core_new (&core_settings, self->parts.clock, self->queue, &controller_effects, self);
   self->services = dvmd_services_new (self, settings);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
   g_signal_connect (self->core, "job-forgotten", G_CALLBACK (on_job_forgotten), self);
   g_signal_connect (self->core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
-  self->shape = dvmd_shape_new (settings);
+  self->parts.shape = dvmd_shape_new (settings);
   self->agents = settings->config != NULL ? dvmd_remote_new (self, settings) : dvmd_embedded_new (self, settings);
-  self->plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
+  self->parts.plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   dvmd_controller_listen_to_allocators (self);
   return self;
 }

@@ -333,7 +333,7 @@ take_decision (DvmdSizeChange *self, GVariant *answer, GError **error)
   if (self->hosts != NULL)
     return TRUE;
   g_prefix_error (error, "The allocator %s answers with what are no hosts: ",
-                  dvmd_plugins_get_name (dvmd_controller_get_plugins (self->controller), self->decider));
+                  dvmd_plugins_get_name (dvmd_controller_get_parts (self->controller)->plugins, self->decider));
   return FALSE;
 }
 

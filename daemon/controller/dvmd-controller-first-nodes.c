@@ -62,8 +62,8 @@ dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes)
 static void
 take_allocation (DvmdController *self, DvmdAllocator *allocator, DvmdAllocation *allocation)
 {
-  const char *name = dvmd_plugins_get_name (dvmd_controller_get_plugins (self), allocator);
-  DvmdShape *shape = dvmd_controller_get_shape (self);
+  const char *name = dvmd_plugins_get_name (dvmd_controller_get_parts (self)->plugins, allocator);
+  DvmdShape *shape = dvmd_controller_get_parts (self)->shape;
   guint n_nodes;
   const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
   g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
@@ -110,9 +110,9 @@ static void
 ask_next (DvmdController *self)
 {
   Allocation *start = dvmd_services_get (self, &dvmd_first_nodes_service);
-  DvmdShape *shape = dvmd_controller_get_shape (self);
+  DvmdShape *shape = dvmd_controller_get_parts (self)->shape;
   const DvmdAllocationRequest request = {
-    .host = dvmd_controller_get_names (self)->host,
+    .host = dvmd_controller_get_parts (self)->host,
     .hosts = (const char *const *)(shape->embedded != NULL ? shape->embedded : shape->names),
     .slots = shape->slots,
     .nodes = shape->named != NULL ? (const DvmdPluginNode *)shape->named->data : NULL,
@@ -143,8 +143,8 @@ dvmd_controller_allocate (gpointer user_data)
   Allocation *start = dvmd_services_get (self, &dvmd_first_nodes_service);
   g_autoptr (GError) error = NULL;
 
-  if (!dvmd_shape_read (dvmd_controller_get_shape (self), dvmd_controller_get_names (self)->host,
-                        dvmd_controller_get_plugins (self), &error))
+  if (!dvmd_shape_read (dvmd_controller_get_parts (self)->shape, dvmd_controller_get_parts (self)->host,
+                        dvmd_controller_get_parts (self)->plugins, &error))
     {
       dvmd_core_allocation_failed (dvmd_controller_get_core (self), error->message);
       return;

@@ -114,7 +114,7 @@ on_decided (DvmdController *controller, DvmdAllocator *allocator, GAsyncResult *
 {
   g_autoptr (GTask) task = data;
   Forward *self = g_task_get_task_data (task);
-  const char *name = dvmd_plugins_get_name (dvmd_controller_get_plugins (controller), allocator);
+  const char *name = dvmd_plugins_get_name (dvmd_controller_get_parts (controller)->plugins, allocator);
   g_autoptr (GVariant) answer = NULL;
   GError *error = stopped != NULL ? g_error_copy (stopped) : NULL;
 
@@ -164,7 +164,7 @@ ask_next (GTask *task)
 gboolean
 dvmd_controller_forwards (DvmdController *self)
 {
-  GPtrArray *active = dvmd_plugins_get_active (dvmd_controller_get_plugins (self), DVMD_PLUGIN_ALLOCATOR);
+  GPtrArray *active = dvmd_plugins_get_active (dvmd_controller_get_parts (self)->plugins, DVMD_PLUGIN_ALLOCATOR);
 
   for (guint i = 0; i < active->len; i++)
     if (dvmd_allocator_decides (active->pdata[i]))

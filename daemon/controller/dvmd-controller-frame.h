@@ -16,22 +16,21 @@ G_BEGIN_DECLS
  * everybody ask.
  */
 
+/* Who it is, and what its services share. */
 typedef struct
 {
   char *instance_id;
-  char *runtime_dir; /* private directory of this DVM */
-  char *nspace;      /* of the DVM */
-  char *host;        /* this machine */
-} DvmdNames;
+  char *runtime_dir;     /* private directory of this DVM */
+  char *nspace;          /* of the DVM */
+  char *host;            /* this machine */
+  GMainContext *context; /* (nullable) */
+  DvmdClock *clock;
+  DvmdPlugins *plugins;
+  DvmdHostProcesses *processes; /* (nullable): plugins cannot start commands */
+  DvmdShape *shape;
+} DvmdControllerParts;
 
-const DvmdNames *dvmd_controller_get_names (DvmdController *self);
-DvmdClock *dvmd_controller_get_clock (DvmdController *self);
-/* (nullable) */
-GMainContext *dvmd_controller_get_context (DvmdController *self);
-DvmdPlugins *dvmd_controller_get_plugins (DvmdController *self);
-/* (nullable): plugins cannot start commands */
-DvmdHostProcesses *dvmd_controller_get_processes (DvmdController *self);
-DvmdShape *dvmd_controller_get_shape (DvmdController *self);
+const DvmdControllerParts *dvmd_controller_get_parts (DvmdController *self);
 /* (nullable): the controller has been disposed of */
 DvmdAgents *dvmd_controller_get_agents (DvmdController *self);
 gint64 dvmd_controller_get_kill_grace (DvmdController *self);

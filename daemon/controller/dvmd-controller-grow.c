@@ -96,8 +96,9 @@ grow (DvmdSizeChange *self, const DvmdPluginNode *nodes, guint n_nodes, DvmdAllo
 {
   DvmdController *controller = self->controller;
   DvmHosts *given = self->hosts != NULL ? self->hosts : self->request->hosts;
-  const char *name = allocator != NULL ? dvmd_plugins_get_name (dvmd_controller_get_plugins (controller), allocator)
-                                       : NULL;
+  const char *name = allocator != NULL
+                         ? dvmd_plugins_get_name (dvmd_controller_get_parts (controller)->plugins, allocator)
+                         : NULL;
   g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n_nodes + 1);
   DvmdGrowRequest request;
   DvmdSizeAnswer answer = { 0 };
@@ -141,8 +142,9 @@ take_allocation (DvmdSizeChange *self, DvmdAllocator *allocator, DvmdAllocation 
 
   if (wrong != NULL)
     dvmd_size_change_fail (
-        self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s",
-                           dvmd_plugins_get_name (dvmd_controller_get_plugins (self->controller), allocator), wrong));
+        self,
+        g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s",
+                     dvmd_plugins_get_name (dvmd_controller_get_parts (self->controller)->plugins, allocator), wrong));
   else
     grow (self, nodes, n_nodes, allocator);
 }
@@ -209,12 +211,12 @@ ask_next (DvmdSizeChange *self)
 {
   DvmdController *controller = self->controller;
   guint count = self->request->count;
-  gboolean logical = dvmd_controller_get_shape (controller)->logical && count > 0;
+  gboolean logical = dvmd_controller_get_parts (controller)->shape->logical && count > 0;
   const DvmdAllocationRequest request = {
-    .host = dvmd_controller_get_names (controller)->host,
+    .host = dvmd_controller_get_parts (controller)->host,
     .hosts = self->names,
     .count = count,
-    .slots = dvmd_controller_get_shape (controller)->slots,
+    .slots = dvmd_controller_get_parts (controller)->shape->slots,
     .time_limit = self->request->time,
     .nodes = self->known != NULL ? (const DvmdPluginNode *)self->known->data : NULL,
     .n_nodes = self->known != NULL ? self->known->len : 0,
@@ -277,7 +279,7 @@ list_known (DvmdSizeChange *self)
       self->names[i] = host != NULL ? host->name : g_ptr_array_index (self->lent, i);
       /* Nobody is asked after a scheduler, who would know how many there are. */
       add_known (self, self->names[i],
-                 slots == 0 && self->hosts != NULL ? dvmd_controller_get_shape (self->controller)->slots : slots,
+                 slots == 0 && self->hosts != NULL ? dvmd_controller_get_parts (self->controller)->shape->slots : slots,
                  host != NULL ? host->slots_max : 0);
     }
 }

@@ -49,7 +49,7 @@ trim (History *self)
     return;
   self->source = g_idle_source_new ();
   g_source_set_callback (self->source, on_history_too_long, self, NULL);
-  g_source_attach (self->source, dvmd_controller_get_context (self->controller));
+  g_source_attach (self->source, dvmd_controller_get_parts (self->controller)->context);
 }
 
 static void

@@ -171,9 +171,9 @@ dvmd_controller_warn_job (gpointer user_data, DvmdJob *job, DvmdNode *node, gint
 {
   DvmdController *self = user_data;
 
-  dvmd_controller_send (
-      self, node->rank, DVMD_MSG_WARN,
-      g_variant_new ("(ux)", dvmd_job_get_id (job), when - dvmd_clock_monotonic (dvmd_controller_get_clock (self))));
+  dvmd_controller_send (self, node->rank, DVMD_MSG_WARN,
+                        g_variant_new ("(ux)", dvmd_job_get_id (job),
+                                       when - dvmd_clock_monotonic (dvmd_controller_get_parts (self)->clock)));
 }
 
 gboolean

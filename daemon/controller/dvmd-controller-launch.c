@@ -50,8 +50,8 @@ dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places,
 
   if (!check_stdin (job, error))
     return NULL;
-  return dvmd_map_driver_map_job (dvmd_plugins_get_active (dvmd_controller_get_plugins (self), DVMD_PLUGIN_MAPPER), job,
-                                  places, error);
+  return dvmd_map_driver_map_job (
+      dvmd_plugins_get_active (dvmd_controller_get_parts (self)->plugins, DVMD_PLUGIN_MAPPER), job, places, error);
 }
 
 void

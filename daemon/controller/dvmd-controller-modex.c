@@ -48,7 +48,7 @@ modex_ask_free (gpointer data)
 {
   ModexAsk *self = data;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->modex->controller), self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->modex->controller)->clock, self->timer);
   g_free (self);
 }
 
@@ -88,8 +88,8 @@ ask_for_modex (Modex *self, const ModexAsk *ask, const char *nspace, guint32 ran
   kept = g_memdup2 (ask, sizeof *ask);
   kept->modex = self;
   if (timeout > 0)
-    kept->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), (gint64)timeout * G_USEC_PER_SEC,
-                                        on_timeout, kept);
+    kept->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock,
+                                        (gint64)timeout * G_USEC_PER_SEC, on_timeout, kept);
   g_hash_table_add (self->asks, kept);
   dvmd_controller_send (self->controller, ask->asked, DVMD_MSG_MODEX_ASK,
                         g_variant_new ("(utsu)", ask->asker, ask->token, nspace, rank));

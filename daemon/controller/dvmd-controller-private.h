@@ -16,12 +16,10 @@ struct _DvmdController
 {
   GObject parent_instance;
 
-  DvmdNames names;
+  DvmdControllerParts parts;
   gint64 started_at;
   gint64 kill_grace;
   gboolean adopt_orphans;
-  GMainContext *context;
-  DvmdClock *clock;
   DvmdEventQueue *queue;
   DvmdCore *core;
   DvmdAgents *agents;
@@ -34,9 +32,6 @@ struct _DvmdController
   } end;
   GHashTable *links; /* rank -> DvmdLink */
   DvmdServices *services;
-  DvmdPlugins *plugins;
-  DvmdHostProcesses *processes; /* (nullable): plugins cannot start commands */
-  DvmdShape *shape;
   struct
   {
     guint64 sent;

@@ -44,7 +44,7 @@ question_free (gpointer data)
 {
   Question *self = data;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->all->controller), self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->all->controller)->clock, self->timer);
   if (self->stop_handler != 0)
     g_signal_handler_disconnect (self->stop, self->stop_handler);
   g_clear_object (&self->stop);
@@ -82,7 +82,7 @@ on_timeout (gpointer user_data)
   Question *self = user_data;
   g_autoptr (GError) error = g_error_new (
       DVM_ERROR, DVM_ERROR_TIMEOUT, "The allocator %s has not answered within %g s (allocator-timeout)",
-      dvmd_plugins_get_name (dvmd_controller_get_plugins (self->all->controller), self->allocator),
+      dvmd_plugins_get_name (dvmd_controller_get_parts (self->all->controller)->plugins, self->allocator),
       (double)self->all->timeout / G_USEC_PER_SEC);
 
   self->timer = 0;
@@ -112,7 +112,8 @@ dvmd_controller_ask (DvmdController *self, DvmdAllocator *allocator, gboolean li
   question->answered = answered;
   question->data = data;
   if (limited)
-    question->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self), all->timeout, on_timeout, question);
+    question->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self)->clock, all->timeout, on_timeout,
+                                            question);
   if (stop != NULL)
     {
       question->stop = g_object_ref (stop);
@@ -135,7 +136,7 @@ dvmd_controller_answered (GObject *source, GAsyncResult *result, gpointer id)
     end_question (question, result, NULL);
   else if (all != NULL)
     g_debug ("The allocator %s answers what nobody waits for any more",
-             dvmd_plugins_get_name (dvmd_controller_get_plugins (all->controller), source));
+             dvmd_plugins_get_name (dvmd_controller_get_parts (all->controller)->plugins, source));
 }
 
 /* ---- the service ---- */
@@ -179,7 +180,7 @@ static void
 questions_free (gpointer service)
 {
   Questions *self = service;
-  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_plugins (self->controller));
+  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_parts (self->controller)->plugins);
 
   g_hash_table_unref (self->open);
   for (guint i = 0; i < all->len; i++)

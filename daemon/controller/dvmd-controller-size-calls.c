@@ -184,7 +184,7 @@ handle_allocate (gpointer service, DvmdCall *call, GVariant *request)
   add_waiting (service, ask->requester->name, call);
   g_variant_get (request, "(s@a{sv})", &ask->directive, &ask->request);
   if (dvmd_reading_takes_long (ask->request))
-    dvmd_reading_begin (dvmd_controller_get_context (self), read_hosts, on_hosts_read, ask);
+    dvmd_reading_begin (dvmd_controller_get_parts (self)->context, read_hosts, on_hosts_read, ask);
   else
     change_size (ask);
 }

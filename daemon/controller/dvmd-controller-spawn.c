@@ -86,7 +86,7 @@ spawn_free (gpointer data)
 
   stop_forwarding (spawn);
   leave_spawner (spawn);
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (spawn->all->controller), spawn->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (spawn->all->controller)->clock, spawn->timer);
   dvmd_call_unref (spawn->call);
   g_free (spawn);
 }
@@ -217,7 +217,7 @@ static Spawn *
 add_spawn (const Request *request, DvmdJob *job)
 {
   Spawns *self = get_spawns (request->controller);
-  DvmdClock *clock = dvmd_controller_get_clock (request->controller);
+  DvmdClock *clock = dvmd_controller_get_parts (request->controller)->clock;
   Spawn *spawn = g_new0 (Spawn, 1);
 
   spawn->all = self;
@@ -402,7 +402,7 @@ static void
 serve_later (Spawns *self)
 {
   if (self->timer == 0 && g_hash_table_size (self->spawners) > 0)
-    self->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), 0, on_spawn_timer, self);
+    self->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, 0, on_spawn_timer, self);
 }
 
 /* Takes it. */
@@ -450,10 +450,10 @@ handle_spawn (gpointer service, DvmdCall *call, GVariant *body)
 
   request->controller = g_object_ref (self);
   request->call = dvmd_call_ref (call);
-  request->came = dvmd_clock_monotonic (dvmd_controller_get_clock (self));
+  request->came = dvmd_clock_monotonic (dvmd_controller_get_parts (self)->clock);
   g_variant_get (body, "(@aa{sv}@a{sv}uu)", &request->apps, &request->options, &request->timeout, &request->wanted);
   if (dvmd_reading_takes_long (body))
-    dvmd_reading_begin (dvmd_controller_get_context (self), read_spec, on_spec_read, g_steal_pointer (&request));
+    dvmd_reading_begin (dvmd_controller_get_parts (self)->context, read_spec, on_spec_read, g_steal_pointer (&request));
   else if (read_spec (request, &error))
     take_request (g_steal_pointer (&request));
   else
@@ -517,7 +517,7 @@ answer (Spawn *spawn, DvmdJob *job, int status)
 
   spawn->answered = TRUE;
   leave_spawner (spawn);
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (spawn->all->controller), spawn->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (spawn->all->controller)->clock, spawn->timer);
   spawn->timer = 0;
   dvmd_controller_answer (spawn->all->controller, spawn->call->id, status,
                           status == DVMD_PMIX_SUCCESS ? g_variant_new ("(s)", nspace) : NULL);
@@ -640,7 +640,7 @@ spawns_free (gpointer service)
 {
   Spawns *self = service;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->timer);
   g_hash_table_unref (self->spawns);
   g_hash_table_unref (self->spawners);
   g_free (self);

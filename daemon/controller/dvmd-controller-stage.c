@@ -122,7 +122,7 @@ static void
 fail (Staging *self, const char *why)
 {
   g_autofree char *reason = g_strdup_printf ("The files of the job cannot be read on %s: %s",
-                                             dvmd_controller_get_names (self->controller)->host, why);
+                                             dvmd_controller_get_parts (self->controller)->host, why);
 
   self->ended = TRUE;
   g_clear_object (&self->stream);

@@ -346,8 +346,9 @@ dvmd_job_streams_new (DvmdController *controller, DvmJobSpec *spec, const char *
   self->stdin_target = DVMD_INPUT_NONE;
   self->stdin_fd = g_steal_fd (&fds[0]);
   self->stdin_owned = self->stdin_fd >= 0;
-  self->output = dvmd_output_new (dvmd_controller_get_context (controller), dvmd_controller_get_clock (controller),
-                                  nspace, id, count_ranks (spec), format, &output_funcs, self);
+  self->output = dvmd_output_new (dvmd_controller_get_parts (controller)->context,
+                                  dvmd_controller_get_parts (controller)->clock, nspace, id, count_ranks (spec), format,
+                                  &output_funcs, self);
   dvmd_output_set_keep (self->output, self->all->keep_of_one);
   if (!add_outputs (self, spec, fds, error))
     {
@@ -438,7 +439,7 @@ dvmd_job_streams_launch (DvmdJobStreams *self, guint *stdin_target, gsize *credi
   if (text != NULL || self->stdin_owned || dvm_job_spec_get_pty (spec))
     dvmd_input_parse_target (text, n_ranks, &self->stdin_target, NULL);
   await_launch (self);
-  self->input = dvmd_input_new (dvmd_controller_get_context (self->all->controller), self->stdin_target, n_ranks,
+  self->input = dvmd_input_new (dvmd_controller_get_parts (self->all->controller)->context, self->stdin_target, n_ranks,
                                 &input_funcs, self);
   if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
     dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (dvmd_job_get_record (self->job)), "%s",

@@ -49,7 +49,7 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdR
 {
   int fds[3] = { given[0], given[1], given[2] };
   guint id = dvmd_core_reserve (dvmd_controller_get_core (self), spec, requester, error);
-  g_autofree char *nspace = g_strdup_printf ("%s@%u", dvmd_controller_get_names (self)->nspace, id);
+  g_autofree char *nspace = g_strdup_printf ("%s@%u", dvmd_controller_get_parts (self)->nspace, id);
   DvmdJobStreams *streams = NULL;
   DvmdSubmission *submission;
 

@@ -35,16 +35,16 @@ dvmd_controller_dispose (GObject *object)
   self->services = NULL;
   if (self->agents != NULL)
     self->agents->funcs->free (g_steal_pointer (&self->agents));
-  g_clear_pointer (&self->plugins, dvmd_plugins_free);
-  g_clear_pointer (&self->processes, dvmd_host_processes_free);
+  g_clear_pointer (&self->parts.plugins, dvmd_plugins_free);
+  g_clear_pointer (&self->parts.processes, dvmd_host_processes_free);
   g_clear_pointer (&self->links, g_hash_table_unref);
   if (self->core != NULL)
     g_signal_handlers_disconnect_by_data (self->core, self);
   /* What still waits in the queue holds jobs that belong to the core. */
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
   g_clear_object (&self->core);
-  g_clear_pointer (&self->clock, dvmd_clock_unref);
-  g_clear_pointer (&self->context, g_main_context_unref);
+  g_clear_pointer (&self->parts.clock, dvmd_clock_unref);
+  g_clear_pointer (&self->parts.context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->dispose (object);
 }
 
@@ -53,12 +53,12 @@ dvmd_controller_finalize (GObject *object)
 {
   DvmdController *self = DVMD_CONTROLLER (object);
 
-  g_free (self->names.instance_id);
+  g_free (self->parts.instance_id);
   g_free (self->end.reason);
-  g_free (self->names.runtime_dir);
-  g_free (self->names.nspace);
-  g_free (self->names.host);
-  dvmd_shape_free (self->shape);
+  g_free (self->parts.runtime_dir);
+  g_free (self->parts.nspace);
+  g_free (self->parts.host);
+  dvmd_shape_free (self->parts.shape);
   G_OBJECT_CLASS (dvmd_controller_parent_class)->finalize (object);
 }
 
@@ -129,7 +129,7 @@ void
 dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *changes)
 {
   self->kill_grace = changes->kill_grace;
-  dvmd_plugins_set_disabled (self->plugins, changes->disabled_plugins);
+  dvmd_plugins_set_disabled (self->parts.plugins, changes->disabled_plugins);
   dvmd_core_set_history_limit (self->core, changes->history_limit);
   dvmd_core_set_history_bytes (self->core, changes->history_bytes);
   dvmd_services_settings_changed (self, changes);
@@ -142,11 +142,12 @@ dvmd_controller_start (DvmdController *self)
 
   /* One reaper for all children of the process: an agent would take those of plugins for orphans. An agent inside sees
    * to its own orphans. */
-  self->processes = dvmd_host_processes_new (self->context, self->clock, self->adopt_orphans,
-                                             self->agents->funcs->see_to_orphans ? NULL : self->names.nspace, &error);
-  if (self->processes != NULL)
-    dvmd_plugins_set_processes (self->plugins, dvmd_host_processes_get_spawner (self->processes),
-                                dvmd_host_processes_get_reaper (self->processes));
+  self->parts.processes = dvmd_host_processes_new (self->parts.context, self->parts.clock, self->adopt_orphans,
+                                                   self->agents->funcs->see_to_orphans ? NULL : self->parts.nspace,
+                                                   &error);
+  if (self->parts.processes != NULL)
+    dvmd_plugins_set_processes (self->parts.plugins, dvmd_host_processes_get_spawner (self->parts.processes),
+                                dvmd_host_processes_get_reaper (self->parts.processes));
   else
     g_message ("Plugins cannot start commands: %s", error->message);
   dvmd_core_start (self->core);
@@ -155,43 +156,13 @@ dvmd_controller_start (DvmdController *self)
 GVariant *
 dvmd_controller_list_plugins (DvmdController *self)
 {
-  return dvmd_plugins_to_variant (self->plugins);
+  return dvmd_plugins_to_variant (self->parts.plugins);
 }
 
 DvmdCore *
 dvmd_controller_get_core (DvmdController *self)
 {
   return self->core;
-}
-
-DvmdClock *
-dvmd_controller_get_clock (DvmdController *self)
-{
-  return self->clock;
-}
-
-GMainContext *
-dvmd_controller_get_context (DvmdController *self)
-{
-  return self->context;
-}
-
-DvmdPlugins *
-dvmd_controller_get_plugins (DvmdController *self)
-{
-  return self->plugins;
-}
-
-DvmdHostProcesses *
-dvmd_controller_get_processes (DvmdController *self)
-{
-  return self->processes;
-}
-
-DvmdShape *
-dvmd_controller_get_shape (DvmdController *self)
-{
-  return self->shape;
 }
 
 DvmdAgents *
@@ -206,30 +177,30 @@ dvmd_controller_get_kill_grace (DvmdController *self)
   return self->kill_grace;
 }
 
-const DvmdNames *
-dvmd_controller_get_names (DvmdController *self)
+const DvmdControllerParts *
+dvmd_controller_get_parts (DvmdController *self)
 {
-  return &self->names;
+  return &self->parts;
 }
 
 void
 dvmd_controller_enter (DvmdController *self)
 {
-  if (self->context != NULL)
-    g_main_context_push_thread_default (self->context);
+  if (self->parts.context != NULL)
+    g_main_context_push_thread_default (self->parts.context);
 }
 
 void
 dvmd_controller_leave (DvmdController *self)
 {
-  if (self->context != NULL)
-    g_main_context_pop_thread_default (self->context);
+  if (self->parts.context != NULL)
+    g_main_context_pop_thread_default (self->parts.context);
 }
 
 const char *
 dvmd_controller_get_instance_id (DvmdController *self)
 {
-  return self->names.instance_id;
+  return self->parts.instance_id;
 }
 
 gint64

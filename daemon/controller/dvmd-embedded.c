@@ -26,28 +26,28 @@ start (Embedded *self, DvmdNode *node)
 {
   DvmdController *controller = self->controller;
   /* Each node has a place of its own, also where several are one machine. */
-  g_autofree char *place = dvmd_controller_get_shape (controller)->embedded != NULL
-                               ? g_strdup_printf ("%s/node-%u", dvmd_controller_get_names (controller)->runtime_dir,
+  g_autofree char *place = dvmd_controller_get_parts (controller)->shape->embedded != NULL
+                               ? g_strdup_printf ("%s/node-%u", dvmd_controller_get_parts (controller)->runtime_dir,
                                                   node->rank)
-                               : g_strdup (dvmd_controller_get_names (controller)->runtime_dir);
+                               : g_strdup (dvmd_controller_get_parts (controller)->runtime_dir);
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdLink) theirs = NULL;
   DvmdLink *ours = NULL;
   GObject *agent;
 
-  dvmd_loopback_new_pair (dvmd_controller_get_context (controller), &ours, &theirs);
+  dvmd_loopback_new_pair (dvmd_controller_get_parts (controller)->context, &ours, &theirs);
   dvmd_controller_add_link (controller, node->rank, ours);
   agent = self->embed (
       &(DvmdEmbeddedAgent){
           .rank = node->rank,
           .name = dvm_node_get_name (node->record),
-          .dvm_nspace = dvmd_controller_get_names (controller)->nspace,
+          .dvm_nspace = dvmd_controller_get_parts (controller)->nspace,
           .runtime_dir = place,
           .link = theirs,
-          .clock = dvmd_controller_get_clock (controller),
-          .context = dvmd_controller_get_context (controller),
-          .reaper = dvmd_controller_get_processes (controller) != NULL
-                        ? dvmd_host_processes_get_reaper (dvmd_controller_get_processes (controller))
+          .clock = dvmd_controller_get_parts (controller)->clock,
+          .context = dvmd_controller_get_parts (controller)->context,
+          .reaper = dvmd_controller_get_parts (controller)->processes != NULL
+                        ? dvmd_host_processes_get_reaper (dvmd_controller_get_parts (controller)->processes)
                         : NULL,
       },
       self->embed_data, &error);

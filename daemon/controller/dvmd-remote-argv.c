@@ -53,7 +53,7 @@ add_programs (GPtrArray *argv, gboolean local, GError **error)
 static char *
 share_topology (DvmdRemote *self, guint n_agents)
 {
-  g_autofree char *path = g_build_filename (dvmd_controller_get_names (self->controller)->runtime_dir, "topology.xml",
+  g_autofree char *path = g_build_filename (dvmd_controller_get_parts (self->controller)->runtime_dir, "topology.xml",
                                             NULL);
   g_autoptr (DvmdTopology) topology = NULL;
   g_autoptr (GError) error = NULL;
@@ -104,7 +104,7 @@ dvmd_remote_make_argv (DvmdRemote *self, guint n_agents, gboolean local, gboolea
     return NULL;
   g_ptr_array_add (argv, g_strdup_printf ("--controller=%s", addresses));
   if (local)
-    g_ptr_array_add (argv, g_strdup_printf ("--runtime-dir=%s", dvmd_controller_get_names (controller)->runtime_dir));
+    g_ptr_array_add (argv, g_strdup_printf ("--runtime-dir=%s", dvmd_controller_get_parts (controller)->runtime_dir));
   topology = local ? share_topology (self, n_agents) : NULL;
   if (topology != NULL)
     g_ptr_array_add (argv, g_strdup_printf ("--topology=%s", topology));

@@ -138,7 +138,7 @@ ending_free (gpointer data)
 {
   Ending *self = data;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->remote->controller), self->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->remote->controller)->clock, self->timer);
   g_free (self);
 }
 
@@ -173,7 +173,7 @@ departures_terminate (gpointer user_data, const guint32 *ranks, guint n)
       ending->remote = self;
       ending->rank = ranks[i];
       /* Of whom nothing was ever started nothing has to be ended. */
-      ending->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller),
+      ending->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock,
                                             entry != NULL ? ENDING_LIMIT : 0, on_ending_limit, ending);
       g_hash_table_insert (self->departures->endings, GUINT_TO_POINTER (ranks[i]), ending);
       if (entry == NULL)
@@ -234,7 +234,7 @@ dvmd_remote_clean_up (DvmdAgents *agents)
 
   if (self->departures->clean_timer == 0)
     return;
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->departures->clean_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->departures->clean_timer);
   on_clean_up (self);
 }
 
@@ -250,8 +250,8 @@ on_departed (gpointer user_data)
   for (guint i = 0; i < departed->len; i++)
     forget (self, g_array_index (departed, guint32, i));
   if (self->departures->clean_timer == 0)
-    self->departures->clean_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), CLEAN_DELAY,
-                                                          on_clean_up, self);
+    self->departures->clean_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock,
+                                                          CLEAN_DELAY, on_clean_up, self);
   for (guint i = 0; i < departed->len; i++)
     dvmd_core_agent_departed (dvmd_controller_get_core (controller), g_array_index (departed, guint32, i));
 }
@@ -265,7 +265,7 @@ departures_departed (gpointer user_data, guint32 rank, DvmdDepartedHow how)
           how == DVMD_DEPARTED_LEFT ? "it has said so, and its link has ended" : "its launcher says so");
   g_array_append_val (self->departures->departed, rank);
   if (self->departures->departed_timer == 0)
-    self->departures->departed_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), 0,
+    self->departures->departed_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, 0,
                                                              on_departed, self);
 }
 
@@ -292,7 +292,8 @@ dvmd_remote_departures_new (DvmdRemote *remote, gint64 grace)
   DvmdRemoteDepartures *self = g_new0 (DvmdRemoteDepartures, 1);
 
   self->remote = remote;
-  self->machine = dvmd_departures_new (dvmd_controller_get_clock (remote->controller), grace, &departure_funcs, remote);
+  self->machine = dvmd_departures_new (dvmd_controller_get_parts (remote->controller)->clock, grace, &departure_funcs,
+                                       remote);
   self->departed = g_array_new (FALSE, FALSE, sizeof (guint32));
   make_leftovers (self);
   self->endings = g_hash_table_new_full (NULL, NULL, NULL, ending_free);
@@ -302,8 +303,8 @@ dvmd_remote_departures_new (DvmdRemote *remote, gint64 grace)
 void
 dvmd_remote_departures_free (DvmdRemoteDepartures *self)
 {
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->remote->controller), self->departed_timer);
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->remote->controller), self->clean_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->remote->controller)->clock, self->departed_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->remote->controller)->clock, self->clean_timer);
   dvmd_departures_free (self->machine);
   g_array_unref (self->departed);
   g_array_unref (self->forgotten);

@@ -95,7 +95,7 @@ dvmd_remote_terminate (DvmdRemote *self, GPtrArray *entries, DvmdRemoteDone done
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     terminate_by (termination, launcher);
   dvmd_controller_leave (self->controller);
-  dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), 0, on_nothing_to_end, termination);
+  dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, 0, on_nothing_to_end, termination);
 }
 
 void

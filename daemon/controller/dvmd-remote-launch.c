@@ -140,9 +140,9 @@ ask (Launch *self, DvmdLauncher *launcher)
       DvmdAgentEntry *entry = g_ptr_array_index (self->entries, i);
 
       g_set_object (&entry->launcher, launcher);
-      dvmd_core_set_node_origin (dvmd_controller_get_core (self->controller), entry->rank,
-                                 dvmd_plugins_get_name (dvmd_controller_get_plugins (self->controller), launcher),
-                                 NULL);
+      dvmd_core_set_node_origin (
+          dvmd_controller_get_core (self->controller), entry->rank,
+          dvmd_plugins_get_name (dvmd_controller_get_parts (self->controller)->plugins, launcher), NULL);
     }
   if (g_hash_table_add (self->remote->launchers, g_object_ref (launcher)))
     g_signal_connect (launcher, "node-failed", G_CALLBACK (on_node_failed), self->remote);
@@ -176,7 +176,7 @@ ask_next (Launch *self)
       return;
     }
   fail_launch (self, DVMD_CAUSE_LAUNCH,
-               dvmd_controller_get_shape (self->controller)->launcher != NULL
+               dvmd_controller_get_parts (self->controller)->shape->launcher != NULL
                    ? "the launcher that was asked for does not start agents there"
                    : "no launcher starts agents there; \"disabled-plugins\" may name one that does");
   launch_free (self);
@@ -186,8 +186,8 @@ ask_next (Launch *self)
 static gboolean
 find_launchers (DvmdRemote *self, Launch *launch)
 {
-  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_plugins (self->controller));
-  const char *wanted_name = dvmd_controller_get_shape (self->controller)->launcher;
+  GPtrArray *all = dvmd_plugins_list (dvmd_controller_get_parts (self->controller)->plugins);
+  const char *wanted_name = dvmd_controller_get_parts (self->controller)->shape->launcher;
 
   launch->launchers = g_ptr_array_new_with_free_func (g_object_unref);
   for (guint i = 0; i < all->len; i++)
@@ -211,7 +211,7 @@ add_token (Launch *launch, const DvmdToken *secret, guint32 rank)
 
   dvmd_token_derive (secret, rank, &token);
   text = dvmd_token_to_text (&token);
-  line = g_strconcat (text, " ", dvmd_controller_get_names (launch->controller)->instance_id, "\n", NULL);
+  line = g_strconcat (text, " ", dvmd_controller_get_parts (launch->controller)->instance_id, "\n", NULL);
   explicit_bzero (text, strlen (text));
   g_ptr_array_add (launch->inputs, g_bytes_new_take (line, strlen (line)));
 }
@@ -221,7 +221,7 @@ static gint64
 report_limit (DvmdRemote *self)
 {
   gboolean started = dvmd_core_get_ready (dvmd_controller_get_core (self->controller));
-  gint64 given = started ? self->grow_timeout : dvmd_controller_get_shape (self->controller)->start_timeout;
+  gint64 given = started ? self->grow_timeout : dvmd_controller_get_parts (self->controller)->shape->start_timeout;
 
   return given > 0 ? given : REPORT_LIMIT;
 }
@@ -261,8 +261,8 @@ begin_launch (DvmdRemote *self, GPtrArray *entries, gboolean local, gboolean log
   add_tokens (self, launch);
   if (!find_launchers (self, launch))
     g_set_error (&error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "there is no launcher %s",
-                 dvmd_controller_get_shape (self->controller)->launcher != NULL
-                     ? dvmd_controller_get_shape (self->controller)->launcher
+                 dvmd_controller_get_parts (self->controller)->shape->launcher != NULL
+                     ? dvmd_controller_get_parts (self->controller)->shape->launcher
                      : "that is not disabled");
   else
     launch->argv = dvmd_remote_make_argv (self, entries->len, local, logical, &error);
@@ -284,8 +284,9 @@ dvmd_remote_check_room (DvmdAgents *agents, guint n, GError **error)
   DvmdRemote *self = (DvmdRemote *)agents;
   g_autofree char *what = g_strdup_printf ("%u agents", n);
 
-  if (dvmd_controller_get_processes (self->controller) != NULL)
-    dvmd_spawner_raise_nofile (dvmd_host_processes_get_spawner (dvmd_controller_get_processes (self->controller)));
+  if (dvmd_controller_get_parts (self->controller)->processes != NULL)
+    dvmd_spawner_raise_nofile (
+        dvmd_host_processes_get_spawner (dvmd_controller_get_parts (self->controller)->processes));
   return dvmd_descriptors_check (5 * (guint64)n, what, error);
 }
 
@@ -318,7 +319,7 @@ dvmd_remote_close_launches (DvmdRemote *self)
   GHashTableIter iter;
   gpointer launch;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->report_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->report_timer);
   self->report_timer = 0;
   g_hash_table_iter_init (&iter, self->launches);
   while (g_hash_table_iter_next (&iter, &launch, NULL))
@@ -348,9 +349,10 @@ add_entry (DvmdRemote *self, DvmdNode *node)
 
   entry->rank = node->rank;
   entry->name = g_strdup (dvm_node_get_name (node->record));
-  entry->address = g_strdup (node->address != NULL
-                                 ? node->address
-                                 : dvmd_shape_get_address (dvmd_controller_get_shape (self->controller), entry->name));
+  entry->address = g_strdup (
+      node->address != NULL
+          ? node->address
+          : dvmd_shape_get_address (dvmd_controller_get_parts (self->controller)->shape, entry->name));
   g_hash_table_insert (self->agents, GUINT_TO_POINTER (node->rank), entry);
   return entry;
 }
@@ -362,14 +364,14 @@ dvmd_remote_launch (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes)
   g_autoptr (GPtrArray) here = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
   g_autoptr (GPtrArray) elsewhere = g_ptr_array_new_with_free_func (dvmd_agent_entry_unref);
   g_autoptr (GError) error = NULL;
-  gboolean logical = dvmd_controller_get_shape (self->controller)->logical;
+  gboolean logical = dvmd_controller_get_parts (self->controller)->shape->logical;
 
   for (guint i = 0; i < n_nodes; i++)
     {
       DvmdAgentEntry *entry = add_entry (self, nodes[i]);
 
       g_ptr_array_add (
-          logical || dvmd_shape_is_this_machine (dvmd_controller_get_names (self->controller)->host, entry->name)
+          logical || dvmd_shape_is_this_machine (dvmd_controller_get_parts (self->controller)->host, entry->name)
               ? here
               : elsewhere,
           g_rc_box_acquire (entry));
@@ -381,11 +383,11 @@ dvmd_remote_launch (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes)
         dvmd_remote_agent_failed (self, nodes[i]->rank, DVMD_CAUSE_LAUNCH, error->message);
       return;
     }
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->report_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->report_timer);
   self->report_timer = 0;
   /* How long a grow may take is the core's to say. */
   if (!dvmd_core_get_ready (dvmd_controller_get_core (self->controller)))
-    self->report_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), report_limit (self),
+    self->report_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, report_limit (self),
                                                on_report_limit, self);
   dvmd_controller_enter (self->controller);
   begin_launch (self, here, TRUE, logical);

@@ -63,14 +63,14 @@ make_router (DvmdRemote *self)
   DvmdController *controller = self->controller;
   const DvmdRouterOptions options = {
     .rank = 0,
-    .name = dvmd_controller_get_names (controller)->host,
+    .name = dvmd_controller_get_parts (controller)->host,
     .radix = self->radix,
-    .clock = dvmd_controller_get_clock (controller),
+    .clock = dvmd_controller_get_parts (controller)->clock,
     .identity = self->identity,
     .heartbeat_timeout = dvmd_config_get_usec (self->config, "heartbeat-timeout"),
   };
 
-  self->router = dvmd_router_new (&options, &router_funcs, self, dvmd_controller_get_context (controller));
+  self->router = dvmd_router_new (&options, &router_funcs, self, dvmd_controller_get_parts (controller)->context);
   dvmd_controller_set_fence_tree (controller, dvmd_router_get_fence_tree (), self->router);
 }
 
@@ -95,7 +95,7 @@ make_authority (DvmdRemote *self, GError **error)
 {
   if (self->authority != NULL)
     return TRUE;
-  self->authority = dvmd_authority_new (dvmd_controller_get_names (self->controller)->instance_id, error);
+  self->authority = dvmd_authority_new (dvmd_controller_get_parts (self->controller)->instance_id, error);
   if (self->authority == NULL)
     return FALSE;
   if (dvmd_authority_certify (self->authority, self->identity, 0, error))
@@ -113,7 +113,7 @@ make_identity (DvmdRemote *self)
   guint8 link_key[DVMD_LINK_KEY_SIZE];
 
   self->identity = dvmd_identity_new_local ();
-  dvmd_identity_set_name (self->identity, dvmd_controller_get_names (self->controller)->instance_id, 0);
+  dvmd_identity_set_name (self->identity, dvmd_controller_get_parts (self->controller)->instance_id, 0);
   dvmd_secret_draw (link_key, sizeof link_key);
   dvmd_identity_set_link_key (self->identity, link_key);
   explicit_bzero (link_key, sizeof link_key);
@@ -122,7 +122,7 @@ make_identity (DvmdRemote *self)
 gboolean
 dvmd_remote_open (DvmdRemote *self, GError **error)
 {
-  g_autofree char *path = g_build_filename (dvmd_controller_get_names (self->controller)->runtime_dir, "link", NULL);
+  g_autofree char *path = g_build_filename (dvmd_controller_get_parts (self->controller)->runtime_dir, "link", NULL);
 
   if (self->listener != NULL)
     return TRUE;

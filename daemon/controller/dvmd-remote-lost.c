@@ -25,8 +25,8 @@ dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (entries, i);
       g_autofree char *name = dvmd_runtime_dir_build_agent_name (
-          dvmd_controller_get_names (self->controller)->instance_id, entry->rank);
-      g_autofree char *path = g_build_filename (dvmd_controller_get_names (self->controller)->runtime_dir, name, NULL);
+          dvmd_controller_get_parts (self->controller)->instance_id, entry->rank);
+      g_autofree char *path = g_build_filename (dvmd_controller_get_parts (self->controller)->runtime_dir, name, NULL);
       g_autoptr (GError) error = NULL;
 
       if (!dvmd_remove_tree (path, &error))
@@ -55,7 +55,7 @@ dvmd_remote_tell_lost (DvmdRemote *self)
   gpointer reason;
   guint n = 0;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->lost_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost_timer);
   self->lost_timer = 0;
   if (g_hash_table_size (lost) == 0)
     {
@@ -94,7 +94,8 @@ lose_member (DvmdRemote *self, DvmdAgentEntry *entry, const char *reason)
   entry->step = AGENT_LOST;
   g_hash_table_insert (self->lost, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
   if (self->lost_timer == 0)
-    self->lost_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), LOST_DELAY, on_lost, self);
+    self->lost_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, LOST_DELAY, on_lost,
+                                             self);
 }
 
 /* An agent that was ordered to leave meanwhile is not told as lost. TRUE: it was to be. */

@@ -47,7 +47,7 @@ release (DvmdRemote *self)
   if (self->stop->releasing)
     return;
   self->stop->releasing = TRUE;
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->stop->timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->stop->timer);
   self->stop->timer = 0;
   dvmd_remote_tell_lost (self);
   dvmd_remote_close_launches (self);
@@ -121,7 +121,7 @@ dvmd_remote_force (DvmdAgents *agents)
   if (self->stop->forced)
     return;
   self->stop->forced = TRUE;
-  self->stop->force_timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), FORCED_LIMIT,
+  self->stop->force_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, FORCED_LIMIT,
                                                   on_force_limit, self);
 }
 
@@ -142,8 +142,8 @@ dvmd_remote_stop (DvmdAgents *agents, gint64 grace, gboolean forced)
   if (self->stop->releasing)
     return;
   dvmd_router_broadcast (self->router, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->stop->timer);
-  self->stop->timer = dvmd_clock_add_timer (dvmd_controller_get_clock (self->controller), grace + STOP_LIMIT,
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->stop->timer);
+  self->stop->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, grace + STOP_LIMIT,
                                             on_stop_limit, self);
 }
 

@@ -42,13 +42,13 @@ remote_free (DvmdAgents *agents)
   GHashTableIter iter;
   gpointer launcher;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->report_timer);
-  dvmd_clock_remove_timer (dvmd_controller_get_clock (self->controller), self->lost_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->report_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost_timer);
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);
   dvmd_remote_departures_free (self->departures);
-  dvmd_remote_stop_free (self->stop, dvmd_controller_get_clock (self->controller));
+  dvmd_remote_stop_free (self->stop, dvmd_controller_get_parts (self->controller)->clock);
   dvmd_remote_close_wirings (self);
   if (self->router != NULL)
     dvmd_router_stop (self->router);
@@ -96,7 +96,7 @@ dvmd_remote_new (DvmdController *controller, const DvmdControllerSettings *setti
   self->controller = controller;
   self->config = dvmd_config_ref (settings->config);
   self->radix = settings->radix;
-  self->tokens = dvmd_tokens_new (dvmd_controller_get_clock (controller));
+  self->tokens = dvmd_tokens_new (dvmd_controller_get_parts (controller)->clock);
   self->agents = g_hash_table_new_full (NULL, NULL, NULL, dvmd_agent_entry_unref);
   self->launchers = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
   self->launches = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);

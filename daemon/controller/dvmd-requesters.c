@@ -131,7 +131,7 @@ handle_call (gpointer service, guint source, GVariant *body)
 static gboolean
 is_tool_of (DvmdController *self, guint agent, const char *nspace)
 {
-  g_autofree char *prefix = g_strdup_printf ("%s@tool-%u-", dvmd_controller_get_names (self)->nspace, agent);
+  g_autofree char *prefix = g_strdup_printf ("%s@tool-%u-", dvmd_controller_get_parts (self)->nspace, agent);
 
   return g_str_has_prefix (nspace, prefix);
 }

@@ -171,7 +171,7 @@ fuzz_messages (const guint8 *data, gsize size)
   engine_fixture_start (&fixture, &settings);
   job = submit (&fixture);
   words[0] = dvm_job_get_nspace (dvmd_job_get_record (job));
-  words[1] = dvmd_controller_get_names (fixture.controller)->nspace;
+  words[1] = dvmd_controller_get_parts (fixture.controller)->nspace;
   for (guint i = 0; i < MOST_MESSAGES && reader.size > 0; i++)
     deliver (&fixture, &reader, kinds);
   end (&fixture);

@@ -174,7 +174,7 @@ test_warning (Fixture *self, gconstpointer data)
       get_nspace (self));
 
   dvmd_controller_warn_job (self->engine.controller, self->job, node,
-                            dvmd_clock_monotonic (dvmd_controller_get_clock (self->engine.controller))
+                            dvmd_clock_monotonic (dvmd_controller_get_parts (self->engine.controller)->clock)
                                 + 60 * G_TIME_SPAN_SECOND + G_TIME_SPAN_SECOND * 9 / 10);
   settle ();
   assert_event (self, 1, get_nspace (self), DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_EVENT_NODE_OFFLINE, expected);
@@ -229,7 +229,7 @@ test_tool_at_the_end (Fixture *self, gconstpointer data)
   g_autofree char *name = dvmd_pmix_host_tool_connected (host, NULL, &rank);
   g_autofree char *expected = g_strdup_printf (
       "{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.job.term.status': <(0,)>}",
-      dvmd_controller_get_names (self->engine.controller)->nspace);
+      dvmd_controller_get_parts (self->engine.controller)->nspace);
 
   shut_down (self);
   assert_event (self, 1, name, 0, DVMD_PMIX_EVENT_JOB_END, expected);

@@ -498,7 +498,7 @@ test_for_others (Fixture *self, gconstpointer data)
   const char *theirs = nspace (self, 1);
   guint32 rank = 0;
   g_autofree char *tool = dvmd_pmix_host_tool_connected (pmix_fake_get_host (self->engine.fakes[0]), NULL, &rank);
-  g_autofree char *nobody = g_strdup_printf ("%s@tool-7-1", dvmd_controller_get_names (controller)->nspace);
+  g_autofree char *nobody = g_strdup_printf ("%s@tool-7-1", dvmd_controller_get_parts (controller)->nspace);
   const char *const names[] = { theirs, tool, nobody, "bus.0", "scheduler:test", "" };
   guint64 token = pmix_fake_data (self->engine.fakes[0], DVMD_PMIX_DATA_PUBLISH, tool, rank,
                                   g_variant_new_parsed ("{'items': <[('a', b'')]>}"));
