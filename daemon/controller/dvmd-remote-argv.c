@@ -8,20 +8,15 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
-#include "dvmd-remote.h"
+#include "dvmd-remote-argv.h"
 
 #include "dvmd-programs.h"
-#include "dvmd-topology.h"
-
-/* From so many agents of one machine on it is worth the while to look at it for them. */
-#define SHARED_TOPOLOGY_MIN 4
 
 /* The TCP addresses; an agent of this machine gets the socket first, and sees from the rest that other machines take
  * part. */
 static char *
-join_addresses (DvmdRemote *self, gboolean local)
+join_addresses (const char *const *addresses, gboolean local)
 {
-  const char *const *addresses = dvmd_listener_get_addresses (self->listener);
   g_autoptr (GPtrArray) chosen = g_ptr_array_new ();
 
   for (gsize i = 0; addresses[i] != NULL; i++)
@@ -48,36 +43,11 @@ add_programs (GPtrArray *argv, gboolean local, GError **error)
   return agent != NULL && (guard != NULL || !local);
 }
 
-/* Agents of one machine share one file of its topology. (nullable) (transfer full): its path; NULL: each looks itself
- */
-static char *
-share_topology (DvmdRemote *self, guint n_agents)
-{
-  g_autofree char *path = g_build_filename (dvmd_controller_get_parts (self->controller)->runtime_dir, "topology.xml",
-                                            NULL);
-  g_autoptr (DvmdTopology) topology = NULL;
-  g_autoptr (GError) error = NULL;
-  g_autofree char *xml = NULL;
-
-  if (!self->has_topology && n_agents < SHARED_TOPOLOGY_MIN)
-    return NULL;
-  if (!self->has_topology)
-    topology = dvmd_topology_new_local (&error);
-  if (topology != NULL)
-    xml = dvmd_topology_dup_xml (topology, &error);
-  if (xml != NULL)
-    self->has_topology = g_file_set_contents (path, xml, -1, &error);
-  if (self->has_topology)
-    return g_steal_pointer (&path);
-  g_info ("Each agent looks at this machine itself: %s", error->message);
-  return NULL;
-}
-
 /* An address is that of one machine; networks and names of interfaces are for all of them. */
 static char *
-choose_listen_address (DvmdRemote *self, gboolean local)
+choose_listen_address (DvmdConfig *config, gboolean local)
 {
-  g_auto (GStrv) words = g_strsplit_set (dvmd_config_get_string (self->config, "listen-address"), " ,", -1);
+  g_auto (GStrv) words = g_strsplit_set (dvmd_config_get_string (config, "listen-address"), " ,", -1);
   g_autoptr (GStrvBuilder) chosen = g_strv_builder_new ();
   g_auto (GStrv) list = NULL;
 
@@ -89,23 +59,22 @@ choose_listen_address (DvmdRemote *self, gboolean local)
 }
 
 char **
-dvmd_remote_make_argv (DvmdRemote *self, guint n_agents, gboolean local, gboolean logical, GError **error)
+dvmd_remote_make_argv (DvmdConfig *config, const char *const *addresses, const char *runtime_dir, const char *topology,
+                       gboolean logical, GError **error)
 {
   static const char *const passed_on[] = { "controller-grace", "elastic",    "heartbeat-timeout", "kill-grace",
                                            "listen-family",    "pmix",       "pmix-gds",          "pmix-security",
                                            "pmix-servers",     "port-range", "security" };
-  DvmdController *controller = self->controller;
+  gboolean local = runtime_dir != NULL;
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *addresses = join_addresses (self, local);
-  g_autofree char *listen_address = choose_listen_address (self, local);
-  g_autofree char *topology = NULL;
+  g_autofree char *joined = join_addresses (addresses, local);
+  g_autofree char *listen_address = choose_listen_address (config, local);
 
   if (!add_programs (argv, local, error))
     return NULL;
-  g_ptr_array_add (argv, g_strdup_printf ("--controller=%s", addresses));
+  g_ptr_array_add (argv, g_strdup_printf ("--controller=%s", joined));
   if (local)
-    g_ptr_array_add (argv, g_strdup_printf ("--runtime-dir=%s", dvmd_controller_get_parts (controller)->runtime_dir));
-  topology = local ? share_topology (self, n_agents) : NULL;
+    g_ptr_array_add (argv, g_strdup_printf ("--runtime-dir=%s", runtime_dir));
   if (topology != NULL)
     g_ptr_array_add (argv, g_strdup_printf ("--topology=%s", topology));
   if (logical)
@@ -113,9 +82,9 @@ dvmd_remote_make_argv (DvmdRemote *self, guint n_agents, gboolean local, gboolea
   if (listen_address[0] != '\0')
     g_ptr_array_add (argv, g_strdup_printf ("--set=listen-address=%s", listen_address));
   for (gsize i = 0; i < G_N_ELEMENTS (passed_on); i++)
-    if (dvmd_config_get_origin (self->config, passed_on[i]) != DVMD_CONFIG_ORIGIN_BUILT_IN)
-      g_ptr_array_add (
-          argv, g_strdup_printf ("--set=%s=%s", passed_on[i], dvmd_config_get_string (self->config, passed_on[i])));
+    if (dvmd_config_get_origin (config, passed_on[i]) != DVMD_CONFIG_ORIGIN_BUILT_IN)
+      g_ptr_array_add (argv,
+                       g_strdup_printf ("--set=%s=%s", passed_on[i], dvmd_config_get_string (config, passed_on[i])));
   g_ptr_array_add (argv, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&argv), FALSE);
 }

@@ -13,9 +13,14 @@
 #include <string.h>
 
 #include "dvmd-descriptors.h"
+#include "dvmd-remote-argv.h"
+#include "dvmd-topology.h"
 
 /* How long the agents of one launch may take to join and to report (µs). */
 #define REPORT_LIMIT (60 * G_TIME_SPAN_SECOND)
+
+/* From so many agents of one machine on it is worth the while to look at it for them. */
+#define SHARED_TOPOLOGY_MIN 4
 
 /* ---- one launch: some nodes, which one launcher after another is asked for ---- */
 
@@ -245,6 +250,41 @@ add_tokens (DvmdRemote *self, Launch *launch)
     }
 }
 
+/* Agents of one machine share one file of its topology. (nullable) (transfer full): its path; NULL: each looks itself
+ */
+static char *
+share_topology (DvmdRemote *self, guint n_agents)
+{
+  g_autofree char *path = g_build_filename (dvmd_controller_get_parts (self->controller)->runtime_dir, "topology.xml",
+                                            NULL);
+  g_autoptr (DvmdTopology) topology = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = NULL;
+
+  if (!self->has_topology && n_agents < SHARED_TOPOLOGY_MIN)
+    return NULL;
+  if (!self->has_topology)
+    topology = dvmd_topology_new_local (&error);
+  if (topology != NULL)
+    xml = dvmd_topology_dup_xml (topology, &error);
+  if (xml != NULL)
+    self->has_topology = g_file_set_contents (path, xml, -1, &error);
+  if (self->has_topology)
+    return g_steal_pointer (&path);
+  g_info ("Each agent looks at this machine itself: %s", error->message);
+  return NULL;
+}
+
+static char **
+make_argv (DvmdRemote *self, guint n_agents, gboolean local, gboolean logical, GError **error)
+{
+  g_autofree char *topology = local ? share_topology (self, n_agents) : NULL;
+
+  return dvmd_remote_make_argv (self->config, dvmd_listener_get_addresses (self->listener),
+                                local ? dvmd_controller_get_parts (self->controller)->runtime_dir : NULL, topology,
+                                logical, error);
+}
+
 static void
 begin_launch (DvmdRemote *self, GPtrArray *entries, gboolean local, gboolean logical)
 {
@@ -265,7 +305,7 @@ begin_launch (DvmdRemote *self, GPtrArray *entries, gboolean local, gboolean log
                      ? dvmd_controller_get_parts (self->controller)->shape->launcher
                      : "that is not disabled");
   else
-    launch->argv = dvmd_remote_make_argv (self, entries->len, local, logical, &error);
+    launch->argv = make_argv (self, entries->len, local, logical, &error);
   if (launch->argv != NULL)
     {
       ask_next (launch);

@@ -68,15 +68,11 @@ struct _DvmdRemote
   guint n_terminations; /* that are under way */
 };
 
-/* dvmd-remote-links.c */
+/* dvmd-remote.c */
 /* Authority, listener and router are made when the first agents are wanted. */
 gboolean dvmd_remote_open (DvmdRemote *self, GError **error);
 /* Agents of other machines come by TCP: where there are none, nobody listens. */
 gboolean dvmd_remote_open_tcp (DvmdRemote *self, GError **error);
-
-/* dvmd-remote-argv.c */
-/* An agent reads no files of settings: what it has to know it is told. None of it is secret. (transfer full) */
-char **dvmd_remote_make_argv (DvmdRemote *self, guint n_agents, gboolean local, gboolean logical, GError **error);
 
 /* dvmd-remote-launch.c */
 void dvmd_remote_launch (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes);
@@ -88,13 +84,6 @@ void dvmd_remote_close_launch (DvmdRemote *self, DvmdAgentEntry *entry);
 void dvmd_remote_close_launches (DvmdRemote *self);
 /* (element-type DvmdAgentEntry) entries; (transfer container): for a launcher */
 DvmdPluginNode *dvmd_remote_describe_nodes (GPtrArray *entries);
-
-/* dvmd-remote-end.c */
-/* Ends these agents and all below them; done is called when that has happened, and never from within. */
-typedef void (*DvmdRemoteDone) (DvmdRemote *self, GPtrArray *entries);
-void dvmd_remote_terminate (DvmdRemote *self, GPtrArray *entries, DvmdRemoteDone done);
-/* Kills agents at once. */
-void dvmd_remote_kill (DvmdRemote *self, GPtrArray *entries);
 
 /* dvmd-remote-members.c: who is there */
 DvmdAgentEntry *dvmd_remote_find (DvmdRemote *self, guint32 rank);
@@ -129,7 +118,12 @@ gboolean dvmd_remote_is_untold (DvmdRemote *self, guint32 rank);
 /* Removes the directories that agents of this machine have left, now that no process of theirs runs. */
 void dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries);
 
-/* dvmd-remote-stop.c: the end of all */
+/* dvmd-remote-stop.c: the end of some, and of all */
+/* Ends these agents and all below them; done is called when that has happened, and never from within. */
+typedef void (*DvmdRemoteDone) (DvmdRemote *self, GPtrArray *entries);
+void dvmd_remote_terminate (DvmdRemote *self, GPtrArray *entries, DvmdRemoteDone done);
+/* Kills agents at once. */
+void dvmd_remote_kill (DvmdRemote *self, GPtrArray *entries);
 DvmdRemoteStop *dvmd_remote_stop_new (void);
 void dvmd_remote_stop_free (DvmdRemoteStop *stop, DvmdClock *clock);
 gboolean dvmd_remote_is_stopping (DvmdRemote *self);
