@@ -62,7 +62,7 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "stderr-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard error to a file") },
   { "pty", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("give the processes a pseudo terminal") },
   { "map-by", 0, NULL, DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
-    N_ ("how processes are placed: slot, node, ppr:N:node") },
+    N_ ("how processes are placed: slot, node, ppr:N:node, or a word of a plugin") },
   { "rank-by", 0, NULL, DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL, N_ ("how ranks are given to places") },
   { "bind-to", 0, NULL, DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL, N_ ("what processes are bound to: core, none, ...") },
   { "when-full", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "wait|refuse|oversubscribe",

@@ -18,9 +18,13 @@ static const DvmCliOption options[] = {
 };
 
 static const DvmCliColumn columns[] = {
-  { NULL, N_ ("KIND"), DVM_CLI_KIND_TEXT },   { NULL, N_ ("NAME"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("ACTIVE"), DVM_CLI_KIND_TEXT }, { NULL, N_ ("DESCRIPTION"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("PATH"), DVM_CLI_KIND_TEXT },   { NULL, NULL, 0 },
+  { NULL, N_ ("KIND"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("NAME"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("ACTIVE"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("DESCRIPTION"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("WORDS"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("PATH"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
 };
 
 static void
@@ -30,6 +34,8 @@ add_plugin (DvmCliTable *table, GVariant *plugin)
   const char *name = "";
   const char *description = "";
   const char *path = "";
+  g_autofree const char **words = NULL;
+  g_autofree char *map_by = NULL;
   gboolean active = FALSE;
 
   g_variant_lookup (plugin, "kind", "&s", &kind);
@@ -37,9 +43,12 @@ add_plugin (DvmCliTable *table, GVariant *plugin)
   g_variant_lookup (plugin, "active", "b", &active);
   g_variant_lookup (plugin, "description", "&s", &description);
   g_variant_lookup (plugin, "path", "&s", &path);
-  dvm_cli_table_add (table, (GVariant *[]){ g_variant_new_string (kind), g_variant_new_string (name),
-                                            g_variant_new_string (active ? _ ("yes") : _ ("no")),
-                                            g_variant_new_string (description), g_variant_new_string (path) });
+  if (g_variant_lookup (plugin, "words", "^a&s", &words))
+    map_by = g_strjoinv (" ", (char **)words);
+  dvm_cli_table_add (
+      table, (GVariant *[]){ g_variant_new_string (kind), g_variant_new_string (name),
+                             g_variant_new_string (active ? _ ("yes") : _ ("no")), g_variant_new_string (description),
+                             g_variant_new_string (map_by != NULL ? map_by : ""), g_variant_new_string (path) });
 }
 
 static gboolean

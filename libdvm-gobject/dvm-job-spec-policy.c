@@ -116,7 +116,8 @@ dvm_job_spec_set_personality (DvmJobSpec *self, const char *personality)
  * dvm_job_spec_get_map_by:
  * @self: a job description
  *
- * How processes are placed: "slot" (default), "node", or "ppr:2:node", two on each node.
+ * How processes are placed: "slot" (default), "node", "ppr:2:node" (two on each node), or what the mappers of the DVM
+ * know besides.
  *
  * Returns: (transfer none) (nullable): the text, %NULL if none was given
  * Since: 0.1
@@ -134,7 +135,8 @@ dvm_job_spec_get_map_by (DvmJobSpec *self)
  * @self: a job description
  * @map_by: (nullable): the text, %NULL for the default
  *
- * Sets how processes are placed: "slot" (default), "node", or "ppr:2:node", two on each node.
+ * Sets how processes are placed: "slot" (default), "node", "ppr:2:node" (two on each node), or what the mappers of the
+ * DVM know besides.
  *
  * Since: 0.1
  */

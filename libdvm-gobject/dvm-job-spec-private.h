@@ -34,17 +34,23 @@ typedef struct
 
 typedef enum
 {
-  DVM_MAP_BY_SLOT, /* default */
-  DVM_MAP_BY_NODE,
-  DVM_MAP_BY_PPR, /* so many processes per node */
-} DvmMapBy;
+  DVM_RANK_BY_SLOT, /* default */
+  DVM_RANK_BY_NODE,
+  DVM_RANK_BY_FILL,
+  DVM_RANK_BY_SPAN,
+} DvmRankBy;
 
-/* Where processes go: all that map-by says. */
-typedef struct
+typedef enum
 {
-  DvmMapBy by;
-  guint per_node; /* PPR: how many of each application; else 0 */
-} DvmMapPolicy;
+  DVM_BIND_TO_NONE, /* default */
+  DVM_BIND_TO_HWTHREAD,
+  DVM_BIND_TO_CORE,
+  DVM_BIND_TO_L1CACHE,
+  DVM_BIND_TO_L2CACHE,
+  DVM_BIND_TO_L3CACHE,
+  DVM_BIND_TO_NUMA,
+  DVM_BIND_TO_PACKAGE,
+} DvmBindTo;
 
 typedef enum
 {
@@ -93,11 +99,10 @@ typedef struct
  * DVM_ERROR_BAD_PARAM and DVM_ERROR_NOT_SUPPORTED.
  */
 gboolean _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error);
-gboolean _dvm_map_policy_parse (const char *text, const char *place, DvmMapPolicy *policy, GError **error);
-/* As it is written in full: "slot", "ppr:2:node". */
-char *_dvm_map_policy_to_text (const DvmMapPolicy *policy);
-gboolean _dvm_rank_by_check (const char *text, const char *place, GError **error);
-gboolean _dvm_bind_to_check (const char *text, const char *place, GError **error);
+/* Its form alone: the DVM knows which words there are. */
+gboolean _dvm_map_by_check (const char *text, const char *place, GError **error);
+gboolean _dvm_rank_by_parse (const char *text, const char *place, DvmRankBy *rank_by, GError **error);
+gboolean _dvm_bind_to_parse (const char *text, const char *place, DvmBindTo *bind_to, GError **error);
 gboolean _dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error);
 gboolean _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *target, GError **error);
 gboolean _dvm_personality_parse (const char *text, const char *place, gboolean *plain, GError **error);
@@ -130,7 +135,6 @@ DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 /* What the job asks for in all, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
 gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
-void _dvm_job_spec_get_map_policy (DvmJobSpec *self, DvmMapPolicy *policy);
 DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);
 void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
 

@@ -93,16 +93,17 @@ static gboolean
 check_words (DvmJobSpec *self, const char *place, GError **error)
 {
   DvmRuntimeOptions options;
-  DvmMapPolicy map_by;
+  DvmRankBy rank_by;
+  DvmBindTo bind_to;
   DvmWhenFull when_full;
   DvmStdinTarget target;
   g_auto (DvmOutputOptions) output = { 0 };
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
-         && _dvm_map_policy_parse (dvm_job_spec_get_map_by (self), place, &map_by, error)
-         && _dvm_rank_by_check (dvm_job_spec_get_rank_by (self), place, error)
-         && _dvm_bind_to_check (dvm_job_spec_get_bind_to (self), place, error)
+         && _dvm_map_by_check (dvm_job_spec_get_map_by (self), place, error)
+         && _dvm_rank_by_parse (dvm_job_spec_get_rank_by (self), place, &rank_by, error)
+         && _dvm_bind_to_parse (dvm_job_spec_get_bind_to (self), place, &bind_to, error)
          && _dvm_when_full_parse (dvm_job_spec_get_when_full (self), place, &when_full, error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
@@ -219,13 +220,6 @@ _dvm_job_spec_is_plain (DvmJobSpec *self)
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), "", &plain, NULL) && plain;
-}
-
-void
-_dvm_job_spec_get_map_policy (DvmJobSpec *self, DvmMapPolicy *policy)
-{
-  if (!_dvm_map_policy_parse (dvm_job_spec_get_map_by (self), "", policy, NULL))
-    *policy = (DvmMapPolicy){ .by = DVM_MAP_BY_SLOT };
 }
 
 DvmWhenFull

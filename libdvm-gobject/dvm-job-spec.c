@@ -56,7 +56,8 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJobSpec:map-by:
    *
-   * How processes are placed: "slot" (default), "node", or "ppr:2:node", two on each node.
+   * How processes are placed: "slot" (default), "node", "ppr:2:node" (two on each node), or what the mappers of the DVM
+   * know besides.
    *
    * Since: 0.1
    */

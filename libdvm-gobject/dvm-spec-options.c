@@ -51,15 +51,17 @@ static const DvmWord runtime_words[] = {
 };
 
 static const DvmWord rank_by_words[] = {
-  { "slot", 0, TRUE },
-  { "node", -1, FALSE },
-  { "fill", -1, FALSE },
-  { "span", -1, FALSE },
+  { "slot", DVM_RANK_BY_SLOT, TRUE },
+  { "node", DVM_RANK_BY_NODE, FALSE },
+  { "fill", DVM_RANK_BY_FILL, FALSE },
+  { "span", DVM_RANK_BY_SPAN, FALSE },
 };
 
 static const DvmWord bind_to_words[] = {
-  { "none", 0, TRUE },      { "hwthread", -1, FALSE }, { "core", -1, FALSE }, { "l1cache", -1, FALSE },
-  { "l2cache", -1, FALSE }, { "l3cache", -1, FALSE },  { "numa", -1, FALSE }, { "package", -1, FALSE },
+  { "none", DVM_BIND_TO_NONE, TRUE },        { "hwthread", DVM_BIND_TO_HWTHREAD, FALSE },
+  { "core", DVM_BIND_TO_CORE, FALSE },       { "l1cache", DVM_BIND_TO_L1CACHE, FALSE },
+  { "l2cache", DVM_BIND_TO_L2CACHE, FALSE }, { "l3cache", DVM_BIND_TO_L3CACHE, FALSE },
+  { "numa", DVM_BIND_TO_NUMA, FALSE },       { "package", DVM_BIND_TO_PACKAGE, FALSE },
 };
 
 static const DvmWord when_full_words[] = {
@@ -191,19 +193,25 @@ find_only (const DvmWord *words, gsize n_words, const char *text, const char *pl
 }
 
 gboolean
-_dvm_rank_by_check (const char *text, const char *place, GError **error)
+_dvm_rank_by_parse (const char *text, const char *place, DvmRankBy *rank_by, GError **error)
 {
-  int value;
+  int value = DVM_RANK_BY_SLOT;
 
-  return find_only (rank_by_words, G_N_ELEMENTS (rank_by_words), text, place, "rank-by", &value, error);
+  if (!find_only (rank_by_words, G_N_ELEMENTS (rank_by_words), text, place, "rank-by", &value, error))
+    return FALSE;
+  *rank_by = value;
+  return TRUE;
 }
 
 gboolean
-_dvm_bind_to_check (const char *text, const char *place, GError **error)
+_dvm_bind_to_parse (const char *text, const char *place, DvmBindTo *bind_to, GError **error)
 {
-  int value;
+  int value = DVM_BIND_TO_NONE;
 
-  return find_only (bind_to_words, G_N_ELEMENTS (bind_to_words), text, place, "bind-to", &value, error);
+  if (!find_only (bind_to_words, G_N_ELEMENTS (bind_to_words), text, place, "bind-to", &value, error))
+    return FALSE;
+  *bind_to = value;
+  return TRUE;
 }
 
 gboolean

@@ -14,6 +14,7 @@
 
 #include "dvmd-controller-allocators.h"
 #include "dvmd-controller-jobs.h"
+#include "dvmd-controller-map.h"
 #include "dvmd-controller-streams.h"
 
 /* ---- effects ---- */
@@ -23,6 +24,8 @@ static const DvmdEffects controller_effects = {
   .launch_agents = dvmd_controller_launch_agents,
   .distribute_membership = dvmd_controller_distribute_membership,
   .dvm_ready = dvmd_controller_tell_ready,
+  .check_placement = dvmd_controller_check_placement,
+  .count_procs = dvmd_controller_count_procs,
   .map = dvmd_controller_map,
   .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Map, launch message, kill, and what the agents report of a job.
+ * The launch message, kill, and what the agents report of a job.
  */
 
 #include "config.h"
@@ -12,10 +12,8 @@
 
 #include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
-#include "dvmd-input.h"
 #include "dvmd-launch-message.h"
 #include "dvmd-log.h"
-#include "dvmd-map-driver.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-collectives.h"
 #include "dvmd-controller-fences.h"
@@ -29,30 +27,6 @@ typedef struct
   guint64 bytes;
   guint64 environment_bytes;
 } Launches;
-
-/* How many ranks there are may be known only now. */
-static gboolean
-check_stdin (DvmdJob *job, GError **error)
-{
-  GArray *app_np = dvmd_job_get_app_np (job);
-  guint n_ranks = 0;
-  guint target;
-
-  for (guint i = 0; i < app_np->len; i++)
-    n_ranks += g_array_index (app_np, guint, i);
-  return dvmd_input_parse_target (dvm_job_spec_get_stdin_target (dvmd_job_get_spec (job)), n_ranks, &target, error);
-}
-
-DvmdMap *
-dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error)
-{
-  DvmdController *self = user_data;
-
-  if (!check_stdin (job, error))
-    return NULL;
-  return dvmd_map_driver_map_job (
-      dvmd_plugins_get_active (dvmd_controller_get_parts (self)->plugins, DVMD_PLUGIN_MAPPER), job, places, error);
-}
 
 void
 dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body)

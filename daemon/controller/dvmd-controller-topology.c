@@ -9,6 +9,9 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include <string.h>
+
+#include "dvmd-controller-map.h"
 #include "dvmd-services.h"
 #include "dvmd-topology.h"
 
@@ -18,6 +21,7 @@ typedef struct
   GPtrArray *asks;            /* GTask: somebody waits for the topology of a node */
   guint64 last_ask;
   GHashTable *known; /* signature -> XML, NULL while its first node is asked */
+  GHashTable *maps;  /* signature -> DvmdMapTopology: what mappers see of it */
 } Topologies;
 
 typedef struct
@@ -73,6 +77,68 @@ keep_topology (Topologies *self, guint rank, const char *xml)
   if (signature != NULL)
     g_hash_table_insert (self->known, g_strdup (signature), g_strdup (xml));
 }
+
+/* ---- for mappers ---- */
+
+typedef struct
+{
+  GHashTable *known; /* borrowed */
+  char *signature;
+} Loading;
+
+static void
+loading_free (gpointer data)
+{
+  Loading *self = data;
+
+  g_free (self->signature);
+  g_free (self);
+}
+
+G_STATIC_ASSERT ((int)DVMD_OBJECT_HWTHREAD - DVMD_OBJECT_PACKAGE == (int)DVMD_TOPOLOGY_HWTHREAD);
+
+static void
+load_objects (DvmdMapTopology *into, gpointer user_data)
+{
+  Loading *self = user_data;
+  const char *xml = g_hash_table_lookup (self->known, self->signature);
+  g_autoptr (DvmdTopology) topology = xml != NULL ? dvmd_topology_new_from_xml (xml, strlen (xml), NULL) : NULL;
+
+  if (topology == NULL)
+    return;
+  dvmd_map_topology_add (into, DVMD_OBJECT_NODE, dvmd_topology_get_cpuset (topology));
+  for (guint kind = 0; kind < DVMD_N_TOPOLOGY_KINDS; kind++)
+    {
+      g_auto (GStrv) objects = dvmd_topology_dup_objects (topology, kind);
+
+      for (gsize i = 0; objects[i] != NULL; i++)
+        dvmd_map_topology_add (into, DVMD_OBJECT_PACKAGE + kind, objects[i]);
+    }
+}
+
+static DvmdMapTopology *
+find_for_mappers (const char *signature, gpointer user_data)
+{
+  Topologies *self = user_data;
+  DvmdMapTopology *topology = g_hash_table_lookup (self->maps, signature);
+  Loading *loading;
+
+  if (topology != NULL || signature[0] == '\0')
+    return topology;
+  loading = g_new (Loading, 1);
+  *loading = (Loading){ .known = self->known, .signature = g_strdup (signature) };
+  topology = dvmd_map_topology_new (load_objects, loading, loading_free);
+  g_hash_table_insert (self->maps, g_strdup (signature), topology);
+  return topology;
+}
+
+DvmdMapTopologies
+dvmd_controller_get_map_topologies (DvmdController *self)
+{
+  return (DvmdMapTopologies){ find_for_mappers, dvmd_services_get (self, &dvmd_topology_service) };
+}
+
+/* ---- for those who ask ---- */
 
 void
 dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
@@ -169,6 +235,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   self->controller = controller;
   self->asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_map_topology_free);
   return self;
 }
 
@@ -179,6 +246,7 @@ topologies_free (gpointer service)
 
   g_ptr_array_unref (self->asks);
   g_hash_table_unref (self->known);
+  g_hash_table_unref (self->maps);
   g_free (self);
 }
 

@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-campaign-machine.h"
+#include "dvmd-controller-map.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-vm-machine.h"

@@ -55,18 +55,21 @@ struct _DvmdAdmission
   GQueue waiting;  /* DvmdJob, in the order of their coming */
   gboolean closed; /* nobody goes on now */
   DvmdAdmissionMap map;
+  DvmdAdmissionCount count;
   DvmdAdmissionRelease release;
   gpointer user_data;
 };
 
 DvmdAdmission *
-dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionRelease release, gpointer user_data)
+dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCount count, DvmdAdmissionRelease release,
+                    gpointer user_data)
 {
   DvmdAdmission *self = g_new0 (DvmdAdmission, 1);
 
   self->nodes = nodes;
   g_queue_init (&self->waiting);
   self->map = map;
+  self->count = count;
   self->release = release;
   self->user_data = user_data;
   return self;
@@ -85,28 +88,39 @@ dvmd_admission_get_n_waiting (DvmdAdmission *self)
   return self->waiting.length;
 }
 
-/* An application without a number has what is left, or so many on each node. */
+/* An application without a number has what is left. */
 static guint
 default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
 {
   guint64 n_free = dvmd_candidates_count_free (candidates, app);
   guint64 others = 0;
-  DvmMapPolicy policy;
 
-  _dvm_job_spec_get_map_policy (dvmd_job_get_spec (job), &policy);
-  if (policy.by == DVM_MAP_BY_PPR)
-    return MIN (policy.per_node * (guint64)dvmd_candidates_count_nodes (candidates, app), G_MAXINT);
   for (guint i = 0; i < candidates->n_apps; i++)
     if (i != app && dvmd_candidates_overlap (candidates, app, i))
       others += dvm_app_spec_get_np (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
   return n_free > others ? n_free - others : 1;
 }
 
+/* Its mapper may have a better number than the slots that are left. */
+static void
+count_open (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
+{
+  g_autoptr (DvmdPlaces) places = dvmd_candidates_make_places (candidates, DVMD_PLACES_ALL);
+  guint32 *np = (guint32 *)claims_of (job)->app_np->data;
+
+  if (self->count (job, places, np, self->user_data))
+    return;
+  for (guint i = 0; i < candidates->n_apps; i++)
+    if (np[i] == 0)
+      np[i] = default_np (job, candidates, i);
+}
+
 /* The processes that the job wants. */
 static void
-resolve_np (DvmdJob *job, DvmdCandidates *candidates)
+resolve_np (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
 {
   Claims *claims = claims_of (job);
+  gboolean open = FALSE;
   guint64 need = 0;
 
   g_clear_pointer (&claims->app_np, g_array_unref);
@@ -115,11 +129,13 @@ resolve_np (DvmdJob *job, DvmdCandidates *candidates)
     {
       guint np = dvm_app_spec_get_np (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
 
-      if (np == 0)
-        np = default_np (job, candidates, i);
+      open = open || np == 0;
       g_array_append_val (claims->app_np, np);
-      need += np;
     }
+  if (open)
+    count_open (self, job, candidates);
+  for (guint i = 0; i < candidates->n_apps; i++)
+    need += g_array_index (claims->app_np, guint, i);
   claims->need = MIN (need, G_MAXINT);
 }
 
@@ -350,7 +366,7 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
     return DVMD_ADMIT_WAIT;
   if (candidates->nodes->len == 0 && candidates->n_drained > 0)
     {
-      resolve_np (job, candidates);
+      resolve_np (self, job, candidates);
       return judge_drained (job, candidates, error);
     }
   if (candidates->nodes->len == 0)
@@ -358,7 +374,7 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
       set_reason (job, error, _dvm_reason_new (find_no_nodes (self, job)));
       return DVMD_ADMIT_NEVER;
     }
-  resolve_np (job, candidates);
+  resolve_np (self, job, candidates);
   return check_most (job, candidates, error) ? judge_slots (self, job, candidates, error) : DVMD_ADMIT_NEVER;
 }
 

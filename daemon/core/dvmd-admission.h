@@ -42,8 +42,11 @@ typedef void (*DvmdAdmissionRelease) (DvmdJob *job, gpointer user_data);
 /* Where the processes of the job go; NULL: it does not fit there. */
 typedef DvmdMap *(*DvmdAdmissionMap) (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error);
 
-DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionRelease release,
-                                   gpointer user_data);
+/* Gives numbers to the applications of which np is 0; FALSE: nobody has an opinion. */
+typedef gboolean (*DvmdAdmissionCount) (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data);
+
+DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCount count,
+                                   DvmdAdmissionRelease release, gpointer user_data);
 void dvmd_admission_free (DvmdAdmission *self);
 
 /*

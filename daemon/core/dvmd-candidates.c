@@ -475,17 +475,6 @@ dvmd_candidates_count_free (DvmdCandidates *self, guint app)
   return n_free;
 }
 
-guint
-dvmd_candidates_count_nodes (DvmdCandidates *self, guint app)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < self->nodes->len; i++)
-    if (app_limit (self, app, i) > 0)
-      n++;
-  return n;
-}
-
 gboolean
 dvmd_candidates_overlap (DvmdCandidates *self, guint app, guint other)
 {

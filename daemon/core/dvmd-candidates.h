@@ -51,7 +51,6 @@ gboolean dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const cha
 
 /* How much of its nodes one application may use. */
 guint64 dvmd_candidates_count_free (DvmdCandidates *self, guint app);
-guint dvmd_candidates_count_nodes (DvmdCandidates *self, guint app);
 /* They have a node in common. */
 gboolean dvmd_candidates_overlap (DvmdCandidates *self, guint app, guint other);
 

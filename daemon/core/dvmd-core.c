@@ -195,6 +195,14 @@ on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError *
   return self->effects->map (self->user_data, job, places, error);
 }
 
+static gboolean
+on_count_for (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data)
+{
+  DvmdCore *self = user_data;
+
+  return self->effects->count_procs != NULL && self->effects->count_procs (self->user_data, job, places, np);
+}
+
 static void
 on_slots_for (DvmdJob *job, gpointer user_data)
 {
@@ -224,7 +232,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->effects = effects;
   self->user_data = user_data;
   self->nodes = dvmd_node_pool_new ();
-  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_slots_for, self);
+  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, self);
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
   self->vm_job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
@@ -410,14 +418,15 @@ dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added)
 /* ---- jobs ---- */
 
 static gboolean
-check_np (DvmJobSpec *spec, GError **error)
+check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
 {
-  DvmMapPolicy policy;
+  gboolean counts = FALSE;
   guint n_open = 0;
 
+  if (self->effects->check_placement != NULL && !self->effects->check_placement (self->user_data, spec, &counts, error))
+    return FALSE;
   /* So many on each node is a number. */
-  _dvm_job_spec_get_map_policy (spec, &policy);
-  if (policy.by == DVM_MAP_BY_PPR)
+  if (counts)
     return TRUE;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     if (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0)
@@ -446,7 +455,7 @@ dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *reques
 {
   g_autoptr (GArray) sessions = NULL;
 
-  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
     return 0;
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
@@ -522,7 +531,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
   g_autoptr (GArray) sessions = NULL;
   g_autoptr (DvmdJob) job = NULL;
 
-  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_np (spec, error))
+  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
     return NULL;
   if (!self->ready)
     {

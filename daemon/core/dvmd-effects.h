@@ -49,6 +49,13 @@ typedef struct
   void (*distribute_membership) (gpointer user_data, guint64 epoch);
   /* The DVM takes work. */
   void (*dvm_ready) (gpointer user_data);
+  /*
+   * (nullable): Whether what the spec says of placement makes sense: error says why not. counts: applications without a
+   * number get one from count_procs().
+   */
+  gboolean (*check_placement) (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError **error);
+  /* (nullable): Give numbers to the applications of which np is 0. FALSE: the usual ones. */
+  gboolean (*count_procs) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np);
   /* Place the job there. Called when the job is let through to MAP, or to see whether it could be. */
   DvmdMap *(*map) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
   /*

@@ -278,12 +278,3 @@ dvmd_job_get_procs (DvmdJob *self)
 {
   return self->procs;
 }
-
-char *
-dvmd_job_dup_map_by (DvmdJob *self)
-{
-  DvmMapPolicy policy;
-
-  _dvm_job_spec_get_map_policy (self->spec, &policy);
-  return _dvm_map_policy_to_text (&policy);
-}

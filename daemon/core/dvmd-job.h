@@ -68,8 +68,6 @@ const char *dvmd_job_get_launcher (DvmdJob *self);
 DvmdMap *dvmd_job_get_map (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */
 DvmdProcTable *dvmd_job_get_procs (DvmdJob *self);
-/* (transfer full): how its processes are to be placed, as mappers are told */
-char *dvmd_job_dup_map_by (DvmdJob *self);
 /* (element-type guint) (nullable): processes per application, known when the job is admitted */
 GArray *dvmd_job_get_app_np (DvmdJob *self);
 /* (element-type DvmdTraceEntry) */

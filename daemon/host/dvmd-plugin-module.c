@@ -53,6 +53,18 @@ check_name (const char *name)
          && strspn (name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen (name);
 }
 
+/* NAME, NAME=VALUE or NAME[=VALUE], and for a word :ARGUMENT as often as it likes. */
+static gboolean
+check_words (const char *const *words, gboolean arguments)
+{
+  for (gsize i = 0; words != NULL && words[i] != NULL; i++)
+    if (!g_regex_match_simple ("^[a-z][a-z0-9-]*(=[!-~]+|\\[=[!-~]+\\])?(:[!-~]+)*$", words[i], G_REGEX_DOLLAR_ENDONLY,
+                               0)
+        || (!arguments && strchr (words[i], ':') != NULL))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 dvmd_plugin_info_check (const DvmdPluginInfo *info, const char *place, GError **error)
 {
@@ -76,6 +88,13 @@ dvmd_plugin_info_check (const DvmdPluginInfo *info, const char *place, GError **
   else if (info->description == NULL || !g_utf8_validate (info->description, -1, NULL) || info->get_type == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Plugin %s is refused: it has no description or no get_type",
                  place);
+  else if ((info->kind == DVMD_PLUGIN_MAPPER) != (info->words != NULL && info->words[0] != NULL))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "Plugin %s is refused: a mapper declares the words of map-by that it takes, and no other plugin does",
+                 place);
+  else if (!check_words (info->words, TRUE) || !check_words (info->qualifiers, FALSE))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "Plugin %s is refused: its words and qualifiers must be written as in slot, ppr:N:node, pe=N", place);
   else
     return TRUE;
   return FALSE;

@@ -58,13 +58,13 @@ find (DvmdPlugins *self, const char *id)
 }
 
 static gpointer
-instantiate (DvmdPlugins *self, GType type, const char *id)
+instantiate (DvmdPlugins *self, const DvmdPluginEntry *entry, const char *id)
 {
   DvmdHost *host = dvmd_host_new (id, self->settings);
 
   g_ptr_array_add (self->hosts, host);
   dvmd_host_set_processes (host, self->spawner, self->reaper);
-  return g_object_new (type, "host", host, NULL);
+  return g_object_new (entry->type, "host", host, "info", entry->info, NULL);
 }
 
 /* Makes it the first time that it is wanted. */
@@ -77,7 +77,7 @@ activate (DvmdPlugins *self, DvmdPluginEntry *entry)
   if (g_hash_table_contains (self->disabled, id))
     return;
   if (entry->instance == NULL)
-    entry->instance = instantiate (self, entry->type, id);
+    entry->instance = instantiate (self, entry, id);
   entry->plugin = entry->instance;
   g_ptr_array_add (self->active[entry->info->kind], g_object_ref (entry->plugin));
 }
@@ -371,6 +371,10 @@ dvmd_plugins_to_variant (DvmdPlugins *self)
       g_variant_builder_add (&rows, "{sv}", "description", g_variant_new_string (entry->info->description));
       g_variant_builder_add (&rows, "{sv}", "active", g_variant_new_boolean (entry->plugin != NULL));
       g_variant_builder_add (&rows, "{sv}", "path", g_variant_new_string (path));
+      if (entry->info->words != NULL)
+        g_variant_builder_add (&rows, "{sv}", "words", g_variant_new_strv (entry->info->words, -1));
+      if (entry->info->qualifiers != NULL)
+        g_variant_builder_add (&rows, "{sv}", "qualifiers", g_variant_new_strv (entry->info->qualifiers, -1));
       g_variant_builder_close (&rows);
     }
   return g_variant_builder_end (&rows);

@@ -1,12 +1,19 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The mappers are asked one after another, and the answer is checked.
+ * The mappers that have the word are asked one after another, and the answer is checked.
  */
 
 #include "config.h"
 
 #include "dvmd-map-driver.h"
+
+#include "dvm-job-spec-private.h"
+#include "dvmd-map-words.h"
+
+/* The masks of the interface are the numbers of the library. */
+G_STATIC_ASSERT (DVMD_RANK_BY_SPAN == 1 << DVM_RANK_BY_SPAN);
+G_STATIC_ASSERT (DVMD_BIND_TO_PACKAGE == 1 << DVM_BIND_TO_PACKAGE);
 
 /* What has been seen of an answer: the processes of each node and application. */
 typedef struct
@@ -38,6 +45,31 @@ check_app_on_node (Check *self, const DvmdPlacementRun *run)
   return limit > 0 && (self->request->oversubscribe || self->of_app_on_node[place] <= limit);
 }
 
+/* What is wrong with the objects and cpus of the run, or NULL. */
+static const char *
+check_hardware (const DvmdMapRequest *request, const DvmdPlacementRun *run)
+{
+  const DvmdMapNode *node = &request->nodes[run->node];
+  const DvmdCpuset *allowed = node->allowed;
+  guint64 last = run->object + (run->count - 1) * (guint64)run->object_stride;
+
+  if ((guint)run->kind >= DVMD_N_OBJECT_KINDS)
+    return "it speaks of a kind of object that there is not";
+  if (run->kind == DVMD_OBJECT_NODE && run->cpus == NULL)
+    return last == 0 ? NULL : "it speaks of an object without a kind";
+  if (node->topology == NULL || dvmd_map_topology_get_n_objects (node->topology, DVMD_OBJECT_NODE) == 0)
+    return "it speaks of the hardware of a node of which that is not known";
+  if (last >= dvmd_map_topology_get_n_objects (node->topology, run->kind))
+    return "it speaks of an object that the node does not have";
+  if (run->cpus != NULL && request->bind_to == DVMD_BIND_TO_NONE)
+    return "it binds processes that are not to be bound";
+  if (allowed == NULL)
+    allowed = dvmd_map_topology_get_cpus (node->topology, DVMD_OBJECT_NODE, 0);
+  if (run->cpus != NULL && !dvmd_cpuset_is_within (run->cpus, allowed))
+    return "it binds to a cpu that is not allowed";
+  return NULL;
+}
+
 /* What is wrong with the run, or NULL. Sums cannot overflow: no run is larger than what is left. */
 static const char *
 check_run (Check *self, const DvmdPlacementRun *run, guint placed)
@@ -61,7 +93,7 @@ check_run (Check *self, const DvmdPlacementRun *run, guint placed)
     return "an application has more processes than it is to have";
   if (run->first_rank + (run->count - 1) * (guint64)run->stride >= self->num_procs)
     return "it has a rank that the job does not have";
-  return NULL;
+  return check_hardware (request, run);
 }
 
 static DvmdMap *
@@ -120,9 +152,86 @@ take_error (DvmdMapper *mapper, GError *local, GError **error)
   g_clear_error (&local);
 }
 
-DvmdMap *
-dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapRequest *request, GError **error)
+/* ---- asking ---- */
+
+static gboolean
+check_wishes (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
 {
+  const DvmdPluginInfo *info = dvmd_plugin_get_info (mapper);
+  const char *what = NULL;
+
+  if ((request->rank_by & ~(info->rankings | DVMD_RANK_BY_SLOT)) != 0)
+    what = "rank-by";
+  else if (((request->bind_to | request->bind_flags) & ~(info->bindings | DVMD_BIND_TO_NONE)) != 0)
+    what = "bind-to";
+  if (what == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s: the mapper “%s” cannot do that for “%s”", what,
+               info->name, request->word);
+  return FALSE;
+}
+
+/* The request as this mapper is to see it: words own what it borrows. */
+static gboolean
+prepare (DvmdMapper *mapper, const char *word, const char *map_by, DvmdMapRequest *request, DvmdMapWords *words,
+         GError **error)
+{
+  if (!dvmd_map_words_parse (words, mapper, word, map_by, error))
+    return FALSE;
+  request->word = words->word;
+  request->value = words->value;
+  request->arguments = (const char *const *)words->arguments;
+  request->qualifiers = (const char *const *)words->qualifiers;
+  return check_wishes (mapper, request, error);
+}
+
+static void
+set_wishes (DvmdMapRequest *request, DvmJobSpec *spec)
+{
+  DvmRankBy rank_by = DVM_RANK_BY_SLOT;
+  DvmBindTo bind_to = DVM_BIND_TO_NONE;
+
+  _dvm_rank_by_parse (dvm_job_spec_get_rank_by (spec), "", &rank_by, NULL);
+  _dvm_bind_to_parse (dvm_job_spec_get_bind_to (spec), "", &bind_to, NULL);
+  request->rank_by = 1 << rank_by;
+  request->bind_to = 1 << bind_to;
+}
+
+/* (nullable): the first of them that has it */
+static DvmdMapper *
+find_mapper (GPtrArray *mappers, const char *word)
+{
+  for (guint i = 0; i < mappers->len; i++)
+    if (dvmd_map_words_declared (mappers->pdata[i], word) != NULL)
+      return mappers->pdata[i];
+  return NULL;
+}
+
+gboolean
+dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
+{
+  const char *map_by = dvm_job_spec_get_map_by (spec);
+  g_autofree char *word = dvmd_map_words_find (mappers, map_by, error);
+  g_auto (DvmdMapWords) words = { 0 };
+  DvmdMapRequest request = { 0 };
+  DvmdMapper *mapper;
+
+  if (word == NULL)
+    return FALSE;
+  mapper = find_mapper (mappers, word);
+  set_wishes (&request, spec);
+  if (!prepare (mapper, word, map_by, &request, &words, error) || !dvmd_mapper_check (mapper, &request, error))
+    return FALSE;
+  *counts = dvmd_mapper_count (mapper, &request, NULL);
+  return TRUE;
+}
+
+DvmdMap *
+dvmd_map_driver_map (GPtrArray *mappers, const char *map_by, const DvmdMapRequest *request, GError **error)
+{
+  g_autofree char *word = NULL;
+  GError *local = NULL;
+
   if (request->n_nodes == 0 || sum_of_np (request) > DVMD_MAP_MAX_PROCS)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
@@ -130,13 +239,19 @@ dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapRequest *request, GError *
                    request->n_nodes);
       return NULL;
     }
-  for (guint i = 0; i < mappers->len; i++)
+  word = dvmd_map_words_find (mappers, map_by, &local);
+  for (guint i = 0; word != NULL && local == NULL && i < mappers->len; i++)
     {
       DvmdMapper *mapper = g_ptr_array_index (mappers, i);
       g_autoptr (DvmdPlacement) placement = dvmd_placement_new ();
-      GError *local = NULL;
-      DvmdPluginVerdict verdict = dvmd_mapper_map (mapper, request, placement, &local);
+      g_auto (DvmdMapWords) words = { 0 };
+      DvmdMapRequest asked = *request;
+      DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
 
+      if (dvmd_map_words_declared (mapper, word) == NULL)
+        continue;
+      if (prepare (mapper, word, map_by, &asked, &words, &local))
+        verdict = dvmd_mapper_map (mapper, &asked, placement, &local);
       if (verdict == DVMD_PLUGIN_DONE && local == NULL)
         return check_answer (mapper, request, placement, error);
       if (verdict != DVMD_PLUGIN_DECLINED || local != NULL)
@@ -145,40 +260,88 @@ dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapRequest *request, GError *
           return NULL;
         }
     }
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "No mapper takes \"map-by\" %s (%u asked): \"dvm-cli plugins\" shows which there are", request->map_by,
-               mappers->len);
+  if (local == NULL)
+    g_set_error (&local, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "No mapper takes “map-by” %s: “dvm-cli plugins” shows which there are",
+                 map_by != NULL ? map_by : word);
+  take_error (NULL, local, error);
   return NULL;
 }
 
-DvmdMap *
-dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, GError **error)
+/* ---- of a job ---- */
+
+static void
+fill_node (DvmdMapNode *offered, const DvmdPlaces *places, guint i)
 {
-  g_autofree DvmdPluginNode *offered = g_new0 (DvmdPluginNode, places->n_nodes);
-  g_autofree char *map_by = dvmd_job_dup_map_by (job);
+  const DvmdNode *node = places->nodes[i];
+
+  *offered = (DvmdMapNode){
+    .name = dvm_node_get_name (node->record),
+    .rank = node->rank,
+    .slots = node->slots,
+    .slots_max = node->slots_max,
+    .slots_in_use = node->slots_in_use,
+    .limit = places->limits[i],
+    .most = places->most[i],
+    .signature = dvm_node_get_topology (node->record),
+  };
+}
+
+/* Like nodes follow each other more often than not. */
+static void
+fill_topologies (DvmdMapNode *nodes, guint n_nodes, const DvmdMapTopologies *topologies)
+{
+  for (guint i = 0; i < n_nodes; i++)
+    if (i > 0 && g_strcmp0 (nodes[i].signature, nodes[i - 1].signature) == 0)
+      nodes[i].topology = nodes[i - 1].topology;
+    else if (nodes[i].signature != NULL)
+      nodes[i].topology = topologies->find (nodes[i].signature, topologies->user_data);
+}
+
+/* nodes (transfer full): what it borrows */
+static DvmdMapRequest
+describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies, DvmdMapNode **nodes)
+{
   GArray *app_np = dvmd_job_get_app_np (job);
   DvmdMapRequest request = {
-    .map_by = map_by,
     .app_np = (const guint32 *)app_np->data,
     .n_apps = app_np->len,
-    .nodes = offered,
     .n_nodes = places->n_nodes,
     .oversubscribe = places->oversubscribe,
     .app_limits = places->app_limits,
   };
 
+  *nodes = g_new (DvmdMapNode, places->n_nodes);
   for (guint i = 0; i < places->n_nodes; i++)
-    {
-      const DvmdNode *node = places->nodes[i];
+    fill_node (*nodes + i, places, i);
+  if (topologies != NULL)
+    fill_topologies (*nodes, places->n_nodes, topologies);
+  request.nodes = *nodes;
+  set_wishes (&request, dvmd_job_get_spec (job));
+  return request;
+}
 
-      offered[i] = (DvmdPluginNode){
-        .name = dvm_node_get_name (node->record),
-        .rank = node->rank,
-        .slots = node->slots,
-        .slots_max = node->slots_max,
-        .limit = places->limits[i],
-        .most = places->most[i],
-      };
-    }
-  return dvmd_map_driver_map (mappers, &request, error);
+gboolean
+dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies,
+                       guint32 *np)
+{
+  const char *map_by = dvm_job_spec_get_map_by (dvmd_job_get_spec (job));
+  g_autofree char *word = dvmd_map_words_find (mappers, map_by, NULL);
+  DvmdMapper *mapper = word != NULL ? find_mapper (mappers, word) : NULL;
+  g_autofree DvmdMapNode *nodes = NULL;
+  DvmdMapRequest request = describe (job, places, topologies, &nodes);
+  g_auto (DvmdMapWords) words = { 0 };
+
+  return mapper != NULL && prepare (mapper, word, map_by, &request, &words, NULL)
+         && dvmd_mapper_count (mapper, &request, np);
+}
+
+DvmdMap *
+dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
+                         const DvmdMapTopologies *topologies, GError **error)
+{
+  g_autofree DvmdMapNode *nodes = NULL;
+  DvmdMapRequest request = describe (job, places, topologies, &nodes);
+
+  return dvmd_map_driver_map (mappers, dvm_job_spec_get_map_by (dvmd_job_get_spec (job)), &request, error);
 }

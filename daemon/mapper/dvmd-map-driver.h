@@ -10,11 +10,33 @@
 G_BEGIN_DECLS
 
 /*
- * Asks the mappers (element-type DvmdMapper) in their order until one does not decline, and checks its answer. Any
- * error is DVM_ERROR_MAP_FAILED. Pure.
+ * The mappers (element-type DvmdMapper) are asked in their order. Of several that have declared a word the first one
+ * says how it is written and whether it makes sense. Pure.
  */
-DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapRequest *request, GError **error);
+
+/* Where the hardware of a node is known. */
+typedef struct
+{
+  /* (transfer none) (nullable) */
+  DvmdMapTopology *(*find) (const char *signature, gpointer user_data);
+  gpointer user_data;
+} DvmdMapTopologies;
+
+/*
+ * Whether a mapper takes what the job says of placement: DVM_ERROR_BAD_PARAM, DVM_ERROR_NOT_SUPPORTED. counts: it gives
+ * numbers to applications that have none.
+ */
+gboolean dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error);
+/* Gives numbers where np is 0. FALSE: the mapper has no opinion. topologies (nullable): none are known */
+gboolean dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
+                                const DvmdMapTopologies *topologies, guint32 *np);
+/*
+ * Asks those that have the word until one does not decline, and checks its answer. Any error is DVM_ERROR_MAP_FAILED.
+ * map_by (nullable). request: without words.
+ */
+DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const char *map_by, const DvmdMapRequest *request, GError **error);
 /* The same for a job. */
-DvmdMap *dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, GError **error);
+DvmdMap *dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
+                                  const DvmdMapTopologies *topologies, GError **error);
 
 G_END_DECLS

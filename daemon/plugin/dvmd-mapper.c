@@ -40,12 +40,38 @@ dvmd_mapper_map (DvmdMapper *self, const DvmdMapRequest *request, DvmdPlacement 
   return DVMD_MAPPER_GET_CLASS (self)->map (self, request, placement, error);
 }
 
+gboolean
+dvmd_mapper_check (DvmdMapper *self, const DvmdMapRequest *request, GError **error)
+{
+  DvmdMapperClass *klass = DVMD_MAPPER_GET_CLASS (self);
+
+  return klass->check == NULL || klass->check (self, request, error);
+}
+
+gboolean
+dvmd_mapper_count (DvmdMapper *self, const DvmdMapRequest *request, guint32 *app_np)
+{
+  DvmdMapperClass *klass = DVMD_MAPPER_GET_CLASS (self);
+
+  return klass->count != NULL && klass->count (self, request, app_np);
+}
+
+static void
+run_clear (gpointer data)
+{
+  DvmdPlacementRun *run = data;
+
+  if (run->cpus != NULL)
+    dvmd_cpuset_free ((DvmdCpuset *)run->cpus);
+}
+
 DvmdPlacement *
 dvmd_placement_new (void)
 {
   DvmdPlacement *self = g_new0 (DvmdPlacement, 1);
 
   self->runs = g_array_new (FALSE, FALSE, sizeof (DvmdPlacementRun));
+  g_array_set_clear_func (self->runs, run_clear);
   return self;
 }
 
@@ -56,21 +82,41 @@ dvmd_placement_free (DvmdPlacement *self)
   g_free (self);
 }
 
-void
-dvmd_placement_add (DvmdPlacement *self, guint32 node, guint32 app, guint32 first_rank, guint32 count, guint32 stride)
+/* It begins where the other ends, and neither has objects. */
+static gboolean
+goes_on (const DvmdPlacementRun *run, const DvmdPlacementRun *last)
 {
-  DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .count = count, .stride = stride };
+  return run->kind == DVMD_OBJECT_NODE && last->kind == DVMD_OBJECT_NODE && run->cpus == NULL && last->cpus == NULL
+         && last->node == run->node && last->app == run->app && last->stride == 1 && run->stride == 1
+         && last->first_rank + last->count == run->first_rank;
+}
+
+void
+dvmd_placement_add_run (DvmdPlacement *self, const DvmdPlacementRun *run)
+{
   DvmdPlacementRun *last = NULL;
+  DvmdPlacementRun added = *run;
 
   g_return_if_fail (self != NULL);
 
   if (self->runs->len > 0)
     last = &g_array_index (self->runs, DvmdPlacementRun, self->runs->len - 1);
-  if (last != NULL && last->node == node && last->app == app && last->stride == 1 && stride == 1
-      && last->first_rank + last->count == first_rank)
-    last->count += count;
-  else
-    g_array_append_val (self->runs, run);
+  if (last != NULL && goes_on (run, last))
+    {
+      last->count += run->count;
+      return;
+    }
+  if (run->cpus != NULL)
+    added.cpus = dvmd_cpuset_copy (run->cpus);
+  g_array_append_val (self->runs, added);
+}
+
+void
+dvmd_placement_add (DvmdPlacement *self, guint32 node, guint32 app, guint32 first_rank, guint32 count, guint32 stride)
+{
+  const DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .count = count, .stride = stride };
+
+  dvmd_placement_add_run (self, &run);
 }
 
 const DvmdPlacementRun *

@@ -11,12 +11,14 @@
 typedef struct
 {
   DvmdPluginHost *host;
+  const DvmdPluginInfo *info;
 } DvmdPluginPrivate;
 
 enum
 {
   PROP_0,
   PROP_HOST,
+  PROP_INFO,
   N_PROPERTIES
 };
 
@@ -29,6 +31,8 @@ dvmd_plugin_set_property (GObject *object, guint id, const GValue *value, GParam
 
   if (id == PROP_HOST)
     priv->host = g_value_dup_object (value);
+  else if (id == PROP_INFO)
+    priv->info = g_value_get_pointer (value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
@@ -53,6 +57,9 @@ dvmd_plugin_class_init (DvmdPluginClass *klass)
       object_class, PROP_HOST,
       g_param_spec_object ("host", NULL, NULL, DVMD_TYPE_PLUGIN_HOST,
                            G_PARAM_WRITABLE | G_PARAM_CONSTRUCT_ONLY | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property (
+      object_class, PROP_INFO,
+      g_param_spec_pointer ("info", NULL, NULL, G_PARAM_WRITABLE | G_PARAM_CONSTRUCT_ONLY | G_PARAM_STATIC_STRINGS));
 }
 
 static void
@@ -66,4 +73,12 @@ dvmd_plugin_get_host (gpointer self)
   DvmdPluginPrivate *priv = dvmd_plugin_get_instance_private (DVMD_PLUGIN (self));
 
   return priv->host;
+}
+
+const DvmdPluginInfo *
+dvmd_plugin_get_info (gpointer self)
+{
+  DvmdPluginPrivate *priv = dvmd_plugin_get_instance_private (DVMD_PLUGIN (self));
+
+  return priv->info;
 }

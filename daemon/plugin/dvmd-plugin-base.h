@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-plugin-host.h"
+#include "dvmd-plugin-info.h"
 
 G_BEGIN_DECLS
 
@@ -31,11 +32,9 @@ typedef enum
  * @rank: of its agent; ranks are never given twice
  * @slots: how many processes it is meant for, 0 if nobody said
  * @slots_max: how many it may take at most, 0 for no limit beyond @slots
- * @limit: for a mapper: how many processes of this job it may take now
- * @most: for a mapper that may oversubscribe: how many of them it may take at most
  * @address: (nullable): for a launcher: how to get there, [USER@]HOST[:PORT]; %NULL for its name
  *
- * A node as plugins see it. Borrowed for the time of the call.
+ * A node as launchers and allocators see it. Borrowed for the time of the call.
  *
  * Since: 0.1
  */
@@ -45,10 +44,8 @@ typedef struct
   guint32 rank;
   guint32 slots;
   guint32 slots_max;
-  guint32 limit;
-  guint32 most;
   const char *address;
-  gpointer reserved[1];
+  gpointer reserved[2];
 } DvmdPluginNode;
 
 /**
@@ -82,5 +79,14 @@ struct _DvmdPluginClass
  * Since: 0.1
  */
 DvmdPluginHost *dvmd_plugin_get_host (gpointer self);
+
+/**
+ * dvmd_plugin_get_info:
+ * @self: (type DvmdPlugin): a plugin
+ *
+ * Returns: (transfer none): what it was loaded by
+ * Since: 0.1
+ */
+const DvmdPluginInfo *dvmd_plugin_get_info (gpointer self);
 
 G_END_DECLS

@@ -16,7 +16,7 @@ G_BEGIN_DECLS
  *
  * Since: 0.1
  */
-#define DVMD_PLUGIN_ABI 1
+#define DVMD_PLUGIN_ABI 2
 
 /**
  * DvmdPluginKind:
@@ -43,6 +43,13 @@ typedef enum
  * @name: a short name: small letters, digits and dashes; one that no other plugin of its kind has
  * @description: one sentence for people
  * @get_type: the type that is instantiated; called once, after everything else has been checked
+ * @words: (array zero-terminated=1): of a mapper: the words of map-by that it takes, as they are written: "slot",
+ *   "ppr:N:OBJECT" with two arguments, "pe-list=CPUS" with a value, "near[=NODE]" with a value that may be missing. The
+ *   word itself is small letters, digits and dashes, begins with a letter
+ * @qualifiers: (array zero-terminated=1) (nullable): of a mapper: what may follow, in the same way: "span", "pe=N".
+ * Others are refused before it is asked
+ * @rankings: of a mapper: the #DvmdRankBy that it can do; %DVMD_RANK_BY_SLOT always
+ * @bindings: of a mapper: the #DvmdBindTo that it can do, with the flags that it heeds; %DVMD_BIND_TO_NONE always
  *
  * What a plugin says of itself. A module exports exactly one, under the name dvmd_plugin_info.
  *
@@ -56,6 +63,11 @@ typedef struct
   const char *name;
   const char *description;
   GType (*get_type) (void);
+  const char *const *words;
+  const char *const *qualifiers;
+  guint32 rankings;
+  guint32 bindings;
+  gpointer reserved[4];
 } DvmdPluginInfo;
 
 /* The one symbol of a module. */

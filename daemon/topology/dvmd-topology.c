@@ -28,12 +28,12 @@ struct _DvmdTopology
 
 G_DEFINE_BOXED_TYPE (DvmdTopology, dvmd_topology, dvmd_topology_ref, dvmd_topology_unref)
 
-/* Kinds of object that make nodes alike or different, in the order of the signature. */
+/* Kinds of object that make nodes alike or different, in the order of the signature and of DvmdTopologyKind. */
 static const struct
 {
   hwloc_obj_type_t type;
   const char *suffix;
-} signature_kinds[] = {
+} kinds[DVMD_N_TOPOLOGY_KINDS] = {
   { HWLOC_OBJ_PACKAGE, "Pa" }, { HWLOC_OBJ_NUMANODE, "Nu" }, { HWLOC_OBJ_L3CACHE, "L3" }, { HWLOC_OBJ_L2CACHE, "L2" },
   { HWLOC_OBJ_L1CACHE, "L1" }, { HWLOC_OBJ_CORE, "Co" },     { HWLOC_OBJ_PU, "Pu" },
 };
@@ -79,6 +79,24 @@ init_topology (hwloc_topology_t *topology)
   return 0;
 }
 
+static GStrv
+list_objects (hwloc_topology_t topology, hwloc_obj_type_t type)
+{
+  g_autoptr (GStrvBuilder) lists = g_strv_builder_new ();
+  hwloc_obj_t object = NULL;
+
+  while ((object = hwloc_get_next_obj_by_type (topology, type, object)) != NULL)
+    {
+      char *text = NULL;
+
+      if (hwloc_bitmap_list_asprintf (&text, object->cpuset) < 0)
+        continue;
+      g_strv_builder_add (lists, text);
+      free (text);
+    }
+  return g_strv_builder_end (lists);
+}
+
 /* Where the objects are, not only how many: two packages of 2 and 6 cores are not two of 4. */
 static guint32
 hash_shape (hwloc_topology_t topology)
@@ -86,19 +104,14 @@ hash_shape (hwloc_topology_t topology)
   g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA1);
   guint32 hash;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (signature_kinds); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
-      hwloc_obj_t object = NULL;
+      g_auto (GStrv) lists = list_objects (topology, kinds[i].type);
 
-      while ((object = hwloc_get_next_obj_by_type (topology, signature_kinds[i].type, object)) != NULL)
+      for (gsize k = 0; lists[k] != NULL; k++)
         {
-          char *text = NULL;
-
-          if (hwloc_bitmap_list_asprintf (&text, object->cpuset) < 0)
-            continue;
-          g_checksum_update (checksum, (const guchar *)text, -1);
+          g_checksum_update (checksum, (const guchar *)lists[k], -1);
           g_checksum_update (checksum, (const guchar *)";", 1);
-          free (text);
         }
       g_checksum_update (checksum, (const guchar *)"|", 1);
     }
@@ -122,9 +135,9 @@ make_signature (hwloc_topology_t topology)
   GString *text = g_string_new (NULL);
   struct utsname buffer;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (signature_kinds); i++)
-    g_string_append_printf (text, "%d%s:", MAX (hwloc_get_nbobjs_by_type (topology, signature_kinds[i].type), 0),
-                            signature_kinds[i].suffix);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    g_string_append_printf (text, "%d%s:", MAX (hwloc_get_nbobjs_by_type (topology, kinds[i].type), 0),
+                            kinds[i].suffix);
   g_string_append_printf (text, "%s:%s:%08x", get_architecture (topology, &buffer),
                           G_BYTE_ORDER == G_LITTLE_ENDIAN ? "le" : "be", hash_shape (topology));
   return g_string_free (text, FALSE);
@@ -270,6 +283,12 @@ const char *
 dvmd_topology_get_cpuset (DvmdTopology *self)
 {
   return self->cpuset;
+}
+
+GStrv
+dvmd_topology_dup_objects (DvmdTopology *self, DvmdTopologyKind kind)
+{
+  return list_objects (self->topology, kinds[kind].type);
 }
 
 char *

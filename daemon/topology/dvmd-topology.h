@@ -18,6 +18,19 @@ typedef struct _DvmdTopology DvmdTopology;
 
 GType dvmd_topology_get_type (void);
 
+/* What it is made of, from the largest to the smallest. */
+typedef enum
+{
+  DVMD_TOPOLOGY_PACKAGE,
+  DVMD_TOPOLOGY_NUMA,
+  DVMD_TOPOLOGY_L3CACHE,
+  DVMD_TOPOLOGY_L2CACHE,
+  DVMD_TOPOLOGY_L1CACHE,
+  DVMD_TOPOLOGY_CORE,
+  DVMD_TOPOLOGY_HWTHREAD,
+  DVMD_N_TOPOLOGY_KINDS
+} DvmdTopologyKind;
+
 /* What the environment has by this call, and jobs are not to have. */
 #define DVMD_TOPOLOGY_NO_PLUGINS "/dev/null"
 /* Else the environment is changed for a moment by each new topology: not good where there are threads. */
@@ -42,6 +55,8 @@ guint dvmd_topology_get_n_cores (DvmdTopology *self);
 const char *dvmd_topology_get_signature (DvmdTopology *self);
 /* The numbers of all the hardware threads, "0-15". */
 const char *dvmd_topology_get_cpuset (DvmdTopology *self);
+/* (transfer full): the numbers of the hardware threads of each object of a kind, "0-3,8", in logical order */
+GStrv dvmd_topology_dup_objects (DvmdTopology *self, DvmdTopologyKind kind);
 char *dvmd_topology_dup_xml (DvmdTopology *self, GError **error);
 
 /* The hwloc_topology_t, for the PMIx server, which wants it as it is; lives as long as self. */

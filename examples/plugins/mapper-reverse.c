@@ -5,7 +5,6 @@
  */
 
 #include <dvmd-plugin.h>
-#include <string.h>
 
 #define EXAMPLE_TYPE_REVERSE_MAPPER (example_reverse_mapper_get_type ())
 G_DECLARE_FINAL_TYPE (ExampleReverseMapper, example_reverse_mapper, EXAMPLE, REVERSE_MAPPER, DvmdMapper)
@@ -37,8 +36,6 @@ example_reverse_mapper_map (DvmdMapper *self, const DvmdMapRequest *request, Dvm
   guint left = request->nodes[node].limit;
   guint rank = 0;
 
-  if (strcmp (request->map_by, "slot") != 0)
-    return DVMD_PLUGIN_DECLINED;
   if (extra > 0 && !request->oversubscribe)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%" G_GUINT64_FORMAT " processes have no slot", extra);
@@ -72,6 +69,8 @@ example_reverse_mapper_init (ExampleReverseMapper *self)
 {
 }
 
+static const char *const words[] = { "slot", NULL };
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -79,4 +78,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "reverse",
   .description = "an example: by slot, the last node first",
   .get_type = example_reverse_mapper_get_type,
+  .words = words,
 };

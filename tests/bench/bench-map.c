@@ -17,8 +17,9 @@
 typedef struct
 {
   GPtrArray *mappers;
+  const char *map_by;
   DvmdMapRequest request;
-  DvmdPluginNode *nodes;
+  DvmdMapNode *nodes;
   guint np;
 } Bench;
 
@@ -31,12 +32,11 @@ since (gint64 begin, guint times)
 static void
 bench_init (Bench *self, GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node)
 {
-  *self = (Bench){ .mappers = mappers, .np = n_nodes * per_node };
-  self->nodes = g_new0 (DvmdPluginNode, n_nodes);
+  *self = (Bench){ .mappers = mappers, .map_by = map_by, .np = n_nodes * per_node };
+  self->nodes = g_new0 (DvmdMapNode, n_nodes);
   for (guint i = 0; i < n_nodes; i++)
-    self->nodes[i] = (DvmdPluginNode){ .name = "node", .rank = i + 1, .limit = per_node };
+    self->nodes[i] = (DvmdMapNode){ .name = "node", .rank = i + 1, .limit = per_node };
   self->request = (DvmdMapRequest){
-    .map_by = map_by,
     .app_np = &self->np,
     .n_apps = 1,
     .nodes = self->nodes,
@@ -48,7 +48,7 @@ static DvmdMap *
 make_map (Bench *self)
 {
   g_autoptr (GError) error = NULL;
-  DvmdMap *map = dvmd_map_driver_map (self->mappers, &self->request, &error);
+  DvmdMap *map = dvmd_map_driver_map (self->mappers, self->map_by, &self->request, &error);
 
   if (map == NULL)
     g_error ("%s", error->message);

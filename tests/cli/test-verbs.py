@@ -294,7 +294,7 @@ def test_nodes_status_info():
         equal({(one["kind"], one["name"], one["active"], one["path"]) for one in plugins},
               {("mapper", "ppr", True, ""), ("mapper", "round-robin", True, ""), ("allocator", "hosts", True, ""),
                ("launcher", "local", True, ""), ("launcher", "ssh", True, "")})
-        equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "PATH"])
+        equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "WORDS", "PATH"])
         nodes = here.json("nodes")
         equal([node["rank"] for node in nodes], [0, 1])
         equal((nodes[0]["slots"], nodes[1]["slots"], nodes[1]["state"]), (0, 3, "UP"))

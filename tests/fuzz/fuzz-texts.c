@@ -143,26 +143,20 @@ fuzz_spec_words (const guint8 *data, gsize size)
   g_autofree char *text = fuzz_dup_text (data, size);
   g_auto (DvmOutputOptions) output = { 0 };
   DvmRuntimeOptions runtime;
-  DvmMapPolicy policy;
+  DvmRankBy rank_by;
+  DvmBindTo bind_to;
   DvmStdinTarget target;
   DvmWhenFull when_full;
   gboolean plain;
 
   _dvm_runtime_options_parse (text, "", &runtime, NULL);
-  _dvm_rank_by_check (text, "", NULL);
-  _dvm_bind_to_check (text, "", NULL);
+  _dvm_map_by_check (text, "", NULL);
+  _dvm_rank_by_parse (text, "", &rank_by, NULL);
+  _dvm_bind_to_parse (text, "", &bind_to, NULL);
   _dvm_when_full_parse (text, "", &when_full, NULL);
   _dvm_stdin_target_parse (text, "", &target, NULL);
   _dvm_personality_parse (text, "", &plain, NULL);
   _dvm_output_parse (text, "", &output, NULL);
-  if (_dvm_map_policy_parse (text, "", &policy, NULL))
-    {
-      g_autofree char *written = _dvm_map_policy_to_text (&policy);
-      DvmMapPolicy again;
-
-      g_assert_true (_dvm_map_policy_parse (written, "", &again, NULL));
-      g_assert_true (policy.by == again.by && policy.per_node == again.per_node);
-    }
 }
 
 /* Where daemons listen and are found, the names that ssh is given, and what it says. */

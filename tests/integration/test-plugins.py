@@ -3,6 +3,7 @@
 
 import atexit
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ MESON = shutil.which('meson', path='/usr/bin') or 'meson'
 EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
 BUILTIN = {('mapper', 'ppr'), ('mapper', 'round-robin'), ('allocator', 'hosts'), ('launcher', 'local'),
            ('launcher', 'ssh')}
-KINDS = {('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
+KINDS = {('mapper', 'plane'), ('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
 
 
 def run(*argv, **kwargs):
@@ -75,7 +76,7 @@ class Installed(dvmtest.Case):
         build = os.path.join(self.tree.place, 'meson')
         run(MESON, 'setup', build, EXAMPLES, env=self.tree.env)
         run('ninja', '-C', build, env=self.tree.env)
-        self.assertEqual(len(glob.glob(os.path.join(build, '*.so'))), 3)
+        self.assertEqual(len(glob.glob(os.path.join(build, '*.so'))), 4)
 
     def test_listed(self):
         dvm = self.installed('disabled-plugins=launcher-command', slots=1)
@@ -90,9 +91,32 @@ class Installed(dvmtest.Case):
     def test_mapper(self):
         dvm = self.installed('disabled-plugins=mapper-round-robin', slots=4)
         self.assertEqual(dvm.run(['true'], np=4).state, NOTIFIED)
-        result = dvm.run(['true'], np=2, **{'map-by': 'node'})
-        self.assertEqual(result.state, MAP_FAILED)
-        self.assertIn('No mapper takes', result.reason)
+        self.assert_refused('BadParam', 'the mappers of this DVM have “ppr:N:node”, “plane:N”, “slot”', dvm.submit, ['true'], np=2,
+                            map_by='node')
+
+    def place_with_cli(self, dvm, *args):
+        cli = os.path.join(os.path.dirname(self.tree.daemon), 'dvm-cli')
+        env = dict(os.environ, XDG_RUNTIME_DIR=dvm.runtime, HOME=dvm.home)
+        rows = json.loads(subprocess.run([cli, '--socket', dvm.socket, 'map', '--json', *args, 'true'], env=env, check=True,
+                                         stdout=subprocess.PIPE, timeout=dvmtest.LIMIT).stdout)
+        self.assertEqual([row['rank'] for row in rows], list(range(len(rows))))
+        return ''.join(row['node'][-1] for row in rows)
+
+    def test_own_word(self):
+        """A word that a plugin brings is one of --map-by like any other."""
+        dvm = self.installed('nodes=3', slots=4)
+        row = self.plugins(dvm)['mapper', 'plane']
+        self.assertEqual((row['words'], row['qualifiers']), (['plane:N'], ['first=NODE']))
+        self.assertEqual(self.place_with_cli(dvm, '-n', '8', '--map-by', 'plane:2'), '11223311')
+        self.assertEqual(self.place_with_cli(dvm, '-n', '5', '--map-by', 'PLANE:1:First=node3'), '31231')
+        done = dvm.run(['sh', '-c', 'echo $DVM_RANK $DVM_NODE'], np=7, map_by='pla:3', personality='plain')
+        self.assertEqual([line[-1] for line in sorted(done.lines)], list('1112223'))
+        for map_by, kind, mention in [('plane', 'BadParam', 'it is written “plane:N”'), ('plane:0', 'BadParam', '“0”'),
+                                      ('plane:2:last=node1', 'BadParam', 'unknown word “last”'),
+                                      ('plane:2:pe=3', 'NotSupported', '“pe”'), ('plain:2', 'BadParam', 'did you mean “plane”'),
+                                      ('p:2', 'BadParam', 'more than one word')]:
+            self.assert_refused(kind, mention, dvm.submit, ['true'], np=2, map_by=map_by)
+        self.assertEqual(dvm.run(['true'], np=13, map_by='plane:2', when_full='refuse').state, MAP_FAILED)
 
     def test_allocator(self):
         """Its node is elsewhere: a launcher has to bring an agent there, its own or one of the program's."""
@@ -133,7 +157,7 @@ class Installed(dvmtest.Case):
         with open(dvm.log_path, encoding='utf-8', errors='replace') as file:
             lines = [line for line in file if 'is refused: ' in line]
         for name, reason in [('a-broken.so', 'cannot be opened'), ('plugin-missing-symbol.so', 'function_that_nobody_has'),
-                             ('plugin-no-info.so', 'does not export'), ('plugin-wrong-abi.so', 'this is version 1'),
+                             ('plugin-no-info.so', 'does not export'), ('plugin-wrong-abi.so', 'this is version 2'),
                              ('plugin-wrong-size.so', 'bytes where'), ('b-mapper.so', 'is taken from')]:
             self.assertTrue([line for line in lines if name in line and reason in line], (name, lines))
         self.assertEqual(len(lines), 6)

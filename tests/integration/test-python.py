@@ -53,7 +53,7 @@ class Descriptions(WithoutDvm):
         with self.assertRaisesRegex(TypeError, 'labell'):
             Dvm.JobSpec(['x'], labell='x')
         with self.assertRaisesRegex(Dvm.BadParamError, 'rubbish'):
-            Dvm.JobSpec(['x'], map_by='rubbish').validate()
+            Dvm.JobSpec(['x'], map_by='rubbish:').validate()
         with self.assertRaisesRegex(ValueError, 'line 1'):
             Dvm.JobSpec.new_from_json('{')
 

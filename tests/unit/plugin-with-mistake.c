@@ -52,6 +52,12 @@ mistake_init (Mistake *self)
 }
 
 #ifndef PLUGIN_NO_INFO
+#ifdef PLUGIN_WRONG_WORDS
+static const char *const words[] = { "Two Words", NULL };
+#elif !defined(PLUGIN_NO_WORDS) && !defined(PLUGIN_WRONG_TYPE)
+static const char *const words[] = { "mistake", NULL };
+#endif
+
 const DvmdPluginInfo dvmd_plugin_info = {
 #ifdef PLUGIN_WRONG_ABI
   .abi = DVMD_PLUGIN_ABI + 1,
@@ -77,5 +83,8 @@ const DvmdPluginInfo dvmd_plugin_info = {
 #endif
   .description = "for the test of the loader",
   .get_type = mistake_get_type,
+#if !defined(PLUGIN_NO_WORDS) && !defined(PLUGIN_WRONG_TYPE)
+  .words = words,
+#endif
 };
 #endif

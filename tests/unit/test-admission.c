@@ -29,7 +29,24 @@ map_job (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
   Dvm *self = data;
 
-  return dvmd_map_driver_map_job (dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_MAPPER), job, places, error);
+  return dvmd_map_driver_map_job (dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_MAPPER), job, places, NULL,
+                                  error);
+}
+
+static gboolean
+check_placement (gpointer data, DvmJobSpec *spec, gboolean *counts, GError **error)
+{
+  Dvm *self = data;
+
+  return dvmd_map_driver_check (dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_MAPPER), spec, counts, error);
+}
+
+static gboolean
+count_procs (gpointer data, DvmdJob *job, const DvmdPlaces *places, guint32 *np)
+{
+  Dvm *self = data;
+
+  return dvmd_map_driver_count (dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_MAPPER), job, places, NULL, np);
 }
 
 /* Nodes node1 ... with slots and slots_max each. */
@@ -44,6 +61,8 @@ dvm_init (Dvm *self, guint n_nodes, const guint *slots, const guint *slots_max)
   self->plugins = dvmd_plugins_new (&none, NULL);
   self->effects = world_effects;
   self->effects.map = map_job;
+  self->effects.check_placement = check_placement;
+  self->effects.count_procs = count_procs;
   world->log = g_string_new (NULL);
   world->clock = dvmd_clock_new_manual (START);
   world->queue = dvmd_event_queue_new (NULL, NULL);

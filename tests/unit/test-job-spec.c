@@ -234,20 +234,12 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'when-full': <''>}", DVM_ERROR_BAD_PARAM, { "when-full", "empty" } },
   { "[{'argv': <['a']>}]", "{'stdin': <'-1'>}", DVM_ERROR_BAD_PARAM, { "stdin", "-1" } },
   { "[{'argv': <['a']>}]", "{'stdin': <'most'>}", DVM_ERROR_BAD_PARAM, { "stdin", "most" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'core'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "core" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr'>}", DVM_ERROR_BAD_PARAM, { "map-by", "ppr:2:node" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2'>}", DVM_ERROR_BAD_PARAM, { "map-by", "ppr:2:node" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:0:node'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“0”" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:65537:node'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“65537”" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:core'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "core" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:device=gpu'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "device" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:nodes'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“node”" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:node=3'>}", DVM_ERROR_BAD_PARAM, { "map-by", "=3" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'ppr:2:node:PE=2'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "pe" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'slot:OVERSUBSCRIBE'>}", DVM_ERROR_NOT_SUPPORTED, { "oversubscribe" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <':PE=2'>}", DVM_ERROR_NOT_SUPPORTED, { "map-by", "pe" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'slots'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“slot”" } },
-  { "[{'argv': <['a']>}]", "{'map-by': <'slot=1'>}", DVM_ERROR_BAD_PARAM, { "map-by", "=1" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'two words'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“two words”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'2slots'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“2slots”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'=2'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“=2”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'slot:'>}", DVM_ERROR_BAD_PARAM, { "map-by", "“slot:”" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'ppr::node'>}", DVM_ERROR_BAD_PARAM, { "map-by", "ppr:2:node" } },
+  { "[{'argv': <['a']>}]", "{'map-by': <'word:a\\nb'>}", DVM_ERROR_BAD_PARAM, { "map-by", "WORD" } },
   { "[{'argv': <['a']>}]", "{'rank-by': <'fill'>}", DVM_ERROR_NOT_SUPPORTED, { "rank-by", "fill" } },
   { "[{'argv': <['a']>}]", "{'bind-to': <'core'>}", DVM_ERROR_NOT_SUPPORTED, { "bind-to", "core" } },
   { "[{'argv': <['a']>}]", "{'bind-to': <'l'>}", DVM_ERROR_BAD_PARAM, { "bind-to", "more than one" } },
@@ -343,15 +335,30 @@ test_not_utf8 (void)
   g_assert_nonnull (value);
 }
 
+/* Which words there are the DVM knows: what has the form of one is kept as it is. */
 static void
-check_map_by (const char *text, const char *expected)
+test_map_by (void)
 {
-  DvmMapPolicy policy;
-  g_autofree char *full = NULL;
+  static const char *const right[] = { "slot", "PPR:12:NO", "Own-Word=3:arg:QUAL=a value, of two", ":PE=2", "x" };
 
-  g_assert_true (_dvm_map_policy_parse (text, "", &policy, NULL));
-  full = _dvm_map_policy_to_text (&policy);
-  g_assert_cmpstr (full, ==, expected);
+  for (gsize i = 0; i < G_N_ELEMENTS (right); i++)
+    {
+      g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+      g_autoptr (DvmJobSpec) copy = NULL;
+      g_autoptr (GVariant) value = NULL;
+      g_autoptr (GVariant) apps = NULL;
+      g_autoptr (GVariant) options = NULL;
+      g_autoptr (GError) error = NULL;
+
+      dvm_job_spec_set_map_by (spec, right[i]);
+      dvm_job_spec_validate (spec, &error);
+      g_assert_no_error (error);
+      value = dvm_job_spec_to_variant (spec);
+      g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &options);
+      copy = dvm_job_spec_new_from_variant (apps, options, &error);
+      g_assert_no_error (error);
+      g_assert_cmpstr (dvm_job_spec_get_map_by (copy), ==, right[i]);
+    }
 }
 
 static void
@@ -380,22 +387,15 @@ test_parsers (void)
   g_assert_cmpint (target.kind, ==, DVM_STDIN_NONE);
   g_assert_true (_dvm_when_full_parse ("over", "", &when_full, NULL));
   g_assert_cmpint (when_full, ==, DVM_WHEN_FULL_OVERSUBSCRIBE);
-  check_map_by (NULL, "slot");
-  check_map_by ("NODE", "node");
-  check_map_by ("PPR:12:NO", "ppr:12:node");
-  check_map_by ("ppr:12:n", "ppr:12:node");
 }
 
 static void
 test_policies (void)
 {
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
-  DvmMapPolicy policy;
   DvmRuntimeOptions options;
 
   g_assert_false (_dvm_job_spec_is_plain (spec));
-  _dvm_job_spec_get_map_policy (spec, &policy);
-  g_assert_cmpint (policy.by, ==, DVM_MAP_BY_SLOT);
   g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_WAIT);
   g_object_set (spec, "personality", "plain", "map-by", "node", "when-full", "refuse", "recoverable", TRUE, NULL);
   g_assert_true (_dvm_job_spec_is_plain (spec));
@@ -403,10 +403,6 @@ test_policies (void)
   _dvm_job_spec_get_runtime (spec, &options);
   g_assert_true (options.recoverable);
   g_assert_true (options.error_nonzero_status);
-  dvm_job_spec_set_map_by (spec, "ppr:3:node");
-  _dvm_job_spec_get_map_policy (spec, &policy);
-  g_assert_cmpint (policy.by, ==, DVM_MAP_BY_PPR);
-  g_assert_cmpuint (policy.per_node, ==, 3);
   g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_REFUSE);
 }
 
@@ -444,7 +440,7 @@ static const JsonRefusal json_refusals[] = {
   { "{\"argv\": [\"\xff\"]}", DVM_ERROR_PARSE_FAILED, { "UTF-8" } },
   { "{\"argv\": ['a']}", DVM_ERROR_PARSE_FAILED, { "line 1" } },
   { "/* \" */{}", DVM_ERROR_PARSE_FAILED, { "comments" } },
-  { "{\"argv\": [\"a\"], \"map-by\": \"core\"}", DVM_ERROR_NOT_SUPPORTED, { "$.map-by" } },
+  { "{\"argv\": [\"a\"], \"map-by\": \"co re\"}", DVM_ERROR_BAD_PARAM, { "$.map-by" } },
   { "{\"apps\": [{\"argv\": [\"a\"], \"cwd\": \"x\"}]}", DVM_ERROR_BAD_PARAM, { "$.apps[0].cwd" } },
 };
 
@@ -775,6 +771,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/refusals", test_refusals);
   g_test_add_func ("/job-spec/long-strings", test_long_strings);
   g_test_add_func ("/job-spec/not-utf8", test_not_utf8);
+  g_test_add_func ("/job-spec/map-by", test_map_by);
   g_test_add_func ("/job-spec/parsers", test_parsers);
   g_test_add_func ("/job-spec/policies", test_policies);
   g_test_add_func ("/job-spec/json", test_json);

@@ -36,15 +36,15 @@ make_environment (guint n, guint seed)
 static DvmdMap *
 make_map (DvmdPlugins *plugins, const char *map_by, guint n_nodes, guint per_node)
 {
-  g_autofree DvmdPluginNode *nodes = g_new0 (DvmdPluginNode, n_nodes);
+  g_autofree DvmdMapNode *nodes = g_new0 (DvmdMapNode, n_nodes);
   guint np = n_nodes * per_node;
-  DvmdMapRequest request = { .map_by = map_by, .app_np = &np, .n_apps = 1, .nodes = nodes, .n_nodes = n_nodes };
+  DvmdMapRequest request = { .app_np = &np, .n_apps = 1, .nodes = nodes, .n_nodes = n_nodes };
   g_autoptr (GError) error = NULL;
   DvmdMap *map;
 
   for (guint i = 0; i < n_nodes; i++)
-    nodes[i] = (DvmdPluginNode){ .name = "node", .rank = i + 1, .limit = per_node };
-  map = dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &request, &error);
+    nodes[i] = (DvmdMapNode){ .name = "node", .rank = i + 1, .limit = per_node };
+  map = dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), map_by, &request, &error);
   g_assert_no_error (error);
   return map;
 }

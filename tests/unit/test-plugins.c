@@ -32,14 +32,14 @@ static DvmdMap *
 map (DvmdPlugins *plugins, const char *by, const guint *np, guint n_apps, const guint *limits, guint n_nodes,
      gboolean oversubscribe, GError **error)
 {
-  g_autofree DvmdPluginNode *nodes = g_new0 (DvmdPluginNode, n_nodes);
-  DvmdMapRequest request = { .map_by = by, .app_np = np, .n_apps = n_apps, .n_nodes = n_nodes };
+  g_autofree DvmdMapNode *nodes = g_new0 (DvmdMapNode, n_nodes);
+  DvmdMapRequest request = { .app_np = np, .n_apps = n_apps, .n_nodes = n_nodes };
 
   for (guint i = 0; i < n_nodes; i++)
-    nodes[i] = (DvmdPluginNode){ .name = "x", .rank = 10 + i, .limit = limits[i], .most = G_MAXUINT };
+    nodes[i] = (DvmdMapNode){ .name = "x", .rank = 10 + i, .limit = limits[i], .most = G_MAXUINT };
   request.nodes = nodes;
   request.oversubscribe = oversubscribe;
-  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &request, error);
+  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), by, &request, error);
 }
 
 static char *
@@ -118,12 +118,15 @@ test_map_errors (void)
   const guint five[] = { 5 };
 
   check_refused (NULL, NULL, "slot", five, "do not fit into the 4 slots");
-  check_refused (NULL, NULL, "moon", three, "No mapper takes \"map-by\" moon");
-  check_refused ("mapper-round-robin", NULL, "slot", three, "No mapper takes");
+  check_refused (NULL, NULL, "moon", three,
+                 "unknown word “moon”; the mappers of this DVM have “ppr:N:node”, “slot”, “node”");
+  check_refused ("mapper-round-robin", NULL, "slot", three,
+                 "unknown word “slot”; the mappers of this DVM have “ppr:N:node”");
+  check_refused ("mapper-round-robin mapper-ppr", NULL, "slot", three, "this DVM has no mappers");
   check_refused (NULL, NULL, "ppr:1:node", three, "1 of 3 processes have no place");
   check_refused (NULL, NULL, "ppr:3:node", five, "5 of 5 processes have no place");
-  check_refused (NULL, NULL, "ppr:3:core", five, "No mapper takes");
-  check_refused (NULL, NULL, "ppr:-1:node", five, "No mapper takes");
+  check_refused (NULL, NULL, "ppr:3:core", five, "“core” is not supported yet");
+  check_refused (NULL, NULL, "ppr:-1:node", five, "“-1” is no number");
   check_refused (NULL, "mapper fail not today", "slot", three, "not today");
   check_refused (NULL, "mapper done", "slot", three, "more processes on a node than that may take");
   check_refused (NULL, "mapper wrong", "slot", three, "a rank has no place");
@@ -150,6 +153,287 @@ test_decline (void)
       text = show (result);
       g_assert_cmpstr (text, ==, expected[i]);
     }
+}
+
+static gboolean
+try_check (DvmdPlugins *plugins, const char *by, gboolean *counts, GError **error)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+
+  dvm_job_spec_set_map_by (spec, by);
+  return dvmd_map_driver_check (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), spec, counts, error);
+}
+
+static void
+test_words (void)
+{
+  static const struct
+  {
+    const char *by;
+    int code;
+    const char *mention;
+  } wrong[] = {
+    { "core", DVM_ERROR_NOT_SUPPORTED, "“core” is not supported yet" },
+    { "NUMA", DVM_ERROR_NOT_SUPPORTED, "“numa”" },
+    { "ppr", DVM_ERROR_BAD_PARAM, "it is written “ppr:N:node”" },
+    { "ppr:2", DVM_ERROR_BAD_PARAM, "it is written “ppr:N:node”" },
+    { "ppr:0:node", DVM_ERROR_BAD_PARAM, "“0”" },
+    { "ppr:65537:node", DVM_ERROR_BAD_PARAM, "“65537”" },
+    { "ppr:2:core", DVM_ERROR_NOT_SUPPORTED, "“core”" },
+    { "ppr:2:device=gpu", DVM_ERROR_NOT_SUPPORTED, "“device”" },
+    { "ppr:2:nodes", DVM_ERROR_BAD_PARAM, "“node”" },
+    { "ppr:2:node=3", DVM_ERROR_BAD_PARAM, "“node=3”" },
+    { "ppr:2:node:PE=2", DVM_ERROR_NOT_SUPPORTED, "“pe”" },
+    { "slot:OVERSUBSCRIBE", DVM_ERROR_NOT_SUPPORTED, "“oversubscribe”" },
+    { "slot:bright", DVM_ERROR_BAD_PARAM, "unknown word “bright”" },
+    { ":PE=2", DVM_ERROR_NOT_SUPPORTED, "“pe”" },
+    { "s", DVM_ERROR_BAD_PARAM, "more than one word; the mappers of this DVM have “ppr:N:node”, “slot”, “node”" },
+    { "slots", DVM_ERROR_BAD_PARAM, "did you mean “slot”?; the mappers" },
+    { "slot=1", DVM_ERROR_BAD_PARAM, "“slot” takes no value: “=1”" },
+  };
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+  gboolean counts;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_assert_false (try_check (plugins, wrong[i].by, &counts, &error));
+      g_assert_error (error, DVM_ERROR, wrong[i].code);
+      if (strstr (error->message, wrong[i].mention) == NULL)
+        g_error ("\"%s\" does not speak of \"%s\"", error->message, wrong[i].mention);
+    }
+  g_assert_true (try_check (plugins, NULL, &counts, NULL));
+  g_assert_true (try_check (plugins, "NO", &counts, NULL));
+  g_assert_false (counts);
+  g_assert_true (try_check (plugins, "PPR:12:NO", &counts, NULL));
+  g_assert_true (counts);
+}
+
+/* ---- a mapper whose answer the test makes ---- */
+
+typedef struct
+{
+  DvmdMapper parent_instance;
+} Puppet;
+
+typedef DvmdMapperClass PuppetClass;
+
+/* What it has been asked, and what it answers. */
+static struct
+{
+  DvmdPlacementRun answer;
+  char *asked;
+} puppet_script;
+
+GType puppet_get_type (void);
+G_DEFINE_TYPE (Puppet, puppet, DVMD_TYPE_MAPPER)
+
+static DvmdPluginVerdict
+puppet_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
+{
+  g_autofree char *arguments = g_strjoinv (" ", (char **)request->arguments);
+  g_autofree char *qualifiers = g_strjoinv (" ", (char **)request->qualifiers);
+
+  g_free (puppet_script.asked);
+  puppet_script.asked = g_strdup_printf ("%s|%s|%s|%s", request->word, request->value != NULL ? request->value : "-",
+                                         arguments, qualifiers);
+  dvmd_placement_add_run (placement, &puppet_script.answer);
+  return DVMD_PLUGIN_DONE;
+}
+
+static void
+puppet_class_init (PuppetClass *klass)
+{
+  klass->map = puppet_map;
+}
+
+static void
+puppet_init (Puppet *self)
+{
+}
+
+static const char *const puppet_words[] = { "pull:HOW:WHERE", "pile[=HOW]", "pin=CPUS", NULL };
+static const char *const puppet_qualifiers[] = { "soft", "pe=N", "shared[=BOOL]", NULL };
+static const DvmdPluginInfo puppet_info = {
+  .name = "puppet",
+  .words = puppet_words,
+  .qualifiers = puppet_qualifiers,
+  .rankings = DVMD_RANK_BY_SLOT | DVMD_RANK_BY_FILL,
+  .bindings = DVMD_BIND_TO_CORE | DVMD_BIND_OVERLOAD,
+};
+
+/* Two packages of two cores; cpu 3 may not be used. */
+static void
+load_puppet_hardware (DvmdMapTopology *into, gpointer user_data)
+{
+  static const char *const cores[] = { "0", "2", "1", "3" };
+
+  if (user_data == NULL)
+    return;
+  dvmd_map_topology_add (into, DVMD_OBJECT_NODE, "0-2");
+  dvmd_map_topology_add (into, DVMD_OBJECT_PACKAGE, "0,2");
+  dvmd_map_topology_add (into, DVMD_OBJECT_PACKAGE, "1,3");
+  for (gsize i = 0; i < G_N_ELEMENTS (cores); i++)
+    dvmd_map_topology_add (into, DVMD_OBJECT_CORE, cores[i]);
+}
+
+/* mention (nullable): NULL: it is right */
+static void
+check_puppet (const char *by, DvmdMapRequest request, DvmdMapNode node, const char *mention)
+{
+  static const guint two = 2;
+  g_autoptr (GPtrArray) mappers = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) result = NULL;
+
+  g_ptr_array_add (mappers, g_object_new (puppet_get_type (), "info", &puppet_info, NULL));
+  node.rank = 10;
+  node.limit = 2;
+  request.app_np = &two;
+  request.n_apps = 1;
+  request.nodes = &node;
+  request.n_nodes = 1;
+  result = dvmd_map_driver_map (mappers, by, &request, &error);
+  if (mention == NULL)
+    {
+      g_assert_no_error (error);
+      return;
+    }
+  g_assert_null (result);
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+  if (strstr (error->message, mention) == NULL)
+    g_error ("\"%s\" does not speak of \"%s\"", error->message, mention);
+}
+
+/* What is written comes as the mapper has declared it. */
+static void
+test_own_words (void)
+{
+  static const char *const right[][2] = {
+    { "PULL:Hard:There", "pull|-|Hard There|" },
+    { "pul:1:pe=3", "pull|-|1 pe=3|" },
+    { "pull:a:b:SO:Pe=4:shared", "pull|-|a b|soft pe=4 shared" },
+    { "pile", "pile|-||" },
+    { "pile=HIGH:sh=No", "pile|HIGH||shared=No" },
+    { "pin=0,2-3", "pin|0,2-3||" },
+  };
+  static const char *const wrong[][2] = {
+    { "pull:a", "“pull” is not whole: it is written “pull:HOW:WHERE”" },
+    { "pull=2:a:b", "“pull” takes no value" },
+    { "pin", "“pin” is without its value: it is written “pin=CPUS”" },
+    { "pile=", "“pile” is without its value" },
+    { "pi", "more than one word" },
+    { "pile:soft:soft", "“soft” is given twice" },
+    { "pile:shared:shared=1", "“shared” is given twice" },
+    { "pile:pe", "“pe” is without its value" },
+    { "pile:soft=1", "“soft” takes no value" },
+    { "pile:span", "“span” is not supported yet" },
+    { "pile:s", "more than one word" },
+  };
+
+  puppet_script.answer = (DvmdPlacementRun){ .count = 2, .stride = 1 };
+  for (gsize i = 0; i < G_N_ELEMENTS (right); i++)
+    {
+      check_puppet (right[i][0], (DvmdMapRequest){ 0 }, (DvmdMapNode){ 0 }, NULL);
+      g_assert_cmpstr (puppet_script.asked, ==, right[i][1]);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    check_puppet (wrong[i][0], (DvmdMapRequest){ 0 }, (DvmdMapNode){ 0 }, wrong[i][1]);
+  g_clear_pointer (&puppet_script.asked, g_free);
+}
+
+/* What a mapper has not declared it is not asked for. */
+static void
+test_wishes (void)
+{
+  const DvmdMapNode node = { 0 };
+
+  puppet_script.answer = (DvmdPlacementRun){ .count = 2, .stride = 1 };
+  check_puppet ("pile", (DvmdMapRequest){ .rank_by = DVMD_RANK_BY_FILL, .bind_to = DVMD_BIND_TO_NONE }, node, NULL);
+  check_puppet ("pile", (DvmdMapRequest){ .bind_to = DVMD_BIND_TO_CORE, .bind_flags = DVMD_BIND_OVERLOAD }, node, NULL);
+  check_puppet ("pile", (DvmdMapRequest){ .rank_by = DVMD_RANK_BY_SPAN }, node, "rank-by: the mapper “puppet” cannot");
+  check_puppet ("pile", (DvmdMapRequest){ .bind_to = DVMD_BIND_TO_NUMA }, node, "bind-to: the mapper “puppet” cannot");
+  check_puppet ("pile", (DvmdMapRequest){ .bind_to = DVMD_BIND_TO_CORE, .bind_flags = DVMD_BIND_LIMIT }, node,
+                "bind-to");
+  g_clear_pointer (&puppet_script.asked, g_free);
+}
+
+static void
+check_hardware (const char *cpus, DvmdPlacementRun run, DvmdBindTo bind_to, DvmdMapNode node, const char *mention)
+{
+  g_autoptr (DvmdCpuset) set = cpus != NULL ? dvmd_cpuset_new_from_list (cpus) : NULL;
+
+  run.count = 2;
+  run.stride = 1;
+  run.cpus = set;
+  puppet_script.answer = run;
+  check_puppet ("pile", (DvmdMapRequest){ .bind_to = bind_to }, node, mention);
+}
+
+static void
+test_hardware (void)
+{
+  const DvmdPlacementRun core = { .kind = DVMD_OBJECT_CORE, .object = 2, .object_stride = 1 };
+  const DvmdPlacementRun beyond = { .kind = DVMD_OBJECT_CORE, .object = 2, .object_stride = 2 };
+  const DvmdPlacementRun package = { .kind = DVMD_OBJECT_PACKAGE, .object = 1 };
+  const DvmdPlacementRun wrong_kind = { .kind = DVMD_N_OBJECT_KINDS };
+  const DvmdPlacementRun numa = { .kind = DVMD_OBJECT_NUMA };
+  const DvmdPlacementRun nameless = { .object = 1 };
+  const DvmdPlacementRun nowhere = { 0 };
+  g_autoptr (DvmdCpuset) first = dvmd_cpuset_new_from_list ("0");
+  g_autoptr (DvmdMapTopology) topology = dvmd_map_topology_new (load_puppet_hardware, GINT_TO_POINTER (1), NULL);
+  g_autoptr (DvmdMapTopology) unknown = dvmd_map_topology_new (load_puppet_hardware, NULL, NULL);
+  const DvmdMapNode node = { .topology = topology };
+  const DvmdMapNode narrow = { .topology = topology, .allowed = first };
+  const DvmdMapNode dark = { .topology = unknown };
+  const DvmdMapNode bare = { 0 };
+  const DvmdBindTo none = DVMD_BIND_TO_NONE;
+  const DvmdBindTo bound = DVMD_BIND_TO_CORE;
+
+  check_hardware (NULL, core, none, node, NULL);
+  check_hardware (NULL, package, bound, node, NULL);
+  check_hardware ("0,2", package, bound, node, NULL);
+  check_hardware ("", nowhere, bound, node, NULL);
+  check_hardware ("0-1", nowhere, bound, node, NULL);
+  check_hardware ("0", core, bound, narrow, NULL);
+  check_hardware (NULL, nowhere, none, bare, NULL);
+  check_hardware (NULL, beyond, none, node, "an object that the node does not have");
+  check_hardware (NULL, numa, none, node, "an object that the node does not have");
+  check_hardware (NULL, wrong_kind, none, node, "a kind of object that there is not");
+  check_hardware (NULL, nameless, none, node, "an object without a kind");
+  check_hardware (NULL, core, none, dark, "of which that is not known");
+  check_hardware (NULL, core, none, bare, "of which that is not known");
+  check_hardware ("0", nowhere, bound, bare, "of which that is not known");
+  check_hardware ("0", core, none, node, "not to be bound");
+  check_hardware ("3", core, bound, node, "a cpu that is not allowed");
+  check_hardware ("64", nowhere, bound, node, "a cpu that is not allowed");
+  check_hardware ("0-1", nowhere, bound, narrow, "a cpu that is not allowed");
+  g_clear_pointer (&puppet_script.asked, g_free);
+}
+
+static void
+check_cpus (const char *list, guint n_words, guint64 first)
+{
+  g_autoptr (DvmdCpuset) set = dvmd_cpuset_new_from_list (list);
+
+  g_assert_cmpuint (set->n_words, ==, n_words);
+  g_assert_cmpuint (n_words > 0 ? set->words[0] : 0, ==, first);
+}
+
+static void
+test_cpusets (void)
+{
+  static const char *const wrong[] = { ",",  "1,", "1-", "-1", "3-1", "x", "1 2", "65536", "1-99999999999999999999",
+                                       "1;2" };
+
+  check_cpus ("", 0, 0);
+  check_cpus ("0-3,8", 1, 0x10f);
+  check_cpus ("0-63", 1, G_MAXUINT64);
+  check_cpus ("64", 2, 0);
+  check_cpus ("65535", 1024, 0);
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    g_assert_null (dvmd_cpuset_new_from_list (wrong[i]));
 }
 
 /* ---- launcher and allocator, by script ---- */
@@ -432,10 +716,12 @@ test_refusals (void)
 
   load_wrong (plugins, "missing-symbol", "function_that_nobody_has");
   load_wrong (plugins, "no-info", "does not export dvmd_plugin_info");
-  load_wrong (plugins, "wrong-abi", "version 2 of the plugin interface, and this is version 1");
+  load_wrong (plugins, "wrong-abi", "version 3 of the plugin interface, and this is version 2");
   load_wrong (plugins, "wrong-kind", "there is no kind 77");
   load_wrong (plugins, "wrong-name", "small letters");
   load_wrong (plugins, "wrong-size", "are right");
+  load_wrong (plugins, "no-words", "declares the words");
+  load_wrong (plugins, "wrong-words", "must be written");
   load_wrong (plugins, "does-not-exist", "no regular file");
   g_assert_cmpuint (dvmd_plugins_list (plugins)->len, ==, before);
 }
@@ -469,6 +755,7 @@ test_good (void)
       text = g_variant_print (rows, FALSE);
       g_assert_nonnull (strstr (text, i == 0 ? "'active': <true>, 'path': <'/" : "'active': <false>, 'path': <'/"));
       g_assert_nonnull (strstr (text, "{'kind': <'mapper'>, 'name': <'round-robin'>, 'description': <'"));
+      g_assert_nonnull (strstr (text, "'words': <['slot', 'node']>"));
     }
 }
 
@@ -519,6 +806,11 @@ main (int argc, char **argv)
   g_test_add_func ("/plugins/ppr", test_ppr);
   g_test_add_func ("/plugins/map-errors", test_map_errors);
   g_test_add_func ("/plugins/decline", test_decline);
+  g_test_add_func ("/plugins/words", test_words);
+  g_test_add_func ("/plugins/own-words", test_own_words);
+  g_test_add_func ("/plugins/wishes", test_wishes);
+  g_test_add_func ("/plugins/hardware", test_hardware);
+  g_test_add_func ("/plugins/cpusets", test_cpusets);
   g_test_add_func ("/plugins/allocator", test_allocator);
   g_test_add_func ("/plugins/hosts-allocator", test_hosts_allocator);
   g_test_add_func ("/plugins/launcher", test_launcher);

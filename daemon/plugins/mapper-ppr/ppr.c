@@ -6,13 +6,15 @@
 
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "dvmd-plugin.h"
 
 #define DVMD_TYPE_PPR (dvmd_ppr_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdPpr, dvmd_ppr, DVMD, PPR, DvmdMapper)
+
+/* More on one node are a mistake of whoever asks. */
+#define MOST_PER_NODE 65536
 
 struct _DvmdPpr
 {
@@ -30,31 +32,83 @@ typedef struct
   guint64 total_left;
 } Mapping;
 
-/* "ppr:2:node"; 0: it is something else */
-static guint
-parse_per_node (const char *map_by)
+/* As short as one likes, in any case. */
+static gboolean
+is_short_for (const char *text, const char *name)
 {
-  char *end = NULL;
-  guint64 number;
+  gsize length = strcspn (text, "=");
 
-  if (strncmp (map_by, "ppr:", 4) != 0 || !g_ascii_isdigit (map_by[4]))
-    return 0;
-  number = g_ascii_strtoull (map_by + 4, &end, 10);
-  return strcmp (end, ":node") == 0 && number <= G_MAXINT ? number : 0;
+  return length > 0 && g_ascii_strncasecmp (text, name, length) == 0;
+}
+
+static gboolean
+check_object (const char *object, GError **error)
+{
+  static const char *const later[] = { "hwthread", "core",    "l1cache", "l2cache", "l3cache",
+                                       "numa",     "package", "device",  NULL };
+
+  if (is_short_for (object, "node") && strchr (object, '=') == NULL)
+    return TRUE;
+  for (gsize i = 0; later[i] != NULL; i++)
+    if (is_short_for (object, later[i]))
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "map-by: ppr: “%s” is not supported yet", later[i]);
+        return FALSE;
+      }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "map-by: ppr: there is no “%s” of which there could be so many; there is “node”", object);
+  return FALSE;
+}
+
+/* ppr:2:node; 0 with an error: it makes no sense */
+static guint
+read_per_node (const DvmdMapRequest *request, GError **error)
+{
+  guint64 number = 0;
+
+  if (!g_ascii_string_to_unsigned (request->arguments[0], 10, 1, MOST_PER_NODE, &number, NULL))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "map-by: ppr: “%s” is no number of processes on each node, from 1 to %d", request->arguments[0],
+                 MOST_PER_NODE);
+  else if (check_object (request->arguments[1], error))
+    return (guint)number;
+  return 0;
+}
+
+static gboolean
+dvmd_ppr_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
+{
+  return read_per_node (request, error) > 0;
 }
 
 static guint
-app_limit (Mapping *self, guint app, guint node)
+app_limit (const DvmdMapRequest *request, guint app, guint node)
 {
-  const DvmdMapRequest *request = self->request;
-
   return request->app_limits != NULL ? request->app_limits[app * request->n_nodes + node] : G_MAXUINT;
+}
+
+/* So many on each node that is for the application. */
+static gboolean
+dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
+{
+  guint64 per_node = read_per_node (request, NULL);
+
+  for (guint app = 0; app < request->n_apps; app++)
+    {
+      guint64 n_nodes = 0;
+
+      for (guint node = 0; node < request->n_nodes; node++)
+        n_nodes += app_limit (request, app, node) > 0;
+      if (app_np[app] == 0)
+        app_np[app] = (guint32)MIN (per_node * n_nodes, G_MAXINT);
+    }
+  return TRUE;
 }
 
 static guint
 share_of (Mapping *self, guint app, guint node)
 {
-  return app_limit (self, app, node) > 0 ? MIN (self->per_node, self->left[app]) : 0;
+  return app_limit (self->request, app, node) > 0 ? MIN (self->per_node, self->left[app]) : 0;
 }
 
 static gboolean
@@ -66,7 +120,7 @@ has_room (Mapping *self, guint node)
   for (guint app = 0; app < request->n_apps; app++)
     {
       need += share_of (self, app, node);
-      if (!request->oversubscribe && share_of (self, app, node) > app_limit (self, app, node))
+      if (!request->oversubscribe && share_of (self, app, node) > app_limit (self->request, app, node))
         return FALSE;
     }
   return need > 0 && need <= (request->oversubscribe ? request->nodes[node].most : request->nodes[node].limit);
@@ -143,10 +197,10 @@ dvmd_ppr_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
 {
   g_autofree guint *left = NULL;
   g_autofree guint *counts = NULL;
-  Mapping self = { .request = request, .per_node = parse_per_node (request->map_by) };
+  Mapping self = { .request = request, .per_node = read_per_node (request, error) };
 
   if (self.per_node == 0)
-    return DVMD_PLUGIN_DECLINED;
+    return DVMD_PLUGIN_FAILED;
   self.left = left = g_memdup2 (request->app_np, request->n_apps * sizeof (guint));
   self.counts = counts = g_new0 (guint, (gsize)request->n_apps * request->n_nodes);
   for (guint app = 0; app < request->n_apps; app++)
@@ -163,13 +217,19 @@ dvmd_ppr_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
 static void
 dvmd_ppr_class_init (DvmdPprClass *klass)
 {
-  DVMD_MAPPER_CLASS (klass)->map = dvmd_ppr_map;
+  DvmdMapperClass *mapper_class = DVMD_MAPPER_CLASS (klass);
+
+  mapper_class->map = dvmd_ppr_map;
+  mapper_class->check = dvmd_ppr_check;
+  mapper_class->count = dvmd_ppr_count;
 }
 
 static void
 dvmd_ppr_init (DvmdPpr *self)
 {
 }
+
+static const char *const words[] = { "ppr:N:node", NULL };
 
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
@@ -178,4 +238,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "ppr",
   .description = "places so many ranks on each node",
   .get_type = dvmd_ppr_get_type,
+  .words = words,
 };

@@ -189,7 +189,7 @@ open_nodes (Mapping *self)
 {
   for (guint i = 0; i < self->request->n_nodes; i++)
     {
-      const DvmdPluginNode *node = &self->request->nodes[i];
+      const DvmdMapNode *node = &self->request->nodes[i];
 
       self->left[i] = node->limit;
       self->beyond[i] = node->most > node->limit ? node->most - node->limit : 0;
@@ -215,12 +215,10 @@ set_error (const DvmdMapRequest *request, GError **error)
 static DvmdPluginVerdict
 dvmd_round_robin_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  gboolean by_node = strcmp (request->map_by, "node") == 0;
+  gboolean by_node = strcmp (request->word, "node") == 0;
   g_autofree guint *memory = NULL;
   Mapping self = { .request = request, .placement = placement };
 
-  if (!by_node && strcmp (request->map_by, "slot") != 0)
-    return DVMD_PLUGIN_DECLINED;
   self.left = memory = g_new0 (guint, 4 * (gsize)request->n_nodes);
   self.beyond = self.left + request->n_nodes;
   self.room = self.beyond + request->n_nodes;
@@ -252,6 +250,8 @@ dvmd_round_robin_init (DvmdRoundRobin *self)
 {
 }
 
+static const char *const words[] = { "slot", "node", NULL };
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -259,4 +259,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "round-robin",
   .description = "places ranks by slot and by node",
   .get_type = dvmd_round_robin_get_type,
+  .words = words,
 };

@@ -64,6 +64,8 @@ dvmd_test_mapper_init (DvmdTestMapper *self)
 {
 }
 
+static const char *const words[] = { "slot", "node", NULL };
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -71,4 +73,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "test",
   .description = "does what a script says, for tests",
   .get_type = dvmd_test_mapper_get_type,
+  .words = words,
 };

@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Placement: what the core asks, and what mappers see.
+ */
+
+#pragma once
+
+#include "dvmd-controller.h"
+#include "dvmd-map-driver.h"
+
+G_BEGIN_DECLS
+
+/* Effects of the core. */
+gboolean dvmd_controller_check_placement (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError **error);
+gboolean dvmd_controller_count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np);
+DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
+
+/* Those that agents have told. */
+DvmdMapTopologies dvmd_controller_get_map_topologies (DvmdController *self);
+
+G_END_DECLS
