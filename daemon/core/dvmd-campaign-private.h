@@ -39,14 +39,14 @@ struct _DvmdCampaign
   DvmdCore *core; /* unowned: the core owns its campaigns */
   DvmCampaign *record;
   DvmdRequester *requester; /* (nullable) */
-  gboolean scheduler;
-  DvmdJob *job;           /* (nullable): whose own grow it is */
-  DvmdSession *session;   /* (nullable) */
-  struct _DvmdHeal *heal; /* (nullable): the node that it tries to bring back; unowned */
-  gboolean minted;        /* the session is its own: without it, there is none */
+  DvmdJob *job;             /* (nullable): whose own grow it is */
+  DvmdSession *session;     /* (nullable) */
+  struct _DvmdHeal *heal;   /* (nullable): the node that it tries to bring back; unowned */
+  gboolean minted;          /* the session is its own: without it, there is none */
   gboolean ends_session;
   GArray *joined; /* guint: nodes that were in already, and joined the session for it; or stay, and left it for it */
   GPtrArray *targets;  /* DvmdTarget */
+  GHashTable *by_rank; /* rank -> DvmdTarget, of those that have one */
   GPtrArray *to_offer; /* (element-type DvmdTarget): nodes that were down when they were released */
   GHashTable *waits;   /* set of the ranks that have to leave before it can begin */
   GPtrArray *own_jobs; /* (element-type DvmdJob): that wait for it because they bring its nodes */
@@ -79,6 +79,9 @@ struct _DvmdCampaign
 
 DvmdCampaign *dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind);
 DvmdTarget *dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guint rank);
+void dvmd_campaign_set_target_rank (DvmdCampaign *self, DvmdTarget *target, guint rank);
+/* (nullable) */
+DvmdTarget *dvmd_campaign_find_target (DvmdCampaign *self, guint rank);
 /* After targets were added, or have got their ranks. */
 void dvmd_campaign_publish_targets (DvmdCampaign *self);
 void dvmd_campaign_set_pending (DvmdCampaign *self, guint pending);

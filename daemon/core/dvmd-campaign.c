@@ -88,6 +88,7 @@ dvmd_campaign_finalize (GObject *object)
   g_clear_object (&self->session);
   g_clear_pointer (&self->requester, dvmd_requester_free);
   g_clear_pointer (&self->joined, g_array_unref);
+  g_clear_pointer (&self->by_rank, g_hash_table_unref);
   g_clear_pointer (&self->targets, g_ptr_array_unref);
   g_clear_pointer (&self->to_offer, g_ptr_array_unref);
   g_clear_pointer (&self->own_jobs, g_ptr_array_unref);
@@ -107,6 +108,7 @@ dvmd_campaign_init (DvmdCampaign *self)
 {
   self->joined = g_array_new (FALSE, FALSE, sizeof (guint));
   self->targets = dvmd_targets_new ();
+  self->by_rank = g_hash_table_new (NULL, NULL);
   self->to_offer = dvmd_targets_new ();
   self->own_jobs = g_ptr_array_new_with_free_func (g_object_unref);
   self->waits = g_hash_table_new (NULL, NULL);
@@ -128,10 +130,25 @@ dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind)
 DvmdTarget *
 dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guint rank)
 {
-  DvmdTarget *target = dvmd_target_new (name, rank, NULL);
+  DvmdTarget *target = dvmd_target_new (name, 0, NULL);
 
   g_ptr_array_add (self->targets, target);
+  if (rank != 0)
+    dvmd_campaign_set_target_rank (self, target, rank);
   return target;
+}
+
+void
+dvmd_campaign_set_target_rank (DvmdCampaign *self, DvmdTarget *target, guint rank)
+{
+  target->rank = rank;
+  g_hash_table_insert (self->by_rank, GUINT_TO_POINTER (rank), target);
+}
+
+DvmdTarget *
+dvmd_campaign_find_target (DvmdCampaign *self, guint rank)
+{
+  return g_hash_table_lookup (self->by_rank, GUINT_TO_POINTER (rank));
 }
 
 void

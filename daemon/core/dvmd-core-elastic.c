@@ -64,12 +64,11 @@ dvmd_size_answer (DvmdSizeAnswer *answer, const char *alloc_id, const char *req_
 }
 
 DvmdCampaign *
-dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester, gboolean scheduler,
-                         const char *alloc_id, const char *req_id)
+dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester, const char *alloc_id,
+                         const char *req_id)
 {
   DvmdCampaign *campaign = dvmd_campaign_new (self, ++self->last_campaign_id, kind);
 
-  campaign->scheduler = scheduler;
   if (requester != NULL)
     campaign->requester = dvmd_requester_copy (requester);
   _dvm_campaign_set_request (campaign->record, kind, alloc_id, req_id, requester != NULL ? requester->name : NULL);
@@ -95,7 +94,7 @@ dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
   dvmd_campaign_publish_targets (campaign);
   campaign->n_pending = campaign->targets->len;
   _dvm_campaign_set_pending (campaign->record, campaign->n_pending);
-  campaign->held = !campaign->scheduler && !never_held && (self->held_back.length > 0 || dvmd_core_holds_back (self));
+  campaign->held = !never_held && (self->held_back.length > 0 || dvmd_core_holds_back (self));
   dvmd_core_campaign_added (campaign);
   if (campaign->held)
     {
@@ -237,19 +236,15 @@ dvmd_core_describe_departure (DvmdNode *node)
 static void
 count_departure (DvmdCampaign *campaign, guint rank)
 {
-  for (guint i = 0; i < campaign->targets->len; i++)
-    {
-      DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
+  DvmdTarget *target = dvmd_campaign_find_target (campaign, rank);
 
-      if (target->rank != rank || target->gone)
-        continue;
-      target->gone = TRUE;
-      dvmd_campaign_set_pending (campaign, campaign->n_pending - 1);
-      /* One that waits looks at what is left when it begins. */
-      if (campaign->n_pending == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
-        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DEPARTED, NULL);
-      return;
-    }
+  if (target == NULL || target->gone)
+    return;
+  target->gone = TRUE;
+  dvmd_campaign_set_pending (campaign, campaign->n_pending - 1);
+  /* One that waits looks at what is left when it begins. */
+  if (campaign->n_pending == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
+    dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DEPARTED, NULL);
 }
 
 void

@@ -357,8 +357,8 @@ start (DvmdCore *self, const Plan *plan, DvmdSession *session, gboolean minted)
 
   if (plan->to_add->len == 0)
     return NULL;
-  campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_GROW, requester, request->scheduler,
-                                      dvmd_session_get_alloc_id (session), request->req_id);
+  campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_GROW, requester, dvmd_session_get_alloc_id (session),
+                                      request->req_id);
   campaign->session = g_object_ref (session);
   campaign->minted = minted;
   if (request->job != NULL)
@@ -449,7 +449,7 @@ dvmd_core_grow (DvmdCore *self, const DvmdGrowRequest *request, DvmdSizeAnswer *
     wait_for (request->job, campaign);
   renew (self, session, request);
   if (campaign != NULL)
-    dvmd_size_start_campaign (campaign, FALSE);
+    dvmd_size_start_campaign (campaign, request->scheduler);
   if (campaign != NULL && !campaign->held)
     unhold_shrinks (campaign);
   dvmd_size_answer (answer, dvmd_session_get_alloc_id (session), request->req_id, session, campaign);

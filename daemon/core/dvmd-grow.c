@@ -71,7 +71,7 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   node->coming_for = dvmd_session_is_reserved (self->session);
   if (node->coming_for)
     dvmd_node_pool_reserve (node, TRUE);
-  target->rank = node->rank;
+  dvmd_campaign_set_target_rank (self, target, node->rank);
   if (target->allocator != NULL)
     _dvm_node_set_origin (node->record, dvm_node_get_launcher (node->record), target->allocator);
   dvmd_core_tell_node (core, node->rank, TRUE);
@@ -229,20 +229,16 @@ check_jobs (DvmdCampaign *self)
 void
 dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node)
 {
-  for (guint i = 0; i < self->targets->len; i++)
-    {
-      DvmdTarget *target = g_ptr_array_index (self->targets, i);
+  DvmdTarget *target = dvmd_campaign_find_target (self, node->rank);
 
-      if (target->rank != node->rank || target->reported)
-        continue;
-      target->reported = TRUE;
-      if (++self->n_reported < self->targets->len)
-        return;
-      if (!self->failing)
-        dvmd_campaign_post (self, DVMD_CAMPAIGN_REPORTED, NULL);
-      check_jobs (self);
-      return;
-    }
+  if (target == NULL || target->reported)
+    return;
+  target->reported = TRUE;
+  if (++self->n_reported < self->targets->len)
+    return;
+  if (!self->failing)
+    dvmd_campaign_post (self, DVMD_CAMPAIGN_REPORTED, NULL);
+  check_jobs (self);
 }
 
 /* ---- they are wired ---- */

@@ -21,6 +21,7 @@ typedef struct
   GPtrArray *down;      /* DvmdNode that have been lost */
   GPtrArray *kept;      /* DvmdNode that only leave the session */
   GPtrArray *grows;     /* DvmdCampaign that bring what is released */
+  GHashTable *seen;     /* set of what is in one of these already */
 } Plan;
 
 static void
@@ -30,6 +31,7 @@ plan_init (Plan *plan)
   plan->down = g_ptr_array_new ();
   plan->kept = g_ptr_array_new ();
   plan->grows = g_ptr_array_new ();
+  plan->seen = g_hash_table_new (NULL, NULL);
 }
 
 static void
@@ -39,13 +41,14 @@ plan_clear (Plan *plan)
   g_clear_pointer (&plan->down, g_ptr_array_unref);
   g_clear_pointer (&plan->kept, g_ptr_array_unref);
   g_clear_pointer (&plan->grows, g_ptr_array_unref);
+  g_clear_pointer (&plan->seen, g_hash_table_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Plan, plan_clear)
 
 static void
-add_once (GPtrArray *list, gpointer item)
+add_once (Plan *plan, GPtrArray *list, gpointer item)
 {
-  if (!g_ptr_array_find (list, item, NULL))
+  if (g_hash_table_add (plan->seen, item))
     g_ptr_array_add (list, item);
 }
 
@@ -53,11 +56,11 @@ static void
 plan_node (Plan *plan, DvmdNode *node)
 {
   if (dvmd_size_is_down (node))
-    add_once (plan->down, node);
+    add_once (plan, plan->down, node);
   else
-    add_once (plan->nodes, node);
+    add_once (plan, plan->nodes, node);
   if (node->grow != NULL && !node->grow->failing)
-    add_once (plan->grows, node->grow);
+    add_once (plan, plan->grows, node->grow);
 }
 
 static gboolean
@@ -125,7 +128,7 @@ plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
   else
     {
       if (grow != NULL)
-        add_once (plan->grows, grow);
+        add_once (plan, plan->grows, grow);
       if (node != NULL && node->rank > 0)
         plan_node (plan, node);
       return TRUE;
@@ -162,7 +165,7 @@ plan_session (DvmdCore *self, Plan *plan)
       if (campaign->session != plan->session || dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW
           || campaign->failing || campaign->wired)
         continue;
-      add_once (plan->grows, campaign);
+      add_once (plan, plan->grows, campaign);
       for (guint i = 0; i < campaign->targets->len; i++)
         {
           const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
@@ -226,8 +229,7 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
 
   if (plan->nodes->len == 0)
     return NULL;
-  campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_SHRINK, request->requester, request->scheduler, alloc_id,
-                                      request->req_id);
+  campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_SHRINK, request->requester, alloc_id, request->req_id);
   campaign->drain_timeout = request->drain_timeout;
   if (plan->session != NULL)
     campaign->session = g_object_ref (plan->session);
@@ -390,7 +392,7 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
   release_down (self, &plan, campaign);
   if (campaign == NULL)
     return TRUE;
-  dvmd_size_start_campaign (campaign, plan.grows->len > 0);
+  dvmd_size_start_campaign (campaign, request->scheduler || plan.grows->len > 0);
   /* After it: campaigns of theirs have higher numbers. */
   if (campaign->ends_session)
     dvmd_session_end_children (campaign->session, campaign->drain_timeout);

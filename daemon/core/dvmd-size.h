@@ -19,7 +19,7 @@ const DvmdRequester *dvmd_size_get_asker (const DvmdRequester *requester, gboole
 void dvmd_size_answer (DvmdSizeAnswer *answer, const char *alloc_id, const char *req_id, DvmdSession *session,
                        DvmdCampaign *campaign);
 DvmdCampaign *dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester,
-                                       gboolean scheduler, const char *alloc_id, const char *req_id);
+                                       const char *alloc_id, const char *req_id);
 /* Its targets are known: the core has it from now on, and it begins when it may. */
 void dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held);
 /* One that may not be held back needs it. */
