@@ -4,13 +4,15 @@
  * What a change of size costs: agents are added to a DVM of as many, leave again, and one of those that stay is lost.
  * Links take 0.1 ms at most, agents answer at once.
  *
- *   elastic-curves [--radix N] [AGENTS...]
+ *   elastic-curves [--radix N] [--at-most FACTOR] [AGENTS...]
  */
 
 #include "config.h"
 
 #include <stdlib.h>
 
+#include "sim-meter.h"
+#include "sim-shared-routes.h"
 #include "sim-world.h"
 
 #define LINK_DELAY 100
@@ -19,9 +21,17 @@ typedef struct
 {
   guint64 packets;
   guint64 sent;
-  gint64 work;
+  guint64 work;
   gint64 time;
 } Mark;
+
+typedef enum
+{
+  GROW,
+  SHRINK,
+  LOSS,
+  N_CHANGES,
+} Change;
 
 static Mark
 mark (SimWorld *world)
@@ -32,15 +42,19 @@ mark (SimWorld *world)
   return now;
 }
 
-static void
-print (SimWorld *world, const char *what, guint n, const Mark *from)
+/* What the controller has done since then. */
+static double
+print (SimWorld *world, Change change, guint n, const Mark *from)
 {
+  static const char *const names[N_CHANGES] = { "grow", "shrink", "loss" };
   Mark now = mark (world);
+  double work = (double)(now.work - from->work) / sim_meter.size;
 
   g_print ("%6u  %-6s  %9.2f ms  %9" G_GUINT64_FORMAT " packets  %7" G_GUINT64_FORMAT
-           " of the controller, %9.2f ms of its work\n",
-           n, what, (double)(now.time - from->time) / 1000, now.packets - from->packets, now.sent - from->sent,
-           (double)(now.work - from->work) / 1000);
+           " of the controller, %9.2f %s of its work\n",
+           n, names[change], (double)(now.time - from->time) / 1000, now.packets - from->packets, now.sent - from->sent,
+           work, sim_meter.unit);
+  return work;
 }
 
 static void
@@ -62,7 +76,7 @@ be_quiet (SimWorld *world)
   while (!sim_world_is_quiet (world));
 }
 
-static void
+static double
 grow (SimWorld *world, char **names, guint n)
 {
   g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n);
@@ -73,13 +87,15 @@ grow (SimWorld *world, char **names, guint n)
 
   for (guint i = 0; i < n; i++)
     hosts[i] = (DvmdGrowHost){ .name = names[i], .slots = 1 };
+  sim_world_begin_work (world);
   if (!dvmd_core_grow (world->core, &request, &answer, &error))
     g_error ("%s", error->message);
+  sim_world_end_work (world);
   run_until_ended (world, answer.campaign);
-  print (world, "grow", n, &before);
+  return print (world, GROW, n, &before);
 }
 
-static void
+static double
 shrink (SimWorld *world, char **names, guint n)
 {
   g_auto (DvmdSizeAnswer) answer = { 0 };
@@ -87,14 +103,16 @@ shrink (SimWorld *world, char **names, guint n)
   Mark before = mark (world);
   g_autoptr (GError) error = NULL;
 
+  sim_world_begin_work (world);
   if (!dvmd_core_shrink (world->core, &request, &answer, &error))
     g_error ("%s", error->message);
+  sim_world_end_work (world);
   run_until_ended (world, answer.campaign);
-  print (world, "shrink", n, &before);
+  return print (world, SHRINK, n, &before);
 }
 
 /* The first child of the controller: so many are below it as can be. */
-static void
+static double
 lose (SimWorld *world)
 {
   Mark before = mark (world);
@@ -102,11 +120,11 @@ lose (SimWorld *world)
 
   sim_world_kill (world, rank);
   be_quiet (world);
-  print (world, "loss", 1, &before);
+  return print (world, LOSS, 1, &before);
 }
 
 static void
-measure (guint n, guint radix)
+measure (guint n, guint radix, double work[N_CHANGES])
 {
   SimSetting setting = { .seed = 1, .n_nodes = n, .radix = radix, .elastic = TRUE, .max_delay = LINK_DELAY, .pace = 1 };
   g_autofree SimTally *tally = g_new0 (SimTally, 1);
@@ -114,25 +132,49 @@ measure (guint n, guint radix)
   g_auto (GStrv) names = g_new0 (char *, n + 1);
 
   setting.unchecked = TRUE;
+  setting.read_meter = sim_meter.read;
   world = sim_world_new (&setting, tally);
   be_quiet (world);
   for (guint i = 0; i < n; i++)
     names[i] = g_strdup_printf ("h%u", n + 1 + i);
-  grow (world, names, n);
+  work[GROW] = grow (world, names, n);
   be_quiet (world);
-  shrink (world, names, n);
+  work[SHRINK] = shrink (world, names, n);
   be_quiet (world);
-  lose (world);
+  work[LOSS] = lose (world);
+  sim_shared_routes_clear ();
+}
+
+/* From so many agents to so many: how much more the controller has to do for each. */
+static gboolean
+check (guint n_before, const double before[N_CHANGES], guint n, const double work[N_CHANGES], double at_most)
+{
+  gboolean good = TRUE;
+
+  for (Change change = 0; change < N_CHANGES; change++)
+    {
+      double factor = work[change] / n / (before[change] / n_before);
+
+      if (factor <= at_most)
+        continue;
+      g_printerr ("From %u to %u agents the work for each rises by the factor %.2f\n", n_before, n, factor);
+      good = FALSE;
+    }
+  return good;
 }
 
 int
 main (int argc, char **argv)
 {
   int radix = DVMD_RADIX_DEFAULT;
+  double at_most = 0;
   const GOptionEntry entries[] = {
     { "radix", 0, 0, G_OPTION_ARG_INT, &radix, "Children of a daemon", "N" },
+    { "at-most", 0, 0, G_OPTION_ARG_DOUBLE, &at_most, "Fail if the work for each agent rises more", "FACTOR" },
     { NULL },
   };
+  double works[2][N_CHANGES];
+  gboolean good = TRUE;
   g_autoptr (GOptionContext) context = g_option_context_new ("[AGENTS...]");
   g_autoptr (GError) error = NULL;
 
@@ -144,6 +186,12 @@ main (int argc, char **argv)
     }
   g_print ("radix %d\n", radix);
   for (int i = 1; i < argc; i++)
-    measure ((guint)MAX (atoi (argv[i]), 1), (guint)radix);
-  return 0;
+    {
+      guint n = (guint)MAX (atoi (argv[i]), 1);
+
+      measure (n, (guint)radix, works[i % 2]);
+      if (i > 1 && at_most > 0)
+        good = check ((guint)MAX (atoi (argv[i - 1]), 1), works[(i - 1) % 2], n, works[i % 2], at_most) && good;
+    }
+  return good ? 0 : 1;
 }

@@ -56,8 +56,9 @@ struct _SimNet
   guint64 next_number;
   guint64 next_link;
   GHashTable *alive;
-  GHashTable *links; /* key of the pair -> Link */
-  GHashTable *parts; /* set of keys */
+  GHashTable *links;      /* key of the pair -> Link */
+  GHashTable *neighbours; /* rank -> set of the ranks that it has had a link to */
+  GHashTable *parts;      /* set of keys */
   guint64 n_packets;
 };
 
@@ -83,6 +84,7 @@ sim_net_new (GRand *rand, DvmdClock *clock, gint64 max_delay, const SimNetFuncs 
   self->events = g_sequence_new (event_free);
   self->alive = g_hash_table_new (NULL, NULL);
   self->links = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  self->neighbours = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
   self->parts = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   return self;
 }
@@ -93,6 +95,7 @@ sim_net_free (SimNet *self)
   g_sequence_free (self->events);
   g_hash_table_unref (self->alive);
   g_hash_table_unref (self->links);
+  g_hash_table_unref (self->neighbours);
   g_hash_table_unref (self->parts);
   g_free (self);
 }
@@ -193,20 +196,16 @@ sim_net_disconnect (SimNet *self, guint32 from, guint32 to)
 void
 sim_net_remove (SimNet *self, guint32 rank)
 {
+  GHashTable *others = g_hash_table_lookup (self->neighbours, GUINT_TO_POINTER (rank));
   GHashTableIter iter;
-  gpointer value;
+  gpointer other;
 
   g_hash_table_remove (self->alive, GUINT_TO_POINTER (rank));
-  g_hash_table_iter_init (&iter, self->links);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      Link *link = value;
-
-      if (link->ends[0] != rank && link->ends[1] != rank)
-        continue;
-      link->open[end_of (link, rank)] = FALSE;
-      tell_down (self, link, link->ends[!end_of (link, rank)]);
-    }
+  if (others == NULL)
+    return;
+  g_hash_table_iter_init (&iter, others);
+  while (g_hash_table_iter_next (&iter, &other, NULL))
+    sim_net_disconnect (self, rank, GPOINTER_TO_UINT (other));
 }
 
 gboolean
@@ -258,6 +257,19 @@ sim_net_connect (SimNet *self, guint32 from, guint32 to)
 }
 
 static void
+add_neighbour (SimNet *self, guint32 rank, guint32 other)
+{
+  GHashTable *others = g_hash_table_lookup (self->neighbours, GUINT_TO_POINTER (rank));
+
+  if (others == NULL)
+    {
+      others = g_hash_table_new (NULL, NULL);
+      g_hash_table_insert (self->neighbours, GUINT_TO_POINTER (rank), others);
+    }
+  g_hash_table_add (others, GUINT_TO_POINTER (other));
+}
+
+static void
 make_link (SimNet *self, guint32 from, guint32 to)
 {
   gint64 key = make_key (from, to);
@@ -269,6 +281,8 @@ make_link (SimNet *self, guint32 from, guint32 to)
   link->ends[1] = MAX (from, to);
   link->open[0] = link->open[1] = TRUE;
   g_hash_table_insert (self->links, g_memdup2 (&key, sizeof key), link);
+  add_neighbour (self, from, to);
+  add_neighbour (self, to, from);
   link->last[end_of (link, from)] = soon (self);
   link->last[end_of (link, to)] = now;
   link->bulk[end_of (link, to)] = now;

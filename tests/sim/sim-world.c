@@ -294,6 +294,20 @@ sim_world_repeat (SimWorld *self, guint rank, guint which)
   sim_hold (self, SIM_E66, dvmd_core_get_launch_fence (self->core) == fence);
 }
 
+/* ---- what the controller does ---- */
+
+void
+sim_world_begin_work (SimWorld *self)
+{
+  self->cost.work -= self->setting.read_meter != NULL ? self->setting.read_meter () : 0;
+}
+
+void
+sim_world_end_work (SimWorld *self)
+{
+  self->cost.work += self->setting.read_meter != NULL ? self->setting.read_meter () : 0;
+}
+
 /* ---- what the network tells ---- */
 
 /* After everything that can have changed something. */
@@ -309,12 +323,28 @@ look (SimWorld *self, guint rank)
 }
 
 static void
+begin_of (SimWorld *self, guint32 rank)
+{
+  if (rank == 0)
+    sim_world_begin_work (self);
+}
+
+static void
+end_of (SimWorld *self, guint32 rank)
+{
+  if (rank == 0)
+    sim_world_end_work (self);
+}
+
+static void
 net_link_up (gpointer data, guint32 rank, guint32 neighbour)
 {
   SimWorld *self = data;
   SimDaemon *other = sim_world_get (self, neighbour);
 
+  begin_of (self, rank);
   dvmd_tree_link_up (sim_world_get (self, rank)->tree, neighbour);
+  end_of (self, rank);
   look (self, rank);
   if (rank != 0 || other->joined)
     return;
@@ -323,22 +353,12 @@ net_link_up (gpointer data, guint32 rank, guint32 neighbour)
   sim_world_post (self, sim_world_soon (self), SIM_POST_REPORT, neighbour, 0);
 }
 
-static gint64
-begin_work (SimWorld *self, gboolean of_controller)
-{
-  return self->setting.unchecked && of_controller ? g_get_monotonic_time () : 0;
-}
-
-static void
-end_work (SimWorld *self, gint64 begin)
-{
-  self->cost.work += begin > 0 ? g_get_monotonic_time () - begin : 0;
-}
-
 static void
 net_link_down (gpointer data, guint32 rank, guint32 neighbour)
 {
+  begin_of (data, rank);
   dvmd_tree_link_down (sim_world_get (data, rank)->tree, neighbour);
+  end_of (data, rank);
   look (data, rank);
 }
 
@@ -352,10 +372,9 @@ net_connect_failed (gpointer data, guint32 rank, guint32 neighbour)
 static void
 net_receive (gpointer data, guint32 rank, guint32 neighbour, DvmdPacket *packet)
 {
-  gint64 begin = begin_work (data, rank == 0);
-
+  begin_of (data, rank);
   dvmd_tree_receive (sim_world_get (data, rank)->tree, neighbour, packet);
-  end_work (data, begin);
+  end_of (data, rank);
   look (data, rank);
 }
 
@@ -458,10 +477,11 @@ net_act (gpointer data, gpointer number)
 {
   SimWorld *self = data;
   SimPost post = g_array_index (self->posts, SimPost, GPOINTER_TO_UINT (number));
-  gint64 begin = begin_work (self, post.what != SIM_POST_ACT && post.what != SIM_POST_START);
+  gboolean of_agent = post.what == SIM_POST_ACT || post.what == SIM_POST_START;
 
+  begin_of (self, of_agent ? post.a : 0);
   do_post (self, &post);
-  end_work (self, begin);
+  end_of (self, of_agent ? post.a : 0);
   self->dirty |= post.what != SIM_POST_ACT;
   look (self, post.what == SIM_POST_ACT ? post.a : 0);
 }

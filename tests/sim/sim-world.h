@@ -164,16 +164,17 @@ typedef struct
   guint radix;
   gboolean elastic;
   gboolean heal;
-  gint64 max_delay;   /* µs, of a packet */
-  gint64 pace;        /* µs, of what happens on an agent */
-  gboolean unchecked; /* for its cost alone: nothing that has to hold is looked at */
+  gint64 max_delay;             /* µs, of a packet */
+  gint64 pace;                  /* µs, of what happens on an agent */
+  gboolean unchecked;           /* for its cost alone: nothing that has to hold is looked at */
+  guint64 (*read_meter) (void); /* (nullable): of the controller's work */
 } SimSetting;
 
 /* Of the controller. */
 typedef struct
 {
   guint64 n_sent; /* packets */
-  gint64 work;    /* µs, real */
+  guint64 work;   /* as the meter has it */
 } SimCost;
 
 typedef struct
@@ -239,6 +240,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (SimWorld, sim_world_free)
 
 /* Lets pass up to time µs; FALSE: nothing happened. */
 gboolean sim_world_run (SimWorld *self, gint64 time);
+/* What happens between the two is work of the controller. */
+void sim_world_begin_work (SimWorld *self);
+void sim_world_end_work (SimWorld *self);
 /* Nothing can happen any more unless somebody does something. */
 gboolean sim_world_is_quiet (SimWorld *self);
 void sim_world_explain (SimWorld *self);
