@@ -47,16 +47,6 @@ dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, con
   dvmd_core_node_changed (self, rank);
 }
 
-void
-dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
-{
-  if (self->tree_depth == depth && self->tree_repairs == repairs)
-    return;
-  self->tree_depth = depth;
-  self->tree_repairs = repairs;
-  dvmd_core_changed (self);
-}
-
 /* Its answers for this job do not come any more. */
 static void
 lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason *reason)
@@ -74,7 +64,7 @@ lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason
 void
 dvmd_core_check_all_gone (DvmdCore *self)
 {
-  if (self->n_agents == 0 && self->shutting_down && self->live.length == 0)
+  if (self->membership.n_agents == 0 && self->vm.shutting_down && self->live.length == 0)
     dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
 }
 
@@ -85,7 +75,7 @@ dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
     return;
   for (GList *l = self->live.head; l != NULL; l = l->next)
     dvmd_admission_give_back_node (self->admission, l->data, node);
-  self->n_agents--;
+  dvmd_membership_remove (&self->membership);
   for (GList *l = self->live.head; l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, reason);
 }
@@ -103,7 +93,7 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
   for (GList *l = self->live.head; l != NULL; l = l->next)
     dvmd_admission_give_back_node (self->admission, l->data, node);
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
-  self->n_agents--;
+  dvmd_membership_remove (&self->membership);
   for (GList *l = self->live.head; l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, what);
   dvmd_shrink_check_drains (self);
@@ -142,7 +132,7 @@ tell_campaign (DvmdNode *node, DvmdCause cause, const char *why)
   if (node->ordered)
     return TRUE;
   /* At the end of the DVM nobody goes back. */
-  if (node->grow == NULL || node->grow->core->shutting_down)
+  if (node->grow == NULL || node->grow->core->vm.shutting_down)
     return FALSE;
   reason = g_strdup_printf ("%s: %s", dvm_node_get_name (node->record), why);
   node->never_came |= cause == DVMD_CAUSE_LAUNCH;
@@ -159,12 +149,12 @@ dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *r
   if (node == NULL)
     return;
   why = dvmd_core_strip_name (node, why);
-  dvmd_log_about (G_LOG_DOMAIN, self->shutting_down || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
+  dvmd_log_about (G_LOG_DOMAIN, self->vm.shutting_down || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
                   &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, %s: %s", rank,
                   node->grow != NULL ? "did not come" : "was lost", why);
   if (tell_campaign (node, cause, why))
     return;
-  if (!self->was_ready && !self->shutting_down)
+  if (!self->vm.was_ready && !self->vm.shutting_down)
     dvmd_core_agent_failed (self, rank, cause, why);
   else
     dvmd_core_drop_agent (self, node, why);
@@ -180,7 +170,7 @@ dvmd_core_agent_gone (DvmdCore *self, guint rank)
   if (node->ordered)
     dvmd_core_agent_departed (self, rank);
   /* Nobody has told it to. */
-  else if (!self->shutting_down)
+  else if (!self->vm.shutting_down)
     dvmd_core_agent_lost (self, rank, DVMD_CAUSE_LOST, "its agent has ended");
   else
     dvmd_core_drop_agent (self, node, "The agent has ended");

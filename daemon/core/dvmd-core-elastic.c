@@ -27,9 +27,9 @@ dvmd_size_answer_clear (DvmdSizeAnswer *self)
 gboolean
 dvmd_size_check (DvmdCore *self, GError **error)
 {
-  if (self->shutting_down)
+  if (self->vm.shutting_down)
     g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and does not change its size any more");
-  else if (!self->ready)
+  else if (!self->vm.ready)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM is not up yet");
   else
     return TRUE;
@@ -39,7 +39,7 @@ dvmd_size_check (DvmdCore *self, GError **error)
 gboolean
 dvmd_size_check_elastic (DvmdCore *self, GError **error)
 {
-  if (self->elastic)
+  if (self->settings.elastic)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
                "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
@@ -78,7 +78,7 @@ dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequest
 gboolean
 dvmd_core_holds_back (DvmdCore *self)
 {
-  gint64 limit = (gint64)self->park_limit * G_USEC_PER_SEC;
+  gint64 limit = (gint64)self->settings.park_limit * G_USEC_PER_SEC;
 
   return dvmd_launch_fence_has_since (self->fence, dvmd_clock_monotonic (self->clock) - limit);
 }
@@ -171,7 +171,7 @@ dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots
   DvmdNode *node = dvmd_node_pool_add (self->nodes, name, slots, slots_max);
 
   node->brought = TRUE;
-  self->n_agents++;
+  dvmd_membership_add (&self->membership);
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_ADDED, NULL);
   return node;
 }
@@ -297,7 +297,7 @@ static gboolean
 stays_down (DvmdNode *node)
 {
   return node->grow != NULL && node->grow->heal != NULL && (node->shrinks == NULL || node->shrinks->len == 0)
-         && !node->grow->core->shutting_down;
+         && !node->grow->core->vm.shutting_down;
 }
 
 static void
@@ -339,7 +339,7 @@ remove_node (DvmdCore *self, DvmdNode *node)
   dvmd_core_lose_node (self, node, why);
   leave_sessions (self, node);
   if (is_member (node) || (grow != NULL && grow->wiring))
-    self->epoch++;
+    dvmd_membership_renew (&self->membership);
   dvmd_heal_forget (node);
   node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;
   dvmd_node_pool_remove (self->nodes, node);
@@ -402,7 +402,7 @@ dvmd_core_offered (DvmdCore *self, DvmdCampaign *campaign)
 gboolean
 dvmd_core_get_elastic (DvmdCore *self)
 {
-  return self->elastic;
+  return self->settings.elastic;
 }
 
 guint

@@ -10,7 +10,9 @@
 #include "dvmd-core.h"
 #include "dvmd-id-set.h"
 #include "dvmd-launch-fence.h"
-#include "dvmd-session.h"
+#include "dvmd-membership.h"
+#include "dvmd-rights.h"
+#include "dvmd-vm-machine.h"
 
 G_BEGIN_DECLS
 
@@ -18,18 +20,8 @@ struct _DvmdCore
 {
   GObject parent_instance;
 
-  char *nspace;
-  gboolean one_shot;
-  gboolean allow_missing;
-  gboolean elastic;
-  gboolean heal;
-  guint heal_limit;
-  gint64 heal_pause; /* µs, the longest */
-  guint park_limit;
-  guint grow_timeout;
-  guint uid;
-  gint64 stranger_said;     /* when a refusal of another user was logged last; 0: never */
-  guint n_strangers_unsaid; /* since then */
+  DvmdCoreSettings settings; /* host: NULL */
+  DvmdStrangerLog strangers;
   guint history_limit;
   guint64 history_bytes; /* 0: without this limit */
   DvmdClock *clock;
@@ -63,7 +55,6 @@ struct _DvmdCore
   GHashTable *owned;         /* namespace -> number of sessions that it owns for life */
   guint n_owner_ended;       /* sessions whose owners have ended, and that may yet have to do with that */
   GPtrArray *ended_sessions; /* (element-type DvmdSession) (nullable): nobody has been told yet */
-  DvmdJob *vm_job;
   guint last_job_id;
   GHashTable *jobs;      /* id -> DvmdJob, live and in the history */
   GHashTable *by_nspace; /* namespace -> DvmdJob, likewise */
@@ -72,20 +63,9 @@ struct _DvmdCore
   GQueue kept;  /* DvmdJob that came before the DVM was ready */
   GQueue live;  /* DvmdJob, ascending by id */
   GQueue known; /* likewise, with those of the history */
-  gboolean ready;
-  gboolean was_ready;     /* stays so */
-  gboolean nodes_changed; /* the jobs that wait will be looked at for it */
-  gboolean shutting_down;
-  gboolean forced;
-  char *end_reason;
-  guint64 epoch;
-  guint n_expected;
-  guint n_reported;
-  guint n_missing; /* that failed before the DVM was ready */
-  guint n_agents;  /* that have not gone */
+  DvmdVm vm;
+  DvmdMembership membership;
   guint n_running;
-  guint tree_depth; /* 0: nobody has said */
-  guint64 tree_repairs;
   DvmdCoreStatistics statistics;
 };
 
@@ -107,8 +87,6 @@ void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Its processes are over, nobody waits for its answers, and it counts as an agent no more. */
 void dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason);
 void dvmd_core_check_all_gone (DvmdCore *self);
-/* Posts to the DVM's own job. */
-void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
 /* The job is over: out of the live ones, into the history. */
 void dvmd_core_end_job (DvmdJob *job);
 /*
@@ -137,8 +115,6 @@ void dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left);
 gboolean dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id);
 /* There is, or was, such a job; it may have been forgotten. */
 gboolean dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace);
-/* Nodes have become free, or others' own: jobs that wait are looked at. */
-void dvmd_core_look_again (DvmdCore *self);
 void dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added);
 void dvmd_core_campaign_added (DvmdCampaign *campaign);
 void dvmd_core_campaign_changed (DvmdCampaign *campaign);

@@ -26,7 +26,7 @@ dvmd_core_mint_alloc_id (DvmdCore *self)
   do
     {
       g_free (alloc_id);
-      alloc_id = g_strdup_printf ("%s.alloc.%u", self->nspace, ++self->last_alloc);
+      alloc_id = g_strdup_printf ("%s.alloc.%u", self->settings.nspace, ++self->last_alloc);
     }
   while (dvmd_core_find_session (self, alloc_id) != NULL);
   return g_steal_pointer (&alloc_id);

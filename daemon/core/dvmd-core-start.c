@@ -65,8 +65,9 @@ describe_missing (DvmdCore *self)
 {
   GString *text = g_string_new (NULL);
 
-  if (self->n_expected > 1)
-    g_string_append_printf (text, "%u of the %u nodes of the DVM did not come: ", self->n_missing, self->n_expected);
+  if (self->membership.n_expected > 1)
+    g_string_append_printf (text, "%u of the %u nodes of the DVM did not come: ", self->membership.n_missing,
+                            self->membership.n_expected);
   else
     g_string_append (text, "The node of the DVM did not come: ");
   add_causes (self, text);
@@ -79,9 +80,9 @@ check_outcomes (DvmdCore *self)
 {
   g_autofree char *reason = NULL;
 
-  if (self->n_reported + self->n_missing < self->n_expected)
+  if (!dvmd_membership_is_settled (&self->membership))
     return;
-  if (self->n_missing == 0 || (self->allow_missing && self->n_reported > 0))
+  if (self->membership.n_missing == 0 || (self->settings.allow_missing && self->membership.n_reported > 0))
     {
       dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
       return;
@@ -97,7 +98,8 @@ refuse_latecomer (DvmdCore *self, DvmdNode *node)
   guint repairs = 0;
   guint links_changed = 0;
 
-  if (self->elastic && self->effects->remove_agents != NULL && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+  if (self->settings.elastic && self->effects->remove_agents != NULL
+      && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
     self->effects->remove_agents (self->user_data, NULL, &node, 1, &repairs, &links_changed);
 }
 
@@ -119,9 +121,9 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   dvmd_node_pool_set_contact (self->nodes, node, report->address, report->pid, report->aliases);
   _dvm_node_set_topology (node->record, report->topology);
   _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
-  of_start = node->grow == NULL && !self->was_ready;
+  of_start = node->grow == NULL && !self->vm.was_ready;
   if (of_start)
-    self->n_reported++;
+    dvmd_membership_report (&self->membership);
   dvmd_core_node_changed (self, rank);
   dvmd_core_changed (self);
   if (node->grow != NULL)
@@ -143,19 +145,17 @@ dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char 
       dvmd_core_agent_departed (self, rank);
       return;
     }
-  if (self->was_ready || self->shutting_down)
+  if (self->vm.was_ready || self->vm.shutting_down)
     {
       dvmd_core_agent_lost (self, rank, cause, reason);
       return;
     }
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "it did not come: %s", reason);
-  if (node->hwthreads != 0)
-    self->n_reported--;
-  self->n_missing++;
+  dvmd_membership_miss (&self->membership, node->hwthreads != 0);
   dvmd_core_drop_agent (self, node, reason);
   /* Membership that is under way counts on it. */
-  if (dvmd_job_get_state (self->vm_job) == DVM_JOB_STATE_VM_READY)
+  if (dvmd_job_get_state (self->vm.job) == DVM_JOB_STATE_VM_READY)
     dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);
   check_outcomes (self);
 }
@@ -163,6 +163,6 @@ dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char 
 void
 dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
 {
-  if (epoch == self->epoch)
+  if (epoch == self->membership.epoch)
     dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
 }

@@ -98,7 +98,7 @@ dvmd_core_dispose (GObject *object)
   g_clear_pointer (&self->coming, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->jobs, g_hash_table_unref);
-  g_clear_object (&self->vm_job);
+  dvmd_vm_clear (&self->vm);
   g_clear_pointer (&self->campaigns, g_hash_table_unref);
   g_queue_init (&self->session_list);
   g_clear_pointer (&self->ended_sessions, g_ptr_array_unref);
@@ -108,8 +108,7 @@ dvmd_core_dispose (GObject *object)
   g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
-  g_clear_pointer (&self->nspace, g_free);
-  g_clear_pointer (&self->end_reason, g_free);
+  g_free ((char *)g_steal_pointer (&self->settings.nspace));
   G_OBJECT_CLASS (dvmd_core_parent_class)->dispose (object);
 }
 
@@ -179,14 +178,6 @@ on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
     dvmd_core_look_again (self);
 }
 
-void
-dvmd_core_look_again (DvmdCore *self)
-{
-  if (!self->nodes_changed)
-    dvmd_core_post_vm (self, DVMD_VM_NODES_CHANGED, 0, NULL);
-  self->nodes_changed = TRUE;
-}
-
 static DvmdMap *
 on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error)
 {
@@ -215,16 +206,11 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
 {
   DvmdCore *self = g_object_new (DVMD_TYPE_CORE, NULL);
 
-  self->nspace = g_strdup (settings->nspace);
-  self->one_shot = settings->one_shot;
-  self->allow_missing = settings->allow_missing;
-  self->elastic = settings->elastic;
-  self->heal = settings->heal && !settings->one_shot;
-  self->heal_limit = settings->heal_limit;
-  self->heal_pause = MAX (settings->heal_pause, 1);
-  self->park_limit = settings->park_limit;
-  self->grow_timeout = settings->grow_timeout;
-  self->uid = settings->uid;
+  self->settings = *settings;
+  self->settings.nspace = g_strdup (settings->nspace);
+  self->settings.host = NULL;
+  self->settings.heal = settings->heal && !settings->one_shot;
+  self->settings.heal_pause = MAX (settings->heal_pause, 1);
   self->history_limit = settings->history_limit;
   self->history_bytes = settings->history_bytes;
   self->clock = dvmd_clock_ref (clock);
@@ -235,7 +221,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, self);
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
-  self->vm_job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
+  self->vm.job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
   dvmd_core_add_session (self, 0, NULL, NULL, TRUE);
   return self;
 }
@@ -244,12 +230,6 @@ DvmdNode *
 dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
 {
   return dvmd_node_pool_add (self->nodes, name, slots, slots_max);
-}
-
-void
-dvmd_core_start (DvmdCore *self)
-{
-  dvmd_core_post_vm (self, DVMD_VM_CREATED, 0, NULL);
 }
 
 void
@@ -285,7 +265,7 @@ dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const
 
   dvmd_job_trace (job, DVMD_TRACE_JOB, old_state, new_state, note);
   dvmd_job_write_state (job, new_state, event->reason);
-  if (job != self->vm_job)
+  if (job != self->vm.job)
     g_signal_emit (self, signals[JOB_STATE_CHANGED], 0, job, old_state, new_state);
 }
 
@@ -306,12 +286,6 @@ dvmd_core_post_reason (DvmdJob *job, DvmJobState state, const DvmReason *reason)
 {
   dvmd_job_add_reason (job, reason);
   dvmd_core_post_failure (job, state, reason->text);
-}
-
-void
-dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason)
-{
-  dvmd_state_machine_post (self->queue, &dvmd_vm_table, self->vm_job, event, given, reason);
 }
 
 /* ---- campaigns and sessions ---- */
@@ -440,22 +414,12 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
   return FALSE;
 }
 
-static gboolean
-check_open (DvmdCore *self, GError **error)
-{
-  if (!self->shutting_down)
-    return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs%s%s",
-               self->end_reason != NULL ? ": " : "", self->end_reason != NULL ? self->end_reason : "");
-  return FALSE;
-}
-
 guint
 dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
   g_autoptr (GArray) sessions = NULL;
 
-  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
     return 0;
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
@@ -488,12 +452,12 @@ link_job (GQueue *queue, GList *link, DvmdJob *job)
 DvmdJob *
 dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
-  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->nspace, id);
+  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->settings.nspace, id);
   DvmdJob *parent = dvmd_core_find_requesting_job (self, requester);
   g_autoptr (GArray) sessions = NULL;
   DvmdJob *job;
 
-  if (!check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error))
     return NULL;
   /* What it was to be in may have ended since its number was reserved. */
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
@@ -531,9 +495,9 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
   g_autoptr (GArray) sessions = NULL;
   g_autoptr (DvmdJob) job = NULL;
 
-  if (!check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
     return NULL;
-  if (!self->ready)
+  if (!self->vm.ready)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM has no nodes yet to place processes on");
       return NULL;
@@ -541,7 +505,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
     return NULL;
-  job = dvmd_job_new (self, 0, self->nspace, spec, requester);
+  job = dvmd_job_new (self, 0, self->settings.nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);
   dvmd_candidates_begin (self->nodes, job);
   return dvmd_admission_try (self->admission, job, waits, error);
@@ -607,24 +571,6 @@ dvmd_core_get_history_limit (DvmdCore *self)
 }
 
 static void
-all_jobs_ended (DvmdCore *self)
-{
-  if (self->shutting_down)
-    {
-      if (self->n_agents == 0)
-        dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
-      else
-        self->effects->stop_agents (self->user_data, self->forced);
-    }
-  else if (self->one_shot)
-    {
-      /* At once: a job that came before the event is handled would find its agents gone. */
-      self->shutting_down = TRUE;
-      dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
-    }
-}
-
-static void
 log_end (DvmdJob *job)
 {
   const char *nspace = dvm_job_get_nspace (job->record);
@@ -658,7 +604,7 @@ dvmd_core_end_job (DvmdJob *job)
   dvmd_core_changed (self);
   dvmd_core_trim_history (self);
   if (self->live.length == 0)
-    all_jobs_ended (self);
+    dvmd_vm_jobs_ended (self);
 }
 
 gboolean
@@ -721,12 +667,6 @@ dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error)
   return TRUE;
 }
 
-void
-dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason)
-{
-  dvmd_core_post_vm (self, force ? DVMD_VM_FORCE : DVMD_VM_SHUTDOWN, 0, reason);
-}
-
 /* ---- lookups ---- */
 
 DvmdJob *
@@ -739,12 +679,6 @@ DvmdJob *
 dvmd_core_find_job (DvmdCore *self, const char *nspace)
 {
   return g_hash_table_lookup (self->by_nspace, nspace);
-}
-
-DvmdJob *
-dvmd_core_get_vm_job (DvmdCore *self)
-{
-  return self->vm_job;
 }
 
 DvmdJob *
@@ -775,30 +709,6 @@ dvmd_core_get_nodes (DvmdCore *self)
   return self->nodes;
 }
 
-gboolean
-dvmd_core_get_ready (DvmdCore *self)
-{
-  return self->ready;
-}
-
-gboolean
-dvmd_core_get_shutting_down (DvmdCore *self)
-{
-  return self->shutting_down;
-}
-
-gboolean
-dvmd_core_get_forced (DvmdCore *self)
-{
-  return self->forced;
-}
-
-guint64
-dvmd_core_get_membership_epoch (DvmdCore *self)
-{
-  return self->epoch;
-}
-
 guint
 dvmd_core_get_num_running (DvmdCore *self)
 {
@@ -816,32 +726,6 @@ guint
 dvmd_core_get_num_live (DvmdCore *self)
 {
   return self->live.length;
-}
-
-guint
-dvmd_core_get_tree_depth (DvmdCore *self)
-{
-  if (self->tree_depth > 0)
-    return self->tree_depth;
-  return dvmd_node_pool_count_up (self->nodes) > 0 ? 1 : 0;
-}
-
-guint64
-dvmd_core_get_tree_repairs (DvmdCore *self)
-{
-  return self->tree_repairs;
-}
-
-guint
-dvmd_core_get_nodes_expected (DvmdCore *self)
-{
-  return self->n_expected;
-}
-
-guint
-dvmd_core_get_nodes_reported (DvmdCore *self)
-{
-  return self->n_reported;
 }
 
 const DvmdCoreStatistics *

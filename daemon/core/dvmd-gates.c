@@ -328,7 +328,7 @@ dvmd_gate_abort (DvmdCampaign *campaign)
       reason = _dvm_reason_new (DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (campaign->cause), campaign->reason);
   g_autoptr (GPtrArray) jobs = NULL;
 
-  if (campaign->aborted || core->shutting_down)
+  if (campaign->aborted || core->vm.shutting_down)
     return;
   campaign->aborted = TRUE;
   jobs = dvmd_launch_fence_list (core->fence, DVMD_GATE_MAP);

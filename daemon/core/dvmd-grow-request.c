@@ -64,7 +64,7 @@ plan_restarted (DvmdCore *self, Plan *plan, guint i, DvmdNode *node, GError **er
 
   if (for_job && !check_node (self, plan, node, error))
     return FALSE;
-  if (for_job || !self->elastic)
+  if (for_job || !self->settings.elastic)
     {
       g_array_append_val (for_job ? plan->in : plan->to_add, i);
       return TRUE;

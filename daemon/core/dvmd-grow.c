@@ -178,7 +178,7 @@ on_timeout (gpointer user_data)
       if (!target->reported)
         g_string_append_printf (reason, "%s%s", reason->len > 0 ? ", " : "", target->name);
     }
-  g_string_append_printf (reason, ": no report within %u s", self->core->grow_timeout);
+  g_string_append_printf (reason, ": no report within %u s", self->core->settings.grow_timeout);
   dvmd_campaign_fail (self, DVMD_CAUSE_TIMEOUT, reason->str);
 }
 
@@ -214,8 +214,9 @@ dvmd_grow_launch (DvmdCampaign *self)
   g_autoptr (GPtrArray) nodes = list_nodes (self);
 
   self->launched = TRUE;
-  if (core->grow_timeout > 0)
-    self->timer = dvmd_clock_add_timer (core->clock, (gint64)core->grow_timeout * G_USEC_PER_SEC, on_timeout, self);
+  if (core->settings.grow_timeout > 0)
+    self->timer = dvmd_clock_add_timer (core->clock, (gint64)core->settings.grow_timeout * G_USEC_PER_SEC, on_timeout,
+                                        self);
   core->effects->launch_agents (core->user_data, (DvmdNode *const *)nodes->pdata, nodes->len);
 }
 
@@ -257,7 +258,7 @@ dvmd_grow_wire (DvmdCampaign *self)
         dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
     }
   self->wiring = TRUE;
-  core->epoch++;
+  dvmd_membership_renew (&core->membership);
   core->effects->wire_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len);
 }
 

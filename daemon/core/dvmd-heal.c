@@ -155,7 +155,7 @@ on_due (gpointer user_data)
   if (is_claimed (self))
     wait (self, FIRST_PAUSE);
   else if (!self->node->healing && dvmd_node_pool_count_up (self->core->nodes) > 0)
-    wait (self, self->core->heal_pause);
+    wait (self, self->core->settings.heal_pause);
   else
     begin (self);
 }
@@ -165,7 +165,7 @@ on_due (gpointer user_data)
 static gint64
 get_pause (DvmdHeal *self)
 {
-  gint64 longest = self->core->heal_pause;
+  gint64 longest = self->core->settings.heal_pause;
 
   if (self->wanted)
     return 0;
@@ -178,7 +178,8 @@ note_loss (DvmdHeal *self)
 {
   DvmdNode *node = self->node;
 
-  if (self->up_since > 0 && dvmd_clock_monotonic (self->core->clock) - self->up_since >= self->core->heal_pause)
+  if (self->up_since > 0
+      && dvmd_clock_monotonic (self->core->clock) - self->up_since >= self->core->settings.heal_pause)
     self->n_attempts = 0;
   self->up_since = 0;
   if (!is_member (node))
@@ -196,17 +197,17 @@ dvmd_heal_plan (DvmdCore *core, DvmdNode *node, const char *reason)
   gint64 pause;
 
   node->healing = FALSE;
-  if (!core->was_ready || core->shutting_down || (!core->heal && !wanted))
+  if (!core->vm.was_ready || core->vm.shutting_down || (!core->settings.heal && !wanted))
     return g_strdup (reason);
   self = get_heal (core, node);
   note_loss (self);
   pause = get_pause (self);
-  node->healing = wanted || self->n_attempts < core->heal_limit;
-  wait (self, node->healing ? pause : core->heal_pause);
+  node->healing = wanted || self->n_attempts < core->settings.heal_limit;
+  wait (self, node->healing ? pause : core->settings.heal_pause);
   if (node->healing)
     return g_strdup_printf ("%s; its agent is started again in %g s (attempt %u of %u)", reason,
                             (double)pause / G_USEC_PER_SEC, self->n_attempts + 1,
-                            MAX (core->heal_limit, self->n_attempts + 1));
+                            MAX (core->settings.heal_limit, self->n_attempts + 1));
   dvmd_core_look_again (core);
   return g_strdup_printf ("%s; given up after %u attempts to start its agent again", reason, self->n_attempts);
 }

@@ -36,7 +36,7 @@ dvmd_job_step_init_complete (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  if (job->core->ready)
+  if (job->core->vm.ready)
     dvmd_core_post (job, DVMD_JOB_DISPATCHED);
   else
     g_queue_push_tail (&job->core->kept, g_object_ref (job));
@@ -203,9 +203,9 @@ check_agents (DvmdJob *job)
   g_autoptr (DvmReason) reason = NULL;
 
   /* Files that did not come, for a node that stays after all, come once more. */
-  if (rank == G_MAXUINT && !(dvmd_staging_is_half (job) && job->core->elastic))
+  if (rank == G_MAXUINT && !(dvmd_staging_is_half (job) && job->core->settings.elastic))
     return TRUE;
-  if (job->core->elastic)
+  if (job->core->settings.elastic)
     {
       dvmd_core_post (job, DVMD_JOB_PLACED_ANEW);
       return FALSE;

@@ -62,9 +62,9 @@ dvmd_requester_is_scheduler (const DvmdRequester *self)
 gboolean
 dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id)
 {
-  gsize length = strlen (self->nspace);
+  gsize length = strlen (self->settings.nspace);
 
-  return nspace != NULL && strncmp (nspace, self->nspace, length) == 0 && nspace[length] == '@'
+  return nspace != NULL && strncmp (nspace, self->settings.nspace, length) == 0 && nspace[length] == '@'
          && g_ascii_string_to_unsigned (nspace + length + 1, 10, 1, G_MAXUINT, id, NULL);
 }
 
@@ -98,7 +98,7 @@ dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who)
 static gboolean
 is_stranger (DvmdCore *self, const DvmdRequester *who)
 {
-  return who->uid != self->uid && who->uid != 0;
+  return who->uid != self->settings.uid && who->uid != 0;
 }
 
 typedef struct
@@ -207,21 +207,19 @@ dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, 
 static void
 log_refusal (DvmdCore *self, const DvmdRequester *who, const char *nspace, DvmdRight right, const char *what)
 {
+  DvmdStrangerLog *log = &self->strangers;
   gint64 now = dvmd_clock_monotonic (self->clock);
   g_autofree char *others = NULL;
 
-  if (is_stranger (self, who) && self->stranger_said != 0 && now - self->stranger_said < G_TIME_SPAN_SECOND)
+  if (is_stranger (self, who) && log->said_at != 0 && now - log->said_at < G_TIME_SPAN_SECOND)
     {
-      self->n_strangers_unsaid++;
+      log->n_unsaid++;
       return;
     }
-  if (is_stranger (self, who) && self->n_strangers_unsaid > 0)
-    others = g_strdup_printf (" (and %u such calls before were refused)", self->n_strangers_unsaid);
+  if (is_stranger (self, who) && log->n_unsaid > 0)
+    others = g_strdup_printf (" (and %u such calls before were refused)", log->n_unsaid);
   if (is_stranger (self, who))
-    {
-      self->stranger_said = now;
-      self->n_strangers_unsaid = 0;
-    }
+    *log = (DvmdStrangerLog){ .said_at = now };
   g_message ("%s (uid %u) may not %s %s%s", who->name != NULL ? who->name : nspace, who->uid, rights[right], what,
              others != NULL ? others : "");
 }
@@ -235,7 +233,7 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
 
   if (dvmd_core_has_right (self, who, right, session, job))
     {
-      g_debug ("%s (uid %u) may %s %s", who != NULL ? nspace : "the DVM", who != NULL ? who->uid : self->uid,
+      g_debug ("%s (uid %u) may %s %s", who != NULL ? nspace : "the DVM", who != NULL ? who->uid : self->settings.uid,
                rights[right], session != NULL ? dvmd_session_get_alloc_id (session) : "");
       return TRUE;
     }
@@ -243,7 +241,7 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
   log_refusal (self, who, nspace, right, what);
   if (is_stranger (self, who))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
-                 "needs the user that this DVM belongs to (uid %u) or root, not uid %u", self->uid, who->uid);
+                 "needs the user that this DVM belongs to (uid %u) or root, not uid %u", self->settings.uid, who->uid);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s may not %s %s: %s", nspace, rights[right], what,
                  describe_entitled (right, session, job));

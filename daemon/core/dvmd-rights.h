@@ -25,6 +25,13 @@ typedef enum
   DVMD_RIGHT_DVM,              /* reload, shutdown */
 } DvmdRight;
 
+/* What is logged of the refusals of other users. */
+typedef struct
+{
+  gint64 said_at; /* µs, monotonic: when the last one was; 0: never */
+  guint n_unsaid; /* since then */
+} DvmdStrangerLog;
+
 /*
  * Decides, and logs. who (nullable): the DVM itself. session, job (nullable): what it is about. Errors are
  * NO_PERMISSIONS, and say who would be right.

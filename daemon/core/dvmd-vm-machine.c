@@ -15,6 +15,12 @@
 #include "dvmd-gates.h"
 #include "dvmd-size.h"
 
+void
+dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason)
+{
+  dvmd_state_machine_post (self->queue, &dvmd_vm_table, self->vm.job, event, given, reason);
+}
+
 static void
 post (gpointer job, guint event)
 {
@@ -65,7 +71,7 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
         dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_ADDED, NULL);
         g_ptr_array_add (agents, node);
       }
-  core->n_expected = core->n_agents = agents->len;
+  dvmd_membership_begin (&core->membership, agents->len);
   dvmd_core_changed (core);
   post (object, DVMD_VM_LAUNCHED);
   core->effects->launch_agents (core->user_data, (DvmdNode *const *)agents->pdata, agents->len);
@@ -88,8 +94,7 @@ step_vm_ready (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  core->epoch++;
-  core->effects->distribute_membership (core->user_data, core->epoch);
+  core->effects->distribute_membership (core->user_data, dvmd_membership_renew (&core->membership));
 }
 
 /* What was told of it is told anew: the answers to that are waited for alone. */
@@ -98,10 +103,9 @@ act_member_lost (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  if (core->was_ready || core->shutting_down || !core->allow_missing || core->n_agents == 0)
+  if (core->vm.was_ready || core->vm.shutting_down || !core->settings.allow_missing || core->membership.n_agents == 0)
     return;
-  core->epoch++;
-  core->effects->distribute_membership (core->user_data, core->epoch);
+  core->effects->distribute_membership (core->user_data, dvmd_membership_renew (&core->membership));
 }
 
 /* Once for all that changed together: half of the nodes may be lost while thousands of jobs wait. */
@@ -110,7 +114,7 @@ act_nodes_changed (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  core->nodes_changed = FALSE;
+  core->vm.nodes_changed = FALSE;
   dvmd_admission_nodes_changed (core->admission);
 }
 
@@ -151,9 +155,9 @@ act_distributed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
   DvmdCore *core = dvmd_job_get_core (job);
 
-  if (core->ready || core->shutting_down || (core->n_missing > 0 && !core->allow_missing))
+  if (core->vm.ready || core->vm.shutting_down || (core->membership.n_missing > 0 && !core->settings.allow_missing))
     return;
-  core->ready = core->was_ready = TRUE;
+  core->vm.ready = core->vm.was_ready = TRUE;
   _dvm_job_set_started_at (dvmd_job_get_record (job), dvmd_clock_now (core->clock));
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
     if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
@@ -167,29 +171,29 @@ static void
 fail_live_jobs (DvmdCore *core, DvmJobState state)
 {
   for (GList *l = core->live.head; l != NULL; l = l->next)
-    dvmd_core_post_failure (l->data, state, core->end_reason);
+    dvmd_core_post_failure (l->data, state, core->vm.end_reason);
 }
 
 static void
 stop_agents (DvmdCore *core)
 {
-  if (core->n_agents == 0)
+  if (core->membership.n_agents == 0)
     dvmd_core_post_vm (core, DVMD_VM_AGENTS_GONE, 0, NULL);
   else
-    core->effects->stop_agents (core->user_data, core->forced);
+    core->effects->stop_agents (core->user_data, core->vm.forced);
 }
 
 /* The jobs are ended first; the agents when the last of them has gone (dvmd_core_end_job). */
 static void
 begin_end (DvmdCore *core, DvmJobState state_of_jobs)
 {
-  gboolean had_begun = core->shutting_down;
+  gboolean had_begun = core->vm.shutting_down;
 
-  core->shutting_down = TRUE;
-  core->ready = FALSE;
+  core->vm.shutting_down = TRUE;
+  core->vm.ready = FALSE;
   dvmd_core_changed (core);
   fail_live_jobs (core, state_of_jobs);
-  dvmd_core_give_up_campaigns (core, core->end_reason);
+  dvmd_core_give_up_campaigns (core, core->vm.end_reason);
   if (core->live.length == 0 && !had_begun)
     stop_agents (core);
 }
@@ -199,10 +203,10 @@ act_shutdown (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  if (core->shutting_down)
+  if (core->vm.shutting_down)
     return;
-  g_free (core->end_reason);
-  core->end_reason = g_strdup (event->reason);
+  g_free (core->vm.end_reason);
+  core->vm.end_reason = g_strdup (event->reason);
   begin_end (core, DVM_JOB_STATE_KILLED_BY_CMD);
 }
 
@@ -210,11 +214,11 @@ static void
 step_forced_exit (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
-  gboolean had_begun = core->shutting_down;
+  gboolean had_begun = core->vm.shutting_down;
 
-  core->forced = TRUE;
-  g_free (core->end_reason);
-  core->end_reason = g_strdup (event->reason);
+  core->vm.forced = TRUE;
+  g_free (core->vm.end_reason);
+  core->vm.end_reason = g_strdup (event->reason);
   begin_end (core, DVM_JOB_STATE_FORCED_EXIT);
   /* An orderly end that is under way becomes a forced one. */
   if (had_begun)
@@ -232,9 +236,9 @@ act_failed (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  g_free (core->end_reason);
-  core->end_reason = g_strdup (event->reason);
-  core->forced = TRUE;
+  g_free (core->vm.end_reason);
+  core->vm.end_reason = g_strdup (event->reason);
+  core->vm.forced = TRUE;
   begin_end (core, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
@@ -243,8 +247,8 @@ step_all_jobs_complete (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  core->shutting_down = TRUE;
-  core->ready = FALSE;
+  core->vm.shutting_down = TRUE;
+  core->vm.ready = FALSE;
   dvmd_core_give_up_campaigns (core, "All jobs of the DVM have ended");
   stop_agents (core);
 }
@@ -264,7 +268,7 @@ tell_ended (DvmdJob *job)
   if (dvmd_job_get_ended (job))
     return;
   _dvm_job_set_ended (dvmd_job_get_record (job), dvmd_clock_now (core->clock));
-  core->effects->dvm_ended (core->user_data, dvmd_job_get_state (job), core->end_reason);
+  core->effects->dvm_ended (core->user_data, dvmd_job_get_state (job), core->vm.end_reason);
 }
 
 static void
@@ -394,3 +398,79 @@ const DvmdStateTable dvmd_vm_table = {
   .ref = g_object_ref,
   .unref = g_object_unref,
 };
+
+/* ---- what others ask ---- */
+
+void
+dvmd_vm_clear (DvmdVm *self)
+{
+  g_clear_object (&self->job);
+  g_clear_pointer (&self->end_reason, g_free);
+}
+
+void
+dvmd_core_start (DvmdCore *self)
+{
+  dvmd_core_post_vm (self, DVMD_VM_CREATED, 0, NULL);
+}
+
+void
+dvmd_core_shutdown (DvmdCore *self, gboolean force, const char *reason)
+{
+  dvmd_core_post_vm (self, force ? DVMD_VM_FORCE : DVMD_VM_SHUTDOWN, 0, reason);
+}
+
+void
+dvmd_core_look_again (DvmdCore *self)
+{
+  if (!self->vm.nodes_changed)
+    dvmd_core_post_vm (self, DVMD_VM_NODES_CHANGED, 0, NULL);
+  self->vm.nodes_changed = TRUE;
+}
+
+gboolean
+dvmd_vm_check_open (DvmdCore *self, GError **error)
+{
+  if (!self->vm.shutting_down)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs%s%s",
+               self->vm.end_reason != NULL ? ": " : "", self->vm.end_reason != NULL ? self->vm.end_reason : "");
+  return FALSE;
+}
+
+void
+dvmd_vm_jobs_ended (DvmdCore *self)
+{
+  if (self->vm.shutting_down)
+    stop_agents (self);
+  else if (self->settings.one_shot)
+    {
+      /* At once: a job that came before the event is handled would find its agents gone. */
+      self->vm.shutting_down = TRUE;
+      dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
+    }
+}
+
+DvmdJob *
+dvmd_core_get_vm_job (DvmdCore *self)
+{
+  return self->vm.job;
+}
+
+gboolean
+dvmd_core_get_ready (DvmdCore *self)
+{
+  return self->vm.ready;
+}
+
+gboolean
+dvmd_core_get_shutting_down (DvmdCore *self)
+{
+  return self->vm.shutting_down;
+}
+
+gboolean
+dvmd_core_get_forced (DvmdCore *self)
+{
+  return self->vm.forced;
+}

@@ -462,7 +462,7 @@ sim_statements_launched (SimWorld *world, guint rank, const char *host)
   if (world->setting.unchecked)
     return;
   sim_hold (world, SIM_E37, !world->in_phase_one);
-  sim_hold (world, SIM_E70, !world->core->was_ready || grow != NULL || is_restart (world, rank));
+  sim_hold (world, SIM_E70, !world->core->vm.was_ready || grow != NULL || is_restart (world, rank));
   if (is_restart (world, rank))
     check_restart (world, rank, host);
   if (grow != NULL)
@@ -761,7 +761,7 @@ check_abort (SimWorld *world, SimWatch *watch)
 {
   const char *reason = dvm_job_get_reason (dvmd_job_get_record (watch->job));
 
-  if (world->shutdown || !world->core->was_ready)
+  if (world->shutdown || !world->core->vm.was_ready)
     return;
   sim_hold (world, SIM_E21, watch->may[0] & (G_GUINT64_CONSTANT (1) << DVM_JOB_STATE_NEVER_LAUNCHED));
   sim_hold (world, SIM_E21, reason != NULL && (strstr (reason, "ampaign") != NULL || watch->session_ended));

@@ -474,7 +474,7 @@ submit (SimWorld *world, const SimAction *action)
       sim_may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
       sim_may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
     }
-  if (!world->core->was_ready)
+  if (!world->core->vm.was_ready)
     sim_may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
@@ -665,7 +665,7 @@ sim_schedule_run (SimSchedule *self, SimTally *tally)
 
   world->schedule = self;
   world->act = act;
-  while (!world->core->was_ready)
+  while (!world->core->vm.was_ready)
     sim_world_run (world, G_TIME_SPAN_MILLISECOND);
   for (guint i = 0; i < self->actions->len; i++)
     {

@@ -156,7 +156,7 @@ is_up (DvmdNode *node)
 static void
 check_members (SimWorld *world)
 {
-  if (!world->core->was_ready || world->shutdown)
+  if (!world->core->vm.was_ready || world->shutdown)
     return;
   for (guint rank = 1; rank < world->daemons->len; rank++)
     {

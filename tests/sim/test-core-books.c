@@ -474,7 +474,7 @@ submit (World *world)
       may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
       may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
     }
-  if (!world->core->was_ready)
+  if (!world->core->vm.was_ready)
     may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
@@ -787,7 +787,7 @@ is_quiet (World *world)
       if (!sim_agent_is_idle (agent) || !g_queue_is_empty (&agent->outbox) || (!agent->alive && !agent->lost))
         return FALSE;
     }
-  return (world->core->was_ready || world->core->shutting_down) && dvmd_event_queue_is_empty (world->queue);
+  return (world->core->vm.was_ready || world->core->vm.shutting_down) && dvmd_event_queue_is_empty (world->queue);
 }
 
 /* Nothing new comes: what there is comes to its end. */
@@ -796,7 +796,7 @@ settle (World *world)
 {
   for (guint i = 0; i < 20000; i++)
     {
-      if (!world->core->was_ready)
+      if (!world->core->vm.was_ready)
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       dvmd_event_queue_drain (world->queue, 0);
       if (world->epoch > 0)
@@ -847,7 +847,7 @@ check_end (World *world)
   check (world, dvmd_core_get_num_held (world->core) == 0);
   for (guint i = 0; i < world->watches->len; i++)
     check_job_end (world, g_ptr_array_index (world->watches, i));
-  check (world, world->n_ended == (world->core->shutting_down ? 1 : 0));
+  check (world, world->n_ended == (world->core->vm.shutting_down ? 1 : 0));
 }
 
 static void
@@ -859,7 +859,7 @@ run_history (guint seed)
   for (guint i = 0; i < n_steps; i++)
     {
       /* One that must come did not, or was lost: the start fails. */
-      if (!world->core->was_ready)
+      if (!world->core->vm.was_ready)
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       step (world);
       check_books (world);
@@ -868,7 +868,7 @@ run_history (guint seed)
     }
   settle (world);
   check_end (world);
-  if (!world->core->shutting_down)
+  if (!world->core->vm.shutting_down)
     {
       dvmd_core_shutdown (world->core, FALSE, "the history is over");
       settle (world);
