@@ -10,7 +10,10 @@
 
 #include <time.h>
 
-/* What has come while this process stood still is heard before any timer judges by what has not. */
+/*
+ * Timers are held back for so long after this process was stopped, so that messages which have arrived meanwhile are
+ * read before a timeout counts.
+ */
 #define HOLD (200 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct

@@ -56,7 +56,7 @@ typedef struct
 
 const DvmdSetting *dvmd_config_get_settings (guint *n_settings);
 const DvmdSetting *dvmd_config_find_setting (const char *name); /* (nullable) */
-/* What may stand for the value of a setting: "a number from 0 to 100000", for messages and manuals. */
+/* Describes the values of a setting, "a number from 0 to 100000", for messages and manuals. */
 char *dvmd_setting_describe_values (const DvmdSetting *setting);
 /* Of a value of type PORTS; 0: any. */
 gboolean dvmd_config_parse_ports (const char *text, guint16 *first, guint16 *last);

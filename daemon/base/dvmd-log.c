@@ -12,7 +12,7 @@
 
 #include "dvmd-log.h"
 
-/* What a message of a stranger can at most put on one line. */
+/* The length of a line is limited, because an unauthenticated peer may have written a part of it. */
 #define LINE_LENGTH_MAX 8192
 
 static const char *

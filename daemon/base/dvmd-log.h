@@ -23,7 +23,7 @@ DvmdLog *dvmd_log_install (const char *program);
 /* Before the first thread. file: (transfer full): what standard error is; the journal is preferred to it. */
 void dvmd_log_set_file (DvmdLog *self, DvmdLogFile *file);
 
-/* What a message is about; NULL: no such thing. In the journal these are fields to search by: JOB, RANK, NODE. */
+/* The subject of a message; NULL: no such thing. In the journal these are fields to search by: JOB, RANK, NODE. */
 typedef struct
 {
   const char *job;     /* namespace */

@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What daemons of the tree hand from neighbour to neighbour. What a body means is the business of those who post it:
- * the tree sees its kind as a number.
+ * A packet is handed from neighbour to neighbour in the tree. Its sender and its receiver alone know what the body
+ * means: the tree sees its kind as a number.
  */
 
 typedef enum

@@ -18,7 +18,7 @@ typedef struct
   const char *version; /* DVM_VERSION_STRING */
 } DvmdPartInfo;
 
-/* What stands behind symbol in the part (dvmd-NAME.so). Refuses what is of another build. */
+/* Returns the value of symbol in the part (dvmd-NAME.so). A part of another build is refused. */
 gconstpointer dvmd_part_open (const char *name, const char *symbol, gsize size, GError **error);
 
 G_END_DECLS

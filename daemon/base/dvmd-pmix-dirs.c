@@ -138,10 +138,10 @@ create_own (DvmdPmixDirs *self, const char *runtime_dir, GError **error)
 {
   self->pmix = g_build_filename (runtime_dir, "pmix", NULL);
   self->sessions = g_build_filename (runtime_dir, "sessions", NULL);
-  /* What is there is of a server that died: the runtime directory is locked by its one owner. */
+  /* A directory that exists is of a server that died: the runtime directory is locked by its one owner. */
   if (!dvmd_remove_tree (self->pmix, error) || !make_directory (self->pmix, error))
     return FALSE;
-  /* What is there may be in use: jobs without PMIx have session directories too. */
+  /* An existing directory may be in use: jobs without PMIx have session directories too. */
   if (g_mkdir (self->sessions, 0700) == 0 || errno == EEXIST)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory “%s”: %s", self->sessions,
@@ -233,7 +233,7 @@ dvmd_pmix_dirs_create_job (DvmdPmixDirs *self, const char *nspace, GError **erro
 
   g_autoptr (GError) local_error = NULL;
 
-  /* It is there already for a job that has brought files. */
+  /* The directory exists already for a job that has brought files. */
   if (!make_directory (session, &local_error) && !g_error_matches (local_error, DVM_ERROR, DVM_ERROR_EXISTS))
     {
       g_propagate_error (error, g_steal_pointer (&local_error));

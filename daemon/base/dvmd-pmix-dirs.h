@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 typedef struct _DvmdPmixDirs DvmdPmixDirs;
 
 /* shm_parent (nullable): instead of /dev/shm. Also removes what servers that died have left there. */
-/* That removal alone, for a daemon that may never have a PMIx server. */
+/* Makes that removal alone, for a daemon that may never have a PMIx server. */
 void dvmd_pmix_dirs_sweep (const char *shm_parent);
 DvmdPmixDirs *dvmd_pmix_dirs_new (const char *runtime_dir, const char *shm_parent, GError **error);
 /* Places of another one's: its sessions, shm (nullable) where its shared memory is, and pmix for this server alone. */

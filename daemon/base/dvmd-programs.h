@@ -14,7 +14,7 @@ G_BEGIN_DECLS
  * for.
  */
 char *dvmd_programs_find (const char *name, GError **error);
-/* What is opened instead of started, see dvmd-part.h. */
+/* A part is opened, not started, see dvmd-part.h. */
 char *dvmd_programs_find_part (const char *name, GError **error);
 
 G_END_DECLS

@@ -228,7 +228,7 @@ dvmd_remove_tree (const char *path, GError **error)
     }
   if (rmdir (path) == 0)
     return TRUE;
-  /* Its owner may have taken its permissions away. */
+  /* The owner of the directory may have taken its permissions away. */
   if (access (path, R_OK | W_OK | X_OK) != 0)
     chmod (path, 0700);
   if (!dvmd_remove_tree_contents (path, error))

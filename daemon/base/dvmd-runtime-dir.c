@@ -371,7 +371,7 @@ dvmd_runtime_dir_release (DvmdRuntimeDir *self)
   runtime_dir_free (self);
 }
 
-/* It has been locked once, and is not now: whoever is making it has no lock in it yet. */
+/* A directory was left if it has a lock file that is not locked: one that is being made has no lock file yet. */
 static gboolean
 was_left (const char *path)
 {

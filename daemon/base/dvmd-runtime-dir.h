@@ -31,7 +31,7 @@ const char *dvmd_runtime_dir_get_path (DvmdRuntimeDir *self);
 const char *dvmd_runtime_dir_get_socket_path (DvmdRuntimeDir *self);   /* PATH/bus */
 const char *dvmd_runtime_dir_get_sessions_path (DvmdRuntimeDir *self); /* PATH/sessions, which exists */
 
-/* What the directory of an agent is called, below that of its DVM; no two are called alike. (transfer full) */
+/* The unique name of the directory of an agent, below that of its DVM. (transfer full) */
 char *dvmd_runtime_dir_build_agent_name (const char *instance, guint32 rank);
 
 /* A DVM's name is [A-Za-z_][A-Za-z0-9_-]*, at most 64 characters. */

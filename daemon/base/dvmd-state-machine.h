@@ -92,7 +92,7 @@ typedef struct
 void dvmd_state_machine_post (DvmdEventQueue *queue, const DvmdStateTable *table, gpointer object, guint event,
                               guint given, const char *reason);
 
-/* What the table says, without doing it: FALSE if it has no row. For tests and documentation. */
+/* Looks up a transition without making it; FALSE: the table has no such row. For tests and documentation. */
 gboolean dvmd_state_table_lookup (const DvmdStateTable *table, guint state, guint event, guint given, guint *to);
 /* Text for Graphviz, a graph for each of the tables, which NULL ends; events that change no state are left out. */
 char *dvmd_state_tables_to_dot (const DvmdStateTable *const *tables);
