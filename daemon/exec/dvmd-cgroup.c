@@ -26,7 +26,7 @@
 #define LAST_PAUSE  G_USEC_PER_SEC
 /* So many tries, which is half a second, and the log hears of it. */
 #define MANY_TRIES 9
-/* What is still busy when the daemon ends gets so many tries more, FIRST_PAUSE apart. */
+/* A cgroup that is still busy when the daemon ends gets so many more tries, FIRST_PAUSE apart. */
 #define FINAL_TRIES 200
 
 struct _DvmdCgroup
@@ -214,7 +214,7 @@ end_stale (DvmdCgroups *self, const char *path)
   remove_directory (self, path);
 }
 
-/* What crashed daemons left: dvm-PID.N of a PID that is gone, with the processes in it. */
+/* Removes the cgroups of crashed daemons, dvm-PID.N of a PID that is gone, with the processes in them. */
 static void
 remove_stale (DvmdCgroups *self)
 {

@@ -481,14 +481,14 @@ finish (DvmdContainer *self)
   DvmdContainerFunc func = g_steal_pointer (&self->func);
   g_autoptr (GList) groups = g_hash_table_get_values (self->groups);
 
-  /* What had to be ended is our dead child by now: gone means reaped too. */
+  /* Processes that had to be killed are our zombies by now: a container is gone when they are reaped too. */
   if (self->kill_at != G_MAXINT64)
     g_array_unref (dvmd_reaper_list_orphans (self->set->reaper));
   self->finished = TRUE;
   self->finishing = FALSE;
   g_ptr_array_remove_fast (self->set->unfinished, self);
   give_cgroup_back (self);
-  /* Whoever waits for the rest of a rank hears of it first. */
+  /* Those that wait for the rest of a rank are notified before the one that waits for the container. */
   for (GList *link = groups; link != NULL; link = link->next)
     set_emptied (link->data);
   while (!g_queue_is_empty (&self->emptied))

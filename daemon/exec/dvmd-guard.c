@@ -81,7 +81,7 @@ kill_children_by_scan (void)
   return n_killed;
 }
 
-/* Nobody else reaps them: so their pids are theirs until we have waited for them. */
+/* The guard alone reaps its children, so that their pids are not reused before it has waited for them. */
 static int
 kill_children (void)
 {
@@ -99,7 +99,7 @@ kill_children (void)
   n = read (fd, text, sizeof text - 1);
   close (fd);
   text[n > 0 ? n : 0] = '\0';
-  /* What has not found room comes in the next round; a number that was cut is none. */
+  /* Children that do not fit into the buffer come in the next round; a number that was cut is none. */
   while (strchr (next, ' ') != NULL)
     {
       n_killed += kill ((pid_t)strtol (next, &next, 10), SIGKILL) == 0;
@@ -288,7 +288,7 @@ guard (Guard *self)
   int status = 0;
   int null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
-  /* They are the agent's: who waits for their end must not wait for us. */
+  /* The standard streams are the agent's: a reader that waits for their end must not wait for the guard. */
   for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
     dup2 (null_fd, fd);
   if (null_fd > 2)

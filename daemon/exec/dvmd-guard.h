@@ -5,10 +5,10 @@
 #pragma once
 
 /*
- * What an agent and all that comes from it live below, so that nothing of it is left when the agent ends, by kill -9
- * too. The guard is the subreaper of all its descendants: what the agent leaves behind becomes its child, is ended and
- * reaped. It is two processes, one below the other, so that the death of either (together with the agent or not) is
- * survived by one that cleans up; it is plain C without libraries, because there is one on every node.
+ * A guard is the ancestor of an agent and of all its processes, so that none of them is left when the agent ends, by
+ * kill -9 too. The guard is the subreaper of all its descendants: what the agent leaves behind becomes its child, is
+ * ended and reaped. It is two processes, one below the other, so that the death of either (together with the agent or
+ * not) is survived by one that cleans up; it is plain C without libraries, because there is one on every node.
  *
  *   outer guard -> inner guard (session of its own) -> agent (process group of its own)
  *

@@ -202,7 +202,7 @@ get_environ_size (pid_t pid, gsize *size)
   return end != 0;
 }
 
-/* It has no memory any more (field 23), and is no zombie yet. */
+/* TRUE: the process has no memory any more (field 23), and is no zombie yet. */
 static gboolean
 is_ending (pid_t pid)
 {

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* What /proc tells of processes. */
+/* Reads the table of processes from /proc. */
 
 typedef struct
 {

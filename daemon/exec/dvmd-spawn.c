@@ -58,7 +58,7 @@ typedef enum
   STAGE_EXEC,
 } Stage;
 
-/* What parent and child share. The child writes stage, error and tried alone. */
+/* This struct is shared by parent and child. The child writes stage, error and tried alone. */
 typedef struct
 {
   const DvmdSpawnRequest *request;
@@ -145,7 +145,7 @@ child_set_session (Child *child)
     child_fail (child, STAGE_SESSION, errno);
 }
 
-/* Nobody watches a process whose agent has died: it ends too. (Not what it started: that is for the next agent.) */
+/* A process ends with its agent, because no other one watches it. (Its children are left to the next agent.) */
 IN_CHILD static void
 child_tie_to_parent (Child *child)
 {

@@ -39,7 +39,7 @@ void dvmd_stage_add_file (DvmdStage *self, const char *target, guint mode, guint
 void dvmd_stage_add_data (DvmdStage *self, GBytes *bytes);
 void dvmd_stage_end_pass (DvmdStage *self);
 
-/* What waits is dropped; func is called when the directory and everything in it have gone. */
+/* Writes that wait are dropped; func is called when the directory and everything in it have gone. */
 void dvmd_stage_remove (DvmdStage *self, DvmdStageRemoved func, gpointer user_data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdStage, dvmd_stage_free)
