@@ -94,7 +94,7 @@ close_descriptor (DvmdInput *self)
   self->fd = -1;
 }
 
-/* What the slowest target has room for. */
+/* Input is read only as fast as the slowest target has room. */
 static gsize
 get_room (DvmdInput *self)
 {

@@ -8,7 +8,10 @@
 
 G_BEGIN_DECLS
 
-/* What a job asks for: how lines are marked and which files are written. Who reads its options fills this in. */
+/*
+ * The output options of a job: how lines are marked and which files are written. The reader of the job’s description
+ * fills them in.
+ */
 
 typedef enum
 {
@@ -39,7 +42,7 @@ void dvmd_output_format_free (DvmdOutputFormat *self);
 /* TRUE when bytes pass as they are. */
 gboolean dvmd_output_format_is_plain (const DvmdOutputFormat *self);
 
-/* Who wrote a line. */
+/* The process that has written a line. */
 typedef struct
 {
   const char *nspace;

@@ -153,7 +153,7 @@ line_free (gpointer data)
   g_free (line);
 }
 
-/* Who gets the job's standard error is told there. */
+/* The readers of the job's standard error get the message on it. Returns whether there is one. */
 static gboolean
 tell_readers (DvmdOutput *self, const char *message)
 {
@@ -315,7 +315,7 @@ on_emptied (DvmdSink *sink, gpointer user_data)
 
 static void give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt);
 
-/* What was not written is kept, unless others have got it as well. */
+/* Bytes that a reader left unread are retained for the next one, unless other readers have got them as well. */
 static void
 give_rest (DvmdOutput *self, guint streams, GBytes *rest)
 {
@@ -794,7 +794,7 @@ complete_line (DvmdOutput *self, Line *line)
     g_string_append_c (text, '\n');
   line->mid_line = FALSE;
   bytes = g_string_free_to_bytes (text);
-  /* What it had was credited when it came. */
+  /* The receipt is for no bytes: those of the partial line were credited when they came. */
   receipt = receipt_new (self, line->rank, 0);
   deliver (self, line->rank, line->stream, bytes, receipt);
   receipt_unref (receipt);

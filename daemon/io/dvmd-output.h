@@ -55,9 +55,9 @@ gboolean dvmd_output_add_fd (DvmdOutput *self, DvmdStream stream, int fd, GError
 /* stdout-path, stderr-path: a file that is made, or emptied when the job begins; both may name one file. */
 gboolean dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *path, GError **error);
 /*
- * What comes goes where the leader's goes, and to the readers that there are besides; nothing is kept here. alike: it
- * is marked, and put into files, as the leader's is; those of one name get the number of the job. Before the first
- * push. The leader is to end after this; NULL: it goes without.
+ * Output goes where the leader's goes, and to the readers of this one; nothing is retained here. alike: it is marked,
+ * and put into files, as the leader's is; those of one name get the number of the job. Before the first push. The
+ * leader is to end after this; NULL: it goes without.
  */
 void dvmd_output_follow (DvmdOutput *self, DvmdOutput *leader, gboolean alike);
 /*

@@ -62,8 +62,8 @@ void dvmd_pipes_start (DvmdPipes *self);
 gboolean dvmd_pipes_is_done (DvmdPipes *self);
 
 /*
- * What is in the pipes now is still read (as credit allows), then comes eof() whether or not somebody else keeps the
- * other end open. Pending input is thrown away.
+ * The bytes that are in the pipes now are still read (as credit allows), then comes eof(), even if another process
+ * keeps the other end open. Pending input is thrown away.
  */
 void dvmd_pipes_drain (DvmdPipes *self);
 

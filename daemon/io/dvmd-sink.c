@@ -114,7 +114,7 @@ close_sink (DvmdSink *self, int error)
   drop_queue (self);
 }
 
-/* What is written there nobody will find. */
+/* Output to a file that has been removed would be lost without an error. */
 static gboolean
 is_removed (int fd)
 {
@@ -180,7 +180,7 @@ take_written (DvmdSink *self, gsize n)
       n -= left;
       self->offset = 0;
       item_free (g_queue_pop_head (&self->queue));
-      /* Whoever was told of it may have freed us. */
+      /* The callback of the item may have freed the sink. */
       if (self->freed)
         return;
     }

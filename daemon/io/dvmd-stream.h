@@ -21,7 +21,10 @@ typedef enum
 /* The largest piece of a stream that is passed on at a time, in bytes. */
 #define DVMD_STREAM_CHUNK 65536
 
-/* What a job may have on its way from one agent to its reader, or to one rank's stdin, before credit comes back. */
+/*
+ * The number of bytes that a job may have on their way from one agent to its reader, or to one rank's stdin, before
+ * credit comes back.
+ */
 #define DVMD_STREAM_WINDOW (256 * 1024)
 
 /* "stdin", "stdout", "stderr" */
