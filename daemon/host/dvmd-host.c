@@ -23,7 +23,7 @@
 #include <gio/gunixoutputstream.h>
 #include <glib-unix.h>
 
-/* What is kept of each stream of a command. */
+/* The first bytes of each stream of a command are kept, so many at most. */
 #define KEPT_MAX (1024 * 1024)
 #define CHUNK    (64 * 1024)
 
@@ -132,7 +132,7 @@ on_read (GObject *source, GAsyncResult *result, gpointer user_data)
       g_free (reading);
       return;
     }
-  /* What is too much is still read, so that the command does not wait. */
+  /* Bytes over the limit are read and dropped, so that the command does not block. */
   g_byte_array_append (reading->kept, g_bytes_get_data (bytes, NULL), MIN (length, KEPT_MAX - reading->kept->len));
   g_input_stream_read_bytes_async (G_INPUT_STREAM (source), CHUNK, G_PRIORITY_DEFAULT, NULL, on_read, reading);
 }
@@ -343,7 +343,7 @@ end_processes (DvmdHost *self)
     dvmd_host_process_give_up (each->data);
 }
 
-/* Their output ends with them, and then the tasks. */
+/* The output of the commands ends with them, and then their tasks. */
 static void
 end_commands (DvmdHost *self)
 {
@@ -364,7 +364,7 @@ end_commands (DvmdHost *self)
 void
 dvmd_host_set_processes (DvmdHost *self, DvmdSpawner *spawner, DvmdReaper *reaper)
 {
-  /* Whoever is told of an end starts nothing new. */
+  /* The spawner is set first: a plugin that is notified of an end may try to start a process. */
   self->spawner = spawner;
   if (reaper == NULL && self->reaper != NULL)
     {

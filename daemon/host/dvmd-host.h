@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* What one plugin may do to the world: the host that it gets from the daemon. */
+/* The host of one plugin: the only way by which it starts processes and acts on the system. */
 
 #define DVMD_TYPE_HOST (dvmd_host_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdHost, dvmd_host, DVMD, HOST, GObject)

@@ -19,7 +19,10 @@ G_BEGIN_DECLS
  */
 const DvmdPluginInfo *dvmd_plugin_module_open (const char *path, GModule **module, GError **error);
 
-/* What a plugin says of itself: abi and size first, because the rest may lie elsewhere in another version. */
+/*
+ * Checks the description that a plugin exports: abi and size first, because the rest may lie elsewhere in another
+ * version.
+ */
 gboolean dvmd_plugin_info_check (const DvmdPluginInfo *info, const char *place, GError **error);
 
 /* The type of a plugin that has been checked; G_TYPE_INVALID if it is none that can be instantiated as its kind. */

@@ -55,7 +55,7 @@ GPtrArray *dvmd_plugins_list (DvmdPlugins *self);
 GPtrArray *dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind);
 /* (nullable): what a plugin is called */
 const char *dvmd_plugins_get_name (DvmdPlugins *self, gpointer plugin);
-/* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
+/* The answer of Manager.ListPlugins: (transfer floating) aa{sv} */
 GVariant *dvmd_plugins_to_variant (DvmdPlugins *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPlugins, dvmd_plugins_free)
