@@ -42,7 +42,7 @@ char *dvmd_fence_make_key (guint32 job, guint64 sequence);
 char *dvmd_fence_make_prefix (guint32 job);
 gboolean dvmd_fence_parse_key (const char *key, guint32 *job, guint64 *sequence);
 
-/* What one of n_agents contributes. (transfer floating) */
+/* The contribution of one of n_agents. (transfer floating) */
 GVariant *dvmd_fence_part_new (guint n_agents, GBytes *data);
 /* parts: of GVariant; those that are none count as an error. (transfer floating) */
 GVariant *dvmd_fence_merge (GPtrArray *parts);

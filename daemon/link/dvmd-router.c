@@ -100,7 +100,7 @@ neighbour_free (gpointer data)
   g_free (self);
 }
 
-/* Whoever leaves waits for what comes. */
+/* A daemon that leaves waits for its connections to end, and looks again at each change. */
 static void
 tell_moved (DvmdRouter *self)
 {
@@ -245,7 +245,7 @@ on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   g_debug ("No link to daemon %u: %s", rank, error->message);
   g_hash_table_insert (self->reasons, GUINT_TO_POINTER (rank), g_strdup (error->message));
-  /* Who would let it in if it were a member says so. */
+  /* The controller would let in any member: its refusal says that this daemon is none any more. */
   if (rank == 0 && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED))
     {
       tree_expelled (self);
@@ -272,7 +272,7 @@ tree_connect (gpointer user_data, guint32 rank)
   DvmdConnectOptions options = { 0 };
   Attempt *attempt;
 
-  /* Whoever stands still accepts connections and says nothing: whoever is above it is asked first. */
+  /* A daemon that is stopped accepts connections and says nothing: the daemon above it is tried first. */
   if (addresses == NULL || g_hash_table_remove (self->silent, GUINT_TO_POINTER (rank)))
     {
       g_queue_push_tail (&self->unknown, GUINT_TO_POINTER (rank));

@@ -107,10 +107,10 @@ guint dvmd_router_order (DvmdRouter *self, const guint32 *ranks, guint n, guint3
 void dvmd_router_drop (DvmdRouter *self, guint32 rank);
 /* The controller: the members keep nothing for these any more, which were dropped. */
 void dvmd_router_forget (DvmdRouter *self, const guint32 *ranks, guint n);
-/* What has come from that daemon is acknowledged now. */
+/* Acknowledges now all messages that have come from that daemon. */
 void dvmd_router_acknowledge (DvmdRouter *self, guint32 rank);
 
-/* What a daemon looks at that is to leave. */
+/* The state by which a daemon that is to leave decides whether it may go. */
 typedef struct
 {
   guint n_below;

@@ -16,7 +16,7 @@ G_DECLARE_FINAL_TYPE (DvmdTreeLink, dvmd_tree_link, DVMD, TREE_LINK, DvmdLink)
 typedef void (*DvmdTreeLinkSend) (gpointer user_data, guint32 peer, DvmdMessage *message);
 
 DvmdLink *dvmd_tree_link_new (guint32 peer, DvmdTreeLinkSend send, gpointer user_data);
-/* What is sent goes nowhere from now on. */
+/* Messages that are sent over the link from now on are dropped. */
 void dvmd_tree_link_cut (DvmdTreeLink *self);
 
 G_END_DECLS
