@@ -25,7 +25,7 @@ struct _DvmdTlsAuthority
   gnutls_x509_crt_t certificate;
 };
 
-/* What every certificate of a DVM has: serial, times, version. */
+/* Sets the fields that every certificate of a DVM has: serial, times, version. */
 static gboolean
 fill_in (gnutls_x509_crt_t certificate, const char *name, GError **error)
 {

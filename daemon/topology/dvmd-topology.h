@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What a node's hardware looks like. Immutable and reference counted: nodes that are alike share one (the controller
- * keeps one per signature). This folder alone knows hwloc.
+ * The hardware of a node as a tree of objects. Immutable and reference counted: nodes that are alike share one (the
+ * controller keeps one per signature). This folder alone knows hwloc.
  */
 
 #define DVMD_TYPE_TOPOLOGY (dvmd_topology_get_type ())
@@ -18,7 +18,7 @@ typedef struct _DvmdTopology DvmdTopology;
 
 GType dvmd_topology_get_type (void);
 
-/* What it is made of, from the largest to the smallest. */
+/* The kinds of objects, from the largest to the smallest. */
 typedef enum
 {
   DVMD_TOPOLOGY_PACKAGE,
@@ -31,7 +31,7 @@ typedef enum
   DVMD_N_TOPOLOGY_KINDS
 } DvmdTopologyKind;
 
-/* What the environment has by this call, and jobs are not to have. */
+/* This call sets a variable to this value in the environment of the daemon, which jobs are not to inherit. */
 #define DVMD_TOPOLOGY_NO_PLUGINS "/dev/null"
 /* Else the environment is changed for a moment by each new topology: not good where there are threads. */
 void dvmd_topology_prepare_environment (void);

@@ -9,8 +9,9 @@
 G_BEGIN_DECLS
 
 /*
- * What a process or tool of a node asks the controller for, by way of its agent, and gets one answer to. A failure has
- * a status alone. For each: the kind, what it is for people ("rank 3 wants to ..."), the types of request and answer.
+ * A call is a question of a process or tool to the controller, by way of its agent, which gets one answer. A failure
+ * has a status alone. For each: the kind, what it is for people ("rank 3 wants to ..."), the types of request and
+ * answer.
  *
  * ALLOCATE     (directive, request): (id of the allocation, of the request or "", session)
  * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace)

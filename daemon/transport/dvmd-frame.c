@@ -139,7 +139,7 @@ get_basic_size (const GVariantType *type)
     }
 }
 
-/* What comes before the bytes of a body as (uuay), numbers and then bytes; 0: the type is another one. */
+/* The size of the numbers before the bytes in a body of a type as (uuay); 0: the type is another one. */
 static gsize
 measure_head (const GVariantType *type)
 {

@@ -100,7 +100,10 @@ dvmd_hello_io_hear (DvmdHelloIo *io, GBytes **encoded, GError **error)
       gboolean whole = read_wanted (io, &failure);
       gsize size = 0;
 
-      /* What is no hello is told from what is slow. */
+      /*
+       * The header is checked as soon as it is there, so that a peer that speaks another protocol is refused at once
+       * and not by the timeout.
+       */
       if (failure == NULL && io->in->len > 0)
         size = dvmd_hello_peek_size (io->in->data, io->in->len, &failure);
       if (failure != NULL)

@@ -41,7 +41,7 @@ static const FieldInfo field_infos[DVMD_HELLO_N_FIELDS] = {
   [DVMD_HELLO_PROOF] = { DVMD_HELLO_PROOF_SIZE, DVMD_HELLO_PROOF_SIZE, FALSE },
 };
 
-/* What each type has. */
+/* The fields of each type. */
 static const guint32 type_fields[] = {
   [DVMD_HELLO_GREETING] = BIT (DVMD_HELLO_VERSION) | BIT (DVMD_HELLO_INSTANCE) | BIT (DVMD_HELLO_SECURITY)
                           | BIT (DVMD_HELLO_NONCE) | BIT (DVMD_HELLO_RANK),

@@ -9,7 +9,7 @@
 G_BEGIN_DECLS
 
 /*
- * What two daemons say before there is a link: the codec and the proofs, without any I/O.
+ * The handshake of two daemons before there is a link: its codec and its proofs, without any I/O.
  *
  *   listener   GREETING: who I am, a nonce
  *   joiner     JOIN: who I am, my public key, the token's id; proof with the token
@@ -104,7 +104,7 @@ void dvmd_hello_prove (DvmdHello *self, const guint8 *key, GBytes *greeting, GBy
 gboolean dvmd_hello_check (const DvmdHello *self, const guint8 *key, GBytes *greeting, GBytes *before);
 
 DvmdHello *dvmd_hello_new_refusal (const GError *reason);
-/* What a refusal says, fit for a log. */
+/* Sets the error to the reason of a refusal, fit for a log. */
 void dvmd_hello_set_error_from_refusal (const DvmdHello *self, const char *peer, GError **error);
 /* FALSE: the other end is another build; the error names both versions. */
 gboolean dvmd_hello_check_version (const DvmdHello *self, const char *version, GError **error);

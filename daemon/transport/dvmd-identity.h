@@ -9,9 +9,9 @@
 G_BEGIN_DECLS
 
 /*
- * Who a daemon is towards the others of its DVM: a key that never leaves the process, the certificate that names its
- * rank, the authority's certificate, and the key that all members share to tell each other from strangers before
- * anything costs time. A joiner has a key alone, until the controller has answered.
+ * The identity of a daemon towards the others of its DVM: a key that never leaves the process, the certificate that
+ * names its rank, the authority's certificate, and the key that all members share to tell each other from
+ * unauthenticated peers before anything costs time. A joiner has a key alone, until the controller has answered.
  *
  * Where all links are of one machine nobody asks for certificates: a daemon has a name then, and no key. In the place
  * of its public key stands a number that it has drawn, which tells it from others that come for the same rank.

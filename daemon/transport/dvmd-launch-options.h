@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 #define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
 
-/* What a launch message says of the job beside its programs and its map. */
+/* The options of the job in a launch message, beside its programs and its map. */
 typedef struct
 {
   char *personality; /* (nullable): "pmix" */

@@ -46,7 +46,7 @@ gboolean dvmd_listener_add_tcp (DvmdListener *self, const DvmdTcpOptions *option
 gboolean dvmd_listener_add_unix (DvmdListener *self, const char *path, GError **error);
 /* As dvmd_address_parse() takes them. */
 const char *const *dvmd_listener_get_addresses (DvmdListener *self);
-/* Nobody comes any more, and those who have not joined are dropped. */
+/* Accepts no connections any more, and drops those that have not joined. */
 void dvmd_listener_close (DvmdListener *self);
 
 guint dvmd_listener_get_n_strangers (DvmdListener *self);

@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What controller and agents say to each other. One table of kinds, each with the GVariant type of its body: whoever
- * makes a message and whoever reads it use the same row. Byte strings are "ay" without a final zero.
+ * The messages of controller and agents. One table of kinds has the GVariant type of each body: the writer of a message
+ * and its reader use the same row. Byte strings are "ay" without a final zero.
  */
 
 /* Numbers from 16: what is below belongs to the tree, which carries them between processes. */

@@ -86,7 +86,7 @@ dvmd_outbox_get_size (DvmdOutbox *self, DvmdWirePriority priority)
   return self->sizes[priority];
 }
 
-/* What comes after offset. */
+/* Fills vector with the bytes of the frame after offset. Returns the number of entries. */
 static guint
 peek_frame (const Frame *frame, gsize offset, struct iovec *vector, guint n)
 {

@@ -105,7 +105,7 @@ typedef enum
 #define DVMD_PMIX_STDOUT (1 << 0)
 #define DVMD_PMIX_STDERR (1 << 1)
 
-/* What a spawn is asked for besides the job. */
+/* The attributes of a spawn that are not options of the job. */
 typedef struct
 {
   guint timeout;  /* s until the job must run; 0: none */
@@ -119,7 +119,7 @@ typedef struct
   guint32 rank; /* or DVMD_PMIX_RANK_WILDCARD */
 } DvmdPmixProc;
 
-/* What a client is told in place of error, which is one of DVM_ERROR. */
+/* The status of PMIx for error, which is one of DVM_ERROR. */
 int dvmd_pmix_status_from_error (const GError *error);
 
 G_END_DECLS

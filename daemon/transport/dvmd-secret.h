@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What is drawn, proved and compared without that anybody learns of it. */
+/* Secrets are drawn, proved and compared here; a comparison does not show in its time where they differ. */
 
 #define DVMD_SECRET_HMAC_SIZE 32
 

@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdSocket DvmdSocket;
 
-/* What read, write and handshake return beside counts. */
+/* Read, write and handshake return a count, or one of these. */
 #define DVMD_STREAM_FAILED (-1)
 #define DVMD_STREAM_AGAIN  (-2)
 

@@ -122,7 +122,7 @@ fail (DvmdStranger *self, const GError *error)
   if (self->state == STATE_OVER)
     return;
   self->state = STATE_OVER;
-  /* Who owns the gate may be gone after the call. */
+  /* The gate may be freed by the call. */
   clear_deadline (self);
   self->funcs->failed (self->user_data, self, error);
   dvmd_stranger_free (self);
@@ -244,7 +244,7 @@ hear_join (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **e
   self->rank = (guint32)dvmd_hello_get_number (hello, DVMD_HELLO_RANK);
   if (!check_way (self, hello, error))
     return NULL;
-  /* Who has no token is not told which of the two is wrong. */
+  /* A peer without the token is not told whether the launch or the proof is wrong. */
   if (!dvmd_tokens_find (self->gate->tokens, self->launch, self->rank, &token)
       || !dvmd_hello_check (hello, token.key, self->greeting, NULL))
     {

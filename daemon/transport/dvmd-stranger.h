@@ -25,7 +25,7 @@ typedef enum
 /* May a member of this rank make a link? Ranks that have left have their certificates still. */
 typedef gboolean (*DvmdKnowsFunc) (guint32 rank, gpointer user_data);
 
-/* What a listener knows. */
+/* The gate is the part of a listener that its unauthenticated peers share. */
 typedef struct
 {
   DvmdClock *clock;

@@ -28,7 +28,7 @@ typedef struct
   /* DER both. Once. */
   gboolean (*key_certify) (DvmdTlsKey *key, GBytes *certificate, GBytes *authority, char **instance, guint32 *rank,
                            GError **error);
-  /* That of another daemon, by the authority that has signed our own. */
+  /* Verifies the certificate of another daemon by the authority that has signed our own. */
   gboolean (*key_verify) (DvmdTlsKey *key, const guint8 *certificate, gsize size, char **instance, guint32 *rank,
                           GError **error);
 
@@ -36,7 +36,9 @@ typedef struct
   void (*authority_free) (DvmdTlsAuthority *authority);
   GBytes *(*authority_sign) (DvmdTlsAuthority *authority, GBytes *public_key, guint32 rank, GError **error);
 
-  /* What follows returns counts, DVMD_STREAM_FAILED and DVMD_STREAM_AGAIN, as dvmd-socket.h says. peer lives as long.
+  /*
+   * The functions of a session return counts, DVMD_STREAM_FAILED and DVMD_STREAM_AGAIN, as dvmd-socket.h says. peer
+   * lives as long.
    */
   DvmdTlsSession *(*session_new) (DvmdTlsKey *key, int fd, const char *peer, gboolean is_server, GError **error);
   void (*session_free) (DvmdTlsSession *session);

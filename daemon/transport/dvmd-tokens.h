@@ -9,9 +9,9 @@
 G_BEGIN_DECLS
 
 /*
- * Who may join. Each launch has a secret; the token of a rank is derived from it, so that a launcher hands each agent
- * its own token, or one secret to all and each agent derives the token of its rank. A token is good for one join, of
- * one rank, until the launch has had its time. Tokens travel on standard input.
+ * A token is the right to join. Each launch has a secret; the token of a rank is derived from it, so that a launcher
+ * hands each agent its own token, or one secret to all and each agent derives the token of its rank. A token is good
+ * for one join, of one rank, until the launch has had its time. Tokens travel on standard input.
  */
 
 #define DVMD_TOKEN_KEY_SIZE 32
@@ -34,7 +34,7 @@ void dvmd_token_derive (const DvmdToken *secret, guint32 rank, DvmdToken *token)
 /* Overwrites the key. */
 void dvmd_token_clear (DvmdToken *token);
 
-/* What the controller knows of tokens. */
+/* The table of launches and tokens, which the controller alone has. */
 typedef struct _DvmdTokens DvmdTokens;
 
 DvmdTokens *dvmd_tokens_new (DvmdClock *clock);
@@ -42,7 +42,7 @@ void dvmd_tokens_free (DvmdTokens *self);
 
 /* lifetime in µs. Ranks must be in no other launch. */
 void dvmd_tokens_add (DvmdTokens *self, const guint32 *ranks, guint n_ranks, gint64 lifetime, DvmdToken *secret);
-/* Nobody of this launch can join any more. */
+/* The tokens of this launch are not accepted any more. */
 void dvmd_tokens_remove (DvmdTokens *self, guint64 launch);
 
 /* How many may still join. */

@@ -18,7 +18,7 @@
 #define DEFAULT_HEARTBEAT     (20 * G_TIME_SPAN_SECOND)
 #define CLOSE_LIMIT           (5 * G_TIME_SPAN_SECOND)
 
-/* What one link may do before others get their turn. */
+/* One link handles so much before others get their turn. */
 #define PACKETS_PER_TURN 64
 #define BYTES_PER_TURN   ((gsize)1024 * 1024)
 
@@ -26,7 +26,7 @@
 #define READ_AHEAD ((gsize)4 * 1024)
 /* Parts of frames in one write. */
 #define PARTS_AT_ONCE 64
-/* What TLS makes one record of. */
+/* TLS makes one record of so many bytes. */
 #define RECORD_SIZE ((gsize)16 * 1024)
 
 typedef enum
@@ -250,7 +250,7 @@ do_output (DvmdWire *self)
 
   if (has_output (self) && !write_some (self, &error))
     {
-      /* What the other end had to say before it went is worth more than that it went. */
+      /* The messages that the other end sent before it went are still read; the failure is reported after them. */
       if (self->state == STATE_OPEN && error->code == DVMD_TRANSPORT_ERROR_LOST && self->failure == NULL)
         self->failure = g_steal_pointer (&error);
       else

@@ -58,7 +58,7 @@ gboolean dvmd_wire_is_encrypted (DvmdWire *self);
 gboolean dvmd_wire_send (DvmdWire *self, DvmdPacket *packet, DvmdWirePriority priority, GError **error);
 gsize dvmd_wire_get_queued (DvmdWire *self, DvmdWirePriority priority);
 gboolean dvmd_wire_is_writable (DvmdWire *self);
-/* What was sent arrives, then the connection ends. Nothing is received any more. */
+/* Messages that were sent still arrive, then the connection ends. Nothing is received any more. */
 void dvmd_wire_close (DvmdWire *self);
 void dvmd_wire_get_statistics (DvmdWire *self, DvmdWireStatistics *statistics);
 
