@@ -269,7 +269,10 @@ on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
 
 static const DvmdPluginWatch watch = { .line = on_line, .ended = on_ended };
 
-/* What was to be started here is the agent itself, or the command that is to bring it about. */
+/*
+ * The process is the agent itself, or a command that is to start it elsewhere: the message says which of the two
+ * failed.
+ */
 static void
 explain_no_start (Agent *agent, GError **error, GError *cause)
 {
@@ -313,7 +316,7 @@ start_agent (Agent *agent)
     }
   if (!start_process (agent, &error))
     {
-      /* Who hears of it may end what there is of the agent: that is done here. */
+      /* The receiver of node_failed() may end the agent, which is done here: is_ending makes that a no-op. */
       agent->is_ending = TRUE;
       dvmd_launcher_node_failed (DVMD_LAUNCHER (agent->launcher), agent->rank, error);
       agent_gone (agent);
@@ -472,7 +475,10 @@ on_grace_over (gpointer user_data)
       kill_process (agent, SIGTERM);
       return G_SOURCE_REMOVE;
     }
-  /* What it takes there comes to what it takes to get there: it ends with the agent's own command. */
+  /*
+   * The timeout is the grace of the kill there and the time to reach that machine; the end of the agent's own command
+   * ends it early.
+   */
   g_source_remove (agent->timer);
   agent->timer = g_timeout_add_seconds (
       KILL_THERE_GRACE + dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE), on_killing_late, agent);
@@ -501,7 +507,7 @@ end_agent (Agent *agent)
       agent_gone (agent);
       return;
     }
-  /* Its input is what it lives by. */
+  /* An agent ends when its standard input is closed. */
   dvmd_plugin_host_give_input (dvmd_plugin_get_host (agent->launcher), agent->process, NULL, TRUE);
   agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
                                         on_grace_over, agent);

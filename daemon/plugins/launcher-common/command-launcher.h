@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What launchers have in common that start each agent by a process of its own, which lives as long as the agent: so
- * many starts at once, what the agents say in the log, why one did not come, and their end.
+ * The base of launchers that start each agent by a process of its own, which lives as long as the agent. It limits the
+ * starts at once, logs the output of the agents, explains a failed start, and ends the agents.
  *
  * Its settings: "concurrency" (starts at once), "timeout" (seconds for one start), "grace" (seconds that an agent which
  * is terminated gets to end by itself).
@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 #define DVMD_TYPE_COMMAND_LAUNCHER (dvmd_command_launcher_get_type ())
 G_DECLARE_DERIVABLE_TYPE (DvmdCommandLauncher, dvmd_command_launcher, DVMD, COMMAND_LAUNCHER, DvmdLauncher)
 
-/* What a start says on its standard error when it has come to where the agent is to live; the pid there follows. */
+/* A start writes this to its standard error when it runs on the machine of the agent; the pid there follows. */
 #define DVMD_COMMAND_ARRIVED "dvm-agent-process "
 
 /*

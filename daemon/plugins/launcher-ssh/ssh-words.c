@@ -53,7 +53,7 @@ ssh_address_parse (const char *name, SshAddress *address, GError **error)
       address->host[strlen (address->host) - 1] = '\0';
     }
   address->target = g_strdup_printf ("%.*s%s", (int)(host - name), name, address->host);
-  /* What begins like an option would be taken for one. */
+  /* ssh would take a name with a leading dash for an option. */
   if (name[0] != '-' && address->host[0] != '-' && address->host[0] != '\0' && at != name
       && strpbrk (name, " \t\r\n") == NULL && (address->port == NULL || is_port (address->port)))
     return TRUE;
@@ -69,7 +69,7 @@ ssh_quote (const char *word)
 
   if (word[0] != '\0' && word[strspn (word, PLAIN)] == '\0')
     return g_strdup (word);
-  /* What one of the shells does not leave alone between quotes stands outside of them. */
+  /* Characters that one of the shells expands even between quotes stand outside of them, behind a backslash. */
   text = g_string_new ("'");
   for (const char *at = word; *at != '\0'; at++)
     if (strchr ("'!\\", *at) != NULL)

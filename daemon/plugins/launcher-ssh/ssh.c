@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* What ssh exits with when it has not got there, or has lost the connection. */
+/* The exit code of ssh when it has not reached the host, or has lost the connection. */
 #define SSH_FAILED 255
 
 #define DVMD_TYPE_SSH_LAUNCHER (dvmd_ssh_launcher_get_type ())
@@ -119,13 +119,13 @@ dvmd_ssh_launcher_explain (DvmdCommandLauncher *self, const char *name, gboolean
   gsize length;
   const char *bytes = g_bytes_get_data (outcome->messages, &length);
   g_autofree char *messages = g_strndup (bytes != NULL ? bytes : "", length);
-  /* What is wrong is not always said last. */
+  /* The line with the reason is not always the last one. */
   const char *reason = ssh_find_reason (messages);
 
   if (!arrived && outcome->exit_signal != 0)
     return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the launcher's command was ended by signal %d (%s)",
                         name, outcome->exit_signal, g_strsignal (outcome->exit_signal));
-  /* Nobody refuses what has been accepted before. */
+  /* A connection that was accepted is not refused any more: it is lost. */
   if (outcome->exit_code == SSH_FAILED && arrived)
     return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: %s: the connection to its agent has ended: %s", name,
                         g_strcmp0 (reason, "unreachable") == 0 ? reason : "lost", words);

@@ -145,7 +145,7 @@ take_node (Mapping *self, guint node)
   return TRUE;
 }
 
-/* What is left in the end may fit on a node that was too small before. */
+/* The processes that are left in the end may fit on a node that was too small before. */
 static gboolean
 take_nodes (Mapping *self)
 {

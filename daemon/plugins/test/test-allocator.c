@@ -124,7 +124,7 @@ add_nodes (DvmdAllocation *allocation, const DvmdAllocationRequest *request, con
 
 /* ---- nodes that it finds ---- */
 
-/* It is asked for nodes first of all. */
+/* The allocator is asked for nodes before anything else, so that pushing can start here. */
 static void
 start_pushing (DvmdTestAllocator *self)
 {

@@ -27,7 +27,7 @@ typedef enum
   TEST_PUSH,
 } TestKind;
 
-/* Its next step of that kind */
+/* The next step of that kind in the script of the allocator */
 TestAction dvmd_test_allocator_next (DvmdTestAllocator *self, TestKind kind, TestStep *step, GError **error);
 /* A task whose answer is given as often as the step says */
 GTask *dvmd_test_allocator_new_task (DvmdTestAllocator *self, const TestStep *step, GCancellable *cancellable,

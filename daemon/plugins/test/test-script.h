@@ -18,7 +18,7 @@ typedef enum
   TEST_WRONG,
 } TestAction;
 
-/* What a call does, and when; argument and until are the script's. */
+/* A step is what one call does, and when; argument and until are the script's. */
 typedef struct
 {
   TestAction action;
@@ -29,8 +29,10 @@ typedef struct
   gboolean twice;    /* the answer is given two times */
 } TestStep;
 
-/* What the next call of this plugin does; kind: its word in the script. TEST_FAIL sets error, also for a script with a
- * mistake. */
+/*
+ * Takes the next step of this plugin from its script; kind: its word in the script. TEST_FAIL sets error, also for a
+ * script with a mistake.
+ */
 TestAction test_script_next (gpointer plugin, const char *kind, TestStep *step, GError **error);
 
 /* Calls func(task) when the time of the step has come, or the task is cancelled, and gives the task away to it. */
