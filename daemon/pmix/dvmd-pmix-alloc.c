@@ -150,7 +150,7 @@ take_inheritance (GVariantDict *request, const char *name, const pmix_info_t *in
   return TRUE;
 }
 
-/* What PMIx_generate_regex() makes begins with the name of who made it; only that knows how to read it. */
+/* A list that PMIx_generate_regex() made begins with the name of its component, which alone can read it. */
 static gboolean
 is_regex (const char *list)
 {
@@ -181,8 +181,8 @@ take_hosts (GPtrArray *hosts, const pmix_info_t *info, GError **error)
 }
 
 /*
- * What an allocation can be asked for and cannot be given is refused; anything else that the host need not heed is
- * passed over, as PMIx has it.
+ * An attribute of allocations that is not supported is refused; anything else that the host need not heed is passed
+ * over, as PMIx has it.
  */
 static gboolean
 take_other (const pmix_info_t *info, GError **error)
@@ -264,7 +264,7 @@ dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *
     }
   if (directive != PMIX_ALLOC_NEW)
     name_allocation (&request);
-  /* What nobody says is PMIx's default here, not that of the bus: nodes are reserved. */
+  /* The default is that of PMIx here, not that of the bus: nodes are reserved. */
   else if (!g_variant_dict_contains (&request, "share"))
     g_variant_dict_insert (&request, "share", "b", FALSE);
   return g_variant_ref_sink (g_variant_dict_end (&request));

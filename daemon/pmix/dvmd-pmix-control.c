@@ -41,7 +41,7 @@ find_operation (const pmix_info_t *info)
   return NULL;
 }
 
-/* What the host need not heed is passed over, as PMIx has it; other kinds of control are not. */
+/* An attribute that the host need not heed is passed over, as PMIx has it; another kind of control is refused. */
 static gboolean
 take_other (const pmix_info_t *info, GError **error)
 {

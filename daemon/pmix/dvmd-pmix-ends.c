@@ -222,7 +222,7 @@ dvmd_pmix_ends_find_in_table (const DvmdPmixEndpoint *local, const DvmdPmixEndpo
   return visit (take_same, end);
 }
 
-/* That netlink knows of none may also mean that this kernel has no such answers, not of the end that we have either. */
+/* An empty answer of netlink may also mean that this kernel has no such answers, not even for the end that we have. */
 gboolean
 dvmd_pmix_ends_find (const DvmdPmixEndpoint *local, const DvmdPmixEndpoint *remote, DvmdPmixEnd *end)
 {

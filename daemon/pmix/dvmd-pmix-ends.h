@@ -34,7 +34,7 @@ gboolean dvmd_pmix_ends_read_socket (int fd, DvmdPmixEndpoint *local, DvmdPmixEn
 /* Whether the local end of a socket is TCP, and one that this machine alone can reach. */
 gboolean dvmd_pmix_ends_is_loopback (int fd);
 
-/* That of exactly these two, in whatever state but listening. FALSE: there is none. */
+/* Finds the connection of exactly these two, in whatever state but listening. FALSE: there is none. */
 gboolean dvmd_pmix_ends_find (const DvmdPmixEndpoint *local, const DvmdPmixEndpoint *remote, DvmdPmixEnd *end);
 /* The same, from the kernel's table, which takes longer the more connections there are. */
 gboolean dvmd_pmix_ends_find_in_table (const DvmdPmixEndpoint *local, const DvmdPmixEndpoint *remote, DvmdPmixEnd *end);

@@ -47,7 +47,9 @@ dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const char *shm
   return g_strv_builder_end (builder);
 }
 
-/* What the environment says of a PMIx server above us is not about ours; PMIX_MCA_* are the user's settings. */
+/*
+ * Variables of a PMIx server above us are removed, because they are not about ours; PMIX_MCA_* are the user's settings.
+ */
 void
 dvmd_pmix_prepare_environment (const char *gds)
 {

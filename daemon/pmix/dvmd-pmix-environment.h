@@ -9,13 +9,12 @@
 G_BEGIN_DECLS
 
 /*
- * What the MPI libraries want to have in their environment, unless the user says otherwise.
- * n_local: ranks of the job on this node, n_pus: hardware threads they share, shm (nullable): where their segments go.
+ * The variables that MPI libraries need in their environment, unless the user says otherwise. n_local: ranks of the job
+ * on this node, n_pus: hardware threads they share, shm (nullable): where their segments go.
  */
 char **dvmd_pmix_build_default_environment (guint n_local, guint n_pus, const char *shm);
 
-/* What the start of the server changes in the environment of the process, where that had better be done before there
- * are threads. */
+/* Makes the changes of the environment that the start of the server needs, before there are threads. */
 void dvmd_pmix_prepare_environment (const char *gds);
 
 /*

@@ -40,7 +40,7 @@ forget_run (DvmdPmixItem *item, gpointer owner)
   DvmdPmixServer *server = owner;
   Forget *self = (Forget *)item;
 
-  /* It has come after all. */
+  /* The job has been registered after all. */
   if (self->unknown && g_hash_table_contains (server->jobs, self->nspace))
     {
       dvmd_pmix_operation_step (PMIX_SUCCESS, self->operation);

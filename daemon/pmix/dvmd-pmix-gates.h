@@ -5,8 +5,8 @@
 #pragma once
 
 /*
- * What the library at hand can do. Keys and status codes are macros, asked for with #ifdef; functions and fields of
- * structs are found by the build (dvmd-pmix-config.h). No comparison of versions: distributions patch.
+ * The abilities of the library at hand. Keys and status codes are macros, asked for with #ifdef; functions and fields
+ * of structs are found by the build (dvmd-pmix-config.h). No comparison of versions: distributions patch.
  */
 
 #include <pmix.h>

@@ -12,9 +12,9 @@
 G_BEGIN_DECLS
 
 /*
- * What a PMIx server asks of the agent that owns it. Implemented by the agent; called on the main context the server
- * was started on, never nested in a call of the agent's own. A method that is NULL is refused to the client as not
- * supported. A token is answered exactly once (also after stop(), where the answer is dropped).
+ * The interface by which a PMIx server asks the agent that owns it. The agent implements it; it is called on the main
+ * context the server was started on, never nested in a call of the agent's own. A method that is NULL is refused to the
+ * client as not supported. A token is answered exactly once (also after stop(), where the answer is dropped).
  */
 
 #define DVMD_TYPE_PMIX_HOST (dvmd_pmix_host_get_type ())

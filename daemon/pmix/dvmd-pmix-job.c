@@ -180,7 +180,7 @@ validate_ranks (DvmdPmixJob *self, GError **error)
 static gboolean
 validate_nspace (const char *nspace, GError **error)
 {
-  /* It names a directory below sessions/ as well. */
+  /* The namespace is the name of a directory below sessions/ as well. */
   if (nspace != NULL && nspace[0] != '\0' && nspace[0] != '.' && strchr (nspace, '/') == NULL
       && strlen (nspace) <= MAX_NSPACE)
     return TRUE;

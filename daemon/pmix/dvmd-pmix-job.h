@@ -9,8 +9,9 @@
 G_BEGIN_DECLS
 
 /*
- * What the PMIx server of one node must know of a job: the whole map, since every client may ask for every rank. Built
- * by the agent from the launch message, then handed to dvmd_pmix_register_job_async() and not changed any more.
+ * A job as the PMIx server of one node must know it: with the whole map, since every client may ask for every rank. It
+ * is built by the agent from the launch message, then handed to dvmd_pmix_register_job_async() and not changed any
+ * more.
  */
 
 typedef struct
@@ -84,7 +85,7 @@ const DvmdPmixRank *dvmd_pmix_job_get_rank (DvmdPmixJob *self, guint32 rank);
 guint32 dvmd_pmix_job_count_on_node (DvmdPmixJob *self, guint32 node);
 /* Whether that rank, or with DVMD_PMIX_RANK_WILDCARD any, is on this server's node. */
 gboolean dvmd_pmix_job_has_local_rank (DvmdPmixJob *self, guint32 rank);
-/* What is missing or contradictory, as DVM_ERROR_BAD_PARAM. */
+/* FALSE: something is missing or contradictory, as DVM_ERROR_BAD_PARAM says. */
 gboolean dvmd_pmix_job_validate (DvmdPmixJob *self, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixJob, dvmd_pmix_job_unref)

@@ -232,7 +232,7 @@ add_apps (Builder *b)
     }
 }
 
-/* What only the node that hosts the rank can say. */
+/* The keys that only the node that hosts the rank can give. */
 static void
 add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRank *row)
 {

@@ -29,7 +29,7 @@ typedef struct
   DvmdPmixCall call;
 } Upcall;
 
-/* What all texts of a request have in common. */
+/* The options that all texts of a request have in common. */
 typedef struct
 {
   gboolean once;

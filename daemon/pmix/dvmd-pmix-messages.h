@@ -10,9 +10,9 @@
 G_BEGIN_DECLS
 
 /*
- * What an agent and the process that has libpmix in it (dvm-pmix) say to each other over their link: the calls of
- * DvmdPmix one way, those of DvmdPmixHost the other. One table of kinds, each with the type of its body. A call number
- * (t) comes back with the answer; tokens are those of the server.
+ * The messages between an agent and the process that has libpmix in it (dvm-pmix): the calls of DvmdPmix one way, those
+ * of DvmdPmixHost the other. One table of kinds, each with the type of its body. A call number (t) comes back with the
+ * answer; tokens are those of the server.
  */
 
 typedef enum

@@ -14,7 +14,7 @@ G_BEGIN_DECLS
  * is opened when the server is to be started.
  */
 
-/* What the part exports, as dvmd_pmix_part. */
+/* The functions that the part exports, as dvmd_pmix_part. */
 typedef struct
 {
   DvmdPartInfo info;

@@ -18,7 +18,9 @@ typedef struct _DvmdPmixPorts DvmdPmixPorts;
 
 /* (nullable): there are none, or the system does not let us take them */
 DvmdPmixPorts *dvmd_pmix_ports_take (pid_t pid);
-/* Its process has ended: from now on connections are closed, in the thread's default main context. */
+/*
+ * The process that listened there has ended: from now on connections are closed, in the thread's default main context.
+ */
 void dvmd_pmix_ports_guard (DvmdPmixPorts *self);
 void dvmd_pmix_ports_free (DvmdPmixPorts *self);
 

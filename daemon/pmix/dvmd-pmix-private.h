@@ -75,7 +75,7 @@ struct _DvmdPmixCall
 };
 
 /*
- * What is waited for in the library: one task, answered when count callbacks have come. Made on the main context; the
+ * An operation of the library: one task, answered when count callbacks have come. It is made on the main context; the
  * callbacks come on PMIx's thread.
  */
 typedef struct
@@ -97,7 +97,7 @@ DvmdPmixOperation *dvmd_pmix_operation_new (DvmdPmixServer *server, GTask *task,
                                             DvmdPmixOperationDone done);
 /* A pmix_op_cbfunc_t: one of the callbacks has come. From any thread. */
 void dvmd_pmix_operation_step (pmix_status_t status, void *data);
-/* What a library call returned that was to call dvmd_pmix_operation_step() later, or may have failed at once. */
+/* Takes the status of a library call that calls dvmd_pmix_operation_step() later, unless it has failed at once. */
 void dvmd_pmix_operation_called (DvmdPmixOperation *self, pmix_status_t status);
 
 /* NULL, with the error set to the task, unless the server runs. */
@@ -211,7 +211,7 @@ void dvmd_pmix_request_free (gpointer request);
 gboolean dvmd_pmix_server_has_request (DvmdPmixServer *self, const void *callback_data);
 /* Answers self's request at once. */
 void dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, GBytes *data);
-/* Whoever asks for data of ranks of that job is told that there is none. */
+/* Questions for data of ranks of that job are answered with a failure. */
 void dvmd_pmix_server_fail_requests (DvmdPmixServer *self, const char *nspace);
 void dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                          gpointer user_data);

@@ -175,7 +175,7 @@ dvmd_pmix_queue_close (DvmdPmixQueue *self)
   g_mutex_lock (&self->mutex);
   self->closed = TRUE;
   g_mutex_unlock (&self->mutex);
-  /* Nobody adds any more. */
+  /* A closed queue gets no new items, so that the lock is not needed. */
   while ((link = g_queue_pop_head_link (&self->items)) != NULL)
     {
       DvmdPmixItem *item = link->data;

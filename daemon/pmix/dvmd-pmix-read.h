@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What clients say in their pmix_info_t, checked; the errors, which name the key, are DVM_ERROR_BAD_PARAM. */
+/* Reads and checks the pmix_info_t of clients; the errors, which name the key, are DVM_ERROR_BAD_PARAM. */
 
 /* (nullable): borrowed; what is no UTF-8 cannot be passed on */
 const char *dvmd_pmix_read_text (const pmix_info_t *info, GError **error);

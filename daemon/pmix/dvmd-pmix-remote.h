@@ -18,7 +18,7 @@ typedef struct _DvmdPmixRemote DvmdPmixRemote;
 /* How the process ended, "was ended by signal 11"; once, from the main context. */
 typedef void (*DvmdPmixProcessEnded) (const char *how, gpointer user_data);
 
-/* What starts processes; given by the agent. */
+/* The functions that start and end processes; the agent has them. */
 typedef struct
 {
   /* fd (taken) is the process's end of the link. Returns its pid, or -1 with the error set. */
@@ -31,9 +31,9 @@ typedef struct
 
 typedef struct
 {
-  /* It is there, or (error) cannot be started: then ended() follows. */
+  /* The process is ready, or (error) cannot be started: then ended() follows. */
   void (*started) (DvmdPmixRemote *self, const char *error, gpointer user_data);
-  /* What the library asks of the host. */
+  /* The library asks the host for something. */
   void (*message) (DvmdPmixRemote *self, DvmdPmixMessageKind kind, GVariant *body, gpointer user_data);
   /* Nothing comes from it any more, once; reason NULL: as ordered. All calls have been answered with NULL before. */
   void (*ended) (DvmdPmixRemote *self, const char *reason, gpointer user_data);
@@ -46,7 +46,7 @@ typedef void (*DvmdPmixAnswer) (GVariant *body, gpointer user_data);
 DvmdPmixRemote *dvmd_pmix_remote_new (const DvmdPmixStarter *starter, gpointer starter_data, DvmdClock *clock,
                                       const DvmdPmixSettings *settings, const DvmdPmixRemoteFuncs *funcs,
                                       gpointer user_data, GError **error);
-/* Its process is killed, should it live. */
+/* Kills the process, should it live. */
 void dvmd_pmix_remote_free (DvmdPmixRemote *self);
 
 int dvmd_pmix_remote_get_pid (DvmdPmixRemote *self);
@@ -56,7 +56,7 @@ void dvmd_pmix_remote_say (DvmdPmixRemote *self, DvmdPmixMessageKind kind, GVari
 guint64 dvmd_pmix_remote_expect (DvmdPmixRemote *self, DvmdPmixAnswer answer, gpointer user_data);
 /* Whether its library is asked from time to time if it still lives: while it has something to do. */
 void dvmd_pmix_remote_set_watched (DvmdPmixRemote *self, gboolean watched);
-/* It is to go: what it was told before still happens. By force after a grace. */
+/* Ends the process after it has done what it was told before; by force after a grace. */
 void dvmd_pmix_remote_stop (DvmdPmixRemote *self);
 
 G_END_DECLS

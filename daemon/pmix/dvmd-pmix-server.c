@@ -153,7 +153,7 @@ init_library (DvmdPmixServer *self, const DvmdPmixSettings *settings)
   dvmd_pmix_info_add_string (&info, PMIX_SERVER_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
   dvmd_pmix_info_add_string (&info, PMIX_SYSTEM_TMPDIR, dvmd_pmix_dirs_get_pmix (self->dirs));
   dvmd_pmix_info_add_string (&info, PMIX_HOSTNAME, settings->node_name);
-  /* What is to be handed to tools is nothing for our own streams. */
+  /* Output that goes to tools must not appear on our own streams as well. */
   dvmd_pmix_info_add_flag (&info, PMIX_IOF_LOCAL_OUTPUT, FALSE);
   if (settings->tools)
     {

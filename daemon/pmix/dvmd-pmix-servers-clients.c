@@ -166,7 +166,7 @@ ask_for_modex (DvmdPmixServers *self, gpointer user_data)
     return;
   if (job == NULL || job->home == 0 || !dvmd_pmix_job_has_local_rank (job->job, question->rank))
     ask_host (self, question);
-  /* What belongs to the job as a whole is in its registration. */
+  /* Data of the job as a whole are in its registration. */
   else if (question->rank == DVMD_PMIX_RANK_WILDCARD)
     dvmd_pmix_servers_complete_modex (DVMD_PMIX (self), question->token, DVMD_PMIX_SUCCESS, NULL);
   else

@@ -128,7 +128,7 @@ try_again (DvmdPmixServers *self, DvmdPmixServersJob *job)
 {
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find (self, job->home);
 
-  /* It is about to be forgotten. */
+  /* The server that failed is about to be forgotten. */
   if (server != NULL)
     server->state = DVMD_PMIX_SERVER_RETIRED;
   job->home = 0;
@@ -457,7 +457,7 @@ on_deregistered (GVariant *body, gpointer user_data)
       g_variant_get (body, "(ti&st)", NULL, &code, &text, &memory);
       error = dvmd_pmix_servers_make_error (code, text);
     }
-  /* It has ended before it could. */
+  /* The server has ended before it could remove the directories of the job. */
   else if (question->pool->dirs != NULL)
     dvmd_pmix_dirs_remove_job (question->pool->dirs, question->nspace);
   if (server != NULL)
@@ -534,7 +534,7 @@ dvmd_pmix_servers_abandon_job (DvmdPmix *pmix, const char *nspace)
   dvmd_pmix_servers_deregister_job_async (pmix, nspace, NULL, NULL);
 }
 
-/* Who waits until what clients have told is known. */
+/* A caller that waits until everything is known that clients have reported. */
 typedef struct
 {
   DvmdPmixDone func;

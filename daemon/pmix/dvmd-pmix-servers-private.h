@@ -89,7 +89,7 @@ void dvmd_pmix_servers_leave_home (DvmdPmixServers *self, DvmdPmixServersJob *jo
 DvmdPmixServerProcess *dvmd_pmix_servers_choose (DvmdPmixServers *self, DvmdPmixJob *job, GError **error);
 /* No rank of it will connect any more. */
 void dvmd_pmix_servers_leave_ports (DvmdPmixServers *self, const char *nspace);
-/* It gets no new jobs any more; the other: and its library may hang. */
+/* A retired server gets no new jobs any more; a tainted one does not either, and its library may hang. */
 void dvmd_pmix_servers_retire (DvmdPmixServerProcess *server, const char *why);
 void dvmd_pmix_servers_taint (DvmdPmixServerProcess *server, const char *nspace);
 /* The number of its jobs or tools has changed. */
@@ -122,7 +122,9 @@ void dvmd_pmix_collectives_join (DvmdPmixServers *self, DvmdPmixServerProcess *s
                                  GVariant *body);
 /* Answers those with token (of the host's) that have several servers, or a connect. FALSE: it is none of them. */
 gboolean dvmd_pmix_collectives_complete (DvmdPmixServers *self, guint64 token, int status, GBytes *data);
-/* Nobody will come any more who is meant: rank of a job, or (DVMD_PMIX_RANK_WILDCARD) all of it. */
+/*
+ * Fails the collectives that wait for a rank of a job which will not come, or (DVMD_PMIX_RANK_WILDCARD) for any of it.
+ */
 void dvmd_pmix_collectives_fail (DvmdPmixServers *self, const char *nspace, guint32 rank);
 void dvmd_pmix_collectives_server_ended (DvmdPmixServers *self, guint id);
 

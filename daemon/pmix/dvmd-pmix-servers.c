@@ -13,7 +13,7 @@
 #include "dvm.h"
 #include "dvmd-remove-tree.h"
 
-/* What is there beyond one idle server goes after this time without a job. */
+/* Idle servers beyond the first are ended after this time without a job. */
 #define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
 /* Tools keep a retired server no longer than this. */
 #define TOOL_GRACE (30 * G_TIME_SPAN_SECOND)
@@ -102,7 +102,7 @@ left_ports_free (gpointer data)
   g_free (self);
 }
 
-/* Nobody else is to listen there as long as somebody may connect. */
+/* The ports stay ours as long as clients may connect, so that another process cannot listen there. */
 static void
 keep_ports (DvmdPmixServerProcess *server)
 {
@@ -256,7 +256,7 @@ dvmd_pmix_servers_leave_home (DvmdPmixServers *self, DvmdPmixServersJob *job)
   dvmd_pmix_servers_check_idle (server);
 }
 
-/* What tools are told of is where one of the servers is that get new jobs. */
+/* Tools find one of the servers that get new jobs. */
 static void
 show_tools (DvmdPmixServerProcess *server)
 {
@@ -352,7 +352,7 @@ static const DvmdPmixRemoteFuncs remote_funcs = {
   .ended = on_ended,
 };
 
-/* It is a part of tokens, which have 16 bits for it; the highest is that of collectives. */
+/* The id of a server is a part of tokens, which have 16 bits for it; the highest is that of collectives. */
 static guint
 next_id (DvmdPmixServers *self)
 {
@@ -468,7 +468,7 @@ fail_registrations (DvmdPmixServers *self)
     }
 }
 
-/* Whoever waits for one of their answers is told that there is none. */
+/* Calls that wait for an answer of one of the servers fail. */
 static void
 drop_servers (DvmdPmixServers *self)
 {

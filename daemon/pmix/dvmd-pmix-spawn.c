@@ -30,7 +30,7 @@
 /* The library counts its handlers from 0. */
 #define NO_HANDLER (G_MAXSIZE - 1)
 
-/* What becomes of a key's value. */
+/* The way in which the value of a key is translated. */
 typedef enum
 {
   TEXT,        /* the option's text */
@@ -167,7 +167,7 @@ take_number (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError
          && insert (dict, info, key->option, g_variant_new_uint32 (number), error);
 }
 
-/* What comes more than once adds up. */
+/* Lists that come more than once add up. */
 static gboolean
 take_list (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
 {
@@ -243,8 +243,8 @@ take_stream (Reader *self, const pmix_info_t *info, guint stream)
 }
 
 /*
- * What the caller requires and cannot be given is refused; anything else that the host need not heed is passed over, as
- * PMIx has it.
+ * An attribute that is required and not supported is refused; anything else that the host need not heed is passed over,
+ * as PMIx has it.
  */
 static gboolean
 take_other (const pmix_info_t *info, GError **error)
@@ -390,7 +390,7 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
   Reader reader = { .options = &options, .output = output, .attributes = attributes };
 
   *attributes = (DvmdPmixAttributes){ 0 };
-  /* Whoever says nothing at all gets nothing, from libpmix 4.2.2. */
+  /* libpmix 4.2.2 forwards no output to a caller that gives no attributes at all. */
   if (n_info == 0)
     attributes->withhold = DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR;
   g_variant_dict_init (&options, NULL);

@@ -101,7 +101,7 @@ text_of (const GError *error)
   return error != NULL ? error->message : "";
 }
 
-/* What of this process's memory is its own; 0: unknown. */
+/* The memory of this process that it does not share; 0: unknown. */
 static guint64
 read_memory (void)
 {

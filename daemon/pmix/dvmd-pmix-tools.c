@@ -63,8 +63,8 @@ parse_report (char *text, const char **uri, guint *port, const char **version)
 }
 
 /*
- * What the library would write for tools has its own port, and is not there all at once: a tool of 4.2.2 that finds it
- * empty waits for ever.
+ * The file that the library would write for tools names its own port, and is not written at once: a tool of 4.2.2 that
+ * finds it empty waits for ever. So it is written here.
  */
 gboolean
 dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
@@ -116,8 +116,8 @@ dvmd_pmix_server_find_port (DvmdPmixServer *self, const DvmdPmixSettings *settin
 }
 
 /*
- * Whoever has found the port may say that he is any of our ranks. So what he asks for is not done while somebody is
- * connected who is not ours; which of the connections it came by the library does not tell.
+ * A process of another user that has found the port may claim to be any of our ranks, and the library does not tell
+ * which connection a call came by. So calls are refused while a process of another user is connected.
  */
 gboolean
 dvmd_pmix_server_is_among_strangers (DvmdPmixServer *self, const pmix_proc_t *client)

@@ -17,7 +17,7 @@
 
 #include "dvm.h"
 
-/* What begins so is a directive, not a key of the client's own. */
+/* A key with this prefix is a directive, not a key of the client's own. */
 #define DIRECTIVE_PREFIX "pmix."
 
 typedef struct

@@ -38,7 +38,7 @@ typedef struct
 void dvmd_pmix_settings_clear (DvmdPmixSettings *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdPmixSettings, dvmd_pmix_settings_clear)
 
-/* What was asked for has happened, or will never. */
+/* The operation has happened, or will never. */
 typedef void (*DvmdPmixDone) (gpointer user_data);
 
 #define DVMD_TYPE_PMIX (dvmd_pmix_get_type ())
@@ -131,7 +131,7 @@ void dvmd_pmix_ping_async (DvmdPmix *self, GAsyncReadyCallback callback, gpointe
 /* data (nullable): the contributions of all nodes, in any order. */
 void dvmd_pmix_complete_fence (DvmdPmix *self, guint64 token, int status, GBytes *data);
 void dvmd_pmix_complete_direct_modex (DvmdPmix *self, guint64 token, int status, GBytes *data);
-/* What a local rank has put, for another node; waits until the rank has committed. */
+/* Fetches the data that a local rank has put, for another node; waits until the rank has committed. */
 void dvmd_pmix_fetch_modex_async (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                   gpointer user_data);
 GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
