@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What agents in the process of their controller get of those who make both. */
+/* The settings of agents that live in the process of their controller. */
 typedef struct
 {
   const char *pmix_gds;   /* (nullable): how PMIx clients get job data */

@@ -47,7 +47,7 @@ on_left (GObject *source, GAsyncResult *result, gpointer user_data)
       g_free (self);
       return;
     }
-  /* Who submitted a job, even one that has ended, will ask about it. */
+  /* A DVM that has had a job since stays: the submitter will ask about it, even if it has ended. */
   if (left && dvmd_core_get_last_job_id (self->core) == self->last_job && is_idle (self))
     {
       dvmd_controller_shutdown (self->controller, FALSE, "The DVM has had nothing to do");

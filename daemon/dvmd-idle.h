@@ -20,7 +20,7 @@ DvmdIdle *dvmd_idle_new (DvmdController *controller, DvmdBusServer *bus, gint64 
 void dvmd_idle_set_limit (DvmdIdle *self, gint64 limit);
 void dvmd_idle_free (DvmdIdle *self);
 
-/* It gives its name back at this moment, and may still stay. */
+/* TRUE: the DVM gives its name back at this moment, and may still stay. */
 gboolean dvmd_idle_is_leaving (DvmdIdle *self);
 /* If it stays, then only until its jobs have ended. */
 void dvmd_idle_hurry (DvmdIdle *self);

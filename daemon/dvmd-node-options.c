@@ -166,7 +166,7 @@ dvmd_node_options_plugin_settings (DvmdConfig *config)
   add_setting (text, "launcher-ssh.command", dvmd_config_get_string (config, "launcher-command"));
   add_setting (text, "launcher-ssh.concurrency", dvmd_config_get_string (config, "ssh-concurrency"));
   add_setting (text, "launcher-ssh.prefix", dvmd_config_get_string (config, "launcher-prefix"));
-  /* What is said to a plugin itself comes last and counts. */
+  /* plugin-settings come last, so that they override the settings above. */
   g_string_append (text, dvmd_config_get_string (config, "plugin-settings"));
   return g_string_free (text, FALSE);
 }

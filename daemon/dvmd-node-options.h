@@ -32,7 +32,7 @@ void dvmd_node_options_clear (DvmdNodeOptions *self);
 
 /* From the settings; strings are those of config. alone: this machine, whatever is asked for. */
 gboolean dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error);
-/* What plugins are told: settings of dvm.conf that are for them, and plugin-settings. (transfer full) */
+/* The settings that plugins get: those of dvm.conf that are for them, and plugin-settings. (transfer full) */
 char *dvmd_node_options_plugin_settings (DvmdConfig *config);
 
 G_END_DECLS

@@ -68,7 +68,7 @@ on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
     g_message ("%s has begun", what);
 }
 
-/* That one has failed, and why, is told where it is known. */
+/* The failure of a campaign is logged where its cause is known. */
 static void
 on_campaign_ended (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
 {

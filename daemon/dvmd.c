@@ -98,7 +98,10 @@ tell_starter (Daemon *self, const char *text)
   self->ready_fd = -1;
 }
 
-/* Whoever does not read misses what is old by then; the last word waits for him. */
+/*
+ * Progress is written only while the pipe has room: a slow reader misses old figures, but gets the last line (READY or
+ * ERROR).
+ */
 static void
 on_core_changed (DvmdCore *core, gpointer user_data)
 {
@@ -204,7 +207,10 @@ on_signal (gpointer user_data)
 {
   Daemon *self = user_data;
 
-  /* Who started us may answer the loss of the name with a signal: a job that came just before is not to suffer. */
+  /*
+   * The process that started us may answer the loss of the name with a signal: a job that came just before is not to
+   * suffer.
+   */
   if (self->idle != NULL && !self->signalled && dvmd_idle_is_leaving (self->idle))
     {
       self->signalled = TRUE;
@@ -418,7 +424,7 @@ serve (Daemon *self, GError **error)
   return TRUE;
 }
 
-/* Who is started by a call that came just as the last one left waits until that has gone. */
+/* A daemon that was activated just as its predecessor left waits until that has released the directory. */
 static DvmdRuntimeDir *
 acquire_dir (Daemon *self, const char *name, GError **error)
 {
@@ -485,7 +491,7 @@ has_agents (Daemon *self)
   return g_strcmp0 (nodes->launcher, "local") == 0 || dvmd_controller_goes_elsewhere (nodes->hosts, nodes->hostfile);
 }
 
-/* What is not beside us would be missed in the middle of the start. */
+/* A missing program is better reported now than in the middle of the start. */
 static gboolean
 find_programs (GError **error)
 {
@@ -631,7 +637,7 @@ parse (Daemon *self, int *argc, char ***argv, GError **error)
   return TRUE;
 }
 
-/* What does not fit into the buffer fails before it is flushed. */
+/* A text that does not fit into the buffer fails in fputs() already, not in fflush(). */
 static gboolean
 print_whole (const char *text)
 {
