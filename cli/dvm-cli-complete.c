@@ -17,7 +17,7 @@
 #include "dvm-cli-records.h"
 #include "dvm-cli-signals.h"
 
-/* Nobody waits longer for a proposal. */
+/* A user at the prompt does not wait longer for proposals. */
 #define PATIENCE_SECONDS 2
 
 typedef struct
@@ -34,7 +34,7 @@ typedef struct
   GString *text;
 } Complete;
 
-/* What the values of options are, beside those that are a choice. */
+/* The kinds of the values of options, beside those that are a choice. */
 static const struct
 {
   const char *names;

@@ -202,7 +202,7 @@ dvm_cli_embedded_free (DvmCliEmbedded *self)
 
   shutdown (self->connection, SHUT_RDWR);
   close (self->connection);
-  /* It is our child, not yet reaped: the id cannot have become another's. */
+  /* The daemon is our child, not yet reaped: its pid cannot be reused. */
   if (pidfd >= 0 && !dvm_cli_wait_gone (pidfd, LEAVE_TIMEOUT_MS))
     kill (self->pid, SIGKILL);
   if (pidfd >= 0)

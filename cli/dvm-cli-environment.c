@@ -43,7 +43,7 @@ dvm_cli_environment_new (void)
 
   self->variables = g_ptr_array_new_with_free_func (g_free);
   for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
-    /* What no job can be given is not there: a string without a name is nobody's variable. */
+    /* A string without a name is no variable, and cannot be given to a job. */
     if (strcspn (*variable, "=") > 0 && strchr (*variable, '=') != NULL && !is_internal (*variable))
       g_ptr_array_add (self->variables, g_strdup (*variable));
   g_ptr_array_add (self->variables, NULL);

@@ -78,7 +78,7 @@ dvm_cli_describe_exit (DvmJob *job)
     return g_strdup ("");
   if (dvm_job_get_exit_signal (job) > 0)
     return dvm_cli_signal_name (dvm_job_get_exit_signal (job));
-  /* It was never launched, or its processes are gone with their node: a zero would look like success. */
+  /* The job was never launched, or its processes are gone with their node: a zero would look like success. */
   if (dvm_job_get_failed (job) && !is_own_end (dvm_job_get_state (job)) && dvm_job_get_exit_code (job) == 0)
     return g_strdup ("");
   return g_strdup_printf ("%d", dvm_job_get_exit_code (job));

@@ -97,7 +97,7 @@ keep (int line, int state_fd, pid_t pid)
   waitpid (pid, &status, 0);
   if (has_state && (WIFSIGNALED (status) || (ready && status != 0)))
     dvm_cli_state_record_end (STATE_FD, pid, status);
-  /* Nobody may read any more. */
+  /* The reader of the line may have gone. */
   signal (SIGPIPE, SIG_IGN);
   if (write (LINE_FD, &status, sizeof status) < 0)
     _exit (1);

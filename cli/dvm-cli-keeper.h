@@ -23,7 +23,7 @@ typedef struct
 
 /* become: is called in the new process, and does not return; state_fd: of the state directory, or -1 */
 gboolean dvm_cli_keep (DvmCliKept *self, int state_fd, void (*become) (gpointer), gpointer user_data, GError **error);
-/* It is a DVM now: another end than a good one is written down. Returns when that is so. */
+/* Tells the keeper that the DVM is ready, so that it records an end that is not a good one. Returns when it does. */
 void dvm_cli_kept_is_ready (DvmCliKept *self);
 /* Waits for the end of both. Returns what waitpid() says of dvmd */
 int dvm_cli_kept_wait (DvmCliKept *self);

@@ -38,7 +38,10 @@ is_relative (const char *list)
   return list[0] == '+' || strstr (list, ",+") != NULL;
 }
 
-/* What all programs of a job say together; lists (nullable): without those of a file, of which they are a choice */
+/*
+ * The nodes that all programs of a job name together; lists (nullable): without those of a file, of which they are a
+ * choice
+ */
 typedef struct
 {
   const char *hostfile;
@@ -111,7 +114,7 @@ dvm_cli_private_get_options (DvmCli *cli, DvmJobSpec *spec, GError **error)
       g_strv_builder_add (options, file);
     }
   g_string_free (nodes.hosts, TRUE);
-  /* Its PMIx server starts while we connect to it, not when the job has come. */
+  /* The PMIx server of the DVM starts while we connect, not when the job has come. */
   if (g_strcmp0 (dvm_job_spec_get_personality (spec), "plain") != 0)
     g_strv_builder_add (options, "--set=pmix=eager");
   take_options (options, cli);

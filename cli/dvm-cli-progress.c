@@ -83,7 +83,7 @@ draw_bar (DvmCliProgress *self, guint reported, guint expected)
   self->shown = TRUE;
 }
 
-/* What is to follow is added to what all lines have. */
+/* Begins a line with the fields that all lines have; the caller appends the others. */
 static GString *
 begin_line (const char *kind, const char *name)
 {
@@ -96,7 +96,7 @@ begin_line (const char *kind, const char *name)
   return json;
 }
 
-/* What cannot be written is noticed by the last line. */
+/* A failure to write is reported by the last line, so that it is ignored here. */
 static void
 print_line (GString *json)
 {

@@ -24,7 +24,7 @@ struct _DvmCliReader
   guint source; /* waits for the reader to leave, then for output */
 };
 
-/* What is written later is drained by the DVM. */
+/* Output that the job writes later is drained by the DVM. */
 static void
 close_output (DvmCliReader *self)
 {

@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * Whoever reads our standard output, seen from the command line: the DVM writes there itself, and drains what nobody
- * reads. When the reader has left, the job may go on until it writes once more, as a program in a pipeline may.
+ * The reader of our standard output, seen from the command line: the DVM writes there itself, and drains output without
+ * a reader. When the reader has left, the job may go on until it writes once more, as a program in a pipeline may.
  */
 typedef struct _DvmCliReader DvmCliReader;
 

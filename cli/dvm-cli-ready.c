@@ -76,7 +76,7 @@ read_more (int fd, GString *text)
   return TRUE;
 }
 
-/* What can be read of the two; 0 when the time has passed */
+/* The number of the two that can be read; 0 when the time has passed */
 static int
 wait_for_any (const DvmCliReady *self, gint64 deadline, struct pollfd fds[2])
 {

@@ -12,10 +12,10 @@
 
 G_BEGIN_DECLS
 
-/* Whose the nodes are to be, for how long, and what becomes of them: options of grow and session. */
+/* Options of grow and session: the owner of the nodes, for how long, and what becomes of them. */
 extern const DvmCliOption dvm_cli_allocation_options[];
 
-/* What can be told without a DVM: FALSE with a sentence in DVM_CLI_USAGE_ERROR */
+/* Checks what can be checked without a DVM: FALSE with a sentence in DVM_CLI_USAGE_ERROR */
 gboolean dvm_cli_request_check (DvmCliArgs *args, GError **error);
 
 /*

@@ -136,7 +136,7 @@ apply_exports (DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
   return TRUE;
 }
 
-/* What runs in the session directory has no other one. */
+/* A program that runs in the session directory cannot have another working directory. */
 static gboolean
 check_session_cwd (DvmCliArgs *args, GError **error)
 {
@@ -398,7 +398,7 @@ apply_additions (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   return TRUE;
 }
 
-/* What the library finds wrong in the description is wrong usage. */
+/* A description that the library refuses is wrong usage. */
 static gboolean
 validate (DvmJobSpec *spec, GError **error)
 {

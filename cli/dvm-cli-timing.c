@@ -41,7 +41,7 @@ typedef struct
   guint64 reached[N_PHASES];
 } Times;
 
-/* What there is to say of one phase of one or many jobs, in µs; -1: nothing */
+/* The times of one phase of one or many jobs, in µs; -1: nothing */
 typedef struct
 {
   gint64 at;   /* since the beginning */

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* What scripts may rely on; between them lie the exit codes of jobs, and 128 + signal. */
+/* Scripts may rely on these exit codes; between them lie the exit codes of jobs, and 128 + signal. */
 typedef enum
 {
   DVM_CLI_EXIT_OK = 0,

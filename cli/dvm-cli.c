@@ -102,7 +102,7 @@ choose_dvm (DvmCli *cli)
     cli->name = get_from_environment ("DVM_NAME");
 }
 
-/* That of a directory and of a part of a bus name. */
+/* The limit of a name that is a directory and a part of a bus name. */
 #define NAME_LENGTH_MAX 64
 
 static gboolean

@@ -152,7 +152,7 @@ copy_streams (Attach *attach, const int *fds)
   if (fds[0] >= 0)
     {
       attach->input = dvm_cli_input_new (STDIN_FILENO, fds[0]);
-      /* Whose keys the job gets, that one's terminal counts. */
+      /* The terminal whose keys the job gets sets the size of the job's terminal. */
       dvm_cli_pass_terminal_size (attach->client, attach->job);
     }
   open_stream (&out, attach, fds[1], STDOUT_FILENO);

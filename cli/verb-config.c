@@ -18,7 +18,7 @@
 #include "dvm-cli-screen.h"
 #include "dvm-cli-suggest.h"
 
-/* What dvmd --dump-config prints: name, value, built-in value, source, place, what it takes, description */
+/* The columns that dvmd --dump-config prints: name, value, built-in value, source, place, what it takes, description */
 #define DUMP_TYPE "a(sssssss)"
 /* The same of a DVM that runs, with when it takes a change, and the value that waits for a restart */
 #define RUNNING_TYPE "a(sssssssss)"

@@ -152,7 +152,7 @@ on_reader_gone (int fd, GIOCondition condition, gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
-/* What is the client's own: that there is a DVM. */
+/* The presence of the DVM is an event that the client makes itself. */
 static void
 tell_presence (Follow *follow, const char *old_state, const char *new_state)
 {
@@ -199,7 +199,7 @@ check_connection (Follow *follow)
       tell_presence (follow, "gone", "connected");
       if (!start_following (follow, &error))
         {
-          /* It has gone again; the next one is waited for. */
+          /* The DVM has gone again; the next one is waited for. */
           dvm_cli_tell (follow->cli, "%s", error->message);
           g_clear_pointer (&follow->events, dvm_cli_events_free);
         }

@@ -24,7 +24,7 @@ static const DvmCliOption options[] = {
   { NULL },
 };
 
-/* Its properties, and where we found it. */
+/* The properties of the DVM, and where we found it. */
 static GVariant *
 complete (DvmClient *client, GVariant *properties)
 {

@@ -135,7 +135,7 @@ describe_proc_exit (const DvmProc *proc)
 {
   if (dvm_proc_get_exit_signal (proc) > 0)
     return dvm_cli_signal_name (dvm_proc_get_exit_signal (proc));
-  /* What one ended with whose node was lost nobody knows. */
+  /* The exit code of a process whose node was lost is unknown. */
   if (dvm_proc_state_is_live (dvm_proc_get_state (proc)) || dvm_proc_get_state (proc) == DVM_PROC_STATE_COMM_FAILED)
     return g_strdup ("");
   return g_strdup_printf ("%d", dvm_proc_get_exit_code (proc));

@@ -206,7 +206,7 @@ wait_for_change (Follow *follow)
     return FALSE;
   inotify_add_watch (fd, directory, IN_CREATE | IN_MOVED_TO);
   inotify_add_watch (fd, follow->path, IN_MODIFY);
-  /* What came before there was a watch is not waited for. */
+  /* Lines that were written before the watch was added are read at once: the watch would not report them. */
   if (fstat (follow->fd, &info) == 0 && info.st_size <= offset && !was_renamed (follow))
     do
       n = poll (fds, dvm_cli_is_pipe (STDOUT_FILENO) ? 2 : 1, -1);

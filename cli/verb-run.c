@@ -132,7 +132,7 @@ static void
 suspend (Run *run)
 {
   run->is_suspended = TRUE;
-  /* Its processes may run already; the order follows as soon as we know whom to give it. */
+  /* The processes of the job may run already; SIGSTOP follows as soon as the answer names the job. */
   if (run->job == NULL)
     return;
   dvm_client_send_signal_async (run->client, run->job, SIGSTOP, NULL, NULL, on_suspended, run);
@@ -159,7 +159,7 @@ resize (Run *run)
     dvm_cli_pass_terminal_size (run->client, run->job);
 }
 
-/* What a program may want to hear of, as from a scheduler that will take its nodes away soon. */
+/* Signals that a program may handle, as from a scheduler that will take its nodes away soon. */
 static const int passed_on[] = { SIGUSR1, SIGUSR2, 0 };
 
 static void
@@ -171,7 +171,7 @@ on_passed (GObject *source, GAsyncResult *result, gpointer user_data)
     dvm_cli_complain (_ ("a signal was not passed on: %s"), error->message);
 }
 
-/* Its processes may run already while the answer that names the job is not read yet: until then signals wait. */
+/* The processes may run already while the answer that names the job is not read yet: until then signals wait. */
 static void
 pass_on (Run *run, int signum)
 {
@@ -206,7 +206,7 @@ on_signal (int signum, gpointer user_data)
     interrupt (run, signum);
 }
 
-/* It may take its time to start. */
+/* The private dvmd may take its time to start. */
 static gboolean
 await_embedded (Run *run, GError **error)
 {
@@ -317,7 +317,7 @@ submit (Run *run, DvmJobSpec *spec, GError **error)
   else if (run->is_suspended)
     suspend (run);
   pass_early_on (run);
-  /* It may have changed since the description was made. */
+  /* The size of the terminal may have changed since the description was made. */
   run->has_terminal = dvm_job_spec_get_pty (spec);
   resize (run);
   return TRUE;
@@ -353,7 +353,7 @@ list_drained (Run *run)
   return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
 }
 
-/* Whoever sees nothing happen is told why. */
+/* A job that does not start gets a note for the user that says why. */
 static void
 on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -441,7 +441,7 @@ follow (Run *run, GError **error)
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
 }
 
-/* Who has lost the DVM wants to know what has become of it. */
+/* The loss of the connection alone says little: the error gets the end of the DVM, if it is known. */
 static void
 explain_loss (Run *run, GError **error)
 {
@@ -532,7 +532,7 @@ finish (Run *run, GError **error)
   int status;
 
   g_clear_pointer (&run->input, dvm_cli_input_free);
-  /* Who has cancelled the job need not be told that it was cancelled. */
+  /* A user who has cancelled the job by a signal gets no message that it was cancelled. */
   status = run->interrupted != 0 ? 128 + run->interrupted : dvm_cli_report_end (run->cli, run->job);
   if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;

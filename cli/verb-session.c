@@ -61,7 +61,7 @@ make_request (Order *order, GError **error)
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
-/* What the other directives of Allocate answer, as grow and shrink do */
+/* The other directives of Allocate, with an answer like that of grow and shrink */
 static gboolean
 allocate (DvmClient *client, const char *directive, GVariant *request, char **alloc_id, DvmCampaign **campaign,
           GError **error)
@@ -248,7 +248,7 @@ check_options (DvmCli *cli, gsize action, GError **error)
          && dvm_cli_request_check (cli->args, error);
 }
 
-/* What is asked for with a job is asked for in another way, which knows less. */
+/* A session that is made together with a job is an option of the submission, which knows fewer options. */
 static gboolean
 check_program (DvmCliArgs *args, GError **error)
 {
@@ -294,7 +294,7 @@ check_words (DvmCliArgs *args, gsize action, GError **error)
   return FALSE;
 }
 
-/* What an action needs */
+/* Checks that the words and options are there that the action needs */
 static gboolean
 check_needs (DvmCliArgs *args, gsize action, GError **error)
 {

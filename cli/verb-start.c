@@ -299,7 +299,9 @@ run_in_foreground (Start *start, int ready_end, GError **error)
   return DVM_CLI_EXIT_FAILED;
 }
 
-/* Who is told to stop takes along what he has begun. Signals that our parent has set to be ignored stay so. */
+/*
+ * A start that is told to stop ends the dvmd that it has begun. Signals that our parent has set to be ignored stay so.
+ */
 static void
 take_signals (Start *start, sigset_t *saved)
 {
@@ -376,7 +378,7 @@ run_in_background (Start *start, int ready_end, GError **error)
   return status;
 }
 
-/* That of the caller's choice is found to be unusable before anything is started. */
+/* A log of the caller's choice is opened first: nothing is started if that fails. */
 static gboolean
 open_given_log (Start *start, const char *log, GError **error)
 {

@@ -129,7 +129,7 @@ fill (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
   }
 }
 
-/* That none runs is an answer too; the exit status says the same to scripts. */
+/* The absence of a DVM is an answer too; the exit status says the same to scripts. */
 static void
 print_absence (DvmCli *cli)
 {

@@ -85,7 +85,7 @@ open_owner (DvmCli *cli, const char *address)
   return pidfd_open ((pid_t)pid, 0);
 }
 
-/* What we talk over is the private socket, or else a message bus. */
+/* The connection is the private socket, or else a message bus. */
 static int
 find_process (DvmCli *cli, DvmClient *client)
 {

@@ -26,7 +26,7 @@ submit_job (DvmCli *cli, DvmClient *client, DvmJobSpec *spec, GError **error)
 static int
 submit (DvmCli *cli, GError **error)
 {
-  /* Nobody is there to feed a submitted job: by default its processes read an empty input. */
+  /* A submitted job has no terminal: by default its processes read an empty input. */
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_choose (cli, "none", error);
   g_autoptr (DvmClient) client = spec != NULL ? dvm_cli_connect (cli, error) : NULL;
   g_autoptr (DvmJob) job = client != NULL ? submit_job (cli, client, spec, error) : NULL;
