@@ -109,7 +109,7 @@ _dvm_app_spec_get_choice (DvmAppSpec *self)
 {
   DvmHosts *hosts = g_object_get_qdata (G_OBJECT (self), choice_quark ());
 
-  /* Nobody has loaded a description without a file: it has been validated all the same. */
+  /* A description without a file has not been loaded: it has been validated all the same. */
   if (hosts == NULL && self->hostfile == NULL && self->hosts != NULL && load (self, "", NULL, NULL))
     hosts = g_object_get_qdata (G_OBJECT (self), choice_quark ());
   return hosts;

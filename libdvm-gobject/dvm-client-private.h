@@ -39,7 +39,7 @@ struct _DvmClient
 
   gboolean jobs_end_with_client;
 
-  /* What was found. */
+  /* The connection, as it was found. */
   GDBusConnection *connection; /* (nullable) */
   char *owner;                 /* (nullable): unique name on a bus; NULL on a private socket */
   guint owner_uid;             /* the user of who owns the name; G_MAXUINT: the bus does not say */
@@ -165,10 +165,10 @@ void _dvm_client_lists_lost (DvmClientLists *self);
 
 /* ---- what is said to this client alone (dvm-client-events.c) ---- */
 
-/* They come to the main context that is the thread's default now. */
+/* Signals come to the main context that is the thread's default now. */
 DvmClientEvents *_dvm_client_events_new (DvmClient *client);
 void _dvm_client_events_free (DvmClientEvents *self);
-/* What is said of this campaign and of this allocation (nullable) is not told before it is released. */
+/* Signals about this campaign and this allocation (nullable) are held back until they are released. */
 void _dvm_client_events_hold (DvmClientEvents *self, const char *campaign, const char *alloc_id);
 void _dvm_client_events_release (DvmClient *client, const char *campaign, const char *alloc_id);
 void _dvm_client_emit_is_ready (DvmClient *self, const char *alloc_id, const char *req_id, GVariant *details);

@@ -45,7 +45,7 @@ const char *dvm_client_get_dbus_name_owner (DvmClient *self);
 void dvm_client_set_reconnect (DvmClient *self, gboolean reconnect);
 gboolean dvm_client_get_reconnect (DvmClient *self);
 
-/* What there is, kept up to date by the main loop. */
+/* The objects of the DVM, kept up to date by the main loop. */
 GListModel *dvm_client_get_jobs (DvmClient *self);
 GListModel *dvm_client_get_nodes (DvmClient *self);
 GListModel *dvm_client_get_sessions (DvmClient *self);

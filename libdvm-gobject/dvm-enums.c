@@ -12,7 +12,7 @@
 
 #include "dvm.h"
 
-/* What a number of a newer daemon is called that this library does not know. */
+/* The name for a number of a newer daemon that this library does not know. */
 #define UNKNOWN_STATE "INVALID"
 
 typedef struct

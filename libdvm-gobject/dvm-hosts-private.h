@@ -43,7 +43,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmHosts, _dvm_hosts_free)
 
 #define DVM_HOSTS_MOST_BYTES (16 << 20)
 
-/* What one call has had read for it so far: all its lists and files together have at most 16 MiB, and a million hosts.
+/*
+ * The sizes that one call has read so far: all its lists and files together have at most 16 MiB, and a million hosts.
  */
 typedef struct
 {

@@ -375,7 +375,7 @@ set_syntax_error (const char *said, GError **error)
     g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, _ ("this is not JSON: %s"), message);
 }
 
-/* What the parser would fall over or cut short. */
+/* Refuses texts on which the parser would fail, or which it would cut short. */
 static gboolean
 check_text (const char *json, gsize length, GError **error)
 {

@@ -137,7 +137,7 @@ _dvm_job_spec_get_additions (DvmJobSpec *self)
 {
   DvmHosts *hosts = g_object_get_qdata (G_OBJECT (self), additions_quark ());
 
-  /* Nobody has loaded a description without a file: it has been validated all the same. */
+  /* A description without a file has not been loaded: it has been validated all the same. */
   if (hosts == NULL && self->add_hostfile == NULL && _dvm_job_spec_load_additions (self, "", NULL, NULL))
     hosts = g_object_get_qdata (G_OBJECT (self), additions_quark ());
   return hosts;

@@ -132,7 +132,7 @@ gboolean _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts
 /* (transfer none) (nullable): NULL: every node */
 DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 
-/* What the job asks for in all, options and runtime-options together; for a spec that has been validated. */
+/* The effective options of the job, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
 gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
 DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);

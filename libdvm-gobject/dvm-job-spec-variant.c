@@ -464,7 +464,9 @@ read_preloads (DvmAppSpec *app, GVariant *dict)
     dvm_app_spec_set_session_cwd (app, value);
 }
 
-/* What this dictionary says replaces what was read before, but the environment: that is read apart and added up. */
+/*
+ * The entries of this dictionary replace those that were read before, but the environment is read apart and added up.
+ */
 static gboolean
 read_app (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
 {

@@ -13,8 +13,8 @@
 G_BEGIN_DECLS
 
 /*
- * What is to run. A DvmJobSpec holds one or more DvmAppSpec (MPMD: each its own program) and the options of the job.
- * Byte strings (argv, environment, directory) need not be UTF-8.
+ * The description of a job to run. A DvmJobSpec holds one or more DvmAppSpec (MPMD: each its own program) and the
+ * options of the job. Byte strings (argv, environment, directory) need not be UTF-8.
  */
 
 #define DVM_TYPE_APP_SPEC (dvm_app_spec_get_type ())

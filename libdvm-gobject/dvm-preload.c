@@ -91,7 +91,7 @@ check_target (const char *target, const char *path, const char *place, GError **
   return TRUE;
 }
 
-/* What the relative paths of an application start from. */
+/* The directory from which the relative paths of an application start. */
 static const char *
 get_directory (DvmAppSpec *app)
 {

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What the instance of a record begins with: all that the records have beside the fields of their tables. */
+/* The head of the instance of a record: all that records have beside the fields of their tables. */
 typedef struct
 {
   GObject parent_instance;
@@ -18,7 +18,7 @@ typedef struct
   char *object_path; /* made when it is asked for */
 } DvmRecord;
 
-/* What a class tells the code that all records share. */
+/* The description of a class for the code that all records share. */
 typedef struct
 {
   const DvmRecordField *fields; /* in the order of the properties: property id = index + 1 */

@@ -15,7 +15,7 @@
 
 /* Longer texts are not a slip of the finger. */
 #define LONGEST_TYPO 40
-/* What a message shows of a text. */
+/* A message shows so many bytes of a text. */
 #define SHOWN_BYTES 100
 
 /* How many letters must be changed, added or left out. */
