@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The rules of CONTRIBUTING.md that a program can check by reading."""
+"""The rules of CONTRIBUTING.md that a program can check by reading.
+
+    test-code.py --print-comments     the files for comments-without-subject.txt
+"""
 
 import os
 import re
@@ -12,10 +15,14 @@ FUNCTION_MAX = 100
 FILE_MAX = 1000
 CODE = ('.c', '.h', '.py', '.js', '.sh', '.vala')
 SPDX = 'SPDX-License-Identifier: LGPL-2.1-or-later'
-# Paths of somebody's machine.
 # A pronoun has nothing before it there.
 NO_SUBJECT = re.compile(r'(Who|Whoever|What|Nobody|It|They|This|That)\b')
+# A comment of C that begins so has a clause for its subject. Files that still have such ones are listed with their number.
+COMMENT = re.compile(r'/\*(.*?)\*/', re.DOTALL)
+CLAUSE = re.compile(r'(Who|Whoever|Whose|Whom|Of whom|What|Nobody)\b')
+CLAUSES_LIST = 'tests/style/comments-without-subject.txt'
 
+# Paths of somebody's machine.
 MACHINE_PATH = re.compile(r'(?<![\w./~$}>])/(?:home|root|work|Users)/\w')
 # PMIx calls us without a user pointer: these files alone may hold a static (docs/internals/pmix.md).
 STATICS_ALLOWED = re.compile(r'^daemon/pmix/dvmd-pmix-(thread|upcalls|server|host|door)\.c$')
@@ -111,6 +118,27 @@ def test_purposes():
     return check_all(without_purpose, house.files(('.c',), ('daemon/', 'libdvm-gobject/', 'cli/')))
 
 
+def comments_without_subject(path, text):
+    return [f'{path}:{house.line_of(text, match.start())}: a comment begins with “{words.split()[0]}”; give it a subject and a verb'
+            for match in COMMENT.finditer(text) if CLAUSE.match(words := re.sub(r'[\s*]+', ' ', match[1]).strip())]
+
+
+def count_comments_without_subject():
+    counts = {path: len(comments_without_subject(path, house.read(path))) for path in c_files()}
+    return {path: n for path, n in counts.items() if n > 0}
+
+
+def test_comments_have_subjects():
+    known = {path: int(n) for path, n in (line.split() for line in house.read(CLAUSES_LIST).splitlines() if not line.startswith('#'))}
+    found = count_comments_without_subject()
+    problems = []
+    for path, n in found.items():
+        if n > known.get(path, 0):
+            problems += comments_without_subject(path, house.read(path))
+    return problems + [f'{CLAUSES_LIST}: {path} has {found.get(path, 0)} such comments now, not {n}' for path, n in known.items()
+                       if found.get(path, 0) < n]
+
+
 def test_functions():
     return check_all(long_functions, c_files())
 
@@ -203,7 +231,10 @@ def test_finds_the_wrong():
                                   (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY', 'act'), 0),
                                   (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY_ENDED', 'NULL'), 0),
                                   (without_purpose, text[text.index('#'):], 1), (without_purpose, f'/*\n * {SPDX}\n *\n * Nobody knows.\n */', 1),
-                                  (without_purpose, f'/*\n * {SPDX}\n *\n * A file that is right.\n */', 0)):
+                                  (without_purpose, f'/*\n * {SPDX}\n *\n * A file that is right.\n */', 0),
+                                  (comments_without_subject, text, 1),
+                                  (comments_without_subject, '/* What is left is kept. */\n/*\n * Whoever waits,\n * is told. */', 2),
+                                  (comments_without_subject, '/* Bytes that are left are retained. */ /* Whatever: 0 */', 0)):
         found = check(path, source)
         if len(found) != number:
             problems.append(f'{check.__name__} should find {number} in the example, and finds {found}')
@@ -213,9 +244,13 @@ def test_finds_the_wrong():
 
 
 if __name__ == '__main__':
+    if sys.argv[1:] == ['--print-comments']:
+        print('\n'.join(f'{path} {n}' for path, n in count_comments_without_subject().items()))
+        sys.exit(0)
     sys.exit(house.run([
         ('each file names its licence', test_licences),
         ('each file says what it is for', test_purposes),
+        ('comments have a subject', test_comments_have_subjects),
         (f'no function has more than {FUNCTION_MAX} lines of code', test_functions),
         (f'no file has more than {FILE_MAX} lines of code', test_file_sizes),
         ('no goto', test_gotos),

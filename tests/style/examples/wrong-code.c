@@ -9,6 +9,7 @@ int shared = 3;
 static const int fine = 3;
 static GParamSpec *properties[N_PROPERTIES];
 
+/* What is jumped over is not said. */
 static void
 jumps (void)
 {
