@@ -8,7 +8,7 @@
 
 #include "sim-daemon.h"
 
-#include "sim-moments.h"
+#include "sim-event-checks.h"
 
 #define KIND_SAID 20 /* between two: (number of the message) */
 #define KIND_LEFT 21 /* to the controller: (uplink) */

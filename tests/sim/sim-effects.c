@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-#include "sim-moments.h"
+#include "sim-event-checks.h"
 
 #include "dvmd-campaign-private.h"
 

@@ -6,7 +6,7 @@
 
 #include "sim-schedule.h"
 
-#include "sim-moments.h"
+#include "sim-event-checks.h"
 
 /* So long (µs) nothing may go on after the last action. */
 #define REST_LIMIT (5 * G_TIME_SPAN_MINUTE)

@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The statements, and what holds whenever the core is at rest between two events. What is looked at when something
- * happens is in sim-moments.c.
+ * happens is in sim-event-checks.c.
  */
 
 #include "config.h"
 
 #include "sim-statements.h"
 
-#include "sim-moments.h"
+#include "sim-event-checks.h"
 
 typedef void (*Check) (SimWorld *world);
 

@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 #include "sim-daemon.h"
-#include "sim-moments.h"
+#include "sim-event-checks.h"
 #include "sim-seeds.h"
 
 /* Losses that come so close together (µs) are one repair. */

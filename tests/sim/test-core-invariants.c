@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The core under random histories: jobs of all kinds on a few nodes, some of which do not come, die, are cut off or
- * drained, with messages that come late or never. After each step the books must balance; in the end every job has
+ * drained, with messages that come late or never. After each step the invariants must hold; in the end every job has
  * ended once, in a state that something which happened to it accounts for. A history that fails names its seed
  * (sim-seeds.h).
  */
@@ -581,7 +581,7 @@ step (World *world)
   dvmd_event_queue_drain (world->queue, chance (world, 2) == 0 ? 1 + chance (world, 3) : 0);
 }
 
-/* ---- the books ---- */
+/* ---- the invariants ---- */
 
 static void
 check_waits (World *world, DvmdJob *job)
@@ -659,7 +659,7 @@ check_nodes (World *world, const guint *claimed)
 }
 
 static void
-check_books (World *world)
+check_invariants (World *world)
 {
   const DvmdCoreStatistics *statistics = dvmd_core_get_statistics (world->core);
   guint claimed[MAX_NODES + 1] = { 0 };
@@ -725,7 +725,7 @@ fall_silent (World *world)
         }
     }
   while (said);
-  check_books (world);
+  check_invariants (world);
   for (GList *l = world->core->live.head; l != NULL; l = l->next)
     check_truth (world, l->data);
 }
@@ -862,7 +862,7 @@ run_history (guint seed)
       if (!world->core->vm.was_ready)
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       step (world);
-      check_books (world);
+      check_invariants (world);
       if (chance (world, 50) == 0)
         fall_silent (world);
     }
@@ -888,6 +888,6 @@ int
 main (int argc, char **argv)
 {
   sim_seeds_init (&argc, &argv);
-  g_test_add_func ("/core-books/histories", test_histories);
+  g_test_add_func ("/core-invariants/histories", test_histories);
   return g_test_run ();
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who comes to the private socket: very many, those who say nothing, strangers; and no descriptors left.
+ * Connections to the private socket: very many, silent ones, those of other users; and no descriptors left.
  */
 
 #include "config.h"
@@ -278,10 +278,10 @@ main (int argc, char **argv)
   g_setenv ("LC_ALL", "C.UTF-8", TRUE);
   g_test_init (&argc, &argv, NULL);
 
-  g_test_add ("/bus/guests/many", Fixture, NULL, set_up, test_many, tear_down);
-  g_test_add ("/bus/guests/silence", Fixture, NULL, set_up, test_silence, tear_down);
-  g_test_add ("/bus/guests/limit", Fixture, NULL, set_up, test_limit, tear_down);
-  g_test_add ("/bus/guests/no-descriptors", Fixture, NULL, set_up, test_no_descriptors, tear_down);
-  g_test_add ("/bus/guests/stranger", Fixture, NULL, set_up, test_stranger, tear_down);
+  g_test_add ("/bus/private-socket/many", Fixture, NULL, set_up, test_many, tear_down);
+  g_test_add ("/bus/private-socket/silence", Fixture, NULL, set_up, test_silence, tear_down);
+  g_test_add ("/bus/private-socket/limit", Fixture, NULL, set_up, test_limit, tear_down);
+  g_test_add ("/bus/private-socket/no-descriptors", Fixture, NULL, set_up, test_no_descriptors, tear_down);
+  g_test_add ("/bus/private-socket/stranger", Fixture, NULL, set_up, test_stranger, tear_down);
   return g_test_run ();
 }

@@ -419,7 +419,7 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
 
-#define ADD(path, func) g_test_add ("/strangers/" path, TestHost, NULL, set_up, func, tear_down)
+#define ADD(path, func) g_test_add ("/unauthenticated/" path, TestHost, NULL, set_up, func, tear_down)
   ADD ("replay", test_replay);
   ADD ("claim-of-rank", test_claim_of_rank);
   ADD ("no-certificate", test_no_certificate);

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is looked at when something happens.
+ * The checks that are made when something happens.
  */
 
 #include "config.h"
 
-#include "sim-moments.h"
+#include "sim-event-checks.h"
 
 #include "dvmd-campaign-private.h"
 

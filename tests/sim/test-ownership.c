@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who owns what, and what becomes of it: random families of jobs and tools that set nodes aside, spawn into what they
+ * Ownership of sessions and nodes: random families of jobs and tools that set nodes aside, spawn into what they
  * have and have not, and end in a random order, beside a model that knows nothing of the core but the rules (R9-R62,
  * S4-S6, S27). After each step the two must agree on every session, its owners, every node and every job. A history
  * that fails names its seed (sim-seeds.h).
@@ -707,6 +707,6 @@ int
 main (int argc, char *argv[])
 {
   sim_seeds_init (&argc, &argv);
-  g_test_add_func ("/families/histories", test_histories);
+  g_test_add_func ("/ownership/histories", test_histories);
   return g_test_run ();
 }
