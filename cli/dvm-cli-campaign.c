@@ -19,7 +19,7 @@
 /* ---- the end ---- */
 
 static gboolean
-judge (DvmCampaign *campaign, gboolean calls_off, GError **error)
+judge_campaign (DvmCampaign *campaign, gboolean calls_off, GError **error)
 {
   const char *reason = dvm_campaign_get_reason (campaign);
   const char *cause = dvm_campaign_get_cause (campaign);
@@ -83,7 +83,7 @@ dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, 
     return FALSE;
   if (cli->json && !print_json (cli, alloc_id, campaign, error))
     return FALSE;
-  return campaign == NULL || !waits || judge (campaign, calls_off, error);
+  return campaign == NULL || !waits || judge_campaign (campaign, calls_off, error);
 }
 
 /* A host that is named leaves by a campaign, unless its agent has gone before. */

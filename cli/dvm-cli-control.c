@@ -129,7 +129,7 @@ order_control (DvmClient *client, guint id, GVariant *directives, GError **error
 }
 
 static gboolean
-control (DvmCli *cli, DvmClient *client, guint id, const char *operation, Ends *ends, GError **error)
+control_session (DvmCli *cli, DvmClient *client, guint id, const char *operation, Ends *ends, GError **error)
 {
   g_autoptr (GVariant) directives = make_directives (cli->args, client, operation, error);
   g_autoptr (GVariant) answer = NULL;
@@ -150,10 +150,10 @@ dvm_cli_control_session (DvmCli *cli, DvmClient *client, guint id, const char *o
   Ends ends = { .client = client, .ended = ended };
 
   if (!dvm_cli_args_has (cli->args, "wait"))
-    return control (cli, client, id, operation, NULL, error);
+    return control_session (cli, client, id, operation, NULL, error);
   events = dvm_cli_events_new (client, DVM_CLI_EVENT_SESSION, on_event, &ends);
   ends.events = events;
-  return control (cli, client, id, operation, &ends, error);
+  return control_session (cli, client, id, operation, &ends, error);
 }
 
 /* ---- a session for a job ---- */

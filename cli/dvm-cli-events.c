@@ -116,7 +116,7 @@ path_id (const char *path)
 }
 
 static void
-tell (DvmCliEvents *self, const DvmCliEvent *event)
+tell_event (DvmCliEvents *self, const DvmCliEvent *event)
 {
   if ((self->kinds & event->kind) != 0)
     self->func (event, self->user_data);
@@ -149,7 +149,7 @@ on_job_signal (GDBusConnection *connection, const char *sender, const char *path
       event.kind = DVM_CLI_EVENT_JOB;
       event.old_state = dvm_job_state_to_string (old_state);
       event.new_state = dvm_job_state_to_string (new_state);
-      tell (self, &event);
+      tell_event (self, &event);
     }
   else if ((self->kinds & DVM_CLI_EVENT_PROC) != 0 && g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(a(uuu))")))
     {
@@ -159,7 +159,7 @@ on_job_signal (GDBusConnection *connection, const char *sender, const char *path
         {
           event.old_state = dvm_proc_state_to_string (old_state);
           event.new_state = dvm_proc_state_to_string (new_state);
-          tell (self, &event);
+          tell_event (self, &event);
         }
     }
 }
@@ -176,7 +176,7 @@ on_state_signal (GDBusConnection *connection, const char *sender, const char *pa
     return;
   g_variant_get (parameters, "(&s&s&s)", &event.old_state, &event.new_state, &event.reason);
   event.kind = strcmp (interface, SESSION) == 0 ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
-  tell (self, &event);
+  tell_event (self, &event);
 }
 
 static const char *
@@ -203,7 +203,7 @@ tell_other (DvmCliEvents *self, const char *path, const char *interface, GVarian
   event.name = name;
   event.new_state = lookup_text (properties, "State");
   event.reason = lookup_text (properties, "Reason");
-  tell (self, &event);
+  tell_event (self, &event);
 }
 
 static void
@@ -220,7 +220,7 @@ add_job (DvmCliEvents *self, const char *path, GVariant *properties, gboolean is
   event.new_state = lookup_text (properties, "StateName");
   event.reason = lookup_text (properties, "Reason");
   event.is_current = TRUE;
-  tell (self, &event);
+  tell_event (self, &event);
 }
 
 static void
@@ -236,7 +236,7 @@ tell_dvm (DvmCliEvents *self, const char *state, gboolean is_current)
 
   if (g_strcmp0 (self->dvm_state, state) == 0)
     return;
-  tell (self, &event);
+  tell_event (self, &event);
   g_free (self->dvm_state);
   self->dvm_state = g_strdup (state);
 }
@@ -318,7 +318,7 @@ list_nodes (DvmCliEvents *self, gboolean is_current, GError **error)
                                   .is_current = TRUE };
 
       if (is_current)
-        tell (self, &event);
+        tell_event (self, &event);
       if (is_current || !g_hash_table_contains (self->nodes, GUINT_TO_POINTER (event.id)))
         g_hash_table_insert (self->nodes, GUINT_TO_POINTER (event.id),
                              known_new (event.name, is_current ? event.new_state : ""));
@@ -349,7 +349,7 @@ on_nodes_changed (GDBusConnection *connection, const char *sender, const char *p
       event.name = known != NULL ? known->name : strrchr (object, '/') + 1;
       event.old_state = known != NULL ? known->state : "";
       event.new_state = dvm_node_state_to_string (state);
-      tell (self, &event);
+      tell_event (self, &event);
       g_hash_table_insert (self->nodes, GUINT_TO_POINTER (event.id), known_new (event.name, event.new_state));
     }
 }

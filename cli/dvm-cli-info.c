@@ -97,7 +97,7 @@ show_value (const char *key, GVariant *value)
 }
 
 static void
-collect (GPtrArray *lines, GVariant *properties, const char *prefix)
+collect_properties (GPtrArray *lines, GVariant *properties, const char *prefix)
 {
   GVariantIter iter;
   const char *key;
@@ -117,7 +117,7 @@ collect (GPtrArray *lines, GVariant *properties, const char *prefix)
         {
           g_autofree char *inner = g_strconcat (whole, ".", NULL);
 
-          collect (lines, value, inner);
+          collect_properties (lines, value, inner);
           continue;
         }
       text = show_value (key, value);
@@ -137,7 +137,7 @@ dvm_cli_info_to_text (GVariant *properties)
   g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
   GString *text = g_string_new (NULL);
 
-  collect (lines, properties, "");
+  collect_properties (lines, properties, "");
   g_ptr_array_sort (lines, compare_lines);
   for (guint i = 0; i < lines->len; i++)
     g_string_append (text, g_ptr_array_index (lines, i));

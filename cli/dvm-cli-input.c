@@ -40,7 +40,7 @@ is_in_background (DvmCliInput *self)
 }
 
 static void
-finish (DvmCliInput *self)
+finish_input (DvmCliInput *self)
 {
   if (self->to >= 0)
     close (self->to);
@@ -66,7 +66,7 @@ flush (DvmCliInput *self)
         }
       if (n < 0)
         {
-          finish (self);
+          finish_input (self);
           return FALSE;
         }
       self->written += (gsize)n;
@@ -102,7 +102,7 @@ on_input (int fd, GIOCondition condition, gpointer user_data)
     }
   if (n <= 0)
     {
-      finish (self);
+      finish_input (self);
       return G_SOURCE_REMOVE;
     }
   self->length = (gsize)n;
@@ -153,7 +153,7 @@ void
 dvm_cli_input_free (DvmCliInput *self)
 {
   g_clear_handle_id (&self->source, g_source_remove);
-  finish (self);
+  finish_input (self);
   if (self->is_raw)
     tcsetattr (self->from, TCSADRAIN, &self->saved);
   g_free (self);

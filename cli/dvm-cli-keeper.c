@@ -59,7 +59,7 @@ settle (int line, int state_fd)
 
 /* Whether how this dvmd ends is ours to write down. */
 static gboolean
-watch (gboolean has_state, gboolean ready, pid_t pid)
+watch_end (gboolean has_state, gboolean ready, pid_t pid)
 {
   gboolean watches = has_state && dvm_cli_state_watch (STATE_FD, FALSE, pid);
 
@@ -91,7 +91,7 @@ keep (int line, int state_fd, pid_t pid)
   if (write (LINE_FD, &pid, sizeof pid) != sizeof pid)
     kill (pid, SIGKILL);
   ready = read_whole (LINE_FD, &word, 1) == 1;
-  has_state = watch (has_state, ready, pid);
+  has_state = watch_end (has_state, ready, pid);
   while (waitid (P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
     ;
   waitpid (pid, &status, 0);

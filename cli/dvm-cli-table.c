@@ -88,7 +88,7 @@ format_local_time (gint64 time)
 }
 
 static char *
-show (const DvmCliColumn *column, GVariant *value)
+show_value (const DvmCliColumn *column, GVariant *value)
 {
   switch (column->kind)
     {
@@ -218,8 +218,8 @@ show_all (DvmCliTable *self, GArray *columns)
       {
         guint column = g_array_index (columns, guint, i);
 
-        g_ptr_array_add (
-            shown, show (&self->columns[column], g_ptr_array_index (self->cells, row * self->n_columns + column)));
+        g_ptr_array_add (shown, show_value (&self->columns[column],
+                                            g_ptr_array_index (self->cells, row * self->n_columns + column)));
       }
   return shown;
 }
@@ -361,7 +361,7 @@ append_record (DvmCliTable *self, GString *text, guint row, guint screen, gboole
 
       if (column->title == NULL)
         continue;
-      whole = show (column, g_ptr_array_index (self->cells, row * self->n_columns + i));
+      whole = show_value (column, g_ptr_array_index (self->cells, row * self->n_columns + i));
       shown = screen > 0 ? cut (whole, MAX (screen, width + 2 + MIN_CUT_WIDTH) - width - 2) : g_strdup (whole);
       append_padding (text, width - dvm_cli_width (_ (column->title)));
       g_string_append_printf (text, "%s: ", _ (column->title));

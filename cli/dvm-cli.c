@@ -44,7 +44,7 @@ set_up_locale (void)
 }
 
 static int
-finish (DvmCliArgs *args, const char *text)
+show_text (DvmCliArgs *args, const char *text)
 {
   g_autoptr (GError) error = NULL;
   DvmCli cli = { .args = args };
@@ -56,7 +56,7 @@ finish (DvmCliArgs *args, const char *text)
 }
 
 static int
-refuse (const DvmCliVerb *verb, const char *message)
+refuse_usage (const DvmCliVerb *verb, const char *message)
 {
   dvm_cli_complain ("%s", message);
   if (verb != NULL)
@@ -76,7 +76,7 @@ refuse_verb (const char *name)
     message = g_strdup_printf (_ ("unknown verb '%s'; did you mean '%s'?"), name, near);
   else
     message = g_strdup_printf (_ ("unknown verb '%s'"), name);
-  return refuse (NULL, message);
+  return refuse_usage (NULL, message);
 }
 
 static const char *
@@ -161,7 +161,7 @@ run_verb (DvmCli *cli)
   if (error == NULL)
     return status;
   if (error->domain == DVM_CLI_USAGE_ERROR)
-    return refuse (cli->verb, error->message);
+    return refuse_usage (cli->verb, error->message);
   dvm_cli_complain ("%s", error->message);
   return cli->verb->failure;
 }
@@ -177,22 +177,22 @@ call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
 
   dvm_cli_args_take_options (args, common);
   if (!parse_verb (verb, args, argv, &rewritten, &error))
-    return refuse (verb, error->message);
+    return refuse_usage (verb, error->message);
   if (dvm_cli_args_has (args, "help"))
     {
       g_autofree char *text = dvm_cli_help_verb (verb);
 
-      return finish (args, text);
+      return show_text (args, text);
     }
   if (dvm_cli_args_has (args, "version"))
-    return finish (args, "dvm-cli " DVM_VERSION_STRING "\n");
+    return show_text (args, "dvm-cli " DVM_VERSION_STRING "\n");
   choose_dvm (&cli);
   cli.json_lines = dvm_cli_args_has (args, "json-lines");
   cli.json = cli.json_lines || dvm_cli_args_has (args, "json");
   cli.quiet = dvm_cli_args_has (args, "quiet");
   cli.verbose = dvm_cli_args_has (args, "verbose");
   if (!check_name (cli.name, &error) || !check_words (verb, args, &error))
-    return refuse (verb, error->message);
+    return refuse_usage (verb, error->message);
   return run_verb (&cli);
 }
 
@@ -214,18 +214,18 @@ main (int argc, char **argv)
   if (g_strcmp0 (arguments[0], DVM_CLI_COMPLETE) == 0)
     return dvm_cli_complete (arguments + 1);
   if (!dvm_cli_args_parse (common, lists, arguments, DVM_CLI_PARSE_STOP_AT_WORD, &error))
-    return refuse (NULL, error->message);
+    return refuse_usage (NULL, error->message);
   words = dvm_cli_args_get_words (common);
   if (words[0] == NULL && dvm_cli_args_has (common, "version"))
-    return finish (common, "dvm-cli " DVM_VERSION_STRING "\n");
+    return show_text (common, "dvm-cli " DVM_VERSION_STRING "\n");
   if (words[0] == NULL && dvm_cli_args_has (common, "help"))
     {
       g_autofree char *text = dvm_cli_help_overview ();
 
-      return finish (common, text);
+      return show_text (common, text);
     }
   if (words[0] == NULL)
-    return refuse (NULL, _ ("a verb is missing"));
+    return refuse_usage (NULL, _ ("a verb is missing"));
   verb = dvm_cli_verb_find (words[0]);
   return verb != NULL ? call_verb (verb, common, words + 1) : refuse_verb (words[0]);
 }

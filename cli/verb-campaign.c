@@ -53,7 +53,7 @@ show_json (DvmCampaign *campaign, GError **error)
 }
 
 static gboolean
-show (DvmCli *cli, DvmClient *client, DvmCampaign *campaign, GError **error)
+show_campaign (DvmCli *cli, DvmClient *client, DvmCampaign *campaign, GError **error)
 {
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
   gint64 start = dvm_campaign_get_started_at (campaign);
@@ -87,7 +87,7 @@ show (DvmCli *cli, DvmClient *client, DvmCampaign *campaign, GError **error)
 }
 
 static gboolean
-cancel (DvmCli *cli, DvmClient *client, DvmCampaign *campaign, GError **error)
+cancel_campaign (DvmCli *cli, DvmClient *client, DvmCampaign *campaign, GError **error)
 {
   g_autoptr (DvmCampaign) now = NULL;
 
@@ -105,7 +105,7 @@ static Action
 find_action (const char *name, GError **error)
 {
   static const char *const names[] = { "show", "cancel", NULL };
-  static const Action actions[] = { show, cancel };
+  static const Action actions[] = { show_campaign, cancel_campaign };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -126,7 +126,7 @@ campaign_verb (DvmCli *cli, GError **error)
   const char *const *words = dvm_cli_args_get_words (cli->args);
   const char *reference = words[1];
   gboolean is_short = reference == NULL && (g_ascii_isdigit (words[0][0]) || words[0][0] == '/');
-  Action action = is_short ? show : find_action (words[0], error);
+  Action action = is_short ? show_campaign : find_action (words[0], error);
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (DvmCampaign) campaign = NULL;
 

@@ -26,7 +26,7 @@ static const DvmCliOption options[] = {
 
 /* The properties of the DVM, and where we found it. */
 static GVariant *
-complete (DvmClient *client, GVariant *properties)
+complete_properties (DvmClient *client, GVariant *properties)
 {
   g_autoptr (GVariantDict) dict = g_variant_dict_new (properties);
   const char *address = dvm_client_get_address (client);
@@ -102,7 +102,7 @@ show_info (DvmCli *cli, GError **error)
   properties = has_keys ? query (cli, client, error) : dvm_client_get_info (client, NULL, error);
   if (properties == NULL)
     return DVM_CLI_EXIT_FAILED;
-  all = has_keys ? g_variant_ref (properties) : complete (client, properties);
+  all = has_keys ? g_variant_ref (properties) : complete_properties (client, properties);
   text = cli->json ? dvm_cli_info_to_json (all) : dvm_cli_info_to_text (all);
   return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }

@@ -93,7 +93,7 @@ describe_failed_rank (DvmJob *job)
 }
 
 static gboolean
-show (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+show_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (show_columns);
   const char *const *nodes = dvm_job_get_nodes (job);
@@ -255,7 +255,7 @@ static View
 find_view (const char *name, GError **error)
 {
   static const char *const names[] = { "show", "procs", "map", "trace", "timing", "continue", NULL };
-  static const View views[] = { show, procs, map, trace, timing, continue_job };
+  static const View views[] = { show_job, procs, map, trace, timing, continue_job };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -279,7 +279,7 @@ looks_like_job (const char *word)
 static const char *
 get_view_options (const char *name)
 {
-  View view = looks_like_job (name) ? show : find_view (name, NULL);
+  View view = looks_like_job (name) ? show_job : find_view (name, NULL);
 
   if (view == procs || view == map)
     return "ranks json-lines";
@@ -297,7 +297,7 @@ job_verb (DvmCli *cli, GError **error)
 
   if (reference == NULL && looks_like_job (words[0]))
     {
-      view = show;
+      view = show_job;
       reference = words[0];
     }
   else

@@ -52,7 +52,7 @@ list (const char *const *values)
 }
 
 static gboolean
-show (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
+show_node (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
 {
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
   g_autofree char *shown = NULL;
@@ -88,7 +88,7 @@ drain (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
 }
 
 static gboolean
-resume (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
+resume_node (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
 {
   return dvm_client_resume_node (client, node, NULL, error);
 }
@@ -113,7 +113,7 @@ static Action
 find_action (const char *name, GError **error)
 {
   static const char *const names[] = { "show", "drain", "resume", "restart", "topology", NULL };
-  static const Action actions[] = { show, drain, resume, restart, topology };
+  static const Action actions[] = { show_node, drain, resume_node, restart, topology };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)

@@ -16,7 +16,7 @@ static const DvmCliOption options[] = {
 };
 
 static int
-reload (DvmCli *cli, GError **error)
+reload_settings (DvmCli *cli, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
 
@@ -33,5 +33,5 @@ const DvmCliVerb dvm_cli_verb_reload = {
   .summary = N_ ("have the DVM read its settings again"),
   .options = { options },
   .failure = DVM_CLI_EXIT_FAILED,
-  .run = reload,
+  .run = reload_settings,
 };

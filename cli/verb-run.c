@@ -139,7 +139,7 @@ suspend (Run *run)
 }
 
 static void
-resume (Run *run)
+resume_job (Run *run)
 {
   if (run->input != NULL)
     dvm_cli_input_check_foreground (run->input);
@@ -199,7 +199,7 @@ on_signal (int signum, gpointer user_data)
   else if (signum == SIGTSTP)
     suspend (run);
   else if (signum == SIGCONT)
-    resume (run);
+    resume_job (run);
   else if (signum == SIGWINCH)
     resize (run);
   else if (signum != SIGTTIN)
@@ -297,7 +297,7 @@ drop_input_end (Run *run)
 }
 
 static gboolean
-submit (Run *run, DvmJobSpec *spec, GError **error)
+submit_job (Run *run, DvmJobSpec *spec, GError **error)
 {
   g_autoptr (GAsyncResult) result = NULL;
 
@@ -457,7 +457,7 @@ explain_loss (Run *run, GError **error)
 static gboolean
 submit_and_follow (Run *run, DvmJobSpec *spec, GError **error)
 {
-  if (submit (run, spec, error) && follow (run, error))
+  if (submit_job (run, spec, error) && follow (run, error))
     return TRUE;
   if (error != NULL && g_error_matches (*error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN))
     explain_loss (run, error);
@@ -527,7 +527,7 @@ print_record (Run *run, GError **error)
 }
 
 static int
-finish (Run *run, GError **error)
+finish_run (Run *run, GError **error)
 {
   int status;
 
@@ -550,7 +550,7 @@ run_verb (DvmCli *cli, GError **error)
   int status = DVM_CLI_EXIT_DVM_FAILED;
 
   if (run_job (&run, error))
-    status = finish (&run, error);
+    status = finish_run (&run, error);
   if (run.interrupted != 0)
     {
       g_clear_error (error);

@@ -63,8 +63,8 @@ make_request (Order *order, GError **error)
 
 /* The other directives of Allocate, with an answer like that of grow and shrink */
 static gboolean
-allocate (DvmClient *client, const char *directive, GVariant *request, char **alloc_id, DvmCampaign **campaign,
-          GError **error)
+call_allocate (DvmClient *client, const char *directive, GVariant *request, char **alloc_id, DvmCampaign **campaign,
+               GError **error)
 {
   g_autoptr (GVariant) answer = dvm_client_allocate (client, directive, request, NULL, error);
   const char *path = "/";
@@ -86,14 +86,14 @@ static gboolean
 ask_reaquire (DvmClient *client, GVariant *request, GCancellable *cancellable, char **alloc_id, DvmCampaign **campaign,
               GError **error)
 {
-  return allocate (client, "reaquire", request, alloc_id, campaign, error);
+  return call_allocate (client, "reaquire", request, alloc_id, campaign, error);
 }
 
 static gboolean
 ask_cancel (DvmClient *client, GVariant *request, GCancellable *cancellable, char **alloc_id, DvmCampaign **campaign,
             GError **error)
 {
-  return allocate (client, "cancel", request, alloc_id, campaign, error);
+  return call_allocate (client, "cancel", request, alloc_id, campaign, error);
 }
 
 static gboolean
@@ -113,7 +113,7 @@ names_nodes (DvmCliArgs *args)
 }
 
 static gboolean
-create (Order *order, GError **error)
+create_session (Order *order, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (order->cli->args);
 
@@ -133,7 +133,7 @@ extend (Order *order, GError **error)
 }
 
 static gboolean
-release (Order *order, GError **error)
+release_nodes (Order *order, GError **error)
 {
   return change (order, dvm_client_shrink, _ ("no node leaves the DVM"), error);
 }
@@ -145,7 +145,7 @@ reaquire (Order *order, GError **error)
 }
 
 static gboolean
-cancel (Order *order, GError **error)
+cancel_allocation (Order *order, GError **error)
 {
   return change (order, ask_cancel, NULL, error);
 }
@@ -153,7 +153,7 @@ cancel (Order *order, GError **error)
 /* ---- the others ---- */
 
 static gboolean
-control (Order *order, GError **error)
+control_session (Order *order, GError **error)
 {
   guint id = order->session != NULL ? dvm_session_get_id (order->session) : DVM_CLI_ALL_SESSIONS;
 
@@ -161,7 +161,7 @@ control (Order *order, GError **error)
 }
 
 static gboolean
-show (Order *order, GError **error)
+show_session (Order *order, GError **error)
 {
   return dvm_cli_show_session (order->cli, order->session, error);
 }
@@ -182,20 +182,20 @@ static const struct
   const char *options; /* of the verb's own: those that it takes */
 } actions[] = {
   { "list", NULL, "" },
-  [SHOW] = { "show", show, "" },
-  { "create", create,
+  [SHOW] = { "show", show_session, "" },
+  { "create", create_session,
     "hosts hostfile count share no-share target inheritance time warn-timeout session child-separate req-id wait" },
   { "extend", extend, "hosts hostfile count share no-share target inheritance time warn-timeout req-id wait" },
-  { "release", release, "hosts drain-timeout req-id wait" },
+  { "release", release_nodes, "hosts drain-timeout req-id wait" },
   { "reaquire", reaquire, "hosts req-id wait" },
-  { "cancel", cancel, "req-id wait" },
-  { "pause", control, "all" },
-  { "resume", control, "all" },
-  { "preempt", control, "job all" },
-  { "restore", control, "job all" },
-  { "signal", control, "signal job all" },
-  { "terminate", control, "all wait" },
-  { "separate", control, "undo all" },
+  { "cancel", cancel_allocation, "req-id wait" },
+  { "pause", control_session, "all" },
+  { "resume", control_session, "all" },
+  { "preempt", control_session, "job all" },
+  { "restore", control_session, "job all" },
+  { "signal", control_session, "signal job all" },
+  { "terminate", control_session, "all wait" },
+  { "separate", control_session, "undo all" },
 };
 
 static gboolean
@@ -329,7 +329,7 @@ run_action (DvmCli *cli, gsize action, const char *reference, GError **error)
     session = dvm_cli_find_session (client, reference, error);
   if (client == NULL || (reference != NULL && session == NULL))
     return DVM_CLI_EXIT_FAILED;
-  if (session != NULL && dvm_session_get_id (session) == 0 && actions[action].run != show)
+  if (session != NULL && dvm_session_get_id (session) == 0 && actions[action].run != show_session)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                    _ ("the default session is everybody's: it cannot be told to '%s'"), order.name);
@@ -352,7 +352,7 @@ session_verb (DvmCli *cli, GError **error)
     return DVM_CLI_EXIT_USAGE;
   if (actions[action].run == NULL)
     return dvm_cli_list_sessions (cli, error);
-  return run_action (cli, action, actions[action].run != create ? words[1] : NULL, error);
+  return run_action (cli, action, actions[action].run != create_session ? words[1] : NULL, error);
 }
 
 const DvmCliVerb dvm_cli_verb_session = {

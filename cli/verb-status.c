@@ -94,7 +94,7 @@ describe_size (GVariant *properties)
 }
 
 static void
-fill (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
+fill_table (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
 {
   gboolean ready = FALSE;
   guint64 started_at = 0;
@@ -154,7 +154,7 @@ show_status (DvmCli *cli, GError **error)
     print_absence (cli);
   if (properties == NULL)
     return DVM_CLI_EXIT_FAILED;
-  fill (table, cli, client, properties);
+  fill_table (table, cli, client, properties);
   text = cli->json ? dvm_cli_table_to_json_object (table) : dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
   return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }

@@ -24,7 +24,7 @@ submit_job (DvmCli *cli, DvmClient *client, DvmJobSpec *spec, GError **error)
 }
 
 static int
-submit (DvmCli *cli, GError **error)
+submit_and_report (DvmCli *cli, GError **error)
 {
   /* A submitted job has no terminal: by default its processes read an empty input. */
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_choose (cli, "none", error);
@@ -49,5 +49,5 @@ const DvmCliVerb dvm_cli_verb_submit = {
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_FAILED,
-  .run = submit,
+  .run = submit_and_report,
 };

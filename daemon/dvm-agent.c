@@ -109,7 +109,7 @@ wipe (char *text)
 }
 
 static gboolean
-check (Program *self, int argc, char **argv, GError **error)
+check_options (Program *self, int argc, char **argv, GError **error)
 {
   if (argc > 1)
     {
@@ -143,7 +143,7 @@ read_settings (Program *self, GError **error)
 }
 
 static gboolean
-parse (Program *self, int *argc, char ***argv, GError **error)
+parse_arguments (Program *self, int *argc, char ***argv, GError **error)
 {
   const GOptionEntry entries[] = {
     { "controller", 0, 0, G_OPTION_ARG_STRING, &self->controller, "Where dvmd listens", "ADDRESS,..." },
@@ -161,7 +161,7 @@ parse (Program *self, int *argc, char ***argv, GError **error)
 
   g_option_context_add_main_entries (context, entries, NULL);
   return g_option_context_parse (context, argc, argv, error)
-         && (self->version || (check (self, *argc, *argv, error) && read_settings (self, error)));
+         && (self->version || (check_options (self, *argc, *argv, error) && read_settings (self, error)));
 }
 
 static gboolean
@@ -210,7 +210,7 @@ become_guarded (char **argv, GError **error)
 }
 
 static void
-run (Program *self)
+run_agent (Program *self)
 {
   g_unix_set_fd_nonblocking (STDIN_FILENO, TRUE, NULL);
   g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, self);
@@ -246,7 +246,7 @@ main (int argc, char **argv)
   signal (SIGPIPE, SIG_IGN);
   signal (SIGXFSZ, SIG_IGN);
   dvmd_log_install ("dvm-agent");
-  if (!parse (&self, &argc, &argv, &error))
+  if (!parse_arguments (&self, &argc, &argv, &error))
     self.status = 2;
   else if (self.version)
     {
@@ -259,7 +259,7 @@ main (int argc, char **argv)
     {
       self.loop = g_main_loop_new (NULL, FALSE);
       if (join (&self, &error))
-        run (&self);
+        run_agent (&self);
       /* The end of its uplink is its departure: there is nothing of it any more then. */
       if (self.program != NULL && dvmd_agent_program_has_departed (self.program))
         _exit (self.status);

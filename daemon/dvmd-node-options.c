@@ -59,7 +59,7 @@ set_number (DvmdConfig *config, const char *name, int number, GError **error)
 
 /* Others than those of the command line are no longer asked for. */
 static gboolean
-drop (DvmdConfig *config, const char *name, GError **error)
+drop_setting (DvmdConfig *config, const char *name, GError **error)
 {
   return dvmd_config_get_origin (config, name) == DVMD_CONFIG_ORIGIN_COMMAND_LINE
          || set (config, name, dvmd_config_find_setting (name)->built_in, error);
@@ -85,9 +85,9 @@ dvmd_node_options_apply (DvmdNodeOptions *self, DvmdConfig *config, GError **err
     return FALSE;
   logical = is_given (config, "nodes");
   named = is_given (config, "hostfile") || is_given (config, "hosts");
-  if (logical && !(drop (config, "hostfile", error) && drop (config, "hosts", error)))
+  if (logical && !(drop_setting (config, "hostfile", error) && drop_setting (config, "hosts", error)))
     return FALSE;
-  return !named || drop (config, "nodes", error);
+  return !named || drop_setting (config, "nodes", error);
 }
 
 /* NULL: not set */
@@ -100,7 +100,7 @@ get_text (DvmdConfig *config, const char *name)
 }
 
 static gboolean
-check (DvmdConfig *config, GError **error)
+check_options (DvmdConfig *config, GError **error)
 {
   const char *hostfile = get_text (config, "hostfile");
   const char *named = hostfile != NULL ? "hostfile" : "hosts";

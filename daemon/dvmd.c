@@ -122,7 +122,7 @@ on_core_changed (DvmdCore *core, gpointer user_data)
 }
 
 static void
-fail (Daemon *self, const char *message)
+fail_start (Daemon *self, const char *message)
 {
   g_autofree char *text = g_strdelimit (g_strdup (message), "\n", ' ');
   g_autofree char *line = g_strdup_printf ("ERROR: %s\n", text);
@@ -193,7 +193,7 @@ on_ended (DvmdController *controller, guint state, const char *reason, gpointer 
   Daemon *self = user_data;
 
   if (dvm_job_state_is_error (state) && state != DVM_JOB_STATE_FORCED_EXIT)
-    fail (self, reason != NULL ? reason : "The DVM could not be started");
+    fail_start (self, reason != NULL ? reason : "The DVM could not be started");
   else if (!is_private (self))
     dvmd_operator_tell_end (controller, reason);
   /* The one whom we serve may only now ask how its job ended: it is the first to leave. */
@@ -302,7 +302,7 @@ tell_reload (Daemon *self, GPtrArray *changed, GPtrArray *waiting)
 }
 
 static gboolean
-reload (gpointer user_data, GError **error)
+reload_config (gpointer user_data, GError **error)
 {
   Daemon *self = user_data;
   g_autoptr (DvmdConfig) newer = read_config (self, error);
@@ -337,7 +337,7 @@ on_hangup (gpointer user_data)
 
   if (self->has_terminal)
     return on_signal (self);
-  if (!reload (self, &error))
+  if (!reload_config (self, &error))
     g_message ("The settings stay as they were: %s", error->message);
   return G_SOURCE_CONTINUE;
 }
@@ -382,7 +382,7 @@ on_bus_added (GObject *source, GAsyncResult *result, gpointer user_data)
       check_ready (self);
       return;
     }
-  fail (self, error->message);
+  fail_start (self, error->message);
   dvmd_controller_shutdown (self->controller, TRUE, error->message);
 }
 
@@ -505,7 +505,7 @@ find_programs (GError **error)
 }
 
 static gboolean
-start (Daemon *self, GError **error)
+start_daemon (Daemon *self, GError **error)
 {
   DvmdControllerSettings settings = { 0 };
   gboolean agents = has_agents (self);
@@ -551,7 +551,7 @@ start (Daemon *self, GError **error)
   if (!is_private (self))
     dvmd_operator_listen (self->controller);
   self->bus = dvmd_bus_server_new (self->controller, self->name);
-  dvmd_bus_server_set_settings (self->bus, self->config, reload, self);
+  dvmd_bus_server_set_settings (self->bus, self->config, reload_config, self);
   g_signal_connect (self->bus, "connection-closed", G_CALLBACK (on_connection_closed), self);
   if (!serve (self, error))
     return FALSE;
@@ -602,7 +602,7 @@ read_settings (Daemon *self, DvmdLog *log, GError **error)
 }
 
 static gboolean
-parse (Daemon *self, int *argc, char ***argv, GError **error)
+parse_arguments (Daemon *self, int *argc, char ***argv, GError **error)
 {
   const GOptionEntry entries[] = {
     { "name", 0, 0, G_OPTION_ARG_STRING, &self->name, "Name of the DVM", "NAME" },
@@ -664,7 +664,7 @@ print_machines (void)
 }
 
 static void
-finish (Daemon *self)
+finish_daemon (Daemon *self)
 {
   g_clear_pointer (&self->idle, dvmd_idle_free);
   g_clear_object (&self->bus);
@@ -693,28 +693,28 @@ main (int argc, char **argv)
   /* Of a file that gets too large the writer hears by an error. */
   signal (SIGXFSZ, SIG_IGN);
   log = dvmd_log_install ("dvmd");
-  if (!parse (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, log, &error)))
+  if (!parse_arguments (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, log, &error)))
     {
-      fail (&self, error->message);
-      finish (&self);
+      fail_start (&self, error->message);
+      finish_daemon (&self);
       return 2;
     }
   if (self.version)
     {
       printf ("dvmd %s\n", DVM_VERSION_STRING);
-      finish (&self);
+      finish_daemon (&self);
       return EXIT_SUCCESS;
     }
   if (self.dump_config || self.state_machines)
     {
       gboolean written = self.dump_config ? print_config (&self) : print_machines ();
 
-      finish (&self);
+      finish_daemon (&self);
       return written ? EXIT_SUCCESS : EXIT_FAILURE;
     }
   self.has_terminal = find_terminal ();
   self.loop = g_main_loop_new (NULL, FALSE);
-  if (start (&self, &error))
+  if (start_daemon (&self, &error))
     {
       g_unix_signal_add (SIGTERM, on_signal, &self);
       g_unix_signal_add (SIGINT, on_signal, &self);
@@ -722,7 +722,7 @@ main (int argc, char **argv)
       g_main_loop_run (self.loop);
     }
   else
-    fail (&self, error->message);
-  finish (&self);
+    fail_start (&self, error->message);
+  finish_daemon (&self);
   return self.exit_status;
 }

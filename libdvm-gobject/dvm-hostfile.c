@@ -64,7 +64,7 @@ line_clear (Line *line)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Line, line_clear)
 
 static gboolean
-refuse (Line *line, const char *word, const char *why, GError **error)
+refuse_word (Line *line, const char *word, const char *why, GError **error)
 {
   g_autofree char *shown = _dvm_words_show (word);
 
@@ -105,10 +105,11 @@ refuse_key (Line *line, const char *word, GError **error)
     {
       g_autofree char *why = g_strdup_printf (_ ("unknown word; did you mean “%s”?"), nearest);
 
-      refuse (line, word, why, error);
+      refuse_word (line, word, why, error);
     }
   else
-    refuse (line, word, _ ("unknown word; behind the host may stand slots=, max_slots=, port= and username="), error);
+    refuse_word (line, word, _ ("unknown word; behind the host may stand slots=, max_slots=, port= and username="),
+                 error);
 }
 
 static int
@@ -157,7 +158,7 @@ set_key (Line *line, Key key, const char *word, const char *value, GError **erro
       return set_number (line, word, value, G_MAXUINT16, &line->port, error);
     case KEY_USER:
       if (strchr (line->host->address, '@') != NULL)
-        return refuse (line, word, _ ("the user stands before the host already"), error);
+        return refuse_word (line, word, _ ("the user stands before the host already"), error);
       line->user = g_strdup (value);
       return TRUE;
     case N_KEYS:
@@ -177,14 +178,14 @@ read_pair (Line *line, GError **error)
   if (key < 0)
     return FALSE;
   if (line->at[0] != '=')
-    return refuse (line, word, _ ("expected is “=” and a value"), error);
+    return refuse_word (line, word, _ ("expected is “=” and a value"), error);
   line->at++;
   skip_blanks (line);
   value = read_word (line, BLANKS);
   if (value[0] == '\0')
-    return refuse (line, word, _ ("the value is missing"), error);
+    return refuse_word (line, word, _ ("the value is missing"), error);
   if (line->has[key])
-    return refuse (line, word, _ ("it is given twice for one host"), error);
+    return refuse_word (line, word, _ ("it is given twice for one host"), error);
   line->has[key] = TRUE;
   return set_key (line, key, word, value, error);
 }
@@ -198,7 +199,7 @@ set_user (Line *line, GError **error)
   const char *why = _dvm_host_set_name (checked, address);
 
   if (why != NULL)
-    return refuse (line, address, why, error);
+    return refuse_word (line, address, why, error);
   g_free (host->address);
   host->address = g_steal_pointer (&address);
   return TRUE;
@@ -245,16 +246,17 @@ read_host (Line *line, GError **error)
 
   host->excluded = word[0] == '^';
   if (strchr (word, '=') != NULL)
-    return refuse (line, word, _ ("a line begins with the name of a host"), error);
+    return refuse_word (line, word, _ ("a line begins with the name of a host"), error);
   if (word[0] == '+')
-    return _dvm_host_set_relative (host, word) || refuse (line, word, _ ("relative are +n2, +e and +e:2 alone"), error);
+    return _dvm_host_set_relative (host, word)
+           || refuse_word (line, word, _ ("relative are +n2, +e and +e:2 alone"), error);
   why = _dvm_host_set_name (host, host->excluded ? word + 1 : word);
   if (why == NULL)
     return TRUE;
   /* In lists of hosts it would be slots, for ssh a port. */
   if (strchr (word, ':') != NULL && strchr (word, ':') == strrchr (word, ':'))
     why = _ ("a file gives slots as “slots=4”, and a port as “port=22”");
-  return refuse (line, word, why, error);
+  return refuse_word (line, word, why, error);
 }
 
 /* "hosts:3", without the work that a format is: there are millions of lines. */
@@ -286,7 +288,7 @@ read_line (DvmHosts *hosts, char *place, const char *text, GError **error)
   if (!read_host (&line, error))
     return FALSE;
   if (line.at[0] != '\0' && (line.host->excluded || line.host->kind != DVM_HOST_NAMED))
-    return refuse (&line, line.at, _ ("nothing may stand behind a host that is excluded or relative"), error);
+    return refuse_word (&line, line.at, _ ("nothing may stand behind a host that is excluded or relative"), error);
   while (line.at[0] != '\0')
     if (!read_pair (&line, error))
       return FALSE;

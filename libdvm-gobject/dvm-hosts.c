@@ -79,7 +79,7 @@ _dvm_hosts_get (DvmHosts *self, guint i)
 }
 
 static DvmHost *
-find (DvmHosts *self, const char *name)
+find_host (DvmHosts *self, const char *name)
 {
   return g_hash_table_lookup (self->by_name, name);
 }
@@ -87,7 +87,7 @@ find (DvmHosts *self, const char *name)
 const DvmHost *
 _dvm_hosts_find (DvmHosts *self, const char *name)
 {
-  return find (self, name);
+  return find_host (self, name);
 }
 
 /* ---- names ---- */
@@ -238,7 +238,7 @@ _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error
 {
   g_autoptr (DvmHost) taken = host;
   gboolean named = host->kind == DVM_HOST_NAMED;
-  DvmHost *known = named ? find (self, host->name) : NULL;
+  DvmHost *known = named ? find_host (self, host->name) : NULL;
 
   if (named && host->slots == 0 && !host->all_slots)
     host->n_mentions = 1;
@@ -356,7 +356,7 @@ copy_host (const DvmHost *host)
 static gboolean
 check_chosen (DvmHosts *self, const DvmHost *wanted, GError **error)
 {
-  const DvmHost *host = wanted->kind == DVM_HOST_NAMED ? find (self, wanted->name) : NULL;
+  const DvmHost *host = wanted->kind == DVM_HOST_NAMED ? find_host (self, wanted->name) : NULL;
 
   if (wanted->kind != DVM_HOST_NAMED)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: relative names are for jobs, on the nodes of a DVM"),
@@ -394,7 +394,7 @@ _dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error)
   for (guint i = 0; i < self->all->len; i++)
     {
       const DvmHost *host = _dvm_hosts_get (self, i);
-      const DvmHost *wanted = host->kind == DVM_HOST_NAMED ? find (chosen, host->name) : NULL;
+      const DvmHost *wanted = host->kind == DVM_HOST_NAMED ? find_host (chosen, host->name) : NULL;
       DvmHost *copy;
 
       if (host->excluded || (wanted == NULL ? some : wanted->excluded))

@@ -26,7 +26,7 @@ preload_free (gpointer data)
 }
 
 static gboolean
-refuse (const char *place, const char *path, const char *why, GError **error)
+refuse_path (const char *place, const char *path, const char *why, GError **error)
 {
   g_autofree char *shown = _dvm_words_show (path);
 
@@ -51,7 +51,7 @@ build_target (const char *path, const char *place, GError **error)
         continue;
       if (up && inside && kept->len == 0)
         {
-          refuse (place, path, _ ("its “..” leads out of the session directory"), error);
+          refuse_path (place, path, _ ("its “..” leads out of the session directory"), error);
           return NULL;
         }
       inside = inside || !up;
@@ -62,7 +62,7 @@ build_target (const char *path, const char *place, GError **error)
     }
   if (kept->len == 0 || g_str_has_suffix (path, "/") || g_str_has_suffix (path, "/.") || g_str_has_suffix (path, "/.."))
     {
-      refuse (place, path, _ ("this is not the name of a file"), error);
+      refuse_path (place, path, _ ("this is not the name of a file"), error);
       return NULL;
     }
   g_ptr_array_add (kept, NULL);
@@ -77,7 +77,7 @@ check_target (const char *target, const char *path, const char *place, GError **
   gsize digits = strspn (target, "0123456789");
 
   if (digits > 0 && (target[digits] == '\0' || target[digits] == '/'))
-    return refuse (place, path, _ ("names of digits alone are those of the directories of the ranks"), error);
+    return refuse_path (place, path, _ ("names of digits alone are those of the directories of the ranks"), error);
   for (gsize i = 0; i < G_N_ELEMENTS (archives); i++)
     if (g_str_has_suffix (target, archives[i]))
       {
@@ -122,7 +122,7 @@ is_same_source (const DvmPreload *a, const DvmPreload *b)
 
 /* Takes preload, which may have gone then. */
 static gboolean
-collect (Collection *self, DvmPreload *preload, GError **error)
+collect_file (Collection *self, DvmPreload *preload, GError **error)
 {
   DvmPreload *other = g_hash_table_lookup (self->by_target, preload->target);
   g_autofree char *shown = NULL;
@@ -141,7 +141,7 @@ collect (Collection *self, DvmPreload *preload, GError **error)
     }
   shown = _dvm_words_show (other->source);
   why = g_strdup_printf (_ ("it would get the same name as “%s” in the session directory"), shown);
-  return refuse (self->place, preload->source, why, error);
+  return refuse_path (self->place, preload->source, why, error);
 }
 
 static DvmPreload *
@@ -173,7 +173,7 @@ collect_app (Collection *self, guint index, DvmAppSpec *app, GError **error)
         return FALSE;
       preload = preload_new (index, app, argv[0], TRUE);
       preload->target = g_steal_pointer (&target);
-      if (!collect (self, preload, error))
+      if (!collect_file (self, preload, error))
         return FALSE;
     }
   for (gsize i = 0; files[i] != NULL; i++)
@@ -185,7 +185,7 @@ collect_app (Collection *self, guint index, DvmAppSpec *app, GError **error)
         return FALSE;
       preload = preload_new (index, app, files[i], FALSE);
       preload->target = g_steal_pointer (&target);
-      if (!collect (self, preload, error))
+      if (!collect_file (self, preload, error))
         return FALSE;
     }
   return TRUE;
@@ -205,8 +205,8 @@ check_directories (const Collection *self, GError **error)
         {
           *slash = '\0';
           if (g_hash_table_contains (self->by_target, folder))
-            return refuse (self->place, preload->source, _ ("a part of its path is a file that is preloaded too"),
-                           error);
+            return refuse_path (self->place, preload->source, _ ("a part of its path is a file that is preloaded too"),
+                                error);
         }
     }
   return TRUE;

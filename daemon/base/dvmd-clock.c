@@ -90,14 +90,14 @@ get_pause (GSource *source)
 
 /* Timers come and go with every message: a GSource each would wake the loop each time. */
 static gboolean
-prepare (GSource *source, int *timeout)
+prepare_timers (GSource *source, int *timeout)
 {
   *timeout = get_pause (source);
   return *timeout == 0;
 }
 
 static gboolean
-check (GSource *source)
+check_timers (GSource *source)
 {
   return get_pause (source) == 0;
 }
@@ -134,7 +134,7 @@ has_stood_still (DvmdClock *self, gint64 now)
 }
 
 static gboolean
-dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+dispatch_timers (GSource *source, GSourceFunc callback, gpointer user_data)
 {
   g_autoptr (DvmdClock) self = dvmd_clock_ref (((ClockSource *)source)->clock);
   gint64 now = g_source_get_time (source);
@@ -147,7 +147,9 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
-static GSourceFuncs clock_source_funcs = { .prepare = prepare, .check = check, .dispatch = dispatch };
+static GSourceFuncs clock_source_funcs = { .prepare = prepare_timers,
+                                           .check = check_timers,
+                                           .dispatch = dispatch_timers };
 
 static DvmdClock *
 clock_new (void)

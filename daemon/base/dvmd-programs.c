@@ -13,7 +13,7 @@
 #include <dvm.h>
 
 static char *
-find (const char *name, int mode, GError **error)
+find_file (const char *name, int mode, GError **error)
 {
   const char *given = g_getenv ("DVM_LIBEXEC_DIR");
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
@@ -43,11 +43,11 @@ find (const char *name, int mode, GError **error)
 char *
 dvmd_programs_find (const char *name, GError **error)
 {
-  return find (name, X_OK, error);
+  return find_file (name, X_OK, error);
 }
 
 char *
 dvmd_programs_find_part (const char *name, GError **error)
 {
-  return find (name, R_OK, error);
+  return find_file (name, R_OK, error);
 }

@@ -140,7 +140,7 @@ find_enter (const DvmdStateTable *table, guint state)
 }
 
 static void
-refuse (const QueuedEvent *item, guint state)
+refuse_event (const QueuedEvent *item, guint state)
 {
   const DvmdStateTable *table = item->table;
   const char *event_name = table->event_names[item->event.event];
@@ -169,7 +169,7 @@ process (const QueuedEvent *item)
 
   if (row == NULL)
     {
-      refuse (item, state);
+      refuse_event (item, state);
       return;
     }
   if (row->to == DVMD_STATE_SAME)

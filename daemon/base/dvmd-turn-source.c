@@ -16,7 +16,7 @@ typedef struct
 } TurnSource;
 
 static gboolean
-prepare (GSource *source, int *timeout)
+prepare_turn (GSource *source, int *timeout)
 {
   *timeout = -1;
   return ((TurnSource *)source)->requested;
@@ -24,13 +24,13 @@ prepare (GSource *source, int *timeout)
 
 /* Descriptors are looked at by GLib itself. */
 static gboolean
-check (GSource *source)
+check_turn (GSource *source)
 {
   return ((TurnSource *)source)->requested;
 }
 
 static gboolean
-dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+dispatch_turn (GSource *source, GSourceFunc callback, gpointer user_data)
 {
   TurnSource *self = (TurnSource *)source;
   gboolean stays;
@@ -44,7 +44,7 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
   return stays;
 }
 
-static GSourceFuncs turn_source_funcs = { .prepare = prepare, .check = check, .dispatch = dispatch };
+static GSourceFuncs turn_source_funcs = { .prepare = prepare_turn, .check = check_turn, .dispatch = dispatch_turn };
 
 GSource *
 dvmd_turn_source_new (GMainContext *context, const char *name, GSourceFunc func, gpointer user_data)

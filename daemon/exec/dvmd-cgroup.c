@@ -56,10 +56,10 @@ struct _DvmdCgroups
   guint n_made;
 };
 
-static gboolean refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static gboolean refuse_cgroups (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static gboolean
-refuse (GError **error, const char *format, ...)
+refuse_cgroups (GError **error, const char *format, ...)
 {
   g_autofree char *text = NULL;
   va_list args;
@@ -79,7 +79,7 @@ find_mount (char **mount, char **root, GError **error)
   g_auto (GStrv) lines = NULL;
 
   if (!g_file_get_contents ("/proc/self/mountinfo", &text, NULL, NULL))
-    return refuse (error, "/proc/self/mountinfo cannot be read");
+    return refuse_cgroups (error, "/proc/self/mountinfo cannot be read");
   lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)
     {
@@ -95,7 +95,7 @@ find_mount (char **mount, char **root, GError **error)
       *mount = g_strcompress (fields[4]);
       return TRUE;
     }
-  return refuse (error, "no cgroup2 file system is mounted");
+  return refuse_cgroups (error, "no cgroup2 file system is mounted");
 }
 
 static char *
@@ -115,7 +115,7 @@ find_own_path (GError **error)
     own = text != NULL ? strstr (text, "\n0::") : NULL;
   if (own == NULL)
     {
-      refuse (error, "this process is in no cgroup of version 2");
+      refuse_cgroups (error, "this process is in no cgroup of version 2");
       return NULL;
     }
   own = strstr (own, "0::") + strlen ("0::");
@@ -250,7 +250,7 @@ dvmd_cgroups_new (DvmdClock *clock, GError **error)
   procs = g_build_filename (own, "cgroup.procs", NULL);
   if (access (own, W_OK) != 0 || access (procs, W_OK) != 0)
     {
-      refuse (error, "our own cgroup %s is not ours to write: %s", own, g_strerror (errno));
+      refuse_cgroups (error, "our own cgroup %s is not ours to write: %s", own, g_strerror (errno));
       return NULL;
     }
   self = g_new0 (DvmdCgroups, 1);
@@ -303,7 +303,7 @@ make_directory (DvmdCgroups *self, GError **error)
         return g_steal_pointer (&path);
     }
   while (errno == EEXIST);
-  refuse (error, "cannot make the cgroup %s: %s", path, g_strerror (errno));
+  refuse_cgroups (error, "cannot make the cgroup %s: %s", path, g_strerror (errno));
   return NULL;
 }
 
@@ -326,7 +326,7 @@ dvmd_cgroups_take (DvmdCgroups *self, GError **error)
     cgroup->events_fd = openat (cgroup->dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
   if (cgroup->events_fd >= 0)
     return cgroup;
-  refuse (error, "the cgroup %s cannot be used: %s", path, g_strerror (errno));
+  refuse_cgroups (error, "the cgroup %s cannot be used: %s", path, g_strerror (errno));
   cgroup_free (self, cgroup);
   return NULL;
 }

@@ -476,7 +476,7 @@ is_gone (DvmdContainer *self)
 }
 
 static void
-finish (DvmdContainer *self)
+finish_container (DvmdContainer *self)
 {
   DvmdContainerFunc func = g_steal_pointer (&self->func);
   g_autoptr (GList) groups = g_hash_table_get_values (self->groups);
@@ -506,7 +506,7 @@ on_timer (gpointer user_data)
   self->timer = 0;
   if (self->finishing && is_gone (self))
     {
-      finish (self);
+      finish_container (self);
       return;
     }
   if (dvmd_clock_monotonic (clock) >= self->kill_at)
@@ -546,7 +546,7 @@ dvmd_container_finish (DvmdContainer *self, gint64 grace, DvmdContainerFunc func
     return TRUE;
   if (!self->finishing && is_gone (self))
     {
-      finish (self);
+      finish_container (self);
       return TRUE;
     }
   self->finishing = TRUE;

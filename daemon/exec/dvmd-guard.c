@@ -245,7 +245,7 @@ reap (Guard *self, int *status)
  * the second time: it may stand still. Then we are the one who answers for the agent.
  */
 static bool
-watch (Guard *self, int *status)
+watch_agent (Guard *self, int *status)
 {
   const struct timespec second = { .tv_sec = 1 };
   int deadline = 0;
@@ -293,7 +293,7 @@ guard (Guard *self)
     dup2 (null_fd, fd);
   if (null_fd > 2)
     close (null_fd);
-  if (!watch (self, &status))
+  if (!watch_agent (self, &status))
     status = SIGKILL;
   else if (self->child != self->agent && WIFSIGNALED (status))
     wait_for_agent (self);
@@ -336,7 +336,7 @@ execute (char *const argv[], const sigset_t *mask, pid_t parent)
 }
 
 static _Noreturn void
-fail (const char *what)
+fail_start (const char *what)
 {
   fprintf (stderr, "dvm-guard: %s: %s\n", what, strerror (errno));
   _exit (125);
@@ -373,7 +373,7 @@ run_inner (Guard *self, char *const argv[], const sigset_t *mask, int report_fd)
   if (self->agent == 0)
     execute (argv, mask, own);
   if (self->agent < 0)
-    fail ("cannot fork");
+    fail_start ("cannot fork");
   if (write (report_fd, &self->agent, sizeof self->agent) != sizeof self->agent)
     kill (self->agent, SIGKILL);
   close (report_fd);
@@ -407,7 +407,7 @@ dvmd_guard_run (char *const argv[])
   int ends[2];
 
   if (prctl (PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2 (ends, O_CLOEXEC) != 0)
-    fail ("cannot guard");
+    fail_start ("cannot guard");
   block_signals (&self, &before);
   outlive_parent (&self);
   inner = self;
@@ -420,7 +420,7 @@ dvmd_guard_run (char *const argv[])
     }
   close (ends[1]);
   if (self.child < 0)
-    fail ("cannot fork");
+    fail_start ("cannot fork");
   /* Nothing comes when the inner one has failed; it has said why. */
   if (read (ends[0], &self.agent, sizeof self.agent) != sizeof self.agent)
     self.agent = 0;

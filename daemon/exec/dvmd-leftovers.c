@@ -43,7 +43,7 @@ is_group (Scan *scan, pid_t pid)
   return g_hash_table_contains (scan->groups, GINT_TO_POINTER (pid));
 }
 
-static Verdict judge (Scan *scan, guint i);
+static Verdict judge_process (Scan *scan, guint i);
 
 static Verdict
 judge_by_itself (Scan *scan, const DvmdProcInfo *info, Verdict above)
@@ -80,13 +80,13 @@ judge_by_parent (Scan *scan, const DvmdProcInfo *info)
       if (parent == 0 && info->parent > 1)
         return dvmd_proc_search_environ (info->pid, scan->mark) == DVMD_PROC_ENVIRON_HAS ? VERDICT_OURS
                                                                                          : VERDICT_UNCLEAR;
-      above = parent == 0 ? VERDICT_OTHER : judge (scan, parent - 1);
+      above = parent == 0 ? VERDICT_OTHER : judge_process (scan, parent - 1);
     }
   return above == VERDICT_UNCLAIMED || above == VERDICT_UNCLEAR ? judge_by_itself (scan, info, above) : above;
 }
 
 static Verdict
-judge (Scan *scan, guint i)
+judge_process (Scan *scan, guint i)
 {
   const DvmdProcInfo *info = &g_array_index (scan->all, DvmdProcInfo, i);
 
@@ -119,7 +119,7 @@ scan_all (Scan *scan, GArray *found)
         scan->n_unclear++;
       if (info->zombie || is_group (scan, info->group))
         continue;
-      if (judge (scan, i) == VERDICT_OURS)
+      if (judge_process (scan, i) == VERDICT_OURS)
         g_array_append_val (found, info->pid);
       else if (scan->verdicts[i] == VERDICT_UNCLEAR)
         scan->n_unclear++;

@@ -81,7 +81,7 @@ dvmd_stage_writer_free (DvmdStageWriter *self)
 }
 
 static gboolean
-fail (const char *target, const char *what, int code, GError **error)
+fail_target (const char *target, const char *what, int code, GError **error)
 {
   g_autofree char *shown = g_filename_display_name (target);
 
@@ -91,7 +91,7 @@ fail (const char *target, const char *what, int code, GError **error)
 }
 
 static gboolean
-refuse (const char *target, const char *why, GError **error)
+refuse_target (const char *target, const char *why, GError **error)
 {
   g_autofree char *shown = g_filename_display_name (target);
 
@@ -107,9 +107,9 @@ dvmd_stage_writer_create (DvmdStageWriter *self, GError **error)
   if (self->root >= 0)
     return TRUE;
   if (g_mkdir_with_parents (parent, 0700) != 0 || (mkdir (self->directory, 0700) != 0 && errno != EEXIST))
-    return fail (self->directory, "could not be made", errno, error);
+    return fail_target (self->directory, "could not be made", errno, error);
   self->root = open (self->directory, OPEN_DIRECTORY);
-  return self->root >= 0 || fail (self->directory, "could not be opened", errno, error);
+  return self->root >= 0 || fail_target (self->directory, "could not be opened", errno, error);
 }
 
 static gboolean
@@ -136,7 +136,7 @@ open_parent (DvmdStageWriter *self, char **words, GError **error)
       close (above);
     }
   if (self->parent < 0)
-    return fail (self->target, "cannot get its directory", errno, error);
+    return fail_target (self->target, "cannot get its directory", errno, error);
   self->name = g_strdup (words[0]);
   return TRUE;
 }
@@ -146,7 +146,7 @@ open_temp (DvmdStageWriter *self, GError **error)
 {
   g_snprintf (self->temp, sizeof self->temp, ".dvm-%08x%08x", g_random_int (), g_random_int ());
   self->fd = openat (self->parent, self->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  return self->fd >= 0 || fail (self->target, "could not be made", errno, error);
+  return self->fd >= 0 || fail_target (self->target, "could not be made", errno, error);
 }
 
 static gboolean
@@ -196,7 +196,7 @@ accept_existing (DvmdStageWriter *self, GError **error)
 
   close_fd (&there);
   unlinkat (self->parent, self->temp, 0);
-  return same || refuse (self->target, "is there already with another content", error);
+  return same || refuse_target (self->target, "is there already with another content", error);
 }
 
 /* Not every file system can rename without replacing. */
@@ -216,11 +216,12 @@ rename_temp (DvmdStageWriter *self)
 static gboolean
 publish (DvmdStageWriter *self, GError **error)
 {
-  gboolean good = fchmod (self->fd, self->mode) == 0 || fail (self->target, "could not get its mode", errno, error);
+  gboolean good = fchmod (self->fd, self->mode) == 0
+                  || fail_target (self->target, "could not get its mode", errno, error);
 
   if (good && !rename_temp (self))
     good = errno == EEXIST ? accept_existing (self, error)
-                           : fail (self->target, "could not get its name", errno, error);
+                           : fail_target (self->target, "could not get its name", errno, error);
   if (!good)
     {
       dvmd_stage_writer_abandon (self);
@@ -228,7 +229,7 @@ publish (DvmdStageWriter *self, GError **error)
     }
   /* Some file systems tell only now that there was no room. */
   if (close (self->fd) != 0 && errno != EINTR)
-    good = fail (self->target, "could not be written", errno, error);
+    good = fail_target (self->target, "could not be written", errno, error);
   self->fd = -1;
   forget_file (self);
   return good;
@@ -240,7 +241,7 @@ dvmd_stage_writer_begin (DvmdStageWriter *self, const char *target, guint mode, 
   g_auto (GStrv) words = g_strsplit (target, "/", -1);
 
   if (!stays_inside (words))
-    return refuse (target, "would not be in the session directory", error);
+    return refuse_target (target, "would not be in the session directory", error);
   if (!dvmd_stage_writer_finish (self, error) || !dvmd_stage_writer_create (self, error))
     return FALSE;
   self->target = g_strdup (target);
@@ -260,7 +261,7 @@ dvmd_stage_writer_write (DvmdStageWriter *self, const void *data, gsize length, 
   const char *from = data;
 
   if (self->fd < 0 || length > self->left)
-    return refuse (self->target != NULL ? self->target : "?", "has got more than was announced", error);
+    return refuse_target (self->target != NULL ? self->target : "?", "has got more than was announced", error);
   self->left -= length;
   while (length > 0)
     {
@@ -270,7 +271,7 @@ dvmd_stage_writer_write (DvmdStageWriter *self, const void *data, gsize length, 
         continue;
       if (n < 0)
         {
-          fail (self->target, "could not be written", errno, error);
+          fail_target (self->target, "could not be written", errno, error);
           dvmd_stage_writer_abandon (self);
           return FALSE;
         }
@@ -285,7 +286,7 @@ dvmd_stage_writer_finish (DvmdStageWriter *self, GError **error)
 {
   if (self->fd < 0)
     return TRUE;
-  refuse (self->target, "has got less than was announced", error);
+  refuse_target (self->target, "has got less than was announced", error);
   dvmd_stage_writer_abandon (self);
   return FALSE;
 }

@@ -158,7 +158,7 @@ end_pass (DvmdStage *self, const GError *error)
 }
 
 static void
-answer (DvmdStage *self, const Step *step, const GError *error)
+answer_step (DvmdStage *self, const Step *step, const GError *error)
 {
   if (step->kind == STEP_REMOVE)
     {
@@ -184,7 +184,7 @@ on_worked (GObject *source, GAsyncResult *result, gpointer user_data)
 
   self->busy = FALSE;
   g_task_propagate_boolean (G_TASK (result), &error);
-  answer (self, g_task_get_task_data (G_TASK (result)), error);
+  answer_step (self, g_task_get_task_data (G_TASK (result)), error);
   run_next (self);
   stage_unref (self);
 }

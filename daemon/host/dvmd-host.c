@@ -167,7 +167,7 @@ start_writing (GBytes *input, int fd)
 }
 
 static void
-watch (DvmdHost *self, GTask *task, pid_t pid, int pidfd, const int ends[3], GBytes *input)
+watch_command (DvmdHost *self, GTask *task, pid_t pid, int pidfd, const int ends[3], GBytes *input)
 {
   Command *command = g_new0 (Command, 1);
   GCancellable *cancellable = g_task_get_cancellable (task);
@@ -212,7 +212,7 @@ host_spawn_async (DvmdPluginHost *host, const DvmdPluginCommand *request, GCance
       g_task_return_error (task, error);
       return;
     }
-  watch (self, task, pid, pidfd, ends, request->input);
+  watch_command (self, task, pid, pidfd, ends, request->input);
 }
 
 static gboolean

@@ -44,7 +44,7 @@ id_of (const DvmdPluginInfo *info)
 }
 
 static DvmdPluginEntry *
-find (DvmdPlugins *self, const char *id)
+find_entry (DvmdPlugins *self, const char *id)
 {
   for (guint i = 0; i < self->entries->len; i++)
     {
@@ -115,7 +115,7 @@ dvmd_plugins_load_file (DvmdPlugins *self, const char *path, GError **error)
   if (info == NULL)
     return FALSE;
   id = id_of (info);
-  other = find (self, id);
+  other = find_entry (self, id);
   if (other != NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "Plugin %s is refused: the %s \"%s\" is taken from %s already",
@@ -205,7 +205,7 @@ tell_unknown_disabled (DvmdPlugins *self)
 
   g_hash_table_iter_init (&iter, self->disabled);
   while (g_hash_table_iter_next (&iter, &id, NULL))
-    if (find (self, id) == NULL)
+    if (find_entry (self, id) == NULL)
       g_message ("disabled-plugins: there is no plugin \"%s\"; names are KIND-NAME, as in mapper-round-robin",
                  (char *)id);
 }
@@ -264,7 +264,7 @@ tell_unknown (DvmdPlugins *self)
     {
       g_autofree char *plugin = g_strndup (id, strcspn (id, "."));
 
-      if (find (self, plugin) == NULL)
+      if (find_entry (self, plugin) == NULL)
         g_message ("plugin-settings: %s is for nobody: there is no plugin \"%s\"", (char *)id, plugin);
     }
 }

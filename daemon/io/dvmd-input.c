@@ -78,7 +78,7 @@ input_unref (DvmdInput *self)
 }
 
 static void
-unwatch (DvmdInput *self)
+unwatch_source (DvmdInput *self)
 {
   if (self->tag != NULL)
     g_source_remove_unix_fd (self->source, self->tag);
@@ -88,7 +88,7 @@ unwatch (DvmdInput *self)
 static void
 close_descriptor (DvmdInput *self)
 {
-  unwatch (self);
+  unwatch_source (self);
   if (self->fd >= 0)
     close (self->fd);
   self->fd = -1;
@@ -111,7 +111,7 @@ static void
 watch_if_room (DvmdInput *self)
 {
   if (self->fd < 0 || !self->started || get_room (self) == 0)
-    unwatch (self);
+    unwatch_source (self);
   else if (self->tag == NULL)
     self->tag = g_source_add_unix_fd (self->source, self->fd, G_IO_IN);
 }

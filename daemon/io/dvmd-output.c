@@ -659,7 +659,7 @@ dvmd_output_say (DvmdOutput *self, const char *message)
 }
 
 static void
-deliver (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
+deliver_bytes (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
 {
   g_autoptr (GBytes) rest = NULL;
 
@@ -749,7 +749,7 @@ dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes
 
   receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
   text = self->lines != NULL ? mark_lines (self, rank, stream, bytes) : g_bytes_ref (bytes);
-  deliver (self, rank, stream, text, receipt);
+  deliver_bytes (self, rank, stream, text, receipt);
   receipt_unref (receipt);
 }
 
@@ -776,7 +776,7 @@ dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char 
   if (self->ended)
     return;
   receipt = receipt_new (self, rank, 0);
-  deliver (self, rank, stream, bytes, receipt);
+  deliver_bytes (self, rank, stream, bytes, receipt);
   receipt_unref (receipt);
 }
 
@@ -796,7 +796,7 @@ complete_line (DvmdOutput *self, Line *line)
   bytes = g_string_free_to_bytes (text);
   /* The receipt is for no bytes: those of the partial line were credited when they came. */
   receipt = receipt_new (self, line->rank, 0);
-  deliver (self, line->rank, line->stream, bytes, receipt);
+  deliver_bytes (self, line->rank, line->stream, bytes, receipt);
   receipt_unref (receipt);
 }
 

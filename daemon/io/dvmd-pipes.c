@@ -137,7 +137,7 @@ close_fd (int *fd)
 }
 
 static void
-unwatch (DvmdPipes *self, gpointer *tag)
+unwatch_pipe (DvmdPipes *self, gpointer *tag)
 {
   if (*tag != NULL)
     g_source_remove_unix_fd (self->source, *tag);
@@ -149,7 +149,7 @@ unwatch (DvmdPipes *self, gpointer *tag)
 static void
 wait_for_credit (Reader *reader)
 {
-  unwatch (reader->pipes, &reader->tag);
+  unwatch_pipe (reader->pipes, &reader->tag);
   reader->waiting = TRUE;
   g_queue_push_tail (&reader->pipes->credit->waiting, reader);
 }
@@ -171,7 +171,7 @@ close_reader (Reader *reader)
   if (reader->waiting)
     g_queue_remove (&self->credit->waiting, reader);
   reader->waiting = FALSE;
-  unwatch (self, &reader->tag);
+  unwatch_pipe (self, &reader->tag);
   close_fd (&reader->fd);
 }
 
@@ -180,7 +180,7 @@ end_reader (Reader *reader)
 {
   DvmdPipes *self = reader->pipes;
 
-  unwatch (self, &reader->tag);
+  unwatch_pipe (self, &reader->tag);
   /* Closing a pty hangs up on who may only be about to exit, its descriptors closed already. */
   if (self->flags & DVMD_PIPES_PTY)
     self->hangup_fd = g_steal_fd (&reader->fd);
@@ -263,7 +263,7 @@ told_written (DvmdPipes *self, gsize n_bytes)
 static void
 drop_stdin (DvmdPipes *self)
 {
-  unwatch (self, &self->stdin_tag);
+  unwatch_pipe (self, &self->stdin_tag);
   close_fd (&self->stdin_fd);
   close_fd (&self->hangup_fd);
   g_queue_clear_full (&self->stdin_queue, (GDestroyNotify)g_bytes_unref);
@@ -318,7 +318,7 @@ write_stdin (DvmdPipes *self)
   if (!g_queue_is_empty (&self->stdin_queue) && self->stdin_tag == NULL)
     self->stdin_tag = g_source_add_unix_fd (self->source, self->stdin_fd, G_IO_OUT);
   else if (g_queue_is_empty (&self->stdin_queue))
-    unwatch (self, &self->stdin_tag);
+    unwatch_pipe (self, &self->stdin_tag);
   told_written (self, written);
   if (!self->freed && self->stdin_closing && g_queue_is_empty (&self->stdin_queue) && self->stdin_fd >= 0)
     end_stdin (self);
@@ -448,7 +448,7 @@ dvmd_pipes_free (DvmdPipes *self)
   close_child_fds (self);
   for (guint i = 0; i < DVMD_N_STREAMS; i++)
     close_reader (&self->readers[i]);
-  unwatch (self, &self->stdin_tag);
+  unwatch_pipe (self, &self->stdin_tag);
   close_fd (&self->stdin_fd);
   close_fd (&self->hangup_fd);
   g_queue_clear_full (&self->stdin_queue, (GDestroyNotify)g_bytes_unref);

@@ -82,7 +82,7 @@ dvmd_environments_new (gsize limit)
 }
 
 static void
-forget (DvmdEnvironments *self, DvmdEnvironment *environment)
+forget_environment (DvmdEnvironments *self, DvmdEnvironment *environment)
 {
   g_queue_unlink (&self->kept, &environment->link);
   g_hash_table_remove (self->by_digest, environment->digest);
@@ -96,7 +96,7 @@ void
 dvmd_environments_free (DvmdEnvironments *self)
 {
   while (self->kept.length > 0)
-    forget (self, self->kept.head->data);
+    forget_environment (self, self->kept.head->data);
   g_hash_table_unref (self->by_digest);
   g_hash_table_unref (self->by_strings);
   g_free (self);
@@ -131,7 +131,7 @@ dvmd_environments_add (DvmdEnvironments *self, GBytes *digest, const char *const
   g_hash_table_insert (self->by_strings, environment->strings, environment);
   self->n_bytes += environment->n_bytes;
   while (self->n_bytes > self->limit && self->kept.length > 1)
-    forget (self, self->kept.tail->data);
+    forget_environment (self, self->kept.tail->data);
   return dvmd_environment_ref (environment);
 }
 

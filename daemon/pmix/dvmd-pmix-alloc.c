@@ -38,7 +38,7 @@ find_directive (pmix_alloc_directive_t directive)
 }
 
 static gboolean
-refuse (const pmix_info_t *info, GError **error, const char *what)
+refuse_attribute (const pmix_info_t *info, GError **error, const char *what)
 {
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not %s", info->key, what);
   return FALSE;
@@ -70,7 +70,7 @@ static gboolean
 take_bool (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
 {
   if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF)
-    return refuse (info, error, "yes or no");
+    return refuse_attribute (info, error, "yes or no");
   g_variant_dict_insert (request, name, "b", PMIX_INFO_TRUE (info));
   return TRUE;
 }
@@ -84,7 +84,7 @@ take_nspace (GVariantDict *request, const char *name, const pmix_info_t *info, G
   if (nspace == NULL)
     return take_string (request, name, info, error);
   if (!g_utf8_validate (*nspace, -1, NULL))
-    return refuse (info, error, "a text in UTF-8");
+    return refuse_attribute (info, error, "a text in UTF-8");
   g_variant_dict_insert (request, name, "s", *nspace);
   return TRUE;
 }
@@ -121,7 +121,7 @@ take_time (GVariantDict *request, const char *name, const pmix_info_t *info, GEr
   if (info->value.type != PMIX_STRING)
     return take_number (request, name, info, error);
   if (info->value.data.string == NULL || !parse_time (info->value.data.string, &seconds))
-    return refuse (info, error, "a time, as in “90”, “1:30” or “2:00:00”");
+    return refuse_attribute (info, error, "a time, as in “90”, “1:30” or “2:00:00”");
   g_variant_dict_insert (request, name, "u", seconds);
   return TRUE;
 }
@@ -145,7 +145,7 @@ take_inheritance (GVariantDict *request, const char *name, const pmix_info_t *in
       if (!dvmd_pmix_read_number (info, &number, error))
     return FALSE;
   if (number >= G_N_ELEMENTS (words) || words[number] == NULL)
-    return refuse (info, error, "one of the four ways of inheritance, 1 to 4");
+    return refuse_attribute (info, error, "one of the four ways of inheritance, 1 to 4");
   g_variant_dict_insert (request, name, "s", words[number]);
   return TRUE;
 }

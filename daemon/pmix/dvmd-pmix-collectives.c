@@ -144,7 +144,7 @@ answer_server (Collective *self, DvmdPmixServerProcess *server, guint64 token, i
 }
 
 static void
-complete (Collective *self, int status, GBytes *data)
+complete_collective (Collective *self, int status, GBytes *data)
 {
   GHashTableIter iter;
   gpointer id;
@@ -185,7 +185,7 @@ dvmd_pmix_collectives_complete (DvmdPmixServers *self, guint64 token, int status
     return FALSE;
   collective = find_by_token (self, token);
   if (collective != NULL)
-    complete (collective, status, data);
+    complete_collective (collective, status, data);
   return TRUE;
 }
 
@@ -215,7 +215,7 @@ on_timeout (gpointer user_data)
   Collective *self = user_data;
 
   self->timer = 0;
-  complete (self, DVMD_PMIX_ERR_TIMEOUT, NULL);
+  complete_collective (self, DVMD_PMIX_ERR_TIMEOUT, NULL);
 }
 
 static Collective *
@@ -314,7 +314,7 @@ static void
 fail_all (GPtrArray *broken)
 {
   for (guint i = 0; i < broken->len; i++)
-    complete (g_ptr_array_index (broken, i), DVMD_PMIX_ERR_LOST_CONNECTION, NULL);
+    complete_collective (g_ptr_array_index (broken, i), DVMD_PMIX_ERR_LOST_CONNECTION, NULL);
 }
 
 void

@@ -56,7 +56,7 @@ forget_run (DvmdPmixItem *item, gpointer owner)
 
 /* Takes task, and gives it nspace as its data. */
 static void
-forget (DvmdPmixServer *self, const char *nspace, gboolean unknown, GTask *task, DvmdPmixOperationDone done)
+forget_job (DvmdPmixServer *self, const char *nspace, gboolean unknown, GTask *task, DvmdPmixOperationDone done)
 {
   Forget *item = g_new0 (Forget, 1);
 
@@ -117,7 +117,7 @@ forget_unknown (DvmdPmixServer *self)
   g_hash_table_iter_init (&iter, self->unknown);
   while (g_hash_table_iter_next (&iter, &nspace, NULL))
     {
-      forget (self, nspace, TRUE, g_task_new (self, NULL, NULL, NULL), on_unknown_forgotten);
+      forget_job (self, nspace, TRUE, g_task_new (self, NULL, NULL, NULL), on_unknown_forgotten);
       g_hash_table_iter_remove (&iter);
     }
 }
@@ -151,7 +151,7 @@ dvmd_pmix_server_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyn
   if (task == NULL)
     return;
   if (g_hash_table_contains (self->jobs, nspace))
-    forget (self, nspace, FALSE, g_steal_pointer (&task), on_deregistered);
+    forget_job (self, nspace, FALSE, g_steal_pointer (&task), on_deregistered);
   else
     g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The PMIx server knows no job %s", nspace);
 }

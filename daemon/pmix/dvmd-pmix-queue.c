@@ -53,12 +53,12 @@ on_ready (gpointer user_data)
 }
 
 static gboolean
-dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+dispatch_items (GSource *source, GSourceFunc callback, gpointer user_data)
 {
   return callback (user_data);
 }
 
-static GSourceFuncs source_funcs = { .dispatch = dispatch };
+static GSourceFuncs source_funcs = { .dispatch = dispatch_items };
 
 DvmdPmixQueue *
 dvmd_pmix_queue_new (GMainContext *context, gpointer owner)
@@ -98,7 +98,7 @@ dvmd_pmix_queue_unref (DvmdPmixQueue *self)
 
 /* word (nullable) */
 static gboolean
-post (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word)
+post_item (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word)
 {
   gboolean closed;
   gboolean barred;
@@ -122,13 +122,13 @@ post (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word)
 void
 dvmd_pmix_queue_post (DvmdPmixQueue *self, DvmdPmixItem *item)
 {
-  post (self, item, NULL);
+  post_item (self, item, NULL);
 }
 
 gboolean
 dvmd_pmix_queue_post_about (DvmdPmixQueue *self, DvmdPmixItem *item, const char *word)
 {
-  return post (self, item, word);
+  return post_item (self, item, word);
 }
 
 void

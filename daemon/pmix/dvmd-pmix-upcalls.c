@@ -361,8 +361,8 @@ direct_modex (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, 
 }
 
 static pmix_status_t
-allocate (const pmix_proc_t *proc, pmix_alloc_directive_t directive, const pmix_info_t info[], size_t n_info,
-          pmix_info_cbfunc_t callback, void *callback_data)
+allocate_nodes (const pmix_proc_t *proc, pmix_alloc_directive_t directive, const pmix_info_t info[], size_t n_info,
+                pmix_info_cbfunc_t callback, void *callback_data)
 {
   Upcall *upcall = upcall_new (on_allocate, proc);
 
@@ -512,7 +512,7 @@ static pmix_server_module_t module = {
   .abort = abort_procs,
   .fence_nb = fence_nb,
   .direct_modex = direct_modex,
-  .allocate = allocate,
+  .allocate = allocate_nodes,
   .job_control = job_control,
   .spawn = spawn,
   .publish = dvmd_pmix_upcall_publish,

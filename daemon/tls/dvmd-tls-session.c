@@ -23,7 +23,7 @@ struct _DvmdTlsSession
 
 /* The other end's word about why. */
 static const char *
-describe (DvmdTlsSession *self, int status)
+describe_status (DvmdTlsSession *self, int status)
 {
   const char *alert = NULL;
 
@@ -42,10 +42,10 @@ fail_tls (DvmdTlsSession *self, int status, GError **error)
                  gnutls_strerror (status));
   else if (status == GNUTLS_E_FATAL_ALERT_RECEIVED)
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
-                 "%s refuses the encrypted connection: %s", self->peer, describe (self, status));
+                 "%s refuses the encrypted connection: %s", self->peer, describe_status (self, status));
   else
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL,
-                 "The encrypted connection to %s has failed: %s", self->peer, describe (self, status));
+                 "The encrypted connection to %s has failed: %s", self->peer, describe_status (self, status));
   return DVMD_STREAM_FAILED;
 }
 

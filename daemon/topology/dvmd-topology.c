@@ -175,7 +175,7 @@ load (hwloc_topology_t topology, const char *what, GError **error)
 }
 
 static gboolean
-create (hwloc_topology_t *topology, GError **error)
+create_topology (hwloc_topology_t *topology, GError **error)
 {
   if (init_topology (topology) == 0)
     return TRUE;
@@ -188,7 +188,7 @@ dvmd_topology_new_local (GError **error)
 {
   hwloc_topology_t topology;
 
-  if (!create (&topology, error))
+  if (!create_topology (&topology, error))
     return NULL;
   return load (topology, "this machine", error);
 }
@@ -199,7 +199,7 @@ new_from_xml (const char *xml, gsize length, gboolean this_machine, GError **err
   hwloc_topology_t topology;
   g_autofree char *copy = g_strndup (xml, length);
 
-  if (!create (&topology, error))
+  if (!create_topology (&topology, error))
     return NULL;
   if (this_machine)
     hwloc_topology_set_flags (topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
@@ -231,7 +231,7 @@ dvmd_topology_new_synthetic (const char *description, GError **error)
 {
   hwloc_topology_t topology;
 
-  if (!create (&topology, error))
+  if (!create_topology (&topology, error))
     return NULL;
   if (hwloc_topology_set_synthetic (topology, description) != 0)
     {

@@ -178,7 +178,7 @@ dvmd_address_dup_peer (int fd)
 }
 
 static gboolean
-fail (const char *text, GError **error)
+refuse_address (const char *text, GError **error)
 {
   g_autofree char *shown = g_utf8_make_valid (text, -1);
 
@@ -191,7 +191,7 @@ static gboolean
 parse_unix (const char *text, const char *path, GSocketAddress **address, GError **error)
 {
   if (*path != '/')
-    return fail (text, error);
+    return refuse_address (text, error);
   if (strlen (path) > 107)
     {
       g_autofree char *shown = g_utf8_make_valid (path, -1);
@@ -216,14 +216,14 @@ dvmd_address_parse (const char *text, GSocketAddress **address, char **host, gui
   colon = strrchr (text, ':');
   if (!g_str_has_prefix (text, "tcp:") || colon == text + 3
       || !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXUINT16, &number, NULL))
-    return fail (text, error);
+    return refuse_address (text, error);
   text += strlen ("tcp:");
   *port = (guint16)number;
   *host = *text == '[' && colon[-1] == ']' ? g_strndup (text + 1, colon - text - 2) : g_strndup (text, colon - text);
   if (**host == '\0')
     {
       g_clear_pointer (host, g_free);
-      return fail (text, error);
+      return refuse_address (text, error);
     }
   *address = g_inet_socket_address_new_from_string (*host, *port);
   return TRUE;

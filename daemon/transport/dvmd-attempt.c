@@ -56,7 +56,7 @@ struct _DvmdAttempt
 static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
 
 static void
-unwatch (DvmdAttempt *self)
+unwatch_socket (DvmdAttempt *self)
 {
   if (self->source != NULL)
     g_source_destroy (self->source);
@@ -64,11 +64,11 @@ unwatch (DvmdAttempt *self)
 }
 
 static void
-watch (DvmdAttempt *self, GIOCondition condition)
+watch_socket (DvmdAttempt *self, GIOCondition condition)
 {
   if (self->source != NULL && self->condition == condition)
     return;
-  unwatch (self);
+  unwatch_socket (self);
   self->condition = condition;
   self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
   g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
@@ -79,7 +79,7 @@ watch (DvmdAttempt *self, GIOCondition condition)
 void
 dvmd_attempt_free (DvmdAttempt *self)
 {
-  unwatch (self);
+  unwatch_socket (self);
   if (self->io.in != NULL)
     dvmd_hello_io_clear (&self->io);
   g_clear_pointer (&self->greeting, g_bytes_unref);
@@ -114,7 +114,7 @@ proof_key (DvmdAttempt *self)
 }
 
 static gboolean
-fail (GError **error, int code, const char *reason)
+fail_attempt (GError **error, int code, const char *reason)
 {
   g_set_error (error, DVMD_TRANSPORT_ERROR, code, "%s", reason);
   return FALSE;
@@ -132,8 +132,8 @@ step_connecting (DvmdAttempt *self, GError **error)
       && getsockopt (dvmd_socket_get_fd (self->io.stream), SOL_SOCKET, SO_ERROR, &status, &size) < 0)
     status = errno;
   if (status != 0)
-    return fail (error, status == ETIMEDOUT ? DVMD_TRANSPORT_ERROR_TIMEOUT : DVMD_TRANSPORT_ERROR_UNREACHABLE,
-                 g_strerror (status));
+    return fail_attempt (error, status == ETIMEDOUT ? DVMD_TRANSPORT_ERROR_TIMEOUT : DVMD_TRANSPORT_ERROR_UNREACHABLE,
+                         g_strerror (status));
   self->state = STATE_GREETING;
   return TRUE;
 }
@@ -168,17 +168,17 @@ static gboolean
 check_greeting (DvmdAttempt *self, const DvmdHello *greeting, GError **error)
 {
   if (greeting->type != DVMD_HELLO_GREETING)
-    return fail (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its first word is no greeting");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its first word is no greeting");
   if (!check_version (self, greeting, error))
     return FALSE;
   self->peer_rank = (guint32)dvmd_hello_get_number (greeting, DVMD_HELLO_RANK);
   self->with_tls = dvmd_hello_get_number (greeting, DVMD_HELLO_SECURITY) != 0;
   self->peer_instance = dvmd_hello_dup_text (greeting, DVMD_HELLO_INSTANCE);
   if (!is_right_instance (self))
-    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "a daemon of another DVM answers");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "a daemon of another DVM answers");
   if (self->with_tls && !dvmd_identity_has_key (self->options->identity))
-    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
-                 "it wants a certificate, and this daemon has none: it knows links of its own machine alone");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION,
+                         "it wants a certificate, and this daemon has none: it knows links of its own machine alone");
   if (self->peer_rank == self->options->peer_rank)
     return TRUE;
   g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "rank %u answers instead of rank %u",
@@ -248,7 +248,7 @@ take_name (DvmdAttempt *self, const DvmdHello *answer, GError **error)
                                               dvmd_hello_get_bytes (answer, DVMD_HELLO_AUTHORITY), error))
     return FALSE;
   if (dvmd_identity_get_rank (identity) != rank || (self->token->rank != DVMD_RANK_ANY && self->token->rank != rank))
-    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it gives the name of another rank");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it gives the name of another rank");
   return TRUE;
 }
 
@@ -261,9 +261,9 @@ take_answer (DvmdAttempt *self, const DvmdHello *answer, GError **error)
       return FALSE;
     }
   if (answer->type != choose_type (self, DVMD_HELLO_ACCEPT_LINK, DVMD_HELLO_ACCEPT_JOIN, DVMD_HELLO_ACCEPT_LOCAL))
-    return fail (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its answer is none to what was asked");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its answer is none to what was asked");
   if (!dvmd_hello_check (answer, proof_key (self), self->greeting, self->said))
-    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it does not prove that it is of this DVM");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it does not prove that it is of this DVM");
   return self->token == NULL || take_name (self, answer, error);
 }
 
@@ -291,7 +291,7 @@ step_tls (DvmdAttempt *self, GError **error)
   if (dvmd_socket_handshake (self->io.stream, &rank, error) != 1)
     return FALSE;
   if (rank != self->peer_rank)
-    return fail (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "its certificate is that of another rank");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "its certificate is that of another rank");
   self->state = STATE_READY;
   return TRUE;
 }
@@ -309,7 +309,7 @@ step_ready (DvmdAttempt *self, GError **error)
       return FALSE;
     }
   if (ready->type != DVMD_HELLO_READY)
-    return fail (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its last word is another than expected");
+    return fail_attempt (error, DVMD_TRANSPORT_ERROR_PROTOCOL, "its last word is another than expected");
   dvmd_identity_set_link_key (self->options->identity, dvmd_hello_get (ready, DVMD_HELLO_LINK_KEY));
   self->state = STATE_OVER;
   return TRUE;
@@ -340,7 +340,7 @@ step (DvmdAttempt *self, GError **error)
 static void
 give_up (DvmdAttempt *self, GError *error)
 {
-  unwatch (self);
+  unwatch_socket (self);
   g_prefix_error (&error, "%s: ", self->peer);
   self->funcs->failed (self->user_data, self, error);
   g_error_free (error);
@@ -359,21 +359,21 @@ on_socket (int fd, GIOCondition condition, gpointer user_data)
     give_up (self, error);
   else if (self->state == STATE_OVER)
     {
-      unwatch (self);
+      unwatch_socket (self);
       self->funcs->joined (self->user_data, self, dvmd_hello_io_steal_stream (&self->io), self->peer_rank);
       dvmd_attempt_free (self);
     }
   else
-    watch (self, self->io.sent < self->io.out->len ? G_IO_OUT
-                 : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
-                                                   : G_IO_IN);
+    watch_socket (self, self->io.sent < self->io.out->len ? G_IO_OUT
+                        : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
+                                                          : G_IO_IN);
   return G_SOURCE_CONTINUE;
 }
 
 /* ---- beginning ---- */
 
 static void
-begin (DvmdAttempt *self, GSocketAddress *address)
+begin_attempt (DvmdAttempt *self, GSocketAddress *address)
 {
   struct sockaddr_storage native;
   gssize size = g_socket_address_get_native_size (address);
@@ -410,7 +410,7 @@ watch_begin (DvmdAttempt *self)
 {
   if (self->state == STATE_CONNECTING)
     {
-      watch (self, G_IO_OUT);
+      watch_socket (self, G_IO_OUT);
       return;
     }
   self->source = g_idle_source_new ();
@@ -431,7 +431,7 @@ dvmd_attempt_new (GSocketAddress *address, const DvmdConnectOptions *options, co
   self->local = G_IS_UNIX_SOCKET_ADDRESS (address);
   self->peer = self->local ? g_strdup (g_unix_socket_address_get_path (G_UNIX_SOCKET_ADDRESS (address)))
                            : g_socket_connectable_to_string (G_SOCKET_CONNECTABLE (address));
-  begin (self, address);
+  begin_attempt (self, address);
   watch_begin (self);
   return self;
 }

@@ -61,7 +61,7 @@ connecting_free (gpointer data)
 
 /* The task is over: everything stops, and its reference is given back. */
 static void
-stop (GTask *task)
+stop_attempts (GTask *task)
 {
   Connecting *self = g_task_get_task_data (task);
 
@@ -79,7 +79,7 @@ stop (GTask *task)
 static void
 end_with_error (GTask *task, GError *error)
 {
-  stop (task);
+  stop_attempts (task);
   g_task_return_error (task, error);
   g_object_unref (task);
 }
@@ -150,7 +150,7 @@ on_cancelled (GCancellable *cancellable, gpointer user_data)
 {
   GTask *task = user_data;
 
-  stop (task);
+  stop_attempts (task);
   g_task_return_error_if_cancelled (task);
   g_object_unref (task);
   return G_SOURCE_REMOVE;
@@ -200,7 +200,7 @@ on_joined (gpointer user_data, DvmdAttempt *attempt, DvmdSocket *stream, guint32
   DvmdWire *wire = dvmd_wire_new (stream, peer_rank, &self->options.wire);
 
   g_ptr_array_remove (self->attempts, attempt);
-  stop (task);
+  stop_attempts (task);
   g_task_return_pointer (task, wire, g_object_unref);
   g_object_unref (task);
 }

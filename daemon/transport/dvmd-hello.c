@@ -217,7 +217,7 @@ dvmd_hello_encode (const DvmdHello *self)
 }
 
 static gboolean
-fail (GError **error, const char *sentence)
+refuse_hello (GError **error, const char *sentence)
 {
   g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL, "%s", sentence);
   return FALSE;
@@ -229,7 +229,7 @@ check_order (guint order, GError **error)
   if (order == (G_BYTE_ORDER == G_LITTLE_ENDIAN ? 1 : 2))
     return TRUE;
   if (order != 1 && order != 2)
-    return fail (error, "What came is no hello of dvm: it names no byte order");
+    return refuse_hello (error, "What came is no hello of dvm: it names no byte order");
   g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_VERSION,
                "The other end is a %s-endian machine, and this a %s-endian one: they cannot be in one DVM",
                order == 1 ? "little" : "big", order == 1 ? "big" : "little");
@@ -262,12 +262,12 @@ dvmd_hello_peek_size (const guint8 *data, gsize size, GError **error)
   gsize length;
 
   if (memcmp (data, MAGIC, MIN (size, strlen (MAGIC))) != 0)
-    return fail (error, "What came is no hello of dvm");
+    return refuse_hello (error, "What came is no hello of dvm");
   if (size < DVMD_HELLO_HEADER_SIZE)
     return 0;
   length = get (data + 12, 4);
   if (length > DVMD_HELLO_MAX_SIZE - DVMD_HELLO_HEADER_SIZE)
-    return fail (error, "A hello says that it is longer than any hello is");
+    return refuse_hello (error, "A hello says that it is longer than any hello is");
   if (!check_order (data[10], error))
     return 0;
   if (get (data + 8, 2) != DVMD_HELLO_PROTOCOL && size >= DVMD_HELLO_HEADER_SIZE + length)
@@ -285,16 +285,16 @@ decode_field (DvmdHello *self, const guint8 *data, gsize size, gsize *offset, gu
   gsize length;
 
   if (size - *offset < FIELD_HEAD)
-    return fail (error, "A hello ends in the middle of a field");
+    return refuse_hello (error, "A hello ends in the middle of a field");
   tag = get (data + *offset, 2);
   length = get (data + *offset + 2, 2);
   *offset += FIELD_HEAD;
   if (tag <= *last || tag >= DVMD_HELLO_N_FIELDS || (type_fields[self->type] & BIT (tag)) == 0)
-    return fail (error, "A hello has a field that does not belong there");
+    return refuse_hello (error, "A hello has a field that does not belong there");
   if (length > size - *offset || length < field_infos[tag].min || length > field_infos[tag].max)
-    return fail (error, "A field of a hello has a wrong length");
+    return refuse_hello (error, "A field of a hello has a wrong length");
   if (field_infos[tag].is_text && !g_utf8_validate_len ((const char *)data + *offset, length, NULL))
-    return fail (error, "A text in a hello is no UTF-8");
+    return refuse_hello (error, "A text in a hello is no UTF-8");
   self->fields[tag] = g_bytes_new (data + *offset, length);
   *offset += length;
   *last = tag;
@@ -314,12 +314,12 @@ dvmd_hello_decode (const guint8 *data, gsize size, GError **error)
       if (failure != NULL)
         g_propagate_error (error, g_steal_pointer (&failure));
       else
-        fail (error, "A hello has another length than it says");
+        refuse_hello (error, "A hello has another length than it says");
       return NULL;
     }
   if (data[11] == 0 || data[11] >= G_N_ELEMENTS (type_fields))
     {
-      fail (error, "There is no hello of this type");
+      refuse_hello (error, "There is no hello of this type");
       return NULL;
     }
   self = dvmd_hello_new ((DvmdHelloType)data[11]);
@@ -329,7 +329,7 @@ dvmd_hello_decode (const guint8 *data, gsize size, GError **error)
   for (guint i = 1; i < DVMD_HELLO_N_FIELDS; i++)
     if ((type_fields[self->type] & BIT (i)) != 0 && self->fields[i] == NULL)
       {
-        fail (error, "A field of a hello is missing");
+        refuse_hello (error, "A field of a hello is missing");
         return NULL;
       }
   return g_steal_pointer (&self);

@@ -194,7 +194,7 @@ find_unproven (DvmdListener *self)
 }
 
 static gboolean
-drop (DvmdListener *self, DvmdStranger *stranger)
+drop_peer (DvmdListener *self, DvmdStranger *stranger)
 {
   if (stranger == NULL)
     return FALSE;
@@ -211,9 +211,9 @@ make_room (DvmdListener *self)
   guint expected = self->gate.tokens != NULL ? dvmd_tokens_count_expected (self->gate.tokens) : 0;
   guint limit = self->max_strangers + expected;
 
-  while (self->strangers.length >= limit && drop (self, find_silent (self)))
+  while (self->strangers.length >= limit && drop_peer (self, find_silent (self)))
     ;
-  while (self->strangers.length >= SPEAKING_FACTOR * limit && drop (self, find_unproven (self)))
+  while (self->strangers.length >= SPEAKING_FACTOR * limit && drop_peer (self, find_unproven (self)))
     ;
 }
 
@@ -271,7 +271,7 @@ turn_away (DvmdListener *self, Door *door)
 {
   int fd;
 
-  if (drop (self, find_silent (self)))
+  if (drop_peer (self, find_silent (self)))
     return;
   if (self->reserve >= 0)
     {

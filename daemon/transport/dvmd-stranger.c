@@ -54,7 +54,7 @@ static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
 static void on_deadline (gpointer user_data);
 
 static void
-watch (DvmdStranger *self, GIOCondition condition)
+watch_socket (DvmdStranger *self, GIOCondition condition)
 {
   if (self->source != NULL && self->condition == condition)
     return;
@@ -117,7 +117,7 @@ dvmd_stranger_is_proven (DvmdStranger *self)
 }
 
 static void
-fail (DvmdStranger *self, const GError *error)
+fail_peer (DvmdStranger *self, const GError *error)
 {
   if (self->state == STATE_OVER)
     return;
@@ -137,18 +137,18 @@ on_deadline (gpointer user_data)
   self->timer = 0;
   if (self->refusal != NULL)
     {
-      fail (self, self->refusal);
+      fail_peer (self, self->refusal);
       return;
     }
   g_set_error (&error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT, "%s within %.3g seconds",
                self->silent ? "it said nothing" : "it did not get through its hello",
                (double)self->gate->deadline / G_USEC_PER_SEC);
-  fail (self, error);
+  fail_peer (self, error);
 }
 
 /* Says why, and waits a moment for the other end to read it: to close at once would reset the connection. */
 static void
-refuse (DvmdStranger *self, GError *reason)
+refuse_peer (DvmdStranger *self, GError *reason)
 {
   g_autoptr (DvmdHello) refusal = dvmd_hello_new_refusal (reason);
   g_autoptr (GBytes) encoded = NULL;
@@ -174,9 +174,9 @@ discard (DvmdStranger *self)
     }
   while (n > 0 && self->discarded < DISCARD_LIMIT);
   if (n != DVMD_STREAM_AGAIN)
-    fail (self, self->refusal);
+    fail_peer (self, self->refusal);
   else
-    watch (self, G_IO_IN);
+    watch_socket (self, G_IO_IN);
 }
 
 /* ---- the hello ---- */
@@ -421,19 +421,19 @@ advance (DvmdStranger *self)
         }
       if (error == NULL)
         {
-          watch (self, self->io.sent < self->io.out->len ? G_IO_OUT
-                       : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
-                                                         : G_IO_IN);
+          watch_socket (self, self->io.sent < self->io.out->len ? G_IO_OUT
+                              : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
+                                                                : G_IO_IN);
           return;
         }
     }
   if (error != NULL && error->code == DVMD_TRANSPORT_ERROR_LOST)
     {
-      fail (self, error);
+      fail_peer (self, error);
       return;
     }
   if (error != NULL)
-    refuse (self, g_steal_pointer (&error));
+    refuse_peer (self, g_steal_pointer (&error));
   discard (self);
 }
 
@@ -466,6 +466,6 @@ dvmd_stranger_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate, con
   self->greeting = dvmd_hello_io_say (&self->io, greeting);
   set_deadline (self);
   /* From the loop, as everything that may end it. */
-  watch (self, G_IO_OUT);
+  watch_socket (self, G_IO_OUT);
   return self;
 }

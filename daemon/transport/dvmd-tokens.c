@@ -228,7 +228,7 @@ choose_rank (Launch *launch, GBytes *public_key)
 }
 
 static gboolean
-refuse (GError **error, const char *reason)
+refuse_token (GError **error, const char *reason)
 {
   g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "%s", reason);
   return FALSE;
@@ -242,18 +242,18 @@ dvmd_tokens_take (DvmdTokens *self, guint64 launch_id, guint32 *rank, GBytes *pu
   Seat *seat;
 
   if (launch == NULL)
-    return refuse (error, "The token belongs to no launch of this DVM");
+    return refuse_token (error, "The token belongs to no launch of this DVM");
   if (dvmd_clock_monotonic (self->clock) >= launch->end)
-    return refuse (error, "The token came too late: the launch has had its time");
+    return refuse_token (error, "The token came too late: the launch has had its time");
   if (chosen == DVMD_RANK_ANY)
     chosen = choose_rank (launch, public_key);
   if (chosen == DVMD_RANK_ANY)
-    return refuse (error, "All ranks of the launch are taken");
+    return refuse_token (error, "All ranks of the launch are taken");
   seat = g_hash_table_lookup (launch->seats, GUINT_TO_POINTER (chosen));
   if (seat == NULL)
-    return refuse (error, "The rank is not of this launch");
+    return refuse_token (error, "The rank is not of this launch");
   if (seat->joined || (seat->public_key != NULL && !g_bytes_equal (seat->public_key, public_key)))
-    return refuse (error, "The token was used before");
+    return refuse_token (error, "The token was used before");
   if (seat->public_key == NULL)
     seat->public_key = g_bytes_ref (public_key);
   *rank = chosen;

@@ -96,7 +96,7 @@ static guint signals[N_SIGNALS];
 /* ---- the end ---- */
 
 static void
-release (DvmdWire *self)
+release_wire (DvmdWire *self)
 {
   dvmd_clock_remove_timer (self->options.clock, self->tick);
   dvmd_clock_remove_timer (self->options.clock, self->deadline);
@@ -113,7 +113,7 @@ release (DvmdWire *self)
 
 /* error: (transfer full) (nullable) */
 static void
-finish (DvmdWire *self, GError *error)
+finish_wire (DvmdWire *self, GError *error)
 {
   g_autoptr (GError) reason = error;
   gboolean was_closing = self->state == STATE_CLOSING || self->state == STATE_LINGERING;
@@ -121,7 +121,7 @@ finish (DvmdWire *self, GError *error)
   if (self->state == STATE_CLOSED)
     return;
   g_object_ref (self);
-  release (self);
+  release_wire (self);
   if (reason != NULL)
     g_prefix_error (&reason, "Link to rank %u at %s: ", self->rank, self->peer);
   g_signal_emit (self, signals[SIGNAL_CLOSED], 0, reason);
@@ -254,7 +254,7 @@ do_output (DvmdWire *self)
       if (self->state == STATE_OPEN && error->code == DVMD_TRANSPORT_ERROR_LOST && self->failure == NULL)
         self->failure = g_steal_pointer (&error);
       else
-        finish (self, g_steal_pointer (&error));
+        finish_wire (self, g_steal_pointer (&error));
       kick (self);
       return self->state != STATE_CLOSED;
     }
@@ -323,7 +323,7 @@ begin_packet (DvmdWire *self, GError **error)
 
 /* The next whole packet. NULL without error: more bytes are wanted. */
 static DvmdPacket *
-parse (DvmdWire *self, GError **error)
+parse_packet (DvmdWire *self, GError **error)
 {
   gsize n;
 
@@ -341,7 +341,7 @@ parse (DvmdWire *self, GError **error)
 }
 
 static void
-deliver (DvmdWire *self, DvmdPacket *packet)
+deliver_packet (DvmdWire *self, DvmdPacket *packet)
 {
   guint type = packet->type;
 
@@ -374,7 +374,7 @@ linger (DvmdWire *self)
         return;
       if (n <= 0)
         {
-          finish (self, self->state == STATE_CLOSING ? ended_error (self) : NULL);
+          finish_wire (self, self->state == STATE_CLOSING ? ended_error (self) : NULL);
           return;
         }
       note_read (self, (gsize)n);
@@ -399,13 +399,13 @@ do_input (DvmdWire *self)
           kick (self);
           return;
         }
-      packet = parse (self, &error);
+      packet = parse_packet (self, &error);
       if (packet != NULL)
         {
-          deliver (self, packet);
+          deliver_packet (self, packet);
           n_packets++;
           if (self->heard_bye && self->state == STATE_OPEN)
-            finish (self, ended_error (self));
+            finish_wire (self, ended_error (self));
           continue;
         }
       if (error == NULL && self->drained)
@@ -415,7 +415,7 @@ do_input (DvmdWire *self)
         return;
       if (n <= 0)
         {
-          finish (self, error != NULL ? g_steal_pointer (&error) : ended_error (self));
+          finish_wire (self, error != NULL ? g_steal_pointer (&error) : ended_error (self));
           return;
         }
       budget -= MIN (budget, (gsize)n);
@@ -449,7 +449,7 @@ on_source (gpointer user_data)
     self->drained = FALSE;
   do_input (self);
   if (self->state != STATE_CLOSED && self->failure != NULL)
-    finish (self, g_steal_pointer (&self->failure));
+    finish_wire (self, g_steal_pointer (&self->failure));
   if (self->state == STATE_CLOSED)
     return G_SOURCE_REMOVE;
   update_condition (self);
@@ -491,9 +491,9 @@ on_tick (gpointer user_data)
    */
   if (now - self->last_heard >= self->options.heartbeat_timeout && now - self->tick_due < pause && !has_unread (self))
     {
-      finish (self,
-              g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT, "nothing was heard for %.3g seconds",
-                           (double)(now - self->last_heard) / G_USEC_PER_SEC));
+      finish_wire (self, g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT,
+                                      "nothing was heard for %.3g seconds",
+                                      (double)(now - self->last_heard) / G_USEC_PER_SEC));
       return;
     }
   if (now - self->last_sent >= pause && !has_output (self) && self->state == STATE_OPEN)
@@ -507,10 +507,10 @@ on_deadline (gpointer user_data)
   DvmdWire *self = user_data;
 
   self->deadline = 0;
-  finish (self, self->state == STATE_LINGERING
-                    ? NULL
-                    : g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT,
-                                   "the other end does not take what was sent before the link was closed"));
+  finish_wire (self, self->state == STATE_LINGERING
+                         ? NULL
+                         : g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT,
+                                        "the other end does not take what was sent before the link was closed"));
 }
 
 /* ---- calls ---- */
@@ -654,7 +654,7 @@ dvmd_wire_dispose (GObject *object)
   DvmdWire *self = DVMD_WIRE (object);
 
   if (self->options.clock != NULL)
-    release (self);
+    release_wire (self);
   g_clear_pointer (&self->options.clock, dvmd_clock_unref);
   g_clear_error (&self->failure);
   G_OBJECT_CLASS (dvmd_wire_parent_class)->dispose (object);

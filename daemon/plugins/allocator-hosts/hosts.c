@@ -34,7 +34,7 @@ allocate_logical (const DvmdAllocationRequest *request)
 }
 
 static DvmdAllocation *
-allocate (const DvmdAllocationRequest *request)
+allocate_hosts (const DvmdAllocationRequest *request)
 {
   const char *const here[] = { request->host, NULL };
   const char *const *names = request->hosts != NULL ? request->hosts : here;
@@ -60,7 +60,7 @@ dvmd_hosts_allocate_async (DvmdAllocator *self, const DvmdAllocationRequest *req
 
   /* Machines that nobody has named, and allocations of a scheduler, are for others. */
   if (can)
-    allocation = request->n_logical > 0 ? allocate_logical (request) : allocate (request);
+    allocation = request->n_logical > 0 ? allocate_logical (request) : allocate_hosts (request);
   g_task_return_pointer (task, allocation, (GDestroyNotify)dvmd_allocation_unref);
 }
 

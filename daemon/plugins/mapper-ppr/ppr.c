@@ -163,7 +163,7 @@ take_nodes (Mapping *self)
 }
 
 static void
-fill (Mapping *self, DvmdPlacement *placement)
+fill_node (Mapping *self, DvmdPlacement *placement)
 {
   guint rank = 0;
 
@@ -210,7 +210,7 @@ dvmd_ppr_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
       set_error (&self, error);
       return DVMD_PLUGIN_FAILED;
     }
-  fill (&self, placement);
+  fill_node (&self, placement);
   return DVMD_PLUGIN_DONE;
 }
 

@@ -36,7 +36,7 @@ typedef struct
 /* ---- how many on each node ---- */
 
 static guint
-fill (Mapping *self, guint np)
+fill_nodes (Mapping *self, guint np)
 {
   for (guint node = 0; node < self->request->n_nodes && np > 0; node++)
     {
@@ -131,7 +131,7 @@ count_app (Mapping *self, guint app, gboolean by_node)
 
   memset (self->counts, 0, self->request->n_nodes * sizeof (guint));
   open_room (self, app, self->left);
-  np = by_node ? deal (self, self->cursor, np) : fill (self, np);
+  np = by_node ? deal (self, self->cursor, np) : fill_nodes (self, np);
   if (np > 0 && self->request->oversubscribe)
     {
       open_room (self, app, self->beyond);

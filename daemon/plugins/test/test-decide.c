@@ -43,7 +43,7 @@ give_decision (gpointer data)
 }
 
 static void
-tell (DvmdAllocator *allocator, const DvmdDecisionRequest *request)
+tell_decision (DvmdAllocator *allocator, const DvmdDecisionRequest *request)
 {
   g_autofree char *keys = g_variant_print (request->request, FALSE);
 
@@ -63,7 +63,7 @@ dvmd_test_allocator_decide_async (DvmdAllocator *allocator, const DvmdDecisionRe
 
   decision->action = dvmd_test_allocator_next (self, TEST_DECIDE, &step, &decision->error);
   if (decision->action != TEST_DECLINE || step.never)
-    tell (allocator, request);
+    tell_decision (allocator, request);
   task = dvmd_test_allocator_new_task (self, &step, cancellable, callback, user_data);
   if (decision->action == TEST_DONE)
     decision->answer = g_variant_ref_sink (dvmd_test_allocator_parse_keys (step.argument));
