@@ -158,7 +158,7 @@ check_version (DvmdAttempt *self, const DvmdHello *greeting, GError **error)
   if (dvmd_hello_check_version (greeting, own_version (self), &failure))
     return TRUE;
   refusal = dvmd_hello_new_refusal (failure);
-  encoded = dvmd_hello_io_say (&self->io, refusal);
+  encoded = dvmd_hello_io_send (&self->io, refusal);
   dvmd_hello_io_flush (&self->io, NULL);
   g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
@@ -217,14 +217,14 @@ say_who (DvmdAttempt *self)
       dvmd_hello_set_number (hello, DVMD_HELLO_RANK, 4, dvmd_identity_get_rank (identity));
     }
   dvmd_hello_prove (hello, proof_key (self), self->greeting, NULL);
-  self->said = dvmd_hello_io_say (&self->io, hello);
+  self->said = dvmd_hello_io_send (&self->io, hello);
   self->state = STATE_ANSWER;
 }
 
 static gboolean
 step_greeting (DvmdAttempt *self, GError **error)
 {
-  g_autoptr (DvmdHello) greeting = dvmd_hello_io_hear (&self->io, &self->greeting, error);
+  g_autoptr (DvmdHello) greeting = dvmd_hello_io_receive (&self->io, &self->greeting, error);
 
   if (greeting == NULL || !check_greeting (self, greeting, error))
     return FALSE;
@@ -274,7 +274,7 @@ step_answer (DvmdAttempt *self, GError **error)
 
   if (!dvmd_hello_io_flush (&self->io, error))
     return FALSE;
-  answer = dvmd_hello_io_hear (&self->io, NULL, error);
+  answer = dvmd_hello_io_receive (&self->io, NULL, error);
   if (answer == NULL || !take_answer (self, answer, error))
     return FALSE;
   self->state = self->with_tls ? STATE_TLS : STATE_READY;
@@ -299,7 +299,7 @@ step_tls (DvmdAttempt *self, GError **error)
 static gboolean
 step_ready (DvmdAttempt *self, GError **error)
 {
-  g_autoptr (DvmdHello) ready = dvmd_hello_io_hear (&self->io, NULL, error);
+  g_autoptr (DvmdHello) ready = dvmd_hello_io_receive (&self->io, NULL, error);
 
   if (ready == NULL)
     return FALSE;

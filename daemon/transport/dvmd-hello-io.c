@@ -45,7 +45,7 @@ dvmd_hello_io_steal_stream (DvmdHelloIo *io)
 }
 
 GBytes *
-dvmd_hello_io_say (DvmdHelloIo *io, const DvmdHello *hello)
+dvmd_hello_io_send (DvmdHelloIo *io, const DvmdHello *hello)
 {
   GBytes *encoded = dvmd_hello_encode (hello);
   gsize size;
@@ -90,7 +90,7 @@ read_wanted (DvmdHelloIo *io, GError **error)
 }
 
 DvmdHello *
-dvmd_hello_io_hear (DvmdHelloIo *io, GBytes **encoded, GError **error)
+dvmd_hello_io_receive (DvmdHelloIo *io, GBytes **encoded, GError **error)
 {
   DvmdHello *hello;
 

@@ -25,10 +25,10 @@ void dvmd_hello_io_clear (DvmdHelloIo *io);
 DvmdSocket *dvmd_hello_io_steal_stream (DvmdHelloIo *io);
 
 /* Returns what was encoded. */
-GBytes *dvmd_hello_io_say (DvmdHelloIo *io, const DvmdHello *hello);
+GBytes *dvmd_hello_io_send (DvmdHelloIo *io, const DvmdHello *hello);
 /* TRUE: all has gone; FALSE without error: the socket is full. */
 gboolean dvmd_hello_io_flush (DvmdHelloIo *io, GError **error);
 /* NULL without error: nothing whole has come yet. encoded: (out) (optional). LOST: the other end has gone. */
-DvmdHello *dvmd_hello_io_hear (DvmdHelloIo *io, GBytes **encoded, GError **error);
+DvmdHello *dvmd_hello_io_receive (DvmdHelloIo *io, GBytes **encoded, GError **error);
 
 G_END_DECLS

@@ -24,10 +24,10 @@
 #include "dvmd-listener.h"
 #include "dvmd-transport-error.h"
 
-#define DEFAULT_DEADLINE      (5 * G_TIME_SPAN_SECOND)
-#define DEFAULT_MAX_STRANGERS 64
-#define ACCEPTS_PER_TURN      64
-/* Those that have begun to speak are let finish, up to this many times max_strangers in all. */
+#define DEFAULT_DEADLINE            (5 * G_TIME_SPAN_SECOND)
+#define DEFAULT_MAX_UNAUTHENTICATED 64
+#define ACCEPTS_PER_TURN            64
+/* Those that have begun to speak are let finish, up to this many times max_unauthenticated in all. */
 #define SPEAKING_FACTOR 4
 #define PORT_ATTEMPTS   32
 #define ACCEPT_PAUSE    (100 * G_TIME_SPAN_MILLISECOND)
@@ -48,12 +48,12 @@ struct _DvmdListener
 
   DvmdGate gate;
   DvmdWireOptions wire;
-  guint max_strangers;
-  GPtrArray *doors;     /* Door */
-  GPtrArray *addresses; /* char *, NULL at its end */
-  GQueue strangers;     /* DvmdStranger, the oldest first */
-  int reserve;          /* a descriptor to give up when there are none left */
-  guint pause;          /* timer: nobody is let in */
+  guint max_unauthenticated;
+  GPtrArray *doors;       /* Door */
+  GPtrArray *addresses;   /* char *, NULL at its end */
+  GQueue unauthenticated; /* DvmdUnauthenticated, the oldest first */
+  int reserve;            /* a descriptor to give up when there are none left */
+  guint pause;            /* timer: nobody is let in */
 
   guint64 n_refused;
   guint64 n_unlogged;
@@ -115,68 +115,69 @@ log_refusal (DvmdListener *self, const char *peer, const char *reason)
   self->log_timer = dvmd_clock_add_timer (self->gate.clock, LOG_PAUSE, on_log_timer, self);
 }
 
-/* ---- strangers ---- */
+/* ---- unauthenticated peers ---- */
 
 static void
-on_joined (gpointer user_data, DvmdStranger *stranger, DvmdSocket *stream, guint32 rank, const char *name,
+on_joined (gpointer user_data, DvmdUnauthenticated *unauthenticated, DvmdSocket *stream, guint32 rank, const char *name,
            DvmdPeerKind kind)
 {
   g_autoptr (DvmdListener) self = g_object_ref (user_data);
   g_autoptr (DvmdWire) wire = dvmd_wire_new (stream, rank, &self->wire);
 
-  g_queue_remove (&self->strangers, stranger);
+  g_queue_remove (&self->unauthenticated, unauthenticated);
   g_signal_emit (self, signals[SIGNAL_JOINED], 0, wire, rank, name, kind);
 }
 
 static void
-on_failed (gpointer user_data, DvmdStranger *stranger, const GError *error)
+on_failed (gpointer user_data, DvmdUnauthenticated *unauthenticated, const GError *error)
 {
   DvmdListener *self = user_data;
 
-  g_queue_remove (&self->strangers, stranger);
-  if (dvmd_stranger_is_silent (stranger) && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST))
+  g_queue_remove (&self->unauthenticated, unauthenticated);
+  if (dvmd_unauthenticated_is_silent (unauthenticated)
+      && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST))
     {
       /* As one does who has tried several addresses, and uses another. */
       self->n_refused++;
-      g_debug ("%s came and went", dvmd_stranger_get_peer (stranger));
+      g_debug ("%s came and went", dvmd_unauthenticated_get_peer (unauthenticated));
     }
   else
-    log_refusal (self, dvmd_stranger_get_peer (stranger), error->message);
+    log_refusal (self, dvmd_unauthenticated_get_peer (unauthenticated), error->message);
 }
 
-static const DvmdStrangerFuncs stranger_funcs = { on_joined, on_failed };
+static const DvmdUnauthenticatedFuncs unauthenticated_funcs = { on_joined, on_failed };
 
 /* The address without the port. (transfer full) */
 static char *
-dup_host (DvmdStranger *stranger)
+dup_host (DvmdUnauthenticated *unauthenticated)
 {
-  const char *peer = dvmd_stranger_get_peer (stranger);
+  const char *peer = dvmd_unauthenticated_get_peer (unauthenticated);
   const char *end = strrchr (peer, ':');
 
   return end != NULL ? g_strndup (peer, (gsize)(end - peer)) : g_strdup (peer);
 }
 
 static guint
-count_silent (GHashTable *counts, DvmdStranger *stranger)
+count_silent (GHashTable *counts, DvmdUnauthenticated *unauthenticated)
 {
-  g_autofree char *host = dup_host (stranger);
+  g_autofree char *host = dup_host (unauthenticated);
 
   return GPOINTER_TO_UINT (g_hash_table_lookup (counts, host));
 }
 
 /* Of the host that has most of them the one that has been silent longest. */
-static DvmdStranger *
+static DvmdUnauthenticated *
 find_silent (DvmdListener *self)
 {
   g_autoptr (GHashTable) counts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  DvmdStranger *chosen = NULL;
+  DvmdUnauthenticated *chosen = NULL;
   guint most = 0;
 
-  for (GList *link = self->strangers.head; link != NULL; link = link->next)
-    if (dvmd_stranger_is_silent (link->data))
+  for (GList *link = self->unauthenticated.head; link != NULL; link = link->next)
+    if (dvmd_unauthenticated_is_silent (link->data))
       g_hash_table_insert (counts, dup_host (link->data), GUINT_TO_POINTER (count_silent (counts, link->data) + 1));
-  for (GList *link = self->strangers.head; link != NULL; link = link->next)
-    if (dvmd_stranger_is_silent (link->data) && count_silent (counts, link->data) > most)
+  for (GList *link = self->unauthenticated.head; link != NULL; link = link->next)
+    if (dvmd_unauthenticated_is_silent (link->data) && count_silent (counts, link->data) > most)
       {
         most = count_silent (counts, link->data);
         chosen = link->data;
@@ -184,23 +185,23 @@ find_silent (DvmdListener *self)
   return chosen;
 }
 
-static DvmdStranger *
+static DvmdUnauthenticated *
 find_unproven (DvmdListener *self)
 {
-  for (GList *link = self->strangers.head; link != NULL; link = link->next)
-    if (!dvmd_stranger_is_proven (link->data))
+  for (GList *link = self->unauthenticated.head; link != NULL; link = link->next)
+    if (!dvmd_unauthenticated_is_proven (link->data))
       return link->data;
   return NULL;
 }
 
 static gboolean
-drop_peer (DvmdListener *self, DvmdStranger *stranger)
+drop_peer (DvmdListener *self, DvmdUnauthenticated *unauthenticated)
 {
-  if (stranger == NULL)
+  if (unauthenticated == NULL)
     return FALSE;
-  g_queue_remove (&self->strangers, stranger);
-  log_refusal (self, dvmd_stranger_get_peer (stranger), "too many strangers at once");
-  dvmd_stranger_free (stranger);
+  g_queue_remove (&self->unauthenticated, unauthenticated);
+  log_refusal (self, dvmd_unauthenticated_get_peer (unauthenticated), "too many strangers at once");
+  dvmd_unauthenticated_free (unauthenticated);
   return TRUE;
 }
 
@@ -209,11 +210,11 @@ static void
 make_room (DvmdListener *self)
 {
   guint expected = self->gate.tokens != NULL ? dvmd_tokens_count_expected (self->gate.tokens) : 0;
-  guint limit = self->max_strangers + expected;
+  guint limit = self->max_unauthenticated + expected;
 
-  while (self->strangers.length >= limit && drop_peer (self, find_silent (self)))
+  while (self->unauthenticated.length >= limit && drop_peer (self, find_silent (self)))
     ;
-  while (self->strangers.length >= SPEAKING_FACTOR * limit && drop_peer (self, find_unproven (self)))
+  while (self->unauthenticated.length >= SPEAKING_FACTOR * limit && drop_peer (self, find_unproven (self)))
     ;
 }
 
@@ -235,7 +236,8 @@ admit (DvmdListener *self, int fd, gboolean local)
     }
   dvmd_socket_tune (stream, (guint)(self->gate.deadline / 1000));
   make_room (self);
-  g_queue_push_tail (&self->strangers, dvmd_stranger_new (stream, local, &self->gate, &stranger_funcs, self));
+  g_queue_push_tail (&self->unauthenticated,
+                     dvmd_unauthenticated_new (stream, local, &self->gate, &unauthenticated_funcs, self));
 }
 
 /* ---- doors ---- */
@@ -265,7 +267,7 @@ pause_doors (DvmdListener *self)
     self->pause = dvmd_clock_add_timer (self->gate.clock, ACCEPT_PAUSE, on_pause_over, self);
 }
 
-/* No descriptors left: a silent stranger's is taken, else the caller is sent away instead of left hanging. */
+/* No descriptors left: that of a silent peer is taken, else the new one is refused instead of left hanging. */
 static void
 turn_away (DvmdListener *self, Door *door)
 {
@@ -479,9 +481,9 @@ dvmd_listener_get_addresses (DvmdListener *self)
 }
 
 guint
-dvmd_listener_get_n_strangers (DvmdListener *self)
+dvmd_listener_get_n_unauthenticated (DvmdListener *self)
 {
-  return self->strangers.length;
+  return self->unauthenticated.length;
 }
 
 guint64
@@ -494,7 +496,7 @@ void
 dvmd_listener_close (DvmdListener *self)
 {
   g_ptr_array_set_size (self->doors, 0);
-  g_queue_clear_full (&self->strangers, (GDestroyNotify)dvmd_stranger_free);
+  g_queue_clear_full (&self->unauthenticated, (GDestroyNotify)dvmd_unauthenticated_free);
   dvmd_clock_remove_timer (self->gate.clock, self->pause);
   dvmd_clock_remove_timer (self->gate.clock, self->log_timer);
   self->pause = self->log_timer = 0;
@@ -515,7 +517,8 @@ dvmd_listener_new (const DvmdListenerOptions *options)
   self->gate.version = options->version != NULL ? options->version : DVM_VERSION_STRING;
   self->gate.knows = options->knows;
   self->gate.knows_data = options->knows_data;
-  self->max_strangers = options->max_strangers > 0 ? options->max_strangers : DEFAULT_MAX_STRANGERS;
+  self->max_unauthenticated = options->max_unauthenticated > 0 ? options->max_unauthenticated
+                                                               : DEFAULT_MAX_UNAUTHENTICATED;
   return self;
 }
 

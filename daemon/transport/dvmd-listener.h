@@ -5,16 +5,16 @@
 #pragma once
 
 #include "dvmd-address.h"
-#include "dvmd-stranger.h"
+#include "dvmd-unauthenticated.h"
 #include "dvmd-wire.h"
 
 G_BEGIN_DECLS
 
 /*
- * Where others come to: joiners (the controller's) and members that want a link. Strangers have a deadline, and there
- * are only so many at once: beyond that the one goes that has been silent longest, of the address that has most of
- * them, so that many who say nothing do not keep out one who does. Refusals are logged with address and reason, at most
- * one line a second.
+ * A listener accepts joiners (that of the controller alone) and members that want a link. Unauthenticated peers have a
+ * deadline, and there are only so many at once: beyond that the one goes that has been silent longest, of the address
+ * that has most of them, so that many who say nothing do not keep out one who does. Refusals are logged with address
+ * and reason, at most one line a second.
  *
  * Signal: joined (DvmdWire, guint rank, string name, guint DvmdPeerKind): somebody who has proved all. The wire is
  * to be started with dvmd_wire_start(), and is dropped if nobody takes a reference.
@@ -25,14 +25,14 @@ G_DECLARE_FINAL_TYPE (DvmdListener, dvmd_listener, DVMD, LISTENER, GObject)
 
 typedef struct
 {
-  DvmdIdentity *identity;   /* of a member */
-  DvmdAuthority *authority; /* (nullable): there are no certificates, and who joins is of this machine */
-  DvmdTokens *tokens;       /* (nullable): nobody can join here; must outlive the listener */
-  gboolean without_tls;     /* security=none */
-  gint64 deadline;          /* µs; 0: 5 s */
-  guint max_strangers;      /* 0: 64 */
-  const char *version;      /* NULL: of this build; for tests */
-  DvmdKnowsFunc knows;      /* (nullable): which members may make links; all */
+  DvmdIdentity *identity;    /* of a member */
+  DvmdAuthority *authority;  /* (nullable): there are no certificates, and who joins is of this machine */
+  DvmdTokens *tokens;        /* (nullable): nobody can join here; must outlive the listener */
+  gboolean without_tls;      /* security=none */
+  gint64 deadline;           /* µs; 0: 5 s */
+  guint max_unauthenticated; /* 0: 64 */
+  const char *version;       /* NULL: of this build; for tests */
+  DvmdKnowsFunc knows;       /* (nullable): which members may make links; all */
   gpointer knows_data;
   DvmdWireOptions wire; /* its clock is the listener's */
 } DvmdListenerOptions;
@@ -49,7 +49,7 @@ const char *const *dvmd_listener_get_addresses (DvmdListener *self);
 /* Accepts no connections any more, and drops those that have not joined. */
 void dvmd_listener_close (DvmdListener *self);
 
-guint dvmd_listener_get_n_strangers (DvmdListener *self);
+guint dvmd_listener_get_n_unauthenticated (DvmdListener *self);
 guint64 dvmd_listener_get_n_refused (DvmdListener *self);
 
 G_END_DECLS

@@ -54,7 +54,7 @@ struct _DvmdWire
   gpointer fd_tag;
   guint tick;     /* timer */
   guint deadline; /* timer, of closing */
-  gint64 last_heard;
+  gint64 last_received;
   gint64 tick_due;
   gint64 last_sent;
 
@@ -75,7 +75,7 @@ struct _DvmdWire
   gsize body_size;
   gsize body_got;
   gboolean drained; /* all that there was has been read: poll() tells when there is more; never in TLS */
-  gboolean heard_bye;
+  gboolean received_bye;
 
   DvmdWireStatistics statistics;
 };
@@ -275,7 +275,7 @@ static void
 note_read (DvmdWire *self, gsize n)
 {
   self->statistics.bytes_received += n;
-  self->last_heard = dvmd_clock_monotonic (self->options.clock);
+  self->last_received = dvmd_clock_monotonic (self->options.clock);
 }
 
 /* Into the body that is not whole, and what comes after it into the buffer. */
@@ -346,7 +346,7 @@ deliver_packet (DvmdWire *self, DvmdPacket *packet)
   guint type = packet->type;
 
   if (type == DVMD_FRAME_BYE)
-    self->heard_bye = TRUE;
+    self->received_bye = TRUE;
   else if (type != DVMD_FRAME_BEAT && self->state == STATE_OPEN)
     {
       self->statistics.frames_received++;
@@ -357,7 +357,7 @@ deliver_packet (DvmdWire *self, DvmdPacket *packet)
 static GError *
 ended_error (DvmdWire *self)
 {
-  if (self->heard_bye)
+  if (self->received_bye)
     return g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_CLOSED, "the other end has closed it");
   return g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST, "the other end is gone without a word");
 }
@@ -404,7 +404,7 @@ do_input (DvmdWire *self)
         {
           deliver_packet (self, packet);
           n_packets++;
-          if (self->heard_bye && self->state == STATE_OPEN)
+          if (self->received_bye && self->state == STATE_OPEN)
             finish_wire (self, ended_error (self));
           continue;
         }
@@ -489,11 +489,12 @@ on_tick (gpointer user_data)
    * If it was this process that stood still, what has come in the meantime counts; the other end may have stood still
    * with it, and has until the next time.
    */
-  if (now - self->last_heard >= self->options.heartbeat_timeout && now - self->tick_due < pause && !has_unread (self))
+  if (now - self->last_received >= self->options.heartbeat_timeout && now - self->tick_due < pause
+      && !has_unread (self))
     {
       finish_wire (self, g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_TIMEOUT,
                                       "nothing was heard for %.3g seconds",
-                                      (double)(now - self->last_heard) / G_USEC_PER_SEC));
+                                      (double)(now - self->last_received) / G_USEC_PER_SEC));
       return;
     }
   if (now - self->last_sent >= pause && !has_output (self) && self->state == STATE_OPEN)
@@ -521,10 +522,10 @@ dvmd_wire_start (DvmdWire *self)
   g_return_if_fail (self->state == STATE_NEW);
 
   self->state = STATE_OPEN;
-  self->last_heard = self->last_sent = dvmd_clock_monotonic (self->options.clock);
+  self->last_received = self->last_sent = dvmd_clock_monotonic (self->options.clock);
   self->source = dvmd_turn_source_new (g_main_context_get_thread_default (), "dvmd wire", on_source, self);
   self->fd_tag = g_source_add_unix_fd (self->source, dvmd_socket_get_fd (self->stream), G_IO_IN);
-  add_tick (self, self->last_heard);
+  add_tick (self, self->last_received);
   /* TLS may have read packets already. */
   kick (self);
 }

@@ -57,7 +57,7 @@ hear (DvmdHelloIo *io, GBytes **bytes, GError **error)
   g_autoptr (GError) failure = NULL;
   DvmdHello *hello = NULL;
 
-  wait_until ((hello = dvmd_hello_io_hear (io, bytes, &failure)) != NULL || failure != NULL);
+  wait_until ((hello = dvmd_hello_io_receive (io, bytes, &failure)) != NULL || failure != NULL);
   if (failure != NULL)
     g_propagate_error (error, g_steal_pointer (&failure));
   return hello;
@@ -92,7 +92,7 @@ make_join (DvmdIdentity *identity, const DvmdToken *token, GBytes *greeting, con
 static void
 check_answer (TestHost *host, DvmdHelloIo *io, const DvmdHello *hello, guint code)
 {
-  g_autoptr (GBytes) said = dvmd_hello_io_say (io, hello);
+  g_autoptr (GBytes) said = dvmd_hello_io_send (io, hello);
   g_autoptr (DvmdHello) answer = NULL;
 
   g_assert_true (dvmd_hello_io_flush (io, NULL));
@@ -145,7 +145,7 @@ say_link (TestHost *host, DvmdHelloIo *io, guint32 rank)
   dvmd_hello_set_number (hello, DVMD_HELLO_RANK, 4, rank);
   dvmd_hello_set_text (hello, DVMD_HELLO_NAME, "node");
   dvmd_hello_prove (hello, dvmd_identity_get_link_key (host->identity), greeting, NULL);
-  said = dvmd_hello_io_say (io, hello);
+  said = dvmd_hello_io_send (io, hello);
   g_assert_true (dvmd_hello_io_flush (io, NULL));
   answer = hear (io, NULL, NULL);
   g_assert_cmpint (answer->type, ==, DVMD_HELLO_ACCEPT_LINK);
@@ -224,7 +224,7 @@ test_garbage (TestHost *host, gconstpointer data)
       wait_for_end (fd);
       wait_until (dvmd_listener_get_n_refused (host->listener) == i + 1);
     }
-  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 0);
+  g_assert_cmpuint (dvmd_listener_get_n_unauthenticated (host->listener), ==, 0);
 }
 
 static void
@@ -260,7 +260,7 @@ test_silent (TestHost *host, gconstpointer data)
   fd = dial (host);
   wait_for_end (fd);
   g_assert_cmpuint (dvmd_listener_get_n_refused (host->listener), ==, 1);
-  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 0);
+  g_assert_cmpuint (dvmd_listener_get_n_unauthenticated (host->listener), ==, 0);
 }
 
 /* ---- many ---- */
@@ -311,10 +311,10 @@ test_half_open (TestHost *host, gconstpointer data)
   wire = test_host_join (host, identity, 7);
   g_test_message ("joined beside %u half-open connections in %.1f ms", n,
                   (double)(g_get_monotonic_time () - begin) / 1000);
-  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), <=, 64);
+  g_assert_cmpuint (dvmd_listener_get_n_unauthenticated (host->listener), <=, 64);
   for (guint i = 0; i < n; i++)
     close (g_array_index (fds, int, i));
-  wait_until (dvmd_listener_get_n_strangers (host->listener) == 0);
+  wait_until (dvmd_listener_get_n_unauthenticated (host->listener) == 0);
   g_clear_object (&wire);
   g_clear_object (&host->wire);
   g_assert_cmpuint (count_sockets (), ==, n_before);
@@ -327,17 +327,17 @@ test_crowd (TestHost *host, gconstpointer data)
   DvmdToken secret;
   int fds[38];
 
-  host->options.max_strangers = 4;
+  host->options.max_unauthenticated = 4;
   test_host_listen (host, "tcp");
   test_host_add_tokens (host, 1, 32, &secret);
   for (guint i = 0; i < 36; i++)
     fds[i] = dial (host);
-  wait_until (dvmd_listener_get_n_strangers (host->listener) == 36);
+  wait_until (dvmd_listener_get_n_unauthenticated (host->listener) == 36);
   g_assert_cmpuint (dvmd_listener_get_n_refused (host->listener), ==, 0);
   for (guint i = 36; i < G_N_ELEMENTS (fds); i++)
     fds[i] = dial (host);
   wait_until (dvmd_listener_get_n_refused (host->listener) == 2);
-  g_assert_cmpuint (dvmd_listener_get_n_strangers (host->listener), ==, 36);
+  g_assert_cmpuint (dvmd_listener_get_n_unauthenticated (host->listener), ==, 36);
   for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
     close (fds[i]);
 }

@@ -12,7 +12,7 @@
 G_BEGIN_DECLS
 
 /*
- * Somebody who has connected, until he has proved who he is: the listener's side of the hello. Costs little until
+ * A peer that has connected and has not proved yet who it is: the listener's side of the hello. It costs little until
  * then: no thread, no TLS, a few hundred bytes.
  */
 
@@ -39,25 +39,25 @@ typedef struct
   gpointer knows_data;
 } DvmdGate;
 
-typedef struct _DvmdStranger DvmdStranger;
+typedef struct _DvmdUnauthenticated DvmdUnauthenticated;
 
 typedef struct
 {
-  /* (transfer full) stream. The stranger is freed after this. */
-  void (*joined) (gpointer user_data, DvmdStranger *stranger, DvmdSocket *stream, guint32 rank, const char *name,
+  /* (transfer full) stream. The peer is freed after this. */
+  void (*joined) (gpointer user_data, DvmdUnauthenticated *peer, DvmdSocket *stream, guint32 rank, const char *name,
                   DvmdPeerKind kind);
   /* Turned away, or gone. Freed after this. */
-  void (*failed) (gpointer user_data, DvmdStranger *stranger, const GError *error);
-} DvmdStrangerFuncs;
+  void (*failed) (gpointer user_data, DvmdUnauthenticated *peer, const GError *error);
+} DvmdUnauthenticatedFuncs;
 
 /* stream is taken; gate, funcs: unowned. local: a unix socket, of a process with our uid. */
-DvmdStranger *dvmd_stranger_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate,
-                                 const DvmdStrangerFuncs *funcs, gpointer user_data);
-void dvmd_stranger_free (DvmdStranger *self);
+DvmdUnauthenticated *dvmd_unauthenticated_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate,
+                                               const DvmdUnauthenticatedFuncs *funcs, gpointer user_data);
+void dvmd_unauthenticated_free (DvmdUnauthenticated *self);
 
-const char *dvmd_stranger_get_peer (DvmdStranger *self);
-/* Neither has proved a thing nor begun to. */
-gboolean dvmd_stranger_is_silent (DvmdStranger *self);
-gboolean dvmd_stranger_is_proven (DvmdStranger *self);
+const char *dvmd_unauthenticated_get_peer (DvmdUnauthenticated *self);
+/* TRUE: the peer has said nothing yet, or was refused. */
+gboolean dvmd_unauthenticated_is_silent (DvmdUnauthenticated *self);
+gboolean dvmd_unauthenticated_is_proven (DvmdUnauthenticated *self);
 
 G_END_DECLS

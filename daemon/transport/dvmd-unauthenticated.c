@@ -9,10 +9,10 @@
 #include <glib-unix.h>
 
 #include "dvmd-hello-io.h"
-#include "dvmd-stranger.h"
+#include "dvmd-unauthenticated.h"
 #include "dvmd-transport-error.h"
 
-/* How much one who is turned away may still send, so that he can read why. */
+/* A refused peer may still send so much, so that it can read the reason. */
 #define DISCARD_LIMIT (64 * 1024)
 
 typedef enum
@@ -24,10 +24,10 @@ typedef enum
   STATE_OVER,
 } State;
 
-struct _DvmdStranger
+struct _DvmdUnauthenticated
 {
   const DvmdGate *gate;
-  const DvmdStrangerFuncs *funcs;
+  const DvmdUnauthenticatedFuncs *funcs;
   gpointer user_data;
   gboolean local;
   char *peer;
@@ -54,7 +54,7 @@ static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
 static void on_deadline (gpointer user_data);
 
 static void
-watch_socket (DvmdStranger *self, GIOCondition condition)
+watch_socket (DvmdUnauthenticated *self, GIOCondition condition)
 {
   if (self->source != NULL && self->condition == condition)
     return;
@@ -64,19 +64,19 @@ watch_socket (DvmdStranger *self, GIOCondition condition)
   self->condition = condition;
   self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
   g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
-  g_source_set_static_name (self->source, "dvmd stranger");
+  g_source_set_static_name (self->source, "dvmd unauthenticated peer");
   g_source_attach (self->source, g_main_context_get_thread_default ());
 }
 
 static void
-set_deadline (DvmdStranger *self)
+set_deadline (DvmdUnauthenticated *self)
 {
   dvmd_clock_remove_timer (self->gate->clock, self->timer);
   self->timer = dvmd_clock_add_timer (self->gate->clock, self->gate->deadline, on_deadline, self);
 }
 
 static void
-clear_deadline (DvmdStranger *self)
+clear_deadline (DvmdUnauthenticated *self)
 {
   if (self->timer != 0)
     dvmd_clock_remove_timer (self->gate->clock, self->timer);
@@ -84,7 +84,7 @@ clear_deadline (DvmdStranger *self)
 }
 
 void
-dvmd_stranger_free (DvmdStranger *self)
+dvmd_unauthenticated_free (DvmdUnauthenticated *self)
 {
   clear_deadline (self);
   if (self->source != NULL)
@@ -99,25 +99,25 @@ dvmd_stranger_free (DvmdStranger *self)
 }
 
 const char *
-dvmd_stranger_get_peer (DvmdStranger *self)
+dvmd_unauthenticated_get_peer (DvmdUnauthenticated *self)
 {
   return self->peer;
 }
 
 gboolean
-dvmd_stranger_is_silent (DvmdStranger *self)
+dvmd_unauthenticated_is_silent (DvmdUnauthenticated *self)
 {
   return self->silent || self->state == STATE_REFUSED;
 }
 
 gboolean
-dvmd_stranger_is_proven (DvmdStranger *self)
+dvmd_unauthenticated_is_proven (DvmdUnauthenticated *self)
 {
   return self->has_accepted;
 }
 
 static void
-fail_peer (DvmdStranger *self, const GError *error)
+fail_peer (DvmdUnauthenticated *self, const GError *error)
 {
   if (self->state == STATE_OVER)
     return;
@@ -125,13 +125,13 @@ fail_peer (DvmdStranger *self, const GError *error)
   /* The gate may be freed by the call. */
   clear_deadline (self);
   self->funcs->failed (self->user_data, self, error);
-  dvmd_stranger_free (self);
+  dvmd_unauthenticated_free (self);
 }
 
 static void
 on_deadline (gpointer user_data)
 {
-  DvmdStranger *self = user_data;
+  DvmdUnauthenticated *self = user_data;
   g_autoptr (GError) error = NULL;
 
   self->timer = 0;
@@ -148,7 +148,7 @@ on_deadline (gpointer user_data)
 
 /* Says why, and waits a moment for the other end to read it: to close at once would reset the connection. */
 static void
-refuse_peer (DvmdStranger *self, GError *reason)
+refuse_peer (DvmdUnauthenticated *self, GError *reason)
 {
   g_autoptr (DvmdHello) refusal = dvmd_hello_new_refusal (reason);
   g_autoptr (GBytes) encoded = NULL;
@@ -156,13 +156,13 @@ refuse_peer (DvmdStranger *self, GError *reason)
   self->refusal = reason;
   self->has_accepted = FALSE;
   self->state = STATE_REFUSED;
-  encoded = dvmd_hello_io_say (&self->io, refusal);
+  encoded = dvmd_hello_io_send (&self->io, refusal);
   dvmd_hello_io_flush (&self->io, NULL);
   dvmd_socket_end (self->io.stream);
 }
 
 static void
-discard (DvmdStranger *self)
+discard (DvmdUnauthenticated *self)
 {
   guint8 data[4096];
   gssize n;
@@ -189,7 +189,7 @@ refuse_proof (GError **error, const char *reason)
 }
 
 static gboolean
-certify (DvmdStranger *self, GBytes *public_key, DvmdHello *answer, GError **error)
+certify (DvmdUnauthenticated *self, GBytes *public_key, DvmdHello *answer, GError **error)
 {
   g_autoptr (GBytes) certificate = dvmd_authority_sign (self->gate->authority, public_key, self->rank, error);
 
@@ -201,7 +201,7 @@ certify (DvmdStranger *self, GBytes *public_key, DvmdHello *answer, GError **err
 }
 
 static DvmdHello *
-accept_join (DvmdStranger *self, DvmdToken *token, const DvmdHello *hello, GBytes *heard, GError **error)
+accept_join (DvmdUnauthenticated *self, DvmdToken *token, const DvmdHello *hello, GBytes *received, GError **error)
 {
   gboolean with_key = hello->type == DVMD_HELLO_JOIN;
   g_autoptr (DvmdHello) answer = dvmd_hello_new (with_key ? DVMD_HELLO_ACCEPT_JOIN : DVMD_HELLO_ACCEPT_LOCAL);
@@ -211,13 +211,13 @@ accept_join (DvmdStranger *self, DvmdToken *token, const DvmdHello *hello, GByte
       || (with_key && !certify (self, public_key, answer, error)))
     return NULL;
   dvmd_hello_set_number (answer, DVMD_HELLO_RANK, 4, self->rank);
-  dvmd_hello_prove (answer, token->key, self->greeting, heard);
+  dvmd_hello_prove (answer, token->key, self->greeting, received);
   return g_steal_pointer (&answer);
 }
 
-/* Whether somebody can be let in who joins like this. */
+/* Checks that a peer may join in this way. */
 static gboolean
-check_way (DvmdStranger *self, const DvmdHello *hello, GError **error)
+check_way (DvmdUnauthenticated *self, const DvmdHello *hello, GError **error)
 {
   if (self->gate->tokens == NULL)
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
@@ -235,7 +235,7 @@ check_way (DvmdStranger *self, const DvmdHello *hello, GError **error)
 }
 
 static DvmdHello *
-hear_join (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **error)
+authenticate_joiner (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *received, GError **error)
 {
   g_auto (DvmdToken) token = { 0 };
 
@@ -251,11 +251,11 @@ hear_join (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **e
       refuse_proof (error, "The token is none of this DVM's, or not that of the rank");
       return NULL;
     }
-  return accept_join (self, &token, hello, heard, error);
+  return accept_join (self, &token, hello, received, error);
 }
 
 static DvmdHello *
-hear_link (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **error)
+authenticate_member (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *received, GError **error)
 {
   g_autoptr (DvmdHello) answer = dvmd_hello_new (DVMD_HELLO_ACCEPT_LINK);
   const guint8 *key = dvmd_identity_get_link_key (self->gate->identity);
@@ -273,12 +273,12 @@ hear_link (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **e
                    "Rank %u is no member of this DVM any more", self->rank);
       return NULL;
     }
-  dvmd_hello_prove (answer, key, self->greeting, heard);
+  dvmd_hello_prove (answer, key, self->greeting, received);
   return g_steal_pointer (&answer);
 }
 
 static gboolean
-answer_hello (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError **error)
+answer_hello (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *received, GError **error)
 {
   g_autoptr (DvmdHello) answer = NULL;
   g_autoptr (GBytes) encoded = NULL;
@@ -297,43 +297,43 @@ answer_hello (DvmdStranger *self, const DvmdHello *hello, GBytes *heard, GError 
     }
   if (!dvmd_hello_check_version (hello, self->gate->version, error))
     return FALSE;
-  answer = hello->type == DVMD_HELLO_LINK ? hear_link (self, hello, heard, error)
-                                          : hear_join (self, hello, heard, error);
+  answer = hello->type == DVMD_HELLO_LINK ? authenticate_member (self, hello, received, error)
+                                          : authenticate_joiner (self, hello, received, error);
   if (answer == NULL)
     return FALSE;
   name = dvmd_hello_dup_text (hello, DVMD_HELLO_NAME);
   self->name = dvmd_transport_escape (name);
   self->has_accepted = TRUE;
-  encoded = dvmd_hello_io_say (&self->io, answer);
+  encoded = dvmd_hello_io_send (&self->io, answer);
   return TRUE;
 }
 
 static void
-say_ready (DvmdStranger *self)
+say_ready (DvmdUnauthenticated *self)
 {
   g_autoptr (DvmdHello) ready = dvmd_hello_new (DVMD_HELLO_READY);
   g_autoptr (GBytes) encoded = NULL;
 
   dvmd_hello_set (ready, DVMD_HELLO_LINK_KEY, dvmd_identity_get_link_key (self->gate->identity), DVMD_LINK_KEY_SIZE);
-  encoded = dvmd_hello_io_say (&self->io, ready);
+  encoded = dvmd_hello_io_send (&self->io, ready);
   dvmd_hello_wipe (encoded);
   self->state = STATE_READY;
 }
 
 /* TRUE: go on; FALSE: wait, or it has failed. */
 static gboolean
-step_hello (DvmdStranger *self, GError **error)
+step_hello (DvmdUnauthenticated *self, GError **error)
 {
   g_autoptr (DvmdHello) hello = NULL;
-  g_autoptr (GBytes) heard = NULL;
+  g_autoptr (GBytes) received = NULL;
 
   if (!dvmd_hello_io_flush (&self->io, error))
     return FALSE;
   if (!self->has_accepted)
     {
-      hello = dvmd_hello_io_hear (&self->io, &heard, error);
+      hello = dvmd_hello_io_receive (&self->io, &received, error);
       self->silent = self->silent && hello == NULL && self->io.in->len == 0;
-      return hello != NULL && answer_hello (self, hello, heard, error);
+      return hello != NULL && answer_hello (self, hello, received, error);
     }
   set_deadline (self);
   if (self->gate->without_tls || self->local)
@@ -346,7 +346,7 @@ step_hello (DvmdStranger *self, GError **error)
 }
 
 static gboolean
-step_tls (DvmdStranger *self, GError **error)
+step_tls (DvmdUnauthenticated *self, GError **error)
 {
   guint32 rank;
 
@@ -363,7 +363,7 @@ step_tls (DvmdStranger *self, GError **error)
 }
 
 static void
-succeed (DvmdStranger *self)
+succeed (DvmdUnauthenticated *self)
 {
   self->state = STATE_OVER;
   clear_deadline (self);
@@ -372,11 +372,11 @@ succeed (DvmdStranger *self)
   g_clear_pointer (&self->source, g_source_unref);
   self->funcs->joined (self->user_data, self, dvmd_hello_io_steal_stream (&self->io), self->rank, self->name,
                        self->kind);
-  dvmd_stranger_free (self);
+  dvmd_unauthenticated_free (self);
 }
 
 static gboolean
-step_ready (DvmdStranger *self, GError **error)
+step_ready (DvmdUnauthenticated *self, GError **error)
 {
   if (self->kind == DVMD_PEER_JOINER && !self->token_is_spent
       && !dvmd_tokens_joined (self->gate->tokens, self->launch, self->rank))
@@ -386,7 +386,7 @@ step_ready (DvmdStranger *self, GError **error)
 }
 
 static gboolean
-step (DvmdStranger *self, GError **error)
+step (DvmdUnauthenticated *self, GError **error)
 {
   switch (self->state)
     {
@@ -404,7 +404,7 @@ step (DvmdStranger *self, GError **error)
 }
 
 static void
-advance (DvmdStranger *self)
+advance (DvmdUnauthenticated *self)
 {
   g_autoptr (GError) error = NULL;
 
@@ -444,11 +444,11 @@ on_socket (int fd, GIOCondition condition, gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
-DvmdStranger *
-dvmd_stranger_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate, const DvmdStrangerFuncs *funcs,
-                   gpointer user_data)
+DvmdUnauthenticated *
+dvmd_unauthenticated_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate,
+                          const DvmdUnauthenticatedFuncs *funcs, gpointer user_data)
 {
-  DvmdStranger *self = g_new0 (DvmdStranger, 1);
+  DvmdUnauthenticated *self = g_new0 (DvmdUnauthenticated, 1);
   g_autoptr (DvmdHello) greeting = dvmd_hello_new (DVMD_HELLO_GREETING);
 
   self->gate = gate;
@@ -463,7 +463,7 @@ dvmd_stranger_new (DvmdSocket *stream, gboolean local, const DvmdGate *gate, con
   dvmd_hello_set_number (greeting, DVMD_HELLO_SECURITY, 1, gate->without_tls || local ? 0 : 1);
   dvmd_hello_set_number (greeting, DVMD_HELLO_RANK, 4, dvmd_identity_get_rank (gate->identity));
   dvmd_hello_set_nonce (greeting);
-  self->greeting = dvmd_hello_io_say (&self->io, greeting);
+  self->greeting = dvmd_hello_io_send (&self->io, greeting);
   set_deadline (self);
   /* From the loop, as everything that may end it. */
   watch_socket (self, G_IO_OUT);
