@@ -109,7 +109,7 @@ trim_kept (Streams *all)
 
       dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (dvmd_job_get_record (oldest->job)),
                     "its output is no longer kept");
-      dvmd_output_drop_kept (oldest->output);
+      dvmd_output_drop_retained (oldest->output);
       forget_kept (oldest);
     }
 }
@@ -117,7 +117,7 @@ trim_kept (Streams *all)
 static void
 count_kept (DvmdJobStreams *self)
 {
-  self->kept = dvmd_output_get_kept (self->output);
+  self->kept = dvmd_output_get_retained (self->output);
   if (self->kept == 0)
     return;
   g_queue_push_tail (&self->all->kept, self);

@@ -28,8 +28,8 @@ typedef struct
   gboolean made;
   gboolean is_new; /* it was not there before */
   gboolean written;
-  int error;     /* what was found when it was closed, not told yet; REMOVED: it is not there any more */
-  gboolean told; /* it failed */
+  int error;         /* what was found when it was closed, not told yet; REMOVED: it is not there any more */
+  gboolean notified; /* it failed */
 } File;
 
 #define REMOVED (-1)
@@ -97,10 +97,10 @@ check_file (DvmdOutputFiles *self, File *file, GError **error)
 {
   if (file->error == 0)
     return TRUE;
-  if (!file->told)
+  if (!file->notified)
     g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "output cannot be written to '%s': %s", file->path,
                  file->error == REMOVED ? "the file has been removed" : g_strerror (file->error));
-  file->told = TRUE;
+  file->notified = TRUE;
   close_file (self, file);
   return FALSE;
 }
@@ -216,7 +216,7 @@ dvmd_output_files_close (DvmdOutputFiles *self, const char *path, GError **error
 {
   File *file = g_hash_table_lookup (self->files, path);
 
-  if (file == NULL || file->told)
+  if (file == NULL || file->notified)
     return TRUE;
   close_file (self, file);
   if (!check_file (self, file, error))

@@ -18,7 +18,7 @@
 
 #include <dvm.h>
 
-#include "dvmd-kept.h"
+#include "dvmd-retained.h"
 #include "dvmd-output-files.h"
 #include "dvmd-sink.h"
 #include "dvmd-log.h"
@@ -81,7 +81,7 @@ struct _DvmdOutput
   GPtrArray *targets;     /* Target */
   DvmdOutputFiles *files; /* (nullable): dir=, file= */
   GHashTable *lines;      /* rank and stream -> Line */
-  DvmdKept *kept;         /* (nullable) */
+  DvmdRetained *retained; /* (nullable) */
   gsize keep;
   gboolean ended;
   gboolean delivered;
@@ -159,7 +159,7 @@ tell_readers (DvmdOutput *self, const char *message)
 {
   g_autofree char *line = g_strdup_printf ("dvmd: job %s: %s\n", self->nspace, message);
   g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
-  gboolean told = FALSE;
+  gboolean notified = FALSE;
 
   for (guint i = 0; i < self->targets->len; i++)
     {
@@ -168,9 +168,9 @@ tell_readers (DvmdOutput *self, const char *message)
       if (!(target->streams & STREAM_BIT (DVMD_STREAM_STDERR)) || dvmd_sink_is_closed (target->sink))
         continue;
       dvmd_sink_write (target->sink, bytes, NULL, NULL);
-      told = TRUE;
+      notified = TRUE;
     }
-  return told;
+  return notified;
 }
 
 static void
@@ -238,7 +238,7 @@ dvmd_output_free (DvmdOutput *self)
   g_clear_pointer (&self->targets, g_ptr_array_unref);
   g_clear_pointer (&self->files, dvmd_output_files_free);
   g_clear_pointer (&self->lines, g_hash_table_unref);
-  g_clear_pointer (&self->kept, dvmd_kept_free);
+  g_clear_pointer (&self->retained, dvmd_retained_free);
   g_clear_pointer (&self->format, dvmd_output_format_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_clear_pointer (&self->context, g_main_context_unref);
@@ -496,11 +496,11 @@ add_reader (DvmdOutput *self, DvmdStream stream, int *read_fd, GError **error)
 }
 
 static void
-give_kept (DvmdOutput *self, Target *target, DvmdStream stream)
+give_retained (DvmdOutput *self, Target *target, DvmdStream stream)
 {
-  if (self->kept != NULL)
+  if (self->retained != NULL)
     {
-      g_autoptr (GBytes) bytes = dvmd_kept_take (self->kept, stream);
+      g_autoptr (GBytes) bytes = dvmd_retained_take (self->retained, stream);
 
       dvmd_sink_write (target->sink, bytes, NULL, NULL);
     }
@@ -524,9 +524,9 @@ dvmd_output_attach (DvmdOutput *self, int *stdout_fd, int *stderr_fd, GError **e
       return FALSE;
     }
   if (out != NULL)
-    give_kept (self, out, DVMD_STREAM_STDOUT);
+    give_retained (self, out, DVMD_STREAM_STDOUT);
   if (err != NULL)
-    give_kept (self, err, DVMD_STREAM_STDERR);
+    give_retained (self, err, DVMD_STREAM_STDERR);
   close_when_empty (self);
   return TRUE;
 }
@@ -538,7 +538,7 @@ dvmd_output_attach_fd (DvmdOutput *self, DvmdStream stream, int fd, GError **err
 
   if (target == NULL)
     return FALSE;
-  give_kept (self, target, stream);
+  give_retained (self, target, stream);
   close_when_empty (self);
   return TRUE;
 }
@@ -639,9 +639,9 @@ give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt)
     }
   if (taken)
     return;
-  if (self->kept == NULL)
-    self->kept = dvmd_kept_new (self->keep);
-  dvmd_kept_add (self->kept, stream, bytes);
+  if (self->retained == NULL)
+    self->retained = dvmd_retained_new (self->keep);
+  dvmd_retained_add (self->retained, stream, bytes);
 }
 
 void
@@ -870,13 +870,13 @@ dvmd_output_is_delivered (DvmdOutput *self)
 }
 
 gsize
-dvmd_output_get_kept (DvmdOutput *self)
+dvmd_output_get_retained (DvmdOutput *self)
 {
-  return self->kept != NULL ? dvmd_kept_get_size (self->kept) : 0;
+  return self->retained != NULL ? dvmd_retained_get_size (self->retained) : 0;
 }
 
 void
-dvmd_output_drop_kept (DvmdOutput *self)
+dvmd_output_drop_retained (DvmdOutput *self)
 {
-  g_clear_pointer (&self->kept, dvmd_kept_free);
+  g_clear_pointer (&self->retained, dvmd_retained_free);
 }

@@ -106,8 +106,8 @@ gboolean dvmd_output_end (DvmdOutput *self);
 gboolean dvmd_output_is_delivered (DvmdOutput *self);
 
 /* Bytes that are kept for the first who attaches. */
-gsize dvmd_output_get_kept (DvmdOutput *self);
-void dvmd_output_drop_kept (DvmdOutput *self);
+gsize dvmd_output_get_retained (DvmdOutput *self);
+void dvmd_output_drop_retained (DvmdOutput *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdOutput, dvmd_output_free)
 

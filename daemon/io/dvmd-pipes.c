@@ -253,7 +253,7 @@ read_stream (Reader *reader)
 }
 
 static void
-told_written (DvmdPipes *self, gsize n_bytes)
+notify_written (DvmdPipes *self, gsize n_bytes)
 {
   self->stdin_bytes -= n_bytes;
   if (n_bytes > 0 && self->funcs->stdin_written != NULL)
@@ -268,7 +268,7 @@ drop_stdin (DvmdPipes *self)
   close_fd (&self->hangup_fd);
   g_queue_clear_full (&self->stdin_queue, (GDestroyNotify)g_bytes_unref);
   self->stdin_offset = 0;
-  told_written (self, self->stdin_bytes);
+  notify_written (self, self->stdin_bytes);
 }
 
 static void
@@ -319,7 +319,7 @@ write_stdin (DvmdPipes *self)
     self->stdin_tag = g_source_add_unix_fd (self->source, self->stdin_fd, G_IO_OUT);
   else if (g_queue_is_empty (&self->stdin_queue))
     unwatch_pipe (self, &self->stdin_tag);
-  told_written (self, written);
+  notify_written (self, written);
   if (!self->freed && self->stdin_closing && g_queue_is_empty (&self->stdin_queue) && self->stdin_fd >= 0)
     end_stdin (self);
 }
@@ -520,7 +520,7 @@ dvmd_pipes_write_stdin (DvmdPipes *self, GBytes *bytes)
   self->stdin_bytes += size;
   if (self->stdin_fd < 0 || self->stdin_closing)
     {
-      told_written (self, size);
+      notify_written (self, size);
       return TRUE;
     }
   g_queue_push_tail (&self->stdin_queue, g_bytes_ref (bytes));

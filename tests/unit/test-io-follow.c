@@ -96,8 +96,8 @@ test_readers (Fixture *self, gconstpointer data)
   self->output = make (self, "dvm@2", 2, NULL);
   dvmd_output_follow (self->output, self->leader, TRUE);
   push (self->output, DVMD_STREAM_STDOUT, "kept\n");
-  g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 0);
-  g_assert_cmpuint (dvmd_output_get_kept (self->leader), ==, 5);
+  g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 0);
+  g_assert_cmpuint (dvmd_output_get_retained (self->leader), ==, 5);
   g_assert_true (dvmd_output_attach (self->leader, &fds[0], &fds[1], NULL));
   g_assert_true (dvmd_output_attach (self->output, &fds[2], NULL, NULL));
   push (self->leader, DVMD_STREAM_STDOUT, "first\n");
@@ -197,7 +197,7 @@ test_own_file (Fixture *self, gconstpointer data)
   self->output = make (self, "dvm@2", 2, format);
   dvmd_output_follow (self->output, self->leader, FALSE);
   push (self->output, DVMD_STREAM_STDOUT, "own\n");
-  g_assert_cmpuint (dvmd_output_get_kept (self->leader), ==, 0);
+  g_assert_cmpuint (dvmd_output_get_retained (self->leader), ==, 0);
   dvmd_output_end (self->output);
   g_assert_cmpint (g_unlink (path), ==, 0);
 }
@@ -212,7 +212,7 @@ test_parted (Fixture *self, gconstpointer data)
   dvmd_output_follow (self->output, NULL, FALSE);
   g_clear_pointer (&self->leader, dvmd_output_free);
   push (self->output, DVMD_STREAM_STDOUT, "alone\n");
-  g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 6);
+  g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 6);
 }
 
 static void
@@ -234,11 +234,11 @@ test_tap (Fixture *self, gconstpointer data)
   dvmd_output_set_tap (self->output, 1u << DVMD_STREAM_STDERR, on_tap, text);
   push (self->output, DVMD_STREAM_STDOUT, "out\n");
   push (self->output, DVMD_STREAM_STDERR, "err\n");
-  g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 4);
+  g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 4);
   g_assert_cmpuint (self->credited, ==, 8);
   dvmd_output_set_tap (self->output, 0, NULL, NULL);
   push (self->output, DVMD_STREAM_STDERR, "kept\n");
-  g_assert_cmpuint (dvmd_output_get_kept (self->output), ==, 9);
+  g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 9);
   g_assert_true (g_str_has_suffix (text->str, ":err\n"));
 }
 

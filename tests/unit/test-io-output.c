@@ -261,9 +261,9 @@ test_nobody (Fixture *fixture, gconstpointer data)
   push (fixture, 1, DVMD_STREAM_STDOUT, "three\n");
   /* Kept, so off our hands at once. */
   g_assert_cmpuint (fixture->credited, ==, 14);
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, 14);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, 14);
   g_assert_true (dvmd_output_attach (fixture->output, &out, NULL, NULL));
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, 4);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, 4);
   push (fixture, 1, DVMD_STREAM_STDOUT, "four\n");
   settle ();
   assert_reads (out, "one\nthree\nfour\n", FALSE);
@@ -302,10 +302,10 @@ test_kept_limit (Fixture *fixture, gconstpointer data)
       g_string_append (all, line);
       push (fixture, 0, DVMD_STREAM_STDOUT, line);
     }
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, DVMD_OUTPUT_KEEP);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, DVMD_OUTPUT_KEEP);
   g_assert_cmpuint (fixture->credited, ==, all->len);
   g_assert_true (dvmd_output_attach (fixture->output, &out, NULL, NULL));
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, 0);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, 0);
   kept = g_malloc (DVMD_OUTPUT_KEEP + 1);
   while (got < DVMD_OUTPUT_KEEP)
     {
@@ -328,10 +328,10 @@ test_kept_tiny_pieces (Fixture *fixture, gconstpointer data)
   /* Streams that alternate byte by byte must not cost a hundred times what they hold. */
   for (guint i = 0; i < 200000; i++)
     push (fixture, 0, i % 2 == 0 ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR, "x");
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), <=, 20000);
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), >, 1000);
-  dvmd_output_drop_kept (fixture->output);
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, 0);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), <=, 20000);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), >, 1000);
+  dvmd_output_drop_retained (fixture->output);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, 0);
 }
 
 /* A reader that never reads holds up the credit, and the loop sleeps. */
@@ -830,14 +830,14 @@ test_dir (Fixture *fixture, gconstpointer data)
   push (fixture, 0, DVMD_STREAM_STDOUT, "zero\n");
   push (fixture, 10, DVMD_STREAM_STDERR, "ten\n");
   dvmd_output_push_eof (fixture->output, 0, DVMD_STREAM_STDOUT);
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, 9);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, 9);
   g_assert_true (dvmd_output_end (fixture->output));
   assert_file (first, "zero\n");
   assert_file (second, "ten\n");
 
   make_output (fixture, no_copy);
   push (fixture, 0, DVMD_STREAM_STDOUT, "zero\n");
-  g_assert_cmpuint (dvmd_output_get_kept (fixture->output), ==, 0);
+  g_assert_cmpuint (dvmd_output_get_retained (fixture->output), ==, 0);
   g_assert_true (dvmd_output_end (fixture->output));
   assert_file (third, "zero\n");
 }

@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-#include "dvmd-kept.h"
+#include "dvmd-retained.h"
 
 #define PIECE 16384
 /* Pieces cost memory too, however small they are. */
@@ -19,7 +19,7 @@ typedef struct
   gsize skip; /* bytes at the front that are no longer kept */
 } Piece;
 
-struct _DvmdKept
+struct _DvmdRetained
 {
   gsize max;
   gsize size;
@@ -35,24 +35,24 @@ piece_free (gpointer data)
   g_free (piece);
 }
 
-DvmdKept *
-dvmd_kept_new (gsize max)
+DvmdRetained *
+dvmd_retained_new (gsize max)
 {
-  DvmdKept *self = g_new0 (DvmdKept, 1);
+  DvmdRetained *self = g_new0 (DvmdRetained, 1);
 
   self->max = max;
   return self;
 }
 
 void
-dvmd_kept_free (DvmdKept *self)
+dvmd_retained_free (DvmdRetained *self)
 {
   g_queue_clear_full (&self->pieces, piece_free);
   g_free (self);
 }
 
 static void
-trim (DvmdKept *self)
+trim (DvmdRetained *self)
 {
   while (self->size > self->max || g_queue_get_length (&self->pieces) > MAX_PIECES)
     {
@@ -71,7 +71,7 @@ trim (DvmdKept *self)
 }
 
 static Piece *
-piece_for (DvmdKept *self, DvmdStream stream)
+piece_for (DvmdRetained *self, DvmdStream stream)
 {
   Piece *piece = g_queue_peek_tail (&self->pieces);
 
@@ -85,7 +85,7 @@ piece_for (DvmdKept *self, DvmdStream stream)
 }
 
 void
-dvmd_kept_add (DvmdKept *self, DvmdStream stream, GBytes *bytes)
+dvmd_retained_add (DvmdRetained *self, DvmdStream stream, GBytes *bytes)
 {
   gsize size;
   const char *data = g_bytes_get_data (bytes, &size);
@@ -104,7 +104,7 @@ dvmd_kept_add (DvmdKept *self, DvmdStream stream, GBytes *bytes)
 }
 
 GBytes *
-dvmd_kept_take (DvmdKept *self, DvmdStream stream)
+dvmd_retained_take (DvmdRetained *self, DvmdStream stream)
 {
   GString *text = g_string_new (NULL);
   GList *next;
@@ -125,7 +125,7 @@ dvmd_kept_take (DvmdKept *self, DvmdStream stream)
 }
 
 gsize
-dvmd_kept_get_size (DvmdKept *self)
+dvmd_retained_get_size (DvmdRetained *self)
 {
   return self->size;
 }
