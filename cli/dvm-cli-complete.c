@@ -18,7 +18,7 @@
 #include "dvm-cli-signals.h"
 
 /* A user at the prompt does not wait longer for proposals. */
-#define PATIENCE_SECONDS 2
+#define TIMEOUT_SECONDS 2
 
 typedef struct
 {
@@ -64,7 +64,7 @@ connect_client (Complete *self)
     self->cli.socket = g_getenv ("DVM_SOCKET");
   if (self->cli.name == NULL)
     self->cli.name = g_getenv ("DVM_NAME");
-  alarm (PATIENCE_SECONDS);
+  alarm (TIMEOUT_SECONDS);
   return dvm_cli_connect (&self->cli, &error);
 }
 

@@ -121,12 +121,12 @@ run_keeper (int line, int state_fd, void (*become) (gpointer), gpointer user_dat
 }
 
 gboolean
-dvm_cli_keep (DvmCliKept *self, int state_fd, void (*become) (gpointer), gpointer user_data, GError **error)
+dvm_cli_keep (DvmCliKeeper *self, int state_fd, void (*become) (gpointer), gpointer user_data, GError **error)
 {
   int ends[2];
   int saved_errno;
 
-  *self = (DvmCliKept){ .pidfd = -1, .line = -1 };
+  *self = (DvmCliKeeper){ .pidfd = -1, .line = -1 };
   if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0)
     {
       self->keeper = fork ();
@@ -148,12 +148,12 @@ dvm_cli_keep (DvmCliKept *self, int state_fd, void (*become) (gpointer), gpointe
   saved_errno = errno;
   g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot start dvmd: %s"),
                g_strerror (saved_errno));
-  dvm_cli_kept_clear (self);
+  dvm_cli_keeper_clear (self);
   return FALSE;
 }
 
 void
-dvm_cli_kept_is_ready (DvmCliKept *self)
+dvm_cli_keeper_is_ready (DvmCliKeeper *self)
 {
   char word;
 
@@ -162,7 +162,7 @@ dvm_cli_kept_is_ready (DvmCliKept *self)
 }
 
 int
-dvm_cli_kept_wait (DvmCliKept *self)
+dvm_cli_keeper_wait (DvmCliKeeper *self)
 {
   int status = 0;
 
@@ -175,7 +175,7 @@ dvm_cli_kept_wait (DvmCliKept *self)
 }
 
 void
-dvm_cli_kept_clear (DvmCliKept *self)
+dvm_cli_keeper_clear (DvmCliKeeper *self)
 {
   if (self->pidfd >= 0)
     close (self->pidfd);

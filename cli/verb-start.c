@@ -260,13 +260,13 @@ await_ready (Start *start, pid_t pid, DvmCliReadyResult *result, GError **error)
 
 /* Agents that have come are ended in good order. Returns what waitpid() says of it. */
 static int
-end_daemon (DvmCliKept *kept, gboolean tell)
+end_daemon (DvmCliKeeper *keeper, gboolean tell)
 {
-  if (tell && kept->pidfd >= 0)
-    pidfd_send_signal (kept->pidfd, SIGTERM, NULL, 0);
-  if (kept->pidfd >= 0 && !dvm_cli_wait_gone (kept->pidfd, END_TIMEOUT_MS))
-    pidfd_send_signal (kept->pidfd, SIGKILL, NULL, 0);
-  return dvm_cli_kept_wait (kept);
+  if (tell && keeper->pidfd >= 0)
+    pidfd_send_signal (keeper->pidfd, SIGTERM, NULL, 0);
+  if (keeper->pidfd >= 0 && !dvm_cli_wait_gone (keeper->pidfd, END_TIMEOUT_MS))
+    pidfd_send_signal (keeper->pidfd, SIGKILL, NULL, 0);
+  return dvm_cli_keeper_wait (keeper);
 }
 
 /* Our process becomes dvmd, so that signals and exit status are its own; a grandchild of ours tells when it is ready.
@@ -348,31 +348,31 @@ static int
 run_in_background (Start *start, int ready_end, GError **error)
 {
   DvmCliReadyResult result;
-  DvmCliKept kept;
+  DvmCliKeeper keeper;
   sigset_t saved;
   int status;
   int end;
 
   take_signals (start, &saved);
   start->ready_end = ready_end;
-  if (!dvm_cli_keep (&kept, start->state, become_daemon, start, error))
+  if (!dvm_cli_keep (&keeper, start->state, become_daemon, start, error))
     return DVM_CLI_EXIT_FAILED;
   close (ready_end);
-  dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)kept.pid);
-  status = await_ready (start, kept.pid, &result, error);
+  dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)keeper.pid);
+  status = await_ready (start, keeper.pid, &result, error);
   if (status == DVM_CLI_EXIT_OK)
     {
-      dvm_cli_kept_is_ready (&kept);
+      dvm_cli_keeper_is_ready (&keeper);
       if (start->log != NULL && start->state >= 0)
         dvm_cli_state_link_log (start->state, start->log);
     }
   else
     {
-      end = end_daemon (&kept, result != DVM_CLI_READY_ANSWERED);
+      end = end_daemon (&keeper, result != DVM_CLI_READY_ANSWERED);
       if (result == DVM_CLI_READY_SILENT)
         explain_end (start, end, error);
     }
-  dvm_cli_kept_clear (&kept);
+  dvm_cli_keeper_clear (&keeper);
   close (start->signals);
   sigprocmask (SIG_SETMASK, &saved, NULL);
   return status;
