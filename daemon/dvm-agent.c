@@ -27,8 +27,8 @@
 #include "dvmd-programs.h"
 
 /* Of the line with the token; longer ones are none. */
-#define LINE_LIMIT 1024
-#define HEAP_KEPT  (256 * 1024)
+#define LINE_LIMIT    1024
+#define HEAP_RETAINED (256 * 1024)
 
 typedef struct
 {
@@ -242,7 +242,7 @@ main (int argc, char **argv)
   g_auto (GStrv) given = g_strdupv (argv);
 
   /* The output of one job that is on its way; there may be many agents on one machine. */
-  dvmd_agent_prepare_process (HEAP_KEPT);
+  dvmd_agent_prepare_process (HEAP_RETAINED);
   signal (SIGPIPE, SIG_IGN);
   signal (SIGXFSZ, SIG_IGN);
   dvmd_log_install ("dvm-agent");

@@ -33,7 +33,7 @@
 /* How long one that is activated waits for the one before it to go, and how often it looks; in µs. */
 #define PREDECESSOR_LIMIT (10 * G_USEC_PER_SEC)
 #define PREDECESSOR_PAUSE (10 * 1000)
-#define HEAP_KEPT         (1024 * 1024)
+#define HEAP_RETAINED     (1024 * 1024)
 
 typedef struct
 {
@@ -67,8 +67,8 @@ typedef struct
   gboolean has_peer; /* the one program that a private DVM serves */
   gboolean ended;    /* the DVM has; the process serves its peer until that leaves */
   gboolean has_terminal;
-  guint told_reported;
-  guint told_expected;
+  guint notified_reported;
+  guint notified_expected;
   gboolean stopping;
   gboolean signalled;
   int exit_status;
@@ -112,13 +112,13 @@ on_core_changed (DvmdCore *core, gpointer user_data)
   g_autofree char *line = NULL;
 
   if (self->ready_fd < 0 || !self->progress || expected == 0
-      || (reported == self->told_reported && expected == self->told_expected) || poll (&poll_fd, 1, 0) != 1)
+      || (reported == self->notified_reported && expected == self->notified_expected) || poll (&poll_fd, 1, 0) != 1)
     return;
   line = g_strdup_printf ("PROGRESS %u %u\n", reported, expected);
   if (write (self->ready_fd, line, strlen (line)) < 0)
     return;
-  self->told_reported = reported;
-  self->told_expected = expected;
+  self->notified_reported = reported;
+  self->notified_expected = expected;
 }
 
 static void
@@ -688,7 +688,7 @@ main (int argc, char **argv)
   DvmdLog *log;
   g_autoptr (GError) error = NULL;
 
-  dvmd_agent_prepare_process (HEAP_KEPT);
+  dvmd_agent_prepare_process (HEAP_RETAINED);
   signal (SIGPIPE, SIG_IGN);
   /* Of a file that gets too large the writer hears by an error. */
   signal (SIGXFSZ, SIG_IGN);

@@ -22,7 +22,7 @@
 
 /* The longest line that is told in one piece, and what is kept of the messages for the end. */
 #define LINE_MAX_BYTES 4096
-#define KEPT_BYTES     4096
+#define RETAINED_BYTES 4096
 /* After its end: what a pipe holds, and not more if somebody else goes on writing. */
 #define LAST_READS 64
 
@@ -46,7 +46,7 @@ struct _DvmdHostProcess
   DvmdHostProcessFunc gone;
   gpointer gone_data;
   Stream streams[2];
-  GString *kept;
+  GString *retained;
   int input_fd;
   GSource *input_source;
   GByteArray *input;
@@ -120,10 +120,10 @@ tell_line (Stream *stream)
 
   if (stream->is_message)
     {
-      g_string_append (self->kept, line);
-      g_string_append_c (self->kept, '\n');
-      if (self->kept->len > KEPT_BYTES)
-        g_string_erase (self->kept, 0, self->kept->len - KEPT_BYTES);
+      g_string_append (self->retained, line);
+      g_string_append_c (self->retained, '\n');
+      if (self->retained->len > RETAINED_BYTES)
+        g_string_erase (self->retained, 0, self->retained->len - RETAINED_BYTES);
     }
   g_string_truncate (stream->line, 0);
   if (self->watch->line != NULL)
@@ -262,7 +262,7 @@ tell_end (DvmdHostProcess *self, int status)
   if (WIFSIGNALED (status))
     outcome.exit_signal = WTERMSIG (status);
   outcome.output = g_bytes_new (NULL, 0);
-  outcome.messages = g_bytes_new (self->kept->str, self->kept->len);
+  outcome.messages = g_bytes_new (self->retained->str, self->retained->len);
   self->watch->ended (self->number, &outcome, self->user_data);
   dvmd_plugin_outcome_clear (&outcome);
   self->gone (self->number, self->gone_data);
@@ -298,7 +298,7 @@ dvmd_host_process_new (DvmdSpawner *spawner, DvmdReaper *reaper, const DvmdPlugi
   self->number = number;
   self->pid = pid;
   self->pidfd = pidfd;
-  self->kept = g_string_new (NULL);
+  self->retained = g_string_new (NULL);
   self->input = g_byte_array_new ();
   self->input_fd = ends[0];
   for (guint i = 0; i < 2; i++)
@@ -330,7 +330,7 @@ dvmd_host_process_free (DvmdHostProcess *self)
       close_stream (&self->streams[i]);
       g_string_free (self->streams[i].line, TRUE);
     }
-  g_string_free (self->kept, TRUE);
+  g_string_free (self->retained, TRUE);
   g_byte_array_unref (self->input);
   g_free (self);
 }

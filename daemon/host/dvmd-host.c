@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A host is what one plugin may do to the world: settings, log, commands.
+ * A host is the only way by which one plugin acts on the system: settings, log, commands.
  */
 
 #include "config.h"
@@ -24,8 +24,8 @@
 #include <glib-unix.h>
 
 /* The first bytes of each stream of a command are kept, so many at most. */
-#define KEPT_MAX (1024 * 1024)
-#define CHUNK    (64 * 1024)
+#define RETAINED_MAX (1024 * 1024)
+#define CHUNK        (64 * 1024)
 
 struct _DvmdHost
 {
@@ -50,13 +50,13 @@ typedef struct
   int status;
   guint n_pending;
   gulong cancel_id;
-  GByteArray *kept[2];
+  GByteArray *retained[2];
 } Command;
 
 typedef struct
 {
   Command *command;
-  GByteArray *kept;
+  GByteArray *retained;
 } Reading;
 
 static void dvmd_host_iface_init (DvmdPluginHostInterface *iface);
@@ -82,8 +82,8 @@ command_end (Command *command)
   g_ptr_array_remove_fast (command->host->commands, command);
   outcome->exit_code = WIFEXITED (command->status) ? WEXITSTATUS (command->status) : -1;
   outcome->exit_signal = WIFSIGNALED (command->status) ? WTERMSIG (command->status) : 0;
-  outcome->output = g_byte_array_free_to_bytes (command->kept[0]);
-  outcome->messages = g_byte_array_free_to_bytes (command->kept[1]);
+  outcome->output = g_byte_array_free_to_bytes (command->retained[0]);
+  outcome->messages = g_byte_array_free_to_bytes (command->retained[1]);
   if (command->given_up)
     g_task_return_new_error (command->task, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM has ended");
   else if (!g_task_return_error_if_cancelled (command->task))
@@ -133,7 +133,8 @@ on_read (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   /* Bytes over the limit are read and dropped, so that the command does not block. */
-  g_byte_array_append (reading->kept, g_bytes_get_data (bytes, NULL), MIN (length, KEPT_MAX - reading->kept->len));
+  g_byte_array_append (reading->retained, g_bytes_get_data (bytes, NULL),
+                       MIN (length, RETAINED_MAX - reading->retained->len));
   g_input_stream_read_bytes_async (G_INPUT_STREAM (source), CHUNK, G_PRIORITY_DEFAULT, NULL, on_read, reading);
 }
 
@@ -144,7 +145,7 @@ start_reading (Command *command, guint i, int fd)
   Reading *reading = g_new0 (Reading, 1);
 
   reading->command = command;
-  reading->kept = command->kept[i] = g_byte_array_new ();
+  reading->retained = command->retained[i] = g_byte_array_new ();
   command->n_pending++;
   g_input_stream_read_bytes_async (stream, CHUNK, G_PRIORITY_DEFAULT, NULL, on_read, reading);
 }

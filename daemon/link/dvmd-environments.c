@@ -14,7 +14,7 @@ struct _DvmdEnvironments
 {
   gsize limit;
   gsize n_bytes;
-  GQueue kept;           /* DvmdEnvironment, the one that was used last first; holds the references */
+  GQueue retained;       /* DvmdEnvironment, the one that was used last first; holds the references */
   GHashTable *by_digest; /* GBytes -> DvmdEnvironment */
   GHashTable *by_strings;
 };
@@ -75,7 +75,7 @@ dvmd_environments_new (gsize limit)
   DvmdEnvironments *self = g_new0 (DvmdEnvironments, 1);
 
   self->limit = limit;
-  g_queue_init (&self->kept);
+  g_queue_init (&self->retained);
   self->by_digest = g_hash_table_new (g_bytes_hash, g_bytes_equal);
   self->by_strings = g_hash_table_new (strings_hash, strings_equal);
   return self;
@@ -84,7 +84,7 @@ dvmd_environments_new (gsize limit)
 static void
 forget_environment (DvmdEnvironments *self, DvmdEnvironment *environment)
 {
-  g_queue_unlink (&self->kept, &environment->link);
+  g_queue_unlink (&self->retained, &environment->link);
   g_hash_table_remove (self->by_digest, environment->digest);
   if (g_hash_table_lookup (self->by_strings, environment->strings) == environment)
     g_hash_table_remove (self->by_strings, environment->strings);
@@ -95,8 +95,8 @@ forget_environment (DvmdEnvironments *self, DvmdEnvironment *environment)
 void
 dvmd_environments_free (DvmdEnvironments *self)
 {
-  while (self->kept.length > 0)
-    forget_environment (self, self->kept.head->data);
+  while (self->retained.length > 0)
+    forget_environment (self, self->retained.head->data);
   g_hash_table_unref (self->by_digest);
   g_hash_table_unref (self->by_strings);
   g_free (self);
@@ -107,8 +107,8 @@ use (DvmdEnvironments *self, DvmdEnvironment *environment)
 {
   if (environment == NULL)
     return NULL;
-  g_queue_unlink (&self->kept, &environment->link);
-  g_queue_push_head_link (&self->kept, &environment->link);
+  g_queue_unlink (&self->retained, &environment->link);
+  g_queue_push_head_link (&self->retained, &environment->link);
   return dvmd_environment_ref (environment);
 }
 
@@ -126,12 +126,12 @@ dvmd_environments_add (DvmdEnvironments *self, GBytes *digest, const char *const
   if (environment != NULL)
     return environment;
   environment = dvmd_environment_new (digest, strings);
-  g_queue_push_head_link (&self->kept, &environment->link);
+  g_queue_push_head_link (&self->retained, &environment->link);
   g_hash_table_insert (self->by_digest, environment->digest, environment);
   g_hash_table_insert (self->by_strings, environment->strings, environment);
   self->n_bytes += environment->n_bytes;
-  while (self->n_bytes > self->limit && self->kept.length > 1)
-    forget_environment (self, self->kept.tail->data);
+  while (self->n_bytes > self->limit && self->retained.length > 1)
+    forget_environment (self, self->retained.tail->data);
   return dvmd_environment_ref (environment);
 }
 
@@ -158,5 +158,5 @@ dvmd_environments_intern (DvmdEnvironments *self, const char *const *strings)
 guint
 dvmd_environments_get_n (DvmdEnvironments *self)
 {
-  return self->kept.length;
+  return self->retained.length;
 }

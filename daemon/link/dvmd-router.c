@@ -529,10 +529,12 @@ is_over (gpointer rank, gpointer what, gpointer router)
          && !dvmd_tree_is_leaving (self->tree, GPOINTER_TO_UINT (rank));
 }
 
-/* Of those that have left nothing is asked any more. The controller drops them itself, and knows joiners before they
- * are members. */
+/*
+ * The addresses of daemons that have left are not needed any more. The controller drops them itself, and knows joiners
+ * before they are members.
+ */
 static void
-forget_strangers (DvmdRouter *self)
+forget_departed (DvmdRouter *self)
 {
   if (self->rank == 0)
     return;
@@ -554,7 +556,7 @@ tree_routes_changed (gpointer user_data, DvmdRoutes *old_routes, DvmdRoutes *rou
       if (!dvmd_routes_contains (routes, rank) && !dvmd_tree_is_leaving (self->tree, rank))
         g_hash_table_add (self->gone, GUINT_TO_POINTER (rank));
     }
-  forget_strangers (self);
+  forget_departed (self);
   if (self->funcs->routes_changed != NULL)
     self->funcs->routes_changed (self->user_data, routes);
 }

@@ -96,7 +96,7 @@ void dvmd_router_set_addresses (DvmdRouter *self, guint32 rank, const char *addr
 /* (nullable): those of a daemon, as far as they are known */
 const char *const *dvmd_router_get_addresses (DvmdRouter *self, guint32 rank);
 /* The controller: these have joined, and are members from now on. Returns the number of the broadcast of the change:
- * when that is complete they are wired. */
+ * when that is complete they are connected. */
 guint64 dvmd_router_add (DvmdRouter *self, const guint32 *ranks, guint n);
 /* The controller: these are no members any more. One repair for all of them. Not from within `lost`. */
 void dvmd_router_remove (DvmdRouter *self, const guint32 *ranks, guint n);

@@ -211,7 +211,7 @@ on_idle_time (gpointer user_data)
   DvmdPmixServers *self = user_data;
   GHashTableIter iter;
   gpointer value;
-  guint n_kept = 0;
+  guint n_retained = 0;
 
   self->idle_timer = 0;
   g_hash_table_iter_init (&iter, self->servers);
@@ -219,7 +219,7 @@ on_idle_time (gpointer user_data)
     {
       DvmdPmixServerProcess *server = value;
 
-      if (server->state != DVMD_PMIX_SERVER_USABLE || !is_idle (server) || n_kept++ == 0)
+      if (server->state != DVMD_PMIX_SERVER_USABLE || !is_idle (server) || n_retained++ == 0)
         continue;
       server->state = DVMD_PMIX_SERVER_RETIRED;
       dvmd_pmix_remote_stop (server->remote);

@@ -73,7 +73,7 @@ dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
   g_autofree char *name = g_strdup_printf ("pmix.%s.tool", self->node_name);
   g_autofree char *path = g_build_filename (dvmd_pmix_dirs_get_pmix (self->dirs), name, NULL);
   g_autofree char *text = NULL;
-  g_autofree char *told = NULL;
+  g_autofree char *contents = NULL;
   const char *uri;
   const char *version;
 
@@ -87,8 +87,8 @@ dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
   self->relay = dvmd_pmix_relay_new (self->port, error);
   if (self->relay == NULL)
     return FALSE;
-  told = g_strdup_printf ("%s:%u\n%s\n", uri, dvmd_pmix_relay_get_port (self->relay), version);
-  return g_file_set_contents (path, told, -1, error);
+  contents = g_strdup_printf ("%s:%u\n%s\n", uri, dvmd_pmix_relay_get_port (self->relay), version);
+  return g_file_set_contents (path, contents, -1, error);
 }
 
 /* "NAME=NSPACE.RANK;tcp4://127.0.0.1:PORT"; 0: it is something else */
