@@ -143,7 +143,7 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->size.grow_timeout = dvmd_config_get_usec (config, "grow-timeout");
   settings->size.shrink_grace = dvmd_config_get_usec (config, "shrink-grace");
   settings->size.allocator_timeout = dvmd_config_get_usec (config, "allocator-timeout");
-  return check (config, error);
+  return check_options (config, error);
 }
 
 static void
