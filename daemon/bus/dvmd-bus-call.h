@@ -49,7 +49,7 @@ typedef struct
   gboolean when_long; /* other calls are read by those who carry them out */
 } DvmdBusReader;
 
-/* Who may is the core's to say: dvmd_core_may(). */
+/* The core decides who may do what: see dvmd_core_may(). */
 typedef enum
 {
   DVMD_BUS_READS,        /* anybody; the caller need not be known */
@@ -71,7 +71,7 @@ typedef struct
 /* (transfer floating) (nullable) */
 typedef GVariant *(*DvmdBusGetProperty) (DvmdBusServer *server, gpointer object, const char *name);
 
-/* What the objects of one interface have in common. */
+/* A class describes the objects of one interface. */
 typedef struct
 {
   const GDBusInterfaceInfo *interface;

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-/* What is told of the object next: also when it is in the midst of being told. */
+/* The next signals tell of this change of the object; a batch that is being sent may have it already. */
 static DvmdBusChange *
 get_change (DvmdBusSignals *self, DvmdBusKind kind, guint id)
 {
@@ -126,7 +126,7 @@ end_object (DvmdBusSignals *self, DvmdBusKind kind, guint id)
   return change != NULL;
 }
 
-/* What somebody hears of already may have news waiting: it is not watched anew. */
+/* An object that is watched already may have pending changes: it is not watched anew. */
 static void
 watch_if_new (DvmdBusSignals *self, DvmdBusKind kind, guint id, gpointer object)
 {

@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-/* Whoever asked last for a session. */
+/* An asker is the caller that asked last for a session. */
 typedef struct
 {
   DvmdBusCaller *caller; /* (nullable): has not been answered yet */

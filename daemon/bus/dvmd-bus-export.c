@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* What a registration holds. */
+/* An export holds the data of one registration. */
 typedef struct
 {
   const DvmdBusSubtree *subtree;

@@ -107,7 +107,7 @@ keep (const Aim *aim)
     }
 }
 
-/* What of its fields is told now. */
+/* The change keeps only the fields that are told now: those that differ, and counters only when they are due. */
 static void
 take_fields (const Aim *aim)
 {

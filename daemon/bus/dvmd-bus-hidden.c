@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* What the submitter has given, and what quotes it: properties of a job, and what Wait answers. */
+/* These properties of a job, and keys of the answer of Wait, are given by the submitter or quote what it has given. */
 static const char *const hidden[] = { "Command",         "Label",  "Name",         "OutputError",      "Reason",
                                       "ReasonArguments", "reason", "output-error", "reason-arguments", NULL };
 

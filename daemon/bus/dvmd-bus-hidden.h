@@ -17,7 +17,7 @@ gboolean dvmd_bus_is_hidden (const char *name);
 GVariant *dvmd_bus_hide_value (const char *name, GVariant *value);
 /* a{sv} of a job, with empty values for the hidden ones; takes a floating one, (transfer floating) */
 GVariant *dvmd_bus_hide_values (GVariant *dict);
-/* What everybody may get of this signal: body itself, or a floating one */
+/* The result is the part of this signal's body that everybody may get: body itself, or a floating one */
 GVariant *dvmd_bus_hide_signal (const char *interface, const char *signal, GVariant *body);
 
 G_END_DECLS

@@ -17,7 +17,7 @@
 
 /* Its backlog is told when no more bytes than this are unsent. */
 #define FEW (256 * 1024)
-/* Nobody else is served meanwhile. */
+/* Other clients wait while a slice of a backlog is told. */
 #define SLICE         (3 * G_TIME_SPAN_MILLISECOND)
 #define WATCH_SECONDS 1
 

@@ -251,7 +251,7 @@ is_welcome (DvmdBusListener *self, GSocket *socket)
   return FALSE;
 }
 
-/* Whoever waits would keep the main loop awake: let in and out again by the descriptor that is kept for this. */
+/* A connection that waits would keep the main loop awake: it is accepted by the reserved descriptor, and closed. */
 static void
 refuse_one (DvmdBusListener *self)
 {

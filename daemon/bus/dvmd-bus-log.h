@@ -35,7 +35,7 @@ typedef struct
 /* A property by its place in the interface. */
 #define DVMD_BUS_FIELD(index) (G_GUINT64_CONSTANT (1) << (index))
 
-/* What there is to tell of one object. */
+/* A change holds all that there is to tell of one object. */
 typedef struct
 {
   DvmdBusKey key;

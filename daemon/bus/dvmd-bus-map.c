@@ -20,7 +20,7 @@
 /* Some MiB; the call has no way to answer in pages. */
 #define MAX_ROWS 65536
 
-/* What is to be mapped, and which ranks the answer has. */
+/* A plan says what is to be mapped, and which ranks the answer has. */
 typedef struct
 {
   DvmJobSpec *spec;

@@ -31,7 +31,7 @@ void dvmd_bus_map_job (DvmdBusCall *call);
 /* Also of one that has left; "" for DVMD_NO_NODE */
 const char *dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank);
 
-/* What the request, the last of the parameters, names as hosts. */
+/* The reader reads the hosts that the request, the last of the parameters, names. */
 extern const DvmdBusReader dvmd_bus_hosts_reader;
 void dvmd_bus_grow (DvmdBusCall *call);
 void dvmd_bus_shrink (DvmdBusCall *call);

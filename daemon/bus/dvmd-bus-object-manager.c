@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* Nobody is served while objects are written out: so much of a turn. */
+/* Other clients wait while a slice of the objects is written out. */
 #define SLICE (3 * G_TIME_SPAN_MILLISECOND)
 
 static const char object_manager_xml[] = "<node>"
@@ -175,7 +175,7 @@ begin_list (DvmdBusPeer *peer, gboolean hides, GDBusMethodInvocation *invocation
   list->hides = hides;
   list->jobs = dvmd_core_list_jobs (server->core, FALSE);
   g_variant_builder_init (&list->builder, G_VARIANT_TYPE ("a{oa{sa{sv}}}"));
-  /* What changes from now on is told after the answer. */
+  /* Changes from now on are told after the answer. */
   dvmd_bus_lagging_begin_list (peer);
   g_task_set_task_data (task, list, list_free);
   g_task_set_source_tag (task, begin_list);
@@ -190,7 +190,7 @@ get_managed_objects (DvmdBusCall *call)
 {
   DvmdBusPeer *peer = call->peer;
 
-  /* What is pending tells of the time before the answer, if that is soon done. */
+  /* Pending changes are of the time before the answer, and are told before it if that is soon done. */
   dvmd_bus_signals_flush_some (peer->server->signals);
   if (!peer->is_bus && !peer->saw_objects)
     {

@@ -63,7 +63,7 @@ void dvmd_bus_lost (DvmdBusServer *self, const GError *error);
 
 DvmdBusSocket *dvmd_bus_socket_new (void);
 void dvmd_bus_socket_free (DvmdBusSocket *self);
-/* Nobody comes in any more. */
+/* No connection is accepted any more. */
 void dvmd_bus_socket_stop (DvmdBusSocket *self);
 /* One that came in by the socket has gone. */
 void dvmd_bus_socket_guest_gone (DvmdBusSocket *self);

@@ -239,7 +239,7 @@ get_free_slots (Query *query, GError **error)
     {
       DvmdNode *node = dvmd_node_pool_get (pool, rank);
 
-      /* What campaigns take away is nobody's. */
+      /* Slots of a node that a campaign takes away are not free. */
       if (is_up (node) && !node->barred && (query->node == NULL || query->node == node))
         sum += node->slots - MIN (node->slots, node->slots_in_use);
     }

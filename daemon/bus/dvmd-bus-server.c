@@ -168,7 +168,7 @@ on_closed_before (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
-/* Who is gone before anybody listened to "closed" is never told of: the signal may be over. */
+/* The signal "closed" may be over before its handler is connected: an idle source calls the handler then. */
 static void
 check_closed (DvmdBusPeer *peer)
 {
@@ -299,7 +299,7 @@ dvmd_bus_server_stop_async (DvmdBusServer *self, GAsyncReadyCallback callback, g
   dvmd_bus_buses_stop (self->buses);
   g_cancellable_cancel (self->cancellable);
   dvmd_bus_socket_stop (self->socket);
-  /* What has ended is told, also to those who wait for it. */
+  /* Clients are told of the objects that have ended, also those clients that wait for them. */
   dvmd_bus_signals_flush (self->signals);
   dvmd_bus_waiters_fail (self->waiters, error);
   dvmd_bus_batches_fail (self, error);

@@ -18,7 +18,7 @@
 #define COUNTER_INTERVAL_MS 100
 /* The jobs of a session may be thousands: telling of counters takes no more than this part of the time. */
 #define COUNTER_PART 20
-/* Nobody is served while signals are made: so much of a turn. */
+/* Other clients wait while a slice of the signals is made. */
 #define SLICE (3 * G_TIME_SPAN_MILLISECOND)
 /* After what was sent there is a pause: who listens to a busy DVM is not woken for each job, a longer one after many.
  */
@@ -247,7 +247,7 @@ send_some (DvmdBusSignals *self, gint64 until)
 void
 dvmd_bus_signals_flush (DvmdBusSignals *self)
 {
-  /* What is left of a batch, and what has come since. */
+  /* The first call sends the rest of a batch, the second one the changes that have come since. */
   if (self->batch != NULL)
     send_some (self, G_MAXINT64);
   send_some (self, G_MAXINT64);

@@ -267,7 +267,7 @@ finish (Batch *batch)
 {
   dvmd_bus_return_value (g_steal_pointer (&batch->invocation),
                          g_variant_new ("(@ao)", g_variant_builder_end (&batch->paths)));
-  /* What an ended builder holds is gone. */
+  /* A builder that was ended holds nothing, and is initialized again so that it can be cleared with the batch. */
   g_variant_builder_init (&batch->paths, G_VARIANT_TYPE_OBJECT_PATH_ARRAY);
   drop (batch);
 }
@@ -331,7 +331,7 @@ on_slice (gpointer user_data)
 
 /* ---- calls ---- */
 
-/* What SubmitMany says beside its jobs */
+/* A call of SubmitMany has these options beside its jobs. */
 typedef struct
 {
   DvmdBusCallOptions defaults;

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What a submission says about itself and not about its job. */
+/* The options of a call concern the submission and not its job. */
 typedef struct
 {
   int fds[3];

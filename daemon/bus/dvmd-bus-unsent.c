@@ -8,7 +8,7 @@
 
 #include "dvmd-bus-unsent.h"
 
-/* What a message takes beside its body: twice the headers, and the objects around them. */
+/* A message takes about this beside its body: twice the headers, and the objects around them. */
 #define OVERHEAD 1024
 
 /* Messages are dropped in a thread of GDBus: so atomics, and a reference of its own for each. */

@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What has been given to a connection and is not written to its socket yet. GDBus queues without end and does not tell
- * how much: but it drops a message when it is out, and that is seen here.
+ * DvmdBusUnsent counts the messages that were given to a connection and are not written to its socket yet. GDBus queues
+ * without end and does not tell how much; but it drops a message when that is out, and the drop is counted here.
  */
 
 typedef struct _DvmdBusUnsent DvmdBusUnsent;
