@@ -270,7 +270,7 @@ control (DvmdController *self, Push *push, GVariant *request, gboolean terminate
 
   g_variant_dict_init (&directives, request);
   g_variant_dict_lookup (&directives, "session", "u", &id);
-  /* What is to be made need not be there. */
+  /* A session that is to be made need not be there. */
   if (!g_variant_dict_lookup (&directives, "instantiate", "b", &instantiate))
     session = find_session (self, request, &error);
   if (session != NULL)
@@ -305,7 +305,7 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
     warn (self, push, request);
   else if (strcmp (directive, "terminate") == 0 || strcmp (directive, "control-session") == 0)
     control (self, push, request, directive[0] == 't');
-  /* Nobody is told of it (E50), and whoever asked before goes on being told. */
+  /* No requester is told of this change (E50); the one that asked before goes on being told of its own. */
   else
     dvmd_controller_push_size (self, allocator, directive, request, on_pushed, push);
 }

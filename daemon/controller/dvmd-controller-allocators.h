@@ -18,10 +18,10 @@ char *dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes);
 /* Effects of the core. */
 void dvmd_controller_offer_nodes (gpointer user_data, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
 void dvmd_controller_session_ended (gpointer user_data, DvmdSession *session, GVariant *jobs);
-/* What it has proposed, and nobody wants: nothing waits for that. */
+/* The allocator has proposed nodes that are not wanted: they are returned, and nothing waits for that. */
 void dvmd_controller_return_nodes (DvmdController *self, DvmdAllocator *allocator, const char *alloc_id,
                                    const char *const *names);
-/* What they ask for of themselves is done. */
+/* Requests that the allocators make of themselves are carried out. */
 void dvmd_controller_listen_to_allocators (DvmdController *self);
 /* (element-type DvmdAllocator) (transfer full): the active ones, in the order in which they are asked */
 GPtrArray *dvmd_controller_list_allocators (DvmdController *self);

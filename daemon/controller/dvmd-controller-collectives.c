@@ -58,7 +58,7 @@ compare_texts (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Whoever names the same processes means the same: the library of a node takes them in any order, too. */
+/* Requests that name the same processes mean the same: the library of a node takes them in any order, too. */
 static char *
 make_key (DvmdCollective kind, GVariant *participants)
 {

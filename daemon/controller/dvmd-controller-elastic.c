@@ -142,7 +142,7 @@ is_its_own (DvmdSizeChange *self, DvmdSizeChange *other)
   return g_str_equal (mine, its);
 }
 
-/* Who has asked for it may withdraw it; so may a tool of the same user, and the scheduler. */
+/* The requester of a change may withdraw it; so may a tool of the same user, and the scheduler. */
 static gboolean
 may_withdraw (DvmdSizeChange *self, DvmdSizeChange *other)
 {
@@ -506,7 +506,7 @@ dvmd_controller_change_size_finish (DvmdController *self, GAsyncResult *result, 
 
 /* ---- the service ---- */
 
-/* Nobody is there to be answered. */
+/* The requester has gone and cannot be answered. */
 static void
 requester_gone (gpointer service, const char *nspace)
 {

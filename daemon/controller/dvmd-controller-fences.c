@@ -177,7 +177,7 @@ job_ended (gpointer service, DvmdJob *job)
 {
   TreeFences *self = service;
 
-  /* Whoever has contributed had registered. */
+  /* A process that has contributed had registered before. */
   if (g_hash_table_remove (self->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job)))
       && dvm_job_get_num_registered (dvmd_job_get_record (job)) > 0)
     tell_result (self, dvmd_job_get_id (job), DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());

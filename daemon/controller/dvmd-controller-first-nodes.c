@@ -92,7 +92,7 @@ on_allocated (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *resu
 
   if (result != NULL)
     verdict = dvmd_allocator_allocate_finish (allocator, result, &allocation, &error);
-  /* Who has ended meanwhile wants no nodes any more. */
+  /* A DVM that has ended meanwhile wants no nodes any more. */
   if (stopped != NULL || dvmd_controller_get_core (self) == NULL
       || dvmd_core_get_shutting_down (dvmd_controller_get_core (self)))
     return;

@@ -58,7 +58,7 @@ find_type (const char *key)
   return NULL;
 }
 
-/* What a plugin says is judged before it is used. */
+/* The answer of a plugin is judged before it is used. */
 static gboolean
 check_answer (const char *name, GVariant *answer, GError **error)
 {

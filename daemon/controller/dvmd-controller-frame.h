@@ -16,7 +16,7 @@ G_BEGIN_DECLS
  * everybody ask.
  */
 
-/* Who it is, and what its services share. */
+/* The parts are the identity of the controller, and the objects that its services share. */
 typedef struct
 {
   char *instance_id;

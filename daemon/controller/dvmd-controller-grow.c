@@ -75,7 +75,7 @@ give_back (DvmdSizeChange *self, DvmdAllocator *allocator, const DvmdPluginNode 
   dvmd_controller_return_nodes (self->controller, allocator, self->decided_id, names);
 }
 
-/* What a namespace gets that has ended meanwhile would never be given back by anybody. */
+/* Nodes for a namespace that has ended meanwhile would never be given back by anybody. */
 static gboolean
 check_requester (DvmdSizeChange *self, GError **error)
 {
@@ -277,7 +277,7 @@ list_known (DvmdSizeChange *self)
       guint slots = host != NULL ? host->slots : 0;
 
       self->names[i] = host != NULL ? host->name : g_ptr_array_index (self->lent, i);
-      /* Nobody is asked after a scheduler, who would know how many there are. */
+      /* No allocator is asked after a scheduler, though one would know how many slots there are. */
       add_known (self, self->names[i],
                  slots == 0 && self->hosts != NULL ? dvmd_controller_get_parts (self->controller)->shape->slots : slots,
                  host != NULL ? host->slots_max : 0);
@@ -324,7 +324,7 @@ dvmd_size_change_begin_grow (DvmdSizeChange *self)
   /* Only the time, or what becomes of it. */
   else if (self->known == NULL && self->request->count == 0)
     grow (self, NULL, 0, NULL);
-  /* Nobody is asked for nodes that cannot come; those that are there already are no change (D16). */
+  /* Allocators are not asked for nodes that cannot come; those that are there already are no change (D16). */
   else if (!dvmd_core_get_elastic (dvmd_controller_get_core (self->controller)) && self->known != NULL)
     grow (self, (const DvmdPluginNode *)self->known->data, self->known->len, NULL);
   else

@@ -108,7 +108,7 @@ is_word (const Control *control, const char *word)
   return strcmp (control->operation, word) == 0;
 }
 
-/* What a whole job is told it heeds before it is launched, too; a signal not. */
+/* A whole job heeds operations before it is launched, too; but not a signal. */
 static gboolean
 check_target (DvmdController *self, const Control *control, const Target *target, GError **error)
 {
@@ -162,7 +162,7 @@ end_job (DvmdController *self, const Control *control, const Target *target)
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_ENDED_BY, control->requester->name);
 
   dvmd_core_fail_job_for (dvmd_controller_get_core (self), target->job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
-  /* Nobody gets time to clean up. */
+  /* The processes get no time to clean up. */
   if (is_word (control, "kill") && dvmd_job_get_procs (target->job) != NULL)
     dvmd_controller_signal_job (self, target->job, SIGKILL, "", NULL);
 }
@@ -193,7 +193,7 @@ carry_out_target (DvmdController *self, const Control *control, const Target *ta
     dvmd_controller_signal_job (self, target->job, find_signal (control), ranks, NULL);
 }
 
-/* What has no target is about the caller's own job; a tool has none, and means the DVM (as PRRTE has it). */
+/* A request without a target is about the caller's own job; a tool has no job, and means the DVM (as PRRTE has it). */
 static gboolean
 control_dvm (DvmdController *self, const Control *control, GError **error)
 {

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What the agents of a job are sent. Where user_data is given it is an effect of the core. */
+/* These functions send messages to the agents of a job. One that is given user_data is an effect of the core. */
 
 /* dvmd-controller-launch.c */
 DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);

@@ -17,7 +17,7 @@ typedef struct
   GHashTable *asks;           /* set of ModexAsk, that agents were asked and have not answered */
 } Modex;
 
-/* What an agent is asked; the token is that of the agent that wants to know. */
+/* An agent is asked for the data of one rank; the token is that of the agent that wants to know. */
 typedef struct
 {
   guint64 token;
@@ -114,7 +114,7 @@ handle_modex (gpointer service, guint source, GVariant *body)
       refuse_modex (self, source, token, DVMD_PMIX_ERR_NOT_FOUND);
       return;
     }
-  /* What belongs to the job as a whole is in that; the library of the asker cannot place anything else without it. */
+  /* The asker's library needs the data of the job as a whole: it cannot place any other data without them. */
   dvmd_controller_tell_of_job (self->controller, source, job);
   if (rank == DVMD_PMIX_RANK_WILDCARD)
     refuse_modex (self, source, token, DVMD_PMIX_SUCCESS);

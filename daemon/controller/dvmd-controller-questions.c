@@ -125,7 +125,7 @@ dvmd_controller_ask (DvmdController *self, DvmdAllocator *allocator, gboolean li
   return question->id;
 }
 
-/* Whoever answers twice, or after the end, names a question that there is not any more. */
+/* An allocator that answers twice, or after the end, names a question that does not exist any more. */
 void
 dvmd_controller_answered (GObject *source, GAsyncResult *result, gpointer id)
 {

@@ -112,7 +112,7 @@ find_controlled (Control *self, guint id, GError **error)
   return session != NULL ? session : find_session (self, id, error);
 }
 
-/* Who asks, for the core: a scheduler is everybody's equal. */
+/* The core judges by the asker: a scheduler is everybody's equal. */
 static const DvmdRequester *
 get_asker (const Control *self)
 {
@@ -205,7 +205,7 @@ choose_code (DvmJobState state)
     }
 }
 
-/* What was made for the applications alone goes with them (R52). */
+/* A session that was made for the applications alone goes with them (R52). */
 static void
 take_back (Control *self)
 {

@@ -10,9 +10,9 @@
 G_BEGIN_DECLS
 
 /*
- * What is to be done with a session, from wherever it comes: Manager.ControlSession and the methods of a session, the
- * push of a scheduler. It is forwarded to a scheduler outside of the DVM first, if there is one and it has not asked
- * itself (S7).
+ * A control says what is to be done with a session, from wherever it comes: Manager.ControlSession and the methods of a
+ * session, the push of a scheduler. It is forwarded to a scheduler outside of the DVM first, if there is one and that
+ * scheduler has not asked itself (S7).
  *
  * id: its number; 0 with "instantiate": any; G_MAXUINT32: all that the requester may control, but the default one
  * (S11). directives: a{sv} as of Manager.ControlSession. read (transfer full) (nullable): the same, if it was read

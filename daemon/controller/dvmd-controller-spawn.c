@@ -183,8 +183,8 @@ inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
 }
 
 /*
- * What a job is to do when there are no slots its children are to do. Unless it says so, one that does not fit now is
- * refused, as mpirun has it: who waits here for a job holds slots that it may be waiting for.
+ * Children do what their parent job does when there are no slots. A job that does not say so and does not fit now is
+ * refused, as mpirun has it: a process that waits here for a job holds slots that the job may be waiting for.
  */
 static void
 inherit (DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)

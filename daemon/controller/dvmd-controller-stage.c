@@ -219,7 +219,7 @@ on_opened (GObject *object, GAsyncResult *result, gpointer user_data)
   pump (self);
 }
 
-/* What the processes of the application will have. */
+/* The processes of the application will have this search path. */
 static char *
 dup_search_path (DvmAppSpec *app)
 {

@@ -88,7 +88,7 @@ credited (DvmdOutput *output, guint rank, gsize n_bytes, gpointer user_data)
   g_hash_table_insert (self->uncredited, agent, GSIZE_TO_POINTER (sum));
 }
 
-/* Nobody has to keep the output of this job any more. */
+/* The output of this job need not be kept any more. */
 static void
 forget_kept (DvmdJobStreams *self)
 {

@@ -56,7 +56,7 @@ get_signature (DvmdController *self, guint rank)
   return signature != NULL && signature[0] != '\0' ? signature : NULL;
 }
 
-/* What a new signature stands for is asked. */
+/* The agent is asked what a new signature stands for. */
 static void
 agent_reported (gpointer service, guint rank)
 {

@@ -41,7 +41,7 @@ dvmd_controller_dispose (GObject *object)
   g_clear_pointer (&self->links, g_hash_table_unref);
   if (self->core != NULL)
     g_signal_handlers_disconnect_by_data (self->core, self);
-  /* What still waits in the queue holds jobs that belong to the core. */
+  /* Events that still wait in the queue hold jobs that belong to the core. */
   g_clear_pointer (&self->queue, dvmd_event_queue_free);
   g_clear_object (&self->core);
   g_clear_pointer (&self->parts.clock, dvmd_clock_unref);

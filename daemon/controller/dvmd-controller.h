@@ -71,7 +71,7 @@ typedef struct
   gint64 allocator_timeout; /* µs that an allocator may take to answer */
 } DvmdSizeSettings;
 
-/* What is kept of the output of jobs. */
+/* These settings say how much of the output of jobs is kept. */
 typedef struct
 {
   gsize of_one;   /* bytes, of a job that nobody is attached to; 0: nothing */
@@ -102,7 +102,7 @@ typedef struct
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);
 void dvmd_controller_start (DvmdController *self);
 
-/* What may change while the DVM runs; the members are as in DvmdControllerSettings. */
+/* These settings may change while the DVM runs; the members are as in DvmdControllerSettings. */
 typedef struct
 {
   guint history_limit;
@@ -151,7 +151,7 @@ dvmd_controller_submit (DvmdController *self, DvmJobSpec *spec, const DvmdReques
 void dvmd_submission_free (DvmdSubmission *submission);
 /* ranks: (nullable) id set. */
 gboolean dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error);
-/* Whoever waits for a debugger, or is stopped, goes on. */
+/* Processes that wait for a debugger, or are stopped, go on. */
 gboolean dvmd_controller_continue_job (DvmdController *self, DvmdJob *job, GError **error);
 /* The size of its pseudo terminals, now and when they are made. */
 gboolean dvmd_controller_resize_job (DvmdController *self, DvmdJob *job, guint rows, guint columns, GError **error);
@@ -171,7 +171,7 @@ char *dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *r
 /* (transfer full): the state machines of the DVM, jobs and campaigns as text for Graphviz, one after another */
 char *dvmd_controller_draw_machines (void);
 
-/* What Manager.ListPlugins answers: (transfer floating) aa{sv} */
+/* The result is the answer of Manager.ListPlugins: (transfer floating) aa{sv} */
 GVariant *dvmd_controller_list_plugins (DvmdController *self);
 
 /* Sums since the start, for Manager.Statistics: "jobs-submitted" ... (transfer floating) a{sv} of t */

@@ -14,7 +14,7 @@
 
 #define FOUND_TYPE "a(susay)"
 
-/* What each thing that is kept takes beyond its own bytes, and each key of a lookup; about. */
+/* Each thing that is kept takes about this beyond its own bytes, and so does each key of a lookup. */
 #define OVERHEAD     256
 #define KEY_OVERHEAD 32
 
@@ -28,7 +28,7 @@ typedef struct
   GArray *sessions; /* guint32 */
 } Party;
 
-/* Who has published something, and for whom: one for all items of a request. Counted by references. */
+/* The terms say who has published something, and for whom: one for all items of a request. Counted by references. */
 typedef struct
 {
   DvmdDataStore *store; /* unowned */
@@ -62,7 +62,7 @@ typedef struct
   gsize size; /* counted in the store's n_bytes; 0: it does not wait */
 } Lookup;
 
-/* What is kept of one owner, or of all owners in a session. */
+/* An account says how much is kept of one owner, or of all owners in a session. */
 typedef struct
 {
   gsize n_bytes;
@@ -525,7 +525,7 @@ measure_visible (DvmdDataStore *self, const Lookup *lookup)
   return n_bytes;
 }
 
-/* What is read for the first time and the last one goes, if it can be told. A lookup finds all or some. */
+/* Items that may be read once go with this answer, if they can be told. A lookup finds all or some. */
 static GVariant *
 take_visible (DvmdDataStore *self, const Lookup *lookup, int *status)
 {
@@ -711,7 +711,7 @@ check_items (DvmdDataStore *self, const Party *who, GVariant *items, guint32 ran
   return DVMD_PMIX_SUCCESS;
 }
 
-/* What is said once for all items is counted, too. */
+/* The terms, which a request says once for all items, are counted, too. */
 static gsize
 measure (GVariant *request, GVariant *items)
 {
@@ -881,7 +881,7 @@ dvmd_data_store_proc_ended (DvmdDataStore *self, const char *nspace, guint32 ran
   remove_own_items (self, nspace, rank, ends_with_proc, NULL);
 }
 
-/* What nobody has read for the first time goes as well: nobody would ever know that it is there. */
+/* Items that may be read once and were not read go as well: nobody would ever know that they are there. */
 static gboolean
 ends_with_job (const Item *item, gconstpointer nspace)
 {

@@ -10,8 +10,8 @@
 G_BEGIN_DECLS
 
 /*
- * What processes and tools publish for others, and those who wait for it: one for the whole DVM, with the controller.
- * Pure: it has a clock, and answers by a function. Every request is answered once.
+ * The store holds the data that processes and tools publish for others, and the lookups that wait for it: one for the
+ * whole DVM, with the controller. Pure: it has a clock, and answers by a function. Every request is answered once.
  */
 
 typedef struct _DvmdDataStore DvmdDataStore;
@@ -26,7 +26,7 @@ typedef struct _DvmdDataStore DvmdDataStore;
 #define DVMD_DATA_REQUEST_LIMIT (4 * 1024 * 1024)
 #define DVMD_DATA_WAITING_LIMIT 65536
 
-/* Who publishes or looks up: as the agent that hosts it knows it, and the sessions of its job. */
+/* A party publishes or looks up: it is described as the agent that hosts it knows it, with the sessions of its job. */
 typedef struct
 {
   const char *nspace;
@@ -59,11 +59,11 @@ void dvmd_data_store_free (DvmdDataStore *self);
 void dvmd_data_store_handle (DvmdDataStore *self, guint64 token, DvmdPmixDataOp op, const DvmdDataParty *who,
                              GVariant *request);
 
-/* Whoever it was publishes and waits no more. A job has ended only after its last process has. */
+/* An owner that has ended publishes and waits no more. A job has ended only after its last process has. */
 void dvmd_data_store_proc_ended (DvmdDataStore *self, const char *nspace, guint32 rank);
 void dvmd_data_store_job_ended (DvmdDataStore *self, const char *nspace);
 void dvmd_data_store_session_ended (DvmdDataStore *self, guint32 session);
-/* Nobody can be answered there any more. */
+/* Lookups from that node cannot be answered any more. */
 void dvmd_data_store_node_lost (DvmdDataStore *self, guint node);
 
 guint dvmd_data_store_count_items (DvmdDataStore *self);

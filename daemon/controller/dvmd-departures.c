@@ -10,7 +10,7 @@
 
 #include "dvmd-departures.h"
 
-/* Nobody's: LEFT has not been said. */
+/* A leaver has no uplink before it has said LEFT. */
 #define NO_UPLINK G_MAXUINT32
 
 typedef struct
@@ -164,7 +164,7 @@ dvmd_departures_end (DvmdDepartures *self, const guint32 *ranks, guint n)
 
 /* ---- departures ---- */
 
-/* Whoever was below it is below the one above it now. */
+/* The daemons that were below the leaver are below its parent now. */
 static void
 depart (DvmdDepartures *self, Leaver *leaver, DvmdDepartedHow how)
 {

@@ -47,7 +47,7 @@ void dvmd_departures_order (DvmdDepartures *self, const guint32 *ranks, const gu
 /* These cannot be told, or shall not be waited for: the launcher ends them at once. Also those that are ordered. */
 void dvmd_departures_end (DvmdDepartures *self, const guint32 *ranks, guint n);
 
-/* What is told of ranks that were not ordered, or have departed, is passed over: FALSE. */
+/* Reports of ranks that were not ordered, or have departed, are passed over: FALSE. */
 
 /* It has said LEFT. uplink: over the link to whom; said again when it has had to find another one. */
 gboolean dvmd_departures_left (DvmdDepartures *self, guint32 rank, guint32 uplink);

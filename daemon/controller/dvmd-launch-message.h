@@ -12,7 +12,7 @@
 
 G_BEGIN_DECLS
 
-/* What the launch message of a job is made of. Borrowed. */
+/* The launch message of a job is made of these members. Borrowed. */
 typedef struct
 {
   guint32 job;

@@ -172,7 +172,7 @@ departures_terminate (gpointer user_data, const guint32 *ranks, guint n)
 
       ending->remote = self;
       ending->rank = ranks[i];
-      /* Of whom nothing was ever started nothing has to be ended. */
+      /* An agent of which nothing was ever started does not have to be ended. */
       ending->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock,
                                             entry != NULL ? ENDING_LIMIT : 0, on_ending_limit, ending);
       g_hash_table_insert (self->departures->endings, GUINT_TO_POINTER (ranks[i]), ending);
@@ -212,7 +212,7 @@ forget (DvmdRemote *self, guint32 rank)
   g_hash_table_remove (self->agents, GUINT_TO_POINTER (rank));
 }
 
-/* What is left of those that have gone goes too, here and with all members: nobody waits for that. */
+/* The leftovers of agents that have gone are removed, here and with all members: nobody waits for that. */
 static void
 on_clean_up (gpointer user_data)
 {

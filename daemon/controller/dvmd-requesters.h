@@ -34,7 +34,7 @@ gboolean dvmd_requester_read_proc (const DvmdRequester *requester, char **nspace
 
 /* answer: (nullable): floating, of the type of the call; NULL: status says why. Nothing happens if it was answered. */
 void dvmd_controller_answer (DvmdController *self, guint64 call, int status, GVariant *answer);
-/* Whoever asked has gone, and wants no answer. */
+/* The requester has gone, and wants no answer. */
 void dvmd_controller_drop_call (DvmdController *self, guint64 call);
 /* Whether the process or tool is still there. */
 gboolean dvmd_controller_is_calling (DvmdController *self, const DvmdCall *call);

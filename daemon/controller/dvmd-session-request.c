@@ -157,7 +157,7 @@ check_key (const Operation *operation, const char *name, GVariant *value, gboole
   return FALSE;
 }
 
-/* What is nothing at all is said before what is missing. */
+/* A key that does not exist is refused before an operation that is missing. */
 static void
 refuse_nothing (GVariant *directives, GError **error)
 {

@@ -11,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-/* What somebody wants done to a session: the a{sv} of Manager.ControlSession, read. */
+/* A request says what is to be done to a session: it is the a{sv} of Manager.ControlSession, read. */
 
 typedef enum
 {
@@ -38,7 +38,7 @@ DvmdSessionRequest *dvmd_session_request_new (GVariant *directives, gboolean tol
 void dvmd_session_request_free (DvmdSessionRequest *self);
 /* Reads the hosts and files that it names, of its applications too; in any thread. */
 gboolean dvmd_session_request_read_hosts (DvmdSessionRequest *self, GError **error);
-/* What a scheduler has granted instead: hosts and time of its answer, a{sv}. */
+/* A scheduler has granted something else instead: hosts and time of its answer, a{sv}. */
 void dvmd_session_request_grant (DvmdSessionRequest *self, GVariant *answer);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdSessionRequest, dvmd_session_request_free)

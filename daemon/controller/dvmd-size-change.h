@@ -50,7 +50,7 @@ void dvmd_controller_push_size (DvmdController *self, DvmdAllocator *allocator, 
                                 GVariant *request, GAsyncReadyCallback callback, gpointer user_data);
 
 /* dvmd-controller-grow.c */
-/* What does not depend on which nodes come; borrows from self. */
+/* The members that do not depend on which nodes come are filled in; they borrow from self. */
 void dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request);
 /* Finds the nodes, if they have not been found, and hands them to the core. */
 void dvmd_size_change_begin_grow (DvmdSizeChange *self);

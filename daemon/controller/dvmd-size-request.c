@@ -28,7 +28,7 @@ typedef struct
   Use use;
 } Key;
 
-/* What becomes of an allocation when its owner ends is passed over where none is made or changed (R14). */
+/* The key “inheritance” is passed over where no allocation is made or changed (R14). */
 static const Key keys[] = {
   { "alloc-id", "s", FOR_ALL },
   { "of-req-id", "s", FOR_ALL },
@@ -175,7 +175,7 @@ is (const char *directive, const char *word)
   return strcmp (directive, word) == 0;
 }
 
-/* What says which allocation is meant, if one is. */
+/* Keys that select an allocation must be there where one is meant, and only there. */
 static gboolean
 check_selection (DvmdSizeRequest *self, const char *directive, GError **error)
 {

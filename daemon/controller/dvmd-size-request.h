@@ -11,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-/* What somebody asks for who wants the DVM to become larger or smaller: the a{sv} of Manager.Allocate, read. */
+/* A request asks for a larger or smaller DVM: it is the a{sv} of Manager.Allocate, read. */
 
 typedef enum
 {
@@ -48,8 +48,8 @@ typedef struct
 /* DVM_ERROR_BAD_PARAM names the key, or the place in a file; DVM_ERROR_NOT_SUPPORTED what this version does not do. */
 DvmdSizeRequest *dvmd_size_request_new (const char *directive, GVariant *request, DvmHosts *hosts, GError **error);
 /*
- * What "hosts" and "hostfile" of a request name; in any thread. *hosts (transfer full) (nullable): neither is there.
- * For dvmd_size_request_new(), which takes it, and reads by itself what is NULL.
+ * The hosts that "hosts" and "hostfile" of a request name are read; in any thread. *hosts (transfer full) (nullable):
+ * neither is there. For dvmd_size_request_new(), which takes them, and reads by itself if they are NULL.
  */
 gboolean dvmd_size_request_read_hosts (GVariant *request, DvmHostsRead *read, DvmHosts **hosts, GError **error);
 void dvmd_size_request_free (DvmdSizeRequest *self);
