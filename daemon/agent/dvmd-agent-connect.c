@@ -29,7 +29,7 @@ typedef struct
   GQueue deferred;   /* Answer, that wait for them */
 } Guests;
 
-/* What waits for the registration of a guest. */
+/* A guest is the namespace of a job without ranks here, while its registration is under way. */
 typedef struct
 {
   DvmdAgent *agent;

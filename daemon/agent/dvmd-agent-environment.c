@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-/* What made our own start or debugging possible is no business of the jobs. */
+/* Variables that made our own start or debugging possible are no business of the jobs. */
 static gboolean
 is_ours (const char *name, gsize length)
 {

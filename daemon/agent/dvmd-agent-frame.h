@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdAgentJob DvmdAgentJob;
 
-/* Who it is, and what its services share. */
+/* The parts are the identity of the agent, and the objects that its services share. */
 typedef struct
 {
   guint rank;

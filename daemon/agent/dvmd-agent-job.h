@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* What the launch message says of one application. */
+/* An application is described here as the launch message has it. */
 typedef struct
 {
   char **argv;
@@ -30,7 +30,7 @@ typedef struct
   gboolean looked_at;           /* for an MPI library */
 } DvmdAgentApp;
 
-/* What procs.c has of a job whose processes it starts. */
+/* A run is the state that dvmd-agent-procs.c keeps of a job whose processes it starts. */
 typedef struct _DvmdAgentRun DvmdAgentRun;
 
 /* A job that has processes here, as the launch message describes it, and how far it has come. */

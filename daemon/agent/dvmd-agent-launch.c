@@ -113,7 +113,7 @@ read_apps (DvmdAgentJob *job, GVariant *apps)
     }
 }
 
-/* What of the map is about one application: how many ranks it has on all nodes, and the lowest. */
+/* The map says how many ranks each application has on all nodes, and which is the lowest. */
 static gboolean
 count_app (DvmdAgentJob *job, const DvmdMapRow *row, GError **error)
 {
@@ -271,7 +271,7 @@ begin (DvmdAgent *self, DvmdAgentJob *job)
     dvmd_agent_start_procs (job);
 }
 
-/* What this agent has not got, or not any more, is asked for; what it has is held, so that nothing pushes it out. */
+/* Environments that are not here are asked for; those that this agent has are held, so that nothing pushes them out. */
 static void
 await_environments (DvmdAgent *self, DvmdAgentJob *job)
 {

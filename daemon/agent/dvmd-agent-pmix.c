@@ -168,7 +168,7 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
     dvmd_agent_proc_lost (dvmd_agent_find_job_named (self, nspace), proc);
 }
 
-/* What is left of the job's clients could not speak to anybody any more. */
+/* Clients of the job that are left could not speak to anybody any more. */
 static void
 server_lost (DvmdPmixHost *host, const char *nspace, const char *reason)
 {

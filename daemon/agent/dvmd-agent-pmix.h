@@ -14,7 +14,7 @@ gboolean dvmd_agent_start_pmix (DvmdAgent *self, GError **error);
 DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
 /* A local one has gone without finalizing, or is about to. */
 gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant);
-/* What the library must know of a job: add its applications before its ranks. (transfer full) */
+/* The description tells the library of a job: add its applications before its ranks. (transfer full) */
 DvmdPmixJob *dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map);
 void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map);
 

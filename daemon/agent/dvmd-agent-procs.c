@@ -21,7 +21,7 @@
 #include "dvmd-log.h"
 #include "dvmd-turn-source.h"
 
-/* Nobody ends what an exited rank left running while others of its job live here. */
+/* Processes that an exited rank left running are not ended while other ranks of its job live here. */
 #define NO_LINGER_LIMIT (G_GINT64_CONSTANT (365) * 24 * 3600 * G_USEC_PER_SEC)
 
 /* How long the PMIx server may take to see that a process has gone, and to forget a job. */
@@ -168,7 +168,7 @@ launch_complete (DvmdLocalJob *local, gpointer user_data)
 
 /* ---- the end ---- */
 
-/* What is in the pipes now is little: it goes on without credit, so that no reader can keep a job from ending. */
+/* The rest of the output is little: it goes on without credit, so that no reader can keep a job from ending. */
 static void
 drain_all (DvmdAgentJob *job)
 {
@@ -261,7 +261,7 @@ on_nothing_left (DvmdContainer *container, gpointer user_data)
   check_over (job);
 }
 
-/* What the ranks left behind is ended; only then is nobody left who could write. */
+/* Processes that the ranks left behind are ended; only then is nobody left who could write. */
 static void
 all_exited (DvmdLocalJob *local, gpointer user_data)
 {
@@ -334,7 +334,7 @@ is_any_registered (DvmdAgentJob *job)
   return FALSE;
 }
 
-/* What the process had told before it ended is known now. */
+/* All that the process had told before it ended is known now. */
 static void
 judge_exit (gpointer user_data)
 {
@@ -416,7 +416,7 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
     }
 }
 
-/* What came for it before it was there, in its order. */
+/* Signals that came for the process before it was there are delivered in their order. */
 static void
 deliver_early_signals (DvmdAgentJob *job, DvmdLocalProc *proc)
 {

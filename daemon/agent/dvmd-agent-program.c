@@ -80,7 +80,7 @@ on_leave_limit (gpointer user_data)
   tell_end (self, EXIT_FAILURE);
 }
 
-/* What is left of it, for the end. */
+/* The end may take what is left of the controller's grace. */
 static gint64
 get_grace (DvmdAgentProgram *self)
 {

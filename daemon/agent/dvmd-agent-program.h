@@ -39,7 +39,7 @@ void dvmd_agent_program_free (DvmdAgentProgram *self);
 void dvmd_agent_program_start (DvmdAgentProgram *self);
 /* It has ended because it was ordered to leave: its links stay open, and the process is to end with them (D1). */
 gboolean dvmd_agent_program_has_departed (DvmdAgentProgram *self);
-/* Whoever has started the agent has gone, or wants it to go: ends everything. */
+/* The process that started the agent has gone, or wants it to go: everything is ended. */
 void dvmd_agent_program_leave (DvmdAgentProgram *self, const char *reason);
 
 G_END_DECLS

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What becomes of ranks that run. */
+/* These functions see to ranks that run. */
 
 /* dvmd-agent-io.c */
 extern const DvmdPipesFuncs dvmd_agent_pipes_funcs;

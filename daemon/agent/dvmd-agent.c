@@ -303,7 +303,7 @@ report (DvmdAgent *self)
   dvmd_local_daemon_reported (self->daemon);
 }
 
-/* What is there is of an agent that died: the runtime directory has one owner. */
+/* Sessions that are there are of an agent that died: the runtime directory has one owner. */
 static gboolean
 clear_sessions (DvmdAgent *self, GError **error)
 {

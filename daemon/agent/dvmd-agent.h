@@ -44,7 +44,7 @@ typedef struct
 /* First thing in main() of a program with an agent that adopts orphans, before there is any thread. Sees to it that
  * there is a home directory. So many bytes that are free stay with the process: what is on its way needs them again. */
 void dvmd_agent_prepare_process (gsize heap_kept);
-/* What has to be in the environment, before there are threads. */
+/* The environment gets the variables that have to be there before there are threads. */
 gboolean dvmd_agent_prepare_environment (const char *pmix_gds, const char *pmix_security, GError **error);
 
 /* link, pmix: reffed. pmix is a fake in tests of many agents in one process; NULL: that of libpmix, when it is needed.

@@ -34,7 +34,7 @@ go_on (DvmdLeaving *self)
   if (!self->cut_off && self->said_to != self->uplink)
     {
       self->said_to = self->uplink;
-      /* What was said lies on the way now, whatever was told of it before. */
+      /* LEFT is unacknowledged now, whatever number was told before. */
       self->n_unacknowledged++;
       self->funcs->say_left (self->user_data, self->uplink);
       return;

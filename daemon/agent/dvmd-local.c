@@ -188,7 +188,7 @@ post_proc (DvmdLocalProc *self, guint event, DvmProcState given)
   dvmd_state_machine_post (self->job->queue, &dvmd_local_proc_table, self, event, given, NULL);
 }
 
-/* What the end of a process means; known when its exit status is. */
+/* The final state says what the end of a process means; it is known when the exit status is. */
 static DvmProcState
 final_state (DvmdLocalProc *self)
 {
