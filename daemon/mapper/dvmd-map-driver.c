@@ -15,7 +15,7 @@
 G_STATIC_ASSERT (DVMD_RANK_BY_SPAN == 1 << DVM_RANK_BY_SPAN);
 G_STATIC_ASSERT (DVMD_BIND_TO_PACKAGE == 1 << DVM_BIND_TO_PACKAGE);
 
-/* What has been seen of an answer: the processes of each node and application. */
+/* A check counts the processes of each node and application as far as the answer has been read. */
 typedef struct
 {
   const DvmdMapRequest *request;
@@ -45,7 +45,7 @@ check_app_on_node (Check *self, const DvmdPlacementRun *run)
   return limit > 0 && (self->request->oversubscribe || self->of_app_on_node[place] <= limit);
 }
 
-/* What is wrong with the objects and cpus of the run, or NULL. */
+/* The result says what is wrong with the objects and cpus of the run; NULL: nothing. */
 static const char *
 check_hardware (const DvmdMapRequest *request, const DvmdPlacementRun *run)
 {
@@ -70,7 +70,7 @@ check_hardware (const DvmdMapRequest *request, const DvmdPlacementRun *run)
   return NULL;
 }
 
-/* What is wrong with the run, or NULL. Sums cannot overflow: no run is larger than what is left. */
+/* The result says what is wrong with the run; NULL: nothing. Sums cannot overflow: no run is larger than the rest. */
 static const char *
 check_run (Check *self, const DvmdPlacementRun *run, guint placed)
 {
@@ -140,7 +140,7 @@ check_answer (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
   return map;
 }
 
-/* What a plugin says is taken as it is, but for the code. */
+/* A plugin's error keeps its message, but not its code. */
 static void
 take_error (DvmdMapper *mapper, GError *local, GError **error)
 {

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What map-by says, read with what the mappers declare. Pure. */
+/* A map-by is split into these words, with the help of the words that the mappers declare. Pure. */
 typedef struct
 {
   char *word;       /* in full */
