@@ -170,7 +170,7 @@ struct _DvmdAllocatorClass
   gpointer reserved[4];
 };
 
-/* What is not implemented is declined. */
+/* Requests that the allocator does not implement are declined. */
 void dvmd_allocator_allocate_async (DvmdAllocator *self, const DvmdAllocationRequest *request,
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 /* allocation: (out) (nullable): NULL unless done */

@@ -105,7 +105,7 @@ struct _DvmdLauncherClass
   gpointer reserved[3];
 };
 
-/* What is not implemented is declined. */
+/* Requests that the launcher does not implement are declined. */
 void dvmd_launcher_launch_async (DvmdLauncher *self, const DvmdLaunchRequest *request, GCancellable *cancellable,
                                  GAsyncReadyCallback callback, gpointer user_data);
 DvmdPluginVerdict dvmd_launcher_launch_finish (DvmdLauncher *self, GAsyncResult *result, GError **error);

@@ -10,9 +10,9 @@
 G_BEGIN_DECLS
 
 /*
- * What mappers are given and give back are plain structures with reserved members. A new member takes the place of a
- * reserved one and means nothing while it is 0, so that the abi stays; what a mapper must not overlook (a word, a
- * qualifier, a way to rank or to bind) reaches only those that have declared it in their DvmdPluginInfo.
+ * Mappers are given, and give back, plain structures with reserved members. A new member takes the place of a reserved
+ * one and means nothing while it is 0, so that the abi stays; what a mapper must not overlook (a word, a qualifier, a
+ * way to rank or to bind) reaches only those that have declared it in their DvmdPluginInfo.
  */
 
 /**

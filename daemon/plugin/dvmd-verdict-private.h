@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What a GTask has answered, as a verdict. Takes local. */
+/* The answer of a GTask becomes a verdict. Takes local. */
 static inline DvmdPluginVerdict
 dvmd_verdict_take (gboolean done, GError *local, GError **error)
 {
