@@ -38,8 +38,7 @@ guint64 dvmd_broadcast_post (DvmdBroadcast *self, guint16 kind, GVariant *body);
 void dvmd_broadcast_set_children (DvmdBroadcast *self, guint64 epoch, const guint32 *children, guint n_children);
 /* Where acknowledgements go; DVMD_NO_RANK while there is nobody. */
 void dvmd_broadcast_set_uplink (DvmdBroadcast *self, guint32 neighbour);
-/* Who says that it is a child: what it has not got is sent to it. Also one that the table does not have (yet, any
- * more). */
+/* A daemon says that it is our child, and is sent what it has not got. The table need not have it (yet, any more). */
 void dvmd_broadcast_attach (DvmdBroadcast *self, guint32 child, guint64 delivered);
 void dvmd_broadcast_detach (DvmdBroadcast *self, guint32 child);
 gboolean dvmd_broadcast_is_attached (DvmdBroadcast *self, guint32 child);

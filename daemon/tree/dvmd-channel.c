@@ -192,7 +192,7 @@ dvmd_channel_resync (DvmdChannel *self)
 {
   g_autoptr (GPtrArray) packets = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_packet_unref);
 
-  /* What is sent may still sit in somebody's queue, and carries its own ack: each time a copy. */
+  /* A packet that was sent may still sit in a queue, and carries its own ack: each time a copy is sent. */
   for (GList *l = self->unacked.head; l != NULL; l = l->next)
     g_ptr_array_add (packets, dvmd_packet_copy (l->data));
   for (guint i = 0; i < packets->len; i++)

@@ -44,7 +44,7 @@ void dvmd_channel_post (DvmdChannel *self, guint16 kind, GVariant *body, gboolea
 void dvmd_channel_receive (DvmdChannel *self, DvmdPacket *packet);
 /* The way to the peer has changed: what was on it may be lost. */
 void dvmd_channel_resync (DvmdChannel *self);
-/* What has come is acknowledged now: whoever has said it waits for that. */
+/* Messages that have come are acknowledged now: their sender waits for that. */
 void dvmd_channel_acknowledge (DvmdChannel *self);
 /* With those that wait. */
 guint dvmd_channel_get_n_unacknowledged (DvmdChannel *self);

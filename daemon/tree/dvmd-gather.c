@@ -21,7 +21,7 @@ typedef struct
   gboolean done;        /* the controller has the result */
 } Entry;
 
-/* What was closed by a broadcast that may not be complete. */
+/* A key, or all keys with a prefix, was closed by the broadcast of this number, which may not be complete. */
 typedef struct
 {
   guint64 number;
@@ -280,7 +280,7 @@ dvmd_gather_receive (DvmdGather *self, guint32 neighbour, DvmdPacket *packet)
   check_entry (self, entry);
 }
 
-/* What is neither ours nor of the new epoch is given again by those whose it is. */
+/* An entry with neither our own part nor one of the new epoch is dropped: other daemons send their parts again. */
 static gboolean
 is_empty (gpointer key, gpointer value, gpointer user_data)
 {

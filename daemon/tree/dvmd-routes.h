@@ -9,10 +9,10 @@
 G_BEGIN_DECLS
 
 /*
- * Who is whose parent: one immutable table for each epoch of the membership, the same on every daemon. Members have
- * places 0 to n - 1 without a hole; the parent of place p is (p - 1) / radix. A rank is for ever, its place is not:
- * the places of those that leave are taken by joiners and then by the last members, so that one batch of departures is
- * one repair, and no other link changes (spec: D9, D12, P18).
+ * The routes say which daemon is whose parent: they are one immutable table for each epoch of the membership, the same
+ * on every daemon. Members have places 0 to n - 1 without a hole; the parent of place p is (p - 1) / radix. A rank is
+ * for ever, its place is not: the places of those that leave are taken by joiners and then by the last members, so that
+ * one batch of departures is one repair, and no other link changes (spec: D9, D12, P18).
  */
 
 typedef struct _DvmdRoutes DvmdRoutes;

@@ -104,7 +104,7 @@ dvmd_tree_child_came (DvmdTree *self, guint32 rank)
 
 static void on_retry (gpointer user_data);
 
-/* Whoever lives with another parent than the table's goes on asking at that one's. */
+/* A daemon that is attached to another parent than the table's goes on asking the table's. */
 void
 dvmd_tree_set_retry (DvmdTree *self)
 {
@@ -220,7 +220,7 @@ dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said)
   expect_child (self, rank, said ? self->attach_limit : RETURN_LIMIT);
 }
 
-/* Who could still be sent something by this link, and is not where the table says. */
+/* The rank was learned to be behind this link, which is not where the table has it. */
 static gboolean
 leads_to (gpointer rank, gpointer neighbour, gpointer user_data)
 {

@@ -273,7 +273,7 @@ dvmd_tree_receive_leave (DvmdTree *self, DvmdPacket *packet)
   if (packet->ack <= dvmd_broadcast_get_delivered (self->broadcast))
     return;
   dvmd_broadcast_start (self->broadcast, packet->ack);
-  /* Whoever is below and has not got that far leaves too: members have. */
+  /* Daemons below that have not got that far leave too: those that are members have. */
   dvmd_broadcast_pass_down (self->broadcast, packet);
   leave (self);
 }

@@ -40,7 +40,7 @@ send_cut_off (DvmdTree *self, guint32 neighbour)
   dvmd_tree_send_to (self, neighbour, packet);
 }
 
-/* Whoever has not its uplink here passes it over. */
+/* A neighbour that does not have its uplink here passes over the packet. */
 static void
 tell_below (DvmdTree *self, DvmdPacketType type)
 {

@@ -86,8 +86,8 @@ void dvmd_tree_free (DvmdTree *self);
 void dvmd_tree_set_window (DvmdTree *self, gsize bytes);
 
 /*
- * What the body of a packet looks like; "()": there is none. NULL: no packet of the tree's own. Messages and broadcasts
- * of kinds above DVMD_TREE_KIND_LAST are known to those who post them.
+ * The type says what the body of a packet looks like; "()": there is none. NULL: no packet of the tree's own. Messages
+ * and broadcasts of kinds above DVMD_TREE_KIND_LAST are known to those who post them.
  */
 const GVariantType *dvmd_tree_body_type (DvmdPacketType type, guint16 kind);
 
@@ -106,7 +106,7 @@ void dvmd_tree_receive (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
  * see it by DVMD_PACKET_BULK in the flags of packets.
  */
 void dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *body, gboolean bulk);
-/* What has come from that daemon is acknowledged now. May be called from deliver: what is being delivered counts. */
+/* The messages of that daemon are acknowledged now; within a call of deliver, the delivered one too. */
 void dvmd_tree_acknowledge (DvmdTree *self, guint32 source);
 /* The controller: to every member, itself too. Returns the number. */
 guint64 dvmd_tree_broadcast (DvmdTree *self, guint16 kind, GVariant *body);
