@@ -14,7 +14,7 @@
 
 #include "dvm-client-private.h"
 
-/* What the answer of Attach carried, until somebody takes it. */
+/* The streams hold the descriptors of the answer of Attach until somebody takes them. */
 typedef struct
 {
   int fds[3];

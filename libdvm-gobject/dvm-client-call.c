@@ -120,7 +120,7 @@ is_service_user (guint uid)
   return uid == 0 || (entry != NULL && strcmp (entry->pw_name, SERVICE_USER) == 0);
 }
 
-/* What a job is made of, its environment too, and what is typed into it goes to our own DVM alone. */
+/* The description of a job, with its environment, and what is typed into the job go to our own DVM alone. */
 static gboolean
 check_owner (DvmClient *self, const char *method, GError **error)
 {

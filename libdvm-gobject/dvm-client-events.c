@@ -55,7 +55,7 @@ event_free (gpointer data)
   g_free (event);
 }
 
-/* What it speaks of: (transfer full): the path of a campaign, the id of an allocation */
+/* The result is the subject of the event, (transfer full): the path of a campaign, or the id of an allocation */
 static char *
 get_subject (const Event *event)
 {
@@ -156,7 +156,7 @@ _dvm_client_events_release (DvmClient *client, const char *campaign, const char 
   g_hash_table_remove (client->events->held, campaign);
   if (alloc_id != NULL)
     g_hash_table_remove (client->events->held, alloc_id);
-  /* Whoever hears of it may close the connection. */
+  /* A handler of the event may close the connection. */
   while (client->events != NULL && (event = take_event (client->events, campaign, alloc_id)) != NULL)
     {
       emit (client, event);

@@ -144,7 +144,7 @@ _dvm_kind_parse_path (DvmKind kind, const char *path, guint *number)
   return TRUE;
 }
 
-/* What people may say in the place of a name. */
+/* People may give a number in the place of a name. */
 static gboolean
 is_number (const char *reference)
 {

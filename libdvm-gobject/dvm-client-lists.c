@@ -71,7 +71,7 @@ is_removed (DvmClientLists *self, DvmKind kind, guint position)
   return g_hash_table_contains (self->removed[kind], record);
 }
 
-/* What goes at the end, and what is new behind it; first is where that begins. */
+/* The tail is made of the last items that go, and the new ones behind them; first is where it begins. */
 static guint
 find_tail (DvmClientLists *self, DvmKind kind, guint n)
 {
@@ -122,7 +122,7 @@ splice (DvmClientLists *self, DvmKind kind)
   if (self->added[kind]->len > 0)
     {
       first = find_tail (self, kind, n);
-      /* Whoever hears of the change may cause the next one. */
+      /* A handler of this change may cause the next one. */
       added = g_steal_pointer (&self->added[kind]);
       self->added[kind] = g_ptr_array_new_with_free_func (g_object_unref);
     }
@@ -194,7 +194,7 @@ remove_path (DvmClientLists *self, DvmKind kind, const char *path)
 
   if (record == NULL)
     return;
-  /* What has not been shown yet is never shown. */
+  /* A record that has not been shown yet is never shown. */
   if (!g_ptr_array_remove (self->added[kind], record))
     {
       g_hash_table_add (self->removed[kind], g_object_ref (record));
@@ -204,7 +204,7 @@ remove_path (DvmClientLists *self, DvmKind kind, const char *path)
   queue_flush (self);
 }
 
-/* What is being listed may still name it. */
+/* The answer to a list that was asked for may still name the object. */
 static void
 object_gone (DvmClientLists *self, DvmKind kind, const char *path)
 {
@@ -318,7 +318,7 @@ add_listed (DvmClientLists *self, DvmKind kind, GPtrArray *records)
     }
 }
 
-/* Whoever was cancelled has no lists any more. */
+/* A cancelled answer comes when the lists do not exist any more. */
 static gboolean
 is_cancelled (GError *error)
 {

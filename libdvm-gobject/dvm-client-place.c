@@ -205,7 +205,7 @@ check_directory (const char *path, GError **error)
   return TRUE;
 }
 
-/* Whoever listens gets our whole environment. */
+/* The process that listens gets our whole environment. */
 static gboolean
 check_peer (GSocket *socket, GError **error)
 {

@@ -10,7 +10,7 @@
 
 #include "dvm-client-private.h"
 
-/* What was answered. */
+/* The answer names the allocation and the campaign that the request has led to. */
 typedef struct
 {
   char *alloc_id;        /* (nullable): of a session, which has one already */
@@ -72,7 +72,7 @@ on_answer (GObject *source, GAsyncResult *result, gpointer user_data)
       return;
     }
   answer->campaign = _dvm_campaign_new (id);
-  /* Nobody hears of what has not been answered. */
+  /* Events of a request are held until it has been answered. */
   if (self->events != NULL)
     _dvm_client_events_hold (self->events, path, answer->alloc_id);
   _dvm_client_refresh_async (self, answer->campaign, NULL, g_task_get_cancellable (task), on_campaign, task);

@@ -110,7 +110,7 @@ make_options (DvmClient *self, Submission *submission, gboolean more)
   GVariantBuilder options;
 
   g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
-  /* Who wants to follow the jobs subscribes. */
+  /* A caller that wants to follow the jobs subscribes. */
   g_variant_builder_add (&options, "{sv}", "signals", g_variant_new_boolean (FALSE));
   if (self->jobs_end_with_client)
     g_variant_builder_add (&options, "{sv}", "end-with-caller", g_variant_new_boolean (TRUE));
@@ -170,7 +170,7 @@ submission_new (GPtrArray *specs, GError **error)
   return self;
 }
 
-/* What the DVM has of them already is for nothing; if it has gone there is nothing to forget. */
+/* The jobs that the DVM has got already are of no use; if the DVM has gone there is nothing to forget. */
 static void
 forget_batch (DvmClient *self, Submission *submission)
 {

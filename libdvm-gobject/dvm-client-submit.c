@@ -58,7 +58,7 @@ make_arguments (DvmClient *self, DvmJobSpec *spec, const int fds[3], GUnixFDList
   if (!add_fd (list, &dict, "stdin-fd", fds[0], error) || !add_fd (list, &dict, "stdout-fd", fds[1], error)
       || !add_fd (list, &dict, "stderr-fd", fds[2], error))
     return NULL;
-  /* Who wants to follow the job subscribes: see dvm_client_watch_job(). */
+  /* A caller that wants to follow the job subscribes: see dvm_client_watch_job(). */
   g_variant_dict_insert (&dict, "signals", "b", FALSE);
   if (self->jobs_end_with_client)
     g_variant_dict_insert (&dict, "end-with-caller", "b", TRUE);

@@ -236,7 +236,7 @@ add_watch (DvmClient *self, DvmJob *job)
   g_hash_table_insert (self->watches->by_path, g_strdup (path), watch);
 }
 
-/* What was read when nothing had been heard of the job yet. */
+/* The properties were read when nothing had been heard of the job yet. */
 static gboolean
 start_from (Watch *watch, GVariant *properties, GError **error)
 {
