@@ -129,7 +129,7 @@ bus_client_free (BusClient *client)
     }
   g_signal_handlers_disconnect_by_data (client->connection, client);
   g_object_unref (client->connection);
-  /* What was on its way to on_signal() goes with the context's next turns. */
+  /* Signals that were on their way to on_signal() go with the context's next turns. */
   while (g_main_context_iteration (NULL, FALSE))
     ;
   g_ptr_array_unref (client->signals);

@@ -28,7 +28,7 @@ typedef struct
 void bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char *name);
 void bus_fixture_tear_down (BusFixture *fixture);
 
-/* What a client has got of signals, in order: "path interface.name parameters". */
+/* A client collects the signals that it gets, in order: "path interface.name parameters". */
 typedef struct
 {
   GDBusConnection *connection;

@@ -20,7 +20,7 @@ void fake_controller_end_job (DvmdController *self, DvmdJob *job, int exit_code)
 void fake_controller_hold_output (DvmdController *self, gboolean hold);
 /* The last signal that was sent to a job, and to which ranks. */
 int fake_controller_get_last_signal (DvmdController *self, const char **ranks);
-/* What shutdown was asked for: 0 never, 1, 2 by force. */
+/* The result tells whether a shutdown was asked for: 0 never, 1, 2 by force. */
 guint fake_controller_get_shutdown (DvmdController *self);
 /* (nullable) what came with the last submit: TRUE if that stream had a descriptor, which was open */
 gboolean fake_controller_had_fd (DvmdController *self, guint index);

@@ -20,7 +20,7 @@ void fake_elastic_hold (FakeElastic *self, gboolean hold);
 void fake_elastic_hold_answers (FakeElastic *self, gboolean hold);
 /* The agent of this node does not come. */
 void fake_elastic_fail (FakeElastic *self, const char *host, DvmdCause cause, const char *reason);
-/* Who asked last for something to be done to which session: "private:1 3 {'pause': <true>}" */
+/* The text tells who asked last for something to be done to which session: "private:1 3 {'pause': <true>}" */
 const char *fake_elastic_get_last_control (FakeElastic *self);
 
 /* ---- for fake-controller.c ---- */

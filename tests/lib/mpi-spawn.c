@@ -20,7 +20,7 @@
 static char *self;
 static int rank, size;
 
-/* What both sides of an intercommunicator find: the sum of all ranks, and how many there are. */
+/* Both sides of an intercommunicator find the same: the sum of all ranks, and how many there are. */
 static void
 talk (MPI_Comm inter, int high, const char *who)
 {

@@ -182,7 +182,7 @@ do_remote (void)
   return 0;
 }
 
-/* What the server does not do must come back as refused, and at once. */
+/* Functions that the server does not have must come back as refused, and at once. */
 static int
 do_unsupported (void)
 {

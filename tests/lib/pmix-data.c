@@ -133,7 +133,7 @@ unpublish (char **words)
   return words + 1;
 }
 
-/* What goes through an agent, the controller and another agent is what it was. */
+/* Values that go through an agent, the controller and another agent are what they were. */
 static void
 compare_types (void)
 {
@@ -180,7 +180,7 @@ find_nspace (const char *word)
   return nspace;
 }
 
-/* What both take part in: all of this job, and all of the other one. */
+/* Both jobs take part: all of this one, and all of the other one. */
 static void
 load_both (pmix_proc_t procs[2], const char *word)
 {

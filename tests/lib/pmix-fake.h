@@ -35,7 +35,7 @@ void pmix_fake_set_fence_timeout (PmixFake *self, guint timeout);
 guint64 pmix_fake_fence (PmixFake *self, const DvmdPmixProc *participants, guint n_participants, GBytes *data);
 /* FALSE: not answered yet. data (out) (optional) (nullable) */
 gboolean pmix_fake_get_answer (PmixFake *self, guint64 token, int *status, GBytes **data);
-/* What a local rank has put: what fetch_modex answers. */
+/* A local rank has put data: fetch_modex answers with it. */
 void pmix_fake_put (PmixFake *self, const char *nspace, guint32 rank, GBytes *data);
 /* A local client asks for what nspace.rank has put; token of its answer. */
 guint64 pmix_fake_direct_modex (PmixFake *self, const char *nspace, guint32 rank);
@@ -53,7 +53,7 @@ guint64 pmix_fake_connect (PmixFake *self, gboolean leave, const DvmdPmixProc *p
 gboolean pmix_fake_get_allocation (PmixFake *self, guint64 token, int *status, GVariant **answer);
 /* A local client or tool wants a job, (aa{sv}a{sv}) as SubmitApps has it (floating is sunk); token of its answer. */
 guint64 pmix_fake_spawn (PmixFake *self, const char *nspace, guint32 rank, GVariant *job, guint timeout, guint streams);
-/* What was delivered of the output of jobs: "NSPACE.RANK:STREAM:TEXT", one after another. */
+/* The text is the output of jobs that was delivered: "NSPACE.RANK:STREAM:TEXT", one after another. */
 const char *pmix_fake_get_output (PmixFake *self);
 /* FALSE: not answered yet. nspace (out) (nullable) */
 gboolean pmix_fake_get_spawn (PmixFake *self, guint64 token, int *status, const char **nspace);

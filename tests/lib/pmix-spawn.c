@@ -322,7 +322,7 @@ do_control (const char *words, const char *target)
           PMIX_INFO_LOAD (&info[n++], keys[i].key, NULL, PMIX_BOOL);
     }
   status = PMIx_Job_control (n_targets > 0 ? &proc : NULL, n_targets, info, n, &results, &n_results);
-  /* What is done at once is as good. */
+  /* A request that is done at once is as good. */
   print_status ("control", status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
   if (results != NULL)
     PMIX_INFO_FREE (results, n_results);

@@ -3,8 +3,8 @@
  */
 
 /*
- * What another user of a node may try with a PMIx server. Its environment is that of the rank that it claims to be, or
- * is a tool of.
+ * This program tries on a PMIx server what another user of a node may try. Its environment is that of the rank that it
+ * claims to be, or is a tool of.
  *
  *   pmix-stranger [--uid UID] [--from ADDRESS:PORT] [--half-close | --close] [--record FILE] rank|tool OPERATION
  * [ARGUMENT...]
@@ -48,7 +48,7 @@ static struct
   bool is_asking;
 } options = { .how = -1, .record = -1 };
 
-/* What libpmix calls */
+/* libpmix calls these functions. */
 
 EXPORTED uid_t
 geteuid (void)

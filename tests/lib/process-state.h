@@ -18,7 +18,7 @@ get_process_state (pid_t pid)
   g_autofree char *path = g_strdup_printf ("/proc/%d/stat", pid);
   g_autofree char *text = NULL;
 
-  /* What stands before the last bracket is the program's name, whatever is in it. */
+  /* The text before the last bracket is the program's name, whatever is in it. */
   return g_file_get_contents (path, &text, NULL, NULL) ? strrchr (text, ')')[2] : '-';
 }
 

@@ -29,7 +29,7 @@ typedef struct
   DvmdTokens *tokens;
   DvmdListenerOptions options;
   DvmdListener *listener;
-  /* What came through the listener, the last. */
+  /* The last wire that came through the listener. */
   DvmdWire *wire;
   guint rank;
   char *name;
