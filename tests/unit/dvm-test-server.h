@@ -28,7 +28,7 @@ DvmTestServer *dvm_test_server_new_for_bus (const char *address, const char *nam
 /* The peer of a socket pair. */
 DvmTestServer *dvm_test_server_new_for_fd (int fd);
 void dvm_test_server_free (DvmTestServer *self);
-/* What came last, printed: "SubmitApps ([{...}], {...})"; (transfer full) */
+/* The text is the last call that came, printed: "SubmitApps ([{...}], {...})"; (transfer full) */
 char *dvm_test_server_get_last_call (DvmTestServer *self);
 /* Lists whose rest never changes. */
 void dvm_test_server_set_stuck (DvmTestServer *self, gboolean stuck);

@@ -325,7 +325,7 @@ test_waits_for_empty (void)
   check_nodes (job, "2 2");
 }
 
-/* What a node takes at most counts for all jobs together. */
+/* The limit of a node counts for all jobs together. */
 static void
 test_slots_max (void)
 {
@@ -363,7 +363,7 @@ typedef struct
   guint slots_max[N_NODES];
 } Life;
 
-/* What the jobs that have a map have of a node is what is in use there. */
+/* The slots in use on a node are those that jobs with a map have there. */
 static void
 check_claims (Life *self)
 {
@@ -480,7 +480,7 @@ live (GRand *random)
       drop_ended (&self);
       check_claims (&self);
     }
-  /* Who was let wait has had its turn. */
+  /* All jobs that were let wait have had their turn. */
   g_assert_cmpuint (self.jobs->len, ==, 0);
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (dvm.world.core)), ==, 0);
 }

@@ -119,7 +119,7 @@ await_refusals (Fixture *f, int n)
   g_assert_cmpint (g_atomic_int_get (&f->n_refused), ==, n);
 }
 
-/* What one may have waiting, a few of another then, and again when they have been served. */
+/* One client may have so many calls waiting, and another one a few then; and again when they have been served. */
 static void
 test_calls (Fixture *f, gconstpointer data)
 {

@@ -17,7 +17,7 @@
 /* Each takes more than 2 KiB of signals: several times what may wait for one connection. */
 #define N_AT_ONCE 1500
 
-/* What a client knows of the jobs by one GetManagedObjects and the signals behind it. */
+/* A view is what a client knows of the jobs by one GetManagedObjects and the signals behind it. */
 typedef struct
 {
   BusClient *client;
@@ -279,7 +279,7 @@ test_changing (Fixture *f, gconstpointer data)
   view_free (view);
 }
 
-/* Who is being given a list hears of nodes behind it: the values, then that they have changed. */
+/* A client that is being given a list hears of nodes behind it: the values, then that they have changed. */
 static void
 test_nodes (Fixture *f, gconstpointer data)
 {

@@ -252,7 +252,7 @@ check_result (GVariant *reply, guint state, const char *state_name, int exit_cod
   int code;
   int value;
 
-  /* What failed has the parts of its reason beside it. */
+  /* The result of a job that failed has the parts of its reason beside it. */
   g_assert_cmpuint (g_variant_n_children (result), ==, exit_code != 0 ? 8 : 6);
   g_assert_true (g_variant_lookup (result, "state", "u", &number));
   g_assert_true (g_variant_lookup (result, "state-name", "&s", &name));

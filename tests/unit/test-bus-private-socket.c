@@ -176,7 +176,7 @@ test_silence (Fixture *f, gconstpointer data)
       close (fds[i]);
     }
   g_assert_cmpuint (dvmd_bus_listener_get_n_guests (listener), ==, 0);
-  /* Who is in may be silent for as long as it likes. */
+  /* A client that is in may be silent for as long as it likes. */
   bus_client_sync (idle);
   bus_client_free (idle);
   dvmd_bus_listener_set_timeout (listener, 60000);

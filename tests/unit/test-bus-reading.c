@@ -249,7 +249,7 @@ test_batch_leaves (Fixture *f, gconstpointer data)
   answer_clear (&gone);
 }
 
-/* What is called may have gone when the file is read. */
+/* The session that is called may have gone when the file is read. */
 static void
 test_session_ends (Fixture *f, gconstpointer data)
 {

@@ -362,7 +362,7 @@ test_name_again (Fixture *f, gconstpointer data)
   fake_elastic_hold (f->agents, FALSE);
 }
 
-/* Whoever does not listen for long costs nothing for those that came and went meanwhile. */
+/* A client that does not listen for long costs nothing for sessions that came and went meanwhile. */
 static void
 test_come_and_gone (Fixture *f, gconstpointer data)
 {

@@ -207,7 +207,7 @@ test_subscribed (Fixture *f, gconstpointer data)
   g_assert_cmpuint (f->other->signals->len, ==, 0);
 }
 
-/* Whoever has asked for all objects hears of what follows. */
+/* A client that has asked for all objects hears of what follows. */
 static void
 test_managed_objects (Fixture *f, gconstpointer data)
 {

@@ -336,7 +336,7 @@ check_order (BusClient *client, const char *const *patterns)
     }
 }
 
-/* Whoever asked hears of the campaign without having subscribed; nobody else hears anything. */
+/* The client that asked hears of the campaign without having subscribed; the others do not hear anything. */
 static void
 test_requester (Fixture *f, gconstpointer data)
 {

@@ -159,7 +159,7 @@ test_parts (Fixture *f, gconstpointer data)
   g_assert_cmpstr (between, ==, "/org/dvm/jobs/3");
   given_up = ask (f, MANAGER_PATH, MANAGER, "SubmitMany", "(@a(asa{sv}) [], {'batch': <'b'>, 'forget': <true>})");
   g_assert_cmpstr (given_up, ==, "([],)");
-  /* What is wrong is named by its place in the whole, and nothing is left of what came before. */
+  /* The wrong job is named by its place in the whole, and nothing is left of the jobs that came before. */
   g_free (ask (f, MANAGER_PATH, MANAGER, "SubmitMany", part));
   refused (f, MANAGER_PATH, MANAGER, "SubmitMany", "([(['x'], {'np': <uint32 0>})], {'batch': <'a'>, 'more': <true>})",
            BAD_PARAM, "jobs[2]");

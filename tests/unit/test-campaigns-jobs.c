@@ -472,7 +472,7 @@ test_order_of_release (void)
   parked = dvmd_core_submit_reserved (world.core, id, spec, NULL, &error);
   run (&world);
   run_to_end (&world, dvmd_core_get_job (world.core, 2));
-  /* Nobody goes on while the gate is closed. */
+  /* No job goes on while the gate is closed. */
   assert_held (waiting, "slots");
   depart (&world, 3);
   g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (mapped), 1), ==, 2);

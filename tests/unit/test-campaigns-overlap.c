@@ -723,7 +723,7 @@ test_history (void)
   g_assert_cmpuint (dvmd_core_get_statistics (world.core)->campaigns_completed, ==, 10);
 }
 
-/* What a campaign has waited for is not waited for when it has come otherwise, nor when the campaign is forgotten. */
+/* A campaign does not wait for what has come otherwise, nor when it is forgotten. */
 static void
 test_no_timer_stays (void)
 {

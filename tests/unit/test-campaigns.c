@@ -198,7 +198,7 @@ test_roll_back (void)
   g_assert_cmpstr (reason_of (job), ==,
                    "The job was never launched: campaign 1 (grow of node2, node3, node4) has failed "
                    "(launch-failed): node3: no such machine");
-  /* Whoever comes now waits for the roll-back, and goes on. */
+  /* A job that comes now waits for the roll-back, and goes on. */
   job = submit (&world, 1);
   assert_held (job, "map");
   depart (&world, 4);

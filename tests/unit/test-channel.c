@@ -128,7 +128,7 @@ post (End *self, guint n, gsize size, gboolean bulk)
                      bulk);
 }
 
-/* What follows bulk goes as bulk until that is acknowledged, a probe as well. */
+/* Messages that follow bulk go as bulk until that is acknowledged, a probe as well. */
 static void
 test_lane (void)
 {
@@ -254,7 +254,7 @@ test_resync (void)
   dvmd_channel_resync (pair.ends[0].channel);
   g_assert_cmpuint (pair.ends[0].n_sent, ==, 2 * n_sent);
   lose (&pair.ends[0]);
-  /* Nobody tells of this one: a probe finds it. */
+  /* No call tells of this loss: a probe finds it. */
   dvmd_clock_advance (pair.clock, G_TIME_SPAN_SECOND);
   carry_all (&pair);
   g_assert_cmpuint (pair.ends[1].next, ==, 50);

@@ -76,7 +76,7 @@ test_words (void)
   g_assert_null (dvm_cli_args_get_words (args)[5]);
 }
 
-/* What belongs to the program is not looked at. */
+/* Arguments that belong to the program are not looked at. */
 static void
 test_program (void)
 {

@@ -165,7 +165,7 @@ test_info (void)
                    "tree-repairs: 3\n");
 }
 
-/* What a DVM of another user says may stand on one's screen: its keys, too. */
+/* Texts of another user's DVM may stand on one's screen: its keys, too. */
 static void
 test_info_of_others (void)
 {

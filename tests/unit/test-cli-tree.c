@@ -58,7 +58,7 @@ test_tree (void)
   assert_drawn (places, 0, "");
 }
 
-/* Who is lost, and who hangs on a node that was not asked for, stands alone. */
+/* A node that is lost, or hangs on one that was not asked for, stands alone. */
 static void
 test_orphans (void)
 {

@@ -421,7 +421,7 @@ test_all_lost (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
 }
 
-/* What it sent before it was lost comes after that: it changes nothing. */
+/* Messages that the agent sent before it was lost may come after that: they change nothing. */
 static void
 test_late_messages (void)
 {

@@ -52,7 +52,7 @@ test_staging (void)
   staged (&world, job, 2, NULL);
   assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
   g_assert_true (g_str_has_suffix (world.log->str, "stage 1\nlaunch 1\n"));
-  /* What comes late says nothing any more. */
+  /* A report that comes late says nothing any more. */
   staged (&world, job, 2, "too late");
   run_to_end (&world, job);
   states = states_of (job);
@@ -76,7 +76,7 @@ test_staging_fails (gconstpointer data)
   staged (&world, job, who, "no room for data.txt on node1");
   assert_state (job, DVM_JOB_STATE_FILES_POSN_FAILED);
   g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, "no room for data.txt on node1");
-  /* What has arrived is taken away before the job is over. */
+  /* Files that have arrived are taken away before the job is over. */
   g_assert_true (g_str_has_suffix (world.log->str, "stage 1\nkill 1\n"));
   g_assert_false (dvmd_job_get_ended (job));
   staged (&world, job, 2, NULL);
@@ -129,8 +129,8 @@ test_staging_again (void)
 }
 
 /*
- * What an agent says that has gone is not the failure of its files: the job goes on to the launch gate, which names the
- * node.
+ * The report of an agent that has gone is not the failure of its files: the job goes on to the launch gate, which names
+ * the node.
  */
 static void
 test_staging_on_leaving (void)
@@ -151,7 +151,7 @@ test_staging_on_leaving (void)
   g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "node2"));
   states = states_of (job);
   g_assert_true (g_str_has_suffix (states, "SYSTEM_PREP LAUNCH_APPS FAILED_TO_LAUNCH"));
-  /* Nobody waits for the agent that is not there. */
+  /* The job does not wait for the agent that is not there. */
   dvmd_core_job_gone (world.core, job, 1);
   run (&world);
   g_assert_true (dvmd_job_get_ended (job));

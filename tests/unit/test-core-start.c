@@ -55,7 +55,7 @@ test_refused (void)
   report (&world, 1);
   fail (&world, 4, "timeout: its agent has not started within 30 s");
   fail (&world, 3, "unreachable: no route to host");
-  /* Nobody waits for what was said of it already. */
+  /* A node that has failed already is not waited for. */
   fail (&world, 3, "something else");
   g_assert_cmpstr (strstr (world.log->str, "stop"), ==, NULL);
   report (&world, 5);

@@ -252,7 +252,7 @@ test_jobs_of_a_node (void)
   g_assert_cmpuint (g_strv_length ((char **)dvm_node_get_jobs (node->record)), ==, 0);
 }
 
-/* What an ended job was started with is not kept; who is large leaves earlier, and the last one never does. */
+/* An ended job does not keep what it was started with; a large one leaves earlier, and the last one never does. */
 static void
 test_history_bytes (void)
 {
@@ -273,7 +273,7 @@ test_history_bytes (void)
       dvm_app_spec_set_env (dvm_job_spec_get_app (spec, 0), env);
       dvm_job_spec_set_pty (spec, TRUE);
       run_to_end (&world, submit_spec (&world, spec));
-      /* What the caller has is left alone. */
+      /* The caller's description is left alone. */
       g_assert_cmpstr (dvm_app_spec_get_env (dvm_job_spec_get_app (spec, 0))[0], ==, "A=1");
     }
   g_assert_null (dvmd_core_get_job (world.core, 2));
@@ -432,7 +432,9 @@ test_never_fits (void)
   g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "3 processes"));
 }
 
-/* Nobody gave the slots, so that any number may be oversubscribed; but not one that only a slip of the hand gives. */
+/*
+ * The slots were not given, so that any number may be oversubscribed; but not one that only a slip of the hand gives.
+ */
 static void
 test_absurd_number (void)
 {
@@ -917,7 +919,7 @@ test_one_shot_failed (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
 }
 
-/* What was on its way when the end began does not make the DVM ready. */
+/* Reports that were on their way when the end began do not make the DVM ready. */
 static void
 test_shutdown_before_ready (void)
 {
@@ -962,7 +964,7 @@ test_table (void)
   g_assert_true (dvmd_state_table_lookup (&dvmd_job_table, DVM_JOB_STATE_RUNNING, DVMD_JOB_FAILED,
                                           DVM_JOB_STATE_CALLED_ABORT, &to));
   g_assert_cmpuint (to, ==, DVM_JOB_STATE_CALLED_ABORT);
-  /* What has ended stays as it is. */
+  /* A job that has ended stays as it is. */
   g_assert_true (dvmd_state_table_lookup (&dvmd_job_table, DVM_JOB_STATE_NOTIFIED, DVMD_JOB_FAILED,
                                           DVM_JOB_STATE_CALLED_ABORT, &to));
   g_assert_cmpuint (to, ==, DVM_JOB_STATE_NOTIFIED);

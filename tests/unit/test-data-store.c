@@ -146,7 +146,7 @@ test_unpublish (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_data_store_count_items (self->store), ==, 0);
 }
 
-/* Who sees what job@1.0 has published for a range. */
+/* Each row tells who sees what job@1.0 has published for a range. */
 static void
 test_ranges (Fixture *self, gconstpointer data)
 {
@@ -269,7 +269,7 @@ test_wait (Fixture *self, gconstpointer data)
   answer = g_hash_table_lookup (self->answers, &some);
   g_assert_cmpstr (answer->found, ==, "[('job@1', 0, 'a', b'1'), ('job@1', 1, 'c', b'3')]");
   g_assert_null (g_hash_table_lookup (self->answers, &all));
-  /* What it may not see it does not get by waiting. */
+  /* A lookup does not get by waiting what it may not see. */
   publish (self, &one_b, "{'items': <[('b', b'2')]>, 'range': <uint32 3>}");
   g_assert_null (g_hash_table_lookup (self->answers, &all));
   publish (self, &apart, "{'items': <[('b', b'2')]>}");
@@ -293,7 +293,7 @@ test_timeout (Fixture *self, gconstpointer data)
   publish (self, &one, "{'items': <[('port', b'a')]>}");
 }
 
-/* Nobody is answered who has gone. */
+/* A party that has gone is not answered. */
 static void
 test_waiting_and_gone (Fixture *self, gconstpointer data)
 {
@@ -402,7 +402,7 @@ test_limits (Fixture *self, gconstpointer data)
   g_assert_cmpint (publish (self, &one, "{'items': <[('port', b'a')]>}"), ==, DVMD_PMIX_SUCCESS);
 }
 
-/* Who may read it is kept as well. */
+/* The list of those who may read an item is kept as well, and counted. */
 static void
 test_limits_of_terms (Fixture *self, gconstpointer data)
 {
@@ -516,7 +516,7 @@ test_limits_of_waiting (Fixture *self, gconstpointer data)
   g_assert_cmpuint (fill (self, DVMD_DATA_REQUEST_LIMIT - 1024, NULL), ==, 16);
 }
 
-/* What goes is not lost because it does not go into one answer. */
+/* Items that go with the first lookup are not lost because they do not go into one answer. */
 static void
 test_first_read_of_too_much (Fixture *self, gconstpointer data)
 {

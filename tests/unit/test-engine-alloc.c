@@ -59,7 +59,7 @@ get_nspace (Fixture *self)
   return dvm_job_get_nspace (dvmd_job_get_record (self->job));
 }
 
-/* What has been sent has come. */
+/* All that has been sent has come after this. */
 static void
 settle (void)
 {
@@ -150,7 +150,7 @@ test_events (Fixture *self, gconstpointer data)
   g_assert_cmpuint (count_all (self), ==, 2);
 }
 
-/* Who has ended is told nothing, and nobody is in its place. */
+/* A process that has ended is told nothing, nor is another one in its place. */
 static void
 test_event_for_nobody (Fixture *self, gconstpointer data)
 {

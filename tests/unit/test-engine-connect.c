@@ -162,7 +162,7 @@ test_connect (Fixture *self, gconstpointer data)
 }
 
 /* A connect, a disconnect and a fence of the same processes are three things. */
-/* Whoever names the same processes means the same, in whatever order. */
+/* Requests that name the same processes mean the same, in whatever order. */
 static void
 test_any_order (Fixture *self, gconstpointer data)
 {
@@ -232,7 +232,7 @@ test_nobody (Fixture *self, gconstpointer data)
   g_assert_cmpint (get_status (self, 0, token), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
 }
 
-/* What a rank of another job has put can be had without a connect; the job comes first. */
+/* The data of a rank of another job can be had without a connect; the job comes first. */
 static void
 test_modex (Fixture *self, gconstpointer data)
 {
@@ -334,7 +334,7 @@ test_publish (Fixture *self, gconstpointer data)
   g_assert_cmpint (get_status (self, 1, token), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
 }
 
-/* What goes with a process, and with a job; who waits does not outlive itself. */
+/* Some items go with a process, and others with a job; lookups do not outlive those who wait. */
 static void
 test_purge (Fixture *self, gconstpointer data)
 {
@@ -445,7 +445,7 @@ test_modex_of_lost_node (Fixture *self, gconstpointer data)
   dvmd_services_agent_gone (self->engine.controller, 2);
   assert_refused (self, token, DVMD_PMIX_ERR_LOST_CONNECTION);
   ask_the_deaf (self, 0);
-  /* Nobody is left who could be told. */
+  /* No agent is left that could be told. */
   dvmd_services_agent_gone (self->engine.controller, 1);
   g_assert_cmpuint (engine_count (self->engine.controller, "modex-waiting"), ==, 0);
 }
@@ -463,7 +463,7 @@ test_modex_of_ended_job (Fixture *self, gconstpointer data)
 
 /* ---- agents that say what is not so ---- */
 
-/* What one agent is asked is not for another one to answer. */
+/* A question to one agent is not for another one to answer. */
 static void
 test_answer_of_another (Fixture *self, gconstpointer data)
 {

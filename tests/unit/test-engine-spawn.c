@@ -145,7 +145,7 @@ test_in_turn (Fixture *self, gconstpointer data)
   g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
 }
 
-/* What is left of them when the parent goes is not started, and nothing is kept of it. */
+/* Spawns that are left when the parent goes are not started, and nothing is kept of them. */
 static void
 test_in_turn_and_gone (Fixture *self, gconstpointer data)
 {
@@ -304,7 +304,7 @@ test_inherits_when_full (Fixture *self, gconstpointer data)
   g_assert_cmpint (spawn (self, job), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
 }
 
-/* Who is no process of the node is not heard. */
+/* A caller that is no process of the node is not heard. */
 static void
 test_strangers (Fixture *self, gconstpointer data)
 {
@@ -317,7 +317,7 @@ test_strangers (Fixture *self, gconstpointer data)
   g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_NO_PERMISSIONS);
 }
 
-/* What cannot run soon enough does not run. */
+/* A job that cannot run soon enough does not run. */
 static void
 test_timeout (Fixture *self, gconstpointer data)
 {
@@ -460,7 +460,7 @@ test_tool (Fixture *self, gconstpointer data)
   g_assert_cmpstr (pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
 }
 
-/* What it does not want it does not get. */
+/* The tool does not get a stream that it does not want. */
 static void
 test_tool_withholds (Fixture *self, gconstpointer data)
 {
@@ -481,7 +481,7 @@ test_tool_withholds (Fixture *self, gconstpointer data)
   g_assert_cmpstr (pmix_fake_get_output (self->engine.fakes[0]), ==, expected);
 }
 
-/* Whoever got the output has gone: what comes is kept for others, as it is of every job. */
+/* The tool that got the output has gone: output that comes is kept for others, as it is of every job. */
 static void
 test_tool_gone (Fixture *self, gconstpointer data)
 {
@@ -558,7 +558,7 @@ spawn_job (Fixture *self, const char *job)
 
 #define SLEEP "([{'argv': <['/bin/sleep', '1000']>, 'np': <uint32 1>}], @a{sv} {})"
 
-/* Nobody tells when a signal has arrived. */
+/* The arrival of a signal is not told, so that the state is polled. */
 static void
 wait_for_state (DvmdJob *job, char state)
 {
@@ -594,7 +594,7 @@ test_control_terminate (Fixture *self, gconstpointer data)
   wait_until (dvmd_job_get_ended (child));
   g_assert_cmpint (dvmd_job_get_state (child), ==, DVM_JOB_STATE_KILLED_BY_CMD);
   g_assert_false (dvmd_job_get_ended (self->job));
-  /* What has no target is its own job. */
+  /* A request without a target is about the caller's own job. */
   g_assert_cmpint (control (self, NULL, 0, "terminate", 0), ==, DVMD_PMIX_SUCCESS);
   wait_until (dvmd_job_get_ended (self->job));
 }
@@ -625,7 +625,7 @@ is_called (int pid, const char *name)
   return g_file_get_contents (path, &text, NULL, NULL) && g_str_has_prefix (text, name);
 }
 
-/* Nobody waits for one that does not heed SIGTERM. */
+/* A process that does not heed SIGTERM is not waited for. */
 static void
 test_control_kill (Fixture *self, gconstpointer data)
 {

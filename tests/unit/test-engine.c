@@ -81,7 +81,7 @@ test_output (Fixture *self, gconstpointer data)
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
   dvmd_controller_attach (self->controller, job, DVM_STREAMS_STDOUT, fds, &error);
   g_assert_no_error (error);
-  /* What was kept fits into the pipe; the writer needs the main loop all the same. */
+  /* The output that was kept fits into the pipe; the writer needs the main loop all the same. */
   for (guint i = 0; i < 100; i++)
     g_main_context_iteration (NULL, FALSE);
   text = read_all (fds[1]);

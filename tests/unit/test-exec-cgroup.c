@@ -102,7 +102,7 @@ await_removal (Fixture *fixture)
     }
 }
 
-/* Whoever gives back a busy one goes on at once, and it is removed by the main loop. */
+/* A caller that gives back a busy group goes on at once, and the main loop removes it. */
 static void
 test_busy (void)
 {
@@ -148,7 +148,7 @@ test_end (void)
   dvmd_clock_advance (fixture.clock, 60 * G_USEC_PER_SEC);
 }
 
-/* What will not go is told of, and no timer looks at it any more. */
+/* A group that will not go is told of, and no timer looks at it any more. */
 static void
 test_end_busy (void)
 {

@@ -413,7 +413,7 @@ test_signals (Fixture *fixture, gconstpointer data)
   dvmd_container_free (container);
 }
 
-/* What a rank leaves in its process group gets a while to end by itself. */
+/* Processes that a rank leaves in its process group get a while to end by themselves. */
 static void
 test_linger (Fixture *fixture, gconstpointer data)
 {

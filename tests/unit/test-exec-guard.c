@@ -157,7 +157,7 @@ freeze (pid_t pid)
   await_process_state (pid, 'T');
 }
 
-/* What is left when the guard has ended must be nothing, at once. */
+/* No process may be left when the guard has ended. */
 static void
 wait_for_end (Run *run)
 {
@@ -518,7 +518,7 @@ test_both_guards (void)
   char word[3];
   pid_t inner;
 
-  /* What a shell has forked has its traps until it goes on, and would lose a signal that comes before. */
+  /* A process that a shell has forked has its traps until it goes on, and would lose a signal that comes before. */
   run_shell (&run,
              "trap 'kill $child; exit' TERM; sleep " LONG " & child=$!; "
              "until read -r name </proc/$child/comm && [ \"$name\" = sleep ]; do :; done; echo up; wait",

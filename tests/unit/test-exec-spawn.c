@@ -536,7 +536,7 @@ test_stopped (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (status, ==, 0);
 }
 
-/* What cannot be started is refused as ever, and who is killed while it stands is reaped as ever. */
+/* A program that cannot be started is refused as ever, and one that is killed while it stands is reaped as ever. */
 static void
 test_stopped_ends (Fixture *fixture, gconstpointer data)
 {

@@ -162,7 +162,7 @@ test_sizes (Fixture *self, gconstpointer data)
   g_assert_cmpuint (count_entries (self->directory), ==, 0);
 }
 
-/* What the disk refuses is an error with the name, and nothing half stays. */
+/* A file that the disk refuses is an error with its name, and no half of it stays. */
 static void
 test_no_room (Fixture *self, gconstpointer data)
 {

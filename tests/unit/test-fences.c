@@ -204,7 +204,7 @@ tree_gone (gpointer world)
   g_assert_not_reached ();
 }
 
-/* Whose parent goes looks for another one, and finds it. */
+/* A daemon whose parent goes looks for another one, and finds it. */
 static void
 tree_cut_off (gpointer world, gint64 since)
 {

@@ -292,7 +292,7 @@ test_only_node (void)
   g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (job), 2), ==, 1);
 }
 
-/* What was said of the node stays: drained, and why; and the allocations that have it. */
+/* The node keeps what was said of it: drained, and why; and the allocations that have it. */
 static void
 test_keeps (void)
 {

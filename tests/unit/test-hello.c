@@ -207,7 +207,7 @@ test_fuzz (void)
         continue;
       back = dvmd_hello_decode (copy, g_rand_boolean (rand) ? size : (gsize)g_rand_int_range (rand, 0, (gint32)size),
                                 NULL);
-      /* What can still be read proves nothing any more. */
+      /* A hello that can still be read proves nothing any more. */
       if (back != NULL && back->type == DVMD_HELLO_JOIN)
         g_assert_false (dvmd_hello_check (back, key_a, greeting_bytes, NULL));
     }

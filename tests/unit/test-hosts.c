@@ -337,7 +337,7 @@ test_filter (void)
 }
 
 /* A hundred thousand hosts are read at once, not one against all others. */
-/* What comes into a DVM: {lists, file, hosts or NULL}, then words of the error */
+/* Hosts come into a DVM so: {lists, file, hosts or NULL}, then words of the error */
 static const struct
 {
   const char *lists[3];
@@ -430,7 +430,7 @@ test_random (void)
     }
 }
 
-/* What one call has read for it has an end, over all its files. */
+/* The amount that is read for one call has a limit, over all its files. */
 static void
 test_limits (void)
 {

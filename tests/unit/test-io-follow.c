@@ -86,7 +86,7 @@ assert_reads (int fd, const char *expected)
   g_assert_cmpstr (buffer, ==, expected);
 }
 
-/* Who reads the leader's gets both, whoever reads the other's besides; without a reader the leader keeps it. */
+/* A reader of the leader gets both, one of the other output that besides; without a reader the leader keeps it. */
 static void
 test_readers (Fixture *self, gconstpointer data)
 {
@@ -224,7 +224,7 @@ on_tap (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpoint
   g_string_append_len (text, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes));
 }
 
-/* Who taps a stream gets it, and nothing of it is kept. */
+/* The tap of a stream gets its output, and nothing of it is kept. */
 static void
 test_tap (Fixture *self, gconstpointer data)
 {

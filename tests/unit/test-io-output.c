@@ -370,7 +370,7 @@ test_never_reads (Fixture *fixture, gconstpointer data)
   close (out);
 }
 
-/* What a pipe of `size' bytes (0: as it is made) can hold when its reader has not kept up. */
+/* A pipe of `size' bytes (0: as it is made) can hold so much when its reader has not kept up. */
 static int
 fill_pipe (Fixture *fixture, int size)
 {
@@ -401,7 +401,7 @@ test_wide (Fixture *fixture, gconstpointer data)
 {
   g_assert_cmpint (fill_pipe (fixture, 0), ==, 256 * 1024);
   g_assert_cmpint (fill_pipe (fixture, 1024 * 1024), ==, 1024 * 1024);
-  /* Whoever has made it small wants it so. */
+  /* The owner of a pipe that was made small wants it so. */
   g_assert_cmpint (fill_pipe (fixture, 4096), ==, 4096);
 }
 
@@ -595,11 +595,11 @@ test_disk_full (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (fixture->credited, ==, 2);
   push (fixture, 0, DVMD_STREAM_STDOUT, "b\n");
   g_assert_true (dvmd_output_end (fixture->output));
-  /* What could not be written was kept. */
+  /* Output that could not be written was kept. */
   assert_kept (fixture, "a\nb\n");
 }
 
-/* Who is there gets what the file does not take, from the very byte on. */
+/* The reader that is there gets what the file does not take, from the very byte on. */
 static void
 test_file_limit (Fixture *fixture, gconstpointer data)
 {

@@ -122,7 +122,7 @@ has_stdout_eof (Fixture *fixture)
   return fixture->n_eof[DVMD_STREAM_STDOUT] > 0;
 }
 
-/* What a child has: a copy of our end for it. */
+/* A child has this: a copy of our end for it. */
 static int
 take_child_fd (Fixture *fixture, DvmdStream stream)
 {
@@ -168,7 +168,7 @@ test_streams (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (dvmd_credit_get (fixture->credit), ==, DVMD_STREAM_WINDOW - 10);
 }
 
-/* Who gives credit as soon as it gets something need not do so again: nothing is left waiting. */
+/* A reader that gives credit as soon as it gets something need not do so again: nothing is left waiting. */
 static void
 test_credit_at_once (Fixture *fixture, gconstpointer data)
 {

@@ -52,7 +52,7 @@ assert_family (DvmdJob *job, const char *parent, const char *children)
   g_assert_cmpstr (list, ==, children);
 }
 
-/* What is known of a family, and for how long (L15). */
+/* The members of a family are known for some time (L15). */
 static void
 test_known (void)
 {

@@ -705,7 +705,7 @@ set_and_check (GObject *object, GParamSpec *pspec, const GValue *value, GString 
   g_assert_cmpstr (log->str, ==, expected);
 }
 
-/* What is set is read again, whoever listens hears of it alone and once, and only of a change. */
+/* A value that is set is read again; a listener hears of that property alone and once, and only of a change. */
 static void
 check_property (GObject *object, GParamSpec *pspec, GString *log)
 {

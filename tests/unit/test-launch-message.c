@@ -13,7 +13,7 @@
 #include "dvmd-message.h"
 #include "dvmd-plugins.h"
 
-/* What a user's environment looks like. */
+/* A user's environment looks like this. */
 static char **
 make_environment (guint n, guint seed)
 {
@@ -100,7 +100,7 @@ test_size (void)
     }
 }
 
-/* What the controller writes is what an agent reads; what it does not know it refuses. */
+/* An agent reads what the controller writes, and refuses what it does not know. */
 static void
 test_options (void)
 {
@@ -177,7 +177,7 @@ test_environments (void)
   g_assert_cmpuint (dvmd_environments_get_n (kept), ==, 4);
 }
 
-/* Who was not used for the longest time goes first; the last one stays, however large it is. */
+/* The environment that was not used for the longest time goes first; the last one stays, however large it is. */
 static void
 test_limit (void)
 {

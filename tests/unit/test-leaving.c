@@ -133,7 +133,7 @@ test_uplink (World *self, gconstpointer data)
   expect (self, "exit;");
 }
 
-/* Nobody can be told: the work is ended all the same, and those below are served. */
+/* The controller cannot be told: the work is ended all the same, and those below are served. */
 static void
 test_cut_off (World *self, gconstpointer data)
 {

@@ -37,7 +37,7 @@ test_long (void)
   g_assert_cmpuint (strlen (line), <, 10000);
 }
 
-/* What GDBus says of a message that it could not read, as it says it. */
+/* GDBus logs a message that it could not read like this. */
 static void
 test_payload (void)
 {
@@ -105,7 +105,7 @@ collect (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
   return G_LOG_WRITER_HANDLED;
 }
 
-/* What a message is about is fields of the journal; what it is not about is none. */
+/* The subjects of a message are fields of the journal; one that it does not have is none. */
 static void
 test_fields (void)
 {

@@ -219,7 +219,7 @@ typedef struct
 
 typedef DvmdMapperClass PuppetClass;
 
-/* What it has been asked, and what it answers. */
+/* The script says what the puppet has been asked, and what it answers. */
 static struct
 {
   DvmdPlacementRun answer;
@@ -306,7 +306,7 @@ check_puppet (const char *by, DvmdMapRequest request, DvmdMapNode node, const ch
     g_error ("\"%s\" does not speak of \"%s\"", error->message, mention);
 }
 
-/* What is written comes as the mapper has declared it. */
+/* The words that are written come as the mapper has declared them. */
 static void
 test_own_words (void)
 {
@@ -343,7 +343,7 @@ test_own_words (void)
   g_clear_pointer (&puppet_script.asked, g_free);
 }
 
-/* What a mapper has not declared it is not asked for. */
+/* A mapper is not asked for what it has not declared. */
 static void
 test_wishes (void)
 {

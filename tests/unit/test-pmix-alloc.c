@@ -72,7 +72,7 @@ assert_output (PmixRun *run, guint rank, const char *expected)
   g_assert_cmpint (pmix_run_get_status (run, rank), ==, 0);
 }
 
-/* Who has asked hears of it once, and nobody else of its job does. */
+/* The process that has asked hears of it once, and no other one of its job does. */
 static void
 test_new (gconstpointer data)
 {
@@ -197,7 +197,7 @@ test_time_warning (gconstpointer data)
   pmix_fixture_deregister (fixture, "time-1");
 }
 
-/* What nobody could give is refused before anybody is asked. */
+/* A request that could not be granted by anybody is refused before anybody is asked. */
 static void
 test_refused (gconstpointer data)
 {

@@ -18,7 +18,7 @@ get_program (void)
   return g_test_get_filename (G_TEST_BUILT, "..", "lib", "mpi-exchange", NULL);
 }
 
-/* What Open MPI may leave, in places where other programs are at work too. */
+/* Open MPI may leave such files, in places where other programs are at work too. */
 static GHashTable *
 list_leftovers (void)
 {

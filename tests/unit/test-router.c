@@ -98,7 +98,7 @@ come_and_go (Fixture *fixture, guint32 rank)
   dvmd_router_forget (fixture->controller, &rank, 1);
 }
 
-/* Nobody looks for those that have left: where they listened is not kept beyond the next change. */
+/* The addresses of members that have left are not looked for, and not kept beyond the next change. */
 static void
 test_addresses (Fixture *fixture, gconstpointer data)
 {

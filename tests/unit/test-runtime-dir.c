@@ -151,7 +151,7 @@ build_agent_path (Fixture *fixture, const char *name)
   return g_build_filename (fixture->base, "dvm", name, NULL);
 }
 
-/* What crashed agents left goes with the next one; what lives, or is only being made, or has another name, stays. */
+/* Directories of crashed agents go with the next one; those in use, or only being made, or of another name, stay. */
 static void
 test_sweep (Fixture *fixture, gconstpointer data)
 {

@@ -168,7 +168,7 @@ test_preempt (void)
   control (&world, session, DVMD_SESSION_RESUME);
   assert_log (&world, "continue 1\ncontinue 2\n");
   g_assert_false (is_paused (job));
-  /* What they have claimed they keep. */
+  /* The jobs keep the slots that they have claimed. */
   g_assert_cmpuint (dvmd_node_pool_get (dvmd_core_get_nodes (world.core), 2)->slots_in_use, ==, 2);
 }
 
@@ -443,7 +443,7 @@ test_terminate (void)
   g_assert_null (dvmd_core_get_campaign (world.core, 3));
 }
 
-/* Whoever ends what is ending has what was wanted; nothing else can be done to it. */
+/* A second request to end a session succeeds; nothing else can be done to a session that is ending. */
 static void
 test_terminate_again (void)
 {
@@ -599,7 +599,7 @@ test_terminate_launching (void)
   g_assert_cmpint (state_of (session), ==, DVM_SESSION_STATE_ENDED);
 }
 
-/* What is on its way for a session that is terminated does not come. */
+/* Nodes that are on their way for a session that is terminated do not come. */
 static void
 test_terminate_growing (void)
 {

@@ -113,7 +113,7 @@ test_child (void)
   family_init (&family, DVMD_INHERIT_CHILD, FALSE);
   end_job (&family.world, family.owner);
   end_job (&family.world, family.child);
-  /* Nobody remembers them. */
+  /* The history has forgotten them. */
   for (guint i = 0; i < 5; i++)
     run_to_end (&family.world, submit (&family.world, 1));
   g_assert_null (dvmd_core_get_job (family.world.core, 1));

@@ -295,7 +295,7 @@ test_reclaimed_in_drain (void)
   g_assert_null (session_of (&world, 1));
 }
 
-/* What was not released cannot be taken back. */
+/* Nodes that were not released cannot be taken back. */
 static void
 test_not_lent (void)
 {
@@ -591,7 +591,7 @@ test_last_grow_decides (void)
   g_assert_null (session_of (&world, 1));
 }
 
-/* What somebody else has reserved meanwhile does not come back by a release that is called off. */
+/* A node that was reserved meanwhile does not come back by a release that is called off. */
 static void
 test_taken_in_drain (void)
 {

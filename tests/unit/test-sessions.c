@@ -239,7 +239,7 @@ test_target (void)
   assert_owners (session, "dvm-test@1");
   assert_default_nodes (&world, "node1 node3");
   assert_owners (allocate (&world, process, "node3", NULL), "dvm-test@1");
-  /* Nobody's: the requester's own. */
+  /* The target is empty: the session is the requester's own. */
   request.target = "";
   assert_owners (allocate (&world, TOOL, "node1", &request), "bus.1000");
   /* For life. */
@@ -287,7 +287,7 @@ test_extend (void)
   assert_nodes (session, "node2 node4");
   request = (DvmdGrowRequest){ .alloc_id = "" };
   refuse_allocate (&world, TOOL, "node4", &request, DVM_ERROR_NOT_SUPPORTED);
-  /* What it shares it is for life. */
+  /* A session shares its nodes for life, or never. */
   request = (DvmdGrowRequest){ .session = 1, .extend = TRUE, .share = TRUE, .share_given = TRUE };
   refuse_allocate (&world, TOOL, "node1", &request, DVM_ERROR_NOT_SUPPORTED);
   request.share_given = FALSE;
@@ -408,7 +408,7 @@ test_grow_reserved (void)
   g_assert_null (dvmd_core_get_session (world.core, 1));
 }
 
-/* What a job brings along it uses, whatever sessions it is in, and so may everybody else. */
+/* A job uses the hosts that it brings along, whatever sessions it is in, and so may everybody else. */
 static void
 test_own_hosts (void)
 {
@@ -709,7 +709,7 @@ test_given_ids (void)
     }
 }
 
-/* Who has known one by its number does not meet another one there. */
+/* A client that has known a session by its number does not meet another one there. */
 static void
 test_numbers_once (void)
 {

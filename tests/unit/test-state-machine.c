@@ -292,7 +292,7 @@ test_wakeup (void)
   dvmd_event_queue_drain (queue, 0);
   post (lamp, TICK, 0, NULL);
   g_assert_cmpuint (wakeups, ==, 2);
-  /* What is still queued is freed with the queue. */
+  /* An event that is still queued is freed with the queue. */
   lamp_unref (lamp);
 }
 

@@ -66,7 +66,7 @@ test_xml (void)
   check_round_trip (synthetic);
 }
 
-/* What hwloc itself prints about bad XML stays in this child. */
+/* Messages that hwloc itself prints about bad XML stay in this child. */
 static void
 test_bad (void)
 {
@@ -93,7 +93,7 @@ test_bitmap (void)
   g_assert_null (dvmd_topology_bitmap_new ("core 0"));
 }
 
-/* What one process has found out serves another one on the same machine. */
+/* The topology that one process has found serves another one on the same machine. */
 static void
 test_neighbour (void)
 {

@@ -59,7 +59,7 @@ set_up (Fixture *self, gconstpointer data)
   self->context = g_main_context_new ();
   self->source = dvmd_turn_source_new (self->context, "test", on_turn, self);
   g_main_context_set_poll_func (self->context, count_poll);
-  /* What it is told of new sources. */
+  /* The first turn of the context learns of the new sources, and is not counted. */
   g_main_context_iteration (self->context, FALSE);
   n_found = 0;
 }
