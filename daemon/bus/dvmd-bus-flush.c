@@ -165,7 +165,7 @@ make_state (DvmdBusKind kind, const DvmdBusStateChange *state)
                         dvm_campaign_state_to_string (state->new_state), reason);
 }
 
-/* One that came and went, and cannot be found any more, is only in the rows. */
+/* An object that came and went, and cannot be found any more, is neither added nor removed. */
 static gboolean
 is_unknown (const Aim *aim)
 {
@@ -179,7 +179,8 @@ send_states (const Aim *aim)
   gboolean is_job = change->key.kind == DVMD_BUS_JOB;
   GVariant *body;
 
-  if (is_unknown (aim))
+  /* The states of a job are told in any case: clients wait for its end, and do not ask for its values. */
+  if (is_unknown (aim) && !is_job)
     return;
   if (aim->how->lagging != NULL)
     dvmd_bus_change_merge_procs (change);
