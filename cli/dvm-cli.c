@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dvm.h"
+
 #include "dvm-cli-complete.h"
 #include "dvm-cli-help.h"
 #include "dvm-cli-output.h"
@@ -152,6 +154,16 @@ parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, c
   return dvm_cli_args_parse (args, lists, (const char *const *)*rewritten, verb->flags, error);
 }
 
+/* The words of --map-by belong to the mappers, which the DVM alone knows: a wrong one is wrong usage all the same. */
+static gboolean
+is_wrong_usage (const GError *error)
+{
+  return error->domain == DVM_CLI_USAGE_ERROR
+         || ((g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM)
+              || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
+             && g_str_has_prefix (error->message, "map-by: "));
+}
+
 static int
 run_verb (DvmCli *cli)
 {
@@ -160,7 +172,7 @@ run_verb (DvmCli *cli)
 
   if (error == NULL)
     return status;
-  if (error->domain == DVM_CLI_USAGE_ERROR)
+  if (is_wrong_usage (error))
     return refuse_usage (cli->verb, error->message);
   dvm_cli_complain ("%s", error->message);
   return cli->verb->failure;

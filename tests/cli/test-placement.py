@@ -45,9 +45,9 @@ class Started:
         equal([rank for rank, _ in rows], list(range(len(rows))), text)
         return "".join(name[-1] for _, name in rows)
 
-    def refused(self, mention, *args):
+    def refused(self, mention, *args, status=None):
         result = self.here.cli("run", "--personality", "plain", *args, *SHOW, cwd=self.here.path)
-        check(result.returncode != 0, f"{args}: {result.stdout}")
+        check(result.returncode == status if status else result.returncode != 0, f"{args}: {result.returncode} {result.stdout}")
         equal(result.stdout, "")
         contains(result.stderr, mention)
         # What a map says is what a job is told.
@@ -66,8 +66,8 @@ def test_map_by():
         equal(dvm.nodes("-n", "5", "--map-by", "PPR:2:node"), "11223")
         dvm.refused("1 of 5 processes have no place", "-n", "5", "--map-by", "ppr:1:node")
         dvm.refused("12 processes", "--map-by", "ppr:3:node")
-        dvm.refused("“core” is not supported yet", "--map-by", "ppr:1:core")
-        dvm.refused("“slot”", "--map-by", "slots")
+        dvm.refused("“core” is not supported yet", "--map-by", "ppr:1:core", status=2)
+        dvm.refused("“slot”", "--map-by", "slots", status=2)
         result = here.cli("map", "--json", "--map-by", "ppr:1:node", "true")
         equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
 
