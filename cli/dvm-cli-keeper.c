@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -24,6 +25,9 @@
 /* The descriptors of a keeper. */
 #define LINE_FD  3
 #define STATE_FD 4
+/* ms, between looks whether another keeper has left */
+#define FIRST_PAUSE 10
+#define LAST_PAUSE  1000
 
 static gssize
 read_whole (int fd, gpointer buffer, gsize size)
@@ -57,11 +61,30 @@ settle (int line, int state_fd)
   return state_fd != null && chdir ("/") == 0;
 }
 
+/*
+ * The keeper of the DVM before may still be at work, for a moment. That of a DVM of the same name in another runtime
+ * directory or on another machine is there for as long as that DVM: ours is not to stay behind for it when it has
+ * ended.
+ */
+static gboolean
+await_turn (pid_t pid)
+{
+  struct pollfd end = { .fd = pidfd_open (pid, 0), .events = POLLIN };
+  gboolean watches;
+
+  for (int pause = FIRST_PAUSE; !(watches = dvm_cli_state_watch (STATE_FD, pid)); pause = MIN (2 * pause, LAST_PAUSE))
+    if (end.fd < 0 || poll (&end, 1, pause) != 0)
+      break;
+  if (end.fd >= 0)
+    close (end.fd);
+  return watches;
+}
+
 /* Whether how this dvmd ends is ours to write down. */
 static gboolean
 watch_end (gboolean has_state, gboolean ready, pid_t pid)
 {
-  gboolean watches = has_state && dvm_cli_state_watch (STATE_FD, FALSE, pid);
+  gboolean watches = has_state && dvm_cli_state_watch (STATE_FD, pid);
 
   /* Another DVM of this name may run, and be why this one could not start. */
   if (!ready)
@@ -70,7 +93,7 @@ watch_end (gboolean has_state, gboolean ready, pid_t pid)
     dvm_cli_state_forget_end (STATE_FD);
   /* The caller returns when an end would be noticed; the keeper of the DVM before may still be at work. */
   send (LINE_FD, "W", 1, MSG_NOSIGNAL);
-  if (!has_state || watches || !dvm_cli_state_watch (STATE_FD, TRUE, pid))
+  if (!has_state || watches || !await_turn (pid))
     return watches;
   dvm_cli_state_forget_end (STATE_FD);
   return TRUE;

@@ -139,17 +139,14 @@ dvm_cli_state_link_log (int dir_fd, const char *path)
 /* ---- how it ended ---- */
 
 gboolean
-dvm_cli_state_watch (int dir_fd, gboolean wait, pid_t pid)
+dvm_cli_state_watch (int dir_fd, pid_t pid)
 {
   int fd = openat (dir_fd, WATCH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  int result;
 
   if (fd < 0)
     return FALSE;
-  do
-    result = flock (fd, LOCK_EX | (wait ? 0 : LOCK_NB));
-  while (result != 0 && errno == EINTR);
-  if (result == 0 && ftruncate (fd, 0) == 0 && dprintf (fd, "%d %s\n", (int)pid, g_get_host_name ()) > 0)
+  if (flock (fd, LOCK_EX | LOCK_NB) == 0 && ftruncate (fd, 0) == 0
+      && dprintf (fd, "%d %s\n", (int)pid, g_get_host_name ()) > 0)
     return TRUE;
   close (fd);
   return FALSE;

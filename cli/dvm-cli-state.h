@@ -23,8 +23,8 @@ int dvm_cli_state_open_log (int dir_fd, GError **error);
 /* The log is a file elsewhere: a link leads to it. */
 void dvm_cli_state_link_log (int dir_fd, const char *path);
 
-/* Until our process ends it is the one that watches the dvmd; wait: until no other does. FALSE: another does */
-gboolean dvm_cli_state_watch (int dir_fd, gboolean wait, pid_t pid);
+/* Until our process ends it is the one that watches the dvmd. FALSE: another does */
+gboolean dvm_cli_state_watch (int dir_fd, pid_t pid);
 void dvm_cli_state_forget_end (int dir_fd);
 /* status: as of waitpid() */
 void dvm_cli_state_record_end (int dir_fd, pid_t pid, int status);

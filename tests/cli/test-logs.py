@@ -277,6 +277,16 @@ def test_private():
         contains(text, "the private dvmd was ended by signal SIGKILL")
 
 
+def test_ends_beside_another():
+    """the keeper of a DVM does not stay behind for that of another one of its name, which has its runtime directory elsewhere"""
+    with place() as here:
+        folder = os.path.dirname(log_of(here))
+        os.makedirs(folder, mode=0o700)
+        with open(folder + "/watch", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            end(here, start(here))
+
+
 def test_second_start():
     """a start that fails because one runs takes nothing from that one"""
     with place() as here:
