@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 /* FALSE: it does not go by the tree. */
 gboolean dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc *participants,
                                       guint n_participants, int status, GBytes *data, guint timeout);
-/* Those who wait get an error. */
+/* The ranks of the job that wait in a fence get an error. */
 void dvmd_agent_end_fences (DvmdAgentJob *job);
 /* Likewise, when the agent forgets the job. */
 void dvmd_agent_forget_fences (DvmdAgentJob *job);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Those who call, and what they may do.
+ * The callers of methods, and the rights that they have.
  */
 
 #pragma once
@@ -46,7 +46,7 @@ char *dvmd_bus_caller_describe (DvmdBusCaller *self);
 void dvmd_bus_caller_keep_job (DvmdBusCaller *self, DvmdJob *job);
 /* May do something to the DVM. */
 gboolean dvmd_bus_caller_may_change (DvmdBusCaller *self);
-/* Those of its jobs end that are to. */
+/* The jobs that were to end with the caller are cancelled. */
 void dvmd_bus_caller_end_jobs (DvmdBusCaller *self, DvmdBusServer *server);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdBusCaller, dvmd_bus_caller_unref)

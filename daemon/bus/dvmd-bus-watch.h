@@ -35,8 +35,8 @@ DvmdBusWatch *dvmd_bus_watch_new (DvmdBusSignals *signals, DvmdBusKind kind, gui
 void dvmd_bus_watch_free (DvmdBusWatch *self);
 /* Takes the present values as sent. */
 void dvmd_bus_watch_reset (DvmdBusWatch *self, DvmdBusServer *server);
-/* Those of these fields that differ from what was sent, as which they count from now on; without counters these are
- * left. */
+/* The result has the fields that differ from what was sent, and they count as sent from now on. Counters are left for
+ * later without with_counters. */
 guint64 dvmd_bus_watch_take (DvmdBusWatch *self, DvmdBusServer *server, guint64 fields, gboolean with_counters);
 /* (transfer floating): a{sv} of these fields, as they were sent last if that is known */
 GVariant *dvmd_bus_watch_get_values (DvmdBusWatch *self, DvmdBusServer *server, guint64 fields);

@@ -16,7 +16,7 @@ gboolean dvmd_controller_check_placement (gpointer user_data, DvmJobSpec *spec, 
 gboolean dvmd_controller_count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np);
 DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
 
-/* Those that agents have told. */
+/* The topologies that agents have told. */
 DvmdMapTopologies dvmd_controller_get_map_topologies (DvmdController *self);
 
 G_END_DECLS

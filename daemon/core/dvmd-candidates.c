@@ -31,7 +31,7 @@ choice_clear (Choice *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Choice, choice_clear)
 
-/* What has become of the nodes that a job names. */
+/* The nodes that a job names may have left since it came. */
 typedef struct
 {
   guint64 departures; /* members that had left when it came */

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What agents that have something of a job are yet to say about it, each of them once. */
+/* The agents that have something of a job say each of these once. */
 typedef enum
 {
   DVMD_ANSWER_STAGED,   /* the files of the job are there */
@@ -17,11 +17,11 @@ typedef enum
   DVMD_N_ANSWERS
 } DvmdAnswer;
 
-/* All agents of its map are to say that, besides those that have yet to. */
+/* All agents of its map are to give this answer, besides the agents that still owe it. */
 void dvmd_job_answers_ask (DvmdJob *job, DvmdAnswer what);
-/* Nobody has to any more. */
+/* No agent owes this answer any more. */
 void dvmd_job_answers_forget (DvmdJob *job, DvmdAnswer what);
-/* It has, or never will. FALSE: it did not have to. */
+/* The agent has given its answer, or never will. FALSE: it did not owe it. */
 gboolean dvmd_job_answers_take (DvmdJob *job, DvmdAnswer what, guint agent);
 gboolean dvmd_job_answers_await (DvmdJob *job, DvmdAnswer what, guint agent);
 guint dvmd_job_answers_count (DvmdJob *job, DvmdAnswer what);

@@ -17,13 +17,13 @@ typedef enum
   DVMD_DEBUG_OVER,  /* none is waited for any more */
 } DvmdDebugNews;
 
-/* Held back from RUNNING and REGISTERED, which are for jobs that go on. */
+/* The job is held back from RUNNING and REGISTERED, which are for jobs that go on. */
 gboolean dvmd_job_debug_holds (DvmdJob *job);
 /* A rank has another state. */
 void dvmd_job_debug_count (DvmdJob *job, DvmProcState old_state, DvmProcState new_state);
-/* What has come of that: each is said once. n_ended: of its ranks */
+/* The result tells each piece of news once. n_ended: how many ranks have ended */
 DvmdDebugNews dvmd_job_debug_check (DvmdJob *job, guint n_ended);
-/* It need not wait. FALSE: that changes nothing */
+/* The job need not wait for a debugger. FALSE: it did not */
 gboolean dvmd_job_debug_skip (DvmdJob *job);
 
 G_END_DECLS

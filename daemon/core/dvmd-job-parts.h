@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What the files of the core keep of a job. A part is a struct of one file, which alone knows what is in it: the others
- * ask that file. The job keeps it and knows nothing of it either.
+ * The parts of a job. A part is a struct of one file of the core, which alone knows what is in it: other files call the
+ * functions of that file. The job keeps the struct and knows nothing of it either.
  */
 typedef enum
 {

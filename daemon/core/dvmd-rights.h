@@ -25,7 +25,7 @@ typedef enum
   DVMD_RIGHT_DVM,              /* reload, shutdown */
 } DvmdRight;
 
-/* What is logged of the refusals of other users. */
+/* The log has one line for many refusals of other users. */
 typedef struct
 {
   gint64 said_at; /* µs, monotonic: when the last one was; 0: never */

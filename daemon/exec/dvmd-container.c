@@ -488,7 +488,7 @@ finish_container (DvmdContainer *self)
   self->finishing = FALSE;
   g_ptr_array_remove_fast (self->set->unfinished, self);
   give_cgroup_back (self);
-  /* Those that wait for the rest of a rank are notified before the one that waits for the container. */
+  /* Functions that wait for the rest of a rank are called before the one that waits for the container. */
   for (GList *link = groups; link != NULL; link = link->next)
     set_emptied (link->data);
   while (!g_queue_is_empty (&self->emptied))
