@@ -23,6 +23,9 @@
 
 /* The limit of paths of cgroups that are looked at. */
 #define PATH_SIZE 1024
+/* ns from one try to the next to remove a busy cgroup, five seconds in all */
+#define REMOVE_PAUSE 5000000
+#define REMOVE_TRIES 1000
 
 typedef struct
 {
@@ -159,48 +162,61 @@ find_cgroup (char path[PATH_SIZE])
   return snprintf (path, PATH_SIZE, "%s%s", mount, place) < PATH_SIZE;
 }
 
-typedef void (*CgroupFunc) (int dir_fd, const char *name);
+/* False: not done. */
+typedef bool (*CgroupFunc) (int dir_fd, const char *name);
 
-static void
+static bool
 kill_cgroup (int dir_fd, const char *name)
 {
   char path[PATH_SIZE];
+  bool done;
   int fd;
 
   snprintf (path, sizeof path, "%.255s/cgroup.kill", name);
   fd = openat (dir_fd, path, O_WRONLY | O_CLOEXEC);
   if (fd < 0)
-    return;
-  /* Where it cannot be done the processes are ended one by one. */
-  if (write (fd, "1", 1) < 0)
-    errno = 0;
+    return false;
+  done = write (fd, "1", 1) == 1;
   close (fd);
+  return done;
 }
 
-static void
+static bool
 remove_cgroup (int dir_fd, const char *name)
 {
-  unlinkat (dir_fd, name, AT_REMOVEDIR);
+  return unlinkat (dir_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY;
 }
 
-/* Those that the agent has made for its jobs: dvm-PID.N below our own. */
-static void
+/* The cgroups that the agent has made for its jobs, dvm-PID.N below our own. False: not done for all of them. */
+static bool
 for_each_cgroup (pid_t agent, CgroupFunc func)
 {
+  bool done = true;
   char path[PATH_SIZE];
   char prefix[32];
   struct dirent *entry;
   DIR *dir;
 
   if (!find_cgroup (path))
-    return;
+    return true;
   snprintf (prefix, sizeof prefix, "dvm-%d.", agent);
   dir = opendir (path);
   while (dir != NULL && (entry = readdir (dir)) != NULL)
     if (strncmp (entry->d_name, prefix, strlen (prefix)) == 0)
-      func (dirfd (dir), entry->d_name);
+      done = func (dirfd (dir), entry->d_name) && done;
   if (dir != NULL)
     closedir (dir);
+  return done;
+}
+
+/* A process that was reaped just now may keep its cgroup busy for a moment. */
+static void
+remove_cgroups (pid_t agent)
+{
+  const struct timespec pause = { .tv_nsec = REMOVE_PAUSE };
+
+  for (int i = 0; !for_each_cgroup (agent, remove_cgroup) && i < REMOVE_TRIES; i++)
+    nanosleep (&pause, NULL);
 }
 
 /* ---- watching ---- */
@@ -301,9 +317,10 @@ guard (Guard *self)
    * Also when the agent has ended well and nobody seems to be left: guards that looked for nobody then have been
    * outlived, under load, by a chain of processes that fork, and it is not known why.
    */
+  /* Where a cgroup cannot be killed its processes are ended one by one. */
   for_each_cgroup (self->agent, kill_cgroup);
   end_descendants ();
-  for_each_cgroup (self->agent, remove_cgroup);
+  remove_cgroups (self->agent);
   return status;
 }
 

@@ -282,6 +282,7 @@ class Dvm:
         self.socket = socket or os.path.join(self.folder, 'bus')
         self.log_path = os.path.join(self.place, f'log-{uuid.uuid4().hex[:6]}')
         self.before = leftovers.list_shared_places()
+        self.cgroups_before = leftovers.list_cgroups()
         self.connection = None
         self.namespaces = []
         self._start(slots, name, bus, settings, env or {}, socket)
@@ -464,7 +465,8 @@ class Dvm:
         files = leftovers.list_tree(self.runtime)
         if files not in ([], ['dvm']):
             raise AssertionError(f'files are left in the runtime directory: {files}')
-        groups = [name for pid in [self.pid] + self.agents for name in leftovers.list_cgroups(pid)]
+        # A pid comes again: what was there before it is not this DVM's.
+        groups = {name for pid in [self.pid] + self.agents for name in leftovers.list_cgroups(pid)} - self.cgroups_before
         if groups:
             raise AssertionError(f'cgroups are left: {groups}')
         allowed = {'run', 'home'}

@@ -151,10 +151,11 @@ def find_cgroup():
     return None
 
 
-def list_cgroups(pid):
-    """The cgroups that the daemon of this pid has made."""
+def list_cgroups(pid=''):
+    """The cgroups that the daemon of this pid has made, or all that daemons have made."""
     folder = find_cgroup()
-    return [n for n in os.listdir(folder) if n.startswith(f'dvm-{pid}.')] if folder else []
+    begin = f'dvm-{pid}.' if pid else 'dvm-'
+    return {n for n in os.listdir(folder) if n.startswith(begin)} if folder else set()
 
 
 def get_parent(pid):

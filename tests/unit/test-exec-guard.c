@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 
+#include "dvmd-cgroup.h"
 #include "dvmd-guard.h"
 #include "dvmd-proc-scan.h"
 #include "process-state.h"
@@ -511,6 +513,53 @@ test_kill (gconstpointer data)
 }
 
 /* When both guards are killed the agent is told, by SIGTERM, and ends in order. */
+/* A cgroup stays busy for a moment after its processes have ended: here it does because another one is below it. */
+static void
+test_cgroup (void)
+{
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_manual (0);
+  g_autoptr (GError) error = NULL;
+  DvmdCgroups *cgroups = dvmd_cgroups_new (clock, &error);
+  DvmdCgroup *cgroup;
+  g_autofree char *link = NULL;
+  g_autofree char *own = NULL;
+  g_autofree char *own_folder = NULL;
+  g_autofree char *path = NULL;
+  g_autofree char *below = NULL;
+  g_autofree char *script = NULL;
+  Run run = { 0 };
+  int agent;
+
+  if (cgroups == NULL)
+    {
+      g_test_skip (error->message);
+      return;
+    }
+  cgroup = dvmd_cgroups_take (cgroups, &error);
+  g_assert_no_error (error);
+  link = g_strdup_printf ("/proc/self/fd/%d", dvmd_cgroup_get_fd (cgroup));
+  own = g_file_read_link (link, NULL);
+  own_folder = g_path_get_dirname (own);
+  script = g_strdup_printf ("mkdir -p %s/dvm-$$.1/below; printf up; exec sleep " LONG, own_folder);
+  run_shell (&run, script, G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  wait_for_word (&run);
+  agent = get_child (get_child (run.outer));
+  path = g_strdup_printf ("%s/dvm-%d.1", own_folder, agent);
+  below = g_strdup_printf ("%s/below", path);
+  g_assert_true (g_file_test (below, G_FILE_TEST_IS_DIR));
+  kill (agent, SIGKILL);
+  while (kill (agent, 0) == 0)
+    g_usleep (1000);
+  /* A guard that tries once has tried by now. */
+  g_usleep (20000);
+  g_assert_cmpint (g_rmdir (below), ==, 0);
+  assert_signal (&run, SIGKILL);
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+  run_clear (&run);
+  dvmd_cgroups_give_back (cgroups, cgroup);
+  dvmd_cgroups_free (cgroups);
+}
+
 static void
 test_both_guards (void)
 {
@@ -605,6 +654,7 @@ main (int argc, char *argv[])
 
       g_test_add_data_func (path, &killings[i], test_kill);
     }
+  g_test_add_func ("/exec/guard/cgroup", test_cgroup);
   g_test_add_func ("/exec/guard/both-guards", test_both_guards);
   g_test_add_func ("/exec/mapped", test_mapped);
   g_test_add_func ("/exec/environ-of-the-ending", test_environ_of_the_ending);
