@@ -11,6 +11,7 @@
 #include "dvmd-pmix-servers-private.h"
 
 #include "dvm.h"
+#include "dvmd-log.h"
 #include "dvmd-pmix-environment.h"
 
 /* A server that has come to have so much more memory than after its first job is retired. */
@@ -434,71 +435,60 @@ check_growth (DvmdPmixServerProcess *server, guint64 memory)
     dvmd_pmix_servers_retire (server, "it has grown");
 }
 
-typedef struct
-{
-  GTask *task;
-  Question *question;
-} Deregistration;
-
+/* The job has ended for everybody else when it comes. */
 static void
 on_deregistered (GVariant *body, gpointer user_data)
 {
-  g_autofree Deregistration *self = user_data;
-  g_autoptr (GTask) task = self->task;
-  g_autoptr (Question) question = self->question;
+  g_autoptr (Question) question = user_data;
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find (question->pool, question->id);
-  GError *error = NULL;
-  const char *text;
-  guint64 memory;
-  gint32 code;
+  const char *text = "";
+  guint64 memory = 0;
+  gint32 code = -1;
 
   if (body != NULL)
-    {
-      g_variant_get (body, "(ti&st)", NULL, &code, &text, &memory);
-      error = dvmd_pmix_servers_make_error (code, text);
-    }
+    g_variant_get (body, "(ti&st)", NULL, &code, &text, &memory);
   /* The server has ended before it could remove the directories of the job. */
   else if (question->pool->dirs != NULL)
     dvmd_pmix_dirs_remove_job (question->pool->dirs, question->nspace);
-  if (server != NULL)
-    {
-      server->n_homes--;
-      if (body != NULL)
-        check_growth (server, memory);
-      dvmd_pmix_servers_check_idle (server);
-    }
-  if (error != NULL)
-    g_task_return_error (task, error);
-  else
-    g_task_return_boolean (task, TRUE);
+  if (code >= 0)
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, question->nspace, "the PMIx server has not forgotten the job: %s",
+                  text);
+  if (server == NULL)
+    return;
+  server->n_leaving--;
+  if (body != NULL)
+    check_growth (server, memory);
+  dvmd_pmix_servers_check_idle (server);
 }
 
-/* The library of a server that lost a rank may hang over it: it is not asked, and keeps what it has until it ends. */
+/*
+ * The job ends without waiting for the library, which takes longer to forget it than a short job takes. The library of
+ * a server that lost a rank may hang over it: it is not asked, and keeps what it has until it ends.
+ */
 static void
-let_go (DvmdPmixServers *self, DvmdPmixServersJob *job, GTask *task)
+let_go (DvmdPmixServers *self, DvmdPmixServersJob *job)
 {
   const char *nspace = job->job->nspace;
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (self, nspace);
-  Deregistration *deregistration;
 
-  if (server == NULL || server->tainted)
+  if (server != NULL && !server->tainted)
     {
-      if (server != NULL)
-        dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_ABANDON, g_variant_new ("(s)", nspace));
-      /* Also where the server would do it: it may end before. */
-      if (!is_guest (job->job))
-        dvmd_pmix_dirs_remove_job (self->dirs, nspace);
-      dvmd_pmix_servers_leave_home (self, job);
-      g_task_return_boolean (task, TRUE);
+      g_hash_table_remove (server->known, nspace);
+      server->n_homes--;
+      server->n_leaving++;
+      dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_DEREGISTER,
+                            g_variant_new ("(ts)",
+                                           dvmd_pmix_remote_expect (server->remote, on_deregistered,
+                                                                    question_new (self, nspace, server->id)),
+                                           nspace));
       return;
     }
-  deregistration = g_new0 (Deregistration, 1);
-  deregistration->task = g_object_ref (task);
-  deregistration->question = question_new (self, nspace, server->id);
-  g_hash_table_remove (server->known, nspace);
-  dvmd_pmix_remote_say (
-      server->remote, DVMD_PMIX_MSG_DEREGISTER,
-      g_variant_new ("(ts)", dvmd_pmix_remote_expect (server->remote, on_deregistered, deregistration), nspace));
+  if (server != NULL)
+    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_ABANDON, g_variant_new ("(s)", nspace));
+  /* Also where the server would do it: it may end before. */
+  if (!is_guest (job->job))
+    dvmd_pmix_dirs_remove_job (self->dirs, nspace);
+  dvmd_pmix_servers_leave_home (self, job);
 }
 
 static void
@@ -518,10 +508,11 @@ dvmd_pmix_servers_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsy
     }
   dvmd_pmix_collectives_fail (self, nspace, DVMD_PMIX_RANK_WILDCARD);
   job = dvmd_pmix_servers_find_job (self, nspace);
-  let_go (self, job, task);
+  let_go (self, job);
   g_hash_table_remove (self->jobs, nspace);
   dvmd_pmix_servers_leave_ports (self, nspace);
   forget_guest (self, nspace);
+  g_task_return_boolean (task, TRUE);
 }
 
 static void

@@ -51,6 +51,7 @@ typedef struct
   gboolean tainted;  /* the library may hang when it forgets a job */
   GHashTable *known; /* nspace -> Known: jobs that it has been told of */
   guint n_homes;     /* of them, with ranks here */
+  guint n_leaving;   /* jobs that have ended and that the library has not forgotten yet */
   guint n_tools;
   GArray *catching_up; /* (nullable): who waits for the answer that is on its way, and for the next one */
   GArray *to_catch_up;

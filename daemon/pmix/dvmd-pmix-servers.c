@@ -200,9 +200,15 @@ dvmd_pmix_servers_taint (DvmdPmixServerProcess *server, const char *nspace)
 }
 
 static gboolean
+has_jobs (const DvmdPmixServerProcess *server)
+{
+  return server->n_homes > 0 || server->n_leaving > 0;
+}
+
+static gboolean
 is_idle (const DvmdPmixServerProcess *server)
 {
-  return server->n_homes == 0 && server->n_tools == 0;
+  return !has_jobs (server) && server->n_tools == 0;
 }
 
 static void
@@ -232,8 +238,8 @@ dvmd_pmix_servers_check_idle (DvmdPmixServerProcess *server)
 {
   DvmdPmixServers *self = server->pool;
 
-  dvmd_pmix_remote_set_watched (server->remote, server->n_homes > 0);
-  if (server->n_homes > 0)
+  dvmd_pmix_remote_set_watched (server->remote, has_jobs (server));
+  if (has_jobs (server))
     return;
   if (server->state == DVMD_PMIX_SERVER_RETIRED && server->n_tools == 0)
     dvmd_pmix_remote_stop (server->remote);

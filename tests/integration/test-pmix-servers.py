@@ -17,6 +17,7 @@ os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 FINALIZE = os.environ.get('DVM_TEST_MPI_FINALIZE', '')
 COMM_FAILED = 56
+REGISTERED = 16
 ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 6
 JOBS = 10000 if os.environ.get('DVM_TEST_SOAK') == '1' else 60
 # What a pattern of PMIx's tools asks for; the last two end some servers by SIGSEGV.
@@ -67,6 +68,8 @@ class Servers(dvmtest.Case):
         dvm = self.dvm(slots=8)
         plain = dvm.submit(['sleep', '600'], np=1, personality='plain')
         job = self.begin(dvm, [CLIENT, 'fence-without', '1'], 2)
+        # A rank may go on before the agent has heard that it is a client.
+        job.wait_state(REGISTERED)
         os.kill(self.server(dvm), number)
         result = job.wait()
         self.assertEqual(result['state'], COMM_FAILED, result)
