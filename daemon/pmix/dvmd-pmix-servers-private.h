@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "dvmd-pmix-bulk.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-ports.h"
 #include "dvmd-pmix-servers.h"
