@@ -220,18 +220,11 @@ dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said)
   expect_child (self, rank, said ? self->attach_limit : RETURN_LIMIT);
 }
 
-/* The rank was learned to be behind this link, which is not where the table has it. */
-static gboolean
-leads_to (gpointer rank, gpointer neighbour, gpointer user_data)
-{
-  return neighbour == user_data;
-}
-
 void
 dvmd_tree_forget_link (DvmdTree *self, guint32 neighbour)
 {
   g_hash_table_remove (self->links, GUINT_TO_POINTER (neighbour));
-  g_hash_table_foreach_remove (self->learned, leads_to, GUINT_TO_POINTER (neighbour));
+  dvmd_tree_forget_way_by (self, neighbour);
   dvmd_broadcast_detach (self->broadcast, neighbour);
 }
 
@@ -285,20 +278,10 @@ lose_uplink (DvmdTree *self, guint32 neighbour)
 }
 
 void
-dvmd_tree_bury (DvmdTree *self, guint32 rank)
-{
-  g_hash_table_remove (self->channels, GUINT_TO_POINTER (rank));
-  g_hash_table_remove (self->learned, GUINT_TO_POINTER (rank));
-  g_hash_table_remove (self->leaving, GUINT_TO_POINTER (rank));
-  g_hash_table_insert (self->departed, GUINT_TO_POINTER (rank),
-                       GUINT_TO_POINTER ((guint)dvmd_routes_get_epoch (self->routes)));
-}
-
-void
 dvmd_tree_link_down (DvmdTree *self, guint32 neighbour)
 {
   gboolean is_child = dvmd_routes_get_parent (self->routes, neighbour) == self->rank;
-  gboolean is_leaver = g_hash_table_contains (self->leaving, GUINT_TO_POINTER (neighbour));
+  gboolean is_leaver = dvmd_leavers_contains (self->leavers, neighbour, NULL);
   gboolean is_joiner = self->rank == 0 && !is_leaver && !dvmd_routes_contains (self->routes, neighbour);
   gboolean was_attached = dvmd_broadcast_is_attached (self->broadcast, neighbour);
 

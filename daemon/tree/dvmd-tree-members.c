@@ -10,8 +10,8 @@
 
 #include "dvmd-tree-private.h"
 
-/* Epochs for which those that are no members any more are remembered. */
-#define REMEMBERED_EPOCHS 1000
+/* An old table is kept for those that leave by it, if it is no larger than so many times their number. */
+#define KEPT_TABLE 4
 
 /* ---- a new epoch ---- */
 
@@ -43,11 +43,10 @@ leave (DvmdTree *self)
 static gboolean
 is_on_its_way (DvmdTree *self, DvmdRoutes *old, DvmdRoutes *routes)
 {
-  gpointer epoch;
+  guint64 epoch;
 
-  return !dvmd_routes_contains (routes, self->rank)
-         && g_hash_table_lookup_extended (self->leaving, GUINT_TO_POINTER (self->uplink), NULL, &epoch)
-         && GPOINTER_TO_UINT (epoch) != (guint)dvmd_routes_get_epoch (old);
+  return !dvmd_routes_contains (routes, self->rank) && dvmd_leavers_contains (self->leavers, self->uplink, &epoch)
+         && epoch != dvmd_routes_get_epoch (old);
 }
 
 static void
@@ -67,46 +66,49 @@ apply_routes (DvmdTree *self, DvmdRoutes *routes)
   self->funcs->routes_changed (self->user_data, old, routes);
 }
 
+/* The rank has just been ordered to leave: it stays where the table has it, whatever was learned before. */
+static gboolean
+has_old_place (gpointer rank, gpointer neighbour, gpointer user_data)
+{
+  DvmdTree *self = user_data;
+  guint64 epoch;
+
+  return dvmd_leavers_contains (self->leavers, GPOINTER_TO_UINT (rank), &epoch)
+         && epoch == dvmd_routes_get_epoch (self->routes)
+         && dvmd_leavers_get_hop (self->leavers, GPOINTER_TO_UINT (rank)) != DVMD_NO_RANK;
+}
+
 /* Those that leave by order stay where they were until they have gone. */
 static void
-keep_leavers (DvmdTree *self, const guint32 *left, gsize n)
+keep_leavers (DvmdTree *self, GVariant *left, const guint32 *ranks, gsize n)
 {
-  guint epoch = (guint)dvmd_routes_get_epoch (self->routes);
+  gboolean many = n >= dvmd_routes_get_n_members (self->routes) / KEPT_TABLE;
 
-  for (gsize i = 0; i < n; i++)
+  if (n == 0)
+    return;
+  dvmd_leavers_order (self->leavers, left, dvmd_routes_get_epoch (self->routes), many ? self->routes : NULL);
+  if (many)
+    g_hash_table_foreach_remove (self->learned, has_old_place, self);
+  for (gsize i = 0; i < n && !many; i++)
     {
-      guint32 hop = dvmd_routes_next_hop (self->routes, self->rank, left[i]);
+      guint32 hop = dvmd_routes_next_hop (self->routes, self->rank, ranks[i]);
 
-      g_hash_table_insert (self->leaving, GUINT_TO_POINTER (left[i]), GUINT_TO_POINTER (epoch));
-      if (hop != DVMD_NO_RANK && hop != left[i])
-        g_hash_table_insert (self->learned, GUINT_TO_POINTER (left[i]), GUINT_TO_POINTER (hop));
+      if (hop != DVMD_NO_RANK && hop != ranks[i])
+        g_hash_table_insert (self->learned, GUINT_TO_POINTER (ranks[i]), GUINT_TO_POINTER (hop));
     }
 }
 
-static gboolean
-is_long_ago (gpointer rank, gpointer epoch, gpointer user_data)
-{
-  DvmdTree *self = user_data;
-
-  return (guint)dvmd_routes_get_epoch (self->routes) - GPOINTER_TO_UINT (epoch) > REMEMBERED_EPOCHS;
-}
-
-/* No packet takes so long. */
 static void
-forget_departed (DvmdTree *self)
+drop_lost (DvmdTree *self, GVariant *lost, const guint32 *left, gsize n)
 {
-  g_hash_table_foreach_remove (self->leaving, is_long_ago, self);
-  g_hash_table_foreach_remove (self->departed, is_long_ago, self);
-}
-
-static void
-drop_lost (DvmdTree *self, const guint32 *left, gsize n)
-{
+  if (n > 0)
+    dvmd_leavers_bury (self->leavers, lost, dvmd_routes_get_epoch (self->routes));
   for (gsize i = 0; i < n; i++)
     {
       if (left[i] == self->rank)
         self->funcs->expelled (self->user_data);
-      dvmd_tree_bury (self, left[i]);
+      g_hash_table_remove (self->channels, GUINT_TO_POINTER (left[i]));
+      g_hash_table_remove (self->learned, GUINT_TO_POINTER (left[i]));
       if (left[i] != self->rank && dvmd_tree_has_link (self, left[i]))
         {
           dvmd_tree_send_new (self, left[i], DVMD_PACKET_EXPELLED, 0, NULL);
@@ -119,15 +121,8 @@ drop_lost (DvmdTree *self, const guint32 *left, gsize n)
 static GVariant *
 describe_membership (DvmdTree *self)
 {
-  GVariantBuilder leaving;
-  GHashTableIter iter;
-  gpointer rank;
-
-  g_variant_builder_init (&leaving, G_VARIANT_TYPE ("au"));
-  g_hash_table_iter_init (&iter, self->leaving);
-  while (g_hash_table_iter_next (&iter, &rank, NULL))
-    g_variant_builder_add (&leaving, "u", GPOINTER_TO_UINT (rank));
-  return g_variant_new ("(@" DVMD_ROUTES_TYPE "au)", dvmd_routes_to_variant (self->routes), &leaving);
+  return g_variant_new ("(@" DVMD_ROUTES_TYPE "@au)", dvmd_routes_to_variant (self->routes),
+                        dvmd_leavers_to_variant (self->leavers));
 }
 
 /*
@@ -189,14 +184,14 @@ dvmd_tree_change_routes (DvmdTree *self, guint64 number, GVariant *body)
       return;
     }
   if (how == DVMD_LEFT_ORDERED)
-    keep_leavers (self, left_ranks, n_left);
+    keep_leavers (self, left, left_ranks, n_left);
   routes = dvmd_routes_change (self->routes, joined_ranks, n_joined, left_ranks, n_left);
   if (how == DVMD_LEFT_LOST)
-    drop_lost (self, left_ranks, n_left);
+    drop_lost (self, left, left_ranks, n_left);
   apply_routes (self, routes);
   if (how == DVMD_LEFT_ORDERED && !dvmd_routes_contains (routes, self->rank))
     leave (self);
-  forget_departed (self);
+  dvmd_leavers_forget (self->leavers, dvmd_routes_get_epoch (routes));
   if (self->rank == 0)
     welcome (self, number, joined_ranks, n_joined);
 }
@@ -211,7 +206,25 @@ dvmd_tree_change (DvmdTree *self, const guint32 *joined, guint n_joined, const g
       self->broadcast, KIND_ROUTES,
       g_variant_new ("(t@au@auu)", dvmd_routes_get_epoch (self->routes) + 1,
                      g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, joined, n_joined, sizeof (guint32)),
-                     g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, left, n_left, sizeof (guint32)), (guint32)how));
+                     dvmd_leavers_describe (left, n_left), (guint32)how));
+}
+
+static gboolean
+has_departed (gpointer rank, gpointer value, gpointer user_data)
+{
+  return dvmd_tree_has_departed (user_data, GPOINTER_TO_UINT (rank));
+}
+
+/* Whichever are fewer are gone through: all agents hear of all leavers, and have spoken to few of them. */
+static void
+drop_departed (DvmdTree *self, GHashTable *by_rank, const guint32 *ranks, gsize n)
+{
+  if (n > g_hash_table_size (by_rank))
+    g_hash_table_foreach_remove (by_rank, has_departed, self);
+  else
+    for (gsize i = 0; i < n; i++)
+      if (dvmd_tree_has_departed (self, ranks[i]))
+        g_hash_table_remove (by_rank, GUINT_TO_POINTER (ranks[i]));
 }
 
 void
@@ -223,9 +236,11 @@ dvmd_tree_bury_gone (DvmdTree *self, GVariant *body)
 
   g_variant_get (body, "(@au)", &array);
   ranks = g_variant_get_fixed_array (array, &n, sizeof (guint32));
-  for (gsize i = 0; i < n; i++)
-    if (!dvmd_routes_contains (self->routes, ranks[i]))
-      dvmd_tree_bury (self, ranks[i]);
+  if (n == 0)
+    return;
+  dvmd_leavers_bury (self->leavers, array, dvmd_routes_get_epoch (self->routes));
+  drop_departed (self, self->channels, ranks, n);
+  drop_departed (self, self->learned, ranks, n);
 }
 
 guint64
@@ -233,9 +248,7 @@ dvmd_tree_forget (DvmdTree *self, const guint32 *ranks, guint n)
 {
   g_return_val_if_fail (self->rank == 0, 0);
 
-  return dvmd_broadcast_post (
-      self->broadcast, KIND_GONE,
-      g_variant_new ("(@au)", g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ranks, n, sizeof (guint32))));
+  return dvmd_broadcast_post (self->broadcast, KIND_GONE, g_variant_new ("(@au)", dvmd_leavers_describe (ranks, n)));
 }
 
 /* ---- what neighbours send ---- */
@@ -245,7 +258,7 @@ dvmd_tree_receive_attach (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
 {
   guint64 stable = dvmd_broadcast_get_stable (self->broadcast);
   gboolean known = dvmd_routes_contains (self->routes, neighbour)
-                   || g_hash_table_contains (self->leaving, GUINT_TO_POINTER (neighbour));
+                   || dvmd_leavers_contains (self->leavers, neighbour, NULL);
 
   /* Of an epoch that has not come here yet: its rank will be known then. */
   if (!known && packet->epoch <= dvmd_routes_get_epoch (self->routes))
@@ -283,22 +296,20 @@ dvmd_tree_receive_welcome (DvmdTree *self, DvmdPacket *packet)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) table = NULL;
-  g_autoptr (GVariantIter) leaving = NULL;
+  g_autoptr (GVariant) leaving = NULL;
   g_autoptr (DvmdRoutes) routes = NULL;
-  guint32 rank;
 
   if (self->member || packet->body == NULL || !g_variant_is_of_type (packet->body, G_VARIANT_TYPE (WELCOME_TYPE)))
     return;
-  g_variant_get (packet->body, "(@" DVMD_ROUTES_TYPE "au)", &table, &leaving);
+  g_variant_get (packet->body, "(@" DVMD_ROUTES_TYPE "@au)", &table, &leaving);
   routes = dvmd_routes_new_from_variant (table, &error);
   if (routes == NULL)
     {
       g_message ("The table of members is not usable: %s", error->message);
       return;
     }
-  while (g_variant_iter_next (leaving, "u", &rank))
-    g_hash_table_insert (self->leaving, GUINT_TO_POINTER (rank),
-                         GUINT_TO_POINTER ((guint)dvmd_routes_get_epoch (routes)));
+  if (g_variant_n_children (leaving) > 0)
+    dvmd_leavers_order (self->leavers, leaving, dvmd_routes_get_epoch (routes), NULL);
   dvmd_broadcast_start (self->broadcast, packet->ack);
   apply_routes (self, routes);
   if (dvmd_routes_get_parent (routes, self->rank) == self->uplink)

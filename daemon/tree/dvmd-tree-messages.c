@@ -41,7 +41,7 @@ find_learned (DvmdTree *self, guint32 rank)
   gpointer neighbour;
 
   if (!g_hash_table_lookup_extended (self->learned, GUINT_TO_POINTER (rank), NULL, &neighbour))
-    return DVMD_NO_RANK;
+    neighbour = GUINT_TO_POINTER (dvmd_leavers_get_hop (self->leavers, rank));
   return dvmd_tree_has_link (self, GPOINTER_TO_UINT (neighbour)) ? GPOINTER_TO_UINT (neighbour) : DVMD_NO_RANK;
 }
 
@@ -69,6 +69,25 @@ dvmd_tree_learn (DvmdTree *self, guint32 neighbour, guint32 source)
     g_hash_table_remove (self->learned, GUINT_TO_POINTER (source));
   else
     g_hash_table_insert (self->learned, GUINT_TO_POINTER (source), GUINT_TO_POINTER (neighbour));
+}
+
+void
+dvmd_tree_forget_way_by (DvmdTree *self, guint32 neighbour)
+{
+  GHashTableIter iter;
+  gpointer rank;
+  gpointer hop;
+
+  dvmd_leavers_forget_hop (self->leavers, neighbour);
+  g_hash_table_iter_init (&iter, self->learned);
+  while (g_hash_table_iter_next (&iter, &rank, &hop))
+    if (GPOINTER_TO_UINT (hop) != neighbour)
+      continue;
+    /* A leaver that was elsewhere than at its old place has not gone back there. */
+    else if (dvmd_leavers_get_hop (self->leavers, GPOINTER_TO_UINT (rank)) != DVMD_NO_RANK)
+      g_hash_table_iter_replace (&iter, GUINT_TO_POINTER (DVMD_NO_RANK));
+    else
+      g_hash_table_iter_remove (&iter);
 }
 
 void
@@ -162,7 +181,7 @@ dvmd_tree_post (DvmdTree *self, guint32 destination, guint16 kind, GVariant *bod
 {
   g_return_if_fail (destination != self->rank);
 
-  if (g_hash_table_contains (self->departed, GUINT_TO_POINTER (destination)))
+  if (dvmd_tree_has_departed (self, destination))
     {
       g_variant_unref (g_variant_ref_sink (body != NULL ? body : g_variant_new ("()")));
       return;

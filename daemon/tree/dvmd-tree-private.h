@@ -9,6 +9,7 @@
 #include "dvmd-broadcast.h"
 #include "dvmd-channel.h"
 #include "dvmd-gather.h"
+#include "dvmd-leavers.h"
 #include "dvmd-tree.h"
 
 G_BEGIN_DECLS
@@ -42,8 +43,7 @@ struct _DvmdTree
   gsize window;         /* of channels; 0: theirs */
 
   GHashTable *links;      /* set of neighbours */
-  GHashTable *leaving;    /* rank that was ordered to leave -> epoch (low half) */
-  GHashTable *departed;   /* rank that is spoken to no more -> epoch: late packets of it do not open a channel again */
+  DvmdLeavers *leavers;   /* late packets of those that have departed do not open a channel again */
   GHashTable *learned;    /* rank -> neighbour from which its packets come, where the table says something else */
   gboolean ordered;       /* to leave */
   guint32 uplink;         /* the neighbour whose child this daemon says that it is */
@@ -78,8 +78,6 @@ void dvmd_tree_seek_controller (DvmdTree *self);
 void dvmd_tree_detach_child (DvmdTree *self, guint32 rank, gboolean said);
 void dvmd_tree_child_came (DvmdTree *self, guint32 rank);
 void dvmd_tree_forget_link (DvmdTree *self, guint32 neighbour);
-/* Nothing is sent to this rank any more. */
-void dvmd_tree_bury (DvmdTree *self, guint32 rank);
 
 /* dvmd-tree-way.c */
 void dvmd_tree_lose_way (DvmdTree *self);
@@ -106,6 +104,8 @@ gboolean dvmd_tree_has_link (DvmdTree *self, guint32 rank);
 void dvmd_tree_send_to (DvmdTree *self, guint32 neighbour, DvmdPacket *packet);
 void dvmd_tree_send_new (DvmdTree *self, guint32 neighbour, DvmdPacketType type, guint64 ack, GVariant *body);
 void dvmd_tree_learn (DvmdTree *self, guint32 neighbour, guint32 source);
+/* The link to this neighbour is gone, and leads nowhere. */
+void dvmd_tree_forget_way_by (DvmdTree *self, guint32 neighbour);
 void dvmd_tree_forward (DvmdTree *self, guint32 from, DvmdPacket *packet);
 DvmdChannel *dvmd_tree_find_channel (DvmdTree *self, guint32 peer);
 void dvmd_tree_resync_channels (DvmdTree *self);

@@ -106,7 +106,7 @@ receive_for_us (DvmdTree *self, guint32 neighbour, DvmdPacket *packet)
     case DVMD_PACKET_MESSAGE:
     case DVMD_PACKET_ACK:
     case DVMD_PACKET_PROBE:
-      if (g_hash_table_contains (self->departed, GUINT_TO_POINTER (packet->source)))
+      if (dvmd_tree_has_departed (self, packet->source))
         break;
       dvmd_tree_learn (self, neighbour, packet->source);
       dvmd_channel_receive (dvmd_tree_find_channel (self, packet->source), packet);
@@ -232,9 +232,8 @@ dvmd_tree_new (guint32 rank, guint radix, DvmdClock *clock, const DvmdTreeFuncs 
   self->links = g_hash_table_new (NULL, NULL);
   self->connecting = g_hash_table_new (NULL, NULL);
   self->attached_to = DVMD_NO_RANK;
-  self->leaving = g_hash_table_new (NULL, NULL);
+  self->leavers = dvmd_leavers_new (rank);
   self->welcomes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_packet_unref);
-  self->departed = g_hash_table_new (NULL, NULL);
   self->missing = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->learned = g_hash_table_new (NULL, NULL);
   self->moved = g_hash_table_new (NULL, NULL);
@@ -262,8 +261,7 @@ dvmd_tree_free (DvmdTree *self)
   dvmd_routes_unref (self->routes);
   g_hash_table_unref (self->links);
   g_hash_table_unref (self->connecting);
-  g_hash_table_unref (self->leaving);
-  g_hash_table_unref (self->departed);
+  dvmd_leavers_free (self->leavers);
   g_hash_table_unref (self->learned);
   g_hash_table_unref (self->moved);
   dvmd_clock_unref (self->clock);
@@ -279,13 +277,14 @@ dvmd_tree_set_window (DvmdTree *self, gsize bytes)
 gboolean
 dvmd_tree_is_leaving (DvmdTree *self, guint32 rank)
 {
-  return g_hash_table_contains (self->leaving, GUINT_TO_POINTER (rank));
+  return dvmd_leavers_contains (self->leavers, rank, NULL);
 }
 
 gboolean
 dvmd_tree_has_departed (DvmdTree *self, guint32 rank)
 {
-  return g_hash_table_contains (self->departed, GUINT_TO_POINTER (rank));
+  /* A daemon that leaves may be told of those whose leave it has missed. */
+  return dvmd_leavers_has_departed (self->leavers, rank) && !dvmd_routes_contains (self->routes, rank);
 }
 
 DvmdRoutes *

@@ -4,7 +4,7 @@
  * What a change of size costs: agents are added to a DVM of as many, leave again, and one of those that stay is lost.
  * Links take 0.1 ms at most, agents answer at once.
  *
- *   elastic-curves [--radix N] [--at-most FACTOR] [AGENTS...]
+ *   elastic-curves [--radix N] [--at-most FACTOR] [--all-at-most FACTOR] [AGENTS...]
  */
 
 #include "config.h"
@@ -22,8 +22,16 @@ typedef struct
   guint64 packets;
   guint64 sent;
   guint64 work;
+  guint64 all; /* of all daemons, and of the simulation */
   gint64 time;
 } Mark;
+
+/* In units of the meter. */
+typedef struct
+{
+  double controller;
+  double all;
+} Work;
 
 typedef enum
 {
@@ -36,24 +44,24 @@ typedef enum
 static Mark
 mark (SimWorld *world)
 {
-  Mark now = { sim_net_get_n_packets (world->net), world->cost.n_sent, world->cost.work,
+  Mark now = { sim_net_get_n_packets (world->net), world->cost.n_sent, world->cost.work, sim_meter.read (),
                dvmd_clock_monotonic (world->clock) };
 
   return now;
 }
 
-/* What the controller has done since then. */
-static double
+/* What has been done since then. */
+static Work
 print (SimWorld *world, Change change, guint n, const Mark *from)
 {
   static const char *const names[N_CHANGES] = { "grow", "shrink", "loss" };
   Mark now = mark (world);
-  double work = (double)(now.work - from->work) / sim_meter.size;
+  Work work = { (double)(now.work - from->work) / sim_meter.size, (double)(now.all - from->all) / sim_meter.size };
 
   g_print ("%6u  %-6s  %9.2f ms  %9" G_GUINT64_FORMAT " packets  %7" G_GUINT64_FORMAT
-           " of the controller, %9.2f %s of its work\n",
+           " of the controller, %9.2f %s of its work, %9.2f of all\n",
            n, names[change], (double)(now.time - from->time) / 1000, now.packets - from->packets, now.sent - from->sent,
-           work, sim_meter.unit);
+           work.controller, sim_meter.unit, work.all);
   return work;
 }
 
@@ -76,7 +84,7 @@ be_quiet (SimWorld *world)
   while (!sim_world_is_quiet (world));
 }
 
-static double
+static Work
 grow (SimWorld *world, char **names, guint n)
 {
   g_autofree DvmdGrowHost *hosts = g_new0 (DvmdGrowHost, n);
@@ -95,7 +103,7 @@ grow (SimWorld *world, char **names, guint n)
   return print (world, GROW, n, &before);
 }
 
-static double
+static Work
 shrink (SimWorld *world, char **names, guint n)
 {
   g_auto (DvmdSizeAnswer) answer = { 0 };
@@ -112,7 +120,7 @@ shrink (SimWorld *world, char **names, guint n)
 }
 
 /* The first child of the controller: so many are below it as can be. */
-static double
+static Work
 lose (SimWorld *world)
 {
   Mark before = mark (world);
@@ -124,7 +132,7 @@ lose (SimWorld *world)
 }
 
 static void
-measure (guint n, guint radix, double work[N_CHANGES])
+measure (guint n, guint radix, Work work[N_CHANGES])
 {
   SimSetting setting = { .seed = 1, .n_nodes = n, .radix = radix, .elastic = TRUE, .max_delay = LINK_DELAY, .pace = 1 };
   g_autofree SimTally *tally = g_new0 (SimTally, 1);
@@ -145,20 +153,28 @@ measure (guint n, guint radix, double work[N_CHANGES])
   sim_shared_routes_clear ();
 }
 
-/* From so many agents to so many: how much more the controller has to do for each. */
 static gboolean
-check (guint n_before, const double before[N_CHANGES], guint n, const double work[N_CHANGES], double at_most)
+check_factor (const char *whose, double factor, double at_most)
+{
+  if (at_most > 0 && factor > at_most)
+    g_printerr ("The work of %s for each agent rises by the factor %.2f\n", whose, factor);
+  return at_most <= 0 || factor <= at_most;
+}
+
+/* From so many agents to so many: how much more there is to do for each. */
+static gboolean
+check (guint n_before, const Work before[N_CHANGES], guint n, const Work work[N_CHANGES], const Work *at_most)
 {
   gboolean good = TRUE;
 
   for (Change change = 0; change < N_CHANGES; change++)
     {
-      double factor = work[change] / n / (before[change] / n_before);
+      double each = (double)n_before / n;
 
-      if (factor <= at_most)
-        continue;
-      g_printerr ("From %u to %u agents the work for each rises by the factor %.2f\n", n_before, n, factor);
-      good = FALSE;
+      good = check_factor ("the controller", each * work[change].controller / before[change].controller,
+                           at_most->controller)
+             && good;
+      good = check_factor ("all daemons", each * work[change].all / before[change].all, at_most->all) && good;
     }
   return good;
 }
@@ -167,13 +183,15 @@ int
 main (int argc, char **argv)
 {
   int radix = DVMD_RADIX_DEFAULT;
-  double at_most = 0;
+  Work at_most = { 0 };
   const GOptionEntry entries[] = {
     { "radix", 0, 0, G_OPTION_ARG_INT, &radix, "Children of a daemon", "N" },
-    { "at-most", 0, 0, G_OPTION_ARG_DOUBLE, &at_most, "Fail if the work for each agent rises more", "FACTOR" },
+    { "at-most", 0, 0, G_OPTION_ARG_DOUBLE, &at_most.controller,
+      "Fail if the controller's work for each agent rises more", "FACTOR" },
+    { "all-at-most", 0, 0, G_OPTION_ARG_DOUBLE, &at_most.all, "Fail if that of all daemons rises more", "FACTOR" },
     { NULL },
   };
-  double works[2][N_CHANGES];
+  Work works[2][N_CHANGES];
   gboolean good = TRUE;
   g_autoptr (GOptionContext) context = g_option_context_new ("[AGENTS...]");
   g_autoptr (GError) error = NULL;
@@ -190,8 +208,8 @@ main (int argc, char **argv)
       guint n = (guint)MAX (atoi (argv[i]), 1);
 
       measure (n, (guint)radix, works[i % 2]);
-      if (i > 1 && at_most > 0)
-        good = check ((guint)MAX (atoi (argv[i - 1]), 1), works[(i - 1) % 2], n, works[i % 2], at_most) && good;
+      if (i > 1)
+        good = check ((guint)MAX (atoi (argv[i - 1]), 1), works[(i - 1) % 2], n, works[i % 2], &at_most) && good;
     }
   return good ? 0 : 1;
 }
