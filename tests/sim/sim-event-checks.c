@@ -363,6 +363,8 @@ on_campaign_ended (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
   SimCampaign *self = sim_world_get_campaign (world, dvmd_campaign_get_id (campaign));
   DvmCampaign *record = dvmd_campaign_get_record (campaign);
 
+  if (world->setting.unchecked)
+    return;
   sim_hold (world, SIM_E38, !world->in_phase_one);
   sim_hold (world, SIM_E47, ++self->n_ended == 1 && dvmd_campaign_get_ended (campaign));
   sim_hold (world, SIM_E43, dvm_campaign_get_alloc_id (record)[0] != '\0' || self->has_job);
@@ -456,11 +458,12 @@ sim_is_coming_back (SimWorld *world, guint rank)
 void
 sim_statements_launched (SimWorld *world, guint rank, const char *host)
 {
-  SimCampaign *grow = find_grow (world, rank);
+  SimCampaign *grow;
   gboolean again = FALSE;
 
   if (world->setting.unchecked)
     return;
+  grow = find_grow (world, rank);
   sim_hold (world, SIM_E37, !world->in_phase_one);
   sim_hold (world, SIM_E70, !world->core->vm.was_ready || grow != NULL || is_restart (world, rank));
   if (is_restart (world, rank))
