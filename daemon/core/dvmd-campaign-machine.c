@@ -74,7 +74,7 @@ act_resumed (gpointer object, const DvmdEvent *event)
 
   if (self->held && !dvmd_core_holds_back (self->core))
     {
-      g_queue_remove (&self->core->held_back, self);
+      dvmd_campaign_registry_hold (&self->core->campaigns, self, FALSE);
       self->held = FALSE;
     }
   dvmd_campaign_try_begin (self);

@@ -8,6 +8,8 @@
 
 #include "dvmd-campaign-machine.h"
 #include "dvmd-core-elastic.h"
+#include "dvmd-grow.h"
+#include "dvmd-shrink.h"
 
 G_BEGIN_DECLS
 
@@ -73,8 +75,6 @@ struct _DvmdCampaign
   DvmdCause cause;
   char *reason; /* (nullable) */
   gboolean held_untold;
-  GList live_link;  /* in the core's queue of those that have not ended */
-  GList known_link; /* in that of all that can be asked about */
 };
 
 DvmdCampaign *dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind);
@@ -88,10 +88,6 @@ void dvmd_campaign_set_pending (DvmdCampaign *self, guint pending);
 /* It has not begun: why not. */
 void dvmd_campaign_wait (DvmdCampaign *self, const char *reason);
 void dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason);
-/* (transfer full): "campaign 3 (grow of node4, node5)" */
-char *dvmd_campaign_describe (DvmdCampaign *self);
-/* It brings a node back: nobody has asked for it, and nobody is told of it. */
-gboolean dvmd_campaign_is_restart (DvmdCampaign *self);
 /* The jobs that wait for it have changed. */
 void dvmd_campaign_held_changed (DvmdCampaign *self);
 /* It fails, once, with the first cause. */
@@ -101,38 +97,5 @@ void dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *rea
 void dvmd_campaign_forget_jobs (DvmdCampaign *self);
 /* It begins, as soon as nothing stands in its way. */
 void dvmd_campaign_try_begin (DvmdCampaign *self);
-
-/* ---- a grow ---- */
-void dvmd_grow_try_begin (DvmdCampaign *self);
-void dvmd_grow_launch (DvmdCampaign *self);
-void dvmd_grow_wire (DvmdCampaign *self);
-void dvmd_grow_roll_back (DvmdCampaign *self);
-void dvmd_grow_completed (DvmdCampaign *self);
-void dvmd_grow_failed (DvmdCampaign *self);
-void dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node);
-/* It has left: those that wait for it may begin. */
-void dvmd_grow_rank_departed (DvmdCore *core, guint rank);
-/* A session of the job is to have nodes by a grow that is held back (D4): it fails for none that are not there yet. */
-gboolean dvmd_grow_is_awaited (DvmdJob *job);
-/* The session reserves its nodes no more, those that are coming neither. */
-void dvmd_grow_unreserve (DvmdSession *session);
-
-/* ---- a shrink ---- */
-void dvmd_shrink_try_begin (DvmdCampaign *self);
-void dvmd_shrink_order (DvmdCampaign *self);
-void dvmd_shrink_departed (DvmdCampaign *self);
-void dvmd_shrink_drain (DvmdCampaign *self);
-void dvmd_shrink_offered (DvmdCampaign *self);
-void dvmd_shrink_completed (DvmdCampaign *self);
-void dvmd_shrink_failed (DvmdCampaign *self);
-void dvmd_shrink_order_lost (DvmdCampaign *self);
-/* (nullable): the release of the session that is on its way, and has not begun */
-DvmdCampaign *dvmd_shrink_find_slow (DvmdSession *session);
-/* Such a one waits for nobody any more. */
-void dvmd_shrink_hurry (DvmdCampaign *self);
-/* The job is launched on nodes that will be taken away. */
-void dvmd_shrink_warn (DvmdJob *job);
-/* A job or a node is not there any more: a drain may be over. */
-void dvmd_shrink_check_drains (DvmdCore *core);
 
 G_END_DECLS

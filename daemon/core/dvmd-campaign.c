@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-gates.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-session-private.h"
 
@@ -112,7 +113,6 @@ dvmd_campaign_init (DvmdCampaign *self)
   self->to_offer = dvmd_targets_new ();
   self->own_jobs = g_ptr_array_new_with_free_func (g_object_unref);
   self->waits = g_hash_table_new (NULL, NULL);
-  self->live_link.data = self->known_link.data = self;
 }
 
 DvmdCampaign *
@@ -173,17 +173,17 @@ void
 dvmd_campaign_set_pending (DvmdCampaign *self, guint pending)
 {
   if (self->has_ticket)
-    self->core->n_fenced += pending - self->n_pending;
+    dvmd_gate_count_targets (self->core, pending - self->n_pending);
   self->n_pending = pending;
   _dvm_campaign_set_pending (self->record, pending);
-  dvmd_core_campaign_changed (self);
+  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
 }
 
 void
 dvmd_campaign_wait (DvmdCampaign *self, const char *reason)
 {
   _dvm_campaign_set_state (self->record, DVM_CAMPAIGN_STATE_WAITING, reason);
-  dvmd_core_campaign_changed (self);
+  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
 }
 
 void
@@ -313,7 +313,7 @@ dvmd_campaign_held_changed (DvmdCampaign *self)
   if (self->held_untold)
     return;
   self->held_untold = TRUE;
-  dvmd_core_campaign_changed (self);
+  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
 }
 
 void

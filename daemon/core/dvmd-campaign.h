@@ -45,6 +45,10 @@ const DvmdRequester *dvmd_campaign_get_requester (DvmdCampaign *self);
 DvmdCause dvmd_campaign_get_cause (DvmdCampaign *self);
 /* (nullable): the job whose own grow it is */
 DvmdJob *dvmd_campaign_get_job (DvmdCampaign *self);
+/* (transfer full): "campaign 3 (grow of node4, node5)" */
+char *dvmd_campaign_describe (DvmdCampaign *self);
+/* It brings a node back: nobody has asked for it, and nobody is told of it. */
+gboolean dvmd_campaign_is_restart (DvmdCampaign *self);
 /* Before the record is read: thousands of jobs may wait, and it does not follow each that comes and goes. */
 void dvmd_campaign_publish_held_jobs (DvmdCampaign *self);
 

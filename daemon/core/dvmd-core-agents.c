@@ -64,7 +64,7 @@ lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason
 void
 dvmd_core_check_all_gone (DvmdCore *self)
 {
-  if (self->membership.n_agents == 0 && self->vm.shutting_down && self->live.length == 0)
+  if (self->membership.n_agents == 0 && self->vm.shutting_down && dvmd_core_get_num_live (self) == 0)
     dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
 }
 
@@ -73,10 +73,10 @@ dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
 {
   if (is_down (node))
     return;
-  for (GList *l = self->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
     dvmd_admission_give_back_node (self->admission, l->data, node);
   dvmd_membership_remove (&self->membership);
-  for (GList *l = self->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, reason);
 }
 
@@ -90,11 +90,11 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
     what = dvmd_core_describe_departure (node);
   else
     what = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), reason);
-  for (GList *l = self->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
     dvmd_admission_give_back_node (self->admission, l->data, node);
   dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
   dvmd_membership_remove (&self->membership);
-  for (GList *l = self->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, what);
   dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);

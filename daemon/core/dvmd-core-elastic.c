@@ -67,7 +67,7 @@ DvmdCampaign *
 dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester, const char *alloc_id,
                          const char *req_id)
 {
-  DvmdCampaign *campaign = dvmd_campaign_new (self, ++self->last_campaign_id, kind);
+  DvmdCampaign *campaign = dvmd_campaign_new (self, dvmd_campaign_registry_mint_id (&self->campaigns), kind);
 
   if (requester != NULL)
     campaign->requester = dvmd_requester_copy (requester);
@@ -75,30 +75,21 @@ dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequest
   return campaign;
 }
 
-gboolean
-dvmd_core_holds_back (DvmdCore *self)
-{
-  gint64 limit = (gint64)self->settings.park_limit * G_USEC_PER_SEC;
-
-  return dvmd_launch_fence_has_since (self->fence, dvmd_clock_monotonic (self->clock) - limit);
-}
-
 void
 dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
 {
   DvmdCore *self = campaign->core;
 
-  g_hash_table_insert (self->campaigns, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)), campaign);
-  g_queue_push_tail_link (&self->campaigns_live, &campaign->live_link);
-  g_queue_push_tail_link (&self->campaigns_known, &campaign->known_link);
+  dvmd_registry_add (self->campaigns.all, campaign);
   dvmd_campaign_publish_targets (campaign);
   campaign->n_pending = campaign->targets->len;
   _dvm_campaign_set_pending (campaign->record, campaign->n_pending);
-  campaign->held = !never_held && (self->held_back.length > 0 || dvmd_core_holds_back (self));
-  dvmd_core_campaign_added (campaign);
+  campaign->held = !never_held && (self->campaigns.held_back.length > 0 || dvmd_core_holds_back (self));
+  dvmd_core_tell_campaign (campaign, DVMD_NEWS_ADDED);
+  dvmd_core_changed (self);
   if (campaign->held)
     {
-      g_queue_push_tail (&self->held_back, campaign);
+      dvmd_campaign_registry_hold (&self->campaigns, campaign, TRUE);
       dvmd_campaign_wait (campaign, "It begins when jobs that have been parked for long have been admitted");
     }
   dvmd_campaign_try_begin (campaign);
@@ -109,7 +100,7 @@ dvmd_size_unhold (DvmdCampaign *campaign)
 {
   if (!campaign->held)
     return;
-  g_queue_remove (&campaign->core->held_back, campaign);
+  dvmd_campaign_registry_hold (&campaign->core->campaigns, campaign, FALSE);
   campaign->held = FALSE;
 }
 
@@ -129,17 +120,6 @@ dvmd_core_cancel_campaign (DvmdCore *self, DvmdCampaign *campaign, GError **erro
       return TRUE;
     }
   return FALSE;
-}
-
-void
-dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason)
-{
-  g_autofree char *text = g_strdup_printf ("The DVM is ending%s%s", reason != NULL && reason[0] != '\0' ? ": " : "",
-                                           reason != NULL ? reason : "");
-
-  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
-    dvmd_campaign_give_up (l->data, DVMD_CAUSE_SHUTTING_DOWN, text);
-  dvmd_heal_stop_all (self);
 }
 
 /* ---- nodes ---- */
@@ -179,7 +159,7 @@ dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots
 void
 dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node)
 {
-  for (GList *l = self->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
     if (dvmd_job_get_map (l->data) == NULL)
       dvmd_admission_give_back_node (self->admission, l->data, node);
 }
@@ -250,7 +230,7 @@ count_departure (DvmdCampaign *campaign, guint rank)
 void
 dvmd_size_resume_waiting (DvmdCore *self)
 {
-  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -408,29 +388,5 @@ dvmd_core_get_elastic (DvmdCore *self)
 guint
 dvmd_core_get_launch_fence (DvmdCore *self)
 {
-  return self->n_fenced;
-}
-
-guint
-dvmd_core_get_campaigns_running (DvmdCore *self)
-{
-  return self->campaigns_live.length;
-}
-
-DvmdCampaign *
-dvmd_core_get_campaign (DvmdCore *self, guint id)
-{
-  return g_hash_table_lookup (self->campaigns, GUINT_TO_POINTER (id));
-}
-
-DvmdCampaign *
-dvmd_core_next_campaign (DvmdCore *self, DvmdCampaign *after, gboolean ended)
-{
-  GList *link;
-
-  if (after == NULL)
-    link = ended ? self->campaigns_known.head : self->campaigns_live.head;
-  else
-    link = ended ? after->known_link.next : after->live_link.next;
-  return link != NULL ? link->data : NULL;
+  return self->gates.n_targets;
 }

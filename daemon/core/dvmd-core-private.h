@@ -7,11 +7,14 @@
 #pragma once
 
 #include "dvmd-admission.h"
+#include "dvmd-campaign-registry.h"
 #include "dvmd-core.h"
-#include "dvmd-id-set.h"
+#include "dvmd-gates.h"
+#include "dvmd-job-registry.h"
 #include "dvmd-launch-fence.h"
 #include "dvmd-membership.h"
 #include "dvmd-rights.h"
+#include "dvmd-session-registry.h"
 #include "dvmd-vm-machine.h"
 
 G_BEGIN_DECLS
@@ -22,8 +25,6 @@ struct _DvmdCore
 
   DvmdCoreSettings settings; /* host: NULL */
   DvmdStrangerLog strangers;
-  guint history_limit;
-  guint64 history_bytes; /* 0: without this limit */
   DvmdClock *clock;
   DvmdEventQueue *queue;
   const DvmdEffects *effects;
@@ -32,40 +33,13 @@ struct _DvmdCore
   DvmdNodePool *nodes;
   DvmdAdmission *admission;
   DvmdLaunchFence *fence;
-  guint last_campaign_id;
-  GHashTable *campaigns;     /* id -> DvmdCampaign, not ended or in the history */
-  GQueue campaigns_live;     /* DvmdCampaign that have not ended, ascending by id */
-  GQueue campaigns_known;    /* likewise, with those of the history */
-  GQueue campaign_history;   /* ids, in the order of their ends */
-  GQueue held_back;          /* DvmdCampaign that begin when no job has been parked for too long, in their order */
-  GHashTable *coming;        /* name -> DvmdCampaign that brings the node, or would */
-  guint n_fenced;            /* targets of campaigns with a ticket that have not come or gone */
-  gboolean fence_changed;    /* the jobs that are parked will be told of it */
-  guint n_draining;          /* shrinks that wait for running jobs */
-  GPtrArray *to_offer;       /* (element-type DvmdTarget) (nullable): nodes that were down and have been released */
-  DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
-  guint64 opening;           /* and the number of that, among parkings and tickets */
-  guint n_held;              /* jobs that wait because they, or their session, are paused */
-  guint n_own_waiting;       /* jobs that wait for their own nodes */
-  guint last_session_id;
-  DvmdIdSet *chosen_ids; /* numbers of sessions that were chosen by those who asked */
-  guint last_alloc;
-  GHashTable *sessions;      /* id -> DvmdSession */
-  GQueue session_list;       /* DvmdSession, ascending by id */
-  GHashTable *owned;         /* namespace -> number of sessions that it owns for life */
-  guint n_owner_ended;       /* sessions whose owners have ended, and that may yet have to do with that */
-  GPtrArray *ended_sessions; /* (element-type DvmdSession) (nullable): nobody has been told yet */
-  guint last_job_id;
-  GHashTable *jobs;      /* id -> DvmdJob, live and in the history */
-  GHashTable *by_nspace; /* namespace -> DvmdJob, likewise */
-  GQueue history;        /* ids, oldest first */
-  guint64 n_history_bytes;
-  GQueue kept;  /* DvmdJob that came before the DVM was ready */
-  GQueue live;  /* DvmdJob, ascending by id */
-  GQueue known; /* likewise, with those of the history */
+  DvmdGates gates;
+  DvmdJobRegistry jobs;
+  DvmdCampaignRegistry campaigns;
+  DvmdSessionRegistry sessions;
+  DvmdSessionOwners owners;
   DvmdVm vm;
   DvmdMembership membership;
-  guint n_running;
   DvmdCoreStatistics statistics;
 };
 
@@ -87,8 +61,6 @@ void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Its processes are over, nobody waits for its answers, and it counts as an agent no more. */
 void dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason);
 void dvmd_core_check_all_gone (DvmdCore *self);
-/* The job is over: out of the live ones, into the history. */
-void dvmd_core_end_job (DvmdJob *job);
 /*
  * A launched job has lost this node: its processes there are over, and the job fails, unless it is one that may lose
  * ranks and has some elsewhere.
@@ -98,16 +70,19 @@ void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason
 void dvmd_core_take_away (DvmdJob *job);
 void dvmd_core_changed (DvmdCore *self);
 void dvmd_core_node_changed (DvmdCore *self, guint rank);
-/* ---- size ---- */
-/* A job has been parked for too long: campaigns that come now begin later. */
-gboolean dvmd_core_holds_back (DvmdCore *self);
+/* What is told of jobs, campaigns and sessions: with a signal of the core each. */
 typedef enum
 {
-  DVMD_SESSION_ADDED,
-  DVMD_SESSION_CHANGED,
-  DVMD_SESSION_REMOVED,
-} DvmdSessionNews;
-void dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news);
+  DVMD_NEWS_ADDED,
+  DVMD_NEWS_CHANGED,
+  DVMD_NEWS_ENDED,     /* it has its final state */
+  DVMD_NEWS_FORGOTTEN, /* nobody can ask about it any more */
+} DvmdNews;
+/* Jobs that are forgotten in one go, when the limit has become much lower; campaigns likewise */
+#define DVMD_TRIM_AT_ONCE 64
+void dvmd_core_tell_job (DvmdJob *job, DvmdNews news);
+void dvmd_core_tell_campaign (DvmdCampaign *campaign, DvmdNews news);
+void dvmd_core_tell_session (DvmdSession *session, DvmdNews news);
 void dvmd_core_tell_session_state (DvmdSession *session, DvmSessionState old_state, DvmSessionState new_state,
                                    const char *reason);
 void dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left);
@@ -116,13 +91,7 @@ gboolean dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id
 /* There is, or was, such a job; it may have been forgotten. */
 gboolean dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace);
 void dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added);
-void dvmd_core_campaign_added (DvmdCampaign *campaign);
-void dvmd_core_campaign_changed (DvmdCampaign *campaign);
 void dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint new_state);
-/* It has its final state: out of those that run, into the history. */
-void dvmd_core_end_campaign (DvmdCampaign *campaign);
-/* The DVM ends. */
-void dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason);
 /* A node as the campaigns that it is in leave it. */
 void dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node);
 /* Nodes of the DVM have begun to leave: what a job brings along is not waited for there. */
@@ -135,16 +104,5 @@ DvmdNode *dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, g
 void dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node);
 /* (nullable, transfer full): what takes the node away, for the jobs that it takes with it */
 DvmReason *dvmd_core_describe_departure (DvmdNode *node);
-/* id 0: the next one. Nobody is told before it is complete: dvmd_core_tell_session(). */
-DvmdSession *dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id,
-                                    gboolean shared);
-/* After the answer to whoever did it: those whose owners have ended and have another inheritance now go, and who wants
- * to hear of those that have ended does. */
-void dvmd_core_dispose_sessions (DvmdCore *self);
-void dvmd_core_tell_ended_sessions (DvmdCore *self);
-char *dvmd_core_mint_alloc_id (DvmdCore *self);
-
-/* Jobs that were kept until the DVM was ready go on. */
-void dvmd_core_dispatch_kept (DvmdCore *self);
 
 G_END_DECLS

@@ -114,7 +114,7 @@ dvmd_session_let_go (DvmdSession *self)
 static void
 cancel_grows (DvmdSession *session)
 {
-  for (GList *l = session->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

@@ -15,6 +15,27 @@
 #include "dvmd-job-sessions.h"
 #include "dvmd-vm-machine.h"
 
+static guint
+get_number (gpointer session)
+{
+  return dvmd_session_get_id (session);
+}
+
+void
+dvmd_session_registry_init (DvmdSessionRegistry *self)
+{
+  self->all = dvmd_registry_new (get_number);
+  self->chosen_ids = dvmd_id_set_new ();
+}
+
+void
+dvmd_session_registry_clear (DvmdSessionRegistry *self)
+{
+  g_clear_pointer (&self->ended, g_ptr_array_unref);
+  g_clear_pointer (&self->all, dvmd_registry_free);
+  g_clear_pointer (&self->chosen_ids, dvmd_id_set_free);
+}
+
 /* ---- they come ---- */
 
 char *
@@ -26,7 +47,7 @@ dvmd_core_mint_alloc_id (DvmdCore *self)
   do
     {
       g_free (alloc_id);
-      alloc_id = g_strdup_printf ("%s.alloc.%u", self->settings.nspace, ++self->last_alloc);
+      alloc_id = g_strdup_printf ("%s.alloc.%u", self->settings.nspace, ++self->sessions.last_alloc);
     }
   while (dvmd_core_find_session (self, alloc_id) != NULL);
   return g_steal_pointer (&alloc_id);
@@ -37,9 +58,9 @@ static guint
 mint_id (DvmdCore *self)
 {
   do
-    self->last_session_id++;
-  while (dvmd_id_set_contains (self->chosen_ids, self->last_session_id));
-  return self->last_session_id;
+    self->sessions.last_id++;
+  while (dvmd_id_set_contains (self->sessions.chosen_ids, self->sessions.last_id));
+  return self->sessions.last_id;
 }
 
 static guint
@@ -47,7 +68,7 @@ choose_id (DvmdCore *self, guint wanted)
 {
   if (wanted == 0)
     return mint_id (self);
-  dvmd_id_set_add (self->chosen_ids, wanted);
+  dvmd_id_set_add (self->sessions.chosen_ids, wanted);
   return wanted;
 }
 
@@ -58,7 +79,7 @@ dvmd_core_check_session_number (DvmdCore *self, guint id, GError **error)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%u is no number of a session", id);
   else if (dvmd_core_get_session (self, id) != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "Session %u is there already", id);
-  else if (id <= self->last_session_id || dvmd_id_set_contains (self->chosen_ids, id))
+  else if (id <= self->sessions.last_id || dvmd_id_set_contains (self->sessions.chosen_ids, id))
     g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS,
                  "There was a session %u, and no number is given twice: choose another one, or none", id);
   else
@@ -69,21 +90,13 @@ dvmd_core_check_session_number (DvmdCore *self, guint id, GError **error)
 DvmdSession *
 dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id, gboolean shared)
 {
-  gboolean first = self->session_list.length == 0;
+  gboolean first = dvmd_registry_count_live (self->sessions.all) == 0;
   DvmdSession *session = dvmd_session_new (self, first ? 0 : choose_id (self, id));
-  GList *before = self->session_list.tail;
 
   session->shared = shared;
   _dvm_session_set_allocation (session->record, alloc_id, req_id);
   dvmd_session_publish_sharing (session);
-  g_hash_table_insert (self->sessions, GUINT_TO_POINTER (dvmd_session_get_id (session)), session);
-  while (before != NULL && dvmd_session_get_id (before->data) > dvmd_session_get_id (session))
-    before = before->prev;
-  if (before == self->session_list.tail)
-    g_queue_push_tail_link (&self->session_list, &session->link);
-  else
-    g_queue_insert_before_link (&self->session_list, before != NULL ? before->next : self->session_list.head,
-                                &session->link);
+  dvmd_registry_add (self->sessions.all, session);
   return session;
 }
 
@@ -108,26 +121,25 @@ static void
 remove_session (DvmdSession *self, const char *reason)
 {
   DvmdCore *core = self->core;
-  g_autoptr (DvmdSession) kept = g_object_ref (self);
+  g_autoptr (DvmdSession) kept = NULL;
 
   dvmd_session_set_parent (self, 0);
   dvmd_session_forget_owner (self);
   dvmd_session_set_state (self, DVM_SESSION_STATE_ENDED, reason);
-  g_queue_unlink (&core->session_list, &self->link);
-  g_hash_table_remove (core->sessions, GUINT_TO_POINTER (dvmd_session_get_id (self)));
-  dvmd_core_tell_session (self, DVMD_SESSION_REMOVED);
+  kept = dvmd_registry_remove (core->sessions.all, dvmd_session_get_id (self));
+  dvmd_core_tell_session (self, DVMD_NEWS_FORGOTTEN);
   if (core->effects->session_ended == NULL)
     return;
-  if (core->ended_sessions == NULL)
-    core->ended_sessions = g_ptr_array_new_with_free_func (g_object_unref);
+  if (core->sessions.ended == NULL)
+    core->sessions.ended = g_ptr_array_new_with_free_func (g_object_unref);
   dvmd_core_post_vm (core, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
-  g_ptr_array_add (core->ended_sessions, g_object_ref (self));
+  g_ptr_array_add (core->sessions.ended, g_object_ref (self));
 }
 
 void
 dvmd_core_tell_ended_sessions (DvmdCore *self)
 {
-  g_autoptr (GPtrArray) sessions = g_steal_pointer (&self->ended_sessions);
+  g_autoptr (GPtrArray) sessions = g_steal_pointer (&self->sessions.ended);
 
   for (guint i = 0; sessions != NULL && i < sessions->len; i++)
     {
@@ -200,13 +212,13 @@ dvmd_session_job_ended (DvmdSession *self, DvmdJob *job)
 DvmdSession *
 dvmd_core_get_session (DvmdCore *self, guint id)
 {
-  return g_hash_table_lookup (self->sessions, GUINT_TO_POINTER (id));
+  return dvmd_registry_get (self->sessions.all, id);
 }
 
 DvmdSession *
 dvmd_core_find_session (DvmdCore *self, const char *alloc_id)
 {
-  for (GList *l = self->session_list.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL; l = l->next)
     if (g_strcmp0 (dvmd_session_get_alloc_id (l->data), alloc_id) == 0)
       return l->data;
   return NULL;
@@ -215,7 +227,8 @@ dvmd_core_find_session (DvmdCore *self, const char *alloc_id)
 DvmdSession *
 dvmd_core_find_session_by_request (DvmdCore *self, const char *req_id)
 {
-  for (GList *l = self->session_list.tail; l != NULL && req_id != NULL && req_id[0] != '\0'; l = l->prev)
+  for (GList *l = g_list_last (dvmd_registry_list (self->sessions.all, FALSE));
+       l != NULL && req_id != NULL && req_id[0] != '\0'; l = l->prev)
     if (!dvmd_session_is_ending (l->data)
         && g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0)
       return l->data;
@@ -225,9 +238,7 @@ dvmd_core_find_session_by_request (DvmdCore *self, const char *req_id)
 DvmdSession *
 dvmd_core_next_session (DvmdCore *self, DvmdSession *after)
 {
-  GList *link = after != NULL ? after->link.next : self->session_list.head;
-
-  return link != NULL ? link->data : NULL;
+  return dvmd_registry_next (self->sessions.all, after, FALSE);
 }
 
 static gboolean
@@ -242,7 +253,7 @@ list_requested (DvmdCore *self, const char *req_id, const char *nspace)
 {
   GPtrArray *found = g_ptr_array_new ();
 
-  for (GList *l = self->session_list.head; l != NULL && req_id[0] != '\0'; l = l->next)
+  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL && req_id[0] != '\0'; l = l->next)
     if (is_there (l->data) && g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0
         && (nspace == NULL || dvmd_session_owns (l->data, nspace)))
       g_ptr_array_add (found, l->data);

@@ -10,24 +10,17 @@
 
 #include "dvmd-core-private.h"
 
-#include "dvm-hosts-private.h"
-#include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
-#include "dvmd-candidates.h"
-#include "dvmd-gates.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-heal.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
-#include "dvmd-job-sessions.h"
 #include "dvmd-session-private.h"
 #include "dvmd-trace.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-log.h"
-
-/* Jobs that are forgotten in one go, when the limit has become much lower. */
-#define TRIM_AT_ONCE 64
 
 enum
 {
@@ -61,14 +54,14 @@ G_DEFINE_FINAL_TYPE (DvmdCore, dvmd_core, G_TYPE_OBJECT)
 static void
 stop_timers (DvmdCore *self)
 {
-  for (GList *l = self->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
     {
       dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
       dvmd_job_family_stop_timer (l->data);
     }
-  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
     dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
-  for (GList *l = self->session_list.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL; l = l->next)
     dvmd_session_stop_timers (l->data);
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
     dvmd_heal_forget (node);
@@ -81,30 +74,15 @@ dvmd_core_dispose (GObject *object)
 
   stop_timers (self);
   g_clear_pointer (&self->admission, dvmd_admission_free);
-  g_queue_clear_full (&self->kept, g_object_unref);
-  /* The links are the jobs' own. */
-  g_queue_init (&self->live);
-  g_queue_init (&self->known);
-  g_queue_clear (&self->history);
-  g_queue_clear (&self->campaign_history);
   /* Jobs and campaigns name each other. */
-  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
     dvmd_campaign_forget_jobs (l->data);
-  g_queue_init (&self->campaigns_live);
-  g_queue_init (&self->campaigns_known);
-  g_queue_clear (&self->held_back);
-  g_clear_pointer (&self->to_offer, g_ptr_array_unref);
-  g_clear_object (&self->last_opened);
-  g_clear_pointer (&self->coming, g_hash_table_unref);
-  g_clear_pointer (&self->by_nspace, g_hash_table_unref);
-  g_clear_pointer (&self->jobs, g_hash_table_unref);
+  dvmd_gates_clear (&self->gates);
+  dvmd_job_registry_clear (&self->jobs);
   dvmd_vm_clear (&self->vm);
-  g_clear_pointer (&self->campaigns, g_hash_table_unref);
-  g_queue_init (&self->session_list);
-  g_clear_pointer (&self->ended_sessions, g_ptr_array_unref);
-  g_clear_pointer (&self->owned, g_hash_table_unref);
-  g_clear_pointer (&self->sessions, g_hash_table_unref);
-  g_clear_pointer (&self->chosen_ids, dvmd_id_set_free);
+  dvmd_campaign_registry_clear (&self->campaigns);
+  dvmd_session_owners_clear (&self->owners);
+  dvmd_session_registry_clear (&self->sessions);
   g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
@@ -156,13 +134,6 @@ dvmd_core_class_init (DvmdCoreClass *klass)
 static void
 dvmd_core_init (DvmdCore *self)
 {
-  self->jobs = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
-  self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
-  self->campaigns = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
-  self->sessions = g_hash_table_new_full (NULL, NULL, NULL, g_object_unref);
-  self->chosen_ids = dvmd_id_set_new ();
-  self->owned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->coming = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
   self->fence = dvmd_launch_fence_new ();
 }
 
@@ -211,8 +182,10 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->settings.host = NULL;
   self->settings.heal = settings->heal && !settings->one_shot;
   self->settings.heal_pause = MAX (settings->heal_pause, 1);
-  self->history_limit = settings->history_limit;
-  self->history_bytes = settings->history_bytes;
+  dvmd_job_registry_init (&self->jobs, settings);
+  dvmd_campaign_registry_init (&self->campaigns, settings);
+  dvmd_session_registry_init (&self->sessions);
+  dvmd_session_owners_init (&self->owners);
   self->clock = dvmd_clock_ref (clock);
   self->queue = queue;
   self->effects = effects;
@@ -288,20 +261,28 @@ dvmd_core_post_reason (DvmdJob *job, DvmJobState state, const DvmReason *reason)
   dvmd_core_post_failure (job, state, reason->text);
 }
 
-/* ---- campaigns and sessions ---- */
+/* ---- news ---- */
 
 void
-dvmd_core_campaign_added (DvmdCampaign *campaign)
+dvmd_core_tell_job (DvmdJob *job, DvmdNews news)
 {
-  g_signal_emit (campaign->core, signals[CAMPAIGN_ADDED], 0, campaign);
-  dvmd_core_changed (campaign->core);
+  static const guint ids[] = {
+    [DVMD_NEWS_ADDED] = JOB_ADDED, [DVMD_NEWS_ENDED] = JOB_ENDED, [DVMD_NEWS_FORGOTTEN] = JOB_FORGOTTEN
+  };
+
+  g_signal_emit (job->core, signals[ids[news]], 0, job);
 }
 
 void
-dvmd_core_campaign_changed (DvmdCampaign *campaign)
+dvmd_core_tell_campaign (DvmdCampaign *campaign, DvmdNews news)
 {
+  static const guint ids[] = { [DVMD_NEWS_ADDED] = CAMPAIGN_ADDED,
+                               [DVMD_NEWS_CHANGED] = CAMPAIGN_CHANGED,
+                               [DVMD_NEWS_ENDED] = CAMPAIGN_ENDED,
+                               [DVMD_NEWS_FORGOTTEN] = CAMPAIGN_FORGOTTEN };
+
   if (!dvmd_campaign_is_restart (campaign))
-    g_signal_emit (campaign->core, signals[CAMPAIGN_CHANGED], 0, campaign);
+    g_signal_emit (campaign->core, signals[ids[news]], 0, campaign);
 }
 
 void
@@ -311,60 +292,12 @@ dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint
     g_signal_emit (campaign->core, signals[CAMPAIGN_STATE_CHANGED], 0, campaign, old_state, new_state);
 }
 
-static gboolean
-is_campaign_history_too_long (DvmdCore *self)
-{
-  return self->campaign_history.length > self->history_limit;
-}
-
-static void
-trim_campaigns (DvmdCore *self)
-{
-  for (guint n = 0; n < TRIM_AT_ONCE && is_campaign_history_too_long (self); n++)
-    {
-      gpointer id = g_queue_pop_head (&self->campaign_history);
-      g_autoptr (DvmdCampaign) campaign = g_object_ref (g_hash_table_lookup (self->campaigns, id));
-
-      g_queue_unlink (&self->campaigns_known, &campaign->known_link);
-      g_hash_table_remove (self->campaigns, id);
-      g_signal_emit (self, signals[CAMPAIGN_FORGOTTEN], 0, campaign);
-    }
-}
-
 void
-dvmd_core_end_campaign (DvmdCampaign *campaign)
+dvmd_core_tell_session (DvmdSession *session, DvmdNews news)
 {
-  DvmdCore *self = campaign->core;
-  g_autofree char *what = dvmd_campaign_describe (campaign);
-
-  if (dvmd_campaign_is_restart (campaign))
-    {
-      dvmd_heal_ended (campaign);
-      return;
-    }
-  if (dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
-    self->statistics.campaigns_completed++;
-  else
-    self->statistics.campaigns_failed++;
-  g_queue_unlink (&self->campaigns_live, &campaign->live_link);
-  g_queue_push_tail (&self->campaign_history, GUINT_TO_POINTER (dvmd_campaign_get_id (campaign)));
-  if (campaign->reason != NULL)
-    g_message ("%s has failed: %s", what, campaign->reason);
-  else
-    g_info ("%s has completed", what);
-  g_signal_emit (self, signals[CAMPAIGN_ENDED], 0, campaign);
-  if (self->effects->campaign_ended != NULL)
-    self->effects->campaign_ended (self->user_data, campaign);
-  for (guint i = 0; i < campaign->targets->len; i++)
-    g_clear_object (&((DvmdTarget *)g_ptr_array_index (campaign->targets, i))->offered_by);
-  trim_campaigns (self);
-  dvmd_core_changed (self);
-}
-
-void
-dvmd_core_tell_session (DvmdSession *session, DvmdSessionNews news)
-{
-  static const guint ids[] = { SESSION_ADDED, SESSION_CHANGED, SESSION_REMOVED };
+  static const guint ids[] = {
+    [DVMD_NEWS_ADDED] = SESSION_ADDED, [DVMD_NEWS_CHANGED] = SESSION_CHANGED, [DVMD_NEWS_FORGOTTEN] = SESSION_REMOVED
+  };
 
   g_signal_emit (session->core, signals[ids[news]], 0, session);
 }
@@ -390,222 +323,6 @@ dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added)
 }
 
 /* ---- jobs ---- */
-
-static gboolean
-check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
-{
-  gboolean counts = FALSE;
-  guint n_open = 0;
-
-  if (self->effects->check_placement != NULL && !self->effects->check_placement (self->user_data, spec, &counts, error))
-    return FALSE;
-  /* So many on each node is a number. */
-  if (counts)
-    return TRUE;
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    if (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0)
-      n_open++;
-  if (n_open <= 1)
-    return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "“np” is missing for %u applications of the job: one of them at most may go without, it takes what is "
-               "left",
-               n_open);
-  return FALSE;
-}
-
-guint
-dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
-{
-  g_autoptr (GArray) sessions = NULL;
-
-  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
-    return 0;
-  sessions = dvmd_job_sessions_choose (self, spec, requester, error);
-  if (sessions == NULL)
-    return 0;
-  return ++self->last_job_id;
-}
-
-void
-dvmd_core_unreserve (DvmdCore *self, guint id)
-{
-  if (id != 0 && id == self->last_job_id)
-    self->last_job_id--;
-}
-
-/* Ascending by id: a job whose number was reserved may come after younger ones. */
-static void
-link_job (GQueue *queue, GList *link, DvmdJob *job)
-{
-  GList *before = queue->tail;
-
-  while (before != NULL && dvmd_job_get_id (before->data) > dvmd_job_get_id (job))
-    before = before->prev;
-  link->data = job;
-  if (before == queue->tail)
-    g_queue_push_tail_link (queue, link);
-  else
-    g_queue_insert_before_link (queue, before != NULL ? before->next : queue->head, link);
-}
-
-DvmdJob *
-dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
-{
-  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->settings.nspace, id);
-  DvmdJob *parent = dvmd_core_find_requesting_job (self, requester);
-  g_autoptr (GArray) sessions = NULL;
-  DvmdJob *job;
-
-  if (!dvmd_vm_check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error))
-    return NULL;
-  /* What it was to be in may have ended since its number was reserved. */
-  sessions = dvmd_job_sessions_choose (self, spec, requester, error);
-  if (sessions == NULL)
-    return NULL;
-  job = dvmd_job_new (self, id, nspace, spec, requester);
-  dvmd_job_sessions_set (job, sessions);
-  dvmd_candidates_begin (self->nodes, job);
-  g_hash_table_insert (self->jobs, GUINT_TO_POINTER (id), job);
-  g_hash_table_insert (self->by_nspace, (gpointer)dvm_job_get_nspace (job->record), job);
-  link_job (&self->live, &job->live_link, job);
-  link_job (&self->known, &job->known_link, job);
-  dvmd_job_sessions_enter (job);
-  dvmd_session_hold_job (job);
-  if (parent != NULL)
-    dvmd_job_family_join (job, parent);
-  self->statistics.jobs_submitted++;
-  g_signal_emit (self, signals[JOB_ADDED], 0, job);
-  dvmd_core_post (job, DVMD_JOB_CREATED);
-  dvmd_core_changed (self);
-  return job;
-}
-
-DvmdJob *
-dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
-{
-  guint id = dvmd_core_reserve (self, spec, requester, error);
-
-  return id != 0 ? dvmd_core_submit_reserved (self, id, spec, requester, error) : NULL;
-}
-
-DvmdMap *
-dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, gboolean *waits, GError **error)
-{
-  g_autoptr (GArray) sessions = NULL;
-  g_autoptr (DvmdJob) job = NULL;
-
-  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
-    return NULL;
-  if (!self->vm.ready)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM has no nodes yet to place processes on");
-      return NULL;
-    }
-  sessions = dvmd_job_sessions_choose (self, spec, requester, error);
-  if (sessions == NULL)
-    return NULL;
-  job = dvmd_job_new (self, 0, self->settings.nspace, spec, requester);
-  dvmd_job_sessions_set (job, sessions);
-  dvmd_candidates_begin (self->nodes, job);
-  return dvmd_admission_try (self->admission, job, waits, error);
-}
-
-void
-dvmd_core_dispatch_kept (DvmdCore *self)
-{
-  DvmdJob *job;
-
-  while ((job = g_queue_pop_head (&self->kept)) != NULL)
-    {
-      dvmd_core_post (job, DVMD_JOB_DISPATCHED);
-      g_object_unref (job);
-    }
-}
-
-static gboolean
-is_history_too_long (DvmdCore *self)
-{
-  return self->history.length > self->history_limit
-         || (self->history.length > 1 && self->history_bytes > 0 && self->n_history_bytes > self->history_bytes);
-}
-
-gboolean
-dvmd_core_trim_history (DvmdCore *self)
-{
-  for (guint n = 0; n < TRIM_AT_ONCE && is_history_too_long (self); n++)
-    {
-      guint id = GPOINTER_TO_UINT (g_queue_pop_head (&self->history));
-      g_autoptr (DvmdJob) job = g_object_ref (g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)));
-
-      self->n_history_bytes -= job->kept_bytes;
-      dvmd_job_family_forget (job);
-      g_queue_unlink (&self->known, &job->known_link);
-      g_hash_table_remove (self->by_nspace, dvm_job_get_nspace (job->record));
-      g_hash_table_remove (self->jobs, GUINT_TO_POINTER (id));
-      g_signal_emit (self, signals[JOB_FORGOTTEN], 0, job);
-    }
-  trim_campaigns (self);
-  return is_history_too_long (self) || is_campaign_history_too_long (self);
-}
-
-void
-dvmd_core_set_history_limit (DvmdCore *self, guint limit)
-{
-  if (self->history_limit == limit)
-    return;
-  self->history_limit = limit;
-  dvmd_core_changed (self);
-}
-
-void
-dvmd_core_set_history_bytes (DvmdCore *self, guint64 limit)
-{
-  self->history_bytes = limit;
-}
-
-guint
-dvmd_core_get_history_limit (DvmdCore *self)
-{
-  return self->history_limit;
-}
-
-static void
-log_end (DvmdJob *job)
-{
-  const char *nspace = dvm_job_get_nspace (job->record);
-  const char *state = dvm_job_state_to_string (dvmd_job_get_state (job));
-  const char *reason = dvm_job_get_reason (job->record);
-
-  if (reason != NULL && reason[0] != '\0')
-    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, nspace, "ended: %s: %s", state, reason);
-  else
-    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, nspace, "ended: %s", state);
-}
-
-void
-dvmd_core_end_job (DvmdJob *job)
-{
-  DvmdCore *self = job->core;
-
-  dvmd_gate_forget (job);
-  _dvm_job_set_ended (job->record, dvmd_clock_now (self->clock));
-  g_queue_unlink (&self->live, &job->live_link);
-  g_queue_push_tail (&self->history, GUINT_TO_POINTER (dvmd_job_get_id (job)));
-  self->statistics.jobs_ended++;
-  log_end (job);
-  dvmd_job_family_ended (job);
-  g_signal_emit (self, signals[JOB_ENDED], 0, job);
-  dvmd_job_release_spec (job);
-  dvmd_job_sessions_leave (job);
-  dvmd_core_namespace_ended (self, dvm_job_get_nspace (job->record));
-  job->kept_bytes = dvmd_job_get_size (job);
-  self->n_history_bytes += job->kept_bytes;
-  dvmd_core_changed (self);
-  dvmd_core_trim_history (self);
-  if (self->live.length == 0)
-    dvmd_vm_jobs_ended (self);
-}
 
 gboolean
 dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, const char *reason)
@@ -669,79 +386,14 @@ dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error)
 
 /* ---- lookups ---- */
 
-DvmdJob *
-dvmd_core_get_job (DvmdCore *self, guint id)
-{
-  return g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
-}
-
-DvmdJob *
-dvmd_core_find_job (DvmdCore *self, const char *nspace)
-{
-  return g_hash_table_lookup (self->by_nspace, nspace);
-}
-
-DvmdJob *
-dvmd_core_next_job (DvmdCore *self, DvmdJob *after, gboolean ended)
-{
-  GList *link;
-
-  if (after == NULL)
-    link = ended ? self->known.head : self->live.head;
-  else
-    link = ended ? after->known_link.next : after->live_link.next;
-  return link != NULL ? link->data : NULL;
-}
-
-GPtrArray *
-dvmd_core_list_jobs (DvmdCore *self, gboolean ended)
-{
-  GPtrArray *list = g_ptr_array_new_with_free_func (g_object_unref);
-
-  for (DvmdJob *job = dvmd_core_next_job (self, NULL, ended); job != NULL; job = dvmd_core_next_job (self, job, ended))
-    g_ptr_array_add (list, g_object_ref (job));
-  return list;
-}
-
 DvmdNodePool *
 dvmd_core_get_nodes (DvmdCore *self)
 {
   return self->nodes;
 }
 
-guint
-dvmd_core_get_num_running (DvmdCore *self)
-{
-  return self->n_running;
-}
-
-guint
-dvmd_core_get_num_held (DvmdCore *self)
-{
-  return dvmd_admission_get_n_waiting (self->admission) + self->kept.length + dvmd_launch_fence_count (self->fence)
-         + self->n_own_waiting + self->n_held;
-}
-
-guint
-dvmd_core_get_num_live (DvmdCore *self)
-{
-  return self->live.length;
-}
-
 const DvmdCoreStatistics *
 dvmd_core_get_statistics (DvmdCore *self)
 {
   return &self->statistics;
-}
-
-guint
-dvmd_core_get_last_job_id (DvmdCore *self)
-{
-  return self->last_job_id;
-}
-
-guint
-dvmd_core_get_last_campaign_id (DvmdCore *self)
-{
-  return self->last_campaign_id;
 }

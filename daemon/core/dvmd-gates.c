@@ -11,7 +11,9 @@
 #include "dvmd-gates.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-candidates.h"
+#include "dvmd-core-private.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
@@ -65,8 +67,8 @@ dvmd_gate_find_change (DvmdJob *job)
 
   if (campaign == NULL)
     campaign = self->let_go_by;
-  if (campaign == NULL && self->queueing != 0 && self->queueing < core->opening)
-    campaign = core->last_opened;
+  if (campaign == NULL && self->queueing != 0 && self->queueing < core->gates.opening)
+    campaign = core->gates.last_opened;
   return campaign;
 }
 
@@ -79,7 +81,7 @@ dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate)
 static void
 tell_campaigns (DvmdCore *core, DvmdGate gate)
 {
-  for (GList *l = core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -106,9 +108,9 @@ dvmd_gate_park (DvmdJob *job, DvmdGate gate)
 static void
 resume_held_back (DvmdCore *core)
 {
-  if (core->held_back.length == 0 || dvmd_core_holds_back (core))
+  if (core->campaigns.held_back.length == 0 || dvmd_core_holds_back (core))
     return;
-  for (GList *l = core->held_back.head; l != NULL; l = l->next)
+  for (GList *l = core->campaigns.held_back.head; l != NULL; l = l->next)
     if (!((DvmdCampaign *)l->data)->failing)
       dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
 }
@@ -159,13 +161,25 @@ dvmd_gate_unmap (DvmdJob *job)
 
 /* ---- tickets ---- */
 
+void
+dvmd_gates_clear (DvmdGates *self)
+{
+  g_clear_object (&self->last_opened);
+}
+
+void
+dvmd_gate_count_targets (DvmdCore *core, int change)
+{
+  core->gates.n_targets += change;
+}
+
 /* Once for all that change together. */
 static void
 fence_changed (DvmdCore *core)
 {
-  if (!core->fence_changed)
+  if (!core->gates.changed)
     dvmd_core_post_vm (core, DVMD_VM_FENCE_CHANGED, 0, NULL);
-  core->fence_changed = TRUE;
+  core->gates.changed = TRUE;
   dvmd_core_changed (core);
 }
 
@@ -178,7 +192,7 @@ dvmd_gate_close (DvmdCampaign *campaign)
     return;
   campaign->has_ticket = TRUE;
   campaign->ticket = dvmd_launch_fence_next_number (core->fence);
-  core->n_fenced += campaign->n_pending;
+  dvmd_gate_count_targets (core, campaign->n_pending);
   dvmd_launch_fence_close (core->fence, DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
     dvmd_launch_fence_close (core->fence, DVMD_GATE_LAUNCH, campaign);
@@ -250,8 +264,8 @@ release_jobs (DvmdCore *core, DvmdCampaign *campaign)
   post_all (to_map, DVMD_JOB_LET_MAP, campaign);
   if (!map_open)
     return;
-  g_set_object (&core->last_opened, campaign);
-  core->opening = dvmd_launch_fence_next_number (core->fence);
+  g_set_object (&core->gates.last_opened, campaign);
+  core->gates.opening = dvmd_launch_fence_next_number (core->fence);
   dvmd_core_post_vm (core, DVMD_VM_GATE_OPENED, 0, NULL);
 }
 
@@ -263,7 +277,7 @@ dvmd_gate_open (DvmdCampaign *campaign)
   if (!campaign->has_ticket)
     return;
   campaign->has_ticket = FALSE;
-  core->n_fenced -= campaign->n_pending;
+  dvmd_gate_count_targets (core, -campaign->n_pending);
   dvmd_launch_fence_open (core->fence, DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
     dvmd_launch_fence_open (core->fence, DVMD_GATE_LAUNCH, campaign);
@@ -296,7 +310,7 @@ publish_gate (DvmdCore *core, DvmdGate gate)
 void
 dvmd_gate_publish (DvmdCore *core)
 {
-  core->fence_changed = FALSE;
+  core->gates.changed = FALSE;
   publish_gate (core, DVMD_GATE_MAP);
   publish_gate (core, DVMD_GATE_LAUNCH);
 }

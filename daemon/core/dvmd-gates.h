@@ -4,13 +4,26 @@
 
 #pragma once
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-launch-fence.h"
 
 G_BEGIN_DECLS
 
-/* The launch fence as jobs meet it: they are parked at its gates, and go on when these open, or are aborted. */
+/*
+ * The launch fence as jobs meet it: they are parked at its gates, and go on when these open, or are aborted. These
+ * functions alone write the struct.
+ */
 
+typedef struct
+{
+  gboolean changed;          /* the jobs that are parked will be told of it */
+  guint n_targets;           /* of campaigns with a ticket, that have not come or gone */
+  DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
+  guint64 opening;           /* and the number of that, among parkings and tickets */
+} DvmdGates;
+
+void dvmd_gates_clear (DvmdGates *self);
+void dvmd_gate_count_targets (DvmdCore *core, int change);
 /* A job has come to the gate: does it have to wait? */
 gboolean dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate);
 /* It waits there. */

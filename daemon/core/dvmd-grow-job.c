@@ -99,7 +99,7 @@ dvmd_grow_for_job (DvmdJob *job)
   dvmd_job_sessions_see (job, answer.session);
   if (self->grows == NULL)
     return FALSE;
-  core->n_own_waiting++;
+  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_AWAITING, 1);
   self->waits = TRUE;
   publish_waits (job);
   dvmd_core_post (job, DVMD_JOB_AGENTS_LAUNCHED);
@@ -133,7 +133,7 @@ static void
 stop_waiting (DvmdJob *job)
 {
   own_nodes_of (job)->waits = FALSE;
-  dvmd_job_get_core (job)->n_own_waiting--;
+  dvmd_job_registry_count (&dvmd_job_get_core (job)->jobs, DVMD_JOBS_AWAITING, -1);
   _dvm_job_set_waits_for (dvmd_job_get_record (job), NULL);
 }
 

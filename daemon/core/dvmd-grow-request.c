@@ -78,7 +78,7 @@ static gboolean
 plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 {
   const char *name = plan->request->hosts[i].name;
-  DvmdCampaign *other = g_hash_table_lookup (self->coming, name);
+  DvmdCampaign *other = dvmd_campaign_registry_find_coming (&self->campaigns, name);
   DvmdNode *node = dvmd_size_find_agent (self, name);
 
   if (other == NULL && node != NULL && node->grow != NULL)
@@ -328,7 +328,7 @@ add_targets (DvmdCampaign *campaign, const Plan *plan)
       target->address = g_strdup (host->address);
       target->allocator = g_strdup (host->allocator);
       target->waits_for = node != NULL && !dvmd_size_is_down (node) && dvmd_size_is_leaving (node) ? node->rank : 0;
-      g_hash_table_insert (campaign->core->coming, g_strdup (host->name), campaign);
+      dvmd_campaign_registry_add_coming (&campaign->core->campaigns, host->name, campaign);
     }
 }
 
@@ -413,7 +413,7 @@ make_session (DvmdCore *self, const Plan *plan)
   dvmd_session_set_owner (session, plan->owner, request->requester);
   if (plan->parent != NULL)
     dvmd_session_set_parent (session, dvmd_session_get_id (plan->parent));
-  dvmd_core_tell_session (session, DVMD_SESSION_ADDED);
+  dvmd_core_tell_session (session, DVMD_NEWS_ADDED);
   return session;
 }
 

@@ -45,7 +45,7 @@ find_waits (DvmdCampaign *self)
       else if (node != NULL && !dvmd_size_is_down (node) && node->grow == NULL)
         {
           take_in (self, node);
-          g_hash_table_remove (self->core->coming, target->name);
+          dvmd_campaign_registry_remove_coming (&self->core->campaigns, target->name, self);
           g_ptr_array_remove_index (self->targets, i);
           continue;
         }
@@ -104,7 +104,7 @@ tell_wait (DvmdCampaign *self)
 void
 dvmd_grow_rank_departed (DvmdCore *core, guint rank)
 {
-  for (GList *l = core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -194,7 +194,7 @@ free_coming (DvmdNode *node)
 void
 dvmd_grow_unreserve (DvmdSession *session)
 {
-  for (GList *l = session->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
       g_autoptr (GPtrArray) nodes = NULL;
@@ -296,8 +296,7 @@ forget_names (DvmdCampaign *self)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
 
-      if (g_hash_table_lookup (self->core->coming, target->name) == self)
-        g_hash_table_remove (self->core->coming, target->name);
+      dvmd_campaign_registry_remove_coming (&self->core->campaigns, target->name, self);
     }
 }
 
@@ -347,14 +346,14 @@ dvmd_grow_roll_back (DvmdCampaign *self)
     core->effects->remove_agents (core->user_data, self, (DvmdNode *const *)there->pdata, there->len, &repairs,
                                   &links_changed);
   _dvm_campaign_set_repairs (self->record, repairs, links_changed);
-  dvmd_core_campaign_changed (self);
+  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
 }
 
 /* (nullable): one that brings nodes into the same session */
 static DvmdCampaign *
 find_other_grow (DvmdCampaign *self)
 {
-  for (GList *l = self->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *other = l->data;
 
@@ -414,7 +413,7 @@ offer_back (DvmdCampaign *self)
 gboolean
 dvmd_grow_is_awaited (DvmdJob *job)
 {
-  for (GList *l = dvmd_job_get_core (job)->held_back.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_job_get_core (job)->campaigns.held_back.head; l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

@@ -133,7 +133,7 @@ static gboolean
 is_claimed (DvmdHeal *self)
 {
   return (self->node->shrinks != NULL && self->node->shrinks->len > 0)
-         || g_hash_table_contains (self->core->coming, dvm_node_get_name (self->node->record));
+         || dvmd_campaign_registry_find_coming (&self->core->campaigns, dvm_node_get_name (self->node->record)) != NULL;
 }
 
 static void on_due (gpointer user_data);
@@ -258,7 +258,7 @@ check_restart (DvmdCore *self, DvmdNode *node, GError **error)
   if (node->rank == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "Rank 0 is the controller: it is the DVM, and is not started again while that runs");
-  else if (dvmd_size_is_leaving (node) || g_hash_table_contains (self->coming, name))
+  else if (dvmd_size_is_leaving (node) || dvmd_campaign_registry_find_coming (&self->campaigns, name) != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
                  "A change of the DVM's size takes or brings %s: its agent is started by that, or not any more", name);
   else if (!is_member (node) && !dvmd_size_is_down (node))

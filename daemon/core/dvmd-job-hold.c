@@ -74,7 +74,7 @@ wait (DvmdJob *job)
   DvmdCore *core = dvmd_job_get_core (job);
 
   holding_of (job)->waits = TRUE;
-  core->n_held++;
+  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_PAUSED, 1);
   _dvm_job_set_held_at (dvmd_job_get_record (job), "session");
   dvmd_core_changed (core);
 }
@@ -85,7 +85,7 @@ stop_waiting (DvmdJob *job)
   DvmdCore *core = dvmd_job_get_core (job);
 
   holding_of (job)->waits = FALSE;
-  core->n_held--;
+  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_PAUSED, -1);
   _dvm_job_set_held_at (dvmd_job_get_record (job), "");
   dvmd_core_changed (core);
 }

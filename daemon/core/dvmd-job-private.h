@@ -39,22 +39,13 @@ struct _DvmdJob
   DvmdLaunch launch;
   guint timer; /* until its time is over */
 
-  GList live_link;  /* in the core's queue of live jobs */
-  GList known_link; /* in that of all that can be asked about */
-  gsize kept_bytes; /* counted in the history */
-
   gpointer parts[DVMD_JOB_N_PARTS];
   void (*clear_part[DVMD_JOB_N_PARTS]) (gpointer part);
 };
 
-DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester);
 /* It has a map (transfer full). */
 void dvmd_job_place (DvmdJob *self, DvmdMap *map);
 /* And has it no more, for a while. */
 void dvmd_job_unplace (DvmdJob *self);
-/* Of what it was described by, and what it was started with, an ended job keeps no more than is asked of it. */
-void dvmd_job_release_spec (DvmdJob *self);
-/* About as many bytes as it takes */
-gsize dvmd_job_get_size (DvmdJob *self);
 
 G_END_DECLS

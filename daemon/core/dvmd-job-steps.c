@@ -15,11 +15,13 @@
 #include "dvmd-core-private.h"
 #include "dvmd-gates.h"
 #include "dvmd-grow-job.h"
+#include "dvmd-grow.h"
 #include "dvmd-job-answers.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
+#include "dvmd-shrink.h"
 #include "dvmd-staging.h"
 
 void
@@ -39,7 +41,7 @@ dvmd_job_step_init_complete (gpointer object, const DvmdEvent *event)
   if (job->core->vm.ready)
     dvmd_core_post (job, DVMD_JOB_DISPATCHED);
   else
-    g_queue_push_tail (&job->core->kept, g_object_ref (job));
+    dvmd_job_registry_keep (&job->core->jobs, job);
 }
 
 void
@@ -278,7 +280,7 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
 
   _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
   job->launch = DVMD_LAUNCH_RUNNING;
-  core->n_running++;
+  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_RUNNING, 1);
   if (timeout > 0)
     job->timer = dvmd_clock_add_timer (core->clock, (gint64)timeout * G_USEC_PER_SEC, on_time_limit, job);
   core->effects->tell_started (core->user_data, job);
@@ -297,7 +299,7 @@ give_back (DvmdJob *job)
 {
   if (job->launch == DVMD_LAUNCH_RUNNING)
     {
-      job->core->n_running--;
+      dvmd_job_registry_count (&job->core->jobs, DVMD_JOBS_RUNNING, -1);
       job->launch = DVMD_LAUNCH_OVER;
     }
   dvmd_admission_give_back (job->core->admission, job);
@@ -345,8 +347,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   /* What there is of it is where its files were. */
   if (job->map == NULL)
     job->map = g_steal_pointer (&job->old_map);
-  if (g_queue_remove (&job->core->kept, job))
-    g_object_unref (job);
+  dvmd_job_registry_drop (&job->core->jobs, job);
   if (dvmd_job_answers_count (job, DVMD_ANSWER_GONE) > 0)
     job->core->effects->kill (job->core->user_data, job);
   else

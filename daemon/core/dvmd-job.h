@@ -46,6 +46,7 @@ char *dvmd_trace_entry_describe (const DvmdTraceEntry *self);
 /* The name of a number in it: states of jobs and of processes have names of their own. */
 const char *dvmd_trace_entry_state_name (const DvmdTraceEntry *self, guint state);
 
+DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester);
 guint dvmd_job_get_id (DvmdJob *self);
 DvmdCore *dvmd_job_get_core (DvmdJob *self);
 /* Its launch message has been sent. */
@@ -74,5 +75,9 @@ GArray *dvmd_job_get_app_np (DvmdJob *self);
 GArray *dvmd_job_get_trace (DvmdJob *self);
 /* TRUE when there were more transitions of processes than are kept. */
 gboolean dvmd_job_get_trace_truncated (DvmdJob *self);
+/* Of what it was described by, and what it was started with, an ended job keeps no more than is asked of it. */
+void dvmd_job_release_spec (DvmdJob *self);
+/* About as many bytes as it takes */
+gsize dvmd_job_get_size (DvmdJob *self);
 
 G_END_DECLS

@@ -73,7 +73,7 @@ dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace)
 {
   guint64 id;
 
-  return dvmd_core_has_job_form (self, nspace, &id) && id <= self->last_job_id;
+  return dvmd_core_has_job_form (self, nspace, &id) && id <= self->jobs.last_id;
 }
 
 gboolean

@@ -78,16 +78,28 @@ publish_family (DvmdSession *self)
 
 /* ---- owners ---- */
 
+void
+dvmd_session_owners_init (DvmdSessionOwners *self)
+{
+  self->owned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+}
+
+void
+dvmd_session_owners_clear (DvmdSessionOwners *self)
+{
+  g_clear_pointer (&self->owned, g_hash_table_unref);
+}
+
 /* Most namespaces that end own nothing. */
 static void
 count_owned (DvmdCore *core, const char *nspace, int change)
 {
-  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (core->owned, nspace)) + change;
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (core->owners.owned, nspace)) + change;
 
   if (n > 0)
-    g_hash_table_replace (core->owned, g_strdup (nspace), GUINT_TO_POINTER (n));
+    g_hash_table_replace (core->owners.owned, g_strdup (nspace), GUINT_TO_POINTER (n));
   else
-    g_hash_table_remove (core->owned, nspace);
+    g_hash_table_remove (core->owners.owned, nspace);
 }
 
 gboolean
@@ -171,7 +183,7 @@ dispose_of (DvmdSession *self)
     return;
   cause = g_strdup_printf ("Its owner, %s, has ended", self->owner);
   self->disposed = TRUE;
-  self->core->n_owner_ended--;
+  self->core->owners.n_ended--;
   g_info ("The owner of session %u, %s, has ended: inheritance %s", dvmd_session_get_id (self), self->owner,
           dvmd_inheritance_to_string (self->inheritance));
   if (stays)
@@ -195,10 +207,10 @@ list_sessions (DvmdCore *core)
 void
 dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
 {
-  gboolean owns = g_hash_table_contains (self->owned, nspace);
+  gboolean owns = g_hash_table_contains (self->owners.owned, nspace);
   g_autoptr (GPtrArray) sessions = NULL;
 
-  if (!owns && self->n_owner_ended == 0)
+  if (!owns && self->owners.n_ended == 0)
     return;
   sessions = list_sessions (self);
   for (guint i = 0; i < sessions->len; i++)
@@ -211,7 +223,7 @@ dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
       if (owns && !session->owner_ended && g_strcmp0 (session->owner, nspace) == 0)
         {
           session->owner_ended = TRUE;
-          self->n_owner_ended++;
+          self->owners.n_ended++;
         }
       dispose_of (session);
     }
@@ -223,7 +235,7 @@ dvmd_session_forget_owner (DvmdSession *self)
   if (self->owner != NULL)
     count_owned (self->core, self->owner, -1);
   if (self->owner_ended && !self->disposed)
-    self->core->n_owner_ended--;
+    self->core->owners.n_ended--;
 }
 
 void

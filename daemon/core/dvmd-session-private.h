@@ -17,7 +17,6 @@ struct _DvmdSession
   DvmdCore *core; /* unowned: the core owns its sessions */
   DvmSession *record;
   gboolean untold; /* that its nodes or jobs have changed is known, and nobody has asked since */
-  GList link;      /* in the core's queue of sessions */
 
   DvmdRequester *requester; /* (nullable): who made it, or extended it last */
   char *owner;              /* (nullable): the namespace that owns it for life */

@@ -45,7 +45,6 @@ dvmd_session_class_init (DvmdSessionClass *klass)
 static void
 dvmd_session_init (DvmdSession *self)
 {
-  self->link.data = self;
   self->owners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->children = g_array_new (FALSE, FALSE, sizeof (guint));
   self->jobs = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -107,7 +106,7 @@ dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *re
 
   _dvm_session_set_state (self->record, state, reason);
   dvmd_core_tell_session_state (self, old_state, state, reason);
-  dvmd_core_tell_session (self, DVMD_SESSION_CHANGED);
+  dvmd_core_tell_session (self, DVMD_NEWS_CHANGED);
 }
 
 void
@@ -116,7 +115,7 @@ dvmd_session_changed (DvmdSession *self)
   if (self->untold)
     return;
   self->untold = TRUE;
-  dvmd_core_tell_session (self, DVMD_SESSION_CHANGED);
+  dvmd_core_tell_session (self, DVMD_NEWS_CHANGED);
 }
 
 /* ---- nodes ---- */

@@ -109,7 +109,7 @@ check_grow (DvmdCore *self, const Plan *plan, DvmdCampaign *grow, GError **error
 static gboolean
 plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
 {
-  DvmdCampaign *grow = g_hash_table_lookup (self->coming, name);
+  DvmdCampaign *grow = dvmd_campaign_registry_find_coming (&self->campaigns, name);
   DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
 
   /* What has been wired is in, and leaves like others. */
@@ -158,7 +158,7 @@ plan_session (DvmdCore *self, Plan *plan)
       else
         plan_node (plan, node);
     }
-  for (GList *l = self->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -257,12 +257,9 @@ release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
 
   if (plan->down->len == 0)
     return;
-  if (campaign == NULL && self->to_offer == NULL)
-    {
-      self->to_offer = dvmd_targets_new ();
-      dvmd_core_post_vm (self, DVMD_VM_RELEASED_DOWN, 0, NULL);
-    }
-  targets = campaign != NULL ? campaign->to_offer : self->to_offer;
+  if (campaign == NULL && self->campaigns.to_offer == NULL)
+    dvmd_core_post_vm (self, DVMD_VM_RELEASED_DOWN, 0, NULL);
+  targets = campaign != NULL ? campaign->to_offer : dvmd_campaign_registry_open_offer (&self->campaigns);
   for (guint i = 0; i < plan->down->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->down, i);

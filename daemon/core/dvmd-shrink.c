@@ -37,7 +37,7 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
   if (self->drain_timeout > 0 && !self->drained)
     {
       self->draining = TRUE;
-      self->core->n_draining++;
+      dvmd_campaign_registry_count_draining (&self->core->campaigns, 1);
       self->drain_end = dvmd_clock_monotonic (self->core->clock) + (gint64)self->drain_timeout * G_USEC_PER_SEC;
       refresh_nodes (self);
       dvmd_campaign_wait (self, "It begins when the jobs on its nodes have ended, or their time is over");
@@ -47,7 +47,7 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
   self->begun = TRUE;
   dvmd_gate_close (self);
   refresh_nodes (self);
-  for (GList *l = self->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
     dvmd_core_files_leaving (self->core, l->data);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_BEGUN, NULL);
 }
@@ -109,7 +109,7 @@ dvmd_shrink_drain (DvmdCampaign *self)
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (core->nodes, target->rank) : NULL;
 
-      for (GList *l = node != NULL ? core->live.head : NULL; l != NULL; l = l->next)
+      for (GList *l = node != NULL ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
         if (is_running (l->data) && dvmd_map_count_on_node (dvmd_job_get_map (l->data), node->rank) > 0)
           warn (l->data, node, self->drain_end);
     }
@@ -119,7 +119,8 @@ dvmd_shrink_drain (DvmdCampaign *self)
 void
 dvmd_shrink_check_drains (DvmdCore *core)
 {
-  for (GList *l = core->n_draining > 0 ? core->campaigns_live.head : NULL; l != NULL; l = l->next)
+  for (GList *l = core->campaigns.n_draining > 0 ? dvmd_registry_list (core->campaigns.all, FALSE) : NULL; l != NULL;
+       l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -133,7 +134,7 @@ dvmd_shrink_warn (DvmdJob *job)
 {
   g_autoptr (GArray) ranks = NULL;
 
-  if (dvmd_job_get_core (job)->n_draining == 0)
+  if (dvmd_job_get_core (job)->campaigns.n_draining == 0)
     return;
   ranks = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < ranks->len; i++)
@@ -153,7 +154,7 @@ dvmd_shrink_warn (DvmdJob *job)
 DvmdCampaign *
 dvmd_shrink_find_slow (DvmdSession *session)
 {
-  for (GList *l = session->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -206,7 +207,7 @@ dvmd_shrink_order (DvmdCampaign *self)
   guint repairs = 0;
   guint links_changed = 0;
 
-  for (GList *l = nodes->len > 0 ? core->live.head : NULL; l != NULL; l = l->next)
+  for (GList *l = nodes->len > 0 ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
     if (is_running (l->data))
       dvmd_core_take_away (l->data);
   for (guint i = 0; i < nodes->len; i++)
@@ -215,7 +216,7 @@ dvmd_shrink_order (DvmdCampaign *self)
     core->effects->remove_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len, &repairs,
                                   &links_changed);
   _dvm_campaign_set_repairs (self->record, repairs, links_changed);
-  dvmd_core_campaign_changed (self);
+  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
   if (self->n_pending == 0)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_DEPARTED, NULL);
 }
@@ -226,11 +227,11 @@ claim_offers (DvmdCampaign *self)
 {
   g_autoptr (GHashTable) ranks = g_hash_table_new (NULL, NULL);
 
-  if (self->core->campaigns_live.length < 2)
+  if (dvmd_registry_count_live (self->core->campaigns.all) < 2)
     return;
   for (guint i = 0; i < self->targets->len; i++)
     g_hash_table_add (ranks, GUINT_TO_POINTER (((DvmdTarget *)g_ptr_array_index (self->targets, i))->rank));
-  for (GList *l = self->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *other = l->data;
 
@@ -274,7 +275,7 @@ dvmd_shrink_offered (DvmdCampaign *self)
     return;
   self->offered = TRUE;
   check_finished (self);
-  for (GList *l = self->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
     if (l->data != self)
       check_finished (l->data);
 }
@@ -309,7 +310,7 @@ static void
 stop_draining (DvmdCampaign *self)
 {
   if (self->draining)
-    self->core->n_draining--;
+    dvmd_campaign_registry_count_draining (&self->core->campaigns, -1);
   self->draining = FALSE;
 }
 

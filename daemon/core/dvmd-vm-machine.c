@@ -137,7 +137,7 @@ static void
 act_released_down (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
-  g_autoptr (GPtrArray) targets = g_steal_pointer (&core->to_offer);
+  g_autoptr (GPtrArray) targets = dvmd_campaign_registry_take_offer (&core->campaigns);
 
   if (targets != NULL)
     dvmd_size_offer (core, NULL, targets);
@@ -170,7 +170,7 @@ act_distributed (gpointer object, const DvmdEvent *event)
 static void
 fail_live_jobs (DvmdCore *core, DvmJobState state)
 {
-  for (GList *l = core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (core->jobs.all, FALSE); l != NULL; l = l->next)
     dvmd_core_post_failure (l->data, state, core->vm.end_reason);
 }
 
@@ -194,7 +194,7 @@ begin_end (DvmdCore *core, DvmJobState state_of_jobs)
   dvmd_core_changed (core);
   fail_live_jobs (core, state_of_jobs);
   dvmd_core_give_up_campaigns (core, core->vm.end_reason);
-  if (core->live.length == 0 && !had_begun)
+  if (dvmd_core_get_num_live (core) == 0 && !had_begun)
     stop_agents (core);
 }
 
@@ -223,10 +223,10 @@ step_forced_exit (gpointer object, const DvmdEvent *event)
   /* An orderly end that is under way becomes a forced one. */
   if (had_begun)
     {
-      for (GList *l = core->live.head; l != NULL; l = l->next)
+      for (GList *l = dvmd_registry_list (core->jobs.all, FALSE); l != NULL; l = l->next)
         if (dvmd_job_is_launched (l->data))
           core->effects->kill (core->user_data, l->data);
-      if (core->live.length == 0)
+      if (dvmd_core_get_num_live (core) == 0)
         core->effects->stop_agents (core->user_data, TRUE);
     }
 }

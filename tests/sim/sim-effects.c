@@ -19,7 +19,7 @@ sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state)
 void
 sim_all_may_end (SimWorld *self, DvmJobState state)
 {
-  for (GList *l = self->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
     sim_may_end (self, l->data, state);
 }
 
@@ -362,7 +362,7 @@ job_state_for (DvmProcState state)
 void
 sim_expect_loss (SimWorld *self, guint rank, gboolean ordered)
 {
-  for (GList *l = self->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
 

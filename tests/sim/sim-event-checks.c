@@ -651,7 +651,7 @@ check_staged (SimWorld *world, SimWatch *watch, guint rank)
 static gboolean
 is_drained (SimWorld *world, DvmdSession *session)
 {
-  for (GList *l = world->core->campaigns_live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->campaigns.all, FALSE); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

@@ -53,7 +53,7 @@ check_inert (SimWorld *world)
     return;
   sim_hold (world, SIM_E2, dvmd_core_get_launch_fence (world->core) == 0);
   sim_hold (world, SIM_E2, world->campaigns->len == 0);
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     sim_hold (world, SIM_E2, !is_parked (l->data));
 }
 
@@ -120,7 +120,7 @@ check_tickets (SimWorld *world)
 static void
 check_parked (SimWorld *world)
 {
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
       const char *const *waits = dvm_job_get_waits_for (dvmd_job_get_record (job));
@@ -193,7 +193,7 @@ check_slots (SimWorld *world)
   g_autofree guint *claimed = g_new0 (guint, dvmd_node_pool_get_max_rank (world->core->nodes) + 1);
   guint n_slots = 0;
 
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     {
       GArray *claims = dvmd_admission_get_claims (l->data);
 
@@ -414,7 +414,7 @@ sim_statements_check_rest (SimWorld *world)
 {
   sim_hold (world, SIM_REST, dvmd_core_get_launch_fence (world->core) == 0);
   sim_hold (world, SIM_REST, dvmd_core_get_campaigns_running (world->core) == 0);
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     sim_hold (world, SIM_REST, is_held_by (l->data, "slots"));
   for (guint i = 0; i < world->campaigns->len; i++)
     {
@@ -449,7 +449,7 @@ check_job_end (SimWorld *world, const SimWatch *watch)
 void
 sim_statements_check_end (SimWorld *world)
 {
-  sim_hold (world, SIM_E57, world->core->live.length == 0 && world->n_ended == 1);
+  sim_hold (world, SIM_E57, dvmd_core_get_num_live (world->core) == 0 && world->n_ended == 1);
   sim_hold (world, SIM_E57, dvmd_core_get_launch_fence (world->core) == 0);
   for (guint i = 0; i < world->campaigns->len; i++)
     {

@@ -555,7 +555,7 @@ sim_world_explain (SimWorld *self)
                   dvm_campaign_state_to_string (dvm_campaign_get_state (record)), dvm_campaign_get_pending (record),
                   dvm_campaign_get_reason (record));
     }
-  for (GList *l = self->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
     g_printerr ("job %u: %s, held at \"%s\"\n", dvmd_job_get_id (l->data),
                 dvm_job_state_to_string (dvmd_job_get_state (l->data)),
                 dvm_job_get_held_at (dvmd_job_get_record (l->data)));

@@ -218,7 +218,7 @@ stop_agents (gpointer data, gboolean force)
   World *world = data;
 
   world->stopping = TRUE;
-  check (world, world->core->live.length == 0);
+  check (world, dvmd_core_get_num_live (world->core) == 0);
   for (guint rank = 1; rank < world->agents->len; rank++)
     say (world, rank, SIM_STOP, NULL, force);
 }
@@ -318,7 +318,7 @@ expect_loss (World *world, DvmdJob *job, guint rank)
 static void
 expect_end (World *world, DvmJobState state)
 {
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     may_end (world, l->data, state);
 }
 
@@ -495,7 +495,7 @@ tell_lost (World *world, SimAgent *agent)
 {
   agent->lost = TRUE;
   if (!is_down (world, agent->rank))
-    for (GList *l = world->core->live.head; l != NULL; l = l->next)
+    for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
       expect_loss (world, l->data, agent->rank);
   dvmd_core_agent_lost (world->core, agent->rank, DVMD_CAUSE_LOST, "connection closed");
 }
@@ -548,8 +548,8 @@ distributed (World *world)
 static void
 go_on (World *world)
 {
-  if (world->core->live.head != NULL)
-    dvmd_core_continue_job (world->core, world->core->live.head->data);
+  if (dvmd_registry_list (world->core->jobs.all, FALSE) != NULL)
+    dvmd_core_continue_job (world->core, dvmd_registry_list (world->core->jobs.all, FALSE)->data);
 }
 
 static void
@@ -666,7 +666,7 @@ check_invariants (World *world)
   guint n_running = 0;
   guint n_waiting = 0;
 
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
 
@@ -679,7 +679,7 @@ check_invariants (World *world)
   check (world, dvmd_core_get_num_running (world->core) == n_running);
   check (world, dvmd_admission_get_n_waiting (world->core->admission) == n_waiting);
   check (world, statistics->jobs_submitted == world->watches->len);
-  check (world, statistics->jobs_ended + world->core->live.length == statistics->jobs_submitted);
+  check (world, statistics->jobs_ended + dvmd_core_get_num_live (world->core) == statistics->jobs_submitted);
   check (world, dvmd_core_get_nodes_reported (world->core) <= dvmd_core_get_nodes_expected (world->core));
 }
 
@@ -726,7 +726,7 @@ fall_silent (World *world)
     }
   while (said);
   check_invariants (world);
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     check_truth (world, l->data);
 }
 
@@ -842,7 +842,7 @@ static void
 check_end (World *world)
 {
   fall_silent (world);
-  for (GList *l = world->core->live.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
     check_job (world, (DvmdJob *)l->data, !"nobody lives on");
   check (world, dvmd_core_get_num_held (world->core) == 0);
   for (guint i = 0; i < world->watches->len; i++)

@@ -186,8 +186,8 @@ test_owner_of_both (void)
   allocate (&world, process, "node3", &request);
   end_job (&world, owner);
   assert_default_nodes (&world, "node1 node2 node3");
-  g_assert_cmpuint (world.core->n_owner_ended, ==, 0);
-  g_assert_cmpuint (g_hash_table_size (world.core->owned), ==, 0);
+  g_assert_cmpuint (world.core->owners.n_ended, ==, 0);
+  g_assert_cmpuint (g_hash_table_size (world.core->owners.owned), ==, 0);
 }
 
 /* ---- names of hosts ---- */

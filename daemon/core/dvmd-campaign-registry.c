@@ -1,0 +1,183 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The campaigns of the DVM: which there are, what they bring, which wait for jobs that have been parked for long.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-campaign-registry.h"
+
+#include "dvm-hosts-private.h"
+#include "dvmd-campaign-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-heal.h"
+
+static guint
+get_number (gpointer campaign)
+{
+  return dvmd_campaign_get_id (campaign);
+}
+
+void
+dvmd_campaign_registry_init (DvmdCampaignRegistry *self, const DvmdCoreSettings *settings)
+{
+  self->all = dvmd_registry_new (get_number);
+  self->coming = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
+  dvmd_registry_set_limit (self->all, settings->history_limit);
+}
+
+void
+dvmd_campaign_registry_clear (DvmdCampaignRegistry *self)
+{
+  g_queue_clear (&self->held_back);
+  g_clear_pointer (&self->to_offer, g_ptr_array_unref);
+  g_clear_pointer (&self->coming, g_hash_table_unref);
+  g_clear_pointer (&self->all, dvmd_registry_free);
+}
+
+guint
+dvmd_campaign_registry_mint_id (DvmdCampaignRegistry *self)
+{
+  return ++self->last_id;
+}
+
+void
+dvmd_campaign_registry_hold (DvmdCampaignRegistry *self, DvmdCampaign *campaign, gboolean held)
+{
+  if (held)
+    g_queue_push_tail (&self->held_back, campaign);
+  else
+    g_queue_remove (&self->held_back, campaign);
+}
+
+gboolean
+dvmd_core_holds_back (DvmdCore *self)
+{
+  gint64 limit = (gint64)self->settings.park_limit * G_USEC_PER_SEC;
+
+  return dvmd_launch_fence_has_since (self->fence, dvmd_clock_monotonic (self->clock) - limit);
+}
+
+/* ---- the nodes that they bring, and that have gone ---- */
+
+DvmdCampaign *
+dvmd_campaign_registry_find_coming (DvmdCampaignRegistry *self, const char *name)
+{
+  return g_hash_table_lookup (self->coming, name);
+}
+
+void
+dvmd_campaign_registry_add_coming (DvmdCampaignRegistry *self, const char *name, DvmdCampaign *campaign)
+{
+  g_hash_table_insert (self->coming, g_strdup (name), campaign);
+}
+
+void
+dvmd_campaign_registry_remove_coming (DvmdCampaignRegistry *self, const char *name, DvmdCampaign *campaign)
+{
+  if (g_hash_table_lookup (self->coming, name) == campaign)
+    g_hash_table_remove (self->coming, name);
+}
+
+GPtrArray *
+dvmd_campaign_registry_open_offer (DvmdCampaignRegistry *self)
+{
+  if (self->to_offer == NULL)
+    self->to_offer = dvmd_targets_new ();
+  return self->to_offer;
+}
+
+GPtrArray *
+dvmd_campaign_registry_take_offer (DvmdCampaignRegistry *self)
+{
+  return g_steal_pointer (&self->to_offer);
+}
+
+void
+dvmd_campaign_registry_count_draining (DvmdCampaignRegistry *self, int change)
+{
+  self->n_draining += change;
+}
+
+/* ---- they end ---- */
+
+void
+dvmd_core_trim_campaigns (DvmdCore *self)
+{
+  gpointer forgotten;
+
+  for (guint n = 0; n < DVMD_TRIM_AT_ONCE && (forgotten = dvmd_registry_forget (self->campaigns.all)) != NULL; n++)
+    {
+      dvmd_core_tell_campaign (forgotten, DVMD_NEWS_FORGOTTEN);
+      g_object_unref (forgotten);
+    }
+}
+
+void
+dvmd_core_end_campaign (DvmdCampaign *campaign)
+{
+  DvmdCore *self = campaign->core;
+  g_autofree char *what = dvmd_campaign_describe (campaign);
+
+  if (dvmd_campaign_is_restart (campaign))
+    {
+      dvmd_heal_ended (campaign);
+      return;
+    }
+  if (dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_COMPLETED)
+    self->statistics.campaigns_completed++;
+  else
+    self->statistics.campaigns_failed++;
+  dvmd_registry_end (self->campaigns.all, dvmd_campaign_get_id (campaign));
+  if (campaign->reason != NULL)
+    g_message ("%s has failed: %s", what, campaign->reason);
+  else
+    g_info ("%s has completed", what);
+  dvmd_core_tell_campaign (campaign, DVMD_NEWS_ENDED);
+  if (self->effects->campaign_ended != NULL)
+    self->effects->campaign_ended (self->user_data, campaign);
+  for (guint i = 0; i < campaign->targets->len; i++)
+    g_clear_object (&((DvmdTarget *)g_ptr_array_index (campaign->targets, i))->offered_by);
+  dvmd_core_trim_campaigns (self);
+  dvmd_core_changed (self);
+}
+
+void
+dvmd_core_give_up_campaigns (DvmdCore *self, const char *reason)
+{
+  g_autofree char *text = g_strdup_printf ("The DVM is ending%s%s", reason != NULL && reason[0] != '\0' ? ": " : "",
+                                           reason != NULL ? reason : "");
+
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+    dvmd_campaign_give_up (l->data, DVMD_CAUSE_SHUTTING_DOWN, text);
+  dvmd_heal_stop_all (self);
+}
+
+/* ---- they are found ---- */
+
+guint
+dvmd_core_get_campaigns_running (DvmdCore *self)
+{
+  return dvmd_registry_count_live (self->campaigns.all);
+}
+
+DvmdCampaign *
+dvmd_core_get_campaign (DvmdCore *self, guint id)
+{
+  return dvmd_registry_get (self->campaigns.all, id);
+}
+
+DvmdCampaign *
+dvmd_core_next_campaign (DvmdCore *self, DvmdCampaign *after, gboolean ended)
+{
+  return dvmd_registry_next (self->campaigns.all, after, ended);
+}
+
+guint
+dvmd_core_get_last_campaign_id (DvmdCore *self)
+{
+  return self->campaigns.last_id;
+}
