@@ -256,7 +256,7 @@ gboolean
 dvmd_controller_restart_node (DvmdController *self, DvmdNode *node, gboolean force, GError **error)
 {
   guint rank = node->rank;
-  guint n_jobs = g_hash_table_size (node->jobs);
+  guint n_jobs = g_hash_table_size (node->jobs.ids);
   g_autofree char *name = g_strdup (dvm_node_get_name (node->record));
   g_autofree char *reason = g_strdup_printf ("%s: it is started again by command", name);
 

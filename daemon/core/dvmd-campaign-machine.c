@@ -29,7 +29,7 @@ stop_timer (DvmdCampaign *self)
 void
 dvmd_campaign_try_begin (DvmdCampaign *self)
 {
-  if (self->held || self->begun || self->failing)
+  if (self->start != DVMD_START_FREE || self->failure.known)
     return;
   if (is_grow (self))
     dvmd_grow_try_begin (self);
@@ -40,17 +40,17 @@ dvmd_campaign_try_begin (DvmdCampaign *self)
 static void
 note_failure (DvmdCampaign *self, DvmdCause cause, const char *reason)
 {
-  if (self->failing)
+  if (self->failure.known)
     return;
-  self->failing = TRUE;
-  self->cause = cause;
-  self->reason = g_strdup (reason);
+  self->failure.known = TRUE;
+  self->failure.cause = cause;
+  self->failure.reason = g_strdup (reason);
 }
 
 void
 dvmd_campaign_fail (DvmdCampaign *self, DvmdCause cause, const char *reason)
 {
-  if (self->failing || dvmd_campaign_get_ended (self))
+  if (self->failure.known || dvmd_campaign_get_ended (self))
     return;
   note_failure (self, cause, reason);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_FAILED, reason);
@@ -62,7 +62,7 @@ dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *reason)
   if (dvmd_campaign_get_ended (self))
     return;
   note_failure (self, cause, reason);
-  dvmd_campaign_post (self, DVMD_CAMPAIGN_GIVEN_UP, self->reason);
+  dvmd_campaign_post (self, DVMD_CAMPAIGN_GIVEN_UP, self->failure.reason);
 }
 
 /* ---- steps ---- */
@@ -72,10 +72,10 @@ act_resumed (gpointer object, const DvmdEvent *event)
 {
   DvmdCampaign *self = object;
 
-  if (self->held && !dvmd_core_holds_back (self->core))
+  if (self->start == DVMD_START_HELD && !dvmd_core_holds_back (self->core))
     {
       dvmd_campaign_registry_hold (&self->core->campaigns, self, FALSE);
-      self->held = FALSE;
+      self->start = DVMD_START_FREE;
     }
   dvmd_campaign_try_begin (self);
 }
@@ -92,7 +92,7 @@ act_drained (gpointer object, const DvmdEvent *event)
   DvmdCampaign *self = object;
 
   stop_timer (self);
-  self->drained = TRUE;
+  self->drain.state = DVMD_DRAIN_OVER;
   dvmd_campaign_try_begin (self);
 }
 
@@ -102,7 +102,7 @@ step_running (gpointer object, const DvmdEvent *event)
   DvmdCampaign *self = object;
 
   /* Its failure is on the way. */
-  if (self->failing)
+  if (self->failure.known)
     return;
   if (is_grow (self))
     dvmd_grow_launch (self);
@@ -116,7 +116,7 @@ act_reported (gpointer object, const DvmdEvent *event)
   DvmdCampaign *self = object;
 
   stop_timer (self);
-  if (!self->failing)
+  if (!self->failure.known)
     dvmd_grow_wire (self);
 }
 
@@ -228,12 +228,13 @@ set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *e
   if (!is_live (new_state))
     {
       _dvm_campaign_set_ended_at (self->record, dvmd_clock_now (self->core->clock));
-      _dvm_campaign_set_outcome (self->record, dvmd_cause_get_status (self->cause), dvmd_cause_to_string (self->cause));
+      _dvm_campaign_set_outcome (self->record, dvmd_cause_get_status (self->failure.cause),
+                                 dvmd_cause_to_string (self->failure.cause));
       dvmd_campaign_set_pending (self, 0);
     }
   if (new_state == DVM_CAMPAIGN_STATE_RUNNING)
     _dvm_campaign_set_started_at (self->record, dvmd_clock_now (self->core->clock));
-  _dvm_campaign_set_state (self->record, new_state, self->reason != NULL ? self->reason : "");
+  _dvm_campaign_set_state (self->record, new_state, self->failure.reason != NULL ? self->failure.reason : "");
   dvmd_core_campaign_state_changed (self, old_state, new_state);
 }
 

@@ -34,6 +34,70 @@ DvmdTarget *dvmd_target_new (const char *name, guint rank, const char *allocator
 /* (element-type DvmdTarget), with them */
 GPtrArray *dvmd_targets_new (void);
 
+/* How it stands between its request and its beginning. */
+typedef enum
+{
+  DVMD_START_FREE, /* it begins as soon as nothing stands in its way */
+  DVMD_START_HELD, /* in the registry's queue of those that are held back */
+  DVMD_START_BEGUN,
+} DvmdStart;
+
+/* The campaign decides what becomes of its session. */
+typedef enum
+{
+  DVMD_STAKE_NONE,
+  DVMD_STAKE_MINTED, /* the session is the grow's own: without it, there is none */
+  DVMD_STAKE_ENDS,   /* the shrink ends it */
+} DvmdStake;
+
+/* How far a grow has come. The functions of dvmd-grow.c alone write it. */
+typedef enum
+{
+  DVMD_GROW_PLANNED,
+  DVMD_GROW_LAUNCHED, /* its agents have been asked for */
+  DVMD_GROW_WIRING,
+  DVMD_GROW_WIRED,
+} DvmdGrowStage;
+
+/* How far a shrink has come. The functions of dvmd-shrink.c alone write it, and the drain. */
+typedef enum
+{
+  DVMD_SHRINK_STAYING,
+  DVMD_SHRINK_DEPARTED, /* all of them have, and its ticket is back */
+  DVMD_SHRINK_OFFERING, /* the allocators have been asked */
+  DVMD_SHRINK_OFFERED,  /* and have answered */
+  DVMD_SHRINK_FINISHED, /* so have those of others that it shares nodes with */
+} DvmdShrinkStage;
+
+/* The time that running jobs have before a shrink begins. */
+typedef struct
+{
+  guint timeout; /* s */
+  gint64 end;    /* µs, monotonic */
+  enum
+  {
+    DVMD_DRAIN_NONE,
+    DVMD_DRAIN_ON,
+    DVMD_DRAIN_OVER,
+  } state;
+} DvmdDrain;
+
+/* Its ticket of the launch fence. The functions of dvmd-gates.c alone write it. */
+typedef struct
+{
+  gboolean given;
+  guint64 number;   /* of it, among parkings and tickets */
+  gboolean aborted; /* the jobs that were parked for it */
+} DvmdTicket;
+
+/* Why it fails. The functions of dvmd-campaign-machine.c alone write it. */
+typedef struct
+{
+  gboolean known;
+  DvmdCause cause;
+  char *reason; /* (nullable) */
+} DvmdFailure;
+
 struct _DvmdCampaign
 {
   GObject parent_instance;
@@ -44,37 +108,23 @@ struct _DvmdCampaign
   DvmdJob *job;             /* (nullable): whose own grow it is */
   DvmdSession *session;     /* (nullable) */
   struct _DvmdHeal *heal;   /* (nullable): the node that it tries to bring back; unowned */
-  gboolean minted;          /* the session is its own: without it, there is none */
-  gboolean ends_session;
+  DvmdStake stake;
   GArray *joined; /* guint: nodes that were in already, and joined the session for it; or stay, and left it for it */
   GPtrArray *targets;  /* DvmdTarget */
   GHashTable *by_rank; /* rank -> DvmdTarget, of those that have one */
   GPtrArray *to_offer; /* (element-type DvmdTarget): nodes that were down when they were released */
   GHashTable *waits;   /* set of the ranks that have to leave before it can begin */
   GPtrArray *own_jobs; /* (element-type DvmdJob): that wait for it because they bring its nodes */
+  gboolean held_untold;
   guint n_pending;
   guint n_reported;
-  guint drain_timeout; /* s */
-  gint64 drain_end;    /* µs, monotonic */
   guint timer;
-  guint64 ticket; /* the number of it, among parkings and tickets */
-  gboolean has_ticket;
-  gboolean held; /* in the core's queue of those that are held back */
-  gboolean draining;
-  gboolean drained;
-  gboolean begun;
-  gboolean launched; /* its agents have been asked for */
-  gboolean wiring;
-  gboolean wired;
-  gboolean failing;
-  gboolean aborted;  /* the jobs that were parked for it */
-  gboolean departed; /* all of them have, and its ticket is back */
-  gboolean offering; /* the allocators have been asked */
-  gboolean offered;  /* and have answered */
-  gboolean finished; /* so have those of others that it shares nodes with */
-  DvmdCause cause;
-  char *reason; /* (nullable) */
-  gboolean held_untold;
+  DvmdStart start;
+  DvmdDrain drain;
+  DvmdTicket ticket;
+  DvmdGrowStage grown;
+  DvmdShrinkStage shrunk;
+  DvmdFailure failure;
 };
 
 DvmdCampaign *dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind);

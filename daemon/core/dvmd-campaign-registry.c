@@ -132,8 +132,8 @@ dvmd_core_end_campaign (DvmdCampaign *campaign)
   else
     self->statistics.campaigns_failed++;
   dvmd_registry_end (self->campaigns.all, dvmd_campaign_get_id (campaign));
-  if (campaign->reason != NULL)
-    g_message ("%s has failed: %s", what, campaign->reason);
+  if (campaign->failure.reason != NULL)
+    g_message ("%s has failed: %s", what, campaign->failure.reason);
   else
     g_info ("%s has completed", what);
   dvmd_core_tell_campaign (campaign, DVMD_NEWS_ENDED);

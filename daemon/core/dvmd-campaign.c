@@ -94,7 +94,7 @@ dvmd_campaign_finalize (GObject *object)
   g_clear_pointer (&self->to_offer, g_ptr_array_unref);
   g_clear_pointer (&self->own_jobs, g_ptr_array_unref);
   g_clear_pointer (&self->waits, g_hash_table_unref);
-  g_clear_pointer (&self->reason, g_free);
+  g_clear_pointer (&self->failure.reason, g_free);
   G_OBJECT_CLASS (dvmd_campaign_parent_class)->finalize (object);
 }
 
@@ -172,7 +172,7 @@ dvmd_campaign_publish_targets (DvmdCampaign *self)
 void
 dvmd_campaign_set_pending (DvmdCampaign *self, guint pending)
 {
-  if (self->has_ticket)
+  if (self->ticket.given)
     dvmd_gate_count_targets (self->core, pending - self->n_pending);
   self->n_pending = pending;
   _dvm_campaign_set_pending (self->record, pending);
@@ -253,7 +253,7 @@ dvmd_campaign_get_ended (DvmdCampaign *self)
 gboolean
 dvmd_campaign_has_ticket (DvmdCampaign *self)
 {
-  return self->has_ticket;
+  return self->ticket.given;
 }
 
 const DvmdRequester *
@@ -265,7 +265,7 @@ dvmd_campaign_get_requester (DvmdCampaign *self)
 DvmdCause
 dvmd_campaign_get_cause (DvmdCampaign *self)
 {
-  return self->cause;
+  return self->failure.cause;
 }
 
 DvmdJob *
@@ -297,7 +297,7 @@ dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
       g_ptr_array_add (own, g_ptr_array_index (self->own_jobs, i));
   add_paths (paths, own);
   for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
-    if (self->has_ticket && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
+    if (self->ticket.given && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
       {
         g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (self->core->fence, gate);
 

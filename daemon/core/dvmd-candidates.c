@@ -138,9 +138,9 @@ choose_index (Choice *self, const DvmHost *host, GError **error)
 static gboolean
 is_empty (Choice *self, DvmdNode *node)
 {
-  guint n_others = g_hash_table_size (node->jobs);
+  guint n_others = g_hash_table_size (node->jobs.ids);
 
-  if (g_hash_table_contains (node->jobs, GUINT_TO_POINTER (dvmd_job_get_id (self->job))))
+  if (g_hash_table_contains (node->jobs.ids, GUINT_TO_POINTER (dvmd_job_get_id (self->job))))
     n_others--;
   return n_others == 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP && !dvmd_node_is_drained (node)
          && !node->barred;

@@ -84,10 +84,11 @@ dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
   dvmd_campaign_publish_targets (campaign);
   campaign->n_pending = campaign->targets->len;
   _dvm_campaign_set_pending (campaign->record, campaign->n_pending);
-  campaign->held = !never_held && (self->campaigns.held_back.length > 0 || dvmd_core_holds_back (self));
+  if (!never_held && (self->campaigns.held_back.length > 0 || dvmd_core_holds_back (self)))
+    campaign->start = DVMD_START_HELD;
   dvmd_core_tell_campaign (campaign, DVMD_NEWS_ADDED);
   dvmd_core_changed (self);
-  if (campaign->held)
+  if (campaign->start == DVMD_START_HELD)
     {
       dvmd_campaign_registry_hold (&self->campaigns, campaign, TRUE);
       dvmd_campaign_wait (campaign, "It begins when jobs that have been parked for long have been admitted");
@@ -98,19 +99,19 @@ dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
 void
 dvmd_size_unhold (DvmdCampaign *campaign)
 {
-  if (!campaign->held)
+  if (campaign->start != DVMD_START_HELD)
     return;
   dvmd_campaign_registry_hold (&campaign->core->campaigns, campaign, FALSE);
-  campaign->held = FALSE;
+  campaign->start = DVMD_START_FREE;
 }
 
 gboolean
 dvmd_core_cancel_campaign (DvmdCore *self, DvmdCampaign *campaign, GError **error)
 {
-  if (dvmd_campaign_get_ended (campaign) || campaign->wired)
+  if (dvmd_campaign_get_ended (campaign) || campaign->grown == DVMD_GROW_WIRED)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Campaign %u has ended: there is nothing to cancel",
                  dvmd_campaign_get_id (campaign));
-  else if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK && campaign->begun)
+  else if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK && campaign->start == DVMD_START_BEGUN)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "Campaign %u is a shrink that has begun: its agents cannot be called back",
                  dvmd_campaign_get_id (campaign));
@@ -136,7 +137,7 @@ gboolean
 dvmd_size_is_leaving (DvmdNode *node)
 {
   return node->ordered || (node->shrinks != NULL && node->shrinks->len > 0)
-         || (node->grow != NULL && node->grow->failing);
+         || (node->grow != NULL && node->grow->failure.known);
 }
 
 gboolean
@@ -175,11 +176,11 @@ dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
     {
       DvmdCampaign *campaign = g_ptr_array_index (node->shrinks, i);
 
-      barred = barred || campaign->begun || campaign->draining;
-      leaving = leaving || campaign->begun;
+      barred = barred || campaign->start == DVMD_START_BEGUN || campaign->drain.state != DVMD_DRAIN_NONE;
+      leaving = leaving || campaign->start == DVMD_START_BEGUN;
     }
   /* A node that is to come back stays one when an attempt has failed. */
-  if (node->grow != NULL && node->grow->failing && !node->healing)
+  if (node->grow != NULL && node->grow->failure.known && !node->healing)
     barred = leaving = TRUE;
   if (barred == node->barred && leaving == node->leaving)
     return;
@@ -195,7 +196,7 @@ static DvmdCampaign *
 find_taker (DvmdNode *node)
 {
   for (guint i = 0; node->shrinks != NULL && i < node->shrinks->len; i++)
-    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->begun)
+    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->start == DVMD_START_BEGUN)
       return g_ptr_array_index (node->shrinks, i);
   return node->grow;
 }
@@ -234,8 +235,8 @@ dvmd_size_resume_waiting (DvmdCore *self)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->begun && !campaign->held
-          && !campaign->failing)
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && campaign->start == DVMD_START_FREE
+          && !campaign->failure.known)
         dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
     }
 }
@@ -284,7 +285,7 @@ static void
 keep_down (DvmdCore *self, DvmdNode *node)
 {
   DvmdCampaign *attempt = g_steal_pointer (&node->grow);
-  const char *why = dvmd_core_strip_name (node, attempt->reason);
+  const char *why = dvmd_core_strip_name (node, attempt->failure.reason);
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), why);
   g_autofree char *told = NULL;
 
@@ -318,7 +319,7 @@ remove_node (DvmdCore *self, DvmdNode *node)
                   "rank %u has left the DVM", rank);
   dvmd_core_lose_node (self, node, why);
   leave_sessions (self, node);
-  if (is_member (node) || (grow != NULL && grow->wiring))
+  if (is_member (node) || (grow != NULL && grow->grown >= DVMD_GROW_WIRING))
     dvmd_membership_renew (&self->membership);
   dvmd_heal_forget (node);
   node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;
@@ -364,7 +365,7 @@ dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reas
   if (dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_SHRINK)
     return;
   /* The DVM has begun to end meanwhile: an agent of those that is lost now has not left by order. */
-  if (campaign->failing)
+  if (campaign->failure.known)
     dvmd_shrink_order_lost (campaign);
   else
     dvmd_campaign_give_up (campaign, DVMD_CAUSE_ORDER, reason);
@@ -373,7 +374,7 @@ dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reas
 void
 dvmd_core_offered (DvmdCore *self, DvmdCampaign *campaign)
 {
-  if (campaign != NULL && campaign->offering)
+  if (campaign != NULL && campaign->shrunk >= DVMD_SHRINK_OFFERING)
     dvmd_shrink_offered (campaign);
 }
 

@@ -29,6 +29,16 @@ typedef struct
   const char *allocator; /* (nullable): that brought it */
 } DvmdGrowHost;
 
+/* The time that an allocation is asked for. */
+typedef struct
+{
+  guint time;                  /* s that it is there from now on; 0: no limit, or as it was */
+  gboolean time_given;         /* 0 too: an extend takes the limit away */
+  guint warn_timeout;          /* s before that; 0: no warning */
+  gboolean warn_timeout_given; /* 0 too: an extend takes the warning away */
+  gboolean outside;            /* somebody else ends it then, and warns of that: it is only published */
+} DvmdSizeLimit;
+
 typedef struct
 {
   const DvmdRequester *requester; /* (nullable): nobody is told */
@@ -47,16 +57,12 @@ typedef struct
   gboolean share;             /* nobody reserves its nodes; for an extend, if share_given: what it is already */
   gboolean share_given;
   DvmdInheritance inheritance;
-  gboolean inheritance_given;  /* else DEFAULT, or as it was */
-  guint time;                  /* s that it is there from now on; 0: no limit, or as it was */
-  gboolean time_given;         /* 0 too: an extend takes the limit away */
-  guint warn_timeout;          /* s before that; 0: no warning */
-  gboolean warn_timeout_given; /* 0 too: an extend takes the warning away */
-  gboolean instantiated;       /* a session with its jobs: when its time is over it is terminated (S23) */
-  gboolean limit_outside;      /* somebody else ends it then, and warns of that: it is only published */
-  gboolean child_separate;     /* it outlives its parent */
-  gboolean detached;           /* it outlives its owner, whatever its inheritance says, and its parent */
-  DvmdJob *job;                /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
+  gboolean inheritance_given; /* else DEFAULT, or as it was */
+  DvmdSizeLimit limit;
+  gboolean instantiated;   /* a session with its jobs: when its time is over it is terminated (S23) */
+  gboolean child_separate; /* it outlives its parent */
+  gboolean detached;       /* it outlives its owner, whatever its inheritance says, and its parent */
+  DvmdJob *job;            /* (nullable): whose own nodes they are; it ends with its grow, if that fails */
 } DvmdGrowRequest;
 
 typedef struct

@@ -70,7 +70,7 @@ void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason
 void dvmd_core_take_away (DvmdJob *job);
 void dvmd_core_changed (DvmdCore *self);
 void dvmd_core_node_changed (DvmdCore *self, guint rank);
-/* What is told of jobs, campaigns and sessions: with a signal of the core each. */
+/* News of jobs, campaigns and sessions: each is a signal of the core. */
 typedef enum
 {
   DVMD_NEWS_ADDED,

@@ -119,7 +119,7 @@ cancel_grows (DvmdSession *session)
       DvmdCampaign *campaign = l->data;
 
       if (campaign->session == session && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW
-          && !campaign->failing && !campaign->wired)
+          && !campaign->failure.known && campaign->grown != DVMD_GROW_WIRED)
         dvmd_campaign_fail (campaign, DVMD_CAUSE_CANCELLED, "Its session was terminated");
     }
 }
@@ -145,13 +145,13 @@ reclaim (DvmdSession *session)
 static void
 terminate_children (DvmdSession *session)
 {
-  g_autoptr (GArray) ids = g_array_copy (session->children);
+  g_autoptr (GArray) ids = g_array_copy (session->family.children);
 
   for (guint i = 0; i < ids->len; i++)
     {
       DvmdSession *child = dvmd_core_get_session (session->core, g_array_index (ids, guint, i));
 
-      if (child != NULL && !child->separate && !dvmd_session_is_ending (child))
+      if (child != NULL && !child->family.separate && !dvmd_session_is_ending (child))
         dvmd_session_terminate (child, "The session that it belongs to was terminated");
     }
 }

@@ -85,7 +85,7 @@ tell_campaigns (DvmdCore *core, DvmdGate gate)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->has_ticket
+      if (campaign->ticket.given
           && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK))
         dvmd_campaign_held_changed (campaign);
     }
@@ -111,7 +111,7 @@ resume_held_back (DvmdCore *core)
   if (core->campaigns.held_back.length == 0 || dvmd_core_holds_back (core))
     return;
   for (GList *l = core->campaigns.held_back.head; l != NULL; l = l->next)
-    if (!((DvmdCampaign *)l->data)->failing)
+    if (!((DvmdCampaign *)l->data)->failure.known)
       dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
 }
 
@@ -188,10 +188,10 @@ dvmd_gate_close (DvmdCampaign *campaign)
 {
   DvmdCore *core = campaign->core;
 
-  if (campaign->has_ticket)
+  if (campaign->ticket.given)
     return;
-  campaign->has_ticket = TRUE;
-  campaign->ticket = dvmd_launch_fence_next_number (core->fence);
+  campaign->ticket.given = TRUE;
+  campaign->ticket.number = dvmd_launch_fence_next_number (core->fence);
   dvmd_gate_count_targets (core, campaign->n_pending);
   dvmd_launch_fence_close (core->fence, DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
@@ -274,9 +274,9 @@ dvmd_gate_open (DvmdCampaign *campaign)
 {
   DvmdCore *core = campaign->core;
 
-  if (!campaign->has_ticket)
+  if (!campaign->ticket.given)
     return;
-  campaign->has_ticket = FALSE;
+  campaign->ticket.given = FALSE;
   dvmd_gate_count_targets (core, -campaign->n_pending);
   dvmd_launch_fence_open (core->fence, DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
@@ -338,20 +338,20 @@ dvmd_gate_abort (DvmdCampaign *campaign)
 {
   DvmdCore *core = campaign->core;
   g_autofree char *what = dvmd_campaign_describe (campaign);
-  g_autoptr (DvmReason)
-      reason = _dvm_reason_new (DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (campaign->cause), campaign->reason);
+  g_autoptr (DvmReason) reason = _dvm_reason_new (
+      DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (campaign->failure.cause), campaign->failure.reason);
   g_autoptr (GPtrArray) jobs = NULL;
 
-  if (campaign->aborted || core->vm.shutting_down)
+  if (campaign->ticket.aborted || core->vm.shutting_down)
     return;
-  campaign->aborted = TRUE;
+  campaign->ticket.aborted = TRUE;
   jobs = dvmd_launch_fence_list (core->fence, DVMD_GATE_MAP);
-  for (guint i = 0; campaign->has_ticket && i < jobs->len; i++)
+  for (guint i = 0; campaign->ticket.given && i < jobs->len; i++)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      if (dvmd_admission_get_turn (job) != DVMD_TURN_FIRST && dvmd_launch_fence_get_number (job) > campaign->ticket
-          && would_have_used (job, campaign))
+      if (dvmd_admission_get_turn (job) != DVMD_TURN_FIRST
+          && dvmd_launch_fence_get_number (job) > campaign->ticket.number && would_have_used (job, campaign))
         dvmd_core_post_reason (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
     }
   for (guint i = 0; i < campaign->own_jobs->len; i++)

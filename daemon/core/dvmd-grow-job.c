@@ -148,7 +148,7 @@ dvmd_grow_check_job (DvmdJob *job)
     {
       DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
-      if (!campaign->failing && has_come (campaign))
+      if (!campaign->failure.known && has_come (campaign))
         continue;
       publish_waits (job);
       return;

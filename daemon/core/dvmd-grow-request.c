@@ -83,9 +83,9 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 
   if (other == NULL && node != NULL && node->grow != NULL)
     other = node->grow;
-  if (other != NULL && !other->failing && dvmd_campaign_is_restart (other))
+  if (other != NULL && !other->failure.known && dvmd_campaign_is_restart (other))
     return plan_restarted (self, plan, i, node, error);
-  if (other != NULL && !other->failing)
+  if (other != NULL && !other->failure.known)
     {
       if (plan->request->job != NULL)
         {
@@ -118,8 +118,8 @@ static gboolean
 only_renews (const DvmdGrowRequest *request)
 {
   return request->n_hosts == 0 && is_extension (request) && !request->reaquire
-         && (request->time > 0 || request->time_given || request->warn_timeout > 0 || request->warn_timeout_given
-             || request->inheritance_given);
+         && (request->limit.time > 0 || request->limit.time_given || request->limit.warn_timeout > 0
+             || request->limit.warn_timeout_given || request->inheritance_given);
 }
 
 /* Nobody has it, as far as is known, and it would never end. */
@@ -360,7 +360,7 @@ start (DvmdCore *self, const Plan *plan, DvmdSession *session, gboolean minted)
   campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_GROW, requester, dvmd_session_get_alloc_id (session),
                                       request->req_id);
   campaign->session = g_object_ref (session);
-  campaign->minted = minted;
+  campaign->stake = minted ? DVMD_STAKE_MINTED : DVMD_STAKE_NONE;
   if (request->job != NULL)
     campaign->job = g_object_ref (request->job);
   add_targets (campaign, plan);
@@ -380,7 +380,7 @@ unhold_shrinks (DvmdCampaign *campaign)
         {
           DvmdCampaign *shrink = g_ptr_array_index (node->shrinks, k);
 
-          if (!shrink->held)
+          if (shrink->start != DVMD_START_HELD)
             continue;
           dvmd_size_unhold (shrink);
           dvmd_campaign_try_begin (shrink);
@@ -405,8 +405,7 @@ make_session (DvmdCore *self, const Plan *plan)
                                                 minted != NULL ? minted : request->given_alloc_id, request->req_id,
                                                 request->share);
 
-  session->separate = request->child_separate || request->detached;
-  session->detached = request->detached;
+  dvmd_session_tie (session, request->child_separate || request->detached, request->detached);
   session->instantiated = request->instantiated;
   session->inheritance = request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT;
   dvmd_session_publish_sharing (session);
@@ -450,7 +449,7 @@ dvmd_core_grow (DvmdCore *self, const DvmdGrowRequest *request, DvmdSizeAnswer *
   renew (self, session, request);
   if (campaign != NULL)
     dvmd_size_start_campaign (campaign, request->scheduler);
-  if (campaign != NULL && !campaign->held)
+  if (campaign != NULL && campaign->start != DVMD_START_HELD)
     unhold_shrinks (campaign);
   dvmd_size_answer (answer, dvmd_session_get_alloc_id (session), request->req_id, session, campaign);
   return TRUE;

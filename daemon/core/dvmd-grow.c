@@ -108,7 +108,7 @@ dvmd_grow_rank_departed (DvmdCore *core, guint rank)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (!g_hash_table_remove (campaign->waits, GUINT_TO_POINTER (rank)) || campaign->failing)
+      if (!g_hash_table_remove (campaign->waits, GUINT_TO_POINTER (rank)) || campaign->failure.known)
         continue;
       if (g_hash_table_size (campaign->waits) > 0)
         tell_wait (campaign);
@@ -134,7 +134,7 @@ dvmd_grow_try_begin (DvmdCampaign *self)
       tell_wait (self);
       return;
     }
-  self->begun = TRUE;
+  self->start = DVMD_START_BEGUN;
   if (self->targets->len == 0)
     {
       dvmd_campaign_post (self, DVMD_CAMPAIGN_NOTHING_LEFT, NULL);
@@ -213,7 +213,7 @@ dvmd_grow_launch (DvmdCampaign *self)
   DvmdCore *core = self->core;
   g_autoptr (GPtrArray) nodes = list_nodes (self);
 
-  self->launched = TRUE;
+  self->grown = DVMD_GROW_LAUNCHED;
   if (core->settings.grow_timeout > 0)
     self->timer = dvmd_clock_add_timer (core->clock, (gint64)core->settings.grow_timeout * G_USEC_PER_SEC, on_timeout,
                                         self);
@@ -237,7 +237,7 @@ dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node)
   target->reported = TRUE;
   if (++self->n_reported < self->targets->len)
     return;
-  if (!self->failing)
+  if (!self->failure.known)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_REPORTED, NULL);
   check_jobs (self);
 }
@@ -257,7 +257,7 @@ dvmd_grow_wire (DvmdCampaign *self)
       if (!node->slots_given)
         dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
     }
-  self->wiring = TRUE;
+  self->grown = DVMD_GROW_WIRING;
   dvmd_membership_renew (&core->membership);
   core->effects->wire_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len);
 }
@@ -268,9 +268,9 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
 {
   g_autoptr (GPtrArray) nodes = NULL;
 
-  if (!campaign->wiring || campaign->wired || campaign->failing)
+  if (campaign->grown != DVMD_GROW_WIRING || campaign->failure.known)
     return;
-  campaign->wired = TRUE;
+  campaign->grown = DVMD_GROW_WIRED;
   nodes = list_nodes (campaign);
   for (guint i = 0; i < nodes->len; i++)
     {
@@ -335,7 +335,7 @@ dvmd_grow_roll_back (DvmdCampaign *self)
       DvmdNode *node = g_ptr_array_index (nodes, i);
 
       dvmd_core_refresh_node (core, node);
-      if (!self->launched || node->never_came)
+      if (self->grown == DVMD_GROW_PLANNED || node->never_came)
         dvmd_core_depart (core, node);
       else
         g_ptr_array_add (there, node);
@@ -357,7 +357,7 @@ find_other_grow (DvmdCampaign *self)
     {
       DvmdCampaign *other = l->data;
 
-      if (other != self && other->session == self->session && !other->failing
+      if (other != self && other->session == self->session && !other->failure.known
           && dvmd_campaign_get_kind (other) == DVM_CAMPAIGN_KIND_GROW)
         return other;
     }
@@ -376,7 +376,7 @@ has_nodes (DvmdSession *session)
 static void
 void_session (DvmdCampaign *self)
 {
-  DvmdCampaign *other = self->minted ? find_other_grow (self) : NULL;
+  DvmdCampaign *other = self->stake == DVMD_STAKE_MINTED ? find_other_grow (self) : NULL;
 
   for (guint i = 0; i < self->joined->len; i++)
     {
@@ -386,9 +386,9 @@ void_session (DvmdCampaign *self)
         dvmd_session_part (self->session, node);
     }
   if (other != NULL)
-    other->minted = TRUE;
-  else if (self->minted && !has_nodes (self->session))
-    dvmd_session_end (self->session, self->reason);
+    other->stake = DVMD_STAKE_MINTED;
+  else if (self->stake == DVMD_STAKE_MINTED && !has_nodes (self->session))
+    dvmd_session_end (self->session, self->failure.reason);
   else
     dvmd_session_changed (self->session);
 }
@@ -417,7 +417,7 @@ dvmd_grow_is_awaited (DvmdJob *job)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->failing
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->failure.known
           && dvmd_session_is_reserved (campaign->session)
           && dvmd_job_uses_session (job, dvmd_session_get_id (campaign->session)))
         return TRUE;
@@ -435,7 +435,7 @@ dvmd_grow_failed (DvmdCampaign *self)
   dvmd_gate_abort (self);
   /* The end of the DVM takes them, and those of which nothing was started are gone. */
   for (guint i = 0; i < nodes->len; i++)
-    if (self->launched)
+    if (self->grown != DVMD_GROW_PLANNED)
       ((DvmdNode *)g_ptr_array_index (nodes, i))->grow = NULL;
     else
       dvmd_core_depart (self->core, g_ptr_array_index (nodes, i));

@@ -120,7 +120,7 @@ begin (DvmdHeal *self)
   dvmd_campaign_add_target (attempt, dvm_node_get_name (node->record), node->rank);
   dvmd_campaign_publish_targets (attempt);
   attempt->n_pending = 1;
-  attempt->begun = TRUE;
+  attempt->start = DVMD_START_BEGUN;
   g_set_object (&self->attempt, attempt);
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "its agent is started again, as rank %u (attempt %u)", node->rank, self->n_attempts);

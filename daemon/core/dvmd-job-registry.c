@@ -116,7 +116,7 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
 
   if (!dvmd_vm_check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error))
     return NULL;
-  /* What it was to be in may have ended since its number was reserved. */
+  /* Its sessions may have ended since its number was reserved. */
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
     return NULL;

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What is counted of jobs. */
+/* Jobs are counted by these. */
 typedef enum
 {
   DVMD_JOBS_RUNNING,

@@ -41,7 +41,7 @@ node_free (gpointer data)
   g_free (node->address);
   g_clear_pointer (&node->shrinks, g_ptr_array_unref);
   g_clear_pointer (&node->sessions, g_array_unref);
-  g_hash_table_unref (node->jobs);
+  g_hash_table_unref (node->jobs.ids);
   g_free (node);
 }
 
@@ -165,7 +165,7 @@ dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slo
   node->slots = slots;
   node->slots_max = slots_max;
   node->slots_given = slots > 0;
-  node->jobs = g_hash_table_new (NULL, NULL);
+  node->jobs.ids = g_hash_table_new (NULL, NULL);
   node->link.data = node;
   _dvm_node_set_slots (node->record, slots, slots_max);
   follow_state (node);
@@ -397,11 +397,11 @@ dvmd_node_pool_publish_jobs (DvmdNode *node)
   g_autoptr (GPtrArray) paths = NULL;
   g_autoptr (GList) ids = NULL;
 
-  if (!node->jobs_changed)
+  if (!node->jobs.changed)
     return;
-  node->jobs_changed = FALSE;
+  node->jobs.changed = FALSE;
   paths = g_ptr_array_new_with_free_func (g_free);
-  ids = g_hash_table_get_keys (node->jobs);
+  ids = g_hash_table_get_keys (node->jobs.ids);
   for (GList *l = ids; l != NULL; l = l->next)
     g_ptr_array_add (paths, g_strdup_printf ("/org/dvm/jobs/%u", GPOINTER_TO_UINT (l->data)));
   g_ptr_array_add (paths, NULL);
@@ -411,10 +411,10 @@ dvmd_node_pool_publish_jobs (DvmdNode *node)
 static void
 jobs_changed (DvmdNodePool *self, DvmdNode *node)
 {
-  node->jobs_changed = TRUE;
-  if (!node->jobs_untold)
+  node->jobs.changed = TRUE;
+  if (!node->jobs.untold)
     g_array_append_val (self->jobs_changed, node->rank);
-  node->jobs_untold = TRUE;
+  node->jobs.untold = TRUE;
 }
 
 GArray *
@@ -429,7 +429,7 @@ dvmd_node_pool_take_jobs_changed (DvmdNodePool *self)
 
       if (node == NULL)
         continue;
-      node->jobs_untold = FALSE;
+      node->jobs.untold = FALSE;
       g_array_append_val (ranks, node->rank);
     }
   self->jobs_changed = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -449,7 +449,7 @@ dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint sl
   if (!node->leaving)
     self->n_slots_in_use += slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
-  g_hash_table_add (node->jobs, GUINT_TO_POINTER (job_id));
+  g_hash_table_add (node->jobs.ids, GUINT_TO_POINTER (job_id));
   jobs_changed (self, node);
 }
 
@@ -462,7 +462,7 @@ dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guin
   if (!node->leaving)
     self->n_slots_in_use -= slots;
   _dvm_node_set_slots_in_use (node->record, node->slots_in_use);
-  g_hash_table_remove (node->jobs, GUINT_TO_POINTER (job_id));
+  g_hash_table_remove (node->jobs.ids, GUINT_TO_POINTER (job_id));
   jobs_changed (self, node);
 }
 

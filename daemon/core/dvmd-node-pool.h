@@ -13,6 +13,14 @@ G_BEGIN_DECLS
 typedef struct _DvmdCampaign DvmdCampaign;
 struct _DvmdHeal;
 
+/* The jobs with processes on a node. */
+typedef struct
+{
+  GHashTable *ids;  /* set */
+  gboolean changed; /* since the record had them */
+  gboolean untold;  /* since dvmd_node_pool_take_jobs_changed() */
+} DvmdNodeJobs;
+
 typedef struct
 {
   DvmNode *record;
@@ -23,7 +31,7 @@ typedef struct
   guint slots_in_use; /* claimed by jobs, may exceed slots when oversubscribed */
   guint hwthreads;    /* as its agent reported */
   gboolean slots_given;
-  GHashTable *jobs;       /* set of job ids with processes here */
+  DvmdNodeJobs jobs;
   GList link;             /* in the pool's queue of nodes */
   gboolean brought;       /* by a grow, after the start */
   gboolean barred;        /* no job is placed there any more: a campaign takes it away, or will */
@@ -38,8 +46,6 @@ typedef struct
   GPtrArray *shrinks;     /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
   GArray *sessions;       /* (element-type guint) (nullable): allocations that it is in */
   guint n_reserving;      /* of these: the default session has not got it, if there are any */
-  gboolean jobs_changed;  /* since the record had them */
-  gboolean jobs_untold;   /* since dvmd_node_pool_take_jobs_changed() */
 } DvmdNode;
 
 typedef struct _DvmdNodePool DvmdNodePool;

@@ -39,7 +39,7 @@ void dvmd_registry_set_limit (DvmdRegistry *self, guint limit);
 guint dvmd_registry_get_limit (DvmdRegistry *self);
 /* 0: without this limit; the last one always may stay */
 void dvmd_registry_set_max_bytes (DvmdRegistry *self, guint64 max_bytes);
-/* What one of the history takes */
+/* An ended object takes so many bytes of the history. */
 void dvmd_registry_set_size (DvmdRegistry *self, guint id, gsize bytes);
 /* (transfer full) (nullable): the oldest one, which is known no more; NULL: there are not too many */
 gpointer dvmd_registry_forget (DvmdRegistry *self);

@@ -19,11 +19,11 @@
 void
 dvmd_session_stop_timers (DvmdSession *self)
 {
-  if (self->limit_timer != 0)
-    dvmd_clock_remove_timer (self->core->clock, self->limit_timer);
-  if (self->warn_timer != 0)
-    dvmd_clock_remove_timer (self->core->clock, self->warn_timer);
-  self->limit_timer = self->warn_timer = 0;
+  if (self->limit.timer != 0)
+    dvmd_clock_remove_timer (self->core->clock, self->limit.timer);
+  if (self->limit.warn_timer != 0)
+    dvmd_clock_remove_timer (self->core->clock, self->limit.warn_timer);
+  self->limit.timer = self->limit.warn_timer = 0;
 }
 
 /* An allocation is released, as by the scheduler (R55); what was instantiated is terminated with its jobs (S23). */
@@ -35,7 +35,7 @@ on_limit (gpointer user_data)
   g_auto (DvmdSizeAnswer) answer = { 0 };
   g_autoptr (GError) error = NULL;
 
-  self->limit_timer = 0;
+  self->limit.timer = 0;
   if (dvmd_session_is_ending (self))
     {
       DvmdCampaign *slow = dvmd_shrink_find_slow (self);
@@ -55,9 +55,9 @@ static void
 on_warning (gpointer user_data)
 {
   DvmdSession *self = user_data;
-  gint64 left = self->expires - dvmd_clock_monotonic (self->core->clock);
+  gint64 left = self->limit.expires - dvmd_clock_monotonic (self->core->clock);
 
-  self->warn_timer = 0;
+  self->limit.warn_timer = 0;
   /* The timer is late by a little: what has begun of a second counts. */
   if (!dvmd_session_is_ending (self))
     dvmd_core_warn_session (self->core, self, (MAX (left, 0) + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC);
@@ -73,14 +73,14 @@ publish_limit (DvmdSession *self, gint64 left)
 static void
 set_warning (DvmdSession *self)
 {
-  gint64 left = self->expires - dvmd_clock_monotonic (self->core->clock);
+  gint64 left = self->limit.expires - dvmd_clock_monotonic (self->core->clock);
 
-  if (self->warn_timer != 0)
-    dvmd_clock_remove_timer (self->core->clock, self->warn_timer);
-  self->warn_timer = 0;
-  if (self->warn_timeout > 0 && self->limit_timer != 0)
-    self->warn_timer = dvmd_clock_add_timer (
-        self->core->clock, MAX (left - (gint64)self->warn_timeout * G_USEC_PER_SEC, 0), on_warning, self);
+  if (self->limit.warn_timer != 0)
+    dvmd_clock_remove_timer (self->core->clock, self->limit.warn_timer);
+  self->limit.warn_timer = 0;
+  if (self->limit.warn_timeout > 0 && self->limit.timer != 0)
+    self->limit.warn_timer = dvmd_clock_add_timer (
+        self->core->clock, MAX (left - (gint64)self->limit.warn_timeout * G_USEC_PER_SEC, 0), on_warning, self);
 }
 
 /* outside: whoever gave the nodes keeps the time. */
@@ -91,23 +91,23 @@ set_limit (DvmdSession *self, guint seconds, gboolean outside)
 
   dvmd_session_stop_timers (self);
   publish_limit (self, left);
-  self->expires = 0;
+  self->limit.expires = 0;
   if (outside || seconds == 0)
     return;
-  self->expires = dvmd_clock_monotonic (self->core->clock) + left;
-  self->limit_timer = dvmd_clock_add_timer (self->core->clock, left, on_limit, self);
+  self->limit.expires = dvmd_clock_monotonic (self->core->clock) + left;
+  self->limit.timer = dvmd_clock_add_timer (self->core->clock, left, on_limit, self);
 }
 
 void
 dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request)
 {
-  gboolean warns = request->warn_timeout > 0 || request->warn_timeout_given;
-  gboolean limits = request->time > 0 || request->time_given;
+  gboolean warns = request->limit.warn_timeout > 0 || request->limit.warn_timeout_given;
+  gboolean limits = request->limit.time > 0 || request->limit.time_given;
 
   if (warns)
-    self->warn_timeout = request->warn_timeout;
+    self->limit.warn_timeout = request->limit.warn_timeout;
   if (limits)
-    set_limit (self, request->time, request->limit_outside);
+    set_limit (self, request->limit.time, request->limit.outside);
   if (warns || limits)
     set_warning (self);
 }

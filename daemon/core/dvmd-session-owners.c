@@ -54,18 +54,19 @@ dvmd_session_publish_owners (DvmdSession *self)
 void
 dvmd_session_publish_sharing (DvmdSession *self)
 {
-  _dvm_session_set_sharing (self->record, dvmd_inheritance_to_string (self->inheritance), self->shared, self->separate);
+  _dvm_session_set_sharing (self->record, dvmd_inheritance_to_string (self->inheritance), self->shared,
+                            self->family.separate);
 }
 
 static void
 publish_family (DvmdSession *self)
 {
-  DvmdSession *parent = self->parent != 0 ? dvmd_core_get_session (self->core, self->parent) : NULL;
+  DvmdSession *parent = self->family.parent != 0 ? dvmd_core_get_session (self->core, self->family.parent) : NULL;
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
 
-  for (guint i = 0; i < self->children->len; i++)
+  for (guint i = 0; i < self->family.children->len; i++)
     {
-      DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (self->children, guint, i));
+      DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (self->family.children, guint, i));
 
       if (child != NULL)
         g_ptr_array_add (paths, (gpointer)dvm_session_get_object_path (child->record));
@@ -178,7 +179,7 @@ dispose_of (DvmdSession *self)
   gboolean stays = self->inheritance == DVMD_INHERIT_DEFAULT || self->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
   g_autofree char *cause = NULL;
 
-  if (!self->owner_ended || self->detached || self->disposed || dvmd_session_is_ending (self)
+  if (!self->owner_ended || self->family.detached || self->disposed || dvmd_session_is_ending (self)
       || (waits && has_children (self)))
     return;
   cause = g_strdup_printf ("Its owner, %s, has ended", self->owner);
@@ -248,9 +249,16 @@ dvmd_core_dispose_sessions (DvmdCore *self)
 }
 
 void
+dvmd_session_tie (DvmdSession *self, gboolean separate, gboolean detached)
+{
+  self->family.separate = separate;
+  self->family.detached = detached;
+}
+
+void
 dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate)
 {
-  session->separate = session->detached = separate;
+  dvmd_session_tie (session, separate, separate);
   dvmd_session_publish_sharing (session);
   dvmd_session_changed (session);
   if (session->owner_ended)
@@ -273,10 +281,10 @@ dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
 static void
 forget_child (DvmdSession *parent, guint child)
 {
-  for (guint i = 0; i < parent->children->len; i++)
-    if (g_array_index (parent->children, guint, i) == child)
+  for (guint i = 0; i < parent->family.children->len; i++)
+    if (g_array_index (parent->family.children, guint, i) == child)
       {
-        g_array_remove_index (parent->children, i);
+        g_array_remove_index (parent->family.children, i);
         break;
       }
   publish_family (parent);
@@ -286,15 +294,15 @@ void
 dvmd_session_set_parent (DvmdSession *self, guint parent)
 {
   guint id = dvmd_session_get_id (self);
-  DvmdSession *old = self->parent != 0 ? dvmd_core_get_session (self->core, self->parent) : NULL;
+  DvmdSession *old = self->family.parent != 0 ? dvmd_core_get_session (self->core, self->family.parent) : NULL;
   DvmdSession *new = parent != 0 ? dvmd_core_get_session (self->core, parent) : NULL;
 
-  self->parent = new != NULL ? parent : 0;
+  self->family.parent = new != NULL ? parent : 0;
   if (old != NULL)
     forget_child (old, id);
   if (new != NULL)
     {
-      g_array_append_val (new->children, id);
+      g_array_append_val (new->family.children, id);
       publish_family (new);
     }
   if (old != new)
@@ -304,17 +312,17 @@ dvmd_session_set_parent (DvmdSession *self, guint parent)
 static guint
 get_seconds_left (DvmdSession *self)
 {
-  return MAX (self->expires - dvmd_clock_monotonic (self->core->clock), 0) / G_USEC_PER_SEC;
+  return MAX (self->limit.expires - dvmd_clock_monotonic (self->core->clock), 0) / G_USEC_PER_SEC;
 }
 
 void
 dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
-  g_autoptr (GArray) ids = g_array_copy (self->children);
+  g_autoptr (GArray) ids = g_array_copy (self->family.children);
   g_autofree char *cause = g_strdup_printf ("Session %u, whose child it is, has ended", dvmd_session_get_id (self));
 
   /* No longer than it has itself. */
-  if (self->expires != 0)
+  if (self->limit.expires != 0)
     drain_timeout = MIN (drain_timeout, get_seconds_left (self));
   for (guint i = 0; i < ids->len; i++)
     {
@@ -323,7 +331,7 @@ dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
       if (child == NULL)
         continue;
       dvmd_session_set_parent (child, 0);
-      if (!child->separate && !dvmd_session_is_ending (child))
+      if (!child->family.separate && !dvmd_session_is_ending (child))
         release (child, drain_timeout, cause);
     }
 }

@@ -10,6 +10,24 @@
 
 G_BEGIN_DECLS
 
+/* Where it belongs. The functions of dvmd-session-owners.c alone write it. */
+typedef struct
+{
+  guint parent;      /* 0: none */
+  GArray *children;  /* guint */
+  gboolean separate; /* from its parent */
+  gboolean detached; /* from its owner, too */
+} DvmdSessionFamily;
+
+/* The time that it has. The functions of dvmd-session-limit.c alone write it. */
+typedef struct
+{
+  gint64 expires;     /* µs, monotonic; 0: it does not */
+  guint warn_timeout; /* s before that; 0: nobody is warned */
+  guint timer;
+  guint warn_timer;
+} DvmdSessionTime;
+
 struct _DvmdSession
 {
   GObject parent_instance;
@@ -24,12 +42,9 @@ struct _DvmdSession
   GHashTable *owners;       /* (element-type utf8): that one, and the live jobs that were spawned into it */
   gboolean shared;          /* it reserves nothing, or no more */
   DvmdInheritance inheritance;
-  gboolean separate; /* from its parent */
-  gboolean detached; /* from its owner, too */
+  DvmdSessionFamily family;
   gboolean owner_ended;
   gboolean disposed;     /* what its inheritance says of that has been done */
-  guint parent;          /* 0: none */
-  GArray *children;      /* guint */
   GArray *jobs;          /* guint: live, and it is their primary one; of the default session they are not kept here */
   GHashTable *lent;      /* (element-type utf8) (nullable): hosts that were released from it alone */
   gboolean releasing;    /* by a shrink, or it has been released already and is there for its jobs */
@@ -39,10 +54,7 @@ struct _DvmdSession
   guint holds;           /* DvmdHold: its jobs are stopped, and those that come wait */
   gboolean terminating;  /* it is released when its last job has ended */
   gboolean ends_itself;  /* the same, by itself */
-  gint64 expires;        /* µs, monotonic; 0: it does not */
-  guint warn_timeout;    /* s before that; 0: nobody is warned */
-  guint limit_timer;
-  guint warn_timer;
+  DvmdSessionTime limit;
 };
 
 DvmdSession *dvmd_session_new (DvmdCore *core, guint id);
@@ -80,6 +92,8 @@ void dvmd_session_remove_owner (DvmdSession *self, const char *nspace);
 void dvmd_session_forget_owner (DvmdSession *self);
 void dvmd_session_publish_sharing (DvmdSession *self);
 void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
+/* Whether it outlives its parent, and its owner. */
+void dvmd_session_tie (DvmdSession *self, gboolean separate, gboolean detached);
 /* Of the family tree; parent 0: none. */
 void dvmd_session_set_parent (DvmdSession *self, guint parent);
 /* What is below it ends with it, unless it is separate (S6). drain_timeout: s that jobs there have to end; 0: none */

@@ -29,7 +29,7 @@ char *dvmd_core_mint_alloc_id (DvmdCore *self);
 /* After the answer to whoever did it: who wants to hear of those that have ended does. */
 void dvmd_core_tell_ended_sessions (DvmdCore *self);
 
-/* Whose they are. The functions of dvmd-session-owners.c alone write it. */
+/* The owners of sessions. The functions of dvmd-session-owners.c alone write it. */
 typedef struct
 {
   GHashTable *owned; /* namespace -> number of sessions that it owns for life */

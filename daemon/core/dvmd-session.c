@@ -29,7 +29,7 @@ dvmd_session_finalize (GObject *object)
   g_clear_pointer (&self->requester, dvmd_requester_free);
   g_clear_pointer (&self->owner, g_free);
   g_clear_pointer (&self->owners, g_hash_table_unref);
-  g_clear_pointer (&self->children, g_array_unref);
+  g_clear_pointer (&self->family.children, g_array_unref);
   g_clear_pointer (&self->jobs, g_array_unref);
   g_clear_pointer (&self->lent, g_hash_table_unref);
   g_clear_pointer (&self->cause, g_free);
@@ -46,7 +46,7 @@ static void
 dvmd_session_init (DvmdSession *self)
 {
   self->owners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->children = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->family.children = g_array_new (FALSE, FALSE, sizeof (guint));
   self->jobs = g_array_new (FALSE, FALSE, sizeof (guint));
 }
 

@@ -59,7 +59,7 @@ plan_node (Plan *plan, DvmdNode *node)
     add_once (plan, plan->down, node);
   else
     add_once (plan, plan->nodes, node);
-  if (node->grow != NULL && !node->grow->failing)
+  if (node->grow != NULL && !node->grow->failure.known)
     add_once (plan, plan->grows, node->grow);
 }
 
@@ -113,7 +113,7 @@ plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
   DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
 
   /* What has been wired is in, and leaves like others. */
-  if (grow != NULL && (grow->failing || grow->wired))
+  if (grow != NULL && (grow->failure.known || grow->grown == DVMD_GROW_WIRED))
     grow = NULL;
   if (grow == NULL && node == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s is not a node of this DVM", name);
@@ -163,7 +163,7 @@ plan_session (DvmdCore *self, Plan *plan)
       DvmdCampaign *campaign = l->data;
 
       if (campaign->session != plan->session || dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW
-          || campaign->failing || campaign->wired)
+          || campaign->failure.known || campaign->grown == DVMD_GROW_WIRED)
         continue;
       add_once (plan, plan->grows, campaign);
       for (guint i = 0; i < campaign->targets->len; i++)
@@ -230,10 +230,10 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
   if (plan->nodes->len == 0)
     return NULL;
   campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_SHRINK, request->requester, alloc_id, request->req_id);
-  campaign->drain_timeout = request->drain_timeout;
+  campaign->drain.timeout = request->drain_timeout;
   if (plan->session != NULL)
     campaign->session = g_object_ref (plan->session);
-  campaign->ends_session = plan->session != NULL && request->hosts == NULL;
+  campaign->stake = plan->session != NULL && request->hosts == NULL ? DVMD_STAKE_ENDS : DVMD_STAKE_NONE;
   for (guint i = 0; i < plan->nodes->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->nodes, i);
@@ -291,7 +291,7 @@ end_session (const Plan *plan, DvmdCampaign *campaign)
   if (campaign == NULL)
     dvmd_session_end (plan->session, cause != NULL ? cause : "It was released");
   else
-    dvmd_session_begin_end (plan->session, cause != NULL ? cause : "It is being released", campaign->drain_timeout > 0);
+    dvmd_session_begin_end (plan->session, cause != NULL ? cause : "It is being released", campaign->drain.timeout > 0);
 }
 
 /* What leaves a session alone can be taken back into it (REAQUIRE). */
@@ -391,7 +391,7 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
     return TRUE;
   dvmd_size_start_campaign (campaign, request->scheduler || plan.grows->len > 0);
   /* After it: campaigns of theirs have higher numbers. */
-  if (campaign->ends_session)
-    dvmd_session_end_children (campaign->session, campaign->drain_timeout);
+  if (campaign->stake == DVMD_STAKE_ENDS)
+    dvmd_session_end_children (campaign->session, campaign->drain.timeout);
   return TRUE;
 }

@@ -32,19 +32,19 @@ refresh_nodes (DvmdCampaign *self)
 void
 dvmd_shrink_try_begin (DvmdCampaign *self)
 {
-  if (self->draining && !self->drained)
+  if (self->drain.state == DVMD_DRAIN_ON)
     return;
-  if (self->drain_timeout > 0 && !self->drained)
+  if (self->drain.timeout > 0 && self->drain.state != DVMD_DRAIN_OVER)
     {
-      self->draining = TRUE;
+      self->drain.state = DVMD_DRAIN_ON;
       dvmd_campaign_registry_count_draining (&self->core->campaigns, 1);
-      self->drain_end = dvmd_clock_monotonic (self->core->clock) + (gint64)self->drain_timeout * G_USEC_PER_SEC;
+      self->drain.end = dvmd_clock_monotonic (self->core->clock) + (gint64)self->drain.timeout * G_USEC_PER_SEC;
       refresh_nodes (self);
       dvmd_campaign_wait (self, "It begins when the jobs on its nodes have ended, or their time is over");
       dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINING, NULL);
       return;
     }
-  self->begun = TRUE;
+  self->start = DVMD_START_BEGUN;
   dvmd_gate_close (self);
   refresh_nodes (self);
   for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
@@ -70,7 +70,7 @@ on_drain_end (gpointer user_data)
   DvmdCampaign *self = user_data;
 
   self->timer = 0;
-  if (!self->failing)
+  if (!self->failure.known)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
 }
 
@@ -83,7 +83,7 @@ check_drain (DvmdCampaign *self)
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
 
-      if (node != NULL && !dvmd_size_is_down (node) && g_hash_table_size (node->jobs) > 0)
+      if (node != NULL && !dvmd_size_is_down (node) && g_hash_table_size (node->jobs.ids) > 0)
         return;
     }
   dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
@@ -101,9 +101,9 @@ dvmd_shrink_drain (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
 
-  if (self->failing)
+  if (self->failure.known)
     return;
-  self->timer = dvmd_clock_add_timer (core->clock, (gint64)self->drain_timeout * G_USEC_PER_SEC, on_drain_end, self);
+  self->timer = dvmd_clock_add_timer (core->clock, (gint64)self->drain.timeout * G_USEC_PER_SEC, on_drain_end, self);
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
@@ -111,7 +111,7 @@ dvmd_shrink_drain (DvmdCampaign *self)
 
       for (GList *l = node != NULL ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
         if (is_running (l->data) && dvmd_map_count_on_node (dvmd_job_get_map (l->data), node->rank) > 0)
-          warn (l->data, node, self->drain_end);
+          warn (l->data, node, self->drain.end);
     }
   check_drain (self);
 }
@@ -124,7 +124,7 @@ dvmd_shrink_check_drains (DvmdCore *core)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->draining && !campaign->drained && !campaign->failing)
+      if (campaign->drain.state == DVMD_DRAIN_ON && !campaign->failure.known)
         check_drain (campaign);
     }
 }
@@ -145,8 +145,8 @@ dvmd_shrink_warn (DvmdJob *job)
         {
           DvmdCampaign *campaign = g_ptr_array_index (node->shrinks, k);
 
-          if (campaign->draining && !campaign->drained)
-            warn (job, node, campaign->drain_end);
+          if (campaign->drain.state == DVMD_DRAIN_ON)
+            warn (job, node, campaign->drain.end);
         }
     }
 }
@@ -158,7 +158,8 @@ dvmd_shrink_find_slow (DvmdSession *session)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session == session && campaign->ends_session && !campaign->begun && !campaign->failing)
+      if (campaign->session == session && campaign->stake == DVMD_STAKE_ENDS && campaign->start != DVMD_START_BEGUN
+          && !campaign->failure.known)
         return campaign;
     }
   return NULL;
@@ -167,9 +168,9 @@ dvmd_shrink_find_slow (DvmdSession *session)
 void
 dvmd_shrink_hurry (DvmdCampaign *self)
 {
-  self->drain_timeout = 0;
+  self->drain.timeout = 0;
   dvmd_size_unhold (self);
-  if (self->draining)
+  if (self->drain.state != DVMD_DRAIN_NONE)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
   else
     dvmd_campaign_try_begin (self);
@@ -235,7 +236,7 @@ claim_offers (DvmdCampaign *self)
     {
       DvmdCampaign *other = l->data;
 
-      for (guint i = 0; other != self && !other->departed && i < other->targets->len; i++)
+      for (guint i = 0; other != self && other->shrunk < DVMD_SHRINK_DEPARTED && i < other->targets->len; i++)
         {
           DvmdTarget *target = g_ptr_array_index (other->targets, i);
 
@@ -253,7 +254,8 @@ waits_for_offers (DvmdCampaign *self)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
 
-      if (target->offered_by != NULL && !target->offered_by->offered && !dvmd_campaign_get_ended (target->offered_by))
+      if (target->offered_by != NULL && target->offered_by->shrunk < DVMD_SHRINK_OFFERED
+          && !dvmd_campaign_get_ended (target->offered_by))
         return TRUE;
     }
   return FALSE;
@@ -262,18 +264,18 @@ waits_for_offers (DvmdCampaign *self)
 static void
 check_finished (DvmdCampaign *self)
 {
-  if (!self->offered || self->finished || self->failing || waits_for_offers (self))
+  if (self->shrunk != DVMD_SHRINK_OFFERED || self->failure.known || waits_for_offers (self))
     return;
-  self->finished = TRUE;
+  self->shrunk = DVMD_SHRINK_FINISHED;
   dvmd_campaign_post (self, DVMD_CAMPAIGN_OFFERED, NULL);
 }
 
 void
 dvmd_shrink_offered (DvmdCampaign *self)
 {
-  if (self->offered)
+  if (self->shrunk >= DVMD_SHRINK_OFFERED)
     return;
-  self->offered = TRUE;
+  self->shrunk = DVMD_SHRINK_OFFERED;
   check_finished (self);
   for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
     if (l->data != self)
@@ -287,9 +289,9 @@ dvmd_shrink_departed (DvmdCampaign *self)
   DvmdCore *core = self->core;
   g_autoptr (GPtrArray) targets = g_ptr_array_new ();
 
-  if (self->departed)
+  if (self->shrunk >= DVMD_SHRINK_DEPARTED)
     return;
-  self->departed = TRUE;
+  self->shrunk = DVMD_SHRINK_DEPARTED;
   dvmd_gate_open (self);
   for (guint i = 0; i < self->targets->len; i++)
     {
@@ -301,7 +303,7 @@ dvmd_shrink_departed (DvmdCampaign *self)
   for (guint i = 0; i < self->to_offer->len; i++)
     g_ptr_array_add (targets, g_ptr_array_index (self->to_offer, i));
   claim_offers (self);
-  self->offering = TRUE;
+  self->shrunk = DVMD_SHRINK_OFFERING;
   if (!dvmd_size_offer (core, self, targets))
     dvmd_shrink_offered (self);
 }
@@ -309,16 +311,16 @@ dvmd_shrink_departed (DvmdCampaign *self)
 static void
 stop_draining (DvmdCampaign *self)
 {
-  if (self->draining)
+  if (self->drain.state != DVMD_DRAIN_NONE)
     dvmd_campaign_registry_count_draining (&self->core->campaigns, -1);
-  self->draining = FALSE;
+  self->drain.state = DVMD_DRAIN_NONE;
 }
 
 void
 dvmd_shrink_completed (DvmdCampaign *self)
 {
   stop_draining (self);
-  if (self->ends_session)
+  if (self->stake == DVMD_STAKE_ENDS)
     dvmd_session_end (self->session, self->session->cause != NULL ? self->session->cause : "It was released");
 }
 
@@ -332,7 +334,8 @@ order_again (GPtrArray *campaigns)
     {
       DvmdCampaign *campaign = g_ptr_array_index (campaigns, i);
 
-      if (campaign->begun && !campaign->failing && dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_RUNNING)
+      if (campaign->start == DVMD_START_BEGUN && !campaign->failure.known
+          && dvmd_campaign_get_state (campaign) == DVM_CAMPAIGN_STATE_RUNNING)
         dvmd_shrink_order (campaign);
     }
 }
@@ -356,7 +359,7 @@ leave_nodes (DvmdCampaign *self)
 {
   g_autoptr (GPtrArray) others = g_ptr_array_new_with_free_func (g_object_unref);
 
-  if (self->cause == DVMD_CAUSE_ORDER)
+  if (self->failure.cause == DVMD_CAUSE_ORDER)
     dvmd_shrink_order_lost (self);
   for (guint i = 0; i < self->targets->len; i++)
     {
@@ -367,7 +370,7 @@ leave_nodes (DvmdCampaign *self)
         continue;
       if (node->shrinks != NULL)
         g_ptr_array_remove (node->shrinks, self);
-      for (guint k = 0; self->cause == DVMD_CAUSE_ORDER && target->ordered && k < node->shrinks->len; k++)
+      for (guint k = 0; self->failure.cause == DVMD_CAUSE_ORDER && target->ordered && k < node->shrinks->len; k++)
         if (!g_ptr_array_find (others, g_ptr_array_index (node->shrinks, k), NULL))
           g_ptr_array_add (others, g_object_ref (g_ptr_array_index (node->shrinks, k)));
       dvmd_core_refresh_node (self->core, node);
@@ -418,7 +421,7 @@ dvmd_shrink_failed (DvmdCampaign *self)
   dvmd_size_unhold (self);
   leave_nodes (self);
   unlend (self);
-  if (self->ends_session)
+  if (self->stake == DVMD_STAKE_ENDS)
     {
       take_back (self);
       dvmd_session_go_on (self->session);

@@ -438,7 +438,7 @@ sim_statements_restarted (SimWorld *world, DvmdCampaign *attempt, guint rank)
 {
   SimDaemon *daemon = sim_world_get (world, rank);
 
-  if (!attempt->wired || daemon->wired)
+  if (attempt->grown != DVMD_GROW_WIRED || daemon->wired)
     return;
   daemon->wired = TRUE;
   world->tally->counts[SIM_COUNT_HEALED]++;
@@ -598,7 +598,7 @@ check_drain (SimWorld *world, guint rank)
     {
       DvmdCampaign *campaign = ((SimCampaign *)g_ptr_array_index (world->campaigns, i))->campaign;
 
-      if (campaign->draining)
+      if (campaign->drain.state != DVMD_DRAIN_NONE)
         sim_hold (world, SIM_D15_DRAIN, !sim_has_target (campaign, rank));
     }
 }
@@ -655,7 +655,7 @@ is_drained (SimWorld *world, DvmdSession *session)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session == session && campaign->drain_timeout > 0)
+      if (campaign->session == session && campaign->drain.timeout > 0)
         return TRUE;
     }
   return FALSE;

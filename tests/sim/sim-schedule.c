@@ -297,7 +297,7 @@ grow (SimWorld *world, const SimAction *action)
   request.alloc_id = action->luck % 11 == 0 ? choose_allocation (world, action->luck / 11) : NULL;
   request.share = action->luck / 64 % 3 != 0;
   request.inheritance = action->luck / 256 % 4;
-  request.time = action->luck / 1024 % 16 == 0 ? 1 : 0;
+  request.limit.time = action->luck / 1024 % 16 == 0 ? 1 : 0;
   world->in_phase_one = TRUE;
   ok = dvmd_core_grow (world->core, &request, &answer, &error);
   sim_world_trace (world, "grow %s and %u more: %s", names->len > 0 ? (char *)names->pdata[0] : "nothing",

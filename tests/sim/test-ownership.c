@@ -350,7 +350,7 @@ compare_allocations (Model *self)
       sure (self, ranks == one->nodes);
       sure (self, dvmd_session_is_reserved (session) == !one->shared);
       sure (self, dvm_session_get_shared (dvmd_session_get_record (session)) == one->shared);
-      sure (self, session->parent == one->parent);
+      sure (self, session->family.parent == one->parent);
     }
   for (DvmdSession *session = NULL; (session = dvmd_core_next_session (self->world.core, session)) != NULL;)
     n -= dvmd_session_get_id (session) != 0 && !dvmd_session_is_ending (session);

@@ -330,8 +330,7 @@ test_values_first (Fixture *f, gconstpointer data)
     .scheduler = TRUE,
     .extend = TRUE,
     .session = dvmd_session_get_id (f->session),
-    .time = 1000,
-    .warn_timeout = 1000,
+    .limit = { .time = 1000, .warn_timeout = 1000 },
   };
   g_auto (DvmdSizeAnswer) answer = { 0 };
   int values;

@@ -128,7 +128,7 @@ test_slots (void)
   g_assert_cmpuint (dvmd_node_pool_count_slots (nodes_of (&world)), ==, 2);
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (nodes_of (&world)), ==, 2);
   g_assert_cmpuint (node (&world, 1)->slots_in_use, ==, 0);
-  g_assert_cmpuint (g_hash_table_size (node (&world, 1)->jobs), ==, 0);
+  g_assert_cmpuint (g_hash_table_size (node (&world, 1)->jobs.ids), ==, 0);
   gone (&world, job, 2);
   g_assert_true (dvmd_job_get_ended (job));
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (nodes_of (&world)), ==, 0);

@@ -505,7 +505,7 @@ static void
 test_limit (void)
 {
   g_auto (World) world = { 0 };
-  DvmdGrowRequest request = { .time = 100, .warn_timeout = 30 };
+  DvmdGrowRequest request = { .limit.time = 100, .limit.warn_timeout = 30 };
   g_autoptr (GString) log = g_string_new (NULL);
   g_autoptr (DvmSession) kept = NULL;
   Told told = { .log = log };
@@ -524,7 +524,7 @@ test_limit (void)
   g_assert_cmpstr (log->str, ==, "1:30 ");
   assert_nodes (session, "node2");
   kept = g_object_ref (dvmd_session_get_record (session));
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 50, .warn_timeout = 60 };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.time = 50, .limit.warn_timeout = 60 };
   allocate (&world, ":1.7", NULL, &request);
   g_assert_cmpstr (dvmd_session_get_requester (session)->name, ==, ":1.7");
   /* Its warning is due already. */
@@ -545,7 +545,7 @@ static void
 test_limit_jobs (void)
 {
   g_auto (World) world = { 0 };
-  DvmdGrowRequest request = { .time = 100, .inheritance = DVMD_INHERIT_NONE, .inheritance_given = TRUE };
+  DvmdGrowRequest request = { .limit.time = 100, .inheritance = DVMD_INHERIT_NONE, .inheritance_given = TRUE };
   DvmdJob *jobs[2];
 
   world_init (&world, 3, 2, FALSE);
@@ -569,7 +569,7 @@ static void
 test_limit_changed (void)
 {
   g_auto (World) world = { 0 };
-  DvmdGrowRequest request = { .time = 100 };
+  DvmdGrowRequest request = { .limit.time = 100 };
   g_autoptr (GString) log = g_string_new (NULL);
   Told told = { .log = log };
 
@@ -577,11 +577,11 @@ test_limit_changed (void)
   bring_up (&world);
   g_signal_connect (world.core, "session-warned", G_CALLBACK (on_warned), &told);
   allocate (&world, TOOL, "node2", &request);
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .warn_timeout = 20 };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.warn_timeout = 20 };
   allocate (&world, TOOL, NULL, &request);
   pass (&world, 80);
   g_assert_cmpstr (log->str, ==, "1:20 ");
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time_given = TRUE };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.time_given = TRUE };
   allocate (&world, TOOL, NULL, &request);
   g_assert_cmpint (dvm_session_get_expires_at (dvmd_session_get_record (session_of (&world, 1))), ==, 0);
   pass (&world, 1000);
@@ -593,7 +593,7 @@ static void
 test_limit_renewed (void)
 {
   g_auto (World) world = { 0 };
-  DvmdGrowRequest request = { .time = 100, .warn_timeout = 30 };
+  DvmdGrowRequest request = { .limit.time = 100, .limit.warn_timeout = 30 };
   g_autoptr (GString) log = g_string_new (NULL);
   Told told = { .log = log };
 
@@ -603,19 +603,19 @@ test_limit_renewed (void)
   allocate (&world, TOOL, "node2", &request);
   pass (&world, 70);
   g_assert_cmpstr (log->str, ==, "1:30 ");
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 50, .time_given = TRUE };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.time = 50, .limit.time_given = TRUE };
   allocate (&world, TOOL, NULL, &request);
   dvmd_clock_advance (world.clock, 20 * G_USEC_PER_SEC + 10);
   run (&world);
   g_assert_cmpstr (log->str, ==, "1:30 1:30 ");
   /* None before the next end, until one is asked for again. */
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .warn_timeout_given = TRUE };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.warn_timeout_given = TRUE };
   allocate (&world, TOOL, NULL, &request);
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 60, .time_given = TRUE };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.time = 60, .limit.time_given = TRUE };
   allocate (&world, TOOL, NULL, &request);
   pass (&world, 58);
   g_assert_cmpstr (log->str, ==, "1:30 1:30 ");
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .warn_timeout = 1 };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.warn_timeout = 1 };
   allocate (&world, TOOL, NULL, &request);
   pass (&world, 1);
   g_assert_cmpstr (log->str, ==, "1:30 1:30 1:1 ");
@@ -626,7 +626,7 @@ static void
 test_limit_later (void)
 {
   g_auto (World) world = { 0 };
-  DvmdGrowRequest request = { .warn_timeout = 30 };
+  DvmdGrowRequest request = { .limit.warn_timeout = 30 };
   g_autoptr (GString) log = g_string_new (NULL);
   Told told = { .log = log };
 
@@ -635,7 +635,7 @@ test_limit_later (void)
   g_signal_connect (world.core, "session-warned", G_CALLBACK (on_warned), &told);
   allocate (&world, TOOL, "node2", &request);
   pass (&world, 1000);
-  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .time = 50, .time_given = TRUE };
+  request = (DvmdGrowRequest){ .extend = TRUE, .session = 1, .limit.time = 50, .limit.time_given = TRUE };
   allocate (&world, TOOL, NULL, &request);
   pass (&world, 19);
   g_assert_cmpstr (log->str, ==, "");
@@ -650,8 +650,8 @@ static void
 test_limit_outside (void)
 {
   g_auto (World) world = { 0 };
-  const DvmdGrowRequest outside = { .time = 10, .warn_timeout = 5, .limit_outside = TRUE };
-  const DvmdGrowRequest quiet = { .time = 20 };
+  const DvmdGrowRequest outside = { .limit.time = 10, .limit.warn_timeout = 5, .limit.outside = TRUE };
+  const DvmdGrowRequest quiet = { .limit.time = 20 };
   g_autoptr (GString) log = g_string_new (NULL);
   Told told = { .log = log };
 
@@ -701,7 +701,7 @@ static void
 test_thousand (void)
 {
   g_auto (World) world = { 0 };
-  const DvmdGrowRequest request = { .time = 60, .warn_timeout = 10, .req_id = "again" };
+  const DvmdGrowRequest request = { .limit.time = 60, .limit.warn_timeout = 10, .req_id = "again" };
 
   world_init (&world, 3, 2, FALSE);
   bring_up (&world);

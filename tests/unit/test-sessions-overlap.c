@@ -228,7 +228,7 @@ static void
 test_limit_in_drain (void)
 {
   g_auto (World) world = { 0 };
-  const DvmdGrowRequest request = { .time = 100 };
+  const DvmdGrowRequest request = { .limit.time = 100 };
   DvmdJob *job;
   DvmdCampaign *campaign;
 
@@ -251,7 +251,7 @@ static void
 test_limit_of_children (void)
 {
   g_auto (World) world = { 0 };
-  const DvmdGrowRequest request = { .time = 100 };
+  const DvmdGrowRequest request = { .limit.time = 100 };
   const DvmdGrowRequest child = { .session = 1 };
   DvmdJob *jobs[2];
 
@@ -816,7 +816,7 @@ static void
 test_timers (void)
 {
   g_auto (World) world = { 0 };
-  const DvmdGrowRequest request = { .time = 100, .warn_timeout = 10 };
+  const DvmdGrowRequest request = { .limit.time = 100, .limit.warn_timeout = 10 };
   g_autoptr (DvmJobSpec) spec = make_spec (1);
   g_autoptr (DvmdClock) clock = NULL;
   DvmdJob *parent;
