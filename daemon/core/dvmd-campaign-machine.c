@@ -12,6 +12,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
+#include "dvmd-size.h"
 
 static gboolean
 is_grow (DvmdCampaign *self)
@@ -72,11 +73,8 @@ act_resumed (gpointer object, const DvmdEvent *event)
 {
   DvmdCampaign *self = object;
 
-  if (self->start == DVMD_START_HELD && !dvmd_core_holds_back (self->core))
-    {
-      dvmd_campaign_registry_hold (&self->core->campaigns, self, FALSE);
-      self->start = DVMD_START_FREE;
-    }
+  if (!dvmd_core_holds_back (self->core))
+    dvmd_size_unhold (self);
   dvmd_campaign_try_begin (self);
 }
 
@@ -92,8 +90,7 @@ act_drained (gpointer object, const DvmdEvent *event)
   DvmdCampaign *self = object;
 
   stop_timer (self);
-  self->drain.state = DVMD_DRAIN_OVER;
-  dvmd_campaign_try_begin (self);
+  dvmd_shrink_drained (self);
 }
 
 static void

@@ -59,7 +59,7 @@ typedef enum
   DVMD_GROW_WIRED,
 } DvmdGrowStage;
 
-/* How far a shrink has come. The functions of dvmd-shrink.c alone write it, and the drain. */
+/* How far a shrink has come. The functions of dvmd-shrink.c alone write it. */
 typedef enum
 {
   DVMD_SHRINK_STAYING,
@@ -69,7 +69,8 @@ typedef enum
   DVMD_SHRINK_FINISHED, /* so have those of others that it shares nodes with */
 } DvmdShrinkStage;
 
-/* The time that running jobs have before a shrink begins. */
+/* The time that running jobs have before a shrink begins: its request gives the timeout, dvmd-shrink.c does the rest.
+ */
 typedef struct
 {
   guint timeout; /* s */

@@ -26,7 +26,7 @@ void dvmd_session_registry_clear (DvmdSessionRegistry *self);
 DvmdSession *dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id,
                                     gboolean shared);
 char *dvmd_core_mint_alloc_id (DvmdCore *self);
-/* After the answer to whoever did it: who wants to hear of those that have ended does. */
+/* After the answer to the request that ended them: clients that want to hear of ended sessions do. */
 void dvmd_core_tell_ended_sessions (DvmdCore *self);
 
 /* The owners of sessions. The functions of dvmd-session-owners.c alone write it. */
@@ -38,7 +38,7 @@ typedef struct
 
 void dvmd_session_owners_init (DvmdSessionOwners *self);
 void dvmd_session_owners_clear (DvmdSessionOwners *self);
-/* Likewise, those whose owners have ended and have another inheritance now go. */
+/* After the answer to the request: sessions whose owners have ended, and that have another inheritance now, go. */
 void dvmd_core_dispose_sessions (DvmdCore *self);
 
 G_END_DECLS

@@ -117,6 +117,13 @@ dvmd_shrink_drain (DvmdCampaign *self)
 }
 
 void
+dvmd_shrink_drained (DvmdCampaign *self)
+{
+  self->drain.state = DVMD_DRAIN_OVER;
+  dvmd_campaign_try_begin (self);
+}
+
+void
 dvmd_shrink_check_drains (DvmdCore *core)
 {
   for (GList *l = core->campaigns.n_draining > 0 ? dvmd_registry_list (core->campaigns.all, FALSE) : NULL; l != NULL;

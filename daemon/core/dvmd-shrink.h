@@ -14,6 +14,7 @@ void dvmd_shrink_try_begin (DvmdCampaign *self);
 void dvmd_shrink_order (DvmdCampaign *self);
 void dvmd_shrink_departed (DvmdCampaign *self);
 void dvmd_shrink_drain (DvmdCampaign *self);
+void dvmd_shrink_drained (DvmdCampaign *self);
 void dvmd_shrink_offered (DvmdCampaign *self);
 void dvmd_shrink_completed (DvmdCampaign *self);
 void dvmd_shrink_failed (DvmdCampaign *self);
