@@ -27,11 +27,11 @@ typedef struct
   void (*distribute) (DvmdAgents *agents, guint64 epoch, GVariant *membership);
   /* (nullable): these get their places: dvmd_core_agents_wired() follows */
   void (*wire) (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
-  /* (nullable): these are ordered to leave: dvmd_core_agent_departed() follows for each */
+  /* (nullable): these are ordered to leave: dvmd_core_agent_ended() follows for each */
   void (*remove) (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, guint *repairs, guint *links_changed);
   /* (nullable): it ends; of one that is down this is no news */
   void (*restart) (DvmdAgents *agents, guint rank, const char *reason);
-  /* All end: dvmd_core_agent_gone() follows for each. grace: µs that their processes have */
+  /* All end: dvmd_core_agent_ended() follows for each. grace: µs that their processes have */
   void (*stop) (DvmdAgents *agents, gint64 grace, gboolean forced);
   /* (nullable): what has not ended soon is killed, whatever runs there */
   void (*force) (DvmdAgents *agents);

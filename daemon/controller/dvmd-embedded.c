@@ -54,7 +54,8 @@ start (Embedded *self, DvmdNode *node)
   if (agent != NULL)
     g_ptr_array_add (self->agents, agent);
   else
-    dvmd_core_agent_failed (dvmd_controller_get_core (controller), node->rank, DVMD_CAUSE_LAUNCH, error->message);
+    dvmd_core_agent_ended (dvmd_controller_get_core (controller), node->rank, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH,
+                           error->message);
 }
 
 static void
@@ -95,7 +96,8 @@ reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *report)
 static void
 gone (DvmdAgents *agents, guint rank)
 {
-  dvmd_core_agent_gone (dvmd_controller_get_core (((Embedded *)agents)->controller), rank);
+  dvmd_core_agent_ended (dvmd_controller_get_core (((Embedded *)agents)->controller), rank, DVMD_AGENT_GONE,
+                         DVMD_CAUSE_LOST, NULL);
 }
 
 /* Agents in this process have no links, so that no stranger can be refused. */

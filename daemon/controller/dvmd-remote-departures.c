@@ -253,7 +253,8 @@ on_departed (gpointer user_data)
     self->departures->clean_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock,
                                                           CLEAN_DELAY, on_clean_up, self);
   for (guint i = 0; i < departed->len; i++)
-    dvmd_core_agent_departed (dvmd_controller_get_core (controller), g_array_index (departed, guint32, i));
+    dvmd_core_agent_ended (dvmd_controller_get_core (controller), g_array_index (departed, guint32, i),
+                           DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
 }
 
 static void

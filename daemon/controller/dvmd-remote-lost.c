@@ -73,8 +73,8 @@ dvmd_remote_tell_lost (DvmdRemote *self)
     {
       forget_agent (self, dvmd_remote_find (self, GPOINTER_TO_UINT (rank)));
       dvmd_core_place_node (dvmd_controller_get_core (self->controller), GPOINTER_TO_UINT (rank), 0, 0);
-      dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), GPOINTER_TO_UINT (rank), DVMD_CAUSE_LOST,
-                            reason);
+      dvmd_core_agent_ended (dvmd_controller_get_core (self->controller), GPOINTER_TO_UINT (rank), DVMD_AGENT_LOST,
+                             DVMD_CAUSE_LOST, reason);
     }
 }
 
@@ -121,7 +121,7 @@ dvmd_remote_agent_failed (DvmdRemote *self, guint32 rank, DvmdCause cause, const
   g_message ("%s", reason);
   forget_agent (self, entry);
   dvmd_remote_close_launch (self, entry);
-  dvmd_core_agent_failed (dvmd_controller_get_core (self->controller), rank, cause, reason);
+  dvmd_core_agent_ended (dvmd_controller_get_core (self->controller), rank, DVMD_AGENT_FAILED, cause, reason);
 }
 
 void

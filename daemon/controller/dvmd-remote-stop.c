@@ -146,7 +146,8 @@ on_all_ended (DvmdRemote *self, GPtrArray *entries)
       DvmdAgentEntry *entry = g_ptr_array_index (entries, i);
 
       if (!dvmd_remote_has_departed (self, entry->rank) && entry->step < AGENT_LOST)
-        dvmd_core_agent_gone (dvmd_controller_get_core (controller), entry->rank);
+        dvmd_core_agent_ended (dvmd_controller_get_core (controller), entry->rank, DVMD_AGENT_GONE, DVMD_CAUSE_LOST,
+                               NULL);
     }
 }
 

@@ -101,77 +101,120 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
   dvmd_core_check_all_gone (self);
 }
 
-DvmdNode *
-dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  if (node != NULL && rank > 0 && !is_down (node))
-    return node;
-  g_debug ("Agent %u %s, but it is not one of the DVM any more", rank, what);
-  return NULL;
-}
-
 const char *
 dvmd_core_strip_name (DvmdNode *node, const char *reason)
 {
-  const char *name = dvm_node_get_name (node->record);
+  g_autofree char *named = g_strdup_printf ("%s: ", dvm_node_get_name (node->record));
 
-  if (g_str_has_prefix (reason, name) && g_str_has_prefix (reason + strlen (name), ": "))
-    return reason + strlen (name) + 2;
+  while (g_str_has_prefix (reason, named))
+    reason += strlen (named);
   return reason;
 }
 
-/* What a campaign makes of it; FALSE: it is not concerned. */
-static gboolean
-tell_campaign (DvmdNode *node, DvmdCause cause, const char *why)
-{
-  g_autofree char *reason = NULL;
+/* ---- the end of an agent ---- */
 
-  /* It is on its way out, and its departure is what counts. */
+/* The part of its life that it is in. */
+typedef enum
+{
+  LIFE_ORDERED,  /* it has been told to leave */
+  LIFE_ENDING,   /* so have all: the DVM ends */
+  LIFE_COMING,   /* a grow brings it */
+  LIFE_STARTING, /* the DVM was not ready yet */
+  LIFE_MEMBER,
+  N_LIVES
+} Life;
+
+static Life
+get_life (DvmdCore *self, DvmdNode *node)
+{
   if (node->ordered)
-    return TRUE;
-  /* At the end of the DVM nobody goes back. */
-  if (node->grow == NULL || node->grow->core->vm.shutting_down)
-    return FALSE;
-  reason = g_strdup_printf ("%s: %s", dvm_node_get_name (node->record), why);
-  node->never_came |= cause == DVMD_CAUSE_LAUNCH;
-  dvmd_campaign_fail (node->grow, cause, reason);
-  return TRUE;
+    return LIFE_ORDERED;
+  if (self->vm.shutting_down)
+    return LIFE_ENDING;
+  if (node->grow != NULL)
+    return LIFE_COMING;
+  return self->vm.was_ready ? LIFE_MEMBER : LIFE_STARTING;
 }
 
-void
-dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *reason)
+enum
 {
-  DvmdNode *node = dvmd_core_find_agent (self, rank, "was lost");
-  const char *why = reason != NULL && reason[0] != '\0' ? reason : "nothing is known of why";
+  NO_NEWS,
+  DEPARTS,
+  DROPPED,
+  MISSED, /* at the start */
+  FAILS_GROW,
+  LOGGED = 8,
+};
 
-  if (node == NULL)
-    return;
-  why = dvmd_core_strip_name (node, why);
+/* Of one that is on its way out the departure is what counts; at the end of the DVM nobody goes back. */
+static const guint end_steps[DVMD_AGENT_N_ENDS][N_LIVES] = {
+  [DVMD_AGENT_FAILED] = { LOGGED, LOGGED | DROPPED, LOGGED | FAILS_GROW, MISSED, LOGGED | DROPPED },
+  [DVMD_AGENT_LOST] = { LOGGED, LOGGED | DROPPED, LOGGED | FAILS_GROW, LOGGED | MISSED, LOGGED | DROPPED },
+  [DVMD_AGENT_GONE] = { DEPARTS, DROPPED, LOGGED | FAILS_GROW, LOGGED | MISSED, LOGGED | DROPPED },
+  [DVMD_AGENT_DEPARTED] = { DEPARTS },
+};
+
+static guint
+find_step (DvmdCore *self, DvmdNode *node, DvmdAgentEnd how, DvmdCause cause)
+{
+  /* The departure of a node that is DOWN already counts too. */
+  if (node == NULL || (how != DVMD_AGENT_DEPARTED && (node->rank == 0 || is_down (node))))
+    return NO_NEWS;
+  /* Nothing of it is there, and no departure follows. */
+  if (node->ordered && how == DVMD_AGENT_FAILED && cause == DVMD_CAUSE_LAUNCH)
+    return DEPARTS;
+  return end_steps[how][get_life (self, node)];
+}
+
+static void
+log_loss (DvmdCore *self, DvmdNode *node, const char *reason)
+{
   dvmd_log_about (G_LOG_DOMAIN, self->vm.shutting_down || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
-                  &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, %s: %s", rank,
-                  node->grow != NULL ? "did not come" : "was lost", why);
-  if (tell_campaign (node, cause, why))
-    return;
-  if (!self->vm.was_ready && !self->vm.shutting_down)
-    dvmd_core_agent_failed (self, rank, cause, why);
-  else
-    dvmd_core_drop_agent (self, node, why);
+                  &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, %s: %s",
+                  node->rank, node->grow != NULL ? "did not come" : "was lost", reason);
+}
+
+static void
+fail_grow (DvmdNode *node, DvmdCause cause, const char *reason)
+{
+  g_autofree char *named = g_strdup_printf ("%s: %s", dvm_node_get_name (node->record), reason);
+
+  node->never_came |= cause == DVMD_CAUSE_LAUNCH;
+  dvmd_campaign_fail (node->grow, cause, named);
 }
 
 void
-dvmd_core_agent_gone (DvmdCore *self, guint rank)
+dvmd_core_agent_ended (DvmdCore *self, guint rank, DvmdAgentEnd how, DvmdCause cause, const char *reason)
 {
-  DvmdNode *node = dvmd_core_find_agent (self, rank, "has gone");
+  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+  guint step = find_step (self, node, how, cause);
 
-  if (node == NULL)
-    return;
-  if (node->ordered)
-    dvmd_core_agent_departed (self, rank);
-  /* Nobody has told it to. */
-  else if (!self->vm.shutting_down)
-    dvmd_core_agent_lost (self, rank, DVMD_CAUSE_LOST, "its agent has ended");
-  else
-    dvmd_core_drop_agent (self, node, "The agent has ended");
+  if (how == DVMD_AGENT_GONE)
+    reason = self->vm.shutting_down ? "The agent has ended" : "its agent has ended";
+  else if (reason == NULL || reason[0] == '\0')
+    reason = "nothing is known of why";
+  else if (node != NULL)
+    reason = dvmd_core_strip_name (node, reason);
+  if (step == NO_NEWS)
+    g_debug ("That agent %u has ended (%u) is not news", rank, how);
+  if (step & LOGGED)
+    log_loss (self, node, reason);
+  switch (step & ~(guint)LOGGED)
+    {
+    case DEPARTS:
+      dvmd_core_depart (self, node);
+      dvmd_core_check_all_gone (self);
+      break;
+    case DROPPED:
+      dvmd_core_drop_agent (self, node, reason);
+      break;
+    case MISSED:
+      dvmd_core_miss_agent (self, node, reason);
+      break;
+    case FAILS_GROW:
+      fail_grow (node, cause, reason);
+      break;
+    default:
+      break;
+    }
 }

@@ -346,20 +346,6 @@ dvmd_core_depart (DvmdCore *self, DvmdNode *node)
 /* ---- answers to effects ---- */
 
 void
-dvmd_core_agent_departed (DvmdCore *self, guint rank)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  if (node == NULL || !node->ordered)
-    {
-      g_debug ("That agent %u has departed is not news", rank);
-      return;
-    }
-  dvmd_core_depart (self, node);
-  dvmd_core_check_all_gone (self);
-}
-
-void
 dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reason)
 {
   if (dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_SHRINK)

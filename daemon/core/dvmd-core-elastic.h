@@ -98,8 +98,6 @@ gboolean dvmd_core_cancel_campaign (DvmdCore *self, DvmdCampaign *campaign, GErr
 /* ---- answers to effects ---- */
 /* The agents have their places, the membership is told, and everybody has it. */
 void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
-/* An agent that was ordered to leave has genuinely gone (D1). */
-void dvmd_core_agent_departed (DvmdCore *self, guint rank);
 /* The order to leave could not be sent. */
 void dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reason);
 /* Every allocator has been offered the nodes. */

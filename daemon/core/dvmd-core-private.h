@@ -52,10 +52,10 @@ void dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, 
 void dvmd_core_post (DvmdJob *job, guint event);
 void dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason);
 void dvmd_core_post_reason (DvmdJob *job, DvmJobState state, const DvmReason *reason);
-/* (nullable): an agent that has not gone yet; what: it does, for the log */
-DvmdNode *dvmd_core_find_agent (DvmdCore *self, guint rank, const char *what);
 /* Launchers put the name of the node before what happened: without it. */
 const char *dvmd_core_strip_name (DvmdNode *node, const char *reason);
+/* An agent of the start will not report: its node is DOWN. */
+void dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Its node is down, and nobody waits for it. reason: of the node; for its jobs, the node is named before it. */
 void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Its processes are over, nobody waits for its answers, and it counts as an agent no more. */

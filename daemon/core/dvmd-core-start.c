@@ -133,23 +133,8 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
 }
 
 void
-dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char *reason)
+dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason)
 {
-  DvmdNode *node = dvmd_core_find_agent (self, rank, "failed");
-
-  if (node == NULL)
-    return;
-  reason = dvmd_core_strip_name (node, reason);
-  if (node->ordered && cause == DVMD_CAUSE_LAUNCH)
-    {
-      dvmd_core_agent_departed (self, rank);
-      return;
-    }
-  if (self->vm.was_ready || self->vm.shutting_down)
-    {
-      dvmd_core_agent_lost (self, rank, cause, reason);
-      return;
-    }
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "it did not come: %s", reason);
   dvmd_membership_miss (&self->membership, node->hwthreads != 0);

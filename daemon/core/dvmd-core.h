@@ -89,21 +89,25 @@ void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint 
 void dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator);
 /* How deep the tree is, and how often it has been mended since the start. */
 void dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs);
+/* How the life of an agent ends. */
+typedef enum
+{
+  DVMD_AGENT_FAILED,   /* it will not report */
+  DVMD_AGENT_LOST,     /* it is not there any more */
+  DVMD_AGENT_GONE,     /* it has ended, as all do with the DVM */
+  DVMD_AGENT_DEPARTED, /* it was ordered to leave, and has genuinely gone (D1) */
+  DVMD_AGENT_N_ENDS
+} DvmdAgentEnd;
 /*
- * The agent will not report, or was lost before the DVM was ready: its node is DOWN, and a report that comes late is
- * refused. When each has reported or failed the DVM becomes ready without those, if that is allowed; else it fails,
- * with a reason that names each of them.
- */
-void dvmd_core_agent_failed (DvmdCore *self, guint rank, DvmdCause cause, const char *reason);
-/*
- * The agent is not there any more, and reason says what happened. Its node is DOWN for good, its processes are over
+ * cause and reason say what happened to one that failed or was lost. Its node is DOWN for good, its processes are over
  * (COMM_FAILED), and no answer of it is waited for. Jobs with processes there fail with a reason that names the node,
  * or go on if they may lose ranks and have others; jobs that were placed there and not launched fail too, those that
  * were not placed yet look for other nodes. Without any node the DVM stays up: jobs that come end MAP_FAILED.
+ * Before the DVM is ready a report that comes late is refused. When each has reported or failed the DVM becomes ready
+ * without those, if that is allowed; else it fails, with a reason that names each of them.
  */
-void dvmd_core_agent_lost (DvmdCore *self, guint rank, DvmdCause cause, const char *reason);
+void dvmd_core_agent_ended (DvmdCore *self, guint rank, DvmdAgentEnd how, DvmdCause cause, const char *reason);
 void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
-void dvmd_core_agent_gone (DvmdCore *self, guint rank);
 /*
  * All files of the job are on that agent, or (reason) they cannot be brought there; agent 0: they cannot be read. What
  * an agent says that has gone is not the job's failure (L14).

@@ -43,7 +43,7 @@ typedef struct
    * dvmd_core_allocation_failed(). NULL: they were added before the start.
    */
   void (*allocate) (gpointer user_data);
-  /* Start the agents of these nodes; each answers by dvmd_core_agent_reported() or dvmd_core_agent_failed(). */
+  /* Start the agents of these nodes; each answers by dvmd_core_agent_reported() or dvmd_core_agent_ended(). */
   void (*launch_agents) (gpointer user_data, DvmdNode *const *nodes, guint n_nodes);
   /* Tell membership to every agent; answered by dvmd_core_membership_distributed(). */
   void (*distribute_membership) (gpointer user_data, guint64 epoch);
@@ -82,7 +82,7 @@ typedef struct
   /* Tell the originating tool of the start and of the end (L10). */
   void (*tell_started) (gpointer user_data, DvmdJob *job);
   void (*tell_ended) (gpointer user_data, DvmdJob *job);
-  /* End every agent; each answers by dvmd_core_agent_gone(). force: without grace. */
+  /* End every agent; each answers by dvmd_core_agent_ended(). force: without grace. */
   void (*stop_agents) (gpointer user_data, gboolean force);
   /* ---- an elastic DVM alone; all of them (nullable) where that is off ---- */
   /*
@@ -93,7 +93,7 @@ typedef struct
   /*
    * These are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because they
    * come too late (campaign NULL). One change of the tree for all that have a place in it: repairs is 0 or 1 then,
-   * links_changed the links of it. Each is answered by dvmd_core_agent_departed().
+   * links_changed the links of it. Each is answered by dvmd_core_agent_ended().
    */
   void (*remove_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
                          guint *repairs, guint *links_changed);

@@ -201,7 +201,7 @@ agent_is_gone (gpointer data)
 {
   Later *later = data;
 
-  dvmd_core_agent_gone (later->self->core, 1);
+  dvmd_core_agent_ended (later->self->core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   return G_SOURCE_REMOVE;
 }
 

@@ -98,7 +98,7 @@ report (FakeElastic *self, guint rank, DvmdCampaign *campaign)
 static void
 depart (FakeElastic *self, guint rank, DvmdCampaign *campaign)
 {
-  dvmd_core_agent_departed (self->core, rank);
+  dvmd_core_agent_ended (self->core, rank, DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
 }
 
 static void
@@ -147,7 +147,7 @@ fake_elastic_fail (FakeElastic *self, const char *host, DvmdCause cause, const c
       if (strcmp (dvmd_node_pool_get_name (pool, rank), host) != 0)
         continue;
       g_array_remove_index (self->coming, i);
-      dvmd_core_agent_failed (self->core, rank, cause, reason);
+      dvmd_core_agent_ended (self->core, rank, DVMD_AGENT_FAILED, cause, reason);
       return;
     }
   g_assert_not_reached ();

@@ -449,7 +449,7 @@ sim_daemon_fail (SimDaemon *self, DvmdCause cause)
   self->declared = TRUE;
   sim_world_trace (world, "failed %u", self->rank);
   sim_note_cause (world, self->rank, cause);
-  dvmd_core_agent_failed (world->core, self->rank, cause, "it is not there");
+  dvmd_core_agent_ended (world->core, self->rank, DVMD_AGENT_FAILED, cause, "it is not there");
 }
 
 void
@@ -458,7 +458,7 @@ sim_daemon_ended (SimDaemon *self)
   sim_expect_loss (self->world, self->rank, self->ordered);
   die (self, TRUE);
   if (!dvmd_departures_ended (self->world->departures, self->rank) && self->world->stopping)
-    dvmd_core_agent_gone (self->world->core, self->rank);
+    dvmd_core_agent_ended (self->world->core, self->rank, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
 }
 
 void

@@ -443,7 +443,7 @@ sim_take (SimWorld *self, const SimMessage *message)
       break;
     case SIM_GONE:
     default:
-      dvmd_core_agent_gone (self->core, message->agent);
+      dvmd_core_agent_ended (self->core, message->agent, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
       break;
     }
 }

@@ -187,7 +187,7 @@ departures_departed (gpointer data, guint32 rank, DvmdDepartedHow how)
   if (world->forgotten->len == 0)
     sim_world_post (world, CLEAN_DELAY, SIM_POST_CLEAN, 0, 0);
   g_array_append_val (world->forgotten, rank);
-  dvmd_core_agent_departed (world->core, rank);
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
 }
 
 /* What is left of those that have departed, all at once. */
@@ -219,7 +219,7 @@ declare (SimDaemon *self)
   sim_expect_loss (world, self->rank, FALSE);
   sim_world_trace (world, "declared %u", self->rank);
   sim_note_cause (world, self->rank, DVMD_CAUSE_LOST);
-  dvmd_core_agent_lost (world->core, self->rank, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world->core, self->rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   sim_world_terminate (self);
 }
 
@@ -286,11 +286,11 @@ sim_world_repeat (SimWorld *self, guint rank, guint which)
   sim_world_trace (self, "said again of %u", rank);
   fence = dvmd_core_get_launch_fence (self->core);
   if (which % 3 == 0)
-    dvmd_core_agent_lost (self->core, rank, DVMD_CAUSE_LOST, "connection closed, again");
+    dvmd_core_agent_ended (self->core, rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed, again");
   else if (which % 3 == 1)
-    dvmd_core_agent_failed (self->core, rank, DVMD_CAUSE_CONNECT, "it is not there, again");
+    dvmd_core_agent_ended (self->core, rank, DVMD_AGENT_FAILED, DVMD_CAUSE_CONNECT, "it is not there, again");
   else if (daemon->departed)
-    dvmd_core_agent_departed (self->core, rank);
+    dvmd_core_agent_ended (self->core, rank, DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
   sim_hold (self, SIM_E66, dvmd_core_get_launch_fence (self->core) == fence);
 }
 

@@ -330,7 +330,7 @@ take_report (World *world, const SimMessage *message)
   DvmdAgentReport report = { .host = "h", .address = "", .pid = 7, .hwthreads = 2, .topology = "t" };
 
   if (message->flag)
-    dvmd_core_agent_failed (world->core, message->agent, DVMD_CAUSE_LAUNCH, "unreachable");
+    dvmd_core_agent_ended (world->core, message->agent, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "unreachable");
   else
     dvmd_core_agent_reported (world->core, message->agent, &report);
 }
@@ -390,7 +390,7 @@ take (World *world, const SimMessage *message)
       break;
     case SIM_GONE:
     default:
-      dvmd_core_agent_gone (world->core, message->agent);
+      dvmd_core_agent_ended (world->core, message->agent, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
       break;
     }
 }
@@ -497,7 +497,7 @@ tell_lost (World *world, SimAgent *agent)
   if (!is_down (world, agent->rank))
     for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
       expect_loss (world, l->data, agent->rank);
-  dvmd_core_agent_lost (world->core, agent->rank, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world->core, agent->rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
 }
 
 /* It dies now and the controller hears of it some time; or only its link does, and what it says comes late. */

@@ -497,7 +497,7 @@ shrink (World *world, const char *hosts)
 static inline void
 depart (World *world, guint rank)
 {
-  dvmd_core_agent_departed (world->core, rank);
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
   run (world);
 }
 

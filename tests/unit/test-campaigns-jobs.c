@@ -103,7 +103,7 @@ test_aborted (void)
   g_assert_cmpstr (waits_for (early, 1), ==, "/org/dvm/campaigns/2");
   dvmd_campaign_publish_held_jobs (first);
   g_assert_cmpuint (g_strv_length ((char **)dvm_campaign_get_held_jobs (dvmd_campaign_get_record (first))), ==, 4);
-  dvmd_core_agent_failed (world.core, 4, DVMD_CAUSE_CONNECT, "cannot reach the controller");
+  dvmd_core_agent_ended (world.core, 4, DVMD_AGENT_FAILED, DVMD_CAUSE_CONNECT, "cannot reach the controller");
   run (&world);
   /* It had come before. */
   assert_held (early, "map");
@@ -135,7 +135,7 @@ test_unrelated_failure (void)
   world_init_elastic (&world, 2, 2);
   campaign = grow (&world, "node3");
   job = submit (&world, 1);
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_RUNNING);
   assert_held (job, "map");
@@ -155,7 +155,7 @@ test_crash_remaps (void)
   world_init_elastic (&world, 2, 2);
   job = submit_staged (&world, 2);
   g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (job), 1), ==, 2);
-  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
   g_assert_cmpuint (dvmd_map_count_on_node (dvmd_job_get_map (job), 2), ==, 2);
@@ -214,7 +214,7 @@ test_remap_is_never_aborted (void)
   assert_held (job, "launch");
   depart (&world, 1);
   assert_held (job, "map");
-  dvmd_core_agent_failed (world.core, 3, DVMD_CAUSE_LAUNCH, "no");
+  dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "no");
   run (&world);
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_FAILED);
   assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
@@ -411,7 +411,7 @@ test_drain_of_lost (gconstpointer grows)
   launch_all (&world, submit (&world, 3));
   campaign = shrink_gently (&world, "node1", 30);
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_WAITING);
-  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "it was killed");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "it was killed");
   if (grows != NULL)
     grow (&world, "node1");
   run (&world);
@@ -436,7 +436,7 @@ test_drain_overtaken (void)
   rough = shrink (&world, "node1");
   assert_campaign (rough, DVM_CAMPAIGN_STATE_RUNNING);
   /* The end of its ranks comes later than its own. */
-  dvmd_core_agent_departed (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
   run (&world);
   offered (&world, rough);
   assert_campaign (rough, DVM_CAMPAIGN_STATE_COMPLETED);
@@ -805,7 +805,7 @@ test_own_nodes_fail (void)
   report_in (&world, 2);
   assert_state (jobs[1], DVM_JOB_STATE_WAITING_FOR_DAEMONS);
   /* While it is wired. */
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   assert_state (jobs[0], DVM_JOB_STATE_NEVER_LAUNCHED);
   assert_state (jobs[1], DVM_JOB_STATE_NEVER_LAUNCHED);

@@ -58,7 +58,7 @@ release (World *world, const char *alloc_id)
 static void
 lose (World *world, guint rank)
 {
-  dvmd_core_agent_lost (world->core, rank, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (world);
 }
 
@@ -323,7 +323,7 @@ test_crash_of_target (void)
   launch_all (&world, job);
   g_string_truncate (world.log, 0);
   campaign = dvmd_core_get_campaign (world.core, try_shrink (&world, "node1 node2", NULL, &answer, NULL));
-  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   assert_state (job, DVM_JOB_STATE_KILLED_BY_CMD);
   g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "campaign 1 (shrink of node1, node2)"));
@@ -498,7 +498,7 @@ test_latecomer (void)
   };
 
   world_init_with (&world, 2, 2, &settings);
-  dvmd_core_agent_failed (world.core, 2, DVMD_CAUSE_TIMEOUT, "no report");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_FAILED, DVMD_CAUSE_TIMEOUT, "no report");
   report_in (&world, 1);
   dvmd_core_membership_distributed (world.core, world.epoch);
   run (&world);
@@ -536,8 +536,8 @@ test_shutdown (void)
   g_assert_cmpuint (dvmd_core_get_campaigns_running (world.core), ==, 0);
   assert_grow_refused (&world, "node4", NULL, DVM_ERROR_SHUTTING_DOWN);
   depart (&world, 2);
-  dvmd_core_agent_failed (world.core, 3, DVMD_CAUSE_LAUNCH, "ended");
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "ended");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_cmpuint (world.n_ended, ==, 1);
 }
@@ -562,7 +562,7 @@ test_shutdown_and_lost (void)
   assert_campaign (shrinking, DVM_CAMPAIGN_STATE_FAILED);
   g_assert_false (node (&world, 2)->ordered);
   lose (&world, 2);
-  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_true (dvmd_job_get_ended (job));
   g_assert_cmpuint (world.n_ended, ==, 1);
@@ -580,7 +580,7 @@ test_shutdown_at_once (void)
   try_grow (&world, "node2", NULL, &answer, NULL);
   run (&world);
   assert_log (&world, "stop\nend 1: failed shutting-down\n");
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_cmpuint (world.n_ended, ==, 1);
 }
@@ -739,7 +739,7 @@ test_no_timer_stays (void)
   offered (&world, campaign);
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_COMPLETED);
   campaign = grow (&world, "node3");
-  dvmd_core_agent_failed (world.core, 3, DVMD_CAUSE_LAUNCH, "no");
+  dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "no");
   run (&world);
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_FAILED);
   for (guint rank = 4; rank < 8; rank++)

@@ -190,7 +190,7 @@ test_roll_back (void)
   job = submit (&world, 1);
   report_in (&world, 2);
   g_string_truncate (world.log, 0);
-  dvmd_core_agent_failed (world.core, 3, DVMD_CAUSE_LAUNCH, "node3: no such machine");
+  dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "node3: no such machine");
   run (&world);
   assert_campaign (campaign, DVM_CAMPAIGN_STATE_ROLLING_BACK);
   assert_log (&world, "remove 1: 2 4\nended 1\n");

@@ -17,7 +17,7 @@ lose (World *world, guint rank)
   g_autofree char *reason = g_strdup_printf ("node%u: " WHY, rank);
 
   /* As launchers say it. */
-  dvmd_core_agent_lost (world->core, rank, DVMD_CAUSE_LOST, reason);
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, reason);
   run (world);
 }
 
@@ -398,8 +398,8 @@ test_all_lost (void)
   running = submit (&world, 4);
   waiting = submit (&world, 1);
   launch_all (&world, running);
-  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, WHY);
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "no sign of life for 20 s");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, WHY);
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "no sign of life for 20 s");
   run (&world);
   assert_state (running, DVM_JOB_STATE_COMM_FAILED);
   assert_reason (running, "node1 was lost: " WHY);
@@ -408,7 +408,7 @@ test_all_lost (void)
   /* It stays up, without nodes, and says so. */
   g_assert_true (dvmd_core_get_ready (world.core));
   g_assert_false (world.ended);
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_false (world.ended);
   late = submit (&world, 1);
@@ -444,7 +444,7 @@ test_late_messages (void)
   dvmd_core_files_staged (world.core, job, 2, "too late");
   gone (&world, job, 2);
   dvmd_core_agent_reported (world.core, 2, &report);
-  dvmd_core_agent_gone (world.core, 2);
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   lose (&world, 2);
   g_assert_cmpint (state_of (job, 2), ==, DVM_PROC_STATE_COMM_FAILED);
   g_assert_cmpint (state_of (job, 3), ==, DVM_PROC_STATE_COMM_FAILED);

@@ -142,7 +142,7 @@ test_staging_on_leaving (void)
   world_init (&world, 2, 2, FALSE);
   bring_up (&world);
   job = submit_with_files (&world, 3);
-  dvmd_core_agent_gone (world.core, 2);
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   /* Whether the other one has its files makes no difference any more. */
   staged (&world, job, 2, "the agent is ending");

@@ -25,7 +25,7 @@ start (World *world, guint n_nodes, gboolean allow_missing)
 static void
 fail (World *world, guint rank, const char *reason)
 {
-  dvmd_core_agent_failed (world->core, rank, DVMD_CAUSE_LAUNCH, reason);
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, reason);
   run (world);
 }
 
@@ -64,8 +64,8 @@ test_refused (void)
   g_assert_true (g_str_has_suffix (world.log->str, "stop forced\n"));
   g_assert_cmpuint (dvmd_core_get_nodes_expected (world.core), ==, 5);
   g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 2);
-  dvmd_core_agent_gone (world.core, 1);
-  dvmd_core_agent_gone (world.core, 5);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
+  dvmd_core_agent_ended (world.core, 5, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_cmpuint (world.n_ended, ==, 1);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
@@ -118,8 +118,8 @@ test_allowed (void)
   assert_state (job, DVM_JOB_STATE_NOTIFIED);
   dvmd_core_shutdown (world.core, FALSE, "enough");
   run (&world);
-  dvmd_core_agent_gone (world.core, 1);
-  dvmd_core_agent_gone (world.core, 3);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
+  dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
 }
@@ -146,7 +146,7 @@ test_lost_again (gconstpointer data)
   start (&world, 3, allowed);
   report (&world, 1);
   report (&world, 2);
-  dvmd_core_agent_lost (world.core, 1, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 1);
   g_assert_cmpuint (world.epoch, ==, 0);
@@ -172,14 +172,14 @@ test_lost_while_wiring (gconstpointer data)
   start (&world, 3, allowed);
   report_all (&world);
   g_assert_cmpuint (world.epoch, ==, 1);
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   if (!allowed)
     {
       distributed (&world, 1);
       g_assert_false (world.ready);
-      dvmd_core_agent_gone (world.core, 1);
-      dvmd_core_agent_gone (world.core, 3);
+      dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
+      dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
       run (&world);
       g_assert_cmpstr (world.end_reason, ==, "1 of the 3 nodes of the DVM did not come: node2: connection closed");
       return;
@@ -202,7 +202,7 @@ test_lost_at_last (gconstpointer data)
   start (&world, 2, allowed);
   report_all (&world);
   dvmd_core_membership_distributed (world.core, 1);
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_true (world.ready == allowed);
   g_assert_true (dvmd_core_get_ready (world.core) == allowed);
@@ -223,7 +223,7 @@ test_shutdown (void)
   g_assert_true (g_str_has_suffix (world.log->str, "stop\n"));
   fail (&world, 3, "it was told to end");
   g_assert_false (world.ended);
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_cmpuint (world.n_ended, ==, 1);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);

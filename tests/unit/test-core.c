@@ -795,7 +795,7 @@ test_shutdown (void)
   end_proc (&world, running, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
   all_gone (&world, running);
   g_assert_nonnull (strstr (world.log->str, "stop\n"));
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
@@ -818,7 +818,7 @@ test_forced_exit (void)
   assert_state (dvmd_core_get_vm_job (world.core), DVM_JOB_STATE_FORCED_EXIT);
   end_proc (&world, job, 0, DVM_PROC_STATE_KILLED_BY_CMD, 0, 9);
   all_gone (&world, job);
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FORCED_EXIT);
@@ -848,7 +848,7 @@ test_one_shot (void)
   job = submit (&world, 1);
   run_to_end (&world, job);
   assert_state (dvmd_core_get_vm_job (world.core), DVM_JOB_STATE_ALL_JOBS_COMPLETE);
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_ALL_JOBS_COMPLETE);
@@ -890,7 +890,7 @@ test_one_shot_cancelled_early (void)
   g_assert_true (dvmd_job_get_ended (kept));
   report_all (&world);
   dvmd_core_membership_distributed (world.core, world.epoch);
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_ALL_JOBS_COMPLETE);
@@ -910,10 +910,10 @@ test_one_shot_failed (void)
   dvmd_event_queue_drain (world.queue, 1);
   assert_state (kept, DVM_JOB_STATE_KILLED_BY_CMD);
   g_assert_false (dvmd_job_get_ended (kept));
-  dvmd_core_agent_failed (world.core, 1, DVMD_CAUSE_LAUNCH, "no topology");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "no topology");
   run (&world);
   g_assert_nonnull (strstr (world.log->str, "stop forced"));
-  dvmd_core_agent_gone (world.core, 2);
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);
@@ -936,7 +936,7 @@ test_shutdown_before_ready (void)
   run (&world);
   g_assert_false (world.ready);
   g_assert_false (dvmd_core_get_ready (world.core));
-  dvmd_core_agent_gone (world.core, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
 }
@@ -947,9 +947,9 @@ test_agent_failed (void)
   g_auto (World) world = { 0 };
 
   world_init (&world, 2, 1, FALSE);
-  dvmd_core_agent_failed (world.core, 1, DVMD_CAUSE_LAUNCH, "no topology");
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "no topology");
   run (&world);
-  dvmd_core_agent_gone (world.core, 2);
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_FAILED_TO_LAUNCH);

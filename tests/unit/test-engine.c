@@ -320,7 +320,8 @@ test_modex (Fixture *self, gconstpointer data)
 static void
 lose (Fixture *self, guint rank)
 {
-  dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), rank, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (dvmd_controller_get_core (self->controller), rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST,
+                         "connection closed");
 }
 
 /* Its job ends with its name, nobody waits for it, and another job runs on what is left. */

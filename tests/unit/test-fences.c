@@ -702,10 +702,12 @@ test_node_lost (Fixture *self, gconstpointer data)
   for (guint i = 0; i < 3; i++)
     tokens[i] = fence (self, job, i, "x");
   settle (self);
-  dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), 6, DVMD_CAUSE_LOST, "has no part in it");
+  dvmd_core_agent_ended (dvmd_controller_get_core (self->controller), 6, DVMD_AGENT_LOST, DVMD_CAUSE_LOST,
+                         "has no part in it");
   settle (self);
   g_assert_false (pmix_fake_get_answer (self->fakes[0], tokens[0], NULL, NULL));
-  dvmd_core_agent_lost (dvmd_controller_get_core (self->controller), 5, DVMD_CAUSE_LOST, "as in the test");
+  dvmd_core_agent_ended (dvmd_controller_get_core (self->controller), 5, DVMD_AGENT_LOST, DVMD_CAUSE_LOST,
+                         "as in the test");
   for (guint i = 0; i < 3; i++)
     g_assert_cmpint (get_status (self, i, tokens[i], NULL), ==, DVMD_PMIX_ERR_LOST_CONNECTION);
   wait_until (is_nothing_open (self));

@@ -50,7 +50,7 @@ assert_node (World *world, guint rank, DvmNodeState state)
 static void
 lose (World *world, guint rank)
 {
-  dvmd_core_agent_lost (world->core, rank, DVMD_CAUSE_LOST, "its agent has ended");
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "its agent has ended");
   run (world);
 }
 
@@ -76,7 +76,7 @@ come (World *world, guint rank)
 static void
 fail (World *world, guint rank)
 {
-  dvmd_core_agent_failed (world->core, rank, DVMD_CAUSE_LAUNCH, "no such host");
+  dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_FAILED, DVMD_CAUSE_LAUNCH, "no such host");
   run (world);
 }
 
@@ -426,8 +426,8 @@ test_end (void)
       run (&world);
       assert_log (&world, "stop\n");
       if (step > 0)
-        dvmd_core_agent_gone (world.core, 3);
-      dvmd_core_agent_gone (world.core, 2);
+        dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
+      dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
       run (&world);
       g_assert_true (world.ended);
       pass (&world, 100 * PAUSE);

@@ -306,7 +306,7 @@ test_placed_lost (void)
   dvmd_core_files_staged (world.core, job, 2, NULL);
   run (&world);
   assert_held (job, "session");
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LOST, "connection closed");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   control (&world, session, DVMD_SESSION_RESUME);
   assert_state (job, DVM_JOB_STATE_FAILED_TO_LAUNCH);

@@ -492,7 +492,7 @@ test_failed_grow (void)
   alloc_id = g_strdup (alloc_of (session));
   mine = spawn (&world, TOOL, 1, alloc_id);
   others = spawn (&world, TOOL, 1, NULL);
-  dvmd_core_agent_lost (world.core, 2, DVMD_CAUSE_LAUNCH, "it has no shell");
+  dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LAUNCH, "it has no shell");
   run (&world);
   assert_state (mine, DVM_JOB_STATE_NEVER_LAUNCHED);
   g_assert_null (dvmd_core_get_session (world.core, 1));
