@@ -469,7 +469,6 @@ load_plugins (Daemon *self, GError **error)
     .path = path[0] != '\0' ? path : DVM_PLUGIN_DIR,
     .disabled = dvmd_config_get_string (self->config, "disabled-plugins"),
     .settings = plugin_settings,
-    .script = dvmd_config_get_string (self->config, "test-plugin"),
   };
 
   return dvmd_plugins_new (&settings, error);

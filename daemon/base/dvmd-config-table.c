@@ -105,8 +105,6 @@ static const DvmdSetting settings[] = {
     "how many agents the launcher ssh starts at once" },
   { "start-timeout", DVMD_CONFIG_SECONDS, "60", NULL, G_USEC_PER_SEC, HOURS (24), DVMD_CONFIG_AT_START,
     "how long the nodes of a DVM that is started may take until they have reported" },
-  { "test-plugin", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
-    "for tests: the script of a launcher, an allocator and a mapper that do what it says; empty: there are none" },
   { "trace-file", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,
     "file to which every change of state is added, one JSON object a line; empty: there is none" },
 };

@@ -10,12 +10,7 @@
 
 G_BEGIN_DECLS
 
-typedef struct
-{
-  const DvmdPluginInfo *info; /* NULL: the end */
-  gboolean test_only;         /* waits for a script */
-} DvmdBuiltinPlugin;
-
-extern const DvmdBuiltinPlugin dvmd_builtin_plugins[];
+/* NULL ends it. */
+extern const DvmdPluginInfo *const dvmd_builtin_plugins[];
 
 G_END_DECLS

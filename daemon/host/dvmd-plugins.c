@@ -130,15 +130,14 @@ dvmd_plugins_load_file (DvmdPlugins *self, const char *path, GError **error)
 }
 
 static void
-load_builtin (DvmdPlugins *self, gboolean test_only)
+load_builtin (DvmdPlugins *self)
 {
-  for (const DvmdBuiltinPlugin *builtin = dvmd_builtin_plugins; builtin->info != NULL; builtin++)
+  for (guint i = 0; dvmd_builtin_plugins[i] != NULL; i++)
     {
+      const DvmdPluginInfo *info = dvmd_builtin_plugins[i];
       g_autoptr (GError) error = NULL;
 
-      if (builtin->test_only == test_only
-          && (!dvmd_plugin_info_check (builtin->info, builtin->info->name, &error)
-              || !add (self, builtin->info, NULL, &error)))
+      if (!dvmd_plugin_info_check (info, info->name, &error) || !add (self, info, NULL, &error))
         g_error ("%s", error->message);
     }
 }
@@ -269,21 +268,10 @@ tell_unknown (DvmdPlugins *self)
     }
 }
 
-static void
-set_script (DvmdPlugins *self, const char *script)
-{
-  static const char *const keys[] = { "launcher-test.script", "allocator-test.script", "allocator-other.script",
-                                      "mapper-test.script" };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
-    g_hash_table_replace (self->settings, g_strdup (keys[i]), g_strdup (script));
-}
-
 DvmdPlugins *
 dvmd_plugins_new (const DvmdPluginsSettings *settings, GError **error)
 {
   g_autoptr (DvmdPlugins) self = g_new0 (DvmdPlugins, 1);
-  gboolean with_tests = settings->script != NULL && settings->script[0] != '\0';
 
   self->entries = g_ptr_array_new_with_free_func (entry_free);
   for (gsize i = 0; i < G_N_ELEMENTS (self->active); i++)
@@ -294,12 +282,7 @@ dvmd_plugins_new (const DvmdPluginsSettings *settings, GError **error)
   read_disabled (self, settings->disabled != NULL ? settings->disabled : "");
   if (!read_settings (self, settings->settings != NULL ? settings->settings : "", error))
     return NULL;
-  if (with_tests)
-    {
-      set_script (self, settings->script);
-      load_builtin (self, TRUE);
-    }
-  load_builtin (self, FALSE);
+  load_builtin (self);
   if (settings->path != NULL)
     load_path (self, settings->path);
   tell_unknown (self);

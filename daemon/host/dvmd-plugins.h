@@ -22,7 +22,6 @@ typedef struct
   const char *path;     /* (nullable): directories with colons between them; NULL: no files */
   const char *disabled; /* (nullable): "mapper-round-robin allocator-hosts" */
   const char *settings; /* (nullable): "mapper-site.key=value allocator-x.y=z"; '' and \ quote as in a shell */
-  const char *script;   /* (nullable): for the plugins of tests, which are loaded with it alone */
 } DvmdPluginsSettings;
 
 typedef struct

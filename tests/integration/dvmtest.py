@@ -5,6 +5,7 @@ Each program of this folder is a set of unittest cases that ends in dvmtest.main
 """
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,8 @@ LIMIT = 60  # seconds; a test that waits so long has failed
 MANAGER = ('/org/dvm/Manager', 'org.dvm.Manager')
 PROPERTIES = 'org.freedesktop.DBus.Properties'
 DVMD = os.environ.get('DVM_DVMD', 'dvmd')
+SCRIPTED = os.environ.get('DVM_DVMD_SCRIPTED', 'dvmd-scripted')
+SCRIPTED_PLUGINS = ('allocator-test', 'allocator-other', 'launcher-test', 'mapper-test')
 
 # The numbers of the contract that the tests speak of.
 RUNNING, TERMINATED, NOTIFIED = 14, 31, 35
@@ -263,6 +266,16 @@ class Finished:
         return f'{self.result} out={self.out[-500:]!r} err={self.err[-500:]!r}'
 
 
+def give_script(settings):
+    """The script of the setting "test-plugin" as settings of those plugins, or None without one."""
+    script = next((setting.split('=', 1)[1] for setting in settings if setting.startswith('test-plugin=')), None)
+    if script is None:
+        return None
+    others = [setting for setting in settings if not setting.startswith(('test-plugin=', 'plugin-settings='))]
+    values = [setting.split('=', 1)[1] for setting in settings if setting.startswith('plugin-settings=')]
+    return others + ['plugin-settings=' + ' '.join(values + [f'{name}.script={shlex.quote(script)}' for name in SCRIPTED_PLUGINS])]
+
+
 class Dvm:
     peer = None  # the socket of its only client
     early = None  # called when the process is there and not yet ready
@@ -288,7 +301,9 @@ class Dvm:
         self._start(slots, name, bus, settings, env or {}, socket)
 
     def _start(self, slots, name, bus, settings, env, socket):
-        self.argv = [DVMD]
+        scripted = give_script(settings)
+        self.argv = [DVMD if scripted is None else SCRIPTED]
+        settings = settings if scripted is None else scripted
         passed = [self.peer.fileno()] if self.peer is not None else []
         if passed:
             self.argv += [f'--fd={passed[0]}', '--one-shot']

@@ -178,7 +178,7 @@ class Scripted(dvmtest.Case):
         self.assertIn('a rank has no place', states[2].reason)
 
     def test_allocator_delays(self):
-        dvm = self.dvm(slots=2, env={'DVM_TEST_PLUGIN': 'allocator delay 300; allocator done'})
+        dvm = self.dvm(slots=2, settings=['test-plugin=allocator delay 300; allocator done'])
         self.assertEqual(dvm.run(['true'], np=2).state, NOTIFIED)
 
     def test_no_nodes(self):

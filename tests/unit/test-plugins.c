@@ -15,10 +15,19 @@
 #include "dvmd-map-driver.h"
 #include "dvmd-plugins.h"
 
+/* They are used with a script alone. */
+#define SCRIPTED "allocator-test allocator-other launcher-test mapper-test"
+
 static DvmdPlugins *
 load (const char *disabled, const char *settings, const char *script)
 {
-  const DvmdPluginsSettings given = { .disabled = disabled, .settings = settings, .script = script };
+  g_autofree char *others = g_strjoin (" ", script == NULL ? SCRIPTED : "", disabled, NULL);
+  g_autofree char *quoted = script != NULL ? g_shell_quote (script) : NULL;
+  g_autofree char *scripts = quoted != NULL ? g_strdup_printf ("allocator-test.script=%s allocator-other.script=%s "
+                                                               "launcher-test.script=%s mapper-test.script=%s",
+                                                               quoted, quoted, quoted, quoted)
+                                            : NULL;
+  const DvmdPluginsSettings given = { .disabled = others, .settings = script != NULL ? scripts : settings };
   g_autoptr (GError) error = NULL;
   DvmdPlugins *plugins = dvmd_plugins_new (&given, &error);
 
@@ -766,7 +775,7 @@ test_directory (void)
   g_autofree char *broken = g_build_filename (dir, "broken.so", NULL);
   g_autofree char *other = g_build_filename (dir, "README", NULL);
   g_autofree char *path = g_strdup_printf ("/does/not/exist::%s", dir);
-  const DvmdPluginsSettings settings = { .path = path };
+  const DvmdPluginsSettings settings = { .path = path, .disabled = SCRIPTED };
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdPlugins) plugins = NULL;
 
