@@ -140,8 +140,7 @@ dvm_client_attach_async (DvmClient *self, DvmJob *job, DvmStreams streams, GCanc
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_attach_async);
+  task = _dvm_client_new_task (self, dvm_client_attach_async, cancellable, callback, user_data);
   if (streams == DVM_STREAMS_NONE)
     {
       g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("No stream was asked for"));
@@ -214,17 +213,13 @@ gboolean
 dvm_client_attach (DvmClient *self, DvmJob *job, DvmStreams streams, GCancellable *cancellable, int *stdin_fd,
                    int *stdout_fd, int *stderr_fd, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_attach_async (self, job, streams, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_attach_finish (self, _dvm_sync_wait (&sync), stdin_fd, stdout_fd, stderr_fd, error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_attach_finish (self, _dvm_sync_wait (&sync), stdin_fd, stdout_fd, stderr_fd, error);
 }
 
 /**

@@ -18,12 +18,13 @@
 /* of data/system/dvm.sysusers */
 #define SERVICE_USER "dvm"
 
-void
-_dvm_sync_begin (DvmSync *sync)
+DvmSync
+_dvm_sync_begin (void)
 {
-  sync->context = g_main_context_new ();
-  sync->result = NULL;
-  g_main_context_push_thread_default (sync->context);
+  DvmSync sync = { g_main_context_new (), NULL };
+
+  g_main_context_push_thread_default (sync.context);
+  return sync;
 }
 
 void
@@ -191,4 +192,34 @@ _dvm_client_new_job (const char *path, GError **error)
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("“%s” is not the path of a job; it is like /org/dvm/jobs/7"),
                path);
   return NULL;
+}
+
+void
+_dvm_client_on_done (GObject *connection, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (connection, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_boolean (task, TRUE);
+}
+
+void
+_dvm_client_on_value (GObject *connection, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (connection, result, task, NULL);
+
+  if (reply != NULL)
+    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
+}
+
+GTask *
+_dvm_client_new_task (DvmClient *self, gpointer tag, GCancellable *cancellable, GAsyncReadyCallback callback,
+                      gpointer user_data)
+{
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+
+  g_task_set_source_tag (task, tag);
+  return task;
 }

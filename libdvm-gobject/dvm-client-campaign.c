@@ -10,23 +10,12 @@
 
 #include "dvm-client-private.h"
 
-static void
-on_done (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_boolean (task, TRUE);
-}
-
 static GTask *
 new_task (DvmClient *self, DvmCampaign *campaign, gpointer tag, GCancellable *cancellable, GAsyncReadyCallback callback,
           gpointer user_data)
 {
-  GTask *task = g_task_new (self, cancellable, callback, user_data);
+  GTask *task = _dvm_client_new_task (self, tag, cancellable, callback, user_data);
 
-  g_task_set_source_tag (task, tag);
   g_task_set_task_data (task, g_object_ref (campaign), g_object_unref);
   return task;
 }
@@ -190,17 +179,13 @@ gboolean
 dvm_client_wait_campaign (DvmClient *self, DvmCampaign *campaign, guint timeout_ms, GCancellable *cancellable,
                           GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_CAMPAIGN (campaign), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_wait_campaign_async (self, campaign, timeout_ms, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_wait_campaign_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_wait_campaign_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -220,16 +205,12 @@ void
 dvm_client_cancel_campaign_async (DvmClient *self, DvmCampaign *campaign, GCancellable *cancellable,
                                   GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_CAMPAIGN_INTERFACE, "Cancel", NULL, "()", -1, NULL };
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_CAMPAIGN (campaign));
 
-  call.path = dvm_campaign_get_object_path (campaign);
-  call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call,
-                    new_task (self, campaign, dvm_client_cancel_campaign_async, cancellable, callback, user_data),
-                    on_done);
+  _dvm_client_call_object (
+      self, campaign, "Cancel", g_variant_new ("(a{sv})", NULL),
+      _dvm_client_new_task (self, dvm_client_cancel_campaign_async, cancellable, callback, user_data));
 }
 
 /**
@@ -267,15 +248,11 @@ dvm_client_cancel_campaign_finish (DvmClient *self, GAsyncResult *result, GError
 gboolean
 dvm_client_cancel_campaign (DvmClient *self, DvmCampaign *campaign, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_CAMPAIGN (campaign), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_cancel_campaign_async (self, campaign, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_cancel_campaign_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_cancel_campaign_finish (self, _dvm_sync_wait (&sync), error);
 }

@@ -505,8 +505,7 @@ dvm_client_connect_async (DvmClient *self, GCancellable *cancellable, GAsyncRead
 
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_connect_async);
+  task = _dvm_client_new_task (self, dvm_client_connect_async, cancellable, callback, user_data);
   if (check_unconnected (self, &error))
     attempt = attempt_new (self, &error);
   if (attempt == NULL)

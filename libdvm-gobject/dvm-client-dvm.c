@@ -10,16 +10,6 @@
 
 #include "dvm-client-private.h"
 
-static void
-on_only_value (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
-}
-
 /**
  * dvm_client_get_trace_async:
  * @self: a client that is connected
@@ -37,16 +27,15 @@ dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancella
                             gpointer user_data)
 {
   DvmCall call = { NULL, DVM_JOB_INTERFACE, "GetTrace", NULL, "(a(tsuus))", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_get_trace_async);
   call.path = dvm_job_get_object_path (job);
   call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call, task, on_only_value);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_get_trace_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
 }
 
 /**
@@ -85,17 +74,13 @@ dvm_client_get_trace_finish (DvmClient *self, GAsyncResult *result, GError **err
 GVariant *
 dvm_client_get_trace (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GVariant *trace;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (DVM_IS_JOB (job), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_get_trace_async (self, job, cancellable, _dvm_sync_done, &sync);
-  trace = dvm_client_get_trace_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return trace;
+  return dvm_client_get_trace_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -113,14 +98,13 @@ void
 dvm_client_get_info_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_PROPERTIES, "GetAll", NULL, "(a{sv})", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_get_info_async);
   call.parameters = g_variant_new ("(s)", DVM_MANAGER_INTERFACE);
-  _dvm_client_call (self, &call, task, on_only_value);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_get_info_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
 }
 
 /**
@@ -156,16 +140,12 @@ dvm_client_get_info_finish (DvmClient *self, GAsyncResult *result, GError **erro
 GVariant *
 dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GVariant *info;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_get_info_async (self, cancellable, _dvm_sync_done, &sync);
-  info = dvm_client_get_info_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return info;
+  return dvm_client_get_info_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -184,14 +164,13 @@ dvm_client_list_plugins_async (DvmClient *self, GCancellable *cancellable, GAsyn
                                gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "ListPlugins", NULL, "(aa{sv})", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_list_plugins_async);
   call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call, task, on_only_value);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_list_plugins_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
 }
 
 /**
@@ -228,26 +207,12 @@ dvm_client_list_plugins_finish (DvmClient *self, GAsyncResult *result, GError **
 GVariant *
 dvm_client_list_plugins (DvmClient *self, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GVariant *plugins;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_list_plugins_async (self, cancellable, _dvm_sync_done, &sync);
-  plugins = dvm_client_list_plugins_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return plugins;
-}
-
-static void
-on_nothing (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_boolean (task, TRUE);
+  return dvm_client_list_plugins_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -265,14 +230,12 @@ void
 dvm_client_reload_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Reload", NULL, "()", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_reload_async);
   call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call, task, on_nothing);
+  _dvm_client_call (self, &call, _dvm_client_new_task (self, dvm_client_reload_async, cancellable, callback, user_data),
+                    _dvm_client_on_done);
 }
 
 /**
@@ -309,16 +272,12 @@ dvm_client_reload_finish (DvmClient *self, GAsyncResult *result, GError **error)
 gboolean
 dvm_client_reload (DvmClient *self, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_reload_async (self, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_reload_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_reload_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /* A DVM that left before its answer did has done what it was told. */
@@ -359,17 +318,16 @@ dvm_client_shutdown_async (DvmClient *self, gboolean force, GCancellable *cancel
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Shutdown", NULL, "()", -1, NULL };
   GVariantBuilder options;
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_shutdown_async);
   g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
   if (force)
     g_variant_builder_add (&options, "{sv}", "force", g_variant_new_boolean (TRUE));
   call.parameters = g_variant_new ("(a{sv})", &options);
-  _dvm_client_call (self, &call, task, on_shut_down);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_shutdown_async, cancellable, callback, user_data),
+                    on_shut_down);
 }
 
 /**
@@ -406,14 +364,10 @@ dvm_client_shutdown_finish (DvmClient *self, GAsyncResult *result, GError **erro
 gboolean
 dvm_client_shutdown (DvmClient *self, gboolean force, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_shutdown_async (self, force, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_shutdown_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_shutdown_finish (self, _dvm_sync_wait (&sync), error);
 }

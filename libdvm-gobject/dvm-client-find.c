@@ -66,6 +66,17 @@ _dvm_record_get_path (GObject *record)
     }
 }
 
+void
+_dvm_client_call_object (DvmClient *self, gpointer record, const char *method, GVariant *parameters, GTask *task)
+{
+  DvmKind kind = get_kind (record);
+  /* A session may wait for its processes and for nodes. */
+  int timeout_ms = kind == DVM_KIND_SESSION ? G_MAXINT : -1;
+  DvmCall call = { _dvm_record_get_path (record), kinds[kind].interface, method, parameters, "()", timeout_ms, NULL };
+
+  _dvm_client_call (self, &call, task, _dvm_client_on_done);
+}
+
 static void
 on_properties (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -98,9 +109,8 @@ void
 _dvm_client_refresh_async (DvmClient *self, gpointer record, gpointer tag, GCancellable *cancellable,
                            GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task = g_task_new (self, cancellable, callback, user_data);
+  GTask *task = _dvm_client_new_task (self, tag, cancellable, callback, user_data);
 
-  g_task_set_source_tag (task, tag);
   g_task_set_task_data (task, g_object_ref (record), g_object_unref);
   get_properties (self, task, _dvm_record_get_path (record));
 }
@@ -200,14 +210,10 @@ _dvm_client_find_finish (GAsyncResult *result, GError **error)
 gpointer
 _dvm_client_find (DvmClient *self, DvmKind kind, const char *reference, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gpointer record;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
-  _dvm_sync_begin (&sync);
   _dvm_client_find_async (self, kind, reference, NULL, cancellable, _dvm_sync_done, &sync);
-  record = _dvm_client_find_finish (_dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return record;
+  return _dvm_client_find_finish (_dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -266,17 +272,13 @@ dvm_client_refresh_job_finish (DvmClient *self, GAsyncResult *result, GError **e
 gboolean
 dvm_client_refresh_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_refresh_job_async (self, job, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_refresh_job_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_refresh_job_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**

@@ -16,21 +16,10 @@ static GTask *
 new_job_task (DvmClient *self, DvmJob *job, gpointer tag, GCancellable *cancellable, GAsyncReadyCallback callback,
               gpointer user_data)
 {
-  GTask *task = g_task_new (self, cancellable, callback, user_data);
+  GTask *task = _dvm_client_new_task (self, tag, cancellable, callback, user_data);
 
-  g_task_set_source_tag (task, tag);
   g_task_set_task_data (task, g_object_ref (job), g_object_unref);
   return task;
-}
-
-static void
-on_done (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_boolean (task, TRUE);
 }
 
 /* The result of Wait as the properties of a job. */
@@ -155,17 +144,13 @@ dvm_client_wait_finish (DvmClient *self, GAsyncResult *result, GError **error)
 gboolean
 dvm_client_wait (DvmClient *self, DvmJob *job, guint timeout_ms, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_wait_async (self, job, timeout_ms, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_wait_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_wait_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -187,7 +172,6 @@ dvm_client_send_signal_async (DvmClient *self, DvmJob *job, int signum, const ch
                               GAsyncReadyCallback callback, gpointer user_data)
 {
   GVariantBuilder options;
-  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Signal", NULL, "()", -1, NULL };
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
@@ -195,10 +179,8 @@ dvm_client_send_signal_async (DvmClient *self, DvmJob *job, int signum, const ch
   g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
   if (ranks != NULL)
     g_variant_builder_add (&options, "{sv}", "ranks", g_variant_new_string (ranks));
-  call.path = dvm_job_get_object_path (job);
-  call.parameters = g_variant_new ("(ia{sv})", signum, &options);
-  _dvm_client_call (self, &call,
-                    new_job_task (self, job, dvm_client_send_signal_async, cancellable, callback, user_data), on_done);
+  _dvm_client_call_object (self, job, "Signal", g_variant_new ("(ia{sv})", signum, &options),
+                           _dvm_client_new_task (self, dvm_client_send_signal_async, cancellable, callback, user_data));
 }
 
 /**
@@ -238,17 +220,13 @@ gboolean
 dvm_client_send_signal (DvmClient *self, DvmJob *job, int signum, const char *ranks, GCancellable *cancellable,
                         GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_send_signal_async (self, job, signum, ranks, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_send_signal_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_send_signal_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -268,15 +246,12 @@ void
 dvm_client_continue_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
                                gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Continue", NULL, "()", -1, NULL };
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  call.path = dvm_job_get_object_path (job);
-  call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call,
-                    new_job_task (self, job, dvm_client_continue_job_async, cancellable, callback, user_data), on_done);
+  _dvm_client_call_object (
+      self, job, "Continue", g_variant_new ("(a{sv})", NULL),
+      _dvm_client_new_task (self, dvm_client_continue_job_async, cancellable, callback, user_data));
 }
 
 /**
@@ -315,17 +290,13 @@ dvm_client_continue_job_finish (DvmClient *self, GAsyncResult *result, GError **
 gboolean
 dvm_client_continue_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_continue_job_async (self, job, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_continue_job_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_continue_job_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -347,15 +318,11 @@ void
 dvm_client_resize_job_async (DvmClient *self, DvmJob *job, guint rows, guint columns, GCancellable *cancellable,
                              GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Resize", NULL, "()", -1, NULL };
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  call.path = dvm_job_get_object_path (job);
-  call.parameters = g_variant_new ("(uua{sv})", rows, columns, NULL);
-  _dvm_client_call (self, &call,
-                    new_job_task (self, job, dvm_client_resize_job_async, cancellable, callback, user_data), on_done);
+  _dvm_client_call_object (self, job, "Resize", g_variant_new ("(uua{sv})", rows, columns, NULL),
+                           _dvm_client_new_task (self, dvm_client_resize_job_async, cancellable, callback, user_data));
 }
 
 /**
@@ -398,17 +365,13 @@ gboolean
 dvm_client_resize_job (DvmClient *self, DvmJob *job, guint rows, guint columns, GCancellable *cancellable,
                        GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_resize_job_async (self, job, rows, columns, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_resize_job_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_resize_job_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -427,15 +390,11 @@ void
 dvm_client_cancel_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
                              gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Cancel", NULL, "()", -1, NULL };
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  call.path = dvm_job_get_object_path (job);
-  call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call,
-                    new_job_task (self, job, dvm_client_cancel_job_async, cancellable, callback, user_data), on_done);
+  _dvm_client_call_object (self, job, "Cancel", g_variant_new ("(a{sv})", NULL),
+                           _dvm_client_new_task (self, dvm_client_cancel_job_async, cancellable, callback, user_data));
 }
 
 /**
@@ -472,15 +431,11 @@ dvm_client_cancel_job_finish (DvmClient *self, GAsyncResult *result, GError **er
 gboolean
 dvm_client_cancel_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_cancel_job_async (self, job, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_cancel_job_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_cancel_job_finish (self, _dvm_sync_wait (&sync), error);
 }

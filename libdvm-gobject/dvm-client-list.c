@@ -168,14 +168,10 @@ _dvm_client_list_finish (GAsyncResult *result, GError **error)
 static GPtrArray *
 list_sync (DvmClient *self, DvmKind kind, gboolean all, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GPtrArray *records;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
-  _dvm_sync_begin (&sync);
   _dvm_client_list_async (self, kind, all, NULL, NULL, cancellable, _dvm_sync_done, &sync);
-  records = _dvm_client_list_finish (_dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return records;
+  return _dvm_client_list_finish (_dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -434,14 +430,11 @@ void
 dvm_client_list_procs_async (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
                              GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_list_procs_async);
-  start_list (task, DVM_KIND_JOB, FALSE, job, ranks);
+  start_list (_dvm_client_new_task (self, dvm_client_list_procs_async, cancellable, callback, user_data), DVM_KIND_JOB,
+              FALSE, job, ranks);
 }
 
 /**
@@ -479,15 +472,11 @@ dvm_client_list_procs_finish (DvmClient *self, GAsyncResult *result, GError **er
 GPtrArray *
 dvm_client_list_procs (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GPtrArray *procs;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (DVM_IS_JOB (job), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_list_procs_async (self, job, ranks, cancellable, _dvm_sync_done, &sync);
-  procs = dvm_client_list_procs_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return procs;
+  return dvm_client_list_procs_finish (self, _dvm_sync_wait (&sync), error);
 }

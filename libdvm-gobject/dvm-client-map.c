@@ -10,16 +10,6 @@
 
 #include "dvm-client-private.h"
 
-static void
-on_only_value (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
-}
-
 /* (transfer full): options with ranks, if there are any */
 static GVariant *
 add_ranks (GVariant *options, const char *ranks)
@@ -59,8 +49,7 @@ dvm_client_map_async (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCan
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB_SPEC (spec));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_map_async);
+  task = _dvm_client_new_task (self, dvm_client_map_async, cancellable, callback, user_data);
   if (!dvm_job_spec_validate (spec, &error))
     {
       g_task_return_error (task, error);
@@ -71,7 +60,7 @@ dvm_client_map_async (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCan
   g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &options);
   all = add_ranks (options, ranks);
   call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);
-  _dvm_client_call (self, &call, task, on_only_value);
+  _dvm_client_call (self, &call, task, _dvm_client_on_value);
 }
 
 /**
@@ -114,17 +103,13 @@ dvm_client_map_finish (DvmClient *self, GAsyncResult *result, GError **error)
 GVariant *
 dvm_client_map (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GVariant *answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (DVM_IS_JOB_SPEC (spec), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_map_async (self, spec, ranks, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_map_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_map_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -146,17 +131,16 @@ dvm_client_map_job_async (DvmClient *self, DvmJob *job, const char *ranks, GCanc
 {
   DvmCall call = { NULL, DVM_JOB_INTERFACE, "Map", NULL, "(a(uuussss))", -1, NULL };
   g_autoptr (GVariant) options = NULL;
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_map_job_async);
   options = add_ranks (NULL, ranks);
   call.path = dvm_job_get_object_path (job);
   call.parameters = g_variant_new ("(@a{sv})", options);
-  _dvm_client_call (self, &call, task, on_only_value);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_map_job_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
 }
 
 /**
@@ -196,15 +180,11 @@ dvm_client_map_job_finish (DvmClient *self, GAsyncResult *result, GError **error
 GVariant *
 dvm_client_map_job (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GVariant *answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (DVM_IS_JOB (job), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_map_job_async (self, job, ranks, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_map_job_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_map_job_finish (self, _dvm_sync_wait (&sync), error);
 }

@@ -11,16 +11,6 @@
 #include "dvm-client-private.h"
 
 static void
-on_done (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_boolean (task, TRUE);
-}
-
-static void
 on_text (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (GTask) task = user_data;
@@ -112,17 +102,11 @@ void
 dvm_client_drain_node_async (DvmClient *self, DvmNode *node, const char *reason, GCancellable *cancellable,
                              GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_NODE_INTERFACE, "Drain", NULL, "()", -1, NULL };
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_NODE (node));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_drain_node_async);
-  call.path = dvm_node_get_object_path (node);
-  call.parameters = g_variant_new ("(sa{sv})", reason != NULL ? reason : "", NULL);
-  _dvm_client_call (self, &call, task, on_done);
+  _dvm_client_call_object (self, node, "Drain", g_variant_new ("(sa{sv})", reason != NULL ? reason : "", NULL),
+                           _dvm_client_new_task (self, dvm_client_drain_node_async, cancellable, callback, user_data));
 }
 
 /**
@@ -162,17 +146,13 @@ dvm_client_drain_node_finish (DvmClient *self, GAsyncResult *result, GError **er
 gboolean
 dvm_client_drain_node (DvmClient *self, DvmNode *node, const char *reason, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_NODE (node), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_drain_node_async (self, node, reason, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_drain_node_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_drain_node_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -191,17 +171,11 @@ void
 dvm_client_resume_node_async (DvmClient *self, DvmNode *node, GCancellable *cancellable, GAsyncReadyCallback callback,
                               gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_NODE_INTERFACE, "Resume", NULL, "()", -1, NULL };
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_NODE (node));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_resume_node_async);
-  call.path = dvm_node_get_object_path (node);
-  call.parameters = g_variant_new ("(a{sv})", NULL);
-  _dvm_client_call (self, &call, task, on_done);
+  _dvm_client_call_object (self, node, "Resume", g_variant_new ("(a{sv})", NULL),
+                           _dvm_client_new_task (self, dvm_client_resume_node_async, cancellable, callback, user_data));
 }
 
 /**
@@ -238,17 +212,13 @@ dvm_client_resume_node_finish (DvmClient *self, GAsyncResult *result, GError **e
 gboolean
 dvm_client_resume_node (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_NODE (node), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_resume_node_async (self, node, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_resume_node_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_resume_node_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -270,21 +240,17 @@ void
 dvm_client_restart_node_async (DvmClient *self, DvmNode *node, gboolean force, GCancellable *cancellable,
                                GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_NODE_INTERFACE, "Restart", NULL, "()", -1, NULL };
   GVariantBuilder options;
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_NODE (node));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_restart_node_async);
-  call.path = dvm_node_get_object_path (node);
   g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
   if (force)
     g_variant_builder_add (&options, "{sv}", "force", g_variant_new_boolean (TRUE));
-  call.parameters = g_variant_new ("(a{sv})", &options);
-  _dvm_client_call (self, &call, task, on_done);
+  _dvm_client_call_object (
+      self, node, "Restart", g_variant_new ("(a{sv})", &options),
+      _dvm_client_new_task (self, dvm_client_restart_node_async, cancellable, callback, user_data));
 }
 
 /**
@@ -324,17 +290,13 @@ dvm_client_restart_node_finish (DvmClient *self, GAsyncResult *result, GError **
 gboolean
 dvm_client_restart_node (DvmClient *self, DvmNode *node, gboolean force, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_NODE (node), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_restart_node_async (self, node, force, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_restart_node_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_restart_node_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -354,15 +316,14 @@ dvm_client_get_topology_async (DvmClient *self, DvmNode *node, GCancellable *can
                                gpointer user_data)
 {
   DvmCall call = { NULL, DVM_NODE_INTERFACE, "GetTopology", NULL, "(s)", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_NODE (node));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_get_topology_async);
   call.path = dvm_node_get_object_path (node);
-  _dvm_client_call (self, &call, task, on_text);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_get_topology_async, cancellable, callback, user_data),
+                    on_text);
 }
 
 /**
@@ -399,15 +360,11 @@ dvm_client_get_topology_finish (DvmClient *self, GAsyncResult *result, GError **
 char *
 dvm_client_get_topology (DvmClient *self, DvmNode *node, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  char *answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (DVM_IS_NODE (node), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_get_topology_async (self, node, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_get_topology_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_get_topology_finish (self, _dvm_sync_wait (&sync), error);
 }

@@ -103,6 +103,14 @@ typedef struct
 void _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReadyCallback done);
 /* (transfer full): NULL when task has been given the error. fds (nullable) */
 GVariant *_dvm_client_call_finish (GObject *connection, GAsyncResult *result, GTask *task, GUnixFDList **fds);
+/* The callback of a call that answers with nothing: the task gets TRUE. */
+void _dvm_client_on_done (GObject *connection, GAsyncResult *result, gpointer task);
+/* The callback of a call that answers with one value, which the task gets. */
+void _dvm_client_on_value (GObject *connection, GAsyncResult *result, gpointer task);
+GTask *_dvm_client_new_task (DvmClient *self, gpointer tag, GCancellable *cancellable, GAsyncReadyCallback callback,
+                             gpointer user_data);
+/* A method of the record's object that answers with nothing; parameters: floating. Takes task over. */
+void _dvm_client_call_object (DvmClient *self, gpointer record, const char *method, GVariant *parameters, GTask *task);
 /* For people: without the bus's prefix, and in DVM_ERROR. */
 GError *_dvm_client_clean_error (GError *error);
 
@@ -201,9 +209,11 @@ typedef struct
   GAsyncResult *result;
 } DvmSync;
 
-void _dvm_sync_begin (DvmSync *sync);
+DvmSync _dvm_sync_begin (void);
 void _dvm_sync_done (GObject *source, GAsyncResult *result, gpointer user_data);
 GAsyncResult *_dvm_sync_wait (DvmSync *sync);
 void _dvm_sync_end (DvmSync *sync);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmSync, _dvm_sync_end)
 
 G_END_DECLS

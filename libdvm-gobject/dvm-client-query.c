@@ -39,17 +39,15 @@ dvm_client_query_async (DvmClient *self, const char *const *keys, GVariant *qual
                         GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Query", NULL, "(a{sv})", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (keys != NULL);
   g_return_if_fail (qualifiers == NULL || g_variant_is_of_type (qualifiers, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_query_async);
   call.parameters = g_variant_new (
       "(^as@a{sv})", keys, qualifiers != NULL ? qualifiers : g_variant_new_array (G_VARIANT_TYPE ("{sv}"), NULL, 0));
-  _dvm_client_call (self, &call, task, on_answer);
+  _dvm_client_call (self, &call, _dvm_client_new_task (self, dvm_client_query_async, cancellable, callback, user_data),
+                    on_answer);
 }
 
 /**
@@ -90,17 +88,13 @@ GVariant *
 dvm_client_query (DvmClient *self, const char *const *keys, GVariant *qualifiers, GCancellable *cancellable,
                   GError **error)
 {
-  DvmSync sync;
-  GVariant *values;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (keys != NULL, NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_query_async (self, keys, qualifiers, cancellable, _dvm_sync_done, &sync);
-  values = dvm_client_query_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return values;
+  return dvm_client_query_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 static void
@@ -134,15 +128,14 @@ dvm_client_cancel_jobs_async (DvmClient *self, GVariant *filter, GCancellable *c
                               GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "CancelJobs", NULL, "(u)", -1, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (filter != NULL && g_variant_is_of_type (filter, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_cancel_jobs_async);
   call.parameters = g_variant_new ("(@a{sv})", filter);
-  _dvm_client_call (self, &call, task, on_cancelled);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_cancel_jobs_async, cancellable, callback, user_data),
+                    on_cancelled);
 }
 
 /**
@@ -179,15 +172,11 @@ dvm_client_cancel_jobs_finish (DvmClient *self, GAsyncResult *result, GError **e
 gssize
 dvm_client_cancel_jobs (DvmClient *self, GVariant *filter, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gssize count;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), -1);
   g_return_val_if_fail (filter != NULL, -1);
 
-  _dvm_sync_begin (&sync);
   dvm_client_cancel_jobs_async (self, filter, cancellable, _dvm_sync_done, &sync);
-  count = dvm_client_cancel_jobs_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return count;
+  return dvm_client_cancel_jobs_finish (self, _dvm_sync_wait (&sync), error);
 }

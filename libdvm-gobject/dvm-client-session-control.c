@@ -10,38 +10,7 @@
 
 #include "dvm-client-private.h"
 
-static void
-on_done (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_boolean (task, TRUE);
-}
-
-/* parameters: floating */
-static void
-call_session (DvmClient *self, DvmSession *session, const char *method, GVariant *parameters, GTask *task)
-{
-  DvmCall call = {
-    dvm_session_get_object_path (session), DVM_SESSION_INTERFACE, method, parameters, "()", G_MAXINT, NULL
-  };
-
-  _dvm_client_call (self, &call, task, on_done);
-}
-
 /* ---- all operations ---- */
-
-static void
-on_controlled (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
-}
 
 /**
  * dvm_client_control_session_async:
@@ -65,15 +34,14 @@ dvm_client_control_session_async (DvmClient *self, guint id, GVariant *directive
                                   GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "ControlSession", NULL, "(a{sv})", G_MAXINT, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (directives != NULL && g_variant_is_of_type (directives, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_control_session_async);
   call.parameters = g_variant_new ("(u@a{sv})", id, directives);
-  _dvm_client_call (self, &call, task, on_controlled);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_control_session_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
 }
 
 /**
@@ -121,17 +89,13 @@ dvm_client_control_session_finish (DvmClient *self, GAsyncResult *result, GError
 GVariant *
 dvm_client_control_session (DvmClient *self, guint id, GVariant *directives, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GVariant *answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (directives != NULL && g_variant_is_of_type (directives, G_VARIANT_TYPE_VARDICT), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_control_session_async (self, id, directives, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_control_session_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_control_session_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /* ---- one session ---- */
@@ -156,15 +120,13 @@ void
 dvm_client_extend_session_async (DvmClient *self, DvmSession *session, GVariant *request, GCancellable *cancellable,
                                  GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_SESSION (session));
   g_return_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_extend_session_async);
-  _dvm_client_change_session (self, session, "Extend", request, task);
+  _dvm_client_change_session (
+      self, session, "Extend", request,
+      _dvm_client_new_task (self, dvm_client_extend_session_async, cancellable, callback, user_data));
 }
 
 /**
@@ -212,18 +174,14 @@ gboolean
 dvm_client_extend_session (DvmClient *self, DvmSession *session, GVariant *request, GCancellable *cancellable,
                            DvmCampaign **campaign, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_SESSION (session), FALSE);
   g_return_val_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_extend_session_async (self, session, request, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_extend_session_finish (self, _dvm_sync_wait (&sync), campaign, error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_extend_session_finish (self, _dvm_sync_wait (&sync), campaign, error);
 }
 
 /**
@@ -245,15 +203,13 @@ void
 dvm_client_release_session_async (DvmClient *self, DvmSession *session, GVariant *request, GCancellable *cancellable,
                                   GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_SESSION (session));
   g_return_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_release_session_async);
-  _dvm_client_change_session (self, session, "Release", request, task);
+  _dvm_client_change_session (
+      self, session, "Release", request,
+      _dvm_client_new_task (self, dvm_client_release_session_async, cancellable, callback, user_data));
 }
 
 /**
@@ -300,18 +256,14 @@ gboolean
 dvm_client_release_session (DvmClient *self, DvmSession *session, GVariant *request, GCancellable *cancellable,
                             DvmCampaign **campaign, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_SESSION (session), FALSE);
   g_return_val_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_release_session_async (self, session, request, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_release_session_finish (self, _dvm_sync_wait (&sync), campaign, error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_release_session_finish (self, _dvm_sync_wait (&sync), campaign, error);
 }
 
 /**
@@ -330,14 +282,12 @@ void
 dvm_client_pause_session_async (DvmClient *self, DvmSession *session, GCancellable *cancellable,
                                 GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_SESSION (session));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_pause_session_async);
-  call_session (self, session, "Pause", g_variant_new ("(a{sv})", NULL), task);
+  _dvm_client_call_object (
+      self, session, "Pause", g_variant_new ("(a{sv})", NULL),
+      _dvm_client_new_task (self, dvm_client_pause_session_async, cancellable, callback, user_data));
 }
 
 /**
@@ -376,17 +326,13 @@ dvm_client_pause_session_finish (DvmClient *self, GAsyncResult *result, GError *
 gboolean
 dvm_client_pause_session (DvmClient *self, DvmSession *session, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_SESSION (session), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_pause_session_async (self, session, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_pause_session_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_pause_session_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -405,14 +351,12 @@ void
 dvm_client_resume_session_async (DvmClient *self, DvmSession *session, GCancellable *cancellable,
                                  GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_SESSION (session));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_resume_session_async);
-  call_session (self, session, "Resume", g_variant_new ("(a{sv})", NULL), task);
+  _dvm_client_call_object (
+      self, session, "Resume", g_variant_new ("(a{sv})", NULL),
+      _dvm_client_new_task (self, dvm_client_resume_session_async, cancellable, callback, user_data));
 }
 
 /**
@@ -451,17 +395,13 @@ dvm_client_resume_session_finish (DvmClient *self, GAsyncResult *result, GError 
 gboolean
 dvm_client_resume_session (DvmClient *self, DvmSession *session, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_SESSION (session), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_resume_session_async (self, session, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_resume_session_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_resume_session_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -483,18 +423,17 @@ dvm_client_signal_session_async (DvmClient *self, DvmSession *session, int signu
                                  GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   GVariantBuilder options;
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_SESSION (session));
   g_return_if_fail (nspace == NULL || g_utf8_validate (nspace, -1, NULL));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_signal_session_async);
   g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
   if (nspace != NULL)
     g_variant_builder_add (&options, "{sv}", "nspace", g_variant_new_string (nspace));
-  call_session (self, session, "Signal", g_variant_new ("(ia{sv})", signum, &options), task);
+  _dvm_client_call_object (
+      self, session, "Signal", g_variant_new ("(ia{sv})", signum, &options),
+      _dvm_client_new_task (self, dvm_client_signal_session_async, cancellable, callback, user_data));
 }
 
 /**
@@ -536,18 +475,14 @@ gboolean
 dvm_client_signal_session (DvmClient *self, DvmSession *session, int signum, const char *nspace,
                            GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_SESSION (session), FALSE);
   g_return_val_if_fail (nspace == NULL || g_utf8_validate (nspace, -1, NULL), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_signal_session_async (self, session, signum, nspace, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_signal_session_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_signal_session_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**
@@ -567,14 +502,12 @@ void
 dvm_client_terminate_session_async (DvmClient *self, DvmSession *session, GCancellable *cancellable,
                                     GAsyncReadyCallback callback, gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_SESSION (session));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_terminate_session_async);
-  call_session (self, session, "Terminate", g_variant_new ("(a{sv})", NULL), task);
+  _dvm_client_call_object (
+      self, session, "Terminate", g_variant_new ("(a{sv})", NULL),
+      _dvm_client_new_task (self, dvm_client_terminate_session_async, cancellable, callback, user_data));
 }
 
 /**
@@ -614,15 +547,11 @@ dvm_client_terminate_session_finish (DvmClient *self, GAsyncResult *result, GErr
 gboolean
 dvm_client_terminate_session (DvmClient *self, DvmSession *session, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  gboolean answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (DVM_IS_SESSION (session), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_terminate_session_async (self, session, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_terminate_session_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_terminate_session_finish (self, _dvm_sync_wait (&sync), error);
 }

@@ -136,14 +136,11 @@ void
 dvm_client_grow_async (DvmClient *self, GVariant *request, GCancellable *cancellable, GAsyncReadyCallback callback,
                        gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_grow_async);
-  change_size (self, "Grow", request, task);
+  change_size (self, "Grow", request,
+               _dvm_client_new_task (self, dvm_client_grow_async, cancellable, callback, user_data));
 }
 
 /**
@@ -194,17 +191,13 @@ gboolean
 dvm_client_grow (DvmClient *self, GVariant *request, GCancellable *cancellable, char **alloc_id, DvmCampaign **campaign,
                  GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_grow_async (self, request, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_grow_finish (self, _dvm_sync_wait (&sync), alloc_id, campaign, error);
-  _dvm_sync_end (&sync);
-  return ok;
+  return dvm_client_grow_finish (self, _dvm_sync_wait (&sync), alloc_id, campaign, error);
 }
 
 /**
@@ -230,14 +223,11 @@ void
 dvm_client_shrink_async (DvmClient *self, GVariant *request, GCancellable *cancellable, GAsyncReadyCallback callback,
                          gpointer user_data)
 {
-  GTask *task;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_shrink_async);
-  change_size (self, "Shrink", request, task);
+  change_size (self, "Shrink", request,
+               _dvm_client_new_task (self, dvm_client_shrink_async, cancellable, callback, user_data));
 }
 
 /**
@@ -291,27 +281,13 @@ gboolean
 dvm_client_shrink (DvmClient *self, GVariant *request, GCancellable *cancellable, char **alloc_id,
                    DvmCampaign **campaign, GError **error)
 {
-  DvmSync sync;
-  gboolean ok;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
   g_return_val_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), FALSE);
 
-  _dvm_sync_begin (&sync);
   dvm_client_shrink_async (self, request, cancellable, _dvm_sync_done, &sync);
-  ok = dvm_client_shrink_finish (self, _dvm_sync_wait (&sync), alloc_id, campaign, error);
-  _dvm_sync_end (&sync);
-  return ok;
-}
-
-static void
-on_allocated (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GTask) task = user_data;
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
-
-  if (reply != NULL)
-    g_task_return_pointer (task, g_variant_get_child_value (reply, 0), (GDestroyNotify)g_variant_unref);
+  return dvm_client_shrink_finish (self, _dvm_sync_wait (&sync), alloc_id, campaign, error);
 }
 
 /**
@@ -333,16 +309,15 @@ dvm_client_allocate_async (DvmClient *self, const char *directive, GVariant *req
                            GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Allocate", NULL, "(a{sv})", G_MAXINT, NULL };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (directive != NULL);
   g_return_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_allocate_async);
   call.parameters = g_variant_new ("(s@a{sv})", directive, make_request (request));
-  _dvm_client_call (self, &call, task, on_allocated);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_allocate_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
 }
 
 /**
@@ -385,16 +360,12 @@ GVariant *
 dvm_client_allocate (DvmClient *self, const char *directive, GVariant *request, GCancellable *cancellable,
                      GError **error)
 {
-  DvmSync sync;
-  GVariant *answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (directive != NULL, NULL);
   g_return_val_if_fail (request == NULL || g_variant_is_of_type (request, G_VARIANT_TYPE_VARDICT), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_allocate_async (self, directive, request, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_allocate_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_allocate_finish (self, _dvm_sync_wait (&sync), error);
 }

@@ -238,8 +238,7 @@ dvm_client_submit_many_async (DvmClient *self, GPtrArray *specs, GCancellable *c
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (specs != NULL);
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_submit_many_async);
+  task = _dvm_client_new_task (self, dvm_client_submit_many_async, cancellable, callback, user_data);
   submission = submission_new (specs, &error);
   if (submission == NULL)
     {
@@ -291,15 +290,11 @@ dvm_client_submit_many_finish (DvmClient *self, GAsyncResult *result, GError **e
 GPtrArray *
 dvm_client_submit_many (DvmClient *self, GPtrArray *specs, GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  GPtrArray *answer;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (specs != NULL, NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_submit_many_async (self, specs, cancellable, _dvm_sync_done, &sync);
-  answer = dvm_client_submit_many_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return answer;
+  return dvm_client_submit_many_finish (self, _dvm_sync_wait (&sync), error);
 }

@@ -161,14 +161,12 @@ dvm_client_submit_with_fds_async (DvmClient *self, DvmJobSpec *spec, int stdin_f
                                   GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   const int fds[3] = { stdin_fd, stdout_fd, stderr_fd };
-  GTask *task;
 
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB_SPEC (spec));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_submit_with_fds_async);
-  submit (self, spec, fds, task);
+  submit (self, spec, fds,
+          _dvm_client_new_task (self, dvm_client_submit_with_fds_async, cancellable, callback, user_data));
 }
 
 /**
@@ -207,15 +205,11 @@ DvmJob *
 dvm_client_submit_with_fds (DvmClient *self, DvmJobSpec *spec, int stdin_fd, int stdout_fd, int stderr_fd,
                             GCancellable *cancellable, GError **error)
 {
-  DvmSync sync;
-  DvmJob *job;
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
 
   g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
   g_return_val_if_fail (DVM_IS_JOB_SPEC (spec), NULL);
 
-  _dvm_sync_begin (&sync);
   dvm_client_submit_with_fds_async (self, spec, stdin_fd, stdout_fd, stderr_fd, cancellable, _dvm_sync_done, &sync);
-  job = dvm_client_submit_finish (self, _dvm_sync_wait (&sync), error);
-  _dvm_sync_end (&sync);
-  return job;
+  return dvm_client_submit_finish (self, _dvm_sync_wait (&sync), error);
 }

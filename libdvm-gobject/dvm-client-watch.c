@@ -355,8 +355,7 @@ dvm_client_subscribe_async (DvmClient *self, GCancellable *cancellable, GAsyncRe
 
   g_return_if_fail (DVM_IS_CLIENT (self));
 
-  task = g_task_new (self, cancellable, callback, user_data);
-  g_task_set_source_tag (task, dvm_client_subscribe_async);
+  task = _dvm_client_new_task (self, dvm_client_subscribe_async, cancellable, callback, user_data);
   if (!check_connected (self, task))
     return;
   if (self->watches == NULL)
@@ -399,7 +398,8 @@ subscribe_sync (DvmClient *self, GCancellable *cancellable, GError **error)
     self->watches = watches_new (self);
   if (self->watches->asked)
     return TRUE;
-  _dvm_sync_begin (&sync);
+  /* Its signals come to the caller's main context. */
+  sync = _dvm_sync_begin ();
   dvm_client_subscribe_async (self, cancellable, _dvm_sync_done, &sync);
   ok = dvm_client_subscribe_finish (self, _dvm_sync_wait (&sync), error);
   _dvm_sync_end (&sync);
