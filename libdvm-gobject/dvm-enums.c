@@ -15,128 +15,51 @@
 /* The name for a number of a newer daemon that this library does not know. */
 #define UNKNOWN_STATE "INVALID"
 
-typedef struct
+/* The values of an enumeration; a class that was asked for once is kept. */
+static GEnumClass *
+get_class (GType type)
 {
-  guint state;
-  const char *name;
-} StateName;
+  gpointer class = g_type_class_peek_static (type);
 
-static const StateName job_states[] = {
-  { DVM_JOB_STATE_UNDEF, "UNDEF" },
-  { DVM_JOB_STATE_INIT, "INIT" },
-  { DVM_JOB_STATE_INIT_COMPLETE, "INIT_COMPLETE" },
-  { DVM_JOB_STATE_ALLOCATE, "ALLOCATE" },
-  { DVM_JOB_STATE_ALLOCATION_COMPLETE, "ALLOCATION_COMPLETE" },
-  { DVM_JOB_STATE_MAP, "MAP" },
-  { DVM_JOB_STATE_MAP_COMPLETE, "MAP_COMPLETE" },
-  { DVM_JOB_STATE_SYSTEM_PREP, "SYSTEM_PREP" },
-  { DVM_JOB_STATE_LAUNCH_DAEMONS, "LAUNCH_DAEMONS" },
-  { DVM_JOB_STATE_DAEMONS_LAUNCHED, "DAEMONS_LAUNCHED" },
-  { DVM_JOB_STATE_DAEMONS_REPORTED, "DAEMONS_REPORTED" },
-  { DVM_JOB_STATE_VM_READY, "VM_READY" },
-  { DVM_JOB_STATE_LAUNCH_APPS, "LAUNCH_APPS" },
-  { DVM_JOB_STATE_SEND_LAUNCH_MSG, "SEND_LAUNCH_MSG" },
-  { DVM_JOB_STATE_RUNNING, "RUNNING" },
-  { DVM_JOB_STATE_SUSPENDED, "SUSPENDED" },
-  { DVM_JOB_STATE_REGISTERED, "REGISTERED" },
-  { DVM_JOB_STATE_WAITING_FOR_DAEMONS, "WAITING_FOR_DAEMONS" },
-  { DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE, "LOCAL_LAUNCH_COMPLETE" },
-  { DVM_JOB_STATE_READY_FOR_DEBUG, "READY_FOR_DEBUG" },
-  { DVM_JOB_STATE_STARTED, "STARTED" },
-  { DVM_JOB_STATE_UNTERMINATED, "UNTERMINATED" },
-  { DVM_JOB_STATE_TERMINATED, "TERMINATED" },
-  { DVM_JOB_STATE_ALL_JOBS_COMPLETE, "ALL_JOBS_COMPLETE" },
-  { DVM_JOB_STATE_DAEMONS_TERMINATED, "DAEMONS_TERMINATED" },
-  { DVM_JOB_STATE_NOTIFY_COMPLETED, "NOTIFY_COMPLETED" },
-  { DVM_JOB_STATE_NOTIFIED, "NOTIFIED" },
-  { DVM_JOB_STATE_ERROR, "ERROR" },
-  { DVM_JOB_STATE_KILLED_BY_CMD, "KILLED_BY_CMD" },
-  { DVM_JOB_STATE_ABORTED, "ABORTED" },
-  { DVM_JOB_STATE_FAILED_TO_START, "FAILED_TO_START" },
-  { DVM_JOB_STATE_ABORTED_BY_SIG, "ABORTED_BY_SIG" },
-  { DVM_JOB_STATE_ABORTED_WO_SYNC, "ABORTED_WO_SYNC" },
-  { DVM_JOB_STATE_COMM_FAILED, "COMM_FAILED" },
-  { DVM_JOB_STATE_SENSOR_BOUND_EXCEEDED, "SENSOR_BOUND_EXCEEDED" },
-  { DVM_JOB_STATE_CALLED_ABORT, "CALLED_ABORT" },
-  { DVM_JOB_STATE_HEARTBEAT_FAILED, "HEARTBEAT_FAILED" },
-  { DVM_JOB_STATE_NEVER_LAUNCHED, "NEVER_LAUNCHED" },
-  { DVM_JOB_STATE_ABORT_ORDERED, "ABORT_ORDERED" },
-  { DVM_JOB_STATE_NON_ZERO_TERM, "NON_ZERO_TERM" },
-  { DVM_JOB_STATE_FAILED_TO_LAUNCH, "FAILED_TO_LAUNCH" },
-  { DVM_JOB_STATE_FORCED_EXIT, "FORCED_EXIT" },
-  { DVM_JOB_STATE_SILENT_ABORT, "SILENT_ABORT" },
-  { DVM_JOB_STATE_REPORT_PROGRESS, "REPORT_PROGRESS" },
-  { DVM_JOB_STATE_ALLOC_FAILED, "ALLOC_FAILED" },
-  { DVM_JOB_STATE_MAP_FAILED, "MAP_FAILED" },
-  { DVM_JOB_STATE_CANNOT_LAUNCH, "CANNOT_LAUNCH" },
-  { DVM_JOB_STATE_FILES_POSN_FAILED, "FILES_POSN_FAILED" },
-};
-
-static const StateName proc_states[] = {
-  { DVM_PROC_STATE_UNDEF, "UNDEF" },
-  { DVM_PROC_STATE_INIT, "INIT" },
-  { DVM_PROC_STATE_RESTART, "RESTART" },
-  { DVM_PROC_STATE_TERMINATE, "TERMINATE" },
-  { DVM_PROC_STATE_RUNNING, "RUNNING" },
-  { DVM_PROC_STATE_REGISTERED, "REGISTERED" },
-  { DVM_PROC_STATE_IOF_COMPLETE, "IOF_COMPLETE" },
-  { DVM_PROC_STATE_WAITPID_FIRED, "WAITPID_FIRED" },
-  { DVM_PROC_STATE_MODEX_READY, "MODEX_READY" },
-  { DVM_PROC_STATE_READY_FOR_DEBUG, "READY_FOR_DEBUG" },
-  { DVM_PROC_STATE_UNTERMINATED, "UNTERMINATED" },
-  { DVM_PROC_STATE_TERMINATED, "TERMINATED" },
-  { DVM_PROC_STATE_ERROR, "ERROR" },
-  { DVM_PROC_STATE_KILLED_BY_CMD, "KILLED_BY_CMD" },
-  { DVM_PROC_STATE_ABORTED, "ABORTED" },
-  { DVM_PROC_STATE_FAILED_TO_START, "FAILED_TO_START" },
-  { DVM_PROC_STATE_ABORTED_BY_SIG, "ABORTED_BY_SIG" },
-  { DVM_PROC_STATE_TERM_WO_SYNC, "TERM_WO_SYNC" },
-  { DVM_PROC_STATE_COMM_FAILED, "COMM_FAILED" },
-  { DVM_PROC_STATE_SENSOR_BOUND_EXCEEDED, "SENSOR_BOUND_EXCEEDED" },
-  { DVM_PROC_STATE_CALLED_ABORT, "CALLED_ABORT" },
-  { DVM_PROC_STATE_HEARTBEAT_FAILED, "HEARTBEAT_FAILED" },
-  { DVM_PROC_STATE_MIGRATING, "MIGRATING" },
-  { DVM_PROC_STATE_CANNOT_RESTART, "CANNOT_RESTART" },
-  { DVM_PROC_STATE_TERM_NON_ZERO, "TERM_NON_ZERO" },
-  { DVM_PROC_STATE_FAILED_TO_LAUNCH, "FAILED_TO_LAUNCH" },
-  { DVM_PROC_STATE_UNABLE_TO_SEND_MSG, "UNABLE_TO_SEND_MSG" },
-  { DVM_PROC_STATE_LIFELINE_LOST, "LIFELINE_LOST" },
-  { DVM_PROC_STATE_NO_PATH_TO_TARGET, "NO_PATH_TO_TARGET" },
-  { DVM_PROC_STATE_FAILED_TO_CONNECT, "FAILED_TO_CONNECT" },
-  { DVM_PROC_STATE_PEER_UNKNOWN, "PEER_UNKNOWN" },
-};
-
-static const StateName node_states[] = {
-  { DVM_NODE_STATE_UNDEF, "UNDEF" },
-  { DVM_NODE_STATE_UNKNOWN, "UNKNOWN" },
-  { DVM_NODE_STATE_DOWN, "DOWN" },
-  { DVM_NODE_STATE_UP, "UP" },
-  { DVM_NODE_STATE_REBOOT, "REBOOT" },
-  { DVM_NODE_STATE_DO_NOT_USE, "DO_NOT_USE" },
-  { DVM_NODE_STATE_NOT_INCLUDED, "NOT_INCLUDED" },
-  { DVM_NODE_STATE_ADDED, "ADDED" },
-};
-
-static const char *
-name_of (const StateName *table, gsize length, guint state)
-{
-  for (gsize i = 0; i < length; i++)
-    if (table[i].state == state)
-      return table[i].name;
-  return UNKNOWN_STATE;
+  return class != NULL ? class : g_type_class_ref (type);
 }
 
-static gboolean
-state_of (const StateName *table, gsize length, const char *name, guint *state)
+/* The name of a state is that of its value without the prefix. */
+static const char *
+name_of (GType type, const char *prefix, int state)
 {
-  for (gsize i = 0; i < length; i++)
-    if (g_ascii_strcasecmp (table[i].name, name) == 0)
-      {
-        if (state != NULL)
-          *state = table[i].state;
-        return TRUE;
-      }
-  return FALSE;
+  const GEnumValue *value = g_enum_get_value (get_class (type), state);
+
+  return value != NULL ? value->value_name + strlen (prefix) : UNKNOWN_STATE;
+}
+
+static const GEnumValue *
+find_state (GType type, const char *prefix, const char *name)
+{
+  GEnumClass *class = get_class (type);
+
+  for (guint i = 0; i < class->n_values; i++)
+    if (g_ascii_strcasecmp (class->values[i].value_name + strlen (prefix), name) == 0)
+      return &class->values[i];
+  return NULL;
+}
+
+/* The word of a session or a campaign is the nick of its value. */
+static const char *
+word_of (GType type, int value)
+{
+  GEnumClass *class = get_class (type);
+  const GEnumValue *known = g_enum_get_value (class, value);
+
+  return known != NULL ? known->value_nick : class->values[0].value_nick;
+}
+
+static int
+find_word (GType type, const char *word)
+{
+  const GEnumValue *value = word != NULL ? g_enum_get_value_by_nick (get_class (type), word) : NULL;
+
+  return value != NULL ? value->value : 0;
 }
 
 /**
@@ -151,7 +74,7 @@ state_of (const StateName *table, gsize length, const char *name, guint *state)
 const char *
 dvm_job_state_to_string (DvmJobState state)
 {
-  return name_of (job_states, G_N_ELEMENTS (job_states), state);
+  return name_of (DVM_TYPE_JOB_STATE, "DVM_JOB_STATE_", state);
 }
 
 /**
@@ -167,9 +90,14 @@ dvm_job_state_to_string (DvmJobState state)
 gboolean
 dvm_job_state_from_string (const char *name, DvmJobState *state)
 {
+  const GEnumValue *value;
+
   g_return_val_if_fail (name != NULL, FALSE);
 
-  return state_of (job_states, G_N_ELEMENTS (job_states), name, state);
+  value = find_state (DVM_TYPE_JOB_STATE, "DVM_JOB_STATE_", name);
+  if (value != NULL && state != NULL)
+    *state = value->value;
+  return value != NULL;
 }
 
 /**
@@ -214,7 +142,7 @@ dvm_job_state_is_error (DvmJobState state)
 const char *
 dvm_proc_state_to_string (DvmProcState state)
 {
-  return name_of (proc_states, G_N_ELEMENTS (proc_states), state);
+  return name_of (DVM_TYPE_PROC_STATE, "DVM_PROC_STATE_", state);
 }
 
 /**
@@ -230,9 +158,14 @@ dvm_proc_state_to_string (DvmProcState state)
 gboolean
 dvm_proc_state_from_string (const char *name, DvmProcState *state)
 {
+  const GEnumValue *value;
+
   g_return_val_if_fail (name != NULL, FALSE);
 
-  return state_of (proc_states, G_N_ELEMENTS (proc_states), name, state);
+  value = find_state (DVM_TYPE_PROC_STATE, "DVM_PROC_STATE_", name);
+  if (value != NULL && state != NULL)
+    *state = value->value;
+  return value != NULL;
 }
 
 /**
@@ -277,7 +210,7 @@ dvm_proc_state_is_error (DvmProcState state)
 const char *
 dvm_node_state_to_string (DvmNodeState state)
 {
-  return name_of (node_states, G_N_ELEMENTS (node_states), state);
+  return name_of (DVM_TYPE_NODE_STATE, "DVM_NODE_STATE_", state);
 }
 
 /**
@@ -293,23 +226,15 @@ dvm_node_state_to_string (DvmNodeState state)
 gboolean
 dvm_node_state_from_string (const char *name, DvmNodeState *state)
 {
+  const GEnumValue *value;
+
   g_return_val_if_fail (name != NULL, FALSE);
 
-  return state_of (node_states, G_N_ELEMENTS (node_states), name, state);
+  value = find_state (DVM_TYPE_NODE_STATE, "DVM_NODE_STATE_", name);
+  if (value != NULL && state != NULL)
+    *state = value->value;
+  return value != NULL;
 }
-
-static int
-find_word (const char *const *words, gsize n_words, const char *name)
-{
-  for (gsize i = 1; name != NULL && i < n_words; i++)
-    if (strcmp (words[i], name) == 0)
-      return i;
-  return 0;
-}
-
-static const char *const session_states[] = { "undef", "active", "paused", "terminating", "ended" };
-static const char *const campaign_kinds[] = { "undef", "grow", "shrink" };
-static const char *const campaign_states[] = { "undef", "waiting", "running", "rolling-back", "completed", "failed" };
 
 /**
  * dvm_session_state_to_string:
@@ -323,7 +248,7 @@ static const char *const campaign_states[] = { "undef", "waiting", "running", "r
 const char *
 dvm_session_state_to_string (DvmSessionState state)
 {
-  return (guint)state < G_N_ELEMENTS (session_states) ? session_states[state] : session_states[0];
+  return word_of (DVM_TYPE_SESSION_STATE, state);
 }
 
 /**
@@ -338,7 +263,7 @@ dvm_session_state_to_string (DvmSessionState state)
 DvmSessionState
 dvm_session_state_from_string (const char *name)
 {
-  return (DvmSessionState)find_word (session_states, G_N_ELEMENTS (session_states), name);
+  return (DvmSessionState)find_word (DVM_TYPE_SESSION_STATE, name);
 }
 
 /**
@@ -353,7 +278,7 @@ dvm_session_state_from_string (const char *name)
 const char *
 dvm_campaign_kind_to_string (DvmCampaignKind kind)
 {
-  return (guint)kind < G_N_ELEMENTS (campaign_kinds) ? campaign_kinds[kind] : campaign_kinds[0];
+  return word_of (DVM_TYPE_CAMPAIGN_KIND, kind);
 }
 
 /**
@@ -368,7 +293,7 @@ dvm_campaign_kind_to_string (DvmCampaignKind kind)
 DvmCampaignKind
 dvm_campaign_kind_from_string (const char *name)
 {
-  return (DvmCampaignKind)find_word (campaign_kinds, G_N_ELEMENTS (campaign_kinds), name);
+  return (DvmCampaignKind)find_word (DVM_TYPE_CAMPAIGN_KIND, name);
 }
 
 /**
@@ -383,7 +308,7 @@ dvm_campaign_kind_from_string (const char *name)
 const char *
 dvm_campaign_state_to_string (DvmCampaignState state)
 {
-  return (guint)state < G_N_ELEMENTS (campaign_states) ? campaign_states[state] : campaign_states[0];
+  return word_of (DVM_TYPE_CAMPAIGN_STATE, state);
 }
 
 /**
@@ -398,5 +323,5 @@ dvm_campaign_state_to_string (DvmCampaignState state)
 DvmCampaignState
 dvm_campaign_state_from_string (const char *name)
 {
-  return (DvmCampaignState)find_word (campaign_states, G_N_ELEMENTS (campaign_states), name);
+  return (DvmCampaignState)find_word (DVM_TYPE_CAMPAIGN_STATE, name);
 }
