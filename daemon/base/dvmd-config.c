@@ -531,12 +531,6 @@ dvmd_config_get_uint (DvmdConfig *self, const char *name)
   return get_value (self, name)->number;
 }
 
-gdouble
-dvmd_config_get_seconds (DvmdConfig *self, const char *name)
-{
-  return (gdouble)dvmd_config_get_usec (self, name) / G_USEC_PER_SEC;
-}
-
 gint64
 dvmd_config_get_usec (DvmdConfig *self, const char *name)
 {

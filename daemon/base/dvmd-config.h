@@ -85,8 +85,7 @@ void dvmd_config_unref (DvmdConfig *self);
 
 /* The name must be in the table and have this type: anything else is a programming error. */
 gboolean dvmd_config_get_bool (DvmdConfig *self, const char *name);
-guint64 dvmd_config_get_uint (DvmdConfig *self, const char *name); /* UINT and SIZE */
-gdouble dvmd_config_get_seconds (DvmdConfig *self, const char *name);
+guint64 dvmd_config_get_uint (DvmdConfig *self, const char *name);       /* UINT and SIZE */
 gint64 dvmd_config_get_usec (DvmdConfig *self, const char *name);        /* a SECONDS setting in µs, for dvmd-clock */
 const char *dvmd_config_get_string (DvmdConfig *self, const char *name); /* the text of any setting */
 DvmdConfigOrigin dvmd_config_get_origin (DvmdConfig *self, const char *name);

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -425,54 +424,4 @@ const char *
 dvmd_runtime_dir_get_sessions_path (DvmdRuntimeDir *self)
 {
   return self->sessions_path;
-}
-
-static gboolean
-somebody_answers (const char *path)
-{
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-  int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  gboolean answers;
-
-  if (fd < 0)
-    return TRUE;
-  memcpy (address.sun_path, path, strlen (path) + 1);
-  answers = connect (fd, (struct sockaddr *)&address, sizeof address) == 0 || errno != ECONNREFUSED;
-  close (fd);
-  return answers;
-}
-
-gboolean
-dvmd_socket_path_prepare (const char *path, GError **error)
-{
-  struct stat st;
-
-  if (!check_socket_length (path, error))
-    return FALSE;
-  if (lstat (path, &st) != 0)
-    {
-      if (errno == ENOENT)
-        return TRUE;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "cannot make a socket at %s: %s", path, g_strerror (errno));
-      return FALSE;
-    }
-  if (!S_ISSOCK (st.st_mode) || st.st_uid != geteuid ())
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "cannot make a socket at %s: there is already %s", path,
-                   S_ISSOCK (st.st_mode) ? "a socket of another user" : "a file that is no socket");
-      return FALSE;
-    }
-  if (somebody_answers (path))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "somebody answers at the socket %s: choose another path", path);
-      return FALSE;
-    }
-  if (unlink (path) != 0 && errno != ENOENT)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot remove the stale socket %s: %s", path,
-                   g_strerror (errno));
-      return FALSE;
-    }
-  g_message ("removed the stale socket %s", path);
-  return TRUE;
 }

@@ -37,12 +37,6 @@ char *dvmd_runtime_dir_build_agent_name (const char *instance, guint32 rank);
 /* A DVM's name is [A-Za-z_][A-Za-z0-9_-]*, at most 64 characters. */
 gboolean dvmd_runtime_dir_check_name (const char *name, GError **error);
 
-/*
- * Makes room for a unix socket at path (one's own `--socket PATH`): refuses paths over 107 bytes, what is no socket or
- * not ours (DVM_ERROR_BAD_PARAM), and a socket where somebody answers (DVM_ERROR_EXISTS); removes a stale one.
- */
-gboolean dvmd_socket_path_prepare (const char *path, GError **error);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdRuntimeDir, dvmd_runtime_dir_release)
 
 G_END_DECLS

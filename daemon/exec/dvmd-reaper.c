@@ -43,7 +43,6 @@ struct _DvmdReaper
   GMainContext *context;
   gboolean adopts;
   GHashTable *watches; /* pid -> Watch */
-  GHashTable *ignored; /* pid */
   int signal_fd;
   GSource *source;           /* of signal_fd */
   DvmdReaperAdopted adopted; /* (nullable) */
@@ -106,40 +105,6 @@ reap (DvmdReaper *self, pid_t pid)
   return TRUE;
 }
 
-/* A dead child that somebody else waits for hides those behind it from waitid(): look at each by itself. */
-static void
-reap_behind_ignored (DvmdReaper *self)
-{
-  g_autoptr (GArray) children = dvmd_proc_list_children ();
-
-  for (guint i = 0; i < children->len; i++)
-    {
-      pid_t pid = g_array_index (children, pid_t, i);
-
-      if (!g_hash_table_contains (self->ignored, GINT_TO_POINTER (pid)))
-        reap (self, pid);
-    }
-}
-
-static void
-forget_ignored (DvmdReaper *self)
-{
-  GHashTableIter iter;
-  gpointer pid;
-
-  if (g_hash_table_size (self->ignored) == 0)
-    return;
-  g_hash_table_iter_init (&iter, self->ignored);
-  while (g_hash_table_iter_next (&iter, &pid, NULL))
-    {
-      siginfo_t info = { 0 };
-
-      /* Collected by whoever waits for it: the number may be another process's next. */
-      if (waitid (P_PID, (id_t)GPOINTER_TO_INT (pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-        g_hash_table_iter_remove (&iter);
-    }
-}
-
 static void
 reap_some (DvmdReaper *self)
 {
@@ -149,11 +114,6 @@ reap_some (DvmdReaper *self)
 
       if (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
         return;
-      if (g_hash_table_contains (self->ignored, GINT_TO_POINTER (info.si_pid)))
-        {
-          reap_behind_ignored (self);
-          return;
-        }
       reap (self, info.si_pid);
     }
   dvmd_turn_source_request (self->source);
@@ -167,7 +127,6 @@ on_sigchld (gpointer user_data)
 
   while (read (self->signal_fd, signals, sizeof signals) == sizeof signals)
     ;
-  forget_ignored (self);
   reap_some (self);
   if (self->adopted != NULL)
     self->adopted (self->adopted_data);
@@ -215,7 +174,6 @@ dvmd_reaper_new (GMainContext *context, gboolean adopt_orphans, GError **error)
   self->context = g_main_context_ref (context != NULL ? context : g_main_context_default ());
   self->signal_fd = -1;
   self->watches = g_hash_table_new_full (NULL, NULL, NULL, watch_free);
-  self->ignored = g_hash_table_new (NULL, NULL);
   if (adopt_orphans && !start_adopting (self, error))
     return NULL;
   return g_steal_pointer (&self);
@@ -231,7 +189,6 @@ dvmd_reaper_free (DvmdReaper *self)
   if (self->signal_fd >= 0)
     close (self->signal_fd);
   g_hash_table_unref (self->watches);
-  g_hash_table_unref (self->ignored);
   g_main_context_unref (self->context);
   g_free (self);
 }
@@ -303,12 +260,6 @@ dvmd_reaper_get_n_watched (DvmdReaper *self)
   return g_hash_table_size (self->watches);
 }
 
-void
-dvmd_reaper_ignore (DvmdReaper *self, pid_t pid)
-{
-  g_hash_table_add (self->ignored, GINT_TO_POINTER (pid));
-}
-
 /* TRUE: some had ended, and may have left others behind who are not in the list. */
 static gboolean
 append_orphans (DvmdReaper *self, GArray *orphans)
@@ -320,8 +271,7 @@ append_orphans (DvmdReaper *self, GArray *orphans)
     {
       pid_t pid = g_array_index (children, pid_t, i);
 
-      if (g_hash_table_contains (self->watches, GINT_TO_POINTER (pid))
-          || g_hash_table_contains (self->ignored, GINT_TO_POINTER (pid)))
+      if (g_hash_table_contains (self->watches, GINT_TO_POINTER (pid)))
         continue;
       if (reap (self, pid))
         reaped = TRUE;

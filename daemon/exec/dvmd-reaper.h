@@ -16,7 +16,7 @@ G_BEGIN_DECLS
  * for each watched process.
  *
  * A reaper that adopts orphans takes the status of every child of the process that nobody told it of: other code of the
- * daemon starts its children through DvmdSpawner and watches them here, or names them by dvmd_reaper_ignore().
+ * daemon starts its children through DvmdSpawner and watches them here.
  */
 
 typedef struct _DvmdReaper DvmdReaper;
@@ -41,9 +41,6 @@ void dvmd_reaper_watch (DvmdReaper *self, pid_t pid, int pidfd, DvmdReaperFunc f
 void dvmd_reaper_unwatch (DvmdReaper *self, pid_t pid);
 gboolean dvmd_reaper_is_watched (DvmdReaper *self, pid_t pid);
 guint dvmd_reaper_get_n_watched (DvmdReaper *self);
-
-/* A child that other code (GSubprocess, g_child_watch_add()) waits for. */
-void dvmd_reaper_ignore (DvmdReaper *self, pid_t pid);
 
 /*
  * The children of this process that nobody watches: adopted orphans, dead ones that were not yet reaped excepted.

@@ -21,7 +21,6 @@ struct _DvmdTopology
   gatomicrefcount ref_count;
   hwloc_topology_t topology;
   guint n_pus;
-  guint n_cores;
   char *signature;
   char *cpuset;
 };
@@ -153,10 +152,7 @@ wrap (hwloc_topology_t topology)
   g_atomic_ref_count_init (&self->ref_count);
   self->topology = topology;
   self->n_pus = (guint)MAX (hwloc_get_nbobjs_by_type (topology, HWLOC_OBJ_PU), 1);
-  self->n_cores = (guint)MAX (hwloc_get_nbobjs_by_type (topology, HWLOC_OBJ_CORE), 0);
   /* Some virtual machines show no cores. */
-  if (self->n_cores == 0)
-    self->n_cores = self->n_pus;
   if (hwloc_bitmap_list_asprintf (&list, hwloc_topology_get_allowed_cpuset (topology)) >= 0)
     self->cpuset = g_strdup (list);
   free (list);
@@ -227,23 +223,6 @@ dvmd_topology_new_from_neighbour (const char *xml, gsize length, GError **error)
 }
 
 DvmdTopology *
-dvmd_topology_new_synthetic (const char *description, GError **error)
-{
-  hwloc_topology_t topology;
-
-  if (!create_topology (&topology, error))
-    return NULL;
-  if (hwloc_topology_set_synthetic (topology, description) != 0)
-    {
-      hwloc_topology_destroy (topology);
-      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
-                   "“%s” is not a synthetic topology; one is for example “package:2 core:4 pu:2”", description);
-      return NULL;
-    }
-  return load (topology, description, error);
-}
-
-DvmdTopology *
 dvmd_topology_ref (DvmdTopology *self)
 {
   g_atomic_ref_count_inc (&self->ref_count);
@@ -265,12 +244,6 @@ guint
 dvmd_topology_get_n_pus (DvmdTopology *self)
 {
   return self->n_pus;
-}
-
-guint
-dvmd_topology_get_n_cores (DvmdTopology *self)
-{
-  return self->n_cores;
 }
 
 const char *

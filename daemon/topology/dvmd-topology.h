@@ -42,15 +42,12 @@ DvmdTopology *dvmd_topology_new_local (GError **error);
 DvmdTopology *dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error);
 /* The text of another process of this machine with the same rights: reading it takes a tenth of looking. */
 DvmdTopology *dvmd_topology_new_from_neighbour (const char *xml, gsize length, GError **error);
-/* hwloc's synthetic description, "package:2 core:4 pu:2". */
-DvmdTopology *dvmd_topology_new_synthetic (const char *description, GError **error);
 
 DvmdTopology *dvmd_topology_ref (DvmdTopology *self);
 void dvmd_topology_unref (DvmdTopology *self);
 
 /* Hardware threads and cores that processes may be placed on. */
 guint dvmd_topology_get_n_pus (DvmdTopology *self);
-guint dvmd_topology_get_n_cores (DvmdTopology *self);
 /* The same text for like nodes, and only for like ones: "2Pa:2Nu:4L3:8Co:16Pu:x86_64:le:1f3a5c7b". */
 const char *dvmd_topology_get_signature (DvmdTopology *self);
 /* The numbers of all the hardware threads, "0-15". */

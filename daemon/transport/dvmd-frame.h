@@ -43,10 +43,4 @@ gboolean dvmd_frame_take_body (DvmdPacket *packet, const GVariantType *type, gui
 /* TRUE: a frame that links keep to themselves. */
 gboolean dvmd_frame_is_own (const guint8 *header);
 
-/* Whole frames. */
-GBytes *dvmd_frame_encode (const DvmdPacket *packet);
-/* NULL without error: there are more bytes to come. used: what the frame took. */
-DvmdPacket *dvmd_frame_decode (const guint8 *data, gsize size, gsize limit, DvmdBodyTypeFunc body_type, gsize *used,
-                               GError **error);
-
 G_END_DECLS

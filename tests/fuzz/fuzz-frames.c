@@ -16,6 +16,7 @@
 #include "dvmd-normal-form.h"
 #include "dvmd-router.h"
 #include "fuzz.h"
+#include "../lib/whole-frames.h"
 
 #define BODY_LIMIT 65536
 
@@ -32,12 +33,12 @@ fuzz_frame (const guint8 *data, gsize size)
 
       if (size >= DVMD_FRAME_HEADER_SIZE)
         dvmd_frame_is_own (data);
-      packet = dvmd_frame_decode (data, size, BODY_LIMIT, dvmd_router_find_body_type, &used, &error);
+      packet = frame_decode (data, size, BODY_LIMIT, dvmd_router_find_body_type, &used, &error);
       if (packet == NULL)
         return;
       g_assert_no_error (error);
       g_assert_true (used > 0 && used <= size);
-      bytes = dvmd_frame_encode (packet);
+      bytes = frame_encode (packet);
       g_assert_cmpuint (g_bytes_get_size (bytes), ==, used);
       data += used;
       size -= used;

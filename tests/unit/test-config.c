@@ -49,7 +49,7 @@ test_built_in (Fixture *fixture, gconstpointer data)
 
   g_assert_cmpuint (dvmd_config_get_uint (fixture->config, "history-limit"), ==, 1000);
   g_assert_cmpuint (dvmd_config_get_uint (fixture->config, "keep-output"), ==, 1024 * 1024);
-  g_assert_cmpfloat (dvmd_config_get_seconds (fixture->config, "kill-grace"), ==, 5.0);
+  g_assert_cmpint (dvmd_config_get_usec (fixture->config, "kill-grace"), ==, 5 * G_USEC_PER_SEC);
   g_assert_cmpint (dvmd_config_get_usec (fixture->config, "kill-grace"), ==, 5 * G_USEC_PER_SEC);
   g_assert_cmpstr (dvmd_config_get_string (fixture->config, "pmix"), ==, "lazy");
   for (guint i = 0; i < n; i++)

@@ -241,32 +241,6 @@ test_chain (Fixture *fixture, gconstpointer data)
     }
 }
 
-/* A dead child that others wait for must not hide the ones behind it. */
-static void
-test_ignored (Fixture *fixture, gconstpointer data)
-{
-  const char *argv[] = { "true", NULL };
-  DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
-  g_autoptr (GError) error = NULL;
-  siginfo_t info;
-  pid_t pid;
-  int status = -1;
-
-  request.argv = argv;
-  request.envp = env;
-  pid = dvmd_spawner_spawn (fixture->spawner, &request, NULL, NULL, &error);
-  g_assert_no_error (error);
-  dvmd_reaper_ignore (fixture->reaper, pid);
-  g_assert_cmpint (waitid (P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), ==, 0);
-  start (fixture, "exit 0", NULL);
-  start (fixture, "exit 0", NULL);
-  wait_for_ends (fixture, 2);
-  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
-  g_assert_cmpint (status, ==, 0);
-  start (fixture, "exit 0", NULL);
-  wait_for_ends (fixture, 3);
-}
-
 static void
 add (const char *name, void (*func) (Fixture *, gconstpointer))
 {
@@ -299,6 +273,5 @@ main (int argc, char **argv)
   add ("unwatch", test_unwatch);
   add ("orphans", test_orphans);
   add ("chain", test_chain);
-  add ("ignored", test_ignored);
   return g_test_run ();
 }

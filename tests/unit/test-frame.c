@@ -9,6 +9,7 @@
 #include "dvmd-frame.h"
 #include "dvmd-transport-error.h"
 #include "transport-fixture.h"
+#include "whole-frames.h"
 
 static DvmdPacket *
 make_packet (void)
@@ -29,11 +30,11 @@ static void
 test_round_trip (void)
 {
   g_autoptr (DvmdPacket) packet = make_packet ();
-  g_autoptr (GBytes) bytes = dvmd_frame_encode (packet);
+  g_autoptr (GBytes) bytes = frame_encode (packet);
   g_autoptr (DvmdPacket) back = NULL;
   GError *error = NULL;
   gsize size;
-  gsize used;
+  gsize used = 0;
   const guint8 *data = g_bytes_get_data (bytes, &size);
 
   /* The layout is a promise between builds that say they are the same. */
@@ -41,7 +42,7 @@ test_round_trip (void)
   g_assert_cmpuint (data[4], ==, DVMD_PACKET_MESSAGE);
   g_assert_cmpuint (data[12], ==, 4);
   g_assert_cmpuint (data[24], ==, 0x88);
-  back = dvmd_frame_decode (data, size, DVMD_FRAME_DEFAULT_LIMIT, test_body_type, &used, &error);
+  back = frame_decode (data, size, DVMD_FRAME_DEFAULT_LIMIT, test_body_type, &used, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (used, ==, size);
   g_assert_cmpuint (back->type, ==, packet->type);
@@ -65,12 +66,12 @@ test_without_body (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (packets); i++)
     {
-      g_autoptr (GBytes) bytes = dvmd_frame_encode (packets[i]);
+      g_autoptr (GBytes) bytes = frame_encode (packets[i]);
       g_autoptr (DvmdPacket) back = NULL;
-      gsize used;
+      gsize used = 0;
 
       g_assert_cmpuint (g_bytes_get_size (bytes), ==, DVMD_FRAME_HEADER_SIZE);
-      back = dvmd_frame_decode (g_bytes_get_data (bytes, NULL), DVMD_FRAME_HEADER_SIZE, 0, test_body_type, &used, NULL);
+      back = frame_decode (g_bytes_get_data (bytes, NULL), DVMD_FRAME_HEADER_SIZE, 0, test_body_type, &used, NULL);
       g_assert_nonnull (back);
       g_assert_null (back->body);
     }
@@ -82,10 +83,10 @@ check_refused (GBytes *bytes, guint offset, guint8 value, gsize limit, const cha
   gsize size = g_bytes_get_size (bytes);
   g_autofree guint8 *data = g_memdup2 (g_bytes_get_data (bytes, NULL), size);
   g_autoptr (GError) error = NULL;
-  gsize used;
+  gsize used = 0;
 
   data[offset] = value;
-  g_assert_null (dvmd_frame_decode (data, size, limit, test_body_type, &used, &error));
+  g_assert_null (frame_decode (data, size, limit, test_body_type, &used, &error));
   g_assert_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL);
   g_assert_nonnull (strstr (error->message, sentence));
 }
@@ -95,8 +96,8 @@ test_refused (void)
 {
   g_autoptr (DvmdPacket) packet = make_packet ();
   g_autoptr (DvmdPacket) ack = dvmd_packet_new (DVMD_PACKET_ACK, 1, 2, 0, NULL);
-  g_autoptr (GBytes) bytes = dvmd_frame_encode (packet);
-  g_autoptr (GBytes) ack_bytes = dvmd_frame_encode (ack);
+  g_autoptr (GBytes) bytes = frame_encode (packet);
+  g_autoptr (GBytes) ack_bytes = frame_encode (ack);
   gsize size = g_bytes_get_size (bytes);
   gsize limit = DVMD_FRAME_DEFAULT_LIMIT;
 
@@ -169,7 +170,7 @@ static void
 test_truncated (void)
 {
   g_autoptr (DvmdPacket) packet = make_packet ();
-  g_autoptr (GBytes) bytes = dvmd_frame_encode (packet);
+  g_autoptr (GBytes) bytes = frame_encode (packet);
   gsize size;
   const guint8 *data = g_bytes_get_data (bytes, &size);
 
@@ -177,9 +178,9 @@ test_truncated (void)
     {
       g_autofree guint8 *part = g_memdup2 (data, n);
       GError *error = NULL;
-      gsize used;
+      gsize used = 0;
 
-      g_assert_null (dvmd_frame_decode (part, n, DVMD_FRAME_DEFAULT_LIMIT, test_body_type, &used, &error));
+      g_assert_null (frame_decode (part, n, DVMD_FRAME_DEFAULT_LIMIT, test_body_type, &used, &error));
       g_assert_no_error (error);
     }
 }
@@ -191,7 +192,7 @@ check_anything (GRand *rand, const guint8 *data, gsize size)
   g_autoptr (GError) error = NULL;
   gsize used = 0;
   g_autoptr (DvmdPacket)
-      packet = dvmd_frame_decode (data, size, g_rand_int_range (rand, 0, 4096), test_body_type, &used, &error);
+      packet = frame_decode (data, size, g_rand_int_range (rand, 0, 4096), test_body_type, &used, &error);
 
   g_assert_true (packet == NULL || error == NULL);
   g_assert_cmpuint (used, <=, size);
@@ -206,8 +207,8 @@ test_fuzz (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   g_autoptr (DvmdPacket) text = make_packet ();
   g_autoptr (DvmdPacket) bytes = test_packet_bytes (300);
-  g_autoptr (GBytes) text_frame = dvmd_frame_encode (text);
-  g_autoptr (GBytes) bytes_frame = dvmd_frame_encode (bytes);
+  g_autoptr (GBytes) text_frame = frame_encode (text);
+  g_autoptr (GBytes) bytes_frame = frame_encode (bytes);
 
   g_test_message ("seed %u", seed);
   for (guint i = 0; i < 20000; i++)

@@ -318,29 +318,6 @@ test_long_path (Fixture *fixture, gconstpointer data)
   g_assert_nonnull (strstr (error->message, "a unix socket's can have 107"));
 }
 
-static void
-test_socket (Fixture *fixture, gconstpointer data)
-{
-  g_autofree char *path = g_build_filename (fixture->base, "s", NULL);
-  g_autoptr (GError) error = NULL;
-  int fd;
-
-  dvmd_socket_path_prepare (path, &error);
-  g_assert_no_error (error);
-  fd = listen_at (path);
-  g_assert_false (dvmd_socket_path_prepare (path, &error));
-  g_assert_error (error, DVM_ERROR, DVM_ERROR_EXISTS);
-  g_clear_error (&error);
-  close (fd);
-  dvmd_socket_path_prepare (path, &error);
-  g_assert_no_error (error);
-  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
-  g_assert_true (g_file_set_contents (path, "precious", -1, NULL));
-  g_assert_false (dvmd_socket_path_prepare (path, &error));
-  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
-  g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
-}
-
 #define ADD(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
 
 int
@@ -356,6 +333,5 @@ main (int argc, char **argv)
   ADD ("/runtime-dir/no-room", test_no_room);
   g_test_add_func ("/runtime-dir/names", test_names);
   ADD ("/runtime-dir/long-path", test_long_path);
-  ADD ("/runtime-dir/socket", test_socket);
   return g_test_run ();
 }

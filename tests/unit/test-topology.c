@@ -4,10 +4,36 @@
 
 #include "config.h"
 
+#include <hwloc.h>
 #include <string.h>
 
 #include "dvm.h"
 #include "dvmd-topology.h"
+
+static guint
+count_cores (DvmdTopology *topology)
+{
+  return (guint)hwloc_get_nbobjs_by_type (dvmd_topology_get_hwloc (topology), HWLOC_OBJ_CORE);
+}
+
+/* hwloc's synthetic description, "package:2 core:4 pu:2". */
+static DvmdTopology *
+new_synthetic (const char *description, GError **error)
+{
+  DvmdTopology *self;
+  hwloc_topology_t topology;
+  char *xml;
+  int size;
+
+  hwloc_topology_init (&topology);
+  g_assert_cmpint (hwloc_topology_set_synthetic (topology, description), ==, 0);
+  g_assert_cmpint (hwloc_topology_load (topology), ==, 0);
+  g_assert_cmpint (hwloc_topology_export_xmlbuffer (topology, &xml, &size, 0), ==, 0);
+  self = dvmd_topology_new_from_xml (xml, strlen (xml), error);
+  hwloc_free_xmlbuffer (topology, xml);
+  hwloc_topology_destroy (topology);
+  return self;
+}
 
 static void
 test_local (void)
@@ -19,7 +45,6 @@ test_local (void)
   g_assert_no_error (error);
   g_assert_cmpuint (dvmd_topology_get_n_pus (topology), >=, 1);
   g_assert_cmpuint (dvmd_topology_get_n_pus (topology), <=, g_get_num_processors ());
-  g_assert_cmpuint (dvmd_topology_get_n_cores (topology), >=, 1);
   g_assert_nonnull (dvmd_topology_get_cpuset (topology));
   g_assert_nonnull (dvmd_topology_get_hwloc (topology));
   g_assert_cmpstr (dvmd_topology_get_signature (topology), ==, dvmd_topology_get_signature (again));
@@ -29,12 +54,12 @@ static void
 test_synthetic (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (DvmdTopology) topology = dvmd_topology_new_synthetic ("package:2 core:4 pu:2", &error);
-  g_autoptr (DvmdTopology) other = dvmd_topology_new_synthetic ("package:4 core:2 pu:2", NULL);
+  g_autoptr (DvmdTopology) topology = new_synthetic ("package:2 core:4 pu:2", &error);
+  g_autoptr (DvmdTopology) other = new_synthetic ("package:4 core:2 pu:2", NULL);
 
   g_assert_no_error (error);
   g_assert_cmpuint (dvmd_topology_get_n_pus (topology), ==, 16);
-  g_assert_cmpuint (dvmd_topology_get_n_cores (topology), ==, 8);
+  g_assert_cmpuint (count_cores (topology), ==, 8);
   g_assert_cmpstr (dvmd_topology_get_cpuset (topology), ==, "0-15");
   g_assert_true (g_str_has_prefix (dvmd_topology_get_signature (topology), "2Pa:"));
   g_assert_cmpstr (dvmd_topology_get_signature (topology), !=, dvmd_topology_get_signature (other));
@@ -60,7 +85,7 @@ static void
 test_xml (void)
 {
   g_autoptr (DvmdTopology) local = dvmd_topology_new_local (NULL);
-  g_autoptr (DvmdTopology) synthetic = dvmd_topology_new_synthetic ("package:2 l3:1 core:3 pu:2", NULL);
+  g_autoptr (DvmdTopology) synthetic = new_synthetic ("package:2 l3:1 core:3 pu:2", NULL);
 
   check_round_trip (local);
   check_round_trip (synthetic);
@@ -72,10 +97,6 @@ test_bad (void)
 {
   g_autoptr (GError) error = NULL;
 
-  g_assert_null (dvmd_topology_new_synthetic ("no such thing", &error));
-  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
-  g_assert_nonnull (strstr (error->message, "no such thing"));
-  g_clear_error (&error);
   g_assert_null (dvmd_topology_new_from_xml ("<topology", 9, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
   g_clear_error (&error);

@@ -14,6 +14,7 @@
 
 #include "dvmd-transport-error.h"
 #include "transport-fixture.h"
+#include "whole-frames.h"
 
 typedef struct
 {
@@ -326,7 +327,7 @@ static void
 test_hostile (Fixture *fixture, gconstpointer data)
 {
   g_autoptr (DvmdPacket) packet = test_packet_text ("text");
-  g_autoptr (GBytes) frame = dvmd_frame_encode (packet);
+  g_autoptr (GBytes) frame = frame_encode (packet);
   gsize size = g_bytes_get_size (frame);
   g_autofree guint8 *bytes = g_memdup2 (g_bytes_get_data (frame, NULL), size);
   char garbage[] = "GET / HTTP/1.1\r\nHost: dvm\r\nAccept: everything that there is\r\n\r\n";
@@ -349,7 +350,7 @@ test_fuzz (Fixture *fixture, gconstpointer data)
   guint32 seed = g_test_rand_int ();
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   g_autoptr (DvmdPacket) packet = test_packet_bytes (200);
-  g_autoptr (GBytes) frame = dvmd_frame_encode (packet);
+  g_autoptr (GBytes) frame = frame_encode (packet);
   gsize size;
   const guint8 *bytes = g_bytes_get_data (frame, &size);
 
@@ -447,7 +448,7 @@ static void
 test_own_freeze (Fixture *fixture, gconstpointer data)
 {
   g_autoptr (DvmdPacket) packet = test_packet_text ("was there all the time");
-  g_autoptr (GBytes) frame = dvmd_frame_encode (packet);
+  g_autoptr (GBytes) frame = frame_encode (packet);
   gsize size;
   const guint8 *bytes = g_bytes_get_data (frame, &size);
   int fds[2];
