@@ -22,6 +22,7 @@
 #include <dvm.h>
 
 #include "dvmd-log.h"
+#include "dvmd-pmix-counter.h"
 #include "dvmd-pmix-server.h"
 #include "dvmd-pmix-stub.h"
 #include "dvmd-topology.h"
@@ -64,6 +65,13 @@ on_ended (DvmdPmixStub *stub, gpointer user_data)
   _exit (EXIT_SUCCESS);
 }
 
+/* Without the counter the agent asks. */
+static void
+count_connections (const char *dir)
+{
+  dvmd_pmix_door_set_counter (dvmd_pmix_counter_new (dir));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -94,7 +102,7 @@ main (int argc, char **argv)
   loop = g_main_loop_new (NULL, FALSE);
   clock = dvmd_clock_new_real (NULL);
   server = dvmd_pmix_server_new ();
-  stub = dvmd_pmix_stub_new (fd, DVMD_PMIX (server), clock);
+  stub = dvmd_pmix_stub_new (fd, DVMD_PMIX (server), clock, count_connections);
   g_signal_connect (stub, "ended", G_CALLBACK (on_ended), NULL);
   g_main_loop_run (loop);
   return EXIT_SUCCESS;

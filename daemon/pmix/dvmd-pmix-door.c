@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dvmd-pmix-counter.h"
 #include "dvmd-pmix-ends.h"
 
 #define EXPORTED __attribute__ ((visibility ("default")))
@@ -25,6 +26,13 @@ typedef int (*Accept4) (int fd, __SOCKADDR_ARG address, socklen_t *restrict leng
 static GMutex mutex;
 static gint64 last_said;
 static guint n_unsaid;
+static DvmdPmixCounter *let_in; /* (nullable) */
+
+void
+dvmd_pmix_door_set_counter (DvmdPmixCounter *counter)
+{
+  g_atomic_pointer_set (&let_in, counter);
+}
 
 static void
 say (guint uid, gboolean known)
@@ -69,8 +77,16 @@ look_at (int fd, const void *caller)
   guint uid = 0;
   gboolean known;
 
-  if (fd < 0 || goes_by (caller) || !dvmd_pmix_ends_is_stranger (fd, &uid, &known))
+  if (fd < 0 || goes_by (caller))
     return fd;
+  if (!dvmd_pmix_ends_is_stranger (fd, &uid, &known))
+    {
+      DvmdPmixCounter *counter = g_atomic_pointer_get (&let_in);
+
+      if (counter != NULL)
+        dvmd_pmix_counter_add (counter);
+      return fd;
+    }
   close (fd);
   say (uid, known);
   errno = EAGAIN;

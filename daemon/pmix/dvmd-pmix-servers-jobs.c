@@ -195,6 +195,7 @@ register_at_home (DvmdPmixServers *self, DvmdPmixServersJob *job)
   known->registered = TRUE;
   g_hash_table_insert (server->known, g_strdup (nspace), known);
   job->home = server->id;
+  job->connections = server->connections != NULL ? dvmd_pmix_counter_get (server->connections) : 0;
   server->had_job = TRUE;
   server->n_homes++;
   dvmd_pmix_remote_set_watched (server->remote, TRUE);
@@ -574,14 +575,22 @@ catch_up (DvmdPmixServerProcess *server)
                                                                        question_new (server->pool, "", server->id))));
 }
 
+/* Before that a client has not connected, and has told nothing. */
+static gboolean
+has_anybody_connected (DvmdPmixServerProcess *server, const DvmdPmixServersJob *job)
+{
+  return server->connections == NULL || dvmd_pmix_counter_get (server->connections) != job->connections;
+}
+
 /* Ranks end in numbers: one question at a time, for all that have come until then. */
 static gboolean
 dvmd_pmix_servers_catch_up (DvmdPmix *pmix, const char *nspace, DvmdPmixDone func, gpointer user_data)
 {
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (DVMD_PMIX_SERVERS (pmix), nspace);
+  DvmdPmixServers *self = DVMD_PMIX_SERVERS (pmix);
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (self, nspace);
   const Waiter waiter = { func, user_data };
 
-  if (server == NULL)
+  if (server == NULL || !has_anybody_connected (server, dvmd_pmix_servers_find_job (self, nspace)))
     return TRUE;
   if (server->to_catch_up == NULL)
     server->to_catch_up = g_array_new (FALSE, FALSE, sizeof (Waiter));

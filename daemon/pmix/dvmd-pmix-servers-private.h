@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-pmix-bulk.h"
+#include "dvmd-pmix-counter.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-ports.h"
 #include "dvmd-pmix-servers.h"
@@ -60,7 +61,8 @@ typedef struct
   gboolean spawned; /* a client has asked for a job, and may want its output */
   guint grace_timer;
   gboolean had_job;
-  DvmdPmixPorts *ports; /* (nullable) */
+  DvmdPmixPorts *ports;         /* (nullable) */
+  DvmdPmixCounter *connections; /* (nullable) */
 } DvmdPmixServerProcess;
 
 typedef struct
@@ -71,6 +73,7 @@ typedef struct
   GHashTable *connected;    /* set of ranks that have called PMIx_Init, and not PMIx_Finalize */
   GTask *registering;       /* (nullable) */
   guint n_tries;
+  guint connections; /* that its server had accepted before */
 } DvmdPmixServersJob;
 
 typedef struct

@@ -142,6 +142,7 @@ server_free (gpointer data)
   g_clear_pointer (&self->catching_up, g_array_unref);
   g_clear_pointer (&self->to_catch_up, g_array_unref);
   g_clear_pointer (&self->ports, dvmd_pmix_ports_free);
+  g_clear_pointer (&self->connections, dvmd_pmix_counter_free);
   g_hash_table_unref (self->known);
   g_free (self->dir);
   g_free (self);
@@ -288,8 +289,10 @@ on_started (DvmdPmixRemote *remote, const char *error, gpointer user_data)
     g_message ("A PMIx server of node %s could not be started: %s", server->pool->settings.node_name, error);
   else if (server->pool->settings.tools)
     show_tools (server);
-  if (error == NULL)
-    server->ports = dvmd_pmix_ports_take (dvmd_pmix_remote_get_pid (server->remote));
+  if (error != NULL)
+    return;
+  server->ports = dvmd_pmix_ports_take (dvmd_pmix_remote_get_pid (server->remote));
+  server->connections = dvmd_pmix_counter_open (server->dir);
 }
 
 /* Jobs that had clients there end with it; the others go on, without a server. */

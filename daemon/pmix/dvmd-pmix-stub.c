@@ -31,7 +31,8 @@ struct _DvmdPmixStub
   gboolean started;
   GHashTable *jobs; /* nspace -> DvmdPmixJob */
   guint last_tool;
-  guint64 memory; /* bytes, the most that it had after a job */
+  guint64 memory;                       /* bytes, the most that it had after a job */
+  void (*on_started) (const char *dir); /* (nullable) */
 };
 
 /* A call of the agent that the library is to answer. */
@@ -213,6 +214,8 @@ handle_start (DvmdPmixStub *self, GVariant *body)
     return;
   dvmd_pmix_settings_from_variant (&self->settings, body);
   self->started = dvmd_pmix_start (self->pmix, &self->settings, DVMD_PMIX_HOST (self), &error);
+  if (self->started && self->on_started != NULL)
+    self->on_started (self->settings.pmix_dir);
   say (self, DVMD_PMIX_MSG_STARTED, g_variant_new ("(s)", text_of (error)));
 }
 
@@ -567,7 +570,7 @@ dvmd_pmix_stub_init (DvmdPmixStub *self)
 }
 
 DvmdPmixStub *
-dvmd_pmix_stub_new (int fd, DvmdPmix *pmix, DvmdClock *clock)
+dvmd_pmix_stub_new (int fd, DvmdPmix *pmix, DvmdClock *clock, void (*started) (const char *dir))
 {
   DvmdPmixStub *self = g_object_new (DVMD_TYPE_PMIX_STUB, NULL);
   const DvmdWireOptions options = {
@@ -577,6 +580,7 @@ dvmd_pmix_stub_new (int fd, DvmdPmix *pmix, DvmdClock *clock)
   };
 
   self->pmix = g_object_ref (pmix);
+  self->on_started = started;
   self->wire = dvmd_wire_new (dvmd_socket_new (fd, "the agent"), 0, &options);
   g_signal_connect (self->wire, "packet", G_CALLBACK (on_packet), self);
   g_signal_connect (self->wire, "closed", G_CALLBACK (on_closed), self);

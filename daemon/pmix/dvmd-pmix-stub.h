@@ -17,7 +17,10 @@ G_BEGIN_DECLS
 #define DVMD_TYPE_PMIX_STUB (dvmd_pmix_stub_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdPmixStub, dvmd_pmix_stub, DVMD, PMIX_STUB, GObject)
 
-/* fd is taken; pmix: reffed, not started. Messages come on the thread's default context of this call. */
-DvmdPmixStub *dvmd_pmix_stub_new (int fd, DvmdPmix *pmix, DvmdClock *clock);
+/*
+ * fd is taken; pmix: reffed, not started; started (nullable): pmix is, and has its directory. Messages come on the
+ * thread's default context of this call.
+ */
+DvmdPmixStub *dvmd_pmix_stub_new (int fd, DvmdPmix *pmix, DvmdClock *clock, void (*started) (const char *dir));
 
 G_END_DECLS

@@ -123,6 +123,22 @@ class Servers(dvmtest.Case):
             dvmtest.wait_until(lambda: job.nspace not in str(list(os.walk(dvm.runtime))), 'no directory of it is left')
             self.check_usable(dvm, 2)
 
+    def test_end_beside_one_that_stands_still(self):
+        """A job of which nobody has connected does not wait for its server, neither for what that knows nor until it forgets."""
+        dvm = self.dvm(slots=4)
+        self.check_usable(dvm, 2)
+        for _ in range(2):
+            job, out, _ = dvm.start(['sh', '-c', 'echo ready; exec sleep 600'], np=2)
+            dvmtest.wait_until(lambda one=out: one.data.count(b'ready') == 2, 'it runs')
+            old = self.server(dvm)
+            os.kill(old, signal.SIGSTOP)
+            job.cancel()
+            self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+            self.assertIn(old, dvm.servers)
+            os.kill(old, signal.SIGCONT)
+        self.check_usable(dvm, 2)
+        self.assertEqual(dvm.servers, [old])
+
     def test_without_clients(self):
         """A job that does not speak to the server does not need it."""
         dvm = self.dvm(slots=4)
