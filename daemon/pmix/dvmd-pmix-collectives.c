@@ -139,9 +139,8 @@ answer_server (Collective *self, DvmdPmixServerProcess *server, guint64 token, i
   if (self->kind == DVMD_PMIX_MSG_CONNECT)
     answer_connect (self, server, token, status);
   else
-    dvmd_pmix_remote_say (
-        server->remote, DVMD_PMIX_MSG_FENCE_DONE,
-        g_variant_new ("(ti@" DVMD_PMIX_BULK_TYPE ")", token, status, dvmd_pmix_bulk_new (server->dir, data)));
+    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_FENCE_DONE,
+                          g_variant_new ("(ti@ay)", token, status, dvmd_pmix_bytes_to_variant (data)));
 }
 
 static void
@@ -236,20 +235,10 @@ collective_new (DvmdPmixServers *pool, DvmdPmixMessageKind kind, char *key, GVar
   return self;
 }
 
-/* (transfer full): the data; NULL: without them the fence would never end, and the server ends */
-static GBytes *
-read_fence (DvmdPmixServerProcess *server, GVariant *body, guint64 *token, GVariant **procs, gboolean *collect,
-            guint32 *timeout)
+static void
+read_fence (GVariant *body, guint64 *token, GVariant **procs, GVariant **data, gboolean *collect, guint32 *timeout)
 {
-  g_autoptr (GVariant) bulk = NULL;
-  g_autoptr (GError) error = NULL;
-  GBytes *data;
-
-  g_variant_get (body, "(t@a(su)@" DVMD_PMIX_BULK_TYPE "bu)", token, procs, &bulk, collect, timeout);
-  data = dvmd_pmix_bulk_read (server->dir, bulk, &error);
-  if (data == NULL)
-    dvmd_pmix_remote_end (server->remote, error->message);
-  return data;
+  g_variant_get (body, "(t@a(su)@aybu)", token, procs, data, collect, timeout);
 }
 
 /*
@@ -261,7 +250,7 @@ dvmd_pmix_collectives_join (DvmdPmixServers *self, DvmdPmixServerProcess *server
                             GVariant *body)
 {
   g_autoptr (GVariant) procs = NULL;
-  g_autoptr (GBytes) data = NULL;
+  g_autoptr (GVariant) data = NULL;
   g_autoptr (GHashTable) servers = NULL;
   g_autofree char *key = NULL;
   gboolean leave = FALSE;
@@ -273,17 +262,16 @@ dvmd_pmix_collectives_join (DvmdPmixServers *self, DvmdPmixServerProcess *server
   if (kind == DVMD_PMIX_MSG_CONNECT)
     g_variant_get (body, "(tb@a(su)u)", &token, &leave, &procs, &timeout);
   else
-    data = read_fence (server, body, &token, &procs, &collect, &timeout);
-  if (kind == DVMD_PMIX_MSG_FENCE && data == NULL)
-    return;
+    read_fence (body, &token, &procs, &data, &collect, &timeout);
   servers = find_servers (self, server, procs);
   if (kind == DVMD_PMIX_MSG_FENCE && g_hash_table_size (servers) == 1)
     {
       guint n;
       g_autofree DvmdPmixProc *participants = dvmd_pmix_procs_from_variant (procs, &n);
+      g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (data);
 
       token = dvmd_pmix_servers_widen (server, token);
-      if (!dvmd_pmix_host_fence (self->host, token, participants, n, data, collect, timeout))
+      if (!dvmd_pmix_host_fence (self->host, token, participants, n, bytes, collect, timeout))
         dvmd_pmix_complete_fence (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
       return;
     }
@@ -297,7 +285,7 @@ dvmd_pmix_collectives_join (DvmdPmixServers *self, DvmdPmixServerProcess *server
     collective->timer = dvmd_clock_add_timer (self->clock, (gint64)timeout * G_USEC_PER_SEC, on_timeout, collective);
   collective->timeout = MAX (collective->timeout, timeout);
   if (data != NULL)
-    g_byte_array_append (collective->data, g_bytes_get_data (data, NULL), g_bytes_get_size (data));
+    g_byte_array_append (collective->data, g_variant_get_data (data), g_variant_get_size (data));
   g_hash_table_insert (collective->tokens, GUINT_TO_POINTER (server->id), g_memdup2 (&token, sizeof token));
   g_hash_table_remove (collective->missing, GUINT_TO_POINTER (server->id));
   if (g_hash_table_size (collective->missing) == 0)

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "dvmd-message.h"
-#include "dvmd-pmix-bulk.h"
 
 #define PROCS "a(su)"
 #define DONE  "(tis"
@@ -39,7 +38,7 @@ static const Kind kinds[] = {
   { DVMD_PMIX_MSG_DEREGISTER, "deregister", "(ts)" },
   { DVMD_PMIX_MSG_ABANDON, "abandon", "(s)" },
   { DVMD_PMIX_MSG_FETCH, "fetch", "(tsu)" },
-  { DVMD_PMIX_MSG_FENCE_DONE, "fence-done", "(ti" DVMD_PMIX_BULK_TYPE ")" },
+  { DVMD_PMIX_MSG_FENCE_DONE, "fence-done", "(tiay)" },
   { DVMD_PMIX_MSG_MODEX_DONE, "modex-done", "(tiay)" },
   { DVMD_PMIX_MSG_ANSWER, "answer", "(timv)" },
   { DVMD_PMIX_MSG_OUTPUT, "output", "(suuay)" },
@@ -59,7 +58,7 @@ static const Kind kinds[] = {
   { DVMD_PMIX_MSG_LOST, "lost", "(su)" },
   { DVMD_PMIX_MSG_TOOL, "tool", "(su)" },
   { DVMD_PMIX_MSG_ABORT, "abort", "(suis" PROCS ")" },
-  { DVMD_PMIX_MSG_FENCE, "fence", "(t" PROCS DVMD_PMIX_BULK_TYPE "bu)" },
+  { DVMD_PMIX_MSG_FENCE, "fence", "(t" PROCS "aybu)" },
   { DVMD_PMIX_MSG_MODEX, "modex", "(tsusu)" },
   { DVMD_PMIX_MSG_CALL, "call", "(tusuv)" },
   { DVMD_PMIX_MSG_CONNECT, "connect", "(tb" PROCS "u)" },

@@ -77,8 +77,8 @@ fail_pending (DvmdPmixRemote *self)
 }
 
 /* The last call of user_data's: it may free self. */
-void
-dvmd_pmix_remote_end (DvmdPmixRemote *self, const char *reason)
+static void
+end (DvmdPmixRemote *self, const char *reason)
 {
   if (self->ended)
     return;
@@ -98,7 +98,7 @@ on_process_ended (const char *how, gpointer user_data)
   g_autofree char *reason = g_strdup_printf ("The PMIx server of the node (process %d) %s", self->pid, how);
 
   self->pid = 0;
-  dvmd_pmix_remote_end (self, reason);
+  end (self, reason);
 }
 
 static void
@@ -108,7 +108,7 @@ on_end_time (gpointer user_data)
   g_autofree char *reason = g_strdup_printf ("The PMIx server of the node (process %d) has closed its link", self->pid);
 
   self->end_timer = 0;
-  dvmd_pmix_remote_end (self, reason);
+  end (self, reason);
 }
 
 /* How the process ended is known in a moment, unless it has not. */
@@ -158,7 +158,7 @@ on_ping_time (gpointer user_data)
       g_autofree char *reason = g_strdup_printf ("The PMIx server of the node (process %d) has not answered for %d s",
                                                  self->pid, (int)((now - self->asked_at) / G_USEC_PER_SEC));
 
-      dvmd_pmix_remote_end (self, reason);
+      end (self, reason);
       return;
     }
   if (self->asked_at == 0 && self->watched)
@@ -201,7 +201,7 @@ take_started (DvmdPmixRemote *self, GVariant *body)
   self->started = error[0] == '\0';
   self->funcs->started (self, self->started ? NULL : error, self->user_data);
   if (!self->started)
-    dvmd_pmix_remote_end (self, error);
+    end (self, error);
 }
 
 static void

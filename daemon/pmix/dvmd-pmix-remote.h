@@ -56,8 +56,6 @@ void dvmd_pmix_remote_say (DvmdPmixRemote *self, DvmdPmixMessageKind kind, GVari
 guint64 dvmd_pmix_remote_expect (DvmdPmixRemote *self, DvmdPmixAnswer answer, gpointer user_data);
 /* Whether its library is asked from time to time if it still lives: while it has something to do. */
 void dvmd_pmix_remote_set_watched (DvmdPmixRemote *self, gboolean watched);
-/* The process said something that cannot be used: it is killed, and ended() gets reason. May free self. */
-void dvmd_pmix_remote_end (DvmdPmixRemote *self, const char *reason);
 /* Ends the process after it has done what it was told before; by force after a grace. */
 void dvmd_pmix_remote_stop (DvmdPmixRemote *self);
 

@@ -24,9 +24,8 @@ dvmd_pmix_servers_complete_fence (DvmdPmix *pmix, guint64 token, int status, GBy
     return;
   server = dvmd_pmix_servers_narrow (self, &token);
   if (server != NULL)
-    dvmd_pmix_remote_say (
-        server->remote, DVMD_PMIX_MSG_FENCE_DONE,
-        g_variant_new ("(ti@" DVMD_PMIX_BULK_TYPE ")", token, status, dvmd_pmix_bulk_new (server->dir, data)));
+    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_FENCE_DONE,
+                          g_variant_new ("(ti@ay)", token, status, dvmd_pmix_bytes_to_variant (data)));
 }
 
 static void

@@ -6,7 +6,6 @@
 
 #pragma once
 
-#include "dvmd-pmix-bulk.h"
 #include "dvmd-pmix-counter.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-ports.h"

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "dvm.h"
-#include "dvmd-pmix-bulk.h"
 #include "dvmd-pmix-messages.h"
 #include "dvmd-wire.h"
 
@@ -276,19 +275,10 @@ read_data (GVariant *body, guint64 *token, gint32 *status)
 static void
 handle_fence_done (DvmdPmixStub *self, GVariant *body)
 {
-  g_autoptr (GVariant) bulk = NULL;
-  g_autoptr (GBytes) data = NULL;
-  g_autoptr (GError) error = NULL;
   guint64 token;
   gint32 status;
+  g_autoptr (GBytes) data = read_data (body, &token, &status);
 
-  g_variant_get (body, "(ti@" DVMD_PMIX_BULK_TYPE ")", &token, &status, &bulk);
-  data = dvmd_pmix_bulk_read (self->settings.pmix_dir, bulk, &error);
-  if (data == NULL)
-    {
-      g_message ("%s", error->message);
-      status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
-    }
   dvmd_pmix_complete_fence (self->pmix, token, status, data);
 }
 
@@ -474,9 +464,8 @@ host_fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants,
             gboolean collect, guint timeout)
 {
   say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_FENCE,
-       g_variant_new ("(t@a(su)@" DVMD_PMIX_BULK_TYPE "bu)", token,
-                      dvmd_pmix_procs_to_variant (participants, n_participants),
-                      dvmd_pmix_bulk_new (DVMD_PMIX_STUB (host)->settings.pmix_dir, data), collect, timeout));
+       g_variant_new ("(t@a(su)@aybu)", token, dvmd_pmix_procs_to_variant (participants, n_participants),
+                      dvmd_pmix_bytes_to_variant (data), collect, timeout));
 }
 
 static void
