@@ -448,9 +448,6 @@ on_deregistered (GVariant *body, gpointer user_data)
 
   if (body != NULL)
     g_variant_get (body, "(ti&st)", NULL, &code, &text, &memory);
-  /* The server has ended before it could remove the directories of the job. */
-  else if (question->pool->dirs != NULL)
-    dvmd_pmix_dirs_remove_job (question->pool->dirs, question->nspace);
   if (code >= 0)
     dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, question->nspace, "the PMIx server has not forgotten the job: %s",
                   text);
@@ -472,24 +469,24 @@ let_go (DvmdPmixServers *self, DvmdPmixServersJob *job)
   const char *nspace = job->job->nspace;
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (self, nspace);
 
-  if (server != NULL && !server->tainted)
-    {
-      g_hash_table_remove (server->known, nspace);
-      server->n_homes--;
-      server->n_leaving++;
-      dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_DEREGISTER,
-                            g_variant_new ("(ts)",
-                                           dvmd_pmix_remote_expect (server->remote, on_deregistered,
-                                                                    question_new (self, nspace, server->id)),
-                                           nspace));
-      return;
-    }
-  if (server != NULL)
-    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_ABANDON, g_variant_new ("(s)", nspace));
-  /* Also where the server would do it: it may end before. */
+  /* The server does so too, but later than the end of the job is known. */
   if (!is_guest (job->job))
     dvmd_pmix_dirs_remove_job (self->dirs, nspace);
-  dvmd_pmix_servers_leave_home (self, job);
+  if (server == NULL || server->tainted)
+    {
+      if (server != NULL)
+        dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_ABANDON, g_variant_new ("(s)", nspace));
+      dvmd_pmix_servers_leave_home (self, job);
+      return;
+    }
+  g_hash_table_remove (server->known, nspace);
+  server->n_homes--;
+  server->n_leaving++;
+  dvmd_pmix_remote_say (
+      server->remote, DVMD_PMIX_MSG_DEREGISTER,
+      g_variant_new ("(ts)",
+                     dvmd_pmix_remote_expect (server->remote, on_deregistered, question_new (self, nspace, server->id)),
+                     nspace));
 }
 
 static void
