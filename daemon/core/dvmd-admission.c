@@ -88,7 +88,7 @@ dvmd_admission_get_n_waiting (DvmdAdmission *self)
   return self->waiting.length;
 }
 
-/* An application without a number has what is left. */
+/* An application without a number of processes gets the slots that are left. */
 static guint
 default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
 {
@@ -101,7 +101,7 @@ default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
   return n_free > others ? n_free - others : 1;
 }
 
-/* Its mapper may have a better number than the slots that are left. */
+/* The job's mapper may know a better number of processes than the slots that are left. */
 static void
 count_open (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
 {
@@ -151,21 +151,21 @@ may_not_wait (DvmdJob *job)
   return _dvm_job_spec_get_when_full_policy (dvmd_job_get_spec (job)) == DVM_WHEN_FULL_REFUSE;
 }
 
-/* Who has spawned it waits for it on slots that nobody has counted out: these refuse nobody. */
+/* The job that spawned this one keeps its slots while it waits for it: slots that nobody gave refuse no child. */
 static gboolean
 need_not_fit (DvmdJob *job, DvmdCandidates *candidates)
 {
   return dvmd_job_get_parent_id (job) != 0 && !candidates->given && may_not_wait (job);
 }
 
-/* One that needs a drained node does not hold up those that do not: it may be drained for days. */
+/* A job that needs a drained node does not hold up jobs that do not: the node may be drained for days. */
 static gboolean
 waits_for_resume (DvmdJob *job, DvmdCandidates *candidates)
 {
   return candidates->n_drained > 0 && claims_of (job)->need > candidates->total;
 }
 
-/* Both are in the order of the ranks. */
+/* The nodes of both are in the order of their ranks. */
 static gboolean
 have_common_node (DvmdCandidates *self, DvmdCandidates *other)
 {
@@ -205,7 +205,7 @@ overlaps_waiting (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
     {
       g_auto (DvmdCandidates) other = { 0 };
 
-      /* It did not come later, it was held up. */
+      /* The job did not come later than that one, it was held up. */
       if (claims_of (job)->turn != DVMD_TURN_LAST && goes_before (job, l->data))
         continue;
       if (!dvmd_candidates_find (&other, self->nodes, l->data, NULL))
@@ -227,7 +227,7 @@ set_reason (DvmdJob *job, GError **error, DvmReason *reason)
   _dvm_reason_free (reason);
 }
 
-/* Beyond every slot that there is: bounded, so that a number that was mistyped cannot eat the daemon's memory. */
+/* The size of a job is bounded beyond the slots too: a number that was mistyped cannot eat the daemon's memory. */
 static gboolean
 check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -241,7 +241,7 @@ check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
   return FALSE;
 }
 
-/* Nodes that it may use are drained: it fits when they are resumed, or it does not. */
+/* Nodes that the job may use are drained: it waits until they are resumed, unless it may not wait. */
 static DvmdAdmit
 judge_drained (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -269,7 +269,7 @@ make_plan (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, DvmdPl
   return claims_of (job)->planned != NULL;
 }
 
-/* It may pass the slots, but not what a node takes at most. */
+/* The job may have more processes than slots, but not more than the nodes take at most. */
 static DvmdAdmit
 judge_oversubscribed (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -280,7 +280,7 @@ judge_oversubscribed (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candida
   return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE_ALL, error) ? DVMD_ADMIT_WAIT : DVMD_ADMIT_NEVER;
 }
 
-/* Larger than what nobody gave: takes all of it when it is free, and more. */
+/* A job that is larger than slots that nobody gave takes all of them when they are free, and oversubscribes. */
 static DvmdAdmit
 judge_not_given (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -302,7 +302,7 @@ judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, G
   return DVMD_ADMIT_NEVER;
 }
 
-/* There are as many slots, but not free ones, or not where they would have to be. why: what the mapper said of these */
+/* The slots are enough, but not free, or not where the job needs them. why: what the mapper said of the free ones */
 static DvmdAdmit
 judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, const GError *why, GError **error)
 {
@@ -322,7 +322,7 @@ judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, cons
   return DVMD_ADMIT_NEVER;
 }
 
-/* Whether it has its slots; else whether it can have them later. */
+/* Whether the job gets its slots now; else whether it can have them later. */
 static DvmdAdmit
 judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -337,7 +337,7 @@ judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
   return judge_shape (self, job, candidates, why, error);
 }
 
-/* Whatever their states are. */
+/* The job may use the node of some agent, whatever the state of that node is. */
 static gboolean
 has_nodes (DvmdAdmission *self, DvmdJob *job)
 {
@@ -430,7 +430,7 @@ claim_plan (DvmdAdmission *self, DvmdJob *job)
     }
 }
 
-/* By number: a job that is judged a second time stands ahead of those that came after it. */
+/* A job that is judged a second time stands where its number says, ahead of those that came after it. */
 static void
 enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
 {
@@ -455,7 +455,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 
   if (claims->slots == SLOTS_BROKEN)
     dvmd_admission_give_back (self, job);
-  /* When it left the queue. */
+  /* The job got its slots when it left the queue. */
   if (claims->slots == SLOTS_CLAIMED)
     return DVMD_ADMIT;
   if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
@@ -512,11 +512,11 @@ is_blocked (GHashTable *blocked, DvmdCandidates *candidates)
   return FALSE;
 }
 
-/* all: also those behind others, of which no slot can come free for them, are looked at. */
+/* all: jobs that stand behind others, so that no slot can come free for them, are judged too. */
 static void
 release_waiting (DvmdAdmission *self, gboolean all)
 {
-  /* Nodes for which somebody further ahead waits. */
+  /* Nodes for which a job further ahead waits. */
   g_autoptr (GHashTable) blocked = NULL;
   GList *next;
 
@@ -550,7 +550,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
       claims_of (job)->slots = SLOTS_NONE;
       if (verdict == DVMD_ADMIT)
         claim_plan (self, job);
-      /* One that can never fit any more goes on too: the gate tells it why. */
+      /* A job that can never fit any more goes on too: the gate says why. */
       g_queue_delete_link (&self->waiting, l);
       self->release (job, self->user_data);
       g_object_unref (job);
@@ -575,7 +575,7 @@ dvmd_admission_nodes_changed (DvmdAdmission *self)
   release_waiting (self, TRUE);
 }
 
-/* As if nobody else was there. */
+/* Counts the candidates as if no other job used them. */
 static void
 free_all (DvmdCandidates *self)
 {

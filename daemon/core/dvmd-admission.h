@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * Which jobs may go on to MAP: who fits, who waits for slots and in which order. First come first served among jobs
- * whose candidate nodes overlap (design/DBUS.md "Slots and waiting").
+ * Admission decides which jobs go on to MAP, which wait for slots, and in which order: first come first served among
+ * jobs whose candidate nodes overlap (design/DBUS.md "Slots and waiting").
  */
 
 typedef struct _DvmdAdmission DvmdAdmission;
@@ -39,10 +39,10 @@ typedef struct
 /* Called when a job that waited has got its slots. */
 typedef void (*DvmdAdmissionRelease) (DvmdJob *job, gpointer user_data);
 
-/* Where the processes of the job go; NULL: it does not fit there. */
+/* Maps the processes of the job to the places; NULL: they do not fit there. */
 typedef DvmdMap *(*DvmdAdmissionMap) (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error);
 
-/* Gives numbers to the applications of which np is 0; FALSE: nobody has an opinion. */
+/* Gives numbers to the applications of which np is 0; FALSE: the usual numbers apply. */
 typedef gboolean (*DvmdAdmissionCount) (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data);
 
 DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCount count,
@@ -54,15 +54,15 @@ void dvmd_admission_free (DvmdAdmission *self);
  * stands in the queue. NEVER: error says why.
  */
 DvmdAdmit dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error);
-/* A job that can never go on as things are, and for which they will be otherwise: it stands in the queue too. */
+/* A job that fits on none of the nodes of now, but may on nodes that are coming, stands in the queue too. */
 void dvmd_admission_wait (DvmdAdmission *self, DvmdJob *job);
 /* The job leaves the queue, if it is in it. */
 void dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job);
-/* While it is closed nobody who waits gets slots; those who have theirs are not concerned. */
+/* While admission is closed no waiting job gets slots; jobs that have theirs are not concerned. */
 void dvmd_admission_set_closed (DvmdAdmission *self, gboolean closed);
 /* Slots became free. */
 void dvmd_admission_release (DvmdAdmission *self);
-/* Nodes changed: also those that stand behind others are told when they can never fit any more. */
+/* Nodes changed: jobs that can never fit any more go on too, even those that stand behind others. */
 void dvmd_admission_nodes_changed (DvmdAdmission *self);
 guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
 
@@ -72,16 +72,16 @@ guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
  */
 DvmdMap *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError **error);
 void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);
-/* What the job has there: the node is lost. A job that was not placed yet is judged again at the gate, ahead of others
- * that came after it. */
+/* Gives back the job's slots on a node that is lost. A job that was not placed yet is judged again at the gate, ahead
+ * of others that came after it. */
 void dvmd_admission_give_back_node (DvmdAdmission *self, DvmdJob *job, DvmdNode *node);
 
 /* ---- a job's ---- */
-/* In the queue for slots */
+/* The job is in the queue for slots. */
 gboolean dvmd_admission_is_waiting (DvmdJob *job);
-/* It had its slots, and some of them were given back with a node: it is to be judged again. */
+/* The job had its slots, and some of them were given back with a node: it is to be judged again. */
 gboolean dvmd_admission_is_broken (DvmdJob *job);
-/* (transfer full): of a job that was admitted; it is placed there. */
+/* (transfer full): the map by which an admitted job is placed */
 DvmdMap *dvmd_admission_take_plan (DvmdJob *job);
 /* (element-type DvmdClaim) (nullable) */
 GArray *dvmd_admission_get_claims (DvmdJob *job);

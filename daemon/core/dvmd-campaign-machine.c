@@ -98,7 +98,7 @@ step_running (gpointer object, const DvmdEvent *event)
 {
   DvmdCampaign *self = object;
 
-  /* Its failure is on the way. */
+  /* The event of the campaign's failure is on its way. */
   if (self->failure.known)
     return;
   if (is_grow (self))
@@ -171,7 +171,7 @@ static const DvmdTransition campaign_transitions[] = {
   { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_WIRED, DVM_CAMPAIGN_STATE_COMPLETED, NULL },
   { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_DEPARTED, DVMD_STATE_SAME, act_departed },
   { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_OFFERED, DVM_CAMPAIGN_STATE_COMPLETED, NULL },
-  /* A grow alone. */
+  /* Only grows roll back. */
   { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_FAILED, DVM_CAMPAIGN_STATE_ROLLING_BACK, NULL },
   { DVM_CAMPAIGN_STATE_RUNNING, DVMD_CAMPAIGN_GIVEN_UP, DVM_CAMPAIGN_STATE_FAILED, NULL },
   { DVM_CAMPAIGN_STATE_ROLLING_BACK, DVMD_CAMPAIGN_DEPARTED, DVM_CAMPAIGN_STATE_FAILED, NULL },
@@ -216,7 +216,7 @@ get_state (gpointer object)
   return dvmd_campaign_get_state (object);
 }
 
-/* Who hears of the final state finds the rest of the record up to date. */
+/* The final state is set last: a listener finds the rest of the record up to date. */
 static void
 set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *event)
 {

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What can happen to a campaign. What follows from it at once is written in the campaign; effects and states wait. */
+/* Events of a campaign. Their facts are written in the campaign at once; effects and states wait for the queue. */
 typedef enum
 {
   DVMD_CAMPAIGN_BEGUN,    /* it has its ticket, and its nodes are known */

@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 #define DVMD_TYPE_CAMPAIGN (dvmd_campaign_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdCampaign, dvmd_campaign, DVMD, CAMPAIGN, GObject)
 
-/* What made a campaign fail, or an agent not come (D7). */
+/* The cause that made a campaign fail, or an agent not come (D7). */
 typedef enum
 {
   DVMD_CAUSE_NONE,
@@ -27,29 +27,29 @@ typedef enum
   DVMD_CAUSE_ORDER,         /* the agents could not be told */
 } DvmdCause;
 
-/* As Campaign.Cause says it: "launch-failed", ...; "" for none. */
+/* The word for the cause in Campaign.Cause: "launch-failed", ...; "" for none. */
 const char *dvmd_cause_to_string (DvmdCause cause);
-/* The PMIx status of the same, as a number; 0 for none. */
+/* The number of the PMIx status for the cause; 0 for none. */
 int dvmd_cause_get_status (DvmdCause cause);
 
 guint dvmd_campaign_get_id (DvmdCampaign *self);
 DvmCampaign *dvmd_campaign_get_record (DvmdCampaign *self);
 DvmCampaignKind dvmd_campaign_get_kind (DvmdCampaign *self);
 DvmCampaignState dvmd_campaign_get_state (DvmdCampaign *self);
-/* It has completed or failed. */
+/* The campaign has completed or failed. */
 gboolean dvmd_campaign_get_ended (DvmdCampaign *self);
-/* It closes gates of the launch fence. */
+/* The campaign keeps gates of the launch fence closed. */
 gboolean dvmd_campaign_has_ticket (DvmdCampaign *self);
-/* (nullable): nobody is told of its end */
+/* (nullable): the campaign's end is told to it; NULL: to nobody */
 const DvmdRequester *dvmd_campaign_get_requester (DvmdCampaign *self);
 DvmdCause dvmd_campaign_get_cause (DvmdCampaign *self);
-/* (nullable): the job whose own grow it is */
+/* (nullable): the job whose own grow the campaign is */
 DvmdJob *dvmd_campaign_get_job (DvmdCampaign *self);
 /* (transfer full): "campaign 3 (grow of node4, node5)" */
 char *dvmd_campaign_describe (DvmdCampaign *self);
-/* It brings a node back: nobody has asked for it, and nobody is told of it. */
+/* The campaign brings a lost node back: nobody has requested it, and nobody is told of it. */
 gboolean dvmd_campaign_is_restart (DvmdCampaign *self);
-/* Before the record is read: thousands of jobs may wait, and it does not follow each that comes and goes. */
+/* Brings the record up to date before it is read: it does not follow each of thousands of waiting jobs. */
 void dvmd_campaign_publish_held_jobs (DvmdCampaign *self);
 
 G_END_DECLS

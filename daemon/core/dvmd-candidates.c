@@ -12,7 +12,7 @@
 #include "dvmd-job-parts.h"
 #include "dvmd-job-sessions.h"
 
-/* What the hosts of one application say, by rank of the node. */
+/* The nodes that the hosts of one application choose, by rank. */
 typedef struct
 {
   DvmdNodePool *pool;
@@ -78,7 +78,7 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
   gboolean there = node != NULL && node->rank > 0;
   Past *past = past_of (self->job);
 
-  /* What has left since the job came drops out: no job fails only because the size changes (E10). */
+  /* A host that has left since the job came drops out: no job fails only because the size changes (E10). */
   if (!there && dvmd_node_pool_has_left (self->pool, host->name, past->departures, &past->taken_by))
     return TRUE;
   if (!there)
@@ -100,7 +100,7 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
   return TRUE;
 }
 
-/* Numbers count what the job may use. */
+/* Numbers of hosts count the nodes that the job may use. */
 static gboolean
 is_numbered (DvmdJob *job, DvmdNode *node)
 {
@@ -119,7 +119,7 @@ choose_index (Choice *self, const DvmHost *host, GError **error)
   gboolean has_left = dvmd_node_pool_count_departures (self->pool) > past_of (self->job)->departures;
   guint n = 0;
 
-  /* There may be a million of these, and there are not as many nodes. */
+  /* A job may name a million numbers: one that is beyond all ranks needs no search. */
   if (has_left && host->number >= self->n_ranks)
     return TRUE;
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
@@ -214,7 +214,7 @@ leave_out (Choice *self, DvmHosts *hosts)
     }
 }
 
-/* hosts that only say which ones not leave the others. */
+/* Hosts that are all excluded leave all other nodes. */
 static gboolean
 read_choice (Choice *self, DvmHosts *hosts, GError **error)
 {
@@ -242,7 +242,7 @@ sum (guint a, guint b)
   return a > G_MAXUINT - b ? G_MAXUINT : a + b;
 }
 
-/* What the choices of the applications leave of one node, together. */
+/* The slots and processes of one node that the choices of all applications allow together. */
 static void
 count_node (DvmdNode *node, const Choice *choices, guint n_apps, DvmdCandidate *candidate)
 {
@@ -414,7 +414,7 @@ is_named (DvmdNodePool *pool, const DvmHost *host, const char *name, guint rank)
   return node != NULL && rank != 0 && node->rank == rank;
 }
 
-/* hosts that only say which ones not leave the others. */
+/* Hosts that are all excluded leave all other nodes. */
 static gboolean
 would_choose (DvmHosts *hosts, DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank)
 {

@@ -59,7 +59,7 @@ list_jobs (DvmdSession *session, const char *nspace)
 
 /* ---- pause and preempt ---- */
 
-/* who (nullable): one hold is gone, and the other is left */
+/* who (nullable): who has added the hold; NULL: it is gone, and the other one may be left */
 static void
 show_holds (DvmdSession *session, DvmdHold why, const char *who)
 {
@@ -110,7 +110,7 @@ dvmd_session_let_go (DvmdSession *self)
 
 /* ---- its end ---- */
 
-/* What is on its way for it does not come any more. */
+/* Grows that have not brought the session their nodes yet are cancelled. */
 static void
 cancel_grows (DvmdSession *session)
 {
@@ -124,7 +124,7 @@ cancel_grows (DvmdSession *session)
     }
 }
 
-/* None of its processes is left: its nodes are handed back, or stay in the DVM as everybody's (S24). */
+/* No process of the session is left: its nodes are handed back, or stay in the DVM as everybody's (S24). */
 static void
 reclaim (DvmdSession *session)
 {
@@ -163,13 +163,13 @@ end_jobs (DvmdSession *session)
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_SESSION_TERMINATED, dvmd_session_get_id (session),
                                                   dvmd_session_get_alloc_id (session));
 
-  /* What is stopped goes on by that: it could not end in time. */
+  /* A stopped job also continues by that: else it could not end in time. */
   for (guint i = 0; i < jobs->len; i++)
     if (dvmd_job_is_launched (g_ptr_array_index (jobs, i)))
       dvmd_core_fail_job_for (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
-/* What is ending goes on doing so; its jobs, which a release lets go on, do not. */
+/* A session that is ending goes on ending; its jobs, which a release lets go on, end now. */
 static void
 terminate_ending (DvmdSession *session, const char *reason)
 {

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What can be done to a session and its jobs (S16-S19, S21). */
+/* The operations on a session and its jobs (S16-S19, S21). */
 typedef enum
 {
   DVMD_SESSION_PAUSE,   /* its jobs stop, and those that come wait */
@@ -28,26 +28,26 @@ typedef struct
   const char *nspace; /* (nullable): this job of it alone; SIGNAL, PREEMPT, RESTORE */
 } DvmdSessionControl;
 
-/* Whether it would be done: rights and names; nothing changes. */
+/* Checks the rights and the names of an operation; nothing changes. */
 gboolean dvmd_core_check_session_control (DvmdCore *self, DvmdSession *session, const DvmdSessionControl *control,
                                           const DvmdRequester *requester, GError **error);
-/* requester (nullable): the DVM itself. What is so already is no error. FALSE: nothing has changed. */
+/* requester (nullable): the DVM itself. A state that is there already is no error. FALSE: nothing has changed. */
 gboolean dvmd_core_control_session (DvmdCore *self, DvmdSession *session, const DvmdSessionControl *control,
                                     const DvmdRequester *requester, GError **error);
-/* (element-type guint): those that the requester may control, but the default one, ascending (S11) */
+/* (element-type guint): sessions that the requester may control, without the default one, ascending (S11) */
 GArray *dvmd_core_list_controlled_sessions (DvmdCore *self, const DvmdRequester *requester);
-/* It ends itself, as by TERMINATE, when the last of its jobs has ended: it was made for them (S15). */
+/* The session ends itself, as by TERMINATE, when the last of its jobs has ended: it was made for them (S15). */
 void dvmd_session_set_ends_itself (DvmdSession *self);
 /*
- * Nothing is to stay of it: it ends as soon as it has no jobs any more, and the nodes that the campaign (nullable)
- * brought leave the DVM, whatever it was to do with them.
+ * Nothing is to stay of the session: it ends as soon as it has no jobs any more, and the nodes that the campaign
+ * (nullable) brought leave the DVM, whatever its inheritance says.
  */
 void dvmd_core_discard_session (DvmdCore *self, DvmdSession *session, DvmdCampaign *campaign);
 
-/* One job, whatever becomes of its session meanwhile. FALSE: it has ended. */
+/* These act on one job, whatever becomes of its session meanwhile. FALSE: the job has ended. */
 gboolean dvmd_core_pause_job (DvmdCore *self, DvmdJob *job, GError **error);
 gboolean dvmd_core_resume_job (DvmdCore *self, DvmdJob *job, GError **error);
-/* It does not end with the job that has spawned it. */
+/* The job does not end with the one that has spawned it. */
 gboolean dvmd_core_separate_job (DvmdCore *self, DvmdJob *job, GError **error);
 
 G_END_DECLS

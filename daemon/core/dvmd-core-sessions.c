@@ -43,7 +43,7 @@ dvmd_core_mint_alloc_id (DvmdCore *self)
 {
   g_autofree char *alloc_id = NULL;
 
-  /* Others may have been given from outside. */
+  /* The same id may have been given from outside. */
   do
     {
       g_free (alloc_id);
@@ -53,7 +53,7 @@ dvmd_core_mint_alloc_id (DvmdCore *self)
   return g_steal_pointer (&alloc_id);
 }
 
-/* The next one that nobody has had: some are chosen by those who ask. */
+/* The next number that no session has had: requests choose some themselves. */
 static guint
 mint_id (DvmdCore *self)
 {
@@ -164,7 +164,7 @@ dvmd_session_go_on (DvmdSession *self)
 {
   self->releasing = FALSE;
   dvmd_session_set_state (self, DVM_SESSION_STATE_ACTIVE, NULL);
-  /* What its inheritance says of an owner who has ended meanwhile has not been done. */
+  /* The owner has ended meanwhile, and what the inheritance says of that has not been done. */
   if (self->owner_ended && !self->disposed)
     dvmd_core_post_vm (self->core, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
 }
@@ -247,7 +247,7 @@ is_there (DvmdSession *session)
   return session != NULL && !dvmd_session_is_ending (session);
 }
 
-/* (element-type DvmdSession): nspace (nullable): whose they are */
+/* (element-type DvmdSession): nspace (nullable): an owner of them */
 static GPtrArray *
 list_requested (DvmdCore *self, const char *req_id, const char *nspace)
 {
@@ -298,7 +298,7 @@ agrees (DvmdSession **session, DvmdSession *found, const char *what, GError **er
   return TRUE;
 }
 
-/* session (nullable): it is ending; what: takes it */
+/* session (nullable): the one that is meant, which is ending; what (transfer full) */
 static void
 refuse_missing (DvmdSession *session, char *what, GError **error)
 {

@@ -27,34 +27,34 @@ gboolean dvmd_core_check_session_number (DvmdCore *self, guint id, GError **erro
 gboolean dvmd_core_select_session (DvmdCore *self, guint id, const char *alloc_id, const char *of_req_id,
                                    DvmdSession **session, GError **error);
 /*
- * Likewise, as who (nullable) means it: of several that were requested under one id it is the requester's own. One that
- * is ambiguous all the same is refused.
+ * Likewise, as who (nullable) means it: of several sessions that were requested under one id it is the requester's own.
+ * An id that is ambiguous all the same is refused.
  */
 gboolean dvmd_core_select_session_for (DvmdCore *self, const DvmdRequester *who, guint id, const char *alloc_id,
                                        const char *of_req_id, DvmdSession **session, GError **error);
 /*
- * All of dvmd_core_grow() and dvmd_core_shrink() that does not depend on the nodes that an allocator proposes, without
- * any change: for those who ask others before. A grow may come without hosts here.
+ * These check all of dvmd_core_grow() and dvmd_core_shrink() that does not depend on the nodes that an allocator
+ * proposes, without any change: for callers that ask others before. A grow may come without hosts here.
  */
 gboolean dvmd_core_check_grow (DvmdCore *self, const DvmdGrowRequest *request, GError **error);
 gboolean dvmd_core_check_shrink (DvmdCore *self, const DvmdShrinkRequest *request, GError **error);
-/* A job has ended, or a tool has gone: what it owned goes the way that its inheritance says. */
+/* A job has ended, or a tool has gone: each session that it owned goes the way that the inheritance says. */
 void dvmd_core_namespace_ended (DvmdCore *self, const char *nspace);
-/* The scheduler says so, or the session's own limit is near: its requester is told (R67). Nothing else changes. */
+/* The session's time is nearly over, by the scheduler's word or its own limit: its requester is told, no more (R67). */
 void dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left);
-/* Whether it ends with its parent, and with its owner (S21). */
+/* separate: the session ends neither with its parent nor with its owner (S21). */
 void dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate);
 
-/* (nullable): who made it, or extended it last: that one is warned */
+/* (nullable): the requester that made the session, or extended it last, and is warned of its end */
 const DvmdRequester *dvmd_session_get_requester (DvmdSession *self);
-/* Nobody else's jobs see its nodes. */
+/* Jobs outside of the session do not see its nodes. */
 gboolean dvmd_session_is_reserved (DvmdSession *self);
 gboolean dvmd_session_owns (DvmdSession *self, const char *nspace);
-/* It is being released: nobody can name it any more. */
+/* The session is being released: requests cannot name it any more. */
 gboolean dvmd_session_is_ending (DvmdSession *self);
 /* (element-type guint): ids of the live jobs whose primary session it is, ascending */
 GArray *dvmd_session_list_jobs (DvmdSession *self);
-/* (element-type utf8) (transfer container): hosts that were released from it alone, and can be taken back (REAQUIRE) */
+/* (element-type utf8) (transfer container): hosts that were released on their own, and can be taken back (REAQUIRE) */
 GPtrArray *dvmd_session_list_lent (DvmdSession *self);
 /* (element-type guint) (transfer none): the sessions whose nodes the job may use, the primary one first */
 GArray *dvmd_job_get_sessions (DvmdJob *self);

@@ -33,8 +33,8 @@ typedef struct
 } DvmdOffer;
 
 /*
- * What the core asks for. The controller implements it, and so does the simulation. No function may block or
- * call back into the core before it has returned; answers come later as calls of dvmd-core.h.
+ * Effects are what the core asks for. The controller implements them, and so does the simulation. No function may block
+ * or call back into the core before it has returned; answers come later as calls of dvmd-core.h.
  */
 typedef struct
 {
@@ -91,9 +91,9 @@ typedef struct
    */
   void (*wire_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
   /*
-   * These are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because they
-   * come too late (campaign NULL). One change of the tree for all that have a place in it: repairs is 0 or 1 then,
-   * links_changed the links of it. Each is answered by dvmd_core_agent_ended().
+   * These nodes are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because
+   * they come too late (campaign NULL). The tree changes once for all that have a place in it: repairs is 0 or 1 then,
+   * links_changed the number of its links that change. Each is answered by dvmd_core_agent_ended().
    */
   void (*remove_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
                          guint *repairs, guint *links_changed);

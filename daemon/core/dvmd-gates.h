@@ -26,26 +26,26 @@ void dvmd_gates_clear (DvmdGates *self);
 void dvmd_gate_count_targets (DvmdCore *core, int change);
 /* A job has come to the gate: does it have to wait? */
 gboolean dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate);
-/* It waits there. */
+/* The job waits at the gate. */
 void dvmd_gate_park (DvmdJob *job, DvmdGate gate);
-/* It has gone through, or will not any more. */
+/* The job has gone through the gate, or never will. */
 void dvmd_gate_pass (DvmdJob *job);
-/* It begins to wait for slots. */
+/* The job begins to wait for slots. */
 void dvmd_gate_queue (DvmdJob *job);
-/* It is placed, or has ended. */
+/* The job is placed, or has ended. */
 void dvmd_gate_forget (DvmdJob *job);
-/* (nullable): the campaign by which the nodes have changed since the job came, as far as that concerns it */
+/* (nullable): the campaign by which nodes that concern the job have changed since it came */
 DvmdCampaign *dvmd_gate_find_change (DvmdJob *job);
 
 /* A campaign begins to hold jobs, at the map gate, or (shrinks) at both. */
 void dvmd_gate_close (DvmdCampaign *campaign);
-/* It has come to its end: whoever waited for it alone goes on, those that have to be placed anew first. */
+/* The campaign has ended: jobs that waited for it alone go on, first those that have to be placed anew. */
 void dvmd_gate_open (DvmdCampaign *campaign);
 /* Jobs that were parked for a grow that has failed end (D4). */
 void dvmd_gate_abort (DvmdCampaign *campaign);
-/* Admission gives out no slots while the map gate is closed. */
+/* The map gate has opened: admission gives out slots again. */
 void dvmd_gate_opened (DvmdCore *core);
-/* What jobs say that they wait for. */
+/* The records of parked jobs are told which campaigns they wait for. */
 void dvmd_gate_publish (DvmdCore *core);
 
 /* (nullable): a rank of the job's map that is no member, or is leaving; G_MAXUINT: none */

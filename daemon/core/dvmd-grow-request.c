@@ -16,7 +16,7 @@
 #include "dvmd-job-sessions.h"
 #include "dvmd-lineage.h"
 
-/* What becomes of each host of it. */
+/* A plan says what becomes of each host of a request. */
 typedef struct
 {
   const DvmdGrowRequest *request;
@@ -38,7 +38,7 @@ plan_clear (Plan *plan)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Plan, plan_clear)
 
-/* Whose it is may have it once more, and nobody else: a reservation cannot be entered from the side. */
+/* Only a requester that may extend a session gets its reserved nodes: a reservation cannot be entered from the side. */
 static gboolean
 check_node (DvmdCore *self, const Plan *plan, DvmdNode *node, GError **error)
 {
@@ -56,7 +56,7 @@ check_node (DvmdCore *self, const Plan *plan, DvmdNode *node, GError **error)
   return TRUE;
 }
 
-/* A job waits for it, as for a node that is drained; for others it is neither in nor free to be added. */
+/* A job waits for a node that is coming back, as for a drained one; others find it neither in nor free to be added. */
 static gboolean
 plan_restarted (DvmdCore *self, Plan *plan, guint i, DvmdNode *node, GError **error)
 {
@@ -97,7 +97,7 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
                    dvmd_campaign_get_id (other));
       return FALSE;
     }
-  /* What leaves is nobody's when it comes again. */
+  /* A node that leaves is in no session when it comes again. */
   if (node != NULL && !dvmd_size_is_leaving (node) && !check_node (self, plan, node, error))
     return FALSE;
   g_array_append_val (
@@ -113,7 +113,7 @@ is_extension (const DvmdGrowRequest *request)
   return request->extend || request->reaquire || request->alloc_id != NULL || request->of_req_id != NULL;
 }
 
-/* More time, or another inheritance, and no nodes. */
+/* The request asks for more time or another inheritance, and for no nodes. */
 static gboolean
 only_renews (const DvmdGrowRequest *request)
 {
@@ -122,7 +122,7 @@ only_renews (const DvmdGrowRequest *request)
              || request->limit.warn_timeout_given || request->inheritance_given);
 }
 
-/* Nobody has it, as far as is known, and it would never end. */
+/* A job's namespace owns nothing when no such job is live: as far as is known it is nobody's, and would never end. */
 static gboolean
 check_owner (DvmdCore *self, const char *nspace, GError **error)
 {
@@ -135,7 +135,7 @@ check_owner (DvmdCore *self, const char *nspace, GError **error)
   return FALSE;
 }
 
-/* A namespace that is empty is nobody's, as if it was not there. */
+/* An empty target counts as none, and the requester's namespace becomes the owner. */
 static gboolean
 check_target (DvmdCore *self, Plan *plan, GError **error)
 {
@@ -367,7 +367,7 @@ start (DvmdCore *self, const Plan *plan, DvmdSession *session, gboolean minted)
   return campaign;
 }
 
-/* One that is never held back cannot wait for a shrink that is. */
+/* A grow that is not held back cannot wait for a shrink that is. */
 static void
 unhold_shrinks (DvmdCampaign *campaign)
 {
@@ -416,7 +416,7 @@ make_session (DvmdCore *self, const Plan *plan)
   return session;
 }
 
-/* Who extends it is the one that is warned from now on (RP7). */
+/* The requester that extends a session is the one that is warned from now on (RP7). */
 static void
 renew (DvmdCore *self, DvmdSession *session, const DvmdGrowRequest *request)
 {

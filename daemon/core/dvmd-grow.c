@@ -16,12 +16,12 @@
 #include "dvmd-grow-job.h"
 #include "dvmd-job-sessions.h"
 
-/* So many nodes are named that it waits for. */
+/* At most so many nodes that a grow waits for are named. */
 #define MAX_NAMED 3
 
 /* ---- it begins ---- */
 
-/* It is in, or stays after all. */
+/* The node is in the DVM, or stays after all. */
 static void
 take_in (DvmdCampaign *self, DvmdNode *node)
 {
@@ -29,7 +29,7 @@ take_in (DvmdCampaign *self, DvmdNode *node)
   g_array_append_val (self->joined, node->rank);
 }
 
-/* Those that have to leave before it can begin. */
+/* Finds the nodes that have to leave before the grow can begin. */
 static void
 find_waits (DvmdCampaign *self)
 {
@@ -62,7 +62,7 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   DvmdNode *old = dvmd_size_find_agent (core, target->name);
   DvmdNode *node;
 
-  /* What was there once is down, and nobody waits for it. */
+  /* A node of that name that is down is one that nobody waits for. */
   if (old != NULL && dvmd_size_is_down (old))
     dvmd_core_depart (core, old);
   node = dvmd_core_bring_node (core, target->name, target->slots, target->slots_max);
@@ -77,7 +77,7 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   dvmd_core_tell_node (core, node->rank, TRUE);
 }
 
-/* Of many it is told how many they are: they may leave one by one. */
+/* Many nodes are counted, not named: they may leave one by one. */
 static void
 tell_wait (DvmdCampaign *self)
 {
@@ -182,7 +182,7 @@ on_timeout (gpointer user_data)
   dvmd_campaign_fail (self, DVMD_CAUSE_TIMEOUT, reason->str);
 }
 
-/* It will not be reserved by its grow any more: it is in, or its session reserves nothing now. */
+/* The grow does not reserve the node any more: it is in, or its session reserves nothing now. */
 static void
 free_coming (DvmdNode *node)
 {
@@ -262,7 +262,7 @@ dvmd_grow_wire (DvmdCampaign *self)
   core->effects->wire_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len);
 }
 
-/* From now on they are members, and lost as such. */
+/* From now on the nodes of the grow are members, and lost as such. */
 void
 dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
 {
@@ -372,7 +372,7 @@ has_nodes (DvmdSession *session)
   return nodes->len > 0;
 }
 
-/* A session that it made is void, unless others have brought nodes into it since, or do: the last of them decides. */
+/* A session that the grow made is void, unless others have brought nodes into it, or do: the last of them decides. */
 static void
 void_session (DvmdCampaign *self)
 {
@@ -393,7 +393,7 @@ void_session (DvmdCampaign *self)
     dvmd_session_changed (self->session);
 }
 
-/* Nodes that were got for it go back where they came from. Nobody waits for that. */
+/* Nodes that allocators gave for the grow go back to them. Nobody waits for that. */
 static void
 offer_back (DvmdCampaign *self)
 {
@@ -433,7 +433,7 @@ dvmd_grow_failed (DvmdCampaign *self)
   forget_names (self);
   dvmd_size_unhold (self);
   dvmd_gate_abort (self);
-  /* The end of the DVM takes them, and those of which nothing was started are gone. */
+  /* The end of the DVM takes the nodes, and those of which nothing was started are gone. */
   for (guint i = 0; i < nodes->len; i++)
     if (self->grown != DVMD_GROW_PLANNED)
       ((DvmdNode *)g_ptr_array_index (nodes, i))->grow = NULL;

@@ -76,7 +76,7 @@ dvmd_heal_forget (DvmdNode *node)
 
 /* ---- an attempt ---- */
 
-/* All that somebody has said of the node stays so. */
+/* The node keeps all that was given for it: slots, address, origin, sessions. */
 static DvmdNode *
 bring_again (DvmdHeal *self)
 {
@@ -128,7 +128,7 @@ begin (DvmdHeal *self)
   dvmd_core_changed (self->core);
 }
 
-/* A campaign that takes it, or brings it, decides what becomes of it. */
+/* A campaign that takes the node, or brings it, decides what becomes of it. */
 static gboolean
 is_claimed (DvmdHeal *self)
 {
@@ -172,7 +172,7 @@ get_pause (DvmdHeal *self)
   return self->n_attempts < 16 ? MIN (FIRST_PAUSE << self->n_attempts, longest) : longest;
 }
 
-/* What it was while it was up. */
+/* A drained node will come back drained; one that was up for long has its attempts counted anew. */
 static void
 note_loss (DvmdHeal *self)
 {

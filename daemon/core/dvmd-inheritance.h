@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What becomes of a session when the namespace that owns it ends (R56-R59). */
+/* The fate of a session when the namespace that owns it ends (R56-R59). */
 typedef enum
 {
   DVMD_INHERIT_DEFAULT,       /* its nodes stay, reserved for nobody */

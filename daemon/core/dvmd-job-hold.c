@@ -49,7 +49,7 @@ set_holds (DvmdJob *job, guint holds)
   _dvm_job_set_paused (dvmd_job_get_record (job), holds != 0);
 }
 
-/* All of its ranks have been tried, and none waits for a debugger: that one would be let go by going on. */
+/* All ranks have been tried, and none waits for a debugger: the signal to continue would let such a rank go. */
 static gboolean
 can_be_stopped (DvmdJob *job)
 {
@@ -120,7 +120,7 @@ dvmd_job_hold (DvmdJob *job, DvmdHold why)
     return;
   set_holds (job, holding_of (job)->holds | why);
   dvmd_job_hold_ranks (job);
-  /* Nobody behind it waits for slots that it would not take. */
+  /* The held job would not take slots: no job behind it may have to wait for them. */
   if (dvmd_admission_is_waiting (job))
     {
       dvmd_admission_remove (admission, job);

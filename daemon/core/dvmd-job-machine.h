@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What can happen to a job. The order of states that follows is that of spec/000 (L4). */
+/* Events of a job. They lead through its states in the order of spec/000 (L4). */
 typedef enum
 {
   DVMD_JOB_CREATED,

@@ -55,7 +55,7 @@ add_session (DvmdCore *self, GArray *sessions, DvmdSession *session, const DvmdR
   return TRUE;
 }
 
-/* One that fails makes all of them fail (R38). */
+/* A target that fails makes all of them fail (R38). */
 static gboolean
 add_targets (DvmdCore *self, GArray *sessions, const char *const *targets, const DvmdRequester *requester,
              GError **error)
@@ -77,7 +77,7 @@ add_targets (DvmdCore *self, GArray *sessions, const char *const *targets, const
   return TRUE;
 }
 
-/* (nullable): named by its number, by that of its allocation or of its request, in this order */
+/* session (out) (nullable): named by its number, or the id of its allocation or of its request, in this order */
 static gboolean
 find_named (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, DvmdSession **session, GError **error)
 {
@@ -97,7 +97,7 @@ find_named (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, Dv
   return TRUE;
 }
 
-/* Where the one that spawns it is, as long as that is there; else where everybody is. */
+/* The session of the job that spawns the new one, unless that session is ending; else the default one. */
 static DvmdSession *
 find_inherited (DvmdCore *self, const DvmdRequester *requester)
 {
@@ -131,7 +131,7 @@ dvmd_job_sessions_choose (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester 
 
 /* ---- a job's ---- */
 
-/* What a tool submits descends from the tool. */
+/* A job that a tool submits descends from the tool. */
 static DvmdLineage *
 make_lineage (DvmdCore *self, const char *nspace, GArray *sessions, const DvmdRequester *requester)
 {
@@ -166,7 +166,7 @@ dvmd_job_sessions_see (DvmdJob *job, guint id)
 
   if (dvmd_job_uses_session (job, 0) || dvmd_job_uses_session (job, id))
     return;
-  /* Its lineage has the old ones. */
+  /* The job's lineage keeps the old array. */
   self->ids = g_array_copy (old);
   g_array_append_val (self->ids, id);
   g_array_unref (old);

@@ -81,7 +81,7 @@ dvmd_job_step_daemons_reported (gpointer object, const DvmdEvent *event)
   dvmd_core_post (object, DVMD_JOB_VM_USABLE);
 }
 
-/* What fits no more since the DVM has changed its size names the campaign that did it (D4). */
+/* A job that fits no more since the DVM has changed its size names the campaign that changed it (D4). */
 static void
 refuse (DvmdJob *job, const char *reason)
 {
@@ -98,11 +98,11 @@ refuse (DvmdJob *job, const char *reason)
   dvmd_core_post_failure (job, DVM_JOB_STATE_MAP_FAILED, named != NULL ? named->text : reason);
 }
 
-/* From now on it is at the gate, and let go with the others; the state that shows it is a marker alone (E60). */
+/* From now on the job is at the gate, and let go with the others; the state that shows that is a marker alone (E60). */
 static void
 park (DvmdJob *job, DvmdGate gate)
 {
-  /* What it had got is judged again: it holds nothing while it is parked (E58). */
+  /* A parked job holds no slots (E58): it is judged again. */
   if (gate == DVMD_GATE_MAP)
     dvmd_admission_give_back (job->core->admission, job);
   dvmd_gate_park (job, gate);
@@ -174,7 +174,7 @@ dvmd_job_step_map (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  /* A node that it was to have was lost since it was let through. */
+  /* A node that the job was to have was lost since it was let through. */
   if (dvmd_admission_is_broken (job) && !pass_gate (job))
     return;
   dvmd_gate_forget (job);
@@ -194,8 +194,8 @@ dvmd_job_step_map_complete (gpointer object, const DvmdEvent *event)
 }
 
 /*
- * What is sent to an agent that has gone would never be answered. With elastic mode off a job that was placed on its
- * node is not placed again but fails; else it is, whatever took the node (D2).
+ * A message to an agent that has gone would never be answered. With elastic mode off a job that was placed on its node
+ * fails; else it is placed again, whatever took the node (D2).
  */
 static gboolean
 check_agents (DvmdJob *job)
@@ -204,7 +204,7 @@ check_agents (DvmdJob *job)
   DvmdNode *node;
   g_autoptr (DvmReason) reason = NULL;
 
-  /* Files that did not come, for a node that stays after all, come once more. */
+  /* Files that did not come, for a node that stays after all, are staged once more. */
   if (rank == G_MAXUINT && !(dvmd_staging_is_half (job) && job->core->settings.elastic))
     return TRUE;
   if (job->core->settings.elastic)
@@ -212,7 +212,7 @@ check_agents (DvmdJob *job)
       dvmd_core_post (job, DVMD_JOB_PLACED_ANEW);
       return FALSE;
     }
-  /* It may have come back meanwhile, under another rank. */
+  /* The node may have come back meanwhile, under another rank. */
   node = dvmd_node_pool_get (job->core->nodes, rank);
   reason = _dvm_reason_new (DVM_REASON_NODE_LOST_BEFORE_LAUNCH, dvmd_node_pool_get_name (job->core->nodes, rank),
                             node != NULL ? dvm_node_get_reason (node->record) : "its agent has ended");
@@ -344,7 +344,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   dvmd_grow_forget_job (job);
   dvmd_job_hold_end (job);
   _dvm_job_set_held_at (job->record, "");
-  /* What there is of it is where its files were. */
+  /* A job that lost its map may have files on the nodes of the old one. */
   if (job->map == NULL)
     job->map = g_steal_pointer (&job->old_map);
   dvmd_job_registry_drop (&job->core->jobs, job);

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What is done on entering each state of a job, in the order of the states (L4). */
+/* The steps on entering each state of a job, in the order of the states (L4). */
 void dvmd_job_step_init (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_init_complete (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_allocate (gpointer job, const DvmdEvent *event);

@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdCore DvmdCore;
 
-/* Who asked, as the connection proves it: ":1.42", "private:7", "pmix:NSPACE.RANK". */
+/* The requester, as its connection proves it: ":1.42", "private:7", "pmix:NSPACE.RANK". */
 typedef struct
 {
   char *name;
@@ -41,17 +41,17 @@ typedef struct
 
 #define DVMD_TRACE_JOB G_MAXUINT32
 
-/* (transfer full): whose transition: "job" or "rank 3" */
+/* (transfer full): what the transition is of: "job" or "rank 3" */
 char *dvmd_trace_entry_describe (const DvmdTraceEntry *self);
-/* The name of a number in it: states of jobs and of processes have names of their own. */
+/* The name of a state of the entry: states of jobs and of processes have names of their own. */
 const char *dvmd_trace_entry_state_name (const DvmdTraceEntry *self, guint state);
 
 DvmdJob *dvmd_job_new (DvmdCore *core, guint id, const char *nspace, DvmJobSpec *spec, const DvmdRequester *requester);
 guint dvmd_job_get_id (DvmdJob *self);
 DvmdCore *dvmd_job_get_core (DvmdJob *self);
-/* Its launch message has been sent. */
+/* The job's launch message has been sent. */
 gboolean dvmd_job_is_launched (DvmdJob *self);
-/* Its ranks are to wait for a debugger. */
+/* The job's ranks are to wait for a debugger. */
 gboolean dvmd_job_stops (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
@@ -60,10 +60,9 @@ DvmJobState dvmd_job_get_state (DvmdJob *self);
 gboolean dvmd_job_get_ended (DvmdJob *self);
 /* The job that has spawned it, 0: none */
 guint dvmd_job_get_parent_id (DvmdJob *self);
-/* How many processes those have that it descends from: where its own begin, when all of the family are counted (L15).
- */
+/* The number of processes of the job's ancestors: its own begin there when all of the family are counted (L15). */
 guint dvmd_job_get_offset (DvmdJob *self);
-/* Who has asked for the first of the family; "" is nobody */
+/* The requester of the family's first job; "" is nobody */
 const char *dvmd_job_get_launcher (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */
 DvmdMap *dvmd_job_get_map (DvmdJob *self);
@@ -75,9 +74,9 @@ GArray *dvmd_job_get_app_np (DvmdJob *self);
 GArray *dvmd_job_get_trace (DvmdJob *self);
 /* TRUE when there were more transitions of processes than are kept. */
 gboolean dvmd_job_get_trace_truncated (DvmdJob *self);
-/* Of what it was described by, and what it was started with, an ended job keeps no more than is asked of it. */
+/* An ended job keeps no more of its description than is still asked of it. */
 void dvmd_job_release_spec (DvmdJob *self);
-/* About as many bytes as it takes */
+/* About as many bytes as the job takes */
 gsize dvmd_job_get_size (DvmdJob *self);
 
 G_END_DECLS

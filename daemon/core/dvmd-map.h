@@ -11,13 +11,13 @@
 G_BEGIN_DECLS
 
 /*
- * Where the processes of a job go, in compact form. A row is a regular sequence: so many nodes at equal distances, each
- * with as many processes, whose ranks are equally far apart. By slot, by node and so many per node are one row over any
- * number of like nodes: what travels to the agents does not grow with the processes, and with the nodes only as far as
- * these are irregular.
+ * A map says where the processes of a job go, in compact form. A row is a regular sequence: so many nodes at equal
+ * distances, each with as many processes, whose ranks are equally far apart. By slot, by node and so many per node are
+ * one row over any number of like nodes: a map that travels to the agents does not grow with the processes, and with
+ * the nodes only as far as these are irregular.
  */
 
-/* More ranks than this in one job are a mistake of whoever asks. */
+/* More ranks than this in one job are a mistake of the requester. */
 #define DVMD_MAP_MAX_PROCS (1u << 26)
 
 typedef struct
@@ -38,7 +38,7 @@ typedef struct
   GArray *rows; /* DvmdMapRow */
 } DvmdMap;
 
-/* What one node has of a map. */
+/* The share of one node in a map. */
 typedef struct
 {
   guint node;
@@ -54,7 +54,7 @@ typedef struct
 
 DvmdMap *dvmd_map_new (void);
 void dvmd_map_free (DvmdMap *self);
-/* Adds count ranks of one application on one node; one that goes on as one of the last rows does makes that longer. */
+/* Adds count ranks of one application on one node; a run that continues one of the last rows makes it longer. */
 void dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride);
 /* Every rank from 0 to num_procs - 1 has exactly one place. */
 gboolean dvmd_map_is_whole (DvmdMap *self);
@@ -67,11 +67,11 @@ DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);
 
 /* Every rank with its node, local rank and node rank. */
 DvmdProcTable *dvmd_map_expand (DvmdMap *self);
-/* What runs on that node alone, ascending by rank (element-type DvmdMapRank). */
+/* The processes of that node alone, ascending by rank (element-type DvmdMapRank). */
 GArray *dvmd_map_expand_node (DvmdMap *self, guint node);
 /* The ranks of the agents that have processes of the map, ascending (element-type guint). */
 GArray *dvmd_map_get_nodes (DvmdMap *self);
-/* The same with how many they have (element-type DvmdMapShare). */
+/* The same agents, each with the number of its processes (element-type DvmdMapShare). */
 GArray *dvmd_map_get_shares (DvmdMap *self);
 guint dvmd_map_count_on_node (DvmdMap *self, guint node);
 

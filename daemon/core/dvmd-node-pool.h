@@ -56,21 +56,21 @@ DvmdNodePool *dvmd_node_pool_new (void);
 void dvmd_node_pool_free (DvmdNodePool *self);
 void dvmd_node_pool_set_changed_func (DvmdNodePool *self, DvmdNodeChanged func, gpointer user_data);
 
-/* The next rank; ranks are never used again. slots 0: not given. */
+/* The node gets the next rank; ranks are never used again. slots 0: not given. */
 DvmdNode *dvmd_node_pool_add (DvmdNodePool *self, const char *name, guint slots, guint slots_max);
 /* (nullable): there was none of this rank, or it has left */
 DvmdNode *dvmd_node_pool_get (DvmdNodePool *self, guint rank);
-/* (nullable): also of one that has left */
+/* (nullable): also of a node that has left */
 const char *dvmd_node_pool_get_name (DvmdNodePool *self, guint rank);
 /* Ascending by rank, the first one after NULL; NULL after the last. */
 DvmdNode *dvmd_node_pool_next (DvmdNodePool *self, DvmdNode *after);
-/* It has left: nobody can get it any more, and it is freed. Jobs have given back what they had there. */
+/* The node has left: it cannot be got any more, and is freed. Jobs have given back their slots there. */
 void dvmd_node_pool_remove (DvmdNodePool *self, DvmdNode *node);
-/* How many members have left so far; and whether one of that name has since the count was since, and what campaign
- * (out) took it, 0: none. */
+/* The number of members that have left so far; and whether one of that name has left since that number was since, and
+ * the campaign (out) that took it, 0: none. */
 guint64 dvmd_node_pool_count_departures (DvmdNodePool *self);
 gboolean dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 since, guint *campaign);
-/* What its agent says of itself. */
+/* The node's agent has said this of itself. */
 void dvmd_node_pool_set_contact (DvmdNodePool *self, DvmdNode *node, const char *address, int pid,
                                  const char *const *aliases);
 /* By name or alias; agents before the controller. */
@@ -79,30 +79,30 @@ guint dvmd_node_pool_get_max_rank (DvmdNodePool *self);
 void dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState state, const char *reason);
 void dvmd_node_pool_set_slots (DvmdNodePool *self, DvmdNode *node, guint slots, guint slots_max);
 void dvmd_node_pool_set_leaving (DvmdNodePool *self, DvmdNode *node, gboolean barred, gboolean leaving);
-/* It is in the session from now on, or is not any more. reserves: the session keeps its nodes from others. */
+/* The node is in the session from now on, or is not any more. reserves: the session keeps its nodes from others. */
 void dvmd_node_pool_join (DvmdNode *node, guint session, gboolean reserves);
 void dvmd_node_pool_part (DvmdNode *node, guint session, gboolean reserves);
-/* It is reserved once more, or once less: by a session that will have it, or that it stays in. */
+/* The node is reserved once more, or once less: by a session that will have it, or that it stays in. */
 void dvmd_node_pool_reserve (DvmdNode *node, gboolean reserves);
 gboolean dvmd_node_is_in (DvmdNode *node, guint session);
 void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
-/* Before the record is read: with a thousand jobs on a node it does not follow each that comes and goes. */
+/* Brings the record up to date before it is read: it does not follow each of a thousand jobs on a node. */
 void dvmd_node_pool_publish_jobs (DvmdNode *node);
 /* (element-type guint): ranks of the nodes whose jobs have changed since the last call */
 GArray *dvmd_node_pool_take_jobs_changed (DvmdNodePool *self);
 gboolean dvmd_node_pool_has_jobs_changed (DvmdNodePool *self);
 
-/* A session that is not shared has it, or will when it has come. */
+/* A session that is not shared has the node, or will have it when it has come. */
 gboolean dvmd_node_is_reserved (DvmdNode *node);
-/* Up, but it takes no new jobs. */
+/* The node is up, but takes no new jobs. */
 gboolean dvmd_node_is_drained (DvmdNode *node);
 
-/* Agents alone, drained ones too. */
+/* Counts nodes of agents alone, drained ones too. */
 guint dvmd_node_pool_count_up (DvmdNodePool *self);
-/* Those of them that jobs may be placed on: neither drained nor about to leave. */
+/* Counts those of them that jobs may be placed on: neither drained nor about to leave. */
 guint dvmd_node_pool_count_usable (DvmdNodePool *self);
-/* Those of nodes that leave count for nobody. */
+/* Slots of nodes that leave do not count. */
 guint dvmd_node_pool_count_slots (DvmdNodePool *self);
 guint dvmd_node_pool_count_slots_in_use (DvmdNodePool *self);
 

@@ -114,7 +114,7 @@ publish_counts (DvmdJob *job)
   _dvm_job_set_counts (job->record, counts->n_launched, counts->n_registered, counts->n_ended);
 }
 
-/* A process is over, whatever way: once. */
+/* A process that is over, in whatever way, counts once. */
 static void
 count_end (DvmdJob *job, DvmdProcRow *row)
 {
@@ -148,7 +148,7 @@ all_tried (DvmdJob *job)
          && counts->n_launched + counts->n_failed_start == job->procs->n_rows;
 }
 
-/* The news of that are on their way, and behind them nobody is told how far the job had come. */
+/* The event of the last end is on its way, and behind it nobody is told how far the job had come. */
 static gboolean
 have_all_ended (DvmdJob *job)
 {
@@ -195,7 +195,7 @@ name_of (DvmdJob *job, guint rank)
   return dvmd_node_pool_get_name (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
 }
 
-/* What an agent says of a rank: there is such a rank, and the agent was not lost before its words came. */
+/* A message of an agent about a rank counts if there is such a rank, and the agent was not lost before it came. */
 static gboolean
 is_news (DvmdJob *job, guint rank)
 {
@@ -316,7 +316,7 @@ note_registered (DvmdJob *job, DvmdProcRow *row)
   check_unregistered (job);
 }
 
-/* It ends as processes do that are killed, on a node that leaves: that is what has ended it (D15). */
+/* A rank on a node that leaves has ended as killed processes do: the departure has ended it (D15). */
 static gboolean
 is_taken_away (DvmdJob *job, guint rank, DvmProcState state)
 {
@@ -344,7 +344,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
     }
   if (state == DVM_PROC_STATE_REGISTERED)
     note_registered (job, row);
-  /* Its output was closed before that was known: it does not go back. */
+  /* The rank closed its output, or ended, before it was known as registered: its state does not go back. */
   if (state == DVM_PROC_STATE_REGISTERED
       && (row->state == DVM_PROC_STATE_IOF_COMPLETE || row->state == DVM_PROC_STATE_WAITPID_FIRED))
     return;
@@ -377,7 +377,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
   check_waiting (job);
 }
 
-/* What Open MPI hands on for MPI_Abort(), which has no message, is none. */
+/* Open MPI hands on "N/A" for MPI_Abort(), which has no message. */
 gboolean
 dvmd_core_has_abort_message (const char *message)
 {
@@ -413,8 +413,8 @@ dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
 /* ---- a node is lost ---- */
 
 /*
- * The ranks of that node are over, those that had not ended before. Whether one was started that nobody has heard of is
- * not known. Returns how many there were; first: the lowest.
+ * The ranks of that node that had not ended are over. Whether a rank was started of which no news came is not known.
+ * Returns how many there were; first: the lowest.
  */
 static guint
 lose_ranks (DvmdJob *job, GArray *ranks, DvmProcState state, const char *reason, guint *first)

@@ -10,8 +10,8 @@
 G_BEGIN_DECLS
 
 /*
- * Who may do what. A requester is what its connection proves: an application is a namespace that is a job of this DVM,
- * "scheduler:NAME" is the scheduler, and everybody else is a tool.
+ * A right is what a requester may do. A requester is what its connection proves: an application is a namespace that is
+ * a job of this DVM, "scheduler:NAME" is the scheduler, and everybody else is a tool.
  */
 typedef enum
 {
@@ -39,16 +39,16 @@ typedef struct
 gboolean dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session, DvmdJob *job,
                         GError **error);
 
-/* The same without a word. */
+/* The same decision without a log entry or an error. */
 gboolean dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session,
                               DvmdJob *job);
 
 /* (transfer full): "bus.UID" for callers on a bus and on the private socket, "" for NULL */
 char *dvmd_requester_dup_nspace (const DvmdRequester *self);
 gboolean dvmd_requester_is_scheduler (const DvmdRequester *self);
-/* Its namespace is, or was, that of a job of this DVM. */
+/* The requester's namespace is, or was, that of a job of this DVM. */
 gboolean dvmd_core_is_application (DvmdCore *self, const DvmdRequester *who);
-/* (nullable): the job whose process it is, live or in the history */
+/* (nullable): the job whose process the requester is, live or in the history */
 DvmdJob *dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who);
 
 G_END_DECLS

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* Where it belongs. The functions of dvmd-session-owners.c alone write it. */
+/* The place of a session among others. The functions of dvmd-session-owners.c alone write it. */
 typedef struct
 {
   guint parent;      /* 0: none */
@@ -19,7 +19,7 @@ typedef struct
   gboolean detached; /* from its owner, too */
 } DvmdSessionFamily;
 
-/* The time that it has. The functions of dvmd-session-limit.c alone write it. */
+/* The time that a session has. The functions of dvmd-session-limit.c alone write it. */
 typedef struct
 {
   gint64 expires;     /* µs, monotonic; 0: it does not */
@@ -36,9 +36,9 @@ struct _DvmdSession
   DvmSession *record;
   gboolean untold; /* that its nodes or jobs have changed is known, and nobody has asked since */
 
-  DvmdRequester *requester; /* (nullable): who made it, or extended it last */
+  DvmdRequester *requester; /* (nullable): that made it, or extended it last */
   char *owner;              /* (nullable): the namespace that owns it for life */
-  guint owner_uid;          /* of who asked for it */
+  guint owner_uid;          /* of the user that asked for it */
   GHashTable *owners;       /* (element-type utf8): that one, and the live jobs that were spawned into it */
   gboolean shared;          /* it reserves nothing, or no more */
   DvmdInheritance inheritance;
@@ -58,65 +58,65 @@ struct _DvmdSession
 };
 
 DvmdSession *dvmd_session_new (DvmdCore *core, guint id);
-/* Its nodes or jobs have changed. */
+/* Nodes or jobs of the session have changed. */
 void dvmd_session_changed (DvmdSession *self);
-/* The one writer of its state. */
+/* The one writer of a session's state. */
 void dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *reason);
-/* That are in it now, ascending by rank (element-type DvmdNode). */
+/* The nodes that are in the session now, ascending by rank (element-type DvmdNode). */
 GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
-/* A node is in it from now on, or is not any more. */
+/* The node is in the session from now on, or is not any more. */
 void dvmd_session_join (DvmdSession *self, DvmdNode *node);
 void dvmd_session_part (DvmdSession *self, DvmdNode *node);
-/* Its nodes stay in it, and are everybody's. */
+/* The session's nodes stay in it, and are everybody's. */
 void dvmd_session_unreserve (DvmdSession *self);
-/* A host has been released from it alone, or is there again. */
+/* A host has been released from the session on its own, or is there again. */
 void dvmd_session_lend (DvmdSession *self, const char *name);
 void dvmd_session_unlend (DvmdSession *self, const char *name);
 
 /* ---- jobs ---- */
 void dvmd_session_add_job (DvmdSession *self, DvmdJob *job);
 void dvmd_session_remove_job (DvmdSession *self, DvmdJob *job);
-/* It is being released: jobs of it that have not been launched never will be. drains: those that are placed may be. */
+/* The session is being released: its jobs that are not launched never will be. drains: those that are placed may be. */
 void dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains);
 
-/* The job is a new one of it. */
+/* A new job of a session is held as the session is. */
 void dvmd_session_hold_job (DvmdJob *job);
-/* Nothing of it is paused or preempted any more. */
+/* No job of the session is paused or preempted any more. */
 void dvmd_session_let_go (DvmdSession *self);
 
 /* ---- owners and inheritance ---- */
 void dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequester *requester);
 void dvmd_session_add_owner (DvmdSession *self, const char *nspace);
 void dvmd_session_remove_owner (DvmdSession *self, const char *nspace);
-/* It ends itself. */
+/* The session ends: it is not one of its owner's any more. */
 void dvmd_session_forget_owner (DvmdSession *self);
 void dvmd_session_publish_sharing (DvmdSession *self);
 void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
-/* Whether it outlives its parent, and its owner. */
+/* separate: the session outlives its parent; detached: also its owner. */
 void dvmd_session_tie (DvmdSession *self, gboolean separate, gboolean detached);
-/* Of the family tree; parent 0: none. */
+/* The session hangs below that parent in the family tree; 0: below none. */
 void dvmd_session_set_parent (DvmdSession *self, guint parent);
-/* What is below it ends with it, unless it is separate (S6). drain_timeout: s that jobs there have to end; 0: none */
+/* Sessions below end with it, unless they are separate (S6). drain_timeout: s that jobs there have to end; 0: none */
 void dvmd_session_end_children (DvmdSession *self, guint drain_timeout);
 
 /* ---- limits ---- */
 void dvmd_session_stop_timers (DvmdSession *self);
-/* Its jobs end, and when the last process has gone so does it. */
+/* The session's jobs end, and when the last process has gone so does the session. */
 void dvmd_session_terminate (DvmdSession *self, const char *reason);
-/* As the request that makes or extends it says, if it says anything. */
+/* The session's limit is as the request that makes or extends it says, if that says anything. */
 void dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request);
 
 /* ---- its end ---- */
-/* It is being released: nobody can name it any more, its jobs that are not launched never are. */
+/* The session is being released: it cannot be named any more, and its jobs that are not launched never are. */
 void dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains);
-/* It is not released after all. */
+/* The session is not released after all. */
 void dvmd_session_go_on (DvmdSession *self);
-/* It is over, as soon as its last job is. */
+/* The session is over, as soon as its last job is. */
 void dvmd_session_end (DvmdSession *self, const char *reason);
 gboolean dvmd_session_is_over (DvmdSession *self);
-/* It is released now, if it has no jobs any more and was to be then. */
+/* The session is released now, if it has no jobs any more and was to be then. */
 void dvmd_session_check_end (DvmdSession *self);
-/* A job has ended that it may have waited for. */
+/* A job has ended that the session may have waited for. */
 void dvmd_session_job_ended (DvmdSession *self, DvmdJob *job);
 
 G_END_DECLS

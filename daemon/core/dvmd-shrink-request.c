@@ -74,8 +74,8 @@ is_of_session (const Plan *plan, DvmdNode *node, DvmdCampaign *grow)
 }
 
 /*
- * The right to every session that reserves it. What nobody reserves is the tools'; an application may release it from
- * an allocation of its own (R46, R53).
+ * A requester needs the right to every session that reserves the node. A node that nobody reserves is the tools'; an
+ * application may release it from an allocation of its own (R46, R53).
  */
 static gboolean
 check_node (DvmdCore *self, const Plan *plan, DvmdNode *node, GError **error)
@@ -112,7 +112,7 @@ plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
   DvmdCampaign *grow = dvmd_campaign_registry_find_coming (&self->campaigns, name);
   DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
 
-  /* What has been wired is in, and leaves like others. */
+  /* A node that has been wired is in, and leaves like others. */
   if (grow != NULL && (grow->failure.known || grow->grown == DVMD_GROW_WIRED))
     grow = NULL;
   if (grow == NULL && node == NULL)
@@ -249,7 +249,7 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
   return campaign;
 }
 
-/* Nodes that are down are no members: they go at once, and whoever brought them is offered them. */
+/* Nodes that are down are no members: they go at once, and are offered to the allocators that brought them. */
 static void
 release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
 {
@@ -294,7 +294,7 @@ end_session (const Plan *plan, DvmdCampaign *campaign)
     dvmd_session_begin_end (plan->session, cause != NULL ? cause : "It is being released", campaign->drain.timeout > 0);
 }
 
-/* What leaves a session alone can be taken back into it (REAQUIRE). */
+/* A host that leaves a session on its own can be taken back into it (REAQUIRE). */
 static void
 lend (DvmdCore *self, const Plan *plan, DvmdNode *node)
 {
@@ -316,7 +316,7 @@ lend_all (DvmdCore *self, const Plan *plan)
     lend (self, plan, g_ptr_array_index (plan->down, i));
 }
 
-/* The DVM itself also releases what is being terminated; nothing is released twice. */
+/* The DVM itself also releases a session that is being terminated; no session is released twice. */
 static gboolean
 select_session (DvmdCore *self, Plan *plan, GError **error)
 {
@@ -334,7 +334,7 @@ select_session (DvmdCore *self, Plan *plan, GError **error)
          && (plan->session == NULL || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, plan->session, NULL, error));
 }
 
-/* (nullable): what a scheduler takes back is being released already, and need not wait for its jobs any more (R55). */
+/* (nullable): the shrink that releases the session already: a scheduler that takes it back ends that wait (R55) */
 static DvmdCampaign *
 find_slow (DvmdCore *self, const DvmdShrinkRequest *request)
 {
@@ -390,7 +390,7 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
   if (campaign == NULL)
     return TRUE;
   dvmd_size_start_campaign (campaign, request->scheduler || plan.grows->len > 0);
-  /* After it: campaigns of theirs have higher numbers. */
+  /* The children end after it: the campaigns that release them have higher numbers. */
   if (campaign->stake == DVMD_STAKE_ENDS)
     dvmd_session_end_children (campaign->session, campaign->drain.timeout);
   return TRUE;

@@ -59,7 +59,7 @@ warn (DvmdJob *job, DvmdNode *node, gint64 when)
 {
   DvmdCore *core = dvmd_job_get_core (job);
 
-  /* The time may be over, and that on its way. */
+  /* The time may be over already, and its event on its way. */
   if (core->effects->warn_job != NULL)
     core->effects->warn_job (core->user_data, job, node, MAX (when, dvmd_clock_monotonic (core->clock)));
 }
@@ -74,7 +74,7 @@ on_drain_end (gpointer user_data)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
 }
 
-/* Whoever has been lost runs nothing any more. */
+/* A node that has been lost runs nothing any more. */
 static void
 check_drain (DvmdCampaign *self)
 {
@@ -185,7 +185,7 @@ dvmd_shrink_hurry (DvmdCampaign *self)
 
 /* ---- they leave ---- */
 
-/* Those that have been lost are gone; those that another campaign has ordered are on their way. */
+/* Nodes that have been lost are gone; nodes that another campaign has ordered are on their way. */
 static GPtrArray *
 list_to_order (DvmdCampaign *self)
 {
@@ -229,7 +229,7 @@ dvmd_shrink_order (DvmdCampaign *self)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_DEPARTED, NULL);
 }
 
-/* Whoever shares a node with it waits for its offer, and makes none of its own for that node. */
+/* A campaign that shares a node with this one waits for its offer, and makes none of its own for that node. */
 static void
 claim_offers (DvmdCampaign *self)
 {
@@ -333,7 +333,7 @@ dvmd_shrink_completed (DvmdCampaign *self)
 
 /* ---- or they do not ---- */
 
-/* Whoever relies on an order that could not be sent gives one of its own. */
+/* Campaigns that rely on an order that could not be sent give one of their own. */
 static void
 order_again (GPtrArray *campaigns)
 {
@@ -347,7 +347,7 @@ order_again (GPtrArray *campaigns)
     }
 }
 
-/* Its targets have not heard of it and stay, unless another campaign orders them. */
+/* The targets have not received the order and stay, unless another campaign orders them. */
 void
 dvmd_shrink_order_lost (DvmdCampaign *self)
 {
@@ -394,21 +394,21 @@ unlend (DvmdCampaign *self)
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
 
-      /* Another one may take it all the same. */
+      /* Another campaign may take the node all the same. */
       if (node == NULL || dvmd_size_is_leaving (node))
         continue;
       for (guint k = 0; node->sessions != NULL && k < node->sessions->len; k++)
         {
           DvmdSession *session = dvmd_core_get_session (self->core, g_array_index (node->sessions, guint, k));
 
-          /* It may have ended with the grow that made it. */
+          /* The session may have ended with the grow that made it. */
           if (session != NULL)
             dvmd_session_unlend (session, target->name);
         }
     }
 }
 
-/* What was to stay in the DVM is in the session again, if nobody else has reserved it meanwhile. */
+/* A node that was to stay in the DVM is in the session again, if nobody else has reserved it meanwhile. */
 static void
 take_back (DvmdCampaign *self)
 {

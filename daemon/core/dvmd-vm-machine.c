@@ -97,7 +97,7 @@ step_vm_ready (gpointer object, const DvmdEvent *event)
   core->effects->distribute_membership (core->user_data, dvmd_membership_renew (&core->membership));
 }
 
-/* What was told of it is told anew: the answers to that are waited for alone. */
+/* The membership is told anew without the lost agent, and only answers to that are waited for. */
 static void
 act_member_lost (gpointer object, const DvmdEvent *event)
 {
@@ -108,7 +108,7 @@ act_member_lost (gpointer object, const DvmdEvent *event)
   core->effects->distribute_membership (core->user_data, dvmd_membership_renew (&core->membership));
 }
 
-/* Once for all that changed together: half of the nodes may be lost while thousands of jobs wait. */
+/* Jobs are judged once for all nodes that changed together: half may be lost while thousands of jobs wait. */
 static void
 act_nodes_changed (gpointer object, const DvmdEvent *event)
 {
@@ -253,7 +253,7 @@ step_all_jobs_complete (gpointer object, const DvmdEvent *event)
   stop_agents (core);
 }
 
-/* The end that was handled before took this for its own beginning, and has left the agents to it. */
+/* The end that was handled first found the DVM ending already, and has left the agents to this event. */
 static void
 act_all_jobs_done (gpointer object, const DvmdEvent *event)
 {
@@ -309,7 +309,7 @@ static const DvmdTransition vm_transitions[] = {
   { DVM_JOB_STATE_DAEMONS_REPORTED, DVMD_VM_TO_DISTRIBUTE, DVM_JOB_STATE_VM_READY, NULL },
   { DVM_JOB_STATE_VM_READY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, act_distributed },
   { DVM_JOB_STATE_VM_READY, DVMD_VM_MEMBER_LOST, DVMD_STATE_SAME, act_member_lost },
-  /* Also before it is ready: the one job may be cancelled while it waits for that. */
+  /* A DVM for one job may end before it is ready: the job may be cancelled while it waits for that. */
   { DVMD_STATE_ANY_LIVE, DVMD_VM_ALL_JOBS_DONE, DVM_JOB_STATE_ALL_JOBS_COMPLETE, NULL },
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
   { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
@@ -445,7 +445,7 @@ dvmd_vm_jobs_ended (DvmdCore *self)
     stop_agents (self);
   else if (self->settings.one_shot)
     {
-      /* At once: a job that came before the event is handled would find its agents gone. */
+      /* No job may come before the event is handled: it would find its agents gone. */
       self->vm.shutting_down = TRUE;
       dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
     }

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What can happen to the DVM's own job (L4-L7, L12, L13). */
+/* Events of the DVM's own job (L4-L7, L12, L13). */
 typedef enum
 {
   DVMD_VM_CREATED,
@@ -34,7 +34,7 @@ typedef enum
   DVMD_VM_N_EVENTS
 } DvmdVmEvent;
 
-/* Where the DVM is between its start and its end. The file of its machine alone writes it. */
+/* The progress of the DVM from its start to its end. The file of its machine alone writes it. */
 typedef struct
 {
   DvmdJob *job;
@@ -49,9 +49,9 @@ typedef struct
 void dvmd_vm_clear (DvmdVm *self);
 /* Posts to the DVM's own job. */
 void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
-/* Nodes have become free, or others' own: jobs that wait are looked at. */
+/* Nodes have changed their states or sessions: jobs that wait are looked at. */
 void dvmd_core_look_again (DvmdCore *self);
-/* It takes jobs. */
+/* The DVM takes jobs. */
 gboolean dvmd_vm_check_open (DvmdCore *core, GError **error);
 /* No job is live any more. */
 void dvmd_vm_jobs_ended (DvmdCore *core);
