@@ -3,8 +3,8 @@
  */
 
 /*
- * What the start and the end of one /bin/true cost: the bare system's posix_spawn() (the floor) beside our layers, all
- * in one run and interleaved. Arguments: rounds, processes per round and way, MiB of memory to touch before.
+ * The cost of the start and the end of one /bin/true: the bare system's posix_spawn() (the floor) beside our layers,
+ * all in one run and interleaved. Arguments: rounds, processes per round and way, MiB of memory to touch before.
  */
 
 #include "config.h"

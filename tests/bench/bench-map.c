@@ -3,8 +3,8 @@
  */
 
 /*
- * What it costs to place the processes of a job (P12), and how large the map is that travels: the compact form alone,
- * then with every rank expanded, and what one agent expands of it. No arguments.
+ * The cost of placing the processes of a job (P12), and the size of the map that travels: the compact form alone, then
+ * with every rank expanded, and the part that one agent expands. No arguments.
  */
 
 #include "config.h"
