@@ -20,7 +20,7 @@
 
 #define BODY_LIMIT 65536
 
-/* One frame after another. Where a frame is right, writing it gives the bytes that it was read from. */
+/* The input is one frame after another. Writing a frame that is right gives the bytes that it was read from. */
 void
 fuzz_frame (const guint8 *data, gsize size)
 {
@@ -63,7 +63,7 @@ fuzz_hello (const guint8 *data, gsize size)
     return;
   bytes = dvmd_hello_encode (hello);
   g_assert_cmpmem (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), data, whole);
-  /* Nobody guesses a proof. */
+  /* No input guesses the right proof. */
   if (hello->fields[DVMD_HELLO_PROOF] != NULL)
     g_assert_false (dvmd_hello_check (hello, key, greeting, NULL));
   if (hello->fields[DVMD_HELLO_VERSION] != NULL)
@@ -75,7 +75,7 @@ fuzz_hello (const guint8 *data, gsize size)
     }
 }
 
-/* The first byte chooses a type; ours and GLib's check agree. */
+/* The first byte chooses a type; our check of normal form and GLib's agree. */
 void
 fuzz_normal_form (const guint8 *data, gsize size)
 {
@@ -94,7 +94,7 @@ fuzz_normal_form (const guint8 *data, gsize size)
   g_assert_cmpint (dvmd_variant_is_normal (value), ==, g_variant_is_normal_form (value));
 }
 
-/* A program: what a user runs is nobody's word. */
+/* The input is a program: the ELF file of a user may hold anything. */
 void
 fuzz_elf (const guint8 *data, gsize size)
 {

@@ -27,7 +27,7 @@
 #define TURNS         8
 #define END_TIMEOUT   (G_USEC_PER_SEC / 4)
 
-/* Those of the launch message's options that no request has. */
+/* Options of the launch message that no request has. */
 static const FuzzKey launch_keys[] = {
   { "kill-grace", "x" }, { "personality", "s" }, { "stdin", "u" },       { "parent-rank", "u" },
   { "parent", "s" },     { "credit", "t" },      { "pty", "b" },         { "pty-rows", "u" },
@@ -72,7 +72,7 @@ take_turns (void)
     continue;
 }
 
-/* Of a call, which may carry anything, mostly a request of its type. */
+/* The body has the message's type. A call may carry anything, and mostly carries a request of its type. */
 static GVariant *
 read_body (FuzzReader *reader, DvmdMessageKind kind)
 {
@@ -114,7 +114,7 @@ deliver (EngineFixture *fixture, FuzzReader *reader, GArray *kinds)
   take_turns ();
 }
 
-/* Whoever has made the controller believe that something still runs, or that nothing does, has kept it from its end. */
+/* A message may have told the controller that a process still runs, or that none does: processes may be left. */
 static void
 end_processes (void)
 {

@@ -54,7 +54,7 @@ fuzz_read_number (FuzzReader *self)
 char *
 fuzz_dup_text (const guint8 *data, gsize size)
 {
-  /* Not NULL also where there is nothing: what comes after it is another's. */
+  /* The text is not NULL even if it is empty, and has a zero of its own: the bytes behind data are another's. */
   char *text = g_malloc (size + 1);
 
   if (size > 0)
@@ -90,7 +90,7 @@ read_bytes (FuzzReader *self)
   return g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, text, strlen (text), 1);
 }
 
-/* What stands in a variant: types that options have. */
+/* The content of a variant is of a type that options have. */
 static GVariant *
 read_boxed (FuzzReader *self)
 {

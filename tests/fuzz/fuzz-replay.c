@@ -29,7 +29,7 @@ run_file (const FuzzTarget *target, const char *path)
   if (!g_file_get_contents (path, &content, &size, &error))
     g_error ("%s", error->message);
   g_printerr ("# %s\n", path);
-  /* Without the zero that stands behind it: who reads too far is to be seen. */
+  /* The copy has no zero behind it, so that a read too far is seen. */
   exact = g_memdup2 (content, size);
   target->run (exact != NULL ? exact : (const guint8 *)"", size);
 }
@@ -90,7 +90,7 @@ run_in_child (const FuzzTarget *target, const char *corpus, char **files, const 
 static gboolean
 replay (const FuzzTarget *target, guint number, const char *corpus, char **files)
 {
-  /* Nobody has asked GLib for the directory of temporary files yet: it would keep the answer. */
+  /* GLib must not be asked for the directory of temporary files here: it would keep the answer. */
   const char *tmp = g_getenv ("TMPDIR");
   g_autofree char *template = g_build_filename (tmp != NULL ? tmp : "/tmp", "dvm-fuzz-XXXXXX", NULL);
   const char *place = g_mkdtemp (template);

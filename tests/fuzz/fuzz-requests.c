@@ -15,7 +15,7 @@
 #include "dvmd-size-request.h"
 #include "fuzz.h"
 
-/* A map of more processes is one that is right and that a test has no memory for. */
+/* A map of more processes may be right, but a test has no memory for it. */
 #define MOST_PROCS 4096
 
 const FuzzKey fuzz_request_keys[] = {
@@ -99,7 +99,7 @@ const char *const fuzz_request_words[] = {
     data, size, fuzz_request_words, fuzz_request_keys                                                                  \
   }
 
-/* (nullable): with its hosts read beforehand, as of requests that are long */
+/* (nullable): the request with its hosts read beforehand, as those of long requests are */
 static DvmdSizeRequest *
 read_ahead (const char *directive, GVariant *request)
 {
@@ -184,7 +184,7 @@ fuzz_submit (const guint8 *data, gsize size)
   if (spec == NULL || !dvm_job_spec_validate (spec, NULL))
     return;
   _dvm_job_spec_check_additions (spec, "", NULL, NULL);
-  /* What has been loaded is not read again, and is as right. */
+  /* Hosts that have been loaded are not read again, and the spec is as right with them. */
   if (_dvm_job_spec_load_hosts (spec, "", NULL))
     g_assert_true (dvm_job_spec_validate (spec, NULL));
   g_free (dvm_job_spec_to_json (spec));
@@ -216,7 +216,7 @@ handle_data (DvmdDataStore *store, FuzzReader *reader, guint64 token)
   dvmd_data_store_handle (store, token, op, &who, request);
 }
 
-/* Some who publish, look up, wait, and go; in the end nothing is kept for anybody. */
+/* Processes publish, look up, wait, and go; in the end no request waits any more. */
 void
 fuzz_data_store (const guint8 *data, gsize size)
 {

@@ -85,7 +85,7 @@ fuzz_id_set (const guint8 *data, gsize size)
   g_assert_cmpuint (dvmd_id_set_count (set), ==, dvmd_id_set_count (again));
 }
 
-/* What was read and is right is written, and read as the same. */
+/* A job file that was read and is right is written, and read as the same. */
 void
 fuzz_job_file (const guint8 *data, gsize size)
 {
@@ -106,7 +106,7 @@ fuzz_job_file (const guint8 *data, gsize size)
   g_assert_cmpstr (json, ==, json_again);
 }
 
-/* A key file, and each of its lines as if it had been given to --set. */
+/* The input is a key file, and each of its lines is set as if it had been given to --set. */
 void
 fuzz_settings (const guint8 *data, gsize size)
 {
@@ -136,7 +136,7 @@ fuzz_settings (const guint8 *data, gsize size)
   g_variant_unref (g_variant_ref_sink (dvmd_config_to_dictionary (config)));
 }
 
-/* All that take a word, with the same text. */
+/* All parsers of one word get the same text. */
 void
 fuzz_spec_words (const guint8 *data, gsize size)
 {
@@ -159,7 +159,7 @@ fuzz_spec_words (const guint8 *data, gsize size)
   _dvm_output_parse (text, "", &output, NULL);
 }
 
-/* Where daemons listen and are found, the names that ssh is given, and what it says. */
+/* The addresses where daemons listen and are found, the names that ssh is given, and the messages of ssh. */
 void
 fuzz_address (const guint8 *data, gsize size)
 {

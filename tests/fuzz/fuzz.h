@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What is fuzzed: a function that takes any bytes and returns. Under libFuzzer (-Dfuzzing=true, clang) one of them is
- * called with bytes that it makes up; else fuzz-replay.c calls all with the files of their corpora.
+ * A target of the fuzzer is a function that takes any bytes and returns. Under libFuzzer (-Dfuzzing=true, clang) one of
+ * them is called with bytes that libFuzzer makes up; else fuzz-replay.c calls all with the files of their corpora.
  */
 
 typedef enum
@@ -51,9 +51,9 @@ typedef struct
 } FuzzReader;
 
 guint8 fuzz_read_byte (FuzzReader *self);
-/* Mostly small ones, and those at the edges of their types. */
+/* Numbers are mostly small, or at the edges of their types. */
 guint64 fuzz_read_number (FuzzReader *self);
-/* Of words, or UTF-8 of the input. */
+/* The text is one of words, or UTF-8 of the input. */
 char *fuzz_read_text (FuzzReader *self);
 /* A value of any definite type, in normal form. (transfer floating) */
 GVariant *fuzz_read_variant (FuzzReader *self, const GVariantType *type);
