@@ -23,9 +23,9 @@ typedef struct
 
 void fixture_set_up (Fixture *fixture, gconstpointer data);
 void fixture_tear_down (Fixture *fixture, gconstpointer data);
-/* What came as number index; waits for it. */
+/* Waits for the event of that number. */
 const char *fixture_get_event (Fixture *fixture, guint index);
-/* The same events of another client. */
+/* The events of another client come to the fixture too. */
 void fixture_listen (Fixture *fixture, DvmClient *client);
 
 G_END_DECLS

@@ -94,7 +94,7 @@ start_dvmd (Fixture *f)
   f->dvmd = start (g_getenv ("DVM_DVMD"), arguments, "--ready-fd=");
 }
 
-/* What a call of the name would start leaves a mark and ends. */
+/* The service that a call of the name would start leaves a mark and ends. */
 static void
 add_service (Fixture *f)
 {
@@ -277,7 +277,7 @@ check_not_started (Fixture *f)
   g_assert_false (g_file_test (f->activated, G_FILE_TEST_EXISTS));
 }
 
-/* Whatever the client does, the bus starts nothing; a plain call would. */
+/* No call of the client makes the bus start the service; a plain call would. */
 static void
 test_starts_nothing (Fixture *f, gconstpointer data)
 {
@@ -297,7 +297,7 @@ test_starts_nothing (Fixture *f, gconstpointer data)
   g_clear_error (&error);
   check_not_started (f);
 
-  /* One that was there and has gone. */
+  /* A DVM that was there has gone. */
   start_dvmd (f);
   g_assert_true (dvm_client_connect (f->client, NULL, &error));
   check_job (f);

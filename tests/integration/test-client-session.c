@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* (transfer full): as it is now */
+/* (transfer full): the session as it is now */
 static DvmSession *
 find (Fixture *fixture, const char *reference)
 {
@@ -23,7 +23,7 @@ find (Fixture *fixture, const char *reference)
   return session;
 }
 
-/* (transfer full): n9, with two slots, for us alone; request: more keys */
+/* (transfer full): a session with n9, with two slots, for us alone; request: more keys */
 static DvmSession *
 reserve (Fixture *fixture, const char *request)
 {
@@ -47,7 +47,7 @@ check_state (Fixture *fixture, DvmSession *session, const char *expected)
   g_assert_cmpstr (dvm_session_state_to_string (dvm_session_get_state (now)), ==, expected);
 }
 
-/* The list follows what happens. */
+/* The client's list of sessions follows the end of the session. */
 static void
 wait_gone (Fixture *fixture, DvmSession *session)
 {
@@ -59,7 +59,7 @@ wait_gone (Fixture *fixture, DvmSession *session)
   g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
 }
 
-/* (transfer full): one that runs there until it is ended */
+/* (transfer full): a job that runs in the session until it is ended */
 static DvmJob *
 start_job (Fixture *fixture, DvmSession *session)
 {
@@ -193,7 +193,7 @@ on_extended (GObject *source, GAsyncResult *result, gpointer user_data)
   g_ptr_array_add (fixture->events, g_strdup ("answer"));
 }
 
-/* The warning comes to whoever extended it last, after the answer to that, and to nobody else. */
+/* The warning comes to the client that extended the session last, after the answer to that, and to no other. */
 static void
 test_warning (Fixture *fixture, gconstpointer data)
 {
@@ -211,7 +211,7 @@ test_warning (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (fixture_get_event (fixture, 1), ==, "answer");
   g_assert_true (g_str_has_prefix (fixture_get_event (fixture, 2), expected));
   check_state (fixture, session, "active");
-  /* What may have been sent has come by now. */
+  /* Another warning, had it been sent, would have come by now. */
   while (g_main_context_iteration (NULL, FALSE))
     ;
   g_assert_cmpuint (fixture->events->len, ==, 3);

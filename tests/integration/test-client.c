@@ -54,7 +54,7 @@ start_dvmd (Fixture *fixture, const char *const *arguments, int fd)
   return pid;
 }
 
-/* Until the daemon has written "ready", or has gone. */
+/* Waits until the daemon has written "ready", or has gone. */
 static void
 await_ready (int fd)
 {
@@ -176,7 +176,7 @@ wait_for (Fixture *fixture, DvmJob *job)
   g_assert_true (dvm_job_get_ended (job));
 }
 
-/* What is there until the other side closes. */
+/* Reads all text until the other side closes. */
 static char *
 read_all (int fd)
 {
@@ -337,7 +337,7 @@ test_attach (Fixture *fixture, gconstpointer data)
   g_autoptr (GError) error = NULL;
   int in, out, err;
 
-  /* Who says where its input goes has one, and waits for somebody to attach. */
+  /* A job whose spec says where the input goes has an input, which waits for a client to attach. */
   dvm_job_spec_set_stdin_target (spec, "0");
   job = submit (fixture, spec, -1);
   g_assert_true (
@@ -449,7 +449,7 @@ await_items (GListModel *model, guint n, const char *what)
   g_source_remove (limit);
 }
 
-/* What a list must look like to somebody who hears of its changes alone. */
+/* A copy of a list that is kept by its change signals alone: it must equal the list. */
 typedef struct
 {
   GPtrArray *items;
@@ -483,7 +483,7 @@ on_items_changed (GListModel *model, guint position, guint removed, guint added,
     {
       GObject *item = g_list_model_get_item (model, position + i);
 
-      /* Whoever has it selected would lose it. */
+      /* A record may not leave and come again: a view that has it selected would lose it. */
       g_assert_false (g_hash_table_contains (mirror->gone, item));
       g_ptr_array_insert (mirror->items, (int)(position + i), item);
     }
@@ -520,7 +520,7 @@ mirror_await (Mirror *mirror, guint n, guint n_gone, const char *what)
   g_source_remove (limit);
 }
 
-/* What is written to the job comes back from it. */
+/* The job sends back the text that is written to it. */
 static void
 test_streams (Fixture *fixture, gconstpointer data)
 {
@@ -573,7 +573,7 @@ test_resize (Fixture *fixture, gconstpointer data)
   g_assert_false (dvm_client_resize_job (fixture->client, job, 0, 77, NULL, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
   g_clear_error (&error);
-  /* Before it is launched or behind that. */
+  /* The size may arrive before the job is launched or after that. */
   g_assert_true (dvm_client_resize_job (fixture->client, job, 7, 77, NULL, &error));
   g_assert_no_error (error);
   wait_for (fixture, job);
@@ -618,7 +618,7 @@ on_many (GObject *source, GAsyncResult *result, gpointer user_data)
   *(GAsyncResult **)user_data = g_object_ref (result);
 }
 
-/* More than one message of them; whoever cancels that submits none. */
+/* The specs take more than one message; a call that is cancelled submits none of them. */
 static void
 test_submit_many (Fixture *fixture, gconstpointer data)
 {
