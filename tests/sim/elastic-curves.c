@@ -26,7 +26,7 @@ typedef struct
   gint64 time;
 } Mark;
 
-/* In units of the meter. */
+/* Work in units of the meter. */
 typedef struct
 {
   double controller;
@@ -50,7 +50,7 @@ mark (SimWorld *world)
   return now;
 }
 
-/* What has been done since then. */
+/* Prints and returns the work that has been done since from. */
 static Work
 print (SimWorld *world, Change change, guint n, const Mark *from)
 {
@@ -119,7 +119,7 @@ shrink (SimWorld *world, char **names, guint n)
   return print (world, SHRINK, n, &before);
 }
 
-/* The first child of the controller: so many are below it as can be. */
+/* The first child of the controller is lost: no agent has more others below it. */
 static Work
 lose (SimWorld *world)
 {
@@ -161,7 +161,7 @@ check_factor (const char *whose, double factor, double at_most)
   return at_most <= 0 || factor <= at_most;
 }
 
-/* From so many agents to so many: how much more there is to do for each. */
+/* Checks how much more work there is for each agent when there are n of them, not n_before. */
 static gboolean
 check (guint n_before, const Work before[N_CHANGES], guint n, const Work work[N_CHANGES], const Work *at_most)
 {

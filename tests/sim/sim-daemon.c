@@ -128,7 +128,7 @@ static const DvmdLeavingFuncs leaving_funcs = {
   .exit = leaving_exit,
 };
 
-/* What its tree knows is told to whoever waits for it. */
+/* The departure of the agent, if it is to leave, is told what the agent's tree knows. */
 void
 sim_daemon_look (SimDaemon *self)
 {
@@ -248,7 +248,7 @@ tree_deliver (gpointer data, guint32 source, guint16 kind, GVariant *body)
       return;
     }
   dvmd_departures_left (self->world->departures, source, n);
-  /* It waits for that. */
+  /* The sender waits for the acknowledgement. */
   dvmd_tree_acknowledge (self->tree, source);
 }
 
@@ -309,7 +309,7 @@ tree_lost (gpointer data, guint32 rank, guint32 reporter)
   sim_world_lose_later (world);
 }
 
-/* The controller lives: sooner or later there is a way to it. */
+/* Nothing is to be done, since the controller lives: sooner or later there is a way to it. */
 static void
 tree_cut_off (gpointer data, gint64 since)
 {
@@ -398,7 +398,7 @@ sim_world_add_daemon (SimWorld *self, guint rank, const char *host)
       daemon->fate = g_array_index (self->fates, SimFate, 0);
       g_array_remove_index (self->fates, 0);
     }
-  /* Ranks that are launched later, or never. */
+  /* Ranks up to this one get a place, for they are launched later, or never. */
   while (self->daemons->len <= rank)
     g_ptr_array_add (self->daemons, daemon_new (self, self->daemons->len, "-"));
   sim_daemon_free (self->daemons->pdata[rank]);
@@ -434,7 +434,7 @@ sim_daemon_report (SimDaemon *self)
   self->reported = TRUE;
   sim_world_reach (self->world, SIM_STEP_REPORT, self->rank);
   dvmd_core_agent_reported (self->world->core, self->rank, &report);
-  /* Nobody waits for it any more: it is told so. */
+  /* An agent that is taken for lost, or has departed, is not waited for any more: it is told so. */
   if (self->declared || self->departed)
     sim_world_post (self->world, sim_world_soon (self->world), SIM_POST_ENDED, self->rank, 0);
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What happens on an agent, and between it and its launcher. For sim-world.c, which says when.
+ * An agent, and the events between it and its launcher. For sim-world.c, which says when they happen.
  */
 
 #pragma once
@@ -17,17 +17,17 @@ typedef struct
   guint64 number;
 } SimWiring;
 
-/* It runs, and comes to the controller. */
+/* The agent runs, and comes to the controller. */
 void sim_daemon_start (SimDaemon *self);
-/* It cannot. */
+/* The agent cannot run, or not come to the controller. */
 void sim_daemon_fail (SimDaemon *self, DvmdCause cause);
-/* The core is told of it. */
+/* The agent's report is told to the core. */
 void sim_daemon_report (SimDaemon *self);
-/* Something happens on it. */
+/* Something happens on the agent. */
 void sim_daemon_act (SimDaemon *self);
-/* What its tree knows is told to whoever waits for it. */
+/* The departure of the agent, if it is to leave, is told what the agent's tree knows. */
 void sim_daemon_look (SimDaemon *self);
-/* The launcher has ended it. */
+/* The launcher has ended the agent. */
 void sim_daemon_ended (SimDaemon *self);
 void sim_daemon_free (gpointer data);
 

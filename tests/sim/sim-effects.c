@@ -84,7 +84,7 @@ launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
     launch_one (data, nodes[i]);
 }
 
-/* One new table with those that have reported and live. 0: nothing changes */
+/* Makes one new table with the agents that are neither lost nor departed nor members yet. 0: nothing changes */
 static guint64
 wire (SimWorld *self, DvmdNode *const *nodes, guint n_nodes)
 {
@@ -200,7 +200,7 @@ offer_nodes (gpointer data, DvmdCampaign *campaign, const DvmdOffer *nodes, guin
   SimWorld *self = data;
   gint64 delay = SIM_ALLOCATOR_TIMEOUT * G_TIME_SPAN_SECOND;
 
-  /* A node that was down: nobody waits for the answer. */
+  /* An offer of nodes that were down has no campaign, and its answer is not waited for. */
   if (campaign == NULL)
     return;
   sim_statements_offer (self, campaign, nodes, n);
@@ -255,7 +255,7 @@ stage_files (gpointer data, DvmdJob *job)
   SimWatch *watch = sim_world_get_watch (data, job);
   g_autoptr (GArray) old = g_steal_pointer (&watch->staging);
 
-  /* Who is not among them any more takes away what it has got. */
+  /* Agents that are not in the new map remove the files that they have got. */
   for (guint i = 0; old != NULL && i < old->len; i++)
     if (dvmd_map_count_on_node (dvmd_job_get_map (job), g_array_index (old, guint, i)) == 0)
       say (data, g_array_index (old, guint, i), SIM_KILL, job, FALSE);
@@ -368,7 +368,7 @@ sim_expect_loss (SimWorld *self, guint rank, gboolean ordered)
 
       if (dvmd_job_get_map (job) == NULL || dvmd_map_count_on_node (dvmd_job_get_map (job), rank) == 0)
         continue;
-      /* One that was not sent is mapped again; it may be sent before the controller knows. */
+      /* A job that was not sent is mapped again; it may be sent before the controller knows of the loss. */
       if (!ordered)
         sim_may_end (self, job, DVM_JOB_STATE_COMM_FAILED);
       if (!ordered)
@@ -400,7 +400,7 @@ take_state (SimWorld *self, const SimMessage *message)
 {
   if (dvm_proc_state_is_error (message->state))
     sim_may_end (self, message->job, job_state_for (message->state));
-  /* Others wait for one that ended without it. */
+  /* Ranks that have registered may wait for one that ended without registering. */
   if (message->state == DVM_PROC_STATE_REGISTERED)
     sim_may_end (self, message->job, DVM_JOB_STATE_ABORTED_WO_SYNC);
   dvmd_core_proc_state (self->core, message->job, message->rank, message->state, message->exit_code,

@@ -43,7 +43,7 @@ sim_has_target (DvmdCampaign *campaign, guint rank)
   return FALSE;
 }
 
-/* (nullable): that brings it, or has brought it */
+/* (nullable): the grow that brings the agent, or has brought it */
 static SimCampaign *
 find_grow (SimWorld *world, guint rank)
 {
@@ -95,8 +95,8 @@ sim_is_leaving (SimWorld *world, guint rank)
 }
 
 /*
- * A link can break when LEFT has been said, or all of them while it lives, or the launcher has not seen it start: it is
- * as good as gone, is told so when it comes again, and ends.
+ * An agent is as good as gone when its link broke after it had said LEFT, all of its links broke while it lives, or the
+ * launcher has not seen it start: it is told so when it comes again, and ends.
  */
 gboolean
 sim_is_gone (SimDaemon *daemon)
@@ -121,7 +121,7 @@ sim_check_gone (SimWorld *world, DvmdCampaign *campaign, SimStatement statement)
     }
 }
 
-/* A release of what a grow is bringing cancels that, and is not held back. */
+/* A release of nodes that a grow is bringing cancels the grow, and is not held back. */
 static gboolean
 cancels_grow (SimWorld *world, SimCampaign *campaign)
 {
@@ -138,7 +138,7 @@ cancels_grow (SimWorld *world, SimCampaign *campaign)
   return FALSE;
 }
 
-/* Whoever has waited longer goes first. */
+/* A job that has been parked for longer than the limit goes before campaigns that were accepted after that. */
 static void
 check_park_limit (SimWorld *world, SimCampaign *campaign)
 {
@@ -183,7 +183,7 @@ on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
   self->id = dvmd_campaign_get_id (campaign);
   self->accepted_at = dvmd_clock_monotonic (world->clock);
   self->has_job = dvmd_campaign_get_job (campaign) != NULL;
-  /* What no request has asked for takes back the nodes of a session whose time is over, as a scheduler would (R55). */
+  /* A shrink that no request asked for takes back the nodes of a session that is over, as a scheduler would (R55). */
   self->scheduler = world->by_scheduler
                     || (!world->in_phase_one && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK);
   g_assert_cmpuint (self->id, ==, world->campaigns->len + 1);
@@ -214,7 +214,7 @@ note_waits (SimWorld *world, SimWatch *watch)
     }
 }
 
-/* The state that shows it may still be on its way. */
+/* The job is at the gate at once; the state that shows it may still be on its way. */
 static gboolean
 is_at_map_gate (DvmdJob *job)
 {
@@ -225,7 +225,7 @@ is_at_map_gate (DvmdJob *job)
              || state == DVM_JOB_STATE_WAITING_FOR_DAEMONS);
 }
 
-/* Those that waited for it when they were parked, and might have used its nodes. */
+/* Jobs may fail that waited for the campaign when they were parked, and might have used its nodes. */
 static void
 doom_jobs (SimWorld *world, SimCampaign *campaign)
 {
@@ -233,7 +233,7 @@ doom_jobs (SimWorld *world, SimCampaign *campaign)
     {
       SimWatch *watch = g_ptr_array_index (world->watches, i);
 
-      /* Its own nodes may be those that another one brings. */
+      /* The nodes that a job asks for itself may be those of another campaign. */
       if (watch->has_own)
         sim_may_end (world, watch->job, DVM_JOB_STATE_NEVER_LAUNCHED);
       if (!is_at_map_gate (watch->job))
@@ -333,7 +333,7 @@ check_success (SimWorld *world, SimCampaign *self)
       return;
     }
   world->tally->counts[SIM_COUNT_GROWN]++;
-  /* The host that it has waited for stays: nothing is left to be done. */
+  /* A grow without targets has found that the hosts that it waited for stay. */
   sim_hold (world, SIM_E5, self->wired || n == 0);
   for (gsize i = 0; i < n; i++)
     if (sim_is_member (world, targets[i]))
@@ -348,7 +348,7 @@ sim_check_not_in (SimWorld *world, DvmdCampaign *campaign, SimStatement statemen
 
   for (gsize i = 0; i < n; i++)
     {
-      /* It never got a rank. */
+      /* A target without a rank was never launched. */
       if (targets[i] == 0)
         continue;
       sim_hold (world, statement, dvmd_node_pool_get (world->core->nodes, targets[i]) == NULL);
@@ -416,7 +416,7 @@ sim_count_restarts (SimWorld *world, const char *host, gboolean failed_alone)
   return n;
 }
 
-/* The last that was there was lost, and nobody has ordered it to go; nobody waits for it to come. */
+/* The last agent of the host was lost, and nobody has ordered it to go; no campaign's ticket waits for the new one. */
 static void
 check_restart (SimWorld *world, guint rank, const char *host)
 {
@@ -540,7 +540,7 @@ sim_statements_remove (SimWorld *world, DvmdCampaign *campaign, DvmdNode *const 
   sim_hold (world, SIM_E44, !dvmd_campaign_get_ended (campaign));
   sim_hold (world, SIM_D17_TICKET, dvmd_campaign_has_ticket (campaign));
   if (any)
-    /* It may have relied on another one's order, which could not be sent. */
+    /* The campaign may have relied on the order of another one, which could not be sent. */
     sim_hold (world, SIM_D12_REPAIR,
               ++sim_world_get_campaign (world, dvmd_campaign_get_id (campaign))->n_changes <= 1 + world->n_orders_lost);
 }
@@ -569,7 +569,7 @@ sim_statements_offer (SimWorld *world, DvmdCampaign *campaign, const DvmdOffer *
         if (sim_world_get (world, targets[k]) != NULL
             && g_str_equal (sim_world_get (world, targets[k])->host, nodes[i].name))
           daemon = sim_world_get (world, targets[k]);
-      /* Others were down, and are released with it. */
+      /* Nodes that are no targets were down, and are released with the campaign. */
       if (daemon == NULL)
         continue;
       sim_hold (world, SIM_D14_OFFERED, !daemon->offered);
@@ -603,7 +603,7 @@ check_drain (SimWorld *world, guint rank)
     }
 }
 
-/* R4, R33-R36: what is reserved is for those who name it, the rest for those in the default session. */
+/* R4, R33-R36: reserved nodes are for jobs that name their session, others for jobs in the default session. */
 static gboolean
 is_in_pool (SimWorld *world, DvmdJob *job, DvmdNode *node)
 {
@@ -647,7 +647,7 @@ check_staged (SimWorld *world, SimWatch *watch, guint rank)
               watch->staged != NULL && g_hash_table_contains (watch->staged, GUINT_TO_POINTER (rank)));
 }
 
-/* A release that waits for jobs: those on their way may still be launched (D15). */
+/* The release of the session waits for its jobs: jobs on their way may still be launched (D15). */
 static gboolean
 is_drained (SimWorld *world, DvmdSession *session)
 {
@@ -698,7 +698,7 @@ park (SimWorld *world, SimWatch *watch, guint old_state)
   watch->parked_at_map = old_state == DVM_JOB_STATE_VM_READY || old_state == DVM_JOB_STATE_MAP;
   world->tally->counts[SIM_COUNT_PARKED]++;
   sim_hold (world, SIM_E62, world->campaigns->len > 0);
-  /* Whoever was let go and has not passed yet waits on. */
+  /* A job that was let go and has not passed the gate yet waits on. */
   if (!watch->parks)
     note_waits (world, watch);
   watch->parks = TRUE;
@@ -718,7 +718,7 @@ is_map_whole (SimWorld *world, SimWatch *watch)
   return TRUE;
 }
 
-/* Those that are let go together: remapped ones first, then as they were submitted. */
+/* Jobs that are let go together go in order: remapped ones first, then as they were submitted. */
 static void
 check_order (SimWorld *world, SimWatch *watch)
 {
@@ -738,7 +738,7 @@ unpark (SimWorld *world, SimWatch *watch, guint new_state)
     check_order (world, watch);
 }
 
-/* It has a map, and goes back to where it gets another one. */
+/* A job that has a map goes back to where it gets another one. */
 static void
 check_remap (SimWorld *world, SimWatch *watch)
 {
@@ -746,7 +746,7 @@ check_remap (SimWorld *world, SimWatch *watch)
   g_clear_pointer (&watch->nodes, g_array_unref);
 }
 
-/* Both gates ask about what has begun before they were asked. */
+/* A gate looks at campaigns that began before the job came to it. */
 static void
 check_map_gate (SimWorld *world, SimWatch *watch)
 {
@@ -804,7 +804,7 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
     }
   if (new_state == DVM_JOB_STATE_VM_READY && watch->nodes != NULL)
     check_remap (world, watch);
-  /* One that finds no slots behind the gate comes to it again. */
+  /* A job that finds no slots behind the gate comes to it again. */
   if (new_state == DVM_JOB_STATE_MAP || new_state == DVM_JOB_STATE_ALLOCATE
       || new_state == DVM_JOB_STATE_SEND_LAUNCH_MSG)
     watch->parks = FALSE;
@@ -829,7 +829,7 @@ on_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
   sim_world_get_watch (user_data, job)->n_ended++;
 }
 
-/* Its grows are called off, and jobs of it that have not been launched never will be. */
+/* Grows of a session that ends are called off, and its jobs that have not been launched never will be. */
 static void
 on_session_state_changed (DvmdCore *core, DvmdSession *session, const char *old_word, const char *new_word,
                           const char *reason, gpointer user_data)

@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * What work is measured in: milliseconds of this thread (sim-meter-time.c), or steps of the code that is compiled to
- * count them (sim-meter-steps.c), which are the same on every machine and in every run.
+ * The meter measures work in milliseconds of this thread (sim-meter-time.c), or in steps of the code that is compiled
+ * to count them (sim-meter-steps.c), which are the same on every machine and in every run.
  */
 typedef struct
 {

@@ -8,7 +8,7 @@
 
 /* Timers fire between two events that are further apart than this. */
 #define QUANTUM (5 * G_TIME_SPAN_MILLISECOND)
-/* How often somebody knocks who gets no answer. */
+/* The time between two attempts to connect to an end that does not answer. */
 #define KNOCK_DELAY (500 * G_TIME_SPAN_MILLISECOND)
 
 typedef enum
@@ -33,7 +33,7 @@ typedef struct
   gpointer data;
 } Event;
 
-/* The one link of a pair; a new one takes the place of the old. */
+/* The one link of a pair of daemons; a new one takes the place of the old. */
 typedef struct
 {
   guint64 id;
@@ -131,7 +131,7 @@ soon (SimNet *self)
   return dvmd_clock_monotonic (self->clock) + g_rand_int_range (self->rand, 1, self->max_delay);
 }
 
-/* A function: each argument is drawn once. */
+/* A function evaluates its arguments once: MAX would draw a time twice. */
 static gint64
 later_of (gint64 one, gint64 other)
 {
@@ -170,7 +170,7 @@ sim_net_is_alive (SimNet *self, guint32 rank)
   return g_hash_table_contains (self->alive, GUINT_TO_POINTER (rank));
 }
 
-/* What is still on its way to the other end arrives there first. */
+/* Packets that are still on their way to the other end arrive there first. */
 static void
 tell_down (SimNet *self, Link *link, guint32 rank)
 {
@@ -215,7 +215,7 @@ sim_net_cut (SimNet *self, guint32 one, guint32 other)
 
   if (link == NULL || !link->open[0] || !link->open[1])
     return FALSE;
-  /* Under another id nothing that is under way belongs to it. */
+  /* Packets that are under way do not belong to the link under its new id. */
   link->id = ++self->next_link;
   link->cut = TRUE;
   tell_down (self, link, one);
@@ -303,7 +303,7 @@ sim_net_send (SimNet *self, guint32 from, guint32 to, DvmdPacket *packet)
     return;
   end = end_of (link, to);
   last = packet->flags & DVMD_PACKET_BULK ? &link->bulk[end] : &link->last[end];
-  /* Bulk does not overtake either. */
+  /* Bulk packets do not overtake others either. */
   *last = later_of (soon (self), later_of (*last, link->last[end]) + 1);
   event = add_event (self, *last, PACKET, from, to);
   event->link = link->id;

@@ -8,7 +8,7 @@
 
 #include "sim-event-checks.h"
 
-/* So long (µs) nothing may go on after the last action. */
+/* All must be at rest so long (µs) after the last action. */
 #define REST_LIMIT (5 * G_TIME_SPAN_MINUTE)
 
 /* ---- drawn ---- */
@@ -116,7 +116,7 @@ is_taken (GPtrArray *hosts, const char *name)
   return FALSE;
 }
 
-/* Mostly hosts that are not in, sometimes any; one is named once. */
+/* Mostly hosts that are not in the DVM, sometimes any; each is named once. */
 static GPtrArray *
 choose_new_hosts (SimWorld *world, const SimAction *action)
 {
@@ -137,7 +137,7 @@ choose_new_hosts (SimWorld *world, const SimAction *action)
   return hosts;
 }
 
-/* Mostly hosts that are in; g_strv. */
+/* Mostly hosts that are in the DVM; the caller adds the NULL of a strv. */
 static GPtrArray *
 choose_old_hosts (SimWorld *world, const SimAction *action)
 {
@@ -203,7 +203,7 @@ note_answer (SimWorld *world, const SimAction *action, gboolean ok, DvmdSizeAnsw
       sim_hold (world, SIM_E49, world->campaigns->len == n_before);
       return;
     }
-  /* The scheduler does not wait for the jobs that a release of an allocation waits for: that one begins. */
+  /* The scheduler's release of an allocation makes a release of it that waits for jobs begin, and is that one. */
   if (by_scheduler && answer->campaign <= n_before)
     {
       sim_hold (world, SIM_E37, world->campaigns->len == n_before);
@@ -224,7 +224,7 @@ note_answer (SimWorld *world, const SimAction *action, gboolean ok, DvmdSizeAnsw
 static void
 check_refusal (SimWorld *world, const GError *error)
 {
-  /* It may be wrong in other ways too. */
+  /* The request may be wrong in other ways too, and be refused for these. */
   if (world->setting.elastic || world->shutdown || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND)
       || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED)
       || g_error_matches (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS))
@@ -232,7 +232,7 @@ check_refusal (SimWorld *world, const GError *error)
   sim_hold (world, SIM_D16, g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC));
 }
 
-/* (nullable): a host that a grow is bringing, by all that is known */
+/* A grow is bringing the host, by all that is known. */
 static gboolean
 is_being_added (SimWorld *world, const char *name)
 {
@@ -250,7 +250,7 @@ is_being_added (SimWorld *world, const char *name)
   return FALSE;
 }
 
-/* A member that nobody takes away. */
+/* The host is a member that no campaign takes away. */
 static gboolean
 is_in (SimWorld *world, const char *name)
 {
@@ -313,7 +313,7 @@ grow (SimWorld *world, const SimAction *action)
     sim_world_get_campaign (world, answer.campaign)->is_shared = request.alloc_id == NULL && request.share;
 }
 
-/* Their grows are cancelled by it. */
+/* The release of the hosts cancels the grows that bring them. */
 static void
 note_cancelled (SimWorld *world, const char *const *hosts)
 {
@@ -354,7 +354,7 @@ shrink_by (SimWorld *world, const SimAction *action, const char *const *hosts, c
     sim_hold (world, SIM_D10, !ok);
   if (ok && hosts != NULL)
     note_cancelled (world, hosts);
-  /* By allocation: any of its grows. */
+  /* The release of an allocation cancels each of its grows. */
   for (guint i = 0; ok && hosts == NULL && i < n_before; i++)
     {
       SimCampaign *campaign = g_ptr_array_index (world->campaigns, i);
@@ -401,7 +401,7 @@ cancel (SimWorld *world, const SimAction *action)
 
 /* ---- jobs ---- */
 
-/* Allocations that there may still be, and perhaps the default session. */
+/* The job names allocations that there may still be, and perhaps the default session. */
 static void
 set_targets (SimWorld *world, DvmJobSpec *spec, const SimAction *action)
 {
@@ -478,7 +478,7 @@ submit (SimWorld *world, const SimAction *action)
     sim_may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
-/* By its user, or because the PMIx server of a node that its ranks are on has ended: whatever the job is at. */
+/* Its user, or the end of the PMIx server of a node that it is on, ends the job, whatever the job is at. */
 static void
 end_job (SimWorld *world, const SimAction *action)
 {
@@ -621,7 +621,7 @@ act (SimWorld *world, guint number)
     }
 }
 
-/* Whoever stands still does not come to rest. */
+/* An agent that is stuck would never come to rest. */
 static void
 kill_stuck (SimWorld *world)
 {
@@ -630,7 +630,7 @@ kill_stuck (SimWorld *world)
       sim_world_kill (world, rank);
 }
 
-/* Nothing new comes; what there is comes to its end. */
+/* Runs until all that has begun has come to its end; nothing new begins. */
 static void
 settle (SimWorld *world)
 {

@@ -9,9 +9,9 @@
 G_BEGIN_DECLS
 
 /*
- * What happens to a DVM from its start to its end: actions, each at its time or at the moment when something else
- * happens. A seed draws them without looking at what comes of them, and each has luck of its own: so those that make
- * no difference to a failure can be left out, and the rest goes on as it did.
+ * A schedule holds the actions on a DVM from its start to its end, each at its time or at the moment when something
+ * else happens. A seed draws them without looking at what comes of them, and each has luck of its own: so actions that
+ * make no difference to a failure can be left out, and the rest goes on as it did.
  */
 
 typedef enum
@@ -58,9 +58,9 @@ SimSchedule *sim_schedule_draw (guint seed);
 void sim_schedule_free (SimSchedule *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SimSchedule, sim_schedule_free)
 
-/* From the start to the end of the DVM, with all that must hold. */
+/* Runs the DVM from its start to its end, and checks all that must hold. */
 void sim_schedule_run (SimSchedule *self, SimTally *tally);
-/* Those that are not left out, one on a line. */
+/* Prints the actions that are not left out, one on a line. */
 void sim_schedule_print (SimSchedule *self);
 
 G_END_DECLS

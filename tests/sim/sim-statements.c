@@ -57,7 +57,7 @@ check_inert (SimWorld *world)
     sim_hold (world, SIM_E2, !is_parked (l->data));
 }
 
-/* Left, lost, or not even started: the core was told so. */
+/* Counts targets of which the core was not told yet that they have left, are lost, or were never started. */
 static guint
 count_pending (SimWorld *world, DvmCampaign *record)
 {
@@ -69,7 +69,7 @@ count_pending (SimWorld *world, DvmCampaign *record)
     {
       SimDaemon *daemon = sim_world_get (world, targets[i]);
 
-      /* One that was never launched is the core's alone. */
+      /* A target that was never launched is known to the core alone. */
       if (daemon == NULL || !daemon->launched)
         n += dvmd_node_pool_get (world->core->nodes, targets[i]) != NULL;
       else
@@ -127,7 +127,7 @@ check_parked (SimWorld *world)
       gboolean at_gate = is_held_by (job, "map") || is_held_by (job, "launch");
       guint n = waits != NULL ? g_strv_length ((char **)waits) : 0;
 
-      /* It may also wait for nodes of its own. */
+      /* A job may also wait for nodes that it asks for itself. */
       sim_hold (world, SIM_E59,
                 is_parked (job) == at_gate || dvmd_job_get_state (job) == DVM_JOB_STATE_DAEMONS_LAUNCHED);
       sim_hold (world, SIM_E59, at_gate == (n > 0));
@@ -186,7 +186,7 @@ check_sessions (SimWorld *world)
     }
 }
 
-/* What jobs claim is what nodes have given, and nobody claims what is not there. */
+/* The slots that jobs claim are those that nodes have given, and no job claims slots that are not there. */
 static void
 check_slots (SimWorld *world)
 {
@@ -334,7 +334,7 @@ sim_count_to_string (SimCount count)
   return names[count];
 }
 
-/* Both are numbers with spaces between them. */
+/* The statement's numbers and the variable are both lists with spaces in between. */
 static gboolean
 is_asked_for (SimStatement statement)
 {
@@ -368,7 +368,7 @@ sim_statement_failed (SimWorld *world, SimStatement statement, const char *condi
   abort ();
 }
 
-/* What the core has not looked at yet may not be in its books. */
+/* The core's records may lack events that are still in its queue. */
 void
 sim_statements_check (SimWorld *world)
 {
@@ -385,7 +385,7 @@ sim_statements_check (SimWorld *world)
 
 /* ---- the end ---- */
 
-/* A host whose last agent was lost has its row: of one that was not released by anybody. */
+/* A node that is still down, and was not released, has used up its attempts to come back. */
 static void
 check_healed (SimWorld *world)
 {

@@ -9,7 +9,7 @@
 G_BEGIN_DECLS
 
 /*
- * What must hold at every moment of an elastic DVM: the statements of the contract that can be said so, each with its
+ * The statements of the contract that can be put so that they hold at every moment of an elastic DVM, each with its
  * number. sim-statements.c has the table.
  */
 typedef enum
@@ -120,7 +120,7 @@ typedef enum
 
 const char *sim_count_to_string (SimCount count);
 
-/* How often each was looked at, and what was seen to fail. */
+/* A tally says how often each statement was looked at, and which one failed. */
 typedef struct
 {
   guint64 held[SIM_N_STATEMENTS];
@@ -146,15 +146,15 @@ struct _SimWorld;
 void sim_statement_failed (struct _SimWorld *world, SimStatement statement, const char *condition, const char *file,
                            int line);
 
-/* The signals of the core. */
+/* Connects to the signals of the core. */
 void sim_statements_watch (struct _SimWorld *world);
-/* What is known of a job that was just submitted. */
+/* Begins to watch a job that was just submitted. */
 void sim_statements_submitted (struct _SimWorld *world, DvmdJob *job);
-/* Whatever there is to be looked at now. */
+/* Checks all statements that can be checked now. */
 void sim_statements_check (struct _SimWorld *world);
-/* Nothing moves any more. */
+/* Checks the statements about a DVM in which nothing moves any more. */
 void sim_statements_check_rest (struct _SimWorld *world);
-/* The DVM has ended. */
+/* Checks the statements about a DVM that has ended. */
 void sim_statements_check_end (struct _SimWorld *world);
 
 /* ---- moments ---- */

@@ -17,7 +17,7 @@
 /* Losses that come so close together (µs) are one repair. */
 #define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
 
-/* What is left of agents that have departed can wait so long. */
+/* The remains of agents that have departed are cleaned up after so long. */
 #define CLEAN_DELAY (50 * G_TIME_SPAN_MILLISECOND)
 
 guint
@@ -190,7 +190,7 @@ departures_departed (gpointer data, guint32 rank, DvmdDepartedHow how)
   dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_DEPARTED, DVMD_CAUSE_NONE, NULL);
 }
 
-/* What is left of those that have departed, all at once. */
+/* Cleans up after the agents that have departed, all at once. */
 static void
 clean_up (SimWorld *self)
 {
@@ -252,14 +252,14 @@ tell_lost (SimWorld *self)
 
       if (daemon == NULL || !daemon->lost_untold)
         continue;
-      /* It has been ordered to leave meanwhile. */
+      /* The agent has been ordered to leave meanwhile. */
       if (dvmd_departures_contains (self->departures, rank))
         {
           daemon->lost_untold = FALSE;
           dvmd_departures_link_lost (self->departures, rank, 0);
           continue;
         }
-      /* Its order could not be sent, and the core has not heard of that yet. */
+      /* The order to the agent could not be sent, and the core does not know that yet. */
       if (is_ordered (self, rank))
         {
           sim_world_lose_later (self);
@@ -310,7 +310,7 @@ sim_world_end_work (SimWorld *self)
 
 /* ---- what the network tells ---- */
 
-/* After everything that can have changed something. */
+/* Is called after everything that can have changed something. */
 static void
 look (SimWorld *self, guint rank)
 {

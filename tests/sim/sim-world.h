@@ -17,8 +17,8 @@ G_BEGIN_DECLS
 
 /*
  * An elastic DVM in one process: the real core, the real tree, both halves of a departure, and around them links, a
- * launcher, allocators, processes and time that only luck moves. What it does is what the engine does with the
- * effects of the core; what happens to it is a schedule (sim-schedule.h); what must hold is sim-statements.h.
+ * launcher, allocators, processes and time that only luck moves. It carries out the effects of the core as the engine
+ * does; what happens to it is a schedule (sim-schedule.h); what must hold is in sim-statements.h.
  */
 
 #define SIM_N_HOSTS 14
@@ -58,7 +58,7 @@ typedef enum
 
 const char *sim_step_to_string (SimStep step);
 
-/* What becomes of the next agents that are launched. */
+/* The fates of the next agents that are launched. */
 typedef enum
 {
   SIM_FATE_GOOD,
@@ -240,10 +240,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (SimWorld, sim_world_free)
 
 /* Lets pass up to time µs; FALSE: nothing happened. */
 gboolean sim_world_run (SimWorld *self, gint64 time);
-/* What happens between the two is work of the controller. */
+/* The time between these two calls counts as work of the controller. */
 void sim_world_begin_work (SimWorld *self);
 void sim_world_end_work (SimWorld *self);
-/* Nothing can happen any more unless somebody does something. */
+/* Nothing can happen any more unless an action begins it. */
 gboolean sim_world_is_quiet (SimWorld *self);
 void sim_world_explain (SimWorld *self);
 
@@ -260,18 +260,18 @@ void sim_world_trace (SimWorld *self, const char *format, ...) G_GNUC_PRINTF (2,
 void sim_world_kill (SimWorld *self, guint rank);
 void sim_world_stick (SimWorld *self, guint rank);
 void sim_world_cut (SimWorld *self, guint rank);
-/* Somebody says again what is known of it. */
+/* The core is told once more of an agent's end that it knows. */
 void sim_world_repeat (SimWorld *self, guint rank, guint which);
 void sim_world_arm (SimWorld *self, SimStep step, guint action);
 void sim_world_poke_all (SimWorld *self);
 
 /* sim-effects.c */
 extern const DvmdEffects sim_effects;
-/* What an agent says to the controller. */
+/* The controller takes the message of an agent. */
 void sim_take (SimWorld *self, const SimMessage *message);
 void sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state);
 void sim_all_may_end (SimWorld *self, DvmJobState state);
-/* What the end of that agent may do to jobs. */
+/* The end of that agent may end jobs in these ways. */
 void sim_expect_loss (SimWorld *self, guint rank, gboolean ordered);
 
 /* sim-world.c and sim-daemon.c, for sim-effects.c */
@@ -292,11 +292,11 @@ typedef enum
   SIM_POST_MEMBERSHIP,
 } SimPostKind;
 
-/* Those that are lost and untold are told in a moment, together. */
+/* Agents whose loss the core was not told yet are told in a moment, together. */
 void sim_world_lose_later (SimWorld *self);
 void sim_world_post (SimWorld *self, gint64 delay, SimPostKind what, guint a, guint b);
 gint64 sim_world_soon (SimWorld *self);
-/* Not a campaign: the rank that is to bring a node back. */
+/* A number that is not a campaign's, but the rank by which a node is brought back. */
 #define SIM_RESTART(rank)      (0x80000000u | (rank))
 #define SIM_IS_RESTART(number) (((number)&0x80000000u) != 0)
 #define SIM_RESTARTED(number)  ((number)&0x7fffffffu)
@@ -304,7 +304,7 @@ gint64 sim_world_soon (SimWorld *self);
 void sim_world_await (SimWorld *self, guint campaign, guint64 number);
 void sim_world_say (SimWorld *self, guint rank, SimMessage *message);
 void sim_world_reach (SimWorld *self, SimStep step, guint rank);
-/* The launcher is to end it. */
+/* The launcher is to end the agent. */
 void sim_world_terminate (SimDaemon *self);
 SimDaemon *sim_world_add_daemon (SimWorld *self, guint rank, const char *host);
 

@@ -17,7 +17,7 @@
 
 #define MAX_NODES 7
 
-/* What is known of a job from outside of the core. */
+/* A job as seen from outside of the core. */
 typedef struct
 {
   DvmdJob *job;
@@ -166,7 +166,7 @@ map_job (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
         guint take = most > 0 ? 1 + chance (world, MIN (most, n)) : 0;
 
         check_job (world, job, dvm_node_get_state (places->nodes[at]->record) == DVM_NODE_STATE_UP);
-        /* Whoever was let through finds room. */
+        /* A job that was let through finds room. */
         check_job (world, job, places->oversubscribe || full < n_nodes);
         full = take > 0 ? 0 : full + 1;
         left[at] -= MIN (take, left[at]);
@@ -254,7 +254,7 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
 {
   World *world = user_data;
 
-  /* Final is final. */
+  /* A final state is never left. */
   check_job (world, job, !dvm_job_state_is_error (old_state) && old_state != DVM_JOB_STATE_NOTIFIED);
   check_job (world, job, get_watch (world, job)->n_ended == 0);
 }
@@ -289,7 +289,7 @@ is_live (DvmdJob *job)
   return dvm_job_state_is_live (dvmd_job_get_state (job));
 }
 
-/* What the loss of a node may do to a job. */
+/* The loss of a node may end a job in these ways. */
 static void
 expect_loss (World *world, DvmdJob *job, guint rank)
 {
@@ -355,7 +355,7 @@ take_state (World *world, const SimMessage *message)
 {
   if (dvm_proc_state_is_error (message->state))
     may_end (world, message->job, job_state_for (message->state));
-  /* Others wait for one that ended without it. */
+  /* Ranks that have registered may wait for one that ended without registering. */
   if (message->state == DVM_PROC_STATE_REGISTERED)
     may_end (world, message->job, DVM_JOB_STATE_ABORTED_WO_SYNC);
   dvmd_core_proc_state (world->core, message->job, message->rank, message->state, message->exit_code,
@@ -500,7 +500,7 @@ tell_lost (World *world, SimAgent *agent)
   dvmd_core_agent_ended (world->core, agent->rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
 }
 
-/* It dies now and the controller hears of it some time; or only its link does, and what it says comes late. */
+/* An agent dies, and the controller learns of it some time; or only its link does, and its messages come late. */
 static void
 lose (World *world)
 {
@@ -683,7 +683,7 @@ check_invariants (World *world)
   check (world, dvmd_core_get_nodes_reported (world->core) <= dvmd_core_get_nodes_expected (world->core));
 }
 
-/* What the controller knows of processes can be had from the agents: their tables say the same (L1). */
+/* The agents' tables say the same of processes as the controller's: they are the truth (L1). */
 static void
 check_truth (World *world, DvmdJob *job)
 {
@@ -704,7 +704,7 @@ check_truth (World *world, DvmdJob *job)
     }
 }
 
-/* Everything that was said is heard, and nothing else happens. */
+/* All messages that were sent are received, and nothing else happens. */
 static void
 fall_silent (World *world)
 {
@@ -790,7 +790,7 @@ is_quiet (World *world)
   return (world->core->vm.was_ready || world->core->vm.shutting_down) && dvmd_event_queue_is_empty (world->queue);
 }
 
-/* Nothing new comes: what there is comes to its end. */
+/* Runs until all that has begun has come to its end; nothing new begins. */
 static void
 settle (World *world)
 {
@@ -858,7 +858,7 @@ run_history (guint seed)
 
   for (guint i = 0; i < n_steps; i++)
     {
-      /* One that must come did not, or was lost: the start fails. */
+      /* The start fails if an agent that must come did not, or was lost. */
       if (!world->core->vm.was_ready)
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       step (world);

@@ -18,17 +18,17 @@
 #include "sim-schedule.h"
 #include "sim-seeds.h"
 
-/* Nobody takes so long (s). */
+/* No schedule takes so long (s). */
 #define SCHEDULE_LIMIT 60
 #define MAX_WORKERS    4
 
-/* Have failed once. */
+/* These seeds have failed once. */
 static const guint found_seeds[] = { 88,    156,   393,   497,   2821,  4626,  4736,  11845, 17527,
                                      30555, 36496, 37620, 44683, 56828, 68054, 75894, 89210 };
 
 /* ---- processes ---- */
 
-/* Seen by the processes that fill it in. */
+/* The tallies are shared with the processes that fill them in. */
 static SimTally *
 tallies_new (guint n)
 {
@@ -49,7 +49,7 @@ run_seed (guint seed, SimTally *tally)
   alarm (0);
 }
 
-/* Each nth seed from first on. */
+/* A worker runs every seed from first to last by step. */
 static pid_t
 start_worker (SimTally *tally, guint first, guint last, guint step)
 {
@@ -112,7 +112,7 @@ leave_out (SimSchedule *schedule, guint first, guint n, gboolean left_out, GArra
     }
 }
 
-/* Leaves out as many as can be, first many at once. */
+/* Leaves out as many actions as can be, first many at once. */
 static void
 shrink (SimSchedule *schedule, SimStatement with)
 {
@@ -166,7 +166,7 @@ add_tally (SimTally *sum, const SimTally *tally)
     sum->counts[i] += tally->counts[i];
 }
 
-/* The first that fails ends the others. 0: none has */
+/* The first worker that fails ends the others. 0: none has */
 static guint
 wait_for_workers (const pid_t *pids, guint n)
 {
@@ -203,7 +203,7 @@ run_all (guint n)
   if (failed > 0 && g_strcmp0 (g_getenv ("DVM_SIM_SHRINK"), "no") != 0)
     explain (tallies[failed].seed, &tallies[failed]);
   print_tally (&tallies[0]);
-  /* Nothing counts that was never looked at; of links that stay cut for long there are few. */
+  /* A statement that was never looked at proves nothing; links that stay cut for long are too few to be counted on. */
   for (guint i = SIM_CRASH + 1; failed == 0 && n >= 10000 && i < SIM_N_STATEMENTS; i++)
     if (tallies[0].held[i] == 0 && i != SIM_D1_EXPELLED)
       g_error ("%s was never looked at: %s", sim_statement_get_number (i), sim_statement_get_text (i));

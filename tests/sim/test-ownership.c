@@ -28,7 +28,7 @@
   }                                                                                                                    \
   G_STMT_END
 
-/* Somebody who can ask: a job or a tool. */
+/* A requester: a job or a tool. */
 typedef struct Person
 {
   char *nspace;
@@ -117,14 +117,14 @@ is_in (const Person *person, guint session)
   return FALSE;
 }
 
-/* R39-R43: its owner for life, and the jobs that were spawned into it, as long as they live. */
+/* R39-R43: an allocation has its owner for life, and the jobs that were spawned into it, as long as they live. */
 static gboolean
 is_owner (const Person *person, const Allocation *one)
 {
   return person == one->owner || (person->is_job && person->alive && is_in (person, one->id));
 }
 
-/* S9: all that a tool is here belongs to the user who owns everything. */
+/* S9: every tool here belongs to the user who owns everything. */
 static gboolean
 is_entitled (const Person *person, const Allocation *one)
 {
@@ -153,7 +153,7 @@ descends (const Person *person, const Person *from)
   return FALSE;
 }
 
-/* R42: by spawn, at any depth; of a tool's also those that hang on the session's jobs (RP4). */
+/* R42: children descend by spawn, at any depth; of a tool's session also from the session's jobs (RP4). */
 static gboolean
 has_children (Model *self, const Allocation *one)
 {
@@ -172,7 +172,7 @@ has_children (Model *self, const Allocation *one)
   return FALSE;
 }
 
-/* S6: with what came from it. */
+/* S6: an allocation ends with its children. */
 static void
 end_allocation (Model *self, Allocation *one)
 {
@@ -189,7 +189,7 @@ end_allocation (Model *self, Allocation *one)
     }
 }
 
-/* R56-R59 */
+/* R56-R59: allocations whose owner has ended go the way of their inheritance. */
 static void
 inherit (Model *self)
 {
@@ -208,7 +208,7 @@ inherit (Model *self)
     }
 }
 
-/* S27 */
+/* S27: children end with their parent job, unless they are separate. */
 static void
 end_person (Model *self, Person *person)
 {
@@ -224,7 +224,7 @@ end_person (Model *self, Person *person)
 
 /* ---- both ---- */
 
-/* Jobs that are to be ended are. */
+/* The processes of jobs that are to be killed end. */
 static void
 answer_kills (Model *self)
 {
@@ -518,7 +518,7 @@ release (Model *self)
     was_refused (self, error, FALSE);
 }
 
-/* What it may use, by rank (R35). */
+/* The nodes that a job may use, by rank (R35). */
 static guint64
 get_pool (Model *self, const Person *person)
 {
@@ -546,7 +546,7 @@ add_target (Person *person, GPtrArray *targets, guint id, const char *alloc_id)
   g_ptr_array_add (targets, (gpointer)alloc_id);
 }
 
-/* Where it wants to go, and whether it may: TRUE. missing (out): there is no such session. */
+/* Chooses the sessions of a new job. TRUE: it may go there. missing (out): one of them does not exist. */
 static gboolean
 choose_targets (Model *self, const Person *above, Person *person, GPtrArray *targets, gboolean *missing)
 {
@@ -570,7 +570,7 @@ choose_targets (Model *self, const Person *above, Person *person, GPtrArray *tar
           add_target (person, targets, one->id, one->alloc_id);
         }
     }
-  /* S4: where the one is that spawns it. */
+  /* S4: the new job goes into the session of the job that spawns it. */
   if (targets->len == 0)
     {
       guint primary = above->sessions->len > 0 ? g_array_index (above->sessions, guint, 0) : 0;

@@ -12,7 +12,7 @@
 #include "sim-seeds.h"
 
 #define SEARCH_LIMIT (2500 * G_TIME_SPAN_MILLISECOND)
-/* What messages take on their way down. */
+/* The time that messages take on their way down. */
 #define SLACK (100 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct _World World;
@@ -221,7 +221,7 @@ drop_lost (World *world)
   g_array_set_size (world->lost, 0);
 }
 
-/* The search of a daemon may be over; NULL: the controller puts out those that are lost. */
+/* The search of the daemon may be over; NULL: the controller expels the daemons that are lost. */
 static void
 net_act (gpointer data, gpointer action)
 {
@@ -325,7 +325,7 @@ part_all (World *world, guint32 rank)
       sim_net_part (world->net, rank, other);
 }
 
-/* Some that are chosen by luck; at least one. */
+/* Daemons that luck chooses are isolated, at least one. */
 static void
 isolate_some (World *world, guint32 first_alone)
 {
@@ -345,7 +345,7 @@ check_others_stay (World *world, gint64 parted)
   run_until_settled (world);
 }
 
-/* Nobody can reach the controller, and each of the others: all leave, and no level of the tree later than another. */
+/* No daemon reaches the controller, all reach each other: all leave, no level of the tree later than another. */
 static void
 run_frozen_controller (guint seed)
 {
@@ -379,7 +379,7 @@ run_moment (guint seed)
   world_free (world);
 }
 
-/* Daemons that cannot reach the controller, but those above and below them: these stay. */
+/* A child of the controller that cannot reach it, but all other daemons: these stay. */
 static void
 run_lame_relay (guint seed)
 {
@@ -394,7 +394,7 @@ run_lame_relay (guint seed)
   world_free (world);
 }
 
-/* Daemons that nobody can reach, and who reach nobody: those below them find another way. */
+/* Daemons that reach no other, and that no other reaches: daemons below them find another way. */
 static void
 run_frozen_relays (guint seed)
 {
@@ -409,7 +409,7 @@ run_frozen_relays (guint seed)
   world_free (world);
 }
 
-/* The switch between two parts of a machine: the one without the controller leaves, all of it. */
+/* The switch between two parts of a machine fails: the part without the controller leaves, all of it. */
 static void
 run_split (guint seed)
 {
