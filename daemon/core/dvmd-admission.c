@@ -53,7 +53,7 @@ struct _DvmdAdmission
 {
   DvmdNodePool *nodes;
   GQueue waiting;  /* DvmdJob, in the order of their coming */
-  gboolean closed; /* nobody goes on now */
+  gboolean closed; /* no waiting job goes on now */
   DvmdAdmissionMap map;
   DvmdAdmissionCount count;
   DvmdAdmissionRelease release;

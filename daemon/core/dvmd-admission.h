@@ -22,7 +22,7 @@ typedef enum
   DVMD_ADMIT_NEVER,
 } DvmdAdmit;
 
-/* When a job is judged, among those that have common nodes */
+/* The turn of a job among those that have common nodes: when it is judged */
 typedef enum
 {
   DVMD_TURN_LAST,  /* behind those that wait already */

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   DVMD_CAMPAIGN_BEGUN,    /* it has its ticket, and its nodes are known */
-  DVMD_CAMPAIGN_RESUMED,  /* what it waited for may be over */
+  DVMD_CAMPAIGN_RESUMED,  /* its reason to wait may be over */
   DVMD_CAMPAIGN_DRAINING, /* its nodes take no more jobs */
   DVMD_CAMPAIGN_DRAINED,  /* the jobs on its nodes have ended, or their time is over */
   DVMD_CAMPAIGN_NOTHING_LEFT,

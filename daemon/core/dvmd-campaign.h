@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* One change of the size of the DVM, from the request to its end. It holds a record, which is what people see of it. */
+/* A campaign is one change of the size of the DVM, from request to end. People see it by the record that it holds. */
 
 #define DVMD_TYPE_CAMPAIGN (dvmd_campaign_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdCampaign, dvmd_campaign, DVMD, CAMPAIGN, GObject)

@@ -59,7 +59,7 @@ list_jobs (DvmdSession *session, const char *nspace)
 
 /* ---- pause and preempt ---- */
 
-/* who (nullable): who has added the hold; NULL: it is gone, and the other one may be left */
+/* who (nullable): the name of the one that added the hold; NULL: it is gone, and the other one may be left */
 static void
 show_holds (DvmdSession *session, DvmdHold why, const char *who)
 {

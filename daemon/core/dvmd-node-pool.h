@@ -73,7 +73,7 @@ gboolean dvmd_node_pool_has_left (DvmdNodePool *self, const char *name, guint64 
 /* The node's agent has said this of itself. */
 void dvmd_node_pool_set_contact (DvmdNodePool *self, DvmdNode *node, const char *address, int pid,
                                  const char *const *aliases);
-/* By name or alias; agents before the controller. */
+/* Finds a node by name or alias; agents before the controller. */
 DvmdNode *dvmd_node_pool_find (DvmdNodePool *self, const char *name);
 guint dvmd_node_pool_get_max_rank (DvmdNodePool *self);
 void dvmd_node_pool_set_state (DvmdNodePool *self, DvmdNode *node, DvmNodeState state, const char *reason);

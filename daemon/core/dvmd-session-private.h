@@ -44,7 +44,7 @@ struct _DvmdSession
   DvmdInheritance inheritance;
   DvmdSessionFamily family;
   gboolean owner_ended;
-  gboolean disposed;     /* what its inheritance says of that has been done */
+  gboolean disposed;     /* that end has been dealt with, as the inheritance says */
   GArray *jobs;          /* guint: live, and it is their primary one; of the default session they are not kept here */
   GHashTable *lent;      /* (element-type utf8) (nullable): hosts that were released from it alone */
   gboolean releasing;    /* by a shrink, or it has been released already and is there for its jobs */
