@@ -18,7 +18,7 @@ typedef struct
   char *socket;
   GPid pid;
   DvmClient *client;
-  GPtrArray *events; /* what the client was told, and what a test adds */
+  GPtrArray *events; /* texts: the signals to the client, and those that a test adds */
 } Fixture;
 
 void fixture_set_up (Fixture *fixture, gconstpointer data);

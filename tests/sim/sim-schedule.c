@@ -478,7 +478,7 @@ submit (SimWorld *world, const SimAction *action)
     sim_may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
-/* Its user, or the end of the PMIx server of a node that it is on, ends the job, whatever the job is at. */
+/* A job is ended, whatever it is at, by its user or by the end of the PMIx server of a node that its ranks are on. */
 static void
 end_job (SimWorld *world, const SimAction *action)
 {

@@ -30,7 +30,7 @@ typedef enum
   SIM_DO_ALLOCATORS,
   SIM_DO_LOSE_ORDER, /* the next order cannot be sent */
   SIM_DO_DRAIN,      /* a node, or it is resumed */
-  SIM_DO_TOOL_GONE,  /* who owns some of the allocations */
+  SIM_DO_TOOL_GONE,  /* a tool that owns some of the allocations */
   SIM_DO_SHUT_DOWN,
   SIM_DO_WAIT,
   SIM_N_DOS

@@ -65,7 +65,7 @@ typedef enum
   SIM_FATE_NOT_STARTED,
   SIM_FATE_NO_CONNECTION,
   SIM_FATE_NOT_AUTHENTIC,
-  SIM_FATE_SILENT, /* nobody ever hears of it */
+  SIM_FATE_SILENT, /* nothing of it ever comes */
   SIM_FATE_LATE,   /* it comes when nobody waits for it any more */
   SIM_N_FATES
 } SimFate;
@@ -114,7 +114,7 @@ typedef struct
   gint64 accepted_at; /* µs */
   gboolean accepted;  /* phase one has been answered */
   gboolean scheduler;
-  gboolean is_shared; /* what it brings is for everybody */
+  gboolean is_shared; /* its nodes are for everybody */
   gboolean has_requester;
   gboolean has_job;
   gboolean cancelled; /* somebody has asked for that */
@@ -170,7 +170,7 @@ typedef struct
   guint64 (*read_meter) (void); /* (nullable): of the controller's work */
 } SimSetting;
 
-/* Of the controller. */
+/* The cost of the controller. */
 typedef struct
 {
   guint64 n_sent; /* packets */
@@ -222,7 +222,7 @@ struct _SimWorld
   gboolean draining; /* the queue is going to be looked at */
   gboolean losing;   /* losses are collected */
   gboolean in_phase_one;
-  gboolean by_scheduler; /* what is asked for now */
+  gboolean by_scheduler; /* the request of now is a scheduler's */
   gboolean order_fails;
   gboolean dirty; /* something can have changed */
   gboolean stopping;
@@ -284,10 +284,10 @@ typedef enum
   SIM_POST_REPORT,   /* a: rank */
   SIM_POST_WIRED,    /* a: campaign */
   SIM_POST_ENDED,    /* a: rank: the launcher's answer */
-  SIM_POST_LOST,     /* those that are collected */
+  SIM_POST_LOST,     /* the losses that are collected */
   SIM_POST_OFFERED,  /* a: campaign */
   SIM_POST_NOT_SENT, /* a: campaign: its order */
-  SIM_POST_CLEAN,    /* what is left of those that have departed */
+  SIM_POST_CLEAN,    /* the remains of agents that have departed */
   SIM_POST_DO,       /* a: action */
   SIM_POST_MEMBERSHIP,
 } SimPostKind;
