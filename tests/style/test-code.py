@@ -1,9 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The rules of CONTRIBUTING.md that a program can check by reading.
-
-    test-code.py --print-comments     the files for comments-without-subject.txt
-"""
+"""The rules of CONTRIBUTING.md that a program can check by reading."""
 
 import os
 import re
@@ -20,7 +17,6 @@ NO_SUBJECT = re.compile(r'(Who|Whoever|What|Nobody|It|They|This|That)\b')
 # A comment of C that begins so has a clause for its subject. Files that still have such ones are listed with their number.
 COMMENT = re.compile(r'/\*(.*?)\*/', re.DOTALL)
 CLAUSE = re.compile(r'(Who|Whoever|Whose|Whom|Of whom|What|Nobody)\b')
-CLAUSES_LIST = 'tests/style/comments-without-subject.txt'
 
 # Paths of somebody's machine.
 MACHINE_PATH = re.compile(r'(?<![\w./~$}>])/(?:home|root|work|Users)/\w')
@@ -123,20 +119,8 @@ def comments_without_subject(path, text):
             for match in COMMENT.finditer(text) if CLAUSE.match(words := re.sub(r'[\s*]+', ' ', match[1]).strip())]
 
 
-def count_comments_without_subject():
-    counts = {path: len(comments_without_subject(path, house.read(path))) for path in c_files()}
-    return {path: n for path, n in counts.items() if n > 0}
-
-
 def test_comments_have_subjects():
-    known = {path: int(n) for path, n in (line.split() for line in house.read(CLAUSES_LIST).splitlines() if not line.startswith('#'))}
-    found = count_comments_without_subject()
-    problems = []
-    for path, n in found.items():
-        if n > known.get(path, 0):
-            problems += comments_without_subject(path, house.read(path))
-    return problems + [f'{CLAUSES_LIST}: {path} has {found.get(path, 0)} such comments now, not {n}' for path, n in known.items()
-                       if found.get(path, 0) < n]
+    return check_all(comments_without_subject, c_files())
 
 
 def test_functions():
@@ -244,9 +228,6 @@ def test_finds_the_wrong():
 
 
 if __name__ == '__main__':
-    if sys.argv[1:] == ['--print-comments']:
-        print('\n'.join(f'{path} {n}' for path, n in count_comments_without_subject().items()))
-        sys.exit(0)
     sys.exit(house.run([
         ('each file names its licence', test_licences),
         ('each file says what it is for', test_purposes),
