@@ -284,7 +284,7 @@ gboolean
 dvmd_tree_has_departed (DvmdTree *self, guint32 rank)
 {
   /* A daemon that leaves may be told of those whose leave it has missed. */
-  return dvmd_leavers_has_departed (self->leavers, rank) && !dvmd_routes_contains (self->routes, rank);
+  return !dvmd_routes_contains (self->routes, rank) && dvmd_leavers_has_departed (self->leavers, rank);
 }
 
 DvmdRoutes *
