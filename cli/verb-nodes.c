@@ -173,6 +173,18 @@ check_filters (DvmCli *cli, GError **error)
   return TRUE;
 }
 
+/* states: as check_filters() takes them; NULL: any */
+static gboolean
+is_in_state (DvmNode *node, const char *const *states)
+{
+  DvmNodeState state;
+
+  for (gsize i = 0; states != NULL && states[i] != NULL; i++)
+    if (dvm_node_state_from_string (states[i], &state) && state == dvm_node_get_state (node))
+      return TRUE;
+  return states == NULL;
+}
+
 static gboolean
 is_wanted (DvmCli *cli, DvmNode *node)
 {
@@ -180,7 +192,6 @@ is_wanted (DvmCli *cli, DvmNode *node)
   const char *wanted = dvm_cli_args_get (cli->args, "state");
   g_auto (GStrv) ranges = g_strsplit (ids != NULL ? ids : "0-4294967295", ",", -1);
   g_auto (GStrv) states = wanted != NULL ? g_strsplit (wanted, ",", -1) : NULL;
-  const char *state = dvm_node_state_to_string (dvm_node_get_state (node));
   gboolean found = FALSE;
 
   for (gsize i = 0; ranges[i] != NULL && !found; i++)
@@ -190,7 +201,7 @@ is_wanted (DvmCli *cli, DvmNode *node)
       found = read_range (ranges[i], &first, &last) && dvm_node_get_rank (node) >= first
               && dvm_node_get_rank (node) <= last;
     }
-  return found && (states == NULL || g_strv_contains ((const char *const *)states, state))
+  return found && is_in_state (node, (const char *const *)states)
          && (!dvm_cli_args_has (cli->args, "free") || count_free (node) > 0);
 }
 

@@ -343,8 +343,12 @@ judge_exit (gpointer user_data)
 
   if (job->registered)
     dvmd_pmix_deregister_client (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank);
-  /* By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one. */
-  if (WIFSIGNALED (proc->status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed && is_any_registered (job))
+  /*
+   * By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one, and where
+   * somebody has connected it may have been in the middle of that.
+   */
+  if (WIFSIGNALED (proc->status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed
+      && (proc->asked || is_any_registered (job)))
     job->run->connecting = TRUE;
   dvmd_agent_look_for_mpi (job, proc);
   /*
@@ -368,8 +372,9 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   proc->reaped = TRUE;
   proc->status = status;
   /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
-  if (!job->registered || (proc->flags & DVMD_PROC_FINALIZED) != 0
-      || dvmd_pmix_catch_up (dvmd_agent_get_pmix (job->agent), job->local->nspace, judge_exit, proc))
+  if (job->registered && (proc->flags & DVMD_PROC_FINALIZED) == 0)
+    proc->asked = !dvmd_pmix_catch_up (dvmd_agent_get_pmix (job->agent), job->local->nspace, judge_exit, proc);
+  if (!proc->asked)
     judge_exit (proc);
 }
 

@@ -36,6 +36,7 @@ typedef struct
   gpointer streams; /* the agent's */
   gboolean lost;    /* the PMIx server has seen its connection break */
   gboolean reaped;  /* and waits for that, with status as of waitpid */
+  gboolean asked;   /* the PMIx server may know of it what was not here yet when it ended */
   int status;
   guint timer;
   gboolean continued; /* it has waited for a debugger, or need not any more */

@@ -287,7 +287,7 @@ on_started (DvmdPmixRemote *remote, const char *error, gpointer user_data)
 
   if (error != NULL)
     g_message ("A PMIx server of node %s could not be started: %s", server->pool->settings.node_name, error);
-  else if (server->pool->settings.tools)
+  else if (server->pool->settings.tools && server->pool->host != NULL)
     show_tools (server);
   if (error != NULL)
     return;
@@ -398,6 +398,13 @@ start_server (DvmdPmixServers *self, GError **error)
   return server;
 }
 
+/* One that takes its time to forget a job may stand still. */
+static gboolean
+has_fewer_jobs (const DvmdPmixServerProcess *one, const DvmdPmixServerProcess *other)
+{
+  return one->n_homes < other->n_homes || (one->n_homes == other->n_homes && one->n_leaving < other->n_leaving);
+}
+
 /* One without jobs, else a new one, else that with the fewest. */
 DvmdPmixServerProcess *
 dvmd_pmix_servers_choose (DvmdPmixServers *self, DvmdPmixJob *job, GError **error)
@@ -416,7 +423,7 @@ dvmd_pmix_servers_choose (DvmdPmixServers *self, DvmdPmixJob *job, GError **erro
     {
       DvmdPmixServerProcess *server = value;
 
-      if (server->state == DVMD_PMIX_SERVER_USABLE && (best == NULL || server->n_homes < best->n_homes))
+      if (server->state == DVMD_PMIX_SERVER_USABLE && (best == NULL || has_fewer_jobs (server, best)))
         best = server;
     }
   if (best != NULL && (best->n_homes == 0 || count_usable (self) >= self->n_wanted))

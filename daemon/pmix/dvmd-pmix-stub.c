@@ -28,6 +28,7 @@ struct _DvmdPmixStub
   DvmdPmix *pmix;
   DvmdPmixSettings settings;
   gboolean started;
+  gboolean stopped;
   GHashTable *jobs; /* nspace -> DvmdPmixJob */
   guint last_tool;
   guint64 memory;                       /* bytes, the most that it had after a job */
@@ -373,6 +374,7 @@ handle_stop (DvmdPmixStub *self, GVariant *body)
   gboolean started = self->started;
 
   self->started = FALSE;
+  self->stopped = TRUE;
   if (!started || dvmd_pmix_stop (self->pmix, on_stopped, self))
     on_stopped (self);
 }
@@ -404,6 +406,9 @@ on_packet (DvmdWire *wire, DvmdPacket *packet, gpointer user_data)
 
   if (handler != NULL && (self->started || packet->kind == DVMD_PMIX_MSG_START || packet->kind == DVMD_PMIX_MSG_STOP))
     handler (self, packet->body);
+  /* The answer to a client was on its way when the server was told to stop. */
+  else if (handler != NULL && self->stopped)
+    g_debug ("%s comes after the end", dvmd_pmix_message_name (packet->kind));
   else
     g_message ("%s is nothing that a PMIx server can do now", dvmd_pmix_message_name (packet->kind));
 }

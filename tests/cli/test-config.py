@@ -137,6 +137,7 @@ def test_nodes():
         equal([node["rank"] for node in here.json("nodes", "--ids", "1-5,9")], [1])
         equal([node["rank"] for node in here.json("nodes", "--state", "UP,DOWN")], [0, 1])
         equal(here.json("nodes", "--state", "DOWN"), [])
+        equal([node["rank"] for node in here.json("nodes", "--state", "up")], [0, 1])
         equal([node["rank"] for node in here.json("nodes", "--free")], [1])
         lines = here.cli("nodes", "--columns", "name,free,state", "--ids", "1").stdout.split("\n")
         equal(lines[0].split(), ["NAME", "FREE", "STATE"])

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """libpmix dies, stands still or wedges itself: the jobs with clients there end, with that reason, and nothing else does."""
 
+import glob
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
 import unittest
 
 import dvmtest
@@ -138,6 +140,26 @@ class Servers(dvmtest.Case):
             os.kill(old, signal.SIGCONT)
         self.check_usable(dvm, 2)
         self.assertEqual(dvm.servers, [old])
+
+    def test_killed_while_it_connects(self):
+        """A rank is killed between its connection and the end of PMIx_Init, when libpmix may hang over it."""
+        dvm = self.dvm(slots=4)
+        self.check_usable(dvm, 2)
+        old = self.server(dvm)
+        program = ('import os, re, socket, time\n'
+                   'uri = next(value for name, value in os.environ.items() if name.startswith("PMIX_SERVER_URI"))\n'
+                   'host, port = re.search(r"tcp4?://([0-9.]+):([0-9]+)", uri).groups()\n'
+                   'connection = socket.create_connection((host, int(port)))\n'
+                   'time.sleep(600)\n')
+        [counter] = glob.glob(os.path.join(glob.escape(dvm.node_folder), 'pmix', '*', 'connections'))
+        with open(counter, 'rb') as file:
+            before = file.read()
+            job = dvm.submit([sys.executable, '-c', program], np=1)
+            dvmtest.wait_until(lambda: (file.seek(0), file.read())[1] != before, 'the connection to be accepted')
+        os.kill(job.pids()[0], signal.SIGKILL)
+        self.assertEqual(job.wait()['exit-signal'], signal.SIGKILL)
+        dvmtest.wait_until(lambda: old not in dvm.servers, 'the server to have gone')
+        self.check_usable(dvm, 2)
 
     def test_without_clients(self):
         """A job that does not speak to the server does not need it."""

@@ -92,6 +92,9 @@ skip_log_prefix (const char *line)
   return at != NULL ? at : line;
 }
 
+/* What a PMIx server of the agent says in the log is no word of the agent. */
+#define PMIX_SERVER_LINE "dvm-pmix["
+
 char *
 dvmd_command_last_words (const DvmdPluginOutcome *outcome)
 {
@@ -101,7 +104,8 @@ dvmd_command_last_words (const DvmdPluginOutcome *outcome)
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
   for (guint i = g_strv_length (lines); i > 0; i--)
-    if (g_strstrip (lines[i - 1])[0] != '\0' && !g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED))
+    if (g_strstrip (lines[i - 1])[0] != '\0' && !g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED)
+        && !g_str_has_prefix (lines[i - 1], PMIX_SERVER_LINE))
       return g_strdup (skip_log_prefix (lines[i - 1]));
   return g_strdup ("");
 }
