@@ -20,7 +20,7 @@ CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 FINALIZE = os.environ.get('DVM_TEST_MPI_FINALIZE', '')
 COMM_FAILED = 56
 REGISTERED = 16
-ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 6
+ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 3 if dvmtest.SANITIZED else 6
 JOBS = 10000 if os.environ.get('DVM_TEST_SOAK') == '1' else 60
 # What a pattern of PMIx's tools asks for; the last two end some servers by SIGSEGV.
 QUESTIONS = [('pmix.clt.attrs', 'all'), ('pmix.tool.attrs', 'all'), ('pmix.srvr.attrs', 'all'), ('pmix.hst.attrs', 'all'),
