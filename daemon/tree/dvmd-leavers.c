@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Those that leave and those that have left, in the batches in which the controller told of them.
+ * The ranks that leave and that have left are kept in the batches in which the controller told of them.
  */
 
 #include "config.h"
@@ -10,7 +10,7 @@
 
 /* Epochs for which those that are no members any more are remembered. */
 #define REMEMBERED_EPOCHS 1000
-/* Those that go a few at a time are put together, up to so many: a rank is looked for in few batches. */
+/* Small batches of the departed are joined up to so many ranks, so that a rank is looked for in few batches. */
 #define SMALL_BATCH 256
 
 typedef struct
@@ -19,7 +19,7 @@ typedef struct
   GVariant *array;
   const guint32 *ranks; /* of array: rising */
   gsize n;
-  /* Of those that were ordered: */
+  /* Of a batch that was ordered to leave: */
   DvmdRoutes *routes; /* (nullable) */
   GArray *cut;        /* neighbours that lead to none of them any more */
   guint8 *gone;       /* a bit for each */

@@ -26,7 +26,7 @@ void dvmd_leavers_free (DvmdLeavers *self);
 void dvmd_leavers_order (DvmdLeavers *self, GVariant *ranks, guint64 epoch, DvmdRoutes *routes);
 /* They have gone. */
 void dvmd_leavers_bury (DvmdLeavers *self, GVariant *ranks, guint64 epoch);
-/* Those of long ago: no packet takes so long. */
+/* Batches of long ago are forgotten: no packet takes so long. */
 void dvmd_leavers_forget (DvmdLeavers *self, guint64 epoch);
 
 /* epoch (nullable): of the order. */

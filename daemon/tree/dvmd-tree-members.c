@@ -78,7 +78,7 @@ has_old_place (gpointer rank, gpointer neighbour, gpointer user_data)
          && dvmd_leavers_get_hop (self->leavers, GPOINTER_TO_UINT (rank)) != DVMD_NO_RANK;
 }
 
-/* Those that leave by order stay where they were until they have gone. */
+/* Ranks that leave by order stay where they were until they have gone. */
 static void
 keep_leavers (DvmdTree *self, GVariant *left, const guint32 *ranks, gsize n)
 {

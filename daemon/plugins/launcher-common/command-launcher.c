@@ -92,7 +92,7 @@ skip_log_prefix (const char *line)
   return at != NULL ? at : line;
 }
 
-/* What a PMIx server of the agent says in the log is no word of the agent. */
+/* A line of the log of an agent's PMIx server is no word of the agent. */
 #define PMIX_SERVER_LINE "dvm-pmix["
 
 char *
