@@ -71,7 +71,7 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
 
   if (self->effects->check_placement != NULL && !self->effects->check_placement (self->user_data, spec, &counts, error))
     return FALSE;
-  /* So many on each node is a number. */
+  /* The placement says how many ranks each node has. */
   if (counts)
     return TRUE;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
