@@ -116,7 +116,8 @@ map_job (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error)
     {
       guint np = MAX (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)), 1);
 
-      dvmd_map_add_run (map, places->nodes[0]->rank, i, rank, np, 1);
+      dvmd_map_add_run (
+          map, &(DvmdMapRow){ .node = places->nodes[0]->rank, .app = i, .first_rank = rank, .count = np, .stride = 1 });
       rank += np;
     }
   map->num_procs = rank;
