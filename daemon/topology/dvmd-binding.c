@@ -472,3 +472,27 @@ dvmd_binding_compute (const DvmdBindingRequest *request, GError **error)
     }
   return g_steal_pointer (&lists);
 }
+
+cpu_set_t *
+dvmd_binding_dup_cpu_set (const char *list, gsize *size)
+{
+  hwloc_bitmap_t cpus = list != NULL ? dvmd_topology_bitmap_new (list) : NULL;
+  int last = cpus != NULL ? hwloc_bitmap_last (cpus) : -1;
+  cpu_set_t *set = NULL;
+
+  *size = last >= 0 ? CPU_ALLOC_SIZE (last + 1) : 0;
+  if (last >= 0)
+    set = g_malloc0 (*size);
+  for (int cpu = last >= 0 ? hwloc_bitmap_first (cpus) : -1; cpu >= 0; cpu = hwloc_bitmap_next (cpus, cpu))
+    CPU_SET_S (cpu, *size, set);
+  if (cpus != NULL)
+    hwloc_bitmap_free (cpus);
+  return set;
+}
+
+const char *
+dvmd_binding_get_name (const DvmdBindingPolicy *policy)
+{
+  return policy->bind_to != DVMD_KIND_NODE && policy->bind_to < G_N_ELEMENTS (kinds) ? kinds[policy->bind_to].name
+                                                                                     : NULL;
+}

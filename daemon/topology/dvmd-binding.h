@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <sched.h>
+
 #include "dvmd-binding-policy.h"
 #include "dvmd-topology.h"
 
@@ -35,5 +37,13 @@ typedef struct
  * Errors: DVM_ERROR_MAP_FAILED: the node has no such object, or not so many free cpus.
  */
 GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, GError **error);
+
+/*
+ * (transfer full) (nullable): the list "0-3,8" as sched_setaffinity() takes it, size: in bytes. NULL: list is NULL, or
+ * no list.
+ */
+cpu_set_t *dvmd_binding_dup_cpu_set (const char *list, gsize *size);
+/* (nullable): "core" and so on; NULL: nothing is bound */
+const char *dvmd_binding_get_name (const DvmdBindingPolicy *policy);
 
 G_END_DECLS

@@ -4,6 +4,8 @@
 
 #include "config.h"
 
+#include "dvmd-controller-cpus.h"
+
 #include "fake-elastic.h"
 #include "dvmd-heal.h"
 
@@ -325,6 +327,24 @@ void
 dvmd_controller_start (DvmdController *self)
 {
   dvmd_core_start (self->core);
+}
+
+DvmdControllerCpus *
+dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
+{
+  return (DvmdControllerCpus *)g_new0 (int, 1);
+}
+
+void
+dvmd_controller_cpus_free (DvmdControllerCpus *self)
+{
+  g_free (self);
+}
+
+const char *
+dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank)
+{
+  return "";
 }
 
 void
