@@ -212,7 +212,7 @@ describe_guest (DvmdAgent *self, GVariant *body, GError **error)
 
       dvmd_pmix_job_add_app (job, (const char *const *)argv, cwd, count_ranks (map, i));
     }
-  dvmd_agent_describe_ranks (job, map);
+  dvmd_agent_describe_ranks (job, map, NULL);
   return job;
 }
 

@@ -9,6 +9,8 @@
 
 #include "dvmd-agent-environment.h"
 
+#include "dvmd-agent-binding.h"
+
 #include <unistd.h>
 
 /* Variables that made our own start or debugging possible are no business of the jobs. */
@@ -208,6 +210,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
   Environment environment;
   g_auto (GStrv) defaults = NULL;
+  g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job);
   GPtrArray *put = g_ptr_array_new ();
 
   environment_init (&environment);
@@ -223,6 +226,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   environment_put_defaults (&environment, (const char *const *)defaults, put);
   if (job->registered)
     add_logical_defaults (&environment, job, put);
+  environment_put_defaults (&environment, (const char *const *)binding, put);
   g_ptr_array_add (put, NULL);
   g_strfreev (app->defaults);
   app->defaults = (char **)g_ptr_array_free (put, FALSE);

@@ -52,6 +52,7 @@ struct _DvmdAgentJob
   DvmdCredit *credit;
   DvmdAgentRun *run;
   gboolean killed;
+  GPtrArray *cpus;  /* (nullable): by local rank: what the process is bound to */
   gboolean went_on; /* ranks that wait for a debugger need not any more */
 };
 

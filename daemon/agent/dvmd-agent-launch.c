@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
+#include "dvmd-agent-binding.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
@@ -62,6 +63,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->apps, g_ptr_array_unref);
   g_clear_pointer (&self->run, dvmd_agent_run_free);
   dvmd_fields_clear (dvmd_launch_fields, &self->options);
+  g_clear_pointer (&self->cpus, g_ptr_array_unref);
   g_free (self->session_dir);
   g_free (self);
 }
@@ -265,7 +267,11 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
 static void
 begin (DvmdAgent *self, DvmdAgentJob *job)
 {
-  if (job->pmix)
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_agent_bind_procs (job, &error))
+    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
+  else if (job->pmix)
     register_job (self, job);
   else
     dvmd_agent_start_procs (job);

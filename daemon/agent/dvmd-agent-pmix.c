@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-agent"
 
+#include "dvmd-agent-binding.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-host.h"
 #include "dvmd-agent-pmix.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dvmd-binding.h"
 #include "dvmd-log.h"
 #include "dvmd-pmix-open.h"
 
@@ -79,8 +81,14 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
   return dvmd_pmix_job_new (nspace, names, my_node);
 }
 
+static gboolean
+is_here (const DvmdAgentJob *job, const DvmdProcRow *row)
+{
+  return job != NULL && row->node == dvmd_agent_get_parts (job->agent)->rank;
+}
+
 void
-dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map)
+dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map, const DvmdAgentJob *job)
 {
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
   g_autoptr (GHashTable) positions = g_hash_table_new (NULL, NULL);
@@ -93,9 +101,9 @@ dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map)
     {
       DvmdProcRow *row = dvmd_proc_table_row (table, rank);
 
-      dvmd_pmix_job_add_rank (description,
-                              GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
-                              row->local_rank, row->node_rank, NULL);
+      dvmd_pmix_job_add_rank (
+          description, GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
+          row->local_rank, row->node_rank, is_here (job, row) ? dvmd_agent_get_cpus (job, row->local_rank) : NULL);
     }
 }
 
@@ -120,7 +128,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
 
       dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
     }
-  dvmd_agent_describe_ranks (description, job->map);
+  description->bind_to = g_strdup (dvmd_binding_get_name (&job->map->binding));
+  dvmd_agent_describe_ranks (description, job->map, job);
   return description;
 }
 

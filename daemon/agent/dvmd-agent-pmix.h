@@ -16,7 +16,7 @@ DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
 gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant);
 /* The description tells the library of a job: add its applications before its ranks. (transfer full) */
 DvmdPmixJob *dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map);
-void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map);
+void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map, const DvmdAgentJob *job);
 
 /* dvmd-agent-pmix-processes.c */
 typedef struct _DvmdAgentPmixProcesses DvmdAgentPmixProcesses;

@@ -11,11 +11,13 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "dvmd-agent-binding.h"
 #include "dvmd-agent-environment.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-ranks.h"
 #include "dvmd-agent-stage.h"
+#include "dvmd-binding.h"
 #include "dvmd-proc-scan.h"
 #include "dvmd-id-set.h"
 #include "dvmd-log.h"
@@ -440,6 +442,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
   g_auto (GStrv) environment = dvmd_agent_build_environment (job, proc, error);
+  g_autofree cpu_set_t *cpus = NULL;
   DvmdPipes *pipes;
   pid_t pid;
 
@@ -459,6 +462,8 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.stdout_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDOUT);
   request.stderr_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDERR);
   request.pty = dvmd_pipes_is_pty (pipes);
+  cpus = dvmd_binding_dup_cpu_set (dvmd_agent_get_cpus (job, proc->local_rank), &request.cpus_size);
+  request.cpus = cpus;
   request.stopped = job->options.stop == DVM_STOP_ON_EXEC && !job->went_on;
   pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
   if (pid < 0)

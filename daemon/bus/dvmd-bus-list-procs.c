@@ -22,20 +22,24 @@ dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank)
 }
 
 GVariant *
-dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank)
+dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank, DvmdControllerCpus *cpus)
 {
   const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
 
   return g_variant_new ("(uusuuiuiis)", rank, row->app, dvmd_bus_get_node_name (pool, row->node), row->local_rank,
-                        row->node_rank, row->pid, (guint)row->state, row->exit_code, (int)row->exit_signal, "");
+                        row->node_rank, row->pid, (guint)row->state, row->exit_code, (int)row->exit_signal,
+                        dvmd_controller_cpus_get (cpus, row->node, row->local_rank));
 }
 
 static void
-add_procs (DvmdBusRows *rows, DvmdNodePool *pool, DvmdProcTable *procs, DvmdIdSet *ranks)
+add_procs (DvmdBusRows *rows, DvmdBusCall *call, DvmdProcTable *procs, DvmdIdSet *ranks)
 {
+  DvmdNodePool *pool = dvmd_core_get_nodes (call->core);
+  g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (call->controller, dvmd_job_get_map (call->object));
+
   for (guint rank = 0; dvmd_id_set_next (ranks, rank, &rank) && rank < procs->n_rows; rank++)
     if (dvmd_bus_rows_want (rows, rank))
-      dvmd_bus_rows_add (rows, dvmd_bus_proc_row (pool, procs, rank));
+      dvmd_bus_rows_add (rows, dvmd_bus_proc_row (pool, procs, rank, cpus));
 }
 
 void
@@ -61,6 +65,6 @@ dvmd_bus_list_procs (DvmdBusCall *call)
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("a(uusuuiuiis)"), limit);
   if (procs != NULL)
-    add_procs (&rows, dvmd_core_get_nodes (call->core), procs, set);
+    add_procs (&rows, call, procs, set);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

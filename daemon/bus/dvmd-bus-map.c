@@ -10,6 +10,7 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvmd-id-set.h"
+#include "dvmd-controller-cpus.h"
 #include "dvmd-bus-caller.h"
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
@@ -53,8 +54,11 @@ check_size (DvmdIdSet *ranks, guint n_ranks, GError **error)
 
 /* (transfer floating) (nullable): (a(uuussss)) */
 static GVariant *
-describe (DvmdNodePool *nodes, DvmdProcTable *procs, const char *ranks, const char *note, GError **error)
+describe (DvmdBusServer *server, DvmdProcTable *procs, DvmdMap *map, const char *ranks, const char *note,
+          GError **error)
 {
+  DvmdNodePool *nodes = dvmd_core_get_nodes (server->core);
+  g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (server->controller, map);
   g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks != NULL ? ranks : "", "ranks", error);
   GVariantBuilder rows;
 
@@ -65,9 +69,9 @@ describe (DvmdNodePool *nodes, DvmdProcTable *procs, const char *ranks, const ch
     {
       const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
 
-      /* Processes are not bound to anything yet: no cpuset, no object. */
       g_variant_builder_add (&rows, "(uuussss)", rank, row->app, row->local_rank,
-                             dvmd_bus_get_node_name (nodes, row->node), "", "", note);
+                             dvmd_bus_get_node_name (nodes, row->node),
+                             dvmd_controller_cpus_get (cpus, row->node, row->local_rank), "", note);
     }
   return g_variant_new ("(a(uuussss))", &rows);
 }
@@ -96,7 +100,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     {
       if (procs != NULL)
-        map = describe (dvmd_core_get_nodes (call->core), procs, ranks, "", &error);
+        map = describe (call->server, procs, dvmd_job_get_map (call->object), ranks, "", &error);
       else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
                              dvmd_job_get_id (call->object));
@@ -181,16 +185,16 @@ const DvmdBusReader dvmd_bus_map_reader = { read_plan, plan_free };
 
 /* (transfer floating) (nullable) */
 static GVariant *
-make_map (DvmdCore *core, DvmdBusCaller *caller, Plan *plan, GError **error)
+make_map (DvmdBusServer *server, DvmdBusCaller *caller, Plan *plan, GError **error)
 {
   gboolean waits = FALSE;
-  g_autoptr (DvmdMap) map = dvmd_core_map (core, plan->spec, &caller->requester, &waits, error);
+  g_autoptr (DvmdMap) map = dvmd_core_map (server->core, plan->spec, &caller->requester, &waits, error);
   g_autoptr (DvmdProcTable) procs = NULL;
 
   if (map == NULL)
     return NULL;
   procs = dvmd_map_expand (map);
-  return describe (dvmd_core_get_nodes (core), procs, plan->ranks, waits ? "waits for slots" : "", error);
+  return describe (server, procs, map, plan->ranks, waits ? "waits for slots" : "", error);
 }
 
 /* Takes the invocation. */
@@ -198,7 +202,7 @@ static void
 answer_map (DvmdBusServer *server, DvmdBusCaller *caller, GDBusMethodInvocation *invocation, Plan *plan)
 {
   GError *error = NULL;
-  GVariant *map = make_map (server->core, caller, plan, &error);
+  GVariant *map = make_map (server, caller, plan, &error);
 
   return_map (invocation, map, error);
 }

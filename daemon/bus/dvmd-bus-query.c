@@ -173,14 +173,16 @@ static GVariant *
 get_proc_table (Query *query, GError **error)
 {
   g_autoptr (GArray) ranks = list_ranks (query, error);
+  g_autoptr (DvmdControllerCpus) cpus = NULL;
   GVariantBuilder builder;
 
   if (ranks == NULL)
     return NULL;
+  cpus = dvmd_controller_cpus_new (query->server->controller, dvmd_job_get_map (query->job));
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(uusuuiuiis)"));
   for (guint i = 0; i < ranks->len; i++)
     g_variant_builder_add_value (&builder, dvmd_bus_proc_row (get_pool (query), dvmd_job_get_procs (query->job),
-                                                              g_array_index (ranks, guint, i)));
+                                                              g_array_index (ranks, guint, i), cpus));
   return g_variant_builder_end (&builder);
 }
 

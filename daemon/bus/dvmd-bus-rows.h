@@ -6,6 +6,7 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-bus-call.h"
+#include "dvmd-controller-cpus.h"
 #include "dvmd-id-set.h"
 
 G_BEGIN_DECLS
@@ -23,7 +24,7 @@ typedef struct
 /* limit: 0 for as many as an answer takes */
 void dvmd_bus_rows_init (DvmdBusRows *rows, const GVariantType *type, guint limit);
 /* One row of ListProcs: (uusuuiuiis), (transfer floating) */
-GVariant *dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank);
+GVariant *dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank, DvmdControllerCpus *cpus);
 /* TRUE if there is room for one more row; else its id is among the rest. */
 gboolean dvmd_bus_rows_want (DvmdBusRows *rows, guint id);
 /* row: floating */

@@ -8,6 +8,7 @@
 
 #include "dvmd-controller.h"
 #include "dvmd-map-driver.h"
+#include "dvmd-topology.h"
 
 G_BEGIN_DECLS
 
@@ -18,5 +19,7 @@ DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces
 
 /* The topologies that agents have told. */
 DvmdMapTopologies dvmd_controller_get_map_topologies (DvmdController *self);
+/* (transfer none) (nullable): of that node; NULL: it has not told it yet */
+DvmdTopology *dvmd_controller_find_topology (DvmdController *self, guint rank);
 
 G_END_DECLS

@@ -21,6 +21,7 @@ typedef struct
   GPtrArray *asks;            /* GTask: somebody waits for the topology of a node */
   guint64 last_ask;
   GHashTable *known; /* signature -> XML, NULL while its first node is asked */
+  GHashTable *read;  /* signature -> DvmdTopology: those that somebody has asked for */
   GHashTable *maps;  /* signature -> DvmdMapTopology: what mappers see of it */
 } Topologies;
 
@@ -78,11 +79,36 @@ keep_topology (Topologies *self, guint rank, const char *xml)
     g_hash_table_insert (self->known, g_strdup (signature), g_strdup (xml));
 }
 
+/* ---- as objects ---- */
+
+/* (transfer none) (nullable) */
+static DvmdTopology *
+find_topology (Topologies *self, const char *signature)
+{
+  DvmdTopology *topology = g_hash_table_lookup (self->read, signature);
+  const char *xml = topology == NULL ? g_hash_table_lookup (self->known, signature) : NULL;
+
+  if (xml == NULL)
+    return topology;
+  topology = dvmd_topology_new_from_xml (xml, strlen (xml), NULL);
+  if (topology != NULL)
+    g_hash_table_insert (self->read, g_strdup (signature), topology);
+  return topology;
+}
+
+DvmdTopology *
+dvmd_controller_find_topology (DvmdController *self, guint rank)
+{
+  const char *signature = get_signature (self, rank);
+
+  return signature != NULL ? find_topology (dvmd_services_get (self, &dvmd_topology_service), signature) : NULL;
+}
+
 /* ---- for mappers ---- */
 
 typedef struct
 {
-  GHashTable *known; /* borrowed */
+  Topologies *topologies;
   char *signature;
 } Loading;
 
@@ -101,8 +127,7 @@ static void
 load_objects (DvmdMapTopology *into, gpointer user_data)
 {
   Loading *self = user_data;
-  const char *xml = g_hash_table_lookup (self->known, self->signature);
-  g_autoptr (DvmdTopology) topology = xml != NULL ? dvmd_topology_new_from_xml (xml, strlen (xml), NULL) : NULL;
+  DvmdTopology *topology = find_topology (self->topologies, self->signature);
 
   if (topology == NULL)
     return;
@@ -126,7 +151,7 @@ find_for_mappers (const char *signature, gpointer user_data)
   if (topology != NULL || signature[0] == '\0')
     return topology;
   loading = g_new (Loading, 1);
-  *loading = (Loading){ .known = self->known, .signature = g_strdup (signature) };
+  *loading = (Loading){ .topologies = self, .signature = g_strdup (signature) };
   topology = dvmd_map_topology_new (load_objects, loading, loading_free);
   g_hash_table_insert (self->maps, g_strdup (signature), topology);
   return topology;
@@ -235,6 +260,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   self->controller = controller;
   self->asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->read = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_topology_unref);
   self->maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_map_topology_free);
   return self;
 }
@@ -247,6 +273,7 @@ topologies_free (gpointer service)
   g_ptr_array_unref (self->asks);
   g_hash_table_unref (self->known);
   g_hash_table_unref (self->maps);
+  g_hash_table_unref (self->read);
   g_free (self);
 }
 

@@ -14,7 +14,9 @@
 #define LAST_ROWS 4
 
 /* So it is one fixed array in a message. */
-G_STATIC_ASSERT (sizeof (DvmdMapRow) == 8 * sizeof (guint32));
+G_STATIC_ASSERT (sizeof (DvmdMapRow) == 12 * sizeof (guint32));
+
+#define ROW_TYPE "(uuiuuuuiuuuu)"
 
 DvmdMap *
 dvmd_map_new (void)
@@ -22,6 +24,8 @@ dvmd_map_new (void)
   DvmdMap *self = g_new0 (DvmdMap, 1);
 
   self->rows = g_array_new (FALSE, FALSE, sizeof (DvmdMapRow));
+  self->cpusets = g_ptr_array_new_with_free_func (g_free);
+  self->excluded = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -29,6 +33,8 @@ void
 dvmd_map_free (DvmdMap *self)
 {
   g_array_unref (self->rows);
+  g_ptr_array_unref (self->cpusets);
+  g_hash_table_unref (self->excluded);
   g_free (self);
 }
 
@@ -44,6 +50,12 @@ static gint64
 row_first_rank (const DvmdMapRow *row, guint i)
 {
   return row->first_rank + (gint64)i * row->step;
+}
+
+static DvmdBindingPlace
+row_place (const DvmdMapRow *row, guint k)
+{
+  return (DvmdBindingPlace){ row->place.kind, row->place.object + k / row->per_object * row->object_stride };
 }
 
 /* Which of the row's nodes it is. */
@@ -83,6 +95,62 @@ fits_distance (gint64 distance)
   return distance >= G_MININT32 && distance <= G_MAXINT32;
 }
 
+static gboolean
+is_on_one_object (const DvmdMapRow *row)
+{
+  return row->object_stride == 0;
+}
+
+/* More ranks of the same node: whether their objects go on as those of the row do. What changes is in longer. */
+static gboolean
+continue_objects (const DvmdMapRow *row, const DvmdMapRow *run, DvmdMapRow *longer)
+{
+  if (row->place.kind != run->place.kind)
+    return FALSE;
+  if (is_on_one_object (row) && is_on_one_object (run))
+    {
+      if (row->place.object == run->place.object)
+        longer->per_object = row->count + run->count;
+      else if (run->place.object < row->place.object || run->count > row->count)
+        return FALSE;
+      else
+        longer->object_stride = run->place.object - row->place.object;
+      return TRUE;
+    }
+  return !is_on_one_object (row) && row->count % row->per_object == 0
+         && run->place.object == row_place (row, row->count).object
+         && (is_on_one_object (run) ? run->count <= row->per_object
+                                    : run->per_object == row->per_object && run->object_stride == row->object_stride);
+}
+
+static gboolean
+add_ranks (DvmdMapRow *row, const DvmdMapRow *run)
+{
+  DvmdMapRow longer = *row;
+  gint64 step = (gint64)run->first_rank - row->first_rank;
+
+  if (row->n_nodes != 1 || row->node != run->node || (row->count > 1 && step != (gint64)row->count * row->stride)
+      || (run->count > 1 && row->count > 1 && run->stride != row->stride) || !continue_objects (row, run, &longer))
+    return FALSE;
+  if (row->count == 1)
+    {
+      if (step <= 0 || step > G_MAXUINT32 || (run->count > 1 && run->stride != step))
+        return FALSE;
+      longer.stride = step;
+    }
+  longer.count += run->count;
+  *row = longer;
+  return TRUE;
+}
+
+static gboolean
+are_alike (const DvmdMapRow *row, const DvmdMapRow *run)
+{
+  return row->count == run->count && row->stride == run->stride && row->place.kind == run->place.kind
+         && row->place.object == run->place.object && row->per_object == run->per_object
+         && row->object_stride == run->object_stride;
+}
+
 /* Makes the row longer if the run is what comes next in it. */
 static gboolean
 extend_row (DvmdMapRow *row, const DvmdMapRow *run)
@@ -92,14 +160,9 @@ extend_row (DvmdMapRow *row, const DvmdMapRow *run)
 
   if (row->app != run->app)
     return FALSE;
-  /* More ranks of the same node. */
-  if (row->n_nodes == 1 && row->node == run->node && step == (gint64)row->count * row->stride
-      && (run->count == 1 || run->stride == row->stride))
-    {
-      row->count += run->count;
-      return TRUE;
-    }
-  if (row->count != run->count || row->stride != run->stride)
+  if (add_ranks (row, run))
+    return TRUE;
+  if (!are_alike (row, run))
     return FALSE;
   if (row->n_nodes == 1 && node_stride != 0 && fits_distance (node_stride) && fits_distance (step))
     {
@@ -124,27 +187,79 @@ extend_rows (DvmdMap *self, const DvmdMapRow *run)
 }
 
 void
-dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride)
+dvmd_map_add_run (DvmdMap *self, const DvmdMapRow *run)
 {
-  DvmdMapRow run = {
-    .node = node,
-    .n_nodes = 1,
-    .app = app,
-    .first_rank = first_rank,
-    .count = count,
-    .stride = count > 1 ? stride : 1,
-  };
+  DvmdMapRow row = *run;
 
-  if (!extend_rows (self, &run))
-    g_array_append_val (self->rows, run);
-  self->num_procs += count;
+  row.n_nodes = 1;
+  row.node_stride = row.step = 0;
+  if (row.count == 1)
+    row.stride = 1;
+  /* A row of one object is always written in the same way, so that like rows are found. */
+  if (row.object_stride == 0 || row.per_object >= row.count)
+    {
+      row.object_stride = 0;
+      row.per_object = row.count;
+    }
+  if (!extend_rows (self, &row))
+    g_array_append_val (self->rows, row);
+  self->num_procs += row.count;
+}
+
+guint32
+dvmd_map_add_cpuset (DvmdMap *self, const char *cpus)
+{
+  guint index;
+
+  if (!g_ptr_array_find_with_equal_func (self->cpusets, cpus, g_str_equal, &index))
+    {
+      index = self->cpusets->len;
+      g_ptr_array_add (self->cpusets, g_strdup (cpus));
+    }
+  return index;
+}
+
+void
+dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus)
+{
+  g_hash_table_insert (self->excluded, GUINT_TO_POINTER (node),
+                       GUINT_TO_POINTER (dvmd_map_add_cpuset (self, cpus) + 1));
+}
+
+const char *
+dvmd_map_get_excluded (DvmdMap *self, guint node)
+{
+  guint index = GPOINTER_TO_UINT (g_hash_table_lookup (self->excluded, GUINT_TO_POINTER (node)));
+
+  return index > 0 ? g_ptr_array_index (self->cpusets, index - 1) : NULL;
+}
+
+static GVariant *
+excluded_to_variant (DvmdMap *self)
+{
+  GVariantBuilder pairs;
+  GHashTableIter iter;
+  gpointer node;
+  gpointer index;
+
+  g_variant_builder_init (&pairs, G_VARIANT_TYPE ("a(uu)"));
+  g_hash_table_iter_init (&iter, self->excluded);
+  while (g_hash_table_iter_next (&iter, &node, &index))
+    g_variant_builder_add (&pairs, "(uu)", GPOINTER_TO_UINT (node), GPOINTER_TO_UINT (index) - 1);
+  return g_variant_builder_end (&pairs);
 }
 
 GVariant *
 dvmd_map_to_variant (DvmdMap *self)
 {
-  return g_variant_new_fixed_array (G_VARIANT_TYPE ("(uuiuuuui)"), self->rows->data, self->rows->len,
-                                    sizeof (DvmdMapRow));
+  const DvmdBindingPolicy *binding = &self->binding;
+
+  return g_variant_new (
+      "(@a" ROW_TYPE "(uuuu)@as@a(uu))",
+      g_variant_new_fixed_array (G_VARIANT_TYPE (ROW_TYPE), self->rows->data, self->rows->len, sizeof (DvmdMapRow)),
+      binding->bind_to, binding->flags, binding->pe, binding->limit,
+      g_variant_new_strv ((const char *const *)self->cpusets->pdata, (gssize)self->cpusets->len),
+      excluded_to_variant (self));
 }
 
 /* ---- reading ---- */
@@ -158,6 +273,8 @@ row_is_sound (const DvmdMapRow *row)
   if (row->n_nodes == 0 || row->count == 0 || row->n_nodes > DVMD_MAP_MAX_PROCS || row->count > DVMD_MAP_MAX_PROCS)
     return FALSE;
   if ((row->count > 1 && row->stride == 0) || (last > 0 && (row->node_stride == 0 || row->step == 0)))
+    return FALSE;
+  if (row->per_object == 0 || (row->count - 1) / row->per_object * (guint64)row->object_stride > G_MAXUINT16)
     return FALSE;
   return row->node != DVMD_NO_NODE && row_node (row, last) >= 0 && row_node (row, last) < DVMD_NO_NODE
          && row_first_rank (row, last) >= 0;
@@ -242,10 +359,9 @@ dvmd_map_is_whole (DvmdMap *self)
   return TRUE;
 }
 
-DvmdMap *
-dvmd_map_new_from_variant (GVariant *variant, GError **error)
+static gboolean
+read_rows (DvmdMap *self, GVariant *variant, GError **error)
 {
-  g_autoptr (DvmdMap) self = dvmd_map_new ();
   guint64 total = 0;
   gsize n_rows;
   const DvmdMapRow *rows = g_variant_get_fixed_array (variant, &n_rows, sizeof (DvmdMapRow));
@@ -257,10 +373,51 @@ dvmd_map_new_from_variant (GVariant *variant, GError **error)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
                    "Row %" G_GSIZE_FORMAT " of the map has numbers that cannot be", i);
-      return NULL;
+      return FALSE;
     }
   g_array_append_vals (self->rows, rows, n_rows);
   self->num_procs = total;
+  return TRUE;
+}
+
+static gboolean
+read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **error)
+{
+  GVariantIter iter;
+  const char *text;
+  guint32 node;
+  guint32 index;
+
+  g_variant_iter_init (&iter, cpusets);
+  while (g_variant_iter_next (&iter, "&s", &text))
+    g_ptr_array_add (self->cpusets, g_strdup (text));
+  g_variant_iter_init (&iter, excluded);
+  while (g_variant_iter_next (&iter, "(uu)", &node, &index))
+    {
+      if (index >= self->cpusets->len)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                       "The map excludes set %u of cpus of node %u, and has %u sets", index, node, self->cpusets->len);
+          return FALSE;
+        }
+      g_hash_table_insert (self->excluded, GUINT_TO_POINTER (node), GUINT_TO_POINTER (index + 1));
+    }
+  return TRUE;
+}
+
+DvmdMap *
+dvmd_map_new_from_variant (GVariant *variant, GError **error)
+{
+  g_autoptr (DvmdMap) self = dvmd_map_new ();
+  DvmdBindingPolicy *binding = &self->binding;
+  g_autoptr (GVariant) rows = NULL;
+  g_autoptr (GVariant) cpusets = NULL;
+  g_autoptr (GVariant) excluded = NULL;
+
+  g_variant_get (variant, "(@a" ROW_TYPE "(uuuu)@as@a(uu))", &rows, &binding->bind_to, &binding->flags, &binding->pe,
+                 &binding->limit, &cpusets, &excluded);
+  if (!read_rows (self, rows, error) || !read_cpusets (self, cpusets, excluded, error))
+    return NULL;
   if (!dvmd_map_is_whole (self))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
@@ -423,7 +580,11 @@ dvmd_map_expand_node (DvmdMap *self, guint node)
       n_rows++;
       for (guint k = 0; k < row->count; k++)
         {
-          DvmdMapRank rank = { .rank = row_first_rank (row, position) + k * row->stride, .app = row->app };
+          DvmdMapRank rank = {
+            .rank = row_first_rank (row, position) + k * row->stride,
+            .app = row->app,
+            .place = row_place (row, k),
+          };
 
           g_array_append_val (ranks, rank);
         }

@@ -6,6 +6,7 @@
 
 #include <glib.h>
 
+#include "dvmd-binding-policy.h"
 #include "dvmd-proc-table.h"
 
 G_BEGIN_DECLS
@@ -30,12 +31,19 @@ typedef struct
   guint32 count;  /* of processes on each node, at least 1 */
   guint32 stride; /* from one rank to the next on the same node */
   gint32 step;    /* from the first rank of a node to that of the next */
+  /* On each node: the first per_object ranks are on this object, the next ones object_stride objects further. */
+  DvmdBindingPlace place;
+  guint32 per_object;
+  guint32 object_stride; /* 0: all are on one object */
 } DvmdMapRow;
 
 typedef struct
 {
   guint num_procs;
   GArray *rows; /* DvmdMapRow */
+  DvmdBindingPolicy binding;
+  GPtrArray *cpusets;   /* texts, for places of DVMD_KIND_CPUS and for what is excluded */
+  GHashTable *excluded; /* rank of an agent -> index of a text, plus one: cpus there that other jobs have */
 } DvmdMap;
 
 /* The share of one node in a map. */
@@ -50,17 +58,24 @@ typedef struct
 {
   guint32 rank;
   guint32 app;
+  DvmdBindingPlace place;
 } DvmdMapRank;
 
 DvmdMap *dvmd_map_new (void);
 void dvmd_map_free (DvmdMap *self);
-/* Adds count ranks of one application on one node; a run that continues one of the last rows makes it longer. */
-void dvmd_map_add_run (DvmdMap *self, guint node, guint app, guint first_rank, guint count, guint stride);
+/* Adds ranks of one application on one node; a run that continues one of the last rows makes it longer. */
+void dvmd_map_add_run (DvmdMap *self, const DvmdMapRow *run);
+/* The index of the text "0-3,8", which is added if it is not there. */
+guint32 dvmd_map_add_cpuset (DvmdMap *self, const char *cpus);
+/* Those cpus of the node are of other jobs. */
+void dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus);
+/* (nullable): what was excluded there */
+const char *dvmd_map_get_excluded (DvmdMap *self, guint node);
 /* Every rank from 0 to num_procs - 1 has exactly one place. */
 gboolean dvmd_map_is_whole (DvmdMap *self);
 
-/* a(uuiuuuui): the members of DvmdMapRow */
-#define DVMD_MAP_VARIANT_TYPE "a(uuiuuuui)"
+/* The rows by the members of DvmdMapRow, those of the binding, sets of cpus, nodes with the sets that are excluded. */
+#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)(uuuu)asa(uu))"
 GVariant *dvmd_map_to_variant (DvmdMap *self);
 /* NULL with DVM_ERROR_PARSE_FAILED when the map is not whole. */
 DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);

@@ -108,8 +108,14 @@ take_answer (Check *self, DvmdPlacement *placement, const char **wrong)
       *wrong = check_run (self, &runs[i], map->num_procs);
       if (*wrong != NULL)
         return NULL;
-      dvmd_map_add_run (map, self->request->nodes[runs[i].node].rank, runs[i].app, runs[i].first_rank, runs[i].count,
-                        runs[i].stride);
+      dvmd_map_add_run (map, &(DvmdMapRow){ .node = self->request->nodes[runs[i].node].rank,
+                                            .app = runs[i].app,
+                                            .first_rank = runs[i].first_rank,
+                                            .count = runs[i].count,
+                                            .stride = runs[i].stride,
+                                            .place = { runs[i].kind, runs[i].object },
+                                            .per_object = 1,
+                                            .object_stride = runs[i].object_stride });
     }
   if (map->num_procs < self->num_procs)
     *wrong = "a rank has no place";

@@ -79,10 +79,14 @@ fuzz_hello (const guint8 *data, gsize size)
 void
 fuzz_normal_form (const guint8 *data, gsize size)
 {
-  static const char *const types[] = {
-    "(ustayut)", "a{sv}", "(usuua{sv}a(aayaybasayaay)a(uuiuuuui))", "v", "(tua(usuua(uuuiuuii)))", "(susuuay)",
-    "aay",       "as"
-  };
+  static const char *const types[] = { "(ustayut)",
+                                       "a{sv}",
+                                       "(usuua{sv}a(aayaybasayaay)(a(uuiuuuuiuuuu)(uuuu)asa(uu)))",
+                                       "v",
+                                       "(tua(usuua(uuuiuuii)))",
+                                       "(susuuay)",
+                                       "aay",
+                                       "as" };
   g_autoptr (GVariant) value = NULL;
   g_autoptr (GBytes) bytes = NULL;
 

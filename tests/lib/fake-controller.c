@@ -4,6 +4,8 @@
 
 #include "config.h"
 
+#include "dvmd-controller-cpus.h"
+
 #include "fake-elastic.h"
 #include "dvmd-heal.h"
 
@@ -116,7 +118,8 @@ map_job (gpointer world, DvmdJob *job, const DvmdPlaces *places, GError **error)
     {
       guint np = MAX (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)), 1);
 
-      dvmd_map_add_run (map, places->nodes[0]->rank, i, rank, np, 1);
+      dvmd_map_add_run (
+          map, &(DvmdMapRow){ .node = places->nodes[0]->rank, .app = i, .first_rank = rank, .count = np, .stride = 1 });
       rank += np;
     }
   map->num_procs = rank;
@@ -324,6 +327,24 @@ void
 dvmd_controller_start (DvmdController *self)
 {
   dvmd_core_start (self->core);
+}
+
+DvmdControllerCpus *
+dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
+{
+  return (DvmdControllerCpus *)g_new0 (int, 1);
+}
+
+void
+dvmd_controller_cpus_free (DvmdControllerCpus *self)
+{
+  g_free (self);
+}
+
+const char *
+dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank)
+{
+  return "";
 }
 
 void

@@ -171,7 +171,9 @@ map_job (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
         full = take > 0 ? 0 : full + 1;
         left[at] -= MIN (take, left[at]);
         if (take > 0)
-          dvmd_map_add_run (map, places->nodes[at]->rank, app, rank, take, 1);
+          dvmd_map_add_run (
+              map, &(DvmdMapRow){
+                       .node = places->nodes[at]->rank, .app = app, .first_rank = rank, .count = take, .stride = 1 });
         rank += take;
         n -= take;
       }

@@ -71,7 +71,9 @@ world_map (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error
           guint count = places->oversubscribe && i == places->n_nodes - 1 ? left : MIN (left, places->limits[i]);
 
           if (count > 0)
-            dvmd_map_add_run (map, places->nodes[i]->rank, app, rank, count, 1);
+            dvmd_map_add_run (
+                map, &(DvmdMapRow){
+                         .node = places->nodes[i]->rank, .app = app, .first_rank = rank, .count = count, .stride = 1 });
           rank += count;
           left -= count;
         }

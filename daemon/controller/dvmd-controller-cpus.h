@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-controller.h"
+
+G_BEGIN_DECLS
+
+/* The cpus of the processes of a map, found node by node as they are asked for. */
+typedef struct _DvmdControllerCpus DvmdControllerCpus;
+
+/* map (nullable): borrowed */
+DvmdControllerCpus *dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map);
+void dvmd_controller_cpus_free (DvmdControllerCpus *self);
+
+/* "0-3,8" as the operating system of the node numbers them; "": the process is not bound, or that is not known. */
+const char *dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdControllerCpus, dvmd_controller_cpus_free)
+
+G_END_DECLS

@@ -1,0 +1,498 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The processes of a node are bound: each gets cpus inside the object on which it was placed.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-topology"
+
+#include "dvmd-binding.h"
+
+#include <hwloc.h>
+
+#include "dvm.h"
+
+#define NO_REGION G_MAXUINT
+
+/* By the numbers of kinds; what people call them. */
+static const struct
+{
+  hwloc_obj_type_t type;
+  const char *name;
+} kinds[] = {
+  { HWLOC_OBJ_MACHINE, "node" },    { HWLOC_OBJ_PACKAGE, "package" }, { HWLOC_OBJ_NUMANODE, "numa" },
+  { HWLOC_OBJ_L3CACHE, "l3cache" }, { HWLOC_OBJ_L2CACHE, "l2cache" }, { HWLOC_OBJ_L1CACHE, "l1cache" },
+  { HWLOC_OBJ_CORE, "core" },       { HWLOC_OBJ_PU, "hwthread" },
+};
+
+#define KIND_PACKAGE  (1 + DVMD_TOPOLOGY_PACKAGE)
+#define KIND_CORE     (1 + DVMD_TOPOLOGY_CORE)
+#define KIND_HWTHREAD (1 + DVMD_TOPOLOGY_HWTHREAD)
+
+/* A cpu in the sense of the policy: a core, as far as it may be used, or a hardware thread. */
+typedef struct
+{
+  hwloc_bitmap_t cpus;
+  guint region;
+  guint used;
+  gboolean excluded;
+} Unit;
+
+/* Cpus of one process are of one region: an object to which processes are bound, or the package around it. */
+typedef struct
+{
+  hwloc_bitmap_t cpus;
+  guint n_bound;
+  guint n_free; /* of the place that is looked at */
+  guint n_used;
+  guint n_units;
+} Region;
+
+typedef struct
+{
+  const DvmdBindingRequest *request;
+  hwloc_topology_t topology;
+  GArray *units;       /* Unit, in logical order */
+  GArray *regions;     /* Region, in logical order */
+  GHashTable *members; /* kind and object -> GArray of the indexes of its units */
+  gboolean by_unit;    /* bound to the cpus that are taken, not to the whole region */
+} Binder;
+
+static void
+unit_clear (gpointer data)
+{
+  hwloc_bitmap_free (((Unit *)data)->cpus);
+}
+
+static void
+region_clear (gpointer data)
+{
+  hwloc_bitmap_free (((Region *)data)->cpus);
+}
+
+static guint
+cpus_per_process (const Binder *self)
+{
+  return MAX (self->request->policy->pe, 1);
+}
+
+/* ---- the machine ---- */
+
+static hwloc_bitmap_t
+cut_to_allowed (Binder *self, hwloc_const_bitmap_t cpus)
+{
+  hwloc_bitmap_t cut = hwloc_bitmap_alloc ();
+
+  hwloc_bitmap_and (cut, cpus, hwloc_topology_get_allowed_cpuset (self->topology));
+  return cut;
+}
+
+static guint
+find_region (Binder *self, hwloc_const_bitmap_t cpus)
+{
+  for (guint i = 0; i < self->regions->len; i++)
+    if (hwloc_bitmap_isincluded (cpus, g_array_index (self->regions, Region, i).cpus))
+      return i;
+  return NO_REGION;
+}
+
+static void
+add_regions (Binder *self, guint kind)
+{
+  hwloc_obj_t object = NULL;
+
+  while ((object = hwloc_get_next_obj_by_type (self->topology, kinds[kind].type, object)) != NULL)
+    {
+      Region region = { .cpus = cut_to_allowed (self, object->cpuset) };
+
+      g_array_append_val (self->regions, region);
+    }
+}
+
+static void
+add_units (Binder *self, gboolean hwthreads, hwloc_const_bitmap_t excluded)
+{
+  /* Some virtual machines show no cores. */
+  gboolean cores = !hwthreads && hwloc_get_nbobjs_by_type (self->topology, HWLOC_OBJ_CORE) > 0;
+  hwloc_obj_t object = NULL;
+
+  while ((object = hwloc_get_next_obj_by_type (self->topology, cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU, object)) != NULL)
+    {
+      Unit unit = { .cpus = cut_to_allowed (self, object->cpuset) };
+
+      if (hwloc_bitmap_iszero (unit.cpus))
+        {
+          hwloc_bitmap_free (unit.cpus);
+          continue;
+        }
+      unit.region = find_region (self, unit.cpus);
+      unit.excluded = hwloc_bitmap_intersects (unit.cpus, excluded);
+      g_array_append_val (self->units, unit);
+    }
+}
+
+static hwloc_bitmap_t
+read_cpus (const char *list)
+{
+  hwloc_bitmap_t cpus = list != NULL && list[0] != '\0' ? dvmd_topology_bitmap_new (list) : NULL;
+
+  return cpus != NULL ? cpus : hwloc_bitmap_alloc ();
+}
+
+static gboolean
+set_no_kind (guint kind, GError **error)
+{
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "bind-to: the node has no %s", kinds[kind].name);
+  return FALSE;
+}
+
+static gboolean
+binder_init (Binder *self, const DvmdBindingRequest *request, GError **error)
+{
+  const DvmdBindingPolicy *policy = request->policy;
+  hwloc_bitmap_t excluded;
+  guint kind = policy->bind_to;
+
+  self->request = request;
+  self->topology = dvmd_topology_get_hwloc (request->topology);
+  self->by_unit = kind >= KIND_CORE;
+  self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
+  g_array_set_clear_func (self->units, unit_clear);
+  self->regions = g_array_new (FALSE, FALSE, sizeof (Region));
+  g_array_set_clear_func (self->regions, region_clear);
+  self->members = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)g_array_unref);
+  if (self->by_unit && hwloc_get_nbobjs_by_type (self->topology, HWLOC_OBJ_PACKAGE) <= 0)
+    kind = DVMD_KIND_NODE;
+  else if (self->by_unit)
+    kind = KIND_PACKAGE;
+  add_regions (self, kind);
+  if (self->regions->len == 0)
+    return set_no_kind (kind, error);
+  excluded = read_cpus (request->excluded);
+  add_units (self, policy->bind_to == KIND_HWTHREAD || (policy->flags & DVMD_BINDING_HWTHREADS) != 0, excluded);
+  hwloc_bitmap_free (excluded);
+  return TRUE;
+}
+
+static void
+binder_clear (Binder *self)
+{
+  g_clear_pointer (&self->members, g_hash_table_unref);
+  g_clear_pointer (&self->units, g_array_unref);
+  g_clear_pointer (&self->regions, g_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Binder, binder_clear)
+
+/* ---- the objects on which processes are placed ---- */
+
+/* (transfer none) (nullable): NULL with an error, there is no such object */
+static hwloc_const_bitmap_t
+get_object_cpus (Binder *self, const DvmdBindingPlace *place, GError **error)
+{
+  hwloc_obj_t object;
+
+  if (place->kind == DVMD_KIND_NODE)
+    return hwloc_topology_get_topology_cpuset (self->topology);
+  object = place->kind < G_N_ELEMENTS (kinds)
+               ? hwloc_get_obj_by_type (self->topology, kinds[place->kind].type, place->object)
+               : NULL;
+  if (object != NULL)
+    return object->cpuset;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "The node has no %s %u on which a process could be placed",
+               place->kind < G_N_ELEMENTS (kinds) ? kinds[place->kind].name : "object", place->object);
+  return NULL;
+}
+
+static GArray *
+list_members (Binder *self, hwloc_const_bitmap_t cpus)
+{
+  GArray *members = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; i < self->units->len; i++)
+    {
+      const Unit *unit = &g_array_index (self->units, Unit, i);
+
+      if (unit->region != NO_REGION && hwloc_bitmap_isincluded (unit->cpus, cpus))
+        g_array_append_val (members, i);
+    }
+  return members;
+}
+
+/* (transfer none) (nullable): the units of the object; NULL with an error */
+static GArray *
+get_members (Binder *self, const DvmdBindingPlace *place, GError **error)
+{
+  gint64 key = (gint64)place->kind << 32 | place->object;
+  GArray *members = g_hash_table_lookup (self->members, &key);
+  hwloc_const_bitmap_t cpus;
+
+  if (members != NULL)
+    return members;
+  cpus = get_object_cpus (self, place, error);
+  if (cpus == NULL)
+    return NULL;
+  members = list_members (self, cpus);
+  g_hash_table_insert (self->members, g_memdup2 (&key, sizeof key), members);
+  return members;
+}
+
+/* ---- one process ---- */
+
+static gboolean
+is_free (const Unit *unit)
+{
+  return unit->used == 0 && !unit->excluded;
+}
+
+static gboolean
+is_full (const Binder *self, guint n_bound)
+{
+  guint limit = self->request->policy->limit;
+
+  return limit > 0 && n_bound >= limit;
+}
+
+/* With overload a cpu takes any number of processes, as far as there is no other limit. */
+static gboolean
+takes_more (const Binder *self, const Unit *unit)
+{
+  return !self->by_unit || !is_full (self, unit->used);
+}
+
+static void
+count_members (Binder *self, GArray *members)
+{
+  for (guint i = 0; i < self->regions->len; i++)
+    {
+      Region *region = &g_array_index (self->regions, Region, i);
+
+      region->n_free = region->n_used = region->n_units = 0;
+    }
+  for (guint i = 0; i < members->len; i++)
+    {
+      const Unit *unit = &g_array_index (self->units, Unit, g_array_index (members, guint, i));
+      Region *region = &g_array_index (self->regions, Region, unit->region);
+
+      region->n_free += is_free (unit);
+      region->n_units += takes_more (self, unit);
+      region->n_used += unit->used + unit->excluded;
+    }
+}
+
+/* The first in which there are as many free cpus as the process takes, or with overload the least used one. */
+static guint
+choose_region (Binder *self)
+{
+  gboolean overload = (self->request->policy->flags & DVMD_BINDING_OVERLOAD) != 0;
+  guint need = cpus_per_process (self);
+  guint best = NO_REGION;
+  guint64 best_used = 0;
+
+  for (guint i = 0; i < self->regions->len; i++)
+    {
+      const Region *region = &g_array_index (self->regions, Region, i);
+
+      if (!self->by_unit && is_full (self, region->n_bound))
+        continue;
+      if (region->n_free >= need)
+        return i;
+      /* By the share of what it has: a small one fills sooner than a large one. */
+      if (overload && region->n_units >= need
+          && (best == NO_REGION
+              || region->n_used * (guint64)g_array_index (self->regions, Region, best).n_units
+                     < best_used * region->n_units))
+        {
+          best = i;
+          best_used = region->n_used;
+        }
+    }
+  return best;
+}
+
+/* (nullable): the first of those in the region that the fewest processes have */
+static Unit *
+find_least_used (Binder *self, GArray *members, guint region, hwloc_const_bitmap_t taken)
+{
+  Unit *best = NULL;
+
+  for (guint i = 0; i < members->len; i++)
+    {
+      Unit *unit = &g_array_index (self->units, Unit, g_array_index (members, guint, i));
+
+      if (unit->region != region || hwloc_bitmap_isincluded (unit->cpus, taken) || !takes_more (self, unit))
+        continue;
+      if (is_free (unit))
+        return unit;
+      if (best == NULL || unit->used + unit->excluded < best->used + best->excluded)
+        best = unit;
+    }
+  return best;
+}
+
+/* All cores of which some thread is in the set, as far as they may be used. */
+static void
+widen_to_cores (Binder *self, hwloc_bitmap_t cpus)
+{
+  hwloc_bitmap_t wide = hwloc_bitmap_alloc ();
+  hwloc_obj_t core = NULL;
+
+  while ((core = hwloc_get_next_obj_by_type (self->topology, HWLOC_OBJ_CORE, core)) != NULL)
+    if (hwloc_bitmap_intersects (core->cpuset, cpus))
+      hwloc_bitmap_or (wide, wide, core->cpuset);
+  if (!hwloc_bitmap_iszero (wide))
+    hwloc_bitmap_and (cpus, wide, hwloc_topology_get_allowed_cpuset (self->topology));
+  hwloc_bitmap_free (wide);
+}
+
+static char *
+dup_list (hwloc_const_bitmap_t cpus)
+{
+  char *text = NULL;
+  char *shared;
+
+  if (hwloc_bitmap_list_asprintf (&text, cpus) < 0)
+    return NULL;
+  shared = g_ref_string_new_intern (text);
+  free (text);
+  return shared;
+}
+
+/* (transfer full): what the process is bound to */
+static char *
+take_units (Binder *self, GArray *members, guint index)
+{
+  Region *region = &g_array_index (self->regions, Region, index);
+  hwloc_bitmap_t taken = hwloc_bitmap_alloc ();
+  char *list;
+
+  for (guint n = cpus_per_process (self); n > 0; n--)
+    {
+      Unit *unit = find_least_used (self, members, index, taken);
+
+      unit->used++;
+      hwloc_bitmap_or (taken, taken, unit->cpus);
+    }
+  region->n_bound++;
+  if (!self->by_unit)
+    hwloc_bitmap_copy (taken, region->cpus);
+  else if (self->request->policy->bind_to == KIND_CORE)
+    widen_to_cores (self, taken);
+  list = dup_list (taken);
+  hwloc_bitmap_free (taken);
+  return list;
+}
+
+static char *
+set_no_room (Binder *self, GArray *members, guint index, GError **error)
+{
+  guint kind = self->request->policy->bind_to;
+
+  if (members->len == 0)
+    set_no_kind (kind, error);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "bind-to: %u of the node's %u processes can be bound to a %s with %u free cpus; the next one cannot: "
+                 "have fewer processes, or allow overload (bind-to %s:overload)",
+                 index, self->request->n_places, kinds[kind].name, cpus_per_process (self), kinds[kind].name);
+  return NULL;
+}
+
+/* A set of cpus that the user has given. */
+static char *
+take_cpus (Binder *self, guint32 index, GError **error)
+{
+  const char *list = index < self->request->n_cpusets ? self->request->cpusets[index] : NULL;
+  hwloc_bitmap_t cpus;
+
+  if (list == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "The map speaks of a set of cpus that it does not have");
+      return NULL;
+    }
+  cpus = read_cpus (list);
+  for (guint i = 0; i < self->units->len; i++)
+    {
+      Unit *unit = &g_array_index (self->units, Unit, i);
+
+      unit->used += hwloc_bitmap_intersects (unit->cpus, cpus);
+    }
+  hwloc_bitmap_free (cpus);
+  return g_ref_string_new_intern (list);
+}
+
+/* (transfer full) (nullable): NULL with an error */
+static char *
+bind_process (Binder *self, guint index, GError **error)
+{
+  const DvmdBindingPlace *place = &self->request->places[index];
+  GArray *members;
+  guint region;
+
+  if (place->kind == DVMD_KIND_CPUS)
+    return take_cpus (self, place->object, error);
+  members = get_members (self, place, error);
+  if (members == NULL)
+    return NULL;
+  count_members (self, members);
+  region = choose_region (self);
+  return region != NO_REGION ? take_units (self, members, region) : set_no_room (self, members, index, error);
+}
+
+static void
+release_list (gpointer list)
+{
+  if (list != NULL)
+    g_ref_string_release (list);
+}
+
+GPtrArray *
+dvmd_binding_compute (const DvmdBindingRequest *request, GError **error)
+{
+  g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func (release_list);
+  g_auto (Binder) self = { 0 };
+
+  g_return_val_if_fail (request->policy->bind_to < G_N_ELEMENTS (kinds), NULL);
+
+  if (request->policy->bind_to == DVMD_KIND_NODE)
+    {
+      g_ptr_array_set_size (lists, (int)request->n_places);
+      return g_steal_pointer (&lists);
+    }
+  if (!binder_init (&self, request, error))
+    return NULL;
+  for (guint i = 0; i < request->n_places; i++)
+    {
+      char *list = bind_process (&self, i, error);
+
+      if (list == NULL)
+        return NULL;
+      g_ptr_array_add (lists, list);
+    }
+  return g_steal_pointer (&lists);
+}
+
+cpu_set_t *
+dvmd_binding_dup_cpu_set (const char *list, gsize *size)
+{
+  hwloc_bitmap_t cpus = list != NULL ? dvmd_topology_bitmap_new (list) : NULL;
+  int last = cpus != NULL ? hwloc_bitmap_last (cpus) : -1;
+  cpu_set_t *set = NULL;
+
+  *size = last >= 0 ? CPU_ALLOC_SIZE (last + 1) : 0;
+  if (last >= 0)
+    set = g_malloc0 (*size);
+  for (int cpu = last >= 0 ? hwloc_bitmap_first (cpus) : -1; cpu >= 0; cpu = hwloc_bitmap_next (cpus, cpu))
+    CPU_SET_S (cpu, *size, set);
+  if (cpus != NULL)
+    hwloc_bitmap_free (cpus);
+  return set;
+}
+
+const char *
+dvmd_binding_get_name (const DvmdBindingPolicy *policy)
+{
+  return policy->bind_to != DVMD_KIND_NODE && policy->bind_to < G_N_ELEMENTS (kinds) ? kinds[policy->bind_to].name
+                                                                                     : NULL;
+}

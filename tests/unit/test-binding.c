@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The cpus that processes get on machines of many shapes.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include <hwloc.h>
+
+#include "dvm.h"
+#include "dvmd-binding.h"
+
+#define A "package:2 numa:1 core:8 pu:2"
+#define B "package:2 numa:2 l3:2 core:4 pu:1"
+#define C "package:1 core:6 pu:1"
+/* The system numbers the hardware threads in another order than they have. */
+#define E "package:2 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)"
+
+enum
+{
+  NODE,
+  PACKAGE,
+  NUMA,
+  L3,
+  L2,
+  L1,
+  CORE,
+  HWTHREAD
+};
+
+typedef struct
+{
+  const char *machine;
+  DvmdBindingPolicy policy;
+  guint kind; /* of the places */
+  const char *objects;
+  const char *excluded;
+  const char *cpus; /* NULL: an error */
+} Case;
+
+static const Case cases[] = {
+  { A, { CORE, 0, 1, 0 }, CORE, "0 1 9", NULL, "0-1 2-3 18-19" },
+  { A, { CORE, 0, 0, 0 }, NODE, "0 0 0", NULL, "0-1 2-3 4-5" },
+  { A, { CORE, 0, 1, 0 }, PACKAGE, "0 1 0 1 0", NULL, "0-1 16-17 2-3 18-19 4-5" },
+  { A, { CORE, 0, 4, 0 }, NODE, "0 0 0 0", NULL, "0-7 8-15 16-23 24-31" },
+  { A, { CORE, 0, 4, 0 }, NODE, "0 0 0 0 0", NULL, NULL },
+  { A, { CORE, 0, 9, 0 }, NODE, "0", NULL, NULL },
+  { A, { CORE, DVMD_BINDING_HWTHREADS, 1, 0 }, PACKAGE, "0 0 0 1 1", NULL, "0-1 0-1 2-3 16-17 16-17" },
+  { A, { HWTHREAD, DVMD_BINDING_HWTHREADS, 2, 0 }, NODE, "0 0 0", NULL, "0-1 2-3 4-5" },
+  { A, { HWTHREAD, 0, 1, 0 }, CORE, "0 1 0", NULL, "0 2 1" },
+  { A, { CORE, 0, 1, 0 }, NODE, "0 0", "0,2-5,40", "6-7 8-9" },
+  { A, { PACKAGE, 0, 1, 0 }, NODE, "0 0 0 0 0 0 0 0 0", NULL, "0-15 0-15 0-15 0-15 0-15 0-15 0-15 0-15 16-31" },
+  { A, { NUMA, 0, 1, 3 }, NODE, "0 0 0 0 0", NULL, "0-15 0-15 0-15 16-31 16-31" },
+  { A, { NUMA, 0, 1, 1 }, NODE, "0 0 0", NULL, NULL },
+  { A, { L3, 0, 1, 0 }, NODE, "0", NULL, NULL },
+  { B, { CORE, 0, 6, 0 }, NODE, "0 0 0 0", NULL, "0-5 6-11 16-21 22-27" },
+  { B, { L3, 0, 1, 0 }, NUMA, "0 0 1 2 3", NULL, "0-3 0-3 8-11 16-19 24-27" },
+  { B, { L3, 0, 1, 0 }, PACKAGE, "0 0 0 0 0", NULL, "0-3 0-3 0-3 0-3 4-7" },
+  { C, { CORE, 0, 1, 0 }, NODE, "0 0 0 0 0 0 0", NULL, NULL },
+  { C, { CORE, DVMD_BINDING_OVERLOAD, 1, 0 }, NODE, "0 0 0 0 0 0 0 0", NULL, "0 1 2 3 4 5 0 1" },
+  { C, { CORE, DVMD_BINDING_OVERLOAD, 1, 1 }, NODE, "0 0 0 0 0 0 0", NULL, NULL },
+  { C, { CORE, DVMD_BINDING_OVERLOAD, 1, 0 }, CORE, "2 2", NULL, "2 2" },
+  { C, { CORE, 0, 1, 0 }, CORE, "6", NULL, NULL },
+  { E, { CORE, 0, 1, 0 }, CORE, "0 1 2", NULL, "0,8 1,9 2,10" },
+  { E, { HWTHREAD, 0, 1, 0 }, HWTHREAD, "0 1 2", NULL, "0 8 1" },
+};
+
+static DvmdTopology *
+new_synthetic (const char *description)
+{
+  hwloc_topology_t topology;
+  DvmdTopology *self;
+  char *xml;
+  int size;
+
+  hwloc_topology_init (&topology);
+  g_assert_cmpint (hwloc_topology_set_synthetic (topology, description), ==, 0);
+  g_assert_cmpint (hwloc_topology_load (topology), ==, 0);
+  g_assert_cmpint (hwloc_topology_export_xmlbuffer (topology, &xml, &size, 0), ==, 0);
+  self = dvmd_topology_new_from_xml (xml, strlen (xml), NULL);
+  g_assert_nonnull (self);
+  hwloc_free_xmlbuffer (topology, xml);
+  hwloc_topology_destroy (topology);
+  return self;
+}
+
+static GArray *
+read_places (const Case *c)
+{
+  GArray *places = g_array_new (FALSE, FALSE, sizeof (DvmdBindingPlace));
+  g_auto (GStrv) words = g_strsplit (c->objects, " ", -1);
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    {
+      DvmdBindingPlace place = { c->kind, (guint32)g_ascii_strtoull (words[i], NULL, 10) };
+
+      g_array_append_val (places, place);
+    }
+  return places;
+}
+
+static void
+check_case (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (DvmdTopology) topology = new_synthetic (c->machine);
+  g_autoptr (GArray) places = read_places (c);
+  const DvmdBindingRequest request = {
+    .topology = topology,
+    .policy = &c->policy,
+    .excluded = c->excluded,
+    .places = (const DvmdBindingPlace *)places->data,
+    .n_places = places->len,
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, &error);
+  g_autofree char *joined = NULL;
+
+  if (c->cpus == NULL)
+    {
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+      return;
+    }
+  g_assert_no_error (error);
+  g_ptr_array_add (lists, NULL);
+  joined = g_strjoinv (" ", (char **)lists->pdata);
+  g_assert_cmpstr (joined, ==, c->cpus);
+}
+
+static void
+test_none (void)
+{
+  g_autoptr (DvmdTopology) topology = new_synthetic (A);
+  const DvmdBindingPolicy policy = { NODE, 0, 1, 0 };
+  const DvmdBindingPlace places[2] = { { CORE, 0 }, { CORE, 99 } };
+  const DvmdBindingRequest request = { .topology = topology, .policy = &policy, .places = places, .n_places = 2 };
+  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL);
+
+  g_assert_cmpuint (lists->len, ==, 2);
+  g_assert_null (lists->pdata[0]);
+  g_assert_null (lists->pdata[1]);
+}
+
+/* Sets that the user has given; the others keep out of them. */
+static void
+test_given (void)
+{
+  g_autoptr (DvmdTopology) topology = new_synthetic (A);
+  const DvmdBindingPolicy policy = { CORE, 0, 1, 0 };
+  const DvmdBindingPlace places[3] = { { DVMD_KIND_CPUS, 1 }, { NODE, 0 }, { DVMD_KIND_CPUS, 2 } };
+  const char *const sets[2] = { "9", "0-1,4" };
+  DvmdBindingRequest request = {
+    .topology = topology, .policy = &policy, .places = places, .n_places = 2, .cpusets = sets, .n_cpusets = 2
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL);
+
+  g_assert_cmpstr (lists->pdata[0], ==, "0-1,4");
+  g_assert_cmpstr (lists->pdata[1], ==, "2-3");
+  request.n_places = 3;
+  g_assert_null (dvmd_binding_compute (&request, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("/binding/case/%zu", i);
+
+      g_test_add_data_func (name, &cases[i], check_case);
+    }
+  g_test_add_func ("/binding/none", test_none);
+  g_test_add_func ("/binding/given", test_given);
+  return g_test_run ();
+}
