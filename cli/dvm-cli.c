@@ -154,14 +154,21 @@ parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, c
   return dvm_cli_args_parse (args, lists, (const char *const *)*rewritten, verb->flags, error);
 }
 
-/* The words of --map-by belong to the mappers, which the DVM alone knows: a wrong one is wrong usage all the same. */
+/* The DVM alone knows which words its mappers have and heed: a wrong one is wrong usage all the same. */
 static gboolean
 is_wrong_usage (const GError *error)
 {
-  return error->domain == DVM_CLI_USAGE_ERROR
-         || ((g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM)
-              || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
-             && g_str_has_prefix (error->message, "map-by: "));
+  static const char *const options[] = { "map-by: ", "rank-by: ", "bind-to: " };
+
+  if (error->domain == DVM_CLI_USAGE_ERROR)
+    return TRUE;
+  if (!g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM)
+      && !g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
+    return FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS (options); i++)
+    if (g_str_has_prefix (error->message, options[i]))
+      return TRUE;
+  return FALSE;
 }
 
 static int

@@ -116,8 +116,8 @@ dvm_job_spec_set_personality (DvmJobSpec *self, const char *personality)
  * dvm_job_spec_get_map_by:
  * @self: a job description
  *
- * How processes are placed: "slot" (default), "node", "ppr:2:node" (two on each node), or what the mappers of the DVM
- * know besides.
+ * How processes are placed: "slot", "node", an object such as "core" or "numa", "ppr:2:node" (two on each node), or
+ * what the mappers of the DVM know besides; with qualifiers such as ":PE=2".
  *
  * Returns: (transfer none) (nullable): the text, %NULL if none was given
  * Since: 0.1
@@ -135,8 +135,8 @@ dvm_job_spec_get_map_by (DvmJobSpec *self)
  * @self: a job description
  * @map_by: (nullable): the text, %NULL for the default
  *
- * Sets how processes are placed: "slot" (default), "node", "ppr:2:node" (two on each node), or what the mappers of the
- * DVM know besides.
+ * Sets how processes are placed: "slot", "node", an object such as "core" or "numa", "ppr:2:node" (two on each node),
+ * or what the mappers of the DVM know besides; with qualifiers such as ":PE=2".
  *
  * Since: 0.1
  */
@@ -152,7 +152,7 @@ dvm_job_spec_set_map_by (DvmJobSpec *self, const char *map_by)
  * dvm_job_spec_get_rank_by:
  * @self: a job description
  *
- * How ranks are given: "slot".
+ * How ranks are given: "slot", "node", "fill" or "span".
  *
  * Returns: (transfer none) (nullable): the text, %NULL if none was given
  * Since: 0.1
@@ -170,7 +170,7 @@ dvm_job_spec_get_rank_by (DvmJobSpec *self)
  * @self: a job description
  * @rank_by: (nullable): the text, %NULL for the default
  *
- * Sets how ranks are given: "slot".
+ * Sets how ranks are given: "slot", "node", "fill" or "span".
  *
  * Since: 0.1
  */
@@ -186,7 +186,8 @@ dvm_job_spec_set_rank_by (DvmJobSpec *self, const char *rank_by)
  * dvm_job_spec_get_bind_to:
  * @self: a job description
  *
- * What processes are bound to: "none".
+ * The object that each process is bound to: "none", "core", "numa" and so on, with qualifiers such as
+ * ":overload-allowed".
  *
  * Returns: (transfer none) (nullable): the text, %NULL if none was given
  * Since: 0.1
@@ -204,7 +205,8 @@ dvm_job_spec_get_bind_to (DvmJobSpec *self)
  * @self: a job description
  * @bind_to: (nullable): the text, %NULL for the default
  *
- * Sets what processes are bound to: "none".
+ * Sets the object that each process is bound to: "none", "core", "numa" and so on, with qualifiers such as
+ * ":overload-allowed".
  *
  * Since: 0.1
  */

@@ -99,7 +99,7 @@ typedef struct
  * DVM_ERROR_BAD_PARAM and DVM_ERROR_NOT_SUPPORTED.
  */
 gboolean _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error);
-/* Its form alone: the DVM knows which words there are. */
+/* Its form alone: dvm-placement-private.h has the words. */
 gboolean _dvm_map_by_check (const char *text, const char *place, GError **error);
 gboolean _dvm_rank_by_parse (const char *text, const char *place, DvmRankBy *rank_by, GError **error);
 gboolean _dvm_bind_to_parse (const char *text, const char *place, DvmBindTo *bind_to, GError **error);
@@ -135,6 +135,7 @@ DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 /* The effective options of the job, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
 gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
+/* That of when-full, or else of (NO)OVERSUBSCRIBE in map-by. */
 DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);
 void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
 

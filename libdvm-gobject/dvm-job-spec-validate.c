@@ -9,8 +9,9 @@
 #define G_LOG_DOMAIN "dvm-spec"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
-#include "dvm-job-spec-private.h"
+#include "dvm-placement-private.h"
 #include "dvm-preload-private.h"
 #include "dvm-words-private.h"
 
@@ -89,22 +90,45 @@ check_stop (const DvmRuntimeOptions *options, gboolean plain, const char *place,
   return FALSE;
 }
 
+/* when-full and a qualifier of map-by say the same. */
+static gboolean
+check_when_full (DvmJobSpec *self, const DvmPlacement *placement, const char *place, GError **error)
+{
+  const char *text = dvm_job_spec_get_when_full (self);
+  DvmWhenFull when_full;
+
+  if (!_dvm_when_full_parse (text, place, &when_full, error))
+    return FALSE;
+  if (text == NULL || placement->oversubscribe < 0
+      || placement->oversubscribe == (when_full == DVM_WHEN_FULL_OVERSUBSCRIBE))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%swhen-full: “%s” contradicts map-by “%s”"), place,
+               when_full == DVM_WHEN_FULL_OVERSUBSCRIBE ? "oversubscribe"
+               : when_full == DVM_WHEN_FULL_REFUSE      ? "refuse"
+                                                        : "wait",
+               placement->oversubscribe == TRUE ? "oversubscribe" : "nooversubscribe");
+  return FALSE;
+}
+
+static gboolean
+check_placement (DvmJobSpec *self, const char *place, GError **error)
+{
+  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (
+      dvm_job_spec_get_map_by (self), dvm_job_spec_get_rank_by (self), dvm_job_spec_get_bind_to (self), place, error);
+
+  return placement != NULL && check_when_full (self, placement, place, error);
+}
+
 static gboolean
 check_words (DvmJobSpec *self, const char *place, GError **error)
 {
   DvmRuntimeOptions options;
-  DvmRankBy rank_by;
-  DvmBindTo bind_to;
-  DvmWhenFull when_full;
   DvmStdinTarget target;
   g_auto (DvmOutputOptions) output = { 0 };
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
-         && _dvm_map_by_check (dvm_job_spec_get_map_by (self), place, error)
-         && _dvm_rank_by_parse (dvm_job_spec_get_rank_by (self), place, &rank_by, error)
-         && _dvm_bind_to_parse (dvm_job_spec_get_bind_to (self), place, &bind_to, error)
-         && _dvm_when_full_parse (dvm_job_spec_get_when_full (self), place, &when_full, error)
+         && check_placement (self, place, error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
@@ -225,9 +249,18 @@ _dvm_job_spec_is_plain (DvmJobSpec *self)
 DvmWhenFull
 _dvm_job_spec_get_when_full_policy (DvmJobSpec *self)
 {
+  const char *map_by = dvm_job_spec_get_map_by (self);
+  const char *text = dvm_job_spec_get_when_full (self);
+  g_autoptr (DvmPlacement) placement = NULL;
   DvmWhenFull when_full;
 
-  if (!_dvm_when_full_parse (dvm_job_spec_get_when_full (self), "", &when_full, NULL))
+  if (!_dvm_when_full_parse (text, "", &when_full, NULL))
     return DVM_WHEN_FULL_WAIT;
-  return when_full;
+  /* Admission asks each time that slots are free: most jobs have no qualifier to look for. */
+  if (text != NULL || map_by == NULL || strchr (map_by, ':') == NULL)
+    return when_full;
+  placement = _dvm_placement_parse (map_by, NULL, NULL, "", NULL);
+  if (placement == NULL || placement->oversubscribe < 0)
+    return when_full;
+  return placement->oversubscribe ? DVM_WHEN_FULL_OVERSUBSCRIBE : DVM_WHEN_FULL_REFUSE;
 }

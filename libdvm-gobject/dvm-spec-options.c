@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The words of options such as rank-by, bind-to and when-full are read and checked.
+ * The words of options such as when-full, stdin and runtime-options are read and checked.
  */
 
 #include "config.h"
@@ -48,20 +48,6 @@ static const DvmWord runtime_words[] = {
   { "report-child-jobs-separately", -1, FALSE },
   { "aggregate-help-messages", -1, FALSE },
   { "fwd-environment", -1, FALSE },
-};
-
-static const DvmWord rank_by_words[] = {
-  { "slot", DVM_RANK_BY_SLOT, TRUE },
-  { "node", DVM_RANK_BY_NODE, FALSE },
-  { "fill", DVM_RANK_BY_FILL, FALSE },
-  { "span", DVM_RANK_BY_SPAN, FALSE },
-};
-
-static const DvmWord bind_to_words[] = {
-  { "none", DVM_BIND_TO_NONE, TRUE },        { "hwthread", DVM_BIND_TO_HWTHREAD, FALSE },
-  { "core", DVM_BIND_TO_CORE, FALSE },       { "l1cache", DVM_BIND_TO_L1CACHE, FALSE },
-  { "l2cache", DVM_BIND_TO_L2CACHE, FALSE }, { "l3cache", DVM_BIND_TO_L3CACHE, FALSE },
-  { "numa", DVM_BIND_TO_NUMA, FALSE },       { "package", DVM_BIND_TO_PACKAGE, FALSE },
 };
 
 static const DvmWord when_full_words[] = {
@@ -190,28 +176,6 @@ find_only (const DvmWord *words, gsize n_words, const char *text, const char *pl
     return FALSE;
   *value = word->value;
   return refuse_rest (text + length, place, what, error);
-}
-
-gboolean
-_dvm_rank_by_parse (const char *text, const char *place, DvmRankBy *rank_by, GError **error)
-{
-  int value = DVM_RANK_BY_SLOT;
-
-  if (!find_only (rank_by_words, G_N_ELEMENTS (rank_by_words), text, place, "rank-by", &value, error))
-    return FALSE;
-  *rank_by = value;
-  return TRUE;
-}
-
-gboolean
-_dvm_bind_to_parse (const char *text, const char *place, DvmBindTo *bind_to, GError **error)
-{
-  int value = DVM_BIND_TO_NONE;
-
-  if (!find_only (bind_to_words, G_N_ELEMENTS (bind_to_words), text, place, "bind-to", &value, error))
-    return FALSE;
-  *bind_to = value;
-  return TRUE;
 }
 
 gboolean

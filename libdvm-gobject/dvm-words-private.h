@@ -22,6 +22,8 @@ typedef struct
  */
 const DvmWord *_dvm_words_find (const DvmWord *words, gsize n_words, const char *text, gsize length, const char *place,
                                 const char *what, GError **error);
+/* Whether one of the words begins so. */
+gboolean _dvm_words_has (const DvmWord *words, gsize n_words, const char *text, gsize length);
 /* "1", "0", "true", "no", "enable" ...; NULL is TRUE: the word alone. */
 gboolean _dvm_words_parse_boolean (const char *text, gboolean *value);
 /* (nullable): the name that was probably meant */

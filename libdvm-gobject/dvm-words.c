@@ -130,12 +130,35 @@ match (const DvmWord *words, gsize n_words, const char *text, gsize length, gboo
   return found;
 }
 
+gboolean
+_dvm_words_has (const DvmWord *words, gsize n_words, const char *text, gsize length)
+{
+  g_autofree char *word = g_strndup (text, length);
+  gboolean ambiguous;
+
+  return length > 0 && match (words, n_words, word, length, &ambiguous) != NULL;
+}
+
+static void
+set_ambiguous (const DvmWord *words, gsize n_words, const char *text, const char *place, const char *what,
+               GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (text);
+  g_autoptr (GString) list = g_string_new (NULL);
+  gsize length = strlen (text);
+
+  for (gsize i = 0; i < n_words; i++)
+    if (g_ascii_strncasecmp (words[i].name, text, length) == 0)
+      g_string_append_printf (list, "%s“%s”", list->len > 0 ? ", " : "", words[i].name);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” is the beginning of more than one word: %s"),
+               place, what, shown, list->str);
+}
+
 const DvmWord *
 _dvm_words_find (const DvmWord *words, gsize n_words, const char *text, gsize length, const char *place,
                  const char *what, GError **error)
 {
   g_autofree char *word = g_strndup (text, length);
-  g_autofree char *shown = _dvm_words_show (word);
   const DvmWord *found;
   gboolean ambiguous;
 
@@ -152,8 +175,7 @@ _dvm_words_find (const DvmWord *words, gsize n_words, const char *text, gsize le
     }
   if (ambiguous)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” is the beginning of more than one word"),
-                   place, what, shown);
+      set_ambiguous (words, n_words, word, place, what, error);
       return NULL;
     }
   if (!found->supported)

@@ -68,6 +68,10 @@ def test_map_by():
         dvm.refused("12 processes", "--map-by", "ppr:3:node")
         dvm.refused("“core” is not supported yet", "--map-by", "ppr:1:core", status=2)
         dvm.refused("“slot”", "--map-by", "slots", status=2)
+        dvm.refused("“slot”, “seq”", "--map-by", "s", status=2)
+        dvm.refused("“package” is above", "--map-by", "core", "--bind-to", "package", status=2)
+        dvm.refused("rank-by: the mapper", "--map-by", "node", "--rank-by", "node", status=2)
+        dvm.refused("bind-to: the mapper", "--map-by", "slot", "--bind-to", "core", status=2)
         result = here.cli("map", "--json", "--map-by", "ppr:1:node", "true")
         equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
 

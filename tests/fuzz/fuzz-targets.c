@@ -25,6 +25,7 @@ const FuzzTarget fuzz_targets[] = {
   { "map", fuzz_map, 0 },
   { "messages", fuzz_messages, FUZZ_CONFINED | FUZZ_WARNS },
   { "normal-form", fuzz_normal_form, 0 },
+  { "placement", fuzz_placement, 0 },
   { "routes", fuzz_routes, 0 },
   { "session-request", fuzz_session_request, 0 },
   { "settings", fuzz_settings, 0 },

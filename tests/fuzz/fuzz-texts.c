@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dvm-job-spec-private.h"
+#include "dvm-placement-private.h"
 #include "dvmd-address.h"
 #include "dvmd-config.h"
 #include "dvmd-id-set.h"
@@ -136,6 +136,29 @@ fuzz_settings (const guint8 *data, gsize size)
   g_variant_unref (g_variant_ref_sink (dvmd_config_to_dictionary (config)));
 }
 
+/* The lines of the input are map-by, rank-by and bind-to; what is right is so without the others, too. */
+void
+fuzz_placement (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", 3);
+  const char *map_by = lines[0];
+  const char *rank_by = map_by != NULL ? lines[1] : NULL;
+  const char *bind_to = rank_by != NULL ? lines[2] : NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (map_by, rank_by, bind_to, "", &error);
+  g_autoptr (DvmPlacement) alone = NULL;
+
+  check_error (placement != NULL, error);
+  if (placement == NULL)
+    return;
+  alone = _dvm_placement_parse (map_by, NULL, NULL, "", &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (alone->word, ==, placement->word);
+  g_assert_true (g_strv_equal ((const char *const *)alone->rest, (const char *const *)placement->rest));
+  g_assert_true (placement->pe <= G_MAXUINT16 && placement->bind_limit <= G_MAXUINT16);
+}
+
 /* All parsers of one word get the same text. */
 void
 fuzz_spec_words (const guint8 *data, gsize size)
@@ -143,16 +166,11 @@ fuzz_spec_words (const guint8 *data, gsize size)
   g_autofree char *text = fuzz_dup_text (data, size);
   g_auto (DvmOutputOptions) output = { 0 };
   DvmRuntimeOptions runtime;
-  DvmRankBy rank_by;
-  DvmBindTo bind_to;
   DvmStdinTarget target;
   DvmWhenFull when_full;
   gboolean plain;
 
   _dvm_runtime_options_parse (text, "", &runtime, NULL);
-  _dvm_map_by_check (text, "", NULL);
-  _dvm_rank_by_parse (text, "", &rank_by, NULL);
-  _dvm_bind_to_parse (text, "", &bind_to, NULL);
   _dvm_when_full_parse (text, "", &when_full, NULL);
   _dvm_stdin_target_parse (text, "", &target, NULL);
   _dvm_personality_parse (text, "", &plain, NULL);

@@ -69,6 +69,7 @@ void fuzz_host_list (const guint8 *data, gsize size);
 void fuzz_id_set (const guint8 *data, gsize size);
 void fuzz_job_file (const guint8 *data, gsize size);
 void fuzz_settings (const guint8 *data, gsize size);
+void fuzz_placement (const guint8 *data, gsize size);
 void fuzz_spec_words (const guint8 *data, gsize size);
 void fuzz_address (const guint8 *data, gsize size);
 

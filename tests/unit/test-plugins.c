@@ -205,7 +205,7 @@ test_words (void)
     { "slot:OVERSUBSCRIBE", DVM_ERROR_NOT_SUPPORTED, "“oversubscribe”" },
     { "slot:bright", DVM_ERROR_BAD_PARAM, "unknown word “bright”" },
     { ":PE=2", DVM_ERROR_NOT_SUPPORTED, "“pe”" },
-    { "s", DVM_ERROR_BAD_PARAM, "more than one word; the mappers of this DVM have “ppr:N:node”, “slot”, “node”" },
+    { "s", DVM_ERROR_BAD_PARAM, "“seq”; the mappers of this DVM have “ppr:N:node”, “slot”, “node”" },
     { "slots", DVM_ERROR_BAD_PARAM, "did you mean “slot”?; the mappers" },
     { "slot=1", DVM_ERROR_BAD_PARAM, "“slot” takes no value: “=1”" },
   };

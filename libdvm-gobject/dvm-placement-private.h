@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvm-job-spec-private.h"
+
+G_BEGIN_DECLS
+
+/* A cpu is one of these. */
+typedef enum
+{
+  DVM_CPUS_DEFAULT, /* cores, unless the word or the binding speaks of hardware threads */
+  DVM_CPUS_CORE,
+  DVM_CPUS_HWTHREAD,
+} DvmCpus;
+
+/* map-by, rank-by and bind-to of a job, read and found without contradictions. */
+typedef struct
+{
+  char *word;      /* (nullable): whole and in lower case; one that is not of the grammar may be a mapper's own */
+  char *value;     /* (nullable): behind the "=" of the word. device: a class by its name, a device as written */
+  GStrv arguments; /* ppr: { "2", "l3cache" } or { "2", "device=gpu" }; else none */
+  GStrv rest;      /* "span", "ordered", "file=/x", "interleave=numa", "shared=true", "ndev=2"; behind a word that is
+                      not of the grammar every part that is not one of those below, as written */
+  guint pe;        /* 0: not given */
+  DvmCpus cpus;
+  gint8 oversubscribe; /* -1: not given */
+  gint8 inherit;       /* likewise */
+  gboolean nolocal;
+  DvmRankBy rank_by;
+  gboolean rank_given;
+  DvmBindTo bind_to;
+  gboolean bind_given;
+  gboolean overload;
+  gboolean no_overload;
+  gboolean if_supported;
+  gboolean report;
+  guint bind_limit; /* 0: not given */
+} DvmPlacement;
+
+/*
+ * The one parser of the words of placement. All texts are nullable. place: what messages begin with, an empty string or
+ * such as "$.". Errors are DVM_ERROR_BAD_PARAM, and DVM_ERROR_NOT_SUPPORTED for what only a spawn can ask for.
+ */
+DvmPlacement *_dvm_placement_parse (const char *map_by, const char *rank_by, const char *bind_to, const char *place,
+                                    GError **error);
+void _dvm_placement_free (DvmPlacement *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmPlacement, _dvm_placement_free)
+
+/* ---- the parser itself ---- */
+
+/* Words of map-by. The objects have the numbers of DvmBindTo, a larger one contains a smaller one. */
+typedef enum
+{
+  DVM_MAP_WORD_NONE, /* qualifiers alone, or nothing */
+  DVM_MAP_WORD_HWTHREAD,
+  DVM_MAP_WORD_CORE,
+  DVM_MAP_WORD_L1CACHE,
+  DVM_MAP_WORD_L2CACHE,
+  DVM_MAP_WORD_L3CACHE,
+  DVM_MAP_WORD_NUMA,
+  DVM_MAP_WORD_PACKAGE,
+  DVM_MAP_WORD_NODE,
+  DVM_MAP_WORD_SLOT,
+  DVM_MAP_WORD_PPR,
+  DVM_MAP_WORD_SEQ,
+  DVM_MAP_WORD_RANKFILE,
+  DVM_MAP_WORD_PE_LIST,
+  DVM_MAP_WORD_DEVICE,
+  DVM_MAP_WORD_FOREIGN,
+} DvmMapWord;
+
+/* Qualifiers of map-by. */
+typedef enum
+{
+  DVM_MAP_PE,
+  DVM_MAP_OVERSUBSCRIBE,
+  DVM_MAP_NOOVERSUBSCRIBE,
+  DVM_MAP_NOLOCAL,
+  DVM_MAP_HWTCPUS,
+  DVM_MAP_CORECPUS,
+  DVM_MAP_INHERIT,
+  DVM_MAP_NOINHERIT,
+  DVM_MAP_SPAN,
+  DVM_MAP_ORDERED,
+  DVM_MAP_FILE,
+  DVM_MAP_INTERLEAVE,
+  DVM_MAP_SHARED,
+  DVM_MAP_NDEV,
+  DVM_N_MAP_QUALIFIERS,
+} DvmMapQualifier;
+
+typedef struct
+{
+  DvmPlacement *placement;
+  const char *place;
+  DvmMapWord word;
+  DvmMapWord object; /* of ppr, else the word itself; DVM_MAP_WORD_DEVICE for ppr:N:device=CLASS */
+  guint given;       /* bits of DvmMapQualifier: stands in the text */
+  guint on;          /* likewise: and is not "=no" */
+} DvmPlacementReader;
+
+gboolean _dvm_placement_read_map_by (DvmPlacementReader *self, const char *text, GError **error);
+/* Whether the words go together. */
+gboolean _dvm_placement_check (const DvmPlacementReader *self, GError **error);
+
+G_END_DECLS
