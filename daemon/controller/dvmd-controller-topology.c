@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvmd-controller-map.h"
+#include "dvmd-map-hardware.h"
 #include "dvmd-services.h"
 #include "dvmd-topology.h"
 
@@ -121,24 +122,14 @@ loading_free (gpointer data)
   g_free (self);
 }
 
-G_STATIC_ASSERT ((int)DVMD_OBJECT_HWTHREAD - DVMD_OBJECT_PACKAGE == (int)DVMD_TOPOLOGY_HWTHREAD);
-
 static void
 load_objects (DvmdMapTopology *into, gpointer user_data)
 {
   Loading *self = user_data;
   DvmdTopology *topology = find_topology (self->topologies, self->signature);
 
-  if (topology == NULL)
-    return;
-  dvmd_map_topology_add (into, DVMD_OBJECT_NODE, dvmd_topology_get_cpuset (topology));
-  for (guint kind = 0; kind < DVMD_N_TOPOLOGY_KINDS; kind++)
-    {
-      g_auto (GStrv) objects = dvmd_topology_dup_objects (topology, kind);
-
-      for (gsize i = 0; objects[i] != NULL; i++)
-        dvmd_map_topology_add (into, DVMD_OBJECT_PACKAGE + kind, objects[i]);
-    }
+  if (topology != NULL)
+    dvmd_map_hardware_load (into, topology);
 }
 
 static DvmdMapTopology *
