@@ -6,7 +6,9 @@
 
 #include "config.h"
 
-#include "dvmd-map-topology.h"
+#include "dvmd-map-topology-private.h"
+
+#include "dvmd-map-room.h"
 
 #include <string.h>
 
@@ -15,6 +17,7 @@
 struct _DvmdMapTopology
 {
   GPtrArray *objects[DVMD_N_OBJECT_KINDS]; /* DvmdCpuset */
+  GHashTable *rooms;                       /* GBytes -> DvmdMapRoom */
   DvmdMapTopologyLoad load;
   gpointer user_data;
   GDestroyNotify user_data_free;
@@ -120,6 +123,8 @@ dvmd_map_topology_new (DvmdMapTopologyLoad load, gpointer user_data, GDestroyNot
 
   for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
     self->objects[kind] = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_cpuset_free);
+  self->rooms = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
+                                       (GDestroyNotify)dvmd_map_room_unref);
   self->load = load;
   self->user_data = user_data;
   self->user_data_free = user_data_free;
@@ -131,6 +136,7 @@ dvmd_map_topology_free (DvmdMapTopology *self)
 {
   for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
     g_ptr_array_unref (self->objects[kind]);
+  g_hash_table_unref (self->rooms);
   if (self->user_data_free != NULL)
     self->user_data_free (self->user_data);
   g_free (self);
@@ -160,4 +166,10 @@ const DvmdCpuset *
 dvmd_map_topology_get_cpus (DvmdMapTopology *self, DvmdObjectKind kind, guint32 index)
 {
   return index < dvmd_map_topology_get_n_objects (self, kind) ? g_ptr_array_index (self->objects[kind], index) : NULL;
+}
+
+GHashTable *
+dvmd_map_topology_get_rooms (DvmdMapTopology *self)
+{
+  return self->rooms;
 }

@@ -56,6 +56,12 @@ dvmd_mapper_count (DvmdMapper *self, const DvmdMapRequest *request, guint32 *app
   return klass->count != NULL && klass->count (self, request, app_np);
 }
 
+DvmdMapRoom *
+dvmd_map_node_get_room (const DvmdMapNode *self, DvmdCpuKind cpus)
+{
+  return self->topology != NULL ? dvmd_map_room_new (self->topology, self->allowed, self->in_use, cpus) : NULL;
+}
+
 static void
 run_clear (gpointer data)
 {

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-map-topology.h"
+#include "dvmd-map-room.h"
 #include "dvmd-plugin-base.h"
 
 G_BEGIN_DECLS
@@ -81,6 +81,7 @@ typedef enum
  * @topology: (nullable): its hardware; %NULL: not known
  * @allowed: (nullable): the cpus that the job may use; %NULL: all of the topology
  * @in_use: (nullable): the cpus to which processes are bound; %NULL: none is known
+ * @is_local: whether it is the machine from which the DVM is led
  *
  * A node that may be used.
  *
@@ -100,7 +101,8 @@ typedef struct
   DvmdMapTopology *topology;
   const DvmdCpuset *allowed;
   const DvmdCpuset *in_use;
-  gpointer reserved[6];
+  gboolean is_local;
+  gpointer reserved[5];
 } DvmdMapNode;
 
 /**
@@ -110,7 +112,7 @@ typedef struct
  * @arguments: (array zero-terminated=1): as many as the mapper has declared, as they were written: "2", "node"
  * @qualifiers: (array zero-terminated=1): those that were given, by the names that the mapper has declared, with their
  *   values as they were written: "pe=2", "span"; each at most once
- * @rank_by: how ranks are given
+ * @rank_by: how ranks are given; 0: as is usual for the word
  * @bind_to: what processes are bound to, without flags
  * @bind_flags: the flags of #DvmdBindTo
  * @bind_limit: the number of %DVMD_BIND_LIMIT
@@ -122,6 +124,12 @@ typedef struct
  * is spread evenly
  * @app_limits: (nullable): a row over the nodes for each application, how many processes of it the node may take, which
  * may be passed as the limits may; 0: the node is not for this application. %NULL: every node takes every application
+ * @pe: how many cpus each process is to have; 0 counts as 1. More than one only a mapper gets that has declared the
+ * qualifier "pe=N"
+ * @cpus: what counts as a cpu
+ * @file: (nullable): the text of the file that the qualifier "file=PATH" names
+ * @file_name: (nullable): what messages call it
+ * @bind_is_default: whether @bind_to was not asked for: it is no mistake then if it is not possible
  *
  * What is to be placed, and where it may go. Borrowed for the time of the call.
  *
@@ -143,7 +151,12 @@ typedef struct
   guint32 n_nodes;
   gboolean oversubscribe;
   const guint32 *app_limits;
-  gpointer reserved[8];
+  guint32 pe;
+  DvmdCpuKind cpus;
+  const char *file;
+  const char *file_name;
+  gboolean bind_is_default;
+  gpointer reserved[4];
 } DvmdMapRequest;
 
 /**
@@ -156,7 +169,8 @@ typedef struct
  * @kind: on objects of which kind they are; %DVMD_OBJECT_NODE: that is not said
  * @object: the index of the object of the first rank
  * @object_stride: how far the objects of the ranks are apart; 0: all are on one
- * @cpus: (nullable): what each of them is bound to; %NULL: nothing, or the object if the request is to bind
+ * @cpus: (nullable): what each of them is bound to; %NULL: nothing, or cpus of the object if the request is to bind
+ * @per_object: how many ranks of the run follow each other on one object; 0 counts as 1
  *
  * Ranks of one application on one node.
  *
@@ -173,7 +187,8 @@ typedef struct
   guint32 object;
   guint32 object_stride;
   const DvmdCpuset *cpus;
-  gpointer reserved[2];
+  guint32 per_object;
+  gpointer reserved[1];
 } DvmdPlacementRun;
 
 /**
@@ -254,6 +269,16 @@ struct _DvmdMapperClass
 
   gpointer reserved[4];
 };
+
+/**
+ * dvmd_map_node_get_room:
+ * @self: a node
+ * @cpus: what counts as a cpu
+ *
+ * Returns: (transfer full) (nullable): how much room its objects have; %NULL: its hardware is not known
+ * Since: 0.1
+ */
+DvmdMapRoom *dvmd_map_node_get_room (const DvmdMapNode *self, DvmdCpuKind cpus);
 
 /* Asks the mapper. A mapper without map() declines, one without check() is content, one without count() has no opinion.
  */

@@ -10,6 +10,7 @@
 
 #include "dvmd-allocator.h"
 #include "dvmd-launcher.h"
+#include "dvmd-map-room.h"
 #include "dvmd-map-topology.h"
 #include "dvmd-mapper.h"
 #include "dvmd-plugin-base.h"

@@ -223,6 +223,26 @@ dvmd_topology_new_from_neighbour (const char *xml, gsize length, GError **error)
 }
 
 DvmdTopology *
+dvmd_topology_new_from_synthetic (const char *text, GError **error)
+{
+  hwloc_topology_t topology;
+  g_autofree char *what = g_strdup_printf ("“%s”", text);
+
+  if (!create_topology (&topology, error))
+    return NULL;
+  if (hwloc_topology_set_synthetic (topology, text) != 0)
+    {
+      hwloc_topology_destroy (topology);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                   "“%s” does not describe a machine: it is written KIND:NUMBER from the largest to the smallest, the "
+                   "last one being “pu”, such as “package:2 numa:2 l3:2 core:4 pu:2”",
+                   text);
+      return NULL;
+    }
+  return load (topology, what, error);
+}
+
+DvmdTopology *
 dvmd_topology_ref (DvmdTopology *self)
 {
   g_atomic_ref_count_inc (&self->ref_count);

@@ -42,6 +42,8 @@ DvmdTopology *dvmd_topology_new_local (GError **error);
 DvmdTopology *dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error);
 /* The text of another process of this machine with the same rights: reading it takes a tenth of looking. */
 DvmdTopology *dvmd_topology_new_from_neighbour (const char *xml, gsize length, GError **error);
+/* A machine that is not there: "package:2 numa:2 l3:2 core:4 pu:2", as lstopo writes it with --of synthetic. */
+DvmdTopology *dvmd_topology_new_from_synthetic (const char *text, GError **error);
 
 DvmdTopology *dvmd_topology_ref (DvmdTopology *self);
 void dvmd_topology_unref (DvmdTopology *self);

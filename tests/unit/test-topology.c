@@ -16,25 +16,6 @@ count_cores (DvmdTopology *topology)
   return (guint)hwloc_get_nbobjs_by_type (dvmd_topology_get_hwloc (topology), HWLOC_OBJ_CORE);
 }
 
-/* hwloc's synthetic description, "package:2 core:4 pu:2". */
-static DvmdTopology *
-new_synthetic (const char *description, GError **error)
-{
-  DvmdTopology *self;
-  hwloc_topology_t topology;
-  char *xml;
-  int size;
-
-  hwloc_topology_init (&topology);
-  g_assert_cmpint (hwloc_topology_set_synthetic (topology, description), ==, 0);
-  g_assert_cmpint (hwloc_topology_load (topology), ==, 0);
-  g_assert_cmpint (hwloc_topology_export_xmlbuffer (topology, &xml, &size, 0), ==, 0);
-  self = dvmd_topology_new_from_xml (xml, strlen (xml), error);
-  hwloc_free_xmlbuffer (topology, xml);
-  hwloc_topology_destroy (topology);
-  return self;
-}
-
 static void
 test_local (void)
 {
@@ -54,8 +35,8 @@ static void
 test_synthetic (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (DvmdTopology) topology = new_synthetic ("package:2 core:4 pu:2", &error);
-  g_autoptr (DvmdTopology) other = new_synthetic ("package:4 core:2 pu:2", NULL);
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_from_synthetic ("package:2 core:4 pu:2", &error);
+  g_autoptr (DvmdTopology) other = dvmd_topology_new_from_synthetic ("package:4 core:2 pu:2", NULL);
 
   g_assert_no_error (error);
   g_assert_cmpuint (dvmd_topology_get_n_pus (topology), ==, 16);
@@ -64,6 +45,33 @@ test_synthetic (void)
   g_assert_true (g_str_has_prefix (dvmd_topology_get_signature (topology), "2Pa:"));
   g_assert_cmpstr (dvmd_topology_get_signature (topology), !=, dvmd_topology_get_signature (other));
   g_assert_cmpuint (strlen (dvmd_topology_get_signature (topology)), <, 100);
+}
+
+static void
+check_objects (const char *text, DvmdTopologyKind kind, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_from_synthetic (text, &error);
+  g_auto (GStrv) objects = NULL;
+  g_autofree char *joined = NULL;
+
+  g_assert_no_error (error);
+  objects = dvmd_topology_dup_objects (topology, kind);
+  joined = g_strjoinv (" ", objects);
+  g_assert_cmpstr (joined, ==, expected);
+}
+
+static void
+test_synthetic_objects (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  check_objects ("package:2 numa:2 l3:2 core:2 pu:1", DVMD_TOPOLOGY_L3CACHE, "0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15");
+  check_objects ("package:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", DVMD_TOPOLOGY_CORE, "0,4 1,5 2,6 3,7");
+  check_objects ("package:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", DVMD_TOPOLOGY_NUMA, "0-7");
+  g_assert_null (dvmd_topology_new_from_synthetic ("package:2 moon:3", &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+  g_assert_nonnull (strstr (error->message, "“package:2 moon:3” does not describe a machine"));
 }
 
 static void
@@ -85,7 +93,7 @@ static void
 test_xml (void)
 {
   g_autoptr (DvmdTopology) local = dvmd_topology_new_local (NULL);
-  g_autoptr (DvmdTopology) synthetic = new_synthetic ("package:2 l3:1 core:3 pu:2", NULL);
+  g_autoptr (DvmdTopology) synthetic = dvmd_topology_new_from_synthetic ("package:2 l3:1 core:3 pu:2", NULL);
 
   check_round_trip (local);
   check_round_trip (synthetic);
@@ -141,6 +149,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/topology/local", test_local);
   g_test_add_func ("/topology/synthetic", test_synthetic);
+  g_test_add_func ("/topology/synthetic-objects", test_synthetic_objects);
   g_test_add_func ("/topology/xml", test_xml);
   g_test_add_func ("/topology/bad", test_bad);
   g_test_add_func ("/topology/bitmap", test_bitmap);
