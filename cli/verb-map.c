@@ -7,27 +7,88 @@
 #include "config.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-map.h"
+#include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-spec.h"
 
 static const DvmCliOption options[] = {
   { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("these ranks alone, such as 0-3,7") },
+  { "topology", 0, NULL, DVM_CLI_ARG_STRING, N_ ("MACHINE"), NULL,
+    N_ ("nodes that are only described: 'package:2 core:8 pu:2', or a file of lstopo; once for each kind") },
+  { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("how many of these nodes there are") },
+  { "slots", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("slots of each of them, such as 16 or 16,16,6") },
   { NULL },
 };
+
+static gboolean
+is_described (DvmCli *cli)
+{
+  return dvm_cli_args_has (cli->args, "topology");
+}
+
+/* A description, or the file that has one. */
+static gboolean
+add_topology (GStrvBuilder *topologies, const char *text, GError **error)
+{
+  g_autofree char *content = NULL;
+  gsize length;
+
+  if (!g_str_has_suffix (text, ".xml") && strchr (text, '/') == NULL)
+    {
+      g_strv_builder_add (topologies, text);
+      return TRUE;
+    }
+  if (!g_file_get_contents (text, &content, &length, error))
+    return FALSE;
+  if (!g_utf8_validate (content, (gssize)length, NULL))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s is not the XML of a machine, as 'lstopo FILE.xml' writes it"),
+                   text);
+      return FALSE;
+    }
+  g_strv_builder_add (topologies, content);
+  return TRUE;
+}
+
+/* (transfer full) (nullable): a{sv} */
+static GVariant *
+describe_question (DvmCli *cli, GError **error)
+{
+  g_autofree const char **texts = dvm_cli_args_get_all (cli->args, "topology");
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+  g_auto (GStrv) topologies = NULL;
+
+  for (gsize i = 0; texts[i] != NULL; i++)
+    if (!add_topology (builder, texts[i], error))
+      return NULL;
+  topologies = g_strv_builder_end (builder);
+  if (topologies[0] != NULL)
+    g_variant_dict_insert (&dict, "topology", "^as", topologies);
+  if (dvm_cli_args_has (cli->args, "nodes"))
+    g_variant_dict_insert (&dict, "nodes", "u", dvm_cli_args_get_uint (cli->args, "nodes", 0));
+  if (dvm_cli_args_has (cli->args, "slots"))
+    g_variant_dict_insert (&dict, "slots", "s", dvm_cli_args_get (cli->args, "slots"));
+  if (dvm_cli_args_has (cli->args, "ranks"))
+    g_variant_dict_insert (&dict, "ranks", "s", dvm_cli_args_get (cli->args, "ranks"));
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
 
 /* (transfer full) (nullable) */
 static GVariant *
 ask (DvmCli *cli, DvmClient *client, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (cli, NULL, error);
+  g_autoptr (GVariant) question = spec != NULL ? describe_question (cli, error) : NULL;
 
-  if (spec == NULL || !dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error))
+  if (question == NULL || !dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error))
     return NULL;
-  return dvm_client_map (client, spec, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
+  return dvm_client_map_with_options (client, spec, question, NULL, error);
 }
 
 static GVariant *
@@ -38,7 +99,8 @@ ask_embedded (DvmCli *cli, GError **error)
   g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (&none, &fd, error);
   g_autoptr (DvmClient) client = embedded != NULL ? dvm_client_new_for_fd (fd) : NULL;
 
-  dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));
+  if (!is_described (cli))
+    dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));
   return client != NULL && dvm_client_connect (client, NULL, error) ? ask (cli, client, error) : NULL;
 }
 
@@ -48,6 +110,9 @@ get_map (DvmCli *cli, GError **error)
   g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
   g_autoptr (GError) local_error = NULL;
 
+  /* Machines that one does not have are no matter of the DVM that one has. */
+  if (is_described (cli) && !dvm_cli_is_chosen (cli))
+    return ask_embedded (cli, error);
   if (dvm_client_connect (client, NULL, &local_error))
     return ask (cli, client, error);
   if (!dvm_cli_is_chosen (cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
@@ -69,7 +134,7 @@ const DvmCliVerb dvm_cli_verb_map = {
   .name = "map",
   .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...",
   .summary = N_ ("show where the processes of a job would go; nothing is started"),
-  .options = { dvm_cli_app_options, dvm_cli_job_options, options },
+  .options = { dvm_cli_app_options, dvm_cli_job_options, options, dvm_cli_old_options },
   .min_words = 1,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

@@ -10,15 +10,75 @@
 
 #include "dvm-client-private.h"
 
-/* (transfer full): options with ranks, if there are any */
+/* (transfer full): the options of the job and those of the question */
 static GVariant *
-add_ranks (GVariant *options, const char *ranks)
+join_options (GVariant *options, GVariant *more)
 {
   g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (options);
+
+  for (gsize i = 0; more != NULL && i < g_variant_n_children (more); i++)
+    {
+      g_autoptr (GVariant) value = NULL;
+      const char *key;
+
+      g_variant_get_child (more, i, "{&sv}", &key, &value);
+      g_variant_dict_insert_value (&dict, key, value);
+    }
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
+/* (transfer full) */
+static GVariant *
+describe_ranks (const char *ranks)
+{
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
 
   if (ranks != NULL)
     g_variant_dict_insert (&dict, "ranks", "s", ranks);
   return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
+/**
+ * dvm_client_map_with_options_async:
+ * @self: a client that is connected
+ * @spec: what would be run
+ * @options: (nullable): a value of type a{sv}; see dvm_client_map_with_options()
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks where the processes of a job would go. dvm_client_map_finish() ends it.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_map_with_options_async (DvmClient *self, DvmJobSpec *spec, GVariant *options, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Map", NULL, "(a(uuussss))", G_MAXINT, NULL };
+  g_autoptr (GVariant) value = NULL;
+  g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) of_job = NULL;
+  g_autoptr (GVariant) all = NULL;
+  GError *error = NULL;
+  GTask *task;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB_SPEC (spec));
+  g_return_if_fail (options == NULL || g_variant_is_of_type (options, G_VARIANT_TYPE_VARDICT));
+
+  task = _dvm_client_new_task (self, dvm_client_map_async, cancellable, callback, user_data);
+  if (!dvm_job_spec_validate (spec, &error))
+    {
+      g_task_return_error (task, error);
+      g_object_unref (task);
+      return;
+    }
+  value = g_variant_ref_sink (dvm_job_spec_to_variant (spec));
+  g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &of_job);
+  all = join_options (of_job, options);
+  call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);
+  _dvm_client_call (self, &call, task, _dvm_client_on_value);
 }
 
 /**
@@ -38,29 +98,9 @@ void
 dvm_client_map_async (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable,
                       GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Map", NULL, "(a(uuussss))", G_MAXINT, NULL };
-  g_autoptr (GVariant) value = NULL;
-  g_autoptr (GVariant) apps = NULL;
-  g_autoptr (GVariant) options = NULL;
-  g_autoptr (GVariant) all = NULL;
-  GError *error = NULL;
-  GTask *task;
+  g_autoptr (GVariant) options = describe_ranks (ranks);
 
-  g_return_if_fail (DVM_IS_CLIENT (self));
-  g_return_if_fail (DVM_IS_JOB_SPEC (spec));
-
-  task = _dvm_client_new_task (self, dvm_client_map_async, cancellable, callback, user_data);
-  if (!dvm_job_spec_validate (spec, &error))
-    {
-      g_task_return_error (task, error);
-      g_object_unref (task);
-      return;
-    }
-  value = g_variant_ref_sink (dvm_job_spec_to_variant (spec));
-  g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &options);
-  all = add_ranks (options, ranks);
-  call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);
-  _dvm_client_call (self, &call, task, _dvm_client_on_value);
+  dvm_client_map_with_options_async (self, spec, options, cancellable, callback, user_data);
 }
 
 /**
@@ -113,6 +153,34 @@ dvm_client_map (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellab
 }
 
 /**
+ * dvm_client_map_with_options:
+ * @self: a client that is connected
+ * @spec: what would be run
+ * @options: (nullable): a value of type a{sv}
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * The same with options of the method Map: `ranks` (s) as above; `topology` (as) places the processes on nodes that
+ * are only described, by hwloc's synthetic descriptions or XML, one for each of the first nodes and the last one for
+ * all others; `nodes` (u): how many there are; `slots` (s): of each, such as "16" or "16,16,6".
+ *
+ * Returns: (transfer full): as of dvm_client_map()
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_map_with_options (DvmClient *self, DvmJobSpec *spec, GVariant *options, GCancellable *cancellable,
+                             GError **error)
+{
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (spec), NULL);
+
+  dvm_client_map_with_options_async (self, spec, options, cancellable, _dvm_sync_done, &sync);
+  return dvm_client_map_finish (self, _dvm_sync_wait (&sync), error);
+}
+
+/**
  * dvm_client_map_job_async:
  * @self: a client that is connected
  * @job: a job of its DVM
@@ -135,7 +203,7 @@ dvm_client_map_job_async (DvmClient *self, DvmJob *job, const char *ranks, GCanc
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  options = add_ranks (NULL, ranks);
+  options = describe_ranks (ranks);
   call.path = dvm_job_get_object_path (job);
   call.parameters = g_variant_new ("(@a{sv})", options);
   _dvm_client_call (self, &call,

@@ -9,8 +9,9 @@
 #define G_LOG_DOMAIN "dvmd-bus"
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-id-set.h"
 #include "dvmd-controller-cpus.h"
+#include "dvmd-controller-map.h"
+#include "dvmd-id-set.h"
 #include "dvmd-bus-caller.h"
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
@@ -21,19 +22,22 @@
 /* Some MiB; the call has no way to answer in pages. */
 #define MAX_ROWS 65536
 
-/* A plan says what is to be mapped, and which ranks the answer has. */
+/* A question says what is to be mapped, and which ranks the answer has. */
 typedef struct
 {
   DvmJobSpec *spec;
-  char *ranks; /* (nullable) */
-} Plan;
+  char *ranks;       /* (nullable) */
+  char **topologies; /* (nullable): of nodes that are only described */
+  guint n_nodes;
+  char *slots; /* (nullable) */
+} Question;
 
 /* A call that came before the DVM had nodes. */
 typedef struct
 {
   DvmdBusCaller *caller;
   GDBusMethodInvocation *invocation;
-  Plan *plan;
+  Question *question;
 } Early;
 
 static gboolean
@@ -54,11 +58,9 @@ check_size (DvmdIdSet *ranks, guint n_ranks, GError **error)
 
 /* (transfer floating) (nullable): (a(uuussss)) */
 static GVariant *
-describe (DvmdBusServer *server, DvmdProcTable *procs, DvmdMap *map, const char *ranks, const char *note,
+describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, const char *ranks, const char *note,
           GError **error)
 {
-  DvmdNodePool *nodes = dvmd_core_get_nodes (server->core);
-  g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (server->controller, map);
   g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks != NULL ? ranks : "", "ranks", error);
   GVariantBuilder rows;
 
@@ -90,6 +92,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   DvmdProcTable *procs = dvmd_job_get_procs (call->object);
+  g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (call->controller, dvmd_job_get_map (call->object));
   const char *ranks = NULL;
   const DvmdBusOption options[] = {
     { "ranks", "s", &ranks },
@@ -100,7 +103,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     {
       if (procs != NULL)
-        map = describe (call->server, procs, dvmd_job_get_map (call->object), ranks, "", &error);
+        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, "", &error);
       else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
                              dvmd_job_get_id (call->object));
@@ -112,9 +115,12 @@ dvmd_bus_map_job (DvmdBusCall *call)
   return_map (call->invocation, map, error);
 }
 
-/* Takes "ranks", which is about the answer, out of the options. (transfer full) (nullable) */
+/* Of the question, not of the job. */
+static const char *const own_options[] = { "ranks", "topology", "nodes", "slots", NULL };
+
+/* (transfer full): the options that are of the job, or that are not */
 static GVariant *
-split_options (GVariant *dict, const char **ranks, GError **error)
+select_options (GVariant *dict, gboolean own)
 {
   GVariantBuilder builder;
 
@@ -122,21 +128,11 @@ split_options (GVariant *dict, const char **ranks, GError **error)
   for (gsize i = 0; i < g_variant_n_children (dict); i++)
     {
       g_autoptr (GVariant) entry = g_variant_get_child_value (dict, i);
-      g_autoptr (GVariant) value = NULL;
       const char *key;
 
-      g_variant_get (entry, "{&sv}", &key, &value);
-      if (strcmp (key, "ranks") != 0)
+      g_variant_get (entry, "{&sv}", &key, NULL);
+      if (g_strv_contains (own_options, key) == own)
         g_variant_builder_add_value (&builder, entry);
-      else if (g_variant_is_of_type (value, G_VARIANT_TYPE_STRING))
-        *ranks = g_variant_get_string (value, NULL);
-      else
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The option “ranks” is of type s, not %s",
-                       g_variant_get_type_string (value));
-          g_variant_builder_clear (&builder);
-          return NULL;
-        }
     }
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
@@ -153,56 +149,100 @@ adds_nothing (DvmJobSpec *spec, GError **error)
 }
 
 static void
-plan_free (gpointer data)
+question_free (gpointer data)
 {
-  Plan *plan = data;
+  Question *question = data;
 
-  g_clear_object (&plan->spec);
-  g_free (plan->ranks);
-  g_free (plan);
+  g_clear_object (&question->spec);
+  g_free (question->ranks);
+  g_strfreev (question->topologies);
+  g_free (question->slots);
+  g_free (question);
+}
+
+static gboolean
+read_options (Question *question, GVariant *dict, GError **error)
+{
+  g_autoptr (GVariant) own = select_options (dict, TRUE);
+  g_autofree const char **topologies = NULL;
+  const char *ranks = NULL;
+  const char *slots = NULL;
+  const DvmdBusOption options[] = {
+    { "ranks", "s", &ranks },
+    { "topology", "as", &topologies },
+    { "nodes", "u", &question->n_nodes },
+    { "slots", "s", &slots },
+  };
+
+  if (!dvmd_bus_options_parse (own, options, G_N_ELEMENTS (options), error))
+    return FALSE;
+  question->ranks = g_strdup (ranks);
+  question->topologies = g_strdupv ((char **)topologies);
+  question->slots = g_strdup (slots);
+  if (question->topologies != NULL || (question->n_nodes == 0 && slots == NULL))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "nodes and slots: they are of nodes that are only described, and need a topology");
+  return FALSE;
 }
 
 static gpointer
-read_plan (GDBusMethodInvocation *invocation, GError **error)
+read_question (GDBusMethodInvocation *invocation, GError **error)
 {
   GVariant *parameters = g_dbus_method_invocation_get_parameters (invocation);
   g_autoptr (GVariant) apps = g_variant_get_child_value (parameters, 0);
   g_autoptr (GVariant) dict = g_variant_get_child_value (parameters, 1);
-  const char *ranks = NULL;
-  g_autoptr (GVariant) options = split_options (dict, &ranks, error);
-  g_autoptr (DvmJobSpec) spec = options != NULL ? dvm_job_spec_new_from_variant (apps, options, error) : NULL;
-  Plan *plan;
+  g_autoptr (GVariant) options = select_options (dict, FALSE);
+  Question *question = g_new0 (Question, 1);
 
-  if (spec == NULL || !adds_nothing (spec, error) || !_dvm_job_spec_load_hosts (spec, "", error))
-    return NULL;
-  plan = g_new0 (Plan, 1);
-  plan->spec = g_steal_pointer (&spec);
-  plan->ranks = g_strdup (ranks);
-  return plan;
+  question->spec = dvm_job_spec_new_from_variant (apps, options, error);
+  if (question->spec != NULL && read_options (question, dict, error) && adds_nothing (question->spec, error)
+      && _dvm_job_spec_load_hosts (question->spec, "", error))
+    return question;
+  question_free (question);
+  return NULL;
 }
 
-const DvmdBusReader dvmd_bus_map_reader = { read_plan, plan_free };
+const DvmdBusReader dvmd_bus_map_reader = { read_question, question_free };
 
-/* (transfer floating) (nullable) */
+/* plan (nullable): the nodes that are only described. (transfer floating) (nullable) */
 static GVariant *
-make_map (DvmdBusServer *server, DvmdBusCaller *caller, Plan *plan, GError **error)
+make_map (DvmdBusServer *server, DvmdBusCaller *caller, Question *question, DvmdPlan *plan, GError **error)
 {
+  DvmdCore *core = plan != NULL ? dvmd_plan_get_core (plan) : server->core;
   gboolean waits = FALSE;
-  g_autoptr (DvmdMap) map = dvmd_core_map (server->core, plan->spec, &caller->requester, &waits, error);
+  g_autoptr (DvmdMap) map = dvmd_core_map (core, question->spec, &caller->requester, &waits, error);
+  g_autoptr (DvmdControllerCpus) cpus = NULL;
   g_autoptr (DvmdProcTable) procs = NULL;
 
   if (map == NULL)
     return NULL;
+  cpus = plan != NULL ? dvmd_controller_cpus_new_for_plan (plan, map)
+                      : dvmd_controller_cpus_new (server->controller, map);
   procs = dvmd_map_expand (map);
-  return describe (server, procs, map, plan->ranks, waits ? "waits for slots" : "", error);
+  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, waits ? "waits for slots" : "", error);
+}
+
+static GVariant *
+make_plan (DvmdBusServer *server, DvmdBusCaller *caller, Question *question, GError **error)
+{
+  const DvmdPlanShape shape = {
+    .topologies = (const char *const *)question->topologies,
+    .n_nodes = question->n_nodes,
+    .slots = question->slots,
+  };
+  g_autoptr (DvmdPlan) plan = dvmd_controller_new_plan (server->controller, &shape, error);
+
+  return plan != NULL ? make_map (server, caller, question, plan, error) : NULL;
 }
 
 /* Takes the invocation. */
 static void
-answer_map (DvmdBusServer *server, DvmdBusCaller *caller, GDBusMethodInvocation *invocation, Plan *plan)
+answer_map (DvmdBusServer *server, DvmdBusCaller *caller, GDBusMethodInvocation *invocation, Question *question)
 {
   GError *error = NULL;
-  GVariant *map = make_map (server, caller, plan, &error);
+  GVariant *map = question->topologies != NULL ? make_plan (server, caller, question, &error)
+                                               : make_map (server, caller, question, NULL, &error);
 
   return_map (invocation, map, error);
 }
@@ -214,7 +254,7 @@ early_free (gpointer data)
 
   dvmd_bus_caller_unref (early->caller);
   g_clear_object (&early->invocation);
-  plan_free (early->plan);
+  question_free (early->question);
   g_free (early);
 }
 
@@ -233,7 +273,7 @@ dvmd_bus_map (DvmdBusCall *call)
   early = g_new0 (Early, 1);
   early->caller = dvmd_bus_caller_ref (call->caller);
   early->invocation = call->invocation;
-  early->plan = g_steal_pointer (&call->read);
+  early->question = g_steal_pointer (&call->read);
   g_ptr_array_add (server->early_maps, early);
 }
 
@@ -250,7 +290,7 @@ dvmd_bus_maps_ready (DvmdBusServer *server)
     {
       Early *early = g_ptr_array_steal_index (server->early_maps, 0);
 
-      answer_map (server, early->caller, g_steal_pointer (&early->invocation), early->plan);
+      answer_map (server, early->caller, g_steal_pointer (&early->invocation), early->question);
       early_free (early);
     }
 }

@@ -17,9 +17,10 @@
 
 struct _DvmdControllerCpus
 {
-  DvmdController *controller; /* unowned */
-  DvmdMap *map;               /* (nullable): borrowed */
-  GHashTable *nodes;          /* rank of an agent -> GPtrArray of lists, NULL: not known */
+  DvmdController *controller; /* (nullable): unowned; of a plan it is that */
+  DvmdPlan *plan;
+  DvmdMap *map;      /* (nullable): borrowed */
+  GHashTable *nodes; /* rank of an agent -> GPtrArray of lists, NULL: not known */
   /* Of the node before: like nodes follow each other, and have the same answer. */
   DvmdTopology *topology;
   GArray *ranks;
@@ -42,6 +43,15 @@ dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
   self->controller = controller;
   self->map = map;
   self->nodes = g_hash_table_new_full (NULL, NULL, NULL, unref_lists);
+  return self;
+}
+
+DvmdControllerCpus *
+dvmd_controller_cpus_new_for_plan (DvmdPlan *plan, DvmdMap *map)
+{
+  DvmdControllerCpus *self = dvmd_controller_cpus_new (NULL, map);
+
+  self->plan = plan;
   return self;
 }
 
@@ -75,7 +85,8 @@ is_like_the_last (DvmdControllerCpus *self, guint node, GArray *ranks, DvmdTopol
 static GPtrArray *
 bind_node (DvmdControllerCpus *self, guint node)
 {
-  DvmdTopology *topology = dvmd_controller_find_topology (self->controller, node);
+  DvmdTopology *topology = self->plan != NULL ? dvmd_plan_find_topology (self->plan, node)
+                                              : dvmd_controller_find_topology (self->controller, node);
   g_autoptr (GArray) ranks = NULL;
 
   if (topology == NULL)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-controller.h"
+#include "dvmd-plan.h"
 
 G_BEGIN_DECLS
 
@@ -13,6 +14,8 @@ typedef struct _DvmdControllerCpus DvmdControllerCpus;
 
 /* map (nullable): borrowed */
 DvmdControllerCpus *dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map);
+/* The map is one of the plan, which is borrowed too. */
+DvmdControllerCpus *dvmd_controller_cpus_new_for_plan (DvmdPlan *plan, DvmdMap *map);
 void dvmd_controller_cpus_free (DvmdControllerCpus *self);
 
 /* "0-3,8" as the operating system of the node numbers them; "": the process is not bound, or that is not known. */

@@ -56,3 +56,9 @@ dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places,
   topologies = dvmd_controller_get_map_topologies (self);
   return dvmd_map_driver_map_job (get_mappers (self), job, places, &topologies, error);
 }
+
+DvmdPlan *
+dvmd_controller_new_plan (DvmdController *self, const DvmdPlanShape *shape, GError **error)
+{
+  return dvmd_plan_new (shape, get_mappers (self), error);
+}

@@ -8,7 +8,7 @@
 
 #include "dvmd-controller.h"
 #include "dvmd-map-driver.h"
-#include "dvmd-topology.h"
+#include "dvmd-plan.h"
 
 G_BEGIN_DECLS
 
@@ -21,5 +21,7 @@ DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces
 DvmdMapTopologies dvmd_controller_get_map_topologies (DvmdController *self);
 /* (transfer none) (nullable): of that node; NULL: it has not told it yet */
 DvmdTopology *dvmd_controller_find_topology (DvmdController *self, guint rank);
+/* (transfer full): a plan with the mappers of this DVM; see dvmd_plan_new() */
+DvmdPlan *dvmd_controller_new_plan (DvmdController *self, const DvmdPlanShape *shape, GError **error);
 
 G_END_DECLS

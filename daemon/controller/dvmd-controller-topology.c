@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "dvmd-controller-map.h"
-#include "dvmd-map-objects.h"
+#include "dvmd-map-hardware.h"
 #include "dvmd-services.h"
 #include "dvmd-topology.h"
 
@@ -128,9 +128,8 @@ load_objects (DvmdMapTopology *into, gpointer user_data)
   Loading *self = user_data;
   DvmdTopology *topology = find_topology (self->topologies, self->signature);
 
-  if (topology == NULL)
-    return;
-  dvmd_map_objects_add (into, topology);
+  if (topology != NULL)
+    dvmd_map_hardware_load (into, topology);
 }
 
 static DvmdMapTopology *

@@ -27,45 +27,6 @@ stop_timer (DvmdCampaign *self)
   self->timer = 0;
 }
 
-void
-dvmd_campaign_try_begin (DvmdCampaign *self)
-{
-  if (self->start != DVMD_START_FREE || self->failure.known)
-    return;
-  if (is_grow (self))
-    dvmd_grow_try_begin (self);
-  else
-    dvmd_shrink_try_begin (self);
-}
-
-static void
-note_failure (DvmdCampaign *self, DvmdCause cause, const char *reason)
-{
-  if (self->failure.known)
-    return;
-  self->failure.known = TRUE;
-  self->failure.cause = cause;
-  self->failure.reason = g_strdup (reason);
-}
-
-void
-dvmd_campaign_fail (DvmdCampaign *self, DvmdCause cause, const char *reason)
-{
-  if (self->failure.known || dvmd_campaign_get_ended (self))
-    return;
-  note_failure (self, cause, reason);
-  dvmd_campaign_post (self, DVMD_CAMPAIGN_FAILED, reason);
-}
-
-void
-dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *reason)
-{
-  if (dvmd_campaign_get_ended (self))
-    return;
-  note_failure (self, cause, reason);
-  dvmd_campaign_post (self, DVMD_CAMPAIGN_GIVEN_UP, self->failure.reason);
-}
-
 /* ---- steps ---- */
 
 static void

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A campaign is one change of the size of the DVM, from the request to its end.
+ * A campaign is one change of the size of the DVM, with its targets.
  */
 
 #include "config.h"
@@ -12,8 +12,6 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-core-private.h"
-#include "dvmd-gates.h"
-#include "dvmd-grow-job.h"
 #include "dvmd-session-private.h"
 
 /* Of many nodes, a sentence names the first ones. */
@@ -169,29 +167,6 @@ dvmd_campaign_publish_targets (DvmdCampaign *self)
   _dvm_campaign_set_targets (self->record, ranks, n_ranks, hosts);
 }
 
-void
-dvmd_campaign_set_pending (DvmdCampaign *self, guint pending)
-{
-  if (self->ticket.given)
-    dvmd_gate_count_targets (self->core, pending - self->n_pending);
-  self->n_pending = pending;
-  _dvm_campaign_set_pending (self->record, pending);
-  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
-}
-
-void
-dvmd_campaign_wait (DvmdCampaign *self, const char *reason)
-{
-  _dvm_campaign_set_state (self->record, DVM_CAMPAIGN_STATE_WAITING, reason);
-  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
-}
-
-void
-dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason)
-{
-  dvmd_state_machine_post (self->core->queue, &dvmd_campaign_table, self, event, 0, reason);
-}
-
 gboolean
 dvmd_campaign_is_restart (DvmdCampaign *self)
 {
@@ -272,55 +247,4 @@ DvmdJob *
 dvmd_campaign_get_job (DvmdCampaign *self)
 {
   return self->job;
-}
-
-/* ---- the jobs that wait for it ---- */
-
-static void
-add_paths (GPtrArray *paths, GPtrArray *jobs)
-{
-  for (guint i = 0; i < jobs->len; i++)
-    g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (dvmd_job_get_record (g_ptr_array_index (jobs, i))));
-}
-
-void
-dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
-{
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-  g_autoptr (GPtrArray) own = g_ptr_array_new ();
-
-  if (!self->held_untold)
-    return;
-  self->held_untold = FALSE;
-  for (guint i = 0; i < self->own_jobs->len; i++)
-    if (dvmd_grow_job_waits (g_ptr_array_index (self->own_jobs, i)))
-      g_ptr_array_add (own, g_ptr_array_index (self->own_jobs, i));
-  add_paths (paths, own);
-  for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
-    if (self->ticket.given && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
-      {
-        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (self->core->fence, gate);
-
-        add_paths (paths, jobs);
-      }
-  g_ptr_array_add (paths, NULL);
-  _dvm_campaign_set_held_jobs (self->record, (const char *const *)paths->pdata);
-}
-
-void
-dvmd_campaign_held_changed (DvmdCampaign *self)
-{
-  if (self->held_untold)
-    return;
-  self->held_untold = TRUE;
-  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
-}
-
-void
-dvmd_campaign_forget_jobs (DvmdCampaign *self)
-{
-  for (guint i = 0; i < self->own_jobs->len; i++)
-    dvmd_grow_drop_own (g_ptr_array_index (self->own_jobs, i));
-  g_ptr_array_set_size (self->own_jobs, 0);
-  g_clear_object (&self->job);
 }

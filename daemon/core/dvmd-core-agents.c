@@ -1,114 +1,21 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The agents as the core sees them: they leave, or are lost. Nobody waits for an answer of one that is lost.
+ * The end of an agent, and what follows from it in each part of its life.
  */
 
 #include "config.h"
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
-#include "dvmd-job-answers.h"
-#include "dvmd-heal.h"
 #include "dvmd-log.h"
-#include "dvmd-vm-machine.h"
 
 static gboolean
-is_down (DvmdNode *node)
+dvmd_size_is_down (DvmdNode *node)
 {
   return dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
-}
-
-void
-dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  g_return_if_fail (rank > 0);
-  g_return_if_fail (depth > 0 || parent_rank == 0);
-
-  /* One that has left may still stand in a table of the tree. */
-  if (node != NULL && _dvm_node_set_place (node->record, parent_rank, depth))
-    dvmd_core_node_changed (self, rank);
-}
-
-void
-dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator)
-{
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
-
-  if (node == NULL)
-    return;
-  _dvm_node_set_origin (node->record, launcher != NULL ? launcher : dvm_node_get_launcher (node->record),
-                        allocator != NULL ? allocator : dvm_node_get_allocator (node->record));
-  dvmd_core_node_changed (self, rank);
-}
-
-/* Its answers for this job do not come any more. */
-static void
-lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason *reason)
-{
-  /* Most jobs have nothing there. */
-  if (!dvmd_job_answers_await (job, DVMD_ANSWER_GONE, node->rank))
-    return;
-  if (dvmd_job_get_procs (job) != NULL && dvmd_job_is_launched (job))
-    dvmd_core_lose_procs (job, node, reason);
-  dvmd_core_files_staged (self, job, node->rank, NULL);
-  dvmd_core_job_gone (self, job, node->rank);
-}
-
-/* The agents have been told to end, and this was the last one. */
-void
-dvmd_core_check_all_gone (DvmdCore *self)
-{
-  if (self->membership.n_agents == 0 && self->vm.shutting_down && dvmd_core_get_num_live (self) == 0)
-    dvmd_core_post_vm (self, DVMD_VM_AGENTS_GONE, 0, NULL);
-}
-
-void
-dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
-{
-  if (is_down (node))
-    return;
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    dvmd_admission_give_back_node (self->admission, l->data, node);
-  dvmd_membership_remove (&self->membership);
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    lose_agent_of_job (self, l->data, node, reason);
-}
-
-void
-dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
-{
-  g_autoptr (DvmReason) what = NULL;
-  g_autofree char *told = dvmd_heal_plan (self, node, reason);
-
-  if (node->leaving)
-    what = dvmd_core_describe_departure (node);
-  else
-    what = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), reason);
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    dvmd_admission_give_back_node (self->admission, l->data, node);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
-  dvmd_membership_remove (&self->membership);
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    lose_agent_of_job (self, l->data, node, what);
-  dvmd_shrink_check_drains (self);
-  dvmd_core_changed (self);
-  dvmd_core_check_all_gone (self);
-}
-
-const char *
-dvmd_core_strip_name (DvmdNode *node, const char *reason)
-{
-  g_autofree char *named = g_strdup_printf ("%s: ", dvm_node_get_name (node->record));
-
-  while (g_str_has_prefix (reason, named))
-    reason += strlen (named);
-  return reason;
 }
 
 /* ---- the end of an agent ---- */
@@ -158,7 +65,7 @@ static guint
 find_step (DvmdCore *self, DvmdNode *node, DvmdAgentEnd how, DvmdCause cause)
 {
   /* The departure of a node that is DOWN already counts too. */
-  if (node == NULL || (how != DVMD_AGENT_DEPARTED && (node->rank == 0 || is_down (node))))
+  if (node == NULL || (how != DVMD_AGENT_DEPARTED && (node->rank == 0 || dvmd_size_is_down (node))))
     return NO_NEWS;
   /* Nothing of it is there, and no departure follows. */
   if (node->ordered && how == DVMD_AGENT_FAILED && cause == DVMD_CAUSE_LAUNCH)

@@ -23,7 +23,8 @@ struct _DvmdCore
 {
   GObject parent_instance;
 
-  DvmdCoreSettings settings; /* host: NULL */
+  void (*take_apart) (DvmdCore *self); /* its parts, when it goes */
+  DvmdCoreSettings settings;           /* host: NULL */
   DvmdStrangerLog strangers;
   DvmdClock *clock;
   DvmdEventQueue *queue;
@@ -60,6 +61,7 @@ void dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* Its processes are over, nobody waits for its answers, and it counts as an agent no more. */
 void dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason);
+/* The agents have been told to end, and this may have been the last one. */
 void dvmd_core_check_all_gone (DvmdCore *self);
 /*
  * A launched job has lost this node: its processes there are over, and the job fails, unless it is one that may lose
@@ -91,9 +93,12 @@ gboolean dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id
 /* There is, or was, such a job; it may have been forgotten. */
 gboolean dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace);
 void dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added);
+void dvmd_core_tell_node_state (DvmdCore *self, DvmdNode *node);
 void dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint new_state);
 /* A node as the campaigns that it is in leave it. */
 void dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node);
+/* (nullable): the campaign that takes it away, or brings it */
+DvmdCampaign *dvmd_core_find_taker (DvmdNode *node);
 /* Nodes of the DVM have begun to leave: what a job brings along is not waited for there. */
 void dvmd_core_files_leaving (DvmdCore *self, DvmdJob *job);
 /* It is not a node of the DVM any more. Those who waited for that go on. */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Sessions are paused, resumed, signalled and terminated with their jobs (S16-S19, S21).
+ * Sessions are controlled by those who may: paused, resumed, signalled and terminated with their jobs (S16-S19, S21).
  */
 
 #include "config.h"
@@ -10,12 +10,10 @@
 
 #include "dvmd-core-session-control.h"
 
-#include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-core-private.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-hold.h"
-#include "dvmd-job-sessions.h"
 #include "dvmd-session-private.h"
 
 static const char *const op_names[] = {
@@ -24,190 +22,7 @@ static const char *const op_names[] = {
   [DVMD_SESSION_SEPARATE] = "separate",
 };
 
-/* ---- its jobs ---- */
-
-/* (nullable): of this session, and live */
-static DvmdJob *
-find_job (DvmdSession *session, const char *nspace)
-{
-  DvmdJob *job = dvmd_core_find_job (session->core, nspace);
-
-  if (job == NULL || dvmd_job_get_ended (job) || dvmd_job_get_session (job) != dvmd_session_get_id (session))
-    return NULL;
-  return job;
-}
-
-/* (element-type DvmdJob): all of them, or the one of that namespace */
-static GPtrArray *
-list_jobs (DvmdSession *session, const char *nspace)
-{
-  GPtrArray *jobs = g_ptr_array_new_with_free_func (g_object_unref);
-  g_autoptr (GArray) ids = nspace == NULL ? dvmd_session_list_jobs (session) : NULL;
-  DvmdJob *only = nspace != NULL ? find_job (session, nspace) : NULL;
-
-  if (only != NULL)
-    g_ptr_array_add (jobs, g_object_ref (only));
-  for (guint i = 0; ids != NULL && i < ids->len; i++)
-    {
-      DvmdJob *job = dvmd_core_get_job (session->core, g_array_index (ids, guint, i));
-
-      if (job != NULL)
-        g_ptr_array_add (jobs, g_object_ref (job));
-    }
-  return jobs;
-}
-
-/* ---- pause and preempt ---- */
-
-/* who (nullable): the name of the one that added the hold; NULL: it is gone, and the other one may be left */
-static void
-show_holds (DvmdSession *session, DvmdHold why, const char *who)
-{
-  g_autofree char *reason = NULL;
-
-  if (who != NULL)
-    reason = g_strdup_printf ("%s has %s it", who, why == DVMD_HOLD_PAUSE ? "paused" : "preempted the jobs of");
-  else if (session->holds != 0)
-    reason = g_strdup_printf ("It is still %s", session->holds & DVMD_HOLD_PAUSE ? "paused" : "preempted");
-  dvmd_session_set_state (session, session->holds != 0 ? DVM_SESSION_STATE_PAUSED : DVM_SESSION_STATE_ACTIVE, reason);
-}
-
-static void
-hold (DvmdSession *session, const char *nspace, DvmdHold why, gboolean on, const char *who)
-{
-  g_autoptr (GPtrArray) jobs = list_jobs (session, nspace);
-  guint before = session->holds;
-
-  if (nspace == NULL)
-    session->holds = on ? session->holds | why : session->holds & ~(guint)why;
-  for (guint i = 0; i < jobs->len; i++)
-    if (on)
-      dvmd_job_hold (g_ptr_array_index (jobs, i), why);
-    else
-      dvmd_job_unhold (g_ptr_array_index (jobs, i), why);
-  if (session->holds != before)
-    show_holds (session, why, on ? who : NULL);
-}
-
-void
-dvmd_session_hold_job (DvmdJob *job)
-{
-  DvmdSession *session = dvmd_core_get_session (dvmd_job_get_core (job), dvmd_job_get_session (job));
-
-  if (session != NULL && session->holds != 0)
-    dvmd_job_hold (job, session->holds);
-}
-
-void
-dvmd_session_let_go (DvmdSession *self)
-{
-  g_autoptr (GPtrArray) jobs = list_jobs (self, NULL);
-
-  self->holds = 0;
-  for (guint i = 0; i < jobs->len; i++)
-    dvmd_job_unhold (g_ptr_array_index (jobs, i), DVMD_HOLD_PAUSE | DVMD_HOLD_PREEMPT);
-}
-
 /* ---- its end ---- */
-
-/* Grows that have not brought the session their nodes yet are cancelled. */
-static void
-cancel_grows (DvmdSession *session)
-{
-  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (campaign->session == session && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW
-          && !campaign->failure.known && campaign->grown != DVMD_GROW_WIRED)
-        dvmd_campaign_fail (campaign, DVMD_CAUSE_CANCELLED, "Its session was terminated");
-    }
-}
-
-/* No process of the session is left: its nodes are handed back, or stay in the DVM as everybody's (S24). */
-static void
-reclaim (DvmdSession *session)
-{
-  gboolean stays = session->inheritance == DVMD_INHERIT_DEFAULT || session->inheritance == DVMD_INHERIT_CHILD_DEFAULT;
-  g_autofree char *reason = g_strdup (dvm_session_get_reason (session->record));
-  const DvmdShrinkRequest request = { .scheduler = TRUE, .session = dvmd_session_get_id (session), .cause = reason };
-  g_auto (DvmdSizeAnswer) answer = { 0 };
-  g_autoptr (GError) error = NULL;
-
-  if (!stays && dvmd_core_shrink (session->core, &request, &answer, &error))
-    return;
-  if (error != NULL)
-    g_message ("The nodes of session %u stay: %s", dvmd_session_get_id (session), error->message);
-  cancel_grows (session);
-  dvmd_session_end (session, reason);
-}
-
-static void
-terminate_children (DvmdSession *session)
-{
-  g_autoptr (GArray) ids = g_array_copy (session->family.children);
-
-  for (guint i = 0; i < ids->len; i++)
-    {
-      DvmdSession *child = dvmd_core_get_session (session->core, g_array_index (ids, guint, i));
-
-      if (child != NULL && !child->family.separate && !dvmd_session_is_ending (child))
-        dvmd_session_terminate (child, "The session that it belongs to was terminated");
-    }
-}
-
-static void
-end_jobs (DvmdSession *session)
-{
-  g_autoptr (GPtrArray) jobs = list_jobs (session, NULL);
-  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_SESSION_TERMINATED, dvmd_session_get_id (session),
-                                                  dvmd_session_get_alloc_id (session));
-
-  /* A stopped job also continues by that: else it could not end in time. */
-  for (guint i = 0; i < jobs->len; i++)
-    if (dvmd_job_is_launched (g_ptr_array_index (jobs, i)))
-      dvmd_core_fail_job_for (session->core, g_ptr_array_index (jobs, i), DVM_JOB_STATE_KILLED_BY_CMD, reason);
-}
-
-/* A session that is ending goes on ending; its jobs, which a release lets go on, end now. */
-static void
-terminate_ending (DvmdSession *session, const char *reason)
-{
-  if (session->terminating)
-    return;
-  end_jobs (session);
-  dvmd_session_drop_jobs (session, reason, FALSE);
-}
-
-void
-dvmd_session_terminate (DvmdSession *session, const char *reason)
-{
-  session->holds = 0;
-  session->terminating = TRUE;
-  dvmd_session_stop_timers (session);
-  dvmd_session_set_state (session, DVM_SESSION_STATE_TERMINATING, reason);
-  terminate_children (session);
-  end_jobs (session);
-  dvmd_session_drop_jobs (session, reason, FALSE);
-  dvmd_session_check_end (session);
-}
-
-void
-dvmd_session_check_end (DvmdSession *self)
-{
-  if (self->jobs->len > 0 || self->releasing)
-    return;
-  if (self->terminating)
-    reclaim (self);
-  else if (self->ends_itself && !dvmd_session_is_ending (self))
-    dvmd_session_terminate (self, "All of its jobs have ended");
-}
-
-void
-dvmd_session_set_ends_itself (DvmdSession *self)
-{
-  self->ends_itself = TRUE;
-}
 
 static gboolean
 is_target (DvmdCampaign *campaign, guint rank)
@@ -252,7 +67,7 @@ dvmd_core_check_session_control (DvmdCore *self, DvmdSession *session, const Dvm
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no session %u any more: it is ending", id);
   else if (!dvmd_core_may (self, requester, DVMD_RIGHT_CONTROL, session, NULL, error))
     return FALSE;
-  else if (control->nspace != NULL && find_job (session, control->nspace) == NULL)
+  else if (control->nspace != NULL && dvmd_session_find_job (session, control->nspace) == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "nspace: session %u has no job “%s”", id, control->nspace);
   else
     return TRUE;
@@ -262,7 +77,7 @@ dvmd_core_check_session_control (DvmdCore *self, DvmdSession *session, const Dvm
 static void
 send_signal (DvmdSession *session, const DvmdSessionControl *control)
 {
-  g_autoptr (GPtrArray) jobs = list_jobs (session, control->nspace);
+  g_autoptr (GPtrArray) jobs = dvmd_session_collect_jobs (session, control->nspace);
   const DvmdEffects *effects = session->core->effects;
 
   for (guint i = 0; effects->signal_job != NULL && i < jobs->len; i++)
@@ -289,18 +104,18 @@ dvmd_core_control_session (DvmdCore *self, DvmdSession *session, const DvmdSessi
     {
     case DVMD_SESSION_PAUSE:
     case DVMD_SESSION_RESUME:
-      hold (session, control->nspace, DVMD_HOLD_PAUSE, control->op == DVMD_SESSION_PAUSE, who);
+      dvmd_session_hold (session, control->nspace, DVMD_HOLD_PAUSE, control->op == DVMD_SESSION_PAUSE, who);
       break;
     case DVMD_SESSION_PREEMPT:
     case DVMD_SESSION_RESTORE:
-      hold (session, control->nspace, DVMD_HOLD_PREEMPT, control->op == DVMD_SESSION_PREEMPT, who);
+      dvmd_session_hold (session, control->nspace, DVMD_HOLD_PREEMPT, control->op == DVMD_SESSION_PREEMPT, who);
       break;
     case DVMD_SESSION_SIGNAL:
       send_signal (session, control);
       break;
     case DVMD_SESSION_TERMINATE:
       if (dvmd_session_is_ending (session))
-        terminate_ending (session, reason);
+        dvmd_session_terminate_ending (session, reason);
       else
         dvmd_session_terminate (session, reason);
       break;

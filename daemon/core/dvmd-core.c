@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The core is the model of the DVM: jobs, nodes, sessions, campaigns and history, without any I/O.
+ * The core as its files share it: signals, and events that are posted to jobs.
  */
 
 #include "config.h"
@@ -10,17 +10,12 @@
 
 #include "dvmd-core-private.h"
 
-#include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
-#include "dvmd-heal.h"
-#include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
 #include "dvmd-session-private.h"
 #include "dvmd-trace.h"
-#include "dvmd-vm-machine.h"
-#include "dvmd-log.h"
 
 enum
 {
@@ -50,43 +45,14 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (DvmdCore, dvmd_core, G_TYPE_OBJECT)
 
-/* The clock may go on without it. */
-static void
-stop_timers (DvmdCore *self)
-{
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    {
-      dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
-      dvmd_job_family_stop_timer (l->data);
-    }
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
-    dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
-  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL; l = l->next)
-    dvmd_session_stop_timers (l->data);
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
-    dvmd_heal_forget (node);
-}
-
 static void
 dvmd_core_dispose (GObject *object)
 {
   DvmdCore *self = DVMD_CORE (object);
 
-  stop_timers (self);
-  g_clear_pointer (&self->admission, dvmd_admission_free);
-  /* Jobs and campaigns name each other. */
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
-    dvmd_campaign_forget_jobs (l->data);
-  dvmd_gates_clear (&self->gates);
-  dvmd_job_registry_clear (&self->jobs);
-  dvmd_vm_clear (&self->vm);
-  dvmd_campaign_registry_clear (&self->campaigns);
-  dvmd_session_owners_clear (&self->owners);
-  dvmd_session_registry_clear (&self->sessions);
-  g_clear_pointer (&self->fence, dvmd_launch_fence_free);
-  g_clear_pointer (&self->nodes, dvmd_node_pool_free);
-  g_clear_pointer (&self->clock, dvmd_clock_unref);
-  g_free ((char *)g_steal_pointer (&self->settings.nspace));
+  if (self->take_apart != NULL)
+    self->take_apart (self);
+  self->take_apart = NULL;
   G_OBJECT_CLASS (dvmd_core_parent_class)->dispose (object);
 }
 
@@ -134,75 +100,6 @@ dvmd_core_class_init (DvmdCoreClass *klass)
 static void
 dvmd_core_init (DvmdCore *self)
 {
-  self->fence = dvmd_launch_fence_new ();
-}
-
-static void
-on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
-{
-  DvmdCore *self = user_data;
-
-  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
-                  "%s, as rank %u", dvm_node_state_to_string (dvm_node_get_state (node->record)), node->rank);
-  g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
-  if (node->rank > 0)
-    dvmd_core_look_again (self);
-}
-
-static DvmdMap *
-on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error)
-{
-  DvmdCore *self = user_data;
-
-  return self->effects->map (self->user_data, job, places, error);
-}
-
-static gboolean
-on_count_for (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data)
-{
-  DvmdCore *self = user_data;
-
-  return self->effects->count_procs != NULL && self->effects->count_procs (self->user_data, job, places, np);
-}
-
-static void
-on_slots_for (DvmdJob *job, gpointer user_data)
-{
-  dvmd_core_post (job, DVMD_JOB_ALLOCATED);
-}
-
-DvmdCore *
-dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue, const DvmdEffects *effects,
-               gpointer user_data)
-{
-  DvmdCore *self = g_object_new (DVMD_TYPE_CORE, NULL);
-
-  self->settings = *settings;
-  self->settings.nspace = g_strdup (settings->nspace);
-  self->settings.host = NULL;
-  self->settings.heal = settings->heal && !settings->one_shot;
-  self->settings.heal_pause = MAX (settings->heal_pause, 1);
-  dvmd_job_registry_init (&self->jobs, settings);
-  dvmd_campaign_registry_init (&self->campaigns, settings);
-  dvmd_session_registry_init (&self->sessions);
-  dvmd_session_owners_init (&self->owners);
-  self->clock = dvmd_clock_ref (clock);
-  self->queue = queue;
-  self->effects = effects;
-  self->user_data = user_data;
-  self->nodes = dvmd_node_pool_new ();
-  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, self);
-  dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
-  dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
-  self->vm.job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
-  dvmd_core_add_session (self, 0, NULL, NULL, TRUE);
-  return self;
-}
-
-DvmdNode *
-dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
-{
-  return dvmd_node_pool_add (self->nodes, name, slots, slots_max);
 }
 
 void
@@ -317,6 +214,12 @@ dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left)
 }
 
 void
+dvmd_core_tell_node_state (DvmdCore *self, DvmdNode *node)
+{
+  g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)dvm_node_get_state (node->record));
+}
+
+void
 dvmd_core_tell_node (DvmdCore *self, guint rank, gboolean added)
 {
   g_signal_emit (self, signals[added ? NODE_ADDED : NODE_REMOVED], 0, rank);
@@ -340,48 +243,6 @@ dvmd_core_fail_job_for (DvmdCore *self, DvmdJob *job, DvmJobState state, const D
 {
   dvmd_job_add_reason (job, reason);
   return dvmd_core_fail_job (self, job, state, reason->text);
-}
-
-static gboolean
-check_agent_up (DvmdNode *node, GError **error)
-{
-  DvmNodeState state = dvm_node_get_state (node->record);
-
-  if (node->rank == 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                 "Rank 0 is the controller: it has no slots, and no job runs there");
-  else if (state != DVM_NODE_STATE_UP && !dvmd_node_is_drained (node))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The node %s is not up (%s)", dvm_node_get_name (node->record),
-                 dvm_node_state_to_string (state));
-  else
-    return TRUE;
-  return FALSE;
-}
-
-gboolean
-dvmd_core_drain_node (DvmdCore *self, DvmdNode *node, const char *reason, GError **error)
-{
-  gboolean was_drained = dvmd_node_is_drained (node);
-
-  if (!check_agent_up (node, error))
-    return FALSE;
-  dvmd_core_unplan_node (self, node);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DO_NOT_USE, reason);
-  /* The reason may be another one. */
-  if (was_drained)
-    g_signal_emit (self, signals[NODE_STATE_CHANGED], 0, node->rank, (guint)DVM_NODE_STATE_DO_NOT_USE);
-  dvmd_core_changed (self);
-  return TRUE;
-}
-
-gboolean
-dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error)
-{
-  if (!check_agent_up (node, error))
-    return FALSE;
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
-  dvmd_core_changed (self);
-  return TRUE;
 }
 
 /* ---- lookups ---- */

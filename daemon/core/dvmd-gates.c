@@ -131,22 +131,6 @@ dvmd_gate_pass (DvmdJob *job)
   dvmd_core_changed (core);
 }
 
-guint
-dvmd_gate_find_missing (DvmdJob *job)
-{
-  g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
-
-  for (guint i = 0; i < agents->len; i++)
-    {
-      guint rank = g_array_index (agents, guint, i);
-      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, rank);
-
-      if (node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
-        return rank;
-    }
-  return G_MAXUINT;
-}
-
 void
 dvmd_gate_unmap (DvmdJob *job)
 {
@@ -356,4 +340,10 @@ dvmd_gate_abort (DvmdCampaign *campaign)
     }
   for (guint i = 0; i < campaign->own_jobs->len; i++)
     dvmd_core_post_reason (g_ptr_array_index (campaign->own_jobs, i), DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+}
+
+guint
+dvmd_core_get_launch_fence (DvmdCore *self)
+{
+  return self->gates.n_targets;
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Nodes that a job brings along: its own grow, and how it waits for that.
+ * How a job waits for the nodes that it brings along.
  */
 
 #include "config.h"
@@ -10,11 +10,9 @@
 
 #include "dvmd-grow-job.h"
 
-#include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
-#include "dvmd-job-sessions.h"
 #include "dvmd-size.h"
 
 typedef struct
@@ -36,23 +34,14 @@ own_nodes_of (DvmdJob *job)
   return dvmd_job_get_part (job, DVMD_JOB_PART_OWN_NODES, sizeof (OwnNodes), own_nodes_clear);
 }
 
-static void
-read_hosts (DvmHosts *hosts, GArray *into)
+gboolean
+dvmd_grow_job_ask (DvmdJob *job)
 {
-  for (guint i = 0; i < _dvm_hosts_get_n (hosts); i++)
-    {
-      const DvmHost *host = _dvm_hosts_get (hosts, i);
-      DvmdGrowHost added = {
-        .name = host->name,
-        .slots = host->slots > 0                            ? host->slots
-                 : host->n_mentions > 1 && !host->all_slots ? host->n_mentions
-                                                            : 0,
-        .slots_max = host->slots_max,
-        .address = g_strcmp0 (host->address, host->name) != 0 ? host->address : NULL,
-      };
+  OwnNodes *self = own_nodes_of (job);
+  gboolean asked = self->asked;
 
-      g_array_append_val (into, added);
-    }
+  self->asked = TRUE;
+  return !asked;
 }
 
 static void
@@ -75,31 +64,13 @@ publish_waits (DvmdJob *job)
 }
 
 gboolean
-dvmd_grow_for_job (DvmdJob *job)
+dvmd_grow_job_wait (DvmdJob *job)
 {
   OwnNodes *self = own_nodes_of (job);
-  DvmdCore *core = dvmd_job_get_core (job);
-  DvmHosts *additions = _dvm_job_spec_get_additions (dvmd_job_get_spec (job));
-  g_autoptr (GArray) hosts = g_array_new (FALSE, FALSE, sizeof (DvmdGrowHost));
-  g_auto (DvmdSizeAnswer) answer = { 0 };
-  g_autoptr (GError) error = NULL;
-  DvmdGrowRequest request = { .requester = dvmd_job_get_requester (job), .share = TRUE, .job = job };
 
-  if (self->asked || additions == NULL)
-    return FALSE;
-  self->asked = TRUE;
-  read_hosts (additions, hosts);
-  request.hosts = (const DvmdGrowHost *)hosts->data;
-  request.n_hosts = hosts->len;
-  if (!dvmd_core_grow (core, &request, &answer, &error))
-    {
-      dvmd_core_post_failure (job, DVM_JOB_STATE_ALLOC_FAILED, error->message);
-      return TRUE;
-    }
-  dvmd_job_sessions_see (job, answer.session);
   if (self->grows == NULL)
     return FALSE;
-  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_AWAITING, 1);
+  dvmd_job_registry_count (&dvmd_job_get_core (job)->jobs, DVMD_JOBS_AWAITING, 1);
   self->waits = TRUE;
   publish_waits (job);
   dvmd_core_post (job, DVMD_JOB_AGENTS_LAUNCHED);
@@ -179,4 +150,44 @@ void
 dvmd_grow_drop_own (DvmdJob *job)
 {
   g_clear_pointer (&own_nodes_of (job)->grows, g_ptr_array_unref);
+}
+
+static void
+add_paths (GPtrArray *paths, GPtrArray *jobs)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (dvmd_job_get_record (g_ptr_array_index (jobs, i))));
+}
+
+void
+dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+  g_autoptr (GPtrArray) own = g_ptr_array_new ();
+
+  if (!self->held_untold)
+    return;
+  self->held_untold = FALSE;
+  for (guint i = 0; i < self->own_jobs->len; i++)
+    if (dvmd_grow_job_waits (g_ptr_array_index (self->own_jobs, i)))
+      g_ptr_array_add (own, g_ptr_array_index (self->own_jobs, i));
+  add_paths (paths, own);
+  for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
+    if (self->ticket.given && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
+      {
+        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (self->core->fence, gate);
+
+        add_paths (paths, jobs);
+      }
+  g_ptr_array_add (paths, NULL);
+  _dvm_campaign_set_held_jobs (self->record, (const char *const *)paths->pdata);
+}
+
+void
+dvmd_campaign_forget_jobs (DvmdCampaign *self)
+{
+  for (guint i = 0; i < self->own_jobs->len; i++)
+    dvmd_grow_drop_own (g_ptr_array_index (self->own_jobs, i));
+  g_ptr_array_set_size (self->own_jobs, 0);
+  g_clear_object (&self->job);
 }

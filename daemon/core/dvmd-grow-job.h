@@ -11,6 +11,10 @@ G_BEGIN_DECLS
 
 /* The nodes that a job brings: they are asked for once, and it waits for them. FALSE: there are none to ask for. */
 gboolean dvmd_grow_for_job (DvmdJob *job);
+/* The job asks for them now; FALSE: it has before. */
+gboolean dvmd_grow_job_ask (DvmdJob *job);
+/* The job waits from now on for the campaigns that bring some of them; FALSE: there are none. */
+gboolean dvmd_grow_job_wait (DvmdJob *job);
 /* The campaign brings some of them. */
 void dvmd_grow_add_own (DvmdJob *job, DvmdCampaign *campaign);
 gboolean dvmd_grow_job_waits (DvmdJob *job);

@@ -11,10 +11,8 @@
 #include "dvmd-size.h"
 
 #include "dvm-hosts-private.h"
-#include "dvm-records-private.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-job-sessions.h"
-#include "dvmd-lineage.h"
 
 /* A plan says what becomes of each host of a request. */
 typedef struct

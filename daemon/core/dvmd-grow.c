@@ -14,10 +14,6 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-grow-job.h"
-#include "dvmd-job-sessions.h"
-
-/* At most so many nodes that a grow waits for are named. */
-#define MAX_NAMED 3
 
 /* ---- it begins ---- */
 
@@ -77,46 +73,6 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   dvmd_core_tell_node (core, node->rank, TRUE);
 }
 
-/* Many nodes are counted, not named: they may leave one by one. */
-static void
-tell_wait (DvmdCampaign *self)
-{
-  guint n = g_hash_table_size (self->waits);
-  g_autoptr (GString) text = g_string_new (NULL);
-  const char *separator = "";
-
-  if (n > MAX_NAMED)
-    g_string_printf (text, "It begins when %u nodes have left the DVM", n);
-  else
-    g_string_assign (text, "It begins when these have left the DVM: ");
-  for (guint i = 0; n <= MAX_NAMED && i < self->targets->len; i++)
-    {
-      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-
-      if (!g_hash_table_contains (self->waits, GUINT_TO_POINTER (target->waits_for)))
-        continue;
-      g_string_append_printf (text, "%s%s", separator, target->name);
-      separator = ", ";
-    }
-  dvmd_campaign_wait (self, text->str);
-}
-
-void
-dvmd_grow_rank_departed (DvmdCore *core, guint rank)
-{
-  for (GList *l = dvmd_registry_list (core->campaigns.all, FALSE); l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (!g_hash_table_remove (campaign->waits, GUINT_TO_POINTER (rank)) || campaign->failure.known)
-        continue;
-      if (g_hash_table_size (campaign->waits) > 0)
-        tell_wait (campaign);
-      else
-        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
-    }
-}
-
 void
 dvmd_grow_try_begin (DvmdCampaign *self)
 {
@@ -131,7 +87,7 @@ dvmd_grow_try_begin (DvmdCampaign *self)
     }
   if (g_hash_table_size (self->waits) > 0)
     {
-      tell_wait (self);
+      dvmd_grow_tell_wait (self);
       return;
     }
   self->start = DVMD_START_BEGUN;
@@ -145,23 +101,6 @@ dvmd_grow_try_begin (DvmdCampaign *self)
   dvmd_campaign_publish_targets (self);
   dvmd_core_changed (self->core);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_BEGUN, NULL);
-}
-
-/* (element-type DvmdNode): of the targets that are there */
-static GPtrArray *
-list_nodes (DvmdCampaign *self)
-{
-  GPtrArray *nodes = g_ptr_array_new ();
-
-  for (guint i = 0; i < self->targets->len; i++)
-    {
-      DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = target->rank != 0 && !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
-
-      if (node != NULL)
-        g_ptr_array_add (nodes, node);
-    }
-  return nodes;
 }
 
 static void
@@ -182,36 +121,11 @@ on_timeout (gpointer user_data)
   dvmd_campaign_fail (self, DVMD_CAUSE_TIMEOUT, reason->str);
 }
 
-/* The grow does not reserve the node any more: it is in, or its session reserves nothing now. */
-static void
-free_coming (DvmdNode *node)
-{
-  if (node->coming_for)
-    dvmd_node_pool_reserve (node, FALSE);
-  node->coming_for = FALSE;
-}
-
-void
-dvmd_grow_unreserve (DvmdSession *session)
-{
-  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-      g_autoptr (GPtrArray) nodes = NULL;
-
-      if (campaign->session != session || dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW)
-        continue;
-      nodes = list_nodes (campaign);
-      for (guint i = 0; i < nodes->len; i++)
-        free_coming (g_ptr_array_index (nodes, i));
-    }
-}
-
 void
 dvmd_grow_launch (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
-  g_autoptr (GPtrArray) nodes = list_nodes (self);
+  g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
 
   self->grown = DVMD_GROW_LAUNCHED;
   if (core->settings.grow_timeout > 0)
@@ -248,7 +162,7 @@ void
 dvmd_grow_wire (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
-  g_autoptr (GPtrArray) nodes = list_nodes (self);
+  g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
 
   for (guint i = 0; i < nodes->len; i++)
     {
@@ -271,7 +185,7 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
   if (campaign->grown != DVMD_GROW_WIRING || campaign->failure.known)
     return;
   campaign->grown = DVMD_GROW_WIRED;
-  nodes = list_nodes (campaign);
+  nodes = dvmd_grow_list_nodes (campaign);
   for (guint i = 0; i < nodes->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (nodes, i);
@@ -279,7 +193,7 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
       node->grow = NULL;
       if (campaign->session != NULL && !dvmd_session_is_over (campaign->session))
         dvmd_session_join (campaign->session, node);
-      free_coming (node);
+      dvmd_grow_free_coming (node);
       if (campaign->heal != NULL)
         dvmd_heal_came (campaign->heal);
       else
@@ -323,7 +237,7 @@ void
 dvmd_grow_roll_back (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
-  g_autoptr (GPtrArray) nodes = list_nodes (self);
+  g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
   g_autoptr (GPtrArray) there = g_ptr_array_new ();
   guint repairs = 0;
   guint links_changed = 0;
@@ -410,25 +324,10 @@ offer_back (DvmdCampaign *self)
   dvmd_size_offer (core, self, targets);
 }
 
-gboolean
-dvmd_grow_is_awaited (DvmdJob *job)
-{
-  for (GList *l = dvmd_job_get_core (job)->campaigns.held_back.head; l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && !campaign->failure.known
-          && dvmd_session_is_reserved (campaign->session)
-          && dvmd_job_uses_session (job, dvmd_session_get_id (campaign->session)))
-        return TRUE;
-    }
-  return FALSE;
-}
-
 void
 dvmd_grow_failed (DvmdCampaign *self)
 {
-  g_autoptr (GPtrArray) nodes = list_nodes (self);
+  g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
 
   forget_names (self);
   dvmd_size_unhold (self);

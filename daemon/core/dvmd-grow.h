@@ -21,6 +21,12 @@ void dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node);
 void dvmd_grow_rank_departed (DvmdCore *core, guint rank);
 /* A session of the job is to have nodes by a grow that is held back (D4): it fails for none that are not there yet. */
 gboolean dvmd_grow_is_awaited (DvmdJob *job);
+/* (element-type DvmdNode): of the targets that are there */
+GPtrArray *dvmd_grow_list_nodes (DvmdCampaign *self);
+/* The campaign says which nodes it waits for. */
+void dvmd_grow_tell_wait (DvmdCampaign *self);
+/* The grow does not reserve the node any more: it is in, or its session reserves nothing now. */
+void dvmd_grow_free_coming (DvmdNode *node);
 /* The session reserves its nodes no more, those that are coming neither. */
 void dvmd_grow_unreserve (DvmdSession *session);
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-core-sessions.h"
+#include "dvmd-job-hold.h"
 
 G_BEGIN_DECLS
 
@@ -67,7 +68,7 @@ GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
 /* The node is in the session from now on, or is not any more. */
 void dvmd_session_join (DvmdSession *self, DvmdNode *node);
 void dvmd_session_part (DvmdSession *self, DvmdNode *node);
-/* The session's nodes stay in it, and are everybody's. */
+/* The session's nodes stay in it, and are everybody's; grows may bring more of them: dvmd_grow_unreserve(). */
 void dvmd_session_unreserve (DvmdSession *self);
 /* A host has been released from the session on its own, or is there again. */
 void dvmd_session_lend (DvmdSession *self, const char *name);
@@ -79,6 +80,13 @@ void dvmd_session_remove_job (DvmdSession *self, DvmdJob *job);
 /* The session is being released: its jobs that are not launched never will be. drains: those that are placed may be. */
 void dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains);
 
+/* (nullable): of this session, and live */
+DvmdJob *dvmd_session_find_job (DvmdSession *self, const char *nspace);
+/* (element-type DvmdJob): all of them, or the one of that namespace */
+GPtrArray *dvmd_session_collect_jobs (DvmdSession *self, const char *nspace);
+
+/* nspace (nullable): of the one job that is concerned; who: the name of the one that says so */
+void dvmd_session_hold (DvmdSession *self, const char *nspace, DvmdHold why, gboolean on, const char *who);
 /* A new job of a session is held as the session is. */
 void dvmd_session_hold_job (DvmdJob *job);
 /* No job of the session is paused or preempted any more. */
@@ -103,6 +111,10 @@ void dvmd_session_end_children (DvmdSession *self, guint drain_timeout);
 void dvmd_session_stop_timers (DvmdSession *self);
 /* The session's jobs end, and when the last process has gone so does the session. */
 void dvmd_session_terminate (DvmdSession *self, const char *reason);
+/* A session that is ending goes on ending; its jobs, which a release lets go on, end now. */
+void dvmd_session_terminate_ending (DvmdSession *self, const char *reason);
+/* The session is released, as by a scheduler. */
+void dvmd_session_release (DvmdSession *self, guint drain_timeout, const char *cause);
 /* The session's limit is as the request that makes or extends it says, if that says anything. */
 void dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request);
 

@@ -142,18 +142,6 @@ dvmd_session_list_nodes (DvmdSession *self)
   return nodes;
 }
 
-void
-dvmd_session_publish_nodes (DvmdSession *self)
-{
-  g_autoptr (GPtrArray) nodes = dvmd_session_list_nodes (self);
-
-  for (guint i = 0; i < nodes->len; i++)
-    nodes->pdata[i] = (gpointer)dvm_node_get_name (((DvmdNode *)nodes->pdata[i])->record);
-  g_ptr_array_add (nodes, NULL);
-  self->untold = FALSE;
-  _dvm_session_set_nodes (self->record, (const char *const *)nodes->pdata);
-}
-
 /* It was everybody's and is not any more, or the reverse: the default session has changed too. */
 static void
 node_changed (DvmdSession *self, DvmdNode *node, gboolean was_reserved)
@@ -205,8 +193,6 @@ dvmd_session_unreserve (DvmdSession *self)
       dvmd_node_pool_reserve (g_ptr_array_index (nodes, i), FALSE);
       node_changed (self, g_ptr_array_index (nodes, i), TRUE);
     }
-  dvmd_grow_unreserve (self);
-  dvmd_session_publish_sharing (self);
 }
 
 static int
@@ -304,27 +290,37 @@ dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains)
       dvmd_core_fail_job_for (self->core, job, DVM_JOB_STATE_NEVER_LAUNCHED, why);
 }
 
-void
-dvmd_session_publish_jobs (DvmdSession *self)
+DvmdJob *
+dvmd_session_find_job (DvmdSession *session, const char *nspace)
 {
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-  g_autoptr (GArray) ids = dvmd_session_list_jobs (self);
+  DvmdJob *job = dvmd_core_find_job (session->core, nspace);
 
-  for (guint i = 0; i < ids->len; i++)
-    {
-      DvmdJob *job = dvmd_core_get_job (self->core, g_array_index (ids, guint, i));
-
-      if (job != NULL)
-        g_ptr_array_add (paths, (gpointer)dvm_job_get_object_path (dvmd_job_get_record (job)));
-    }
-  g_ptr_array_add (paths, NULL);
-  _dvm_session_set_jobs (self->record, (const char *const *)paths->pdata);
+  if (job == NULL || dvmd_job_get_ended (job) || dvmd_job_get_session (job) != dvmd_session_get_id (session))
+    return NULL;
+  return job;
 }
 
-void
-dvmd_session_publish (DvmdSession *self)
+GPtrArray *
+dvmd_session_collect_jobs (DvmdSession *session, const char *nspace)
 {
-  dvmd_session_publish_nodes (self);
-  dvmd_session_publish_jobs (self);
-  dvmd_session_publish_owners (self);
+  GPtrArray *jobs = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GArray) ids = nspace == NULL ? dvmd_session_list_jobs (session) : NULL;
+  DvmdJob *only = nspace != NULL ? dvmd_session_find_job (session, nspace) : NULL;
+
+  if (only != NULL)
+    g_ptr_array_add (jobs, g_object_ref (only));
+  for (guint i = 0; ids != NULL && i < ids->len; i++)
+    {
+      DvmdJob *job = dvmd_core_get_job (session->core, g_array_index (ids, guint, i));
+
+      if (job != NULL)
+        g_ptr_array_add (jobs, g_object_ref (job));
+    }
+  return jobs;
+}
+
+gboolean
+dvmd_session_is_over (DvmdSession *self)
+{
+  return self->over;
 }

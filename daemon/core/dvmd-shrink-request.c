@@ -10,7 +10,6 @@
 
 #include "dvmd-size.h"
 
-#include "dvm-records-private.h"
 #include "dvmd-vm-machine.h"
 
 typedef struct

@@ -54,122 +54,11 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
 
 /* ---- running jobs may end first ---- */
 
-static void
-warn (DvmdJob *job, DvmdNode *node, gint64 when)
-{
-  DvmdCore *core = dvmd_job_get_core (job);
-
-  /* The time may be over already, and its event on its way. */
-  if (core->effects->warn_job != NULL)
-    core->effects->warn_job (core->user_data, job, node, MAX (when, dvmd_clock_monotonic (core->clock)));
-}
-
-static void
-on_drain_end (gpointer user_data)
-{
-  DvmdCampaign *self = user_data;
-
-  self->timer = 0;
-  if (!self->failure.known)
-    dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
-}
-
-/* A node that has been lost runs nothing any more. */
-static void
-check_drain (DvmdCampaign *self)
-{
-  for (guint i = 0; i < self->targets->len; i++)
-    {
-      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
-
-      if (node != NULL && !dvmd_size_is_down (node) && g_hash_table_size (node->jobs.ids) > 0)
-        return;
-    }
-  dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);
-}
-
-static gboolean
-is_running (DvmdJob *job)
-{
-  return dvmd_job_is_launched (job) && dvmd_job_get_procs (job) != NULL
-         && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED;
-}
-
-void
-dvmd_shrink_drain (DvmdCampaign *self)
-{
-  DvmdCore *core = self->core;
-
-  if (self->failure.known)
-    return;
-  self->timer = dvmd_clock_add_timer (core->clock, (gint64)self->drain.timeout * G_USEC_PER_SEC, on_drain_end, self);
-  for (guint i = 0; i < self->targets->len; i++)
-    {
-      const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (core->nodes, target->rank) : NULL;
-
-      for (GList *l = node != NULL ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
-        if (is_running (l->data) && dvmd_map_count_on_node (dvmd_job_get_map (l->data), node->rank) > 0)
-          warn (l->data, node, self->drain.end);
-    }
-  check_drain (self);
-}
-
 void
 dvmd_shrink_drained (DvmdCampaign *self)
 {
   self->drain.state = DVMD_DRAIN_OVER;
   dvmd_campaign_try_begin (self);
-}
-
-void
-dvmd_shrink_check_drains (DvmdCore *core)
-{
-  for (GList *l = core->campaigns.n_draining > 0 ? dvmd_registry_list (core->campaigns.all, FALSE) : NULL; l != NULL;
-       l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (campaign->drain.state == DVMD_DRAIN_ON && !campaign->failure.known)
-        check_drain (campaign);
-    }
-}
-
-void
-dvmd_shrink_warn (DvmdJob *job)
-{
-  g_autoptr (GArray) ranks = NULL;
-
-  if (dvmd_job_get_core (job)->campaigns.n_draining == 0)
-    return;
-  ranks = dvmd_map_get_nodes (dvmd_job_get_map (job));
-  for (guint i = 0; i < ranks->len; i++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (dvmd_job_get_core (job)->nodes, g_array_index (ranks, guint, i));
-
-      for (guint k = 0; node != NULL && node->shrinks != NULL && k < node->shrinks->len; k++)
-        {
-          DvmdCampaign *campaign = g_ptr_array_index (node->shrinks, k);
-
-          if (campaign->drain.state == DVMD_DRAIN_ON)
-            warn (job, node, campaign->drain.end);
-        }
-    }
-}
-
-DvmdCampaign *
-dvmd_shrink_find_slow (DvmdSession *session)
-{
-  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (campaign->session == session && campaign->stake == DVMD_STAKE_ENDS && campaign->start != DVMD_START_BEGUN
-          && !campaign->failure.known)
-        return campaign;
-    }
-  return NULL;
 }
 
 void
@@ -216,7 +105,7 @@ dvmd_shrink_order (DvmdCampaign *self)
   guint links_changed = 0;
 
   for (GList *l = nodes->len > 0 ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
-    if (is_running (l->data))
+    if (dvmd_drain_is_running (l->data))
       dvmd_core_take_away (l->data);
   for (guint i = 0; i < nodes->len; i++)
     ((DvmdNode *)g_ptr_array_index (nodes, i))->ordered = TRUE;
@@ -435,4 +324,23 @@ dvmd_shrink_failed (DvmdCampaign *self)
     }
   dvmd_gate_open (self);
   dvmd_size_resume_waiting (self->core);
+}
+
+void
+dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reason)
+{
+  if (dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_SHRINK)
+    return;
+  /* The DVM has begun to end meanwhile: an agent of those that is lost now has not left by order. */
+  if (campaign->failure.known)
+    dvmd_shrink_order_lost (campaign);
+  else
+    dvmd_campaign_give_up (campaign, DVMD_CAUSE_ORDER, reason);
+}
+
+void
+dvmd_core_offered (DvmdCore *self, DvmdCampaign *campaign)
+{
+  if (campaign != NULL && campaign->shrunk >= DVMD_SHRINK_OFFERING)
+    dvmd_shrink_offered (campaign);
 }

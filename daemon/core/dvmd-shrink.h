@@ -23,6 +23,7 @@ void dvmd_shrink_order_lost (DvmdCampaign *self);
 DvmdCampaign *dvmd_shrink_find_slow (DvmdSession *session);
 /* Such a one waits for nobody any more. */
 void dvmd_shrink_hurry (DvmdCampaign *self);
+gboolean dvmd_drain_is_running (DvmdJob *job);
 /* The job is launched on nodes that will be taken away. */
 void dvmd_shrink_warn (DvmdJob *job);
 /* A job or a node is not there any more: a drain may be over. */

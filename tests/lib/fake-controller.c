@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dvmd-controller-cpus.h"
+#include "dvmd-controller-map.h"
 
 #include "fake-elastic.h"
 #include "dvmd-heal.h"
@@ -333,6 +334,21 @@ DvmdControllerCpus *
 dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
 {
   return (DvmdControllerCpus *)g_new0 (int, 1);
+}
+
+DvmdControllerCpus *
+dvmd_controller_cpus_new_for_plan (DvmdPlan *plan, DvmdMap *map)
+{
+  return dvmd_controller_cpus_new (NULL, map);
+}
+
+/* Without mappers. */
+DvmdPlan *
+dvmd_controller_new_plan (DvmdController *self, const DvmdPlanShape *shape, GError **error)
+{
+  g_autoptr (GPtrArray) mappers = g_ptr_array_new ();
+
+  return dvmd_plan_new (shape, mappers, error);
 }
 
 void

@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A DVM of machines that are only described, on which jobs are mapped.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-plan.h"
+
+#include <string.h>
+
+#include "dvmd-map-driver.h"
+#include "dvmd-map-hardware.h"
+
+#define FIRST_NODE     "head"
+#define MOST_SLOTS     G_MAXUINT16
+#define MOST_XML       (16 * 1024 * 1024)
+#define MOST_HWTHREADS 65536
+
+struct _DvmdPlan
+{
+  GPtrArray *mappers; /* DvmdMapper */
+  DvmdClock *clock;
+  DvmdEventQueue *queue;
+  DvmdCore *core;
+  guint64 epoch;         /* of the membership that is to be told */
+  GPtrArray *topologies; /* DvmdTopology */
+  GPtrArray *of_nodes;   /* DvmdTopology, by rank; borrowed */
+  GHashTable *maps;      /* signature -> DvmdMapTopology */
+};
+
+/* ---- effects ---- */
+
+static DvmdMapTopology *
+find_for_mappers (const char *signature, gpointer user_data)
+{
+  return g_hash_table_lookup (((DvmdPlan *)user_data)->maps, signature);
+}
+
+/* The agents report later, all at once. */
+static void
+ignore_agents (gpointer user_data, DvmdNode *const *nodes, guint n_nodes)
+{
+}
+
+static void
+keep_epoch (gpointer user_data, guint64 epoch)
+{
+  ((DvmdPlan *)user_data)->epoch = epoch;
+}
+
+static void
+ignore_ready (gpointer user_data)
+{
+}
+
+static gboolean
+check_placement (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError **error)
+{
+  return dvmd_map_driver_check (((DvmdPlan *)user_data)->mappers, spec, counts, error);
+}
+
+static gboolean
+count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np)
+{
+  const DvmdMapTopologies topologies = { find_for_mappers, user_data };
+
+  return dvmd_map_driver_count (((DvmdPlan *)user_data)->mappers, job, places, &topologies, np);
+}
+
+static DvmdMap *
+map_job (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error)
+{
+  const DvmdMapTopologies topologies = { find_for_mappers, user_data };
+
+  return dvmd_map_driver_map_job (((DvmdPlan *)user_data)->mappers, job, places, &topologies, error);
+}
+
+static const DvmdEffects effects = {
+  .launch_agents = ignore_agents,
+  .distribute_membership = keep_epoch,
+  .dvm_ready = ignore_ready,
+  .check_placement = check_placement,
+  .count_procs = count_procs,
+  .map = map_job,
+};
+
+/* ---- the machines ---- */
+
+static gboolean
+is_xml (const char *text)
+{
+  return text[strspn (text, " \t\r\n")] == '<';
+}
+
+static DvmdTopology *
+read_topology (const char *text, GError **error)
+{
+  g_autoptr (DvmdTopology) topology = NULL;
+
+  if (strlen (text) > MOST_XML)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a description has %d bytes at most", MOST_XML);
+  else if (is_xml (text))
+    topology = dvmd_topology_new_from_xml (text, strlen (text), error);
+  else
+    topology = dvmd_topology_new_from_synthetic (text, error);
+  if (topology != NULL && dvmd_topology_get_n_pus (topology) > MOST_HWTHREADS)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most, not %u",
+                   MOST_HWTHREADS, dvmd_topology_get_n_pus (topology));
+      return NULL;
+    }
+  return g_steal_pointer (&topology);
+}
+
+static gboolean
+read_topologies (DvmdPlan *self, const char *const *texts, GError **error)
+{
+  if (texts == NULL || texts[0] == NULL)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                           "topology: nodes that are only described need a description of their hardware, such as "
+                           "“package:2 core:8 pu:2”");
+      return FALSE;
+    }
+  for (gsize i = 0; texts[i] != NULL; i++)
+    {
+      DvmdTopology *topology = read_topology (texts[i], error);
+      const char *signature;
+
+      if (topology == NULL)
+        return FALSE;
+      g_ptr_array_add (self->topologies, topology);
+      signature = dvmd_topology_get_signature (topology);
+      if (!g_hash_table_contains (self->maps, signature))
+        g_hash_table_insert (self->maps, g_strdup (signature), dvmd_map_topology_new_for (topology));
+    }
+  return TRUE;
+}
+
+/* ---- the nodes ---- */
+
+/* (transfer full) (nullable): one number for each node */
+static GArray *
+read_slots (const char *text, guint n_nodes, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "0", ",", -1);
+  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    {
+      guint64 number = 0;
+      guint one;
+
+      if (text != NULL
+          && (slots->len >= n_nodes || !g_ascii_string_to_unsigned (words[i], 10, 1, MOST_SLOTS, &number, NULL)))
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "slots: “%s” is no list of numbers from 1 to %u for %u nodes, such as 16 or 16,16,6", text,
+                       MOST_SLOTS, n_nodes);
+          return NULL;
+        }
+      one = (guint)number;
+      g_array_append_val (slots, one);
+    }
+  return g_steal_pointer (&slots);
+}
+
+static void
+add_nodes (DvmdPlan *self, guint n_nodes, GArray *slots)
+{
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autofree char *name = i == 0 ? g_strdup (FIRST_NODE) : g_strdup_printf ("n%03u", i);
+      DvmdTopology *topology = self->topologies->pdata[MIN (i, self->topologies->len - 1)];
+      DvmdNode *node = dvmd_core_add_node (self->core, name, g_array_index (slots, guint, MIN (i, slots->len - 1)), 0);
+
+      if (self->of_nodes->len <= node->rank)
+        g_ptr_array_set_size (self->of_nodes, (int)node->rank + 1);
+      self->of_nodes->pdata[node->rank] = topology;
+    }
+}
+
+static void
+drain (DvmdPlan *self)
+{
+  while (!dvmd_event_queue_is_empty (self->queue))
+    dvmd_event_queue_drain (self->queue, 0);
+}
+
+/* All agents report at once what their machines are. */
+static void
+bring_up (DvmdPlan *self)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (self->core);
+
+  dvmd_core_start (self->core);
+  drain (self);
+  for (guint rank = 0; rank < self->of_nodes->len; rank++)
+    {
+      DvmdTopology *topology = self->of_nodes->pdata[rank];
+
+      if (topology != NULL)
+        dvmd_core_agent_reported (self->core, rank,
+                                  &(DvmdAgentReport){ .host = dvmd_node_pool_get_name (pool, rank),
+                                                      .hwthreads = dvmd_topology_get_n_pus (topology),
+                                                      .topology = dvmd_topology_get_signature (topology) });
+    }
+  drain (self);
+  dvmd_core_membership_distributed (self->core, self->epoch);
+  drain (self);
+}
+
+DvmdPlan *
+dvmd_plan_new (const DvmdPlanShape *shape, GPtrArray *mappers, GError **error)
+{
+  const DvmdCoreSettings settings = { .nspace = "plan", .host = FIRST_NODE, .history_limit = 1 };
+  g_autoptr (DvmdPlan) self = g_new0 (DvmdPlan, 1);
+  g_autoptr (GArray) slots = NULL;
+  guint n_nodes;
+
+  self->mappers = g_ptr_array_ref (mappers);
+  self->topologies = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_topology_unref);
+  self->of_nodes = g_ptr_array_new ();
+  self->maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_map_topology_free);
+  self->clock = dvmd_clock_new_manual (0);
+  self->queue = dvmd_event_queue_new (NULL, NULL);
+  if (shape->n_nodes > DVMD_PLAN_MAX_NODES)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "nodes: %u are more than the %d that can be described",
+                   shape->n_nodes, DVMD_PLAN_MAX_NODES);
+      return NULL;
+    }
+  if (!read_topologies (self, shape->topologies, error))
+    return NULL;
+  n_nodes = shape->n_nodes > 0 ? shape->n_nodes : self->topologies->len;
+  slots = read_slots (shape->slots, n_nodes, error);
+  if (slots == NULL)
+    return NULL;
+  self->core = dvmd_core_new (&settings, self->clock, self->queue, &effects, self);
+  add_nodes (self, n_nodes, slots);
+  bring_up (self);
+  return g_steal_pointer (&self);
+}
+
+void
+dvmd_plan_free (DvmdPlan *self)
+{
+  g_clear_pointer (&self->queue, dvmd_event_queue_free);
+  g_clear_object (&self->core);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_clear_pointer (&self->maps, g_hash_table_unref);
+  g_clear_pointer (&self->of_nodes, g_ptr_array_unref);
+  g_clear_pointer (&self->topologies, g_ptr_array_unref);
+  g_clear_pointer (&self->mappers, g_ptr_array_unref);
+  g_free (self);
+}
+
+DvmdCore *
+dvmd_plan_get_core (DvmdPlan *self)
+{
+  return self->core;
+}
+
+DvmdTopology *
+dvmd_plan_find_topology (DvmdPlan *self, guint rank)
+{
+  return rank < self->of_nodes->len ? self->of_nodes->pdata[rank] : NULL;
+}

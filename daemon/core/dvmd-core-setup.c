@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The core is put together of its parts, and taken apart.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-core"
+
+#include "dvmd-campaign-private.h"
+#include "dvmd-core-private.h"
+#include "dvmd-heal.h"
+#include "dvmd-job-family.h"
+#include "dvmd-job-machine.h"
+#include "dvmd-job-private.h"
+#include "dvmd-log.h"
+#include "dvmd-session-private.h"
+#include "dvmd-vm-machine.h"
+
+/* The clock may go on without it. */
+static void
+stop_timers (DvmdCore *self)
+{
+  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
+    {
+      dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
+      dvmd_job_family_stop_timer (l->data);
+    }
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+    dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
+  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL; l = l->next)
+    dvmd_session_stop_timers (l->data);
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
+    dvmd_heal_forget (node);
+}
+
+static void
+take_apart (DvmdCore *self)
+{
+  stop_timers (self);
+  g_clear_pointer (&self->admission, dvmd_admission_free);
+  /* Jobs and campaigns name each other. */
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+    dvmd_campaign_forget_jobs (l->data);
+  dvmd_gates_clear (&self->gates);
+  dvmd_job_registry_clear (&self->jobs);
+  dvmd_vm_clear (&self->vm);
+  dvmd_campaign_registry_clear (&self->campaigns);
+  dvmd_session_owners_clear (&self->owners);
+  dvmd_session_registry_clear (&self->sessions);
+  g_clear_pointer (&self->fence, dvmd_launch_fence_free);
+  g_clear_pointer (&self->nodes, dvmd_node_pool_free);
+  g_clear_pointer (&self->clock, dvmd_clock_unref);
+  g_free ((char *)g_steal_pointer (&self->settings.nspace));
+}
+
+static void
+on_node_changed (DvmdNode *node, DvmNodeState old_state, gpointer user_data)
+{
+  DvmdCore *self = user_data;
+
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
+                  "%s, as rank %u", dvm_node_state_to_string (dvm_node_get_state (node->record)), node->rank);
+  dvmd_core_tell_node_state (self, node);
+  if (node->rank > 0)
+    dvmd_core_look_again (self);
+}
+
+static DvmdMap *
+on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError **error)
+{
+  DvmdCore *self = user_data;
+
+  return self->effects->map (self->user_data, job, places, error);
+}
+
+static gboolean
+on_count_for (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data)
+{
+  DvmdCore *self = user_data;
+
+  return self->effects->count_procs != NULL && self->effects->count_procs (self->user_data, job, places, np);
+}
+
+static void
+on_slots_for (DvmdJob *job, gpointer user_data)
+{
+  dvmd_core_post (job, DVMD_JOB_ALLOCATED);
+}
+
+DvmdCore *
+dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue, const DvmdEffects *effects,
+               gpointer user_data)
+{
+  DvmdCore *self = g_object_new (DVMD_TYPE_CORE, NULL);
+
+  self->take_apart = take_apart;
+  self->fence = dvmd_launch_fence_new ();
+  self->settings = *settings;
+  self->settings.nspace = g_strdup (settings->nspace);
+  self->settings.host = NULL;
+  self->settings.heal = settings->heal && !settings->one_shot;
+  self->settings.heal_pause = MAX (settings->heal_pause, 1);
+  dvmd_job_registry_init (&self->jobs, settings);
+  dvmd_campaign_registry_init (&self->campaigns, settings);
+  dvmd_session_registry_init (&self->sessions);
+  dvmd_session_owners_init (&self->owners);
+  self->clock = dvmd_clock_ref (clock);
+  self->queue = queue;
+  self->effects = effects;
+  self->user_data = user_data;
+  self->nodes = dvmd_node_pool_new ();
+  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, self);
+  dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
+  dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
+  self->vm.job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
+  dvmd_core_add_session (self, 0, NULL, NULL, TRUE);
+  return self;
+}

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Grow and shrink have this in common: checks before, making a campaign, and offers after.
+ */
+
+#include "config.h"
+
+#include "dvm-records-private.h"
+#include "dvmd-size.h"
+
+void
+dvmd_size_answer_clear (DvmdSizeAnswer *self)
+{
+  g_clear_pointer (&self->alloc_id, g_free);
+  g_clear_pointer (&self->req_id, g_free);
+}
+
+gboolean
+dvmd_size_check (DvmdCore *self, GError **error)
+{
+  if (self->vm.shutting_down)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and does not change its size any more");
+  else if (!self->vm.ready)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM is not up yet");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+gboolean
+dvmd_size_check_elastic (DvmdCore *self, GError **error)
+{
+  if (self->settings.elastic)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
+               "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
+               "dvm.conf");
+  return FALSE;
+}
+
+const DvmdRequester *
+dvmd_size_get_asker (const DvmdRequester *requester, gboolean scheduler)
+{
+  return scheduler ? NULL : requester;
+}
+
+void
+dvmd_size_answer (DvmdSizeAnswer *answer, const char *alloc_id, const char *req_id, DvmdSession *session,
+                  DvmdCampaign *campaign)
+{
+  answer->alloc_id = g_strdup (alloc_id);
+  answer->req_id = g_strdup (req_id);
+  answer->session = session != NULL ? dvmd_session_get_id (session) : 0;
+  answer->campaign = campaign != NULL ? dvmd_campaign_get_id (campaign) : 0;
+}
+
+DvmdCampaign *
+dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester, const char *alloc_id,
+                         const char *req_id)
+{
+  DvmdCampaign *campaign = dvmd_campaign_new (self, dvmd_campaign_registry_mint_id (&self->campaigns), kind);
+
+  if (requester != NULL)
+    campaign->requester = dvmd_requester_copy (requester);
+  _dvm_campaign_set_request (campaign->record, kind, alloc_id, req_id, requester != NULL ? requester->name : NULL);
+  return campaign;
+}
+
+void
+dvmd_size_unhold (DvmdCampaign *campaign)
+{
+  if (campaign->start != DVMD_START_HELD)
+    return;
+  dvmd_campaign_registry_hold (&campaign->core->campaigns, campaign, FALSE);
+  campaign->start = DVMD_START_FREE;
+}
+
+void
+dvmd_size_resume_waiting (DvmdCore *self)
+{
+  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && campaign->start == DVMD_START_FREE
+          && !campaign->failure.known)
+        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
+    }
+}
+
+gboolean
+dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets)
+{
+  g_autofree DvmdOffer *offers = g_new (DvmdOffer, targets->len + 1);
+
+  if (targets->len == 0 || self->effects->offer_nodes == NULL)
+    return FALSE;
+  for (guint i = 0; i < targets->len; i++)
+    {
+      const DvmdTarget *target = g_ptr_array_index (targets, i);
+
+      offers[i] = (DvmdOffer){ .name = target->name, .allocator = target->allocator };
+    }
+  self->effects->offer_nodes (self->user_data, campaign, offers, targets->len);
+  return TRUE;
+}
+
+gboolean
+dvmd_core_get_elastic (DvmdCore *self)
+{
+  return self->settings.elastic;
+}
