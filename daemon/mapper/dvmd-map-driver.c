@@ -8,143 +8,15 @@
 
 #include "dvmd-map-driver.h"
 
+#include <string.h>
+
 #include "dvm-job-spec-private.h"
+#include "dvmd-map-check.h"
 #include "dvmd-map-words.h"
 
 /* The masks of the interface are the numbers of the library. */
 G_STATIC_ASSERT (DVMD_RANK_BY_SPAN == 1 << DVM_RANK_BY_SPAN);
 G_STATIC_ASSERT (DVMD_BIND_TO_PACKAGE == 1 << DVM_BIND_TO_PACKAGE);
-
-/* A check counts the processes of each node and application as far as the answer has been read. */
-typedef struct
-{
-  const DvmdMapRequest *request;
-  guint *on_node;
-  guint *of_app;
-  guint *of_app_on_node; /* NULL: nobody asks */
-  guint num_procs;
-} Check;
-
-static guint64
-sum_of_np (const DvmdMapRequest *request)
-{
-  guint64 sum = 0;
-
-  for (guint i = 0; i < request->n_apps; i++)
-    sum += request->app_np[i];
-  return sum;
-}
-
-static gboolean
-check_app_on_node (Check *self, const DvmdPlacementRun *run)
-{
-  gsize place = (gsize)run->app * self->request->n_nodes + run->node;
-  guint limit = self->request->app_limits[place];
-
-  self->of_app_on_node[place] += run->count;
-  return limit > 0 && (self->request->oversubscribe || self->of_app_on_node[place] <= limit);
-}
-
-/* The result says what is wrong with the objects and cpus of the run; NULL: nothing. */
-static const char *
-check_hardware (const DvmdMapRequest *request, const DvmdPlacementRun *run)
-{
-  const DvmdMapNode *node = &request->nodes[run->node];
-  const DvmdCpuset *allowed = node->allowed;
-  guint64 last = run->object + (run->count - 1) * (guint64)run->object_stride;
-
-  if ((guint)run->kind >= DVMD_N_OBJECT_KINDS)
-    return "it speaks of a kind of object that there is not";
-  if (run->kind == DVMD_OBJECT_NODE && run->cpus == NULL)
-    return last == 0 ? NULL : "it speaks of an object without a kind";
-  if (node->topology == NULL || dvmd_map_topology_get_n_objects (node->topology, DVMD_OBJECT_NODE) == 0)
-    return "it speaks of the hardware of a node of which that is not known";
-  if (last >= dvmd_map_topology_get_n_objects (node->topology, run->kind))
-    return "it speaks of an object that the node does not have";
-  if (run->cpus != NULL && request->bind_to == DVMD_BIND_TO_NONE)
-    return "it binds processes that are not to be bound";
-  if (allowed == NULL)
-    allowed = dvmd_map_topology_get_cpus (node->topology, DVMD_OBJECT_NODE, 0);
-  if (run->cpus != NULL && !dvmd_cpuset_is_within (run->cpus, allowed))
-    return "it binds to a cpu that is not allowed";
-  return NULL;
-}
-
-/* The result says what is wrong with the run; NULL: nothing. Sums cannot overflow: no run is larger than the rest. */
-static const char *
-check_run (Check *self, const DvmdPlacementRun *run, guint placed)
-{
-  const DvmdMapRequest *request = self->request;
-
-  if (run->node >= request->n_nodes)
-    return "it uses a node that was not offered";
-  if (run->app >= request->n_apps)
-    return "it speaks of an application that the job does not have";
-  if (run->count == 0 || run->count > self->num_procs - placed)
-    return "it does not have as many processes as the job";
-  self->on_node[run->node] += run->count;
-  self->of_app[run->app] += run->count;
-  if (self->on_node[run->node]
-      > (request->oversubscribe ? request->nodes[run->node].most : request->nodes[run->node].limit))
-    return "it puts more processes on a node than that may take";
-  if (self->of_app_on_node != NULL && !check_app_on_node (self, run))
-    return "it puts an application on a node that is not for it, or more of it than that may take";
-  if (self->of_app[run->app] > request->app_np[run->app])
-    return "an application has more processes than it is to have";
-  if (run->first_rank + (run->count - 1) * (guint64)run->stride >= self->num_procs)
-    return "it has a rank that the job does not have";
-  return check_hardware (request, run);
-}
-
-static DvmdMap *
-take_answer (Check *self, DvmdPlacement *placement, const char **wrong)
-{
-  g_autoptr (DvmdMap) map = dvmd_map_new ();
-  guint n_runs;
-  const DvmdPlacementRun *runs = dvmd_placement_get_runs (placement, &n_runs);
-
-  for (guint i = 0; i < n_runs; i++)
-    {
-      *wrong = check_run (self, &runs[i], map->num_procs);
-      if (*wrong != NULL)
-        return NULL;
-      dvmd_map_add_run (map, &(DvmdMapRow){ .node = self->request->nodes[runs[i].node].rank,
-                                            .app = runs[i].app,
-                                            .first_rank = runs[i].first_rank,
-                                            .count = runs[i].count,
-                                            .stride = runs[i].stride,
-                                            .place = { runs[i].kind, runs[i].object },
-                                            .per_object = 1,
-                                            .object_stride = runs[i].object_stride });
-    }
-  if (map->num_procs < self->num_procs)
-    *wrong = "a rank has no place";
-  else if (!dvmd_map_is_whole (map))
-    *wrong = "a rank has more than one place";
-  else
-    return g_steal_pointer (&map);
-  return NULL;
-}
-
-static DvmdMap *
-check_answer (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
-{
-  g_autofree guint *on_node = g_new0 (guint, request->n_nodes);
-  g_autofree guint *of_app = g_new0 (guint, request->n_apps);
-  Check self = { .request = request, .on_node = on_node, .of_app = of_app };
-  const char *wrong = NULL;
-  DvmdMap *map;
-
-  self.num_procs = (guint)sum_of_np (request);
-  if (request->app_limits != NULL)
-    self.of_app_on_node = g_new0 (guint, (gsize)request->n_apps * request->n_nodes);
-  map = take_answer (&self, placement, &wrong);
-  g_free (self.of_app_on_node);
-  if (map == NULL)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "The map of %s is not used: %s", G_OBJECT_TYPE_NAME (mapper),
-                 wrong);
-  return map;
-}
 
 /* A plugin's error keeps its message, but not its code. */
 static void
@@ -160,16 +32,74 @@ take_error (DvmdMapper *mapper, GError *local, GError **error)
 
 /* ---- asking ---- */
 
+/* One question: words and request are those that the mapper sees. */
+typedef struct
+{
+  GPtrArray *mappers;
+  const DvmdMapWishes *wishes;
+  DvmPlacement *placement;
+  DvmdMapPolicy policy;
+  char *word; /* of the policy, in full */
+  DvmdMapRequest request;
+  DvmdMapNode *own_nodes; /* (nullable): those of the request, if some are left out */
+  guint32 *own_limits;    /* likewise */
+} Question;
+
+static void
+question_clear (Question *self)
+{
+  g_clear_pointer (&self->placement, _dvm_placement_free);
+  g_clear_pointer (&self->word, g_free);
+  g_clear_pointer (&self->own_nodes, g_free);
+  g_clear_pointer (&self->own_limits, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Question, question_clear)
+
+/* The policy of the words is put into the request. */
 static gboolean
-check_wishes (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
+question_init (Question *self, GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+               GError **error)
+{
+  const DvmdMapPolicy *policy = &self->policy;
+  gboolean oversubscribe;
+
+  *self = (Question){ .mappers = mappers, .wishes = wishes, .request = *request };
+  self->placement = _dvm_placement_parse (wishes->map_by, wishes->rank_by, wishes->bind_to, "", error);
+  if (self->placement == NULL)
+    return FALSE;
+  oversubscribe = wishes->oversubscribe || request->oversubscribe || self->placement->oversubscribe == TRUE;
+  self->policy = dvmd_map_defaults_settle (self->placement, wishes, oversubscribe, dvmd_map_check_sum_of_np (request));
+  self->request.rank_by = policy->rank_by;
+  self->request.bind_to = policy->bind_to;
+  self->request.bind_flags = policy->bind_flags;
+  self->request.bind_limit = policy->bind_limit;
+  self->request.bind_is_default = policy->bind_is_default;
+  self->request.pe = policy->pe;
+  self->request.cpus = policy->cpus;
+  self->request.file = wishes->file;
+  self->request.file_name = wishes->file_name;
+  self->word = dvmd_map_words_find (mappers, policy->word, error);
+  return self->word != NULL;
+}
+
+static gboolean
+check_wishes (DvmdMapper *mapper, DvmdMapRequest *request, gboolean rank_given, GError **error)
 {
   const DvmdPluginInfo *info = dvmd_plugin_get_info (mapper);
   const char *what = NULL;
 
-  if ((request->rank_by & ~(info->rankings | DVMD_RANK_BY_SLOT)) != 0)
-    what = "rank-by";
-  else if (((request->bind_to | request->bind_flags) & ~(info->bindings | DVMD_BIND_TO_NONE)) != 0)
+  if (((request->bind_to | request->bind_flags) & ~(info->bindings | DVMD_BIND_TO_NONE)) != 0)
     what = "bind-to";
+  /* Nobody has asked for it. */
+  if (what != NULL && request->bind_is_default && request->bind_flags == 0)
+    {
+      request->bind_to = DVMD_BIND_TO_NONE;
+      what = NULL;
+    }
+  if ((request->rank_by & ~(info->rankings | DVMD_RANK_BY_SLOT)) != 0 && rank_given)
+    what = "rank-by";
+  else if ((request->rank_by & ~(info->rankings | DVMD_RANK_BY_SLOT)) != 0)
+    request->rank_by = 0;
   if (what == NULL)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s: the mapper “%s” cannot do that for “%s”", what,
@@ -179,28 +109,15 @@ check_wishes (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
 
 /* The request as this mapper is to see it: words own what it borrows. */
 static gboolean
-prepare (DvmdMapper *mapper, const char *word, const char *map_by, DvmdMapRequest *request, DvmdMapWords *words,
-         GError **error)
+prepare (Question *self, DvmdMapper *mapper, DvmdMapRequest *request, DvmdMapWords *words, GError **error)
 {
-  if (!dvmd_map_words_parse (words, mapper, word, map_by, error))
+  if (!dvmd_map_words_fill (words, mapper, self->word, self->placement, error))
     return FALSE;
   request->word = words->word;
   request->value = words->value;
   request->arguments = (const char *const *)words->arguments;
   request->qualifiers = (const char *const *)words->qualifiers;
-  return check_wishes (mapper, request, error);
-}
-
-static void
-set_wishes (DvmdMapRequest *request, DvmJobSpec *spec)
-{
-  DvmRankBy rank_by = DVM_RANK_BY_SLOT;
-  DvmBindTo bind_to = DVM_BIND_TO_NONE;
-
-  _dvm_rank_by_parse (dvm_job_spec_get_rank_by (spec), "", &rank_by, NULL);
-  _dvm_bind_to_parse (dvm_job_spec_get_bind_to (spec), "", &bind_to, NULL);
-  request->rank_by = 1 << rank_by;
-  request->bind_to = 1 << bind_to;
+  return check_wishes (mapper, request, self->placement->rank_given, error);
 }
 
 /* (nullable): the first of them that has it */
@@ -213,65 +130,236 @@ find_mapper (GPtrArray *mappers, const char *word)
   return NULL;
 }
 
-gboolean
-dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
-{
-  const char *map_by = dvm_job_spec_get_map_by (spec);
-  g_autofree char *word = dvmd_map_words_find (mappers, map_by, error);
-  g_auto (DvmdMapWords) words = { 0 };
-  DvmdMapRequest request = { 0 };
-  DvmdMapper *mapper;
+/* ---- nodes ---- */
 
-  if (word == NULL)
-    return FALSE;
-  mapper = find_mapper (mappers, word);
-  set_wishes (&request, spec);
-  if (!prepare (mapper, word, map_by, &request, &words, error) || !dvmd_mapper_check (mapper, &request, error))
-    return FALSE;
-  *counts = dvmd_mapper_count (mapper, &request, NULL);
+/* Nodes that the job is not to use are not offered. */
+static gboolean
+leave_out_local (Question *self, GError **error)
+{
+  const DvmdMapRequest *given = &self->request;
+  guint32 *limits = NULL;
+  guint n = 0;
+
+  if (!self->placement->nolocal)
+    return TRUE;
+  self->own_nodes = g_new (DvmdMapNode, given->n_nodes);
+  if (given->app_limits != NULL)
+    self->own_limits = limits = g_new (guint32, (gsize)given->n_apps * given->n_nodes);
+  for (guint node = 0; node < given->n_nodes; node++)
+    if (!given->nodes[node].is_local)
+      self->own_nodes[n++] = given->nodes[node];
+  for (guint app = 0; limits != NULL && app < given->n_apps; app++)
+    for (guint node = 0; node < given->n_nodes; node++)
+      if (!given->nodes[node].is_local)
+        *limits++ = given->app_limits[(gsize)app * given->n_nodes + node];
+  self->request.nodes = self->own_nodes;
+  self->request.app_limits = self->own_limits;
+  self->request.n_nodes = n;
+  if (n > 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "map-by: “nolocal” leaves no node: the job may use this machine alone");
+  return FALSE;
+}
+
+/* FALSE: a node does not have what processes are to be bound to. reason (out) (nullable): which one, and why */
+static gboolean
+can_bind (const DvmdMapRequest *request, char **reason)
+{
+  DvmdObjectKind kind = dvmd_map_check_kind_of (request->bind_to);
+  const DvmdMapTopology *last = NULL;
+
+  for (guint i = 0; request->bind_to > DVMD_BIND_TO_NONE && i < request->n_nodes; i++)
+    {
+      DvmdMapTopology *topology = request->nodes[i].topology;
+
+      if (topology != NULL && topology == last)
+        continue;
+      last = topology;
+      if (topology == NULL || dvmd_map_topology_get_n_objects (topology, DVMD_OBJECT_NODE) == 0)
+        *reason = g_strdup_printf ("bind-to: the hardware of node %s is not known", request->nodes[i].name);
+      else if (dvmd_map_topology_get_n_objects (topology, kind) == 0)
+        *reason = g_strdup_printf ("bind-to: node %s has no object of that kind", request->nodes[i].name);
+      else
+        continue;
+      return FALSE;
+    }
   return TRUE;
 }
 
-DvmdMap *
-dvmd_map_driver_map (GPtrArray *mappers, const char *map_by, const DvmdMapRequest *request, GError **error)
+/* How many processes a node may get when nobody has said what to bind them to. */
+static guint64
+expected_on_node (const Question *self, const DvmdMapNode *node)
 {
-  g_autofree char *word = NULL;
+  const DvmdMapRequest *request = &self->request;
+  guint64 np = dvmd_map_check_sum_of_np (request);
+
+  if (strcmp (self->word, "slot") == 0)
+    return node->limit;
+  if (strcmp (self->word, "node") == 0)
+    return MIN (node->limit, MAX (np / request->n_nodes, 1));
+  return 0;
+}
+
+/* Nodes that are offered with more slots than cpus are meant to be shared by more processes than cpus. */
+static gboolean
+is_overloaded (const Question *self)
+{
+  const DvmdMapRequest *request = &self->request;
+
+  for (guint i = 0; i < request->n_nodes; i++)
+    {
+      guint64 expected = expected_on_node (self, &request->nodes[i]);
+      g_autoptr (DvmdMapRoom) room = NULL;
+      guint32 n;
+      const DvmdMapObject *objects;
+
+      if (expected == 0)
+        continue;
+      room = dvmd_map_node_get_room (&request->nodes[i], request->cpus);
+      objects = room != NULL ? dvmd_map_room_get_objects (room, DVMD_OBJECT_NODE, &n) : NULL;
+      if (objects != NULL && expected > objects[0].n_free)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A binding that nobody has asked for is left out where it is not possible; else it is an error. */
+static gboolean
+settle_binding (Question *self, GError **error)
+{
+  const DvmdMapPolicy *policy = &self->policy;
+  gboolean optional = policy->bind_is_default || (policy->bind_flags & DVMD_BIND_IF_SUPPORTED) != 0;
+  g_autofree char *reason = NULL;
+
+  if (!can_bind (&self->request, &reason))
+    {
+      if (!optional)
+        {
+          g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, reason);
+          return FALSE;
+        }
+      self->request.bind_to = DVMD_BIND_TO_NONE;
+      if (policy->word_is_default && policy->pe <= 1 && self->placement->rank_by < DVM_RANK_BY_FILL)
+        {
+          g_free (self->word);
+          self->word = g_strdup ("slot");
+          self->request.rank_by = self->placement->rank_given ? policy->rank_by : DVMD_RANK_BY_SLOT;
+        }
+    }
+  else if (policy->bind_is_default && policy->pe <= 1 && is_overloaded (self))
+    self->request.bind_to = DVMD_BIND_TO_NONE;
+  return TRUE;
+}
+
+/* ---- the answer ---- */
+
+static void
+set_binding (DvmdMap *map, const DvmdMapRequest *request)
+{
+  map->binding.bind_to = dvmd_map_check_kind_of (request->bind_to);
+  map->binding.pe = request->pe;
+  if (map->binding.bind_to == DVMD_KIND_NODE)
+    return;
+  if (request->cpus == DVMD_CPUS_HWTHREAD)
+    map->binding.flags |= DVMD_BINDING_HWTHREADS;
+  if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0)
+    map->binding.flags |= DVMD_BINDING_OVERLOAD;
+  map->binding.limit = request->bind_limit;
+  for (guint i = 0; i < request->n_nodes; i++)
+    if (request->nodes[i].in_use != NULL && dvmd_map_count_on_node (map, request->nodes[i].rank) > 0)
+      {
+        g_autofree char *cpus = dvmd_cpuset_to_list (request->nodes[i].in_use);
+
+        dvmd_map_exclude (map, request->nodes[i].rank, cpus);
+      }
+}
+
+/* Those that have the word, until one does not decline. */
+static DvmdMap *
+ask_mappers (Question *self, GError **error)
+{
   GError *local = NULL;
 
-  if (request->n_nodes == 0 || sum_of_np (request) > DVMD_MAP_MAX_PROCS)
+  for (guint i = 0; local == NULL && i < self->mappers->len; i++)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   "%" G_GUINT64_FORMAT " processes cannot be placed on %u nodes", sum_of_np (request),
-                   request->n_nodes);
-      return NULL;
-    }
-  word = dvmd_map_words_find (mappers, map_by, &local);
-  for (guint i = 0; word != NULL && local == NULL && i < mappers->len; i++)
-    {
-      DvmdMapper *mapper = g_ptr_array_index (mappers, i);
+      DvmdMapper *mapper = g_ptr_array_index (self->mappers, i);
       g_autoptr (DvmdPlacement) placement = dvmd_placement_new ();
       g_auto (DvmdMapWords) words = { 0 };
-      DvmdMapRequest asked = *request;
+      DvmdMapRequest asked = self->request;
       DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
 
-      if (dvmd_map_words_declared (mapper, word) == NULL)
+      if (dvmd_map_words_declared (mapper, self->word) == NULL)
         continue;
-      if (prepare (mapper, word, map_by, &asked, &words, &local))
+      if (prepare (self, mapper, &asked, &words, &local))
         verdict = dvmd_mapper_map (mapper, &asked, placement, &local);
       if (verdict == DVMD_PLUGIN_DONE && local == NULL)
-        return check_answer (mapper, request, placement, error);
+        {
+          DvmdMap *map = dvmd_map_check_answer (mapper, &asked, placement, error);
+
+          if (map != NULL)
+            set_binding (map, &asked);
+          return map;
+        }
       if (verdict != DVMD_PLUGIN_DECLINED || local != NULL)
         {
           take_error (mapper, local, error);
           return NULL;
         }
     }
-  if (local == NULL)
-    g_set_error (&local, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "No mapper takes “map-by” %s: “dvm-cli plugins” shows which there are",
-                 map_by != NULL ? map_by : word);
-  take_error (NULL, local, error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "No mapper takes “map-by” %s: “dvm-cli plugins” shows which there are",
+               self->wishes->map_by != NULL ? self->wishes->map_by : self->word);
   return NULL;
+}
+
+static gboolean
+others_bind (const DvmdMapRequest *request)
+{
+  for (guint i = 0; i < request->n_nodes; i++)
+    if (request->nodes[i].in_use != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* Cpus of their own are for the processes of a job while there are some. */
+static DvmdMap *
+answer_question (Question *self, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  DvmdMap *map = ask_mappers (self, &local);
+
+  if (map == NULL && self->policy.bind_is_default && self->request.bind_to > DVMD_BIND_TO_NONE
+      && others_bind (&self->request))
+    {
+      self->request.bind_to = DVMD_BIND_TO_NONE;
+      map = ask_mappers (self, NULL);
+    }
+  if (map == NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  return map;
+}
+
+DvmdMap *
+dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request, GError **error)
+{
+  guint64 np = dvmd_map_check_sum_of_np (request);
+  g_auto (Question) self = { 0 };
+  GError *local = NULL;
+  DvmdMap *map = NULL;
+
+  if (request->n_nodes == 0 || np > DVMD_MAP_MAX_PROCS)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   "%" G_GUINT64_FORMAT " processes cannot be placed on %u nodes", np, request->n_nodes);
+      return NULL;
+    }
+  if (question_init (&self, mappers, wishes, request, &local) && leave_out_local (&self, &local)
+      && settle_binding (&self, &local))
+    map = answer_question (&self, &local);
+  if (map == NULL)
+    take_error (NULL, local, error);
+  return map;
 }
 
 /* ---- of a job ---- */
@@ -323,31 +411,75 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
   if (topologies != NULL)
     fill_topologies (*nodes, places->n_nodes, topologies);
   request.nodes = *nodes;
-  set_wishes (&request, dvmd_job_get_spec (job));
   return request;
+}
+
+/* What the job says; whether its number was given is known from what it says alone. */
+static DvmdMapWishes
+list_wishes (DvmJobSpec *spec)
+{
+  DvmdMapWishes wishes = {
+    .map_by = dvm_job_spec_get_map_by (spec),
+    .rank_by = dvm_job_spec_get_rank_by (spec),
+    .bind_to = dvm_job_spec_get_bind_to (spec),
+    .oversubscribe = _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE,
+  };
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    wishes.np_is_counted = wishes.np_is_counted || dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0;
+  return wishes;
+}
+
+gboolean
+dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
+{
+  const DvmdMapWishes wishes = list_wishes (spec);
+  const DvmdMapRequest nothing = { 0 };
+  g_auto (Question) self = { 0 };
+  g_auto (DvmdMapWords) words = { 0 };
+  DvmdMapper *mapper;
+
+  if (!question_init (&self, mappers, &wishes, &nothing, error))
+    return FALSE;
+  mapper = find_mapper (mappers, self.word);
+  if (!prepare (&self, mapper, &self.request, &words, error) || !dvmd_mapper_check (mapper, &self.request, error))
+    return FALSE;
+  *counts = dvmd_mapper_count (mapper, &self.request, NULL);
+  return TRUE;
+}
+
+gboolean
+dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+                             guint32 *np)
+{
+  g_auto (Question) self = { 0 };
+  g_auto (DvmdMapWords) words = { 0 };
+  DvmdMapper *mapper;
+
+  if (!question_init (&self, mappers, wishes, request, NULL) || !leave_out_local (&self, NULL))
+    return FALSE;
+  mapper = find_mapper (mappers, self.word);
+  return prepare (&self, mapper, &self.request, &words, NULL) && dvmd_mapper_count (mapper, &self.request, np);
 }
 
 gboolean
 dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies,
                        guint32 *np)
 {
-  const char *map_by = dvm_job_spec_get_map_by (dvmd_job_get_spec (job));
-  g_autofree char *word = dvmd_map_words_find (mappers, map_by, NULL);
-  DvmdMapper *mapper = word != NULL ? find_mapper (mappers, word) : NULL;
+  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job));
   g_autofree DvmdMapNode *nodes = NULL;
-  DvmdMapRequest request = describe (job, places, topologies, &nodes);
-  g_auto (DvmdMapWords) words = { 0 };
+  const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
-  return mapper != NULL && prepare (mapper, word, map_by, &request, &words, NULL)
-         && dvmd_mapper_count (mapper, &request, np);
+  return dvmd_map_driver_count_procs (mappers, &wishes, &request, np);
 }
 
 DvmdMap *
 dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
                          const DvmdMapTopologies *topologies, GError **error)
 {
+  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job));
   g_autofree DvmdMapNode *nodes = NULL;
-  DvmdMapRequest request = describe (job, places, topologies, &nodes);
+  const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
-  return dvmd_map_driver_map (mappers, dvm_job_spec_get_map_by (dvmd_job_get_spec (job)), &request, error);
+  return dvmd_map_driver_map (mappers, &wishes, &request, error);
 }

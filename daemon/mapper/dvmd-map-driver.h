@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-effects.h"
+#include "dvmd-map-defaults.h"
 #include "dvmd-mapper.h"
 
 G_BEGIN_DECLS
@@ -32,9 +33,13 @@ gboolean dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlac
                                 const DvmdMapTopologies *topologies, guint32 *np);
 /*
  * Asks those that have the word until one does not decline, and checks its answer. Any error is DVM_ERROR_MAP_FAILED.
- * map_by (nullable). request: without words.
+ * request: without words.
  */
-DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const char *map_by, const DvmdMapRequest *request, GError **error);
+DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+                              GError **error);
+/* As dvmd_map_driver_count(). */
+gboolean dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+                                      guint32 *np);
 /* The same for a job. */
 DvmdMap *dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
                                   const DvmdMapTopologies *topologies, GError **error);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * map-by is read with the words and qualifiers that the mappers declare: "ppr:N:node", "pe=N", "shared[=BOOL]".
+ * What stands in map-by is told to a mapper by the words and qualifiers that it declares: "ppr:N:OBJECT", "pe=N",
+ * "shared[=BOOL]".
  */
 
 #include "config.h"
@@ -12,15 +13,9 @@
 
 #include "dvm-words-private.h"
 
-#define DEFAULT_WORD "slot"
-
-/* Of the peers: no mapper has them yet, and they are no slip of the finger. */
-static const char *const later_words[] = { "hwthread", "core", "l1cache",  "l2cache", "l3cache", "numa",
-                                           "package",  "seq",  "rankfile", "pe-list", "device",  NULL };
-static const char *const later_qualifiers[] = {
-  "pe",        "span", "oversubscribe", "nooversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit",
-  "noinherit", "file", "ordered",       "interleave",      "shared",  "ndev",    NULL
-};
+/* Of the peers: no mapper of the program has them yet, and they are no slip of the finger. */
+static const char *const later_words[] = { "device", NULL };
+static const char *const later_qualifiers[] = { "pe", "span", "file", "ordered", "interleave", "shared", "ndev", NULL };
 
 /* ---- the words that there are ---- */
 
@@ -99,7 +94,6 @@ char *
 dvmd_map_words_find (GPtrArray *mappers, const char *text, GError **error)
 {
   g_auto (Vocabulary) vocabulary = { 0 };
-  const char *start = text != NULL && text[0] != ':' ? text : DEFAULT_WORD;
   const DvmWord *word;
   GError *local = NULL;
 
@@ -107,7 +101,7 @@ dvmd_map_words_find (GPtrArray *mappers, const char *text, GError **error)
   for (guint i = 0; i < mappers->len; i++)
     add (&vocabulary, dvmd_plugin_get_info (mappers->pdata[i])->words, TRUE);
   add (&vocabulary, later_words, FALSE);
-  word = find (&vocabulary, start, strcspn (start, "=:"), &local);
+  word = find (&vocabulary, text, strlen (text), &local);
   if (word != NULL)
     return g_strdup (word->name);
   if (g_error_matches (local, DVM_ERROR, DVM_ERROR_BAD_PARAM))
@@ -148,26 +142,27 @@ check_value (const char *declared, const char *part, const char **value, GError 
   return FALSE;
 }
 
+/* Those of the grammar are apart already; a mapper's own are the first parts of the rest. used: how many of these */
 static gboolean
-take_arguments (DvmdMapWords *self, const char *declared, char **parts, gsize *used, GError **error)
+take_arguments (DvmdMapWords *self, const char *declared, const DvmPlacement *placement, gsize *used, GError **error)
 {
   g_autoptr (GStrvBuilder) arguments = g_strv_builder_new ();
+  gsize n_given = g_strv_length (placement->arguments);
+  gsize n_rest = g_strv_length (placement->rest);
   gsize n = 0;
 
   for (const char *c = declared; *c != '\0'; c++)
     n += *c == ':';
-  for (gsize i = 0; i < n; i++)
+  *used = n > n_given ? n - n_given : 0;
+  if (*used > n_rest || n < n_given)
     {
-      if (parts[i] == NULL)
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "map-by: “%s” is not whole: it is written “%s”",
-                       self->word, declared);
-          return FALSE;
-        }
-      g_strv_builder_add (arguments, parts[i]);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "map-by: “%s” is not whole: it is written “%s”", self->word,
+                   declared);
+      return FALSE;
     }
+  for (gsize i = 0; i < n; i++)
+    g_strv_builder_add (arguments, i < n_given ? placement->arguments[i] : placement->rest[i - n_given]);
   self->arguments = g_strv_builder_end (arguments);
-  *used = n;
   return TRUE;
 }
 
@@ -195,44 +190,58 @@ is_given (GPtrArray *qualifiers, const char *qualifier)
 }
 
 static gboolean
-take_qualifiers (DvmdMapWords *self, const char *const *declared, char **parts, GError **error)
+take_qualifier (GPtrArray *qualifiers, Vocabulary *vocabulary, const char *const *declared, const char *part,
+                GError **error)
+{
+  g_autofree char *qualifier = read_qualifier (vocabulary, declared, part, error);
+
+  if (qualifier == NULL)
+    return FALSE;
+  if (is_given (qualifiers, qualifier))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "map-by: “%.*s” is given twice",
+                   (int)strcspn (qualifier, "="), qualifier);
+      return FALSE;
+    }
+  g_ptr_array_add (qualifiers, g_steal_pointer (&qualifier));
+  return TRUE;
+}
+
+/* Those that concern no mapper are not among them; how many cpus a process has does. */
+static gboolean
+take_qualifiers (DvmdMapWords *self, const char *const *declared, const DvmPlacement *placement, gsize used,
+                 GError **error)
 {
   g_auto (Vocabulary) vocabulary = { 0 };
   g_autoptr (GPtrArray) qualifiers = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *pe = placement->pe > 0 ? g_strdup_printf ("pe=%u", placement->pe) : NULL;
 
   vocabulary_init (&vocabulary);
   add (&vocabulary, declared, TRUE);
   add (&vocabulary, later_qualifiers, FALSE);
-  for (gsize i = 0; parts[i] != NULL; i++)
-    {
-      g_autofree char *qualifier = read_qualifier (&vocabulary, declared, parts[i], error);
-
-      if (qualifier == NULL)
-        return FALSE;
-      if (is_given (qualifiers, qualifier))
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "map-by: “%.*s” is given twice",
-                       (int)strcspn (qualifier, "="), qualifier);
-          return FALSE;
-        }
-      g_ptr_array_add (qualifiers, g_steal_pointer (&qualifier));
-    }
+  for (gsize i = used; placement->rest[i] != NULL; i++)
+    if (!take_qualifier (qualifiers, &vocabulary, declared, placement->rest[i], error))
+      return FALSE;
+  if (pe != NULL && !take_qualifier (qualifiers, &vocabulary, declared, pe, error))
+    return FALSE;
   g_ptr_array_add (qualifiers, NULL);
   self->qualifiers = (GStrv)g_ptr_array_free (g_steal_pointer (&qualifiers), FALSE);
   return TRUE;
 }
 
 gboolean
-dvmd_map_words_parse (DvmdMapWords *self, DvmdMapper *mapper, const char *word, const char *text, GError **error)
+dvmd_map_words_fill (DvmdMapWords *self, DvmdMapper *mapper, const char *word, const DvmPlacement *placement,
+                     GError **error)
 {
   const char *declared = dvmd_map_words_declared (mapper, word);
-  g_auto (GStrv) parts = g_strsplit (text != NULL ? text : DEFAULT_WORD, ":", -1);
+  const char *text = placement->value != NULL ? placement->value : "";
+  g_autofree char *whole = g_strconcat (word, placement->value != NULL ? "=" : NULL, text, NULL);
   const char *value;
   gsize used;
 
   *self = (DvmdMapWords){ .word = g_strdup (word) };
-  if (check_value (declared, parts[0], &value, error) && take_arguments (self, declared, parts + 1, &used, error)
-      && take_qualifiers (self, dvmd_plugin_get_info (mapper)->qualifiers, parts + 1 + used, error))
+  if (check_value (declared, whole, &value, error) && take_arguments (self, declared, placement, &used, error)
+      && take_qualifiers (self, dvmd_plugin_get_info (mapper)->qualifiers, placement, used, error))
     {
       self->value = g_strdup (value);
       return TRUE;

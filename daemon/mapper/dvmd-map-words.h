@@ -4,11 +4,12 @@
 
 #pragma once
 
+#include "dvm-placement-private.h"
 #include "dvmd-mapper.h"
 
 G_BEGIN_DECLS
 
-/* A map-by is split into these words, with the help of the words that the mappers declare. Pure. */
+/* What a mapper is told of a map-by, by the words that it has declared. Pure. */
 typedef struct
 {
   char *word;       /* in full */
@@ -18,15 +19,15 @@ typedef struct
 } DvmdMapWords;
 
 /*
- * (transfer full): the word of the text in full. NULL: DVM_ERROR_BAD_PARAM with the words that there are, or
- * DVM_ERROR_NOT_SUPPORTED. text: it has the form of map-by.
+ * (transfer full): the word in full. NULL: DVM_ERROR_BAD_PARAM with the words that there are, or
+ * DVM_ERROR_NOT_SUPPORTED. word: one of the grammar in full, or another one, which may be short for a mapper's own.
  */
-char *dvmd_map_words_find (GPtrArray *mappers, const char *text, GError **error);
-/* (nullable): how the mapper declares the word, "ppr:N:node"; NULL: it does not */
+char *dvmd_map_words_find (GPtrArray *mappers, const char *word, GError **error);
+/* (nullable): how the mapper declares the word, "ppr:N:OBJECT"; NULL: it does not */
 const char *dvmd_map_words_declared (DvmdMapper *mapper, const char *word);
 /* The same errors. self is empty after one, else it is to be cleared. */
-gboolean dvmd_map_words_parse (DvmdMapWords *self, DvmdMapper *mapper, const char *word, const char *text,
-                               GError **error);
+gboolean dvmd_map_words_fill (DvmdMapWords *self, DvmdMapper *mapper, const char *word, const DvmPlacement *placement,
+                              GError **error);
 void dvmd_map_words_clear (DvmdMapWords *self);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdMapWords, dvmd_map_words_clear)

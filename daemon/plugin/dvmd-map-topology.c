@@ -88,6 +88,31 @@ dvmd_cpuset_new_from_list (const char *list)
   return wrap (g_steal_pointer (&words));
 }
 
+static gboolean
+has_cpu (const DvmdCpuset *self, guint cpu)
+{
+  return cpu / 64 < self->n_words && (self->words[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+char *
+dvmd_cpuset_to_list (const DvmdCpuset *self)
+{
+  GString *list = g_string_new (NULL);
+
+  for (guint first = 0; first < 64 * self->n_words; first++)
+    {
+      guint last = first;
+
+      if (!has_cpu (self, first))
+        continue;
+      while (has_cpu (self, last + 1))
+        last++;
+      g_string_append_printf (list, last > first ? "%s%u-%u" : "%s%u", list->len > 0 ? "," : "", first, last);
+      first = last;
+    }
+  return g_string_free (list, FALSE);
+}
+
 DvmdCpuset *
 dvmd_cpuset_copy (const DvmdCpuset *self)
 {

@@ -31,6 +31,15 @@ typedef struct
  * Since: 0.1
  */
 DvmdCpuset *dvmd_cpuset_new_from_list (const char *list);
+
+/**
+ * dvmd_cpuset_to_list:
+ * @self: a set
+ *
+ * Returns: (transfer full): "0-3,8"; an empty text for the empty set
+ * Since: 0.1
+ */
+char *dvmd_cpuset_to_list (const DvmdCpuset *self);
 DvmdCpuset *dvmd_cpuset_copy (const DvmdCpuset *self);
 void dvmd_cpuset_free (DvmdCpuset *self);
 /* Whether every cpu of the set is one of the other. */

@@ -47,8 +47,9 @@ bench_init (Bench *self, GPtrArray *mappers, const char *map_by, guint n_nodes, 
 static DvmdMap *
 make_map (Bench *self)
 {
+  const DvmdMapWishes wishes = { .map_by = self->map_by };
   g_autoptr (GError) error = NULL;
-  DvmdMap *map = dvmd_map_driver_map (self->mappers, self->map_by, &self->request, &error);
+  DvmdMap *map = dvmd_map_driver_map (self->mappers, &wishes, &self->request, &error);
 
   if (map == NULL)
     g_error ("%s", error->message);

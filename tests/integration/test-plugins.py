@@ -91,7 +91,7 @@ class Installed(dvmtest.Case):
     def test_mapper(self):
         dvm = self.installed('disabled-plugins=mapper-round-robin', slots=4)
         self.assertEqual(dvm.run(['true'], np=4).state, NOTIFIED)
-        self.assert_refused('BadParam', 'the mappers of this DVM have “ppr:N:node”, “plane:N”, “slot”', dvm.submit, ['true'], np=2,
+        self.assert_refused('BadParam', 'the mappers of this DVM have “ppr:N:OBJECT”, “plane:N”, “slot”', dvm.submit, ['true'], np=2,
                             map_by='node')
 
     def place_with_cli(self, dvm, *args):

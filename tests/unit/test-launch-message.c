@@ -39,12 +39,13 @@ make_map (DvmdPlugins *plugins, const char *map_by, guint n_nodes, guint per_nod
   g_autofree DvmdMapNode *nodes = g_new0 (DvmdMapNode, n_nodes);
   guint np = n_nodes * per_node;
   DvmdMapRequest request = { .app_np = &np, .n_apps = 1, .nodes = nodes, .n_nodes = n_nodes };
+  const DvmdMapWishes wishes = { .map_by = map_by };
   g_autoptr (GError) error = NULL;
   DvmdMap *map;
 
   for (guint i = 0; i < n_nodes; i++)
     nodes[i] = (DvmdMapNode){ .name = "node", .rank = i + 1, .limit = per_node };
-  map = dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), map_by, &request, &error);
+  map = dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &wishes, &request, &error);
   g_assert_no_error (error);
   return map;
 }

@@ -43,12 +43,13 @@ map (DvmdPlugins *plugins, const char *by, const guint *np, guint n_apps, const 
 {
   g_autofree DvmdMapNode *nodes = g_new0 (DvmdMapNode, n_nodes);
   DvmdMapRequest request = { .app_np = np, .n_apps = n_apps, .n_nodes = n_nodes };
+  const DvmdMapWishes wishes = { .map_by = by };
 
   for (guint i = 0; i < n_nodes; i++)
     nodes[i] = (DvmdMapNode){ .name = "x", .rank = 10 + i, .limit = limits[i], .most = G_MAXUINT };
   request.nodes = nodes;
   request.oversubscribe = oversubscribe;
-  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), by, &request, error);
+  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &wishes, &request, error);
 }
 
 /* The rows without their objects: node, nodes, node stride, application, first rank, count, stride, step. */
@@ -137,14 +138,14 @@ test_map_errors (void)
 
   check_refused (NULL, NULL, "slot", five, "do not fit into the 4 slots");
   check_refused (NULL, NULL, "moon", three,
-                 "unknown word “moon”; the mappers of this DVM have “ppr:N:node”, “slot”, “node”");
+                 "unknown word “moon”; the mappers of this DVM have “ppr:N:OBJECT”, “slot”, “node”");
   check_refused ("mapper-round-robin", NULL, "slot", three,
-                 "unknown word “slot”; the mappers of this DVM have “ppr:N:node”");
+                 "unknown word “slot”; the mappers of this DVM have “ppr:N:OBJECT”");
   check_refused ("mapper-round-robin mapper-ppr", NULL, "slot", three, "this DVM has no mappers");
   check_refused (NULL, NULL, "ppr:1:node", three, "1 of 3 processes have no place");
   check_refused (NULL, NULL, "ppr:3:node", five, "5 of 5 processes have no place");
-  check_refused (NULL, NULL, "ppr:3:core", five, "“core” is not supported yet");
-  check_refused (NULL, NULL, "ppr:-1:node", five, "“-1” is no number");
+  check_refused (NULL, NULL, "ppr:3:core", five, "3 of each application on each core of the job's 2 nodes");
+  check_refused (NULL, NULL, "ppr:-1:node", five, "“ppr:-1”: it takes a number");
   check_refused (NULL, "mapper fail not today", "slot", three, "not today");
   check_refused (NULL, "mapper done", "slot", three, "more processes on a node than that may take");
   check_refused (NULL, "mapper wrong", "slot", three, "a rank has no place");
@@ -191,21 +192,19 @@ test_words (void)
     int code;
     const char *mention;
   } wrong[] = {
-    { "core", DVM_ERROR_NOT_SUPPORTED, "“core” is not supported yet" },
-    { "NUMA", DVM_ERROR_NOT_SUPPORTED, "“numa”" },
-    { "ppr", DVM_ERROR_BAD_PARAM, "it is written “ppr:N:node”" },
-    { "ppr:2", DVM_ERROR_BAD_PARAM, "it is written “ppr:N:node”" },
-    { "ppr:0:node", DVM_ERROR_BAD_PARAM, "“0”" },
-    { "ppr:65537:node", DVM_ERROR_BAD_PARAM, "“65537”" },
-    { "ppr:2:core", DVM_ERROR_NOT_SUPPORTED, "“core”" },
+    { "device=gpu", DVM_ERROR_NOT_SUPPORTED, "“device” is not supported yet" },
+    { "colocate", DVM_ERROR_NOT_SUPPORTED, "“colocate”" },
+    { "ppr", DVM_ERROR_BAD_PARAM, "it is written ppr:N:OBJECT" },
+    { "ppr:2", DVM_ERROR_BAD_PARAM, "it is written ppr:N:OBJECT" },
+    { "ppr:0:node", DVM_ERROR_BAD_PARAM, "“ppr:0”" },
+    { "ppr:65537:node", DVM_ERROR_BAD_PARAM, "“ppr:65537”" },
     { "ppr:2:device=gpu", DVM_ERROR_NOT_SUPPORTED, "“device”" },
     { "ppr:2:nodes", DVM_ERROR_BAD_PARAM, "“node”" },
     { "ppr:2:node=3", DVM_ERROR_BAD_PARAM, "“node=3”" },
-    { "ppr:2:node:PE=2", DVM_ERROR_NOT_SUPPORTED, "“pe”" },
-    { "slot:OVERSUBSCRIBE", DVM_ERROR_NOT_SUPPORTED, "“oversubscribe”" },
+    { "slot:ORDERED", DVM_ERROR_BAD_PARAM, "“ordered” makes no sense with “slot”" },
     { "slot:bright", DVM_ERROR_BAD_PARAM, "unknown word “bright”" },
-    { ":PE=2", DVM_ERROR_NOT_SUPPORTED, "“pe”" },
-    { "s", DVM_ERROR_BAD_PARAM, "“seq”; the mappers of this DVM have “ppr:N:node”, “slot”, “node”" },
+    { "slot:PE=0", DVM_ERROR_BAD_PARAM, "pe=0" },
+    { "s", DVM_ERROR_BAD_PARAM, "“s” is the beginning of more than one word" },
     { "slots", DVM_ERROR_BAD_PARAM, "did you mean “slot”?; the mappers" },
     { "slot=1", DVM_ERROR_BAD_PARAM, "“slot” takes no value: “=1”" },
   };
@@ -298,21 +297,24 @@ load_puppet_hardware (DvmdMapTopology *into, gpointer user_data)
 
 /* mention (nullable): NULL: it is right */
 static void
-check_puppet (const char *by, DvmdMapRequest request, DvmdMapNode node, const char *mention)
+check_puppet (DvmdMapWishes wishes, DvmdMapNode node, const char *mention)
 {
   static const guint two = 2;
   g_autoptr (GPtrArray) mappers = g_ptr_array_new_with_free_func (g_object_unref);
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdMap) result = NULL;
 
+  DvmdMapRequest request = { 0 };
+
   g_ptr_array_add (mappers, g_object_new (puppet_get_type (), "info", &puppet_info, NULL));
+  node.name = "x";
   node.rank = 10;
   node.limit = 2;
   request.app_np = &two;
   request.n_apps = 1;
   request.nodes = &node;
   request.n_nodes = 1;
-  result = dvmd_map_driver_map (mappers, by, &request, &error);
+  result = dvmd_map_driver_map (mappers, &wishes, &request, &error);
   if (mention == NULL)
     {
       g_assert_no_error (error);
@@ -330,8 +332,8 @@ test_own_words (void)
 {
   static const char *const right[][2] = {
     { "PULL:Hard:There", "pull|-|Hard There|" },
-    { "pul:1:pe=3", "pull|-|1 pe=3|" },
-    { "pull:a:b:SO:Pe=4:shared", "pull|-|a b|soft pe=4 shared" },
+    { "pul:1:peal=3", "pull|-|1 peal=3|" },
+    { "pull:a:b:SO:Pe=4:shared", "pull|-|a b|soft shared pe=4" },
     { "pile", "pile|-||" },
     { "pile=HIGH:sh=No", "pile|HIGH||shared=No" },
     { "pin=0,2-3", "pin|0,2-3||" },
@@ -344,7 +346,7 @@ test_own_words (void)
     { "pi", "more than one word" },
     { "pile:soft:soft", "“soft” is given twice" },
     { "pile:shared:shared=1", "“shared” is given twice" },
-    { "pile:pe", "“pe” is without its value" },
+    { "pile:pe", "“pe” is without its number" },
     { "pile:soft=1", "“soft” takes no value" },
     { "pile:span", "“span” is not supported yet" },
     { "pile:s", "more than one word" },
@@ -353,11 +355,11 @@ test_own_words (void)
   puppet_script.answer = (DvmdPlacementRun){ .count = 2, .stride = 1 };
   for (gsize i = 0; i < G_N_ELEMENTS (right); i++)
     {
-      check_puppet (right[i][0], (DvmdMapRequest){ 0 }, (DvmdMapNode){ 0 }, NULL);
+      check_puppet ((DvmdMapWishes){ .map_by = right[i][0] }, (DvmdMapNode){ 0 }, NULL);
       g_assert_cmpstr (puppet_script.asked, ==, right[i][1]);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
-    check_puppet (wrong[i][0], (DvmdMapRequest){ 0 }, (DvmdMapNode){ 0 }, wrong[i][1]);
+    check_puppet ((DvmdMapWishes){ .map_by = wrong[i][0] }, (DvmdMapNode){ 0 }, wrong[i][1]);
   g_clear_pointer (&puppet_script.asked, g_free);
 }
 
@@ -365,20 +367,30 @@ test_own_words (void)
 static void
 test_wishes (void)
 {
-  const DvmdMapNode node = { 0 };
+  static const struct
+  {
+    const char *rank_by;
+    const char *bind_to;
+    const char *mention;
+  } tries[] = {
+    { "fill", "none", NULL },
+    { NULL, "core:overload", NULL },
+    { "span", NULL, "rank-by: the mapper “puppet” cannot" },
+    { NULL, "package", "bind-to: the mapper “puppet” cannot" },
+    { NULL, "core:limit=2", "bind-to" },
+  };
+  g_autoptr (DvmdMapTopology) topology = dvmd_map_topology_new (load_puppet_hardware, GINT_TO_POINTER (1), NULL);
+  const DvmdMapNode node = { .topology = topology };
 
   puppet_script.answer = (DvmdPlacementRun){ .count = 2, .stride = 1 };
-  check_puppet ("pile", (DvmdMapRequest){ .rank_by = DVMD_RANK_BY_FILL, .bind_to = DVMD_BIND_TO_NONE }, node, NULL);
-  check_puppet ("pile", (DvmdMapRequest){ .bind_to = DVMD_BIND_TO_CORE, .bind_flags = DVMD_BIND_OVERLOAD }, node, NULL);
-  check_puppet ("pile", (DvmdMapRequest){ .rank_by = DVMD_RANK_BY_SPAN }, node, "rank-by: the mapper “puppet” cannot");
-  check_puppet ("pile", (DvmdMapRequest){ .bind_to = DVMD_BIND_TO_NUMA }, node, "bind-to: the mapper “puppet” cannot");
-  check_puppet ("pile", (DvmdMapRequest){ .bind_to = DVMD_BIND_TO_CORE, .bind_flags = DVMD_BIND_LIMIT }, node,
-                "bind-to");
+  for (gsize i = 0; i < G_N_ELEMENTS (tries); i++)
+    check_puppet ((DvmdMapWishes){ .map_by = "pile", .rank_by = tries[i].rank_by, .bind_to = tries[i].bind_to }, node,
+                  tries[i].mention);
   g_clear_pointer (&puppet_script.asked, g_free);
 }
 
 static void
-check_hardware (const char *cpus, DvmdPlacementRun run, DvmdBindTo bind_to, DvmdMapNode node, const char *mention)
+check_hardware (const char *cpus, DvmdPlacementRun run, const char *bind_to, DvmdMapNode node, const char *mention)
 {
   g_autoptr (DvmdCpuset) set = cpus != NULL ? dvmd_cpuset_new_from_list (cpus) : NULL;
 
@@ -386,7 +398,7 @@ check_hardware (const char *cpus, DvmdPlacementRun run, DvmdBindTo bind_to, Dvmd
   run.stride = 1;
   run.cpus = set;
   puppet_script.answer = run;
-  check_puppet ("pile", (DvmdMapRequest){ .bind_to = bind_to }, node, mention);
+  check_puppet ((DvmdMapWishes){ .map_by = "pile", .bind_to = bind_to }, node, mention);
 }
 
 static void
@@ -406,8 +418,8 @@ test_hardware (void)
   const DvmdMapNode narrow = { .topology = topology, .allowed = first };
   const DvmdMapNode dark = { .topology = unknown };
   const DvmdMapNode bare = { 0 };
-  const DvmdBindTo none = DVMD_BIND_TO_NONE;
-  const DvmdBindTo bound = DVMD_BIND_TO_CORE;
+  const char *none = "none";
+  const char *bound = "core";
 
   check_hardware (NULL, core, none, node, NULL);
   check_hardware (NULL, package, bound, node, NULL);
@@ -422,7 +434,7 @@ test_hardware (void)
   check_hardware (NULL, nameless, none, node, "an object without a kind");
   check_hardware (NULL, core, none, dark, "of which that is not known");
   check_hardware (NULL, core, none, bare, "of which that is not known");
-  check_hardware ("0", nowhere, bound, bare, "of which that is not known");
+  check_hardware ("0", nowhere, bound, bare, "the hardware of node x is not known");
   check_hardware ("0", core, none, node, "not to be bound");
   check_hardware ("3", core, bound, node, "a cpu that is not allowed");
   check_hardware ("64", nowhere, bound, node, "a cpu that is not allowed");

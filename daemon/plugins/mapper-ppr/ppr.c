@@ -1,20 +1,22 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * So many processes of each application on each node. A node that has not enough room for them is left out.
+ * So many processes of each application on each node, or on each object of a kind. A node that has not enough room for
+ * them is left out, and so is an object.
  */
 
 #include "config.h"
 
 #include <string.h>
 
-#include "dvmd-plugin.h"
+#include "map-plan.h"
+#include "map-words.h"
 
 #define DVMD_TYPE_PPR (dvmd_ppr_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdPpr, dvmd_ppr, DVMD, PPR, DvmdMapper)
 
-/* More on one node are a mistake of whoever asks. */
-#define MOST_PER_NODE 65536
+/* More on one object are a mistake of whoever asks. */
+#define MOST_PER_OBJECT 65536
 
 struct _DvmdPpr
 {
@@ -23,105 +25,123 @@ struct _DvmdPpr
 
 G_DEFINE_FINAL_TYPE (DvmdPpr, dvmd_ppr, DVMD_TYPE_MAPPER)
 
+/* "ppr:2:core" */
+typedef struct
+{
+  guint32 number;
+  DvmdObjectKind kind;
+} Wish;
+
 typedef struct
 {
   const DvmdMapRequest *request;
-  guint per_node;
-  guint *left;   /* per application: processes that have no place yet */
-  guint *counts; /* per application and node */
+  Wish wish;
+  DvmdMapPlan plan;
+  guint32 *left;   /* per application: processes that have no place yet */
+  guint32 *counts; /* per application and node */
   guint64 total_left;
 } Mapping;
 
-/* As short as one likes, in any case. */
-static gboolean
-is_short_for (const char *text, const char *name)
-{
-  gsize length = strcspn (text, "=");
-
-  return length > 0 && g_ascii_strncasecmp (text, name, length) == 0;
-}
+/* ---- what is wanted ---- */
 
 static gboolean
-check_object (const char *object, GError **error)
+read_object (const char *object, DvmdObjectKind *kind, GError **error)
 {
-  static const char *const later[] = { "hwthread", "core",    "l1cache", "l2cache", "l3cache",
-                                       "numa",     "package", "device",  NULL };
+  gsize length = strcspn (object, "=");
 
-  if (is_short_for (object, "node") && strchr (object, '=') == NULL)
-    return TRUE;
-  for (gsize i = 0; later[i] != NULL; i++)
-    if (is_short_for (object, later[i]))
-      {
-        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "map-by: ppr: “%s” is not supported yet", later[i]);
-        return FALSE;
-      }
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "map-by: ppr: there is no “%s” of which there could be so many; there is “node”", object);
+  if (length > 0 && g_ascii_strncasecmp (object, "device", length) == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "map-by: ppr: “device” is not supported yet");
+  else
+    return dvmd_map_words_read_kind (object, kind, error);
   return FALSE;
 }
 
-/* ppr:2:node; 0 with an error: it makes no sense */
-static guint
-read_per_node (const DvmdMapRequest *request, GError **error)
+static gboolean
+read_wish (const DvmdMapRequest *request, Wish *wish, GError **error)
 {
   guint64 number = 0;
 
-  if (!g_ascii_string_to_unsigned (request->arguments[0], 10, 1, MOST_PER_NODE, &number, NULL))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 "map-by: ppr: “%s” is no number of processes on each node, from 1 to %d", request->arguments[0],
-                 MOST_PER_NODE);
-  else if (check_object (request->arguments[1], error))
-    return (guint)number;
-  return 0;
+  if (g_ascii_string_to_unsigned (request->arguments[0], 10, 1, MOST_PER_OBJECT, &number, NULL))
+    {
+      wish->number = (guint32)number;
+      return read_object (request->arguments[1], &wish->kind, error);
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "map-by: ppr: “%s” is no number of processes on each object, from 1 to %d", request->arguments[0],
+               MOST_PER_OBJECT);
+  return FALSE;
 }
 
 static gboolean
 dvmd_ppr_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
 {
-  return read_per_node (request, error) > 0;
+  Wish wish;
+
+  return read_wish (request, &wish, error);
 }
 
-static guint
-app_limit (const DvmdMapRequest *request, guint app, guint node)
+/* 0: its hardware is not known, or it has none */
+static guint32
+count_objects (const DvmdMapRequest *request, guint node, DvmdObjectKind kind)
 {
-  return request->app_limits != NULL ? request->app_limits[app * request->n_nodes + node] : G_MAXUINT;
+  g_autoptr (DvmdMapRoom) room = NULL;
+  guint32 n = 0;
+
+  if (kind == DVMD_OBJECT_NODE)
+    return 1;
+  room = dvmd_map_node_get_room (&request->nodes[node], request->cpus);
+  if (room != NULL)
+    dvmd_map_room_get_objects (room, kind, &n);
+  return n;
 }
 
-/* So many on each node that is for the application. */
+/* So many on each object of each node that is for the application. */
 static gboolean
 dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
-  guint64 per_node = read_per_node (request, NULL);
+  Wish wish;
 
+  if (!read_wish (request, &wish, NULL))
+    return FALSE;
   for (guint app = 0; app < request->n_apps; app++)
     {
-      guint64 n_nodes = 0;
+      guint64 np = 0;
 
-      for (guint node = 0; node < request->n_nodes; node++)
-        n_nodes += app_limit (request, app, node) > 0;
+      for (guint node = 0; app_np[app] == 0 && node < request->n_nodes; node++)
+        if (dvmd_map_plan_app_limit (request, app, node) > 0)
+          np += (guint64)wish.number * count_objects (request, node, wish.kind);
       if (app_np[app] == 0)
-        app_np[app] = (guint32)MIN (per_node * n_nodes, G_MAXINT);
+        app_np[app] = (guint32)MIN (np, G_MAXINT);
     }
   return TRUE;
 }
 
-static guint
-share_of (Mapping *self, guint app, guint node)
+/* ---- how many on each node ---- */
+
+static guint32
+share_of (Mapping *self, guint app, guint node, const DvmdMapFit *fit)
 {
-  return app_limit (self->request, app, node) > 0 ? MIN (self->per_node, self->left[app]) : 0;
+  if (dvmd_map_plan_app_limit (self->request, app, node) == 0)
+    return 0;
+  return (guint32)MIN (fit->total, self->left[app]);
 }
 
+/* shares: per application; FALSE: they have no room there */
 static gboolean
-has_room (Mapping *self, guint node)
+find_shares (Mapping *self, guint node, guint32 *shares)
 {
   const DvmdMapRequest *request = self->request;
+  DvmdMapFit *fit = self->plan.fit[node];
   guint64 need = 0;
 
   for (guint app = 0; app < request->n_apps; app++)
     {
-      need += share_of (self, app, node);
-      if (!request->oversubscribe && share_of (self, app, node) > app_limit (self->request, app, node))
+      shares[app] = share_of (self, app, node, fit);
+      need += shares[app];
+      if (!request->oversubscribe && shares[app] > dvmd_map_plan_app_limit (request, app, node))
         return FALSE;
+      if (shares[app] > 0 && request->n_apps > 1)
+        fit = dvmd_map_fit_get_pattern (fit, shares[app], self->plan.fits)->after;
     }
   return need > 0 && need <= (request->oversubscribe ? request->nodes[node].most : request->nodes[node].limit);
 }
@@ -131,16 +151,15 @@ static gboolean
 take_node (Mapping *self, guint node)
 {
   const DvmdMapRequest *request = self->request;
+  g_autofree guint32 *shares = g_new0 (guint32, request->n_apps);
 
-  if (!has_room (self, node))
+  if (!find_shares (self, node, shares))
     return FALSE;
   for (guint app = 0; app < request->n_apps; app++)
     {
-      guint count = share_of (self, app, node);
-
-      self->counts[app * request->n_nodes + node] = count;
-      self->left[app] -= count;
-      self->total_left -= count;
+      self->counts[(gsize)app * request->n_nodes + node] = shares[app];
+      self->left[app] -= shares[app];
+      self->total_left -= shares[app];
     }
   return TRUE;
 }
@@ -163,55 +182,58 @@ take_nodes (Mapping *self)
 }
 
 static void
-fill_node (Mapping *self, DvmdPlacement *placement)
+place_apps (Mapping *self)
 {
-  guint rank = 0;
+  gsize n_nodes = self->request->n_nodes;
 
   for (guint app = 0; app < self->request->n_apps; app++)
-    for (guint node = 0; node < self->request->n_nodes; node++)
-      {
-        guint count = self->counts[app * self->request->n_nodes + node];
-
-        if (count > 0)
-          dvmd_placement_add (placement, node, app, rank, count, 1);
-        rank += count;
-      }
+    {
+      memcpy (self->plan.counts, self->counts + app * n_nodes, n_nodes * sizeof (guint32));
+      dvmd_map_plan_place (&self->plan, app);
+    }
 }
 
 static void
 set_error (Mapping *self, GError **error)
 {
+  g_autofree char *object = NULL;
   guint64 need = 0;
 
+  if (self->wish.kind != DVMD_OBJECT_NODE)
+    object = g_strdup_printf ("%s of the job's %u nodes", dvmd_map_words_name_kind (self->wish.kind),
+                              self->request->n_nodes);
+  else
+    object = g_strdup_printf ("of the job's %u nodes", self->request->n_nodes);
   for (guint app = 0; app < self->request->n_apps; app++)
     need += self->request->app_np[app];
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-               " processes have no place: %u of each application on each of the job's %u nodes, where there is room "
-               "for so many",
-               self->total_left, need, self->per_node, self->request->n_nodes);
+               " processes have no place: %u of each application on each %s, where there is room for so many",
+               self->total_left, need, self->wish.number, object);
 }
 
 static DvmdPluginVerdict
 dvmd_ppr_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  g_autofree guint *left = NULL;
-  g_autofree guint *counts = NULL;
-  Mapping self = { .request = request, .per_node = read_per_node (request, error) };
+  g_autofree guint32 *left = NULL;
+  g_autofree guint32 *counts = NULL;
+  Mapping self = { .request = request };
+  gboolean done;
 
-  if (self.per_node == 0)
+  if (!read_wish (request, &self.wish, error))
     return DVMD_PLUGIN_FAILED;
-  self.left = left = g_memdup2 (request->app_np, request->n_apps * sizeof (guint));
-  self.counts = counts = g_new0 (guint, (gsize)request->n_apps * request->n_nodes);
+  self.left = left = g_memdup2 (request->app_np, request->n_apps * sizeof (guint32));
+  self.counts = counts = g_new0 (guint32, (gsize)request->n_apps * request->n_nodes);
   for (guint app = 0; app < request->n_apps; app++)
     self.total_left += left[app];
-  if (!take_nodes (&self))
-    {
-      set_error (&self, error);
-      return DVMD_PLUGIN_FAILED;
-    }
-  fill_node (&self, placement);
-  return DVMD_PLUGIN_DONE;
+  dvmd_map_plan_init (&self.plan, request, placement, self.wish.kind, self.wish.number);
+  done = take_nodes (&self);
+  if (done)
+    place_apps (&self);
+  else
+    set_error (&self, error);
+  dvmd_map_plan_clear (&self.plan);
+  return done ? DVMD_PLUGIN_DONE : DVMD_PLUGIN_FAILED;
 }
 
 static void
@@ -229,14 +251,18 @@ dvmd_ppr_init (DvmdPpr *self)
 {
 }
 
-static const char *const words[] = { "ppr:N:node", NULL };
+static const char *const words[] = { "ppr:N:OBJECT", NULL };
+static const char *const qualifiers[] = { "pe=N", NULL };
 
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
   .kind = DVMD_PLUGIN_MAPPER,
   .name = "ppr",
-  .description = "places so many ranks on each node",
+  .description = "places so many ranks on each node, or on each of its objects",
   .get_type = dvmd_ppr_get_type,
   .words = words,
+  .qualifiers = qualifiers,
+  .rankings = DVMD_RANK_BY_SLOT | DVMD_RANK_BY_NODE | DVMD_RANK_BY_FILL | DVMD_RANK_BY_SPAN,
+  .bindings = DVMD_MAP_BINDINGS,
 };

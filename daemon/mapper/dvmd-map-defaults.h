@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvm-placement-private.h"
+#include "dvmd-mapper.h"
+
+G_BEGIN_DECLS
+
+/* What a job says of placement, and what it is. All texts are nullable. */
+typedef struct
+{
+  const char *map_by;
+  const char *rank_by;
+  const char *bind_to;
+  gboolean binds;         /* its processes are bound unless it says otherwise: those of parallel programs */
+  gboolean oversubscribe; /* the job allows it */
+  gboolean np_is_counted; /* how many processes there are was not given */
+  const char *file;       /* the text of the file that map-by names */
+  const char *file_name;
+} DvmdMapWishes;
+
+/* The same without anything left open. */
+typedef struct
+{
+  const char *word; /* borrowed from the placement, or static */
+  gboolean word_is_default;
+  DvmdRankBy rank_by;
+  DvmdBindTo bind_to;
+  gboolean bind_is_default;
+  guint32 bind_flags;
+  guint32 bind_limit;
+  guint32 pe;
+  DvmdCpuKind cpus;
+} DvmdMapPolicy;
+
+/*
+ * Pure. oversubscribe: a node may take more processes than slots. np: of all applications together. The rules are those
+ * of docs/placement.md.
+ */
+DvmdMapPolicy dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wishes,
+                                        gboolean oversubscribe, guint64 np);
+
+G_END_DECLS

@@ -1,0 +1,253 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The processes of one node on its objects: how many each object takes, and who comes where.
+ */
+
+#include "config.h"
+
+#include "map-fit.h"
+
+#include <string.h>
+
+#define ANY G_MAXUINT32
+
+/* ---- what the objects take ---- */
+
+static DvmdObjectKind
+kind_of_binding (DvmdBindTo bind_to)
+{
+  static const DvmdObjectKind kinds[] = { DVMD_OBJECT_NODE,    DVMD_OBJECT_HWTHREAD, DVMD_OBJECT_CORE,
+                                          DVMD_OBJECT_L1CACHE, DVMD_OBJECT_L2CACHE,  DVMD_OBJECT_L3CACHE,
+                                          DVMD_OBJECT_NUMA,    DVMD_OBJECT_PACKAGE };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (bind_to == 1u << i)
+      return kinds[i];
+  return DVMD_OBJECT_NODE;
+}
+
+static guint32
+most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const DvmdMapRequest *request)
+{
+  guint32 most = ANY;
+
+  if (request->bind_to <= DVMD_BIND_TO_NONE)
+    return ANY;
+  if ((request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
+    most = dvmd_map_room_count (room, kind, place, request->pe);
+  if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
+    most = MIN (most, request->bind_limit
+                          * dvmd_map_room_count_inside (room, kind, place, kind_of_binding (request->bind_to)));
+  return most;
+}
+
+static guint32
+share_of_object (DvmdMapFit *self, guint32 place)
+{
+  if (self->quota == 0)
+    return self->most[place];
+  return self->most[place] >= self->quota ? self->quota : 0;
+}
+
+static void
+sum_up (DvmdMapFit *self)
+{
+  self->total = 0;
+  for (guint32 i = 0; i < self->n; i++)
+    self->total += share_of_object (self, i);
+}
+
+static void
+pattern_free (gpointer data)
+{
+  DvmdMapPattern *self = data;
+
+  g_free (self->of_object);
+  g_array_unref (self->in_order);
+  g_array_unref (self->by_object);
+  g_free (self);
+}
+
+static DvmdMapFit *
+make_fit (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota)
+{
+  DvmdMapFit *self = g_new0 (DvmdMapFit, 1);
+
+  self->room = room != NULL ? dvmd_map_room_ref (room) : NULL;
+  self->kind = kind;
+  self->quota = quota;
+  if (room != NULL)
+    self->objects = dvmd_map_room_get_objects (room, kind, &self->n);
+  else if (kind == DVMD_OBJECT_NODE)
+    self->n = 1;
+  self->most = g_new (guint32, self->n + 1);
+  self->patterns = g_hash_table_new_full (NULL, NULL, NULL, pattern_free);
+  return self;
+}
+
+DvmdMapFit *
+dvmd_map_fit_new (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota, const DvmdMapRequest *request)
+{
+  DvmdMapFit *self = make_fit (room, kind, quota);
+
+  for (guint32 i = 0; i < self->n; i++)
+    self->most[i] = room != NULL ? most_of_object (room, kind, i, request) : ANY;
+  sum_up (self);
+  return self;
+}
+
+void
+dvmd_map_fit_free (DvmdMapFit *self)
+{
+  g_clear_pointer (&self->room, dvmd_map_room_unref);
+  g_hash_table_unref (self->patterns);
+  g_free (self->most);
+  g_free (self);
+}
+
+guint32
+dvmd_map_fit_count_open (DvmdMapFit *self, guint32 n_rounds)
+{
+  guint32 n = 0;
+
+  for (guint32 i = 0; i < self->n; i++)
+    n += share_of_object (self, i) > n_rounds;
+  return n;
+}
+
+/* ---- how many on each object ---- */
+
+/* Whole rounds over those that take more, then one each for the first of them. */
+static void
+deal_evenly (DvmdMapFit *self, guint32 *of_object, guint32 n)
+{
+  guint32 n_rounds = 0;
+
+  while (n > 0)
+    {
+      guint32 n_open = dvmd_map_fit_count_open (self, n_rounds);
+      guint32 rounds = n_open > 0 ? MAX (n / n_open, 1) : 0;
+
+      g_return_if_fail (n_open > 0);
+
+      for (guint32 i = 0; i < self->n; i++)
+        if (share_of_object (self, i) > n_rounds)
+          rounds = MIN (rounds, share_of_object (self, i) - n_rounds);
+      for (guint32 i = 0; i < self->n && n > 0; i++)
+        if (share_of_object (self, i) > n_rounds)
+          {
+            of_object[i] += rounds;
+            n -= rounds;
+          }
+      n_rounds += rounds;
+    }
+}
+
+static void
+fill_objects (DvmdMapFit *self, guint32 *of_object, guint32 n)
+{
+  for (guint32 i = 0; i < self->n && n > 0; i++)
+    {
+      of_object[i] = MIN (share_of_object (self, i), n);
+      n -= of_object[i];
+    }
+}
+
+/* ---- segments ---- */
+
+/* The next object has so many: a segment of equal ones goes on, or another begins. */
+static void
+append_object (GArray *segments, guint32 object, guint32 count)
+{
+  DvmdMapSegment *last = segments->len > 0 ? &g_array_index (segments, DvmdMapSegment, segments->len - 1) : NULL;
+  DvmdMapSegment added = { .count = count, .per_object = count, .object = object };
+  guint32 n = last != NULL ? last->count / last->per_object : 0;
+
+  if (last != NULL)
+    added.offset = last->offset + last->count;
+  if (last != NULL && last->per_object == count && object > last->object
+      && (n == 1 || last->object + n * last->object_stride == object))
+    {
+      if (n == 1)
+        last->object_stride = object - last->object;
+      last->count += count;
+      return;
+    }
+  g_array_append_val (segments, added);
+}
+
+static guint32
+index_of_object (DvmdMapFit *self, guint32 place)
+{
+  return self->objects != NULL && self->kind != DVMD_OBJECT_NODE ? self->objects[place].index : 0;
+}
+
+static void
+append_round (DvmdMapFit *self, GArray *segments, const guint32 *of_object, guint32 round)
+{
+  for (guint32 i = 0; i < self->n; i++)
+    if (of_object[i] > round)
+      append_object (segments, index_of_object (self, i), 1);
+}
+
+GArray *
+dvmd_map_fit_list_round (DvmdMapFit *self, const DvmdMapPattern *pattern, guint32 round)
+{
+  GArray *segments = g_array_new (FALSE, FALSE, sizeof (DvmdMapSegment));
+
+  append_round (self, segments, pattern->of_object, round);
+  return segments;
+}
+
+/* ---- patterns ---- */
+
+/* What the node takes when these are there, too. */
+static DvmdMapFit *
+take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
+{
+  DvmdMapFit *rest = make_fit (self->room, self->kind, self->quota);
+
+  for (guint32 i = 0; i < self->n; i++)
+    rest->most[i] = self->most[i] == ANY ? ANY : self->most[i] - pattern->of_object[i];
+  sum_up (rest);
+  return rest;
+}
+
+static void
+list_segments (DvmdMapFit *self, DvmdMapPattern *pattern)
+{
+  pattern->in_order = g_array_new (FALSE, FALSE, sizeof (DvmdMapSegment));
+  pattern->by_object = g_array_new (FALSE, FALSE, sizeof (DvmdMapSegment));
+  for (guint32 i = 0; i < self->n; i++)
+    {
+      pattern->n_rounds = MAX (pattern->n_rounds, pattern->of_object[i]);
+      if (pattern->of_object[i] > 0)
+        append_object (pattern->by_object, index_of_object (self, i), pattern->of_object[i]);
+    }
+  if (self->quota > 0 || self->n == 1)
+    g_array_append_vals (pattern->in_order, pattern->by_object->data, pattern->by_object->len);
+  else
+    for (guint32 round = 0; round < pattern->n_rounds; round++)
+      append_round (self, pattern->in_order, pattern->of_object, round);
+}
+
+const DvmdMapPattern *
+dvmd_map_fit_get_pattern (DvmdMapFit *self, guint32 n, GPtrArray *fits)
+{
+  DvmdMapPattern *pattern = g_hash_table_lookup (self->patterns, GUINT_TO_POINTER (n));
+
+  if (pattern != NULL)
+    return pattern;
+  pattern = g_new0 (DvmdMapPattern, 1);
+  pattern->of_object = g_new0 (guint32, self->n + 1);
+  if (self->quota > 0)
+    fill_objects (self, pattern->of_object, n);
+  else
+    deal_evenly (self, pattern->of_object, n);
+  list_segments (self, pattern);
+  pattern->after = take_away (self, pattern);
+  g_ptr_array_add (fits, pattern->after);
+  g_hash_table_insert (self->patterns, GUINT_TO_POINTER (n), pattern);
+  return pattern;
+}

@@ -1,0 +1,255 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How many processes of each application each node takes: by its limit, and by what its objects have room for.
+ */
+
+#include "config.h"
+
+#include "map-plan.h"
+
+#include <string.h>
+
+#include "map-words.h"
+
+/* ---- nodes ---- */
+
+/* Like nodes follow each other more often than not; others are found by their room. */
+static DvmdMapFit *
+find_fit (DvmdMapPlan *self, GHashTable *by_room, guint node, DvmdObjectKind kind, guint32 quota)
+{
+  const DvmdMapRequest *request = self->request;
+  gboolean matters = kind != DVMD_OBJECT_NODE || request->bind_to > DVMD_BIND_TO_NONE;
+  g_autoptr (DvmdMapRoom) room = matters ? dvmd_map_node_get_room (&request->nodes[node], request->cpus) : NULL;
+  DvmdMapFit *fit = g_hash_table_lookup (by_room, room);
+
+  if (fit == NULL)
+    {
+      fit = dvmd_map_fit_new (room, kind, quota, request);
+      g_ptr_array_add (self->fits, fit);
+      g_hash_table_insert (by_room, room, fit);
+    }
+  return fit;
+}
+
+static gboolean
+is_like (const DvmdMapNode *left, const DvmdMapNode *right)
+{
+  return left->topology == right->topology && left->allowed == right->allowed && left->in_use == right->in_use;
+}
+
+void
+dvmd_map_plan_init (DvmdMapPlan *self, const DvmdMapRequest *request, DvmdPlacement *placement, DvmdObjectKind kind,
+                    guint32 quota)
+{
+  g_autoptr (GHashTable) by_room = g_hash_table_new (NULL, NULL);
+  gsize n_nodes = request->n_nodes;
+
+  *self = (DvmdMapPlan){ .request = request, .placement = placement, .rank_by = request->rank_by };
+  self->fits = g_ptr_array_new_with_free_func ((GDestroyNotify)dvmd_map_fit_free);
+  self->fit = g_new (DvmdMapFit *, n_nodes + 1);
+  self->left = g_new0 (guint32, 4 * n_nodes + 1);
+  self->beyond = self->left + n_nodes;
+  self->room = self->beyond + n_nodes;
+  self->counts = self->room + n_nodes;
+  for (guint i = 0; i < request->n_nodes; i++)
+    {
+      const DvmdMapNode *node = &request->nodes[i];
+
+      self->left[i] = node->limit;
+      self->beyond[i] = request->oversubscribe && node->most > node->limit ? node->most - node->limit : 0;
+      self->fit[i] = i > 0 && is_like (node, node - 1) ? self->fit[i - 1] : find_fit (self, by_room, i, kind, quota);
+    }
+}
+
+void
+dvmd_map_plan_clear (DvmdMapPlan *self)
+{
+  g_clear_pointer (&self->fits, g_ptr_array_unref);
+  g_clear_pointer (&self->fit, g_free);
+  g_clear_pointer (&self->left, g_free);
+}
+
+guint32
+dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node)
+{
+  return request->app_limits != NULL ? request->app_limits[(gsize)app * request->n_nodes + node] : G_MAXUINT32;
+}
+
+/* ---- how many on each node ---- */
+
+static void
+open_room (DvmdMapPlan *self, guint app, gboolean within, gboolean beyond)
+{
+  for (guint node = 0; node < self->request->n_nodes; node++)
+    {
+      guint32 limit = dvmd_map_plan_app_limit (self->request, app, node);
+      guint64 room = 0;
+
+      /* Beyond the limits of nodes those of applications only say which nodes. */
+      if (within)
+        room += MIN (self->left[node], limit);
+      if (beyond && limit > 0)
+        room += self->beyond[node];
+      self->room[node] = (guint32)MIN (room, self->fit[node]->total - MIN (self->counts[node], self->fit[node]->total));
+    }
+}
+
+static void
+begin_app (DvmdMapPlan *self)
+{
+  memset (self->counts, 0, self->request->n_nodes * sizeof (guint32));
+}
+
+static guint32
+give (DvmdMapPlan *self, guint node, guint32 count)
+{
+  self->counts[node] += count;
+  self->room[node] -= count;
+  return count;
+}
+
+/* How many nodes have room, and how much each of them at least. */
+static guint
+count_open (const guint32 *room, guint n_nodes, guint32 *least)
+{
+  guint n = 0;
+
+  *least = G_MAXUINT32;
+  for (guint node = 0; node < n_nodes; node++)
+    if (room[node] > 0)
+      {
+        *least = MIN (*least, room[node]);
+        n++;
+      }
+  return n;
+}
+
+static guint32
+deal (DvmdMapPlan *self, guint32 np)
+{
+  guint n_nodes = self->request->n_nodes;
+
+  while (np > 0)
+    {
+      guint32 least;
+      guint n_open = count_open (self->room, n_nodes, &least);
+      guint32 rounds;
+
+      if (n_open == 0)
+        return np;
+      rounds = MAX (MIN (least, np / n_open), 1);
+      for (guint node = 0; node < n_nodes && np > 0; node++)
+        if (self->room[node] > 0)
+          np -= give (self, node, rounds);
+    }
+  return 0;
+}
+
+guint32
+dvmd_map_plan_fill_nodes (DvmdMapPlan *self, guint app)
+{
+  guint32 np = self->request->app_np[app];
+
+  begin_app (self);
+  open_room (self, app, TRUE, FALSE);
+  for (guint node = 0; node < self->request->n_nodes && np > 0; node++)
+    np -= give (self, node, MIN (np, self->room[node]));
+  if (np == 0 || !self->request->oversubscribe)
+    return np;
+  open_room (self, app, FALSE, TRUE);
+  return deal (self, np);
+}
+
+guint32
+dvmd_map_plan_deal_nodes (DvmdMapPlan *self, guint app)
+{
+  begin_app (self);
+  open_room (self, app, TRUE, self->request->oversubscribe);
+  return deal (self, self->request->app_np[app]);
+}
+
+guint32
+dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app)
+{
+  guint32 np = self->request->app_np[app];
+  gboolean progress = TRUE;
+
+  begin_app (self);
+  open_room (self, app, TRUE, self->request->oversubscribe);
+  for (guint32 round = 0; np > 0 && progress; round++)
+    {
+      const DvmdMapFit *last = NULL;
+      guint32 n_open = 0;
+
+      progress = FALSE;
+      for (guint node = 0; node < self->request->n_nodes && np > 0; node++)
+        {
+          if (self->fit[node] != last)
+            n_open = dvmd_map_fit_count_open (self->fit[node], round);
+          last = self->fit[node];
+          if (n_open == 0 || self->room[node] == 0)
+            continue;
+          np -= give (self, node, MIN (MIN (n_open, self->room[node]), np));
+          progress = TRUE;
+        }
+    }
+  return np;
+}
+
+/* ---- why not ---- */
+
+/* How many processes the limits and the hardware do for. */
+typedef struct
+{
+  guint64 need;
+  guint64 slots;
+  guint without; /* nodes that have no such object */
+} Sums;
+
+static Sums
+sum_up (DvmdMapPlan *self)
+{
+  const DvmdMapRequest *request = self->request;
+  Sums sums = { 0 };
+
+  for (guint i = 0; i < request->n_apps; i++)
+    sums.need += request->app_np[i];
+  for (guint i = 0; i < request->n_nodes; i++)
+    {
+      sums.slots += request->oversubscribe ? request->nodes[i].most : request->nodes[i].limit;
+      sums.without += self->fit[i]->n == 0;
+    }
+  return sums;
+}
+
+void
+dvmd_map_plan_set_error (DvmdMapPlan *self, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  const DvmdMapFit *fit = self->fit[0];
+  Sums sums = sum_up (self);
+  const char *unit = request->cpus == DVMD_CPUS_CORE ? "cores" : "hardware threads";
+  const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
+
+  if (sums.without == request->n_nodes)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: none of the job's %u nodes has an object “%s”, as far as their hardware is known",
+                 request->n_nodes, dvmd_map_words_name_kind (fit->kind));
+  else if (sums.need > sums.slots)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "%" G_GUINT64_FORMAT " processes do not fit into the %" G_GUINT64_FORMAT
+                 " slots of the job's %u nodes%s",
+                 sums.need, sums.slots, request->n_nodes, apps);
+  else if (request->bind_to > DVMD_BIND_TO_NONE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "%" G_GUINT64_FORMAT " processes of %u %s each do not fit onto the free %s of the job's %u nodes%s: "
+                 "each is on one package and in one “%s”; bind-to with overload would let them share",
+                 sums.need, MAX (request->pe, 1), unit, unit, request->n_nodes, apps,
+                 dvmd_map_words_name_kind (fit->kind));
+  else
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+        "%" G_GUINT64_FORMAT " processes do not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s",
+        sums.need, sums.slots, request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
+}

@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "map-fit.h"
+
+G_BEGIN_DECLS
+
+/*
+ * What the mappers that count have in common. For each application first how many processes each node takes, by one of
+ * the ways below, then dvmd_map_plan_place(), which gives the ranks. Each application begins at the first node.
+ */
+typedef struct
+{
+  const DvmdMapRequest *request;
+  DvmdPlacement *placement;
+  DvmdRankBy rank_by;
+  GPtrArray *fits;   /* DvmdMapFit */
+  DvmdMapFit **fit;  /* per node: what its objects take */
+  guint32 *left;     /* per node: what is left of its limit */
+  guint32 *beyond;   /* per node: what it takes besides */
+  guint32 *room;     /* per node: what the application may have there now */
+  guint32 *counts;   /* per node: what it has */
+  guint32 next_rank; /* of the job */
+} DvmdMapPlan;
+
+/* kind: objects of which kind the processes are put on. quota: as in DvmdMapFit */
+void dvmd_map_plan_init (DvmdMapPlan *self, const DvmdMapRequest *request, DvmdPlacement *placement,
+                         DvmdObjectKind kind, guint32 quota);
+void dvmd_map_plan_clear (DvmdMapPlan *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdMapPlan, dvmd_map_plan_clear)
+
+/* They answer how many processes of the application have no place. */
+/* A node is filled, then the next; beyond the limits evenly. */
+guint32 dvmd_map_plan_fill_nodes (DvmdMapPlan *self, guint app);
+/* One on each node in turn. */
+guint32 dvmd_map_plan_deal_nodes (DvmdMapPlan *self, guint app);
+/* One on each object of all nodes in turn. */
+guint32 dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app);
+
+/* Gives ranks to what counts says, on the objects of the nodes. */
+void dvmd_map_plan_place (DvmdMapPlan *self, guint app);
+/* The limits, the objects and the cpus say why not. */
+void dvmd_map_plan_set_error (DvmdMapPlan *self, GError **error);
+
+/* G_MAXUINT32: any number */
+guint32 dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node);
+
+G_END_DECLS

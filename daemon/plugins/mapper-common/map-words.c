@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The words that several mappers have.
+ */
+
+#include "config.h"
+
+#include "map-words.h"
+
+#include <string.h>
+
+static const char *const names[DVMD_N_OBJECT_KINDS] = { "node",    "package", "numa", "l3cache",
+                                                        "l2cache", "l1cache", "core", "hwthread" };
+
+const char *
+dvmd_map_words_name_kind (DvmdObjectKind kind)
+{
+  return names[kind];
+}
+
+gboolean
+dvmd_map_words_read_kind (const char *text, DvmdObjectKind *kind, GError **error)
+{
+  gsize length = strlen (text);
+  guint n = 0;
+
+  for (guint i = 0; length > 0 && i < G_N_ELEMENTS (names); i++)
+    if (g_ascii_strncasecmp (names[i], text, length) == 0)
+      {
+        *kind = i;
+        n++;
+        if (names[i][length] == '\0')
+          return TRUE;
+      }
+  if (n == 1)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               n > 1 ? "map-by: “%s” is the beginning of more than one kind of object"
+                     : "map-by: there is no kind of object “%s”; there are node, package, numa, l3cache, l2cache, "
+                       "l1cache, core and hwthread",
+               text);
+  return FALSE;
+}
+
+gboolean
+dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name)
+{
+  for (gsize i = 0; request->qualifiers != NULL && request->qualifiers[i] != NULL; i++)
+    if (strcmp (request->qualifiers[i], name) == 0)
+      return TRUE;
+  return FALSE;
+}
