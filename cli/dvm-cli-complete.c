@@ -40,7 +40,7 @@ static const struct
   const char *names;
   const char *kind;
 } value_kinds[] = {
-  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files", "files" },
+  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile", "files" },
   { "wdir", "directories" },
 };
 
@@ -258,6 +258,15 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_signals (self);
   else if (strcmp (option->name, "stdin") == 0)
     offer_list (self, "0|all|none");
+  else if (strcmp (option->name, "map-by") == 0)
+    offer_list (
+        self, "slot|node|hwthread|core|l1cache|l2cache|l3cache|numa|package|ppr:|seq|rankfile:FILE=|pe-list=|device=");
+  else if (strcmp (option->name, "rank-by") == 0)
+    offer_list (self, "slot|node|fill|span");
+  else if (strcmp (option->name, "bind-to") == 0)
+    offer_list (self, "none|hwthread|core|l1cache|l2cache|l3cache|numa|package");
+  else if (strcmp (option->name, "display") == 0)
+    offer_list (self, "map");
   else if (strcmp (option->name, "kind") == 0)
     offer_list (self, "dvm|job|proc|node|session|campaign");
   else if (strcmp (option->name, "launcher") == 0)
@@ -281,7 +290,9 @@ offer_value (Complete *self, const DvmCliOption *option)
 static void
 offer_spelling (Complete *self, const char *spelling, const DvmCliOption *option)
 {
-  offer (self, spelling, _ (option->help));
+  g_autofree char *explanation = dvm_cli_option_explain (option);
+
+  offer (self, spelling, explanation);
 }
 
 static void

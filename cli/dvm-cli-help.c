@@ -61,8 +61,9 @@ append_options (GString *text, const DvmCliOption *options)
   for (; options->name != NULL; options++)
     {
       g_autofree char *left = spell (options);
+      g_autofree char *right = dvm_cli_option_explain (options);
 
-      append_row (text, left, _ (options->help));
+      append_row (text, left, right);
     }
 }
 
@@ -98,6 +99,8 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
     {
       if (i == 0 && verb->options[i]->name != NULL)
         g_string_append_printf (text, "\n%s\n", _ ("Options:"));
+      if (verb->options[i]->instead != NULL && (i == 0 || verb->options[i - 1]->instead == NULL))
+        g_string_append_printf (text, "\n%s\n", _ ("Spellings of other launchers, and what they are here:"));
       append_options (text, verb->options[i]);
     }
   g_string_append_printf (text, "\n%s\n", _ ("Options of every verb:"));

@@ -18,8 +18,6 @@ typedef struct
 } Other;
 
 static const Other others[] = {
-  { "oversubscribe", "--when-full oversubscribe" },
-  { "nooversubscribe", "--when-full refuse" },
   { "tag-output l prepend-rank", "--output tag" },
   { "timestamp-output", "--output timestamp" },
   { "merge-stderr-to-stdout", "--output merge-stderr-to-stdout" },
@@ -27,13 +25,9 @@ static const Other others[] = {
   { "output-directory", "--output dir=DIR" },
   { "outfile-pattern", "--stdout-path PATH" },
   { "errfile-pattern", "--stderr-path PATH" },
-  { "bynode", "--map-by node" },
-  { "byslot", "--map-by slot" },
-  { "bind-to-none", "--bind-to none" },
-  { "bind-to-core", "--bind-to core" },
-  { "bind-to-socket", "--bind-to package" },
   { "enable-recovery", "--recoverable" },
   { "genv env export", "-x NAME=VALUE" },
+  { "use-hwthreads-as-cpus", "--map-by :HWTCPUS" },
   { "hosts H", "--host LIST" },
   { "ntasks nprocs", "-n N" },
   { "chdir", "--wdir DIR" },
@@ -51,8 +45,6 @@ typedef struct
 static const Remark remarks[] = {
   { "mca omca prtemca pmixmca gmca gpmixmca",
     N_ ("parameters of MCA go to programs by '-x OMPI_MCA_NAME=VALUE'; the settings of the DVM stand in dvm.conf") },
-  { "use-hwthread-cpus use-hwthreads-as-cpus",
-    N_ ("hardware threads are what counts as slots here, unless 'dvm-cli start --slots N' says another number") },
   { "allow-run-as-root", N_ ("it is not needed: a DVM belongs to whoever starts it, root or not") },
   { "genvall genvnone envall", N_ ("the whole environment goes with the job; -x NAME=VALUE changes it") },
   { "default-hostfile", N_ ("a DVM gets its nodes when it starts: 'dvm-cli start --hostfile FILE'") },

@@ -39,27 +39,3 @@ dvm_cli_print_map (DvmCli *cli, GVariant *map, GError **error)
     }
   return dvm_cli_print_table (cli, table, error);
 }
-
-gboolean
-dvm_cli_parse_display (DvmCli *cli, gboolean *map, GError **error)
-{
-  const char *text = dvm_cli_args_get (cli->args, "display");
-  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "", ",", -1);
-
-  *map = FALSE;
-  for (gsize i = 0; words[i] != NULL; i++)
-    {
-      if (g_ascii_strcasecmp (words[i], "map") != 0)
-        {
-          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --display cannot show '%s' yet: it can show map"),
-                       words[i]);
-          return FALSE;
-        }
-      *map = TRUE;
-    }
-  if (!*map || !cli->json)
-    return TRUE;
-  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-               _ ("--display and --json exclude each other: --json prints one object; see dvm-cli job map"));
-  return FALSE;
-}

@@ -14,7 +14,5 @@ G_BEGIN_DECLS
 
 /* map: a(uuussss), as dvm_client_map() answers it */
 gboolean dvm_cli_print_map (DvmCli *cli, GVariant *map, GError **error);
-/* Parses the value of --display: TRUE in map when the map is wanted. Other words are refused. */
-gboolean dvm_cli_parse_display (DvmCli *cli, gboolean *map, GError **error);
 
 G_END_DECLS

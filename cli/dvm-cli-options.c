@@ -18,6 +18,7 @@ typedef struct
 {
   const DvmCliOption *option;
   const char *value;
+  const char *word; /* as typed: with the value, or without */
 } Given;
 
 struct _DvmCliArgs
@@ -33,6 +34,7 @@ typedef struct
   DvmCliOptionLists lists;
   const char *const *argv;
   gsize next;
+  const char *word; /* the one before */
 } Parser;
 
 G_DEFINE_QUARK (dvm - cli - usage - error, dvm_cli_usage_error)
@@ -77,7 +79,8 @@ is_spelled (const DvmCliOption *option, const char *spelling)
     return strcmp (option->name, spelling + 2) == 0 || has_alias (option, spelling);
   if (option->letter != '\0' && spelling[1] == option->letter && spelling[2] == '\0')
     return TRUE;
-  return has_alias (option, spelling);
+  /* Launchers of before had one dash for all of them. */
+  return has_alias (option, spelling) || (option->instead != NULL && strcmp (option->name, spelling + 1) == 0);
 }
 
 /* spelling: with its dashes and without a value */
@@ -106,6 +109,17 @@ dvm_cli_option_find (DvmCliOptionLists lists, const char *name)
       if (strcmp (option->name, name) == 0)
         return option;
   return NULL;
+}
+
+char *
+dvm_cli_option_explain (const DvmCliOption *self)
+{
+  g_auto (GStrv) parts = NULL;
+
+  if (self->instead == NULL)
+    return g_strdup (_ (self->help));
+  parts = g_strsplit (self->instead, "%", -1);
+  return g_strjoinv (self->value != NULL ? _ (self->value) : "", parts);
 }
 
 const DvmCliOption *
@@ -250,7 +264,7 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
 static gboolean
 take_option (Parser *parser, const DvmCliOption *option, const char *spelling, const char *value, GError **error)
 {
-  Given given = { option, value };
+  Given given = { option, value, parser->word };
 
   if (option->arg == DVM_CLI_ARG_NONE && value != NULL)
     {
@@ -337,13 +351,14 @@ gboolean
 dvm_cli_args_parse (DvmCliArgs *self, DvmCliOptionLists lists, const char *const *argv, DvmCliParseFlags flags,
                     GError **error)
 {
-  Parser parser = { self, lists, argv, 0 };
+  Parser parser = { .args = self, .lists = lists, .argv = argv };
 
   while (argv[parser.next] != NULL)
     {
       const char *word = argv[parser.next++];
       gboolean ok = TRUE;
 
+      parser.word = word;
       if (strcmp (word, "--") == 0)
         take_rest (&parser);
       else if (g_str_has_prefix (word, "--"))
@@ -405,6 +420,19 @@ dvm_cli_args_get (DvmCliArgs *self, const char *name)
   const Given *given = find_given (self, name);
 
   return given != NULL ? given->value : NULL;
+}
+
+/* A value may be part of its word: "-N2", "--npernode=2". */
+char *
+dvm_cli_args_show (DvmCliArgs *self, const char *name)
+{
+  const Given *given = find_given (self, name);
+
+  if (given == NULL)
+    return NULL;
+  if (given->value == NULL || (given->value > given->word && given->value <= given->word + strlen (given->word)))
+    return g_strdup (given->word);
+  return g_strdup_printf ("%s %s", given->word, given->value);
 }
 
 /* The value was checked by the parser. */

@@ -30,7 +30,8 @@ typedef struct
   DvmCliArg arg;
   const char *value;   /* what --help calls the value, marked for translation */
   const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE */
-  const char *help;    /* one line, marked for translation */
+  const char *help;    /* one line, marked for translation; NULL where instead is */
+  const char *instead; /* of a spelling of before: what it is today, "--map-by ppr:%:node" with its value at "%" */
 } DvmCliOption;
 
 /* Some lists of options, each ended by a row without name; the list of lists ends with NULL. */
@@ -70,6 +71,11 @@ guint dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallba
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
 
+/* (transfer full) (nullable): the option as it was typed last, "-N 2" */
+char *dvm_cli_args_show (DvmCliArgs *self, const char *name);
+
+/* (transfer full): what it is for, in one line */
+char *dvm_cli_option_explain (const DvmCliOption *self);
 /* spelling: with its dashes */
 const DvmCliOption *dvm_cli_option_find_spelling (DvmCliOptionLists lists, const char *spelling);
 const DvmCliOption *dvm_cli_option_find (DvmCliOptionLists lists, const char *name);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dvm-cli-environment.h"
+#include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
 
@@ -61,10 +62,12 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "stdout-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard output to a file") },
   { "stderr-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard error to a file") },
   { "pty", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("give the processes a pseudo terminal") },
-  { "map-by", 0, NULL, DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
-    N_ ("how processes are placed: slot, node, ppr:N:node, or a word of a plugin") },
-  { "rank-by", 0, NULL, DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL, N_ ("how ranks are given to places") },
-  { "bind-to", 0, NULL, DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL, N_ ("what processes are bound to: core, none, ...") },
+  { "map-by", 0, "--mapby -map-by -mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
+    N_ ("how processes are placed: slot, node, core, ppr:N:node, ...") },
+  { "rank-by", 0, "--rankby -rank-by -rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
+    N_ ("how ranks are given to places: slot, node, fill, span") },
+  { "bind-to", 0, "--bindto -bind-to -bindto", DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL,
+    N_ ("what processes are bound to: core, none, ...") },
   { "when-full", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "wait|refuse|oversubscribe",
     N_ ("without free slots: wait, refuse or oversubscribe") },
   { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
@@ -343,23 +346,74 @@ ask_for_pty (DvmJobSpec *spec)
   dvm_job_spec_set_pty_columns (spec, columns);
 }
 
-static void
-apply_options (DvmJobSpec *spec, DvmCliArgs *args)
+/* The daemon reads the file of seq:FILE=PATH and rankfile:FILE=PATH, and has another directory. */
+static char *
+absolute_policy (const char *policy)
+{
+  g_auto (GStrv) parts = g_strsplit (policy, ":", -1);
+  gsize length = parts[0] != NULL ? strlen (parts[0]) : 0;
+
+  if (length < 1
+      || ((length < 2 || g_ascii_strncasecmp (parts[0], "seq", length) != 0)
+          && g_ascii_strncasecmp (parts[0], "rankfile", length) != 0))
+    return g_strdup (policy);
+  for (gsize i = 1; parts[i] != NULL; i++)
+    {
+      gsize name = strcspn (parts[i], "=");
+      g_autofree char *part = NULL;
+      g_autofree char *path = NULL;
+
+      if (name == 0 || g_ascii_strncasecmp (parts[i], "file", name) != 0 || parts[i][name] != '='
+          || parts[i][name + 1] == '\0')
+        continue;
+      part = parts[i];
+      path = g_canonicalize_filename (part + name + 1, NULL);
+      parts[i] = g_strdup_printf ("FILE=%s", path);
+    }
+  return g_strjoinv (":", parts);
+}
+
+/* Spellings of before are part of these. */
+static gboolean
+apply_policies (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
+{
+  static const struct
+  {
+    const char *option;
+    const char *(*get) (DvmJobSpec *spec);
+    void (*set) (DvmJobSpec *spec, const char *value);
+  } policies[] = {
+    { "map-by", dvm_job_spec_get_map_by, dvm_job_spec_set_map_by },
+    { "bind-to", dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to },
+    { "runtime-options", dvm_job_spec_get_runtime_options, dvm_job_spec_set_runtime_options },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (policies); i++)
+    {
+      g_autofree char *text = NULL;
+      g_autofree char *whole = NULL;
+
+      if (!dvm_cli_old_compose (args, policies[i].option, policies[i].get (spec), &text, error))
+        return FALSE;
+      if (text == NULL)
+        continue;
+      whole = absolute_policy (text);
+      policies[i].set (spec, whole);
+    }
+  return TRUE;
+}
+
+static gboolean
+apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
 {
   static const struct
   {
     const char *option;
     void (*set) (DvmJobSpec *spec, const char *value);
   } texts[] = {
-    { "job-name", dvm_job_spec_set_name },
-    { "label", dvm_job_spec_set_label },
-    { "stdin", dvm_job_spec_set_stdin_target },
-    { "map-by", dvm_job_spec_set_map_by },
-    { "rank-by", dvm_job_spec_set_rank_by },
-    { "bind-to", dvm_job_spec_set_bind_to },
-    { "when-full", dvm_job_spec_set_when_full },
-    { "personality", dvm_job_spec_set_personality },
-    { "runtime-options", dvm_job_spec_set_runtime_options },
+    { "job-name", dvm_job_spec_set_name },       { "label", dvm_job_spec_set_label },
+    { "stdin", dvm_job_spec_set_stdin_target },  { "rank-by", dvm_job_spec_set_rank_by },
+    { "when-full", dvm_job_spec_set_when_full }, { "personality", dvm_job_spec_set_personality },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
@@ -374,6 +428,7 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args)
     dvm_job_spec_set_child_separate (spec, TRUE);
   if (dvm_cli_args_has (args, "pty"))
     ask_for_pty (spec);
+  return apply_policies (spec, args, error);
 }
 
 /* The daemon reads the file, as that of --hostfile. */
@@ -400,13 +455,20 @@ apply_additions (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
 
 /* A description that the library refuses is wrong usage. */
 static gboolean
-validate (DvmJobSpec *spec, GError **error)
+validate (DvmJobSpec *spec, DvmCli *cli, GError **error)
 {
+  g_autofree char *typed = dvm_cli_old_show (cli->args);
   g_autoptr (GError) local_error = NULL;
 
   if (dvm_job_spec_validate (spec, &local_error))
-    return TRUE;
-  g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local_error->message);
+    {
+      dvm_cli_old_tell (cli);
+      return TRUE;
+    }
+  if (typed != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s (of '%s')"), local_error->message, typed);
+  else
+    g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local_error->message);
   return FALSE;
 }
 
@@ -419,9 +481,8 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
     return NULL;
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);
-  apply_options (spec, cli->args);
-  return apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
-                 && validate (spec, error)
+  return apply_options (spec, cli->args, error) && apply_additions (spec, cli->args, error)
+                 && dvm_cli_spec_set_sessions (spec, cli->args, error) && validate (spec, cli, error)
              ? g_steal_pointer (&spec)
              : NULL;
 }
@@ -491,9 +552,8 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
     return NULL;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     complete_app (dvm_job_spec_get_app (spec, i), directory);
-  apply_options (spec, cli->args);
-  return apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
-                 && validate (spec, error)
+  return apply_options (spec, cli->args, error) && apply_additions (spec, cli->args, error)
+                 && dvm_cli_spec_set_sessions (spec, cli->args, error) && validate (spec, cli, error)
              ? g_steal_pointer (&spec)
              : NULL;
 }

@@ -12,6 +12,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-map.h"
+#include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-spec.h"
 
@@ -133,7 +134,7 @@ const DvmCliVerb dvm_cli_verb_map = {
   .name = "map",
   .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...",
   .summary = N_ ("show where the processes of a job would go; nothing is started"),
-  .options = { dvm_cli_app_options, dvm_cli_job_options, options },
+  .options = { dvm_cli_app_options, dvm_cli_job_options, options, dvm_cli_old_options },
   .min_words = 1,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

@@ -17,9 +17,11 @@
 #include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
+#include "dvm-cli-display.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-input.h"
 #include "dvm-cli-map.h"
+#include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-private.h"
 #include "dvm-cli-reader.h"
@@ -484,10 +486,12 @@ wait_for_end (Run *run, GError **error)
 static gboolean
 run_job (Run *run, GError **error)
 {
+  g_auto (DvmCliDisplay) display = { 0 };
   g_autoptr (DvmJobSpec) spec = NULL;
 
-  if (!dvm_cli_parse_display (run->cli, &run->show_map, error))
+  if (!dvm_cli_display_parse (run->cli, &display, error))
     return FALSE;
+  run->show_map = (display.what & DVM_CLI_DISPLAY_MAP) != 0;
   spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (spec == NULL || !reach_dvm (run, spec, error)
       || !dvm_cli_spec_find_sessions (spec, run->cli->args, run->client, run->connecting, error)
@@ -572,7 +576,7 @@ const DvmCliVerb dvm_cli_verb_run = {
               "[OPTION...] --file JOB.json",
   .summary = N_ ("run a job and wait for it, with its input and output here"),
   .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options, run_options,
-               dvm_cli_private_options },
+               dvm_cli_private_options, dvm_cli_old_options, dvm_cli_old_display_options },
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_DVM_FAILED,

@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 
 #include "dvm-cli-connect.h"
+#include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-spec.h"
@@ -45,7 +46,8 @@ const DvmCliVerb dvm_cli_verb_submit = {
   .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
               "[OPTION...] --file JOB.json",
   .summary = N_ ("hand a job over, print its namespace and return"),
-  .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options },
+  .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options,
+               dvm_cli_old_options },
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_FAILED,

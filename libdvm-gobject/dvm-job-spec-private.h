@@ -135,7 +135,7 @@ DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 /* The effective options of the job, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
 gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
-/* That of when-full, or else of (NO)OVERSUBSCRIBE in map-by. */
+/* That of (NO)OVERSUBSCRIBE in map-by, or else of when-full. */
 DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);
 void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
 

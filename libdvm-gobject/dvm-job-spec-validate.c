@@ -257,10 +257,12 @@ _dvm_job_spec_get_when_full_policy (DvmJobSpec *self)
   if (!_dvm_when_full_parse (text, "", &when_full, NULL))
     return DVM_WHEN_FULL_WAIT;
   /* Admission asks each time that slots are free: most jobs have no qualifier to look for. */
-  if (text != NULL || map_by == NULL || strchr (map_by, ':') == NULL)
+  if (map_by == NULL || strchr (map_by, ':') == NULL)
     return when_full;
   placement = _dvm_placement_parse (map_by, NULL, NULL, "", NULL);
   if (placement == NULL || placement->oversubscribe < 0)
     return when_full;
-  return placement->oversubscribe ? DVM_WHEN_FULL_OVERSUBSCRIBE : DVM_WHEN_FULL_REFUSE;
+  if (placement->oversubscribe)
+    return DVM_WHEN_FULL_OVERSUBSCRIBE;
+  return text == NULL || when_full == DVM_WHEN_FULL_OVERSUBSCRIBE ? DVM_WHEN_FULL_REFUSE : when_full;
 }

@@ -233,9 +233,32 @@ find_common (const char *part, gsize length)
   return NULL;
 }
 
+/* "file=/a:b/c" is one path: no qualifier has a slash. parts: joined as far as they belong together */
+static void
+join_paths (char **parts)
+{
+  gsize last = 0;
+
+  for (gsize i = 1; parts[0] != NULL && parts[i] != NULL; i++)
+    {
+      g_autofree char *part = g_steal_pointer (&parts[i]);
+
+      if (strchr (part, '/') != NULL && strchr (parts[last], '=') != NULL && strchr (parts[last], '/') != NULL)
+        {
+          g_autofree char *start = parts[last];
+
+          parts[last] = g_strconcat (start, ":", part, NULL);
+        }
+      else
+        parts[++last] = g_steal_pointer (&part);
+    }
+}
+
 static gboolean
 read_qualifiers (DvmPlacementReader *self, char **parts, GPtrArray *rest, GError **error)
 {
+  if (self->word == DVM_MAP_WORD_SEQ || self->word == DVM_MAP_WORD_RANKFILE)
+    join_paths (parts);
   for (gsize i = 0; parts[i] != NULL; i++)
     {
       gsize length = strcspn (parts[i], "=");

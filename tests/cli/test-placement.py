@@ -76,6 +76,35 @@ def test_map_by():
         equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
 
 
+def test_old_spellings():
+    """words of other launchers place as those of today do, with one line that can be turned off"""
+    with place() as here, Started(here) as dvm:
+        def told(*args, **options):
+            result = here.cli("map", "--json", *args, "true", **options)
+            return result.returncode, result.stderr
+
+        equal(dvm.nodes("-n", "6", "--bynode"), "123412")
+        equal(dvm.nodes("-n", "5", "-byslot"), "11223")
+        equal(dvm.nodes("-N", "1"), "1234")
+        equal(dvm.nodes("-N2", "-n", "5"), "11223")
+        equal(dvm.nodes("--pernode", "-n", "3", "--bind-to-none"), "123")
+        equal(dvm.nodes("--ntasks-per-node=1"), "1234")
+        equal(dvm.nodes("--mapby", "node", "-n", "2"), "12")
+        line = "dvm-cli: '-N 1 --bind-to-none' is '--map-by ppr:1:node --bind-to none' today (DVM_NOTICE=no hides this line)\n"
+        equal(told("-N", "1", "--bind-to-none"), (0, line))
+        contains(told("-N", "1", "--map-by", ":oversubscribe")[1], "'-N 1' is '--map-by ppr:1:node:oversubscribe' today")
+        equal(told("-q", "-N", "1"), (0, ""))
+        equal(told("-N", "1", env={**here.env, "DVM_NOTICE": "no"}), (0, ""))
+        with open(here.path + "/job.json", "w") as file:
+            json.dump({"apps": [{"argv": list(SHOW), "np": 5}], "map-by": "slot", "personality": "plain"}, file)
+        result = here.cli("run", "--file", here.path + "/job.json", "--bynode")
+        equal((result.returncode, dvm.in_order(result.stdout)), (0, "12341"), result.stderr)
+        result = here.cli("map", "--display-map", "true")
+        equal(result.returncode, 2)
+        result = here.cli("run", "--donotlaunch", "-N", "1", "true")
+        equal((result.returncode, len(result.stdout.splitlines())), (0, 5), result.stderr)
+
+
 def test_hosts():
     """--host restricts, and limits slots, for each program"""
     with place() as here, Started(here) as dvm:

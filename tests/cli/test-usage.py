@@ -40,19 +40,37 @@ def test_unknown_options():
 def test_hints():
     """what other launchers call otherwise is answered with the name that it has here"""
     for given, here in (
-        ("--oversubscribe", "'--when-full oversubscribe'"),
-        ("-oversubscribe", "'--when-full oversubscribe'"),
         ("--tag-output", "'--output tag'"),
-        ("--use-hwthread-cpus", "--slots"),
+        ("--use-hwthreads-as-cpus", "'--map-by :HWTCPUS'"),
         ("--mca", "-x OMPI_MCA_NAME=VALUE"),
         ("-mca", "-x OMPI_MCA_NAME=VALUE"),
         ("--allow-run-as-root", "not needed"),
-        ("--bynode", "'--map-by node'"),
         ("--output-filename=x", "'--output file=FILE'"),
     ):
         refuse("run", given, "x", mention=here)
     for given, here in (("ps", "jobs"), ("prun", "run"), ("prte", "start"), ("pterm", "stop"), ("squeue", "jobs"), ("scancel", "kill")):
         refuse(given, "1", mention=f"did you mean '{here}'?")
+
+
+def test_old_spellings():
+    """spellings of other launchers that contradict each other, or what was typed beside them, are refused as they were typed"""
+    for words, mention in (
+        ("--bynode --byslot", "'--byslot' and '--bynode' contradict each other"),
+        ("--map-by core -bynode", "'--map-by core' and '-bynode' contradict each other"),
+        ("-N2 --npersocket=2", "'-N2' and '--npersocket=2' contradict each other"),
+        ("--cpus-per-rank 2 --cpus-per-task 3", "'--cpus-per-rank 2' and '--cpus-per-task 3' contradict each other"),
+        ("--rankfile rf --cpus-per-rank 2", "“pe” and “rankfile” contradict each other: the file says which cpus a process has"
+                                            " (of '--rankfile rf --cpus-per-rank 2')"),
+        ("--oversubscribe --when-full wait", "(of '--oversubscribe')"),
+        ("--npernode 0", "not '0'"),
+        ("--bynode=2", "takes no value"),
+        ("--report-bindings", "option --display cannot show 'bindings' yet"),
+        ("--display map,topo=n1", "option --display cannot show 'topo' yet"),
+    ):
+        refuse("run", *words.split(), "x", mention=mention)
+    refuse("jobs", "--bynode", mention="unknown option '--bynode'")
+    refuse("submit", "--display-map", "x", mention="job procs")
+    refuse("run", "a", ":", "--bynode", "b", mention="behind ':' only options of a program")
 
 
 def test_numbers():

@@ -92,6 +92,7 @@ static const struct
   { "seq", NULL, NULL, "seq" },
   { "se:FILE=/a b", NULL, NULL, "seq rest[file=/a b]" },
   { "rankfile:FILE=/A/b=c", NULL, NULL, "rankfile rest[file=/A/b=c]" },
+  { "rankfile:nolocal:file=/a:b/c:d/e:oversubscribe", NULL, NULL, "rankfile rest[file=/a:b/c:d/e] over nolocal" },
   { "r:f=x", NULL, NULL, "rankfile rest[file=x]" },
   { "pe-list=0,2,4-7", NULL, NULL, "pe-list value[0,2,4-7]" },
   { "PE-L=3-3:Ordered", NULL, NULL, "pe-list value[3-3] rest[ordered]" },
@@ -252,6 +253,8 @@ static const struct
   { "seq:file", NULL, NULL, "“file” is without its path" },
   { "seq:file=", NULL, NULL, "“file” is without its path" },
   { "rankfile", NULL, NULL, "rankfile:file=PATH" },
+  { "seq:file=/a:b", NULL, NULL, "unknown word “b”" },
+  { "seq:/a:file=/b", NULL, NULL, "unknown word “/a”" },
   { "ppr", NULL, NULL, "“ppr” is not whole" },
   { "ppr:2", NULL, NULL, "“ppr” is not whole" },
   { "ppr:0:node", NULL, NULL, "“ppr:0”: it takes a number from 1" },
@@ -366,9 +369,12 @@ test_when_full (void)
     { "node:NOOVERSUBSCRIBE", NULL, DVM_WHEN_FULL_REFUSE, NULL },
     { "node:NOOVERSUBSCRIBE", "wait", DVM_WHEN_FULL_WAIT, NULL },
     { "node:oversubscribe=yes", "over", DVM_WHEN_FULL_OVERSUBSCRIBE, NULL },
-    { "node:OVERSUBSCRIBE", "wait", 0, "when-full: “wait” contradicts map-by “oversubscribe”" },
-    { "node:OVERSUBSCRIBE", "refuse", 0, "when-full: “refuse” contradicts map-by “oversubscribe”" },
-    { "node:NOOVERSUBSCRIBE", "oversubscribe", 0, "when-full: “oversubscribe” contradicts map-by “nooversubscribe”" },
+    { "node:OVERSUBSCRIBE", "wait", DVM_WHEN_FULL_OVERSUBSCRIBE,
+      "when-full: “wait” contradicts map-by “oversubscribe”" },
+    { "node:OVERSUBSCRIBE", "refuse", DVM_WHEN_FULL_OVERSUBSCRIBE,
+      "when-full: “refuse” contradicts map-by “oversubscribe”" },
+    { "node:NOOVERSUBSCRIBE", "oversubscribe", DVM_WHEN_FULL_REFUSE,
+      "when-full: “oversubscribe” contradicts map-by “nooversubscribe”" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -380,8 +386,8 @@ test_when_full (void)
       g_assert_true (ok == (cases[i].mention == NULL));
       if (!ok)
         g_assert_nonnull (strstr (error->message, cases[i].mention));
-      else
-        g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, cases[i].policy);
+      /* A child gets the when-full of its parent after it was checked. */
+      g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, cases[i].policy);
     }
 }
 

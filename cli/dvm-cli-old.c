@@ -1,0 +1,318 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Spellings of other launchers, and of mpirun and prun of before, become words of the options that they are today.
+ */
+
+#include "config.h"
+
+#include "dvm-cli-old.h"
+
+#include <glib/gi18n-lib.h>
+#include <string.h>
+
+#include "dvm-cli-output.h"
+
+const DvmCliOption dvm_cli_old_options[] = {
+  { "byslot", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by slot" },
+  { "bynode", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by node" },
+  { "bycore", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by core" },
+  { "pernode", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by ppr:1:node" },
+  { "npernode", 'N', NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, NULL, "--map-by ppr:%:node" },
+  { "ntasks-per-node", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, NULL, "--map-by ppr:%:node" },
+  { "npersocket", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, NULL, "--map-by ppr:%:package" },
+  { "ppr", 0, NULL, DVM_CLI_ARG_STRING, N_ ("N:OBJECT"), NULL, NULL, "--map-by ppr:%" },
+  { "rankfile", 0, "-rf", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, NULL, "--map-by rankfile:FILE=%" },
+  { "cpu-set", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, NULL, "--map-by pe-list=%" },
+  { "cpu-list", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, NULL, "--map-by pe-list=%" },
+  { "cpus-per-rank", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, NULL, "--map-by :PE=%" },
+  { "cpus-per-proc", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, NULL, "--map-by :PE=%" },
+  { "cpus-per-task", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, NULL, "--map-by :PE=%" },
+  { "use-hwthread-cpus", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by :HWTCPUS" },
+  { "nolocal", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by :NOLOCAL" },
+  { "oversubscribe", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by :OVERSUBSCRIBE" },
+  { "nooversubscribe", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by :NOOVERSUBSCRIBE" },
+  { "bind-to-none", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--bind-to none" },
+  { "bind-to-core", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--bind-to core" },
+  { "bind-to-socket", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--bind-to package" },
+  { "donotlaunch", 0, "--do-not-launch", DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--runtime-options donotlaunch" },
+  { NULL },
+};
+
+const DvmCliOption dvm_cli_old_display_options[] = {
+  { "display-map", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display map" },
+  { "display-devel-map", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display map-devel" },
+  { "display-allocation", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display allocation" },
+  { "display-topo", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display topo" },
+  { "report-bindings", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display bindings" },
+  { NULL },
+};
+
+static const DvmCliOption *const old_lists[] = { dvm_cli_old_options, dvm_cli_old_display_options, NULL };
+
+/* The options of today, in the order in which a message names them. */
+static const struct
+{
+  const char *name;
+  gboolean is_list; /* words parted by commas, which do not exclude each other; else one word and its qualifiers */
+} todays[] = {
+  { "map-by", FALSE },
+  { "bind-to", FALSE },
+  { "display", TRUE },
+  { "runtime-options", TRUE },
+};
+
+/* The value of an option of today is put together. */
+typedef struct
+{
+  DvmCliArgs *args;
+  const char *name;
+  GPtrArray *added;    /* (element-type utf8): words and qualifiers, by */
+  GPtrArray *added_by; /* these options */
+} Composer;
+
+/* (nullable): behind "--map-by " of the option, if that is what it is today */
+static const char *
+part_for (const DvmCliOption *option, const char *name)
+{
+  const char *space = strchr (option->instead, ' ');
+
+  return (gsize)(space - option->instead) == strlen (name) + 2
+                 && strncmp (option->instead + 2, name, strlen (name)) == 0
+             ? space + 1
+             : NULL;
+}
+
+static gboolean
+refuse_both (DvmCliArgs *args, const char *one, const char *other, GError **error)
+{
+  g_autofree char *first = dvm_cli_args_show (args, one);
+  g_autofree char *second = dvm_cli_args_show (args, other);
+
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' contradict each other"), first, second);
+  return FALSE;
+}
+
+/* "PE=2" and "PE=4", "OVERSUBSCRIBE" and "NOOVERSUBSCRIBE" answer the same question. */
+static gboolean
+ask_the_same (const char *one, const char *other)
+{
+  gsize length = strcspn (one, "=");
+
+  if (strcspn (other, "=") == length)
+    return g_ascii_strncasecmp (one, other, length) == 0;
+  return (g_ascii_strncasecmp (one, "no", 2) == 0 && g_ascii_strcasecmp (one + 2, other) == 0)
+         || (g_ascii_strncasecmp (other, "no", 2) == 0 && g_ascii_strcasecmp (other + 2, one) == 0);
+}
+
+static gboolean
+add_part (Composer *self, const char *option, char *part, GError **error)
+{
+  g_autofree char *added = part;
+
+  for (guint i = 0; i < self->added->len; i++)
+    {
+      const char *other = g_ptr_array_index (self->added, i);
+      gboolean both_words = added[0] != ':' && other[0] != ':';
+
+      if (g_ascii_strcasecmp (added, other) == 0)
+        return TRUE;
+      if (both_words || (added[0] == ':' && other[0] == ':' && ask_the_same (added + 1, other + 1)))
+        return refuse_both (self->args, g_ptr_array_index (self->added_by, i), option, error);
+    }
+  g_ptr_array_add (self->added, g_steal_pointer (&added));
+  g_ptr_array_add (self->added_by, (gpointer)option);
+  return TRUE;
+}
+
+static char *
+fill_in (const char *part, const char *value)
+{
+  g_auto (GStrv) pieces = g_strsplit (part, "%", -1);
+
+  return g_strjoinv (value != NULL ? value : "", pieces);
+}
+
+static gboolean
+add_old (Composer *self, GError **error)
+{
+  for (gsize i = 0; old_lists[i] != NULL; i++)
+    for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
+      {
+        const char *part = part_for (option, self->name);
+
+        if (part != NULL && dvm_cli_args_has (self->args, option->name)
+            && !add_part (self, option->name, fill_in (part, dvm_cli_args_get (self->args, option->name)), error))
+          return FALSE;
+      }
+  return TRUE;
+}
+
+/* "node:PE=2" begins with "node" */
+static gboolean
+begins_with (const char *typed, const char *word)
+{
+  gsize length = strlen (word);
+
+  return g_ascii_strncasecmp (typed, word, length) == 0 && (typed[length] == '\0' || typed[length] == ':');
+}
+
+/* The option itself may have given a word and qualifiers, too. */
+static gboolean
+check_typed (Composer *self, const char *typed, GError **error)
+{
+  g_auto (GStrv) parts = g_strsplit (typed, ":", -1);
+
+  for (guint i = 0; i < self->added->len; i++)
+    {
+      const char *added = g_ptr_array_index (self->added, i);
+
+      if (added[0] != ':' && typed[0] != ':' && !begins_with (typed, added))
+        return refuse_both (self->args, self->name, g_ptr_array_index (self->added_by, i), error);
+      for (gsize k = 1; added[0] == ':' && parts[0] != NULL && parts[k] != NULL; k++)
+        if (ask_the_same (added + 1, parts[k]) && g_ascii_strcasecmp (added + 1, parts[k]) != 0)
+          return refuse_both (self->args, self->name, g_ptr_array_index (self->added_by, i), error);
+    }
+  return TRUE;
+}
+
+static gboolean
+has_part (const char *typed, const char *qualifier)
+{
+  g_auto (GStrv) parts = g_strsplit (typed, ":", -1);
+
+  for (gsize i = 0; parts[i] != NULL; i++)
+    if (g_ascii_strcasecmp (parts[i], qualifier) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The word first: "node", then qualifiers that were typed, then those of before. */
+static char *
+join_policy (Composer *self, const char *typed)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < self->added->len && (typed == NULL || typed[0] == ':'); i++)
+    if (((const char *)self->added->pdata[i])[0] != ':')
+      g_string_append (text, self->added->pdata[i]);
+  if (typed != NULL)
+    g_string_append (text, typed);
+  for (guint i = 0; i < self->added->len; i++)
+    {
+      const char *added = self->added->pdata[i];
+
+      if (added[0] == ':' && (typed == NULL || !has_part (typed, added + 1)))
+        g_string_append (text, added);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static char *
+join_list (Composer *self, const char *typed)
+{
+  GString *text = g_string_new (typed);
+
+  for (guint i = 0; i < self->added->len; i++)
+    g_string_append_printf (text, "%s%s", text->len > 0 ? "," : "", (const char *)self->added->pdata[i]);
+  return g_string_free (text, FALSE);
+}
+
+static gboolean
+is_list (const char *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (todays); i++)
+    if (strcmp (todays[i].name, name) == 0)
+      return todays[i].is_list;
+  return FALSE;
+}
+
+/* Words of a list do not exclude each other. */
+static void
+add_old_list (Composer *self)
+{
+  for (gsize i = 0; old_lists[i] != NULL; i++)
+    for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
+      if (part_for (option, self->name) != NULL && dvm_cli_args_has (self->args, option->name))
+        g_ptr_array_add (self->added, g_strdup (part_for (option, self->name)));
+}
+
+static gboolean
+has_word (Composer *self)
+{
+  for (guint i = 0; i < self->added->len; i++)
+    if (((const char *)self->added->pdata[i])[0] != ':')
+      return TRUE;
+  return FALSE;
+}
+
+/* A word that was typed replaces all of base; a qualifier stands behind it. */
+gboolean
+dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char **text, GError **error)
+{
+  g_autoptr (GPtrArray) added = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) added_by = g_ptr_array_new ();
+  Composer self = { .args = args, .name = name, .added = added, .added_by = added_by };
+  const char *typed = dvm_cli_args_get (args, name);
+
+  *text = NULL;
+  if (is_list (name))
+    {
+      add_old_list (&self);
+      if (typed != NULL || added->len > 0)
+        *text = join_list (&self, typed != NULL ? typed : base);
+      return TRUE;
+    }
+  if (!add_old (&self, error) || (typed != NULL && !check_typed (&self, typed, error)))
+    return FALSE;
+  if (typed == NULL && added->len == 0)
+    return TRUE;
+  *text = join_policy (&self, typed != NULL || has_word (&self) ? typed : base);
+  return TRUE;
+}
+
+char *
+dvm_cli_old_show (DvmCliArgs *args)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (gsize i = 0; old_lists[i] != NULL; i++)
+    for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
+      {
+        g_autofree char *shown = dvm_cli_args_show (args, option->name);
+
+        if (shown != NULL)
+          g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", shown);
+      }
+  return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
+}
+
+/* Whether a spelling of before is part of it */
+static gboolean
+is_translated (DvmCliArgs *args, const char *name)
+{
+  for (gsize i = 0; old_lists[i] != NULL; i++)
+    for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
+      if (part_for (option, name) != NULL && dvm_cli_args_has (args, option->name))
+        return TRUE;
+  return FALSE;
+}
+
+void
+dvm_cli_old_tell (DvmCli *cli)
+{
+  g_autofree char *typed = dvm_cli_old_show (cli->args);
+  g_autoptr (GString) today = g_string_new (NULL);
+
+  if (typed == NULL || g_strcmp0 (g_getenv ("DVM_NOTICE"), "no") == 0)
+    return;
+  for (gsize i = 0; i < G_N_ELEMENTS (todays); i++)
+    {
+      g_autofree char *text = NULL;
+
+      if (is_translated (cli->args, todays[i].name)
+          && dvm_cli_old_compose (cli->args, todays[i].name, NULL, &text, NULL) && text != NULL)
+        g_string_append_printf (today, "%s--%s %s", today->len > 0 ? " " : "", todays[i].name, text);
+    }
+  dvm_cli_note (cli, _ ("'%s' is '%s' today (DVM_NOTICE=no hides this line)"), typed, today->str);
+}

@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Spellings that other launchers have, or had: translated into those of today.
+ */
+
+#pragma once
+
+#include "dvm-cli-verb.h"
+
+G_BEGIN_DECLS
+
+/* Of verbs that take a job, and of those that show what becomes of it */
+extern const DvmCliOption dvm_cli_old_options[];
+extern const DvmCliOption dvm_cli_old_display_options[];
+
+/*
+ * The value of the option together with what spellings of before add to it. base (nullable): its value where it was not
+ * given itself. text: (transfer full) (nullable). FALSE: two of them contradict each other.
+ */
+gboolean dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char **text, GError **error);
+/* (transfer full) (nullable): all that were given, as they were typed */
+char *dvm_cli_old_show (DvmCliArgs *args);
+/* One line that says what they are today, unless the user wants none. */
+void dvm_cli_old_tell (DvmCli *cli);
+
+G_END_DECLS
