@@ -16,12 +16,12 @@ gboolean
 dvmd_agent_bind_procs (DvmdAgentJob *job, GError **error)
 {
   const DvmdAgentParts *parts = dvmd_agent_get_parts (job->agent);
-  g_autoptr (GArray) ranks = NULL;
+  g_autoptr (DvmdMapBinder) binder = NULL;
 
   if (job->map->binding.bind_to == DVMD_KIND_NODE)
     return TRUE;
-  ranks = dvmd_map_expand_node (job->map, parts->rank);
-  job->cpus = dvmd_map_bind_node (job->map, parts->rank, ranks, parts->topology, error);
+  binder = dvmd_map_binder_new (job->map);
+  job->cpus = dvmd_map_binder_bind (binder, parts->rank, parts->topology, error);
   if (job->cpus != NULL)
     return TRUE;
   g_prefix_error (error, "%s: ", parts->name);

@@ -10,8 +10,6 @@
 
 #include "dvmd-controller-cpus.h"
 
-#include <string.h>
-
 #include "dvmd-controller-map.h"
 #include "dvmd-map-binding.h"
 
@@ -19,13 +17,8 @@ struct _DvmdControllerCpus
 {
   DvmdController *controller; /* (nullable): unowned; of a plan it is that */
   DvmdPlan *plan;
-  DvmdMap *map;      /* (nullable): borrowed */
-  GHashTable *nodes; /* rank of an agent -> GPtrArray of lists, NULL: not known */
-  /* Of the node before: like nodes follow each other, and have the same answer. */
-  DvmdTopology *topology;
-  GArray *ranks;
-  guint node;
-  GPtrArray *lists;
+  DvmdMapBinder *binder; /* (nullable): there is no map, or nothing is bound */
+  GHashTable *nodes;     /* rank of an agent -> GPtrArray of lists, NULL: not known */
 };
 
 static void
@@ -41,7 +34,8 @@ dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
   DvmdControllerCpus *self = g_new0 (DvmdControllerCpus, 1);
 
   self->controller = controller;
-  self->map = map;
+  if (map != NULL && map->binding.bind_to != DVMD_KIND_NODE)
+    self->binder = dvmd_map_binder_new (map);
   self->nodes = g_hash_table_new_full (NULL, NULL, NULL, unref_lists);
   return self;
 }
@@ -59,26 +53,8 @@ void
 dvmd_controller_cpus_free (DvmdControllerCpus *self)
 {
   g_hash_table_unref (self->nodes);
-  g_clear_pointer (&self->ranks, g_array_unref);
-  unref_lists (self->lists);
+  g_clear_pointer (&self->binder, dvmd_map_binder_free);
   g_free (self);
-}
-
-static gboolean
-is_like_the_last (DvmdControllerCpus *self, guint node, GArray *ranks, DvmdTopology *topology)
-{
-  if (self->ranks == NULL || self->topology != topology || self->ranks->len != ranks->len
-      || g_strcmp0 (dvmd_map_get_excluded (self->map, self->node), dvmd_map_get_excluded (self->map, node)) != 0)
-    return FALSE;
-  for (guint i = 0; i < ranks->len; i++)
-    {
-      const DvmdBindingPlace *place = &g_array_index (ranks, DvmdMapRank, i).place;
-      const DvmdBindingPlace *last = &g_array_index (self->ranks, DvmdMapRank, i).place;
-
-      if (place->kind != last->kind || place->object != last->object)
-        return FALSE;
-    }
-  return TRUE;
 }
 
 /* (transfer full) (nullable) */
@@ -87,21 +63,8 @@ bind_node (DvmdControllerCpus *self, guint node)
 {
   DvmdTopology *topology = self->plan != NULL ? dvmd_plan_find_topology (self->plan, node)
                                               : dvmd_controller_find_topology (self->controller, node);
-  g_autoptr (GArray) ranks = NULL;
 
-  if (topology == NULL)
-    return NULL;
-  ranks = dvmd_map_expand_node (self->map, node);
-  if (!is_like_the_last (self, node, ranks, topology))
-    {
-      unref_lists (self->lists);
-      self->lists = dvmd_map_bind_node (self->map, node, ranks, topology, NULL);
-      g_clear_pointer (&self->ranks, g_array_unref);
-      self->ranks = g_steal_pointer (&ranks);
-      self->topology = topology;
-      self->node = node;
-    }
-  return self->lists != NULL ? g_ptr_array_ref (self->lists) : NULL;
+  return topology != NULL ? dvmd_map_binder_bind (self->binder, node, topology, NULL) : NULL;
 }
 
 const char *
@@ -110,7 +73,7 @@ dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank
   gpointer lists;
   const char *list = NULL;
 
-  if (self->map == NULL || self->map->binding.bind_to == DVMD_KIND_NODE)
+  if (self->binder == NULL)
     return "";
   if (!g_hash_table_lookup_extended (self->nodes, GUINT_TO_POINTER (node), NULL, &lists))
     {

@@ -12,6 +12,7 @@
 
 #include "dvmd-controller-private.h"
 
+#include "dvmd-cpu-claims.h"
 #include "dvmd-controller-allocators.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-map.h"
@@ -27,6 +28,8 @@ static const DvmdEffects controller_effects = {
   .check_placement = dvmd_controller_check_placement,
   .count_procs = dvmd_controller_count_procs,
   .map = dvmd_controller_map,
+  .claimed = dvmd_controller_claim_cpus,
+  .given_back = dvmd_controller_give_cpus_back,
   .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,
   .kill = dvmd_controller_kill,

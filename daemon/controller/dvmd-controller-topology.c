@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "dvmd-controller-map.h"
-#include "dvmd-map-hardware.h"
+#include "dvmd-map-objects.h"
 #include "dvmd-services.h"
 #include "dvmd-topology.h"
 
@@ -129,7 +129,7 @@ load_objects (DvmdMapTopology *into, gpointer user_data)
   DvmdTopology *topology = find_topology (self->topologies, self->signature);
 
   if (topology != NULL)
-    dvmd_map_hardware_load (into, topology);
+    dvmd_map_objects_add (into, topology);
 }
 
 static DvmdMapTopology *

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "dvmd-map-driver.h"
-#include "dvmd-map-hardware.h"
+#include "dvmd-map-objects.h"
 
 #define FIRST_NODE     "head"
 #define MOST_SLOTS     G_MAXUINT16
@@ -31,6 +31,18 @@ struct _DvmdPlan
   GPtrArray *of_nodes;   /* DvmdTopology, by rank; borrowed */
   GHashTable *maps;      /* signature -> DvmdMapTopology */
 };
+
+static void
+load_objects (DvmdMapTopology *into, gpointer topology)
+{
+  dvmd_map_objects_add (into, topology);
+}
+
+static DvmdMapTopology *
+new_map_topology (DvmdTopology *topology)
+{
+  return dvmd_map_topology_new (load_objects, dvmd_topology_ref (topology), (GDestroyNotify)dvmd_topology_unref);
+}
 
 /* ---- effects ---- */
 
@@ -136,7 +148,7 @@ read_topologies (DvmdPlan *self, const char *const *texts, GError **error)
       g_ptr_array_add (self->topologies, topology);
       signature = dvmd_topology_get_signature (topology);
       if (!g_hash_table_contains (self->maps, signature))
-        g_hash_table_insert (self->maps, g_strdup (signature), dvmd_map_topology_new_for (topology));
+        g_hash_table_insert (self->maps, g_strdup (signature), new_map_topology (topology));
     }
   return TRUE;
 }

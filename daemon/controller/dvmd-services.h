@@ -74,6 +74,7 @@ typedef struct
   SERVICE (launch)                                                                                                     \
   SERVICE (stage)                                                                                                      \
   SERVICE (topology)                                                                                                   \
+  SERVICE (cpu_claims)                                                                                                 \
   SERVICE (tree_fences)                                                                                                \
   SERVICE (collectives)                                                                                                \
   SERVICE (modex)                                                                                                      \

@@ -57,12 +57,13 @@ struct _DvmdAdmission
   DvmdAdmissionMap map;
   DvmdAdmissionCount count;
   DvmdAdmissionRelease release;
+  DvmdAdmissionClaimed claimed;
   gpointer user_data;
 };
 
 DvmdAdmission *
 dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCount count, DvmdAdmissionRelease release,
-                    gpointer user_data)
+                    DvmdAdmissionClaimed claimed, gpointer user_data)
 {
   DvmdAdmission *self = g_new0 (DvmdAdmission, 1);
 
@@ -71,6 +72,7 @@ dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCoun
   self->map = map;
   self->count = count;
   self->release = release;
+  self->claimed = claimed;
   self->user_data = user_data;
   return self;
 }
@@ -428,6 +430,7 @@ claim_plan (DvmdAdmission *self, DvmdJob *job)
 
       add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), share->count);
     }
+  self->claimed (job, claims->planned, NULL, self->user_data);
 }
 
 /* A job that is judged a second time stands where its number says, ahead of those that came after it. */
@@ -627,6 +630,7 @@ dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job)
     }
   g_clear_pointer (&claims->claims, g_array_unref);
   claims->slots = SLOTS_NONE;
+  self->claimed (job, NULL, NULL, self->user_data);
 }
 
 void
@@ -642,6 +646,7 @@ dvmd_admission_give_back_node (DvmdAdmission *self, DvmdJob *job, DvmdNode *node
         continue;
       dvmd_node_pool_give_back (self->nodes, node, dvmd_job_get_id (job), claim->slots);
       g_array_remove_index (claims, i);
+      self->claimed (job, NULL, node, self->user_data);
       if (dvmd_job_get_map (job) == NULL)
         claims_of (job)->slots = SLOTS_BROKEN;
       return;

@@ -45,8 +45,11 @@ typedef DvmdMap *(*DvmdAdmissionMap) (DvmdJob *job, const DvmdPlaces *places, gp
 /* Gives numbers to the applications of which np is 0; FALSE: the usual numbers apply. */
 typedef gboolean (*DvmdAdmissionCount) (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data);
 
+/* Called when a job has got the slots of a map (which is then not NULL), or has given them back: see DvmdEffects. */
+typedef void (*DvmdAdmissionClaimed) (DvmdJob *job, DvmdMap *map, DvmdNode *node, gpointer user_data);
+
 DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCount count,
-                                   DvmdAdmissionRelease release, gpointer user_data);
+                                   DvmdAdmissionRelease release, DvmdAdmissionClaimed claimed, gpointer user_data);
 void dvmd_admission_free (DvmdAdmission *self);
 
 /*

@@ -75,6 +75,17 @@ on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError *
   return self->effects->map (self->user_data, job, places, error);
 }
 
+static void
+on_claimed (DvmdJob *job, DvmdMap *map, DvmdNode *node, gpointer user_data)
+{
+  DvmdCore *self = user_data;
+
+  if (map != NULL && self->effects->claimed != NULL)
+    self->effects->claimed (self->user_data, job, map);
+  else if (map == NULL && self->effects->given_back != NULL)
+    self->effects->given_back (self->user_data, job, node);
+}
+
 static gboolean
 on_count_for (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user_data)
 {
@@ -111,7 +122,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->effects = effects;
   self->user_data = user_data;
   self->nodes = dvmd_node_pool_new ();
-  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, self);
+  self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, on_claimed, self);
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
   self->vm.job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);

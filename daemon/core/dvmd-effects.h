@@ -58,6 +58,10 @@ typedef struct
   gboolean (*count_procs) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np);
   /* Place the job there. Called when the job is let through to MAP, or to see whether it could be. */
   DvmdMap *(*map) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
+  /* (nullable): The job has slots where the map places it, and will be placed so. */
+  void (*claimed) (gpointer user_data, DvmdJob *job, DvmdMap *map);
+  /* (nullable): It has not any more, on that node, or (NULL) on all of them. */
+  void (*given_back) (gpointer user_data, DvmdJob *job, DvmdNode *node);
   /*
    * Bring the files of the job to the agents of its map; each is answered for by dvmd_core_files_staged(). Again after
    * another map: what was under way for the one before is over, and agents that are not in this one answer by

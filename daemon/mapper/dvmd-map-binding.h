@@ -9,10 +9,19 @@
 
 G_BEGIN_DECLS
 
+/* The cpus of the processes of a map, node by node. Nodes that are alike and follow each other cost one answer. */
+typedef struct _DvmdMapBinder DvmdMapBinder;
+
+/* map: borrowed */
+DvmdMapBinder *dvmd_map_binder_new (DvmdMap *map);
+void dvmd_map_binder_free (DvmdMapBinder *self);
+
 /*
- * The cpus of the processes that a map has on one node: (element-type utf8), one for each of ranks, which are those of
- * dvmd_map_expand_node(); NULL elements are not bound. See dvmd_binding_compute() for the errors.
+ * (transfer full) (element-type utf8) (nullable): for each process on the node, in the order of local ranks, what it is
+ * bound to: "0-3,8", or NULL. Nodes that are alike have the same array. See dvmd_binding_compute() for the errors.
  */
-GPtrArray *dvmd_map_bind_node (DvmdMap *self, guint node, GArray *ranks, DvmdTopology *topology, GError **error);
+GPtrArray *dvmd_map_binder_bind (DvmdMapBinder *self, guint node, DvmdTopology *topology, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdMapBinder, dvmd_map_binder_free)
 
 G_END_DECLS

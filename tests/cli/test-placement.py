@@ -66,12 +66,11 @@ def test_map_by():
         equal(dvm.nodes("-n", "5", "--map-by", "PPR:2:node"), "11223")
         dvm.refused("1 of 5 processes have no place", "-n", "5", "--map-by", "ppr:1:node")
         dvm.refused("12 processes", "--map-by", "ppr:3:node")
-        dvm.refused("“core” is not supported yet", "--map-by", "ppr:1:core", status=2)
         dvm.refused("“slot”", "--map-by", "slots", status=2)
         dvm.refused("“slot”, “seq”", "--map-by", "s", status=2)
         dvm.refused("“package” is above", "--map-by", "core", "--bind-to", "package", status=2)
-        dvm.refused("rank-by: the mapper", "--map-by", "node", "--rank-by", "node", status=2)
-        dvm.refused("bind-to: the mapper", "--map-by", "slot", "--bind-to", "core", status=2)
+        dvm.refused("unknown word “slow”", "--map-by", "slow", status=2)
+        dvm.refused("“span” contradicts map-by “node”", "--map-by", "node", "--rank-by", "span", status=2)
         result = here.cli("map", "--json", "--map-by", "ppr:1:node", "true")
         equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
 
@@ -92,7 +91,7 @@ def test_old_spellings():
         equal(dvm.nodes("--mapby", "node", "-n", "2"), "12")
         line = "dvm-cli: '-N 1 --bind-to-none' is '--map-by ppr:1:node --bind-to none' today (DVM_NOTICE=no hides this line)\n"
         equal(told("-N", "1", "--bind-to-none"), (0, line))
-        contains(told("-N", "1", "--map-by", ":oversubscribe")[1], "'-N 1' is '--map-by ppr:1:node:oversubscribe' today")
+        contains(told("-N", "1", "--map-by", ":nolocal")[1], "'-N 1' is '--map-by ppr:1:node:nolocal' today")
         equal(told("-q", "-N", "1"), (0, ""))
         equal(told("-N", "1", env={**here.env, "DVM_NOTICE": "no"}), (0, ""))
         with open(here.path + "/job.json", "w") as file:
@@ -103,6 +102,32 @@ def test_old_spellings():
         equal(result.returncode, 2)
         result = here.cli("run", "--donotlaunch", "-N", "1", "true")
         equal((result.returncode, len(result.stdout.splitlines())), (0, 5), result.stderr)
+
+
+def test_old_spellings_on_machines():
+    """on machines with packages and cores each of them gives the map of what it is today"""
+    same = (
+        ("-n 6 --bynode --cpus-per-rank 2", "-n 6 --map-by node:PE=2", [(0, "0-3"), (1, "0-3"), (2, "0-3"), (0, "4-7"), (1, "4-7"), (2, "4-7")]),
+        ("--npersocket 1", "--map-by ppr:1:package", [(n, cpus) for n in range(3) for cpus in ("0-15", "16-31")]),
+        ("-n 3 --bycore", "-n 3 --map-by core", [(0, "0-1"), (0, "2-3"), (0, "4-5")]),
+        ("-n 2 --bind-to-socket", "-n 2 --bind-to socket", [(0, "0-15"), (0, "16-31")]),
+        ("-n 2 --byslot --bind-to-core", "-n 2 --map-by slot --bind-to core", [(0, "0-1"), (0, "2-3")]),
+        ("-n 2 --byslot --use-hwthread-cpus --bind-to hwthread", "-n 2 --map-by slot:HWTCPUS --bind-to hwthread", [(0, "0"), (0, "1")]),
+        ("--ntasks-per-node 1 --cpus-per-task 4", "--map-by ppr:1:node:PE=4", [(0, "0-7"), (1, "0-7"), (2, "0-7")]),
+        ("--ppr 1:numa --bind-to-none", "--map-by ppr:1:numa --bind-to none", [(n, "") for n in (0, 0, 1, 1, 2, 2)]),
+    )
+    with place() as here:
+        def rows(words):
+            result = here.cli("map", "--topology", "package:2 numa:1 core:8 pu:2", "--nodes", "3", "--slots", "16", "--json",
+                              *words.split(), "true")
+            equal(result.returncode, 0, f"{words}: {result.stderr}")
+            return json.loads(result.stdout)
+
+        for old, today, expected in same:
+            names = sorted({row["node"] for row in rows("-N 1")})
+            found = rows(old)
+            equal(found, rows(today), old)
+            equal([(names.index(row["node"]), row["cpuset"] or "") for row in found], expected, old)
 
 
 def test_hosts():

@@ -9,7 +9,7 @@
 #include "offline-job.h"
 
 #include "dvmd-map-binding.h"
-#include "dvmd-map-hardware.h"
+#include "dvmd-map-objects.h"
 
 static void
 node_clear (gpointer data)
@@ -51,6 +51,12 @@ get_machines (void)
   return machines;
 }
 
+static void
+load_objects (DvmdMapTopology *into, gpointer topology)
+{
+  dvmd_map_objects_add (into, topology);
+}
+
 OfflineNode *
 offline_job_add_node (OfflineJob *self, const char *name, const char *synthetic, guint slots)
 {
@@ -65,7 +71,7 @@ offline_job_add_node (OfflineJob *self, const char *name, const char *synthetic,
       g_hash_table_insert (get_machines (), g_strdup (synthetic), topology);
     }
   node.topology = dvmd_topology_ref (topology);
-  node.objects = dvmd_map_topology_new_for (topology);
+  node.objects = dvmd_map_topology_new (load_objects, topology, NULL);
   g_array_append_val (self->nodes, node);
   return &g_array_index (self->nodes, OfflineNode, self->nodes->len - 1);
 }
@@ -154,6 +160,7 @@ GPtrArray *
 offline_job_bind (OfflineJob *self, DvmdMap *map, GError **error)
 {
   g_autoptr (GPtrArray) cpus = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
 
   g_ptr_array_set_size (cpus, (int)map->num_procs);
   for (guint i = 0; i < self->nodes->len; i++)
@@ -163,7 +170,7 @@ offline_job_bind (OfflineJob *self, DvmdMap *map, GError **error)
 
       if (ranks->len == 0)
         continue;
-      lists = dvmd_map_bind_node (map, i + 1, ranks, g_array_index (self->nodes, OfflineNode, i).topology, error);
+      lists = dvmd_map_binder_bind (binder, i + 1, g_array_index (self->nodes, OfflineNode, i).topology, error);
       if (lists == NULL)
         return NULL;
       for (guint k = 0; k < ranks->len; k++)

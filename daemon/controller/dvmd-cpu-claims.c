@@ -1,0 +1,242 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The cpus that the processes of jobs are bound to, node by node, from the claim of the slots to their return.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-cpu-claims.h"
+
+#include "dvmd-controller-map.h"
+#include "dvmd-binding.h"
+#include "dvmd-map-binding.h"
+#include "dvmd-services.h"
+
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  GHashTable *nodes;          /* rank of an agent -> Usage */
+  GHashTable *jobs;           /* DvmdJob, unowned -> GArray of Share */
+} Claims;
+
+/* How many processes are bound to each cpu. */
+typedef struct
+{
+  GArray *counts; /* guint, by the number of the cpu */
+  char *list;     /* (nullable): of those that have any; made when it is asked for */
+} Usage;
+
+/* What a job has on one node. */
+typedef struct
+{
+  guint node;
+  GArray *counts; /* as of Usage; nodes that are alike share it */
+} Share;
+
+static void
+usage_free (gpointer data)
+{
+  Usage *self = data;
+
+  g_array_unref (self->counts);
+  g_free (self->list);
+  g_free (self);
+}
+
+static void
+share_clear (gpointer data)
+{
+  g_array_unref (((Share *)data)->counts);
+}
+
+static Claims *
+get_claims (DvmdController *controller)
+{
+  return dvmd_services_get (controller, &dvmd_cpu_claims_service);
+}
+
+static Usage *
+get_usage (Claims *self, guint node)
+{
+  Usage *usage = g_hash_table_lookup (self->nodes, GUINT_TO_POINTER (node));
+
+  if (usage != NULL)
+    return usage;
+  usage = g_new0 (Usage, 1);
+  usage->counts = g_array_new (FALSE, TRUE, sizeof (guint));
+  g_hash_table_insert (self->nodes, GUINT_TO_POINTER (node), usage);
+  return usage;
+}
+
+static void
+count_cpus (GArray *counts, const char *list)
+{
+  gsize size;
+  g_autofree cpu_set_t *set = dvmd_binding_dup_cpu_set (list, &size);
+
+  if (set == NULL)
+    return;
+  if (counts->len < size * 8)
+    g_array_set_size (counts, (guint)size * 8);
+  for (guint cpu = 0; cpu < size * 8; cpu++)
+    g_array_index (counts, guint, cpu) += CPU_ISSET_S (cpu, size, set) != 0;
+}
+
+/* (transfer full): of all processes of a node */
+static GArray *
+count_lists (GPtrArray *lists)
+{
+  GArray *counts = g_array_new (FALSE, TRUE, sizeof (guint));
+
+  for (guint i = 0; i < lists->len; i++)
+    count_cpus (counts, lists->pdata[i]);
+  return counts;
+}
+
+static void
+use_share (Claims *self, const Share *share, gboolean more)
+{
+  Usage *usage = get_usage (self, share->node);
+
+  if (usage->counts->len < share->counts->len)
+    g_array_set_size (usage->counts, share->counts->len);
+  for (guint cpu = 0; cpu < share->counts->len; cpu++)
+    if (more)
+      g_array_index (usage->counts, guint, cpu) += g_array_index (share->counts, guint, cpu);
+    else
+      g_array_index (usage->counts, guint, cpu) -= g_array_index (share->counts, guint, cpu);
+  g_clear_pointer (&usage->list, g_free);
+}
+
+/* (transfer full) (nullable): the numbers of the cpus that have any, "0-3,8" */
+static char *
+list_used (const Usage *usage)
+{
+  g_autoptr (GString) list = g_string_new (NULL);
+  guint n = usage->counts->len;
+
+  for (guint first = 0; first < n; first++)
+    {
+      guint last = first;
+
+      if (g_array_index (usage->counts, guint, first) == 0)
+        continue;
+      while (last + 1 < n && g_array_index (usage->counts, guint, last + 1) > 0)
+        last++;
+      g_string_append_printf (list, last > first ? "%s%u-%u" : "%s%u", list->len > 0 ? "," : "", first, last);
+      first = last;
+    }
+  return list->len > 0 ? g_string_free (g_steal_pointer (&list), FALSE) : NULL;
+}
+
+/* (transfer full): the shares of the job; a node of which the hardware is not known binds nothing */
+static GArray *
+make_shares (Claims *self, DvmdMap *map)
+{
+  GArray *shares = g_array_new (FALSE, FALSE, sizeof (Share));
+  g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
+  g_autoptr (GPtrArray) last = NULL;
+
+  g_array_set_clear_func (shares, share_clear);
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      Share share = { .node = g_array_index (nodes, guint, i) };
+      DvmdTopology *topology = dvmd_controller_find_topology (self->controller, share.node);
+      GPtrArray *lists = topology != NULL ? dvmd_map_binder_bind (binder, share.node, topology, NULL) : NULL;
+
+      if (lists == NULL)
+        continue;
+      if (lists == last)
+        share.counts = g_array_ref (g_array_index (shares, Share, shares->len - 1).counts);
+      else
+        share.counts = count_lists (lists);
+      g_array_append_val (shares, share);
+      g_clear_pointer (&last, g_ptr_array_unref);
+      last = lists;
+    }
+  return shares;
+}
+
+void
+dvmd_controller_claim_cpus (gpointer user_data, DvmdJob *job, DvmdMap *map)
+{
+  Claims *self = get_claims (user_data);
+  GArray *shares;
+
+  if (map->binding.bind_to == DVMD_KIND_NODE)
+    return;
+  shares = make_shares (self, map);
+  for (guint i = 0; i < shares->len; i++)
+    use_share (self, &g_array_index (shares, Share, i), TRUE);
+  g_hash_table_insert (self->jobs, job, shares);
+}
+
+void
+dvmd_controller_give_cpus_back (gpointer user_data, DvmdJob *job, DvmdNode *node)
+{
+  Claims *self = get_claims (user_data);
+  GArray *shares = self != NULL ? g_hash_table_lookup (self->jobs, job) : NULL;
+
+  for (guint i = shares != NULL ? shares->len : 0; i > 0; i--)
+    {
+      const Share *share = &g_array_index (shares, Share, i - 1);
+
+      if (node != NULL && share->node != node->rank)
+        continue;
+      use_share (self, share, FALSE);
+      g_array_remove_index_fast (shares, i - 1);
+    }
+  if (shares != NULL && shares->len == 0)
+    g_hash_table_remove (self->jobs, job);
+}
+
+const char *
+dvmd_controller_list_cpus_in_use (DvmdController *self, guint node)
+{
+  Claims *claims = get_claims (self);
+  Usage *usage = g_hash_table_lookup (claims->nodes, GUINT_TO_POINTER (node));
+
+  if (usage != NULL && usage->list == NULL)
+    usage->list = list_used (usage);
+  return usage != NULL ? usage->list : NULL;
+}
+
+/* ---- the service ---- */
+
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  Claims *self = g_new0 (Claims, 1);
+
+  self->controller = controller;
+  self->nodes = g_hash_table_new_full (NULL, NULL, NULL, usage_free);
+  self->jobs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
+  return self;
+}
+
+static void
+claims_free (gpointer service)
+{
+  Claims *self = service;
+
+  g_hash_table_unref (self->jobs);
+  g_hash_table_unref (self->nodes);
+  g_free (self);
+}
+
+static void
+add_statistics (gpointer service, GVariantBuilder *statistics)
+{
+  dvmd_services_add_number (statistics, "jobs-bound", g_hash_table_size (((Claims *)service)->jobs));
+}
+
+const DvmdService dvmd_cpu_claims_service = {
+  .name = "cpu-claims",
+  .create = create,
+  .free = claims_free,
+  .add_statistics = add_statistics,
+};

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-controller.h"
+
+G_BEGIN_DECLS
+
+/* Which cpus of each node jobs have, so that the next job gets others. */
+
+/* Effects of the core. */
+void dvmd_controller_claim_cpus (gpointer user_data, DvmdJob *job, DvmdMap *map);
+void dvmd_controller_give_cpus_back (gpointer user_data, DvmdJob *job, DvmdNode *node);
+
+/* (transfer none) (nullable): "0-3,8"; NULL: none of them are bound to */
+const char *dvmd_controller_list_cpus_in_use (DvmdController *self, guint node);
+
+G_END_DECLS

@@ -1,0 +1,15 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-map-topology.h"
+#include "dvmd-topology.h"
+
+G_BEGIN_DECLS
+
+/* What mappers see of a topology: its objects are added. */
+void dvmd_map_objects_add (DvmdMapTopology *into, DvmdTopology *topology);
+
+G_END_DECLS
