@@ -24,7 +24,7 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
   gboolean counts = FALSE;
   guint n_open = 0;
 
-  if (self->effects->check_placement != NULL && !self->effects->check_placement (self->user_data, spec, &counts, error))
+  if (self->effects->placement.check != NULL && !self->effects->placement.check (self->user_data, spec, &counts, error))
     return FALSE;
   /* The placement says how many ranks each node has. */
   if (counts)

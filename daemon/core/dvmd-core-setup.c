@@ -72,7 +72,7 @@ on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError *
 {
   DvmdCore *self = user_data;
 
-  return self->effects->map (self->user_data, job, places, error);
+  return self->effects->placement.map (self->user_data, job, places, error);
 }
 
 static void
@@ -80,10 +80,10 @@ on_claimed (DvmdJob *job, DvmdMap *map, DvmdNode *node, gpointer user_data)
 {
   DvmdCore *self = user_data;
 
-  if (map != NULL && self->effects->claimed != NULL)
-    self->effects->claimed (self->user_data, job, map);
-  else if (map == NULL && self->effects->given_back != NULL)
-    self->effects->given_back (self->user_data, job, node);
+  if (map != NULL && self->effects->placement.claimed != NULL)
+    self->effects->placement.claimed (self->user_data, job, map);
+  else if (map == NULL && self->effects->placement.given_back != NULL)
+    self->effects->placement.given_back (self->user_data, job, node);
 }
 
 static gboolean
@@ -91,7 +91,7 @@ on_count_for (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user
 {
   DvmdCore *self = user_data;
 
-  return self->effects->count_procs != NULL && self->effects->count_procs (self->user_data, job, places, np);
+  return self->effects->placement.count != NULL && self->effects->placement.count (self->user_data, job, places, np);
 }
 
 static void
