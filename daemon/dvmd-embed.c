@@ -8,7 +8,7 @@
 
 #include "dvmd-embed.h"
 
-#include "dvmd-agent.h"
+#include "dvmd-agent-frame.h"
 
 GObject *
 dvmd_embed_agent (const DvmdEmbeddedAgent *description, gpointer data, GError **error)
@@ -28,5 +28,9 @@ dvmd_embed_agent (const DvmdEmbeddedAgent *description, gpointer data, GError **
   g_autoptr (DvmdAgent)
       agent = dvmd_agent_new (&settings, description->link, given, description->clock, description->context);
 
-  return dvmd_agent_start (agent, error) ? G_OBJECT (g_steal_pointer (&agent)) : NULL;
+  if (!dvmd_agent_start (agent, error))
+    return NULL;
+  if (description->topology != NULL)
+    *description->topology = dvmd_topology_ref (dvmd_agent_get_parts (agent)->topology);
+  return G_OBJECT (g_steal_pointer (&agent));
 }

@@ -21,6 +21,9 @@ DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces
 DvmdMapTopologies dvmd_controller_get_map_topologies (DvmdController *self);
 /* (transfer none) (nullable): of that node; NULL: it has not told it yet */
 DvmdTopology *dvmd_controller_find_topology (DvmdController *self, guint rank);
+/* A node has this one, and perhaps more. */
+void dvmd_controller_keep_topology (DvmdController *self, DvmdTopology *topology);
+
 /* (transfer full): a plan with the mappers of this DVM; see dvmd_plan_new() */
 DvmdPlan *dvmd_controller_new_plan (DvmdController *self, const DvmdPlanShape *shape, GError **error);
 

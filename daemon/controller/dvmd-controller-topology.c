@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvmd-controller-map.h"
+#include "dvmd-cpu-claims.h"
 #include "dvmd-map-objects.h"
 #include "dvmd-services.h"
 #include "dvmd-topology.h"
@@ -97,6 +98,15 @@ find_topology (Topologies *self, const char *signature)
   return topology;
 }
 
+void
+dvmd_controller_keep_topology (DvmdController *self, DvmdTopology *topology)
+{
+  Topologies *topologies = dvmd_services_get (self, &dvmd_topology_service);
+
+  g_hash_table_insert (topologies->read, g_strdup (dvmd_topology_get_signature (topology)),
+                       dvmd_topology_ref (topology));
+}
+
 DvmdTopology *
 dvmd_controller_find_topology (DvmdController *self, guint rank)
 {
@@ -148,10 +158,31 @@ find_for_mappers (const char *signature, gpointer user_data)
   return topology;
 }
 
+static const DvmdCpuset *
+get_in_use (guint rank, gpointer user_data)
+{
+  return dvmd_controller_get_cpus_in_use (((Topologies *)user_data)->controller, rank);
+}
+
+/* Nodes that are parts of one machine have the same cpus: what is bound on one of them is in the way of the others. */
+static gboolean
+have_cpus_of_their_own (DvmdController *controller)
+{
+  const DvmdShape *shape = dvmd_controller_get_parts (controller)->shape;
+
+  return (!shape->logical && shape->embedded == NULL)
+         || dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (dvmd_controller_get_core (controller))) <= 1;
+}
+
 DvmdMapTopologies
 dvmd_controller_get_map_topologies (DvmdController *self)
 {
-  return (DvmdMapTopologies){ find_for_mappers, dvmd_services_get (self, &dvmd_topology_service) };
+  return (DvmdMapTopologies){
+    .find = find_for_mappers,
+    .get_in_use = get_in_use,
+    .binds = have_cpus_of_their_own (self),
+    .user_data = dvmd_services_get (self, &dvmd_topology_service),
+  };
 }
 
 /* ---- for those who ask ---- */

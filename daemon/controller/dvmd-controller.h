@@ -12,6 +12,7 @@
 #include "dvmd-host-processes.h"
 #include "dvmd-link.h"
 #include "dvmd-plugins.h"
+#include "dvmd-topology.h"
 #include "dvmd-trace-file.h"
 
 G_BEGIN_DECLS
@@ -38,8 +39,9 @@ typedef struct
   const char *runtime_dir; /* private directory of this agent */
   DvmdLink *link;          /* its end of the link to the controller */
   DvmdClock *clock;
-  GMainContext *context; /* (nullable) */
-  DvmdReaper *reaper;    /* (nullable): of this process */
+  GMainContext *context;   /* (nullable) */
+  DvmdReaper *reaper;      /* (nullable): of this process */
+  DvmdTopology **topology; /* (out) (nullable): what the agent has found; it may be left as it is */
 } DvmdEmbeddedAgent;
 
 /* Makes one and starts it. The controller does not know what it is; (transfer full), nullable: it could not start. */

@@ -25,8 +25,9 @@ typedef struct
 /* How many processes are bound to each cpu. */
 typedef struct
 {
-  GArray *counts; /* guint, by the number of the cpu */
-  char *list;     /* (nullable): of those that have any; made when it is asked for */
+  GArray *counts;   /* guint, by the number of the cpu */
+  DvmdCpuset *used; /* (nullable): those that have any; made when it is asked for */
+  gboolean changed;
 } Usage;
 
 /* What a job has on one node. */
@@ -42,7 +43,7 @@ usage_free (gpointer data)
   Usage *self = data;
 
   g_array_unref (self->counts);
-  g_free (self->list);
+  g_clear_pointer (&self->used, dvmd_cpuset_free);
   g_free (self);
 }
 
@@ -108,28 +109,25 @@ use_share (Claims *self, const Share *share, gboolean more)
       g_array_index (usage->counts, guint, cpu) += g_array_index (share->counts, guint, cpu);
     else
       g_array_index (usage->counts, guint, cpu) -= g_array_index (share->counts, guint, cpu);
-  g_clear_pointer (&usage->list, g_free);
+  usage->changed = TRUE;
 }
 
-/* (transfer full) (nullable): the numbers of the cpus that have any, "0-3,8" */
-static char *
-list_used (const Usage *usage)
+/* (transfer full) (nullable): the cpus that have any */
+static DvmdCpuset *
+collect_used (const Usage *usage)
 {
-  g_autoptr (GString) list = g_string_new (NULL);
-  guint n = usage->counts->len;
+  guint n_words = (usage->counts->len + 63) / 64;
+  g_autofree guint64 *words = g_new0 (guint64, n_words + 1);
+  const DvmdCpuset set = { n_words, words };
+  gboolean any = FALSE;
 
-  for (guint first = 0; first < n; first++)
-    {
-      guint last = first;
-
-      if (g_array_index (usage->counts, guint, first) == 0)
-        continue;
-      while (last + 1 < n && g_array_index (usage->counts, guint, last + 1) > 0)
-        last++;
-      g_string_append_printf (list, last > first ? "%s%u-%u" : "%s%u", list->len > 0 ? "," : "", first, last);
-      first = last;
-    }
-  return list->len > 0 ? g_string_free (g_steal_pointer (&list), FALSE) : NULL;
+  for (guint cpu = 0; cpu < usage->counts->len; cpu++)
+    if (g_array_index (usage->counts, guint, cpu) > 0)
+      {
+        words[cpu / 64] |= G_GUINT64_CONSTANT (1) << cpu % 64;
+        any = TRUE;
+      }
+  return any ? dvmd_cpuset_copy (&set) : NULL;
 }
 
 /* (transfer full): the shares of the job; a node of which the hardware is not known binds nothing */
@@ -194,15 +192,19 @@ dvmd_controller_give_cpus_back (gpointer user_data, DvmdJob *job, DvmdNode *node
     g_hash_table_remove (self->jobs, job);
 }
 
-const char *
-dvmd_controller_list_cpus_in_use (DvmdController *self, guint node)
+const DvmdCpuset *
+dvmd_controller_get_cpus_in_use (DvmdController *self, guint node)
 {
   Claims *claims = get_claims (self);
   Usage *usage = g_hash_table_lookup (claims->nodes, GUINT_TO_POINTER (node));
 
-  if (usage != NULL && usage->list == NULL)
-    usage->list = list_used (usage);
-  return usage != NULL ? usage->list : NULL;
+  if (usage != NULL && usage->changed)
+    {
+      g_clear_pointer (&usage->used, dvmd_cpuset_free);
+      usage->used = collect_used (usage);
+      usage->changed = FALSE;
+    }
+  return usage != NULL ? usage->used : NULL;
 }
 
 /* ---- the service ---- */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-controller.h"
+#include "dvmd-map-topology.h"
 
 G_BEGIN_DECLS
 
@@ -14,7 +15,7 @@ G_BEGIN_DECLS
 void dvmd_controller_claim_cpus (gpointer user_data, DvmdJob *job, DvmdMap *map);
 void dvmd_controller_give_cpus_back (gpointer user_data, DvmdJob *job, DvmdNode *node);
 
-/* (transfer none) (nullable): "0-3,8"; NULL: none of them are bound to */
-const char *dvmd_controller_list_cpus_in_use (DvmdController *self, guint node);
+/* (transfer none) (nullable): those to which processes are bound; NULL: there are none */
+const DvmdCpuset *dvmd_controller_get_cpus_in_use (DvmdController *self, guint node);
 
 G_END_DECLS

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include "dvmd-controller-map.h"
 #include "dvmd-loopback.h"
 #include "dvmd-services.h"
 
@@ -32,6 +33,7 @@ start (Embedded *self, DvmdNode *node)
                                : g_strdup (dvmd_controller_get_parts (controller)->runtime_dir);
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdLink) theirs = NULL;
+  g_autoptr (DvmdTopology) topology = NULL;
   DvmdLink *ours = NULL;
   GObject *agent;
 
@@ -49,8 +51,11 @@ start (Embedded *self, DvmdNode *node)
           .reaper = dvmd_controller_get_parts (controller)->processes != NULL
                         ? dvmd_host_processes_get_reaper (dvmd_controller_get_parts (controller)->processes)
                         : NULL,
+          .topology = &topology,
       },
       self->embed_data, &error);
+  if (topology != NULL)
+    dvmd_controller_keep_topology (controller, topology);
   if (agent != NULL)
     g_ptr_array_add (self->agents, agent);
   else

@@ -410,18 +410,21 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
     fill_node (*nodes + i, places, i);
   if (topologies != NULL)
     fill_topologies (*nodes, places->n_nodes, topologies);
+  for (guint i = 0; topologies != NULL && topologies->get_in_use != NULL && i < places->n_nodes; i++)
+    (*nodes)[i].in_use = topologies->get_in_use (places->nodes[i]->rank, topologies->user_data);
   request.nodes = *nodes;
   return request;
 }
 
 /* What the job says; whether its number was given is known from what it says alone. */
 static DvmdMapWishes
-list_wishes (DvmJobSpec *spec)
+list_wishes (DvmJobSpec *spec, gboolean binds)
 {
   DvmdMapWishes wishes = {
     .map_by = dvm_job_spec_get_map_by (spec),
     .rank_by = dvm_job_spec_get_rank_by (spec),
     .bind_to = dvm_job_spec_get_bind_to (spec),
+    .binds = binds && !_dvm_job_spec_is_plain (spec),
     .oversubscribe = _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE,
   };
 
@@ -433,7 +436,7 @@ list_wishes (DvmJobSpec *spec)
 gboolean
 dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
 {
-  const DvmdMapWishes wishes = list_wishes (spec);
+  const DvmdMapWishes wishes = list_wishes (spec, FALSE);
   const DvmdMapRequest nothing = { 0 };
   g_auto (Question) self = { 0 };
   g_auto (DvmdMapWords) words = { 0 };
@@ -466,7 +469,7 @@ gboolean
 dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies,
                        guint32 *np)
 {
-  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job));
+  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
   g_autofree DvmdMapNode *nodes = NULL;
   const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
@@ -477,7 +480,7 @@ DvmdMap *
 dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
                          const DvmdMapTopologies *topologies, GError **error)
 {
-  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job));
+  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
   g_autofree DvmdMapNode *nodes = NULL;
   const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 

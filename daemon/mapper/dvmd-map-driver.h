@@ -20,6 +20,9 @@ typedef struct
 {
   /* (transfer none) (nullable) */
   DvmdMapTopology *(*find) (const char *signature, gpointer user_data);
+  /* (nullable): the cpus of the node to which processes of other jobs are bound; (transfer none) (nullable) */
+  const DvmdCpuset *(*get_in_use) (guint rank, gpointer user_data);
+  gboolean binds; /* processes of parallel programs are bound unless the job says otherwise */
   gpointer user_data;
 } DvmdMapTopologies;
 
