@@ -183,6 +183,17 @@ def test_display_map():
             contains(result.stderr, "allocation")
 
 
+def test_display_bindings():
+    """run --display bindings, --report-bindings and --bind-to core:report show the cpus of each rank"""
+    with dvm("--slots=4") as here:
+        for args in (("--display", "bindings"), ("--report-bindings",), ("--bind-to", "core:report"),
+                     ("--display-map", "--report-bindings")):
+            result = here.cli("run", "--personality", "plain", "-q", "--bind-to-core", *args, "-n", "1", "echo", "the output")
+            equal(result.returncode, 0, f"{args}: {result.stderr}")
+            equal(result.stdout.count("LOCAL"), 1 if "--display-map" in args else 0, f"{args}: {result.stdout}")
+            check(re.search(r"BOUND TO CPUS\n *0  \S+ +\d", result.stdout), f"{args}: {result.stdout}")
+
+
 def test_job():
     """job show, procs and trace, for people and as JSON"""
     with dvm("--slots=4") as here:
