@@ -21,8 +21,8 @@
 #include "dvmd-log.h"
 #include "dvmd-membership.h"
 #include "dvmd-rights.h"
+#include "dvmd-session-limit.h"
 #include "dvmd-session-owners.h"
-#include "dvmd-session-private.h"
 #include "dvmd-session-registry.h"
 #include "dvmd-vm.h"
 

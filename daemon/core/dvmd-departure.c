@@ -22,7 +22,7 @@
 #include "dvmd-log.h"
 #include "dvmd-membership.h"
 #include "dvmd-proc-tracking.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-shrink.h"
 #include "dvmd-vm.h"
 

@@ -13,7 +13,7 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-grow.h"
 #include "dvmd-job-sessions.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-inner.h"
 
 /* At most so many nodes that a grow waits for are named. */
 #define MAX_NAMED 3
@@ -87,7 +87,7 @@ dvmd_grow_free_coming (DvmdNode *node)
 void
 dvmd_grow_unreserve (DvmdSession *session)
 {
-  for (GList *l = dvmd_core_get_live_campaigns (session->core); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (dvmd_session_get_core (session)); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
       g_autoptr (GPtrArray) nodes = NULL;

@@ -21,6 +21,10 @@
 #include "dvmd-job-sessions.h"
 #include "dvmd-requester.h"
 #include "dvmd-rights.h"
+#include "dvmd-session-disposal.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-limit.h"
+#include "dvmd-session-owners.h"
 #include "dvmd-session-registry.h"
 
 /* A plan says what becomes of each host of a request. */
@@ -180,9 +184,10 @@ check_extended (DvmdCore *self, Plan *plan, GError **error)
   else if (dvmd_session_get_id (plan->session) == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "The default session is not an allocation: leave the id out");
-  else if (request->target != NULL && request->target[0] != '\0' && g_strcmp0 (plan->session->owner, plan->owner) != 0)
+  else if (request->target != NULL && request->target[0] != '\0'
+           && g_strcmp0 (dvmd_session_get_owner (plan->session), plan->owner) != 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "target: the allocation belongs to %s for life",
-                 plan->session->owner != NULL ? plan->session->owner : "nobody");
+                 dvmd_session_get_owner (plan->session) != NULL ? dvmd_session_get_owner (plan->session) : "nobody");
   else if (request->share_given && request->share == dvmd_session_is_reserved (plan->session))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "share: the allocation is %s, and stays so",
                  request->share ? "reserved" : "shared");
@@ -222,26 +227,21 @@ check_new (DvmdCore *self, Plan *plan, GError **error)
   return FALSE;
 }
 
-static gboolean
-is_lent (DvmdSession *session, const char *name)
-{
-  return session->lent != NULL && g_hash_table_contains (session->lent, name);
-}
-
 /* Hosts that were released from it, and no others. */
 static gboolean
 check_lent (const Plan *plan, GError **error)
 {
   const DvmdGrowRequest *request = plan->request;
+  g_autoptr (GPtrArray) lent = dvmd_session_list_lent (plan->session);
 
-  if (plan->session->lent == NULL || g_hash_table_size (plan->session->lent) == 0)
+  if (lent->len == 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Nothing has been released from the allocation %s alone",
                    dvmd_session_get_alloc_id (plan->session));
       return FALSE;
     }
   for (guint i = 0; i < request->n_hosts; i++)
-    if (!is_lent (plan->session, request->hosts[i].name))
+    if (!dvmd_session_has_lent (plan->session, request->hosts[i].name))
       {
         g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s has not been released from the allocation %s",
                      request->hosts[i].name, dvmd_session_get_alloc_id (plan->session));
@@ -413,13 +413,13 @@ make_session (DvmdCore *self, const Plan *plan)
                                                 request->share);
 
   dvmd_session_tie (session, request->child_separate || request->detached, request->detached);
-  session->instantiated = request->instantiated;
-  session->inheritance = request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT;
-  dvmd_session_publish_sharing (session);
+  if (request->instantiated)
+    dvmd_session_set_instantiated (session);
+  dvmd_session_init_inheritance (session, request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT);
   dvmd_session_set_owner (session, plan->owner, request->requester);
   if (plan->parent != NULL)
     dvmd_session_set_parent (session, dvmd_session_get_id (plan->parent));
-  dvmd_core_tell_session (session->core, session, DVMD_NEWS_ADDED);
+  dvmd_core_tell_session (self, session, DVMD_NEWS_ADDED);
   return session;
 }
 
@@ -428,10 +428,7 @@ static void
 renew (DvmdCore *self, DvmdSession *session, const DvmdGrowRequest *request)
 {
   if (request->requester != NULL)
-    {
-      g_clear_pointer (&session->requester, dvmd_requester_free);
-      session->requester = dvmd_requester_copy (request->requester);
-    }
+    dvmd_session_set_requester (session, request->requester);
   if (is_extension (request) && !request->reaquire && request->inheritance_given)
     dvmd_session_set_inheritance (session, request->inheritance);
   dvmd_session_set_limit (session, request);

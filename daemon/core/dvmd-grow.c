@@ -24,6 +24,8 @@
 #include "dvmd-departure.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-membership.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-vm.h"
 
 /* ---- it begins ---- */

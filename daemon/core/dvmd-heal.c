@@ -18,6 +18,7 @@
 #include "dvmd-core-parts.h"
 #include "dvmd-departure.h"
 #include "dvmd-log.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-size.h"
 #include "dvmd-vm.h"
 

@@ -18,6 +18,10 @@
 #include "dvmd-core-session-control.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-session-holds.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-limit.h"
+#include "dvmd-session-owners.h"
 #include "dvmd-session-private.h"
 #include "dvmd-session-registry.h"
 #include "dvmd-vm-machine.h"
@@ -199,12 +203,6 @@ dvmd_session_release (DvmdSession *self, guint drain_timeout, const char *cause)
     g_info ("Session %u is not released: %s", dvmd_session_get_id (self), error->message);
 }
 
-static guint
-get_seconds_left (DvmdSession *self)
-{
-  return MAX (self->limit.expires - dvmd_clock_monotonic (dvmd_core_get_clock (self->core)), 0) / G_USEC_PER_SEC;
-}
-
 void
 dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
@@ -212,8 +210,7 @@ dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
   g_autofree char *cause = g_strdup_printf ("Session %u, whose child it is, has ended", dvmd_session_get_id (self));
 
   /* No longer than it has itself. */
-  if (self->limit.expires != 0)
-    drain_timeout = MIN (drain_timeout, get_seconds_left (self));
+  drain_timeout = dvmd_session_limit_time (self, drain_timeout);
   for (guint i = 0; i < ids->len; i++)
     {
       DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (ids, guint, i));

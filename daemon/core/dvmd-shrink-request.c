@@ -18,6 +18,8 @@
 #include "dvmd-departure.h"
 #include "dvmd-requester.h"
 #include "dvmd-rights.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-session-registry.h"
 #include "dvmd-shrink.h"
 #include "dvmd-vm-machine.h"
@@ -290,8 +292,7 @@ end_session (const Plan *plan, DvmdCampaign *campaign)
 
   if (plan->session == NULL || plan->request->hosts != NULL)
     return;
-  g_free (plan->session->cause);
-  plan->session->cause = g_strdup (cause);
+  dvmd_session_set_cause (plan->session, cause);
   for (guint i = 0; i < plan->kept->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->kept, i);
@@ -336,7 +337,8 @@ select_session (DvmdCore *self, Plan *plan, GError **error)
   const DvmdRequester *who = dvmd_size_get_asker (request->requester, request->scheduler);
   DvmdSession *session = request->scheduler ? dvmd_core_get_session (self, request->session) : NULL;
 
-  if (request->session != 0 && session != NULL && dvmd_session_is_ending (session) && !session->releasing)
+  if (request->session != 0 && session != NULL && dvmd_session_is_ending (session)
+      && !dvmd_session_is_releasing (session))
     {
       plan->session = session;
       return TRUE;

@@ -23,6 +23,8 @@
 #include "dvmd-departure.h"
 #include "dvmd-job-registry.h"
 #include "dvmd-proc-tracking.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-staging.h"
 
 /* ---- it begins ---- */
@@ -229,7 +231,11 @@ dvmd_shrink_completed (DvmdCampaign *self)
 {
   stop_draining (self);
   if (self->stake == DVMD_STAKE_ENDS)
-    dvmd_session_end (self->session, self->session->cause != NULL ? self->session->cause : "It was released");
+    {
+      const char *cause = dvmd_session_get_cause (self->session);
+
+      dvmd_session_end (self->session, cause != NULL ? cause : "It was released");
+    }
 }
 
 /* ---- or they do not ---- */
