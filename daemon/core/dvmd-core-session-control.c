@@ -10,7 +10,6 @@
 
 #include "dvmd-core-session-control.h"
 
-#include "dvmd-campaign-private.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
@@ -34,7 +33,7 @@ static gboolean
 is_target (DvmdCampaign *campaign, guint rank)
 {
   gsize n = 0;
-  const guint32 *ranks = campaign != NULL ? dvm_campaign_get_targets (campaign->record, &n) : NULL;
+  const guint32 *ranks = campaign != NULL ? dvm_campaign_get_targets (dvmd_campaign_get_record (campaign), &n) : NULL;
 
   for (gsize i = 0; i < n; i++)
     if (ranks[i] == rank)

@@ -6,6 +6,7 @@
 
 #include "config.h"
 
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-campaign-registry.h"

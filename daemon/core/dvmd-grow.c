@@ -15,6 +15,9 @@
 #include "dvmd-grow.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"

@@ -10,7 +10,7 @@
 
 #include "dvmd-session-end.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
@@ -100,8 +100,7 @@ cancel_grows (DvmdSession *session)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session == session && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW
-          && !campaign->failure.known && campaign->grown != DVMD_GROW_WIRED)
+      if (dvmd_campaign_brings_to (campaign, session))
         dvmd_campaign_fail (campaign, DVMD_CAUSE_CANCELLED, "Its session was terminated");
     }
 }

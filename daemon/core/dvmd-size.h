@@ -6,7 +6,6 @@
 
 #pragma once
 
-#include "dvmd-campaign-private.h"
 #include "dvmd-core-elastic.h"
 
 G_BEGIN_DECLS
