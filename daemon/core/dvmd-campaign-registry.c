@@ -11,10 +11,10 @@
 #include "dvmd-campaign-registry.h"
 
 #include "dvm-hosts-private.h"
-#include "dvmd-campaign-private.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-registry.h"
+#include "dvmd-target.h"
 
 struct _DvmdCampaignRegistry
 {

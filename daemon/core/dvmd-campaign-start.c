@@ -7,6 +7,8 @@
 #include "config.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"

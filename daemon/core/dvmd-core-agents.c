@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-core-nodes.h"
 #include "dvmd-departure.h"
 #include "dvmd-log.h"

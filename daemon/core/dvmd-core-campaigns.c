@@ -10,7 +10,7 @@
 
 #include "dvmd-core-campaigns.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
@@ -33,7 +33,7 @@ dvmd_core_trim_campaigns (DvmdCore *self)
 void
 dvmd_core_end_campaign (DvmdCampaign *campaign)
 {
-  DvmdCore *self = campaign->core;
+  DvmdCore *self = dvmd_campaign_get_core (campaign);
   g_autofree char *what = dvmd_campaign_describe (campaign);
 
   if (dvmd_campaign_is_restart (campaign))
@@ -46,15 +46,15 @@ dvmd_core_end_campaign (DvmdCampaign *campaign)
   else
     dvmd_core_get_counters (self)->campaigns_failed++;
   dvmd_campaign_registry_end (dvmd_core_get_campaign_registry (self), campaign);
-  if (campaign->failure.reason != NULL)
-    g_message ("%s has failed: %s", what, campaign->failure.reason);
+  if (dvmd_campaign_get_failure_reason (campaign) != NULL)
+    g_message ("%s has failed: %s", what, dvmd_campaign_get_failure_reason (campaign));
   else
     g_info ("%s has completed", what);
   dvmd_core_tell_campaign (campaign, DVMD_NEWS_ENDED);
   if (dvmd_core_get_effects (self)->campaign_ended != NULL)
     dvmd_core_get_effects (self)->campaign_ended (dvmd_core_get_user_data (self), campaign);
-  for (guint i = 0; i < campaign->targets->len; i++)
-    g_clear_object (&((DvmdTarget *)g_ptr_array_index (campaign->targets, i))->offered_by);
+  for (guint i = 0; i < dvmd_campaign_get_targets (campaign)->len; i++)
+    g_clear_object (&((DvmdTarget *)g_ptr_array_index (dvmd_campaign_get_targets (campaign), i))->offered_by);
   dvmd_core_trim_campaigns (self);
   dvmd_core_changed (self);
 }

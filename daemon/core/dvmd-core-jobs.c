@@ -25,8 +25,7 @@
 #include "dvmd-log.h"
 #include "dvmd-registry.h"
 #include "dvmd-requester.h"
-#include "dvmd-session-disposal.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-holds.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-vm.h"
 

@@ -9,7 +9,7 @@
 #include "dvmd-core-nodes.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-job-private.h"
@@ -31,7 +31,7 @@ gboolean
 dvmd_size_is_leaving (DvmdNode *node)
 {
   return node->ordered || (node->shrinks != NULL && node->shrinks->len > 0)
-         || (node->grow != NULL && node->grow->failure.known);
+         || (node->grow != NULL && dvmd_campaign_has_failed (node->grow));
 }
 
 gboolean
@@ -70,11 +70,11 @@ dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
     {
       DvmdCampaign *campaign = g_ptr_array_index (node->shrinks, i);
 
-      barred = barred || campaign->start == DVMD_START_BEGUN || campaign->drain.state != DVMD_DRAIN_NONE;
-      leaving = leaving || campaign->start == DVMD_START_BEGUN;
+      barred = barred || dvmd_campaign_bars_nodes (campaign);
+      leaving = leaving || dvmd_campaign_has_begun (campaign);
     }
   /* A node that is to come back stays one when an attempt has failed. */
-  if (node->grow != NULL && node->grow->failure.known && !node->healing)
+  if (node->grow != NULL && dvmd_campaign_has_failed (node->grow) && !node->healing)
     barred = leaving = TRUE;
   if (barred == node->barred && leaving == node->leaving)
     return;
@@ -89,7 +89,7 @@ DvmdCampaign *
 dvmd_core_find_taker (DvmdNode *node)
 {
   for (guint i = 0; node->shrinks != NULL && i < node->shrinks->len; i++)
-    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->start == DVMD_START_BEGUN)
+    if (dvmd_campaign_has_begun (g_ptr_array_index (node->shrinks, i)))
       return g_ptr_array_index (node->shrinks, i);
   return node->grow;
 }

@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-private.h"
@@ -21,8 +21,8 @@
 #include "dvmd-log.h"
 #include "dvmd-membership.h"
 #include "dvmd-rights.h"
+#include "dvmd-session-limit.h"
 #include "dvmd-session-owners.h"
-#include "dvmd-session-private.h"
 #include "dvmd-session-registry.h"
 #include "dvmd-vm.h"
 
@@ -36,7 +36,7 @@ stop_timers (DvmdCore *self)
       dvmd_job_family_stop_timer (l->data);
     }
   for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
-    dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
+    dvmd_campaign_stop_timer (l->data);
   for (GList *l = dvmd_core_get_live_sessions (self); l != NULL; l = l->next)
     dvmd_session_stop_timers (l->data);
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)

@@ -10,7 +10,8 @@
 
 #include "dvmd-departure.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-nodes.h"
@@ -22,7 +23,7 @@
 #include "dvmd-log.h"
 #include "dvmd-membership.h"
 #include "dvmd-proc-tracking.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-shrink.h"
 #include "dvmd-vm.h"
 
@@ -35,9 +36,9 @@ count_departure (DvmdCampaign *campaign, guint rank)
   if (target == NULL || target->gone)
     return;
   target->gone = TRUE;
-  dvmd_campaign_set_pending (campaign, campaign->n_pending - 1);
+  dvmd_campaign_set_pending (campaign, dvmd_campaign_get_pending (campaign) - 1);
   /* One that waits looks at what is left when it begins. */
-  if (campaign->n_pending == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
+  if (dvmd_campaign_get_pending (campaign) == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
     dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DEPARTED, NULL);
 }
 
@@ -106,15 +107,16 @@ leave_sessions (DvmdCore *self, DvmdNode *node)
 static gboolean
 stays_down (DvmdNode *node)
 {
-  return node->grow != NULL && node->grow->heal != NULL && (node->shrinks == NULL || node->shrinks->len == 0)
-         && !dvmd_core_get_shutting_down (node->grow->core);
+  return node->grow != NULL && dvmd_campaign_get_heal (node->grow) != NULL
+         && (node->shrinks == NULL || node->shrinks->len == 0)
+         && !dvmd_core_get_shutting_down (dvmd_campaign_get_core (node->grow));
 }
 
 static void
 keep_down (DvmdCore *self, DvmdNode *node)
 {
   DvmdCampaign *attempt = g_steal_pointer (&node->grow);
-  const char *why = dvmd_core_strip_name (node, attempt->failure.reason);
+  const char *why = dvmd_core_strip_name (node, dvmd_campaign_get_failure_reason (attempt));
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), why);
   g_autofree char *told = NULL;
 
@@ -148,7 +150,7 @@ remove_node (DvmdCore *self, DvmdNode *node)
                   "rank %u has left the DVM", rank);
   lose_node (self, node, why);
   leave_sessions (self, node);
-  if (is_member (node) || (grow != NULL && grow->grown >= DVMD_GROW_WIRING))
+  if (is_member (node) || (grow != NULL && dvmd_campaign_is_wiring (grow)))
     dvmd_membership_renew (dvmd_core_get_membership (self));
   dvmd_heal_forget (node);
   node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;

@@ -6,13 +6,14 @@
 
 #include "config.h"
 
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-nodes.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-job-registry.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-shrink.h"
 
 static void
@@ -120,7 +121,7 @@ dvmd_shrink_warn (DvmdJob *job)
 DvmdCampaign *
 dvmd_shrink_find_slow (DvmdSession *session)
 {
-  for (GList *l = dvmd_core_get_live_campaigns (session->core); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (dvmd_session_get_core (session)); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

@@ -11,7 +11,8 @@
 #include "dvmd-gates.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-candidates.h"
 #include "dvmd-core-elastic.h"
@@ -111,7 +112,7 @@ tell_campaigns (DvmdCore *core, DvmdGate gate)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->ticket.given
+      if (dvmd_campaign_get_ticket (campaign)->given
           && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK))
         dvmd_campaign_held_changed (campaign);
     }
@@ -139,7 +140,7 @@ resume_held_back (DvmdCore *core)
   if (held == NULL || dvmd_core_holds_back (core))
     return;
   for (GList *l = held; l != NULL; l = l->next)
-    if (!((DvmdCampaign *)l->data)->failure.known)
+    if (!dvmd_campaign_has_failed (l->data))
       dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
 }
 
@@ -192,13 +193,13 @@ fence_changed (DvmdCore *core)
 void
 dvmd_gate_close (DvmdCampaign *campaign)
 {
-  DvmdCore *core = campaign->core;
+  DvmdCore *core = dvmd_campaign_get_core (campaign);
 
-  if (campaign->ticket.given)
+  if (dvmd_campaign_get_ticket (campaign)->given)
     return;
-  campaign->ticket.given = TRUE;
-  campaign->ticket.number = dvmd_launch_fence_next_number (dvmd_core_get_fence (core));
-  dvmd_gate_count_targets (core, campaign->n_pending);
+  dvmd_campaign_get_ticket (campaign)->given = TRUE;
+  dvmd_campaign_get_ticket (campaign)->number = dvmd_launch_fence_next_number (dvmd_core_get_fence (core));
+  dvmd_gate_count_targets (core, dvmd_campaign_get_pending (campaign));
   dvmd_launch_fence_close (dvmd_core_get_fence (core), DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
     dvmd_launch_fence_close (dvmd_core_get_fence (core), DVMD_GATE_LAUNCH, campaign);
@@ -280,12 +281,12 @@ release_jobs (DvmdCore *core, DvmdCampaign *campaign)
 void
 dvmd_gate_open (DvmdCampaign *campaign)
 {
-  DvmdCore *core = campaign->core;
+  DvmdCore *core = dvmd_campaign_get_core (campaign);
 
-  if (!campaign->ticket.given)
+  if (!dvmd_campaign_get_ticket (campaign)->given)
     return;
-  campaign->ticket.given = FALSE;
-  dvmd_gate_count_targets (core, -campaign->n_pending);
+  dvmd_campaign_get_ticket (campaign)->given = FALSE;
+  dvmd_gate_count_targets (core, -dvmd_campaign_get_pending (campaign));
   dvmd_launch_fence_open (dvmd_core_get_fence (core), DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
     dvmd_launch_fence_open (dvmd_core_get_fence (core), DVMD_GATE_LAUNCH, campaign);
@@ -328,12 +329,12 @@ dvmd_gate_publish (DvmdCore *core)
 static gboolean
 would_have_used (DvmdJob *job, DvmdCampaign *campaign)
 {
-  if (!dvmd_job_uses_session (job, dvmd_session_get_id (campaign->session))
-      && !(dvmd_job_uses_session (job, 0) && !dvmd_session_is_reserved (campaign->session)))
+  if (!dvmd_job_uses_session (job, dvmd_session_get_id (dvmd_campaign_get_session (campaign)))
+      && !(dvmd_job_uses_session (job, 0) && !dvmd_session_is_reserved (dvmd_campaign_get_session (campaign))))
     return FALSE;
-  for (guint i = 0; i < campaign->targets->len; i++)
+  for (guint i = 0; i < dvmd_campaign_get_targets (campaign)->len; i++)
     {
-      const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
+      const DvmdTarget *target = g_ptr_array_index (dvmd_campaign_get_targets (campaign), i);
 
       if (dvmd_candidates_would_have (dvmd_core_get_nodes (job->core), job, target->name, target->rank))
         return TRUE;
@@ -344,26 +345,29 @@ would_have_used (DvmdJob *job, DvmdCampaign *campaign)
 void
 dvmd_gate_abort (DvmdCampaign *campaign)
 {
-  DvmdCore *core = campaign->core;
+  DvmdCore *core = dvmd_campaign_get_core (campaign);
   g_autofree char *what = dvmd_campaign_describe (campaign);
-  g_autoptr (DvmReason) reason = _dvm_reason_new (
-      DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (campaign->failure.cause), campaign->failure.reason);
+  g_autoptr (DvmReason)
+      reason = _dvm_reason_new (DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (dvmd_campaign_get_cause (campaign)),
+                                dvmd_campaign_get_failure_reason (campaign));
   g_autoptr (GPtrArray) jobs = NULL;
 
-  if (campaign->ticket.aborted || dvmd_core_get_shutting_down (core))
+  if (dvmd_campaign_get_ticket (campaign)->aborted || dvmd_core_get_shutting_down (core))
     return;
-  campaign->ticket.aborted = TRUE;
+  dvmd_campaign_get_ticket (campaign)->aborted = TRUE;
   jobs = dvmd_launch_fence_list (dvmd_core_get_fence (core), DVMD_GATE_MAP);
-  for (guint i = 0; campaign->ticket.given && i < jobs->len; i++)
+  for (guint i = 0; dvmd_campaign_get_ticket (campaign)->given && i < jobs->len; i++)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
       if (dvmd_admission_get_turn (job) != DVMD_TURN_FIRST
-          && dvmd_launch_fence_get_number (job) > campaign->ticket.number && would_have_used (job, campaign))
+          && dvmd_launch_fence_get_number (job) > dvmd_campaign_get_ticket (campaign)->number
+          && would_have_used (job, campaign))
         dvmd_core_post_reason (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
     }
-  for (guint i = 0; i < campaign->own_jobs->len; i++)
-    dvmd_core_post_reason (g_ptr_array_index (campaign->own_jobs, i), DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+  for (guint i = 0; i < dvmd_campaign_get_own_jobs (campaign)->len; i++)
+    dvmd_core_post_reason (g_ptr_array_index (dvmd_campaign_get_own_jobs (campaign), i), DVM_JOB_STATE_NEVER_LAUNCHED,
+                           reason);
 }
 
 guint

@@ -15,6 +15,9 @@
 #include "dvmd-grow.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
@@ -24,6 +27,8 @@
 #include "dvmd-departure.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-membership.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-vm.h"
 
 /* ---- it begins ---- */

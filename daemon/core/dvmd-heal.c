@@ -11,6 +11,8 @@
 #include "dvmd-heal.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
@@ -18,6 +20,7 @@
 #include "dvmd-core-parts.h"
 #include "dvmd-departure.h"
 #include "dvmd-log.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-size.h"
 #include "dvmd-vm.h"
 
@@ -72,9 +75,8 @@ dvmd_heal_forget (DvmdNode *node)
   stop_timer (self);
   if (self->attempt != NULL)
     {
-      dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->attempt->timer);
-      self->attempt->timer = 0;
-      self->attempt->heal = NULL;
+      dvmd_campaign_stop_timer (self->attempt);
+      dvmd_campaign_set_heal (self->attempt, NULL);
     }
   g_clear_object (&self->attempt);
   g_free (self->drain_reason);
@@ -122,12 +124,10 @@ begin (DvmdHeal *self)
   self->n_attempts++;
   what = g_strdup_printf ("Its agent is started again (attempt %u)", self->n_attempts);
   dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), node, DVM_NODE_STATE_ADDED, what);
-  attempt->heal = self;
   node->grow = attempt;
   dvmd_campaign_add_target (attempt, dvm_node_get_name (node->record), node->rank);
   dvmd_campaign_publish_targets (attempt);
-  attempt->n_pending = 1;
-  attempt->start = DVMD_START_BEGUN;
+  dvmd_campaign_set_heal (attempt, self);
   g_set_object (&self->attempt, attempt);
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "its agent is started again, as rank %u (attempt %u)", node->rank, self->n_attempts);
@@ -239,8 +239,10 @@ dvmd_heal_came (DvmdHeal *self)
 void
 dvmd_heal_ended (DvmdCampaign *attempt)
 {
-  if (attempt->heal != NULL && attempt->heal->attempt == attempt)
-    g_clear_object (&attempt->heal->attempt);
+  DvmdHeal *self = dvmd_campaign_get_heal (attempt);
+
+  if (self != NULL && self->attempt == attempt)
+    g_clear_object (&self->attempt);
 }
 
 void

@@ -12,7 +12,9 @@
 #include "dvmd-job-sessions.h"
 #include "dvmd-requester.h"
 #include "dvmd-rights.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-owners.h"
 
 static void
 add_once (GArray *sessions, guint id)

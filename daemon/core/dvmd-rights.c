@@ -15,7 +15,7 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
 #include "dvmd-requester.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-inner.h"
 
 #include <string.h>
 
@@ -75,7 +75,7 @@ may_session (const Caller *caller, DvmdRight right, DvmdSession *session)
     return right == DVMD_RIGHT_SPAWN || !caller->is_application;
   if (dvmd_session_owns (session, caller->nspace))
     return TRUE;
-  return !caller->is_application && (caller->who->uid == session->owner_uid || caller->who->uid == 0);
+  return !caller->is_application && (caller->who->uid == dvmd_session_get_owner_uid (session) || caller->who->uid == 0);
 }
 
 /* Its own, those that descend from it, and those in sessions that it owns. */
@@ -92,7 +92,8 @@ may_job_as_application (const Caller *caller, DvmdJob *job)
     {
       DvmdSession *session = dvmd_core_get_session (caller->core, g_array_index (sessions, guint, i));
 
-      if (session != NULL && dvmd_session_get_id (session) != 0 && g_strcmp0 (session->owner, caller->nspace) == 0)
+      if (session != NULL && dvmd_session_get_id (session) != 0
+          && g_strcmp0 (dvmd_session_get_owner (session), caller->nspace) == 0)
         return TRUE;
     }
   return FALSE;

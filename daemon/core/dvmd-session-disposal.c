@@ -16,8 +16,11 @@
 #include "dvmd-grow.h"
 #include "dvmd-job-sessions.h"
 #include "dvmd-requester.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-session-owners.h"
 #include "dvmd-session-private.h"
+#include "dvmd-session-publish.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-vm.h"
 
@@ -124,10 +127,16 @@ dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separ
 }
 
 void
-dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
+dvmd_session_init_inheritance (DvmdSession *self, DvmdInheritance inheritance)
 {
   self->inheritance = inheritance;
   dvmd_session_publish_sharing (self);
+}
+
+void
+dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
+{
+  dvmd_session_init_inheritance (self, inheritance);
   dvmd_session_changed (self);
   /* It does not end again. */
   if (self->owner_ended)

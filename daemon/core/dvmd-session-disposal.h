@@ -5,12 +5,14 @@
 #pragma once
 
 #include "dvmd-core-parts.h"
+#include "dvmd-inheritance.h"
 #include "dvmd-session.h"
 
 G_BEGIN_DECLS
 
-/* Sessions of the namespace, which has ended, go or stay, as their inheritance says. */
-void dvmd_core_namespace_ended (DvmdCore *self, const char *nspace);
+/* Of a session that nobody knows yet */
+void dvmd_session_init_inheritance (DvmdSession *self, DvmdInheritance inheritance);
+void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
 /* After the answer to the request: sessions whose owners have ended, and that have another inheritance now, go. */
 void dvmd_core_dispose_sessions (DvmdCore *self);
 

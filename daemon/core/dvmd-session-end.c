@@ -10,7 +10,7 @@
 
 #include "dvmd-session-end.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
@@ -18,6 +18,10 @@
 #include "dvmd-core-session-control.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-session-holds.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-limit.h"
+#include "dvmd-session-owners.h"
 #include "dvmd-session-private.h"
 #include "dvmd-session-registry.h"
 #include "dvmd-vm-machine.h"
@@ -96,8 +100,7 @@ cancel_grows (DvmdSession *session)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session == session && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW
-          && !campaign->failure.known && campaign->grown != DVMD_GROW_WIRED)
+      if (dvmd_campaign_brings_to (campaign, session))
         dvmd_campaign_fail (campaign, DVMD_CAUSE_CANCELLED, "Its session was terminated");
     }
 }
@@ -199,12 +202,6 @@ dvmd_session_release (DvmdSession *self, guint drain_timeout, const char *cause)
     g_info ("Session %u is not released: %s", dvmd_session_get_id (self), error->message);
 }
 
-static guint
-get_seconds_left (DvmdSession *self)
-{
-  return MAX (self->limit.expires - dvmd_clock_monotonic (dvmd_core_get_clock (self->core)), 0) / G_USEC_PER_SEC;
-}
-
 void
 dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
@@ -212,8 +209,7 @@ dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
   g_autofree char *cause = g_strdup_printf ("Session %u, whose child it is, has ended", dvmd_session_get_id (self));
 
   /* No longer than it has itself. */
-  if (self->limit.expires != 0)
-    drain_timeout = MIN (drain_timeout, get_seconds_left (self));
+  drain_timeout = dvmd_session_limit_time (self, drain_timeout);
   for (guint i = 0; i < ids->len; i++)
     {
       DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (ids, guint, i));

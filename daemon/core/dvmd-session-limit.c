@@ -10,11 +10,15 @@
 
 #include "dvmd-session-private.h"
 
+#include "dvmd-session-limit.h"
+
 #include "dvm-records-private.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-shrink.h"
 
 #define TIME_IS_OVER "Its time is over"
@@ -27,6 +31,14 @@ dvmd_session_stop_timers (DvmdSession *self)
   if (self->limit.warn_timer != 0)
     dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->limit.warn_timer);
   self->limit.timer = self->limit.warn_timer = 0;
+}
+
+guint
+dvmd_session_limit_time (DvmdSession *self, guint seconds)
+{
+  gint64 left = MAX (self->limit.expires - dvmd_clock_monotonic (dvmd_core_get_clock (self->core)), 0) / G_USEC_PER_SEC;
+
+  return self->limit.expires != 0 ? MIN (seconds, left) : seconds;
 }
 
 /* An allocation is released, as by the scheduler (R55); what was instantiated is terminated with its jobs (S23). */

@@ -16,6 +16,7 @@
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-session-inner.h"
 
 /* ---- the record ---- */
 

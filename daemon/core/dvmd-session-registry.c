@@ -13,7 +13,6 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-id-set.h"
 #include "dvmd-registry.h"
-#include "dvmd-session-private.h"
 
 struct _DvmdSessionRegistry
 {
@@ -166,7 +165,7 @@ dvmd_core_find_session_by_request (DvmdCore *self, const char *req_id)
   for (GList *l = g_list_last (dvmd_registry_list (registry_of (self)->all, FALSE));
        l != NULL && req_id != NULL && req_id[0] != '\0'; l = l->prev)
     if (!dvmd_session_is_ending (l->data)
-        && g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0)
+        && g_strcmp0 (dvm_session_get_request_id (dvmd_session_get_record (l->data)), req_id) == 0)
       return l->data;
   return NULL;
 }

@@ -17,6 +17,7 @@
 #include "dvmd-core-nodes.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-vm.h"
 
 #include <string.h>
@@ -81,6 +82,37 @@ DvmSession *
 dvmd_session_get_record (DvmdSession *self)
 {
   return self->record;
+}
+
+DvmdCore *
+dvmd_session_get_core (DvmdSession *self)
+{
+  return self->core;
+}
+
+const char *
+dvmd_session_get_owner (DvmdSession *self)
+{
+  return self->owner;
+}
+
+guint
+dvmd_session_get_owner_uid (DvmdSession *self)
+{
+  return self->owner_uid;
+}
+
+void
+dvmd_session_set_requester (DvmdSession *self, const DvmdRequester *requester)
+{
+  g_clear_pointer (&self->requester, dvmd_requester_free);
+  self->requester = dvmd_requester_copy (requester);
+}
+
+void
+dvmd_session_set_instantiated (DvmdSession *self)
+{
+  self->instantiated = TRUE;
 }
 
 const DvmdRequester *
@@ -229,6 +261,12 @@ dvmd_session_lend (DvmdSession *self, const char *name)
   g_hash_table_add (self->lent, g_strdup (name));
 }
 
+gboolean
+dvmd_session_has_lent (DvmdSession *self, const char *name)
+{
+  return self->lent != NULL && g_hash_table_contains (self->lent, name);
+}
+
 void
 dvmd_session_unlend (DvmdSession *self, const char *name)
 {
@@ -323,8 +361,41 @@ dvmd_session_collect_jobs (DvmdSession *session, const char *nspace)
   return jobs;
 }
 
+guint
+dvmd_session_get_holds (DvmdSession *self)
+{
+  return self->holds;
+}
+
+void
+dvmd_session_set_holds (DvmdSession *self, guint holds)
+{
+  self->holds = holds;
+}
+
+/* ---- its release ---- */
+
+gboolean
+dvmd_session_is_releasing (DvmdSession *self)
+{
+  return self->releasing;
+}
+
 gboolean
 dvmd_session_is_over (DvmdSession *self)
 {
   return self->over;
+}
+
+const char *
+dvmd_session_get_cause (DvmdSession *self)
+{
+  return self->cause;
+}
+
+void
+dvmd_session_set_cause (DvmdSession *self, const char *cause)
+{
+  g_free (self->cause);
+  self->cause = g_strdup (cause);
 }

@@ -15,6 +15,9 @@
 #include "dvmd-shrink.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-news.h"
@@ -23,6 +26,8 @@
 #include "dvmd-departure.h"
 #include "dvmd-job-registry.h"
 #include "dvmd-proc-tracking.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-staging.h"
 
 /* ---- it begins ---- */
@@ -229,7 +234,11 @@ dvmd_shrink_completed (DvmdCampaign *self)
 {
   stop_draining (self);
   if (self->stake == DVMD_STAKE_ENDS)
-    dvmd_session_end (self->session, self->session->cause != NULL ? self->session->cause : "It was released");
+    {
+      const char *cause = dvmd_session_get_cause (self->session);
+
+      dvmd_session_end (self->session, cause != NULL ? cause : "It was released");
+    }
 }
 
 /* ---- or they do not ---- */

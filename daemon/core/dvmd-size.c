@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-parts.h"
@@ -65,32 +66,10 @@ dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequest
   DvmdCampaign *campaign = dvmd_campaign_new (
       self, dvmd_campaign_registry_mint_id (dvmd_core_get_campaign_registry (self)), kind);
 
-  if (requester != NULL)
-    campaign->requester = dvmd_requester_copy (requester);
-  _dvm_campaign_set_request (campaign->record, kind, alloc_id, req_id, requester != NULL ? requester->name : NULL);
+  dvmd_campaign_set_requester (campaign, requester);
+  _dvm_campaign_set_request (dvmd_campaign_get_record (campaign), kind, alloc_id, req_id,
+                             requester != NULL ? requester->name : NULL);
   return campaign;
-}
-
-void
-dvmd_size_unhold (DvmdCampaign *campaign)
-{
-  if (campaign->start != DVMD_START_HELD)
-    return;
-  dvmd_campaign_registry_hold (dvmd_core_get_campaign_registry (campaign->core), campaign, FALSE);
-  campaign->start = DVMD_START_FREE;
-}
-
-void
-dvmd_size_resume_waiting (DvmdCore *self)
-{
-  for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && campaign->start == DVMD_START_FREE
-          && !campaign->failure.known)
-        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
-    }
 }
 
 gboolean

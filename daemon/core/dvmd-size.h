@@ -6,8 +6,7 @@
 
 #pragma once
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-session-private.h"
+#include "dvmd-core-elastic.h"
 
 G_BEGIN_DECLS
 

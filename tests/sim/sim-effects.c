@@ -8,7 +8,7 @@
 
 #include "sim-event-checks.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 
 void
 sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state)

@@ -11,7 +11,6 @@
 #include "dvmd-campaign-private.h"
 
 #include "dvm-preload-private.h"
-#include "dvmd-session-private.h"
 #include "dvmd-staging.h"
 
 /* ---- what was seen ---- */
@@ -620,7 +619,8 @@ is_in_pool (SimWorld *world, DvmdJob *job, DvmdNode *node)
       is_named |= id != 0 && dvmd_node_is_in (node, id);
     }
   for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
-    is_reserved |= !dvmd_core_get_session (world->core, g_array_index (node->sessions, guint, i))->shared;
+    is_reserved |= dvmd_session_is_reserved (
+        dvmd_core_get_session (world->core, g_array_index (node->sessions, guint, i)));
   return is_named || (is_default && !is_reserved);
 }
 

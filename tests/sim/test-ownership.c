@@ -11,6 +11,7 @@
 
 #include "core-world.h"
 #include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-registry.h"
 #include "dvmd-session-private.h"
 #include "dvmd-vm.h"

@@ -12,7 +12,6 @@
 
 #include "dvmd-core-session-control.h"
 #include "dvmd-session-owners.h"
-#include "dvmd-session-private.h"
 #include "dvmd-session-registry.h"
 
 static DvmdSession *
