@@ -9,7 +9,7 @@
 #define G_LOG_DOMAIN "dvm-spec"
 
 #include "dvm-app-spec-private.h"
-#include "dvm-job-spec-private.h"
+#include "dvm-placement-private.h"
 
 static GQuark
 loaded_quark (void)
@@ -92,7 +92,8 @@ _dvm_job_spec_load_hosts_counted (DvmJobSpec *self, const char *place, DvmHostsR
       if (!load (dvm_job_spec_get_app (self, i), app_place, read, error))
         return FALSE;
     }
-  if (!_dvm_job_spec_load_additions (self, place, read, error))
+  if (!_dvm_job_spec_load_additions (self, place, read, error)
+      || !_dvm_job_spec_load_map_file (self, place, read, error))
     return FALSE;
   g_object_set_qdata (G_OBJECT (self), loaded_quark (), self);
   return TRUE;

@@ -374,31 +374,41 @@ _dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char 
   return read_lines (self, copy, path, read != NULL ? read : &own, error);
 }
 
-static gboolean
-set_file_error (const char *path, const char *why, int code, GError **error)
+/* The file that is read, as messages show it. */
+typedef struct
 {
-  g_set_error (error, DVM_ERROR, code, _ ("Cannot read the hostfile %s: %s"), path, why);
+  const char *shown;
+  gboolean is_hostfile;
+} File;
+
+static gboolean
+set_file_error (const File *file, const char *why, int code, GError **error)
+{
+  if (file->is_hostfile)
+    g_set_error (error, DVM_ERROR, code, _ ("Cannot read the hostfile %s: %s"), file->shown, why);
+  else
+    g_set_error (error, DVM_ERROR, code, _ ("map-by: cannot read the file %s: %s"), file->shown, why);
   return FALSE;
 }
 
 /* A pipe that nobody writes to, or a device, would hold up who reads it. */
 static gboolean
-check_file (int fd, const char *path, GError **error)
+check_file (int fd, const File *file, GError **error)
 {
   struct stat status;
 
   if (fstat (fd, &status) != 0)
-    return set_file_error (path, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
+    return set_file_error (file, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
   if (!S_ISREG (status.st_mode))
-    return set_file_error (path, _ ("it is not a file"), DVM_ERROR_BAD_PARAM, error);
+    return set_file_error (file, _ ("it is not a file"), DVM_ERROR_BAD_PARAM, error);
   if (status.st_size > DVM_HOSTS_MOST_BYTES)
-    return set_file_error (path, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
+    return set_file_error (file, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
   return TRUE;
 }
 
 /* (nullable) */
 static GString *
-read_all (int fd, const char *path, GError **error)
+read_all (int fd, const File *file, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   char buffer[16384];
@@ -413,28 +423,57 @@ read_all (int fd, const char *path, GError **error)
         continue;
       if (n < 0)
         {
-          set_file_error (path, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
+          set_file_error (file, g_strerror (errno), DVM_ERROR_BAD_PARAM, error);
           return NULL;
         }
       g_string_append_len (text, buffer, n);
     }
-  set_file_error (path, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
+  set_file_error (file, _ ("it is larger than 16 MiB"), DVM_ERROR_BAD_PARAM, error);
   return NULL;
+}
+
+/* (transfer full) (nullable) */
+static GString *
+read_file (const char *path, const File *file, DvmHostsRead *sizes, GError **error)
+{
+  g_autoptr (GString) text = NULL;
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int saved_errno = errno;
+
+  if (fd < 0)
+    {
+      set_file_error (file, g_strerror (saved_errno), saved_errno == ENOENT ? DVM_ERROR_NOT_FOUND : DVM_ERROR_BAD_PARAM,
+                      error);
+      return NULL;
+    }
+  text = check_file (fd, file, error) ? read_all (fd, file, error) : NULL;
+  close (fd);
+  if (text == NULL || (sizes != NULL && !_dvm_hosts_count_bytes (sizes, file->shown, text->len, error)))
+    return NULL;
+  return g_steal_pointer (&text);
 }
 
 gboolean
 _dvm_hosts_add_file (DvmHosts *self, const char *path, DvmHostsRead *read, GError **error)
 {
   g_autofree char *shown = g_utf8_make_valid (path, -1);
-  g_autoptr (GString) text = NULL;
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  int saved_errno = errno;
+  const File file = { .shown = shown, .is_hostfile = TRUE };
+  g_autoptr (GString) text = read_file (path, &file, read, error);
 
-  if (fd < 0)
-    return set_file_error (shown, g_strerror (saved_errno),
-                           saved_errno == ENOENT ? DVM_ERROR_NOT_FOUND : DVM_ERROR_BAD_PARAM, error);
-  text = check_file (fd, shown, error) ? read_all (fd, shown, error) : NULL;
-  close (fd);
-  return text != NULL && (read == NULL || _dvm_hosts_count_bytes (read, shown, text->len, error))
-         && _dvm_hosts_add_text (self, text->str, text->len, shown, read, error);
+  return text != NULL && _dvm_hosts_add_text (self, text->str, text->len, shown, read, error);
+}
+
+char *
+_dvm_hosts_read_map_file (const char *path, DvmHostsRead *read, GError **error)
+{
+  g_autofree char *shown = g_utf8_make_valid (path, -1);
+  const File file = { .shown = shown };
+  g_autoptr (GString) text = read_file (path, &file, read, error);
+
+  if (text == NULL)
+    return NULL;
+  if (memchr (text->str, '\0', text->len) == NULL && g_utf8_validate (text->str, (gssize)text->len, NULL))
+    return g_string_free (g_steal_pointer (&text), FALSE);
+  set_file_error (&file, _ ("it is no text"), DVM_ERROR_PARSE_FAILED, error);
+  return NULL;
 }

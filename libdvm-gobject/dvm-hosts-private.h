@@ -66,6 +66,8 @@ gboolean _dvm_hosts_add_file (DvmHosts *self, const char *path, DvmHostsRead *re
 /* Likewise, what would stand in the file. path: what messages call it. */
 gboolean _dvm_hosts_add_text (DvmHosts *self, const char *text, gsize length, const char *path, DvmHostsRead *read,
                               GError **error);
+/* (transfer full): the text of the file that map-by names, with the same errors. */
+char *_dvm_hosts_read_map_file (const char *path, DvmHostsRead *read, GError **error);
 /* Adds "node3:4,node5,node7:*". what: what messages begin with, such as "--host". DVM_ERROR_BAD_PARAM. */
 gboolean _dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, DvmHostsRead *read, GError **error);
 

@@ -49,6 +49,11 @@ DvmPlacement *_dvm_placement_parse (const char *map_by, const char *rank_by, con
 void _dvm_placement_free (DvmPlacement *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmPlacement, _dvm_placement_free)
 
+/* Reads the file that map-by names, if it does; called by _dvm_job_spec_load_hosts(). */
+gboolean _dvm_job_spec_load_map_file (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
+/* (transfer none) (nullable): its text. path (out) (nullable): how messages call it */
+const char *_dvm_job_spec_get_map_file (DvmJobSpec *self, const char **path);
+
 /* ---- the parser itself ---- */
 
 /* Words of map-by. The objects have the numbers of DvmBindTo, a larger one contains a smaller one. */

@@ -8,10 +8,13 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
-
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-campaigns.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-grow.h"
+#include "dvmd-shrink.h"
 #include "dvmd-size.h"
 
 static gboolean
@@ -23,7 +26,7 @@ is_grow (DvmdCampaign *self)
 static void
 stop_timer (DvmdCampaign *self)
 {
-  dvmd_clock_remove_timer (self->core->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->timer);
   self->timer = 0;
 }
 
@@ -185,13 +188,13 @@ set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *e
 
   if (!is_live (new_state))
     {
-      _dvm_campaign_set_ended_at (self->record, dvmd_clock_now (self->core->clock));
+      _dvm_campaign_set_ended_at (self->record, dvmd_clock_now (dvmd_core_get_clock (self->core)));
       _dvm_campaign_set_outcome (self->record, dvmd_cause_get_status (self->failure.cause),
                                  dvmd_cause_to_string (self->failure.cause));
       dvmd_campaign_set_pending (self, 0);
     }
   if (new_state == DVM_CAMPAIGN_STATE_RUNNING)
-    _dvm_campaign_set_started_at (self->record, dvmd_clock_now (self->core->clock));
+    _dvm_campaign_set_started_at (self->record, dvmd_clock_now (dvmd_core_get_clock (self->core)));
   _dvm_campaign_set_state (self->record, new_state, self->failure.reason != NULL ? self->failure.reason : "");
   dvmd_core_campaign_state_changed (self, old_state, new_state);
 }

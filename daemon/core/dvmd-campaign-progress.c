@@ -8,10 +8,9 @@
 
 #include "dvm-records-private.h"
 #include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-gates.h"
-#include "dvmd-session-private.h"
-#include "dvmd-size.h"
 
 void
 dvmd_campaign_set_pending (DvmdCampaign *self, guint pending)
@@ -33,7 +32,7 @@ dvmd_campaign_wait (DvmdCampaign *self, const char *reason)
 void
 dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason)
 {
-  dvmd_state_machine_post (self->core->queue, &dvmd_campaign_table, self, event, 0, reason);
+  dvmd_state_machine_post (dvmd_core_get_queue (self->core), &dvmd_campaign_table, self, event, 0, reason);
 }
 
 void

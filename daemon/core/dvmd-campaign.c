@@ -11,8 +11,6 @@
 #include "dvmd-campaign-private.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
-#include "dvmd-session-private.h"
 
 /* Of many nodes, a sentence names the first ones. */
 #define MAX_NAMED 3
@@ -247,4 +245,10 @@ DvmdJob *
 dvmd_campaign_get_job (DvmdCampaign *self)
 {
   return self->job;
+}
+
+DvmdCore *
+dvmd_campaign_get_core (DvmdCampaign *self)
+{
+  return self->core;
 }

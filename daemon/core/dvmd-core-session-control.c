@@ -11,9 +11,12 @@
 #include "dvmd-core-session-control.h"
 
 #include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-hold.h"
+#include "dvmd-rights.h"
 #include "dvmd-session-private.h"
 
 static const char *const op_names[] = {
@@ -78,14 +81,14 @@ static void
 send_signal (DvmdSession *session, const DvmdSessionControl *control)
 {
   g_autoptr (GPtrArray) jobs = dvmd_session_collect_jobs (session, control->nspace);
-  const DvmdEffects *effects = session->core->effects;
+  const DvmdEffects *effects = dvmd_core_get_effects (session->core);
 
   for (guint i = 0; effects->signal_job != NULL && i < jobs->len; i++)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
       if (dvmd_job_is_launched (job) && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
-        effects->signal_job (session->core->user_data, job, control->signal);
+        effects->signal_job (dvmd_core_get_user_data (session->core), job, control->signal);
     }
 }
 

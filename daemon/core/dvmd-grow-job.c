@@ -11,9 +11,12 @@
 #include "dvmd-grow-job.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-private.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
-#include "dvmd-size.h"
+#include "dvmd-job-registry.h"
 
 typedef struct
 {
@@ -70,7 +73,7 @@ dvmd_grow_job_wait (DvmdJob *job)
 
   if (self->grows == NULL)
     return FALSE;
-  dvmd_job_registry_count (&dvmd_job_get_core (job)->jobs, DVMD_JOBS_AWAITING, 1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (dvmd_job_get_core (job)), DVMD_JOBS_AWAITING, 1);
   self->waits = TRUE;
   publish_waits (job);
   dvmd_core_post (job, DVMD_JOB_AGENTS_LAUNCHED);
@@ -104,7 +107,7 @@ static void
 stop_waiting (DvmdJob *job)
 {
   own_nodes_of (job)->waits = FALSE;
-  dvmd_job_registry_count (&dvmd_job_get_core (job)->jobs, DVMD_JOBS_AWAITING, -1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (dvmd_job_get_core (job)), DVMD_JOBS_AWAITING, -1);
   _dvm_job_set_waits_for (dvmd_job_get_record (job), NULL);
 }
 
@@ -175,7 +178,7 @@ dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
   for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
     if (self->ticket.given && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
       {
-        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (self->core->fence, gate);
+        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (dvmd_core_get_fence (self->core), gate);
 
         add_paths (paths, jobs);
       }

@@ -6,8 +6,14 @@
 
 #include "config.h"
 
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-grow.h"
 #include "dvmd-job-sessions.h"
-#include "dvmd-size.h"
+#include "dvmd-session-private.h"
 
 /* At most so many nodes that a grow waits for are named. */
 #define MAX_NAMED 3
@@ -20,7 +26,9 @@ dvmd_grow_list_nodes (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = target->rank != 0 && !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = target->rank != 0 && !target->gone
+                           ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank)
+                           : NULL;
 
       if (node != NULL)
         g_ptr_array_add (nodes, node);
@@ -55,7 +63,7 @@ dvmd_grow_tell_wait (DvmdCampaign *self)
 void
 dvmd_grow_rank_departed (DvmdCore *core, guint rank)
 {
-  for (GList *l = dvmd_registry_list (core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (core); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -79,7 +87,7 @@ dvmd_grow_free_coming (DvmdNode *node)
 void
 dvmd_grow_unreserve (DvmdSession *session)
 {
-  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (session->core); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
       g_autoptr (GPtrArray) nodes = NULL;
@@ -95,7 +103,8 @@ dvmd_grow_unreserve (DvmdSession *session)
 gboolean
 dvmd_grow_is_awaited (DvmdJob *job)
 {
-  for (GList *l = dvmd_job_get_core (job)->campaigns.held_back.head; l != NULL; l = l->next)
+  for (GList *l = dvmd_campaign_registry_get_held (dvmd_core_get_campaign_registry (dvmd_job_get_core (job)));
+       l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

@@ -11,8 +11,17 @@
 #include "dvmd-size.h"
 
 #include "dvm-hosts-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-requester.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-registry.h"
 
 /* A plan says what becomes of each host of a request. */
 typedef struct
@@ -62,7 +71,7 @@ plan_restarted (DvmdCore *self, Plan *plan, guint i, DvmdNode *node, GError **er
 
   if (for_job && !check_node (self, plan, node, error))
     return FALSE;
-  if (for_job || !self->settings.elastic)
+  if (for_job || !dvmd_core_get_settings (self)->elastic)
     {
       g_array_append_val (for_job ? plan->in : plan->to_add, i);
       return TRUE;
@@ -76,7 +85,7 @@ static gboolean
 plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 {
   const char *name = plan->request->hosts[i].name;
-  DvmdCampaign *other = dvmd_campaign_registry_find_coming (&self->campaigns, name);
+  DvmdCampaign *other = dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name);
   DvmdNode *node = dvmd_size_find_agent (self, name);
 
   if (other == NULL && node != NULL && node->grow != NULL)
@@ -326,7 +335,7 @@ add_targets (DvmdCampaign *campaign, const Plan *plan)
       target->address = g_strdup (host->address);
       target->allocator = g_strdup (host->allocator);
       target->waits_for = node != NULL && !dvmd_size_is_down (node) && dvmd_size_is_leaving (node) ? node->rank : 0;
-      dvmd_campaign_registry_add_coming (&campaign->core->campaigns, host->name, campaign);
+      dvmd_campaign_registry_add_coming (dvmd_core_get_campaign_registry (campaign->core), host->name, campaign);
     }
 }
 
@@ -372,7 +381,7 @@ unhold_shrinks (DvmdCampaign *campaign)
   for (guint i = 0; i < campaign->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
-      DvmdNode *node = dvmd_node_pool_get (campaign->core->nodes, target->waits_for);
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (campaign->core), target->waits_for);
 
       for (guint k = 0; target->waits_for != 0 && node != NULL && node->shrinks != NULL && k < node->shrinks->len; k++)
         {
@@ -410,7 +419,7 @@ make_session (DvmdCore *self, const Plan *plan)
   dvmd_session_set_owner (session, plan->owner, request->requester);
   if (plan->parent != NULL)
     dvmd_session_set_parent (session, dvmd_session_get_id (plan->parent));
-  dvmd_core_tell_session (session, DVMD_NEWS_ADDED);
+  dvmd_core_tell_session (session->core, session, DVMD_NEWS_ADDED);
   return session;
 }
 

@@ -7,8 +7,11 @@
 #include "config.h"
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-requester.h"
+#include "dvmd-rights.h"
 #include "dvmd-session-private.h"
 
 static void

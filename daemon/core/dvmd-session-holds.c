@@ -6,8 +6,7 @@
 
 #include "config.h"
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-sessions.h"
 #include "dvmd-session-private.h"

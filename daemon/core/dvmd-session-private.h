@@ -58,7 +58,7 @@ struct _DvmdSession
   DvmdSessionTime limit;
 };
 
-DvmdSession *dvmd_session_new (DvmdCore *core, guint id);
+DvmdSession *dvmd_session_new (DvmdCore *core, guint id, gboolean shared);
 /* Nodes or jobs of the session have changed. */
 void dvmd_session_changed (DvmdSession *self);
 /* The one writer of a session's state. */

@@ -7,8 +7,7 @@
 #include "config.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-session-private.h"
 
 #include <string.h>

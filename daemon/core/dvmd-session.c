@@ -12,9 +12,12 @@
 
 #include "dvm-hosts-private.h"
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-vm.h"
 
 #include <string.h>
 
@@ -51,11 +54,12 @@ dvmd_session_init (DvmdSession *self)
 }
 
 DvmdSession *
-dvmd_session_new (DvmdCore *core, guint id)
+dvmd_session_new (DvmdCore *core, guint id, gboolean shared)
 {
   DvmdSession *self = g_object_new (DVMD_TYPE_SESSION, NULL);
 
   self->core = core;
+  self->shared = shared;
   self->record = _dvm_session_new (id);
   _dvm_session_set_state (self->record, DVM_SESSION_STATE_ACTIVE, NULL);
   return self;
@@ -105,8 +109,8 @@ dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *re
   DvmSessionState old_state = dvm_session_get_state (self->record);
 
   _dvm_session_set_state (self->record, state, reason);
-  dvmd_core_tell_session_state (self, old_state, state, reason);
-  dvmd_core_tell_session (self, DVMD_NEWS_CHANGED);
+  dvmd_core_tell_session_state (self->core, self, old_state, state, reason);
+  dvmd_core_tell_session (self->core, self, DVMD_NEWS_CHANGED);
 }
 
 void
@@ -115,7 +119,7 @@ dvmd_session_changed (DvmdSession *self)
   if (self->untold)
     return;
   self->untold = TRUE;
-  dvmd_core_tell_session (self, DVMD_NEWS_CHANGED);
+  dvmd_core_tell_session (self->core, self, DVMD_NEWS_CHANGED);
 }
 
 /* ---- nodes ---- */
@@ -136,7 +140,7 @@ dvmd_session_list_nodes (DvmdSession *self)
 {
   GPtrArray *nodes = g_ptr_array_new ();
 
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (self->core), node)) != NULL;)
     if (is_in (self, node))
       g_ptr_array_add (nodes, node);
   return nodes;

@@ -10,7 +10,18 @@
 
 #include "dvmd-size.h"
 
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-departure.h"
+#include "dvmd-requester.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-registry.h"
+#include "dvmd-shrink.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
 
 typedef struct
 {
@@ -108,8 +119,8 @@ check_grow (DvmdCore *self, const Plan *plan, DvmdCampaign *grow, GError **error
 static gboolean
 plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
 {
-  DvmdCampaign *grow = dvmd_campaign_registry_find_coming (&self->campaigns, name);
-  DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
+  DvmdCampaign *grow = dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name);
+  DvmdNode *node = dvmd_node_pool_find (dvmd_core_get_nodes (self), name);
 
   /* A node that has been wired is in, and leaves like others. */
   if (grow != NULL && (grow->failure.known || grow->grown == DVMD_GROW_WIRED))
@@ -157,7 +168,7 @@ plan_session (DvmdCore *self, Plan *plan)
       else
         plan_node (plan, node);
     }
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -168,7 +179,7 @@ plan_session (DvmdCore *self, Plan *plan)
       for (guint i = 0; i < campaign->targets->len; i++)
         {
           const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
-          DvmdNode *node = target->rank != 0 ? dvmd_node_pool_get (self->nodes, target->rank) : NULL;
+          DvmdNode *node = target->rank != 0 ? dvmd_node_pool_get (dvmd_core_get_nodes (self), target->rank) : NULL;
 
           if (node != NULL)
             plan_node (plan, node);
@@ -252,13 +263,15 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
 static void
 release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
 {
-  GPtrArray *targets;
+  GPtrArray *targets = campaign != NULL ? campaign->to_offer : NULL;
+  gboolean is_new = FALSE;
 
   if (plan->down->len == 0)
     return;
-  if (campaign == NULL && self->campaigns.to_offer == NULL)
+  if (targets == NULL)
+    targets = dvmd_campaign_registry_open_offer (dvmd_core_get_campaign_registry (self), &is_new);
+  if (is_new)
     dvmd_core_post_vm (self, DVMD_VM_RELEASED_DOWN, 0, NULL);
-  targets = campaign != NULL ? campaign->to_offer : dvmd_campaign_registry_open_offer (&self->campaigns);
   for (guint i = 0; i < plan->down->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->down, i);

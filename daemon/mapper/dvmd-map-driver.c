@@ -428,6 +428,7 @@ list_wishes (DvmJobSpec *spec, gboolean binds)
     .oversubscribe = _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE,
   };
 
+  wishes.file = _dvm_job_spec_get_map_file (spec, &wishes.file_name);
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     wishes.np_is_counted = wishes.np_is_counted || dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0;
   return wishes;

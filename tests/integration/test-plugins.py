@@ -17,7 +17,8 @@ BUILD = os.environ['DVM_TEST_BUILD']
 SOURCE = os.environ['DVM_TEST_SOURCE']
 MESON = shutil.which('meson', path='/usr/bin') or 'meson'
 EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
-BUILTIN = {('mapper', 'ppr'), ('mapper', 'round-robin'), ('allocator', 'hosts'), ('launcher', 'local'),
+BUILTIN = {('mapper', 'object'), ('mapper', 'pe-list'), ('mapper', 'ppr'), ('mapper', 'rank-file'), ('mapper', 'round-robin'),
+           ('mapper', 'seq'), ('allocator', 'hosts'), ('launcher', 'local'),
            ('launcher', 'ssh')}
 KINDS = {('mapper', 'plane'), ('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
 
@@ -91,7 +92,7 @@ class Installed(dvmtest.Case):
     def test_mapper(self):
         dvm = self.installed('disabled-plugins=mapper-round-robin', slots=4)
         self.assertEqual(dvm.run(['true'], np=4).state, NOTIFIED)
-        self.assert_refused('BadParam', 'the mappers of this DVM have “ppr:N:OBJECT”, “plane:N”, “slot”', dvm.submit, ['true'], np=2,
+        self.assert_refused('BadParam', '“ppr:N:OBJECT”, “rankfile”, “seq”, “plane:N”, “slot”', dvm.submit, ['true'], np=2,
                             map_by='node')
 
     def place_with_cli(self, dvm, *args):

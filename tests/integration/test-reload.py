@@ -119,7 +119,7 @@ class Reload(dvmtest.Case):
         self.write('disabled-plugins = mapper-round-robin')
         dvm.call(*EMPTY)
         self.assertFalse(active()['round-robin'])
-        self.assert_refused('BadParam', 'the mappers of this DVM have “ppr:N:OBJECT”', dvm.submit, ['true'], np=1)
+        self.assert_refused('BadParam', '“ppr:N:OBJECT”, “rankfile”, “seq”', dvm.submit, ['true'], np=1)
         self.write()
         dvm.call(*EMPTY)
         self.assertTrue(active()['round-robin'])

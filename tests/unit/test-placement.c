@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <glib/gstdio.h>
+
 #include "dvm-placement-private.h"
 
 static const char *const rankings[] = { "slot", "node", "fill", "span" };
@@ -391,6 +393,56 @@ test_when_full (void)
     }
 }
 
+/* ---- the file of map-by ---- */
+
+/* mention (nullable): NULL: it is read, and has the text */
+static void
+check_file (const char *map_by, const char *text, const char *mention)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+  g_autoptr (GError) error = NULL;
+  const char *path = NULL;
+
+  dvm_job_spec_set_map_by (spec, map_by);
+  if (mention == NULL)
+    {
+      g_assert_true (_dvm_job_spec_load_hosts (spec, "", &error));
+      g_assert_no_error (error);
+      g_assert_cmpstr (_dvm_job_spec_get_map_file (spec, &path), ==, text);
+      g_assert_true ((path != NULL) == (text != NULL));
+      return;
+    }
+  g_assert_false (_dvm_job_spec_load_hosts (spec, "", &error));
+  g_assert_nonnull (error);
+  if (strstr (error->message, mention) == NULL)
+    g_error ("\"%s\" does not speak of \"%s\"", error->message, mention);
+}
+
+static void
+test_file (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("dvm-placement-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "ranks", NULL);
+  g_autofree char *rankfile = g_strconcat ("rankf:File=", path, NULL);
+  g_autofree char *seq = g_strconcat ("seq:FILE=", path, ":OVERSUBSCRIBE", NULL);
+  g_autofree char *is_directory = g_strconcat ("seq:file=", directory, NULL);
+  g_autofree char *foreign = g_strconcat ("plane:2:file=", path, NULL);
+
+  g_assert_true (g_file_set_contents (path, "rank 0=n1 slot=0\n", -1, NULL));
+  check_file (rankfile, "rank 0=n1 slot=0\n", NULL);
+  check_file (seq, "rank 0=n1 slot=0\n", NULL);
+  check_file ("slot", NULL, NULL);
+  /* What a mapper of others calls a file is not ours to read. */
+  check_file (foreign, NULL, NULL);
+  check_file ("seq:file=ranks", NULL, "map-by: “ranks” is not an absolute path");
+  check_file ("seq:file=/nowhere/ranks", NULL, "map-by: cannot read the file /nowhere/ranks");
+  check_file (is_directory, NULL, "it is not a file");
+  g_assert_true (g_file_set_contents (path, "rank\xff", -1, NULL));
+  check_file (seq, NULL, "it is no text");
+  g_unlink (path);
+  g_rmdir (directory);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -398,5 +450,6 @@ main (int argc, char **argv)
   g_test_add_func ("/placement/good", test_good);
   g_test_add_func ("/placement/bad", test_bad);
   g_test_add_func ("/placement/when-full", test_when_full);
+  g_test_add_func ("/placement/file", test_file);
   return g_test_run ();
 }

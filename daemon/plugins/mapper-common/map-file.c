@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files that name the node of each process, and its cpus: what rankfiles and sequences have in common.
+ */
+
+#include "config.h"
+
+#include "map-file.h"
+
+#include <string.h>
+
+static void
+line_clear (gpointer data)
+{
+  DvmdMapLine *self = data;
+
+  g_free (self->host);
+  g_free (self->place);
+  g_free (self->text);
+  g_clear_pointer (&self->cpus, g_array_unref);
+}
+
+static gboolean
+add_line (GArray *lines, const char *name, guint number, char *text, DvmdMapReadLine read, GError **error)
+{
+  char *comment = strchr (text, '#');
+  DvmdMapLine *line;
+
+  if (comment != NULL)
+    *comment = '\0';
+  if (g_strstrip (text)[0] == '\0')
+    return TRUE;
+  g_array_set_size (lines, lines->len + 1);
+  line = &g_array_index (lines, DvmdMapLine, lines->len - 1);
+  line->place = g_strdup_printf ("%s:%u", name, number);
+  line->rank = lines->len - 1;
+  return read (line, text, error);
+}
+
+GArray *
+dvmd_map_file_read (const DvmdMapRequest *request, DvmdMapReadLine read, GError **error)
+{
+  g_autoptr (GArray) lines = g_array_new (FALSE, TRUE, sizeof (DvmdMapLine));
+  g_auto (GStrv) texts = NULL;
+
+  if (request->file == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "map-by: “%s” is without its file: it is written %s:file=PATH", request->word, request->word);
+      return NULL;
+    }
+  g_array_set_clear_func (lines, line_clear);
+  texts = g_strsplit (request->file, "\n", -1);
+  for (guint i = 0; texts[i] != NULL; i++)
+    if (!add_line (lines, request->file_name != NULL ? request->file_name : "file", i + 1, texts[i], read, error))
+      return NULL;
+  return g_steal_pointer (&lines);
+}
+
+gboolean
+dvmd_map_line_set_cpus (DvmdMapLine *line, const char *text, GError **error)
+{
+  line->text = g_strdup (text);
+  line->cpus = dvmd_cpu_list_parse (text, line->place, error);
+  return line->cpus != NULL;
+}
+
+void
+dvmd_map_file_count (const DvmdMapRequest *request, guint32 n_lines, guint32 *app_np)
+{
+  for (guint app = 0; app < request->n_apps; app++)
+    n_lines -= MIN (n_lines, app_np[app]);
+  for (guint app = 0; app < request->n_apps; app++)
+    if (app_np[app] == 0)
+      {
+        app_np[app] = n_lines;
+        n_lines = 0;
+      }
+}
+
+/* ---- placing ---- */
+
+void
+dvmd_file_plan_init (DvmdFilePlan *self, const DvmdMapRequest *request, DvmdPlacement *placement)
+{
+  *self = (DvmdFilePlan){ .request = request, .placement = placement };
+  self->counts = g_new0 (guint32, request->n_nodes);
+  self->app_end = request->app_np[0];
+  dvmd_cpu_ledger_init (&self->ledger);
+}
+
+void
+dvmd_file_plan_clear (DvmdFilePlan *self)
+{
+  g_clear_pointer (&self->counts, g_free);
+  dvmd_cpu_ledger_clear (&self->ledger);
+}
+
+/* "n7" is "n7.cluster": the DVM has one of both. */
+static gboolean
+is_same_host (const char *name, const char *host)
+{
+  gsize length = strcspn (name, ".");
+  gsize other = strcspn (host, ".");
+
+  if (g_ascii_strcasecmp (name, host) == 0)
+    return TRUE;
+  return (name[length] == '\0') != (host[other] == '\0') && length == other
+         && g_ascii_strncasecmp (name, host, length) == 0;
+}
+
+/* n_nodes: there is none */
+static guint
+find_node (const DvmdMapRequest *request, const char *host)
+{
+  guint64 index;
+
+  if (g_ascii_strncasecmp (host, "+n", 2) == 0
+      && g_ascii_string_to_unsigned (host + 2, 10, 0, G_MAXUINT32, &index, NULL))
+    return (guint)MIN (index, request->n_nodes);
+  for (guint i = 0; i < request->n_nodes; i++)
+    if (is_same_host (request->nodes[i].name, host))
+      return i;
+  return request->n_nodes;
+}
+
+static gboolean
+take_node (DvmdFilePlan *self, const DvmdMapLine *line, guint *node, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  guint32 most;
+
+  *node = find_node (request, line->host);
+  if (*node == request->n_nodes)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is none of the job's %u nodes", line->place,
+                   line->host, request->n_nodes);
+      return FALSE;
+    }
+  most = request->oversubscribe ? request->nodes[*node].most : request->nodes[*node].limit;
+  if (++self->counts[*node] <= most)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "%s: node %s takes %u processes of the job, and this is one more", line->place,
+               request->nodes[*node].name, most);
+  return FALSE;
+}
+
+/* An object says the same as its cpus, and makes the map smaller. */
+static void
+set_cpus (const DvmdMapRequest *request, const DvmdCpuChoice *choice, DvmdPlacementRun *run)
+{
+  DvmdObjectKind unit = dvmd_cpu_list_kind (request->nodes[run->node].topology, request->cpus);
+  DvmdBindTo bound = unit == DVMD_OBJECT_CORE ? DVMD_BIND_TO_CORE : DVMD_BIND_TO_HWTHREAD;
+
+  if (choice->n_units != 1 || request->bind_to != bound)
+    {
+      run->cpus = choice->cpus;
+      return;
+    }
+  run->kind = unit;
+  run->object = choice->unit;
+}
+
+gboolean
+dvmd_file_plan_place (DvmdFilePlan *self, guint32 rank, const DvmdMapLine *line, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  g_auto (DvmdCpuChoice) choice = { 0 };
+  DvmdPlacementRun run = { .first_rank = rank, .count = 1, .stride = 1 };
+
+  while (rank >= self->app_end && self->app + 1 < request->n_apps)
+    self->app_end += request->app_np[++self->app];
+  run.app = self->app;
+  if (!take_node (self, line, &run.node, error))
+    return FALSE;
+  if (line->cpus != NULL && request->bind_to > DVMD_BIND_TO_NONE)
+    {
+      const DvmdMapNode *node = &request->nodes[run.node];
+
+      if (!dvmd_cpu_list_choose (line->cpus, node, request->cpus, line->place, &choice, error))
+        return FALSE;
+      if (!dvmd_cpu_ledger_take (&self->ledger, node, run.node, choice.cpus)
+          && (request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                       "%s: one of the cpus %s of node %s has a process already: bind-to core:overload would let them "
+                       "share it",
+                       line->place, line->text, node->name);
+          return FALSE;
+        }
+      set_cpus (request, &choice, &run);
+    }
+  dvmd_placement_add_run (self->placement, &run);
+  return TRUE;
+}

@@ -1,0 +1,318 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranks on the cpus of a list: a node takes as many as it has cpus, then the next node.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "cpu-list.h"
+#include "map-plan.h"
+#include "map-words.h"
+
+#define DVMD_TYPE_PE_LIST (dvmd_pe_list_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdPeList, dvmd_pe_list, DVMD, PE_LIST, DvmdMapper)
+
+#define PLACE "map-by: pe-list"
+
+struct _DvmdPeList
+{
+  DvmdMapper parent_instance;
+};
+
+G_DEFINE_FINAL_TYPE (DvmdPeList, dvmd_pe_list, DVMD_TYPE_MAPPER)
+
+/* Cpus of the list at equal distances. */
+typedef struct
+{
+  guint32 offset;
+  guint32 count;
+  guint32 first;
+  guint32 stride;
+} Segment;
+
+typedef struct
+{
+  const DvmdMapRequest *request;
+  DvmdPlacement *placement;
+  GArray *ranges;
+  GArray *segments;  /* Segment */
+  guint32 n_cpus;    /* of the list */
+  gboolean one_each; /* a cpu for each process */
+  guint32 *used;     /* per node: processes that it has */
+  guint32 *counts;   /* per node: of the application that is placed */
+} Mapping;
+
+/* ---- the list ---- */
+
+static void
+add_cpu (GArray *segments, guint32 cpu)
+{
+  Segment *last = segments->len > 0 ? &g_array_index (segments, Segment, segments->len - 1) : NULL;
+  Segment added = { .count = 1, .first = cpu };
+
+  if (last != NULL)
+    added.offset = last->offset + last->count;
+  if (last != NULL && cpu > last->first && (last->count == 1 || last->first + last->count * last->stride == cpu))
+    {
+      last->stride = last->count == 1 ? cpu - last->first : last->stride;
+      last->count++;
+      return;
+    }
+  g_array_append_val (segments, added);
+}
+
+/* (transfer full) (nullable) */
+static GArray *
+list_segments (GArray *ranges, guint32 *n_cpus)
+{
+  GArray *segments = g_array_new (FALSE, TRUE, sizeof (Segment));
+
+  *n_cpus = 0;
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      const DvmdCpuRange *range = &g_array_index (ranges, DvmdCpuRange, i);
+
+      for (guint32 cpu = range->first; cpu <= range->last; cpu++, (*n_cpus)++)
+        add_cpu (segments, cpu);
+    }
+  return segments;
+}
+
+static gboolean
+dvmd_pe_list_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
+{
+  g_autoptr (GArray) ranges = dvmd_cpu_list_parse (request->value, PLACE, error);
+
+  return ranges != NULL;
+}
+
+/* One process for each cpu. */
+static gboolean
+dvmd_pe_list_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
+{
+  g_autoptr (GArray) ranges = dvmd_cpu_list_parse (request->value, PLACE, NULL);
+  g_autoptr (GArray) segments = NULL;
+  guint32 n_cpus = 0;
+
+  if (ranges == NULL)
+    return FALSE;
+  segments = list_segments (ranges, &n_cpus);
+  for (guint app = 0; app < request->n_apps; app++)
+    if (app_np[app] == 0)
+      app_np[app] = n_cpus;
+  return TRUE;
+}
+
+/* ---- nodes ---- */
+
+static guint32
+room_of_node (const Mapping *self, guint app, guint node)
+{
+  const DvmdMapRequest *request = self->request;
+  const DvmdMapNode *offered = &request->nodes[node];
+  guint32 most = request->oversubscribe ? offered->most : offered->limit;
+  guint32 limit = dvmd_map_plan_app_limit (request, app, node);
+
+  if (limit == 0)
+    return 0;
+  if (self->one_each || (request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
+    most = MIN (most, self->n_cpus);
+  most -= MIN (most, self->used[node]);
+  return request->oversubscribe ? most : MIN (most, limit);
+}
+
+/* What is left over is answered. */
+static guint32
+fill_nodes (Mapping *self, guint app)
+{
+  guint32 left = self->request->app_np[app];
+
+  for (guint node = 0; node < self->request->n_nodes; node++)
+    {
+      self->counts[node] = MIN (left, room_of_node (self, app, node));
+      left -= self->counts[node];
+    }
+  return left;
+}
+
+static gboolean
+check_free (const DvmdMapRequest *request, const DvmdMapNode *node, const DvmdCpuset *cpus, GError **error)
+{
+  g_auto (DvmdCpuLedger) ledger = { 0 };
+
+  dvmd_cpu_ledger_init (&ledger);
+  if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0 || dvmd_cpu_ledger_take (&ledger, node, 0, cpus))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               PLACE ": one of the cpus %s of node %s has a process of another job", request->value, node->name);
+  return FALSE;
+}
+
+static gboolean
+is_in_one_package (const DvmdMapNode *node, const DvmdCpuset *cpus)
+{
+  guint32 n = dvmd_map_topology_get_n_objects (node->topology, DVMD_OBJECT_PACKAGE);
+
+  for (guint32 i = 0; i < n; i++)
+    if (dvmd_cpuset_is_within (cpus, dvmd_map_topology_get_cpus (node->topology, DVMD_OBJECT_PACKAGE, i)))
+      return TRUE;
+  return n == 0;
+}
+
+/* Whether the node has these cpus for the job. */
+static gboolean
+check_node (const Mapping *self, guint node, DvmdCpuChoice *choice, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  const DvmdMapNode *offered = &request->nodes[node];
+
+  if (request->bind_to <= DVMD_BIND_TO_NONE)
+    return TRUE;
+  if (!dvmd_cpu_list_choose (self->ranges, offered, request->cpus, PLACE, choice, error)
+      || !check_free (request, offered, choice->cpus, error))
+    return FALSE;
+  if (self->one_each || is_in_one_package (offered, choice->cpus))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               PLACE ": the cpus %s of node %s are of several packages, and no process is on two: with “ordered” each "
+                     "has one of them",
+               request->value, offered->name);
+  return FALSE;
+}
+
+/* ---- ranks ---- */
+
+/* The processes of a node that come after those that it has are on the next cpus of the list. */
+static void
+add_column (const Mapping *self, guint app, const Segment *segment, guint32 first_rank)
+{
+  const DvmdMapRequest *request = self->request;
+
+  for (guint node = 0; node < request->n_nodes; first_rank += self->counts[node++])
+    {
+      guint32 from = MAX (self->used[node], segment->offset);
+      guint32 end = MIN (self->used[node] + self->counts[node], segment->offset + segment->count);
+      DvmdPlacementRun run = { .node = node, .app = app, .stride = 1, .per_object = 1 };
+
+      if (from >= end)
+        continue;
+      run.count = end - from;
+      run.first_rank = first_rank + from - self->used[node];
+      run.kind = dvmd_cpu_list_kind (request->nodes[node].topology, request->cpus);
+      run.object = segment->first + (from - segment->offset) * segment->stride;
+      run.object_stride = segment->stride;
+      dvmd_placement_add_run (self->placement, &run);
+    }
+}
+
+static gboolean
+add_nodes (const Mapping *self, guint app, guint32 first_rank, GError **error)
+{
+  const DvmdMapNode *last = NULL;
+  g_auto (DvmdCpuChoice) choice = { 0 };
+
+  for (guint node = 0; node < self->request->n_nodes; first_rank += self->counts[node++])
+    {
+      const DvmdMapNode *offered = &self->request->nodes[node];
+      DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .stride = 1 };
+
+      if (self->counts[node] == 0)
+        continue;
+      if (last == NULL || last->topology != offered->topology || offered->in_use != last->in_use
+          || offered->allowed != last->allowed)
+        {
+          dvmd_cpu_choice_clear (&choice);
+          if (!check_node (self, node, &choice, error))
+            return FALSE;
+        }
+      last = offered;
+      run.count = self->counts[node];
+      run.cpus = choice.cpus;
+      if (!self->one_each)
+        dvmd_placement_add_run (self->placement, &run);
+    }
+  return TRUE;
+}
+
+static gboolean
+place_app (Mapping *self, guint app, guint32 first_rank, GError **error)
+{
+  guint32 left = fill_nodes (self, app);
+
+  if (left > 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   PLACE
+                   ": %u processes have no place: each of the job's %u nodes takes one for each of the %u cpus, as "
+                   "far as it has slots",
+                   left, self->request->n_nodes, self->n_cpus);
+      return FALSE;
+    }
+  if (!add_nodes (self, app, first_rank, error))
+    return FALSE;
+  for (guint i = 0; self->one_each && i < self->segments->len; i++)
+    add_column (self, app, &g_array_index (self->segments, Segment, i), first_rank);
+  for (guint node = 0; node < self->request->n_nodes; node++)
+    self->used[node] += self->counts[node];
+  return TRUE;
+}
+
+static DvmdPluginVerdict
+dvmd_pe_list_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
+{
+  g_autoptr (GArray) ranges = dvmd_cpu_list_parse (request->value, PLACE, error);
+  g_autoptr (GArray) segments = NULL;
+  g_autofree guint32 *memory = g_new0 (guint32, 2 * (gsize)request->n_nodes);
+  gboolean to_cpus = (request->bind_to & (DVMD_BIND_TO_CORE | DVMD_BIND_TO_HWTHREAD)) != 0;
+  Mapping self = { .request = request, .placement = placement, .ranges = ranges };
+  guint32 first_rank = 0;
+
+  if (ranges == NULL)
+    return DVMD_PLUGIN_FAILED;
+  self.segments = segments = list_segments (ranges, &self.n_cpus);
+  self.one_each = dvmd_map_words_has_qualifier (request, "ordered") || (to_cpus && !request->bind_is_default);
+  self.one_each = self.one_each && request->bind_to > DVMD_BIND_TO_NONE;
+  self.used = memory;
+  self.counts = memory + request->n_nodes;
+  for (guint app = 0; app < request->n_apps; app++)
+    {
+      if (!place_app (&self, app, first_rank, error))
+        return DVMD_PLUGIN_FAILED;
+      first_rank += request->app_np[app];
+    }
+  return DVMD_PLUGIN_DONE;
+}
+
+static void
+dvmd_pe_list_class_init (DvmdPeListClass *klass)
+{
+  DvmdMapperClass *mapper_class = DVMD_MAPPER_CLASS (klass);
+
+  mapper_class->map = dvmd_pe_list_map;
+  mapper_class->check = dvmd_pe_list_check;
+  mapper_class->count = dvmd_pe_list_count;
+}
+
+static void
+dvmd_pe_list_init (DvmdPeList *self)
+{
+}
+
+static const char *const words[] = { "pe-list=CPUS", NULL };
+static const char *const qualifiers[] = { "ordered", NULL };
+
+const DvmdPluginInfo dvmd_plugin_info = {
+  .abi = DVMD_PLUGIN_ABI,
+  .size = sizeof (DvmdPluginInfo),
+  .kind = DVMD_PLUGIN_MAPPER,
+  .name = "pe-list",
+  .description = "places ranks on the cpus of a list",
+  .get_type = dvmd_pe_list_get_type,
+  .words = words,
+  .qualifiers = qualifiers,
+  .rankings = DVMD_RANK_BY_SLOT,
+  .bindings = DVMD_MAP_BINDINGS,
+};

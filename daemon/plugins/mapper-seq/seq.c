@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One process for each line of a file, which names its host, and its cpus if need be.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "map-file.h"
+#include "map-words.h"
+
+#define DVMD_TYPE_SEQ (dvmd_seq_get_type ())
+G_DECLARE_FINAL_TYPE (DvmdSeq, dvmd_seq, DVMD, SEQ, DvmdMapper)
+
+struct _DvmdSeq
+{
+  DvmdMapper parent_instance;
+};
+
+G_DEFINE_FINAL_TYPE (DvmdSeq, dvmd_seq, DVMD_TYPE_MAPPER)
+
+/* "n001" or "n001 0-1" */
+static gboolean
+read_line (DvmdMapLine *line, const char *text, GError **error)
+{
+  gsize length = strcspn (text, " \t");
+  const char *rest = text + length + strspn (text + length, " \t");
+
+  line->host = g_strndup (text, length);
+  return rest[0] == '\0' || dvmd_map_line_set_cpus (line, rest, error);
+}
+
+/* The file comes with the job. */
+static gboolean
+dvmd_seq_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
+{
+  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, error);
+
+  return lines != NULL;
+}
+
+static gboolean
+dvmd_seq_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
+{
+  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, NULL);
+
+  if (lines != NULL)
+    dvmd_map_file_count (request, lines->len, app_np);
+  return lines != NULL;
+}
+
+static DvmdPluginVerdict
+dvmd_seq_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
+{
+  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, error);
+  g_auto (DvmdFilePlan) plan = { 0 };
+  guint64 np = 0;
+
+  if (lines == NULL)
+    return DVMD_PLUGIN_FAILED;
+  for (guint app = 0; app < request->n_apps; app++)
+    np += request->app_np[app];
+  if (np > lines->len)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   "%s has %u lines, each for one process, and the job has %" G_GUINT64_FORMAT " processes",
+                   request->file_name != NULL ? request->file_name : "The file", lines->len, np);
+      return DVMD_PLUGIN_FAILED;
+    }
+  dvmd_file_plan_init (&plan, request, placement);
+  for (guint32 rank = 0; rank < np; rank++)
+    if (!dvmd_file_plan_place (&plan, rank, &g_array_index (lines, DvmdMapLine, rank), error))
+      return DVMD_PLUGIN_FAILED;
+  return DVMD_PLUGIN_DONE;
+}
+
+static void
+dvmd_seq_class_init (DvmdSeqClass *klass)
+{
+  DvmdMapperClass *mapper_class = DVMD_MAPPER_CLASS (klass);
+
+  mapper_class->map = dvmd_seq_map;
+  mapper_class->check = dvmd_seq_check;
+  mapper_class->count = dvmd_seq_count;
+}
+
+static void
+dvmd_seq_init (DvmdSeq *self)
+{
+}
+
+static const char *const words[] = { "seq", NULL };
+static const char *const qualifiers[] = { "file=PATH", "pe=N", NULL };
+
+const DvmdPluginInfo dvmd_plugin_info = {
+  .abi = DVMD_PLUGIN_ABI,
+  .size = sizeof (DvmdPluginInfo),
+  .kind = DVMD_PLUGIN_MAPPER,
+  .name = "seq",
+  .description = "places one rank for each line of a file",
+  .get_type = dvmd_seq_get_type,
+  .words = words,
+  .qualifiers = qualifiers,
+  .rankings = DVMD_RANK_BY_SLOT,
+  .bindings = DVMD_MAP_BINDINGS,
+};

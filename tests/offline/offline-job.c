@@ -1,0 +1,192 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs on machines that are not there, for the tests of placement.
+ */
+
+#include "config.h"
+
+#include "offline-job.h"
+
+#include "dvmd-map-binding.h"
+#include "dvmd-map-objects.h"
+
+static void
+node_clear (gpointer data)
+{
+  OfflineNode *self = data;
+
+  g_clear_pointer (&self->name, g_free);
+  g_clear_pointer (&self->objects, dvmd_map_topology_free);
+  g_clear_pointer (&self->topology, dvmd_topology_unref);
+  g_clear_pointer (&self->in_use, dvmd_cpuset_free);
+}
+
+void
+offline_job_init (OfflineJob *self, GPtrArray *mappers)
+{
+  *self = (OfflineJob){ .mappers = mappers };
+  self->nodes = g_array_new (FALSE, TRUE, sizeof (OfflineNode));
+  g_array_set_clear_func (self->nodes, node_clear);
+  self->app_np = g_array_new (FALSE, TRUE, sizeof (guint32));
+}
+
+void
+offline_job_clear (OfflineJob *self)
+{
+  g_clear_pointer (&self->nodes, g_array_unref);
+  g_clear_pointer (&self->app_np, g_array_unref);
+  g_clear_pointer (&self->app_limits, g_array_unref);
+}
+
+/* ---- machines ---- */
+
+static GHashTable *
+get_machines (void)
+{
+  static GHashTable *machines; /* text -> DvmdTopology; as long as the program */
+
+  if (machines == NULL)
+    machines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_topology_unref);
+  return machines;
+}
+
+static void
+load_objects (DvmdMapTopology *into, gpointer topology)
+{
+  dvmd_map_objects_add (into, topology);
+}
+
+OfflineNode *
+offline_job_add_node (OfflineJob *self, const char *name, const char *synthetic, guint slots)
+{
+  DvmdTopology *topology = g_hash_table_lookup (get_machines (), synthetic);
+  OfflineNode node = { .name = g_strdup (name), .slots = slots };
+  g_autoptr (GError) error = NULL;
+
+  if (topology == NULL)
+    {
+      topology = dvmd_topology_new_from_synthetic (synthetic, &error);
+      g_assert_no_error (error);
+      g_hash_table_insert (get_machines (), g_strdup (synthetic), topology);
+    }
+  node.topology = dvmd_topology_ref (topology);
+  node.objects = dvmd_map_topology_new (load_objects, topology, NULL);
+  g_array_append_val (self->nodes, node);
+  return &g_array_index (self->nodes, OfflineNode, self->nodes->len - 1);
+}
+
+/* ---- mapping ---- */
+
+/* (transfer full): like nodes share one hardware */
+static DvmdMapNode *
+offer_nodes (OfflineJob *self)
+{
+  DvmdMapNode *nodes = g_new0 (DvmdMapNode, self->nodes->len + 1);
+
+  for (guint i = 0; i < self->nodes->len; i++)
+    {
+      const OfflineNode *node = &g_array_index (self->nodes, OfflineNode, i);
+
+      nodes[i] = (DvmdMapNode){
+        .name = node->name,
+        .rank = i + 1,
+        .slots = node->slots,
+        .slots_max = node->slots_max,
+        .limit = node->slots,
+        .most = node->slots_max > 0 ? node->slots_max : G_MAXUINT32,
+        .signature = dvmd_topology_get_signature (node->topology),
+        .topology = node->objects,
+        .in_use = node->in_use,
+        .is_local = node->is_local,
+      };
+      for (guint k = 0; k < i; k++)
+        if (g_array_index (self->nodes, OfflineNode, k).topology == node->topology)
+          nodes[i].topology = nodes[k].topology;
+    }
+  return nodes;
+}
+
+/* What the core does for one application without a number: it gets the slots that are left. */
+static void
+give_slots (OfflineJob *self)
+{
+  guint64 slots = 0;
+  guint32 *without = NULL;
+
+  for (guint i = 0; i < self->nodes->len; i++)
+    slots += g_array_index (self->nodes, OfflineNode, i).slots;
+  for (guint i = 0; i < self->app_np->len; i++)
+    {
+      guint32 *np = &g_array_index (self->app_np, guint32, i);
+
+      if (*np == 0)
+        without = np;
+      slots -= MIN (slots, *np);
+    }
+  if (without != NULL)
+    *without = (guint32)slots;
+}
+
+static void
+count_procs (OfflineJob *self, DvmdMapRequest *request)
+{
+  for (guint i = 0; i < self->app_np->len; i++)
+    self->wishes.np_is_counted = self->wishes.np_is_counted || g_array_index (self->app_np, guint32, i) == 0;
+  if (!self->wishes.np_is_counted)
+    return;
+  if (!dvmd_map_driver_count_procs (self->mappers, &self->wishes, request, (guint32 *)self->app_np->data))
+    give_slots (self);
+}
+
+DvmdMap *
+offline_job_map (OfflineJob *self, GError **error)
+{
+  g_autofree DvmdMapNode *nodes = offer_nodes (self);
+  DvmdMapRequest request = {
+    .app_np = (const guint32 *)self->app_np->data,
+    .n_apps = self->app_np->len,
+    .nodes = nodes,
+    .n_nodes = self->nodes->len,
+    .oversubscribe = self->oversubscribe,
+    .app_limits = self->app_limits != NULL ? (const guint32 *)self->app_limits->data : NULL,
+  };
+
+  count_procs (self, &request);
+  return dvmd_map_driver_map (self->mappers, &self->wishes, &request, error);
+}
+
+GPtrArray *
+offline_job_bind (OfflineJob *self, DvmdMap *map, GError **error)
+{
+  g_autoptr (GPtrArray) cpus = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
+
+  g_ptr_array_set_size (cpus, (int)map->num_procs);
+  for (guint i = 0; i < self->nodes->len; i++)
+    {
+      g_autoptr (GArray) ranks = dvmd_map_expand_node (map, i + 1);
+      g_autoptr (GPtrArray) lists = NULL;
+
+      if (ranks->len == 0)
+        continue;
+      lists = dvmd_map_binder_bind (binder, i + 1, g_array_index (self->nodes, OfflineNode, i).topology, error);
+      if (lists == NULL)
+        return NULL;
+      for (guint k = 0; k < ranks->len; k++)
+        cpus->pdata[g_array_index (ranks, DvmdMapRank, k).rank] = g_strdup (lists->pdata[k]);
+    }
+  return g_steal_pointer (&cpus);
+}
+
+char *
+offline_job_show (OfflineJob *self, DvmdMap *map, GPtrArray *cpus)
+{
+  g_autoptr (DvmdProcTable) table = dvmd_map_expand (map);
+  GString *text = g_string_new (NULL);
+
+  for (guint rank = 0; rank < map->num_procs; rank++)
+    g_string_append_printf (text, "%s%u:%u:%s", rank > 0 ? " " : "", rank, dvmd_proc_table_row (table, rank)->node - 1,
+                            cpus->pdata[rank] != NULL ? (const char *)cpus->pdata[rank] : "-");
+  return g_string_free (text, FALSE);
+}
