@@ -15,7 +15,7 @@
 #include "dvm-cli-suggest.h"
 
 /* Nothing else can be shown yet. */
-#define CAN_SHOW (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS)
+#define CAN_SHOW (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS | DVM_CLI_DISPLAY_ALLOCATION)
 
 enum
 {
@@ -156,7 +156,7 @@ check_whole (DvmCli *cli, const DvmCliDisplay *self, GError **error)
     cannot = "physical";
   if (cannot != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("option --display cannot show '%s' yet: it can show map and bindings"), cannot);
+                 _ ("option --display cannot show '%s' yet: it can show map, bindings and allocation"), cannot);
   else if (self->what != 0 && cli->json)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
                  _ ("--display and --json exclude each other: --json prints one object; see dvm-cli job map"));

@@ -408,6 +408,28 @@ on_map (GObject *source, GAsyncResult *result, gpointer user_data)
   run->showing = 0;
 }
 
+/* The map comes behind the nodes that it is of. */
+static void
+ask_for_map (Run *run)
+{
+  if ((run->showing & (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS)) != 0)
+    dvm_client_map_job_async (run->client, run->job, NULL, NULL, on_map, run);
+  else
+    run->showing = 0;
+}
+
+static void
+on_nodes (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Run *run = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes_finish (DVM_CLIENT (source), result, &error);
+
+  if (nodes == NULL || !dvm_cli_print_allocation (run->cli, nodes, &error))
+    dvm_cli_complain (_ ("the nodes cannot be shown: %s"), error->message);
+  ask_for_map (run);
+}
+
 static void
 on_mapped (DvmJob *job, GParamSpec *pspec, gpointer user_data)
 {
@@ -417,7 +439,10 @@ on_mapped (DvmJob *job, GParamSpec *pspec, gpointer user_data)
     return;
   run->showing = run->show;
   run->show = 0;
-  dvm_client_map_job_async (run->client, job, NULL, NULL, on_map, run);
+  if ((run->showing & DVM_CLI_DISPLAY_ALLOCATION) != 0)
+    dvm_client_list_nodes_async (run->client, NULL, on_nodes, run);
+  else
+    ask_for_map (run);
 }
 
 /* A job that is not to be launched has nothing but its map. */
@@ -568,7 +593,7 @@ run_verb (DvmCli *cli, GError **error)
 
 static const DvmCliOption run_options[] = {
   { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
-    N_ ("what to show of the job: map, where its ranks are, and bindings, their cpus") },
+    N_ ("what to show of the job: map (its ranks), bindings (their cpus), allocation (nodes)") },
   { NULL },
 };
 
