@@ -465,7 +465,7 @@ check_result (const Result *self)
   check_ranks (self);
 }
 
-/* What is refused has no room. */
+/* A job that is refused has no room. */
 static void
 check_refused (Trial *self, const GError *error)
 {

@@ -204,7 +204,7 @@ dvmd_map_fit_list_round (DvmdMapFit *self, const DvmdMapPattern *pattern, guint3
 
 /* ---- patterns ---- */
 
-/* What the node takes when these are there, too. */
+/* The rest of what the node takes when these are there, too. */
 static DvmdMapFit *
 take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
 {
