@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What a job says of placement, and what it is. All texts are nullable. */
+/* The wishes of a job: its words of placement, and what kind of job it is. All texts are nullable. */
 typedef struct
 {
   const char *map_by;

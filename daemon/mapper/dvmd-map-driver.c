@@ -90,7 +90,7 @@ check_wishes (DvmdMapper *mapper, DvmdMapRequest *request, gboolean rank_given, 
 
   if (((request->bind_to | request->bind_flags) & ~(info->bindings | DVMD_BIND_TO_NONE)) != 0)
     what = "bind-to";
-  /* Nobody has asked for it. */
+  /* The job has not asked for it. */
   if (what != NULL && request->bind_is_default && request->bind_flags == 0)
     {
       request->bind_to = DVMD_BIND_TO_NONE;
@@ -416,7 +416,7 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
   return request;
 }
 
-/* What the job says; whether its number was given is known from what it says alone. */
+/* Whether the number of processes was given is known from the description alone. */
 static DvmdMapWishes
 list_wishes (DvmJobSpec *spec, gboolean binds)
 {

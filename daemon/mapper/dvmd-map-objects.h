@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What mappers see of a topology: its objects are added. */
+/* Adds the objects of a topology, as mappers see them. */
 void dvmd_map_objects_add (DvmdMapTopology *into, DvmdTopology *topology);
 
 G_END_DECLS

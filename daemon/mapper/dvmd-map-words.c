@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What stands in map-by is told to a mapper by the words and qualifiers that it declares: "ppr:N:OBJECT", "pe=N",
- * "shared[=BOOL]".
+ * A mapper is told of map-by by the words and qualifiers that it declares: "ppr:N:OBJECT", "pe=N", "shared[=BOOL]".
  */
 
 #include "config.h"

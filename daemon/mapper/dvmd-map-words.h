@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* What a mapper is told of a map-by, by the words that it has declared. Pure. */
+/* A map-by as a mapper is told of it, by the words that it has declared. Pure. */
 typedef struct
 {
   char *word;       /* in full */

@@ -290,30 +290,58 @@ dvmd_map_room_get_objects (DvmdMapRoom *self, DvmdObjectKind kind, guint32 *n_ob
   return (const DvmdMapObject *)self->objects[kind]->data;
 }
 
+/* (transfer full): how many cpus of the object each package has, those without one in the end */
+static guint32 *
+count_by_package (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, gboolean free_alone)
+{
+  guint32 n_packages = self->objects[DVMD_OBJECT_PACKAGE]->len;
+  guint32 *of_package = g_new0 (guint32, n_packages + 1);
+
+  for (guint i = 0; i < self->units->len; i++)
+    {
+      const Unit *unit = &g_array_index (self->units, Unit, i);
+
+      if (unit->place[kind] == place && (unit->is_free || !free_alone))
+        of_package[MIN (unit->place[DVMD_OBJECT_PACKAGE], n_packages)]++;
+    }
+  return of_package;
+}
+
 guint32
 dvmd_map_room_count (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, guint32 pe)
 {
   guint32 n_objects;
   const DvmdMapObject *objects = dvmd_map_room_get_objects (self, kind, &n_objects);
-  g_autofree guint32 *of_package = NULL;
   guint32 n_packages = self->objects[DVMD_OBJECT_PACKAGE]->len;
+  g_autofree guint32 *of_package = NULL;
   guint32 count = 0;
 
   g_return_val_if_fail (place < n_objects, 0);
 
   if (pe <= 1 || n_packages <= 1)
     return objects[place].n_free / MAX (pe, 1);
-  of_package = g_new0 (guint32, n_packages + 1);
-  for (guint i = 0; i < self->units->len; i++)
-    {
-      const Unit *unit = &g_array_index (self->units, Unit, i);
-
-      if (unit->is_free && unit->place[kind] == place)
-        of_package[MIN (unit->place[DVMD_OBJECT_PACKAGE], n_packages)]++;
-    }
+  of_package = count_by_package (self, kind, place, TRUE);
   for (guint i = 0; i <= n_packages; i++)
     count += of_package[i] / pe;
   return count;
+}
+
+gboolean
+dvmd_map_room_holds (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, guint32 pe)
+{
+  guint32 n_objects;
+  const DvmdMapObject *objects = dvmd_map_room_get_objects (self, kind, &n_objects);
+  g_autofree guint32 *of_package = NULL;
+
+  g_return_val_if_fail (place < n_objects, FALSE);
+
+  if (pe <= 1 || objects[place].n_cpus < pe)
+    return objects[place].n_cpus >= pe;
+  of_package = count_by_package (self, kind, place, FALSE);
+  for (guint i = 0; i <= self->objects[DVMD_OBJECT_PACKAGE]->len; i++)
+    if (of_package[i] >= pe)
+      return TRUE;
+  return FALSE;
 }
 
 guint32

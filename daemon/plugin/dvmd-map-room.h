@@ -94,6 +94,18 @@ const DvmdMapObject *dvmd_map_room_get_objects (DvmdMapRoom *self, DvmdObjectKin
 guint32 dvmd_map_room_count (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, guint32 pe);
 
 /**
+ * dvmd_map_room_holds:
+ * @self: a room
+ * @kind: a kind
+ * @place: which of the objects of dvmd_map_room_get_objects()
+ * @pe: how many cpus a process has
+ *
+ * Returns: whether a process of so many cpus is on one package of the object at all, if it shares them
+ * Since: 0.1
+ */
+gboolean dvmd_map_room_holds (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, guint32 pe);
+
+/**
  * dvmd_map_room_count_inside:
  * @self: a room
  * @kind: a kind

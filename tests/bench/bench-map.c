@@ -11,8 +11,13 @@
 
 #include <stdio.h>
 
+#include "dvmd-map-binding.h"
 #include "dvmd-map-driver.h"
+#include "dvmd-map-objects.h"
 #include "dvmd-plugins.h"
+
+/* 128 cores. */
+#define MACHINE "package:2 numa:4 l3:2 core:8 pu:2"
 
 typedef struct
 {
@@ -21,6 +26,8 @@ typedef struct
   DvmdMapRequest request;
   DvmdMapNode *nodes;
   guint np;
+  DvmdTopology *topology;
+  DvmdMapTopology *objects;
 } Bench;
 
 static double
@@ -30,12 +37,20 @@ since (gint64 begin, guint times)
 }
 
 static void
+load_objects (DvmdMapTopology *into, gpointer topology)
+{
+  dvmd_map_objects_add (into, topology);
+}
+
+static void
 bench_init (Bench *self, GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node)
 {
   *self = (Bench){ .mappers = mappers, .map_by = map_by, .np = n_nodes * per_node };
   self->nodes = g_new0 (DvmdMapNode, n_nodes);
+  self->topology = dvmd_topology_new_from_synthetic (MACHINE, NULL);
+  self->objects = dvmd_map_topology_new (load_objects, self->topology, NULL);
   for (guint i = 0; i < n_nodes; i++)
-    self->nodes[i] = (DvmdMapNode){ .name = "node", .rank = i + 1, .limit = per_node };
+    self->nodes[i] = (DvmdMapNode){ .name = "node", .rank = i + 1, .limit = per_node, .topology = self->objects };
   self->request = (DvmdMapRequest){
     .app_np = &self->np,
     .n_apps = 1,
@@ -47,13 +62,29 @@ bench_init (Bench *self, GPtrArray *mappers, const char *map_by, guint n_nodes, 
 static DvmdMap *
 make_map (Bench *self)
 {
-  const DvmdMapWishes wishes = { .map_by = self->map_by };
+  const DvmdMapWishes wishes = { .map_by = self->map_by, .binds = TRUE };
   g_autoptr (GError) error = NULL;
   DvmdMap *map = dvmd_map_driver_map (self->mappers, &wishes, &self->request, &error);
 
   if (map == NULL)
     g_error ("%s", error->message);
   return map;
+}
+
+/* The cpus of each process of all nodes. */
+static void
+bind_nodes (Bench *self, DvmdMap *map)
+{
+  g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      g_autoptr (GPtrArray) cpus = dvmd_map_binder_bind (binder, g_array_index (nodes, guint, i), self->topology, NULL);
+
+      if (cpus == NULL)
+        g_error ("node %u is not bound", i);
+    }
 }
 
 static void
@@ -63,6 +94,7 @@ run (GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node, guin
   double compact;
   double expanded;
   double own;
+  double bound;
   gint64 begin;
   g_autoptr (DvmdMap) map = NULL;
   g_autoptr (GVariant) variant = NULL;
@@ -79,6 +111,11 @@ run (GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node, guin
     dvmd_proc_table_free (dvmd_map_expand (map));
   expanded = since (begin, times);
 
+  begin = g_get_monotonic_time ();
+  for (guint i = 0; i < times; i++)
+    bind_nodes (&bench, map);
+  bound = since (begin, times);
+
   variant = g_variant_ref_sink (dvmd_map_to_variant (map));
   begin = g_get_monotonic_time ();
   for (guint i = 0; i < times; i++)
@@ -88,10 +125,13 @@ run (GPtrArray *mappers, const char *map_by, guint n_nodes, guint per_node, guin
       g_array_unref (dvmd_map_expand_node (read, n_nodes / 2));
     }
   own = since (begin, times);
-  printf ("%-14s %6u x %-4u  compact %7.3f ms, expanded %8.3f ms, one agent's share %6.3f ms, %" G_GSIZE_FORMAT
-          " bytes\n",
-          map_by, n_nodes, per_node, compact, compact + expanded, own, g_variant_get_size (variant));
+  printf ("%-20s %6u x %-4u  compact %7.3f ms, expanded %8.3f ms, with cpus %8.3f ms, one agent's share %6.3f ms, %u "
+          "rows, %" G_GSIZE_FORMAT " bytes\n",
+          map_by, n_nodes, per_node, compact, compact + expanded, compact + expanded + bound, own, map->rows->len,
+          g_variant_get_size (variant));
   g_free (bench.nodes);
+  dvmd_map_topology_free (bench.objects);
+  dvmd_topology_unref (bench.topology);
 }
 
 int
@@ -100,7 +140,7 @@ main (void)
   const DvmdPluginsSettings none = { 0 };
   g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&none, NULL);
   GPtrArray *mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
-  const char *const ways[] = { "slot", "node", "ppr:128:node" };
+  const char *const ways[] = { "slot", "node", "ppr:128:node", "core", "package", "numa:SPAN", "ppr:8:l3cache" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (ways); i++)
     {

@@ -107,7 +107,7 @@ offer_nodes (OfflineJob *self)
   return nodes;
 }
 
-/* What the core does for one application without a number: it gets the slots that are left. */
+/* One application without a number gets the slots that are left, as in the core. */
 static void
 give_slots (OfflineJob *self)
 {

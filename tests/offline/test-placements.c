@@ -60,7 +60,7 @@ path_of (const char *name)
 {
   const char *base = g_str_has_prefix (name, "files/") ? name + strlen ("files/") : name;
 
-  return g_test_build_filename (G_TEST_DIST, "files", base, NULL);
+  return g_test_build_filename (G_TEST_DIST, "placements-files", base, NULL);
 }
 
 /* ---- arguments ---- */

@@ -432,7 +432,7 @@ test_file (void)
   check_file (rankfile, "rank 0=n1 slot=0\n", NULL);
   check_file (seq, "rank 0=n1 slot=0\n", NULL);
   check_file ("slot", NULL, NULL);
-  /* What a mapper of others calls a file is not ours to read. */
+  /* A file of a mapper of others is not ours to read. */
   check_file (foreign, NULL, NULL);
   check_file ("seq:file=ranks", NULL, "map-by: “ranks” is not an absolute path");
   check_file ("seq:file=/nowhere/ranks", NULL, "map-by: cannot read the file /nowhere/ranks");

@@ -33,7 +33,8 @@ typedef struct
   guint32 unit;    /* the last one of them */
 } DvmdCpuChoice;
 
-/* What may be used of them. FALSE: DVM_ERROR_MAP_FAILED, the node does not have one, or the job may not use it. */
+/* Finds those of them that may be used. FALSE: DVM_ERROR_MAP_FAILED, the node does not have one, or the job may not use
+ * it. */
 gboolean dvmd_cpu_list_choose (GArray *ranges, const DvmdMapNode *node, DvmdCpuKind cpus, const char *place,
                                DvmdCpuChoice *choice, GError **error);
 void dvmd_cpu_choice_clear (DvmdCpuChoice *choice);
@@ -41,7 +42,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdCpuChoice, dvmd_cpu_choice_clear)
 
 /* The kind of object that a cpu is on that machine. */
 DvmdObjectKind dvmd_cpu_list_kind (DvmdMapTopology *topology, DvmdCpuKind cpus);
-/* What each node has of the cpus already: words of bits per node. */
+/* The cpus of each node that have a process already: words of bits per node. */
 typedef struct
 {
   GHashTable *nodes; /* index -> GArray of guint64 */

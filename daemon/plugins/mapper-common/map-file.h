@@ -26,7 +26,7 @@ GArray *dvmd_map_file_read (const DvmdMapRequest *request, DvmdMapReadLine read,
 /* The cpus of the line. */
 gboolean dvmd_map_line_set_cpus (DvmdMapLine *line, const char *text, GError **error);
 
-/* What is placed by a file, one process after another. */
+/* Processes are placed by a file, one after another. */
 typedef struct
 {
   const DvmdMapRequest *request;

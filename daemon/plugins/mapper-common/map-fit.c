@@ -36,6 +36,8 @@ most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dvm
     return ANY;
   if ((request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
     most = dvmd_map_room_count (room, kind, place, request->pe);
+  else if (!dvmd_map_room_holds (room, kind, place, request->pe))
+    return 0;
   if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
     most = MIN (most, request->bind_limit
                           * dvmd_map_room_count_inside (room, kind, place, kind_of_binding (request->bind_to)));
@@ -202,7 +204,7 @@ dvmd_map_fit_list_round (DvmdMapFit *self, const DvmdMapPattern *pattern, guint3
 
 /* ---- patterns ---- */
 
-/* What the node takes when these are there, too. */
+/* The rest of what the node takes when these are there, too. */
 static DvmdMapFit *
 take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
 {

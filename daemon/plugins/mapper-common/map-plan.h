@@ -9,7 +9,7 @@
 G_BEGIN_DECLS
 
 /*
- * What the mappers that count have in common. For each application first how many processes each node takes, by one of
+ * A plan is made by the mappers that count. For each application first how many processes each node takes, by one of
  * the ways below, then dvmd_map_plan_place(), which gives the ranks. Each application begins at the first node.
  */
 typedef struct

@@ -220,7 +220,7 @@ rank_by_span (Ranking *self)
 
 /* ---- all ---- */
 
-/* What the application has there is not there for the next one. */
+/* The next application finds what is left. */
 static void
 use_room (Ranking *self)
 {

@@ -124,7 +124,7 @@ room_of_node (const Mapping *self, guint app, guint node)
   return request->oversubscribe ? most : MIN (most, limit);
 }
 
-/* What is left over is answered. */
+/* Answers how many are left over. */
 static guint32
 fill_nodes (Mapping *self, guint app)
 {
