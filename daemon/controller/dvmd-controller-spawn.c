@@ -189,8 +189,12 @@ inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
 static void
 inherit (DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)
 {
-  const char *when_full = job != NULL ? dvm_job_spec_get_when_full (dvmd_job_get_spec (job)) : NULL;
+  DvmJobSpec *asker = job != NULL ? dvmd_job_get_spec (job) : NULL;
+  const char *when_full = asker != NULL ? dvm_job_spec_get_when_full (asker) : NULL;
 
+  /* map-by may say it too. */
+  if (asker != NULL && _dvm_job_spec_get_when_full_policy (asker) == DVM_WHEN_FULL_OVERSUBSCRIBE)
+    when_full = "oversubscribe";
   if (dvm_job_spec_get_when_full (spec) == NULL)
     dvm_job_spec_set_when_full (spec, when_full != NULL ? when_full : "refuse");
   for (guint i = 0; parent != NULL && i < dvm_job_spec_get_n_apps (spec); i++)
