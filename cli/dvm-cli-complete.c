@@ -266,7 +266,7 @@ offer_value (Complete *self, const DvmCliOption *option)
   else if (strcmp (option->name, "bind-to") == 0)
     offer_list (self, "none|hwthread|core|l1cache|l2cache|l3cache|numa|package");
   else if (strcmp (option->name, "display") == 0)
-    offer_list (self, "map");
+    offer_list (self, "map|bindings|allocation");
   else if (strcmp (option->name, "kind") == 0)
     offer_list (self, "dvm|job|proc|node|session|campaign");
   else if (strcmp (option->name, "launcher") == 0)

@@ -15,7 +15,7 @@
 #include "dvm-cli-suggest.h"
 
 /* Nothing else can be shown yet. */
-#define CAN_SHOW DVM_CLI_DISPLAY_MAP
+#define CAN_SHOW (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS | DVM_CLI_DISPLAY_ALLOCATION)
 
 enum
 {
@@ -151,15 +151,39 @@ check_whole (DvmCli *cli, const DvmCliDisplay *self, GError **error)
       cannot = words[i].name;
   if (cannot == NULL && self->parseable)
     cannot = "parseable";
-  if (cannot == NULL && self->physical)
+  /* Bindings have the numbers of the operating system anyway; a map has none to number. */
+  if (cannot == NULL && self->physical && (self->what & DVM_CLI_DISPLAY_BINDINGS) == 0)
     cannot = "physical";
   if (cannot != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --display cannot show '%s' yet: it can show map"), cannot);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("option --display cannot show '%s' yet: it can show map, bindings and allocation"), cannot);
   else if (self->what != 0 && cli->json)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
                  _ ("--display and --json exclude each other: --json prints one object; see dvm-cli job map"));
   else
     return TRUE;
+  return FALSE;
+}
+
+/* --bind-to core:report asks for the bindings, too; the library checks what else stands there. */
+static gboolean
+asks_for_report (DvmCliArgs *args)
+{
+  static const char *const yes[] = { "1", "t", "true", "y", "yes", "enable", NULL };
+  g_autofree char *text = NULL;
+  g_auto (GStrv) parts = NULL;
+
+  if (!dvm_cli_old_compose (args, "bind-to", NULL, &text, NULL) || text == NULL)
+    return FALSE;
+  parts = g_strsplit (text, ":", -1);
+  for (gsize i = 1; parts[0] != NULL && parts[i] != NULL; i++)
+    {
+      gsize length = strcspn (parts[i], "=");
+      g_autofree char *value = parts[i][length] == '=' ? g_ascii_strdown (parts[i] + length + 1, -1) : g_strdup ("yes");
+
+      if (length > 0 && g_ascii_strncasecmp (parts[i], "report", length) == 0 && g_strv_contains (yes, value))
+        return TRUE;
+    }
   return FALSE;
 }
 
@@ -179,6 +203,8 @@ dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error)
         dvm_cli_display_clear (display);
         return FALSE;
       }
+  if (asks_for_report (cli->args))
+    display->what |= DVM_CLI_DISPLAY_BINDINGS;
   if (check_whole (cli, display, error))
     return TRUE;
   dvm_cli_display_clear (display);

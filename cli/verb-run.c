@@ -42,9 +42,9 @@ typedef struct
   DvmCliInput *input;       /* NULL unless we read a terminal */
   DvmCliReader *reader;     /* of our standard output */
   guint held_timer;
-  gboolean show_map;    /* --display map */
-  gulong map_handler;   /* the map is shown when the job has it */
-  gboolean showing_map; /* it is being asked for */
+  guint show;         /* bits of DvmCliDisplayWhat: of --display, what has still to be shown */
+  gulong map_handler; /* that is done when the job has its map */
+  guint showing;      /* likewise: the map is being asked for, for these */
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -402,9 +402,32 @@ on_map (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) map = dvm_client_map_job_finish (DVM_CLIENT (source), result, &error);
 
-  run->showing_map = FALSE;
-  if (map == NULL || !dvm_cli_print_map (run->cli, map, &error))
+  if (map == NULL || ((run->showing & DVM_CLI_DISPLAY_MAP) != 0 && !dvm_cli_print_map (run->cli, map, &error))
+      || ((run->showing & DVM_CLI_DISPLAY_BINDINGS) != 0 && !dvm_cli_print_bindings (run->cli, map, &error)))
     dvm_cli_complain (_ ("the map cannot be shown: %s"), error->message);
+  run->showing = 0;
+}
+
+/* The map comes behind the nodes that it is of. */
+static void
+ask_for_map (Run *run)
+{
+  if ((run->showing & (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS)) != 0)
+    dvm_client_map_job_async (run->client, run->job, NULL, NULL, on_map, run);
+  else
+    run->showing = 0;
+}
+
+static void
+on_nodes (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Run *run = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes_finish (DVM_CLIENT (source), result, &error);
+
+  if (nodes == NULL || !dvm_cli_print_allocation (run->cli, nodes, &error))
+    dvm_cli_complain (_ ("the nodes cannot be shown: %s"), error->message);
+  ask_for_map (run);
 }
 
 static void
@@ -412,11 +435,14 @@ on_mapped (DvmJob *job, GParamSpec *pspec, gpointer user_data)
 {
   Run *run = user_data;
 
-  if (!run->show_map || dvm_job_get_num_procs (job) == 0)
+  if (run->show == 0 || dvm_job_get_num_procs (job) == 0)
     return;
-  run->show_map = FALSE;
-  run->showing_map = TRUE;
-  dvm_client_map_job_async (run->client, job, NULL, NULL, on_map, run);
+  run->showing = run->show;
+  run->show = 0;
+  if ((run->showing & DVM_CLI_DISPLAY_ALLOCATION) != 0)
+    dvm_client_list_nodes_async (run->client, NULL, on_nodes, run);
+  else
+    ask_for_map (run);
 }
 
 /* A job that is not to be launched has nothing but its map. */
@@ -435,9 +461,9 @@ follow (Run *run, GError **error)
 
   run->reader = dvm_cli_reader_new (run->client, run->job, on_missed, run);
   run->held_timer = g_timeout_add (HELD_NOTE_MS, look_whether_held, run);
-  if (run->show_map)
+  if (run->show != 0)
     run->map_handler = g_signal_connect (run->job, "notify::num-procs", G_CALLBACK (on_mapped), run);
-  if (!run->cli->json && !run->show_map)
+  if (!run->cli->json && run->show == 0)
     return TRUE;
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
@@ -474,7 +500,7 @@ wait_for_end (Run *run, GError **error)
   dvm_client_wait_async (run->client, run->job, 0, NULL, dvm_cli_ready, &result);
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
     {
-      while (run->showing_map)
+      while (run->showing != 0)
         g_main_context_iteration (NULL, TRUE);
       return TRUE;
     }
@@ -491,7 +517,7 @@ run_job (Run *run, GError **error)
 
   if (!dvm_cli_display_parse (run->cli, &display, error))
     return FALSE;
-  run->show_map = (display.what & DVM_CLI_DISPLAY_MAP) != 0;
+  run->show = display.what;
   spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (spec == NULL || !reach_dvm (run, spec, error)
       || !dvm_cli_spec_find_sessions (spec, run->cli->args, run->client, run->connecting, error)
@@ -499,9 +525,10 @@ run_job (Run *run, GError **error)
     return FALSE;
   if (run->cli->json || dvm_job_spec_get_runtime_options (spec) == NULL || !is_map_only (run))
     return TRUE;
-  run->show_map = run->show_map || run->map_handler == 0;
+  if (run->map_handler == 0)
+    run->show = DVM_CLI_DISPLAY_MAP;
   on_mapped (run->job, NULL, run);
-  while (run->showing_map)
+  while (run->showing != 0)
     g_main_context_iteration (NULL, TRUE);
   return TRUE;
 }
@@ -566,7 +593,7 @@ run_verb (DvmCli *cli, GError **error)
 
 static const DvmCliOption run_options[] = {
   { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
-    N_ ("what to show of the job: map, where its ranks are") },
+    N_ ("what to show of the job: map (its ranks), bindings (their cpus), allocation (nodes)") },
   { NULL },
 };
 

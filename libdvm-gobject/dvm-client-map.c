@@ -47,7 +47,7 @@ describe_ranks (const char *ranks)
  * @callback: (scope async): called when it is done
  * @user_data: for @callback
  *
- * Asks where the processes of a job would go. dvm_client_map_finish() ends it.
+ * Asks where the processes of a job would go.
  *
  * Since: 0.1
  */
@@ -79,6 +79,25 @@ dvm_client_map_with_options_async (DvmClient *self, DvmJobSpec *spec, GVariant *
   all = join_options (of_job, options);
   call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);
   _dvm_client_call (self, &call, task, _dvm_client_on_value);
+}
+
+/**
+ * dvm_client_map_with_options_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_map_with_options_async().
+ *
+ * Returns: (transfer full): as of dvm_client_map_finish()
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_map_with_options_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
 }
 
 /**
@@ -177,7 +196,7 @@ dvm_client_map_with_options (DvmClient *self, DvmJobSpec *spec, GVariant *option
   g_return_val_if_fail (DVM_IS_JOB_SPEC (spec), NULL);
 
   dvm_client_map_with_options_async (self, spec, options, cancellable, _dvm_sync_done, &sync);
-  return dvm_client_map_finish (self, _dvm_sync_wait (&sync), error);
+  return dvm_client_map_with_options_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**

@@ -81,9 +81,10 @@ void dvm_client_map_async (DvmClient *self, DvmJobSpec *spec, const char *ranks,
 GVariant *dvm_client_map_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GVariant *dvm_client_map (DvmClient *self, DvmJobSpec *spec, const char *ranks, GCancellable *cancellable,
                           GError **error);
-/* options (nullable): a{sv} with ranks, topology, nodes, slots; dvm_client_map_finish() ends the first. */
+/* options (nullable): a{sv} with ranks, topology, nodes, slots */
 void dvm_client_map_with_options_async (DvmClient *self, DvmJobSpec *spec, GVariant *options, GCancellable *cancellable,
                                         GAsyncReadyCallback callback, gpointer user_data);
+GVariant *dvm_client_map_with_options_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GVariant *dvm_client_map_with_options (DvmClient *self, DvmJobSpec *spec, GVariant *options, GCancellable *cancellable,
                                        GError **error);
 void dvm_client_map_job_async (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,

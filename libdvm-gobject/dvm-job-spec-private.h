@@ -101,8 +101,6 @@ typedef struct
 gboolean _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error);
 /* Its form alone: dvm-placement-private.h has the words. */
 gboolean _dvm_map_by_check (const char *text, const char *place, GError **error);
-gboolean _dvm_rank_by_parse (const char *text, const char *place, DvmRankBy *rank_by, GError **error);
-gboolean _dvm_bind_to_parse (const char *text, const char *place, DvmBindTo *bind_to, GError **error);
 gboolean _dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error);
 gboolean _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *target, GError **error);
 gboolean _dvm_personality_parse (const char *text, const char *place, gboolean *plain, GError **error);

@@ -197,25 +197,3 @@ _dvm_placement_free (DvmPlacement *self)
   g_strfreev (self->rest);
   g_free (self);
 }
-
-gboolean
-_dvm_rank_by_parse (const char *text, const char *place, DvmRankBy *rank_by, GError **error)
-{
-  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (NULL, text, NULL, place, error);
-
-  if (placement == NULL)
-    return FALSE;
-  *rank_by = placement->rank_by;
-  return TRUE;
-}
-
-gboolean
-_dvm_bind_to_parse (const char *text, const char *place, DvmBindTo *bind_to, GError **error)
-{
-  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (NULL, NULL, text, place, error);
-
-  if (placement == NULL)
-    return FALSE;
-  *bind_to = placement->bind_to;
-  return TRUE;
-}

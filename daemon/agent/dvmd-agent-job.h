@@ -42,12 +42,12 @@ struct _DvmdAgentJob
   DvmdMap *map;
   GPtrArray *apps; /* DvmdAgentApp */
   DvmdLaunchOptions options;
-  gboolean pmix;       /* personality */
-  gboolean given_up;   /* the PMIx server did not answer */
-  guint timer;         /* for its answer */
-  gboolean registered; /* with the PMIx server */
-  guint n_awaited;     /* environments that were asked for */
-  char *session_dir;   /* (nullable): where the files are that the job brought along */
+  gboolean pmix;        /* personality */
+  gboolean registering; /* the PMIx server is being told of it */
+  guint timer;          /* for its answer */
+  gboolean registered;  /* with the PMIx server */
+  guint n_awaited;      /* environments that were asked for */
+  char *session_dir;    /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;
   DvmdCredit *credit;
   DvmdAgentRun *run;

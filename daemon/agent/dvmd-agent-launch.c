@@ -212,11 +212,11 @@ on_no_answer (gpointer user_data)
                                              dvmd_agent_get_parts (job->agent)->name);
 
   job->timer = 0;
-  job->given_up = TRUE;
-  dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, reason);
+  if (job->local->n_tried == 0)
+    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, reason);
 }
 
-/* The registration may be answered after the job was killed, never after it was freed: it is freed after this. */
+/* The registration may be answered after the job has ended: it is gone then, or its processes have been given up. */
 static void
 on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -224,24 +224,19 @@ on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (DvmdAgent) self = pending->agent;
   g_autoptr (GError) error = NULL;
   DvmdAgentJob *job = dvmd_agent_find_job (self, pending->job);
+  gboolean registered = dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error);
 
-  if (!dvmd_pmix_register_job_finish (DVMD_PMIX (source), result, &error))
-    {
-      if (job != NULL && !job->given_up)
-        {
-          stop_waiting (job);
-          dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
-        }
-      return;
-    }
-  if (job == NULL || job->given_up)
+  if (job == NULL || !job->registering)
     return;
   stop_waiting (job);
-  job->registered = TRUE;
-  if (job->killed)
-    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");
-  else
+  job->registering = FALSE;
+  job->registered = registered;
+  if (job->local->n_tried > 0)
+    return;
+  if (registered)
     dvmd_agent_start_procs (job);
+  else
+    dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
 }
 
 static void
@@ -260,6 +255,7 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   pending = g_new0 (Pending, 1);
   pending->agent = g_object_ref (self);
   pending->job = job->local->id;
+  job->registering = TRUE;
   job->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self)->clock, REGISTER_LIMIT, on_no_answer, job);
   dvmd_pmix_register_job_async (dvmd_agent_get_pmix (self), description, on_registered, pending);
 }

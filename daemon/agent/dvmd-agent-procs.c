@@ -235,6 +235,14 @@ deregister (DvmdAgentJob *job)
   dvmd_pmix_deregister_job_async (dvmd_agent_get_pmix (job->agent), job->local->nspace, on_deregistered, self);
 }
 
+/* The server may stand still: it forgets the job when it has come to know it. */
+static void
+stop_registration (DvmdAgentJob *job)
+{
+  job->registering = FALSE;
+  dvmd_pmix_deregister_job_async (dvmd_agent_get_pmix (job->agent), job->local->nspace, NULL, NULL);
+}
+
 /* Ranks may have ended, with their output, while something that they left behind still has to be ended. */
 static void
 check_over (DvmdAgentJob *job)
@@ -248,7 +256,9 @@ check_over (DvmdAgentJob *job)
       deregister (job);
       return;
     }
-  if (job->registered)
+  if (job->registering)
+    stop_registration (job);
+  else if (job->registered)
     dvmd_pmix_abandon_job (dvmd_agent_get_pmix (job->agent), local->nspace);
   dvmd_local_job_cleaned (local);
 }
@@ -572,7 +582,7 @@ dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace)
   dvmd_agent_end_fences (job);
   /* Those that are not started yet will not be. */
   job->killed = TRUE;
-  if (job->n_awaited > 0)
+  if (job->n_awaited > 0 || (job->registering && job->local->n_tried == 0))
     {
       job->n_awaited = 0;
       dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, "The job was ended before its processes were started");

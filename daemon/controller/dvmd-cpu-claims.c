@@ -30,7 +30,7 @@ typedef struct
   gboolean changed;
 } Usage;
 
-/* What a job has on one node. */
+/* The cpus of a job on one node. */
 typedef struct
 {
   guint node;

@@ -95,9 +95,9 @@ static const DvmdEffects effects = {
   .launch_agents = ignore_agents,
   .distribute_membership = keep_epoch,
   .dvm_ready = ignore_ready,
-  .check_placement = check_placement,
-  .count_procs = count_procs,
-  .map = map_job,
+  .placement.check = check_placement,
+  .placement.count = count_procs,
+  .placement.map = map_job,
 };
 
 /* ---- the machines ---- */

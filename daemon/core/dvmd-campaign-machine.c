@@ -8,23 +8,22 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-machine.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-campaigns.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-grow.h"
+#include "dvmd-shrink.h"
 #include "dvmd-size.h"
 
 static gboolean
 is_grow (DvmdCampaign *self)
 {
   return dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_GROW;
-}
-
-static void
-stop_timer (DvmdCampaign *self)
-{
-  dvmd_clock_remove_timer (self->core->clock, self->timer);
-  self->timer = 0;
 }
 
 /* ---- steps ---- */
@@ -34,7 +33,7 @@ act_resumed (gpointer object, const DvmdEvent *event)
 {
   DvmdCampaign *self = object;
 
-  if (!dvmd_core_holds_back (self->core))
+  if (!dvmd_core_holds_back (dvmd_campaign_get_core (self)))
     dvmd_size_unhold (self);
   dvmd_campaign_try_begin (self);
 }
@@ -50,7 +49,7 @@ act_drained (gpointer object, const DvmdEvent *event)
 {
   DvmdCampaign *self = object;
 
-  stop_timer (self);
+  dvmd_campaign_stop_timer (self);
   dvmd_shrink_drained (self);
 }
 
@@ -60,7 +59,7 @@ step_running (gpointer object, const DvmdEvent *event)
   DvmdCampaign *self = object;
 
   /* The event of the campaign's failure is on its way. */
-  if (self->failure.known)
+  if (dvmd_campaign_has_failed (self))
     return;
   if (is_grow (self))
     dvmd_grow_launch (self);
@@ -73,8 +72,8 @@ act_reported (gpointer object, const DvmdEvent *event)
 {
   DvmdCampaign *self = object;
 
-  stop_timer (self);
-  if (!self->failure.known)
+  dvmd_campaign_stop_timer (self);
+  if (!dvmd_campaign_has_failed (self))
     dvmd_grow_wire (self);
 }
 
@@ -87,7 +86,7 @@ act_departed (gpointer object, const DvmdEvent *event)
 static void
 step_rolling_back (gpointer object, const DvmdEvent *event)
 {
-  stop_timer (object);
+  dvmd_campaign_stop_timer (object);
   dvmd_grow_roll_back (object);
 }
 
@@ -104,7 +103,7 @@ step_completed (gpointer object, const DvmdEvent *event)
 static void
 step_failed (gpointer object, const DvmdEvent *event)
 {
-  stop_timer (object);
+  dvmd_campaign_stop_timer (object);
   if (is_grow (object))
     dvmd_grow_failed (object);
   else
@@ -185,21 +184,26 @@ set_state (gpointer object, guint old_state, guint new_state, const DvmdEvent *e
 
   if (!is_live (new_state))
     {
-      _dvm_campaign_set_ended_at (self->record, dvmd_clock_now (self->core->clock));
-      _dvm_campaign_set_outcome (self->record, dvmd_cause_get_status (self->failure.cause),
-                                 dvmd_cause_to_string (self->failure.cause));
+      _dvm_campaign_set_ended_at (dvmd_campaign_get_record (self),
+                                  dvmd_clock_now (dvmd_core_get_clock (dvmd_campaign_get_core (self))));
+      _dvm_campaign_set_outcome (dvmd_campaign_get_record (self),
+                                 dvmd_cause_get_status (dvmd_campaign_get_cause (self)),
+                                 dvmd_cause_to_string (dvmd_campaign_get_cause (self)));
       dvmd_campaign_set_pending (self, 0);
     }
   if (new_state == DVM_CAMPAIGN_STATE_RUNNING)
-    _dvm_campaign_set_started_at (self->record, dvmd_clock_now (self->core->clock));
-  _dvm_campaign_set_state (self->record, new_state, self->failure.reason != NULL ? self->failure.reason : "");
+    _dvm_campaign_set_started_at (dvmd_campaign_get_record (self),
+                                  dvmd_clock_now (dvmd_core_get_clock (dvmd_campaign_get_core (self))));
+  _dvm_campaign_set_state (dvmd_campaign_get_record (self), new_state,
+                           dvmd_campaign_get_failure_reason (self) != NULL ? dvmd_campaign_get_failure_reason (self)
+                                                                           : "");
   dvmd_core_campaign_state_changed (self, old_state, new_state);
 }
 
 static const char *
 describe (gpointer object)
 {
-  return dvm_campaign_get_object_path (((DvmdCampaign *)object)->record);
+  return dvm_campaign_get_object_path (dvmd_campaign_get_record (object));
 }
 
 const DvmdStateTable dvmd_campaign_table = {

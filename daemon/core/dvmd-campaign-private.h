@@ -1,38 +1,14 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The inside of a campaign, for the core's own files.
+ * The inside of a campaign, for the files that it is made of.
  */
 
 #pragma once
 
-#include "dvmd-campaign-machine.h"
-#include "dvmd-core-elastic.h"
-#include "dvmd-grow.h"
-#include "dvmd-shrink.h"
+#include "dvmd-campaign-inner.h"
 
 G_BEGIN_DECLS
-
-/* A node that comes or goes. */
-typedef struct
-{
-  char *name;
-  guint rank;      /* 0: it has none yet */
-  guint slots;     /* as it was asked for */
-  guint slots_max; /* likewise */
-  char *address;   /* (nullable) */
-  char *allocator; /* (nullable) */
-  guint waits_for; /* an agent of this name that has to leave before; 0: nobody */
-  gboolean reported;
-  gboolean ordered; /* to leave, by this campaign */
-  gboolean gone;
-  DvmdCampaign *offered_by; /* (nullable): another campaign, which had it too, offers it */
-} DvmdTarget;
-
-/* allocator: (nullable): NULL and "": nobody knows who brought it */
-DvmdTarget *dvmd_target_new (const char *name, guint rank, const char *allocator);
-/* (element-type DvmdTarget), with them */
-GPtrArray *dvmd_targets_new (void);
 
 /* How it stands between its request and its beginning. */
 typedef enum
@@ -41,14 +17,6 @@ typedef enum
   DVMD_START_HELD, /* in the registry's queue of those that are held back */
   DVMD_START_BEGUN,
 } DvmdStart;
-
-/* The campaign decides what becomes of its session. */
-typedef enum
-{
-  DVMD_STAKE_NONE,
-  DVMD_STAKE_MINTED, /* the session is the grow's own: without it, there is none */
-  DVMD_STAKE_ENDS,   /* the shrink ends it */
-} DvmdStake;
 
 /* How far a grow has come. The functions of dvmd-grow.c alone write it. */
 typedef enum
@@ -82,14 +50,6 @@ typedef struct
     DVMD_DRAIN_OVER,
   } state;
 } DvmdDrain;
-
-/* Its ticket of the launch fence. The functions of dvmd-gates.c alone write it. */
-typedef struct
-{
-  gboolean given;
-  guint64 number;   /* of it, among parkings and tickets */
-  gboolean aborted; /* the jobs that were parked for it */
-} DvmdTicket;
 
 /* Why it fails. The functions of dvmd-campaign-machine.c alone write it. */
 typedef struct
@@ -127,26 +87,5 @@ struct _DvmdCampaign
   DvmdShrinkStage shrunk;
   DvmdFailure failure;
 };
-
-DvmdCampaign *dvmd_campaign_new (DvmdCore *core, guint id, DvmCampaignKind kind);
-DvmdTarget *dvmd_campaign_add_target (DvmdCampaign *self, const char *name, guint rank);
-void dvmd_campaign_set_target_rank (DvmdCampaign *self, DvmdTarget *target, guint rank);
-/* (nullable) */
-DvmdTarget *dvmd_campaign_find_target (DvmdCampaign *self, guint rank);
-/* After targets were added, or have got their ranks. */
-void dvmd_campaign_publish_targets (DvmdCampaign *self);
-void dvmd_campaign_set_pending (DvmdCampaign *self, guint pending);
-/* It has not begun: why not. */
-void dvmd_campaign_wait (DvmdCampaign *self, const char *reason);
-void dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason);
-/* The jobs that wait for it have changed. */
-void dvmd_campaign_held_changed (DvmdCampaign *self);
-/* It fails, once, with the first cause. */
-void dvmd_campaign_fail (DvmdCampaign *self, DvmdCause cause, const char *reason);
-void dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *reason);
-/* The core ends. */
-void dvmd_campaign_forget_jobs (DvmdCampaign *self);
-/* It begins, as soon as nothing stands in its way. */
-void dvmd_campaign_try_begin (DvmdCampaign *self);
 
 G_END_DECLS

@@ -7,10 +7,13 @@
 #include "config.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-gates.h"
-#include "dvmd-session-private.h"
 #include "dvmd-size.h"
 
 void
@@ -33,7 +36,7 @@ dvmd_campaign_wait (DvmdCampaign *self, const char *reason)
 void
 dvmd_campaign_post (DvmdCampaign *self, guint event, const char *reason)
 {
-  dvmd_state_machine_post (self->core->queue, &dvmd_campaign_table, self, event, 0, reason);
+  dvmd_state_machine_post (dvmd_core_get_queue (self->core), &dvmd_campaign_table, self, event, 0, reason);
 }
 
 void
@@ -43,6 +46,22 @@ dvmd_campaign_held_changed (DvmdCampaign *self)
     return;
   self->held_untold = TRUE;
   dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
+}
+
+gboolean
+dvmd_campaign_take_held_changed (DvmdCampaign *self)
+{
+  gboolean changed = self->held_untold;
+
+  self->held_untold = FALSE;
+  return changed;
+}
+
+void
+dvmd_campaign_stop_timer (DvmdCampaign *self)
+{
+  dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->timer);
+  self->timer = 0;
 }
 
 static void
@@ -71,4 +90,26 @@ dvmd_campaign_give_up (DvmdCampaign *self, DvmdCause cause, const char *reason)
     return;
   note_failure (self, cause, reason);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_GIVEN_UP, self->failure.reason);
+}
+
+void
+dvmd_size_unhold (DvmdCampaign *campaign)
+{
+  if (campaign->start != DVMD_START_HELD)
+    return;
+  dvmd_campaign_registry_hold (dvmd_core_get_campaign_registry (campaign->core), campaign, FALSE);
+  campaign->start = DVMD_START_FREE;
+}
+
+void
+dvmd_size_resume_waiting (DvmdCore *self)
+{
+  for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
+    {
+      DvmdCampaign *campaign = l->data;
+
+      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && campaign->start == DVMD_START_FREE
+          && !campaign->failure.known)
+        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
+    }
 }

@@ -11,8 +11,20 @@
 #include "dvmd-campaign-registry.h"
 
 #include "dvm-hosts-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-registry.h"
+#include "dvmd-target.h"
+
+struct _DvmdCampaignRegistry
+{
+  DvmdRegistry *all; /* of DvmdCampaign */
+  guint last_id;
+  GQueue held_back;    /* DvmdCampaign that begin when no job has been parked for too long, in their order */
+  GHashTable *coming;  /* name -> DvmdCampaign that brings the node, or would */
+  GPtrArray *to_offer; /* (element-type DvmdTarget) (nullable): nodes that were down and have been released */
+  guint n_draining;    /* shrinks that wait for running jobs */
+};
 
 static guint
 get_number (gpointer campaign)
@@ -20,27 +32,67 @@ get_number (gpointer campaign)
   return dvmd_campaign_get_id (campaign);
 }
 
-void
-dvmd_campaign_registry_init (DvmdCampaignRegistry *self, const DvmdCoreSettings *settings)
+DvmdCampaignRegistry *
+dvmd_campaign_registry_new (const DvmdCoreSettings *settings)
 {
+  DvmdCampaignRegistry *self = g_new0 (DvmdCampaignRegistry, 1);
+
   self->all = dvmd_registry_new (get_number);
   self->coming = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
   dvmd_registry_set_limit (self->all, settings->history_limit);
+  return self;
 }
 
 void
-dvmd_campaign_registry_clear (DvmdCampaignRegistry *self)
+dvmd_campaign_registry_free (DvmdCampaignRegistry *self)
 {
   g_queue_clear (&self->held_back);
   g_clear_pointer (&self->to_offer, g_ptr_array_unref);
   g_clear_pointer (&self->coming, g_hash_table_unref);
   g_clear_pointer (&self->all, dvmd_registry_free);
+  g_free (self);
 }
 
 guint
 dvmd_campaign_registry_mint_id (DvmdCampaignRegistry *self)
 {
   return ++self->last_id;
+}
+
+void
+dvmd_campaign_registry_add (DvmdCampaignRegistry *self, DvmdCampaign *campaign)
+{
+  dvmd_registry_add (self->all, campaign);
+}
+
+void
+dvmd_campaign_registry_end (DvmdCampaignRegistry *self, DvmdCampaign *campaign)
+{
+  dvmd_registry_end (self->all, dvmd_campaign_get_id (campaign));
+}
+
+DvmdCampaign *
+dvmd_campaign_registry_forget (DvmdCampaignRegistry *self)
+{
+  return dvmd_registry_forget (self->all);
+}
+
+gboolean
+dvmd_campaign_registry_is_full (DvmdCampaignRegistry *self)
+{
+  return dvmd_registry_is_full (self->all);
+}
+
+void
+dvmd_campaign_registry_set_limit (DvmdCampaignRegistry *self, guint limit)
+{
+  dvmd_registry_set_limit (self->all, limit);
+}
+
+GList *
+dvmd_campaign_registry_get_held (DvmdCampaignRegistry *self)
+{
+  return self->held_back.head;
 }
 
 void
@@ -55,9 +107,10 @@ dvmd_campaign_registry_hold (DvmdCampaignRegistry *self, DvmdCampaign *campaign,
 gboolean
 dvmd_core_holds_back (DvmdCore *self)
 {
-  gint64 limit = (gint64)self->settings.park_limit * G_USEC_PER_SEC;
+  gint64 limit = (gint64)dvmd_core_get_settings (self)->park_limit * G_USEC_PER_SEC;
 
-  return dvmd_launch_fence_has_since (self->fence, dvmd_clock_monotonic (self->clock) - limit);
+  return dvmd_launch_fence_has_since (dvmd_core_get_fence (self),
+                                      dvmd_clock_monotonic (dvmd_core_get_clock (self)) - limit);
 }
 
 /* ---- the nodes that they bring, and that have gone ---- */
@@ -82,8 +135,9 @@ dvmd_campaign_registry_remove_coming (DvmdCampaignRegistry *self, const char *na
 }
 
 GPtrArray *
-dvmd_campaign_registry_open_offer (DvmdCampaignRegistry *self)
+dvmd_campaign_registry_open_offer (DvmdCampaignRegistry *self, gboolean *is_new)
 {
+  *is_new = self->to_offer == NULL;
   if (self->to_offer == NULL)
     self->to_offer = dvmd_targets_new ();
   return self->to_offer;
@@ -101,28 +155,40 @@ dvmd_campaign_registry_count_draining (DvmdCampaignRegistry *self, int change)
   self->n_draining += change;
 }
 
+gboolean
+dvmd_campaign_registry_is_draining (DvmdCampaignRegistry *self)
+{
+  return self->n_draining > 0;
+}
+
 /* ---- they are found ---- */
+
+GList *
+dvmd_core_get_live_campaigns (DvmdCore *self)
+{
+  return dvmd_registry_list (dvmd_core_get_campaign_registry (self)->all, FALSE);
+}
 
 guint
 dvmd_core_get_campaigns_running (DvmdCore *self)
 {
-  return dvmd_registry_count_live (self->campaigns.all);
+  return dvmd_registry_count_live (dvmd_core_get_campaign_registry (self)->all);
 }
 
 DvmdCampaign *
 dvmd_core_get_campaign (DvmdCore *self, guint id)
 {
-  return dvmd_registry_get (self->campaigns.all, id);
+  return dvmd_registry_get (dvmd_core_get_campaign_registry (self)->all, id);
 }
 
 DvmdCampaign *
 dvmd_core_next_campaign (DvmdCore *self, DvmdCampaign *after, gboolean ended)
 {
-  return dvmd_registry_next (self->campaigns.all, after, ended);
+  return dvmd_registry_next (dvmd_core_get_campaign_registry (self)->all, after, ended);
 }
 
 guint
 dvmd_core_get_last_campaign_id (DvmdCore *self)
 {
-  return self->campaigns.last_id;
+  return dvmd_core_get_campaign_registry (self)->last_id;
 }

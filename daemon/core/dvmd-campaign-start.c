@@ -7,8 +7,14 @@
 #include "config.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-grow.h"
+#include "dvmd-shrink.h"
 #include "dvmd-size.h"
 
 void
@@ -16,17 +22,19 @@ dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held)
 {
   DvmdCore *self = campaign->core;
 
-  dvmd_registry_add (self->campaigns.all, campaign);
+  dvmd_campaign_registry_add (dvmd_core_get_campaign_registry (self), campaign);
   dvmd_campaign_publish_targets (campaign);
   campaign->n_pending = campaign->targets->len;
   _dvm_campaign_set_pending (campaign->record, campaign->n_pending);
-  if (!never_held && (self->campaigns.held_back.length > 0 || dvmd_core_holds_back (self)))
+  if (!never_held
+      && (dvmd_campaign_registry_get_held (dvmd_core_get_campaign_registry (self)) != NULL
+          || dvmd_core_holds_back (self)))
     campaign->start = DVMD_START_HELD;
   dvmd_core_tell_campaign (campaign, DVMD_NEWS_ADDED);
   dvmd_core_changed (self);
   if (campaign->start == DVMD_START_HELD)
     {
-      dvmd_campaign_registry_hold (&self->campaigns, campaign, TRUE);
+      dvmd_campaign_registry_hold (dvmd_core_get_campaign_registry (self), campaign, TRUE);
       dvmd_campaign_wait (campaign, "It begins when jobs that have been parked for long have been admitted");
     }
   dvmd_campaign_try_begin (campaign);

@@ -11,8 +11,7 @@
 #include "dvmd-campaign-private.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
-#include "dvmd-session-private.h"
+#include "dvmd-campaign-inner.h"
 
 /* Of many nodes, a sentence names the first ones. */
 #define MAX_NAMED 3
@@ -247,4 +246,169 @@ DvmdJob *
 dvmd_campaign_get_job (DvmdCampaign *self)
 {
   return self->job;
+}
+
+DvmdCore *
+dvmd_campaign_get_core (DvmdCampaign *self)
+{
+  return self->core;
+}
+
+/* ---- for the core's own files ---- */
+
+void
+dvmd_campaign_set_requester (DvmdCampaign *self, const DvmdRequester *requester)
+{
+  self->requester = requester != NULL ? dvmd_requester_copy (requester) : NULL;
+}
+
+void
+dvmd_campaign_set_session (DvmdCampaign *self, DvmdSession *session, DvmdStake stake, DvmdJob *job)
+{
+  g_set_object (&self->session, session);
+  g_set_object (&self->job, job);
+  self->stake = stake;
+}
+
+DvmdSession *
+dvmd_campaign_get_session (DvmdCampaign *self)
+{
+  return self->session;
+}
+
+gboolean
+dvmd_campaign_brings_to (DvmdCampaign *self, DvmdSession *session)
+{
+  return self->session == session && dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_GROW && !self->failure.known
+         && self->grown != DVMD_GROW_WIRED;
+}
+
+gboolean
+dvmd_campaign_ends_session (DvmdCampaign *self)
+{
+  return self->stake == DVMD_STAKE_ENDS;
+}
+
+void
+dvmd_campaign_note_moved (DvmdCampaign *self, guint rank)
+{
+  g_array_append_val (self->joined, rank);
+}
+
+void
+dvmd_campaign_set_drain_timeout (DvmdCampaign *self, guint timeout)
+{
+  self->drain.timeout = timeout;
+}
+
+guint
+dvmd_campaign_get_drain_timeout (DvmdCampaign *self)
+{
+  return self->drain.timeout;
+}
+
+void
+dvmd_campaign_set_heal (DvmdCampaign *self, struct _DvmdHeal *heal)
+{
+  self->heal = heal;
+  if (heal == NULL)
+    return;
+  self->n_pending = self->targets->len;
+  self->start = DVMD_START_BEGUN;
+}
+
+struct _DvmdHeal *
+dvmd_campaign_get_heal (DvmdCampaign *self)
+{
+  return self->heal;
+}
+
+GPtrArray *
+dvmd_campaign_get_targets (DvmdCampaign *self)
+{
+  return self->targets;
+}
+
+guint
+dvmd_campaign_get_pending (DvmdCampaign *self)
+{
+  return self->n_pending;
+}
+
+GPtrArray *
+dvmd_campaign_get_released (DvmdCampaign *self)
+{
+  return self->to_offer;
+}
+
+GHashTable *
+dvmd_campaign_get_waits (DvmdCampaign *self)
+{
+  return self->waits;
+}
+
+gboolean
+dvmd_campaign_is_held (DvmdCampaign *self)
+{
+  return self->start == DVMD_START_HELD;
+}
+
+gboolean
+dvmd_campaign_has_begun (DvmdCampaign *self)
+{
+  return self->start == DVMD_START_BEGUN;
+}
+
+gboolean
+dvmd_campaign_bars_nodes (DvmdCampaign *self)
+{
+  return self->start == DVMD_START_BEGUN || self->drain.state != DVMD_DRAIN_NONE;
+}
+
+gboolean
+dvmd_campaign_has_reported (DvmdCampaign *self)
+{
+  return self->n_reported > 0 && self->n_reported == self->targets->len;
+}
+
+gboolean
+dvmd_campaign_is_wiring (DvmdCampaign *self)
+{
+  return self->grown >= DVMD_GROW_WIRING;
+}
+
+gboolean
+dvmd_campaign_is_wired (DvmdCampaign *self)
+{
+  return self->grown == DVMD_GROW_WIRED;
+}
+
+DvmdTicket *
+dvmd_campaign_get_ticket (DvmdCampaign *self)
+{
+  return &self->ticket;
+}
+
+gboolean
+dvmd_campaign_has_failed (DvmdCampaign *self)
+{
+  return self->failure.known;
+}
+
+const char *
+dvmd_campaign_get_failure_reason (DvmdCampaign *self)
+{
+  return self->failure.reason;
+}
+
+void
+dvmd_campaign_forget_job (DvmdCampaign *self)
+{
+  g_clear_object (&self->job);
+}
+
+GPtrArray *
+dvmd_campaign_get_own_jobs (DvmdCampaign *self)
+{
+  return self->own_jobs;
 }

@@ -32,6 +32,7 @@ const char *dvmd_cause_to_string (DvmdCause cause);
 /* The number of the PMIx status for the cause; 0 for none. */
 int dvmd_cause_get_status (DvmdCause cause);
 
+DvmdCore *dvmd_campaign_get_core (DvmdCampaign *self);
 guint dvmd_campaign_get_id (DvmdCampaign *self);
 DvmCampaign *dvmd_campaign_get_record (DvmdCampaign *self);
 DvmCampaignKind dvmd_campaign_get_kind (DvmdCampaign *self);

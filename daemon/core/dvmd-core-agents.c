@@ -8,15 +8,11 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-departure.h"
 #include "dvmd-log.h"
-
-static gboolean
-dvmd_size_is_down (DvmdNode *node)
-{
-  return dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
-}
+#include "dvmd-vm.h"
 
 /* ---- the end of an agent ---- */
 
@@ -36,11 +32,11 @@ get_life (DvmdCore *self, DvmdNode *node)
 {
   if (node->ordered)
     return LIFE_ORDERED;
-  if (self->vm.shutting_down)
+  if (dvmd_core_get_shutting_down (self))
     return LIFE_ENDING;
   if (node->grow != NULL)
     return LIFE_COMING;
-  return self->vm.was_ready ? LIFE_MEMBER : LIFE_STARTING;
+  return dvmd_core_was_ready (self) ? LIFE_MEMBER : LIFE_STARTING;
 }
 
 enum
@@ -76,7 +72,8 @@ find_step (DvmdCore *self, DvmdNode *node, DvmdAgentEnd how, DvmdCause cause)
 static void
 log_loss (DvmdCore *self, DvmdNode *node, const char *reason)
 {
-  dvmd_log_about (G_LOG_DOMAIN, self->vm.shutting_down || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
+  dvmd_log_about (G_LOG_DOMAIN,
+                  dvmd_core_get_shutting_down (self) || node->ordered ? G_LOG_LEVEL_INFO : G_LOG_LEVEL_MESSAGE,
                   &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) }, "its agent, rank %u, %s: %s",
                   node->rank, node->grow != NULL ? "did not come" : "was lost", reason);
 }
@@ -93,11 +90,11 @@ fail_grow (DvmdNode *node, DvmdCause cause, const char *reason)
 void
 dvmd_core_agent_ended (DvmdCore *self, guint rank, DvmdAgentEnd how, DvmdCause cause, const char *reason)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
   guint step = find_step (self, node, how, cause);
 
   if (how == DVMD_AGENT_GONE)
-    reason = self->vm.shutting_down ? "The agent has ended" : "its agent has ended";
+    reason = dvmd_core_get_shutting_down (self) ? "The agent has ended" : "its agent has ended";
   else if (reason == NULL || reason[0] == '\0')
     reason = "nothing is known of why";
   else if (node != NULL)

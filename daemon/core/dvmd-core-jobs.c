@@ -8,15 +8,26 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
+#include "dvmd-core-jobs.h"
+
 #include "dvm-records-private.h"
+#include "dvmd-campaign-registry.h"
 #include "dvmd-candidates.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-campaigns.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-gates.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-registry.h"
 #include "dvmd-job-sessions.h"
 #include "dvmd-log.h"
-#include "dvmd-session-private.h"
+#include "dvmd-registry.h"
+#include "dvmd-requester.h"
+#include "dvmd-session-holds.h"
+#include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
 
 static gboolean
 check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
@@ -24,7 +35,8 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
   gboolean counts = FALSE;
   guint n_open = 0;
 
-  if (self->effects->check_placement != NULL && !self->effects->check_placement (self->user_data, spec, &counts, error))
+  if (dvmd_core_get_effects (self)->placement.check != NULL
+      && !dvmd_core_get_effects (self)->placement.check (dvmd_core_get_user_data (self), spec, &counts, error))
     return FALSE;
   /* The placement says how many ranks each node has. */
   if (counts)
@@ -51,20 +63,19 @@ dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *reques
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
     return 0;
-  return ++self->jobs.last_id;
+  return dvmd_job_registry_mint_id (dvmd_core_get_job_registry (self));
 }
 
 void
 dvmd_core_unreserve (DvmdCore *self, guint id)
 {
-  if (id != 0 && id == self->jobs.last_id)
-    self->jobs.last_id--;
+  dvmd_job_registry_return_id (dvmd_core_get_job_registry (self), id);
 }
 
 DvmdJob *
 dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
-  g_autofree char *nspace = g_strdup_printf ("%s@%u", self->settings.nspace, id);
+  g_autofree char *nspace = g_strdup_printf ("%s@%u", dvmd_core_get_settings (self)->nspace, id);
   DvmdJob *parent = dvmd_core_find_requesting_job (self, requester);
   g_autoptr (GArray) sessions = NULL;
   DvmdJob *job;
@@ -77,14 +88,13 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
     return NULL;
   job = dvmd_job_new (self, id, nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);
-  dvmd_candidates_begin (self->nodes, job);
-  dvmd_registry_add (self->jobs.all, job);
-  g_hash_table_insert (self->jobs.by_nspace, (gpointer)dvm_job_get_nspace (dvmd_job_get_record (job)), job);
+  dvmd_candidates_begin (dvmd_core_get_nodes (self), job);
+  dvmd_job_registry_add (dvmd_core_get_job_registry (self), job);
   dvmd_job_sessions_enter (job);
   dvmd_session_hold_job (job);
   if (parent != NULL)
     dvmd_job_family_join (job, parent);
-  self->statistics.jobs_submitted++;
+  dvmd_core_get_counters (self)->jobs_submitted++;
   dvmd_core_tell_job (job, DVMD_NEWS_ADDED);
   dvmd_core_post (job, DVMD_JOB_CREATED);
   dvmd_core_changed (self);
@@ -107,7 +117,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
 
   if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
     return NULL;
-  if (!self->vm.ready)
+  if (!dvmd_core_get_ready (self))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM has no nodes yet to place processes on");
       return NULL;
@@ -115,27 +125,37 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
     return NULL;
-  job = dvmd_job_new (self, 0, self->settings.nspace, spec, requester);
+  job = dvmd_job_new (self, 0, dvmd_core_get_settings (self)->nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);
-  dvmd_candidates_begin (self->nodes, job);
-  return dvmd_admission_try (self->admission, job, waits, error);
+  dvmd_candidates_begin (dvmd_core_get_nodes (self), job);
+  return dvmd_admission_try (dvmd_core_get_admission (self), job, waits, error);
 }
 
 gboolean
 dvmd_core_trim_history (DvmdCore *self)
 {
-  gpointer forgotten;
+  DvmdJobRegistry *jobs = dvmd_core_get_job_registry (self);
+  DvmdJob *forgotten;
 
-  for (guint n = 0; n < DVMD_TRIM_AT_ONCE && (forgotten = dvmd_registry_forget (self->jobs.all)) != NULL; n++)
+  for (guint n = 0; n < DVMD_TRIM_AT_ONCE && (forgotten = dvmd_job_registry_forget (jobs)) != NULL; n++)
     {
       g_autoptr (DvmdJob) job = forgotten;
 
       dvmd_job_family_forget (job);
-      g_hash_table_remove (self->jobs.by_nspace, dvm_job_get_nspace (dvmd_job_get_record (job)));
       dvmd_core_tell_job (job, DVMD_NEWS_FORGOTTEN);
     }
   dvmd_core_trim_campaigns (self);
-  return dvmd_registry_is_full (self->jobs.all) || dvmd_registry_is_full (self->campaigns.all);
+  return dvmd_job_registry_is_full (jobs) || dvmd_campaign_registry_is_full (dvmd_core_get_campaign_registry (self));
+}
+
+void
+dvmd_core_set_history_limit (DvmdCore *self, guint limit)
+{
+  if (dvmd_core_get_history_limit (self) == limit)
+    return;
+  dvmd_job_registry_set_limit (dvmd_core_get_job_registry (self), limit);
+  dvmd_campaign_registry_set_limit (dvmd_core_get_campaign_registry (self), limit);
+  dvmd_core_changed (self);
 }
 
 static void
@@ -159,25 +179,26 @@ dvmd_core_end_job (DvmdJob *job)
   DvmJob *record = dvmd_job_get_record (job);
 
   dvmd_gate_forget (job);
-  _dvm_job_set_ended (record, dvmd_clock_now (self->clock));
-  dvmd_registry_end (self->jobs.all, dvmd_job_get_id (job));
-  self->statistics.jobs_ended++;
+  _dvm_job_set_ended (record, dvmd_clock_now (dvmd_core_get_clock (self)));
+  dvmd_job_registry_end (dvmd_core_get_job_registry (self), job);
+  dvmd_core_get_counters (self)->jobs_ended++;
   log_end (job);
   dvmd_job_family_ended (job);
   dvmd_core_tell_job (job, DVMD_NEWS_ENDED);
   dvmd_job_release_spec (job);
   dvmd_job_sessions_leave (job);
   dvmd_core_namespace_ended (self, dvm_job_get_nspace (record));
-  dvmd_registry_set_size (self->jobs.all, dvmd_job_get_id (job), dvmd_job_get_size (job));
+  dvmd_job_registry_measure (dvmd_core_get_job_registry (self), job);
   dvmd_core_changed (self);
   dvmd_core_trim_history (self);
-  if (dvmd_registry_count_live (self->jobs.all) == 0)
+  if (dvmd_core_get_num_live (self) == 0)
     dvmd_vm_jobs_ended (self);
 }
 
 guint
 dvmd_core_get_num_held (DvmdCore *self)
 {
-  return dvmd_admission_get_n_waiting (self->admission) + self->jobs.kept.length + dvmd_launch_fence_count (self->fence)
-         + self->jobs.counts[DVMD_JOBS_AWAITING] + self->jobs.counts[DVMD_JOBS_PAUSED];
+  return dvmd_admission_get_n_waiting (dvmd_core_get_admission (self))
+         + dvmd_launch_fence_count (dvmd_core_get_fence (self))
+         + dvmd_job_registry_count_waiting (dvmd_core_get_job_registry (self));
 }

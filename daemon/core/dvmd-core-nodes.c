@@ -6,21 +6,23 @@
 
 #include "config.h"
 
+#include "dvmd-core-nodes.h"
+
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
-#include "dvmd-gates.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-private.h"
-#include "dvmd-session-private.h"
-#include "dvmd-size.h"
-#include "dvmd-vm-machine.h"
+#include "dvmd-job-registry.h"
+#include "dvmd-membership.h"
+#include "dvmd-vm.h"
 
 #include <string.h>
 
 DvmdNode *
 dvmd_size_find_agent (DvmdCore *self, const char *name)
 {
-  DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
+  DvmdNode *node = dvmd_node_pool_find (dvmd_core_get_nodes (self), name);
 
   return node != NULL && node->rank > 0 ? node : NULL;
 }
@@ -29,7 +31,7 @@ gboolean
 dvmd_size_is_leaving (DvmdNode *node)
 {
   return node->ordered || (node->shrinks != NULL && node->shrinks->len > 0)
-         || (node->grow != NULL && node->grow->failure.known);
+         || (node->grow != NULL && dvmd_campaign_has_failed (node->grow));
 }
 
 gboolean
@@ -41,20 +43,20 @@ dvmd_size_is_down (DvmdNode *node)
 DvmdNode *
 dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
 {
-  DvmdNode *node = dvmd_node_pool_add (self->nodes, name, slots, slots_max);
+  DvmdNode *node = dvmd_node_pool_add (dvmd_core_get_nodes (self), name, slots, slots_max);
 
   node->brought = TRUE;
-  dvmd_membership_add (&self->membership);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_ADDED, NULL);
+  dvmd_membership_add (dvmd_core_get_membership (self));
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_ADDED, NULL);
   return node;
 }
 
 void
 dvmd_core_unplan_node (DvmdCore *self, DvmdNode *node)
 {
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     if (dvmd_job_get_map (l->data) == NULL)
-      dvmd_admission_give_back_node (self->admission, l->data, node);
+      dvmd_admission_give_back_node (dvmd_core_get_admission (self), l->data, node);
 }
 
 void
@@ -68,15 +70,15 @@ dvmd_core_refresh_node (DvmdCore *self, DvmdNode *node)
     {
       DvmdCampaign *campaign = g_ptr_array_index (node->shrinks, i);
 
-      barred = barred || campaign->start == DVMD_START_BEGUN || campaign->drain.state != DVMD_DRAIN_NONE;
-      leaving = leaving || campaign->start == DVMD_START_BEGUN;
+      barred = barred || dvmd_campaign_bars_nodes (campaign);
+      leaving = leaving || dvmd_campaign_has_begun (campaign);
     }
   /* A node that is to come back stays one when an attempt has failed. */
-  if (node->grow != NULL && node->grow->failure.known && !node->healing)
+  if (node->grow != NULL && dvmd_campaign_has_failed (node->grow) && !node->healing)
     barred = leaving = TRUE;
   if (barred == node->barred && leaving == node->leaving)
     return;
-  dvmd_node_pool_set_leaving (self->nodes, node, barred, leaving);
+  dvmd_node_pool_set_leaving (dvmd_core_get_nodes (self), node, barred, leaving);
   if (barred && !was_barred)
     dvmd_core_unplan_node (self, node);
   dvmd_core_look_again (self);
@@ -87,7 +89,7 @@ DvmdCampaign *
 dvmd_core_find_taker (DvmdNode *node)
 {
   for (guint i = 0; node->shrinks != NULL && i < node->shrinks->len; i++)
-    if (((DvmdCampaign *)g_ptr_array_index (node->shrinks, i))->start == DVMD_START_BEGUN)
+    if (dvmd_campaign_has_begun (g_ptr_array_index (node->shrinks, i)))
       return g_ptr_array_index (node->shrinks, i);
   return node->grow;
 }
@@ -128,7 +130,7 @@ dvmd_core_drain_node (DvmdCore *self, DvmdNode *node, const char *reason, GError
   if (!check_agent_up (node, error))
     return FALSE;
   dvmd_core_unplan_node (self, node);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DO_NOT_USE, reason);
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_DO_NOT_USE, reason);
   /* The reason may be another one. */
   if (was_drained)
     dvmd_core_tell_node_state (self, node);
@@ -141,7 +143,7 @@ dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error)
 {
   if (!check_agent_up (node, error))
     return FALSE;
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_UP, NULL);
   dvmd_core_changed (self);
   return TRUE;
 }
@@ -149,7 +151,7 @@ dvmd_core_resume_node (DvmdCore *self, DvmdNode *node, GError **error)
 void
 dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
 
   g_return_if_fail (rank > 0);
   g_return_if_fail (depth > 0 || parent_rank == 0);
@@ -162,7 +164,7 @@ dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth
 void
 dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
 
   if (node == NULL)
     return;
@@ -184,18 +186,18 @@ dvmd_core_strip_name (DvmdNode *node, const char *reason)
 DvmdNode *
 dvmd_core_add_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
 {
-  return dvmd_node_pool_add (self->nodes, name, slots, slots_max);
+  return dvmd_node_pool_add (dvmd_core_get_nodes (self), name, slots, slots_max);
 }
 
 guint
-dvmd_gate_find_missing (DvmdJob *job)
+dvmd_core_find_missing (DvmdJob *job)
 {
   g_autoptr (GArray) agents = dvmd_map_get_nodes (job->map);
 
   for (guint i = 0; i < agents->len; i++)
     {
       guint rank = g_array_index (agents, guint, i);
-      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, rank);
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), rank);
 
       if (node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
         return rank;

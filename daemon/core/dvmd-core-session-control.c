@@ -10,11 +10,16 @@
 
 #include "dvmd-core-session-control.h"
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-hold.h"
-#include "dvmd-session-private.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-disposal.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-holds.h"
+#include "dvmd-session-inner.h"
 
 static const char *const op_names[] = {
   [DVMD_SESSION_PAUSE] = "pause",       [DVMD_SESSION_RESUME] = "resume", [DVMD_SESSION_PREEMPT] = "preempt",
@@ -28,7 +33,7 @@ static gboolean
 is_target (DvmdCampaign *campaign, guint rank)
 {
   gsize n = 0;
-  const guint32 *ranks = campaign != NULL ? dvm_campaign_get_targets (campaign->record, &n) : NULL;
+  const guint32 *ranks = campaign != NULL ? dvm_campaign_get_targets (dvmd_campaign_get_record (campaign), &n) : NULL;
 
   for (gsize i = 0; i < n; i++)
     if (ranks[i] == rank)
@@ -48,7 +53,7 @@ dvmd_core_discard_session (DvmdCore *self, DvmdSession *session, DvmdCampaign *c
     if (!is_target (campaign, ((DvmdNode *)g_ptr_array_index (nodes, i))->rank))
       dvmd_session_part (session, g_ptr_array_index (nodes, i));
   dvmd_session_set_inheritance (session, DVMD_INHERIT_NONE);
-  session->ends_itself = TRUE;
+  dvmd_session_set_ends_itself (session);
   dvmd_session_check_end (session);
 }
 
@@ -78,14 +83,14 @@ static void
 send_signal (DvmdSession *session, const DvmdSessionControl *control)
 {
   g_autoptr (GPtrArray) jobs = dvmd_session_collect_jobs (session, control->nspace);
-  const DvmdEffects *effects = session->core->effects;
+  const DvmdEffects *effects = dvmd_core_get_effects (dvmd_session_get_core (session));
 
   for (guint i = 0; effects->signal_job != NULL && i < jobs->len; i++)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
       if (dvmd_job_is_launched (job) && dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED)
-        effects->signal_job (session->core->user_data, job, control->signal);
+        effects->signal_job (dvmd_core_get_user_data (dvmd_session_get_core (session)), job, control->signal);
     }
 }
 

@@ -8,42 +8,27 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-session-private.h"
+#include "dvmd-core-sessions.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-requester.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-publish.h"
+#include "dvmd-session-registry.h"
 
 /* ---- they come ---- */
-
-/* The next number that no session has had: requests choose some themselves. */
-static guint
-mint_id (DvmdCore *self)
-{
-  do
-    self->sessions.last_id++;
-  while (dvmd_id_set_contains (self->sessions.chosen_ids, self->sessions.last_id));
-  return self->sessions.last_id;
-}
-
-static guint
-choose_id (DvmdCore *self, guint wanted)
-{
-  if (wanted == 0)
-    return mint_id (self);
-  dvmd_id_set_add (self->sessions.chosen_ids, wanted);
-  return wanted;
-}
 
 DvmdSession *
 dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id, gboolean shared)
 {
-  gboolean first = dvmd_registry_count_live (self->sessions.all) == 0;
-  DvmdSession *session = dvmd_session_new (self, first ? 0 : choose_id (self, id));
+  DvmdSessionRegistry *sessions = dvmd_core_get_session_registry (self);
+  DvmdSession *session = dvmd_session_new (self, dvmd_session_registry_choose_id (sessions, id), shared);
 
-  session->shared = shared;
-  _dvm_session_set_allocation (session->record, alloc_id, req_id);
+  _dvm_session_set_allocation (dvmd_session_get_record (session), alloc_id, req_id);
   dvmd_session_publish_sharing (session);
-  dvmd_registry_add (self->sessions.all, session);
+  dvmd_session_registry_add (sessions, session);
   return session;
 }
 
@@ -61,8 +46,8 @@ list_requested (DvmdCore *self, const char *req_id, const char *nspace)
 {
   GPtrArray *found = g_ptr_array_new ();
 
-  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL && req_id[0] != '\0'; l = l->next)
-    if (is_there (l->data) && g_strcmp0 (dvm_session_get_request_id (((DvmdSession *)l->data)->record), req_id) == 0
+  for (GList *l = dvmd_core_get_live_sessions (self); l != NULL && req_id[0] != '\0'; l = l->next)
+    if (is_there (l->data) && g_strcmp0 (dvm_session_get_request_id (dvmd_session_get_record (l->data)), req_id) == 0
         && (nspace == NULL || dvmd_session_owns (l->data, nspace)))
       g_ptr_array_add (found, l->data);
   return found;

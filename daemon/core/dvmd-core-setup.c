@@ -8,28 +8,36 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-news.h"
 #include "dvmd-core-private.h"
+#include "dvmd-gates.h"
 #include "dvmd-heal.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-private.h"
+#include "dvmd-job-registry.h"
 #include "dvmd-log.h"
-#include "dvmd-session-private.h"
-#include "dvmd-vm-machine.h"
+#include "dvmd-membership.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-limit.h"
+#include "dvmd-session-owners.h"
+#include "dvmd-session-registry.h"
+#include "dvmd-vm.h"
 
 /* The clock may go on without it. */
 static void
 stop_timers (DvmdCore *self)
 {
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     {
       dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
       dvmd_job_family_stop_timer (l->data);
     }
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
-    dvmd_clock_remove_timer (self->clock, ((DvmdCampaign *)l->data)->timer);
-  for (GList *l = dvmd_registry_list (self->sessions.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
+    dvmd_campaign_stop_timer (l->data);
+  for (GList *l = dvmd_core_get_live_sessions (self); l != NULL; l = l->next)
     dvmd_session_stop_timers (l->data);
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
     dvmd_heal_forget (node);
@@ -41,14 +49,16 @@ take_apart (DvmdCore *self)
   stop_timers (self);
   g_clear_pointer (&self->admission, dvmd_admission_free);
   /* Jobs and campaigns name each other. */
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
     dvmd_campaign_forget_jobs (l->data);
-  dvmd_gates_clear (&self->gates);
-  dvmd_job_registry_clear (&self->jobs);
-  dvmd_vm_clear (&self->vm);
-  dvmd_campaign_registry_clear (&self->campaigns);
-  dvmd_session_owners_clear (&self->owners);
-  dvmd_session_registry_clear (&self->sessions);
+  g_clear_pointer (&self->gates, dvmd_gates_free);
+  g_clear_pointer (&self->jobs, dvmd_job_registry_free);
+  g_clear_pointer (&self->vm, dvmd_vm_free);
+  g_clear_pointer (&self->campaigns, dvmd_campaign_registry_free);
+  g_clear_pointer (&self->owners, dvmd_session_owners_free);
+  g_clear_pointer (&self->sessions, dvmd_session_registry_free);
+  g_clear_pointer (&self->membership, dvmd_membership_free);
+  g_clear_pointer (&self->strangers, dvmd_stranger_log_free);
   g_clear_pointer (&self->fence, dvmd_launch_fence_free);
   g_clear_pointer (&self->nodes, dvmd_node_pool_free);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
@@ -72,7 +82,7 @@ on_map_for (DvmdJob *job, const DvmdPlaces *places, gpointer user_data, GError *
 {
   DvmdCore *self = user_data;
 
-  return self->effects->map (self->user_data, job, places, error);
+  return self->effects->placement.map (self->user_data, job, places, error);
 }
 
 static void
@@ -80,10 +90,10 @@ on_claimed (DvmdJob *job, DvmdMap *map, DvmdNode *node, gpointer user_data)
 {
   DvmdCore *self = user_data;
 
-  if (map != NULL && self->effects->claimed != NULL)
-    self->effects->claimed (self->user_data, job, map);
-  else if (map == NULL && self->effects->given_back != NULL)
-    self->effects->given_back (self->user_data, job, node);
+  if (map != NULL && self->effects->placement.claimed != NULL)
+    self->effects->placement.claimed (self->user_data, job, map);
+  else if (map == NULL && self->effects->placement.given_back != NULL)
+    self->effects->placement.given_back (self->user_data, job, node);
 }
 
 static gboolean
@@ -91,7 +101,7 @@ on_count_for (DvmdJob *job, const DvmdPlaces *places, guint32 *np, gpointer user
 {
   DvmdCore *self = user_data;
 
-  return self->effects->count_procs != NULL && self->effects->count_procs (self->user_data, job, places, np);
+  return self->effects->placement.count != NULL && self->effects->placement.count (self->user_data, job, places, np);
 }
 
 static void
@@ -113,10 +123,13 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->settings.host = NULL;
   self->settings.heal = settings->heal && !settings->one_shot;
   self->settings.heal_pause = MAX (settings->heal_pause, 1);
-  dvmd_job_registry_init (&self->jobs, settings);
-  dvmd_campaign_registry_init (&self->campaigns, settings);
-  dvmd_session_registry_init (&self->sessions);
-  dvmd_session_owners_init (&self->owners);
+  self->jobs = dvmd_job_registry_new (settings);
+  self->campaigns = dvmd_campaign_registry_new (settings);
+  self->sessions = dvmd_session_registry_new ();
+  self->owners = dvmd_session_owners_new ();
+  self->gates = dvmd_gates_new ();
+  self->membership = dvmd_membership_new ();
+  self->strangers = dvmd_stranger_log_new ();
   self->clock = dvmd_clock_ref (clock);
   self->queue = queue;
   self->effects = effects;
@@ -125,7 +138,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, on_claimed, self);
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
-  self->vm.job = dvmd_job_new (self, 0, settings->nspace, NULL, NULL);
+  self->vm = dvmd_vm_new (self, settings->nspace);
   dvmd_core_add_session (self, 0, NULL, NULL, TRUE);
   return self;
 }

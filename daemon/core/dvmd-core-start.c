@@ -10,10 +10,14 @@
 #define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-departure.h"
+#include "dvmd-grow.h"
 #include "dvmd-log.h"
+#include "dvmd-membership.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
 
 void
 dvmd_core_allocated (DvmdCore *self)
@@ -35,7 +39,7 @@ add_causes (DvmdCore *self, GString *text)
       by_cause = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
   g_autoptr (GPtrArray) causes = g_ptr_array_new ();
 
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (self), node)) != NULL;)
     {
       GPtrArray *names;
 
@@ -65,9 +69,10 @@ describe_missing (DvmdCore *self)
 {
   GString *text = g_string_new (NULL);
 
-  if (self->membership.n_expected > 1)
-    g_string_append_printf (text, "%u of the %u nodes of the DVM did not come: ", self->membership.n_missing,
-                            self->membership.n_expected);
+  if (dvmd_core_get_nodes_expected (self) > 1)
+    g_string_append_printf (text, "%u of the %u nodes of the DVM did not come: ",
+                            dvmd_membership_count_missing (dvmd_core_get_membership (self)),
+                            dvmd_core_get_nodes_expected (self));
   else
     g_string_append (text, "The node of the DVM did not come: ");
   add_causes (self, text);
@@ -80,9 +85,10 @@ check_outcomes (DvmdCore *self)
 {
   g_autofree char *reason = NULL;
 
-  if (!dvmd_membership_is_settled (&self->membership))
+  if (!dvmd_membership_is_settled (dvmd_core_get_membership (self)))
     return;
-  if (self->membership.n_missing == 0 || (self->settings.allow_missing && self->membership.n_reported > 0))
+  if (dvmd_membership_count_missing (dvmd_core_get_membership (self)) == 0
+      || (dvmd_core_get_settings (self)->allow_missing && dvmd_core_get_nodes_reported (self) > 0))
     {
       dvmd_core_post_vm (self, DVMD_VM_REPORTED, 0, NULL);
       return;
@@ -98,15 +104,16 @@ refuse_latecomer (DvmdCore *self, DvmdNode *node)
   guint repairs = 0;
   guint links_changed = 0;
 
-  if (self->settings.elastic && self->effects->remove_agents != NULL
+  if (dvmd_core_get_settings (self)->elastic && dvmd_core_get_effects (self)->remove_agents != NULL
       && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
-    self->effects->remove_agents (self->user_data, NULL, &node, 1, &repairs, &links_changed);
+    dvmd_core_get_effects (self)->remove_agents (dvmd_core_get_user_data (self), NULL, &node, 1, &repairs,
+                                                 &links_changed);
 }
 
 void
 dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
   gboolean of_start;
 
   if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
@@ -118,12 +125,12 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
       return;
     }
   node->hwthreads = MAX (report->hwthreads, 1);
-  dvmd_node_pool_set_contact (self->nodes, node, report->address, report->pid, report->aliases);
+  dvmd_node_pool_set_contact (dvmd_core_get_nodes (self), node, report->address, report->pid, report->aliases);
   _dvm_node_set_topology (node->record, report->topology);
-  _dvm_node_set_last_seen (node->record, dvmd_clock_now (self->clock));
-  of_start = node->grow == NULL && !self->vm.was_ready;
+  _dvm_node_set_last_seen (node->record, dvmd_clock_now (dvmd_core_get_clock (self)));
+  of_start = node->grow == NULL && !dvmd_core_was_ready (self);
   if (of_start)
-    dvmd_membership_report (&self->membership);
+    dvmd_membership_report (dvmd_core_get_membership (self));
   dvmd_core_node_changed (self, rank);
   dvmd_core_changed (self);
   if (node->grow != NULL)
@@ -137,10 +144,10 @@ dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason)
 {
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "it did not come: %s", reason);
-  dvmd_membership_miss (&self->membership, node->hwthreads != 0);
+  dvmd_membership_miss (dvmd_core_get_membership (self), node->hwthreads != 0);
   dvmd_core_drop_agent (self, node, reason);
   /* Membership that is under way counts on it. */
-  if (dvmd_job_get_state (self->vm.job) == DVM_JOB_STATE_VM_READY)
+  if (dvmd_job_get_state (dvmd_core_get_vm_job (self)) == DVM_JOB_STATE_VM_READY)
     dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);
   check_outcomes (self);
 }
@@ -148,6 +155,6 @@ dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason)
 void
 dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
 {
-  if (epoch == self->membership.epoch)
+  if (epoch == dvmd_core_get_membership_epoch (self))
     dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
 }

@@ -10,11 +10,10 @@
 
 #include "dvmd-core-private.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-machine.h"
-#include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
-#include "dvmd-session-private.h"
 #include "dvmd-trace.h"
 
 enum
@@ -130,25 +129,25 @@ void
 dvmd_core_write_job_state (DvmdJob *job, guint old_state, guint new_state, const DvmdEvent *event,
                            const char *event_name)
 {
-  DvmdCore *self = job->core;
+  DvmdCore *self = dvmd_job_get_core (job);
   const char *note = event->reason != NULL ? event->reason : event_name;
 
   dvmd_job_trace (job, DVMD_TRACE_JOB, old_state, new_state, note);
   dvmd_job_write_state (job, new_state, event->reason);
-  if (job != self->vm.job)
+  if (dvmd_job_get_spec (job) != NULL)
     g_signal_emit (self, signals[JOB_STATE_CHANGED], 0, job, old_state, new_state);
 }
 
 void
 dvmd_core_post (DvmdJob *job, guint event)
 {
-  dvmd_state_machine_post (job->core->queue, &dvmd_job_table, job, event, 0, NULL);
+  dvmd_state_machine_post (dvmd_job_get_core (job)->queue, &dvmd_job_table, job, event, 0, NULL);
 }
 
 void
 dvmd_core_post_failure (DvmdJob *job, DvmJobState state, const char *reason)
 {
-  dvmd_state_machine_post (job->core->queue, &dvmd_job_table, job, DVMD_JOB_FAILED, state, reason);
+  dvmd_state_machine_post (dvmd_job_get_core (job)->queue, &dvmd_job_table, job, DVMD_JOB_FAILED, state, reason);
 }
 
 void
@@ -167,7 +166,7 @@ dvmd_core_tell_job (DvmdJob *job, DvmdNews news)
     [DVMD_NEWS_ADDED] = JOB_ADDED, [DVMD_NEWS_ENDED] = JOB_ENDED, [DVMD_NEWS_FORGOTTEN] = JOB_FORGOTTEN
   };
 
-  g_signal_emit (job->core, signals[ids[news]], 0, job);
+  g_signal_emit (dvmd_job_get_core (job), signals[ids[news]], 0, job);
 }
 
 void
@@ -179,38 +178,39 @@ dvmd_core_tell_campaign (DvmdCampaign *campaign, DvmdNews news)
                                [DVMD_NEWS_FORGOTTEN] = CAMPAIGN_FORGOTTEN };
 
   if (!dvmd_campaign_is_restart (campaign))
-    g_signal_emit (campaign->core, signals[ids[news]], 0, campaign);
+    g_signal_emit (dvmd_campaign_get_core (campaign), signals[ids[news]], 0, campaign);
 }
 
 void
 dvmd_core_campaign_state_changed (DvmdCampaign *campaign, guint old_state, guint new_state)
 {
   if (!dvmd_campaign_is_restart (campaign))
-    g_signal_emit (campaign->core, signals[CAMPAIGN_STATE_CHANGED], 0, campaign, old_state, new_state);
+    g_signal_emit (dvmd_campaign_get_core (campaign), signals[CAMPAIGN_STATE_CHANGED], 0, campaign, old_state,
+                   new_state);
 }
 
 void
-dvmd_core_tell_session (DvmdSession *session, DvmdNews news)
+dvmd_core_tell_session (DvmdCore *self, DvmdSession *session, DvmdNews news)
 {
   static const guint ids[] = {
     [DVMD_NEWS_ADDED] = SESSION_ADDED, [DVMD_NEWS_CHANGED] = SESSION_CHANGED, [DVMD_NEWS_FORGOTTEN] = SESSION_REMOVED
   };
 
-  g_signal_emit (session->core, signals[ids[news]], 0, session);
+  g_signal_emit (self, signals[ids[news]], 0, session);
 }
 
 void
-dvmd_core_tell_session_state (DvmdSession *session, DvmSessionState old_state, DvmSessionState new_state,
-                              const char *reason)
+dvmd_core_tell_session_state (DvmdCore *self, DvmdSession *session, DvmSessionState old_state,
+                              DvmSessionState new_state, const char *reason)
 {
-  g_signal_emit (session->core, signals[SESSION_STATE_CHANGED], 0, session, dvm_session_state_to_string (old_state),
+  g_signal_emit (self, signals[SESSION_STATE_CHANGED], 0, session, dvm_session_state_to_string (old_state),
                  dvm_session_state_to_string (new_state), reason != NULL ? reason : "");
 }
 
 void
-dvmd_core_tell_session_warned (DvmdSession *session, guint seconds_left)
+dvmd_core_tell_session_warned (DvmdCore *self, DvmdSession *session, guint seconds_left)
 {
-  g_signal_emit (session->core, signals[SESSION_WARNED], 0, session, seconds_left);
+  g_signal_emit (self, signals[SESSION_WARNED], 0, session, seconds_left);
 }
 
 void
@@ -257,4 +257,100 @@ const DvmdCoreStatistics *
 dvmd_core_get_statistics (DvmdCore *self)
 {
   return &self->statistics;
+}
+
+const DvmdCoreSettings *
+dvmd_core_get_settings (DvmdCore *self)
+{
+  return &self->settings;
+}
+
+DvmdClock *
+dvmd_core_get_clock (DvmdCore *self)
+{
+  return self->clock;
+}
+
+DvmdEventQueue *
+dvmd_core_get_queue (DvmdCore *self)
+{
+  return self->queue;
+}
+
+const DvmdEffects *
+dvmd_core_get_effects (DvmdCore *self)
+{
+  return self->effects;
+}
+
+gpointer
+dvmd_core_get_user_data (DvmdCore *self)
+{
+  return self->user_data;
+}
+
+DvmdCoreStatistics *
+dvmd_core_get_counters (DvmdCore *self)
+{
+  return &self->statistics;
+}
+
+DvmdAdmission *
+dvmd_core_get_admission (DvmdCore *self)
+{
+  return self->admission;
+}
+
+DvmdLaunchFence *
+dvmd_core_get_fence (DvmdCore *self)
+{
+  return self->fence;
+}
+
+DvmdGates *
+dvmd_core_get_gates (DvmdCore *self)
+{
+  return self->gates;
+}
+
+DvmdJobRegistry *
+dvmd_core_get_job_registry (DvmdCore *self)
+{
+  return self->jobs;
+}
+
+DvmdCampaignRegistry *
+dvmd_core_get_campaign_registry (DvmdCore *self)
+{
+  return self->campaigns;
+}
+
+DvmdSessionRegistry *
+dvmd_core_get_session_registry (DvmdCore *self)
+{
+  return self->sessions;
+}
+
+DvmdSessionOwners *
+dvmd_core_get_owners (DvmdCore *self)
+{
+  return self->owners;
+}
+
+DvmdVm *
+dvmd_core_get_vm (DvmdCore *self)
+{
+  return self->vm;
+}
+
+DvmdMembership *
+dvmd_core_get_membership (DvmdCore *self)
+{
+  return self->membership;
+}
+
+DvmdStrangerLog *
+dvmd_core_get_strangers (DvmdCore *self)
+{
+  return self->strangers;
 }

@@ -8,12 +8,24 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-departure.h"
+
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-grow.h"
 #include "dvmd-heal.h"
 #include "dvmd-job-answers.h"
+#include "dvmd-job-registry.h"
 #include "dvmd-log.h"
-#include "dvmd-size.h"
+#include "dvmd-membership.h"
+#include "dvmd-proc-tracking.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-shrink.h"
+#include "dvmd-vm.h"
 
 /* One target fewer to wait for. */
 static void
@@ -24,9 +36,9 @@ count_departure (DvmdCampaign *campaign, guint rank)
   if (target == NULL || target->gone)
     return;
   target->gone = TRUE;
-  dvmd_campaign_set_pending (campaign, campaign->n_pending - 1);
+  dvmd_campaign_set_pending (campaign, dvmd_campaign_get_pending (campaign) - 1);
   /* One that waits looks at what is left when it begins. */
-  if (campaign->n_pending == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
+  if (dvmd_campaign_get_pending (campaign) == 0 && dvmd_campaign_get_state (campaign) != DVM_CAMPAIGN_STATE_WAITING)
     dvmd_campaign_post (campaign, DVMD_CAMPAIGN_DEPARTED, NULL);
 }
 
@@ -43,15 +55,15 @@ lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason
   dvmd_core_job_gone (self, job, node->rank);
 }
 
-void
-dvmd_core_lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
+static void
+lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
 {
   if (dvmd_size_is_down (node))
     return;
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    dvmd_admission_give_back_node (self->admission, l->data, node);
-  dvmd_membership_remove (&self->membership);
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
+    dvmd_admission_give_back_node (dvmd_core_get_admission (self), l->data, node);
+  dvmd_membership_remove (dvmd_core_get_membership (self));
+  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, reason);
 }
 
@@ -65,11 +77,11 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
     what = dvmd_core_describe_departure (node);
   else
     what = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), reason);
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
-    dvmd_admission_give_back_node (self->admission, l->data, node);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
-  dvmd_membership_remove (&self->membership);
-  for (GList *l = dvmd_registry_list (self->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
+    dvmd_admission_give_back_node (dvmd_core_get_admission (self), l->data, node);
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_DOWN, told);
+  dvmd_membership_remove (dvmd_core_get_membership (self));
+  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     lose_agent_of_job (self, l->data, node, what);
   dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
@@ -95,22 +107,23 @@ leave_sessions (DvmdCore *self, DvmdNode *node)
 static gboolean
 stays_down (DvmdNode *node)
 {
-  return node->grow != NULL && node->grow->heal != NULL && (node->shrinks == NULL || node->shrinks->len == 0)
-         && !node->grow->core->vm.shutting_down;
+  return node->grow != NULL && dvmd_campaign_get_heal (node->grow) != NULL
+         && (node->shrinks == NULL || node->shrinks->len == 0)
+         && !dvmd_core_get_shutting_down (dvmd_campaign_get_core (node->grow));
 }
 
 static void
 keep_down (DvmdCore *self, DvmdNode *node)
 {
   DvmdCampaign *attempt = g_steal_pointer (&node->grow);
-  const char *why = dvmd_core_strip_name (node, attempt->failure.reason);
+  const char *why = dvmd_core_strip_name (node, dvmd_campaign_get_failure_reason (attempt));
   g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), why);
   g_autofree char *told = NULL;
 
-  dvmd_core_lose_node (self, node, reason);
+  lose_node (self, node, reason);
   node->ordered = FALSE;
   told = dvmd_heal_plan (self, node, why);
-  dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_DOWN, told);
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_DOWN, told);
   dvmd_core_refresh_node (self, node);
   count_departure (attempt, node->rank);
   dvmd_grow_rank_departed (self, node->rank);
@@ -135,13 +148,13 @@ remove_node (DvmdCore *self, DvmdNode *node)
   node->grow = NULL;
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "rank %u has left the DVM", rank);
-  dvmd_core_lose_node (self, node, why);
+  lose_node (self, node, why);
   leave_sessions (self, node);
-  if (is_member (node) || (grow != NULL && grow->grown >= DVMD_GROW_WIRING))
-    dvmd_membership_renew (&self->membership);
+  if (is_member (node) || (grow != NULL && dvmd_campaign_is_wiring (grow)))
+    dvmd_membership_renew (dvmd_core_get_membership (self));
   dvmd_heal_forget (node);
   node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;
-  dvmd_node_pool_remove (self->nodes, node);
+  dvmd_node_pool_remove (dvmd_core_get_nodes (self), node);
   dvmd_core_tell_node (self, rank, FALSE);
   if (grow != NULL)
     count_departure (grow, rank);

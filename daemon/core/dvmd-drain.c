@@ -6,7 +6,15 @@
 
 #include "config.h"
 
-#include "dvmd-size.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-job-registry.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-shrink.h"
 
 static void
 warn (DvmdJob *job, DvmdNode *node, gint64 when)
@@ -14,8 +22,9 @@ warn (DvmdJob *job, DvmdNode *node, gint64 when)
   DvmdCore *core = dvmd_job_get_core (job);
 
   /* The time may be over already, and its event on its way. */
-  if (core->effects->warn_job != NULL)
-    core->effects->warn_job (core->user_data, job, node, MAX (when, dvmd_clock_monotonic (core->clock)));
+  if (dvmd_core_get_effects (core)->warn_job != NULL)
+    dvmd_core_get_effects (core)->warn_job (dvmd_core_get_user_data (core), job, node,
+                                            MAX (when, dvmd_clock_monotonic (dvmd_core_get_clock (core))));
 }
 
 static void
@@ -35,7 +44,7 @@ check_drain (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       if (node != NULL && !dvmd_size_is_down (node) && g_hash_table_size (node->jobs.ids) > 0)
         return;
@@ -57,13 +66,14 @@ dvmd_shrink_drain (DvmdCampaign *self)
 
   if (self->failure.known)
     return;
-  self->timer = dvmd_clock_add_timer (core->clock, (gint64)self->drain.timeout * G_USEC_PER_SEC, on_drain_end, self);
+  self->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core), (gint64)self->drain.timeout * G_USEC_PER_SEC,
+                                      on_drain_end, self);
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (core), target->rank) : NULL;
 
-      for (GList *l = node != NULL ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
+      for (GList *l = node != NULL ? dvmd_core_get_live_jobs (core) : NULL; l != NULL; l = l->next)
         if (dvmd_drain_is_running (l->data) && dvmd_map_count_on_node (dvmd_job_get_map (l->data), node->rank) > 0)
           warn (l->data, node, self->drain.end);
     }
@@ -73,8 +83,10 @@ dvmd_shrink_drain (DvmdCampaign *self)
 void
 dvmd_shrink_check_drains (DvmdCore *core)
 {
-  for (GList *l = core->campaigns.n_draining > 0 ? dvmd_registry_list (core->campaigns.all, FALSE) : NULL; l != NULL;
-       l = l->next)
+  for (GList *l = dvmd_campaign_registry_is_draining (dvmd_core_get_campaign_registry (core))
+                      ? dvmd_core_get_live_campaigns (core)
+                      : NULL;
+       l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -88,12 +100,13 @@ dvmd_shrink_warn (DvmdJob *job)
 {
   g_autoptr (GArray) ranks = NULL;
 
-  if (dvmd_job_get_core (job)->campaigns.n_draining == 0)
+  if (!dvmd_campaign_registry_is_draining (dvmd_core_get_campaign_registry (dvmd_job_get_core (job))))
     return;
   ranks = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < ranks->len; i++)
     {
-      DvmdNode *node = dvmd_node_pool_get (dvmd_job_get_core (job)->nodes, g_array_index (ranks, guint, i));
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_job_get_core (job)),
+                                           g_array_index (ranks, guint, i));
 
       for (guint k = 0; node != NULL && node->shrinks != NULL && k < node->shrinks->len; k++)
         {
@@ -108,7 +121,7 @@ dvmd_shrink_warn (DvmdJob *job)
 DvmdCampaign *
 dvmd_shrink_find_slow (DvmdSession *session)
 {
-  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (dvmd_session_get_core (session)); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 

@@ -32,6 +32,24 @@ typedef struct
   const char *allocator; /* (nullable): that brought it */
 } DvmdOffer;
 
+/* Effects that are about the places of a job's processes. */
+typedef struct
+{
+  /*
+   * (nullable): Whether what the spec says of placement makes sense: error says why not. counts: applications without a
+   * number get one from count().
+   */
+  gboolean (*check) (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError **error);
+  /* (nullable): Give numbers to the applications of which np is 0. FALSE: the usual ones. */
+  gboolean (*count) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np);
+  /* Place the job there. Called when the job is let through to MAP, or to see whether it could be. */
+  DvmdMap *(*map) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
+  /* (nullable): The job has slots where the map places it, and will be placed so. */
+  void (*claimed) (gpointer user_data, DvmdJob *job, DvmdMap *map);
+  /* (nullable): It has not any more, on that node, or (NULL) on all of them. */
+  void (*given_back) (gpointer user_data, DvmdJob *job, DvmdNode *node);
+} DvmdPlacementEffects;
+
 /*
  * Effects are what the core asks for. The controller implements them, and so does the simulation. No function may block
  * or call back into the core before it has returned; answers come later as calls of dvmd-core.h.
@@ -49,19 +67,7 @@ typedef struct
   void (*distribute_membership) (gpointer user_data, guint64 epoch);
   /* The DVM takes work. */
   void (*dvm_ready) (gpointer user_data);
-  /*
-   * (nullable): Whether what the spec says of placement makes sense: error says why not. counts: applications without a
-   * number get one from count_procs().
-   */
-  gboolean (*check_placement) (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError **error);
-  /* (nullable): Give numbers to the applications of which np is 0. FALSE: the usual ones. */
-  gboolean (*count_procs) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np);
-  /* Place the job there. Called when the job is let through to MAP, or to see whether it could be. */
-  DvmdMap *(*map) (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
-  /* (nullable): The job has slots where the map places it, and will be placed so. */
-  void (*claimed) (gpointer user_data, DvmdJob *job, DvmdMap *map);
-  /* (nullable): It has not any more, on that node, or (NULL) on all of them. */
-  void (*given_back) (gpointer user_data, DvmdJob *job, DvmdNode *node);
+  DvmdPlacementEffects placement;
   /*
    * Bring the files of the job to the agents of its map; each is answered for by dvmd_core_files_staged(). Again after
    * another map: what was under way for the one before is over, and agents that are not in this one answer by

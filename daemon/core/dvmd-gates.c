@@ -11,9 +11,14 @@
 #include "dvmd-gates.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-registry.h"
 #include "dvmd-candidates.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
@@ -21,6 +26,28 @@
 #include "dvmd-job-sessions.h"
 #include "dvmd-staging.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
+
+struct _DvmdGates
+{
+  gboolean changed;          /* the jobs that are parked will be told of it */
+  guint n_targets;           /* of campaigns with a ticket, that have not come or gone */
+  DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
+  guint64 opening;           /* and the number of that, among parkings and tickets */
+};
+
+DvmdGates *
+dvmd_gates_new (void)
+{
+  return g_new0 (DvmdGates, 1);
+}
+
+void
+dvmd_gates_free (DvmdGates *self)
+{
+  g_clear_object (&self->last_opened);
+  g_free (self);
+}
 
 /* ---- jobs ---- */
 
@@ -48,7 +75,7 @@ dvmd_gate_queue (DvmdJob *job)
   Passage *self = passage_of (job);
 
   if (self->queueing == 0)
-    self->queueing = dvmd_launch_fence_next_number (job->core->fence);
+    self->queueing = dvmd_launch_fence_next_number (dvmd_core_get_fence (job->core));
 }
 
 void
@@ -67,25 +94,25 @@ dvmd_gate_find_change (DvmdJob *job)
 
   if (campaign == NULL)
     campaign = self->let_go_by;
-  if (campaign == NULL && self->queueing != 0 && self->queueing < core->gates.opening)
-    campaign = core->gates.last_opened;
+  if (campaign == NULL && self->queueing != 0 && self->queueing < dvmd_core_get_gates (core)->opening)
+    campaign = dvmd_core_get_gates (core)->last_opened;
   return campaign;
 }
 
 gboolean
 dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate)
 {
-  return dvmd_launch_fence_is_closed (job->core->fence, gate);
+  return dvmd_launch_fence_is_closed (dvmd_core_get_fence (job->core), gate);
 }
 
 static void
 tell_campaigns (DvmdCore *core, DvmdGate gate)
 {
-  for (GList *l = dvmd_registry_list (core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (core); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->ticket.given
+      if (dvmd_campaign_get_ticket (campaign)->given
           && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK))
         dvmd_campaign_held_changed (campaign);
     }
@@ -96,11 +123,11 @@ dvmd_gate_park (DvmdJob *job, DvmdGate gate)
 {
   DvmdCore *core = job->core;
 
-  dvmd_launch_fence_park (core->fence, job, gate, dvmd_clock_monotonic (core->clock));
+  dvmd_launch_fence_park (dvmd_core_get_fence (core), job, gate, dvmd_clock_monotonic (dvmd_core_get_clock (core)));
   if (gate == DVMD_GATE_MAP)
     dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
   _dvm_job_set_held_at (job->record, gate == DVMD_GATE_MAP ? "map" : "launch");
-  _dvm_job_set_waits_for (job->record, dvmd_launch_fence_get_paths (core->fence, gate));
+  _dvm_job_set_waits_for (job->record, dvmd_launch_fence_get_paths (dvmd_core_get_fence (core), gate));
   tell_campaigns (core, gate);
   dvmd_core_changed (core);
 }
@@ -108,10 +135,12 @@ dvmd_gate_park (DvmdJob *job, DvmdGate gate)
 static void
 resume_held_back (DvmdCore *core)
 {
-  if (core->campaigns.held_back.length == 0 || dvmd_core_holds_back (core))
+  GList *held = dvmd_campaign_registry_get_held (dvmd_core_get_campaign_registry (core));
+
+  if (held == NULL || dvmd_core_holds_back (core))
     return;
-  for (GList *l = core->campaigns.held_back.head; l != NULL; l = l->next)
-    if (!((DvmdCampaign *)l->data)->failure.known)
+  for (GList *l = held; l != NULL; l = l->next)
+    if (!dvmd_campaign_has_failed (l->data))
       dvmd_campaign_post (l->data, DVMD_CAMPAIGN_RESUMED, NULL);
 }
 
@@ -121,7 +150,7 @@ dvmd_gate_pass (DvmdJob *job)
   DvmdCore *core = job->core;
   DvmdGate gate;
 
-  if (!dvmd_launch_fence_pass (core->fence, job, &gate))
+  if (!dvmd_launch_fence_pass (dvmd_core_get_fence (core), job, &gate))
     return;
   _dvm_job_set_held_at (job->record, "");
   _dvm_job_set_waits_for (job->record, NULL);
@@ -137,50 +166,44 @@ dvmd_gate_unmap (DvmdJob *job)
   if (job->map == NULL)
     return;
   dvmd_admission_raise_turn (job, DVMD_TURN_FIRST);
-  job->core->statistics.jobs_remapped++;
+  dvmd_core_get_counters (job->core)->jobs_remapped++;
   _dvm_job_set_remapped (job->record, dvm_job_get_remapped (job->record) + 1);
-  dvmd_admission_give_back (job->core->admission, job);
+  dvmd_admission_give_back (dvmd_core_get_admission (job->core), job);
   dvmd_job_unplace (job);
 }
 
 /* ---- tickets ---- */
 
 void
-dvmd_gates_clear (DvmdGates *self)
-{
-  g_clear_object (&self->last_opened);
-}
-
-void
 dvmd_gate_count_targets (DvmdCore *core, int change)
 {
-  core->gates.n_targets += change;
+  dvmd_core_get_gates (core)->n_targets += change;
 }
 
 /* Once for all that change together. */
 static void
 fence_changed (DvmdCore *core)
 {
-  if (!core->gates.changed)
+  if (!dvmd_core_get_gates (core)->changed)
     dvmd_core_post_vm (core, DVMD_VM_FENCE_CHANGED, 0, NULL);
-  core->gates.changed = TRUE;
+  dvmd_core_get_gates (core)->changed = TRUE;
   dvmd_core_changed (core);
 }
 
 void
 dvmd_gate_close (DvmdCampaign *campaign)
 {
-  DvmdCore *core = campaign->core;
+  DvmdCore *core = dvmd_campaign_get_core (campaign);
 
-  if (campaign->ticket.given)
+  if (dvmd_campaign_get_ticket (campaign)->given)
     return;
-  campaign->ticket.given = TRUE;
-  campaign->ticket.number = dvmd_launch_fence_next_number (core->fence);
-  dvmd_gate_count_targets (core, campaign->n_pending);
-  dvmd_launch_fence_close (core->fence, DVMD_GATE_MAP, campaign);
+  dvmd_campaign_get_ticket (campaign)->given = TRUE;
+  dvmd_campaign_get_ticket (campaign)->number = dvmd_launch_fence_next_number (dvmd_core_get_fence (core));
+  dvmd_gate_count_targets (core, dvmd_campaign_get_pending (campaign));
+  dvmd_launch_fence_close (dvmd_core_get_fence (core), DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
-    dvmd_launch_fence_close (core->fence, DVMD_GATE_LAUNCH, campaign);
-  dvmd_admission_set_closed (core->admission, TRUE);
+    dvmd_launch_fence_close (dvmd_core_get_fence (core), DVMD_GATE_LAUNCH, campaign);
+  dvmd_admission_set_closed (dvmd_core_get_admission (core), TRUE);
   dvmd_campaign_held_changed (campaign);
   fence_changed (core);
 }
@@ -216,7 +239,7 @@ sort_out (GPtrArray *jobs, GPtrArray *anew)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
-      if (job->map != NULL && (dvmd_staging_is_half (job) || dvmd_gate_find_missing (job) != G_MAXUINT))
+      if (job->map != NULL && (dvmd_staging_is_half (job) || dvmd_core_find_missing (job) != G_MAXUINT))
         dvmd_gate_unmap (job);
       if (dvmd_admission_get_turn (job) == DVMD_TURN_FIRST)
         g_ptr_array_add (anew, job);
@@ -233,11 +256,13 @@ sort_out (GPtrArray *jobs, GPtrArray *anew)
 static void
 release_jobs (DvmdCore *core, DvmdCampaign *campaign)
 {
-  gboolean map_open = !dvmd_launch_fence_is_closed (core->fence, DVMD_GATE_MAP);
-  gboolean launch_open = !dvmd_launch_fence_is_closed (core->fence, DVMD_GATE_LAUNCH);
-  g_autoptr (GPtrArray) to_map = map_open ? dvmd_launch_fence_release (core->fence, DVMD_GATE_MAP) : g_ptr_array_new ();
-  g_autoptr (GPtrArray) to_launch = launch_open ? dvmd_launch_fence_release (core->fence, DVMD_GATE_LAUNCH)
-                                                : g_ptr_array_new ();
+  gboolean map_open = !dvmd_launch_fence_is_closed (dvmd_core_get_fence (core), DVMD_GATE_MAP);
+  gboolean launch_open = !dvmd_launch_fence_is_closed (dvmd_core_get_fence (core), DVMD_GATE_LAUNCH);
+  g_autoptr (GPtrArray) to_map = map_open ? dvmd_launch_fence_release (dvmd_core_get_fence (core), DVMD_GATE_MAP)
+                                          : g_ptr_array_new ();
+  g_autoptr (GPtrArray) to_launch = launch_open
+                                        ? dvmd_launch_fence_release (dvmd_core_get_fence (core), DVMD_GATE_LAUNCH)
+                                        : g_ptr_array_new ();
   g_autoptr (GPtrArray) anew = g_ptr_array_new ();
 
   sort_out (to_launch, anew);
@@ -248,23 +273,23 @@ release_jobs (DvmdCore *core, DvmdCampaign *campaign)
   post_all (to_map, DVMD_JOB_LET_MAP, campaign);
   if (!map_open)
     return;
-  g_set_object (&core->gates.last_opened, campaign);
-  core->gates.opening = dvmd_launch_fence_next_number (core->fence);
+  g_set_object (&dvmd_core_get_gates (core)->last_opened, campaign);
+  dvmd_core_get_gates (core)->opening = dvmd_launch_fence_next_number (dvmd_core_get_fence (core));
   dvmd_core_post_vm (core, DVMD_VM_GATE_OPENED, 0, NULL);
 }
 
 void
 dvmd_gate_open (DvmdCampaign *campaign)
 {
-  DvmdCore *core = campaign->core;
+  DvmdCore *core = dvmd_campaign_get_core (campaign);
 
-  if (!campaign->ticket.given)
+  if (!dvmd_campaign_get_ticket (campaign)->given)
     return;
-  campaign->ticket.given = FALSE;
-  dvmd_gate_count_targets (core, -campaign->n_pending);
-  dvmd_launch_fence_open (core->fence, DVMD_GATE_MAP, campaign);
+  dvmd_campaign_get_ticket (campaign)->given = FALSE;
+  dvmd_gate_count_targets (core, -dvmd_campaign_get_pending (campaign));
+  dvmd_launch_fence_open (dvmd_core_get_fence (core), DVMD_GATE_MAP, campaign);
   if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
-    dvmd_launch_fence_open (core->fence, DVMD_GATE_LAUNCH, campaign);
+    dvmd_launch_fence_open (dvmd_core_get_fence (core), DVMD_GATE_LAUNCH, campaign);
   dvmd_campaign_held_changed (campaign);
   fence_changed (core);
   release_jobs (core, campaign);
@@ -273,20 +298,20 @@ dvmd_gate_open (DvmdCampaign *campaign)
 void
 dvmd_gate_opened (DvmdCore *core)
 {
-  if (dvmd_launch_fence_is_closed (core->fence, DVMD_GATE_MAP))
+  if (dvmd_launch_fence_is_closed (dvmd_core_get_fence (core), DVMD_GATE_MAP))
     return;
-  dvmd_admission_set_closed (core->admission, FALSE);
-  dvmd_admission_nodes_changed (core->admission);
+  dvmd_admission_set_closed (dvmd_core_get_admission (core), FALSE);
+  dvmd_admission_nodes_changed (dvmd_core_get_admission (core));
 }
 
 static void
 publish_gate (DvmdCore *core, DvmdGate gate)
 {
-  g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (core->fence, gate);
+  g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (dvmd_core_get_fence (core), gate);
 
   for (guint i = 0; i < jobs->len; i++)
     _dvm_job_set_waits_for (((DvmdJob *)g_ptr_array_index (jobs, i))->record,
-                            dvmd_launch_fence_get_paths (core->fence, gate));
+                            dvmd_launch_fence_get_paths (dvmd_core_get_fence (core), gate));
   if (jobs->len > 0)
     tell_campaigns (core, gate);
 }
@@ -294,7 +319,7 @@ publish_gate (DvmdCore *core, DvmdGate gate)
 void
 dvmd_gate_publish (DvmdCore *core)
 {
-  core->gates.changed = FALSE;
+  dvmd_core_get_gates (core)->changed = FALSE;
   publish_gate (core, DVMD_GATE_MAP);
   publish_gate (core, DVMD_GATE_LAUNCH);
 }
@@ -304,14 +329,14 @@ dvmd_gate_publish (DvmdCore *core)
 static gboolean
 would_have_used (DvmdJob *job, DvmdCampaign *campaign)
 {
-  if (!dvmd_job_uses_session (job, dvmd_session_get_id (campaign->session))
-      && !(dvmd_job_uses_session (job, 0) && !dvmd_session_is_reserved (campaign->session)))
+  if (!dvmd_job_uses_session (job, dvmd_session_get_id (dvmd_campaign_get_session (campaign)))
+      && !(dvmd_job_uses_session (job, 0) && !dvmd_session_is_reserved (dvmd_campaign_get_session (campaign))))
     return FALSE;
-  for (guint i = 0; i < campaign->targets->len; i++)
+  for (guint i = 0; i < dvmd_campaign_get_targets (campaign)->len; i++)
     {
-      const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
+      const DvmdTarget *target = g_ptr_array_index (dvmd_campaign_get_targets (campaign), i);
 
-      if (dvmd_candidates_would_have (job->core->nodes, job, target->name, target->rank))
+      if (dvmd_candidates_would_have (dvmd_core_get_nodes (job->core), job, target->name, target->rank))
         return TRUE;
     }
   return FALSE;
@@ -320,30 +345,33 @@ would_have_used (DvmdJob *job, DvmdCampaign *campaign)
 void
 dvmd_gate_abort (DvmdCampaign *campaign)
 {
-  DvmdCore *core = campaign->core;
+  DvmdCore *core = dvmd_campaign_get_core (campaign);
   g_autofree char *what = dvmd_campaign_describe (campaign);
-  g_autoptr (DvmReason) reason = _dvm_reason_new (
-      DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (campaign->failure.cause), campaign->failure.reason);
+  g_autoptr (DvmReason)
+      reason = _dvm_reason_new (DVM_REASON_GROW_FAILED, what, dvmd_cause_to_string (dvmd_campaign_get_cause (campaign)),
+                                dvmd_campaign_get_failure_reason (campaign));
   g_autoptr (GPtrArray) jobs = NULL;
 
-  if (campaign->ticket.aborted || core->vm.shutting_down)
+  if (dvmd_campaign_get_ticket (campaign)->aborted || dvmd_core_get_shutting_down (core))
     return;
-  campaign->ticket.aborted = TRUE;
-  jobs = dvmd_launch_fence_list (core->fence, DVMD_GATE_MAP);
-  for (guint i = 0; campaign->ticket.given && i < jobs->len; i++)
+  dvmd_campaign_get_ticket (campaign)->aborted = TRUE;
+  jobs = dvmd_launch_fence_list (dvmd_core_get_fence (core), DVMD_GATE_MAP);
+  for (guint i = 0; dvmd_campaign_get_ticket (campaign)->given && i < jobs->len; i++)
     {
       DvmdJob *job = g_ptr_array_index (jobs, i);
 
       if (dvmd_admission_get_turn (job) != DVMD_TURN_FIRST
-          && dvmd_launch_fence_get_number (job) > campaign->ticket.number && would_have_used (job, campaign))
+          && dvmd_launch_fence_get_number (job) > dvmd_campaign_get_ticket (campaign)->number
+          && would_have_used (job, campaign))
         dvmd_core_post_reason (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
     }
-  for (guint i = 0; i < campaign->own_jobs->len; i++)
-    dvmd_core_post_reason (g_ptr_array_index (campaign->own_jobs, i), DVM_JOB_STATE_NEVER_LAUNCHED, reason);
+  for (guint i = 0; i < dvmd_campaign_get_own_jobs (campaign)->len; i++)
+    dvmd_core_post_reason (g_ptr_array_index (dvmd_campaign_get_own_jobs (campaign), i), DVM_JOB_STATE_NEVER_LAUNCHED,
+                           reason);
 }
 
 guint
 dvmd_core_get_launch_fence (DvmdCore *self)
 {
-  return self->gates.n_targets;
+  return dvmd_core_get_gates (self)->n_targets;
 }

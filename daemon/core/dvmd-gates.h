@@ -4,25 +4,15 @@
 
 #pragma once
 
-#include "dvmd-core-elastic.h"
-#include "dvmd-launch-fence.h"
+#include "dvmd-core-parts.h"
 
 G_BEGIN_DECLS
 
-/*
- * The launch fence as jobs meet it: they are parked at its gates, and go on when these open, or are aborted. These
- * functions alone write the struct.
- */
+/* The launch fence as jobs meet it: they are parked at its gates, and go on when these open, or are aborted. */
 
-typedef struct
-{
-  gboolean changed;          /* the jobs that are parked will be told of it */
-  guint n_targets;           /* of campaigns with a ticket, that have not come or gone */
-  DvmdCampaign *last_opened; /* (nullable): the last one that opened the map gate */
-  guint64 opening;           /* and the number of that, among parkings and tickets */
-} DvmdGates;
-
-void dvmd_gates_clear (DvmdGates *self);
+DvmdGates *dvmd_gates_new (void);
+void dvmd_gates_free (DvmdGates *self);
+/* A campaign with a ticket has so many targets more to wait for. */
 void dvmd_gate_count_targets (DvmdCore *core, int change);
 /* A job has come to the gate: does it have to wait? */
 gboolean dvmd_gate_is_closed (DvmdJob *job, DvmdGate gate);
@@ -48,8 +38,6 @@ void dvmd_gate_opened (DvmdCore *core);
 /* The records of parked jobs are told which campaigns they wait for. */
 void dvmd_gate_publish (DvmdCore *core);
 
-/* (nullable): a rank of the job's map that is no member, or is leaving; G_MAXUINT: none */
-guint dvmd_gate_find_missing (DvmdJob *job);
 /* The map is void: exactly what it claimed is given back. */
 void dvmd_gate_unmap (DvmdJob *job);
 

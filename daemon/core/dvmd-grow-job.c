@@ -11,9 +11,12 @@
 #include "dvmd-grow-job.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
-#include "dvmd-size.h"
+#include "dvmd-job-registry.h"
 
 typedef struct
 {
@@ -56,7 +59,7 @@ publish_waits (DvmdJob *job)
       DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
       if (!dvmd_campaign_get_ended (campaign))
-        g_ptr_array_add (paths, (gpointer)dvm_campaign_get_object_path (campaign->record));
+        g_ptr_array_add (paths, (gpointer)dvm_campaign_get_object_path (dvmd_campaign_get_record (campaign)));
     }
   g_ptr_array_add (paths, NULL);
   _dvm_job_set_held_at (record, "map");
@@ -70,7 +73,7 @@ dvmd_grow_job_wait (DvmdJob *job)
 
   if (self->grows == NULL)
     return FALSE;
-  dvmd_job_registry_count (&dvmd_job_get_core (job)->jobs, DVMD_JOBS_AWAITING, 1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (dvmd_job_get_core (job)), DVMD_JOBS_AWAITING, 1);
   self->waits = TRUE;
   publish_waits (job);
   dvmd_core_post (job, DVMD_JOB_AGENTS_LAUNCHED);
@@ -96,15 +99,14 @@ dvmd_grow_job_waits (DvmdJob *job)
 static gboolean
 has_come (DvmdCampaign *campaign)
 {
-  return dvmd_campaign_get_ended (campaign)
-         || (campaign->n_reported > 0 && campaign->n_reported == campaign->targets->len);
+  return dvmd_campaign_get_ended (campaign) || dvmd_campaign_has_reported (campaign);
 }
 
 static void
 stop_waiting (DvmdJob *job)
 {
   own_nodes_of (job)->waits = FALSE;
-  dvmd_job_registry_count (&dvmd_job_get_core (job)->jobs, DVMD_JOBS_AWAITING, -1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (dvmd_job_get_core (job)), DVMD_JOBS_AWAITING, -1);
   _dvm_job_set_waits_for (dvmd_job_get_record (job), NULL);
 }
 
@@ -119,7 +121,7 @@ dvmd_grow_check_job (DvmdJob *job)
     {
       DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
-      if (!campaign->failure.known && has_come (campaign))
+      if (!dvmd_campaign_has_failed (campaign) && has_come (campaign))
         continue;
       publish_waits (job);
       return;
@@ -140,7 +142,7 @@ dvmd_grow_forget_job (DvmdJob *job)
     {
       DvmdCampaign *campaign = g_ptr_array_index (self->grows, i);
 
-      g_ptr_array_remove (campaign->own_jobs, job);
+      g_ptr_array_remove (dvmd_campaign_get_own_jobs (campaign), job);
       dvmd_campaign_held_changed (campaign);
     }
   dvmd_grow_drop_own (job);
@@ -165,29 +167,29 @@ dvmd_campaign_publish_held_jobs (DvmdCampaign *self)
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
   g_autoptr (GPtrArray) own = g_ptr_array_new ();
 
-  if (!self->held_untold)
+  if (!dvmd_campaign_take_held_changed (self))
     return;
-  self->held_untold = FALSE;
-  for (guint i = 0; i < self->own_jobs->len; i++)
-    if (dvmd_grow_job_waits (g_ptr_array_index (self->own_jobs, i)))
-      g_ptr_array_add (own, g_ptr_array_index (self->own_jobs, i));
+  for (guint i = 0; i < dvmd_campaign_get_own_jobs (self)->len; i++)
+    if (dvmd_grow_job_waits (g_ptr_array_index (dvmd_campaign_get_own_jobs (self), i)))
+      g_ptr_array_add (own, g_ptr_array_index (dvmd_campaign_get_own_jobs (self), i));
   add_paths (paths, own);
   for (guint gate = DVMD_GATE_MAP; gate < DVMD_N_GATES; gate++)
-    if (self->ticket.given && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
+    if (dvmd_campaign_has_ticket (self)
+        && (gate == DVMD_GATE_MAP || dvmd_campaign_get_kind (self) == DVM_CAMPAIGN_KIND_SHRINK))
       {
-        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (self->core->fence, gate);
+        g_autoptr (GPtrArray) jobs = dvmd_launch_fence_list (dvmd_core_get_fence (dvmd_campaign_get_core (self)), gate);
 
         add_paths (paths, jobs);
       }
   g_ptr_array_add (paths, NULL);
-  _dvm_campaign_set_held_jobs (self->record, (const char *const *)paths->pdata);
+  _dvm_campaign_set_held_jobs (dvmd_campaign_get_record (self), (const char *const *)paths->pdata);
 }
 
 void
 dvmd_campaign_forget_jobs (DvmdCampaign *self)
 {
-  for (guint i = 0; i < self->own_jobs->len; i++)
-    dvmd_grow_drop_own (g_ptr_array_index (self->own_jobs, i));
-  g_ptr_array_set_size (self->own_jobs, 0);
-  g_clear_object (&self->job);
+  for (guint i = 0; i < dvmd_campaign_get_own_jobs (self)->len; i++)
+    dvmd_grow_drop_own (g_ptr_array_index (dvmd_campaign_get_own_jobs (self), i));
+  g_ptr_array_set_size (dvmd_campaign_get_own_jobs (self), 0);
+  dvmd_campaign_forget_job (self);
 }

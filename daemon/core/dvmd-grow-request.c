@@ -11,8 +11,22 @@
 #include "dvmd-size.h"
 
 #include "dvm-hosts-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-requester.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-disposal.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-limit.h"
+#include "dvmd-session-owners.h"
+#include "dvmd-session-registry.h"
 
 /* A plan says what becomes of each host of a request. */
 typedef struct
@@ -62,7 +76,7 @@ plan_restarted (DvmdCore *self, Plan *plan, guint i, DvmdNode *node, GError **er
 
   if (for_job && !check_node (self, plan, node, error))
     return FALSE;
-  if (for_job || !self->settings.elastic)
+  if (for_job || !dvmd_core_get_settings (self)->elastic)
     {
       g_array_append_val (for_job ? plan->in : plan->to_add, i);
       return TRUE;
@@ -76,14 +90,14 @@ static gboolean
 plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 {
   const char *name = plan->request->hosts[i].name;
-  DvmdCampaign *other = dvmd_campaign_registry_find_coming (&self->campaigns, name);
+  DvmdCampaign *other = dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name);
   DvmdNode *node = dvmd_size_find_agent (self, name);
 
   if (other == NULL && node != NULL && node->grow != NULL)
     other = node->grow;
-  if (other != NULL && !other->failure.known && dvmd_campaign_is_restart (other))
+  if (other != NULL && !dvmd_campaign_has_failed (other) && dvmd_campaign_is_restart (other))
     return plan_restarted (self, plan, i, node, error);
-  if (other != NULL && !other->failure.known)
+  if (other != NULL && !dvmd_campaign_has_failed (other))
     {
       if (plan->request->job != NULL)
         {
@@ -171,9 +185,10 @@ check_extended (DvmdCore *self, Plan *plan, GError **error)
   else if (dvmd_session_get_id (plan->session) == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "The default session is not an allocation: leave the id out");
-  else if (request->target != NULL && request->target[0] != '\0' && g_strcmp0 (plan->session->owner, plan->owner) != 0)
+  else if (request->target != NULL && request->target[0] != '\0'
+           && g_strcmp0 (dvmd_session_get_owner (plan->session), plan->owner) != 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "target: the allocation belongs to %s for life",
-                 plan->session->owner != NULL ? plan->session->owner : "nobody");
+                 dvmd_session_get_owner (plan->session) != NULL ? dvmd_session_get_owner (plan->session) : "nobody");
   else if (request->share_given && request->share == dvmd_session_is_reserved (plan->session))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "share: the allocation is %s, and stays so",
                  request->share ? "reserved" : "shared");
@@ -213,26 +228,21 @@ check_new (DvmdCore *self, Plan *plan, GError **error)
   return FALSE;
 }
 
-static gboolean
-is_lent (DvmdSession *session, const char *name)
-{
-  return session->lent != NULL && g_hash_table_contains (session->lent, name);
-}
-
 /* Hosts that were released from it, and no others. */
 static gboolean
 check_lent (const Plan *plan, GError **error)
 {
   const DvmdGrowRequest *request = plan->request;
+  g_autoptr (GPtrArray) lent = dvmd_session_list_lent (plan->session);
 
-  if (plan->session->lent == NULL || g_hash_table_size (plan->session->lent) == 0)
+  if (lent->len == 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Nothing has been released from the allocation %s alone",
                    dvmd_session_get_alloc_id (plan->session));
       return FALSE;
     }
   for (guint i = 0; i < request->n_hosts; i++)
-    if (!is_lent (plan->session, request->hosts[i].name))
+    if (!dvmd_session_has_lent (plan->session, request->hosts[i].name))
       {
         g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s has not been released from the allocation %s",
                      request->hosts[i].name, dvmd_session_get_alloc_id (plan->session));
@@ -318,7 +328,7 @@ add_targets (DvmdCampaign *campaign, const Plan *plan)
   for (guint i = 0; i < plan->to_add->len; i++)
     {
       const DvmdGrowHost *host = &plan->request->hosts[g_array_index (plan->to_add, guint, i)];
-      DvmdNode *node = dvmd_size_find_agent (campaign->core, host->name);
+      DvmdNode *node = dvmd_size_find_agent (dvmd_campaign_get_core (campaign), host->name);
       DvmdTarget *target = dvmd_campaign_add_target (campaign, host->name, 0);
 
       target->slots = host->slots;
@@ -326,7 +336,8 @@ add_targets (DvmdCampaign *campaign, const Plan *plan)
       target->address = g_strdup (host->address);
       target->allocator = g_strdup (host->allocator);
       target->waits_for = node != NULL && !dvmd_size_is_down (node) && dvmd_size_is_leaving (node) ? node->rank : 0;
-      dvmd_campaign_registry_add_coming (&campaign->core->campaigns, host->name, campaign);
+      dvmd_campaign_registry_add_coming (dvmd_core_get_campaign_registry (dvmd_campaign_get_core (campaign)),
+                                         host->name, campaign);
     }
 }
 
@@ -342,7 +353,7 @@ join_session (DvmdCore *self, const Plan *plan, DvmdSession *session, DvmdCampai
         continue;
       dvmd_session_join (session, node);
       if (campaign != NULL)
-        g_array_append_val (campaign->joined, node->rank);
+        dvmd_campaign_note_moved (campaign, node->rank);
     }
 }
 
@@ -357,10 +368,7 @@ start (DvmdCore *self, const Plan *plan, DvmdSession *session, gboolean minted)
     return NULL;
   campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_GROW, requester, dvmd_session_get_alloc_id (session),
                                       request->req_id);
-  campaign->session = g_object_ref (session);
-  campaign->stake = minted ? DVMD_STAKE_MINTED : DVMD_STAKE_NONE;
-  if (request->job != NULL)
-    campaign->job = g_object_ref (request->job);
+  dvmd_campaign_set_session (campaign, session, minted ? DVMD_STAKE_MINTED : DVMD_STAKE_NONE, request->job);
   add_targets (campaign, plan);
   return campaign;
 }
@@ -369,16 +377,16 @@ start (DvmdCore *self, const Plan *plan, DvmdSession *session, gboolean minted)
 static void
 unhold_shrinks (DvmdCampaign *campaign)
 {
-  for (guint i = 0; i < campaign->targets->len; i++)
+  for (guint i = 0; i < dvmd_campaign_get_targets (campaign)->len; i++)
     {
-      const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
-      DvmdNode *node = dvmd_node_pool_get (campaign->core->nodes, target->waits_for);
+      const DvmdTarget *target = g_ptr_array_index (dvmd_campaign_get_targets (campaign), i);
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_campaign_get_core (campaign)), target->waits_for);
 
       for (guint k = 0; target->waits_for != 0 && node != NULL && node->shrinks != NULL && k < node->shrinks->len; k++)
         {
           DvmdCampaign *shrink = g_ptr_array_index (node->shrinks, k);
 
-          if (shrink->start != DVMD_START_HELD)
+          if (!dvmd_campaign_is_held (shrink))
             continue;
           dvmd_size_unhold (shrink);
           dvmd_campaign_try_begin (shrink);
@@ -390,7 +398,7 @@ static void
 wait_for (DvmdJob *job, DvmdCampaign *campaign)
 {
   dvmd_grow_add_own (job, campaign);
-  g_ptr_array_add (campaign->own_jobs, g_object_ref (job));
+  g_ptr_array_add (dvmd_campaign_get_own_jobs (campaign), g_object_ref (job));
   dvmd_campaign_held_changed (campaign);
 }
 
@@ -404,13 +412,13 @@ make_session (DvmdCore *self, const Plan *plan)
                                                 request->share);
 
   dvmd_session_tie (session, request->child_separate || request->detached, request->detached);
-  session->instantiated = request->instantiated;
-  session->inheritance = request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT;
-  dvmd_session_publish_sharing (session);
+  if (request->instantiated)
+    dvmd_session_set_instantiated (session);
+  dvmd_session_init_inheritance (session, request->inheritance_given ? request->inheritance : DVMD_INHERIT_DEFAULT);
   dvmd_session_set_owner (session, plan->owner, request->requester);
   if (plan->parent != NULL)
     dvmd_session_set_parent (session, dvmd_session_get_id (plan->parent));
-  dvmd_core_tell_session (session, DVMD_NEWS_ADDED);
+  dvmd_core_tell_session (self, session, DVMD_NEWS_ADDED);
   return session;
 }
 
@@ -419,10 +427,7 @@ static void
 renew (DvmdCore *self, DvmdSession *session, const DvmdGrowRequest *request)
 {
   if (request->requester != NULL)
-    {
-      g_clear_pointer (&session->requester, dvmd_requester_free);
-      session->requester = dvmd_requester_copy (request->requester);
-    }
+    dvmd_session_set_requester (session, request->requester);
   if (is_extension (request) && !request->reaquire && request->inheritance_given)
     dvmd_session_set_inheritance (session, request->inheritance);
   dvmd_session_set_limit (session, request);
@@ -447,7 +452,7 @@ dvmd_core_grow (DvmdCore *self, const DvmdGrowRequest *request, DvmdSizeAnswer *
   renew (self, session, request);
   if (campaign != NULL)
     dvmd_size_start_campaign (campaign, request->scheduler);
-  if (campaign != NULL && campaign->start != DVMD_START_HELD)
+  if (campaign != NULL && !dvmd_campaign_is_held (campaign))
     unhold_shrinks (campaign);
   dvmd_size_answer (answer, dvmd_session_get_alloc_id (session), request->req_id, session, campaign);
   return TRUE;

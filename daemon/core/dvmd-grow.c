@@ -12,8 +12,24 @@
 #include "dvmd-heal.h"
 #include "dvmd-size.h"
 
+#include "dvmd-grow.h"
+
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-departure.h"
 #include "dvmd-grow-job.h"
+#include "dvmd-membership.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-vm.h"
 
 /* ---- it begins ---- */
 
@@ -41,7 +57,7 @@ find_waits (DvmdCampaign *self)
       else if (node != NULL && !dvmd_size_is_down (node) && node->grow == NULL)
         {
           take_in (self, node);
-          dvmd_campaign_registry_remove_coming (&self->core->campaigns, target->name, self);
+          dvmd_campaign_registry_remove_coming (dvmd_core_get_campaign_registry (self->core), target->name, self);
           g_ptr_array_remove_index (self->targets, i);
           continue;
         }
@@ -117,7 +133,7 @@ on_timeout (gpointer user_data)
       if (!target->reported)
         g_string_append_printf (reason, "%s%s", reason->len > 0 ? ", " : "", target->name);
     }
-  g_string_append_printf (reason, ": no report within %u s", self->core->settings.grow_timeout);
+  g_string_append_printf (reason, ": no report within %u s", dvmd_core_get_settings (self->core)->grow_timeout);
   dvmd_campaign_fail (self, DVMD_CAUSE_TIMEOUT, reason->str);
 }
 
@@ -128,10 +144,12 @@ dvmd_grow_launch (DvmdCampaign *self)
   g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
 
   self->grown = DVMD_GROW_LAUNCHED;
-  if (core->settings.grow_timeout > 0)
-    self->timer = dvmd_clock_add_timer (core->clock, (gint64)core->settings.grow_timeout * G_USEC_PER_SEC, on_timeout,
-                                        self);
-  core->effects->launch_agents (core->user_data, (DvmdNode *const *)nodes->pdata, nodes->len);
+  if (dvmd_core_get_settings (core)->grow_timeout > 0)
+    self->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core),
+                                        (gint64)dvmd_core_get_settings (core)->grow_timeout * G_USEC_PER_SEC,
+                                        on_timeout, self);
+  dvmd_core_get_effects (core)->launch_agents (dvmd_core_get_user_data (core), (DvmdNode *const *)nodes->pdata,
+                                               nodes->len);
 }
 
 static void
@@ -169,11 +187,12 @@ dvmd_grow_wire (DvmdCampaign *self)
       DvmdNode *node = g_ptr_array_index (nodes, i);
 
       if (!node->slots_given)
-        dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
+        dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, MAX (node->hwthreads, 1), node->slots_max);
     }
   self->grown = DVMD_GROW_WIRING;
-  dvmd_membership_renew (&core->membership);
-  core->effects->wire_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len);
+  dvmd_membership_renew (dvmd_core_get_membership (core));
+  dvmd_core_get_effects (core)->wire_agents (dvmd_core_get_user_data (core), self, (DvmdNode *const *)nodes->pdata,
+                                             nodes->len);
 }
 
 /* From now on the nodes of the grow are members, and lost as such. */
@@ -197,7 +216,7 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
       if (campaign->heal != NULL)
         dvmd_heal_came (campaign->heal);
       else
-        dvmd_node_pool_set_state (self->nodes, node, DVM_NODE_STATE_UP, NULL);
+        dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_UP, NULL);
       dvmd_core_node_changed (self, node->rank);
     }
   dvmd_campaign_post (campaign, DVMD_CAMPAIGN_WIRED, NULL);
@@ -210,7 +229,7 @@ forget_names (DvmdCampaign *self)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
 
-      dvmd_campaign_registry_remove_coming (&self->core->campaigns, target->name, self);
+      dvmd_campaign_registry_remove_coming (dvmd_core_get_campaign_registry (self->core), target->name, self);
     }
 }
 
@@ -256,9 +275,9 @@ dvmd_grow_roll_back (DvmdCampaign *self)
     }
   for (guint i = 0; i < there->len; i++)
     ((DvmdNode *)g_ptr_array_index (there, i))->ordered = TRUE;
-  if (there->len > 0 && core->effects->remove_agents != NULL)
-    core->effects->remove_agents (core->user_data, self, (DvmdNode *const *)there->pdata, there->len, &repairs,
-                                  &links_changed);
+  if (there->len > 0 && dvmd_core_get_effects (core)->remove_agents != NULL)
+    dvmd_core_get_effects (core)->remove_agents (dvmd_core_get_user_data (core), self, (DvmdNode *const *)there->pdata,
+                                                 there->len, &repairs, &links_changed);
   _dvm_campaign_set_repairs (self->record, repairs, links_changed);
   dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
 }
@@ -267,7 +286,7 @@ dvmd_grow_roll_back (DvmdCampaign *self)
 static DvmdCampaign *
 find_other_grow (DvmdCampaign *self)
 {
-  for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self->core); l != NULL; l = l->next)
     {
       DvmdCampaign *other = l->data;
 
@@ -294,7 +313,7 @@ void_session (DvmdCampaign *self)
 
   for (guint i = 0; i < self->joined->len; i++)
     {
-      DvmdNode *node = dvmd_node_pool_get (self->core->nodes, g_array_index (self->joined, guint, i));
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), g_array_index (self->joined, guint, i));
 
       if (node != NULL && !dvmd_session_is_over (self->session))
         dvmd_session_part (self->session, node);

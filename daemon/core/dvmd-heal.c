@@ -11,8 +11,18 @@
 #include "dvmd-heal.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-departure.h"
 #include "dvmd-log.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-size.h"
+#include "dvmd-vm.h"
 
 /* Before the second attempt; each later one waits twice as long. */
 #define FIRST_PAUSE G_TIME_SPAN_SECOND
@@ -51,7 +61,7 @@ get_heal (DvmdCore *core, DvmdNode *node)
 static void
 stop_timer (DvmdHeal *self)
 {
-  dvmd_clock_remove_timer (self->core->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->timer);
   self->timer = 0;
 }
 
@@ -65,9 +75,8 @@ dvmd_heal_forget (DvmdNode *node)
   stop_timer (self);
   if (self->attempt != NULL)
     {
-      dvmd_clock_remove_timer (self->core->clock, self->attempt->timer);
-      self->attempt->timer = 0;
-      self->attempt->heal = NULL;
+      dvmd_campaign_stop_timer (self->attempt);
+      dvmd_campaign_set_heal (self->attempt, NULL);
     }
   g_clear_object (&self->attempt);
   g_free (self->drain_reason);
@@ -85,7 +94,7 @@ bring_again (DvmdHeal *self)
   DvmdNode *node = dvmd_core_bring_node (core, dvm_node_get_name (old->record), old->slots_given ? old->slots : 0,
                                          old->slots_max);
 
-  dvmd_node_pool_set_slots (core->nodes, node, old->slots, old->slots_max);
+  dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, old->slots, old->slots_max);
   node->brought = old->brought;
   node->address = g_strdup (old->address);
   _dvm_node_set_origin (node->record, dvm_node_get_launcher (old->record), dvm_node_get_allocator (old->record));
@@ -114,13 +123,11 @@ begin (DvmdHeal *self)
   self->wanted = FALSE;
   self->n_attempts++;
   what = g_strdup_printf ("Its agent is started again (attempt %u)", self->n_attempts);
-  dvmd_node_pool_set_state (self->core->nodes, node, DVM_NODE_STATE_ADDED, what);
-  attempt->heal = self;
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), node, DVM_NODE_STATE_ADDED, what);
   node->grow = attempt;
   dvmd_campaign_add_target (attempt, dvm_node_get_name (node->record), node->rank);
   dvmd_campaign_publish_targets (attempt);
-  attempt->n_pending = 1;
-  attempt->start = DVMD_START_BEGUN;
+  dvmd_campaign_set_heal (attempt, self);
   g_set_object (&self->attempt, attempt);
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "its agent is started again, as rank %u (attempt %u)", node->rank, self->n_attempts);
@@ -133,7 +140,9 @@ static gboolean
 is_claimed (DvmdHeal *self)
 {
   return (self->node->shrinks != NULL && self->node->shrinks->len > 0)
-         || dvmd_campaign_registry_find_coming (&self->core->campaigns, dvm_node_get_name (self->node->record)) != NULL;
+         || dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self->core),
+                                                dvm_node_get_name (self->node->record))
+                != NULL;
 }
 
 static void on_due (gpointer user_data);
@@ -142,7 +151,7 @@ static void
 wait (DvmdHeal *self, gint64 pause)
 {
   stop_timer (self);
-  self->timer = dvmd_clock_add_timer (self->core->clock, pause, on_due, self);
+  self->timer = dvmd_clock_add_timer (dvmd_core_get_clock (self->core), pause, on_due, self);
 }
 
 /* A DVM without any node tries on, also beyond the limit. */
@@ -154,8 +163,8 @@ on_due (gpointer user_data)
   self->timer = 0;
   if (is_claimed (self))
     wait (self, FIRST_PAUSE);
-  else if (!self->node->healing && dvmd_node_pool_count_up (self->core->nodes) > 0)
-    wait (self, self->core->settings.heal_pause);
+  else if (!self->node->healing && dvmd_node_pool_count_up (dvmd_core_get_nodes (self->core)) > 0)
+    wait (self, dvmd_core_get_settings (self->core)->heal_pause);
   else
     begin (self);
 }
@@ -165,7 +174,7 @@ on_due (gpointer user_data)
 static gint64
 get_pause (DvmdHeal *self)
 {
-  gint64 longest = self->core->settings.heal_pause;
+  gint64 longest = dvmd_core_get_settings (self->core)->heal_pause;
 
   if (self->wanted)
     return 0;
@@ -179,7 +188,8 @@ note_loss (DvmdHeal *self)
   DvmdNode *node = self->node;
 
   if (self->up_since > 0
-      && dvmd_clock_monotonic (self->core->clock) - self->up_since >= self->core->settings.heal_pause)
+      && dvmd_clock_monotonic (dvmd_core_get_clock (self->core)) - self->up_since
+             >= dvmd_core_get_settings (self->core)->heal_pause)
     self->n_attempts = 0;
   self->up_since = 0;
   if (!is_member (node))
@@ -197,17 +207,18 @@ dvmd_heal_plan (DvmdCore *core, DvmdNode *node, const char *reason)
   gint64 pause;
 
   node->healing = FALSE;
-  if (!core->vm.was_ready || core->vm.shutting_down || (!core->settings.heal && !wanted))
+  if (!dvmd_core_was_ready (core) || dvmd_core_get_shutting_down (core)
+      || (!dvmd_core_get_settings (core)->heal && !wanted))
     return g_strdup (reason);
   self = get_heal (core, node);
   note_loss (self);
   pause = get_pause (self);
-  node->healing = wanted || self->n_attempts < core->settings.heal_limit;
-  wait (self, node->healing ? pause : core->settings.heal_pause);
+  node->healing = wanted || self->n_attempts < dvmd_core_get_settings (core)->heal_limit;
+  wait (self, node->healing ? pause : dvmd_core_get_settings (core)->heal_pause);
   if (node->healing)
     return g_strdup_printf ("%s; its agent is started again in %g s (attempt %u of %u)", reason,
                             (double)pause / G_USEC_PER_SEC, self->n_attempts + 1,
-                            MAX (core->settings.heal_limit, self->n_attempts + 1));
+                            MAX (dvmd_core_get_settings (core)->heal_limit, self->n_attempts + 1));
   dvmd_core_look_again (core);
   return g_strdup_printf ("%s; given up after %u attempts to start its agent again", reason, self->n_attempts);
 }
@@ -218,9 +229,9 @@ dvmd_heal_came (DvmdHeal *self)
   DvmdNode *node = self->node;
 
   node->healing = FALSE;
-  self->up_since = dvmd_clock_monotonic (self->core->clock);
-  dvmd_node_pool_set_state (self->core->nodes, node, self->drained ? DVM_NODE_STATE_DO_NOT_USE : DVM_NODE_STATE_UP,
-                            self->drain_reason);
+  self->up_since = dvmd_clock_monotonic (dvmd_core_get_clock (self->core));
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), node,
+                            self->drained ? DVM_NODE_STATE_DO_NOT_USE : DVM_NODE_STATE_UP, self->drain_reason);
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "the node is back, as rank %u", node->rank);
 }
@@ -228,14 +239,16 @@ dvmd_heal_came (DvmdHeal *self)
 void
 dvmd_heal_ended (DvmdCampaign *attempt)
 {
-  if (attempt->heal != NULL && attempt->heal->attempt == attempt)
-    g_clear_object (&attempt->heal->attempt);
+  DvmdHeal *self = dvmd_campaign_get_heal (attempt);
+
+  if (self != NULL && self->attempt == attempt)
+    g_clear_object (&self->attempt);
 }
 
 void
 dvmd_heal_stop_all (DvmdCore *core)
 {
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
     {
       if (node->heal == NULL)
         continue;
@@ -258,7 +271,8 @@ check_restart (DvmdCore *self, DvmdNode *node, GError **error)
   if (node->rank == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "Rank 0 is the controller: it is the DVM, and is not started again while that runs");
-  else if (dvmd_size_is_leaving (node) || dvmd_campaign_registry_find_coming (&self->campaigns, name) != NULL)
+  else if (dvmd_size_is_leaving (node)
+           || dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name) != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
                  "A change of the DVM's size takes or brings %s: its agent is started by that, or not any more", name);
   else if (!is_member (node) && !dvmd_size_is_down (node))

@@ -7,9 +7,10 @@
 #include "config.h"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-job-sessions.h"
-#include "dvmd-size.h"
 
 static void
 read_hosts (DvmHosts *hosts, GArray *into)

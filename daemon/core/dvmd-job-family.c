@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-parts.h"
-#include "dvmd-rights.h"
+#include "dvmd-requester.h"
 
 /* µs that children of a job that has ended well have to do so too: they are in the same MPI_Finalize. */
 #define LAST_MOMENT (2 * G_USEC_PER_SEC)
@@ -129,7 +129,7 @@ dvmd_job_family_stop_timer (DvmdJob *job)
 {
   Family *self = family_of (job);
 
-  dvmd_clock_remove_timer (dvmd_job_get_core (job)->clock, self->timer);
+  dvmd_clock_remove_timer (dvmd_core_get_clock (dvmd_job_get_core (job)), self->timer);
   self->timer = 0;
 }
 
@@ -157,7 +157,8 @@ dvmd_job_family_ended (DvmdJob *job)
       if (dvm_job_state_is_error (dvmd_job_get_state (job)) || !dvmd_job_is_launched (child))
         end_with_parent (child);
       else
-        family_of (child)->timer = dvmd_clock_add_timer (core->clock, LAST_MOMENT, on_last_moment, child);
+        family_of (child)->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core), LAST_MOMENT, on_last_moment,
+                                                         child);
     }
 }
 

@@ -11,11 +11,13 @@
 #include "dvmd-job-hold.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-answers.h"
 #include "dvmd-job-debug.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
+#include "dvmd-job-registry.h"
 #include "dvmd-log.h"
 
 typedef struct
@@ -38,8 +40,8 @@ send_signal (DvmdJob *job, int signal)
 
   dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, dvm_job_get_nspace (dvmd_job_get_record (job)), "%s",
                 signal == DVMD_SIGNAL_STOP ? "it is stopped" : "it goes on");
-  if (core->effects->signal_job != NULL)
-    core->effects->signal_job (core->user_data, job, signal);
+  if (dvmd_core_get_effects (core)->signal_job != NULL)
+    dvmd_core_get_effects (core)->signal_job (dvmd_core_get_user_data (core), job, signal);
 }
 
 static void
@@ -74,7 +76,7 @@ wait (DvmdJob *job)
   DvmdCore *core = dvmd_job_get_core (job);
 
   holding_of (job)->waits = TRUE;
-  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_PAUSED, 1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (core), DVMD_JOBS_PAUSED, 1);
   _dvm_job_set_held_at (dvmd_job_get_record (job), "session");
   dvmd_core_changed (core);
 }
@@ -85,7 +87,7 @@ stop_waiting (DvmdJob *job)
   DvmdCore *core = dvmd_job_get_core (job);
 
   holding_of (job)->waits = FALSE;
-  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_PAUSED, -1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (core), DVMD_JOBS_PAUSED, -1);
   _dvm_job_set_held_at (dvmd_job_get_record (job), "");
   dvmd_core_changed (core);
 }
@@ -95,7 +97,7 @@ dvmd_job_hold_map (DvmdJob *job)
 {
   if (holding_of (job)->holds == 0)
     return FALSE;
-  dvmd_admission_give_back (dvmd_job_get_core (job)->admission, job);
+  dvmd_admission_give_back (dvmd_core_get_admission (dvmd_job_get_core (job)), job);
   dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
   wait (job);
   dvmd_core_post (job, DVMD_JOB_HELD);
@@ -114,7 +116,7 @@ dvmd_job_hold_launch (DvmdJob *job)
 void
 dvmd_job_hold (DvmdJob *job, DvmdHold why)
 {
-  DvmdAdmission *admission = dvmd_job_get_core (job)->admission;
+  DvmdAdmission *admission = dvmd_core_get_admission (dvmd_job_get_core (job));
 
   if (dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
     return;

@@ -10,7 +10,7 @@
 
 #include "dvmd-job-machine.h"
 
-#include "dvmd-core-private.h"
+#include "dvmd-core-news.h"
 #include "dvmd-job-steps.h"
 
 static const DvmdState job_states[] = {

@@ -7,9 +7,14 @@
 #include "config.h"
 
 #include "dvm-job-spec-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
-#include "dvmd-session-private.h"
+#include "dvmd-requester.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-owners.h"
 
 static void
 add_once (GArray *sessions, guint id)

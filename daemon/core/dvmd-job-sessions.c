@@ -11,9 +11,9 @@
 #include "dvmd-job-sessions.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-parts.h"
-#include "dvmd-session-private.h"
+#include "dvmd-requester.h"
 
 typedef struct
 {

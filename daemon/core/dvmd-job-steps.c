@@ -10,9 +10,12 @@
 
 #include "dvmd-job-steps.h"
 
-#include "dvm-records-private.h"
 #include "dvm-job-spec-private.h"
-#include "dvmd-core-private.h"
+#include "dvm-records-private.h"
+#include "dvmd-core-jobs.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-gates.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-grow.h"
@@ -21,6 +24,7 @@
 #include "dvmd-job-machine.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
+#include "dvmd-job-registry.h"
 #include "dvmd-shrink.h"
 #include "dvmd-staging.h"
 
@@ -29,7 +33,7 @@ dvmd_job_step_init (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  _dvm_job_set_created_at (job->record, dvmd_clock_now (job->core->clock));
+  _dvm_job_set_created_at (job->record, dvmd_clock_now (dvmd_core_get_clock (job->core)));
   dvmd_core_post (job, DVMD_JOB_SET_UP);
 }
 
@@ -38,10 +42,10 @@ dvmd_job_step_init_complete (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  if (job->core->vm.ready)
+  if (dvmd_core_get_ready (job->core))
     dvmd_core_post (job, DVMD_JOB_DISPATCHED);
   else
-    dvmd_job_registry_keep (&job->core->jobs, job);
+    dvmd_job_registry_keep (dvmd_core_get_job_registry (job->core), job);
 }
 
 void
@@ -104,7 +108,7 @@ park (DvmdJob *job, DvmdGate gate)
 {
   /* A parked job holds no slots (E58): it is judged again. */
   if (gate == DVMD_GATE_MAP)
-    dvmd_admission_give_back (job->core->admission, job);
+    dvmd_admission_give_back (dvmd_core_get_admission (job->core), job);
   dvmd_gate_park (job, gate);
   dvmd_core_post (job, DVMD_JOB_PARKED);
 }
@@ -123,7 +127,7 @@ pass_gate (DvmdJob *job)
   dvmd_gate_pass (job);
   if (dvmd_job_hold_map (job))
     return FALSE;
-  switch (dvmd_admission_judge (job->core->admission, job, &error))
+  switch (dvmd_admission_judge (dvmd_core_get_admission (job->core), job, &error))
     {
     case DVMD_ADMIT:
       _dvm_job_set_held_at (job->record, "");
@@ -135,7 +139,7 @@ pass_gate (DvmdJob *job)
     default:
       if (dvmd_grow_is_awaited (job))
         {
-          dvmd_admission_wait (job->core->admission, job);
+          dvmd_admission_wait (dvmd_core_get_admission (job->core), job);
           dvmd_core_post (job, DVMD_JOB_NO_ROOM);
           return FALSE;
         }
@@ -165,7 +169,7 @@ publish_nodes (DvmdJob *job)
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
 
   for (guint i = 0; i < ranks->len; i++)
-    names[i] = dvmd_node_pool_get_name (job->core->nodes, g_array_index (ranks, guint, i));
+    names[i] = dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), g_array_index (ranks, guint, i));
   _dvm_job_set_nodes (job->record, names);
 }
 
@@ -200,21 +204,22 @@ dvmd_job_step_map_complete (gpointer object, const DvmdEvent *event)
 static gboolean
 check_agents (DvmdJob *job)
 {
-  guint rank = dvmd_gate_find_missing (job);
+  guint rank = dvmd_core_find_missing (job);
   DvmdNode *node;
   g_autoptr (DvmReason) reason = NULL;
 
   /* Files that did not come, for a node that stays after all, are staged once more. */
-  if (rank == G_MAXUINT && !(dvmd_staging_is_half (job) && job->core->settings.elastic))
+  if (rank == G_MAXUINT && !(dvmd_staging_is_half (job) && dvmd_core_get_settings (job->core)->elastic))
     return TRUE;
-  if (job->core->settings.elastic)
+  if (dvmd_core_get_settings (job->core)->elastic)
     {
       dvmd_core_post (job, DVMD_JOB_PLACED_ANEW);
       return FALSE;
     }
   /* The node may have come back meanwhile, under another rank. */
-  node = dvmd_node_pool_get (job->core->nodes, rank);
-  reason = _dvm_reason_new (DVM_REASON_NODE_LOST_BEFORE_LAUNCH, dvmd_node_pool_get_name (job->core->nodes, rank),
+  node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), rank);
+  reason = _dvm_reason_new (DVM_REASON_NODE_LOST_BEFORE_LAUNCH,
+                            dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), rank),
                             node != NULL ? dvm_node_get_reason (node->record) : "its agent has ended");
   dvmd_core_post_reason (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
   return FALSE;
@@ -257,7 +262,7 @@ dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
   dvmd_job_answers_ask (job, DVMD_ANSWER_LAUNCHED);
   dvmd_job_answers_ask (job, DVMD_ANSWER_GONE);
   job->launch = DVMD_LAUNCH_SENT;
-  job->core->effects->send_launch (job->core->user_data, job);
+  dvmd_core_get_effects (job->core)->send_launch (dvmd_core_get_user_data (job->core), job);
   dvmd_shrink_warn (job);
 }
 
@@ -278,19 +283,20 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
   DvmdCore *core = job->core;
   guint timeout = dvm_job_spec_get_timeout (job->spec);
 
-  _dvm_job_set_started_at (job->record, dvmd_clock_now (core->clock));
+  _dvm_job_set_started_at (job->record, dvmd_clock_now (dvmd_core_get_clock (core)));
   job->launch = DVMD_LAUNCH_RUNNING;
-  dvmd_job_registry_count (&core->jobs, DVMD_JOBS_RUNNING, 1);
+  dvmd_job_registry_count (dvmd_core_get_job_registry (core), DVMD_JOBS_RUNNING, 1);
   if (timeout > 0)
-    job->timer = dvmd_clock_add_timer (core->clock, (gint64)timeout * G_USEC_PER_SEC, on_time_limit, job);
-  core->effects->tell_started (core->user_data, job);
+    job->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core), (gint64)timeout * G_USEC_PER_SEC, on_time_limit,
+                                       job);
+  dvmd_core_get_effects (core)->tell_started (dvmd_core_get_user_data (core), job);
   dvmd_core_changed (core);
 }
 
 static void
 stop_timer (DvmdJob *job)
 {
-  dvmd_clock_remove_timer (job->core->clock, job->timer);
+  dvmd_clock_remove_timer (dvmd_core_get_clock (job->core), job->timer);
   job->timer = 0;
 }
 
@@ -299,11 +305,11 @@ give_back (DvmdJob *job)
 {
   if (job->launch == DVMD_LAUNCH_RUNNING)
     {
-      dvmd_job_registry_count (&job->core->jobs, DVMD_JOBS_RUNNING, -1);
+      dvmd_job_registry_count (dvmd_core_get_job_registry (job->core), DVMD_JOBS_RUNNING, -1);
       job->launch = DVMD_LAUNCH_OVER;
     }
-  dvmd_admission_give_back (job->core->admission, job);
-  dvmd_admission_release (job->core->admission);
+  dvmd_admission_give_back (dvmd_core_get_admission (job->core), job);
+  dvmd_admission_release (dvmd_core_get_admission (job->core));
   dvmd_shrink_check_drains (job->core);
   dvmd_core_changed (job->core);
 }
@@ -321,7 +327,7 @@ dvmd_job_step_notify_completed (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  job->core->effects->tell_ended (job->core->user_data, job);
+  dvmd_core_get_effects (job->core)->tell_ended (dvmd_core_get_user_data (job->core), job);
   if (dvmd_job_answers_count (job, DVMD_ANSWER_GONE) == 0)
     dvmd_core_post (job, DVMD_JOB_CLEANED);
 }
@@ -339,7 +345,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
 
   stop_timer (job);
   dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
-  dvmd_admission_remove (job->core->admission, job);
+  dvmd_admission_remove (dvmd_core_get_admission (job->core), job);
   dvmd_gate_pass (job);
   dvmd_grow_forget_job (job);
   dvmd_job_hold_end (job);
@@ -347,9 +353,9 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   /* A job that lost its map may have files on the nodes of the old one. */
   if (job->map == NULL)
     job->map = g_steal_pointer (&job->old_map);
-  dvmd_job_registry_drop (&job->core->jobs, job);
+  dvmd_job_registry_drop (dvmd_core_get_job_registry (job->core), job);
   if (dvmd_job_answers_count (job, DVMD_ANSWER_GONE) > 0)
-    job->core->effects->kill (job->core->user_data, job);
+    dvmd_core_get_effects (job->core)->kill (dvmd_core_get_user_data (job->core), job);
   else
     dvmd_core_post (job, DVMD_JOB_GONE);
 }
@@ -362,6 +368,6 @@ dvmd_job_step_gone (gpointer object, const DvmdEvent *event)
   if (dvmd_job_get_ended (job))
     return;
   give_back (job);
-  job->core->effects->tell_ended (job->core->user_data, job);
+  dvmd_core_get_effects (job->core)->tell_ended (dvmd_core_get_user_data (job->core), job);
   dvmd_core_end_job (job);
 }

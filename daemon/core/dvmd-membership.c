@@ -8,7 +8,31 @@
 
 #include "dvmd-membership.h"
 
-#include "dvmd-core-private.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+
+struct _DvmdMembership
+{
+  guint64 epoch;    /* of the membership */
+  guint n_expected; /* at the start */
+  guint n_reported; /* of these */
+  guint n_missing;  /* that failed before the DVM was ready */
+  guint n_agents;   /* that have not gone */
+  guint tree_depth; /* 0: nobody has said */
+  guint64 tree_repairs;
+};
+
+DvmdMembership *
+dvmd_membership_new (void)
+{
+  return g_new0 (DvmdMembership, 1);
+}
+
+void
+dvmd_membership_free (DvmdMembership *self)
+{
+  g_free (self);
+}
 
 void
 dvmd_membership_begin (DvmdMembership *self, guint n_agents)
@@ -36,6 +60,12 @@ dvmd_membership_is_settled (const DvmdMembership *self)
   return self->n_reported + self->n_missing >= self->n_expected;
 }
 
+guint
+dvmd_membership_count_missing (const DvmdMembership *self)
+{
+  return self->n_missing;
+}
+
 void
 dvmd_membership_add (DvmdMembership *self)
 {
@@ -46,6 +76,12 @@ void
 dvmd_membership_remove (DvmdMembership *self)
 {
   self->n_agents--;
+}
+
+guint
+dvmd_membership_count_agents (const DvmdMembership *self)
+{
+  return self->n_agents;
 }
 
 guint64
@@ -59,41 +95,41 @@ dvmd_membership_renew (DvmdMembership *self)
 void
 dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)
 {
-  if (self->membership.tree_depth == depth && self->membership.tree_repairs == repairs)
+  if (dvmd_core_get_membership (self)->tree_depth == depth && dvmd_core_get_membership (self)->tree_repairs == repairs)
     return;
-  self->membership.tree_depth = depth;
-  self->membership.tree_repairs = repairs;
+  dvmd_core_get_membership (self)->tree_depth = depth;
+  dvmd_core_get_membership (self)->tree_repairs = repairs;
   dvmd_core_changed (self);
 }
 
 guint64
 dvmd_core_get_membership_epoch (DvmdCore *self)
 {
-  return self->membership.epoch;
+  return dvmd_core_get_membership (self)->epoch;
 }
 
 guint
 dvmd_core_get_tree_depth (DvmdCore *self)
 {
-  if (self->membership.tree_depth > 0)
-    return self->membership.tree_depth;
-  return dvmd_node_pool_count_up (self->nodes) > 0 ? 1 : 0;
+  if (dvmd_core_get_membership (self)->tree_depth > 0)
+    return dvmd_core_get_membership (self)->tree_depth;
+  return dvmd_node_pool_count_up (dvmd_core_get_nodes (self)) > 0 ? 1 : 0;
 }
 
 guint64
 dvmd_core_get_tree_repairs (DvmdCore *self)
 {
-  return self->membership.tree_repairs;
+  return dvmd_core_get_membership (self)->tree_repairs;
 }
 
 guint
 dvmd_core_get_nodes_expected (DvmdCore *self)
 {
-  return self->membership.n_expected;
+  return dvmd_core_get_membership (self)->n_expected;
 }
 
 guint
 dvmd_core_get_nodes_reported (DvmdCore *self)
 {
-  return self->membership.n_reported;
+  return dvmd_core_get_membership (self)->n_reported;
 }

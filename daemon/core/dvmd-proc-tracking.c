@@ -10,8 +10,11 @@
 
 #include "dvm-records-private.h"
 
-#include "dvmd-trace.h"
-#include "dvmd-core-private.h"
+#include "dvmd-proc-tracking.h"
+
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-answers.h"
 #include "dvmd-job-debug.h"
 #include "dvmd-job-hold.h"
@@ -19,6 +22,7 @@
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
 #include "dvmd-log.h"
+#include "dvmd-trace.h"
 
 #include <string.h>
 
@@ -69,7 +73,7 @@ static DvmReason *
 describe_end (DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
 {
   DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
-  const char *host = dvmd_node_pool_get_name (job->core->nodes, row->node);
+  const char *host = dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), row->node);
 
   switch (state)
     {
@@ -186,13 +190,13 @@ dvmd_core_continue_job (DvmdCore *self, DvmdJob *job)
 static DvmdNode *
 node_of (DvmdJob *job, guint rank)
 {
-  return dvmd_node_pool_get (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
+  return dvmd_node_pool_get (dvmd_core_get_nodes (job->core), dvmd_proc_table_row (job->procs, rank)->node);
 }
 
 static const char *
 name_of (DvmdJob *job, guint rank)
 {
-  return dvmd_node_pool_get_name (job->core->nodes, dvmd_proc_table_row (job->procs, rank)->node);
+  return dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), dvmd_proc_table_row (job->procs, rank)->node);
 }
 
 /* A message of an agent about a rank counts if there is such a rank, and the agent was not lost before it came. */
@@ -235,7 +239,7 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
       row->pid = pid;
       row->flags |= DVMD_PROC_LAUNCHED;
       set_proc_state (job, rank, DVM_PROC_STATE_RUNNING, NULL);
-      self->statistics.procs_launched++;
+      dvmd_core_get_counters (self)->procs_launched++;
       if (counts_of (job)->n_launched++ == 0)
         dvmd_core_post (job, DVMD_JOB_FIRST_STARTED);
       publish_counts (job);
@@ -484,7 +488,7 @@ dvmd_core_take_away (DvmdJob *job)
 
   for (guint i = 0; i < agents->len; i++)
     {
-      DvmdNode *node = dvmd_node_pool_get (job->core->nodes, g_array_index (agents, guint, i));
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), g_array_index (agents, guint, i));
 
       if (node != NULL && node->leaving && !node->ordered)
         n += count_alive (job, node, &first, &where);
@@ -506,8 +510,8 @@ dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason)
 
   if (n_lost > 0 && goes_on_without (job, n_lost))
     {
-      if (job->core->effects->node_lost != NULL)
-        job->core->effects->node_lost (job->core->user_data, job, node);
+      if (dvmd_core_get_effects (job->core)->node_lost != NULL)
+        dvmd_core_get_effects (job->core)->node_lost (dvmd_core_get_user_data (job->core), job, node);
     }
   else if (n_lost > 0)
     {

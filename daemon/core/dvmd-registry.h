@@ -8,6 +8,9 @@
 
 G_BEGIN_DECLS
 
+/* Objects that are forgotten in one go, when the limit has become much lower */
+#define DVMD_TRIM_AT_ONCE 64
+
 /*
  * Objects with numbers: those that are live, and after their end, for a while, those that can still be asked about, the
  * history. When that has too many the oldest are to be forgotten.

@@ -6,9 +6,9 @@
 
 #include "config.h"
 
-#include "dvmd-core-private.h"
-#include "dvmd-rights.h"
-#include "dvmd-session-private.h"
+#include "dvmd-requester.h"
+
+#include "dvmd-core-parts.h"
 
 #include <string.h>
 
@@ -45,9 +45,9 @@ dvmd_requester_is_scheduler (const DvmdRequester *self)
 gboolean
 dvmd_core_has_job_form (DvmdCore *self, const char *nspace, guint64 *id)
 {
-  gsize length = strlen (self->settings.nspace);
+  gsize length = strlen (dvmd_core_get_settings (self)->nspace);
 
-  return nspace != NULL && strncmp (nspace, self->settings.nspace, length) == 0 && nspace[length] == '@'
+  return nspace != NULL && strncmp (nspace, dvmd_core_get_settings (self)->nspace, length) == 0 && nspace[length] == '@'
          && g_ascii_string_to_unsigned (nspace + length + 1, 10, 1, G_MAXUINT, id, NULL);
 }
 
@@ -56,7 +56,7 @@ dvmd_core_is_job_nspace (DvmdCore *self, const char *nspace)
 {
   guint64 id;
 
-  return dvmd_core_has_job_form (self, nspace, &id) && id <= self->jobs.last_id;
+  return dvmd_core_has_job_form (self, nspace, &id) && id <= dvmd_core_get_last_job_id (self);
 }
 
 gboolean

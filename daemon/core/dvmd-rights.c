@@ -10,11 +10,32 @@
 
 #include "dvmd-rights.h"
 
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
-#include "dvmd-session-private.h"
+#include "dvmd-requester.h"
+#include "dvmd-session-inner.h"
 
 #include <string.h>
+
+struct _DvmdStrangerLog
+{
+  gint64 said_at; /* µs, monotonic: when the last one was; 0: never */
+  guint n_unsaid; /* since then */
+};
+
+DvmdStrangerLog *
+dvmd_stranger_log_new (void)
+{
+  return g_new0 (DvmdStrangerLog, 1);
+}
+
+void
+dvmd_stranger_log_free (DvmdStrangerLog *self)
+{
+  g_free (self);
+}
 
 static const char *const rights[] = {
   [DVMD_RIGHT_EXTEND] = "extend",
@@ -33,7 +54,7 @@ static const char *const rights[] = {
 static gboolean
 is_stranger (DvmdCore *self, const DvmdRequester *who)
 {
-  return who->uid != self->settings.uid && who->uid != 0;
+  return who->uid != dvmd_core_get_settings (self)->uid && who->uid != 0;
 }
 
 typedef struct
@@ -54,7 +75,7 @@ may_session (const Caller *caller, DvmdRight right, DvmdSession *session)
     return right == DVMD_RIGHT_SPAWN || !caller->is_application;
   if (dvmd_session_owns (session, caller->nspace))
     return TRUE;
-  return !caller->is_application && (caller->who->uid == session->owner_uid || caller->who->uid == 0);
+  return !caller->is_application && (caller->who->uid == dvmd_session_get_owner_uid (session) || caller->who->uid == 0);
 }
 
 /* Its own, those that descend from it, and those in sessions that it owns. */
@@ -71,7 +92,8 @@ may_job_as_application (const Caller *caller, DvmdJob *job)
     {
       DvmdSession *session = dvmd_core_get_session (caller->core, g_array_index (sessions, guint, i));
 
-      if (session != NULL && dvmd_session_get_id (session) != 0 && g_strcmp0 (session->owner, caller->nspace) == 0)
+      if (session != NULL && dvmd_session_get_id (session) != 0
+          && g_strcmp0 (dvmd_session_get_owner (session), caller->nspace) == 0)
         return TRUE;
     }
   return FALSE;
@@ -142,8 +164,8 @@ dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, 
 static void
 log_refusal (DvmdCore *self, const DvmdRequester *who, const char *nspace, DvmdRight right, const char *what)
 {
-  DvmdStrangerLog *log = &self->strangers;
-  gint64 now = dvmd_clock_monotonic (self->clock);
+  DvmdStrangerLog *log = dvmd_core_get_strangers (self);
+  gint64 now = dvmd_clock_monotonic (dvmd_core_get_clock (self));
   g_autofree char *others = NULL;
 
   if (is_stranger (self, who) && log->said_at != 0 && now - log->said_at < G_TIME_SPAN_SECOND)
@@ -168,15 +190,17 @@ dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSe
 
   if (dvmd_core_has_right (self, who, right, session, job))
     {
-      g_debug ("%s (uid %u) may %s %s", who != NULL ? nspace : "the DVM", who != NULL ? who->uid : self->settings.uid,
-               rights[right], session != NULL ? dvmd_session_get_alloc_id (session) : "");
+      g_debug ("%s (uid %u) may %s %s", who != NULL ? nspace : "the DVM",
+               who != NULL ? who->uid : dvmd_core_get_settings (self)->uid, rights[right],
+               session != NULL ? dvmd_session_get_alloc_id (session) : "");
       return TRUE;
     }
   what = describe (right, session, job);
   log_refusal (self, who, nspace, right, what);
   if (is_stranger (self, who))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
-                 "needs the user that this DVM belongs to (uid %u) or root, not uid %u", self->settings.uid, who->uid);
+                 "needs the user that this DVM belongs to (uid %u) or root, not uid %u",
+                 dvmd_core_get_settings (self)->uid, who->uid);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s may not %s %s: %s", nspace, rights[right], what,
                  describe_entitled (right, session, job));

@@ -4,15 +4,13 @@
 
 #pragma once
 
-#include "dvmd-core.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-requester.h"
 #include "dvmd-session.h"
 
 G_BEGIN_DECLS
 
-/*
- * A right is what a requester may do. A requester is what its connection proves: an application is a namespace that is
- * a job of this DVM, "scheduler:NAME" is the scheduler, and everybody else is a tool.
- */
+/* A right is what a requester may do. */
 typedef enum
 {
   DVMD_RIGHT_EXTEND,           /* of the session */
@@ -26,11 +24,8 @@ typedef enum
 } DvmdRight;
 
 /* The log has one line for many refusals of other users. */
-typedef struct
-{
-  gint64 said_at; /* µs, monotonic: when the last one was; 0: never */
-  guint n_unsaid; /* since then */
-} DvmdStrangerLog;
+DvmdStrangerLog *dvmd_stranger_log_new (void);
+void dvmd_stranger_log_free (DvmdStrangerLog *self);
 
 /*
  * Decides, and logs. who (nullable): the DVM itself. session, job (nullable): what it is about. Errors are
@@ -42,13 +37,5 @@ gboolean dvmd_core_may (DvmdCore *self, const DvmdRequester *who, DvmdRight righ
 /* The same decision without a log entry or an error. */
 gboolean dvmd_core_has_right (DvmdCore *self, const DvmdRequester *who, DvmdRight right, DvmdSession *session,
                               DvmdJob *job);
-
-/* (transfer full): "bus.UID" for callers on a bus and on the private socket, "" for NULL */
-char *dvmd_requester_dup_nspace (const DvmdRequester *self);
-gboolean dvmd_requester_is_scheduler (const DvmdRequester *self);
-/* The requester's namespace is, or was, that of a job of this DVM. */
-gboolean dvmd_core_is_application (DvmdCore *self, const DvmdRequester *who);
-/* (nullable): the job whose process the requester is, live or in the history */
-DvmdJob *dvmd_core_find_requesting_job (DvmdCore *self, const DvmdRequester *who);
 
 G_END_DECLS

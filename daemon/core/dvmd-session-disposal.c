@@ -8,11 +8,21 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-core-private.h"
+#include "dvmd-session-disposal.h"
+
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-grow.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-requester.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-owners.h"
 #include "dvmd-session-private.h"
+#include "dvmd-session-publish.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
 
 /* Descendants of the owner by spawn; of an owner that is a tool also those of the session's jobs (RP4). */
 static gboolean
@@ -50,7 +60,7 @@ dispose_of (DvmdSession *self)
     return;
   cause = g_strdup_printf ("Its owner, %s, has ended", self->owner);
   self->disposed = TRUE;
-  self->core->owners.n_ended--;
+  dvmd_session_owners_count_ended (dvmd_core_get_owners (self->core), -1);
   g_info ("The owner of session %u, %s, has ended: inheritance %s", dvmd_session_get_id (self), self->owner,
           dvmd_inheritance_to_string (self->inheritance));
   if (stays)
@@ -74,10 +84,11 @@ list_sessions (DvmdCore *core)
 void
 dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
 {
-  gboolean owns = g_hash_table_contains (self->owners.owned, nspace);
+  DvmdSessionOwners *owners = dvmd_core_get_owners (self);
+  gboolean owns = dvmd_session_owners_contain (owners, nspace);
   g_autoptr (GPtrArray) sessions = NULL;
 
-  if (!owns && self->owners.n_ended == 0)
+  if (!owns && dvmd_session_owners_count_ended (owners, 0) == 0)
     return;
   sessions = list_sessions (self);
   for (guint i = 0; i < sessions->len; i++)
@@ -90,7 +101,7 @@ dvmd_core_namespace_ended (DvmdCore *self, const char *nspace)
       if (owns && !session->owner_ended && g_strcmp0 (session->owner, nspace) == 0)
         {
           session->owner_ended = TRUE;
-          self->owners.n_ended++;
+          dvmd_session_owners_count_ended (owners, 1);
         }
       dispose_of (session);
     }
@@ -116,10 +127,16 @@ dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separ
 }
 
 void
-dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
+dvmd_session_init_inheritance (DvmdSession *self, DvmdInheritance inheritance)
 {
   self->inheritance = inheritance;
   dvmd_session_publish_sharing (self);
+}
+
+void
+dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance)
+{
+  dvmd_session_init_inheritance (self, inheritance);
   dvmd_session_changed (self);
   /* It does not end again. */
   if (self->owner_ended)

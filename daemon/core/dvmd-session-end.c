@@ -8,12 +8,24 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-session-end.h"
+
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-core-session-control.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-session-holds.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-limit.h"
+#include "dvmd-session-owners.h"
 #include "dvmd-session-private.h"
+#include "dvmd-session-registry.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
 
 /* (transfer floating): job, state, exit code and reason of each that can still be asked about */
 static GVariant *
@@ -59,26 +71,24 @@ remove_session (DvmdSession *self, const char *reason)
   dvmd_session_set_parent (self, 0);
   dvmd_session_forget_owner (self);
   dvmd_session_set_state (self, DVM_SESSION_STATE_ENDED, reason);
-  kept = dvmd_registry_remove (core->sessions.all, dvmd_session_get_id (self));
-  dvmd_core_tell_session (self, DVMD_NEWS_FORGOTTEN);
-  if (core->effects->session_ended == NULL)
+  kept = dvmd_session_registry_remove (dvmd_core_get_session_registry (core), dvmd_session_get_id (self));
+  dvmd_core_tell_session (self->core, self, DVMD_NEWS_FORGOTTEN);
+  if (dvmd_core_get_effects (core)->session_ended == NULL)
     return;
-  if (core->sessions.ended == NULL)
-    core->sessions.ended = g_ptr_array_new_with_free_func (g_object_unref);
   dvmd_core_post_vm (core, DVMD_VM_SESSIONS_CHANGED, 0, NULL);
-  g_ptr_array_add (core->sessions.ended, g_object_ref (self));
+  dvmd_session_registry_note_end (dvmd_core_get_session_registry (core), self);
 }
 
 void
 dvmd_core_tell_ended_sessions (DvmdCore *self)
 {
-  g_autoptr (GPtrArray) sessions = g_steal_pointer (&self->sessions.ended);
+  g_autoptr (GPtrArray) sessions = dvmd_session_registry_take_ended (dvmd_core_get_session_registry (self));
 
   for (guint i = 0; sessions != NULL && i < sessions->len; i++)
     {
       DvmdSession *session = g_ptr_array_index (sessions, i);
 
-      self->effects->session_ended (self->user_data, session, sum_up_jobs (session));
+      dvmd_core_get_effects (self)->session_ended (dvmd_core_get_user_data (self), session, sum_up_jobs (session));
     }
 }
 
@@ -86,12 +96,11 @@ dvmd_core_tell_ended_sessions (DvmdCore *self)
 static void
 cancel_grows (DvmdSession *session)
 {
-  for (GList *l = dvmd_registry_list (session->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (session->core); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session == session && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW
-          && !campaign->failure.known && campaign->grown != DVMD_GROW_WIRED)
+      if (dvmd_campaign_brings_to (campaign, session))
         dvmd_campaign_fail (campaign, DVMD_CAUSE_CANCELLED, "Its session was terminated");
     }
 }
@@ -193,12 +202,6 @@ dvmd_session_release (DvmdSession *self, guint drain_timeout, const char *cause)
     g_info ("Session %u is not released: %s", dvmd_session_get_id (self), error->message);
 }
 
-static guint
-get_seconds_left (DvmdSession *self)
-{
-  return MAX (self->limit.expires - dvmd_clock_monotonic (self->core->clock), 0) / G_USEC_PER_SEC;
-}
-
 void
 dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
 {
@@ -206,8 +209,7 @@ dvmd_session_end_children (DvmdSession *self, guint drain_timeout)
   g_autofree char *cause = g_strdup_printf ("Session %u, whose child it is, has ended", dvmd_session_get_id (self));
 
   /* No longer than it has itself. */
-  if (self->limit.expires != 0)
-    drain_timeout = MIN (drain_timeout, get_seconds_left (self));
+  drain_timeout = dvmd_session_limit_time (self, drain_timeout);
   for (guint i = 0; i < ids->len; i++)
     {
       DvmdSession *child = dvmd_core_get_session (self->core, g_array_index (ids, guint, i));

@@ -10,9 +10,16 @@
 
 #include "dvmd-session-private.h"
 
+#include "dvmd-session-limit.h"
+
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-shrink.h"
 
 #define TIME_IS_OVER "Its time is over"
 
@@ -20,10 +27,18 @@ void
 dvmd_session_stop_timers (DvmdSession *self)
 {
   if (self->limit.timer != 0)
-    dvmd_clock_remove_timer (self->core->clock, self->limit.timer);
+    dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->limit.timer);
   if (self->limit.warn_timer != 0)
-    dvmd_clock_remove_timer (self->core->clock, self->limit.warn_timer);
+    dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->limit.warn_timer);
   self->limit.timer = self->limit.warn_timer = 0;
+}
+
+guint
+dvmd_session_limit_time (DvmdSession *self, guint seconds)
+{
+  gint64 left = MAX (self->limit.expires - dvmd_clock_monotonic (dvmd_core_get_clock (self->core)), 0) / G_USEC_PER_SEC;
+
+  return self->limit.expires != 0 ? MIN (seconds, left) : seconds;
 }
 
 /* An allocation is released, as by the scheduler (R55); what was instantiated is terminated with its jobs (S23). */
@@ -55,7 +70,7 @@ static void
 on_warning (gpointer user_data)
 {
   DvmdSession *self = user_data;
-  gint64 left = self->limit.expires - dvmd_clock_monotonic (self->core->clock);
+  gint64 left = self->limit.expires - dvmd_clock_monotonic (dvmd_core_get_clock (self->core));
 
   self->limit.warn_timer = 0;
   /* The timer is late by a little: what has begun of a second counts. */
@@ -66,21 +81,22 @@ on_warning (gpointer user_data)
 static void
 publish_limit (DvmdSession *self, gint64 left)
 {
-  _dvm_session_set_expires_at (self->record, left > 0 ? dvmd_clock_now (self->core->clock) + left : 0);
+  _dvm_session_set_expires_at (self->record, left > 0 ? dvmd_clock_now (dvmd_core_get_clock (self->core)) + left : 0);
   dvmd_session_changed (self);
 }
 
 static void
 set_warning (DvmdSession *self)
 {
-  gint64 left = self->limit.expires - dvmd_clock_monotonic (self->core->clock);
+  gint64 left = self->limit.expires - dvmd_clock_monotonic (dvmd_core_get_clock (self->core));
 
   if (self->limit.warn_timer != 0)
-    dvmd_clock_remove_timer (self->core->clock, self->limit.warn_timer);
+    dvmd_clock_remove_timer (dvmd_core_get_clock (self->core), self->limit.warn_timer);
   self->limit.warn_timer = 0;
   if (self->limit.warn_timeout > 0 && self->limit.timer != 0)
-    self->limit.warn_timer = dvmd_clock_add_timer (
-        self->core->clock, MAX (left - (gint64)self->limit.warn_timeout * G_USEC_PER_SEC, 0), on_warning, self);
+    self->limit.warn_timer = dvmd_clock_add_timer (dvmd_core_get_clock (self->core),
+                                                   MAX (left - (gint64)self->limit.warn_timeout * G_USEC_PER_SEC, 0),
+                                                   on_warning, self);
 }
 
 /* outside: whoever gave the nodes keeps the time. */
@@ -94,8 +110,8 @@ set_limit (DvmdSession *self, guint seconds, gboolean outside)
   self->limit.expires = 0;
   if (outside || seconds == 0)
     return;
-  self->limit.expires = dvmd_clock_monotonic (self->core->clock) + left;
-  self->limit.timer = dvmd_clock_add_timer (self->core->clock, left, on_limit, self);
+  self->limit.expires = dvmd_clock_monotonic (dvmd_core_get_clock (self->core)) + left;
+  self->limit.timer = dvmd_clock_add_timer (dvmd_core_get_clock (self->core), left, on_limit, self);
 }
 
 void
@@ -116,7 +132,7 @@ void
 dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left)
 {
   g_info ("Session %u ends in %u s", dvmd_session_get_id (session), seconds_left);
-  dvmd_core_tell_session_warned (session, seconds_left);
-  if (self->effects->warn_session != NULL)
-    self->effects->warn_session (self->user_data, session, seconds_left);
+  dvmd_core_tell_session_warned (self, session, seconds_left);
+  if (dvmd_core_get_effects (self)->warn_session != NULL)
+    dvmd_core_get_effects (self)->warn_session (dvmd_core_get_user_data (self), session, seconds_left);
 }

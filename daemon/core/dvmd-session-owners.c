@@ -10,8 +10,13 @@
 
 #include "dvmd-session-private.h"
 
+#include "dvmd-session-owners.h"
+
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-session-inner.h"
 
 /* ---- the record ---- */
 
@@ -36,28 +41,51 @@ publish_family (DvmdSession *self)
 
 /* ---- owners ---- */
 
-void
-dvmd_session_owners_init (DvmdSessionOwners *self)
+struct _DvmdSessionOwners
 {
+  GHashTable *owned; /* namespace -> number of sessions that it owns for life */
+  guint n_ended;
+};
+
+DvmdSessionOwners *
+dvmd_session_owners_new (void)
+{
+  DvmdSessionOwners *self = g_new0 (DvmdSessionOwners, 1);
+
   self->owned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  return self;
 }
 
 void
-dvmd_session_owners_clear (DvmdSessionOwners *self)
+dvmd_session_owners_free (DvmdSessionOwners *self)
 {
   g_clear_pointer (&self->owned, g_hash_table_unref);
+  g_free (self);
+}
+
+gboolean
+dvmd_session_owners_contain (DvmdSessionOwners *self, const char *nspace)
+{
+  return g_hash_table_contains (self->owned, nspace);
+}
+
+guint
+dvmd_session_owners_count_ended (DvmdSessionOwners *self, int change)
+{
+  return self->n_ended += change;
 }
 
 /* Most namespaces that end own nothing. */
 static void
 count_owned (DvmdCore *core, const char *nspace, int change)
 {
-  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (core->owners.owned, nspace)) + change;
+  GHashTable *owned = dvmd_core_get_owners (core)->owned;
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (owned, nspace)) + change;
 
   if (n > 0)
-    g_hash_table_replace (core->owners.owned, g_strdup (nspace), GUINT_TO_POINTER (n));
+    g_hash_table_replace (owned, g_strdup (nspace), GUINT_TO_POINTER (n));
   else
-    g_hash_table_remove (core->owners.owned, nspace);
+    g_hash_table_remove (owned, nspace);
 }
 
 gboolean
@@ -107,7 +135,7 @@ dvmd_session_forget_owner (DvmdSession *self)
   if (self->owner != NULL)
     count_owned (self->core, self->owner, -1);
   if (self->owner_ended && !self->disposed)
-    self->core->owners.n_ended--;
+    dvmd_session_owners_count_ended (dvmd_core_get_owners (self->core), -1);
 }
 
 void

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The inside of a session, for the core's own files.
+ * The inside of a session, for the files that it is made of.
  */
 
 #pragma once
 
-#include "dvmd-core-sessions.h"
-#include "dvmd-job-hold.h"
+#include "dvmd-inheritance.h"
+#include "dvmd-session-inner.h"
 
 G_BEGIN_DECLS
 
@@ -57,78 +57,5 @@ struct _DvmdSession
   gboolean ends_itself;  /* the same, by itself */
   DvmdSessionTime limit;
 };
-
-DvmdSession *dvmd_session_new (DvmdCore *core, guint id);
-/* Nodes or jobs of the session have changed. */
-void dvmd_session_changed (DvmdSession *self);
-/* The one writer of a session's state. */
-void dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *reason);
-/* The nodes that are in the session now, ascending by rank (element-type DvmdNode). */
-GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
-/* The node is in the session from now on, or is not any more. */
-void dvmd_session_join (DvmdSession *self, DvmdNode *node);
-void dvmd_session_part (DvmdSession *self, DvmdNode *node);
-/* The session's nodes stay in it, and are everybody's; grows may bring more of them: dvmd_grow_unreserve(). */
-void dvmd_session_unreserve (DvmdSession *self);
-/* A host has been released from the session on its own, or is there again. */
-void dvmd_session_lend (DvmdSession *self, const char *name);
-void dvmd_session_unlend (DvmdSession *self, const char *name);
-
-/* ---- jobs ---- */
-void dvmd_session_add_job (DvmdSession *self, DvmdJob *job);
-void dvmd_session_remove_job (DvmdSession *self, DvmdJob *job);
-/* The session is being released: its jobs that are not launched never will be. drains: those that are placed may be. */
-void dvmd_session_drop_jobs (DvmdSession *self, const char *reason, gboolean drains);
-
-/* (nullable): of this session, and live */
-DvmdJob *dvmd_session_find_job (DvmdSession *self, const char *nspace);
-/* (element-type DvmdJob): all of them, or the one of that namespace */
-GPtrArray *dvmd_session_collect_jobs (DvmdSession *self, const char *nspace);
-
-/* nspace (nullable): of the one job that is concerned; who: the name of the one that says so */
-void dvmd_session_hold (DvmdSession *self, const char *nspace, DvmdHold why, gboolean on, const char *who);
-/* A new job of a session is held as the session is. */
-void dvmd_session_hold_job (DvmdJob *job);
-/* No job of the session is paused or preempted any more. */
-void dvmd_session_let_go (DvmdSession *self);
-
-/* ---- owners and inheritance ---- */
-void dvmd_session_set_owner (DvmdSession *self, const char *nspace, const DvmdRequester *requester);
-void dvmd_session_add_owner (DvmdSession *self, const char *nspace);
-void dvmd_session_remove_owner (DvmdSession *self, const char *nspace);
-/* The session ends: it is not one of its owner's any more. */
-void dvmd_session_forget_owner (DvmdSession *self);
-void dvmd_session_publish_sharing (DvmdSession *self);
-void dvmd_session_set_inheritance (DvmdSession *self, DvmdInheritance inheritance);
-/* separate: the session outlives its parent; detached: also its owner. */
-void dvmd_session_tie (DvmdSession *self, gboolean separate, gboolean detached);
-/* The session hangs below that parent in the family tree; 0: below none. */
-void dvmd_session_set_parent (DvmdSession *self, guint parent);
-/* Sessions below end with it, unless they are separate (S6). drain_timeout: s that jobs there have to end; 0: none */
-void dvmd_session_end_children (DvmdSession *self, guint drain_timeout);
-
-/* ---- limits ---- */
-void dvmd_session_stop_timers (DvmdSession *self);
-/* The session's jobs end, and when the last process has gone so does the session. */
-void dvmd_session_terminate (DvmdSession *self, const char *reason);
-/* A session that is ending goes on ending; its jobs, which a release lets go on, end now. */
-void dvmd_session_terminate_ending (DvmdSession *self, const char *reason);
-/* The session is released, as by a scheduler. */
-void dvmd_session_release (DvmdSession *self, guint drain_timeout, const char *cause);
-/* The session's limit is as the request that makes or extends it says, if that says anything. */
-void dvmd_session_set_limit (DvmdSession *self, const DvmdGrowRequest *request);
-
-/* ---- its end ---- */
-/* The session is being released: it cannot be named any more, and its jobs that are not launched never are. */
-void dvmd_session_begin_end (DvmdSession *self, const char *reason, gboolean drains);
-/* The session is not released after all. */
-void dvmd_session_go_on (DvmdSession *self);
-/* The session is over, as soon as its last job is. */
-void dvmd_session_end (DvmdSession *self, const char *reason);
-gboolean dvmd_session_is_over (DvmdSession *self);
-/* The session is released now, if it has no jobs any more and was to be then. */
-void dvmd_session_check_end (DvmdSession *self);
-/* A job has ended that the session may have waited for. */
-void dvmd_session_job_ended (DvmdSession *self, DvmdJob *job);
 
 G_END_DECLS

@@ -6,9 +6,11 @@
 
 #include "config.h"
 
+#include "dvmd-session-publish.h"
+
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-session-inner.h"
 #include "dvmd-session-private.h"
 
 #include <string.h>

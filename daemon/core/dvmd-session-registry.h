@@ -4,41 +4,31 @@
 
 #pragma once
 
-#include "dvmd-core-sessions.h"
-#include "dvmd-id-set.h"
-#include "dvmd-registry.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-session.h"
 
 G_BEGIN_DECLS
 
-/* The sessions of the DVM. The functions of dvmd-core-sessions.c alone write it. */
-typedef struct
-{
-  DvmdRegistry *all; /* of DvmdSession */
-  guint last_id;
-  DvmdIdSet *chosen_ids; /* numbers that were chosen by those who asked */
-  guint last_alloc;
-  GPtrArray *ended; /* (element-type DvmdSession) (nullable): nobody has been told yet */
-} DvmdSessionRegistry;
+/* The sessions of the DVM: see dvmd-core-sessions.h for how they are found. */
 
-void dvmd_session_registry_init (DvmdSessionRegistry *self);
-void dvmd_session_registry_clear (DvmdSessionRegistry *self);
+DvmdSessionRegistry *dvmd_session_registry_new (void);
+void dvmd_session_registry_free (DvmdSessionRegistry *self);
+/* (element-type DvmdSession) (transfer none): ascending by id */
+GList *dvmd_core_get_live_sessions (DvmdCore *self);
+/* A number for a new one; wanted 0: the next one. The first session of all has number 0. */
+guint dvmd_session_registry_choose_id (DvmdSessionRegistry *self, guint wanted);
+/* (transfer full) */
+void dvmd_session_registry_add (DvmdSessionRegistry *self, DvmdSession *session);
+/* (transfer full) */
+DvmdSession *dvmd_session_registry_remove (DvmdSessionRegistry *self, guint id);
+/* The session has ended, and somebody is to be told of it later: then they are taken. */
+void dvmd_session_registry_note_end (DvmdSessionRegistry *self, DvmdSession *session);
+/* (element-type DvmdSession) (nullable) (transfer full) */
+GPtrArray *dvmd_session_registry_take_ended (DvmdSessionRegistry *self);
+
 /* id 0: the next one. Nobody is told before it is complete: dvmd_core_tell_session(). */
 DvmdSession *dvmd_core_add_session (DvmdCore *self, guint id, const char *alloc_id, const char *req_id,
                                     gboolean shared);
 char *dvmd_core_mint_alloc_id (DvmdCore *self);
-/* After the answer to the request that ended them: clients that want to hear of ended sessions do. */
-void dvmd_core_tell_ended_sessions (DvmdCore *self);
-
-/* The owners of sessions. The functions of dvmd-session-owners.c alone write it. */
-typedef struct
-{
-  GHashTable *owned; /* namespace -> number of sessions that it owns for life */
-  guint n_ended;     /* sessions whose owners have ended, and that may yet have to do with that */
-} DvmdSessionOwners;
-
-void dvmd_session_owners_init (DvmdSessionOwners *self);
-void dvmd_session_owners_clear (DvmdSessionOwners *self);
-/* After the answer to the request: sessions whose owners have ended, and that have another inheritance now, go. */
-void dvmd_core_dispose_sessions (DvmdCore *self);
 
 G_END_DECLS

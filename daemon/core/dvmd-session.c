@@ -12,9 +12,13 @@
 
 #include "dvm-hosts-private.h"
 #include "dvm-records-private.h"
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-sessions.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-vm.h"
 
 #include <string.h>
 
@@ -51,11 +55,12 @@ dvmd_session_init (DvmdSession *self)
 }
 
 DvmdSession *
-dvmd_session_new (DvmdCore *core, guint id)
+dvmd_session_new (DvmdCore *core, guint id, gboolean shared)
 {
   DvmdSession *self = g_object_new (DVMD_TYPE_SESSION, NULL);
 
   self->core = core;
+  self->shared = shared;
   self->record = _dvm_session_new (id);
   _dvm_session_set_state (self->record, DVM_SESSION_STATE_ACTIVE, NULL);
   return self;
@@ -77,6 +82,37 @@ DvmSession *
 dvmd_session_get_record (DvmdSession *self)
 {
   return self->record;
+}
+
+DvmdCore *
+dvmd_session_get_core (DvmdSession *self)
+{
+  return self->core;
+}
+
+const char *
+dvmd_session_get_owner (DvmdSession *self)
+{
+  return self->owner;
+}
+
+guint
+dvmd_session_get_owner_uid (DvmdSession *self)
+{
+  return self->owner_uid;
+}
+
+void
+dvmd_session_set_requester (DvmdSession *self, const DvmdRequester *requester)
+{
+  g_clear_pointer (&self->requester, dvmd_requester_free);
+  self->requester = dvmd_requester_copy (requester);
+}
+
+void
+dvmd_session_set_instantiated (DvmdSession *self)
+{
+  self->instantiated = TRUE;
 }
 
 const DvmdRequester *
@@ -105,8 +141,8 @@ dvmd_session_set_state (DvmdSession *self, DvmSessionState state, const char *re
   DvmSessionState old_state = dvm_session_get_state (self->record);
 
   _dvm_session_set_state (self->record, state, reason);
-  dvmd_core_tell_session_state (self, old_state, state, reason);
-  dvmd_core_tell_session (self, DVMD_NEWS_CHANGED);
+  dvmd_core_tell_session_state (self->core, self, old_state, state, reason);
+  dvmd_core_tell_session (self->core, self, DVMD_NEWS_CHANGED);
 }
 
 void
@@ -115,7 +151,7 @@ dvmd_session_changed (DvmdSession *self)
   if (self->untold)
     return;
   self->untold = TRUE;
-  dvmd_core_tell_session (self, DVMD_NEWS_CHANGED);
+  dvmd_core_tell_session (self->core, self, DVMD_NEWS_CHANGED);
 }
 
 /* ---- nodes ---- */
@@ -136,7 +172,7 @@ dvmd_session_list_nodes (DvmdSession *self)
 {
   GPtrArray *nodes = g_ptr_array_new ();
 
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (self->core), node)) != NULL;)
     if (is_in (self, node))
       g_ptr_array_add (nodes, node);
   return nodes;
@@ -223,6 +259,12 @@ dvmd_session_lend (DvmdSession *self, const char *name)
   if (self->lent == NULL)
     self->lent = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
   g_hash_table_add (self->lent, g_strdup (name));
+}
+
+gboolean
+dvmd_session_has_lent (DvmdSession *self, const char *name)
+{
+  return self->lent != NULL && g_hash_table_contains (self->lent, name);
 }
 
 void
@@ -319,8 +361,41 @@ dvmd_session_collect_jobs (DvmdSession *session, const char *nspace)
   return jobs;
 }
 
+guint
+dvmd_session_get_holds (DvmdSession *self)
+{
+  return self->holds;
+}
+
+void
+dvmd_session_set_holds (DvmdSession *self, guint holds)
+{
+  self->holds = holds;
+}
+
+/* ---- its release ---- */
+
+gboolean
+dvmd_session_is_releasing (DvmdSession *self)
+{
+  return self->releasing;
+}
+
 gboolean
 dvmd_session_is_over (DvmdSession *self)
 {
   return self->over;
+}
+
+const char *
+dvmd_session_get_cause (DvmdSession *self)
+{
+  return self->cause;
+}
+
+void
+dvmd_session_set_cause (DvmdSession *self, const char *cause)
+{
+  g_free (self->cause);
+  self->cause = g_strdup (cause);
 }

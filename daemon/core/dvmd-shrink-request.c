@@ -10,7 +10,21 @@
 
 #include "dvmd-size.h"
 
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-departure.h"
+#include "dvmd-requester.h"
+#include "dvmd-rights.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-session-registry.h"
+#include "dvmd-shrink.h"
 #include "dvmd-vm-machine.h"
+#include "dvmd-vm.h"
 
 typedef struct
 {
@@ -58,7 +72,7 @@ plan_node (Plan *plan, DvmdNode *node)
     add_once (plan, plan->down, node);
   else
     add_once (plan, plan->nodes, node);
-  if (node->grow != NULL && !node->grow->failure.known)
+  if (node->grow != NULL && !dvmd_campaign_has_failed (node->grow))
     add_once (plan, plan->grows, node->grow);
 }
 
@@ -67,7 +81,7 @@ is_of_session (const Plan *plan, DvmdNode *node, DvmdCampaign *grow)
 {
   if (plan->session == NULL)
     return TRUE;
-  if (grow != NULL && grow->session == plan->session)
+  if (grow != NULL && dvmd_campaign_get_session (grow) == plan->session)
     return TRUE;
   return node != NULL && dvmd_node_is_in (node, dvmd_session_get_id (plan->session));
 }
@@ -101,18 +115,18 @@ check_grow (DvmdCore *self, const Plan *plan, DvmdCampaign *grow, GError **error
 {
   const DvmdRequester *who = dvmd_size_get_asker (plan->request->requester, plan->request->scheduler);
 
-  return (!dvmd_session_is_reserved (grow->session) && !dvmd_core_is_application (self, who))
-         || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, grow->session, NULL, error);
+  return (!dvmd_session_is_reserved (dvmd_campaign_get_session (grow)) && !dvmd_core_is_application (self, who))
+         || dvmd_core_may (self, who, DVMD_RIGHT_RELEASE, dvmd_campaign_get_session (grow), NULL, error);
 }
 
 static gboolean
 plan_host (DvmdCore *self, Plan *plan, const char *name, GError **error)
 {
-  DvmdCampaign *grow = dvmd_campaign_registry_find_coming (&self->campaigns, name);
-  DvmdNode *node = dvmd_node_pool_find (self->nodes, name);
+  DvmdCampaign *grow = dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name);
+  DvmdNode *node = dvmd_node_pool_find (dvmd_core_get_nodes (self), name);
 
   /* A node that has been wired is in, and leaves like others. */
-  if (grow != NULL && (grow->failure.known || grow->grown == DVMD_GROW_WIRED))
+  if (grow != NULL && (dvmd_campaign_has_failed (grow) || dvmd_campaign_is_wired (grow)))
     grow = NULL;
   if (grow == NULL && node == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "hosts: %s is not a node of this DVM", name);
@@ -157,18 +171,17 @@ plan_session (DvmdCore *self, Plan *plan)
       else
         plan_node (plan, node);
     }
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
-      if (campaign->session != plan->session || dvmd_campaign_get_kind (campaign) != DVM_CAMPAIGN_KIND_GROW
-          || campaign->failure.known || campaign->grown == DVMD_GROW_WIRED)
+      if (!dvmd_campaign_brings_to (campaign, plan->session))
         continue;
       add_once (plan, plan->grows, campaign);
-      for (guint i = 0; i < campaign->targets->len; i++)
+      for (guint i = 0; i < dvmd_campaign_get_targets (campaign)->len; i++)
         {
-          const DvmdTarget *target = g_ptr_array_index (campaign->targets, i);
-          DvmdNode *node = target->rank != 0 ? dvmd_node_pool_get (self->nodes, target->rank) : NULL;
+          const DvmdTarget *target = g_ptr_array_index (dvmd_campaign_get_targets (campaign), i);
+          DvmdNode *node = target->rank != 0 ? dvmd_node_pool_get (dvmd_core_get_nodes (self), target->rank) : NULL;
 
           if (node != NULL)
             plan_node (plan, node);
@@ -229,10 +242,9 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
   if (plan->nodes->len == 0)
     return NULL;
   campaign = dvmd_size_make_campaign (self, DVM_CAMPAIGN_KIND_SHRINK, request->requester, alloc_id, request->req_id);
-  campaign->drain.timeout = request->drain_timeout;
-  if (plan->session != NULL)
-    campaign->session = g_object_ref (plan->session);
-  campaign->stake = plan->session != NULL && request->hosts == NULL ? DVMD_STAKE_ENDS : DVMD_STAKE_NONE;
+  dvmd_campaign_set_drain_timeout (campaign, request->drain_timeout);
+  dvmd_campaign_set_session (campaign, plan->session,
+                             plan->session != NULL && request->hosts == NULL ? DVMD_STAKE_ENDS : DVMD_STAKE_NONE, NULL);
   for (guint i = 0; i < plan->nodes->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->nodes, i);
@@ -252,13 +264,15 @@ start (DvmdCore *self, const Plan *plan, const char *alloc_id)
 static void
 release_down (DvmdCore *self, const Plan *plan, DvmdCampaign *campaign)
 {
-  GPtrArray *targets;
+  GPtrArray *targets = campaign != NULL ? dvmd_campaign_get_released (campaign) : NULL;
+  gboolean is_new = FALSE;
 
   if (plan->down->len == 0)
     return;
-  if (campaign == NULL && self->campaigns.to_offer == NULL)
+  if (targets == NULL)
+    targets = dvmd_campaign_registry_open_offer (dvmd_core_get_campaign_registry (self), &is_new);
+  if (is_new)
     dvmd_core_post_vm (self, DVMD_VM_RELEASED_DOWN, 0, NULL);
-  targets = campaign != NULL ? campaign->to_offer : dvmd_campaign_registry_open_offer (&self->campaigns);
   for (guint i = 0; i < plan->down->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->down, i);
@@ -277,20 +291,20 @@ end_session (const Plan *plan, DvmdCampaign *campaign)
 
   if (plan->session == NULL || plan->request->hosts != NULL)
     return;
-  g_free (plan->session->cause);
-  plan->session->cause = g_strdup (cause);
+  dvmd_session_set_cause (plan->session, cause);
   for (guint i = 0; i < plan->kept->len; i++)
     {
       DvmdNode *node = g_ptr_array_index (plan->kept, i);
 
       dvmd_session_part (plan->session, node);
       if (campaign != NULL)
-        g_array_append_val (campaign->joined, node->rank);
+        dvmd_campaign_note_moved (campaign, node->rank);
     }
   if (campaign == NULL)
     dvmd_session_end (plan->session, cause != NULL ? cause : "It was released");
   else
-    dvmd_session_begin_end (plan->session, cause != NULL ? cause : "It is being released", campaign->drain.timeout > 0);
+    dvmd_session_begin_end (plan->session, cause != NULL ? cause : "It is being released",
+                            dvmd_campaign_get_drain_timeout (campaign) > 0);
 }
 
 /* A host that leaves a session on its own can be taken back into it (REAQUIRE). */
@@ -323,7 +337,8 @@ select_session (DvmdCore *self, Plan *plan, GError **error)
   const DvmdRequester *who = dvmd_size_get_asker (request->requester, request->scheduler);
   DvmdSession *session = request->scheduler ? dvmd_core_get_session (self, request->session) : NULL;
 
-  if (request->session != 0 && session != NULL && dvmd_session_is_ending (session) && !session->releasing)
+  if (request->session != 0 && session != NULL && dvmd_session_is_ending (session)
+      && !dvmd_session_is_releasing (session))
     {
       plan->session = session;
       return TRUE;
@@ -372,7 +387,8 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
   if (slow != NULL && dvmd_size_check (self, NULL))
     {
       dvmd_shrink_hurry (slow);
-      dvmd_size_answer (answer, dvmd_session_get_alloc_id (slow->session), request->req_id, slow->session, slow);
+      dvmd_size_answer (answer, dvmd_session_get_alloc_id (dvmd_campaign_get_session (slow)), request->req_id,
+                        dvmd_campaign_get_session (slow), slow);
       return TRUE;
     }
   if (!dvmd_size_check (self, error) || !select_session (self, &plan, error) || !make_plan (self, &plan, error))
@@ -390,7 +406,7 @@ dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, DvmdSizeAnsw
     return TRUE;
   dvmd_size_start_campaign (campaign, request->scheduler || plan.grows->len > 0);
   /* The children end after it: the campaigns that release them have higher numbers. */
-  if (campaign->stake == DVMD_STAKE_ENDS)
-    dvmd_session_end_children (campaign->session, campaign->drain.timeout);
+  if (dvmd_campaign_ends_session (campaign))
+    dvmd_session_end_children (dvmd_campaign_get_session (campaign), dvmd_campaign_get_drain_timeout (campaign));
   return TRUE;
 }

@@ -12,7 +12,23 @@
 #include "dvmd-gates.h"
 #include "dvmd-size.h"
 
+#include "dvmd-shrink.h"
+
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-machine.h"
+#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-departure.h"
+#include "dvmd-job-registry.h"
+#include "dvmd-proc-tracking.h"
+#include "dvmd-session-end.h"
+#include "dvmd-session-inner.h"
+#include "dvmd-staging.h"
 
 /* ---- it begins ---- */
 
@@ -22,7 +38,7 @@ refresh_nodes (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       if (node != NULL)
         dvmd_core_refresh_node (self->core, node);
@@ -37,8 +53,9 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
   if (self->drain.timeout > 0 && self->drain.state != DVMD_DRAIN_OVER)
     {
       self->drain.state = DVMD_DRAIN_ON;
-      dvmd_campaign_registry_count_draining (&self->core->campaigns, 1);
-      self->drain.end = dvmd_clock_monotonic (self->core->clock) + (gint64)self->drain.timeout * G_USEC_PER_SEC;
+      dvmd_campaign_registry_count_draining (dvmd_core_get_campaign_registry (self->core), 1);
+      self->drain.end = dvmd_clock_monotonic (dvmd_core_get_clock (self->core))
+                        + (gint64)self->drain.timeout * G_USEC_PER_SEC;
       refresh_nodes (self);
       dvmd_campaign_wait (self, "It begins when the jobs on its nodes have ended, or their time is over");
       dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINING, NULL);
@@ -47,7 +64,7 @@ dvmd_shrink_try_begin (DvmdCampaign *self)
   self->start = DVMD_START_BEGUN;
   dvmd_gate_close (self);
   refresh_nodes (self);
-  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self->core); l != NULL; l = l->next)
     dvmd_core_files_leaving (self->core, l->data);
   dvmd_campaign_post (self, DVMD_CAMPAIGN_BEGUN, NULL);
 }
@@ -83,7 +100,7 @@ list_to_order (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       target->ordered = node != NULL && !node->ordered && !dvmd_size_is_down (node);
       if (node == NULL || node->ordered)
@@ -104,14 +121,14 @@ dvmd_shrink_order (DvmdCampaign *self)
   guint repairs = 0;
   guint links_changed = 0;
 
-  for (GList *l = nodes->len > 0 ? dvmd_registry_list (core->jobs.all, FALSE) : NULL; l != NULL; l = l->next)
+  for (GList *l = nodes->len > 0 ? dvmd_core_get_live_jobs (core) : NULL; l != NULL; l = l->next)
     if (dvmd_drain_is_running (l->data))
       dvmd_core_take_away (l->data);
   for (guint i = 0; i < nodes->len; i++)
     ((DvmdNode *)g_ptr_array_index (nodes, i))->ordered = TRUE;
-  if (nodes->len > 0 && core->effects->remove_agents != NULL)
-    core->effects->remove_agents (core->user_data, self, (DvmdNode *const *)nodes->pdata, nodes->len, &repairs,
-                                  &links_changed);
+  if (nodes->len > 0 && dvmd_core_get_effects (core)->remove_agents != NULL)
+    dvmd_core_get_effects (core)->remove_agents (dvmd_core_get_user_data (core), self, (DvmdNode *const *)nodes->pdata,
+                                                 nodes->len, &repairs, &links_changed);
   _dvm_campaign_set_repairs (self->record, repairs, links_changed);
   dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
   if (self->n_pending == 0)
@@ -124,11 +141,11 @@ claim_offers (DvmdCampaign *self)
 {
   g_autoptr (GHashTable) ranks = g_hash_table_new (NULL, NULL);
 
-  if (dvmd_registry_count_live (self->core->campaigns.all) < 2)
+  if (dvmd_core_get_campaigns_running (self->core) < 2)
     return;
   for (guint i = 0; i < self->targets->len; i++)
     g_hash_table_add (ranks, GUINT_TO_POINTER (((DvmdTarget *)g_ptr_array_index (self->targets, i))->rank));
-  for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self->core); l != NULL; l = l->next)
     {
       DvmdCampaign *other = l->data;
 
@@ -173,7 +190,7 @@ dvmd_shrink_offered (DvmdCampaign *self)
     return;
   self->shrunk = DVMD_SHRINK_OFFERED;
   check_finished (self);
-  for (GList *l = dvmd_registry_list (self->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (self->core); l != NULL; l = l->next)
     if (l->data != self)
       check_finished (l->data);
 }
@@ -208,7 +225,7 @@ static void
 stop_draining (DvmdCampaign *self)
 {
   if (self->drain.state != DVMD_DRAIN_NONE)
-    dvmd_campaign_registry_count_draining (&self->core->campaigns, -1);
+    dvmd_campaign_registry_count_draining (dvmd_core_get_campaign_registry (self->core), -1);
   self->drain.state = DVMD_DRAIN_NONE;
 }
 
@@ -217,7 +234,11 @@ dvmd_shrink_completed (DvmdCampaign *self)
 {
   stop_draining (self);
   if (self->stake == DVMD_STAKE_ENDS)
-    dvmd_session_end (self->session, self->session->cause != NULL ? self->session->cause : "It was released");
+    {
+      const char *cause = dvmd_session_get_cause (self->session);
+
+      dvmd_session_end (self->session, cause != NULL ? cause : "It was released");
+    }
 }
 
 /* ---- or they do not ---- */
@@ -243,7 +264,7 @@ dvmd_shrink_order_lost (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       if (node != NULL && target->ordered)
         node->ordered = FALSE;
@@ -260,7 +281,7 @@ leave_nodes (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       if (node == NULL)
         continue;
@@ -281,7 +302,7 @@ unlend (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len; i++)
     {
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = !target->gone ? dvmd_node_pool_get (self->core->nodes, target->rank) : NULL;
+      DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       /* Another campaign may take the node all the same. */
       if (node == NULL || dvmd_size_is_leaving (node))
@@ -303,7 +324,7 @@ take_back (DvmdCampaign *self)
 {
   for (guint i = 0; i < self->joined->len; i++)
     {
-      DvmdNode *node = dvmd_node_pool_get (self->core->nodes, g_array_index (self->joined, guint, i));
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), g_array_index (self->joined, guint, i));
 
       if (node != NULL && !dvmd_node_is_reserved (node))
         dvmd_session_join (self->session, node);

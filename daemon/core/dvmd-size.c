@@ -7,6 +7,10 @@
 #include "config.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-campaign-inner.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-elastic.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-size.h"
 
 void
@@ -19,9 +23,9 @@ dvmd_size_answer_clear (DvmdSizeAnswer *self)
 gboolean
 dvmd_size_check (DvmdCore *self, GError **error)
 {
-  if (self->vm.shutting_down)
+  if (dvmd_core_get_shutting_down (self))
     g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and does not change its size any more");
-  else if (!self->vm.ready)
+  else if (!dvmd_core_get_ready (self))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The DVM is not up yet");
   else
     return TRUE;
@@ -31,7 +35,7 @@ dvmd_size_check (DvmdCore *self, GError **error)
 gboolean
 dvmd_size_check_elastic (DvmdCore *self, GError **error)
 {
-  if (self->settings.elastic)
+  if (dvmd_core_get_settings (self)->elastic)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_ELASTIC,
                "This DVM keeps the nodes that it was started with: start one with --elastic, or elastic = true in "
@@ -59,34 +63,13 @@ DvmdCampaign *
 dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, const DvmdRequester *requester, const char *alloc_id,
                          const char *req_id)
 {
-  DvmdCampaign *campaign = dvmd_campaign_new (self, dvmd_campaign_registry_mint_id (&self->campaigns), kind);
+  DvmdCampaign *campaign = dvmd_campaign_new (
+      self, dvmd_campaign_registry_mint_id (dvmd_core_get_campaign_registry (self)), kind);
 
-  if (requester != NULL)
-    campaign->requester = dvmd_requester_copy (requester);
-  _dvm_campaign_set_request (campaign->record, kind, alloc_id, req_id, requester != NULL ? requester->name : NULL);
+  dvmd_campaign_set_requester (campaign, requester);
+  _dvm_campaign_set_request (dvmd_campaign_get_record (campaign), kind, alloc_id, req_id,
+                             requester != NULL ? requester->name : NULL);
   return campaign;
-}
-
-void
-dvmd_size_unhold (DvmdCampaign *campaign)
-{
-  if (campaign->start != DVMD_START_HELD)
-    return;
-  dvmd_campaign_registry_hold (&campaign->core->campaigns, campaign, FALSE);
-  campaign->start = DVMD_START_FREE;
-}
-
-void
-dvmd_size_resume_waiting (DvmdCore *self)
-{
-  for (GList *l = dvmd_registry_list (self->campaigns.all, FALSE); l != NULL; l = l->next)
-    {
-      DvmdCampaign *campaign = l->data;
-
-      if (dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW && campaign->start == DVMD_START_FREE
-          && !campaign->failure.known)
-        dvmd_campaign_post (campaign, DVMD_CAMPAIGN_RESUMED, NULL);
-    }
 }
 
 gboolean
@@ -94,7 +77,7 @@ dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets)
 {
   g_autofree DvmdOffer *offers = g_new (DvmdOffer, targets->len + 1);
 
-  if (targets->len == 0 || self->effects->offer_nodes == NULL)
+  if (targets->len == 0 || dvmd_core_get_effects (self)->offer_nodes == NULL)
     return FALSE;
   for (guint i = 0; i < targets->len; i++)
     {
@@ -102,12 +85,12 @@ dvmd_size_offer (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *targets)
 
       offers[i] = (DvmdOffer){ .name = target->name, .allocator = target->allocator };
     }
-  self->effects->offer_nodes (self->user_data, campaign, offers, targets->len);
+  dvmd_core_get_effects (self)->offer_nodes (dvmd_core_get_user_data (self), campaign, offers, targets->len);
   return TRUE;
 }
 
 gboolean
 dvmd_core_get_elastic (DvmdCore *self)
 {
-  return self->settings.elastic;
+  return dvmd_core_get_settings (self)->elastic;
 }

@@ -6,9 +6,7 @@
 
 #pragma once
 
-#include "dvmd-campaign-private.h"
-#include "dvmd-core-private.h"
-#include "dvmd-session-private.h"
+#include "dvmd-core-elastic.h"
 
 G_BEGIN_DECLS
 
@@ -24,10 +22,6 @@ DvmdCampaign *dvmd_size_make_campaign (DvmdCore *self, DvmCampaignKind kind, con
 void dvmd_size_start_campaign (DvmdCampaign *campaign, gboolean never_held);
 /* One that may not be held back needs it. */
 void dvmd_size_unhold (DvmdCampaign *campaign);
-/* (nullable): an agent of that name which is there, or on its way */
-DvmdNode *dvmd_size_find_agent (DvmdCore *self, const char *name);
-gboolean dvmd_size_is_leaving (DvmdNode *node);
-gboolean dvmd_size_is_down (DvmdNode *node);
 /* A node that was to leave stays after all: grows that wait for that look again. */
 void dvmd_size_resume_waiting (DvmdCore *self);
 /* targets: (element-type DvmdTarget). FALSE: there is nothing to offer, or nobody to offer it. */

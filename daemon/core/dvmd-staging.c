@@ -11,8 +11,9 @@
 #include "dvmd-staging.h"
 
 #include "dvm-preload-private.h"
-#include "dvmd-core-private.h"
-#include "dvmd-gates.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-answers.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-parts.h"
@@ -45,7 +46,7 @@ dvmd_staging_begin (DvmdJob *job)
 
   dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
   /* Without all of its nodes it comes no further than to the launch gate. */
-  if (!has_files || dvmd_gate_find_missing (job) != G_MAXUINT)
+  if (!has_files || dvmd_core_find_missing (job) != G_MAXUINT)
     {
       self->state = has_files ? STAGING_PUT_OFF : STAGING_NONE;
       dvmd_core_post (job, DVMD_JOB_PREPARED);
@@ -55,7 +56,7 @@ dvmd_staging_begin (DvmdJob *job)
   dvmd_job_answers_ask (job, DVMD_ANSWER_STAGED);
   /* From now on there is something of the job there. */
   dvmd_job_answers_ask (job, DVMD_ANSWER_GONE);
-  core->effects->stage_files (core->user_data, job);
+  dvmd_core_get_effects (core)->stage_files (dvmd_core_get_user_data (core), job);
 }
 
 gboolean
@@ -83,7 +84,7 @@ is_under_way (DvmdJob *job)
 static gboolean
 is_leaving (DvmdJob *job, guint agent)
 {
-  DvmdNode *node = dvmd_node_pool_get (dvmd_job_get_core (job)->nodes, agent);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_job_get_core (job)), agent);
 
   return node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
 }

@@ -11,7 +11,7 @@
 
 #include "dvmd-trace.h"
 
-#include "dvmd-core-private.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-parts.h"
 #include "dvmd-log.h"
 
@@ -86,7 +86,7 @@ dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, con
   DvmdCore *core = dvmd_job_get_core (self);
   Trace *trace = trace_of (self);
   DvmdTraceEntry entry = {
-    .time = dvmd_clock_now (core->clock),
+    .time = dvmd_clock_now (dvmd_core_get_clock (core)),
     .rank = rank,
     .old_state = old_state,
     .new_state = new_state,
@@ -94,8 +94,8 @@ dvmd_job_trace (DvmdJob *self, guint rank, guint old_state, guint new_state, con
   };
 
   log_entry (self, &entry);
-  if (core->effects->traced != NULL)
-    core->effects->traced (core->user_data, self, &entry);
+  if (dvmd_core_get_effects (core)->traced != NULL)
+    dvmd_core_get_effects (core)->traced (dvmd_core_get_user_data (core), self, &entry);
   if (rank != DVMD_TRACE_JOB && trace->n_procs++ >= MAX_PROC_TRACE)
     return;
   entry.note = g_strdup (note);

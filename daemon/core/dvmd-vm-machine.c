@@ -11,9 +11,17 @@
 #include "dvmd-vm-machine.h"
 
 #include "dvm-records-private.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-campaigns.h"
+#include "dvmd-core-news.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-gates.h"
+#include "dvmd-job-registry.h"
+#include "dvmd-membership.h"
+#include "dvmd-session-disposal.h"
+#include "dvmd-session-end.h"
 #include "dvmd-size.h"
+#include "dvmd-vm-private.h"
 
 static void
 post (gpointer job, guint event)
@@ -26,7 +34,7 @@ step_init (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  _dvm_job_set_created_at (dvmd_job_get_record (job), dvmd_clock_now (dvmd_job_get_core (job)->clock));
+  _dvm_job_set_created_at (dvmd_job_get_record (job), dvmd_clock_now (dvmd_core_get_clock (dvmd_job_get_core (job))));
   post (job, DVMD_VM_SET_UP);
 }
 
@@ -41,8 +49,8 @@ step_allocate (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  if (core->effects->allocate != NULL)
-    core->effects->allocate (core->user_data);
+  if (dvmd_core_get_effects (core)->allocate != NULL)
+    dvmd_core_get_effects (core)->allocate (dvmd_core_get_user_data (core));
   else
     post (object, DVMD_VM_ALLOCATED);
 }
@@ -59,16 +67,17 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
   DvmdCore *core = dvmd_job_get_core (object);
   g_autoptr (GPtrArray) agents = g_ptr_array_new ();
 
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
     if (node->rank > 0)
       {
-        dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_ADDED, NULL);
+        dvmd_node_pool_set_state (dvmd_core_get_nodes (core), node, DVM_NODE_STATE_ADDED, NULL);
         g_ptr_array_add (agents, node);
       }
-  dvmd_membership_begin (&core->membership, agents->len);
+  dvmd_membership_begin (dvmd_core_get_membership (core), agents->len);
   dvmd_core_changed (core);
   post (object, DVMD_VM_LAUNCHED);
-  core->effects->launch_agents (core->user_data, (DvmdNode *const *)agents->pdata, agents->len);
+  dvmd_core_get_effects (core)->launch_agents (dvmd_core_get_user_data (core), (DvmdNode *const *)agents->pdata,
+                                               agents->len);
 }
 
 /* Slots that nobody gave default to hardware threads (L6). */
@@ -77,9 +86,9 @@ step_daemons_reported (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
     if (node->rank > 0 && !node->slots_given && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
-      dvmd_node_pool_set_slots (core->nodes, node, MAX (node->hwthreads, 1), node->slots_max);
+      dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, MAX (node->hwthreads, 1), node->slots_max);
   post (object, DVMD_VM_TO_DISTRIBUTE);
 }
 
@@ -88,7 +97,8 @@ step_vm_ready (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  core->effects->distribute_membership (core->user_data, dvmd_membership_renew (&core->membership));
+  dvmd_core_get_effects (core)->distribute_membership (dvmd_core_get_user_data (core),
+                                                       dvmd_membership_renew (dvmd_core_get_membership (core)));
 }
 
 /* The membership is told anew without the lost agent, and only answers to that are waited for. */
@@ -97,9 +107,12 @@ act_member_lost (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  if (core->vm.was_ready || core->vm.shutting_down || !core->settings.allow_missing || core->membership.n_agents == 0)
+  if (dvmd_core_get_vm (core)->was_ready || dvmd_core_get_vm (core)->shutting_down
+      || !dvmd_core_get_settings (core)->allow_missing
+      || dvmd_membership_count_agents (dvmd_core_get_membership (core)) == 0)
     return;
-  core->effects->distribute_membership (core->user_data, dvmd_membership_renew (&core->membership));
+  dvmd_core_get_effects (core)->distribute_membership (dvmd_core_get_user_data (core),
+                                                       dvmd_membership_renew (dvmd_core_get_membership (core)));
 }
 
 /* Jobs are judged once for all nodes that changed together: half may be lost while thousands of jobs wait. */
@@ -108,8 +121,8 @@ act_nodes_changed (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  core->vm.nodes_changed = FALSE;
-  dvmd_admission_nodes_changed (core->admission);
+  dvmd_core_get_vm (core)->nodes_changed = FALSE;
+  dvmd_admission_nodes_changed (dvmd_core_get_admission (core));
 }
 
 static void
@@ -131,7 +144,7 @@ static void
 act_released_down (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
-  g_autoptr (GPtrArray) targets = dvmd_campaign_registry_take_offer (&core->campaigns);
+  g_autoptr (GPtrArray) targets = dvmd_campaign_registry_take_offer (dvmd_core_get_campaign_registry (core));
 
   if (targets != NULL)
     dvmd_size_offer (core, NULL, targets);
@@ -149,14 +162,16 @@ act_distributed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
   DvmdCore *core = dvmd_job_get_core (job);
 
-  if (core->vm.ready || core->vm.shutting_down || (core->membership.n_missing > 0 && !core->settings.allow_missing))
+  if (dvmd_core_get_vm (core)->ready || dvmd_core_get_vm (core)->shutting_down
+      || (dvmd_membership_count_missing (dvmd_core_get_membership (core)) > 0
+          && !dvmd_core_get_settings (core)->allow_missing))
     return;
-  core->vm.ready = core->vm.was_ready = TRUE;
-  _dvm_job_set_started_at (dvmd_job_get_record (job), dvmd_clock_now (core->clock));
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (core->nodes, node)) != NULL;)
+  dvmd_core_get_vm (core)->ready = dvmd_core_get_vm (core)->was_ready = TRUE;
+  _dvm_job_set_started_at (dvmd_job_get_record (job), dvmd_clock_now (dvmd_core_get_clock (core)));
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
     if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
-      dvmd_node_pool_set_state (core->nodes, node, DVM_NODE_STATE_UP, NULL);
-  core->effects->dvm_ready (core->user_data);
+      dvmd_node_pool_set_state (dvmd_core_get_nodes (core), node, DVM_NODE_STATE_UP, NULL);
+  dvmd_core_get_effects (core)->dvm_ready (dvmd_core_get_user_data (core));
   dvmd_core_changed (core);
   dvmd_core_dispatch_kept (core);
 }
@@ -164,30 +179,30 @@ act_distributed (gpointer object, const DvmdEvent *event)
 static void
 fail_live_jobs (DvmdCore *core, DvmJobState state)
 {
-  for (GList *l = dvmd_registry_list (core->jobs.all, FALSE); l != NULL; l = l->next)
-    dvmd_core_post_failure (l->data, state, core->vm.end_reason);
+  for (GList *l = dvmd_core_get_live_jobs (core); l != NULL; l = l->next)
+    dvmd_core_post_failure (l->data, state, dvmd_core_get_vm (core)->end_reason);
 }
 
 static void
 stop_agents (DvmdCore *core)
 {
-  if (core->membership.n_agents == 0)
+  if (dvmd_membership_count_agents (dvmd_core_get_membership (core)) == 0)
     dvmd_core_post_vm (core, DVMD_VM_AGENTS_GONE, 0, NULL);
   else
-    core->effects->stop_agents (core->user_data, core->vm.forced);
+    dvmd_core_get_effects (core)->stop_agents (dvmd_core_get_user_data (core), dvmd_core_get_vm (core)->forced);
 }
 
 /* The jobs are ended first; the agents when the last of them has gone (dvmd_core_end_job). */
 static void
 begin_end (DvmdCore *core, DvmJobState state_of_jobs)
 {
-  gboolean had_begun = core->vm.shutting_down;
+  gboolean had_begun = dvmd_core_get_vm (core)->shutting_down;
 
-  core->vm.shutting_down = TRUE;
-  core->vm.ready = FALSE;
+  dvmd_core_get_vm (core)->shutting_down = TRUE;
+  dvmd_core_get_vm (core)->ready = FALSE;
   dvmd_core_changed (core);
   fail_live_jobs (core, state_of_jobs);
-  dvmd_core_give_up_campaigns (core, core->vm.end_reason);
+  dvmd_core_give_up_campaigns (core, dvmd_core_get_vm (core)->end_reason);
   if (dvmd_core_get_num_live (core) == 0 && !had_begun)
     stop_agents (core);
 }
@@ -197,10 +212,10 @@ act_shutdown (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  if (core->vm.shutting_down)
+  if (dvmd_core_get_vm (core)->shutting_down)
     return;
-  g_free (core->vm.end_reason);
-  core->vm.end_reason = g_strdup (event->reason);
+  g_free (dvmd_core_get_vm (core)->end_reason);
+  dvmd_core_get_vm (core)->end_reason = g_strdup (event->reason);
   begin_end (core, DVM_JOB_STATE_KILLED_BY_CMD);
 }
 
@@ -208,20 +223,20 @@ static void
 step_forced_exit (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
-  gboolean had_begun = core->vm.shutting_down;
+  gboolean had_begun = dvmd_core_get_vm (core)->shutting_down;
 
-  core->vm.forced = TRUE;
-  g_free (core->vm.end_reason);
-  core->vm.end_reason = g_strdup (event->reason);
+  dvmd_core_get_vm (core)->forced = TRUE;
+  g_free (dvmd_core_get_vm (core)->end_reason);
+  dvmd_core_get_vm (core)->end_reason = g_strdup (event->reason);
   begin_end (core, DVM_JOB_STATE_FORCED_EXIT);
   /* An orderly end that is under way becomes a forced one. */
   if (had_begun)
     {
-      for (GList *l = dvmd_registry_list (core->jobs.all, FALSE); l != NULL; l = l->next)
+      for (GList *l = dvmd_core_get_live_jobs (core); l != NULL; l = l->next)
         if (dvmd_job_is_launched (l->data))
-          core->effects->kill (core->user_data, l->data);
+          dvmd_core_get_effects (core)->kill (dvmd_core_get_user_data (core), l->data);
       if (dvmd_core_get_num_live (core) == 0)
-        core->effects->stop_agents (core->user_data, TRUE);
+        dvmd_core_get_effects (core)->stop_agents (dvmd_core_get_user_data (core), TRUE);
     }
 }
 
@@ -230,9 +245,9 @@ act_failed (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  g_free (core->vm.end_reason);
-  core->vm.end_reason = g_strdup (event->reason);
-  core->vm.forced = TRUE;
+  g_free (dvmd_core_get_vm (core)->end_reason);
+  dvmd_core_get_vm (core)->end_reason = g_strdup (event->reason);
+  dvmd_core_get_vm (core)->forced = TRUE;
   begin_end (core, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
@@ -241,8 +256,8 @@ step_all_jobs_complete (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
 
-  core->vm.shutting_down = TRUE;
-  core->vm.ready = FALSE;
+  dvmd_core_get_vm (core)->shutting_down = TRUE;
+  dvmd_core_get_vm (core)->ready = FALSE;
   dvmd_core_give_up_campaigns (core, "All jobs of the DVM have ended");
   stop_agents (core);
 }
@@ -261,8 +276,9 @@ tell_ended (DvmdJob *job)
 
   if (dvmd_job_get_ended (job))
     return;
-  _dvm_job_set_ended (dvmd_job_get_record (job), dvmd_clock_now (core->clock));
-  core->effects->dvm_ended (core->user_data, dvmd_job_get_state (job), core->vm.end_reason);
+  _dvm_job_set_ended (dvmd_job_get_record (job), dvmd_clock_now (dvmd_core_get_clock (core)));
+  dvmd_core_get_effects (core)->dvm_ended (dvmd_core_get_user_data (core), dvmd_job_get_state (job),
+                                           dvmd_core_get_vm (core)->end_reason);
 }
 
 static void
@@ -398,12 +414,12 @@ const DvmdStateTable dvmd_vm_table = {
 void
 dvmd_vm_jobs_ended (DvmdCore *self)
 {
-  if (self->vm.shutting_down)
+  if (dvmd_core_get_vm (self)->shutting_down)
     stop_agents (self);
-  else if (self->settings.one_shot)
+  else if (dvmd_core_get_settings (self)->one_shot)
     {
       /* No job may come before the event is handled: it would find its agents gone. */
-      self->vm.shutting_down = TRUE;
+      dvmd_core_get_vm (self)->shutting_down = TRUE;
       dvmd_core_post_vm (self, DVMD_VM_ALL_JOBS_DONE, 0, NULL);
     }
 }

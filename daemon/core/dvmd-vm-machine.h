@@ -34,25 +34,6 @@ typedef enum
   DVMD_VM_N_EVENTS
 } DvmdVmEvent;
 
-/* The progress of the DVM from its start to its end. The file of its machine alone writes it. */
-typedef struct
-{
-  DvmdJob *job;
-  gboolean ready;
-  gboolean was_ready;     /* stays so */
-  gboolean nodes_changed; /* the jobs that wait will be looked at for it */
-  gboolean shutting_down;
-  gboolean forced;
-  char *end_reason; /* (nullable) */
-} DvmdVm;
-
-void dvmd_vm_clear (DvmdVm *self);
-/* Posts to the DVM's own job. */
-void dvmd_core_post_vm (DvmdCore *self, guint event, DvmJobState given, const char *reason);
-/* Nodes have changed their states or sessions: jobs that wait are looked at. */
-void dvmd_core_look_again (DvmdCore *self);
-/* The DVM takes jobs. */
-gboolean dvmd_vm_check_open (DvmdCore *core, GError **error);
 /* No job is live any more. */
 void dvmd_vm_jobs_ended (DvmdCore *core);
 

@@ -112,6 +112,76 @@ take_environments (DvmdPmixServersJob *job, GVariant *rows)
     }
 }
 
+/* ---- jobs that a server is to forget ---- */
+
+static void
+check_growth (DvmdPmixServerProcess *server, guint64 memory)
+{
+  if (server->memory == 0)
+    server->memory = memory;
+  else if (memory > server->memory + GROWTH_LIMIT)
+    dvmd_pmix_servers_retire (server, "it has grown");
+}
+
+/* The job has ended for everybody else when it comes. */
+static void
+on_deregistered (GVariant *body, gpointer user_data)
+{
+  g_autoptr (Question) question = user_data;
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (question->pool, question->id);
+  const char *text = "";
+  guint64 memory = 0;
+  gint32 code = -1;
+
+  if (body != NULL)
+    g_variant_get (body, "(ti&st)", NULL, &code, &text, &memory);
+  if (code >= 0)
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, question->nspace, "the PMIx server has not forgotten the job: %s",
+                  text);
+  if (server == NULL)
+    return;
+  server->n_leaving--;
+  if (body != NULL)
+    check_growth (server, memory);
+  dvmd_pmix_servers_check_idle (server);
+}
+
+static void
+tell_to_forget (DvmdPmixServerProcess *server, const char *nspace)
+{
+  Question *question = question_new (server->pool, nspace, server->id);
+
+  dvmd_pmix_remote_say (
+      server->remote, DVMD_PMIX_MSG_DEREGISTER,
+      g_variant_new ("(ts)", dvmd_pmix_remote_expect (server->remote, on_deregistered, question), nspace));
+}
+
+/* The job has ended before its server knew it: now that does, and has made directories, or it never will. */
+static void
+forget_unwanted (const Question *question, GVariant *body)
+{
+  DvmdPmixServers *self = question->pool;
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (self, question->id);
+  gint32 code = -1;
+
+  dvmd_pmix_dirs_remove_job (self->dirs, question->nspace);
+  if (server == NULL)
+    return;
+  if (body != NULL)
+    g_variant_get_child (body, 1, "i", &code);
+  if (body != NULL && code < 0 && !server->tainted)
+    {
+      tell_to_forget (server, question->nspace);
+      return;
+    }
+  if (body != NULL && code < 0)
+    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_ABANDON, g_variant_new ("(s)", question->nspace));
+  server->n_leaving--;
+  dvmd_pmix_servers_check_idle (server);
+}
+
+/* ---- the registration of a job with ranks here ---- */
+
 static void
 fail_registration (DvmdPmixServers *self, DvmdPmixServersJob *job, GError *error)
 {
@@ -157,6 +227,8 @@ on_registered (GVariant *body, gpointer user_data)
   GError *error;
   gint32 code;
 
+  if (job == NULL)
+    forget_unwanted (question, body);
   if (job == NULL || job->registering == NULL || job->home != question->id)
     return;
   if (body == NULL)
@@ -427,38 +499,6 @@ dvmd_pmix_servers_deregister_client (DvmdPmix *pmix, const char *nspace, guint32
   dvmd_pmix_collectives_fail (self, nspace, rank);
 }
 
-static void
-check_growth (DvmdPmixServerProcess *server, guint64 memory)
-{
-  if (server->memory == 0)
-    server->memory = memory;
-  else if (memory > server->memory + GROWTH_LIMIT)
-    dvmd_pmix_servers_retire (server, "it has grown");
-}
-
-/* The job has ended for everybody else when it comes. */
-static void
-on_deregistered (GVariant *body, gpointer user_data)
-{
-  g_autoptr (Question) question = user_data;
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (question->pool, question->id);
-  const char *text = "";
-  guint64 memory = 0;
-  gint32 code = -1;
-
-  if (body != NULL)
-    g_variant_get (body, "(ti&st)", NULL, &code, &text, &memory);
-  if (code >= 0)
-    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, question->nspace, "the PMIx server has not forgotten the job: %s",
-                  text);
-  if (server == NULL)
-    return;
-  server->n_leaving--;
-  if (body != NULL)
-    check_growth (server, memory);
-  dvmd_pmix_servers_check_idle (server);
-}
-
 /*
  * The job ends without waiting for the library, which takes longer to forget it than a short job takes. The library of
  * a server that lost a rank may hang over it: it is not asked, and keeps what it has until it ends.
@@ -482,11 +522,22 @@ let_go (DvmdPmixServers *self, DvmdPmixServersJob *job)
   g_hash_table_remove (server->known, nspace);
   server->n_homes--;
   server->n_leaving++;
-  dvmd_pmix_remote_say (
-      server->remote, DVMD_PMIX_MSG_DEREGISTER,
-      g_variant_new ("(ts)",
-                     dvmd_pmix_remote_expect (server->remote, on_deregistered, question_new (self, nspace, server->id)),
-                     nspace));
+  tell_to_forget (server, nspace);
+}
+
+/* Its server is told when it has answered: only then has it got all of the job that it is to forget. */
+static void
+give_up_registration (DvmdPmixServers *self, DvmdPmixServersJob *job)
+{
+  g_autoptr (GTask) task = g_steal_pointer (&job->registering);
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (self, job->job->nspace);
+
+  dvmd_pmix_dirs_remove_job (self->dirs, job->job->nspace);
+  g_hash_table_remove (server->known, job->job->nspace);
+  server->n_homes--;
+  server->n_leaving++;
+  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has ended before its PMIx server knew it",
+                           job->job->nspace);
 }
 
 static void
@@ -506,7 +557,10 @@ dvmd_pmix_servers_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsy
     }
   dvmd_pmix_collectives_fail (self, nspace, DVMD_PMIX_RANK_WILDCARD);
   job = dvmd_pmix_servers_find_job (self, nspace);
-  let_go (self, job);
+  if (job->registering != NULL)
+    give_up_registration (self, job);
+  else
+    let_go (self, job);
   g_hash_table_remove (self->jobs, nspace);
   dvmd_pmix_servers_leave_ports (self, nspace);
   forget_guest (self, nspace);

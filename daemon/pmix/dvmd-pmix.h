@@ -107,7 +107,10 @@ char **dvmd_pmix_dup_default_environment (DvmdPmix *self, const char *nspace, gu
  * leaves the others waiting in collectives that libpmix cannot end: the agent ends the job (README.md).
  */
 void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank);
-/* Frees everything of the job, clients included, and removes its directories and shared memory. */
+/*
+ * Frees everything of the job, clients included, and removes its directories and shared memory. Of a job that is being
+ * registered as well: that is answered, with an error or without, and must not be waited for.
+ */
 void dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback,
                                      gpointer user_data);
 gboolean dvmd_pmix_deregister_job_finish (DvmdPmix *self, GAsyncResult *result, GError **error);

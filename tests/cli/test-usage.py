@@ -64,7 +64,7 @@ def test_old_spellings():
         ("--oversubscribe --when-full wait", "(of '--oversubscribe')"),
         ("--npernode 0", "not '0'"),
         ("--bynode=2", "takes no value"),
-        ("--report-bindings", "option --display cannot show 'bindings' yet"),
+        ("--display-devel-map", "option --display cannot show 'map-devel' yet"),
         ("--display map,topo=n1", "option --display cannot show 'topo' yet"),
     ):
         refuse("run", *words.split(), "x", mention=mention)

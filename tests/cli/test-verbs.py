@@ -179,8 +179,24 @@ def test_display_map():
                 equal(result.stdout.count("LOCAL"), 1, f"{args}: {result.stdout}")
                 equal(result.stdout.count("the output"), 0 if "donotlaunch" in args else 2, f"{args}")
             equal(here.cli("run", "--display", "map", "--json", "true").returncode, 2)
-            result = here.cli("run", "--display", "allocation", "true")
-            contains(result.stderr, "allocation")
+            result = here.cli("run", "--display", "topo", "true")
+            contains(result.stderr, "topo")
+            for args in (("--display", "allocation"), ("--display", "map,allocation")):
+                result = here.cli("run", "--personality", "plain", *args, "-n", "1", "true")
+                equal(result.returncode, 0, result.stderr)
+                check(re.match(r"NODE +SLOTS +MAX\n\S+ +\d+ +\d+\n", result.stdout), f"{args}: {result.stdout}")
+                equal(result.stdout.count("LOCAL"), args[1].count("map"), f"{args}: {result.stdout}")
+
+
+def test_display_bindings():
+    """run --display bindings, --report-bindings and --bind-to core:report show the cpus of each rank"""
+    with dvm("--slots=4") as here:
+        for args in (("--display", "bindings"), ("--report-bindings",), ("--bind-to", "core:report"),
+                     ("--display-map", "--report-bindings")):
+            result = here.cli("run", "--personality", "plain", "-q", "--bind-to-core", *args, "-n", "1", "echo", "the output")
+            equal(result.returncode, 0, f"{args}: {result.stderr}")
+            equal(result.stdout.count("LOCAL"), 1 if "--display-map" in args else 0, f"{args}: {result.stdout}")
+            check(re.search(r"BOUND TO CPUS\n *0  \S+ +\d", result.stdout), f"{args}: {result.stdout}")
 
 
 def test_job():

@@ -19,7 +19,7 @@ os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 FINALIZE = os.environ.get('DVM_TEST_MPI_FINALIZE', '')
 COMM_FAILED = 56
-REGISTERED = 16
+SEND_LAUNCH_MSG, REGISTERED = 13, 16
 ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 3 if dvmtest.SANITIZED else 6
 JOBS = 10000 if os.environ.get('DVM_TEST_SOAK') == '1' else 60
 # What a pattern of PMIx's tools asks for; the last two end some servers by SIGSEGV.
@@ -140,6 +140,24 @@ class Servers(dvmtest.Case):
             os.kill(old, signal.SIGCONT)
         self.check_usable(dvm, 2)
         self.assertEqual(dvm.servers, [old])
+
+    def test_cancelled_before_it_is_registered(self):
+        """A job that its server is still to be told of ends at once, and goes from the server when that goes on, or ends."""
+        dvm = self.dvm(slots=4)
+        self.check_usable(dvm, 2)
+        for number in (signal.SIGCONT, signal.SIGCONT, signal.SIGKILL):
+            old = self.server(dvm)
+            os.kill(old, signal.SIGSTOP)
+            job = dvm.submit([CLIENT, 'data'], np=2)
+            job.wait_state(SEND_LAUNCH_MSG)
+            job.cancel()
+            self.assertEqual(job.wait(limit=5)['state'], KILLED_BY_CMD)
+            self.assertIn(old, dvm.servers)
+            os.kill(old, number)
+            self.check_usable(dvm, 2)
+            self.assertEqual(dvm.servers == [old], number == signal.SIGCONT)
+            left = [dvm.runtime, *glob.glob('/dev/shm/dvm-*')]
+            dvmtest.wait_until(lambda: job.nspace not in str([list(os.walk(place)) for place in left]), 'nothing is left')
 
     def test_killed_while_it_connects(self):
         """A rank is killed between its connection and the end of PMIx_Init, when libpmix may hang over it."""

@@ -8,7 +8,7 @@
 
 #include "sim-event-checks.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 
 void
 sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state)
@@ -19,7 +19,7 @@ sim_may_end (SimWorld *self, DvmdJob *job, DvmJobState state)
 void
 sim_all_may_end (SimWorld *self, DvmJobState state)
 {
-  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self->core); l != NULL; l = l->next)
     sim_may_end (self, l->data, state);
 }
 
@@ -114,8 +114,8 @@ distribute (gpointer data, guint64 epoch)
 
   self->epoch = epoch;
   for (guint rank = 1; rank < self->daemons->len; rank++)
-    if (sim_world_get (self, rank)->reported && dvmd_node_pool_get (self->core->nodes, rank) != NULL)
-      g_ptr_array_add (nodes, dvmd_node_pool_get (self->core->nodes, rank));
+    if (sim_world_get (self, rank)->reported && dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank) != NULL)
+      g_ptr_array_add (nodes, dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank));
   sim_world_await (self, 0, wire (self, (DvmdNode *const *)nodes->pdata, nodes->len));
 }
 
@@ -330,7 +330,7 @@ const DvmdEffects sim_effects = {
   .warn_job = warn_job,
   .offer_nodes = offer_nodes,
   .campaign_ended = campaign_ended,
-  .map = map_job,
+  .placement.map = map_job,
   .stage_files = stage_files,
   .send_launch = send_launch,
   .kill = kill_job,
@@ -364,7 +364,7 @@ job_state_for (DvmProcState state)
 void
 sim_expect_loss (SimWorld *self, guint rank, gboolean ordered)
 {
-  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self->core); l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
 

@@ -11,7 +11,6 @@
 #include "dvmd-campaign-private.h"
 
 #include "dvm-preload-private.h"
-#include "dvmd-session-private.h"
 #include "dvmd-staging.h"
 
 /* ---- what was seen ---- */
@@ -337,7 +336,7 @@ check_success (SimWorld *world, SimCampaign *self)
   sim_hold (world, SIM_E5, self->wired || n == 0);
   for (gsize i = 0; i < n; i++)
     if (sim_is_member (world, targets[i]))
-      sim_hold (world, SIM_E42, dvmd_node_pool_get (world->core->nodes, targets[i]) != NULL);
+      sim_hold (world, SIM_E42, dvmd_node_pool_get (dvmd_core_get_nodes (world->core), targets[i]) != NULL);
 }
 
 void
@@ -351,7 +350,7 @@ sim_check_not_in (SimWorld *world, DvmdCampaign *campaign, SimStatement statemen
       /* A target without a rank was never launched. */
       if (targets[i] == 0)
         continue;
-      sim_hold (world, statement, dvmd_node_pool_get (world->core->nodes, targets[i]) == NULL);
+      sim_hold (world, statement, dvmd_node_pool_get (dvmd_core_get_nodes (world->core), targets[i]) == NULL);
       sim_hold (world, statement, !sim_world_is_member (world, targets[i]));
     }
 }
@@ -392,7 +391,7 @@ sim_statements_event (SimWorld *world, DvmdCampaign *campaign)
 static gboolean
 is_restart (SimWorld *world, guint rank)
 {
-  DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
 
   return node != NULL && node->grow != NULL && dvmd_campaign_is_restart (node->grow);
 }
@@ -429,8 +428,9 @@ check_restart (SimWorld *world, guint rank, const char *host)
   sim_hold (world, SIM_HEAL_LOST, last != NULL && (last->declared || (last->departed && last->restart)));
   sim_hold (world, SIM_HEAL_TRIES,
             sim_count_restarts (world, host, TRUE) < SIM_HEAL_LIMIT
-                || dvmd_node_pool_count_up (world->core->nodes) == 0);
-  sim_hold (world, SIM_HEAL_FREE, !dvmd_campaign_has_ticket (dvmd_node_pool_get (world->core->nodes, rank)->grow));
+                || dvmd_node_pool_count_up (dvmd_core_get_nodes (world->core)) == 0);
+  sim_hold (world, SIM_HEAL_FREE,
+            !dvmd_campaign_has_ticket (dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank)->grow));
 }
 
 void
@@ -448,11 +448,11 @@ sim_statements_restarted (SimWorld *world, DvmdCampaign *attempt, guint rank)
 gboolean
 sim_is_coming_back (SimWorld *world, guint rank)
 {
-  DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
 
   if (node == NULL || node->heal == NULL || world->shutdown || sim_is_member (world, rank))
     return FALSE;
-  return node->healing || dvmd_node_pool_count_up (world->core->nodes) == 0;
+  return node->healing || dvmd_node_pool_count_up (dvmd_core_get_nodes (world->core)) == 0;
 }
 
 void
@@ -465,7 +465,7 @@ sim_statements_launched (SimWorld *world, guint rank, const char *host)
     return;
   grow = find_grow (world, rank);
   sim_hold (world, SIM_E37, !world->in_phase_one);
-  sim_hold (world, SIM_E70, !world->core->vm.was_ready || grow != NULL || is_restart (world, rank));
+  sim_hold (world, SIM_E70, !dvmd_core_was_ready (world->core) || grow != NULL || is_restart (world, rank));
   if (is_restart (world, rank))
     check_restart (world, rank, host);
   if (grow != NULL)
@@ -479,7 +479,7 @@ sim_statements_launched (SimWorld *world, guint rank, const char *host)
       again = TRUE;
       sim_hold (world, SIM_D14_LEAVING, daemon->departed || daemon->declared);
       if ((daemon->declared && !daemon->departed) || daemon->restart)
-        sim_hold (world, SIM_D14_DOWN, dvmd_node_pool_get (world->core->nodes, i) == NULL);
+        sim_hold (world, SIM_D14_DOWN, dvmd_node_pool_get (dvmd_core_get_nodes (world->core), i) == NULL);
     }
   if (again)
     sim_hold (world, SIM_E67, sim_world_get (world, rank) == NULL || !sim_world_get (world, rank)->launched);
@@ -619,7 +619,8 @@ is_in_pool (SimWorld *world, DvmdJob *job, DvmdNode *node)
       is_named |= id != 0 && dvmd_node_is_in (node, id);
     }
   for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
-    is_reserved |= !dvmd_core_get_session (world->core, g_array_index (node->sessions, guint, i))->shared;
+    is_reserved |= dvmd_session_is_reserved (
+        dvmd_core_get_session (world->core, g_array_index (node->sessions, guint, i)));
   return is_named || (is_default && !is_reserved);
 }
 
@@ -651,7 +652,7 @@ check_staged (SimWorld *world, SimWatch *watch, guint rank)
 static gboolean
 is_drained (SimWorld *world, DvmdSession *session)
 {
-  for (GList *l = dvmd_registry_list (world->core->campaigns.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_campaigns (world->core); l != NULL; l = l->next)
     {
       DvmdCampaign *campaign = l->data;
 
@@ -681,7 +682,7 @@ sim_statements_send (SimWorld *world, DvmdJob *job)
   for (guint i = 0; i < nodes->len; i++)
     {
       guint rank = g_array_index (nodes, guint, i);
-      DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
 
       sim_hold (world, SIM_E14, node != NULL && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN);
       if (!world->shutdown)
@@ -764,7 +765,7 @@ check_abort (SimWorld *world, SimWatch *watch)
 {
   const char *reason = dvm_job_get_reason (dvmd_job_get_record (watch->job));
 
-  if (world->shutdown || !world->core->vm.was_ready)
+  if (world->shutdown || !dvmd_core_was_ready (world->core))
     return;
   sim_hold (world, SIM_E21, watch->may[0] & (G_GUINT64_CONSTANT (1) << DVM_JOB_STATE_NEVER_LAUNCHED));
   sim_hold (world, SIM_E21, reason != NULL && (strstr (reason, "ampaign") != NULL || watch->session_ended));

@@ -131,7 +131,7 @@ choose_new_hosts (SimWorld *world, const SimAction *action)
 
       if (is_taken (hosts, name))
         continue;
-      if (dvmd_node_pool_find (world->core->nodes, name) == NULL || (action->c >> i & 7) == 0)
+      if (dvmd_node_pool_find (dvmd_core_get_nodes (world->core), name) == NULL || (action->c >> i & 7) == 0)
         g_ptr_array_add (hosts, g_steal_pointer (&name));
     }
   return hosts;
@@ -153,7 +153,7 @@ choose_old_hosts (SimWorld *world, const SimAction *action)
 
       if (is_taken (hosts, daemon->host))
         continue;
-      if (dvmd_node_pool_find (world->core->nodes, daemon->host) != NULL || action->c % 16 == 0)
+      if (dvmd_node_pool_find (dvmd_core_get_nodes (world->core), daemon->host) != NULL || action->c % 16 == 0)
         g_ptr_array_add (hosts, g_strdup (daemon->host));
     }
   if (action->c % 31 == 0)
@@ -254,7 +254,7 @@ is_being_added (SimWorld *world, const char *name)
 static gboolean
 is_in (SimWorld *world, const char *name)
 {
-  DvmdNode *node = dvmd_node_pool_find (world->core->nodes, name);
+  DvmdNode *node = dvmd_node_pool_find (dvmd_core_get_nodes (world->core), name);
 
   if (node == NULL || !sim_is_member (world, node->rank))
     return FALSE;
@@ -474,7 +474,7 @@ submit (SimWorld *world, const SimAction *action)
       sim_may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
       sim_may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
     }
-  if (!world->core->vm.was_ready)
+  if (!dvmd_core_was_ready (world->core))
     sim_may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
@@ -515,7 +515,7 @@ choose_agent (SimWorld *world, const SimAction *action)
 static void
 drain (SimWorld *world, const SimAction *action)
 {
-  DvmdNode *node = dvmd_node_pool_get (world->core->nodes, choose_agent (world, action));
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (world->core), choose_agent (world, action));
 
   if (node == NULL || node->rank == 0)
     return;
@@ -665,7 +665,7 @@ sim_schedule_run (SimSchedule *self, SimTally *tally)
 
   world->schedule = self;
   world->act = act;
-  while (!world->core->vm.was_ready)
+  while (!dvmd_core_was_ready (world->core))
     sim_world_run (world, G_TIME_SPAN_MILLISECOND);
   for (guint i = 0; i < self->actions->len; i++)
     {

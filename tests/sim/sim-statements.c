@@ -53,7 +53,7 @@ check_inert (SimWorld *world)
     return;
   sim_hold (world, SIM_E2, dvmd_core_get_launch_fence (world->core) == 0);
   sim_hold (world, SIM_E2, world->campaigns->len == 0);
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     sim_hold (world, SIM_E2, !is_parked (l->data));
 }
 
@@ -71,7 +71,7 @@ count_pending (SimWorld *world, DvmCampaign *record)
 
       /* A target that was never launched is known to the core alone. */
       if (daemon == NULL || !daemon->launched)
-        n += dvmd_node_pool_get (world->core->nodes, targets[i]) != NULL;
+        n += dvmd_node_pool_get (dvmd_core_get_nodes (world->core), targets[i]) != NULL;
       else
         n += dvmd_departures_contains (world->departures, targets[i]) || (!daemon->departed && !daemon->declared);
     }
@@ -120,7 +120,7 @@ check_tickets (SimWorld *world)
 static void
 check_parked (SimWorld *world)
 {
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
       const char *const *waits = dvm_job_get_waits_for (dvmd_job_get_record (job));
@@ -156,11 +156,11 @@ is_up (DvmdNode *node)
 static void
 check_members (SimWorld *world)
 {
-  if (!world->core->vm.was_ready || world->shutdown)
+  if (!dvmd_core_was_ready (world->core) || world->shutdown)
     return;
   for (guint rank = 1; rank < world->daemons->len; rank++)
     {
-      DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
 
       sim_hold (world, SIM_D12_MEMBERS, is_up (node) == sim_is_member (world, rank));
       if (sim_world_get (world, rank)->departed)
@@ -190,26 +190,26 @@ check_sessions (SimWorld *world)
 static void
 check_slots (SimWorld *world)
 {
-  g_autofree guint *claimed = g_new0 (guint, dvmd_node_pool_get_max_rank (world->core->nodes) + 1);
+  g_autofree guint *claimed = g_new0 (guint, dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (world->core)) + 1);
   guint n_slots = 0;
 
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     {
       GArray *claims = dvmd_admission_get_claims (l->data);
 
       for (guint i = 0; claims != NULL && i < claims->len; i++)
         claimed[g_array_index (claims, DvmdClaim, i).node] += g_array_index (claims, DvmdClaim, i).slots;
     }
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (world->core->nodes); rank++)
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (world->core)); rank++)
     {
-      DvmdNode *node = dvmd_node_pool_get (world->core->nodes, rank);
+      DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
 
       sim_hold (world, SIM_D2_SLOTS, claimed[rank] == (node != NULL ? node->slots_in_use : 0));
       if (is_up (node) && !sim_is_leaving (world, rank))
         n_slots += node->slots;
     }
   if (world->campaigns->len > 0 && !world->shutdown)
-    sim_hold (world, SIM_D12_SLOTS, dvmd_node_pool_count_slots (world->core->nodes) == n_slots);
+    sim_hold (world, SIM_D12_SLOTS, dvmd_node_pool_count_slots (dvmd_core_get_nodes (world->core)) == n_slots);
 }
 
 static void
@@ -389,12 +389,13 @@ sim_statements_check (SimWorld *world)
 static void
 check_healed (SimWorld *world)
 {
-  for (DvmdNode *node = NULL; world->setting.heal && (node = dvmd_node_pool_next (world->core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL;
+       world->setting.heal && (node = dvmd_node_pool_next (dvmd_core_get_nodes (world->core), node)) != NULL;)
     if (node->rank > 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN
         && sim_world_get (world, node->rank)->launched)
       sim_hold (world, SIM_HEAL_BACK,
                 sim_count_restarts (world, dvm_node_get_name (node->record), FALSE) >= SIM_HEAL_LIMIT
-                    && dvmd_node_pool_count_up (world->core->nodes) > 0);
+                    && dvmd_node_pool_count_up (dvmd_core_get_nodes (world->core)) > 0);
 }
 
 static void
@@ -414,7 +415,7 @@ sim_statements_check_rest (SimWorld *world)
 {
   sim_hold (world, SIM_REST, dvmd_core_get_launch_fence (world->core) == 0);
   sim_hold (world, SIM_REST, dvmd_core_get_campaigns_running (world->core) == 0);
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     sim_hold (world, SIM_REST, is_held_by (l->data, "slots"));
   for (guint i = 0; i < world->campaigns->len; i++)
     {

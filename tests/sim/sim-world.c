@@ -234,7 +234,7 @@ sim_world_lose_later (SimWorld *self)
 static gboolean
 is_ordered (SimWorld *self, guint32 rank)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->core->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
 
   return node != NULL && node->ordered;
 }
@@ -383,7 +383,7 @@ net_receive (gpointer data, guint32 rank, guint32 neighbour, DvmdPacket *packet)
 static void
 restart_answer (SimWorld *self, guint rank)
 {
-  DvmdNode *node = dvmd_node_pool_get (self->core->nodes, rank);
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
   g_autoptr (DvmdCampaign) attempt = node != NULL && node->grow != NULL ? g_object_ref (node->grow) : NULL;
 
   if (attempt == NULL)
@@ -521,7 +521,7 @@ sim_world_is_quiet (SimWorld *self)
   if (!dvmd_event_queue_is_empty (self->queue) || self->losing || self->wirings->len + self->forgotten->len > 0
       || dvmd_core_get_campaigns_running (self->core) > 0)
     return FALSE;
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (self->core->nodes); rank++)
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (self->core)); rank++)
     if (sim_is_coming_back (self, rank))
       return FALSE;
   for (guint rank = 0; rank < self->daemons->len; rank++)
@@ -555,7 +555,7 @@ sim_world_explain (SimWorld *self)
                   dvm_campaign_state_to_string (dvm_campaign_get_state (record)), dvm_campaign_get_pending (record),
                   dvm_campaign_get_reason (record));
     }
-  for (GList *l = dvmd_registry_list (self->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (self->core); l != NULL; l = l->next)
     g_printerr ("job %u: %s, held at \"%s\"\n", dvmd_job_get_id (l->data),
                 dvm_job_state_to_string (dvmd_job_get_state (l->data)),
                 dvm_job_get_held_at (dvmd_job_get_record (l->data)));

@@ -5,7 +5,10 @@
 #pragma once
 
 #include "dvmd-core-sessions.h"
-#include "dvmd-core-private.h"
+#include "dvmd-campaign-registry.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-job-registry.h"
+#include "dvmd-vm.h"
 #include "dvmd-departures.h"
 #include "dvmd-leaving.h"
 #include "dvmd-tree.h"

@@ -9,9 +9,11 @@
 
 #include "config.h"
 
-#include "dvmd-core-private.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-answers.h"
 #include "dvmd-job-private.h"
+#include "dvmd-job-registry.h"
+#include "dvmd-vm.h"
 #include "sim-agent.h"
 #include "sim-seeds.h"
 
@@ -88,7 +90,8 @@ may_end (World *world, DvmdJob *job, DvmJobState state)
 static gboolean
 is_down (World *world, guint rank)
 {
-  return dvm_node_get_state (dvmd_node_pool_get (world->core->nodes, rank)->record) == DVM_NODE_STATE_DOWN;
+  return dvm_node_get_state (dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank)->record)
+         == DVM_NODE_STATE_DOWN;
 }
 
 /* ---- effects ---- */
@@ -238,7 +241,7 @@ static const DvmdEffects effects = {
   .launch_agents = launch_agents,
   .distribute_membership = distribute,
   .dvm_ready = dvm_ready,
-  .map = map_job,
+  .placement.map = map_job,
   .stage_files = stage_files,
   .send_launch = send_launch,
   .kill = kill_job,
@@ -320,7 +323,7 @@ expect_loss (World *world, DvmdJob *job, guint rank)
 static void
 expect_end (World *world, DvmJobState state)
 {
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     may_end (world, l->data, state);
 }
 
@@ -437,7 +440,7 @@ set_options (World *world, DvmJobSpec *spec)
 static void
 choose_hosts (World *world, DvmJobSpec *spec)
 {
-  guint n = dvmd_node_pool_get_max_rank (world->core->nodes) + (chance (world, 10) == 0);
+  guint n = dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (world->core)) + (chance (world, 10) == 0);
   g_autofree char *one = g_strdup_printf ("node%u", 1 + chance (world, n));
   g_autofree char *other = g_strdup_printf ("node%u", 1 + chance (world, n));
   const char *hosts[] = { one, other, NULL };
@@ -476,7 +479,7 @@ submit (World *world)
       may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
       may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
     }
-  if (!world->core->vm.was_ready)
+  if (!dvmd_core_was_ready (world->core))
     may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
@@ -497,7 +500,7 @@ tell_lost (World *world, SimAgent *agent)
 {
   agent->lost = TRUE;
   if (!is_down (world, agent->rank))
-    for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+    for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
       expect_loss (world, l->data, agent->rank);
   dvmd_core_agent_ended (world->core, agent->rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
 }
@@ -520,7 +523,7 @@ static void
 drain_or_resume (World *world)
 {
   SimAgent *agent = pick_agent (world);
-  DvmdNode *node = agent != NULL ? dvmd_node_pool_get (world->core->nodes, agent->rank) : NULL;
+  DvmdNode *node = agent != NULL ? dvmd_node_pool_get (dvmd_core_get_nodes (world->core), agent->rank) : NULL;
 
   if (node == NULL)
     return;
@@ -550,8 +553,8 @@ distributed (World *world)
 static void
 go_on (World *world)
 {
-  if (dvmd_registry_list (world->core->jobs.all, FALSE) != NULL)
-    dvmd_core_continue_job (world->core, dvmd_registry_list (world->core->jobs.all, FALSE)->data);
+  if (dvmd_core_get_live_jobs (world->core) != NULL)
+    dvmd_core_continue_job (world->core, dvmd_core_get_live_jobs (world->core)->data);
 }
 
 static void
@@ -588,7 +591,7 @@ step (World *world)
 static void
 check_waits (World *world, DvmdJob *job)
 {
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (world->core->nodes, node)) != NULL;)
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (world->core), node)) != NULL;)
     for (guint what = 0; what < DVMD_N_ANSWERS && is_down (world, node->rank); what++)
       check_job (world, job, !dvmd_job_answers_await (job, what, node->rank));
 }
@@ -639,7 +642,7 @@ check_live_job (World *world, DvmdJob *job, guint *claimed)
 static void
 check_nodes (World *world, const guint *claimed)
 {
-  DvmdNodePool *pool = world->core->nodes;
+  DvmdNodePool *pool = dvmd_core_get_nodes (world->core);
   guint n_up = 0;
   guint n_slots = 0;
   guint in_use = 0;
@@ -668,7 +671,7 @@ check_invariants (World *world)
   guint n_running = 0;
   guint n_waiting = 0;
 
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     {
       DvmdJob *job = l->data;
 
@@ -679,7 +682,7 @@ check_invariants (World *world)
     }
   check_nodes (world, claimed);
   check (world, dvmd_core_get_num_running (world->core) == n_running);
-  check (world, dvmd_admission_get_n_waiting (world->core->admission) == n_waiting);
+  check (world, dvmd_admission_get_n_waiting (dvmd_core_get_admission (world->core)) == n_waiting);
   check (world, statistics->jobs_submitted == world->watches->len);
   check (world, statistics->jobs_ended + dvmd_core_get_num_live (world->core) == statistics->jobs_submitted);
   check (world, dvmd_core_get_nodes_reported (world->core) <= dvmd_core_get_nodes_expected (world->core));
@@ -728,7 +731,7 @@ fall_silent (World *world)
     }
   while (said);
   check_invariants (world);
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     check_truth (world, l->data);
 }
 
@@ -789,7 +792,8 @@ is_quiet (World *world)
       if (!sim_agent_is_idle (agent) || !g_queue_is_empty (&agent->outbox) || (!agent->alive && !agent->lost))
         return FALSE;
     }
-  return (world->core->vm.was_ready || world->core->vm.shutting_down) && dvmd_event_queue_is_empty (world->queue);
+  return (dvmd_core_was_ready (world->core) || dvmd_core_get_shutting_down (world->core))
+         && dvmd_event_queue_is_empty (world->queue);
 }
 
 /* Runs until all that has begun has come to its end; nothing new begins. */
@@ -798,7 +802,7 @@ settle (World *world)
 {
   for (guint i = 0; i < 20000; i++)
     {
-      if (!world->core->vm.was_ready)
+      if (!dvmd_core_was_ready (world->core))
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       dvmd_event_queue_drain (world->queue, 0);
       if (world->epoch > 0)
@@ -809,7 +813,7 @@ settle (World *world)
 
           if (!agent->alive && !agent->lost)
             tell_lost (world, agent);
-          dvmd_core_resume_node (world->core, dvmd_node_pool_get (world->core->nodes, rank), NULL);
+          dvmd_core_resume_node (world->core, dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank), NULL);
           sim_agent_act (agent, TRUE);
           deliver (world, agent);
         }
@@ -844,12 +848,12 @@ static void
 check_end (World *world)
 {
   fall_silent (world);
-  for (GList *l = dvmd_registry_list (world->core->jobs.all, FALSE); l != NULL; l = l->next)
+  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
     check_job (world, (DvmdJob *)l->data, !"nobody lives on");
   check (world, dvmd_core_get_num_held (world->core) == 0);
   for (guint i = 0; i < world->watches->len; i++)
     check_job_end (world, g_ptr_array_index (world->watches, i));
-  check (world, world->n_ended == (world->core->vm.shutting_down ? 1 : 0));
+  check (world, world->n_ended == (dvmd_core_get_shutting_down (world->core) ? 1 : 0));
 }
 
 static void
@@ -861,7 +865,7 @@ run_history (guint seed)
   for (guint i = 0; i < n_steps; i++)
     {
       /* The start fails if an agent that must come did not, or was lost. */
-      if (!world->core->vm.was_ready)
+      if (!dvmd_core_was_ready (world->core))
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       step (world);
       check_invariants (world);
@@ -870,7 +874,7 @@ run_history (guint seed)
     }
   settle (world);
   check_end (world);
-  if (!world->core->vm.shutting_down)
+  if (!dvmd_core_get_shutting_down (world->core))
     {
       dvmd_core_shutdown (world->core, FALSE, "the history is over");
       settle (world);

@@ -10,8 +10,11 @@
 #include "config.h"
 
 #include "core-world.h"
-#include "dvmd-core-private.h"
+#include "dvmd-core-parts.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-job-registry.h"
 #include "dvmd-session-private.h"
+#include "dvmd-vm.h"
 #include "sim-seeds.h"
 
 #define N_NODES 6
@@ -362,7 +365,8 @@ compare (Model *self)
 {
   compare_allocations (self);
   for (guint rank = 1; rank <= N_NODES; rank++)
-    sure (self, dvmd_node_is_reserved (dvmd_node_pool_get (self->world.core->nodes, rank)) == is_reserved (self, rank));
+    sure (self, dvmd_node_is_reserved (dvmd_node_pool_get (dvmd_core_get_nodes (self->world.core), rank))
+                    == is_reserved (self, rank));
   for (guint i = 0; i < self->people->len; i++)
     {
       const Person *person = g_ptr_array_index (self->people, i);

@@ -60,9 +60,9 @@ dvm_init (Dvm *self, guint n_nodes, const guint *slots, const guint *slots_max)
   *self = (Dvm){ 0 };
   self->plugins = dvmd_plugins_new (&none, NULL);
   self->effects = world_effects;
-  self->effects.map = map_job;
-  self->effects.check_placement = check_placement;
-  self->effects.count_procs = count_procs;
+  self->effects.placement.map = map_job;
+  self->effects.placement.check = check_placement;
+  self->effects.placement.count = count_procs;
   world->log = g_string_new (NULL);
   world->clock = dvmd_clock_new_manual (START);
   world->queue = dvmd_event_queue_new (NULL, NULL);

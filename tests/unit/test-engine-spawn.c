@@ -194,7 +194,7 @@ test_failures (Fixture *self, gconstpointer data)
     { "([{'argv': <['true']>, 'hosts': <['nowhere']>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
     { "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
     { "([{'argv': <['true']>}], {'what': <'ever'>})", DVMD_PMIX_ERR_BAD_PARAM },
-    { "([{'argv': <['true']>}], {'map-by': <'numa'>})", DVMD_PMIX_ERR_NOT_SUPPORTED },
+    { "([{'argv': <['true']>}], {'map-by': <'device=gpu'>})", DVMD_PMIX_ERR_NOT_SUPPORTED },
     { "([{'argv': <@as []>}], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
     { "(@aa{sv} [], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
   };

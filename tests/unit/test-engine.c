@@ -495,6 +495,25 @@ test_cancel_early (Fixture *self, gconstpointer data)
     }
 }
 
+/* The PMIx server of a node stands still: the job ends all the same, and its answer finds nobody when it comes. */
+static void
+test_cancel_while_registered (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job;
+
+  pmix_fake_hold_registrations (self->fakes[0], TRUE);
+  job = submit (self, 2, "pmix", "exec sleep 1000");
+  wait_until (pmix_fake_find_job (self->fakes[0], nspace_of (job)) != NULL);
+  dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_cmpuint (pmix_fake_get_n_jobs (self->fakes[0]), ==, 0);
+  pmix_fake_hold_registrations (self->fakes[0], FALSE);
+  job = submit (self, 2, "pmix", "exit 0");
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+}
+
 /* Processes are started some at a time: a job may be ended in between, whatever was started is ended with it. */
 static void
 test_cancel_half_started (Fixture *self, gconstpointer data)
@@ -852,6 +871,7 @@ main (int argc, char **argv)
   add ("/engine/abort", test_abort);
   add ("/engine/registration-fails", test_registration_fails);
   add ("/engine/cancel-early", test_cancel_early);
+  add ("/engine/cancel-while-registered", test_cancel_while_registered);
   add ("/engine/cancel-half-started", test_cancel_half_started);
   add ("/engine/forgotten-while-read", test_forgotten_while_read);
   add ("/engine/forgotten-while-kept-is-read", test_forgotten_while_kept_is_read);

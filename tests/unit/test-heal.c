@@ -8,8 +8,8 @@
 #include "config.h"
 
 #include "core-world.h"
-#include "dvmd-core-private.h"
 #include "dvmd-heal.h"
+#include "dvmd-membership.h"
 
 #define LIMIT 4
 #define PAUSE (8 * G_USEC_PER_SEC)
@@ -107,7 +107,7 @@ test_comes_back (void)
   assert_node (&world, 3, DVM_NODE_STATE_UP);
   g_assert_cmpuint (dvmd_core_get_membership_epoch (world.core), ==, epoch + 1);
   g_assert_cmpuint (dvmd_node_pool_count_slots (dvmd_core_get_nodes (world.core)), ==, 4);
-  g_assert_cmpuint (world.core->membership.n_agents, ==, 2);
+  g_assert_cmpuint (dvmd_membership_count_agents (dvmd_core_get_membership (world.core)), ==, 2);
   job = submit (&world, 4);
   run_to_end (&world, job);
   assert_state (job, DVM_JOB_STATE_NOTIFIED);
@@ -148,7 +148,7 @@ test_limit (void)
       fail (&world, 3 + i);
       assert_node (&world, 3 + i, DVM_NODE_STATE_DOWN);
       g_assert_true (g_str_has_prefix (dvm_node_get_reason (node (&world, 3 + i)->record), "no such host; "));
-      g_assert_cmpuint (world.core->membership.n_agents, ==, 1);
+      g_assert_cmpuint (dvmd_membership_count_agents (dvmd_core_get_membership (world.core)), ==, 1);
       assert_log (&world, "");
     }
   g_assert_nonnull (strstr (dvm_node_get_reason (node (&world, 2 + LIMIT)->record), "given up after 4 attempts"));

@@ -347,6 +347,26 @@ test_errors (gconstpointer data)
   pmix_fixture_deregister (fixture, "errors-1");
 }
 
+/* The library is told of a job and that it is over in one go. */
+static void
+test_deregister_at_once (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { "true", NULL };
+
+  for (guint i = 0; i < 20; i++)
+    {
+      g_autofree char *nspace = g_strdup_printf ("at-once-%u", i);
+      g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, nspace, 4, argv);
+      g_autoptr (GAsyncResult) registered = NULL;
+
+      dvmd_pmix_register_job_async (fixture->pmix, job, pmix_store_result, &registered);
+      pmix_fixture_deregister (fixture, nspace);
+      pmix_wait_result (&registered);
+      dvmd_pmix_register_job_finish (fixture->pmix, registered, NULL);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -369,5 +389,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix/event", fixture, test_event);
   g_test_add_data_func ("/pmix/node-down", fixture, test_node_down);
   g_test_add_data_func ("/pmix/errors", fixture, test_errors);
+  g_test_add_data_func ("/pmix/deregister-at-once", fixture, test_deregister_at_once);
   return g_test_run ();
 }

@@ -10,9 +10,9 @@
 
 #include "sessions-world.h"
 
-#include "dvmd-core-private.h"
 #include "dvmd-core-session-control.h"
-#include "dvmd-session-private.h"
+#include "dvmd-session-owners.h"
+#include "dvmd-session-registry.h"
 
 static DvmdSession *
 session_of (World *world, guint id)
@@ -186,8 +186,9 @@ test_owner_of_both (void)
   allocate (&world, process, "node3", &request);
   end_job (&world, owner);
   assert_default_nodes (&world, "node1 node2 node3");
-  g_assert_cmpuint (world.core->owners.n_ended, ==, 0);
-  g_assert_cmpuint (g_hash_table_size (world.core->owners.owned), ==, 0);
+  g_assert_cmpuint (dvmd_session_owners_count_ended (dvmd_core_get_owners (world.core), 0), ==, 0);
+  g_assert_false (dvmd_session_owners_contain (dvmd_core_get_owners (world.core),
+                                               dvm_job_get_nspace (dvmd_job_get_record (owner))));
 }
 
 /* ---- names of hosts ---- */

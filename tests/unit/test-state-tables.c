@@ -7,7 +7,7 @@
 
 #include "config.h"
 
-#include "dvmd-campaign-private.h"
+#include "dvmd-campaign-inner.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-local-daemon.h"
 #include "dvmd-local.h"
