@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "dvm-hosts-private.h"
 #include "dvm-job-spec-private.h"
 #include "dvmd-map-check.h"
 #include "dvmd-map-words.h"
@@ -420,6 +421,8 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
     fill_node (*nodes + i, places, i);
   if (topologies != NULL)
     fill_topologies (*nodes, places->n_nodes, topologies);
+  for (guint i = 0; topologies != NULL && topologies->local != NULL && i < places->n_nodes; i++)
+    (*nodes)[i].is_local = _dvm_host_name_equal ((*nodes)[i].name, topologies->local);
   for (guint i = 0; topologies != NULL && topologies->get_in_use != NULL && i < places->n_nodes; i++)
     (*nodes)[i].in_use = topologies->get_in_use (places->nodes[i]->rank, topologies->user_data);
   request.nodes = *nodes;

@@ -142,6 +142,20 @@ test_list (gconstpointer mappers)
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
 }
 
+/* Without a number there are as many processes as have their cpus, or slots. */
+static void
+test_number (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "slot:PE=2", NULL, NULL, 0,
+      "0:0:0-1,8-9 1:0:2-3,10-11 2:0:4-5,12-13 3:0:6-7,14-15 4:1:1-2,9-10 5:1:4-5,12-13 6:1:6-7,14-15" },
+    { "package:PE=4", NULL, NULL, 0, "0:0:0-3,8-11 1:0:4-7,12-15 2:1:4-7,12-15" },
+    { "ppr:1:package", NULL, NULL, 0, "0:0:0-3,8-11 1:0:4-7,12-15 2:1:0-3,8-11 3:1:4-7,12-15" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -155,5 +169,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/files/rankfile", mappers, test_rankfile);
   g_test_add_data_func ("/files/sequence", mappers, test_sequence);
   g_test_add_data_func ("/files/list", mappers, test_list);
+  g_test_add_data_func ("/files/number", mappers, test_number);
   return g_test_run ();
 }
