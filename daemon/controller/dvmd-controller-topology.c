@@ -177,7 +177,10 @@ have_cpus_of_their_own (DvmdController *controller)
 DvmdMapTopologies
 dvmd_controller_get_map_topologies (DvmdController *self)
 {
+  DvmdNode *own = dvmd_node_pool_get (dvmd_core_get_nodes (dvmd_controller_get_core (self)), 0);
+
   return (DvmdMapTopologies){
+    .local = own != NULL ? dvm_node_get_name (own->record) : NULL,
     .find = find_for_mappers,
     .get_in_use = get_in_use,
     .binds = have_cpus_of_their_own (self),

@@ -78,7 +78,9 @@ check_placement (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError 
 static gboolean
 count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np)
 {
-  const DvmdMapTopologies topologies = { .find = find_for_mappers, .binds = TRUE, .user_data = user_data };
+  const DvmdMapTopologies topologies = {
+    .find = find_for_mappers, .local = FIRST_NODE, .binds = TRUE, .user_data = user_data
+  };
 
   return dvmd_map_driver_count (((DvmdPlan *)user_data)->mappers, job, places, &topologies, np);
 }
@@ -86,7 +88,9 @@ count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32
 static DvmdMap *
 map_job (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
-  const DvmdMapTopologies topologies = { .find = find_for_mappers, .binds = TRUE, .user_data = user_data };
+  const DvmdMapTopologies topologies = {
+    .find = find_for_mappers, .local = FIRST_NODE, .binds = TRUE, .user_data = user_data
+  };
 
   return dvmd_map_driver_map_job (((DvmdPlan *)user_data)->mappers, job, places, &topologies, error);
 }

@@ -175,6 +175,8 @@ dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wi
     policy.bind_to = 1 << placement->bind_to;
   else
     policy.bind_to = default_binding (placement, wishes, &policy, oversubscribe, np);
+  policy.bind_is_optional = placement->if_supported
+                            || (policy.bind_is_default && placement->pe <= 1 && !names_cpus (policy.word, wishes));
   if (placement->overload)
     policy.bind_flags |= DVMD_BIND_OVERLOAD;
   if (placement->if_supported)

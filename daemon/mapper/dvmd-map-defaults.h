@@ -30,6 +30,7 @@ typedef struct
   DvmdRankBy rank_by;
   DvmdBindTo bind_to;
   gboolean bind_is_default;
+  gboolean bind_is_optional; /* processes are not bound where it is not possible; else that is an error */
   guint32 bind_flags;
   guint32 bind_limit;
   guint32 pe;

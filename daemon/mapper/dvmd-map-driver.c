@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "dvm-hosts-private.h"
 #include "dvm-job-spec-private.h"
 #include "dvmd-map-check.h"
 #include "dvmd-map-words.h"
@@ -229,12 +230,11 @@ static gboolean
 settle_binding (Question *self, GError **error)
 {
   const DvmdMapPolicy *policy = &self->policy;
-  gboolean optional = policy->bind_is_default || (policy->bind_flags & DVMD_BIND_IF_SUPPORTED) != 0;
   g_autofree char *reason = NULL;
 
   if (!can_bind (&self->request, &reason))
     {
-      if (!optional)
+      if (!policy->bind_is_optional)
         {
           g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, reason);
           return FALSE;
@@ -313,13 +313,24 @@ ask_mappers (Question *self, GError **error)
   return NULL;
 }
 
+/* Whether the job would have its place if no other one had cpus. */
 static gboolean
-others_bind (const DvmdMapRequest *request)
+others_are_in_the_way (const Question *self)
 {
-  for (guint i = 0; i < request->n_nodes; i++)
-    if (request->nodes[i].in_use != NULL)
-      return TRUE;
-  return FALSE;
+  g_autofree DvmdMapNode *nodes = g_memdup2 (self->request.nodes, self->request.n_nodes * sizeof (DvmdMapNode));
+  g_autoptr (DvmdMap) map = NULL;
+  Question alone = *self;
+  gboolean some = FALSE;
+
+  for (guint i = 0; i < alone.request.n_nodes; i++)
+    {
+      some = some || nodes[i].in_use != NULL;
+      nodes[i].in_use = NULL;
+    }
+  alone.request.nodes = nodes;
+  if (some)
+    map = ask_mappers (&alone, NULL);
+  return map != NULL;
 }
 
 /* Cpus of their own are for the processes of a job while there are some. */
@@ -329,8 +340,8 @@ answer_question (Question *self, GError **error)
   g_autoptr (GError) local = NULL;
   DvmdMap *map = ask_mappers (self, &local);
 
-  if (map == NULL && self->policy.bind_is_default && self->request.bind_to > DVMD_BIND_TO_NONE
-      && others_bind (&self->request))
+  if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE
+      && others_are_in_the_way (self))
     {
       self->request.bind_to = DVMD_BIND_TO_NONE;
       map = ask_mappers (self, NULL);
@@ -410,6 +421,8 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
     fill_node (*nodes + i, places, i);
   if (topologies != NULL)
     fill_topologies (*nodes, places->n_nodes, topologies);
+  for (guint i = 0; topologies != NULL && topologies->local != NULL && i < places->n_nodes; i++)
+    (*nodes)[i].is_local = _dvm_host_name_equal ((*nodes)[i].name, topologies->local);
   for (guint i = 0; topologies != NULL && topologies->get_in_use != NULL && i < places->n_nodes; i++)
     (*nodes)[i].in_use = topologies->get_in_use (places->nodes[i]->rank, topologies->user_data);
   request.nodes = *nodes;

@@ -22,7 +22,8 @@ typedef struct
   DvmdMapTopology *(*find) (const char *signature, gpointer user_data);
   /* (nullable): the cpus of the node to which processes of other jobs are bound; (transfer none) (nullable) */
   const DvmdCpuset *(*get_in_use) (guint rank, gpointer user_data);
-  gboolean binds; /* processes of parallel programs are bound unless the job says otherwise */
+  const char *local; /* (nullable): the name of this machine, which "nolocal" leaves out */
+  gboolean binds;    /* processes of parallel programs are bound unless the job says otherwise */
   gpointer user_data;
 } DvmdMapTopologies;
 

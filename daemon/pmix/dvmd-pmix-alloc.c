@@ -8,12 +8,15 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-alloc.h"
+
+#include "dvm.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-info.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 
 #include <string.h>
-
-#include "dvm.h"
 
 #define ALLOC_KEYS "pmix.alloc."
 

@@ -8,7 +8,11 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-calls.h"
+
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-private.h"
+#include "dvmd-pmix-tools.h"
 
 static void
 call_free (gpointer data)

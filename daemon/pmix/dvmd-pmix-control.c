@@ -8,13 +8,15 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-control.h"
+
+#include "dvm.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-messages.h"
-#include "dvmd-pmix-private.h"
 #include "dvmd-pmix-read.h"
 
 #include <string.h>
-
-#include "dvm.h"
 
 /* Upstream's name, of later than the library at hand. */
 #ifndef PMIX_JOB_CTRL_SEP

@@ -10,10 +10,14 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-forget.h"
 
 #include "dvm.h"
 #include "dvmd-log.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-modex.h"
+#include "dvmd-pmix-private.h"
 
 /* Comes to the main context behind all that was asked about the job. */
 typedef struct

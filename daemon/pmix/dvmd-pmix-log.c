@@ -8,13 +8,16 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
-#include "dvmd-pmix-read.h"
-
-#include <syslog.h>
+#include "dvmd-pmix-log.h"
 
 #include "dvm.h"
 #include "dvmd-log.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-read.h"
+#include "dvmd-pmix-upcalls.h"
+
+#include <syslog.h>
 
 #define LOG_KEYS "pmix.log."
 

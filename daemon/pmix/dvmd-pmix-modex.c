@@ -8,11 +8,14 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-modex.h"
+
+#include "dvm.h"
+#include "dvmd-pmix-forget.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-private.h"
 
 #include <string.h>
-
-#include "dvm.h"
 
 void
 dvmd_pmix_request_free (gpointer request)

@@ -8,15 +8,23 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
-
-#include <string.h>
-#include <unistd.h>
+#include "dvmd-pmix-server.h"
 
 #include "dvm.h"
 #include "dvmd-log.h"
+#include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-environment.h"
+#include "dvmd-pmix-forget.h"
+#include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-modex.h"
+#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-thread.h"
+#include "dvmd-pmix-tools.h"
+#include "dvmd-pmix-upcalls.h"
+
+#include <string.h>
+#include <unistd.h>
 
 /* Between two looks at the library's thread (ms). */
 #define IDLE_PAUSE 1
@@ -84,6 +92,24 @@ operation_run (DvmdPmixItem *item, gpointer owner)
   server->library_thread = self->thread;
   self->done (server, task, self->status, self->data);
   operation_free (item);
+}
+
+DvmdPmixHost *
+dvmd_pmix_server_get_host (DvmdPmixServer *self)
+{
+  return self->host;
+}
+
+gboolean
+dvmd_pmix_server_is_running (DvmdPmixServer *self)
+{
+  return self->running;
+}
+
+gboolean
+dvmd_pmix_server_has_job (DvmdPmixServer *self, const char *nspace)
+{
+  return g_hash_table_contains (self->jobs, nspace);
 }
 
 DvmdPmixOperation *

@@ -9,12 +9,14 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-spawn.h"
+
+#include "dvm.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 
 #include <string.h>
-
-#include "dvm.h"
 
 /* Upstream's names, of later than the library at hand. */
 #ifndef PMIX_SPAWN_TARGET
@@ -462,7 +464,7 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
                         const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data)
 {
   DvmdPmixCall call = { .answer = answer_spawn, .callback.spawn = callback, .callback_data = callback_data };
-  gboolean is_tool = !g_hash_table_contains (self->jobs, proc->nspace);
+  gboolean is_tool = !dvmd_pmix_server_has_job (self, proc->nspace);
   g_autoptr (GVariant) job = NULL;
   g_autoptr (GError) error = NULL;
   DvmdPmixAttributes attributes;
@@ -507,7 +509,7 @@ dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, gui
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   Output *output;
 
-  if (!self->running)
+  if (!dvmd_pmix_server_is_running (self))
     return;
   output = g_new0 (Output, 1);
   PMIX_LOAD_PROCID (&output->source, source->nspace, source->rank);

@@ -8,14 +8,16 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-tools.h"
+
+#include "dvm.h"
+#include "dvmd-log.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-peers.h"
 #include "dvmd-pmix-private.h"
 
 #include <string.h>
 #include <unistd.h>
-
-#include "dvm.h"
-#include "dvmd-log.h"
 
 const char *
 dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank)

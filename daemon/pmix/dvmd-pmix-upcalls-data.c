@@ -9,13 +9,16 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-upcalls-data.h"
+
+#include "dvm.h"
 #include "dvmd-log.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-upcalls.h"
 
 #include <string.h>
 #include <unistd.h>
-
-#include "dvm.h"
 
 /* A key with this prefix is a directive, not a key of the client's own. */
 #define DIRECTIVE_PREFIX "pmix."
@@ -356,7 +359,8 @@ hand_over_connect (DvmdPmixServer *self, Upcall *upcall)
   token = dvmd_pmix_server_add_call (self, &upcall->call);
   g_debug ("%s %" G_GUINT64_FORMAT " of %u participants", upcall->leaves ? "disconnect" : "connect", token,
            upcall->n_procs);
-  if (!dvmd_pmix_host_connect (self->host, token, upcall->leaves, procs, upcall->n_procs, upcall->timeout))
+  if (!dvmd_pmix_host_connect (dvmd_pmix_server_get_host (self), token, upcall->leaves, procs, upcall->n_procs,
+                               upcall->timeout))
     dvmd_pmix_server_complete_call (DVMD_PMIX (self), token, PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 

@@ -8,8 +8,17 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-upcalls.h"
+
 #include "dvmd-log.h"
+#include "dvmd-pmix-alloc.h"
+#include "dvmd-pmix-control.h"
+#include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-log.h"
+#include "dvmd-pmix-modex.h"
+#include "dvmd-pmix-spawn.h"
+#include "dvmd-pmix-tools.h"
+#include "dvmd-pmix-upcalls-data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +151,7 @@ on_connected (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "connected");
-  dvmd_pmix_host_connected (server->host, self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_connected (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
 static void
@@ -151,7 +160,7 @@ on_finalized (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "finalized");
-  dvmd_pmix_host_finalized (server->host, self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_finalized (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
 static void
@@ -160,7 +169,7 @@ on_waits (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   g_debug ("%s.%u: ready for a debugger", self->proc.nspace, self->proc.rank);
-  dvmd_pmix_host_ready_for_debug (server->host, self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_ready_for_debug (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
 static void
@@ -169,7 +178,7 @@ on_lost (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "connection lost");
-  dvmd_pmix_host_lost (server->host, self->proc.nspace, self->proc.rank);
+  dvmd_pmix_host_lost (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
 static DvmdPmixProc *
@@ -197,8 +206,8 @@ on_abort (DvmdPmixServer *server, gpointer upcall)
       dvmd_pmix_server_expel_strangers (server);
       return;
     }
-  dvmd_pmix_host_abort (server->host, self->proc.nspace, self->proc.rank, self->status, self->text, procs,
-                        self->n_procs);
+  dvmd_pmix_host_abort (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank, self->status,
+                        self->text, procs, self->n_procs);
 }
 
 static void
@@ -212,7 +221,8 @@ on_fence (DvmdPmixServer *server, gpointer upcall)
   self->data = NULL;
   g_debug ("fence %" G_GUINT64_FORMAT " of %u participants, %" G_GSIZE_FORMAT " bytes", token, self->n_procs,
            self->size);
-  if (!dvmd_pmix_host_fence (server->host, token, procs, self->n_procs, data, self->collect, self->timeout))
+  if (!dvmd_pmix_host_fence (dvmd_pmix_server_get_host (server), token, procs, self->n_procs, data, self->collect,
+                             self->timeout))
     dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 
@@ -227,7 +237,8 @@ on_direct_modex (DvmdPmixServer *server, gpointer upcall)
     return;
   token = dvmd_pmix_server_add_request (server, self->proc.nspace, self->callback, self->callback_data);
   g_debug ("direct modex %" G_GUINT64_FORMAT " for %s.%u", token, self->proc.nspace, self->proc.rank);
-  if (!dvmd_pmix_host_direct_modex (server->host, token, self->proc.nspace, self->proc.rank, self->text, self->timeout))
+  if (!dvmd_pmix_host_direct_modex (dvmd_pmix_server_get_host (server), token, self->proc.nspace, self->proc.rank,
+                                    self->text, self->timeout))
     dvmd_pmix_server_answer (server, token, PMIX_ERR_NOT_SUPPORTED, NULL);
 }
 
@@ -269,7 +280,8 @@ static void
 on_tool_of_rank (DvmdPmixServer *server, gpointer upcall)
 {
   Upcall *self = upcall;
-  g_autofree char *name = dvmd_pmix_host_tool_connected (server->host, self->proc.nspace, &self->proc.rank);
+  g_autofree char *name = dvmd_pmix_host_tool_connected (dvmd_pmix_server_get_host (server), self->proc.nspace,
+                                                         &self->proc.rank);
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, name, self->proc.rank, "a tool with the environment of %s",
                  self->proc.nspace);

@@ -352,10 +352,12 @@ test_own_words (void)
     { "pile:s", "more than one word" },
   };
 
+  g_autoptr (DvmdMapTopology) topology = dvmd_map_topology_new (load_puppet_hardware, GINT_TO_POINTER (1), NULL);
+
   puppet_script.answer = (DvmdPlacementRun){ .count = 2, .stride = 1 };
   for (gsize i = 0; i < G_N_ELEMENTS (right); i++)
     {
-      check_puppet ((DvmdMapWishes){ .map_by = right[i][0] }, (DvmdMapNode){ 0 }, NULL);
+      check_puppet ((DvmdMapWishes){ .map_by = right[i][0] }, (DvmdMapNode){ .topology = topology }, NULL);
       g_assert_cmpstr (puppet_script.asked, ==, right[i][1]);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)

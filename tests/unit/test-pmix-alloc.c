@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "dvm.h"
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-alloc.h"
 #include "pmix-fixture.h"
 
 /* Requests for nodes of real clients and tools, and the events that answer them. */

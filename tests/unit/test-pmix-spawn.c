@@ -7,7 +7,9 @@
 #include "config.h"
 
 #include "dvm.h"
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-control.h"
+#include "dvmd-pmix-info.h"
+#include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-read.h"
 
 #define SPAWN_TARGET "pmix.spwn.tgt"

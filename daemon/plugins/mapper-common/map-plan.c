@@ -197,6 +197,33 @@ dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app)
   return np;
 }
 
+gboolean
+dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np)
+{
+  g_auto (DvmdMapPlan) plan = { 0 };
+  guint32 without = G_MAXUINT32;
+  guint64 np = 0;
+
+  for (guint app = 0; app < request->n_apps; app++)
+    if (app_np[app] == 0)
+      {
+        if (without != G_MAXUINT32)
+          return FALSE;
+        without = app;
+      }
+  if (without == G_MAXUINT32)
+    return request->n_apps == 0;
+  dvmd_map_plan_init (&plan, request, NULL, kind, 0);
+  begin_app (&plan);
+  open_room (&plan, without, TRUE, FALSE);
+  for (guint node = 0; node < request->n_nodes; node++)
+    np += plan.room[node];
+  for (guint app = 0; app < request->n_apps; app++)
+    np -= MIN (np, app_np[app]);
+  app_np[without] = (guint32)MIN (np, G_MAXINT);
+  return np > 0;
+}
+
 /* ---- why not ---- */
 
 /* How many processes the limits and the hardware do for. */

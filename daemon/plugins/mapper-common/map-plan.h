@@ -45,6 +45,9 @@ void dvmd_map_plan_place (DvmdMapPlan *self, guint app);
 /* The limits, the objects and the cpus say why not. */
 void dvmd_map_plan_set_error (DvmdMapPlan *self, GError **error);
 
+/* Gives one application without a number as many as have room within the limits. FALSE: there is none. */
+gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np);
+
 /* G_MAXUINT32: any number */
 guint32 dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node);
 

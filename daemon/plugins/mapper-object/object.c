@@ -35,6 +35,16 @@ dvmd_by_object_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
   return FALSE;
 }
 
+/* A slot alone does not do for a process of several cpus. */
+static gboolean
+dvmd_by_object_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
+{
+  DvmdObjectKind kind = DVMD_OBJECT_NODE;
+
+  return request->pe > 1 && dvmd_map_words_read_kind (request->word, &kind, NULL)
+         && dvmd_map_plan_count (request, kind, app_np);
+}
+
 static DvmdPluginVerdict
 dvmd_by_object_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
@@ -65,6 +75,7 @@ static void
 dvmd_by_object_class_init (DvmdByObjectClass *klass)
 {
   DVMD_MAPPER_CLASS (klass)->map = dvmd_by_object_map;
+  DVMD_MAPPER_CLASS (klass)->count = dvmd_by_object_count;
   DVMD_MAPPER_CLASS (klass)->check = dvmd_by_object_check;
 }
 

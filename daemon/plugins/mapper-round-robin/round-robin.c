@@ -21,6 +21,13 @@ struct _DvmdRoundRobin
 
 G_DEFINE_FINAL_TYPE (DvmdRoundRobin, dvmd_round_robin, DVMD_TYPE_MAPPER)
 
+/* A slot alone does not do for a process of several cpus. */
+static gboolean
+dvmd_round_robin_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
+{
+  return request->pe > 1 && dvmd_map_plan_count (request, DVMD_OBJECT_NODE, app_np);
+}
+
 static DvmdPluginVerdict
 dvmd_round_robin_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
@@ -48,6 +55,7 @@ static void
 dvmd_round_robin_class_init (DvmdRoundRobinClass *klass)
 {
   DVMD_MAPPER_CLASS (klass)->map = dvmd_round_robin_map;
+  DVMD_MAPPER_CLASS (klass)->count = dvmd_round_robin_count;
 }
 
 static void

@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-inner.h"
+
+G_BEGIN_DECLS
+
+/* info: until it is answered */
+void dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_alloc_directive_t directive,
+                                const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
+                                void *callback_data);
+/* (transfer full) (nullable): a{sv}, with the directive's word in *word */
+GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n,
+                                     const char **word, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-inner.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *operation; /* as in DVMD_CALL_JOB_CONTROL */
+  int signum;
+} DvmdPmixControl;
+
+gboolean dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *control, GError **error);
+void dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixProc *targets,
+                               guint n_targets, const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
+                               void *callback_data);
+
+G_END_DECLS

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The server as the files of this folder see it, with operations of the library.
+ */
+
+#pragma once
+
+#include "dvmd-pmix-gates.h"
+#include "dvmd-pmix-queue.h"
+#include "dvmd-pmix-server.h"
+
+G_BEGIN_DECLS
+
+DvmdPmixHost *dvmd_pmix_server_get_host (DvmdPmixServer *self);
+gboolean dvmd_pmix_server_is_running (DvmdPmixServer *self);
+/* The job is registered here. */
+gboolean dvmd_pmix_server_has_job (DvmdPmixServer *self, const char *nspace);
+
+/*
+ * An operation of the library: one task, answered when count callbacks have come. It is made on the main context; the
+ * callbacks come on PMIx's thread.
+ */
+typedef struct
+{
+  DvmdPmixItem item;
+  DvmdPmixQueue *queue;
+  GTask *task;
+  gint count;
+  gint status; /* of the first that failed */
+  int thread;  /* of the last */
+  GBytes *data;
+  /* On the main context, when all have come. */
+  void (*done) (DvmdPmixServer *server, GTask *task, int status, GBytes *data);
+} DvmdPmixOperation;
+
+typedef void (*DvmdPmixOperationDone) (DvmdPmixServer *server, GTask *task, int status, GBytes *data);
+
+DvmdPmixOperation *dvmd_pmix_operation_new (DvmdPmixServer *server, GTask *task, gint count,
+                                            DvmdPmixOperationDone done);
+/* A pmix_op_cbfunc_t: one of the callbacks has come. From any thread. */
+void dvmd_pmix_operation_step (pmix_status_t status, void *data);
+/* Takes the status of a library call that calls dvmd_pmix_operation_step() later, unless it has failed at once. */
+void dvmd_pmix_operation_called (DvmdPmixOperation *self, pmix_status_t status);
+
+/* NULL, with the error set to the task, unless the server runs. */
+GTask *dvmd_pmix_server_new_task (DvmdPmixServer *self, gpointer tag, GAsyncReadyCallback callback, gpointer user_data);
+GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+G_END_DECLS

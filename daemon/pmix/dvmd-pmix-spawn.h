@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-inner.h"
+
+G_BEGIN_DECLS
+
+/* info, apps: until it is answered */
+void dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
+                             const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data);
+/* (transfer full) (nullable): (aa{sv}a{sv}), the arguments of SubmitApps */
+GVariant *dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
+                                DvmdPmixAttributes *attributes, GError **error);
+void dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes);
+
+G_END_DECLS

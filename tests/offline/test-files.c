@@ -1,0 +1,174 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rankfiles, sequences and lists of cpus: all forms that they have, and each mistake with its place.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "dvmd-plugins.h"
+#include "offline-job.h"
+
+#define MACHINE "package:2 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)"
+
+typedef struct
+{
+  const char *map_by;
+  const char *bind_to;  /* (nullable) */
+  const char *file;     /* (nullable) */
+  guint32 np;           /* 0: not given */
+  const char *expected; /* the places, or what the error mentions */
+} Case;
+
+/* Two nodes of four slots; on the second one the first core is another job's. */
+static void
+add_nodes (OfflineJob *job)
+{
+  offline_job_add_node (job, "n1", MACHINE, 4);
+  offline_job_add_node (job, "n2.cluster", MACHINE, 4)->in_use = dvmd_cpuset_new_from_list ("0");
+}
+
+/* (transfer full): the places, or the error */
+static char *
+place_case (GPtrArray *mappers, const Case *given)
+{
+  g_auto (OfflineJob) job = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GPtrArray) cpus = NULL;
+
+  offline_job_init (&job, mappers);
+  add_nodes (&job);
+  g_array_append_val (job.app_np, given->np);
+  job.wishes = (DvmdMapWishes){ .map_by = given->map_by, .bind_to = given->bind_to, .binds = TRUE };
+  job.wishes.file = given->file;
+  job.wishes.file_name = "where";
+  map = offline_job_map (&job, &error);
+  cpus = map != NULL ? offline_job_bind (&job, map, &error) : NULL;
+  return cpus != NULL ? offline_job_show (&job, map, cpus) : g_strdup (error->message);
+}
+
+static void
+check_cases (gconstpointer mappers, const Case *cases, gsize n, gboolean right)
+{
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autofree char *placed = place_case ((GPtrArray *)mappers, &cases[i]);
+
+      if (right ? strcmp (placed, cases[i].expected) != 0 : strstr (placed, cases[i].expected) == NULL)
+        g_error ("%s with \"%s\" is \"%s\", not \"%s\"", cases[i].map_by, cases[i].file, placed, cases[i].expected);
+    }
+}
+
+static void
+test_rankfile (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "rankfile:file=/x", NULL, "rank 1=n2 slot=1\nrank 0 = n1 slots = 0-1 # ours\n\n", 0, "0:0:0-1,8-9 1:1:1,9" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=1:0,2\nRANK 1=+n1 slot=0:1;1:3", 2, "0:0:4,6,12,14 1:1:1,7,9,15" },
+    { "rankfile:file=/x", NULL, "rank 0=N1 slot=P1\nrank 1=n1 slot=s0", 2, "0:0:4-7,12-15 1:0:0-3,8-11" },
+    { "rankfile:file=/x:HWTCPUS", NULL, "rank 0=n1 slot=1\nrank 1=n1 slot=0,2", 2, "0:0:8 1:0:0-1" },
+    { "rankfile:file=/x", "core:overload", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:1,9 1:0:1,9" },
+    { "rankfile:file=/x", "none", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:- 1:0:-" },
+  };
+  static const Case wrong[] = {
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=1\n\nrank 0=n2 slot=1", 1,
+      "where:3: rank 0 has a place already, at where:1" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=1\nrank 2=n1 slot=2", 3, "where: there is no line for rank 1" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=1\nrank 1=n7 slot=2", 2, "where:2: “n7” is none of the job's 2 nodes" },
+    { "rankfile:file=/x", NULL, "rank 0=+n2 slot=1", 1, "where:1: “+n2” is none" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=1-", 1, "where:1: “1-” is no list of cpus" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=3-1", 1, "“3-1” is no list of cpus" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=8", 1,
+      "where:1: node n1 has no core 8: they are numbered from 0 to 7" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=2:0", 1, "node n1 has no package 2" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=1:4", 1, "package 1 of node n1 has no core 4" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=0\nrank 1=n1 slot=0-1", 2, "where:2: one of the cpus 0-1 of node n1" },
+    { "rankfile:file=/x", NULL, "rank 0=n2 slot=0", 1, "where:1: one of the cpus 0 of node n2" },
+    { "rankfile:file=/x", NULL, "rank 0 n1 slot=0", 1, "where:1: “rank 0 n1 slot=0” is not written as it must be" },
+    { "rankfile:file=/x", NULL, "rank x=n1", 1, "is not written as it must be" },
+    { "rankfile:file=/x", NULL,
+      "rank 0=n1 slot=0\nrank 1=n1 slot=1\nrank 2=n1 slot=2\nrank 3=n1 slot=3\nrank 4=n1 slot=4", 5,
+      "where:5: node n1 takes 4 processes of the job" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+  check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
+static void
+test_sequence (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "seq:file=/x", NULL, "n2\nn1\n# nobody\nn2.cluster\n", 0, "0:1:1,9 1:0:0,8 2:1:2,10" },
+    { "seq:file=/x", NULL, "n2\nn1\nn2", 3, "0:1:0-15 1:0:0-15 2:1:0-15" },
+    { "seq:file=/x", NULL, "n2 3\nn1 0-1\nn2 4,6", 3, "0:1:3,11 1:0:0-1,8-9 2:1:4,6,12,14" },
+    { "seq:file=/x", NULL, "n1\nn1\nn2", 2, "0:0:0,8 1:0:1,9" },
+  };
+  static const Case wrong[] = {
+    { "seq:file=/x", NULL, "n1\n", 2, "where has 1 lines, each for one process, and the job has 2 processes" },
+    { "seq:file=/x", NULL, "n1\nn9\n", 0, "where:2: “n9” is none of the job's 2 nodes" },
+    { "seq:file=/x", NULL, "n1\nn1\nn1\nn1\nn1\n", 0, "where:5: node n1 takes 4 processes" },
+    { "seq:file=/x", NULL, "n1 0,x", 1, "where:1: “0,x” is no list of cpus" },
+    { "seq", NULL, NULL, 1, "“seq” is without its file" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+  check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
+static void
+test_list (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "pe-list=1,3,5-6:ORDERED", NULL, NULL, 0, "0:0:1,9 1:0:3,11 2:0:5,13 3:0:6,14" },
+    { "pe-list=5,1:ORDERED", NULL, NULL, 3, "0:0:5,13 1:0:1,9 2:1:5,13" },
+    { "pe-list=1,3", NULL, NULL, 3, "0:0:1,3,9,11 1:0:1,3,9,11 2:1:1,3,9,11" },
+    /* Each has its own. */
+    { "pe-list=1,3", "core", NULL, 3, "0:0:1,9 1:0:3,11 2:1:1,9" },
+    { "pe-list=1,3:HWTCPUS:ORDERED", NULL, NULL, 2, "0:0:8 1:0:9" },
+    { "pe-list=1,3", "none", NULL, 2, "0:0:- 1:0:-" },
+  };
+  static const Case wrong[] = {
+    { "pe-list=1,9:ORDERED", NULL, NULL, 1, "node n1 has no core 9" },
+    { "pe-list=1,2:ORDERED", NULL, NULL, 5, "1 processes have no place" },
+    { "pe-list=3,4", NULL, NULL, 1, "are of several packages" },
+    { "pe-list=0:ORDERED", NULL, NULL, 2, "one of the cpus 0 of node n2.cluster has a process of another job" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+  check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
+/* Without a number there are as many processes as have their cpus, or slots. */
+static void
+test_number (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "slot:PE=2", NULL, NULL, 0,
+      "0:0:0-1,8-9 1:0:2-3,10-11 2:0:4-5,12-13 3:0:6-7,14-15 4:1:1-2,9-10 5:1:4-5,12-13 6:1:6-7,14-15" },
+    { "package:PE=4", NULL, NULL, 0, "0:0:0-3,8-11 1:0:4-7,12-15 2:1:4-7,12-15" },
+    { "ppr:1:package", NULL, NULL, 0, "0:0:0-3,8-11 1:0:4-7,12-15 2:1:0-3,8-11 3:1:4-7,12-15" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+}
+
+int
+main (int argc, char **argv)
+{
+  const DvmdPluginsSettings none = { 0 };
+  g_autoptr (DvmdPlugins) plugins = NULL;
+  gpointer mappers;
+
+  g_test_init (&argc, &argv, NULL);
+  plugins = dvmd_plugins_new (&none, NULL);
+  mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
+  g_test_add_data_func ("/files/rankfile", mappers, test_rankfile);
+  g_test_add_data_func ("/files/sequence", mappers, test_sequence);
+  g_test_add_data_func ("/files/list", mappers, test_list);
+  g_test_add_data_func ("/files/number", mappers, test_number);
+  return g_test_run ();
+}
