@@ -62,6 +62,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->apps, g_ptr_array_unref);
   g_clear_pointer (&self->run, dvmd_agent_run_free);
   dvmd_fields_clear (dvmd_launch_fields, &self->options);
+  g_free (self->lost_reason);
   g_free (self->session_dir);
   g_free (self);
 }
