@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Processes are bound as the map says, on this machine: the kernel is asked what each may use."""
+
+import os
+import unittest
+
+import dvmtest
+
+CPUS = sorted(os.sched_getaffinity(0))
+ALL = 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status'
+
+
+def expand(text):
+    """{0, 1, 2, 8} of "0-2,8"."""
+    cpus = set()
+    for part in text.split(','):
+        first, _, last = part.partition('-')
+        cpus.update(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+@unittest.skipIf(len(CPUS) < 2, 'one cpu: everything is bound to it')
+class Binding(dvmtest.Case):
+    def start(self, *settings):
+        return self.dvm(settings=list(settings))
+
+    def seen(self, dvm, np, **options):
+        """By rank: the cpus that the process may use, which are those that ListProcs tells of it."""
+        done = dvm.run(['sh', '-c', f'echo $DVM_RANK:$({ALL})'], np=np, **options)
+        self.assert_success(done)
+        rows = dict(line.split(':') for line in done.out.decode().split())
+        told = {str(row[0]): row[9] for row in done.job.procs()}
+        cpus = [expand(rows[str(rank)]) for rank in range(np)]
+        for rank in range(np):
+            if told[str(rank)]:
+                self.assertEqual(expand(told[str(rank)]), cpus[rank])
+        return cpus, [told[str(rank)] for rank in range(np)]
+
+    def test_by_default(self):
+        """A process of a PMIx job has a core of its own, a plain one any cpu; so has one that asks for none."""
+        dvm = self.start('slots=2')
+        cpus, told = self.seen(dvm, 2)
+        self.assertTrue(all(told), told)
+        self.assertFalse(cpus[0] & cpus[1], cpus)
+        for options in ({'personality': 'plain'}, {'bind-to': 'none'}):
+            cpus, told = self.seen(dvm, 2, **options)
+            self.assertEqual(cpus, [set(CPUS)] * 2)
+            self.assertEqual(told, ['', ''])
+
+    def test_words(self):
+        """What is asked for is done; the kernel and ListProcs say the same."""
+        dvm = self.start('slots=2')
+        cpus, told = self.seen(dvm, 2, **{'bind-to': 'hwthread', 'personality': 'plain'})
+        self.assertEqual([len(one) for one in cpus], [1, 1])
+        self.assertFalse(cpus[0] & cpus[1], cpus)
+        cpus, told = self.seen(dvm, 2, **{'map-by': 'slot', 'bind-to': 'package'})
+        self.assertTrue(all(told), told)
+
+    def test_more_processes_than_cpus(self):
+        """Slots beyond the cpus are used without a binding, unless that is asked for."""
+        np = len(CPUS) + 1
+        dvm = self.start(f'slots={np}')
+        cpus, told = self.seen(dvm, np)
+        self.assertEqual((cpus, told), ([set(CPUS)] * np, [''] * np))
+        result = dvm.run(['true'], np=np, **{'bind-to': 'hwthread'})
+        self.assertEqual(result.state, dvmtest.MAP_FAILED, result)
+        self.assertIn('overload', result.reason)
+        cpus, told = self.seen(dvm, np, **{'bind-to': 'hwthread:overload'})
+        self.assertEqual([len(one) for one in cpus], [1] * np)
+
+    def test_jobs_beside(self):
+        """Jobs that share a node have cpus of their own, and give them back."""
+        dvm = self.start('slots=2')
+        for _ in range(3):
+            first = dvm.submit(['sleep', '1000'], np=1, **{'bind-to': 'core'})
+            first.wait_running()
+            taken = expand(first.procs()[0][9])
+            cpus, _ = self.seen(dvm, 1, **{'bind-to': 'core'})
+            self.assertFalse(cpus[0] & taken, (cpus, taken))
+            first.cancel()
+            first.wait()
+        self.assertEqual(dvm.get('Statistics')['jobs-bound'], 0)
+
+    def test_threads(self):
+        """PE gives a process several cpus, and tells OpenMP how many, unless the user has."""
+        dvm = self.start('slots=2')
+        options = {'map-by': 'slot:PE=2:HWTCPUS', 'personality': 'plain'}
+        script = 'echo $OMP_NUM_THREADS $OMP_PLACES $OMP_PROC_BIND $(nproc)'
+        self.assertEqual(dvm.run(['sh', '-c', script], **options).out, b'2 threads close 2\n')
+        own = dvm.run(['sh', '-c', script], env={'OMP_NUM_THREADS': '1'}, **options)
+        self.assertEqual(own.out.split()[:2], [b'1', b'threads'])
+
+    def test_parts_of_a_machine(self):
+        """Nodes that are parts of this machine share its cpus: nothing is bound unless that is asked for."""
+        dvm = self.start('nodes=2', 'slots=1')
+        _, told = self.seen(dvm, 2)
+        self.assertEqual(told, ['', ''])
+        _, told = self.seen(dvm, 2, **{'bind-to': 'core'})
+        self.assertTrue(all(told), told)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
