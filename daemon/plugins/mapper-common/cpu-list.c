@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* A longer list names cpus twice. */
+#define MOST_RANGES 4096
+
 /* ---- reading ---- */
 
 static gboolean
@@ -46,7 +49,7 @@ read_ranges (GArray *ranges, const char *text, DvmdCpuRange range)
         return FALSE;
       g_array_append_val (ranges, range);
     }
-  return parts[0] != NULL;
+  return parts[0] != NULL && ranges->len <= MOST_RANGES;
 }
 
 static gboolean
