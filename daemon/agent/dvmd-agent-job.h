@@ -46,6 +46,8 @@ struct _DvmdAgentJob
   gboolean registering; /* the PMIx server is being told of it */
   guint timer;          /* for its answer */
   gboolean registered;  /* with the PMIx server */
+  char *lost_reason;    /* (nullable): why its PMIx server has ended, while the controller has not heard */
+  gint64 lost_at;       /* when that was known; 0: it is there */
   guint n_awaited;      /* environments that were asked for */
   char *session_dir;    /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;

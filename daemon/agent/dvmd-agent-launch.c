@@ -64,6 +64,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->run, dvmd_agent_run_free);
   dvmd_fields_clear (dvmd_launch_fields, &self->options);
   g_clear_pointer (&self->cpus, g_ptr_array_unref);
+  g_free (self->lost_reason);
   g_free (self->session_dir);
   g_free (self);
 }

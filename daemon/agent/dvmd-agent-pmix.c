@@ -177,17 +177,6 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
     dvmd_agent_proc_lost (dvmd_agent_find_job_named (self, nspace), proc);
 }
 
-/* Clients of the job that are left could not speak to anybody any more. */
-static void
-server_lost (DvmdPmixHost *host, const char *nspace, const char *reason)
-{
-  DvmdAgent *self = (DvmdAgent *)host;
-  DvmdAgentJob *job = dvmd_agent_find_job_named (self, nspace);
-
-  if (job != NULL)
-    dvmd_agent_send (self, DVMD_MSG_PMIX_LOST, g_variant_new ("(us)", job->local->id, reason));
-}
-
 static gboolean
 names_others (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
 {
@@ -258,7 +247,7 @@ dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participan
       gboolean takes_part = participant->rank == DVMD_PMIX_RANK_WILDCARD || participant->rank == proc->rank;
 
       if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0
-          && (proc->lost || proc->reaped || is_exiting (proc->pid)))
+          && (proc->lost || proc->reaped_at != 0 || is_exiting (proc->pid)))
         return TRUE;
     }
   return FALSE;
@@ -407,7 +396,7 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->direct_modex = direct_modex;
   iface->tool_connected = dvmd_agent_tool_connected;
   iface->tool_named = dvmd_agent_tool_named;
-  iface->server_lost = server_lost;
+  iface->server_lost = dvmd_agent_server_lost;
   iface->call = dvmd_agent_call;
   iface->connect = dvmd_agent_connect;
 }

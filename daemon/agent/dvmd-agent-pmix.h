@@ -18,6 +18,9 @@ gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *p
 DvmdPmixJob *dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map);
 void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map, const DvmdAgentJob *job);
 
+/* dvmd-agent-server-end.c: implements server_lost of DvmdPmixHost */
+void dvmd_agent_server_lost (DvmdPmixHost *host, const char *nspace, const char *reason, gboolean has_clients);
+
 /* dvmd-agent-pmix-processes.c */
 typedef struct _DvmdAgentPmixProcesses DvmdAgentPmixProcesses;
 DvmdAgentPmixProcesses *dvmd_agent_pmix_processes_new (DvmdAgent *agent);

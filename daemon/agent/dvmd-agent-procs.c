@@ -363,11 +363,12 @@ judge_exit (gpointer user_data)
       && (proc->asked || is_any_registered (job)))
     job->run->connecting = TRUE;
   dvmd_agent_look_for_mpi (job, proc);
+  dvmd_agent_find_cause (job, proc);
   /*
    * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
    * then hangs, when it sees two of its participants go in one turn of its thread.
    */
-  if ((proc->flags & DVMD_PROC_REGISTERED) && !(proc->flags & DVMD_PROC_FINALIZED) && !proc->lost)
+  if ((proc->flags & DVMD_PROC_REGISTERED) && !(proc->flags & DVMD_PROC_FINALIZED) && !proc->lost && job->lost_at == 0)
     proc->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, LOST_LIMIT, on_not_seen, proc);
   else
     tell_exit (proc);
@@ -381,7 +382,7 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
 
   g_hash_table_remove (job->run->by_pid, GINT_TO_POINTER (pid));
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->options.kill_grace, NULL, NULL);
-  proc->reaped = TRUE;
+  proc->reaped_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
   proc->status = status;
   /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
   if (job->registered && (proc->flags & DVMD_PROC_FINALIZED) == 0)
@@ -399,6 +400,18 @@ dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc)
   dvmd_clock_remove_timer (dvmd_agent_get_parts (job->agent)->clock, proc->timer);
   proc->timer = 0;
   tell_exit (proc);
+}
+
+void
+dvmd_agent_procs_unseen (DvmdAgentJob *job)
+{
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (proc->timer != 0)
+        dvmd_agent_proc_lost (job, proc);
+    }
 }
 
 static DvmdPipesFlags
@@ -566,7 +579,7 @@ is_anybody_connecting (DvmdAgentJob *job)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
-      if (proc->pid > 0 && !proc->reaped && !(proc->flags & DVMD_PROC_REGISTERED)
+      if (proc->pid > 0 && proc->reaped_at == 0 && !(proc->flags & DVMD_PROC_REGISTERED)
           && dvmd_proc_has_mapped (proc->pid, "pmix"))
         return TRUE;
     }

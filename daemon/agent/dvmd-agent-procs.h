@@ -17,5 +17,7 @@ void dvmd_agent_fail_procs (DvmdAgentJob *job, int exit_code, const char *reason
 void dvmd_agent_kill_job (DvmdAgentJob *job, gint64 grace);
 /* The PMIx server has seen the connection of this process break. */
 void dvmd_agent_proc_lost (DvmdAgentJob *job, DvmdLocalProc *proc);
+/* It has ended itself: nobody waits any longer until it has seen the processes of the job go. */
+void dvmd_agent_procs_unseen (DvmdAgentJob *job);
 
 G_END_DECLS

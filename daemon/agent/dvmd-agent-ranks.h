@@ -17,6 +17,10 @@ extern const DvmdPipesFuncs dvmd_agent_pipes_funcs;
 /* A rank has ended, and may be one of an MPI program that the PMIx server has not seen. */
 void dvmd_agent_look_for_mpi (DvmdAgentJob *job, DvmdLocalProc *proc);
 
+/* dvmd-agent-server-end.c */
+/* The rank has ended, and all that it had told is known: the controller hears of the cause, if that was its server. */
+void dvmd_agent_find_cause (DvmdAgentJob *job, const DvmdLocalProc *proc);
+
 /* dvmd-agent-debug.c */
 /* The rank waits for a debugger in a call of its PMIx library. */
 void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);

@@ -35,7 +35,7 @@ typedef struct
   char *reason;     /* (nullable): why it could not be started */
   gpointer streams; /* the agent's */
   gboolean lost;    /* the PMIx server has seen its connection break */
-  gboolean reaped;  /* and waits for that, with status as of waitpid */
+  gint64 reaped_at; /* when it was, and waits for that, with status as of waitpid; 0: not yet */
   gboolean asked;   /* the PMIx server may know of it what was not here yet when it ended */
   int status;
   guint timer;

@@ -61,7 +61,7 @@ static guint
 find_step (DvmdCore *self, DvmdNode *node, DvmdAgentEnd how, DvmdCause cause)
 {
   /* The departure of a node that is DOWN already counts too. */
-  if (node == NULL || (how != DVMD_AGENT_DEPARTED && (node->rank == 0 || dvmd_size_is_down (node))))
+  if (node == NULL || (how != DVMD_AGENT_DEPARTED && (node->rank == 0 || dvmd_node_is_down (node))))
     return NO_NEWS;
   /* Nothing of it is there, and no departure follows. */
   if (node->ordered && how == DVMD_AGENT_FAILED && cause == DVMD_CAUSE_LAUNCH)

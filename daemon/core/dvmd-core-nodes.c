@@ -20,7 +20,7 @@
 #include <string.h>
 
 DvmdNode *
-dvmd_size_find_agent (DvmdCore *self, const char *name)
+dvmd_core_find_agent (DvmdCore *self, const char *name)
 {
   DvmdNode *node = dvmd_node_pool_find (dvmd_core_get_nodes (self), name);
 
@@ -28,14 +28,14 @@ dvmd_size_find_agent (DvmdCore *self, const char *name)
 }
 
 gboolean
-dvmd_size_is_leaving (DvmdNode *node)
+dvmd_node_is_leaving (DvmdNode *node)
 {
   return node->ordered || (node->shrinks != NULL && node->shrinks->len > 0)
          || (node->grow != NULL && dvmd_campaign_has_failed (node->grow));
 }
 
 gboolean
-dvmd_size_is_down (DvmdNode *node)
+dvmd_node_is_down (DvmdNode *node)
 {
   return dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
 }

@@ -11,9 +11,9 @@ G_BEGIN_DECLS
 /* The nodes of the DVM, as jobs and campaigns find them. */
 
 /* (nullable): an agent of that name which is there, or on its way */
-DvmdNode *dvmd_size_find_agent (DvmdCore *self, const char *name);
-gboolean dvmd_size_is_leaving (DvmdNode *node);
-gboolean dvmd_size_is_down (DvmdNode *node);
+DvmdNode *dvmd_core_find_agent (DvmdCore *self, const char *name);
+gboolean dvmd_node_is_leaving (DvmdNode *node);
+gboolean dvmd_node_is_down (DvmdNode *node);
 /* Launchers put the name of the node before what happened: without it. */
 const char *dvmd_core_strip_name (DvmdNode *node, const char *reason);
 /* A node that a grow brings; its agent has yet to be started. */

@@ -58,7 +58,7 @@ lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason
 static void
 lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
 {
-  if (dvmd_size_is_down (node))
+  if (dvmd_node_is_down (node))
     return;
   for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     dvmd_admission_give_back_node (dvmd_core_get_admission (self), l->data, node);

@@ -46,7 +46,7 @@ check_drain (DvmdCampaign *self)
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
-      if (node != NULL && !dvmd_size_is_down (node) && g_hash_table_size (node->jobs.ids) > 0)
+      if (node != NULL && !dvmd_node_is_down (node) && g_hash_table_size (node->jobs.ids) > 0)
         return;
     }
   dvmd_campaign_post (self, DVMD_CAMPAIGN_DRAINED, NULL);

@@ -91,7 +91,7 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 {
   const char *name = plan->request->hosts[i].name;
   DvmdCampaign *other = dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name);
-  DvmdNode *node = dvmd_size_find_agent (self, name);
+  DvmdNode *node = dvmd_core_find_agent (self, name);
 
   if (other == NULL && node != NULL && node->grow != NULL)
     other = node->grow;
@@ -110,10 +110,10 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
       return FALSE;
     }
   /* A node that leaves is in no session when it comes again. */
-  if (node != NULL && !dvmd_size_is_leaving (node) && !check_node (self, plan, node, error))
+  if (node != NULL && !dvmd_node_is_leaving (node) && !check_node (self, plan, node, error))
     return FALSE;
   g_array_append_val (
-      node != NULL && !dvmd_size_is_down (node) && !dvmd_size_is_leaving (node) ? plan->in : plan->to_add, i);
+      node != NULL && !dvmd_node_is_down (node) && !dvmd_node_is_leaving (node) ? plan->in : plan->to_add, i);
   return TRUE;
 }
 
@@ -306,7 +306,7 @@ check_elastic (DvmdCore *self, const Plan *plan, GError **error)
     return TRUE;
   name = plan->request->hosts[g_array_index (plan->to_add, guint, 0)].name;
   g_prefix_error (error, "hosts: %s is %s. ", name,
-                  dvmd_size_find_agent (self, name) != NULL ? "down" : "not in the DVM");
+                  dvmd_core_find_agent (self, name) != NULL ? "down" : "not in the DVM");
   return FALSE;
 }
 
@@ -328,14 +328,14 @@ add_targets (DvmdCampaign *campaign, const Plan *plan)
   for (guint i = 0; i < plan->to_add->len; i++)
     {
       const DvmdGrowHost *host = &plan->request->hosts[g_array_index (plan->to_add, guint, i)];
-      DvmdNode *node = dvmd_size_find_agent (dvmd_campaign_get_core (campaign), host->name);
+      DvmdNode *node = dvmd_core_find_agent (dvmd_campaign_get_core (campaign), host->name);
       DvmdTarget *target = dvmd_campaign_add_target (campaign, host->name, 0);
 
       target->slots = host->slots;
       target->slots_max = host->slots_max;
       target->address = g_strdup (host->address);
       target->allocator = g_strdup (host->allocator);
-      target->waits_for = node != NULL && !dvmd_size_is_down (node) && dvmd_size_is_leaving (node) ? node->rank : 0;
+      target->waits_for = node != NULL && !dvmd_node_is_down (node) && dvmd_node_is_leaving (node) ? node->rank : 0;
       dvmd_campaign_registry_add_coming (dvmd_core_get_campaign_registry (dvmd_campaign_get_core (campaign)),
                                          host->name, campaign);
     }
@@ -347,7 +347,7 @@ join_session (DvmdCore *self, const Plan *plan, DvmdSession *session, DvmdCampai
 {
   for (guint i = 0; i < plan->in->len; i++)
     {
-      DvmdNode *node = dvmd_size_find_agent (self, plan->request->hosts[g_array_index (plan->in, guint, i)].name);
+      DvmdNode *node = dvmd_core_find_agent (self, plan->request->hosts[g_array_index (plan->in, guint, i)].name);
 
       if (dvmd_node_is_in (node, dvmd_session_get_id (session)))
         continue;

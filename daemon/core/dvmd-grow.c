@@ -49,12 +49,12 @@ find_waits (DvmdCampaign *self)
   for (guint i = 0; i < self->targets->len;)
     {
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
-      DvmdNode *node = dvmd_size_find_agent (self->core, target->name);
+      DvmdNode *node = dvmd_core_find_agent (self->core, target->name);
 
       target->waits_for = 0;
-      if (node != NULL && !dvmd_size_is_down (node) && dvmd_size_is_leaving (node))
+      if (node != NULL && !dvmd_node_is_down (node) && dvmd_node_is_leaving (node))
         target->waits_for = node->rank;
-      else if (node != NULL && !dvmd_size_is_down (node) && node->grow == NULL)
+      else if (node != NULL && !dvmd_node_is_down (node) && node->grow == NULL)
         {
           take_in (self, node);
           dvmd_campaign_registry_remove_coming (dvmd_core_get_campaign_registry (self->core), target->name, self);
@@ -71,11 +71,11 @@ static void
 bring_target (DvmdCampaign *self, DvmdTarget *target)
 {
   DvmdCore *core = self->core;
-  DvmdNode *old = dvmd_size_find_agent (core, target->name);
+  DvmdNode *old = dvmd_core_find_agent (core, target->name);
   DvmdNode *node;
 
   /* A node of that name that is down is one that nobody waits for. */
-  if (old != NULL && dvmd_size_is_down (old))
+  if (old != NULL && dvmd_node_is_down (old))
     dvmd_core_depart (core, old);
   node = dvmd_core_bring_node (core, target->name, target->slots, target->slots_max);
   node->address = g_strdup (target->address);

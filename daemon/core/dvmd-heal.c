@@ -271,11 +271,11 @@ check_restart (DvmdCore *self, DvmdNode *node, GError **error)
   if (node->rank == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "Rank 0 is the controller: it is the DVM, and is not started again while that runs");
-  else if (dvmd_size_is_leaving (node)
+  else if (dvmd_node_is_leaving (node)
            || dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name) != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
                  "A change of the DVM's size takes or brings %s: its agent is started by that, or not any more", name);
-  else if (!is_member (node) && !dvmd_size_is_down (node))
+  else if (!is_member (node) && !dvmd_node_is_down (node))
     g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The agent of %s is being started already", name);
   else
     return TRUE;
@@ -293,7 +293,7 @@ dvmd_core_restart_node (DvmdCore *self, DvmdNode *node, GError **error)
   heal->wanted = TRUE;
   heal->n_attempts = 0;
   heal->up_since = 0;
-  if (!dvmd_size_is_down (node))
+  if (!dvmd_node_is_down (node))
     return TRUE;
   stop_timer (heal);
   node->healing = TRUE;

@@ -68,7 +68,7 @@ add_once (Plan *plan, GPtrArray *list, gpointer item)
 static void
 plan_node (Plan *plan, DvmdNode *node)
 {
-  if (dvmd_size_is_down (node))
+  if (dvmd_node_is_down (node))
     add_once (plan, plan->down, node);
   else
     add_once (plan, plan->nodes, node);

@@ -102,7 +102,7 @@ list_to_order (DvmdCampaign *self)
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
-      target->ordered = node != NULL && !node->ordered && !dvmd_size_is_down (node);
+      target->ordered = node != NULL && !node->ordered && !dvmd_node_is_down (node);
       if (node == NULL || node->ordered)
         continue;
       if (target->ordered)
@@ -305,7 +305,7 @@ unlend (DvmdCampaign *self)
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
       /* Another campaign may take the node all the same. */
-      if (node == NULL || dvmd_size_is_leaving (node))
+      if (node == NULL || dvmd_node_is_leaving (node))
         continue;
       for (guint k = 0; node->sessions != NULL && k < node->sessions->len; k++)
         {

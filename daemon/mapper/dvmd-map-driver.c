@@ -225,6 +225,24 @@ is_overloaded (const Question *self)
   return FALSE;
 }
 
+/* The job does not say by core: without a binding it is by slot then. */
+static gboolean
+is_left_to_us (const Question *self)
+{
+  return self->policy.word_is_default && self->policy.pe <= 1 && self->placement->rank_by < DVM_RANK_BY_FILL;
+}
+
+static void
+leave_binding_out (Question *self)
+{
+  self->request.bind_to = DVMD_BIND_TO_NONE;
+  if (!is_left_to_us (self))
+    return;
+  g_free (self->word);
+  self->word = g_strdup ("slot");
+  self->request.rank_by = self->placement->rank_given ? self->policy.rank_by : DVMD_RANK_BY_SLOT;
+}
+
 /* A binding that nobody has asked for is left out where it is not possible; else it is an error. */
 static gboolean
 settle_binding (Question *self, GError **error)
@@ -239,13 +257,7 @@ settle_binding (Question *self, GError **error)
           g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, reason);
           return FALSE;
         }
-      self->request.bind_to = DVMD_BIND_TO_NONE;
-      if (policy->word_is_default && policy->pe <= 1 && self->placement->rank_by < DVM_RANK_BY_FILL)
-        {
-          g_free (self->word);
-          self->word = g_strdup ("slot");
-          self->request.rank_by = self->placement->rank_given ? policy->rank_by : DVMD_RANK_BY_SLOT;
-        }
+      leave_binding_out (self);
     }
   else if (policy->bind_is_default && policy->pe <= 1 && is_overloaded (self))
     self->request.bind_to = DVMD_BIND_TO_NONE;
@@ -333,21 +345,26 @@ others_are_in_the_way (const Question *self)
   return map != NULL;
 }
 
-/* Cpus of their own are for the processes of a job while there are some. */
+/*
+ * Cpus of their own are for the processes of a job while there are some. A job that has asked for none may use all of
+ * its slots, also where these are more than the cpus.
+ */
 static DvmdMap *
 answer_question (Question *self, GError **error)
 {
   g_autoptr (GError) local = NULL;
+  g_autoptr (GError) unbound = NULL;
   DvmdMap *map = ask_mappers (self, &local);
 
   if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE
-      && others_are_in_the_way (self))
+      && (is_left_to_us (self) || others_are_in_the_way (self)))
     {
-      self->request.bind_to = DVMD_BIND_TO_NONE;
-      map = ask_mappers (self, NULL);
+      leave_binding_out (self);
+      map = ask_mappers (self, &unbound);
     }
   if (map == NULL)
-    g_propagate_error (error, g_steal_pointer (&local));
+    g_propagate_error (error,
+                       is_left_to_us (self) && unbound != NULL ? g_steal_pointer (&unbound) : g_steal_pointer (&local));
   return map;
 }
 

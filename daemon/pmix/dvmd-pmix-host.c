@@ -98,9 +98,9 @@ dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 rank)
 }
 
 void
-dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason)
+dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason, gboolean has_clients)
 {
-  DVMD_PMIX_HOST_GET_IFACE (self)->server_lost (self, nspace, reason);
+  DVMD_PMIX_HOST_GET_IFACE (self)->server_lost (self, nspace, reason, has_clients);
 }
 
 gboolean

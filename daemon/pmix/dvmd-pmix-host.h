@@ -57,10 +57,11 @@ struct _DvmdPmixHostInterface
   /* The same of one that a server process has given its name already. */
   void (*tool_named) (DvmdPmixHost *self, const char *nspace, guint32 rank);
   /*
-   * The server of this job's clients has ended, or does not answer any more, and why. Calls of the job for the server
-   * are answered all the same.
+   * The server of this job has ended, or does not answer any more, and why. has_clients FALSE: none of its ranks is
+   * known to have been a client, but one may have been coming, or (again) comes now and is turned away. Calls of the
+   * job for the server are answered all the same.
    */
-  void (*server_lost) (DvmdPmixHost *self, const char *nspace, const char *reason);
+  void (*server_lost) (DvmdPmixHost *self, const char *nspace, const char *reason, gboolean has_clients);
   /*
    * A client or tool, as its connection proves, calls: answered by dvmd_pmix_complete_call(). request: of the type that
    * the kind has.
@@ -87,7 +88,7 @@ gboolean dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const c
                                       const char *required_key, guint timeout);
 char *dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *rank);
 void dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 rank);
-void dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason);
+void dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason, gboolean has_clients);
 gboolean dvmd_pmix_host_call (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                               GVariant *request);
 gboolean dvmd_pmix_host_connect (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,

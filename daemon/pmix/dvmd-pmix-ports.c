@@ -21,6 +21,8 @@ struct _DvmdPmixPorts
 {
   GArray *fds;     /* int */
   GArray *sources; /* guint */
+  void (*refused) (gpointer user_data);
+  gpointer user_data;
 };
 
 static gboolean
@@ -79,23 +81,28 @@ dvmd_pmix_ports_take (pid_t pid)
 static gboolean
 on_connection (int fd, GIOCondition condition, gpointer user_data)
 {
+  DvmdPmixPorts *self = user_data;
   int connection = accept4 (fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-  if (connection >= 0)
-    close (connection);
+  if (connection < 0)
+    return G_SOURCE_CONTINUE;
+  self->refused (self->user_data);
+  close (connection);
   return G_SOURCE_CONTINUE;
 }
 
 void
-dvmd_pmix_ports_guard (DvmdPmixPorts *self)
+dvmd_pmix_ports_guard (DvmdPmixPorts *self, void (*refused) (gpointer user_data), gpointer user_data)
 {
+  self->refused = refused;
+  self->user_data = user_data;
   for (guint i = 0; i < self->fds->len; i++)
     {
       int fd = g_array_index (self->fds, int, i);
       guint source;
 
       g_unix_set_fd_nonblocking (fd, TRUE, NULL);
-      source = g_unix_fd_add (fd, G_IO_IN, on_connection, NULL);
+      source = g_unix_fd_add (fd, G_IO_IN, on_connection, self);
       g_array_append_val (self->sources, source);
     }
 }

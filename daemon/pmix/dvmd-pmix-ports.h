@@ -19,9 +19,10 @@ typedef struct _DvmdPmixPorts DvmdPmixPorts;
 /* (nullable): there are none, or the system does not let us take them */
 DvmdPmixPorts *dvmd_pmix_ports_take (pid_t pid);
 /*
- * The process that listened there has ended: from now on connections are closed, in the thread's default main context.
+ * The process that listened there has ended: from now on connections are closed, in the thread's default main context,
+ * and each is told of.
  */
-void dvmd_pmix_ports_guard (DvmdPmixPorts *self);
+void dvmd_pmix_ports_guard (DvmdPmixPorts *self, void (*refused) (gpointer user_data), gpointer user_data);
 void dvmd_pmix_ports_free (DvmdPmixPorts *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixPorts, dvmd_pmix_ports_free)

@@ -40,6 +40,8 @@ struct _DvmdPmixRemote
   gpointer user_data;
   DvmdWire *wire;
   int pid;             /* 0: it has ended */
+  char *how;           /* (nullable): then, while there may be something to read from it */
+  gboolean closed;     /* there is not */
   GHashTable *pending; /* call -> Pending */
   guint64 last_call;
   gboolean started;
@@ -92,12 +94,12 @@ end (DvmdPmixRemote *self, const char *reason)
 }
 
 static void
-on_process_ended (const char *how, gpointer user_data)
+end_as_known (DvmdPmixRemote *self)
 {
-  DvmdPmixRemote *self = user_data;
-  g_autofree char *reason = g_strdup_printf ("The PMIx server of the node (process %d) %s", self->pid, how);
+  g_autofree char *reason = g_steal_pointer (&self->how);
 
-  self->pid = 0;
+  if (reason == NULL)
+    reason = g_strdup_printf ("The PMIx server of the node (process %d) has closed its link", self->pid);
   end (self, reason);
 }
 
@@ -105,10 +107,30 @@ static void
 on_end_time (gpointer user_data)
 {
   DvmdPmixRemote *self = user_data;
-  g_autofree char *reason = g_strdup_printf ("The PMIx server of the node (process %d) has closed its link", self->pid);
 
   self->end_timer = 0;
-  end (self, reason);
+  end_as_known (self);
+}
+
+static void
+await_end (DvmdPmixRemote *self)
+{
+  if (!self->ended && self->end_timer == 0)
+    self->end_timer = dvmd_clock_add_timer (self->clock, STOP_GRACE, on_end_time, self);
+}
+
+/* The process may have said who its clients are, which is read before its end counts. */
+static void
+on_process_ended (const char *how, gpointer user_data)
+{
+  DvmdPmixRemote *self = user_data;
+
+  self->how = g_strdup_printf ("The PMIx server of the node (process %d) %s", self->pid, how);
+  self->pid = 0;
+  if (self->closed)
+    end_as_known (self);
+  else
+    await_end (self);
 }
 
 /* How the process ended is known in a moment, unless it has not. */
@@ -117,8 +139,11 @@ on_closed (DvmdWire *wire, const GError *error, gpointer user_data)
 {
   DvmdPmixRemote *self = user_data;
 
-  if (!self->ended && self->end_timer == 0)
-    self->end_timer = dvmd_clock_add_timer (self->clock, STOP_GRACE, on_end_time, self);
+  self->closed = TRUE;
+  if (self->how != NULL)
+    end_as_known (self);
+  else
+    await_end (self);
 }
 
 /* ---- is it still there ---- */
@@ -153,6 +178,8 @@ on_ping_time (gpointer user_data)
   gint64 now = dvmd_clock_monotonic (self->clock);
 
   self->ping_timer = 0;
+  if (self->how != NULL)
+    return;
   if (self->asked_at != 0 && now - self->asked_at >= PING_LIMIT)
     {
       g_autofree char *reason = g_strdup_printf ("The PMIx server of the node (process %d) has not answered for %d s",
@@ -331,6 +358,7 @@ dvmd_pmix_remote_free (DvmdPmixRemote *self)
   fail_pending (self);
   g_clear_object (&self->wire);
   g_hash_table_unref (self->pending);
+  g_free (self->how);
   dvmd_clock_unref (self->clock);
   g_free (self);
 }

@@ -597,6 +597,7 @@ tell_waiters (GArray *waiters)
     }
 }
 
+/* body NULL: its end is told first. */
 static void
 on_caught_up (GVariant *body, gpointer user_data)
 {
@@ -604,17 +605,24 @@ on_caught_up (GVariant *body, gpointer user_data)
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find (question->pool, question->id);
   g_autoptr (GArray) waiters = NULL;
 
-  if (server == NULL)
+  if (server == NULL || body == NULL)
     return;
   waiters = g_steal_pointer (&server->catching_up);
-  /* Of one that has gone nothing more will be known. */
-  if (body == NULL && server->to_catch_up != NULL)
-    g_array_append_vals (waiters, server->to_catch_up->data, server->to_catch_up->len);
-  if (body == NULL)
-    g_clear_pointer (&server->to_catch_up, g_array_unref);
-  else if (server->to_catch_up != NULL)
+  if (server->to_catch_up != NULL)
     catch_up (server);
   tell_waiters (waiters);
+}
+
+void
+dvmd_pmix_servers_end_waiting (DvmdPmixServerProcess *server)
+{
+  g_autoptr (GArray) first = g_steal_pointer (&server->catching_up);
+  g_autoptr (GArray) later = g_steal_pointer (&server->to_catch_up);
+
+  if (first != NULL)
+    tell_waiters (first);
+  if (later != NULL)
+    tell_waiters (later);
 }
 
 static void
@@ -627,8 +635,8 @@ catch_up (DvmdPmixServerProcess *server)
 }
 
 /* Before that a client has not connected, and has told nothing. */
-static gboolean
-has_anybody_connected (DvmdPmixServerProcess *server, const DvmdPmixServersJob *job)
+gboolean
+dvmd_pmix_servers_has_anybody_connected (const DvmdPmixServerProcess *server, const DvmdPmixServersJob *job)
 {
   return server->connections == NULL || dvmd_pmix_counter_get (server->connections) != job->connections;
 }
@@ -641,7 +649,7 @@ dvmd_pmix_servers_catch_up (DvmdPmix *pmix, const char *nspace, DvmdPmixDone fun
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (self, nspace);
   const Waiter waiter = { func, user_data };
 
-  if (server == NULL || !has_anybody_connected (server, dvmd_pmix_servers_find_job (self, nspace)))
+  if (server == NULL || !dvmd_pmix_servers_has_anybody_connected (server, dvmd_pmix_servers_find_job (self, nspace)))
     return TRUE;
   if (server->to_catch_up == NULL)
     server->to_catch_up = g_array_new (FALSE, FALSE, sizeof (Waiter));

@@ -111,6 +111,10 @@ void dvmd_pmix_servers_ensure_known (DvmdPmixServers *self, DvmdPmixServerProces
 /* dvmd-pmix-servers-jobs.c */
 GHashTable *dvmd_pmix_servers_known_new (void);
 void dvmd_pmix_servers_init_jobs (DvmdPmixInterface *iface);
+/* FALSE: nobody of the job has come to its server. */
+gboolean dvmd_pmix_servers_has_anybody_connected (const DvmdPmixServerProcess *server, const DvmdPmixServersJob *job);
+/* The server has ended, and everybody knows: nothing more will be known of what its clients have reported. */
+void dvmd_pmix_servers_end_waiting (DvmdPmixServerProcess *server);
 /* code -1: NULL */
 GError *dvmd_pmix_servers_make_error (gint32 code, const char *text);
 

@@ -88,8 +88,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixServersTool, dvmd_pmix_servers_tool_free)
 /* Of a server that has ended, and the jobs whose ranks may still have its address. */
 typedef struct
 {
+  DvmdPmixServers *pool; /* unowned */
   DvmdPmixPorts *ports;
   GHashTable *jobs; /* set of their namespaces */
+  char *reason;     /* of its end */
 } LeftPorts;
 
 static void
@@ -99,24 +101,40 @@ left_ports_free (gpointer data)
 
   dvmd_pmix_ports_free (self->ports);
   g_hash_table_unref (self->jobs);
+  g_free (self->reason);
   g_free (self);
+}
+
+/* Of which job it was is not known; it fails now, and that is not its own doing. */
+static void
+on_client_refused (gpointer user_data)
+{
+  LeftPorts *self = user_data;
+  GHashTableIter iter;
+  gpointer nspace;
+
+  g_hash_table_iter_init (&iter, self->jobs);
+  while (self->pool->host != NULL && g_hash_table_iter_next (&iter, &nspace, NULL))
+    dvmd_pmix_host_server_lost (self->pool->host, nspace, self->reason, FALSE);
 }
 
 /* The ports stay ours as long as clients may connect, so that another process cannot listen there. */
 static void
-keep_ports (DvmdPmixServerProcess *server)
+keep_ports (DvmdPmixServerProcess *server, const char *reason)
 {
   LeftPorts *left = g_new0 (LeftPorts, 1);
   GHashTableIter iter;
   gpointer value;
 
+  left->pool = server->pool;
   left->ports = g_steal_pointer (&server->ports);
+  left->reason = g_strdup (reason);
   left->jobs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_hash_table_iter_init (&iter, server->pool->jobs);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     if (((DvmdPmixServersJob *)value)->home == server->id)
       g_hash_table_add (left->jobs, g_strdup (((DvmdPmixServersJob *)value)->job->nspace));
-  dvmd_pmix_ports_guard (left->ports);
+  dvmd_pmix_ports_guard (left->ports, on_client_refused, left);
   g_ptr_array_add (server->pool->left_ports, left);
 }
 
@@ -297,7 +315,7 @@ on_started (DvmdPmixRemote *remote, const char *error, gpointer user_data)
 
 /* Jobs that had clients there end with it; the others go on, without a server. */
 static void
-orphan_jobs (DvmdPmixServers *self, guint id, const char *reason)
+orphan_jobs (DvmdPmixServers *self, const DvmdPmixServerProcess *server, const char *reason)
 {
   GHashTableIter iter;
   gpointer value;
@@ -307,11 +325,11 @@ orphan_jobs (DvmdPmixServers *self, guint id, const char *reason)
     {
       DvmdPmixServersJob *job = value;
 
-      if (job->home != id)
+      if (job->home != server->id)
         continue;
       job->home = 0;
-      if (g_hash_table_size (job->connected) > 0 && self->host != NULL)
-        dvmd_pmix_host_server_lost (self->host, job->job->nspace, reason);
+      if (self->host != NULL && dvmd_pmix_servers_has_anybody_connected (server, job))
+        dvmd_pmix_host_server_lost (self->host, job->job->nspace, reason, g_hash_table_size (job->connected) > 0);
     }
 }
 
@@ -337,14 +355,16 @@ on_ended (DvmdPmixRemote *remote, const char *reason, gpointer user_data)
   DvmdPmixServers *self = server->pool;
   guint id = server->id;
   gboolean had_job = server->had_job;
+  const char *cause = reason != NULL ? reason : "The PMIx server of the node has ended";
 
   if (reason != NULL)
     g_message ("%s; it had %u jobs", reason, server->n_homes);
   g_hash_table_steal (self->servers, GUINT_TO_POINTER (id));
   dvmd_pmix_collectives_server_ended (self, id);
   if (server->ports != NULL && server->n_homes > 0 && self->host != NULL)
-    keep_ports (server);
-  orphan_jobs (self, id, reason != NULL ? reason : "The PMIx server of the node has ended");
+    keep_ports (server, cause);
+  orphan_jobs (self, server, cause);
+  dvmd_pmix_servers_end_waiting (server);
   lose_tools (self, id);
   dvmd_remove_tree (server->dir, NULL);
   server_free (server);

@@ -8,11 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 import dvmtest
 import leftovers
-from dvmtest import KILLED_BY_CMD, NOTIFIED
+from dvmtest import KILLED_BY_CMD, NON_ZERO_TERM, NOTIFIED
 
 # A crash is to be one, also with the sanitizers.
 os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0'
@@ -25,6 +26,11 @@ JOBS = 10000 if os.environ.get('DVM_TEST_SOAK') == '1' else 60
 # What a pattern of PMIx's tools asks for; the last two end some servers by SIGSEGV.
 QUESTIONS = [('pmix.clt.attrs', 'all'), ('pmix.tool.attrs', 'all'), ('pmix.srvr.attrs', 'all'), ('pmix.hst.attrs', 'all'),
              ('pmix.srvr.attrs',), ('pmix.hst.attrs',)]
+# A program that has a connection to its PMIx server, and has not come through PMIx_Init.
+CONNECT = """import os, re, socket, sys, time
+uri = next(value for name, value in os.environ.items() if name.startswith("PMIX_SERVER_URI"))
+connection = socket.create_connection(re.search(r"tcp4?://([0-9.]+):([0-9]+)", uri).groups())
+"""
 
 
 class Servers(dvmtest.Case):
@@ -88,6 +94,88 @@ class Servers(dvmtest.Case):
 
     def test_standstill(self):
         self.assertRegex(self.end_under_job(signal.SIGSTOP), r'has not answered for 1\d s$')
+
+    def assert_ended_by_server(self, result, how='was ended by signal 9'):
+        self.assertEqual(result['state'], COMM_FAILED, result)
+        self.assertIn(how, result['reason'])
+
+    def test_ranks_that_see_it_end(self):
+        """They end by themselves, with a status of their own: the cause is told, and not that."""
+        dvm = self.dvm(slots=4)
+        for i in range(100 if ROUNDS == 200 else 4 * ROUNDS):
+            job = self.begin(dvm, [CLIENT, 'follow'], 1 + i % 4)
+            os.kill(self.server(dvm), signal.SIGKILL)
+            self.assert_ended_by_server(job.wait())
+        self.check_usable(dvm, 4)
+
+    def test_ranks_that_end_first(self):
+        """The agent has seen the ends of all ranks before that of the server, which has not said anything meanwhile."""
+        dvm = self.dvm(slots=4)
+        for pause in (0, 4):
+            job = self.begin(dvm, [CLIENT, 'follow'], 2)
+            job.wait_state(REGISTERED)
+            server = self.server(dvm)
+            os.kill(server, signal.SIGSTOP)
+            pids = job.pids()
+            for pid in pids:
+                os.kill(pid, signal.SIGUSR1)
+            dvmtest.wait_until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in pids), 'they are reaped')
+            time.sleep(pause)
+            os.kill(server, signal.SIGKILL)
+            # They did not end for want of a server that ended so much later.
+            result = job.wait()
+            if pause == 0:
+                self.assert_ended_by_server(result)
+            else:
+                self.assertEqual((result['state'], result['exit-code']), (NON_ZERO_TERM, 74), result)
+        self.check_usable(dvm, 4)
+
+    def test_ranks_that_nobody_knew(self):
+        """That they have connected, and that the server has ended, comes to the agent in one turn; so does the end of theirs."""
+        dvm = self.dvm(slots=4)
+        place = self.place()
+        for i in range(ROUNDS):
+            go, out = os.path.join(place, f'go-{i}'), os.path.join(place, f'out-{i}')
+            verb = ('follow', 'fence-without 1')[i % 2]
+            script = f'while ! test -e {go}; do sleep 0.02; done; exec {CLIENT} {verb} > {out}'
+            job = dvm.submit(['sh', '-c', script], np=1)
+            job.wait_running()
+            server = self.server(dvm)
+            ends = [server] + job.pids() * (verb == 'follow')
+            os.kill(dvm.agent, signal.SIGSTOP)
+            try:
+                open(go, 'w').close()
+                dvmtest.wait_until(lambda: os.path.exists(out) and os.path.getsize(out), 'it has connected')
+                os.kill(server, signal.SIGKILL)
+                dvmtest.wait_until(lambda pids=ends: not any(map(leftovers.is_running, pids)), 'they have ended')
+            finally:
+                os.kill(dvm.agent, signal.SIGCONT)
+            self.assert_ended_by_server(job.wait())
+        self.check_usable(dvm, 4)
+
+    def test_ranks_that_connect_as_it_ends(self):
+        """So do those that have not come through PMIx_Init, and those that come to it later."""
+        dvm = self.dvm(slots=4)
+        self.check_usable(dvm, 2)
+        for _ in range(ROUNDS):
+            job = self.connect_by_hand(dvm, 'connection.recv(1)\nsys.exit(75)')
+            os.kill(self.server(dvm), signal.SIGKILL)
+            self.assert_ended_by_server(job.wait())
+        place = self.place()
+        for argv, code in ((CLIENT, None), ('exit 3', 3)):
+            go = os.path.join(place, f'go-{code}')
+            job = dvm.submit(['sh', '-c', f'while ! test -e {go}; do sleep 0.02; done; {argv}'], np=1)
+            job.wait_running()
+            server = self.server(dvm)
+            os.kill(server, signal.SIGKILL)
+            dvmtest.wait_until(lambda old=server: old not in dvm.servers, 'it has ended')
+            open(go, 'w').close()
+            result = job.wait()
+            if code is None:
+                self.assert_ended_by_server(result)
+            else:
+                self.assertEqual((result['state'], result['exit-code']), (NON_ZERO_TERM, code), result)
+        self.check_usable(dvm, 4)
 
     def test_end_at_any_time(self):
         """Whatever a job is at when its server ends or stands still, it ends, and the next one has another."""
@@ -159,21 +247,23 @@ class Servers(dvmtest.Case):
             left = [dvm.runtime, *glob.glob('/dev/shm/dvm-*')]
             dvmtest.wait_until(lambda: job.nspace not in str([list(os.walk(place)) for place in left]), 'nothing is left')
 
+    def connect_by_hand(self, dvm, then):
+        """A job of one rank that has a connection to its server, and does in Python what follows."""
+        self.server(dvm)
+        [counter] = dvmtest.wait_until(lambda: glob.glob(os.path.join(glob.escape(dvm.node_folder), 'pmix', '*', 'connections')),
+                                       'the server to count')
+        with open(counter, 'rb') as file:
+            before = file.read()
+            job = dvm.submit([sys.executable, '-c', CONNECT + then], np=1)
+            dvmtest.wait_until(lambda: (file.seek(0), file.read())[1] != before, 'the connection to be accepted')
+        return job
+
     def test_killed_while_it_connects(self):
         """A rank is killed between its connection and the end of PMIx_Init, when libpmix may hang over it."""
         dvm = self.dvm(slots=4)
         self.check_usable(dvm, 2)
         old = self.server(dvm)
-        program = ('import os, re, socket, time\n'
-                   'uri = next(value for name, value in os.environ.items() if name.startswith("PMIX_SERVER_URI"))\n'
-                   'host, port = re.search(r"tcp4?://([0-9.]+):([0-9]+)", uri).groups()\n'
-                   'connection = socket.create_connection((host, int(port)))\n'
-                   'time.sleep(600)\n')
-        [counter] = glob.glob(os.path.join(glob.escape(dvm.node_folder), 'pmix', '*', 'connections'))
-        with open(counter, 'rb') as file:
-            before = file.read()
-            job = dvm.submit([sys.executable, '-c', program], np=1)
-            dvmtest.wait_until(lambda: (file.seek(0), file.read())[1] != before, 'the connection to be accepted')
+        job = self.connect_by_hand(dvm, 'time.sleep(600)')
         os.kill(job.pids()[0], signal.SIGKILL)
         self.assertEqual(job.wait()['exit-signal'], signal.SIGKILL)
         dvmtest.wait_until(lambda: old not in dvm.servers, 'the server to have gone')
@@ -225,27 +315,41 @@ class Servers(dvmtest.Case):
         """The library may fall over them: the neighbours do not notice."""
         dvm = self.dvm(slots=4)
         neighbour = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
+        neighbour.wait_state(REGISTERED)
         for words in QUESTIONS:
             result = dvm.run([CLIENT, 'ask', *words], np=1)
             self.assertTrue(result.state == NOTIFIED or result.result['reason'], (words, result))
             self.check_usable(dvm, 2)
-        self.assertFalse(neighbour.get('Ended'), neighbour.get('Reason'))
+        self.assertEqual(neighbour.state, REGISTERED, neighbour.get('Reason'))
         neighbour.cancel()
         neighbour.wait()
 
     def test_pattrs(self):
-        dvm = self.dvm(slots=4, settings=['elastic=true', 'pmix=eager'])
+        """Tools come to the youngest server: jobs in others do not notice what becomes of that."""
+        dvm = self.dvm(slots=8, settings=['elastic=true', 'pmix=eager', 'pmix-servers=4'])
         neighbour = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
+        neighbour.wait_state(REGISTERED)
         place = os.path.join(dvm.node_folder, 'pmix')
-        dvmtest.wait_until(lambda: any(name.endswith('.tool') for name in os.listdir(place)), 'tools have a way in')
-        name = next(name for name in os.listdir(place) if name.endswith('.tool'))
+
+        def read_tool_file():
+            names = [name for name in os.listdir(place) if name.endswith('.tool')]
+            if not names:
+                return None
+            with open(os.path.join(place, names[0])) as file:
+                return names[0], file.read()
+
+        name, first = dvmtest.wait_until(read_tool_file, 'tools have a way in')
+        beside = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
+        dvmtest.wait_until(lambda: read_tool_file()[1] != first, 'they have another one')
         env = dict(os.environ, PMIX_TOOL_ATTACHMENT_FILE=os.path.join(place, name))
         for words in (['--host', 'all'], ['--server', 'all'], ['--client', 'all']):
             subprocess.run(['pattrs', *words], env=env, timeout=60, capture_output=True, check=False)
             self.check_usable(dvm, 2)
-        self.assertFalse(neighbour.get('Ended'), neighbour.get('Reason'))
+        self.assertEqual(neighbour.state, REGISTERED, neighbour.get('Reason'))
         neighbour.cancel()
         neighbour.wait()
+        beside.cancel()
+        self.assertIn(beside.wait()['state'], (KILLED_BY_CMD, COMM_FAILED))
 
     def test_memory(self):
         """What the library leaks with each fence over nodes ends with its process."""

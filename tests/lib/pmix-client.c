@@ -294,6 +294,34 @@ do_stop (void)
   return 0;
 }
 
+static void
+on_server_gone (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+                pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
+{
+  _exit (74);
+}
+
+static void
+on_signal (int number)
+{
+  _exit (74);
+}
+
+/* Ends by itself as soon as its server does, or by SIGUSR1. */
+static int
+do_follow (void)
+{
+  pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+
+  signal (SIGUSR1, on_signal);
+  if (PMIx_Register_event_handler (&code, 1, NULL, 0, on_server_gone, NULL, NULL) < 0)
+    return 41;
+  printf ("%u: ready\n", self.rank);
+  fflush (stdout);
+  while (true)
+    pause ();
+}
+
 /* The first n ranks never come to the fence. */
 static int
 do_fence_without (unsigned n)
@@ -371,6 +399,8 @@ run (int argc, char **argv)
     return do_survive ();
   if (strcmp (verb, "stop") == 0)
     return do_stop ();
+  if (strcmp (verb, "follow") == 0)
+    return do_follow ();
   if (strcmp (verb, "fence-without") == 0)
     return do_fence_without ((unsigned)atoi (argv[2]));
   if (strcmp (verb, "fence-of") == 0)
