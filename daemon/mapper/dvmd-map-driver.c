@@ -325,12 +325,11 @@ ask_mappers (Question *self, GError **error)
   return NULL;
 }
 
-/* Whether the job would have its place if no other one had cpus. */
-static gboolean
-others_are_in_the_way (const Question *self)
+/* The map that the job would get if nobody else were there. NULL: others are not what is in its way. */
+static DvmdMap *
+map_over_others (const Question *self)
 {
   g_autofree DvmdMapNode *nodes = g_memdup2 (self->request.nodes, self->request.n_nodes * sizeof (DvmdMapNode));
-  g_autoptr (DvmdMap) map = NULL;
   Question alone = *self;
   gboolean some = FALSE;
 
@@ -340,32 +339,48 @@ others_are_in_the_way (const Question *self)
       nodes[i].in_use = NULL;
     }
   alone.request.nodes = nodes;
-  if (some)
-    map = ask_mappers (&alone, NULL);
-  return map != NULL;
+  return some ? ask_mappers (&alone, NULL) : NULL;
+}
+
+/* Without the binding, where nobody has asked for it; error is what was wrong with it. (transfer full) (nullable) */
+static DvmdMap *
+map_unbound (Question *self, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  DvmdMap *map;
+
+  leave_binding_out (self);
+  map = ask_mappers (self, &local);
+  if (map == NULL && is_left_to_us (self))
+    {
+      g_clear_error (error);
+      g_propagate_error (error, g_steal_pointer (&local));
+    }
+  return map;
 }
 
 /*
- * Cpus of their own are for the processes of a job while there are some. A job that has asked for none may use all of
- * its slots, also where these are more than the cpus.
+ * Cpus of their own are for the processes of a job while there are some; a job that asks for a binding shares them
+ * then. One that has asked for none may use all of its slots, also where these are more than the cpus.
  */
 static DvmdMap *
 answer_question (Question *self, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autoptr (GError) unbound = NULL;
-  DvmdMap *map = ask_mappers (self, &local);
+  g_autoptr (DvmdMap) map = ask_mappers (self, &local);
 
-  if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE
-      && (is_left_to_us (self) || others_are_in_the_way (self)))
+  if (map == NULL && self->request.bind_to > DVMD_BIND_TO_NONE)
     {
-      leave_binding_out (self);
-      map = ask_mappers (self, &unbound);
+      map = map_over_others (self);
+      if (self->policy.bind_is_optional && (map != NULL || is_left_to_us (self)))
+        {
+          g_clear_pointer (&map, dvmd_map_free);
+          map = map_unbound (self, &local);
+        }
     }
   if (map == NULL)
-    g_propagate_error (error,
-                       is_left_to_us (self) && unbound != NULL ? g_steal_pointer (&unbound) : g_steal_pointer (&local));
-  return map;
+    g_propagate_error (error, g_steal_pointer (&local));
+  return g_steal_pointer (&map);
 }
 
 DvmdMap *

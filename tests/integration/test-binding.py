@@ -81,6 +81,19 @@ class Binding(dvmtest.Case):
             first.wait()
         self.assertEqual(dvm.get('Statistics')['jobs-bound'], 0)
 
+    def test_no_cpus_left(self):
+        """Where others have all cpus a job that asks for some shares them, and one that does not is not bound."""
+        dvm = self.start(f'slots={2 * len(CPUS)}')
+        first = dvm.submit(['sleep', '1000'], np=len(CPUS), **{'map-by': 'hwthread'})
+        first.wait_running()
+        cpus, _ = self.seen(dvm, 2, **{'bind-to': 'hwthread'})
+        self.assertEqual([len(one) for one in cpus], [1, 1])
+        self.assertFalse(cpus[0] & cpus[1], cpus)
+        _, told = self.seen(dvm, 2)
+        self.assertEqual(told, ['', ''])
+        first.cancel()
+        first.wait()
+
     def test_threads(self):
         """PE gives a process several cpus, and tells OpenMP how many, unless the user has."""
         dvm = self.start('slots=2')

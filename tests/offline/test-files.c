@@ -68,7 +68,7 @@ test_rankfile (gconstpointer mappers)
   static const Case right[] = {
     { "rankfile:file=/x", NULL, "rank 1=n2 slot=1\nrank 0 = n1 slots = 0-1 # ours\n\n", 0, "0:0:0-1,8-9 1:1:1,9" },
     { "rankfile:file=/x", NULL, "rank 0=n1 slot=1:0,2\nRANK 1=+n1 slot=0:1;1:3", 2, "0:0:4,6,12,14 1:1:1,7,9,15" },
-    { "rankfile:file=/x", NULL, "rank 0=N1 slot=P1\nrank 1=n1 slot=s0", 2, "0:0:4-7,12-15 1:0:0-3,8-11" },
+    { "rankfile:file=/x", NULL, "rank 0=N1.elsewhere slot=P1\nrank 1=n1 slot=s0", 2, "0:0:4-7,12-15 1:0:0-3,8-11" },
     { "rankfile:file=/x:HWTCPUS", NULL, "rank 0=n1 slot=1\nrank 1=n1 slot=0,2", 2, "0:0:8 1:0:0-1" },
     { "rankfile:file=/x", "core:overload", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:1,9 1:0:1,9" },
     { "rankfile:file=/x", "none", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:- 1:0:-" },
@@ -134,6 +134,7 @@ test_list (gconstpointer mappers)
   static const Case wrong[] = {
     { "pe-list=1,9:ORDERED", NULL, NULL, 1, "node n1 has no core 9" },
     { "pe-list=1,2:ORDERED", NULL, NULL, 5, "1 processes have no place" },
+    { "pe-list=1-3,2:ORDERED", NULL, NULL, 1, "map-by: pe-list: cpu 2 is named twice" },
     { "pe-list=3,4", NULL, NULL, 1, "are of several packages" },
     { "pe-list=0:ORDERED", NULL, NULL, 2, "one of the cpus 0 of node n2.cluster has a process of another job" },
   };

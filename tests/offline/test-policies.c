@@ -520,6 +520,41 @@ test_random (gconstpointer mappers)
   g_assert_cmpuint (n_placed, >, rounds / 5);
 }
 
+/* A map does not grow with the nodes that are alike. */
+static void
+test_compact (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *map_by;
+    const char *rank_by;
+    guint most_rows;
+  } ways[] = {
+    { "slot", NULL, 1 },          { "node", NULL, 1 },         { "core", NULL, 1 },
+    { "core", "node", 1 },        { "core", "span", 1 },       { "package", NULL, 1 },
+    { "package", "slot", 8 },     { "package", "node", 8 },    { "package:SPAN", NULL, 8 },
+    { "ppr:2:package", NULL, 1 }, { "package:PE=2", NULL, 1 }, { "pe-list=0,2,4,6-9:ORDERED", NULL, 3 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmdMap) map = NULL;
+      const guint32 np = 4000;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      for (guint node = 0; node < 1000; node++)
+        offline_job_add_node (&job, "n", machines[0], 4);
+      g_array_append_val (job.app_np, np);
+      job.wishes = (DvmdMapWishes){ .map_by = ways[i].map_by, .rank_by = ways[i].rank_by, .binds = TRUE };
+      map = offline_job_map (&job, &error);
+      g_assert_no_error (error);
+      if (map->rows->len > ways[i].most_rows)
+        g_error ("--map-by %s --rank-by %s has %u rows", ways[i].map_by, ways[i].rank_by, map->rows->len);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -529,5 +564,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   plugins = dvmd_plugins_new (&none, NULL);
   g_test_add_data_func ("/policies/random", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_random);
+  g_test_add_data_func ("/policies/compact", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_compact);
   return g_test_run ();
 }

@@ -10,73 +10,87 @@
 
 #include <string.h>
 
+/* A longer list names cpus twice. */
+#define MOST_RANGES 4096
+
 /* ---- reading ---- */
 
-static gboolean
-read_number (const char *text, guint32 *number)
+/* Files have many of these lists: nothing is copied. */
+static const char *
+skip_spaces (const char *text)
 {
-  guint64 read;
-
-  if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT16, &read, NULL))
-    return FALSE;
-  *number = (guint32)read;
-  return TRUE;
+  return text + strspn (text, " \t");
 }
 
 static gboolean
-read_range (const char *text, DvmdCpuRange *range)
+read_number (const char **text, guint32 *number)
 {
-  g_auto (GStrv) ends = g_strsplit (text, "-", 2);
+  const char *c = skip_spaces (*text);
+  guint32 read = 0;
 
-  if (ends[0] == NULL || !read_number (g_strstrip (ends[0]), &range->first))
+  if (!g_ascii_isdigit (*c))
     return FALSE;
-  range->last = range->first;
-  return ends[1] == NULL || (read_number (g_strstrip (ends[1]), &range->last) && range->last >= range->first);
+  for (; g_ascii_isdigit (*c) && read <= G_MAXUINT16; c++)
+    read = 10 * read + (guint32)(*c - '0');
+  *number = read;
+  *text = skip_spaces (c);
+  return read <= G_MAXUINT16;
+}
+
+static gboolean
+take_sign (const char **text, char sign)
+{
+  if (**text != sign)
+    return FALSE;
+  (*text)++;
+  return TRUE;
 }
 
 /* "0,2,4-6", with what is known of it */
 static gboolean
-read_ranges (GArray *ranges, const char *text, DvmdCpuRange range)
+read_ranges (GArray *ranges, const char **text, DvmdCpuRange range)
 {
-  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
-
-  for (gsize i = 0; parts[i] != NULL; i++)
+  do
     {
-      if (!read_range (g_strstrip (parts[i]), &range))
+      if (!read_number (text, &range.first))
+        return FALSE;
+      range.last = range.first;
+      if (take_sign (text, '-') && (!read_number (text, &range.last) || range.last < range.first))
         return FALSE;
       g_array_append_val (ranges, range);
     }
-  return parts[0] != NULL;
+  while (ranges->len <= MOST_RANGES && take_sign (text, ','));
+  return ranges->len <= MOST_RANGES;
 }
 
 static gboolean
-read_item (GArray *ranges, const char *text)
+read_item (GArray *ranges, const char **text)
 {
-  gboolean is_package = text[0] != '\0' && strchr ("PpSs", text[0]) != NULL;
-  g_auto (GStrv) sides = g_strsplit (is_package ? text + 1 : text, ":", 2);
-  DvmdCpuRange range = { .package = -1, .whole = is_package };
+  DvmdCpuRange range = { .package = -1 };
+  const char *start;
   guint32 package;
 
-  if (sides[0] == NULL)
-    return FALSE;
-  if (sides[1] == NULL)
-    return read_ranges (ranges, sides[0], range);
-  if (!read_number (g_strstrip (sides[0]), &package))
-    return FALSE;
-  range = (DvmdCpuRange){ .package = package };
-  return read_ranges (ranges, sides[1], range);
+  *text = skip_spaces (*text);
+  range.whole = **text != '\0' && strchr ("PpSs", **text) != NULL;
+  *text += range.whole;
+  start = *text;
+  if (read_number (text, &package) && take_sign (text, ':'))
+    return read_ranges (ranges, text, (DvmdCpuRange){ .package = package });
+  *text = start;
+  return read_ranges (ranges, text, range);
 }
 
 GArray *
 dvmd_cpu_list_parse (const char *text, const char *place, GError **error)
 {
   g_autoptr (GArray) ranges = g_array_new (FALSE, TRUE, sizeof (DvmdCpuRange));
-  g_auto (GStrv) items = g_strsplit (text, ";", -1);
-  gboolean right = items[0] != NULL;
+  const char *c = text;
+  gboolean right;
 
-  for (gsize i = 0; right && items[i] != NULL; i++)
-    right = read_item (ranges, g_strstrip (items[i]));
-  if (right)
+  do
+    right = read_item (ranges, &c);
+  while (right && take_sign (&c, ';'));
+  if (right && *c == '\0')
     return g_steal_pointer (&ranges);
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                "%s: “%s” is no list of cpus: it is written 0,2,4-6, or 1:0-2 for cores of package 1, or P0,1 for "

@@ -81,11 +81,38 @@ dvmd_map_file_count (const DvmdMapRequest *request, guint32 n_lines, guint32 *ap
 
 /* ---- placing ---- */
 
+static void
+add_name (GHashTable *names, char *name, guint node)
+{
+  if (g_hash_table_contains (names, name))
+    g_free (name);
+  else
+    g_hash_table_insert (names, name, GUINT_TO_POINTER (node + 1));
+}
+
+/* A file may have a million lines, and the job ten thousand nodes. */
+static void
+list_names (DvmdFilePlan *self)
+{
+  self->names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->domains = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = 0; i < self->request->n_nodes; i++)
+    {
+      const char *name = self->request->nodes[i].name;
+      gsize length = strcspn (name, ".");
+
+      add_name (self->names, g_ascii_strdown (name, -1), i);
+      if (name[length] != '\0')
+        add_name (self->domains, g_ascii_strdown (name, (gssize)length), i);
+    }
+}
+
 void
 dvmd_file_plan_init (DvmdFilePlan *self, const DvmdMapRequest *request, DvmdPlacement *placement)
 {
   *self = (DvmdFilePlan){ .request = request, .placement = placement };
   self->counts = g_new0 (guint32, request->n_nodes);
+  list_names (self);
   self->app_end = request->app_np[0];
   dvmd_cpu_ledger_init (&self->ledger);
 }
@@ -94,35 +121,31 @@ void
 dvmd_file_plan_clear (DvmdFilePlan *self)
 {
   g_clear_pointer (&self->counts, g_free);
+  g_clear_pointer (&self->names, g_hash_table_unref);
+  g_clear_pointer (&self->domains, g_hash_table_unref);
   dvmd_cpu_ledger_clear (&self->ledger);
 }
 
-/* "n7" is "n7.cluster": the DVM has one of both. */
-static gboolean
-is_same_host (const char *name, const char *host)
-{
-  gsize length = strcspn (name, ".");
-  gsize other = strcspn (host, ".");
-
-  if (g_ascii_strcasecmp (name, host) == 0)
-    return TRUE;
-  return (name[length] == '\0') != (host[other] == '\0') && length == other
-         && g_ascii_strncasecmp (name, host, length) == 0;
-}
-
-/* n_nodes: there is none */
+/* n_nodes: there is none. "n7" is "n7.cluster": the DVM has one of both. */
 static guint
-find_node (const DvmdMapRequest *request, const char *host)
+find_node (const DvmdFilePlan *self, const char *host)
 {
+  g_autofree char *name = g_ascii_strdown (host, -1);
+  char *dot = strchr (name, '.');
   guint64 index;
+  gpointer found;
 
-  if (g_ascii_strncasecmp (host, "+n", 2) == 0
-      && g_ascii_string_to_unsigned (host + 2, 10, 0, G_MAXUINT32, &index, NULL))
-    return (guint)MIN (index, request->n_nodes);
-  for (guint i = 0; i < request->n_nodes; i++)
-    if (is_same_host (request->nodes[i].name, host))
-      return i;
-  return request->n_nodes;
+  if (g_str_has_prefix (name, "+n") && g_ascii_string_to_unsigned (name + 2, 10, 0, G_MAXUINT32, &index, NULL))
+    return (guint)MIN (index, self->request->n_nodes);
+  found = g_hash_table_lookup (self->names, name);
+  if (found == NULL && dot == NULL)
+    found = g_hash_table_lookup (self->domains, name);
+  if (found == NULL && dot != NULL)
+    {
+      *dot = '\0';
+      found = g_hash_table_lookup (self->names, name);
+    }
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : self->request->n_nodes;
 }
 
 static gboolean
@@ -131,7 +154,7 @@ take_node (DvmdFilePlan *self, const DvmdMapLine *line, guint *node, GError **er
   const DvmdMapRequest *request = self->request;
   guint32 most;
 
-  *node = find_node (request, line->host);
+  *node = find_node (self, line->host);
   if (*node == request->n_nodes)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is none of the job's %u nodes", line->place,

@@ -31,7 +31,9 @@ typedef struct
 {
   const DvmdMapRequest *request;
   DvmdPlacement *placement;
-  guint32 *counts; /* per node */
+  guint32 *counts;     /* per node */
+  GHashTable *names;   /* name of a node in small letters -> its index, plus one */
+  GHashTable *domains; /* likewise, the part before the domain of those that have one */
   guint32 app;
   guint32 app_end; /* the rank behind the last one of the application */
   DvmdCpuLedger ledger;

@@ -64,11 +64,12 @@ add_cpu (GArray *segments, guint32 cpu)
   g_array_append_val (segments, added);
 }
 
-/* (transfer full) (nullable) */
+/* (transfer full) (nullable): NULL with an error, a cpu is named twice */
 static GArray *
-list_segments (GArray *ranges, guint32 *n_cpus)
+list_segments (GArray *ranges, guint32 *n_cpus, GError **error)
 {
-  GArray *segments = g_array_new (FALSE, TRUE, sizeof (Segment));
+  g_autoptr (GArray) segments = g_array_new (FALSE, TRUE, sizeof (Segment));
+  g_autofree guint8 *seen = g_malloc0 (G_MAXUINT16 + 1);
 
   *n_cpus = 0;
   for (guint i = 0; i < ranges->len; i++)
@@ -76,17 +77,27 @@ list_segments (GArray *ranges, guint32 *n_cpus)
       const DvmdCpuRange *range = &g_array_index (ranges, DvmdCpuRange, i);
 
       for (guint32 cpu = range->first; cpu <= range->last; cpu++, (*n_cpus)++)
-        add_cpu (segments, cpu);
+        {
+          if (seen[cpu]++)
+            {
+              g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, PLACE ": cpu %u is named twice", cpu);
+              return NULL;
+            }
+          add_cpu (segments, cpu);
+        }
     }
-  return segments;
+  return g_steal_pointer (&segments);
 }
 
 static gboolean
 dvmd_pe_list_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
 {
   g_autoptr (GArray) ranges = dvmd_cpu_list_parse (request->value, PLACE, error);
+  g_autoptr (GArray) segments = NULL;
+  guint32 n_cpus;
 
-  return ranges != NULL;
+  segments = ranges != NULL ? list_segments (ranges, &n_cpus, error) : NULL;
+  return segments != NULL;
 }
 
 /* One process for each cpu. */
@@ -97,13 +108,11 @@ dvmd_pe_list_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *
   g_autoptr (GArray) segments = NULL;
   guint32 n_cpus = 0;
 
-  if (ranges == NULL)
-    return FALSE;
-  segments = list_segments (ranges, &n_cpus);
-  for (guint app = 0; app < request->n_apps; app++)
+  segments = ranges != NULL ? list_segments (ranges, &n_cpus, NULL) : NULL;
+  for (guint app = 0; segments != NULL && app < request->n_apps; app++)
     if (app_np[app] == 0)
       app_np[app] = n_cpus;
-  return TRUE;
+  return segments != NULL;
 }
 
 /* ---- nodes ---- */
@@ -270,9 +279,10 @@ dvmd_pe_list_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlaceme
   Mapping self = { .request = request, .placement = placement, .ranges = ranges };
   guint32 first_rank = 0;
 
-  if (ranges == NULL)
+  segments = ranges != NULL ? list_segments (ranges, &self.n_cpus, error) : NULL;
+  if (segments == NULL)
     return DVMD_PLUGIN_FAILED;
-  self.segments = segments = list_segments (ranges, &self.n_cpus);
+  self.segments = segments;
   self.one_each = dvmd_map_words_has_qualifier (request, "ordered") || (to_cpus && !request->bind_is_default);
   self.one_each = self.one_each && request->bind_to > DVMD_BIND_TO_NONE;
   self.used = memory;
