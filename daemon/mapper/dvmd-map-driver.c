@@ -325,11 +325,12 @@ ask_mappers (Question *self, GError **error)
   return NULL;
 }
 
-/* The map that the job would get if nobody else were there. NULL: others are not what is in its way. */
-static DvmdMap *
-map_over_others (const Question *self)
+/* Whether the job would have its place if no other one had cpus. */
+static gboolean
+others_are_in_the_way (const Question *self)
 {
   g_autofree DvmdMapNode *nodes = g_memdup2 (self->request.nodes, self->request.n_nodes * sizeof (DvmdMapNode));
+  g_autoptr (DvmdMap) map = NULL;
   Question alone = *self;
   gboolean some = FALSE;
 
@@ -339,7 +340,9 @@ map_over_others (const Question *self)
       nodes[i].in_use = NULL;
     }
   alone.request.nodes = nodes;
-  return some ? ask_mappers (&alone, NULL) : NULL;
+  if (some)
+    map = ask_mappers (&alone, NULL);
+  return map != NULL;
 }
 
 /* Without the binding, where nobody has asked for it; error is what was wrong with it. (transfer full) (nullable) */
@@ -360,8 +363,8 @@ map_unbound (Question *self, GError **error)
 }
 
 /*
- * Cpus of their own are for the processes of a job while there are some; a job that asks for a binding shares them
- * then. One that has asked for none may use all of its slots, also where these are more than the cpus.
+ * Cpus of their own are for the processes of a job while there are some. A job that has asked for no binding may use
+ * all of its slots without, also where these are more than the cpus.
  */
 static DvmdMap *
 answer_question (Question *self, GError **error)
@@ -369,15 +372,9 @@ answer_question (Question *self, GError **error)
   g_autoptr (GError) local = NULL;
   g_autoptr (DvmdMap) map = ask_mappers (self, &local);
 
-  if (map == NULL && self->request.bind_to > DVMD_BIND_TO_NONE)
-    {
-      map = map_over_others (self);
-      if (self->policy.bind_is_optional && (map != NULL || is_left_to_us (self)))
-        {
-          g_clear_pointer (&map, dvmd_map_free);
-          map = map_unbound (self, &local);
-        }
-    }
+  if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE
+      && (is_left_to_us (self) || others_are_in_the_way (self)))
+    map = map_unbound (self, &local);
   if (map == NULL)
     g_propagate_error (error, g_steal_pointer (&local));
   return g_steal_pointer (&map);

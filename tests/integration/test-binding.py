@@ -82,13 +82,14 @@ class Binding(dvmtest.Case):
         self.assertEqual(dvm.get('Statistics')['jobs-bound'], 0)
 
     def test_no_cpus_left(self):
-        """Where others have all cpus a job that asks for some shares them, and one that does not is not bound."""
+        """Where others have all cpus a job that asks for some is refused unless it shares; others are not bound."""
         dvm = self.start(f'slots={2 * len(CPUS)}')
         first = dvm.submit(['sleep', '1000'], np=len(CPUS), **{'map-by': 'hwthread'})
         first.wait_running()
-        cpus, _ = self.seen(dvm, 2, **{'bind-to': 'hwthread'})
+        result = dvm.run(['true'], np=2, **{'bind-to': 'hwthread'})
+        self.assertEqual(result.state, dvmtest.MAP_FAILED, result)
+        cpus, _ = self.seen(dvm, 2, **{'bind-to': 'hwthread:overload'})
         self.assertEqual([len(one) for one in cpus], [1, 1])
-        self.assertFalse(cpus[0] & cpus[1], cpus)
         _, told = self.seen(dvm, 2)
         self.assertEqual(told, ['', ''])
         first.cancel()
