@@ -232,6 +232,17 @@ is_left_to_us (const Question *self)
   return self->policy.word_is_default && self->policy.pe <= 1 && self->placement->rank_by < DVM_RANK_BY_FILL;
 }
 
+/* The job counts processes by nodes and slots, and has said nothing of what is in a node. */
+static gboolean
+is_by_nodes (const Question *self)
+{
+  char **arguments = self->placement->arguments;
+
+  return self->policy.pe <= 1
+         && (strcmp (self->word, "slot") == 0 || strcmp (self->word, "node") == 0
+             || (strcmp (self->word, "ppr") == 0 && arguments != NULL && g_strcmp0 (arguments[1], "node") == 0));
+}
+
 static void
 leave_binding_out (Question *self)
 {
@@ -373,7 +384,7 @@ answer_question (Question *self, GError **error)
   g_autoptr (DvmdMap) map = ask_mappers (self, &local);
 
   if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE
-      && (is_left_to_us (self) || others_are_in_the_way (self)))
+      && (is_left_to_us (self) || is_by_nodes (self) || others_are_in_the_way (self)))
     map = map_unbound (self, &local);
   if (map == NULL)
     g_propagate_error (error, g_steal_pointer (&local));
