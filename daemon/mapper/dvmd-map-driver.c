@@ -79,7 +79,14 @@ question_init (Question *self, GPtrArray *mappers, const DvmdMapWishes *wishes, 
   self->request.cpus = policy->cpus;
   self->request.file = wishes->file;
   self->request.file_name = wishes->file_name;
-  self->word = dvmd_map_words_find (mappers, policy->word, error);
+  self->word = dvmd_map_words_find (mappers, policy->word, policy->word_is_default ? NULL : error);
+  /* The mappers of this DVM may not place by objects. */
+  if (self->word == NULL && policy->word_is_default)
+    {
+      self->word = dvmd_map_words_find (mappers, "slot", error);
+      if (policy->bind_is_optional)
+        self->request.bind_to = DVMD_BIND_TO_NONE;
+    }
   return self->word != NULL;
 }
 
