@@ -43,6 +43,11 @@ add_topology (GStrvBuilder *topologies, const char *text, GError **error)
       g_strv_builder_add (topologies, text);
       return TRUE;
     }
+  if (!g_file_test (text, G_FILE_TEST_IS_REGULAR))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s is not a file, as 'lstopo FILE.xml' writes it"), text);
+      return FALSE;
+    }
   if (!g_file_get_contents (text, &content, &length, error))
     return FALSE;
   if (!g_utf8_validate (content, (gssize)length, NULL))

@@ -13,7 +13,8 @@ G_BEGIN_DECLS
  * Kinds of objects are numbered as in DvmdObjectKind: 0 is the node, then packages to hardware threads.
  */
 
-#define DVMD_KIND_NODE 0
+#define DVMD_KIND_NODE     0
+#define DVMD_KIND_HWTHREAD 7
 /* No object: the number is an index into the sets of cpus that the map lists. */
 #define DVMD_KIND_CPUS 255
 

@@ -18,7 +18,8 @@
 #define FIRST_NODE     "head"
 #define MOST_SLOTS     G_MAXUINT16
 #define MOST_XML       (16 * 1024 * 1024)
-#define MOST_HWTHREADS 65536
+#define MOST_HWTHREADS 4096
+#define MOST_KINDS     64
 
 struct _DvmdPlan
 {
@@ -112,24 +113,43 @@ is_xml (const char *text)
   return text[strspn (text, " \t\r\n")] == '<';
 }
 
+/* hwloc takes minutes for what no machine is like: so many hardware threads the text speaks of are counted before. */
+static guint64
+count_hwthreads (const char *text)
+{
+  guint64 n = 1;
+
+  if (is_xml (text))
+    {
+      for (n = 0; (text = strstr (text, "type=\"PU\"")) != NULL; text++)
+        n++;
+      return n;
+    }
+  for (const char *c = text; *c != '\0' && *c != '(' && n <= MOST_HWTHREADS;)
+    if (g_ascii_isdigit (*c) && (c == text || strchr (": ", c[-1]) != NULL))
+      {
+        guint64 number = g_ascii_strtoull (c, (char **)&c, 10);
+
+        n *= CLAMP (number, 1, MOST_HWTHREADS + 1);
+      }
+    else
+      c++;
+  return n;
+}
+
 static DvmdTopology *
 read_topology (const char *text, GError **error)
 {
-  g_autoptr (DvmdTopology) topology = NULL;
-
   if (strlen (text) > MOST_XML)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a description has %d bytes at most", MOST_XML);
+  else if (count_hwthreads (text) > MOST_HWTHREADS)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most",
+                 MOST_HWTHREADS);
   else if (is_xml (text))
-    topology = dvmd_topology_new_from_xml (text, strlen (text), error);
+    return dvmd_topology_new_from_xml (text, strlen (text), error);
   else
-    topology = dvmd_topology_new_from_synthetic (text, error);
-  if (topology != NULL && dvmd_topology_get_n_pus (topology) > MOST_HWTHREADS)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most, not %u",
-                   MOST_HWTHREADS, dvmd_topology_get_n_pus (topology));
-      return NULL;
-    }
-  return g_steal_pointer (&topology);
+    return dvmd_topology_new_from_synthetic (text, error);
+  return NULL;
 }
 
 static gboolean
@@ -140,6 +160,11 @@ read_topologies (DvmdPlan *self, const char *const *texts, GError **error)
       g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                            "topology: nodes that are only described need a description of their hardware, such as "
                            "“package:2 core:8 pu:2”");
+      return FALSE;
+    }
+  if (g_strv_length ((char **)texts) > MOST_KINDS)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: %d descriptions at most", MOST_KINDS);
       return FALSE;
     }
   for (gsize i = 0; texts[i] != NULL; i++)
@@ -163,7 +188,7 @@ read_topologies (DvmdPlan *self, const char *const *texts, GError **error)
 static GArray *
 read_slots (const char *text, guint n_nodes, GError **error)
 {
-  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "0", ",", -1);
+  g_auto (GStrv) words = g_strsplit (text == NULL ? "0" : text[0] != '\0' ? text : "none", ",", -1);
   g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (guint));
 
   for (gsize i = 0; words[i] != NULL; i++)

@@ -592,6 +592,7 @@ free_all (DvmdCandidates *self)
   self->n_free = self->total;
   self->most = self->most_ever;
   self->n_missing = 0;
+  self->alone = TRUE;
 }
 
 DvmdMap *

@@ -506,6 +506,7 @@ dvmd_candidates_make_places (DvmdCandidates *self, DvmdPlacesKind kind)
   places->limits = g_new (guint32, self->nodes->len);
   places->most = g_new (guint32, self->nodes->len);
   places->oversubscribe = kind == DVMD_PLACES_OVERSUBSCRIBE || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
+  places->alone = self->alone || kind == DVMD_PLACES_ALL || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
   for (guint i = 0; i < self->nodes->len; i++)
     add_place (places, DVMD_CANDIDATE (self, i), kind);
   if (self->app_limits != NULL)

@@ -34,6 +34,7 @@ typedef struct
   guint n_drained; /* nodes that the job may use when they are resumed, or have come back */
   guint drained;   /* their slots */
   guint n_missing; /* nodes without processes that it asks for, and that there are not now */
+  gboolean alone;  /* counted as if no other job used them */
   gboolean given;  /* somebody gave the slots of at least one */
 } DvmdCandidates;
 

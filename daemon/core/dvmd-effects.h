@@ -20,6 +20,7 @@ typedef struct
   guint32 *app_limits; /* (nullable): a row over the nodes for each application; 0: that one is not for it */
   guint n_nodes;
   gboolean oversubscribe; /* the limits may be passed */
+  gboolean alone;         /* as if no other job was there */
 } DvmdPlaces;
 
 /* The core knows no numbers of signals. */

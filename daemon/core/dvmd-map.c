@@ -416,6 +416,12 @@ dvmd_map_new_from_variant (GVariant *variant, GError **error)
 
   g_variant_get (variant, "(@a" ROW_TYPE "(uuuu)@as@a(uu))", &rows, &binding->bind_to, &binding->flags, &binding->pe,
                  &binding->limit, &cpusets, &excluded);
+  if (binding->bind_to > DVMD_KIND_HWTHREAD)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map binds to objects of kind %u, which there is not",
+                   binding->bind_to);
+      return NULL;
+    }
   if (!read_rows (self, rows, error) || !read_cpusets (self, cpusets, excluded, error))
     return NULL;
   if (!dvmd_map_is_whole (self))

@@ -470,7 +470,7 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
     fill_topologies (*nodes, places->n_nodes, topologies);
   for (guint i = 0; topologies != NULL && topologies->local != NULL && i < places->n_nodes; i++)
     (*nodes)[i].is_local = _dvm_host_name_equal ((*nodes)[i].name, topologies->local);
-  for (guint i = 0; topologies != NULL && topologies->get_in_use != NULL && i < places->n_nodes; i++)
+  for (guint i = 0; topologies != NULL && topologies->get_in_use != NULL && !places->alone && i < places->n_nodes; i++)
     (*nodes)[i].in_use = topologies->get_in_use (places->nodes[i]->rank, topologies->user_data);
   request.nodes = *nodes;
   return request;

@@ -261,6 +261,19 @@ test_hostile (void)
     check_refused (texts[i]);
 }
 
+static void
+test_hostile_binding (void)
+{
+  g_autoptr (GVariant) variant = g_variant_parse (
+      G_VARIANT_TYPE (DVMD_MAP_VARIANT_TYPE),
+      "([(1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0)], (8, 0, 0, 0), @as [], @a(uu) [])", NULL, NULL, NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_nonnull (variant);
+  g_assert_null (dvmd_map_new_from_variant (variant, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+}
+
 /* Whatever the bytes are, they are refused, or they are a map. */
 static void
 test_noise (void)
@@ -377,6 +390,7 @@ main (int argc, char **argv)
   g_test_add_func ("/map/turns", test_turns);
   g_test_add_func ("/map/random", test_random);
   g_test_add_func ("/map/hostile", test_hostile);
+  g_test_add_func ("/map/hostile-binding", test_hostile_binding);
   g_test_add_func ("/map/noise", test_noise);
   g_test_add_func ("/map/objects", test_objects);
   g_test_add_func ("/map/objects-are-compact", test_objects_are_compact);
