@@ -11,6 +11,7 @@
 #include "dvmd-plan.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "dvmd-map-driver.h"
 #include "dvmd-map-objects.h"
@@ -258,7 +259,7 @@ bring_up (DvmdPlan *self)
 DvmdPlan *
 dvmd_plan_new (const DvmdPlanShape *shape, GPtrArray *mappers, GError **error)
 {
-  const DvmdCoreSettings settings = { .nspace = "plan", .host = FIRST_NODE, .history_limit = 1 };
+  const DvmdCoreSettings settings = { .nspace = "plan", .host = FIRST_NODE, .history_limit = 1, .uid = getuid () };
   g_autoptr (DvmdPlan) self = g_new0 (DvmdPlan, 1);
   g_autoptr (GArray) slots = NULL;
   guint n_nodes;
