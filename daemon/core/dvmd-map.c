@@ -234,18 +234,26 @@ dvmd_map_get_excluded (DvmdMap *self, guint node)
   return index > 0 ? g_ptr_array_index (self->cpusets, index - 1) : NULL;
 }
 
+static int
+compare_keys (gconstpointer a, gconstpointer b)
+{
+  guint left = GPOINTER_TO_UINT (a);
+  guint right = GPOINTER_TO_UINT (b);
+
+  return left < right ? -1 : left > right;
+}
+
+/* Ascending by node. */
 static GVariant *
 excluded_to_variant (DvmdMap *self)
 {
+  g_autoptr (GList) nodes = g_list_sort (g_hash_table_get_keys (self->excluded), compare_keys);
   GVariantBuilder pairs;
-  GHashTableIter iter;
-  gpointer node;
-  gpointer index;
 
   g_variant_builder_init (&pairs, G_VARIANT_TYPE ("a(uu)"));
-  g_hash_table_iter_init (&iter, self->excluded);
-  while (g_hash_table_iter_next (&iter, &node, &index))
-    g_variant_builder_add (&pairs, "(uu)", GPOINTER_TO_UINT (node), GPOINTER_TO_UINT (index) - 1);
+  for (GList *l = nodes; l != NULL; l = l->next)
+    g_variant_builder_add (&pairs, "(uu)", GPOINTER_TO_UINT (l->data),
+                           GPOINTER_TO_UINT (g_hash_table_lookup (self->excluded, l->data)) - 1);
   return g_variant_builder_end (&pairs);
 }
 
@@ -385,6 +393,7 @@ read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **err
 {
   GVariantIter iter;
   const char *text;
+  gint64 last = -1;
   guint32 node;
   guint32 index;
 
@@ -394,6 +403,14 @@ read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **err
   g_variant_iter_init (&iter, excluded);
   while (g_variant_iter_next (&iter, "(uu)", &node, &index))
     {
+      if (node <= last)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                       "The map excludes cpus of node %u behind those of node %u: each stands there once, ascending",
+                       node, (guint)last);
+          return FALSE;
+        }
+      last = node;
       if (index >= self->cpusets->len)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
