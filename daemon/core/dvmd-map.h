@@ -67,7 +67,7 @@ void dvmd_map_free (DvmdMap *self);
 void dvmd_map_add_run (DvmdMap *self, const DvmdMapRow *run);
 /* The index of the text "0-3,8", which is added if it is not there. */
 guint32 dvmd_map_add_cpuset (DvmdMap *self, const char *cpus);
-/* Those cpus of the node are of other jobs. */
+/* These cpus of the node belong to other jobs: the processes of the map keep off them. */
 void dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus);
 /* (nullable): what was excluded there */
 const char *dvmd_map_get_excluded (DvmdMap *self, guint node);

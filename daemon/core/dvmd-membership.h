@@ -19,7 +19,7 @@ void dvmd_membership_report (DvmdMembership *self);
 void dvmd_membership_miss (DvmdMembership *self, gboolean has_reported);
 /* Each of them has reported or failed. */
 gboolean dvmd_membership_is_settled (const DvmdMembership *self);
-/* Those that failed before the DVM was ready */
+/* The agents that failed before the DVM was ready */
 guint dvmd_membership_count_missing (const DvmdMembership *self);
 /* An agent more, one fewer */
 void dvmd_membership_add (DvmdMembership *self);

@@ -44,7 +44,7 @@ dvmd_session_publish_jobs (DvmdSession *self)
   _dvm_session_set_jobs (self->record, (const char *const *)paths->pdata);
 }
 
-/* Those of jobs in the order of their numbers */
+/* Namespaces of jobs in the order of their numbers */
 static int
 compare_nspaces (gconstpointer a, gconstpointer b)
 {

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* So many processes get a cpu each without a word about it; more of them get a NUMA node to share. */
+/* A job of at most this many processes has a cpu for each by default; the processes of a larger one share NUMA nodes.
+ */
 #define FEW 2
 
 /* Words of map-by that are objects, with what a process is bound to there. */

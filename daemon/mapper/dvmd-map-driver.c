@@ -305,7 +305,7 @@ set_binding (DvmdMap *map, const DvmdMapRequest *request)
       }
 }
 
-/* Those that have the word, until one does not decline. */
+/* The mappers that have the word are asked, until one does not decline. */
 static DvmdMap *
 ask_mappers (Question *self, GError **error)
 {

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  * says how it is written and whether it makes sense. Pure.
  */
 
-/* Where the hardware of a node is known. */
+/* The hardware of nodes, as far as it is known, and what jobs have of it. */
 typedef struct
 {
   /* (transfer none) (nullable) */

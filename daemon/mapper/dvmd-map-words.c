@@ -141,7 +141,8 @@ check_value (const char *declared, const char *part, const char **value, GError 
   return FALSE;
 }
 
-/* Those of the grammar are apart already; a mapper's own are the first parts of the rest. used: how many of these */
+/* Arguments of the grammar were set apart by the parser; a mapper's own are the first parts of the rest. used: their
+ * number */
 static gboolean
 take_arguments (DvmdMapWords *self, const char *declared, const DvmPlacement *placement, gsize *used, GError **error)
 {
@@ -206,7 +207,7 @@ take_qualifier (GPtrArray *qualifiers, Vocabulary *vocabulary, const char *const
   return TRUE;
 }
 
-/* Those that concern no mapper are not among them; how many cpus a process has does. */
+/* Qualifiers that concern no mapper are left out; pe=N, the number of cpus of a process, is kept. */
 static gboolean
 take_qualifiers (DvmdMapWords *self, const char *const *declared, const DvmPlacement *placement, gsize used,
                  GError **error)

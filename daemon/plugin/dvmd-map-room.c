@@ -10,7 +10,7 @@
 
 #include "dvmd-map-topology-private.h"
 
-/* So many answers are kept for a topology: nodes that other jobs use in part are not alike. */
+/* A topology keeps this many answers: nodes of which other jobs use different cpus have different room. */
 #define KEPT_ROOMS 256
 
 #define NO_PLACE G_MAXUINT16

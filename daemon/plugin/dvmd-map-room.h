@@ -13,7 +13,7 @@ G_BEGIN_DECLS
  * @DVMD_CPUS_CORE: cores; a machine that shows none has its hardware threads instead
  * @DVMD_CPUS_HWTHREAD: hardware threads
  *
- * What counts as a cpu.
+ * The kind of object that counts as a cpu.
  *
  * Since: 0.1
  */

@@ -271,8 +271,8 @@ set_no_cpus (DvmdMapPlan *self, const Sums *sums, const char *apps, GError **err
                request->cpus == DVMD_CPUS_CORE ? "core" : "hwthread");
 }
 
-void
-dvmd_map_plan_set_error (DvmdMapPlan *self, GError **error)
+static void
+set_no_place (DvmdMapPlan *self, GError **error)
 {
   const DvmdMapRequest *request = self->request;
   Sums sums = sum_up (self);
@@ -289,4 +289,19 @@ dvmd_map_plan_set_error (DvmdMapPlan *self, GError **error)
         error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
         "%" G_GUINT64_FORMAT " processes do not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s",
         sums.need, sums.slots, request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
+}
+
+DvmdPluginVerdict
+dvmd_map_plan_place_all (DvmdMapPlan *self, DvmdMapPlanSpread spread, GError **error)
+{
+  for (guint app = 0; app < self->request->n_apps; app++)
+    {
+      if (spread (self, app) > 0)
+        {
+          set_no_place (self, error);
+          return DVMD_PLUGIN_FAILED;
+        }
+      dvmd_map_plan_place (self, app);
+    }
+  return DVMD_PLUGIN_DONE;
 }

@@ -32,7 +32,7 @@ void dvmd_map_plan_init (DvmdMapPlan *self, const DvmdMapRequest *request, DvmdP
 void dvmd_map_plan_clear (DvmdMapPlan *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdMapPlan, dvmd_map_plan_clear)
 
-/* They answer how many processes of the application have no place. */
+/* The next three answer how many processes of the application have no place. */
 /* A node is filled, then the next; beyond the limits evenly. */
 guint32 dvmd_map_plan_fill_nodes (DvmdMapPlan *self, guint app);
 /* One on each node in turn. */
@@ -40,10 +40,14 @@ guint32 dvmd_map_plan_deal_nodes (DvmdMapPlan *self, guint app);
 /* One on each object of all nodes in turn. */
 guint32 dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app);
 
-/* Gives ranks to what counts says, on the objects of the nodes. */
+/* One of the three above. */
+typedef guint32 (*DvmdMapPlanSpread) (DvmdMapPlan *self, guint app);
+
+/* Spreads each application so over the nodes, and gives it ranks. The error says which limit, object or cpu is missing.
+ */
+DvmdPluginVerdict dvmd_map_plan_place_all (DvmdMapPlan *self, DvmdMapPlanSpread spread, GError **error);
+/* Gives ranks to the processes that were counted for the application, on the objects of the nodes. */
 void dvmd_map_plan_place (DvmdMapPlan *self, guint app);
-/* The limits, the objects and the cpus say why not. */
-void dvmd_map_plan_set_error (DvmdMapPlan *self, GError **error);
 
 /* Gives one application without a number as many as have room within the limits. FALSE: there is none. */
 gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np);

@@ -16,7 +16,7 @@ typedef struct
   const DvmdMapPattern **patterns; /* per node; NULL: it has nothing */
 } Ranking;
 
-/* Those of a segment from the one at that offset on. */
+/* A part of a segment: count of its processes, from this offset on, and their ranks. */
 typedef struct
 {
   guint32 from;
@@ -99,7 +99,7 @@ rank_node_by_node (Ranking *self, gboolean by_object)
     }
 }
 
-/* So many processes of each node from there on take turns. */
+/* A stretch: of each node that has so many, the processes from this one to that one take turns. */
 typedef struct
 {
   guint32 from;

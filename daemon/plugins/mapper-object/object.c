@@ -57,18 +57,7 @@ dvmd_by_object_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlace
   dvmd_map_plan_init (&plan, request, placement, kind, 0);
   if (plan.rank_by == 0)
     plan.rank_by = span ? DVMD_RANK_BY_SPAN : DVMD_RANK_BY_FILL;
-  for (guint app = 0; app < request->n_apps; app++)
-    {
-      guint32 left = span ? dvmd_map_plan_deal_objects (&plan, app) : dvmd_map_plan_fill_nodes (&plan, app);
-
-      if (left > 0)
-        {
-          dvmd_map_plan_set_error (&plan, error);
-          return DVMD_PLUGIN_FAILED;
-        }
-      dvmd_map_plan_place (&plan, app);
-    }
-  return DVMD_PLUGIN_DONE;
+  return dvmd_map_plan_place_all (&plan, span ? dvmd_map_plan_deal_objects : dvmd_map_plan_fill_nodes, error);
 }
 
 static void

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * So many processes of each application on each node, or on each object of a kind. A node that has not enough room for
- * them is left out, and so is an object.
+ * A given number of processes of each application goes on each node, or on each object of a kind. A node or an object
+ * that has not enough room for them is left out.
  */
 
 #include "config.h"

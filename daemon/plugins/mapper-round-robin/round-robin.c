@@ -37,18 +37,7 @@ dvmd_round_robin_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPla
   dvmd_map_plan_init (&plan, request, placement, DVMD_OBJECT_NODE, 0);
   if (plan.rank_by == 0)
     plan.rank_by = by_node ? DVMD_RANK_BY_NODE : DVMD_RANK_BY_SLOT;
-  for (guint app = 0; app < request->n_apps; app++)
-    {
-      guint32 left = by_node ? dvmd_map_plan_deal_nodes (&plan, app) : dvmd_map_plan_fill_nodes (&plan, app);
-
-      if (left > 0)
-        {
-          dvmd_map_plan_set_error (&plan, error);
-          return DVMD_PLUGIN_FAILED;
-        }
-      dvmd_map_plan_place (&plan, app);
-    }
-  return DVMD_PLUGIN_DONE;
+  return dvmd_map_plan_place_all (&plan, by_node ? dvmd_map_plan_deal_nodes : dvmd_map_plan_fill_nodes, error);
 }
 
 static void
