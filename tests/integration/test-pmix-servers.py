@@ -312,20 +312,24 @@ class Servers(dvmtest.Case):
         self.check_usable(dvm, 2)
 
     def test_questions(self):
-        """The library may fall over them: the neighbours do not notice."""
-        dvm = self.dvm(slots=4)
+        """Questions that the library itself would fall over are answered; the server and its jobs live on."""
+        dvm = self.dvm(slots=4, settings=['pmix=eager', 'pmix-servers=1'])
         neighbour = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
         neighbour.wait_state(REGISTERED)
+        server = self.server(dvm)
         for words in QUESTIONS:
             result = dvm.run([CLIENT, 'ask', *words], np=1)
-            self.assertTrue(result.state == NOTIFIED or result.result['reason'], (words, result))
-            self.check_usable(dvm, 2)
+            self.assertEqual(result.state, NOTIFIED, (words, result))
+            answer = b'SUCCESS' if words[0] == 'pmix.srvr.attrs' else b'NOT-FOUND'
+            self.assertEqual(result.out, b'%s: %s\n' % (words[0].encode(), answer))
+            self.assertEqual(dvm.servers, [server], words)
+        self.check_usable(dvm, 2)
         self.assertEqual(neighbour.state, REGISTERED, neighbour.get('Reason'))
         neighbour.cancel()
         neighbour.wait()
 
     def test_pattrs(self):
-        """Tools come to the youngest server: jobs in others do not notice what becomes of that."""
+        """A tool comes to the youngest server: a job in that does not notice, nor do others."""
         dvm = self.dvm(slots=8, settings=['elastic=true', 'pmix=eager', 'pmix-servers=4'])
         neighbour = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
         neighbour.wait_state(REGISTERED)
@@ -340,16 +344,19 @@ class Servers(dvmtest.Case):
 
         name, first = dvmtest.wait_until(read_tool_file, 'tools have a way in')
         beside = self.begin(dvm, [CLIENT, 'fence-without', '1'], 1)
+        beside.wait_state(REGISTERED)
         dvmtest.wait_until(lambda: read_tool_file()[1] != first, 'they have another one')
-        env = dict(os.environ, PMIX_TOOL_ATTACHMENT_FILE=os.path.join(place, name))
-        for words in (['--host', 'all'], ['--server', 'all'], ['--client', 'all']):
-            subprocess.run(['pattrs', *words], env=env, timeout=60, capture_output=True, check=False)
-            self.check_usable(dvm, 2)
-        self.assertEqual(neighbour.state, REGISTERED, neighbour.get('Reason'))
-        neighbour.cancel()
-        neighbour.wait()
-        beside.cancel()
-        self.assertIn(beside.wait()['state'], (KILLED_BY_CMD, COMM_FAILED))
+        servers = dvm.servers
+        server = 'file:' + os.path.join(place, name)
+        for words in (['--host', 'all'], ['--host', 'PMIx_Spawn,PMIx_Get']):
+            tool = subprocess.run(['pattrs', '--uri', server, *words], timeout=60, capture_output=True, check=False)
+            self.assertIn(b'NOT-FOUND', tool.stderr, words)  # it has come to the server
+        self.assertEqual(dvm.servers, servers)
+        self.check_usable(dvm, 2)
+        for job in (neighbour, beside):
+            self.assertEqual(job.state, REGISTERED, job.get('Reason'))
+            job.cancel()
+            job.wait()
 
     def test_memory(self):
         """What the library leaks with each fence over nodes ends with its process."""

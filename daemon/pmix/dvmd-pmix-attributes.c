@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The PMIx_Query_info_nb() that libpmix's server calls for its clients: questions for attributes that it would fall
+ * over.
+ *
+ * libpmix up to 4.2.4 answers them with an object of its own in place of the caller's cbdata
+ * (pmix_attrs_query_support()), and the server, which the callback is in, then uses that as its connection. All
+ * versions take the value of such a question for a string, whatever it is, and the keys of a query for as many as its
+ * qualifiers.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include <glib.h>
+#include <pmix.h>
+
+typedef pmix_status_t (*QueryInfo) (pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t answer, void *cbdata);
+
+typedef struct
+{
+  pmix_info_cbfunc_t answer;
+  void *cbdata;
+} Asked;
+
+/* Those of them that libpmix's thread has not answered yet, in the order in which it does; the callback names none of
+ * them. */
+static GMutex mutex;
+static GQueue asked = G_QUEUE_INIT;
+
+static void
+on_answer (pmix_status_t status, pmix_info_t *info, size_t n_info, void *cbdata, pmix_release_cbfunc_t release,
+           void *release_cbdata)
+{
+  g_autofree Asked *first = NULL;
+
+  g_mutex_lock (&mutex);
+  first = g_queue_pop_head (&asked);
+  g_mutex_unlock (&mutex);
+  first->answer (status, info, n_info, first->cbdata, release, release_cbdata);
+}
+
+static gboolean
+is_named (const pmix_query_t *query, const char *key)
+{
+  return strcmp (query->keys[0], key) == 0;
+}
+
+static gboolean
+wants_refresh (const pmix_query_t *query)
+{
+  for (size_t i = 0; i < query->nqual; i++)
+    if (PMIX_CHECK_KEY (&query->qualifiers[i], PMIX_QUERY_REFRESH_CACHE) && PMIX_INFO_TRUE (&query->qualifiers[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* As libpmix chooses: by the first query that is of a kind of its own. */
+static gboolean
+is_for_attributes (const pmix_query_t *queries, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      if (is_named (&queries[i], PMIX_QUERY_ATTRIBUTE_SUPPORT))
+        return TRUE;
+      if (is_named (&queries[i], PMIX_QUERY_AVAIL_SERVERS) || wants_refresh (&queries[i]))
+        return FALSE;
+    }
+  return FALSE;
+}
+
+/* A question without a list of functions is one for all. */
+static void
+complete_qualifier (pmix_info_t *qualifier)
+{
+  static const char *const listed[] = { PMIX_CLIENT_ATTRIBUTES, PMIX_SERVER_ATTRIBUTES, PMIX_TOOL_ATTRIBUTES,
+                                        PMIX_HOST_ATTRIBUTES };
+
+  if (qualifier->value.type == PMIX_STRING && qualifier->value.data.string != NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (listed); i++)
+    if (PMIX_CHECK_KEY (qualifier, listed[i]))
+      {
+        PMIX_VALUE_DESTRUCT (&qualifier->value);
+        PMIX_VALUE_LOAD (&qualifier->value, "all", PMIX_STRING);
+        return;
+      }
+}
+
+/* libpmix names each answer by the key at the place of its qualifier. */
+static void
+complete_query (pmix_query_t *query)
+{
+  size_t n_keys = 0;
+  pmix_status_t rc = PMIX_SUCCESS;
+
+  if (!is_named (query, PMIX_QUERY_ATTRIBUTE_SUPPORT))
+    return;
+  for (size_t i = 0; i < query->nqual; i++)
+    complete_qualifier (&query->qualifiers[i]);
+  while (query->keys[n_keys] != NULL)
+    n_keys++;
+  for (; n_keys < query->nqual && rc == PMIX_SUCCESS; n_keys++)
+    PMIX_ARGV_APPEND (rc, query->keys, PMIX_QUERY_ATTRIBUTE_SUPPORT);
+}
+
+static QueryInfo
+find_next (void)
+{
+  return (QueryInfo)dlsym (RTLD_NEXT, "PMIx_Query_info_nb");
+}
+
+static pmix_status_t
+ask_for_attributes (pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t answer, void *cbdata)
+{
+  Asked *question = g_new (Asked, 1);
+  pmix_status_t rc;
+
+  *question = (Asked){ answer, cbdata };
+  for (size_t i = 0; i < n_queries; i++)
+    complete_query (&queries[i]);
+  g_mutex_lock (&mutex);
+  g_queue_push_tail (&asked, question);
+  rc = find_next () (queries, n_queries, on_answer, NULL);
+  if (rc != PMIX_SUCCESS)
+    g_free (g_queue_pop_tail (&asked));
+  g_mutex_unlock (&mutex);
+  return rc;
+}
+
+__attribute__ ((visibility ("default"))) pmix_status_t
+PMIx_Query_info_nb (pmix_query_t queries[], size_t n_queries, pmix_info_cbfunc_t answer, void *cbdata)
+{
+  for (size_t i = 0; i < n_queries; i++)
+    if (queries[i].keys == NULL || queries[i].keys[0] == NULL)
+      return PMIX_ERR_BAD_PARAM;
+  if (n_queries > 0 && is_for_attributes (queries, n_queries))
+    return ask_for_attributes (queries, n_queries, answer, cbdata);
+  return find_next () (queries, n_queries, answer, cbdata);
+}
