@@ -436,6 +436,7 @@ fill_node (DvmdMapNode *offered, const DvmdPlaces *places, guint i)
     .limit = places->limits[i],
     .most = places->most[i],
     .signature = dvm_node_get_topology (node->record),
+    .aliases = dvm_node_get_aliases (node->record),
   };
 }
 

@@ -82,6 +82,7 @@ typedef enum
  * @allowed: (nullable): the cpus that the job may use; %NULL: all of the topology
  * @in_use: (nullable): the cpus to which processes are bound; %NULL: none is known
  * @is_local: whether it is the machine from which the DVM is led
+ * @aliases: (nullable) (array zero-terminated=1): what else it is called, as far as its agent has said
  *
  * A node that may be used.
  *
@@ -102,7 +103,8 @@ typedef struct
   const DvmdCpuset *allowed;
   const DvmdCpuset *in_use;
   gboolean is_local;
-  gpointer reserved[5];
+  const char *const *aliases;
+  gpointer reserved[4];
 } DvmdMapNode;
 
 /**

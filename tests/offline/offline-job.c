@@ -99,6 +99,7 @@ offer_nodes (OfflineJob *self)
         .topology = node->objects,
         .in_use = node->in_use,
         .is_local = node->is_local,
+        .aliases = node->aliases,
       };
       for (guint k = 0; k < i; k++)
         if (g_array_index (self->nodes, OfflineNode, k).topology == node->topology)

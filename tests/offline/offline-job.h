@@ -17,6 +17,7 @@ typedef struct
   guint slots;
   guint slots_max; /* 0: no limit beyond */
   gboolean is_local;
+  const char *const *aliases; /* (nullable) */
   DvmdTopology *topology;
   DvmdMapTopology *objects;
   DvmdCpuset *in_use; /* (nullable) */

@@ -26,7 +26,9 @@ typedef struct
 static void
 add_nodes (OfflineJob *job)
 {
-  offline_job_add_node (job, "n1", MACHINE, 4);
+  static const char *const aliases[] = { "n1", "localhost", "ib1.cluster", NULL };
+
+  offline_job_add_node (job, "n1", MACHINE, 4)->aliases = aliases;
   offline_job_add_node (job, "n2.cluster", MACHINE, 4)->in_use = dvmd_cpuset_new_from_list ("0");
 }
 
@@ -72,6 +74,7 @@ test_rankfile (gconstpointer mappers)
     { "rankfile:file=/x:HWTCPUS", NULL, "rank 0=n1 slot=1\nrank 1=n1 slot=0,2", 2, "0:0:8 1:0:0-1" },
     { "rankfile:file=/x", "core:overload", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:1,9 1:0:1,9" },
     { "rankfile:file=/x", "none", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:- 1:0:-" },
+    { "rankfile:file=/x", NULL, "rank 0=localhost slot=1\nrank 1=IB1.cluster slot=0", 2, "0:0:1,9 1:0:0,8" },
   };
   static const Case wrong[] = {
     { "rankfile:file=/x", NULL, "rank 0=n1 slot=1\n\nrank 0=n2 slot=1", 1,

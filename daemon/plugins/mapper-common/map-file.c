@@ -105,6 +105,10 @@ list_names (DvmdFilePlan *self)
       if (name[length] != '\0')
         add_name (self->domains, g_ascii_strdown (name, (gssize)length), i);
     }
+  /* Names come before aliases. */
+  for (guint i = 0; i < self->request->n_nodes; i++)
+    for (const char *const *alias = self->request->nodes[i].aliases; alias != NULL && *alias != NULL; alias++)
+      add_name (self->names, g_ascii_strdown (*alias, -1), i);
 }
 
 void
