@@ -36,8 +36,8 @@
 
 static const DvmCliOption options[] = {
   { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("K"), NULL, N_ ("logical nodes on this machine: node1, node2 and so on") },
-  { "slots", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
-    N_ ("processes at a time on each node (default: hardware threads)") },
+  { "slots", 0, NULL, DVM_CLI_ARG_STRING, N_ ("N"), NULL,
+    N_ ("processes at a time on each node, or hwthreads (default), cores, numas, packages: one for each") },
   { "hostfile", 0, "--machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("the nodes that a file names") },
   { "host", 'H', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("these nodes, such as node3:4,node5") },
   { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
@@ -103,6 +103,22 @@ take_nodes (GPtrArray *argv, DvmCli *cli)
 }
 
 static gboolean
+check_slots (const char *text, GError **error)
+{
+  static const char *const words[] = { "hwthreads", "cores", "numas", "packages", NULL };
+  guint64 n;
+
+  if (text == NULL || g_strv_contains (words, text) || g_ascii_string_to_unsigned (text, 10, 1, G_MAXINT, &n, NULL))
+    return TRUE;
+  g_set_error (
+      error, DVM_CLI_USAGE_ERROR, 0,
+      _ ("--slots %s: it is a number of at least 1, or what a node has one for each of: hwthreads, cores, numas "
+         "or packages"),
+      text);
+  return FALSE;
+}
+
+static gboolean
 check_options (DvmCli *cli, GError **error)
 {
   const char *launcher = dvm_cli_args_get (cli->args, "launcher");
@@ -121,7 +137,7 @@ check_options (DvmCli *cli, GError **error)
   else if (files[0] != NULL && files[1] != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --hostfile can be given once"));
   else
-    return TRUE;
+    return check_slots (dvm_cli_args_get (cli->args, "slots"), error);
   return FALSE;
 }
 

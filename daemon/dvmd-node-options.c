@@ -17,7 +17,8 @@ dvmd_node_options_add (DvmdNodeOptions *self, GOptionContext *context)
 {
   const GOptionEntry entries[] = {
     { "nodes", 0, 0, G_OPTION_ARG_INT, &self->nodes, "So many logical nodes on this machine", "K" },
-    { "slots", 0, 0, G_OPTION_ARG_INT, &self->slots, "Slots of each node (default: its hardware threads)", "N" },
+    { "slots", 0, 0, G_OPTION_ARG_STRING, &self->slots,
+      "Slots of each node: a number, or one for each of its hwthreads (default), cores, numas or packages", "N" },
     { "hostfile", 0, 0, G_OPTION_ARG_FILENAME, &self->hostfile, "The nodes that a file names", "PATH" },
     { "host", 0, 0, G_OPTION_ARG_STRING, &self->hosts, "These nodes, as in node3:4,node5", "LIST" },
     { "launcher", 0, 0, G_OPTION_ARG_STRING, &self->launcher, "What starts the agents of the nodes", "NAME" },
@@ -35,6 +36,7 @@ dvmd_node_options_clear (DvmdNodeOptions *self)
   g_free (self->hostfile);
   g_free (self->hosts);
   g_free (self->launcher);
+  g_free (self->slots);
 }
 
 static gboolean
@@ -57,6 +59,15 @@ set_number (DvmdConfig *config, const char *name, int number, GError **error)
   return number == 0 || set (config, name, text, error);
 }
 
+/* A number of slots, or what each node has one for. */
+static gboolean
+set_slots (DvmdConfig *config, const char *text, GError **error)
+{
+  if (text != NULL && g_ascii_isalpha (text[0]))
+    return set (config, "slots", "0", error) && set (config, "default-slots", text, error);
+  return set (config, "slots", text, error);
+}
+
 /* Others than those of the command line are no longer asked for. */
 static gboolean
 drop_setting (DvmdConfig *config, const char *name, GError **error)
@@ -77,7 +88,7 @@ dvmd_node_options_apply (DvmdNodeOptions *self, DvmdConfig *config, GError **err
   gboolean logical;
   gboolean named;
 
-  if (!set_number (config, "nodes", self->nodes, error) || !set_number (config, "slots", self->slots, error)
+  if (!set_number (config, "nodes", self->nodes, error) || !set_slots (config, self->slots, error)
       || !set (config, "hostfile", self->hostfile, error) || !set (config, "hosts", self->hosts, error)
       || !set (config, "launcher", self->launcher, error)
       || !set (config, "allow-missing", self->allow_missing ? "true" : NULL, error)
@@ -126,6 +137,7 @@ gboolean
 dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error)
 {
   settings->shape.slots = dvmd_config_get_uint (config, "slots");
+  settings->shape.default_slots = dvmd_config_get_string (config, "default-slots");
   settings->radix = dvmd_config_get_uint (config, "radix");
   settings->shape.start_timeout = dvmd_config_get_usec (config, "start-timeout");
   if (alone)

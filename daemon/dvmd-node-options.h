@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   int nodes;
-  int slots;
+  char *slots;
   char *hostfile;
   char *hosts;
   char *launcher;

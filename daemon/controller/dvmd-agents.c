@@ -43,6 +43,7 @@ handle_report (DvmdController *self, guint source, GVariant *body)
                  &report.hwthreads, &report.topology);
   names = name_localhost (self, report.host, aliases);
   report.aliases = (const char *const *)names->pdata;
+  report.hwthreads = dvmd_shape_get_default_slots (self->parts.shape, &report);
   if (rank != source)
     {
       g_message ("Agent %u reports as rank %u", source, rank);

@@ -50,14 +50,15 @@ typedef GObject *(*DvmdEmbedFunc) (const DvmdEmbeddedAgent *agent, gpointer embe
 /* Which nodes the DVM begins with. Where nodes is NULL and nothing else is asked for it is this machine alone. */
 typedef struct
 {
-  const char *const *nodes; /* (nullable): names, each with an agent in this process */
-  guint slots;              /* 0: hardware threads */
-  guint n_logical;          /* so many nodes, node1 and so on, which are parts of this machine; 0: none */
-  const char *hostfile;     /* (nullable): the file that names the nodes */
-  const char *hosts;        /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */
-  const char *launcher;     /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
-  gboolean allow_missing;   /* nodes that do not come are DOWN, and the DVM comes up with the others */
-  gint64 start_timeout;     /* µs for the nodes to report when the DVM starts; 0: as long as they like */
+  const char *const *nodes;  /* (nullable): names, each with an agent in this process */
+  guint slots;               /* 0: as default_slots says */
+  const char *default_slots; /* (nullable): what a node has a slot for: "hwthreads", "cores"...; NULL: hwthreads */
+  guint n_logical;           /* so many nodes, node1 and so on, which are parts of this machine; 0: none */
+  const char *hostfile;      /* (nullable): the file that names the nodes */
+  const char *hosts;         /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */
+  const char *launcher;      /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
+  gboolean allow_missing;    /* nodes that do not come are DOWN, and the DVM comes up with the others */
+  gint64 start_timeout;      /* µs for the nodes to report when the DVM starts; 0: as long as they like */
 } DvmdShapeSettings;
 
 /* How nodes come and go while the DVM runs; none do without config. */

@@ -21,6 +21,35 @@ dvmd_shape_is_local (DvmdShape *shape)
   return g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) == 0;
 }
 
+/* name (nullable) */
+static DvmdTopologyKind
+find_slot_kind (const char *name)
+{
+  static const struct
+  {
+    const char *name;
+    DvmdTopologyKind kind;
+  } kinds[] = { { "cores", DVMD_TOPOLOGY_CORE },
+                { "numas", DVMD_TOPOLOGY_NUMA },
+                { "packages", DVMD_TOPOLOGY_PACKAGE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (g_strcmp0 (name, kinds[i].name) == 0)
+      return kinds[i].kind;
+  return DVMD_TOPOLOGY_HWTHREAD;
+}
+
+/* Some virtual machines show no cores. */
+guint
+dvmd_shape_get_default_slots (DvmdShape *shape, const DvmdAgentReport *report)
+{
+  guint n = shape->slot_kind == DVMD_TOPOLOGY_HWTHREAD
+                ? 0
+                : dvmd_topology_count_in_signature (report->topology, shape->slot_kind);
+
+  return n > 0 ? n : MAX (report->hwthreads, 1);
+}
+
 DvmdShape *
 dvmd_shape_new (const DvmdControllerSettings *settings)
 {
@@ -30,6 +59,7 @@ dvmd_shape_new (const DvmdControllerSettings *settings)
   /* Agents of this process are on other nodes in name alone. */
   shape->single = settings->config == NULL && settings->shape.nodes == NULL;
   shape->slots = settings->shape.slots;
+  shape->slot_kind = find_slot_kind (settings->shape.default_slots);
   shape->hostfile = g_strdup (settings->shape.hostfile);
   shape->hosts = g_strdup (settings->shape.hosts);
   shape->launcher = g_strdup (settings->shape.launcher);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-controller.h"
+#include "dvmd-topology.h"
 
 G_BEGIN_DECLS
 
@@ -13,10 +14,11 @@ typedef struct
 {
   char **embedded; /* (nullable): names of nodes whose agents are in this process; NULL: this machine */
   gboolean single; /* it has one node, whatever is found */
-  guint slots;     /* of a node of which nothing says how many it has; 0: hardware threads */
-  char *hostfile;  /* (nullable) */
-  char *hosts;     /* (nullable) */
-  char *launcher;  /* (nullable) */
+  guint slots;     /* of a node of which nothing says how many it has; 0: one for each object of slot_kind */
+  DvmdTopologyKind slot_kind;
+  char *hostfile; /* (nullable) */
+  char *hosts;    /* (nullable) */
+  char *launcher; /* (nullable) */
   guint n_logical;
   gint64 start_timeout;  /* µs */
   char **names;          /* (nullable): of the hosts that file and list name */
@@ -33,6 +35,8 @@ gboolean dvmd_shape_read (DvmdShape *shape, const char *host, DvmdPlugins *plugi
 gboolean dvmd_shape_is_local (DvmdShape *shape);
 /* Whether the name is one of this machine, which is called host. */
 gboolean dvmd_shape_is_this_machine (const char *host, const char *name);
+/* The slots of a node that has reported so, if nobody gives it others. */
+guint dvmd_shape_get_default_slots (DvmdShape *shape, const DvmdAgentReport *report);
 /* (nullable): for a launcher, where it differs from the name */
 const char *dvmd_shape_get_address (DvmdShape *shape, const char *name);
 

@@ -57,7 +57,7 @@ typedef struct
   const char *const *aliases;
   const char *address;
   int pid;
-  guint hwthreads;
+  guint hwthreads; /* slots, if nobody gives it others: one for each hardware thread, or what the settings say */
   const char *topology;
 } DvmdAgentReport;
 

@@ -272,6 +272,19 @@ dvmd_topology_get_signature (DvmdTopology *self)
   return self->signature;
 }
 
+guint
+dvmd_topology_count_in_signature (const char *signature, DvmdTopologyKind kind)
+{
+  g_auto (GStrv) parts = g_strsplit (signature, ":", DVMD_N_TOPOLOGY_KINDS + 1);
+  char *end = NULL;
+  guint64 n;
+
+  if (g_strv_length (parts) <= DVMD_N_TOPOLOGY_KINDS)
+    return 0;
+  n = g_ascii_strtoull (parts[kind], &end, 10);
+  return strcmp (end, kinds[kind].suffix) == 0 ? (guint)MIN (n, G_MAXINT) : 0;
+}
+
 const char *
 dvmd_topology_get_cpuset (DvmdTopology *self)
 {

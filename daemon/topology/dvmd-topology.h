@@ -52,6 +52,8 @@ void dvmd_topology_unref (DvmdTopology *self);
 guint dvmd_topology_get_n_pus (DvmdTopology *self);
 /* The same text for like nodes, and only for like ones: "2Pa:2Nu:4L3:8Co:16Pu:x86_64:le:1f3a5c7b". */
 const char *dvmd_topology_get_signature (DvmdTopology *self);
+/* How many objects of a kind a node with that signature has; 0: none, or it is no signature */
+guint dvmd_topology_count_in_signature (const char *signature, DvmdTopologyKind kind);
 /* The numbers of all the hardware threads, "0-15". */
 const char *dvmd_topology_get_cpuset (DvmdTopology *self);
 /* (transfer full): the numbers of the hardware threads of each object of a kind, "0-3,8", in logical order */

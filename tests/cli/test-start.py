@@ -41,6 +41,27 @@ def test_start_and_stop():
         equal(here.cli("stop").returncode, 1, "there is none any more")
 
 
+def test_default_slots():
+    """slots that nobody has given are those of the hardware: threads, or what --slots or the setting names"""
+    found = subprocess.run(["lstopo-no-graphics", "--only", "package"], capture_output=True, text=True, check=True).stdout
+    for words, n in (((), len(os.sched_getaffinity(0))), (("--slots", "packages"), found.count("Package")),
+                     (("--set", "default-slots=packages"), found.count("Package")), (("--slots", "3"), 3)):
+        with place() as here:
+            pid = start(here, *words)["pid"]
+            try:
+                equal(here.json("status")["slot-count"], n, words)
+                # What nobody has given is no limit.
+                result = here.cli("run", "--personality", "plain", "-n", "9", "true")
+                equal(result.returncode, 125 if n == 3 else 0, f"{words}: {result.stderr}")
+            finally:
+                end(pid)
+    with place() as here:
+        for words in (("--slots", "sockets"), ("--slots", "0"), ("--slots", "-1")):
+            result = here.cli("start", "--bus", "none", *words)
+            equal(result.returncode, 2, words)
+            contains(result.stderr, "hwthreads, cores, numas or packages")
+
+
 def test_hygiene():
     """nothing of the caller's stays open in the daemon"""
     with place() as here:

@@ -45,6 +45,17 @@ test_synthetic (void)
   g_assert_true (g_str_has_prefix (dvmd_topology_get_signature (topology), "2Pa:"));
   g_assert_cmpstr (dvmd_topology_get_signature (topology), !=, dvmd_topology_get_signature (other));
   g_assert_cmpuint (strlen (dvmd_topology_get_signature (topology)), <, 100);
+  g_assert_cmpuint (dvmd_topology_count_in_signature (dvmd_topology_get_signature (topology), DVMD_TOPOLOGY_PACKAGE),
+                    ==, 2);
+  for (DvmdTopologyKind kind = 0; kind < DVMD_N_TOPOLOGY_KINDS; kind++)
+    {
+      g_auto (GStrv) objects = dvmd_topology_dup_objects (topology, kind);
+
+      g_assert_cmpuint (dvmd_topology_count_in_signature (dvmd_topology_get_signature (topology), kind), ==,
+                        g_strv_length (objects));
+      g_assert_cmpuint (dvmd_topology_count_in_signature ("2Pa:2Nu", kind), ==, 0);
+      g_assert_cmpuint (dvmd_topology_count_in_signature ("", kind), ==, 0);
+    }
 }
 
 static void
