@@ -22,6 +22,9 @@
 #ifdef PMIX_REQUIRED_KEY
 #define DVMD_PMIX_HAS_REQUIRED_KEY 1
 #endif
+#ifdef PMIX_NUMA_RANK
+#define DVMD_PMIX_HAS_NUMA_RANK 1
+#endif
 #ifdef PMIX_NODE_LIST
 #define DVMD_PMIX_HAS_NODE_LIST 1
 #endif

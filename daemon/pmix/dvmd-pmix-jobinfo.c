@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "dvmd-pmix-gates.h"
-#include "dvmd-topology.h"
 
 /* Per node: what its ranks are, in one pass over the job. */
 typedef struct
@@ -32,11 +31,13 @@ typedef struct
   const char *session_dir;
   DvmdPmixPlaces *places;
   Node *nodes;
+  GArray *in_package; /* guint16: how many of the ranks so far lie in each package of this node */
+  GArray *in_numa;
 } Builder;
 
 struct _DvmdPmixPlaces
 {
-  char *all;
+  DvmdTopology *topology; /* (nullable) */
   GHashTable *places;
 };
 
@@ -51,11 +52,11 @@ place_free (gpointer data)
 }
 
 DvmdPmixPlaces *
-dvmd_pmix_places_new (const char *all)
+dvmd_pmix_places_new (DvmdTopology *topology)
 {
   DvmdPmixPlaces *self = g_new0 (DvmdPmixPlaces, 1);
 
-  self->all = g_strdup (all);
+  self->topology = topology != NULL ? dvmd_topology_ref (topology) : NULL;
   self->places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, place_free);
   return self;
 }
@@ -64,8 +65,15 @@ void
 dvmd_pmix_places_free (DvmdPmixPlaces *self)
 {
   g_hash_table_unref (self->places);
-  g_free (self->all);
+  g_clear_pointer (&self->topology, dvmd_topology_unref);
   g_free (self);
+}
+
+/* cpuset (nullable): not bound. (nullable): nothing is known of the node */
+static const char *
+get_cpus (DvmdPmixPlaces *self, const char *cpuset)
+{
+  return cpuset == NULL && self->topology != NULL ? dvmd_topology_get_cpuset (self->topology) : cpuset;
 }
 
 const DvmdPmixPlace *
@@ -75,8 +83,7 @@ dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset)
   pmix_cpuset_t set = { .source = source };
   DvmdPmixPlace *place;
 
-  if (cpuset == NULL)
-    cpuset = self->all;
+  cpuset = get_cpus (self, cpuset);
   if (cpuset == NULL)
     return NULL;
   place = g_hash_table_lookup (self->places, cpuset);
@@ -94,6 +101,12 @@ dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset)
     place->cpuset = NULL;
   if (PMIx_server_generate_locality_string (&set, &place->locality) != PMIX_SUCCESS)
     place->locality = NULL;
+  place->package = place->numa = -1;
+  if (self->topology != NULL)
+    {
+      place->package = dvmd_topology_find_object (self->topology, DVMD_TOPOLOGY_PACKAGE, cpuset);
+      place->numa = dvmd_topology_find_object (self->topology, DVMD_TOPOLOGY_NUMA, cpuset);
+    }
   g_hash_table_insert (self->places, g_strdup (cpuset), place);
   dvmd_topology_bitmap_free (set.bitmap);
   return place;
@@ -180,15 +193,38 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_proc (b->info, PMIX_PARENT_ID, job->parent_nspace, job->parent_rank);
 }
 
+/* (transfer full): the hardware threads of each rank of this node, "0-1:2-3" */
+static char *
+list_cpusets (Builder *b)
+{
+  GString *text = g_string_new (NULL);
+  const char *divider = "";
+
+  for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (b->job); rank++)
+    {
+      const DvmdPmixRank *row = dvmd_pmix_job_get_rank (b->job, rank);
+      const char *cpus = get_cpus (b->places, row->cpuset);
+
+      if (row->node != b->job->my_node)
+        continue;
+      g_string_append_printf (text, "%s%s", divider, cpus != NULL ? cpus : "");
+      divider = ":";
+    }
+  return g_string_free (text, FALSE);
+}
+
 /* Of this node, as the clients ask without naming one. */
 static void
 add_own_node (Builder *b)
 {
   DvmdPmixJob *job = b->job;
+  g_autofree char *cpusets = NULL;
   const Node *node;
 
   if (job->my_node >= job->n_nodes)
     return;
+  cpusets = list_cpusets (b);
+  dvmd_pmix_info_add_string (b->info, PMIX_LOCAL_CPUSETS, cpusets);
   dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->node_name);
   node = &b->nodes[job->my_node];
   dvmd_pmix_info_add_uint32 (b->info, PMIX_NODEID, job->my_node);
@@ -232,6 +268,17 @@ add_apps (Builder *b)
     }
 }
 
+/* The rank among those that lie in this object; one that lies in several has none. */
+static void
+add_object_rank (DvmdPmixInfo *array, const char *key, GArray *counts, int object)
+{
+  if (object < 0)
+    return;
+  if ((guint)object >= counts->len)
+    g_array_set_size (counts, (guint)object + 1);
+  dvmd_pmix_info_add_uint16 (array, key, g_array_index (counts, guint16, object)++);
+}
+
 /* The keys that only the node that hosts the rank can give. */
 static void
 add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRank *row)
@@ -244,6 +291,10 @@ add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRan
     return;
   dvmd_pmix_info_add_string (array, PMIX_CPUSET, place->cpuset);
   dvmd_pmix_info_add_string (array, PMIX_LOCALITY_STRING, place->locality);
+  add_object_rank (array, PMIX_PACKAGE_RANK, b->in_package, place->package);
+#ifdef DVMD_PMIX_HAS_NUMA_RANK
+  add_object_rank (array, PMIX_NUMA_RANK, b->in_numa, place->numa);
+#endif
 }
 
 static void
@@ -286,6 +337,8 @@ dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node
     .session_dir = session_dir,
     .places = places,
     .nodes = collect_nodes (job),
+    .in_package = g_array_new (FALSE, TRUE, sizeof (guint16)),
+    .in_numa = g_array_new (FALSE, TRUE, sizeof (guint16)),
   };
 
   add_maps (&builder);
@@ -295,4 +348,6 @@ dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node
   add_nodes (&builder);
   add_ranks (&builder);
   free_nodes (builder.nodes, job->n_nodes);
+  g_array_unref (builder.in_package);
+  g_array_unref (builder.in_numa);
 }

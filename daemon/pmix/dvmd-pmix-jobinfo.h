@@ -6,6 +6,7 @@
 
 #include "dvmd-pmix-info.h"
 #include "dvmd-pmix-job.h"
+#include "dvmd-topology.h"
 
 G_BEGIN_DECLS
 
@@ -13,13 +14,15 @@ typedef struct
 {
   char *cpuset;   /* as PMIx wants it */
   char *locality; /* (nullable) */
+  int package;    /* that it lies in; -1: in none alone */
+  int numa;       /* likewise */
 } DvmdPmixPlace;
 
 /* Where a process is, by its cpuset; answers are kept. */
 typedef struct _DvmdPmixPlaces DvmdPmixPlaces;
 
-/* all: the cpuset of processes that are not bound. */
-DvmdPmixPlaces *dvmd_pmix_places_new (const char *all);
+/* topology (nullable): of the node; processes that are not bound have all of it. */
+DvmdPmixPlaces *dvmd_pmix_places_new (DvmdTopology *topology);
 void dvmd_pmix_places_free (DvmdPmixPlaces *self);
 /* cpuset (nullable): not bound. (nullable): not a cpuset. */
 const DvmdPmixPlace *dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset);

@@ -213,7 +213,6 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   g_autoptr (GMainContext) context = g_main_context_ref_thread_default ();
-  const char *all = settings->topology != NULL ? dvmd_topology_get_cpuset (settings->topology) : NULL;
   g_autoptr (GError) tools_error = NULL;
   int rc;
 
@@ -235,7 +234,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   self->host = host;
   self->node_name = g_strdup (settings->node_name);
   self->topology = settings->topology != NULL ? dvmd_topology_ref (settings->topology) : NULL;
-  self->places = dvmd_pmix_places_new (all);
+  self->places = dvmd_pmix_places_new (settings->topology);
   self->running = TRUE;
   dvmd_pmix_upcalls_watch_clients ();
   dvmd_pmix_server_find_port (self, settings);

@@ -297,6 +297,22 @@ dvmd_topology_dup_objects (DvmdTopology *self, DvmdTopologyKind kind)
   return list_objects (self->topology, kinds[kind].type);
 }
 
+int
+dvmd_topology_find_object (DvmdTopology *self, DvmdTopologyKind kind, const char *cpuset)
+{
+  hwloc_bitmap_t set = dvmd_topology_bitmap_new (cpuset);
+  hwloc_obj_t object = NULL;
+  int index = -1;
+
+  if (set == NULL)
+    return -1;
+  while ((object = hwloc_get_next_obj_by_type (self->topology, kinds[kind].type, object)) != NULL)
+    if (!hwloc_bitmap_iszero (set) && hwloc_bitmap_isincluded (set, object->cpuset))
+      index = (int)object->logical_index;
+  hwloc_bitmap_free (set);
+  return index;
+}
+
 char *
 dvmd_topology_dup_xml (DvmdTopology *self, GError **error)
 {

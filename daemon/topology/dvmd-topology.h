@@ -58,6 +58,8 @@ guint dvmd_topology_count_in_signature (const char *signature, DvmdTopologyKind 
 const char *dvmd_topology_get_cpuset (DvmdTopology *self);
 /* (transfer full): the numbers of the hardware threads of each object of a kind, "0-3,8", in logical order */
 GStrv dvmd_topology_dup_objects (DvmdTopology *self, DvmdTopologyKind kind);
+/* The one object of a kind that has all of these hardware threads, "0-3,8"; -1: none has, or it is no list */
+int dvmd_topology_find_object (DvmdTopology *self, DvmdTopologyKind kind, const char *cpuset);
 char *dvmd_topology_dup_xml (DvmdTopology *self, GError **error);
 
 /* The hwloc_topology_t, for the PMIx server, which wants it as it is; lives as long as self. */

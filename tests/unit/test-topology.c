@@ -47,6 +47,10 @@ test_synthetic (void)
   g_assert_cmpuint (strlen (dvmd_topology_get_signature (topology)), <, 100);
   g_assert_cmpuint (dvmd_topology_count_in_signature (dvmd_topology_get_signature (topology), DVMD_TOPOLOGY_PACKAGE),
                     ==, 2);
+  g_assert_cmpint (dvmd_topology_find_object (topology, DVMD_TOPOLOGY_PACKAGE, "9-10"), ==, 1);
+  g_assert_cmpint (dvmd_topology_find_object (topology, DVMD_TOPOLOGY_PACKAGE, "7-8"), ==, -1);
+  g_assert_cmpint (dvmd_topology_find_object (topology, DVMD_TOPOLOGY_CORE, "14-15"), ==, 7);
+  g_assert_cmpint (dvmd_topology_find_object (topology, DVMD_TOPOLOGY_CORE, "x"), ==, -1);
   for (DvmdTopologyKind kind = 0; kind < DVMD_N_TOPOLOGY_KINDS; kind++)
     {
       g_auto (GStrv) objects = dvmd_topology_dup_objects (topology, kind);
