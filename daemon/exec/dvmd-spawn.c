@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <stdint.h>
 #include <string.h>
@@ -210,6 +211,19 @@ child_exec (Child *child)
   child_fail (child, STAGE_EXEC, error);
 }
 
+/* Its memory is that of its cpus, whatever policy the daemon was started with; kernels without NUMA have no other. */
+IN_CHILD static void
+child_bind (Child *child)
+{
+  const DvmdSpawnRequest *request = child->request;
+
+  if (request->cpus == NULL)
+    return;
+  if (syscall (SYS_sched_setaffinity, 0, request->cpus_size, request->cpus) != 0)
+    child_fail (child, STAGE_CPUS, errno);
+  syscall (SYS_set_mempolicy, MPOL_LOCAL, NULL, 0);
+}
+
 IN_CHILD static int
 child_main (void *data)
 {
@@ -222,8 +236,7 @@ child_main (void *data)
   child_set_descriptors (child);
   if (request->cwd != NULL && syscall (SYS_chdir, request->cwd) != 0)
     child_fail (child, STAGE_CHDIR, errno);
-  if (request->cpus != NULL && syscall (SYS_sched_setaffinity, 0, request->cpus_size, request->cpus) != 0)
-    child_fail (child, STAGE_CPUS, errno);
+  child_bind (child);
   if (child->nofile != NULL && syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, child->nofile, NULL) != 0)
     child_fail (child, STAGE_LIMIT, errno);
   child_reset_signals ();

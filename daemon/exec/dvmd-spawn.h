@@ -41,7 +41,7 @@ typedef struct
   gboolean session;
   /* The process waits at its first instruction, stopped as by SIGSTOP, until it gets SIGCONT. */
   gboolean stopped;
-  /* (nullable): cpus that the process may use */
+  /* (nullable): cpus that the process may use; it gets memory near them */
   const cpu_set_t *cpus;
   gsize cpus_size;
   /* A directory of cgroup v2 that the process is born in, -1 for none; see DvmdContainer. */

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -453,6 +455,31 @@ test_cpus (Fixture *fixture, gconstpointer data)
   assert_refused (fixture, argv, 125, DVM_ERROR_LAUNCH_FAILED, "cannot bind the process to its cpus");
 }
 
+/* A daemon that was started with a policy for memory, as by numactl. */
+static void
+test_memory (Fixture *fixture, gconstpointer data)
+{
+  const unsigned long first_node = 1;
+  g_autofree char *inherited = NULL;
+  g_autofree char *bound = NULL;
+  cpu_set_t cpus;
+
+  if (syscall (SYS_set_mempolicy, MPOL_INTERLEAVE, &first_node, 8 * sizeof first_node) != 0)
+    {
+      g_test_skip ("this kernel takes no policies for memory");
+      return;
+    }
+  inherited = run_shell (fixture, "grep -c interleave /proc/self/numa_maps || true");
+  CPU_ZERO (&cpus);
+  CPU_SET (0, &cpus);
+  fixture->request.cpus = &cpus;
+  fixture->request.cpus_size = sizeof cpus;
+  bound = run_shell (fixture, "grep -c interleave /proc/self/numa_maps || true");
+  syscall (SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
+  g_assert_cmpstr (inherited, !=, "0\n");
+  g_assert_cmpstr (bound, ==, "0\n");
+}
+
 static void
 test_nofile (Fixture *fixture, gconstpointer data)
 {
@@ -587,6 +614,7 @@ main (int argc, char **argv)
   add ("session", test_session);
   add ("pty", test_pty);
   add ("cpus", test_cpus);
+  add ("memory", test_memory);
   add ("nofile", test_nofile);
   add ("many", test_many);
   add ("stopped", test_stopped);
