@@ -26,7 +26,15 @@ typedef struct
   guint64 may[2]; /* states that it may end in, by number; none: only NOTIFIED */
   gboolean must_fail;
   guint n_ended;
+  GHashTable *bound; /* (nullable): ranks of the nodes on which it has cpus, as the controller is told */
 } Watch;
+
+static void
+watch_free (gpointer data)
+{
+  g_clear_pointer (&((Watch *)data)->bound, g_hash_table_unref);
+  g_free (data);
+}
 
 typedef struct
 {
@@ -237,11 +245,39 @@ dvm_ended (gpointer data, DvmJobState state, const char *reason)
   world->end_state = state;
 }
 
+/* Cpus are claimed with the slots of a job, on every node of its map. */
+static void
+claim_cpus (gpointer data, DvmdJob *job, DvmdMap *map)
+{
+  World *world = data;
+  Watch *watch = get_watch (world, job);
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
+
+  check_job (world, job, watch->bound == NULL);
+  watch->bound = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < nodes->len; i++)
+    g_hash_table_add (watch->bound, GUINT_TO_POINTER (g_array_index (nodes, guint, i)));
+}
+
+/* Nothing is given back that the job has not got. */
+static void
+give_cpus_back (gpointer data, DvmdJob *job, DvmdNode *node)
+{
+  World *world = data;
+  Watch *watch = get_watch (world, job);
+
+  check_job (world, job, watch->bound != NULL);
+  if (node != NULL)
+    check_job (world, job, g_hash_table_remove (watch->bound, GUINT_TO_POINTER (node->rank)));
+  else
+    g_clear_pointer (&watch->bound, g_hash_table_unref);
+}
+
 static const DvmdEffects effects = {
   .launch_agents = launch_agents,
   .distribute_membership = distribute,
   .dvm_ready = dvm_ready,
-  .placement.map = map_job,
+  .placement = { .map = map_job, .claimed = claim_cpus, .given_back = give_cpus_back },
   .stage_files = stage_files,
   .send_launch = send_launch,
   .kill = kill_job,
@@ -617,6 +653,17 @@ check_procs (World *world, DvmdJob *job)
   check_job (world, job, dvm_job_get_num_launched (job->record) == n_launched);
 }
 
+/* claims (nullable) */
+static void
+check_bound (World *world, DvmdJob *job, GArray *claims)
+{
+  GHashTable *bound = get_watch (world, job)->bound;
+
+  check_job (world, job, (claims != NULL ? claims->len : 0) == (bound != NULL ? g_hash_table_size (bound) : 0));
+  for (guint i = 0; claims != NULL && i < claims->len; i++)
+    check_job (world, job, g_hash_table_contains (bound, GUINT_TO_POINTER (g_array_index (claims, DvmdClaim, i).node)));
+}
+
 static void
 check_live_job (World *world, DvmdJob *job, guint *claimed)
 {
@@ -632,6 +679,7 @@ check_live_job (World *world, DvmdJob *job, guint *claimed)
       claimed[claim->node] += claim->slots;
       sum += claim->slots;
     }
+  check_bound (world, job, claims);
   if (job->map == NULL || claims == NULL)
     return;
   for (guint i = 0; i < job->procs->n_rows; i++)
@@ -681,6 +729,12 @@ check_invariants (World *world)
       check_job (world, job, get_watch (world, job)->n_ended == 0);
     }
   check_nodes (world, claimed);
+  for (guint i = 0; i < world->watches->len; i++)
+    {
+      const Watch *watch = g_ptr_array_index (world->watches, i);
+
+      check (world, watch->n_ended == 0 || watch->bound == NULL);
+    }
   check (world, dvmd_core_get_num_running (world->core) == n_running);
   check (world, dvmd_admission_get_n_waiting (dvmd_core_get_admission (world->core)) == n_waiting);
   check (world, statistics->jobs_submitted == world->watches->len);
@@ -750,7 +804,7 @@ world_new (guint seed)
   world->queue = dvmd_event_queue_new (NULL, NULL);
   world->agents = g_ptr_array_new ();
   g_ptr_array_add (world->agents, NULL);
-  world->watches = g_ptr_array_new_with_free_func (g_free);
+  world->watches = g_ptr_array_new_with_free_func (watch_free);
   settings.allow_missing = world->allow_missing = chance (world, 3) == 0;
   world->core = dvmd_core_new (&settings, world->clock, world->queue, &effects, world);
   g_signal_connect (world->core, "job-ended", G_CALLBACK (on_ended), world);
