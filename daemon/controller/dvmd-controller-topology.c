@@ -22,8 +22,9 @@ typedef struct
   DvmdController *controller; /* unowned */
   GPtrArray *asks;            /* GTask: somebody waits for the topology of a node */
   guint64 last_ask;
-  GHashTable *known; /* signature -> XML, NULL while its first node is asked */
-  GHashTable *read;  /* signature -> DvmdTopology: those that somebody has asked for */
+  GHashTable *known; /* signature -> XML */
+  GHashTable *asked; /* signature -> rank of the agent that is to say what it stands for */
+  GHashTable *read;  /* signature -> DvmdTopology: those that somebody has asked for; NULL: the XML is of no use */
   GHashTable *maps;  /* signature -> DvmdMapTopology: what mappers see of it */
 } Topologies;
 
@@ -59,6 +60,13 @@ get_signature (DvmdController *self, guint rank)
   return signature != NULL && signature[0] != '\0' ? signature : NULL;
 }
 
+static void
+ask_agent (Topologies *self, const char *signature, guint rank)
+{
+  g_hash_table_insert (self->asked, g_strdup (signature), GUINT_TO_POINTER (rank));
+  dvmd_controller_send (self->controller, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", (guint64)0));
+}
+
 /* The agent is asked what a new signature stands for. */
 static void
 agent_reported (gpointer service, guint rank)
@@ -66,10 +74,36 @@ agent_reported (gpointer service, guint rank)
   Topologies *self = service;
   const char *signature = get_signature (self->controller, rank);
 
-  if (signature == NULL || g_hash_table_contains (self->known, signature))
-    return;
-  g_hash_table_insert (self->known, g_strdup (signature), NULL);
-  dvmd_controller_send (self->controller, rank, DVMD_MSG_TOPOLOGY_ASK, g_variant_new ("(t)", (guint64)0));
+  if (signature != NULL && !g_hash_table_contains (self->known, signature)
+      && !g_hash_table_contains (self->asked, signature))
+    ask_agent (self, signature, rank);
+}
+
+/* The agent that was asked has gone or does not know: the next one of like nodes is, or the next one that reports. */
+static void
+ask_next (Topologies *self, guint rank, gboolean gone)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (dvmd_controller_get_core (self->controller));
+  DvmdNode *node = NULL;
+  g_autofree char *signature = NULL;
+  GHashTableIter iter;
+  gpointer key;
+  gpointer asked;
+
+  g_hash_table_iter_init (&iter, self->asked);
+  while (signature == NULL && g_hash_table_iter_next (&iter, &key, &asked))
+    if (GPOINTER_TO_UINT (asked) == rank)
+      {
+        signature = g_strdup (key);
+        g_hash_table_iter_remove (&iter);
+      }
+  while (signature != NULL && (node = dvmd_node_pool_next (pool, node)) != NULL)
+    if (node->rank != rank && (gone || node->rank > rank) && dvmd_controller_has_link (self->controller, node->rank)
+        && g_strcmp0 (get_signature (self->controller, node->rank), signature) == 0)
+      {
+        ask_agent (self, signature, node->rank);
+        return;
+      }
 }
 
 static void
@@ -77,24 +111,39 @@ keep_topology (Topologies *self, guint rank, const char *xml)
 {
   const char *signature = get_signature (self->controller, rank);
 
-  if (signature != NULL)
-    g_hash_table_insert (self->known, g_strdup (signature), g_strdup (xml));
+  if (signature == NULL)
+    return;
+  g_hash_table_remove (self->asked, signature);
+  g_hash_table_insert (self->known, g_strdup (signature), g_strdup (xml));
 }
 
 /* ---- as objects ---- */
 
-/* (transfer none) (nullable) */
+static void
+unref_topology (gpointer topology)
+{
+  if (topology != NULL)
+    dvmd_topology_unref (topology);
+}
+
+/* (transfer none) (nullable): an XML that cannot be read is read once, too */
 static DvmdTopology *
 find_topology (Topologies *self, const char *signature)
 {
-  DvmdTopology *topology = g_hash_table_lookup (self->read, signature);
-  const char *xml = topology == NULL ? g_hash_table_lookup (self->known, signature) : NULL;
+  g_autoptr (GError) error = NULL;
+  gpointer topology;
+  const char *xml;
 
-  if (xml == NULL)
+  if (g_hash_table_lookup_extended (self->read, signature, NULL, &topology))
     return topology;
-  topology = dvmd_topology_new_from_xml (xml, strlen (xml), NULL);
-  if (topology != NULL)
-    g_hash_table_insert (self->read, g_strdup (signature), topology);
+  xml = g_hash_table_lookup (self->known, signature);
+  if (xml == NULL)
+    return NULL;
+  topology = dvmd_topology_new_from_xml (xml, strlen (xml), &error);
+  if (topology == NULL)
+    g_message ("Nodes of topology %s are taken for nodes of which the hardware is not known: %s", signature,
+               error->message);
+  g_hash_table_insert (self->read, g_strdup (signature), topology);
   return topology;
 }
 
@@ -255,6 +304,8 @@ handle_topology (gpointer service, guint rank, GVariant *body)
   g_variant_get (body, "(t&s&s)", &token, &xml, &reason);
   if (xml[0] != '\0')
     keep_topology (self, rank, xml);
+  else
+    ask_next (self, rank, FALSE);
   task = token != 0 ? take_ask (self, rank, token) : NULL;
   if (task == NULL)
     return;
@@ -270,6 +321,7 @@ agent_gone (gpointer service, guint rank)
   Topologies *self = service;
   GTask *task;
 
+  ask_next (self, rank, TRUE);
   while ((task = take_ask (self, rank, 0)) != NULL)
     {
       g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The agent of node %u has gone", rank);
@@ -285,7 +337,8 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   self->controller = controller;
   self->asks = g_ptr_array_new_with_free_func (g_object_unref);
   self->known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  self->read = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_topology_unref);
+  self->asked = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->read = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, unref_topology);
   self->maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_map_topology_free);
   return self;
 }
@@ -297,6 +350,7 @@ topologies_free (gpointer service)
 
   g_ptr_array_unref (self->asks);
   g_hash_table_unref (self->known);
+  g_hash_table_unref (self->asked);
   g_hash_table_unref (self->maps);
   g_hash_table_unref (self->read);
   g_free (self);
