@@ -41,13 +41,19 @@ object_of_word (const char *word)
   return 0;
 }
 
+const char *
+dvmd_map_defaults_name_binding (DvmdBindTo bind_to)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (objects); i++)
+    if (objects[i].bind_to == bind_to)
+      return objects[i].word;
+  return "none";
+}
+
 static const char *
 word_of_binding (DvmBindTo bind_to)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (objects); i++)
-    if (objects[i].bind_to == 1u << bind_to)
-      return objects[i].word;
-  return "slot";
+  return bind_to == DVM_BIND_TO_NONE ? "slot" : dvmd_map_defaults_name_binding (1 << bind_to);
 }
 
 /* The object of a word, or of ppr; 0: it is by nodes or slots */
@@ -143,7 +149,6 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
                  gboolean oversubscribe, guint64 np)
 {
   DvmdBindTo cpu = policy->cpus == DVMD_CPUS_HWTHREAD ? DVMD_BIND_TO_HWTHREAD : DVMD_BIND_TO_CORE;
-  DvmdBindTo object = object_of_placement (placement, policy->word);
 
   if (placement->pe > 1 || names_cpus (policy->word, wishes))
     return is (policy->word, "rankfile") && np > FEW && !wishes->np_is_counted ? DVMD_BIND_TO_NUMA : cpu;
@@ -151,8 +156,8 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
     return DVMD_BIND_TO_NONE;
   if (placement->pe > 0)
     return cpu;
-  if (object != 0)
-    return object;
+  if (policy->map_object != 0)
+    return policy->map_object;
   if (!wishes->binds)
     return DVMD_BIND_TO_NONE;
   if (wishes->np_is_counted && counts_itself (policy->word))
@@ -169,6 +174,7 @@ dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wi
   policy.word_is_default = policy.word == NULL;
   if (policy.word_is_default)
     policy.word = default_word (placement, wishes);
+  policy.map_object = object_of_placement (placement, policy.word);
   policy.cpus = settle_cpus (placement, policy.word);
   policy.rank_by = settle_ranking (placement, policy.word);
   policy.bind_is_default = !placement->bind_given;

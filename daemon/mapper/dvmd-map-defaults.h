@@ -27,6 +27,7 @@ typedef struct
 {
   const char *word; /* borrowed from the placement, or static */
   gboolean word_is_default;
+  DvmdBindTo map_object; /* of the word, or of ppr; 0: it is by nodes or slots */
   DvmdRankBy rank_by;
   DvmdBindTo bind_to;
   gboolean bind_is_default;
@@ -43,5 +44,8 @@ typedef struct
  */
 DvmdMapPolicy dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wishes,
                                         gboolean oversubscribe, guint64 np);
+
+/* "l3cache" */
+const char *dvmd_map_defaults_name_binding (DvmdBindTo bind_to);
 
 G_END_DECLS

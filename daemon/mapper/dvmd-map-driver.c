@@ -44,6 +44,7 @@ typedef struct
   DvmdMapRequest request;
   DvmdMapNode *own_nodes; /* (nullable): those of the request, if some are left out */
   guint32 *own_limits;    /* likewise */
+  char *passed_over;      /* (nullable): which nodes processes cannot be bound on, and why */
 } Question;
 
 static void
@@ -53,6 +54,7 @@ question_clear (Question *self)
   g_clear_pointer (&self->word, g_free);
   g_clear_pointer (&self->own_nodes, g_free);
   g_clear_pointer (&self->own_limits, g_free);
+  g_clear_pointer (&self->passed_over, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Question, question_clear)
 
@@ -170,29 +172,57 @@ leave_out_local (Question *self, GError **error)
   return FALSE;
 }
 
-/* FALSE: a node does not have what processes are to be bound to. reason (out) (nullable): which one, and why */
-static gboolean
-can_bind (const DvmdMapRequest *request, char **reason)
+/* (transfer full) (nullable): why no process can be bound there; NULL: some can */
+static char *
+why_not_bound (const DvmdMapRequest *request, const DvmdMapNode *node)
 {
   DvmdObjectKind kind = dvmd_map_check_kind_of (request->bind_to);
+
+  if (node->topology == NULL || dvmd_map_topology_get_n_objects (node->topology, DVMD_OBJECT_NODE) == 0)
+    return g_strdup_printf ("the hardware of node %s is not known", node->name);
+  if (dvmd_map_topology_get_n_objects (node->topology, kind) == 0)
+    return g_strdup_printf ("node %s has no %s", node->name, dvmd_map_defaults_name_binding (request->bind_to));
+  return NULL;
+}
+
+/* The nodes on which no process can be bound. (transfer full): a flag for each. reason (out): of the first one */
+static gboolean *
+find_unfit (const DvmdMapRequest *request, guint *n_unfit, char **reason)
+{
+  gboolean *unfit = g_new0 (gboolean, request->n_nodes);
   const DvmdMapTopology *last = NULL;
 
-  for (guint i = 0; request->bind_to > DVMD_BIND_TO_NONE && i < request->n_nodes; i++)
+  *n_unfit = 0;
+  for (guint i = 0; i < request->n_nodes; i++)
     {
-      DvmdMapTopology *topology = request->nodes[i].topology;
+      const DvmdMapNode *node = &request->nodes[i];
 
-      if (topology != NULL && topology == last)
-        continue;
-      last = topology;
-      if (topology == NULL || dvmd_map_topology_get_n_objects (topology, DVMD_OBJECT_NODE) == 0)
-        *reason = g_strdup_printf ("bind-to: the hardware of node %s is not known", request->nodes[i].name);
-      else if (dvmd_map_topology_get_n_objects (topology, kind) == 0)
-        *reason = g_strdup_printf ("bind-to: node %s has no object of that kind", request->nodes[i].name);
+      if (node->topology != NULL && node->topology == last)
+        unfit[i] = unfit[i - 1];
       else
-        continue;
-      return FALSE;
+        {
+          g_autofree char *why = why_not_bound (request, node);
+
+          unfit[i] = why != NULL;
+          if (why != NULL && *reason == NULL)
+            *reason = g_steal_pointer (&why);
+        }
+      last = node->topology;
+      *n_unfit += unfit[i];
     }
-  return TRUE;
+  return unfit;
+}
+
+/* They keep their places, which files may count: but they take nothing. */
+static void
+pass_over (Question *self, const gboolean *unfit)
+{
+  if (self->own_nodes == NULL)
+    self->own_nodes = g_memdup2 (self->request.nodes, self->request.n_nodes * sizeof (DvmdMapNode));
+  self->request.nodes = self->own_nodes;
+  for (guint i = 0; i < self->request.n_nodes; i++)
+    if (unfit[i])
+      self->own_nodes[i].limit = self->own_nodes[i].most = 0;
 }
 
 /* How many processes a node may get when nobody has said what to bind them to. */
@@ -261,23 +291,42 @@ leave_binding_out (Question *self)
   self->request.rank_by = self->placement->rank_given ? self->policy.rank_by : DVMD_RANK_BY_SLOT;
 }
 
-/* A binding that nobody has asked for is left out where it is not possible; else it is an error. */
+/* The job says what is to be in a node, to be bound to or to be put on: other nodes are not for it. */
+static gboolean
+asks_for_object (const Question *self)
+{
+  return !self->policy.bind_is_optional || (self->policy.map_object != 0 && !self->policy.word_is_default);
+}
+
+/*
+ * Nodes without what the job asks for are passed over, and it is an error if none is left. A binding that nobody has
+ * asked for is left out where it is not possible.
+ */
 static gboolean
 settle_binding (Question *self, GError **error)
 {
   const DvmdMapPolicy *policy = &self->policy;
+  g_autofree gboolean *unfit = NULL;
   g_autofree char *reason = NULL;
+  guint n_unfit = 0;
 
-  if (!can_bind (&self->request, &reason))
+  if (self->request.bind_to > DVMD_BIND_TO_NONE)
+    unfit = find_unfit (&self->request, &n_unfit, &reason);
+  if (n_unfit > 0 && n_unfit == self->request.n_nodes && !policy->bind_is_optional)
     {
-      if (!policy->bind_is_optional)
-        {
-          g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, reason);
-          return FALSE;
-        }
-      leave_binding_out (self);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "bind-to: %s%s", reason,
+                   n_unfit > 1 ? ", nor can processes be bound so on another node of the job" : "");
+      return FALSE;
     }
-  else if (policy->bind_is_default && policy->pe <= 1 && is_overloaded (self))
+  if (n_unfit > 0 && n_unfit < self->request.n_nodes && asks_for_object (self))
+    {
+      pass_over (self, unfit);
+      self->passed_over = n_unfit > 1 ? g_strdup_printf ("%u nodes were passed over: %s", n_unfit, reason)
+                                      : g_strdup_printf ("one node was passed over: %s", reason);
+    }
+  else if (n_unfit > 0)
+    leave_binding_out (self);
+  if (self->request.bind_to > DVMD_BIND_TO_NONE && policy->bind_is_default && policy->pe <= 1 && is_overloaded (self))
     self->request.bind_to = DVMD_BIND_TO_NONE;
   return TRUE;
 }
@@ -415,9 +464,16 @@ dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const Dvmd
   if (question_init (&self, mappers, wishes, request, &local) && leave_out_local (&self, &local)
       && settle_binding (&self, &local))
     map = answer_question (&self, &local);
-  if (map == NULL)
-    take_error (NULL, local, error);
-  return map;
+  if (map != NULL)
+    return map;
+  if (self.passed_over != NULL && local != NULL)
+    {
+      g_autofree char *message = g_steal_pointer (&local->message);
+
+      local->message = g_strdup_printf ("%s; %s", message, self.passed_over);
+    }
+  take_error (NULL, local, error);
+  return NULL;
 }
 
 /* ---- of a job ---- */
@@ -513,6 +569,32 @@ dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, G
   return TRUE;
 }
 
+/* One application without a number gets the slots of the nodes that are not left out. */
+static gboolean
+count_slots (const DvmdMapRequest *request, guint32 *np)
+{
+  guint32 *without = NULL;
+  guint64 others = 0;
+  guint64 slots = 0;
+
+  for (guint app = 0; app < request->n_apps; app++)
+    {
+      if (np[app] == 0 && without != NULL)
+        return FALSE;
+      if (np[app] == 0)
+        without = &np[app];
+      others += np[app];
+    }
+  for (guint node = 0; without != NULL && node < request->n_nodes; node++)
+    if (request->app_limits != NULL)
+      slots += MIN (request->nodes[node].limit, request->app_limits[(without - np) * request->n_nodes + node]);
+    else
+      slots += request->nodes[node].limit;
+  if (without != NULL)
+    *without = (guint32)MIN (slots > others ? slots - others : 1, G_MAXINT);
+  return without != NULL;
+}
+
 gboolean
 dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
                              guint32 *np)
@@ -521,10 +603,13 @@ dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, co
   g_auto (DvmdMapWords) words = { 0 };
   DvmdMapper *mapper;
 
-  if (!question_init (&self, mappers, wishes, request, NULL) || !leave_out_local (&self, NULL))
+  if (!question_init (&self, mappers, wishes, request, NULL) || !leave_out_local (&self, NULL)
+      || !settle_binding (&self, NULL))
     return FALSE;
   mapper = find_mapper (mappers, self.word);
-  return prepare (&self, mapper, &self.request, &words, NULL) && dvmd_mapper_count (mapper, &self.request, np);
+  if (!prepare (&self, mapper, &self.request, &words, NULL))
+    return FALSE;
+  return dvmd_mapper_count (mapper, &self.request, np) || (self.own_nodes != NULL && count_slots (&self.request, np));
 }
 
 gboolean

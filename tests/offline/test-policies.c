@@ -261,11 +261,14 @@ limit_of_node (Trial *self, guint node)
   return self->job.oversubscribe ? most : machine->slots;
 }
 
+/* A node without what processes are to be bound to takes none. */
 static guint64
 room_of_node (Trial *self, guint node)
 {
   guint64 room = 0;
 
+  if (dvmd_map_topology_get_n_objects (node_at (self, node)->objects, self->bind) == 0)
+    return 0;
   for (guint i = 0; i < dvmd_map_topology_get_n_objects (node_at (self, node)->objects, self->kind); i++)
     room += room_of_object (self, node, i);
   return MIN (room, limit_of_node (self, node));
@@ -279,16 +282,6 @@ count_procs (Trial *self)
   for (guint i = 0; i < self->job.app_np->len; i++)
     np += g_array_index (self->job.app_np, guint32, i);
   return np;
-}
-
-/* Some node has no such object: then there is nothing to be bound to. */
-static gboolean
-lacks_binding (Trial *self)
-{
-  for (guint i = 0; i < self->job.nodes->len; i++)
-    if (dvmd_map_topology_get_n_objects (node_at (self, i)->objects, self->bind) == 0)
-      return TRUE;
-  return FALSE;
 }
 
 /* ---- what must hold ---- */
@@ -473,7 +466,7 @@ check_refused (Trial *self, const GError *error)
 
   if (g_error_matches (error, DVM_ERROR, DVM_ERROR_MAP_FAILED) && strstr (error->message, "is not used:") != NULL)
     g_error ("%s: %s", self->shown, error->message);
-  if (self->way == BY_PPR || lacks_binding (self)
+  if (self->way == BY_PPR
       || (self->pe > 1 && self->kind >= (self->hwthreads ? DVMD_OBJECT_HWTHREAD : DVMD_OBJECT_CORE)))
     return;
   for (guint i = 0; i < self->job.nodes->len; i++)

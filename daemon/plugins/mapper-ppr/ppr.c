@@ -108,7 +108,7 @@ dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_
       guint64 np = 0;
 
       for (guint node = 0; app_np[app] == 0 && node < request->n_nodes; node++)
-        if (dvmd_map_plan_app_limit (request, app, node) > 0)
+        if (request->nodes[node].most > 0 && dvmd_map_plan_app_limit (request, app, node) > 0)
           np += (guint64)wish.number * count_objects (request, node, wish.kind);
       if (app_np[app] == 0)
         app_np[app] = (guint32)MIN (np, G_MAXINT);

@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Jobs on machines that differ: those without what a job asks for are passed over, and messages name them.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "dvmd-plugins.h"
+#include "offline-job.h"
+
+#define WITH    "package:2 l3:1 core:2 pu:1"
+#define WITHOUT "package:2 core:2 pu:1"
+#define UNKNOWN "package:1 core:4 pu:1"
+
+typedef struct
+{
+  const char *nodes; /* a letter for each: "w" with a cache, "o" without, "u" of which nothing is known */
+  const char *map_by;
+  const char *bind_to; /* (nullable) */
+  const char *file;    /* (nullable) */
+  guint32 np;          /* 0: not given */
+  const char *expected;
+} Case;
+
+static void
+load_nothing (DvmdMapTopology *into, gpointer user_data)
+{
+}
+
+/* Of four slots each: n0, n1, ... */
+static void
+add_nodes (OfflineJob *job, const char *letters)
+{
+  for (guint i = 0; letters[i] != '\0'; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("n%u", i);
+      const char *machine = letters[i] == 'w' ? WITH : letters[i] == 'o' ? WITHOUT : UNKNOWN;
+      OfflineNode *node = offline_job_add_node (job, name, machine, 4);
+
+      if (letters[i] != 'u')
+        continue;
+      dvmd_map_topology_free (node->objects);
+      node->objects = dvmd_map_topology_new (load_nothing, NULL, NULL);
+    }
+}
+
+/* (transfer full): the places, or the error */
+static char *
+place_case (GPtrArray *mappers, const Case *given)
+{
+  g_auto (OfflineJob) job = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GPtrArray) cpus = NULL;
+
+  offline_job_init (&job, mappers);
+  add_nodes (&job, given->nodes);
+  g_array_append_val (job.app_np, given->np);
+  job.wishes = (DvmdMapWishes){ .map_by = given->map_by, .bind_to = given->bind_to, .binds = TRUE };
+  job.wishes.file = given->file;
+  job.wishes.file_name = "where";
+  map = offline_job_map (&job, &error);
+  cpus = map != NULL ? offline_job_bind (&job, map, &error) : NULL;
+  return cpus != NULL ? offline_job_show (&job, map, cpus) : g_strdup (error->message);
+}
+
+static void
+check_cases (gconstpointer mappers, const Case *cases, gsize n, gboolean right)
+{
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autofree char *placed = place_case ((GPtrArray *)mappers, &cases[i]);
+
+      if (right ? strcmp (placed, cases[i].expected) != 0 : strstr (placed, cases[i].expected) == NULL)
+        g_error ("--map-by %s --bind-to %s on %s is \"%s\", not \"%s\"", cases[i].map_by, cases[i].bind_to,
+                 cases[i].nodes, placed, cases[i].expected);
+    }
+}
+
+static void
+test_passed_over (gconstpointer mappers)
+{
+  static const Case right[] = {
+    /* Some of the nodes have what the job names. */
+    { "ow", "slot", "l3cache", NULL, 2, "0:1:0-1 1:1:0-1" },
+    { "ow", NULL, "l3cache", NULL, 2, "0:1:0-1 1:1:2-3" },
+    { "uw", "node", "core", NULL, 2, "0:1:0 1:1:1" },
+    { "uw", "slot:PE=2", NULL, NULL, 2, "0:1:0-1 1:1:2-3" },
+    { "wou", "l3cache", NULL, NULL, 2, "0:0:0-1 1:0:2-3" },
+    { "uo", "package", NULL, NULL, 2, "0:1:0-1 1:1:2-3" },
+    { "ow", "ppr:1:l3cache", NULL, NULL, 0, "0:1:0-1 1:1:2-3" },
+    /* The number of processes is that of the nodes that are left. */
+    { "ow", "slot", "l3cache", NULL, 0, "0:1:0-1 1:1:0-1 2:1:2-3 3:1:2-3" },
+    { "ow", "ppr:2:node", "l3cache", NULL, 0, "0:1:0-1 1:1:0-1" },
+    /* Files count all of the job's nodes. */
+    { "ow", "seq:file=/x", "l3cache", "+n1\nn1\n", 2, "0:1:0-1 1:1:0-1" },
+    /* A binding that nobody has asked for is left out. */
+    { "uw", NULL, NULL, NULL, 5, "0:0:- 1:0:- 2:0:- 3:0:- 4:1:-" },
+    { "uw", "slot", NULL, NULL, 5, "0:0:- 1:0:- 2:0:- 3:0:- 4:1:-" },
+    { "ow", "slot", "l3cache:if-supported", NULL, 1, "0:0:-" },
+  };
+  static const Case wrong[] = {
+    { "o", "slot", "l3cache", NULL, 1, "bind-to: node n0 has no l3cache" },
+    { "ou", "slot", "l3cache", NULL, 1, "bind-to: node n0 has no l3cache, nor can" },
+    { "u", "slot", "core", NULL, 1, "bind-to: the hardware of node n0 is not known" },
+    { "wo", "slot", "l3cache", NULL, 5,
+      "slots of the job's 2 nodes; one node was passed over: node n1 has no l3cache" },
+    { "owu", "slot", "l3cache", NULL, 5, "; 2 nodes were passed over: node n0 has no l3cache" },
+    { "ow", "seq:file=/x", "l3cache", "n1\nn0\n", 2, "where:2: node n0 takes 0 processes" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+  check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
+int
+main (int argc, char **argv)
+{
+  const DvmdPluginsSettings none = { 0 };
+  g_autoptr (DvmdPlugins) plugins = NULL;
+
+  g_test_init (&argc, &argv, NULL);
+  plugins = dvmd_plugins_new (&none, NULL);
+  g_test_add_data_func ("/mixed/passed-over", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_passed_over);
+  return g_test_run ();
+}
