@@ -213,6 +213,12 @@ get_in_use (guint rank, gpointer user_data)
   return dvmd_controller_get_cpus_in_use (((Topologies *)user_data)->controller, rank);
 }
 
+static DvmdTopology *
+get_topology (guint rank, gpointer user_data)
+{
+  return dvmd_controller_find_topology (((Topologies *)user_data)->controller, rank);
+}
+
 /* Nodes that are parts of one machine have the same cpus: what is bound on one of them is in the way of the others. */
 static gboolean
 have_cpus_of_their_own (DvmdController *controller)
@@ -232,6 +238,7 @@ dvmd_controller_get_map_topologies (DvmdController *self)
     .local = own != NULL ? dvm_node_get_name (own->record) : NULL,
     .find = find_for_mappers,
     .get_in_use = get_in_use,
+    .get_topology = get_topology,
     .binds = have_cpus_of_their_own (self),
     .user_data = dvmd_services_get (self, &dvmd_topology_service),
   };

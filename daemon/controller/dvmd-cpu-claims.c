@@ -130,7 +130,7 @@ collect_used (const Usage *usage)
   return any ? dvmd_cpuset_copy (&set) : NULL;
 }
 
-/* (transfer full): the shares of the job; a node of which the hardware is not known binds nothing */
+/* (transfer full): the shares of the job: that its processes can be bound was seen to when it was mapped */
 static GArray *
 make_shares (Claims *self, DvmdMap *map)
 {
@@ -146,8 +146,8 @@ make_shares (Claims *self, DvmdMap *map)
       DvmdTopology *topology = dvmd_controller_find_topology (self->controller, share.node);
       GPtrArray *lists = topology != NULL ? dvmd_map_binder_bind (binder, share.node, topology, NULL) : NULL;
 
-      if (lists == NULL)
-        continue;
+      g_return_val_if_fail (lists != NULL, shares);
+
       if (lists == last)
         share.counts = g_array_ref (g_array_index (shares, Share, shares->len - 1).counts);
       else

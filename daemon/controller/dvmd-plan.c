@@ -54,6 +54,20 @@ find_for_mappers (const char *signature, gpointer user_data)
   return g_hash_table_lookup (((DvmdPlan *)user_data)->maps, signature);
 }
 
+static DvmdTopology *
+get_topology (guint rank, gpointer user_data)
+{
+  return dvmd_plan_find_topology (user_data, rank);
+}
+
+static DvmdMapTopologies
+list_topologies (DvmdPlan *self)
+{
+  return (DvmdMapTopologies){
+    .find = find_for_mappers, .get_topology = get_topology, .local = FIRST_NODE, .binds = TRUE, .user_data = self
+  };
+}
+
 /* The agents report later, all at once. */
 static void
 ignore_agents (gpointer user_data, DvmdNode *const *nodes, guint n_nodes)
@@ -80,9 +94,7 @@ check_placement (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError 
 static gboolean
 count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32 *np)
 {
-  const DvmdMapTopologies topologies = {
-    .find = find_for_mappers, .local = FIRST_NODE, .binds = TRUE, .user_data = user_data
-  };
+  const DvmdMapTopologies topologies = list_topologies (user_data);
 
   return dvmd_map_driver_count (((DvmdPlan *)user_data)->mappers, job, places, &topologies, np);
 }
@@ -90,9 +102,7 @@ count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, guint32
 static DvmdMap *
 map_job (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
-  const DvmdMapTopologies topologies = {
-    .find = find_for_mappers, .local = FIRST_NODE, .binds = TRUE, .user_data = user_data
-  };
+  const DvmdMapTopologies topologies = list_topologies (user_data);
 
   return dvmd_map_driver_map_job (((DvmdPlan *)user_data)->mappers, job, places, &topologies, error);
 }

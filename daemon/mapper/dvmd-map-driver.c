@@ -12,6 +12,7 @@
 
 #include "dvm-hosts-private.h"
 #include "dvm-job-spec-private.h"
+#include "dvmd-map-binding.h"
 #include "dvmd-map-check.h"
 #include "dvmd-map-words.h"
 
@@ -38,6 +39,7 @@ typedef struct
 {
   GPtrArray *mappers;
   const DvmdMapWishes *wishes;
+  const DvmdMapTopologies *topologies; /* (nullable) */
   DvmPlacement *placement;
   DvmdMapPolicy policy;
   char *word; /* of the policy, in full */
@@ -354,6 +356,59 @@ set_binding (DvmdMap *map, const DvmdMapRequest *request)
       }
 }
 
+static const char *
+name_of_node (const DvmdMapRequest *request, guint rank)
+{
+  guint i = 0;
+
+  while (i < request->n_nodes && request->nodes[i].rank != rank)
+    i++;
+  return i < request->n_nodes ? request->nodes[i].name : "";
+}
+
+/* The processes of a map get their cpus later, on each node: that they can is seen to here. */
+static gboolean
+check_binding (const Question *self, DvmdMap *map, GError **error)
+{
+  g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
+  g_autoptr (GArray) nodes = NULL;
+
+  if (map->binding.bind_to == DVMD_KIND_NODE || self->topologies == NULL || self->topologies->get_topology == NULL)
+    return TRUE;
+  nodes = dvmd_map_get_nodes (map);
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      guint rank = g_array_index (nodes, guint, i);
+      DvmdTopology *topology = self->topologies->get_topology (rank, self->topologies->user_data);
+      g_autoptr (GPtrArray) cpus = NULL;
+
+      if (topology == NULL)
+        g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "bind-to: the hardware of node %s is not known",
+                     name_of_node (&self->request, rank));
+      else
+        cpus = dvmd_map_binder_bind (binder, rank, topology, error);
+      if (cpus != NULL)
+        continue;
+      if (topology != NULL)
+        g_prefix_error (error, "node %s: ", name_of_node (&self->request, rank));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* (transfer full) (nullable): the map, if it is right */
+static DvmdMap *
+take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *asked, DvmdPlacement *placement,
+             GError **error)
+{
+  g_autoptr (DvmdMap) map = dvmd_map_check_answer (mapper, asked, placement, error);
+
+  if (map == NULL)
+    return NULL;
+  set_binding (map, asked);
+  return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;
+}
+
 /* The mappers that have the word are asked, until one does not decline. */
 static DvmdMap *
 ask_mappers (Question *self, GError **error)
@@ -373,13 +428,7 @@ ask_mappers (Question *self, GError **error)
       if (prepare (self, mapper, &asked, &words, &local))
         verdict = dvmd_mapper_map (mapper, &asked, placement, &local);
       if (verdict == DVMD_PLUGIN_DONE && local == NULL)
-        {
-          DvmdMap *map = dvmd_map_check_answer (mapper, &asked, placement, error);
-
-          if (map != NULL)
-            set_binding (map, &asked);
-          return map;
-        }
+        return take_answer (self, mapper, &asked, placement, error);
       if (verdict != DVMD_PLUGIN_DECLINED || local != NULL)
         {
           take_error (mapper, local, error);
@@ -448,7 +497,8 @@ answer_question (Question *self, GError **error)
 }
 
 DvmdMap *
-dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request, GError **error)
+dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+                     const DvmdMapTopologies *topologies, GError **error)
 {
   guint64 np = dvmd_map_check_sum_of_np (request);
   g_auto (Question) self = { 0 };
@@ -463,7 +513,10 @@ dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const Dvmd
     }
   if (question_init (&self, mappers, wishes, request, &local) && leave_out_local (&self, &local)
       && settle_binding (&self, &local))
-    map = answer_question (&self, &local);
+    {
+      self.topologies = topologies;
+      map = answer_question (&self, &local);
+    }
   if (map != NULL)
     return map;
   if (self.passed_over != NULL && local != NULL)
@@ -631,5 +684,5 @@ dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *pla
   g_autofree DvmdMapNode *nodes = NULL;
   const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
-  return dvmd_map_driver_map (mappers, &wishes, &request, error);
+  return dvmd_map_driver_map (mappers, &wishes, &request, topologies, error);
 }

@@ -7,6 +7,7 @@
 #include "dvmd-effects.h"
 #include "dvmd-map-defaults.h"
 #include "dvmd-mapper.h"
+#include "dvmd-topology.h"
 
 G_BEGIN_DECLS
 
@@ -22,6 +23,8 @@ typedef struct
   DvmdMapTopology *(*find) (const char *signature, gpointer user_data);
   /* (nullable): the cpus of the node to which processes of other jobs are bound; (transfer none) (nullable) */
   const DvmdCpuset *(*get_in_use) (guint rank, gpointer user_data);
+  /* (nullable): the hardware of the node by which its processes are bound; (transfer none) (nullable) */
+  DvmdTopology *(*get_topology) (guint rank, gpointer user_data);
   const char *local; /* (nullable): the name of this machine, which "nolocal" leaves out */
   gboolean binds;    /* processes of parallel programs are bound unless the job says otherwise */
   gpointer user_data;
@@ -37,10 +40,10 @@ gboolean dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlac
                                 const DvmdMapTopologies *topologies, guint32 *np);
 /*
  * Asks those that have the word until one does not decline, and checks its answer. Any error is DVM_ERROR_MAP_FAILED.
- * request: without words.
+ * request: without words. topologies (nullable): processes are bound by these, else that is not looked at
  */
 DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
-                              GError **error);
+                              const DvmdMapTopologies *topologies, GError **error);
 /* As dvmd_map_driver_count(). */
 gboolean dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
                                       guint32 *np);

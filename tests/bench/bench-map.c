@@ -64,7 +64,7 @@ make_map (Bench *self)
 {
   const DvmdMapWishes wishes = { .map_by = self->map_by, .binds = TRUE };
   g_autoptr (GError) error = NULL;
-  DvmdMap *map = dvmd_map_driver_map (self->mappers, &wishes, &self->request, &error);
+  DvmdMap *map = dvmd_map_driver_map (self->mappers, &wishes, &self->request, NULL, &error);
 
   if (map == NULL)
     g_error ("%s", error->message);

@@ -154,7 +154,7 @@ offline_job_map (OfflineJob *self, GError **error)
   };
 
   count_procs (self, &request);
-  return dvmd_map_driver_map (self->mappers, &self->wishes, &request, error);
+  return dvmd_map_driver_map (self->mappers, &self->wishes, &request, NULL, error);
 }
 
 GPtrArray *

@@ -1,16 +1,19 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the controller knows of the hardware of its nodes: one agent tells it for all nodes that are alike.
+ * What the controller knows of the hardware of its nodes: one agent tells it for all nodes that are alike. Processes
+ * are bound by it.
  */
 
 #include "config.h"
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dvm-node-private.h"
 #include "dvmd-controller-map.h"
+#include "dvmd-controller-jobs.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-services.h"
 #include "engine-fixture.h"
@@ -61,6 +64,15 @@ answer (Fixture *self, guint rank, const char *xml)
 {
   engine_tell (self->engine.controller, DVMD_MSG_TOPOLOGY, rank,
                g_variant_ref_sink (g_variant_new ("(tss)", (guint64)0, xml, "it is a test")));
+}
+
+static void
+answer_with_local (Fixture *self)
+{
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_local (NULL);
+  g_autofree char *xml = dvmd_topology_dup_xml (topology, NULL);
+
+  answer (self, 1, xml);
 }
 
 /* The first agent is asked, and does not hear of it; the second one stands for the same. */
@@ -122,6 +134,84 @@ test_no_xml (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->n_complaints, ==, 1);
 }
 
+/* ---- a mapper that puts all processes on the first hardware thread ---- */
+
+typedef struct
+{
+  DvmdMapper parent_instance;
+} Crowd;
+
+typedef DvmdMapperClass CrowdClass;
+
+GType crowd_get_type (void);
+G_DEFINE_TYPE (Crowd, crowd, DVMD_TYPE_MAPPER)
+
+static DvmdPluginVerdict
+crowd_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
+{
+  const DvmdPlacementRun run = { .count = request->app_np[0], .stride = 1, .kind = DVMD_OBJECT_HWTHREAD };
+
+  dvmd_placement_add_run (placement, &run);
+  return DVMD_PLUGIN_DONE;
+}
+
+static void
+crowd_class_init (CrowdClass *klass)
+{
+  klass->map = crowd_map;
+}
+
+static void
+crowd_init (Crowd *self)
+{
+}
+
+static const char *const crowd_words[] = { "crowd", NULL };
+static const DvmdPluginInfo crowd_info = {
+  .name = "crowd",
+  .words = crowd_words,
+  .rankings = DVMD_RANK_BY_SLOT,
+  .bindings = DVMD_BIND_TO_HWTHREAD | DVMD_BIND_OVERLOAD,
+};
+
+static DvmdJob *
+submit_crowd (Fixture *self, const char *bind_to)
+{
+  const char *argv[] = { "/bin/true", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_job_spec_set_map_by (spec, "crowd");
+  dvm_job_spec_set_bind_to (spec, bind_to);
+  dvm_job_spec_set_personality (spec, "plain");
+  job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_controller_job_is_finished (self->engine.controller, job));
+  return job;
+}
+
+/* Cpus are found after the mapper has answered: when there are none, the job is not mapped, and says why. */
+static void
+test_not_bound (Fixture *self, gconstpointer data)
+{
+  DvmdController *controller = self->engine.controller;
+  GPtrArray *mappers = dvmd_plugins_get_active (dvmd_controller_get_parts (controller)->plugins, DVMD_PLUGIN_MAPPER);
+  DvmdJob *job;
+
+  g_ptr_array_add (mappers, g_object_new (crowd_get_type (), "info", &crowd_info, NULL));
+  answer_with_local (self);
+  job = submit_crowd (self, "hwthread");
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_MAP_FAILED);
+  g_assert_nonnull (
+      strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "node one: bind-to: 1 of the node's 2 processes"));
+  job = submit_crowd (self, "hwthread:overload-allowed");
+  g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
+}
+
 static void
 add (const char *path, void (*test) (Fixture *, gconstpointer))
 {
@@ -137,5 +227,6 @@ main (int argc, char **argv)
   add ("/engine-topology/asked-agent-fails", test_asked_agent_fails);
   add ("/engine-topology/next-agent", test_next_agent);
   add ("/engine-topology/no-xml", test_no_xml);
+  add ("/engine-topology/not-bound", test_not_bound);
   return g_test_run ();
 }

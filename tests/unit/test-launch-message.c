@@ -45,7 +45,7 @@ make_map (DvmdPlugins *plugins, const char *map_by, guint n_nodes, guint per_nod
 
   for (guint i = 0; i < n_nodes; i++)
     nodes[i] = (DvmdMapNode){ .name = "node", .rank = i + 1, .limit = per_node };
-  map = dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &wishes, &request, &error);
+  map = dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &wishes, &request, NULL, &error);
   g_assert_no_error (error);
   return map;
 }

@@ -49,7 +49,7 @@ map (DvmdPlugins *plugins, const char *by, const guint *np, guint n_apps, const 
     nodes[i] = (DvmdMapNode){ .name = "x", .rank = 10 + i, .limit = limits[i], .most = G_MAXUINT };
   request.nodes = nodes;
   request.oversubscribe = oversubscribe;
-  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &wishes, &request, error);
+  return dvmd_map_driver_map (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), &wishes, &request, NULL, error);
 }
 
 /* The rows without their objects: node, nodes, node stride, application, first rank, count, stride, step. */
@@ -314,7 +314,7 @@ check_puppet (DvmdMapWishes wishes, DvmdMapNode node, const char *mention)
   request.n_apps = 1;
   request.nodes = &node;
   request.n_nodes = 1;
-  result = dvmd_map_driver_map (mappers, &wishes, &request, &error);
+  result = dvmd_map_driver_map (mappers, &wishes, &request, NULL, &error);
   if (mention == NULL)
     {
       g_assert_no_error (error);
