@@ -95,6 +95,8 @@ test_rankfile (gconstpointer mappers)
     { "rankfile:file=/x", NULL,
       "rank 0=n1 slot=0\nrank 1=n1 slot=1\nrank 2=n1 slot=2\nrank 3=n1 slot=3\nrank 4=n1 slot=4", 5,
       "where:5: node n1 takes 4 processes of the job" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=0\n# none\nrank 2=n1\nrank 1=n1 slot=1", 2,
+      "where:3: there is no rank 2: the job has 2 processes" },
   };
 
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
@@ -108,6 +110,7 @@ test_sequence (gconstpointer mappers)
     { "seq:file=/x", NULL, "n2\nn1\n# nobody\nn2.cluster\n", 0, "0:1:1,9 1:0:0,8 2:1:2,10" },
     { "seq:file=/x", NULL, "n2\nn1\nn2", 3, "0:1:0-15 1:0:0-15 2:1:0-15" },
     { "seq:file=/x", NULL, "n2 3\nn1 0-1\nn2 4,6", 3, "0:1:3,11 1:0:0-1,8-9 2:1:4,6,12,14" },
+    /* The lines behind those of the processes are for larger jobs. */
     { "seq:file=/x", NULL, "n1\nn1\nn2", 2, "0:0:0,8 1:0:1,9" },
   };
   static const Case wrong[] = {
