@@ -18,6 +18,13 @@ dvmd_map_objects_add (DvmdMapTopology *into, DvmdTopology *topology)
     {
       g_auto (GStrv) objects = dvmd_topology_dup_objects (topology, kind);
 
+      /* Some virtual machines show no cores: each hardware thread is one, as for the binding. */
+      if (kind == DVMD_TOPOLOGY_CORE && objects[0] == NULL)
+        {
+          g_strfreev (objects);
+          objects = dvmd_topology_dup_objects (topology, DVMD_TOPOLOGY_HWTHREAD);
+        }
+
       for (gsize i = 0; objects[i] != NULL; i++)
         dvmd_map_topology_add (into, DVMD_OBJECT_PACKAGE + kind, objects[i]);
     }

@@ -82,6 +82,15 @@ cpus_per_process (const Binder *self)
 
 /* ---- the machine ---- */
 
+/* Some virtual machines show no cores: each hardware thread is one. */
+static hwloc_obj_type_t
+type_of_kind (Binder *self, guint kind)
+{
+  if (kind == KIND_CORE && hwloc_get_nbobjs_by_type (self->topology, HWLOC_OBJ_CORE) <= 0)
+    return HWLOC_OBJ_PU;
+  return kinds[kind].type;
+}
+
 static hwloc_bitmap_t
 cut_to_allowed (Binder *self, hwloc_const_bitmap_t cpus)
 {
@@ -116,11 +125,10 @@ add_regions (Binder *self, guint kind)
 static void
 add_units (Binder *self, gboolean hwthreads, hwloc_const_bitmap_t excluded)
 {
-  /* Some virtual machines show no cores. */
-  gboolean cores = !hwthreads && hwloc_get_nbobjs_by_type (self->topology, HWLOC_OBJ_CORE) > 0;
+  hwloc_obj_type_t type = type_of_kind (self, hwthreads ? KIND_HWTHREAD : KIND_CORE);
   hwloc_obj_t object = NULL;
 
-  while ((object = hwloc_get_next_obj_by_type (self->topology, cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU, object)) != NULL)
+  while ((object = hwloc_get_next_obj_by_type (self->topology, type, object)) != NULL)
     {
       Unit unit = { .cpus = cut_to_allowed (self, object->cpuset) };
 
@@ -198,7 +206,7 @@ get_object_cpus (Binder *self, const DvmdBindingPlace *place, GError **error)
   if (place->kind == DVMD_KIND_NODE)
     return hwloc_topology_get_topology_cpuset (self->topology);
   object = place->kind < G_N_ELEMENTS (kinds)
-               ? hwloc_get_obj_by_type (self->topology, kinds[place->kind].type, place->object)
+               ? hwloc_get_obj_by_type (self->topology, type_of_kind (self, place->kind), place->object)
                : NULL;
   if (object != NULL)
     return object->cpuset;

@@ -13,11 +13,12 @@
 
 #define WITH    "package:2 l3:1 core:2 pu:1"
 #define WITHOUT "package:2 core:2 pu:1"
+#define THREADS "pu:4"
 #define UNKNOWN "package:1 core:4 pu:1"
 
 typedef struct
 {
-  const char *nodes; /* a letter for each: "w" with a cache, "o" without, "u" of which nothing is known */
+  const char *nodes; /* a letter for each: "w" with a cache, "o" without, "t" of threads, "u": nothing is known */
   const char *map_by;
   const char *bind_to; /* (nullable) */
   const char *file;    /* (nullable) */
@@ -30,6 +31,12 @@ load_nothing (DvmdMapTopology *into, gpointer user_data)
 {
 }
 
+static const char *
+machine_of (char letter)
+{
+  return letter == 'w' ? WITH : letter == 'o' ? WITHOUT : letter == 't' ? THREADS : UNKNOWN;
+}
+
 /* Of four slots each: n0, n1, ... */
 static void
 add_nodes (OfflineJob *job, const char *letters)
@@ -37,8 +44,7 @@ add_nodes (OfflineJob *job, const char *letters)
   for (guint i = 0; letters[i] != '\0'; i++)
     {
       g_autofree char *name = g_strdup_printf ("n%u", i);
-      const char *machine = letters[i] == 'w' ? WITH : letters[i] == 'o' ? WITHOUT : UNKNOWN;
-      OfflineNode *node = offline_job_add_node (job, name, machine, 4);
+      OfflineNode *node = offline_job_add_node (job, name, machine_of (letters[i]), 4);
 
       if (letters[i] != 'u')
         continue;
@@ -116,14 +122,38 @@ test_passed_over (gconstpointer mappers)
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
 }
 
+/* Where hardware shows no cores, each hardware thread is one. */
+static void
+test_no_cores (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "t", NULL, NULL, NULL, 2, "0:0:0 1:0:1" },
+    { "t", "core", NULL, NULL, 3, "0:0:0 1:0:1 2:0:2" },
+    { "tw", "slot", "core", NULL, 5, "0:0:0 1:0:1 2:0:2 3:0:3 4:1:0" },
+    { "t", "slot:PE=2", NULL, NULL, 2, "0:0:0-1 1:0:2-3" },
+    { "t", "ppr:1:core", NULL, NULL, 0, "0:0:0 1:0:1 2:0:2 3:0:3" },
+    { "t", "pe-list=3,1", "core", NULL, 2, "0:0:3 1:0:1" },
+  };
+  static const Case wrong[] = {
+    { "t", "slot", "package", NULL, 1, "bind-to: node n0 has no package" },
+    { "t", "slot", "core", NULL, 5, "5 processes do not fit into the 4 slots" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+  check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
 int
 main (int argc, char **argv)
 {
   const DvmdPluginsSettings none = { 0 };
   g_autoptr (DvmdPlugins) plugins = NULL;
+  gpointer mappers;
 
   g_test_init (&argc, &argv, NULL);
   plugins = dvmd_plugins_new (&none, NULL);
-  g_test_add_data_func ("/mixed/passed-over", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_passed_over);
+  mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
+  g_test_add_data_func ("/mixed/passed-over", mappers, test_passed_over);
+  g_test_add_data_func ("/mixed/no-cores", mappers, test_no_cores);
   return g_test_run ();
 }
