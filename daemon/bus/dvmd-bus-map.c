@@ -78,6 +78,17 @@ describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, c
   return g_variant_new ("(a(uuussss))", &rows);
 }
 
+/* (transfer full): what is to be said of each process */
+static char *
+make_note (DvmdMap *map, gboolean waits)
+{
+  g_autoptr (GString) note = g_string_new (waits ? "waits for slots" : "");
+
+  if (map != NULL && map->unbound != NULL)
+    g_string_append_printf (note, "%snot bound: %s", note->len > 0 ? "; " : "", map->unbound);
+  return g_string_free (g_steal_pointer (&note), FALSE);
+}
+
 static void
 return_map (GDBusMethodInvocation *invocation, GVariant *map, GError *error)
 {
@@ -93,6 +104,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   DvmdProcTable *procs = dvmd_job_get_procs (call->object);
   g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (call->controller, dvmd_job_get_map (call->object));
+  g_autofree char *note = make_note (dvmd_job_get_map (call->object), FALSE);
   const char *ranks = NULL;
   const DvmdBusOption options[] = {
     { "ranks", "s", &ranks },
@@ -103,7 +115,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     {
       if (procs != NULL)
-        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, "", &error);
+        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, note, &error);
       else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
                              dvmd_job_get_id (call->object));
@@ -214,13 +226,15 @@ make_map (DvmdBusServer *server, DvmdBusCaller *caller, Question *question, Dvmd
   g_autoptr (DvmdMap) map = dvmd_core_map (core, question->spec, &caller->requester, &waits, error);
   g_autoptr (DvmdControllerCpus) cpus = NULL;
   g_autoptr (DvmdProcTable) procs = NULL;
+  g_autofree char *note = NULL;
 
   if (map == NULL)
     return NULL;
+  note = make_note (map, waits);
   cpus = plan != NULL ? dvmd_controller_cpus_new_for_plan (plan, map)
                       : dvmd_controller_cpus_new (server->controller, map);
   procs = dvmd_map_expand (map);
-  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, waits ? "waits for slots" : "", error);
+  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, note, error);
 }
 
 static GVariant *

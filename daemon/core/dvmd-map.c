@@ -35,6 +35,7 @@ dvmd_map_free (DvmdMap *self)
   g_array_unref (self->rows);
   g_ptr_array_unref (self->cpusets);
   g_hash_table_unref (self->excluded);
+  g_free (self->unbound);
   g_free (self);
 }
 

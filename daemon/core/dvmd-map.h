@@ -44,6 +44,7 @@ typedef struct
   DvmdBindingPolicy binding;
   GPtrArray *cpusets;   /* texts, for places of DVMD_KIND_CPUS and for what is excluded */
   GHashTable *excluded; /* rank of an agent -> index of a text, plus one: cpus there that other jobs have */
+  char *unbound;        /* (nullable): why processes are not bound that would be, for people; it does not travel */
 } DvmdMap;
 
 /* The share of one node in a map. */

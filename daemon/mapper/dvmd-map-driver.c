@@ -47,6 +47,7 @@ typedef struct
   DvmdMapNode *own_nodes; /* (nullable): those of the request, if some are left out */
   guint32 *own_limits;    /* likewise */
   char *passed_over;      /* (nullable): which nodes processes cannot be bound on, and why */
+  char *unbound;          /* (nullable): why the binding was left out that the job would have */
 } Question;
 
 static void
@@ -57,8 +58,32 @@ question_clear (Question *self)
   g_clear_pointer (&self->own_nodes, g_free);
   g_clear_pointer (&self->own_limits, g_free);
   g_clear_pointer (&self->passed_over, g_free);
+  g_clear_pointer (&self->unbound, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Question, question_clear)
+
+static const char *
+why_oversubscribed (const DvmdMapRequest *request)
+{
+  guint64 slots = 0;
+
+  for (guint i = 0; i < request->n_nodes; i++)
+    slots += request->nodes[i].limit;
+  return dvmd_map_check_sum_of_np (request) > slots ? "more processes than slots" : "more processes than cpus";
+}
+
+/* A job that may have more processes than slots has no binding by default; this one has not asked for that. */
+static void
+explain_oversubscribed (Question *self)
+{
+  const DvmdMapRequest *request = &self->request;
+
+  if (self->policy.bind_to == DVMD_BIND_TO_NONE && request->oversubscribe && !self->wishes->oversubscribe
+      && self->placement->oversubscribe != TRUE
+      && dvmd_map_defaults_settle (self->placement, self->wishes, FALSE, dvmd_map_check_sum_of_np (request)).bind_to
+             > DVMD_BIND_TO_NONE)
+    self->unbound = g_strdup (why_oversubscribed (request));
+}
 
 /* The policy of the words is put into the request. */
 static gboolean
@@ -74,6 +99,7 @@ question_init (Question *self, GPtrArray *mappers, const DvmdMapWishes *wishes, 
     return FALSE;
   oversubscribe = wishes->oversubscribe || request->oversubscribe || self->placement->oversubscribe == TRUE;
   self->policy = dvmd_map_defaults_settle (self->placement, wishes, oversubscribe, dvmd_map_check_sum_of_np (request));
+  explain_oversubscribed (self);
   self->request.rank_by = policy->rank_by;
   self->request.bind_to = policy->bind_to;
   self->request.bind_flags = policy->bind_flags;
@@ -283,9 +309,11 @@ is_by_nodes (const Question *self)
 }
 
 static void
-leave_binding_out (Question *self)
+leave_binding_out (Question *self, const char *why)
 {
   self->request.bind_to = DVMD_BIND_TO_NONE;
+  g_free (self->unbound);
+  self->unbound = g_strdup (why);
   if (!is_left_to_us (self))
     return;
   g_free (self->word);
@@ -327,9 +355,9 @@ settle_binding (Question *self, GError **error)
                                       : g_strdup_printf ("one node was passed over: %s", reason);
     }
   else if (n_unfit > 0)
-    leave_binding_out (self);
+    leave_binding_out (self, reason);
   if (self->request.bind_to > DVMD_BIND_TO_NONE && policy->bind_is_default && policy->pe <= 1 && is_overloaded (self))
-    self->request.bind_to = DVMD_BIND_TO_NONE;
+    leave_binding_out (self, "more slots than free cpus");
   return TRUE;
 }
 
@@ -406,6 +434,8 @@ take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *ask
   if (map == NULL)
     return NULL;
   set_binding (map, asked);
+  if (map->binding.bind_to == DVMD_KIND_NODE)
+    map->unbound = g_strdup (self->unbound);
   return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;
 }
 
@@ -463,12 +493,12 @@ others_are_in_the_way (const Question *self)
 
 /* Without the binding, where nobody has asked for it; error is what was wrong with it. (transfer full) (nullable) */
 static DvmdMap *
-map_unbound (Question *self, GError **error)
+map_unbound (Question *self, gboolean others, GError **error)
 {
   g_autoptr (GError) local = NULL;
   DvmdMap *map;
 
-  leave_binding_out (self);
+  leave_binding_out (self, others ? "other jobs have the cpus" : "more processes than cpus");
   map = ask_mappers (self, &local);
   if (map == NULL && is_left_to_us (self))
     {
@@ -488,9 +518,13 @@ answer_question (Question *self, GError **error)
   g_autoptr (GError) local = NULL;
   g_autoptr (DvmdMap) map = ask_mappers (self, &local);
 
-  if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE
-      && (is_left_to_us (self) || is_by_nodes (self) || others_are_in_the_way (self)))
-    map = map_unbound (self, &local);
+  if (map == NULL && self->policy.bind_is_optional && self->request.bind_to > DVMD_BIND_TO_NONE)
+    {
+      gboolean others = others_are_in_the_way (self);
+
+      if (others || is_left_to_us (self) || is_by_nodes (self))
+        map = map_unbound (self, others, &local);
+    }
   if (map == NULL)
     g_propagate_error (error, g_steal_pointer (&local));
   return g_steal_pointer (&map);

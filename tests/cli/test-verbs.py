@@ -168,6 +168,8 @@ def test_map():
         here.cli("wait", job)
     with place() as here:
         equal([row["rank"] for row in get_map(here, *unbound, "-n", "2", "x")], [0, 1])
+        rows = get_map(here, "--topology", "core:2 pu:1", "--slots", "3", "-n", "3", "x")
+        equal([row["note"] for row in rows], ["not bound: more processes than cpus"] * 3)
 
 
 def test_display_map():

@@ -143,6 +143,50 @@ test_no_cores (gconstpointer mappers)
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
 }
 
+/* A job that is not bound although it would be says why. */
+static void
+test_why_unbound (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *nodes;
+    const char *map_by;
+    const char *in_use; /* (nullable): of the first node, by other jobs */
+    guint32 np;
+    gboolean oversubscribe; /* nobody has given the slots */
+    const char *why;        /* (nullable) */
+  } cases[] = {
+    { "w", NULL, NULL, 4, FALSE, NULL },
+    { "w", "slot:OVERSUBSCRIBE", NULL, 5, FALSE, NULL },
+    { "w", "core", NULL, 5, TRUE, "more processes than slots" },
+    { "w", "core", "0", 4, TRUE, "more processes than cpus" },
+    { "wu", NULL, NULL, 4, FALSE, "the hardware of node n1 is not known" },
+    { "w", "node", "0", 4, FALSE, "more slots than free cpus" },
+    { "w", "core", "0", 4, FALSE, "other jobs have the cpus" },
+    { "w", NULL, "0", 4, FALSE, "other jobs have the cpus" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmdMap) map = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      add_nodes (&job, cases[i].nodes);
+      if (cases[i].in_use != NULL)
+        g_array_index (job.nodes, OfflineNode, 0).in_use = dvmd_cpuset_new_from_list (cases[i].in_use);
+      g_array_append_val (job.app_np, cases[i].np);
+      job.wishes = (DvmdMapWishes){ .map_by = cases[i].map_by, .binds = TRUE };
+      job.oversubscribe = cases[i].oversubscribe;
+      job.wishes.oversubscribe = cases[i].map_by != NULL && strstr (cases[i].map_by, "OVER") != NULL;
+      job.oversubscribe = job.oversubscribe || job.wishes.oversubscribe;
+      map = offline_job_map (&job, &error);
+      g_assert_no_error (error);
+      g_assert_cmpstr (map->unbound, ==, cases[i].why);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -155,5 +199,6 @@ main (int argc, char **argv)
   mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
   g_test_add_data_func ("/mixed/passed-over", mappers, test_passed_over);
   g_test_add_data_func ("/mixed/no-cores", mappers, test_no_cores);
+  g_test_add_data_func ("/mixed/why-unbound", mappers, test_why_unbound);
   return g_test_run ();
 }
