@@ -304,15 +304,33 @@ judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, G
   return DVMD_ADMIT_NEVER;
 }
 
+/* Others may have no slots that the job would get, and cpus all the same. */
+static gboolean
+others_are_there (DvmdCandidates *candidates)
+{
+  for (guint i = 0; i < candidates->nodes->len; i++)
+    if (DVMD_CANDIDATE (candidates, i)->node->slots_in_use > 0)
+      return !candidates->alone;
+  return FALSE;
+}
+
 /* The slots are enough, but not free, or not where the job needs them. why: what the mapper said of the free ones */
 static DvmdAdmit
 judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, const GError *why, GError **error)
 {
   g_autoptr (GError) alone = NULL;
 
-  if (candidates->n_free < candidates->total)
+  if (candidates->n_free < candidates->total || others_are_there (candidates))
     {
-      if (make_plan (self, job, candidates, DVMD_PLACES_ALL, &alone))
+      gboolean fits = make_plan (self, job, candidates, DVMD_PLACES_ALL, &alone);
+
+      if (fits && may_not_wait (job) && why != NULL)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                       "The job needs what other jobs have, and it was not to wait: %s", why->message);
+          return DVMD_ADMIT_NEVER;
+        }
+      if (fits)
         return DVMD_ADMIT_WAIT;
       why = alone;
     }

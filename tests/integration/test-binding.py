@@ -92,11 +92,19 @@ class Binding(dvmtest.Case):
         self.assertEqual(told, [''])
         second = dvm.submit(['sleep', '1000'], np=1, **{'bind-to': 'hwthread'})
         dvmtest.wait_until(lambda: second.get('HeldAt') == 'slots', 'it to wait')
+        # Slots that it names are all free; their cpus are not.
+        host = dvm.get_nodes()[1]['Name']
+        third = dvm.submit(['sleep', '1000'], np=1, hosts=[f'{host}:1'], **{'bind-to': 'hwthread'})
+        dvmtest.wait_until(lambda: third.get('HeldAt') == 'slots', 'it to wait, too')
+        result = dvm.run(['true'], np=1, **{'bind-to': 'hwthread', 'when-full': 'refuse'})
+        self.assertEqual(result.state, dvmtest.MAP_FAILED, result)
+        self.assertIn('what other jobs have, and it was not to wait: ', result.reason)
         first.cancel()
-        second.wait_running()
-        self.assertTrue(second.procs()[0][9])
-        second.cancel()
-        second.wait()
+        for job in (second, third):
+            job.wait_running()
+            self.assertTrue(job.procs()[0][9])
+            job.cancel()
+            job.wait()
 
     def test_threads(self):
         """PE gives a process several cpus, and tells OpenMP how many, unless the user has."""
