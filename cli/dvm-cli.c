@@ -154,11 +154,12 @@ parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, c
   return dvm_cli_args_parse (args, lists, (const char *const *)*rewritten, verb->flags, error);
 }
 
-/* The DVM alone knows which words its mappers have and heed: a wrong one is wrong usage all the same. */
+/* The DVM alone knows what its mappers heed, and which machines there can be: a wrong word is wrong usage all the same.
+ */
 static gboolean
 is_wrong_usage (const GError *error)
 {
-  static const char *const options[] = { "map-by: ", "rank-by: ", "bind-to: " };
+  static const char *const options[] = { "map-by: ", "rank-by: ", "bind-to: ", "topology: ", "nodes: ", "slots: " };
 
   if (error->domain == DVM_CLI_USAGE_ERROR)
     return TRUE;

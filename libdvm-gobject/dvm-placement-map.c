@@ -278,8 +278,8 @@ read_qualifiers (DvmPlacementReader *self, char **parts, GPtrArray *rest, GError
         {
           if (!check_moved (self, parts[i], length, error))
             return FALSE;
-          word = _dvm_words_find (map_qualifiers, G_N_ELEMENTS (map_qualifiers), parts[i], length, self->place,
-                                  "map-by", error);
+          word = _dvm_placement_find_word (map_qualifiers, G_N_ELEMENTS (map_qualifiers), parts[i], length, self->place,
+                                           "map-by", error);
         }
       if (word == NULL || !set_qualifier (self, word, value, rest, error))
         return FALSE;
@@ -391,8 +391,8 @@ read_ppr_object (DvmPlacementReader *self, char **parts, gsize *used, char **nam
   g_autofree char *start = g_strndup (object, length);
   g_autofree char *shown = _dvm_words_show (object);
   const char *today = name_today (start);
-  const DvmWord *word = _dvm_words_find (ppr_objects, G_N_ELEMENTS (ppr_objects), today, strlen (today), self->place,
-                                         "map-by: ppr", error);
+  const DvmWord *word = _dvm_placement_find_word (ppr_objects, G_N_ELEMENTS (ppr_objects), today, strlen (today),
+                                                  self->place, "map-by: ppr", error);
 
   if (word == NULL)
     return FALSE;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvm-job-spec-private.h"
+#include "dvm-words-private.h"
 
 G_BEGIN_DECLS
 
@@ -107,6 +108,9 @@ typedef struct
   guint on;          /* likewise: and is not "=no" */
 } DvmPlacementReader;
 
+/* As _dvm_words_find(), and the error lists the words that there are. */
+const DvmWord *_dvm_placement_find_word (const DvmWord *words, gsize n_words, const char *text, gsize length,
+                                         const char *place, const char *what, GError **error);
 gboolean _dvm_placement_read_map_by (DvmPlacementReader *self, const char *text, GError **error);
 /* Whether the words go together. */
 gboolean _dvm_placement_check (const DvmPlacementReader *self, GError **error);

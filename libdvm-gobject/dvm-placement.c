@@ -59,6 +59,27 @@ refuse_bind_to (const char *place, GError **error, const char *format, ...)
   return FALSE;
 }
 
+const DvmWord *
+_dvm_placement_find_word (const DvmWord *words, gsize n_words, const char *text, gsize length, const char *place,
+                          const char *what, GError **error)
+{
+  GError *local = NULL;
+  const DvmWord *word = _dvm_words_find (words, n_words, text, length, place, what, &local);
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  if (local == NULL)
+    return word;
+  for (gsize i = 0; i < n_words; i++)
+    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", words[i].name);
+  /* One that is the beginning of several is told which. */
+  if (g_error_matches (local, DVM_ERROR, DVM_ERROR_BAD_PARAM) && !_dvm_words_has (words, n_words, text, length))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s (there are: %s)"), local->message, list->str);
+  else
+    g_propagate_error (error, g_steal_pointer (&local));
+  g_clear_error (&local);
+  return NULL;
+}
+
 /* ---- rank-by ---- */
 
 static gboolean
@@ -76,7 +97,8 @@ read_rank_by (DvmPlacement *self, const char *text, const char *place, GError **
                    _ ("%srank-by: “%s”: it is one word, slot, node, fill or span, without qualifiers"), place, shown);
       return FALSE;
     }
-  word = _dvm_words_find (rank_by_words, G_N_ELEMENTS (rank_by_words), text, strlen (text), place, "rank-by", error);
+  word = _dvm_placement_find_word (rank_by_words, G_N_ELEMENTS (rank_by_words), text, strlen (text), place, "rank-by",
+                                   error);
   if (word == NULL)
     return FALSE;
   self->rank_by = word->value;
@@ -129,8 +151,8 @@ read_bind_qualifiers (DvmPlacement *self, char **parts, const char *place, GErro
     {
       gsize length = strcspn (parts[i], "=");
       const char *value = parts[i][length] == '=' ? parts[i] + length + 1 : NULL;
-      const DvmWord *word = _dvm_words_find (bind_qualifiers, G_N_ELEMENTS (bind_qualifiers), parts[i], length, place,
-                                             "bind-to", error);
+      const DvmWord *word = _dvm_placement_find_word (bind_qualifiers, G_N_ELEMENTS (bind_qualifiers), parts[i], length,
+                                                      place, "bind-to", error);
 
       if (word == NULL)
         return FALSE;
@@ -159,7 +181,8 @@ read_bind_to (DvmPlacement *self, const char *text, const char *place, GError **
   if (parts[0] != NULL && parts[0][0] == '\0' && parts[1] != NULL)
     return read_bind_qualifiers (self, parts + 1, place, error);
   today = parts[0] == NULL ? "" : g_ascii_strcasecmp (parts[0], "socket") == 0 ? "package" : parts[0];
-  word = _dvm_words_find (bind_to_words, G_N_ELEMENTS (bind_to_words), today, strlen (today), place, "bind-to", error);
+  word = _dvm_placement_find_word (bind_to_words, G_N_ELEMENTS (bind_to_words), today, strlen (today), place, "bind-to",
+                                   error);
   if (word == NULL)
     return FALSE;
   self->bind_to = word->value;

@@ -151,16 +151,21 @@ count_hwthreads (const char *text)
 static DvmdTopology *
 read_topology (const char *text, GError **error)
 {
+  g_autoptr (GError) local = NULL;
+  DvmdTopology *topology = NULL;
+
   if (strlen (text) > MOST_XML)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a description has %d bytes at most", MOST_XML);
   else if (count_hwthreads (text) > MOST_HWTHREADS)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most",
                  MOST_HWTHREADS);
   else if (is_xml (text))
-    return dvmd_topology_new_from_xml (text, strlen (text), error);
+    topology = dvmd_topology_new_from_xml (text, strlen (text), &local);
   else
-    return dvmd_topology_new_from_synthetic (text, error);
-  return NULL;
+    topology = dvmd_topology_new_from_synthetic (text, &local);
+  if (local != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: %s", local->message);
+  return topology;
 }
 
 static gboolean

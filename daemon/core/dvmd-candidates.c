@@ -21,6 +21,8 @@ typedef struct
   guint32 *slots; /* 0: not that one; G_MAXUINT32: as many as it has */
   guint32 *most;
   guint n_missing;
+  gboolean every; /* it names none */
+  GArray *named;  /* guint: the ranks that applications name, in the order in which they do */
 } Choice;
 
 static void
@@ -67,6 +69,7 @@ choose (Choice *self, DvmdNode *node, const DvmHost *host)
     slots = host->slots;
   else if (host->n_mentions > 1 && !host->all_slots)
     slots = host->n_mentions;
+  g_array_append_val (self->named, node->rank);
   self->slots[node->rank] = slots;
   self->most[node->rank] = host->slots_max > 0 ? host->slots_max : G_MAXUINT32;
 }
@@ -197,6 +200,7 @@ choose_host (Choice *self, const DvmHost *host, GError **error)
 static void
 choose_every (Choice *self)
 {
+  self->every = TRUE;
   memset (self->slots, 0xff, self->n_ranks * sizeof (guint32));
   memset (self->most, 0xff, self->n_ranks * sizeof (guint32));
 }
@@ -350,11 +354,25 @@ turn_app_limits (DvmdCandidates *self)
   self->app_limits = g_steal_pointer (&turned);
 }
 
+/* A job that names its nodes has them in that order. */
+static void
+order_nodes (DvmdCandidates *self, GArray *named, guint n_ranks)
+{
+  g_autofree guint *order = g_new0 (guint, n_ranks);
+
+  for (guint i = named->len; i > 0; i--)
+    order[g_array_index (named, guint, i - 1)] = i;
+  for (guint i = 0; i < self->nodes->len; i++)
+    DVMD_CANDIDATE (self, i)->order = order[DVMD_CANDIDATE (self, i)->node->rank];
+}
+
 static gboolean
 find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error)
 {
   guint n_ranks = dvmd_node_pool_get_max_rank (pool) + 1;
   g_autoptr (GArray) choices = g_array_new (FALSE, TRUE, sizeof (Choice));
+  g_autoptr (GArray) named = g_array_new (FALSE, FALSE, sizeof (guint));
+  gboolean every = FALSE;
 
   g_array_set_clear_func (choices, (GDestroyNotify)choice_clear);
   for (guint i = 0; i < into->n_apps; i++)
@@ -364,7 +382,7 @@ find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **er
 
       g_array_set_size (choices, i + 1);
       choice = &g_array_index (choices, Choice, i);
-      *choice = (Choice){ .pool = pool, .job = job, .n_ranks = n_ranks };
+      *choice = (Choice){ .pool = pool, .job = job, .n_ranks = n_ranks, .named = named };
       choice->slots = g_new0 (guint32, n_ranks);
       choice->most = g_new0 (guint32, n_ranks);
       if (hosts == NULL)
@@ -372,10 +390,13 @@ find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **er
       else if (!read_choice (choice, hosts, error))
         return FALSE;
       into->n_missing += choice->n_missing;
+      every = every || choice->every;
     }
   if (into->n_apps > 1)
     into->app_limits = g_array_new (FALSE, FALSE, sizeof (guint32));
   add_nodes (into, pool, job, (const Choice *)choices->data);
+  if (!every)
+    order_nodes (into, named, n_ranks);
   if (into->app_limits != NULL)
     turn_app_limits (into);
   return TRUE;
@@ -497,20 +518,50 @@ add_place (DvmdPlaces *places, const DvmdCandidate *candidate, DvmdPlacesKind ki
   places->most[i] = all ? candidate->most_ever : candidate->most;
 }
 
+static int
+compare_order (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  guint left = *(const guint *)a;
+  guint right = *(const guint *)b;
+  guint of_left = DVMD_CANDIDATE ((DvmdCandidates *)user_data, left)->order;
+  guint of_right = DVMD_CANDIDATE ((DvmdCandidates *)user_data, right)->order;
+
+  if (of_left != of_right)
+    return of_left < of_right ? -1 : 1;
+  return left < right ? -1 : left > right;
+}
+
+/* (transfer full): the indexes of the candidates in the order in which the job has them */
+static GArray *
+list_in_order (DvmdCandidates *self)
+{
+  GArray *indexes = g_array_sized_new (FALSE, FALSE, sizeof (guint), self->nodes->len);
+
+  for (guint i = 0; i < self->nodes->len; i++)
+    g_array_append_val (indexes, i);
+  g_array_sort_with_data (indexes, compare_order, self);
+  return indexes;
+}
+
 DvmdPlaces *
 dvmd_candidates_make_places (DvmdCandidates *self, DvmdPlacesKind kind)
 {
   DvmdPlaces *places = g_new0 (DvmdPlaces, 1);
+  g_autoptr (GArray) indexes = list_in_order (self);
 
   places->nodes = g_new (DvmdNode *, self->nodes->len);
   places->limits = g_new (guint32, self->nodes->len);
   places->most = g_new (guint32, self->nodes->len);
   places->oversubscribe = kind == DVMD_PLACES_OVERSUBSCRIBE || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
   places->alone = self->alone || kind == DVMD_PLACES_ALL || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
-  for (guint i = 0; i < self->nodes->len; i++)
-    add_place (places, DVMD_CANDIDATE (self, i), kind);
-  if (self->app_limits != NULL)
-    places->app_limits = g_memdup2 (self->app_limits->data, self->app_limits->len * sizeof (guint32));
+  for (guint i = 0; i < indexes->len; i++)
+    add_place (places, DVMD_CANDIDATE (self, g_array_index (indexes, guint, i)), kind);
+  if (self->app_limits == NULL)
+    return places;
+  places->app_limits = g_new (guint32, self->app_limits->len);
+  for (guint i = 0; i < self->app_limits->len; i++)
+    places->app_limits[i] = g_array_index (self->app_limits, guint32,
+                                           i - i % indexes->len + g_array_index (indexes, guint, i % indexes->len));
   return places;
 }
 

@@ -134,8 +134,8 @@ def test_hosts():
     """--host restricts, and limits slots, for each program"""
     with place() as here, Started(here) as dvm:
         equal(dvm.nodes("--host", "node3"), "33")
-        equal(dvm.nodes("--host", "node3:1,node2"), "223")
-        equal(dvm.nodes("--host", "node4:*", "--host", "node2"), "2244")
+        equal(dvm.nodes("--host", "node3:1,node2"), "322")
+        equal(dvm.nodes("--host", "node4:*", "--host", "node2"), "4422")
         equal(dvm.nodes("-n", "2", "--host", "^node1,^node2", "--map-by", "node"), "34")
         equal(dvm.nodes("--host", "+n1"), "22")
         equal(dvm.nodes("--host", "+e:3", "--map-by", "ppr:1:node"), "123")
@@ -154,7 +154,7 @@ def test_hostfile():
                 file.write(text)
 
         write("# mine\nnode3 slots=1\nnode1 slots=2\n")
-        equal(dvm.nodes("--hostfile", "mine"), "113")
+        equal(dvm.nodes("--hostfile", "mine"), "311")
         equal(dvm.nodes("-machinefile", "mine", "--host", "node3"), "3")
         dvm.refused("3 slots", "-n", "4", "--hostfile", "mine")
         dvm.refused("“node2” is not among the hosts", "--hostfile", "mine", "--host", "node2")

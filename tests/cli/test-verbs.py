@@ -170,6 +170,10 @@ def test_map():
         equal([row["rank"] for row in get_map(here, *unbound, "-n", "2", "x")], [0, 1])
         rows = get_map(here, "--topology", "core:2 pu:1", "--slots", "3", "-n", "3", "x")
         equal([row["note"] for row in rows], ["not bound: more processes than cpus"] * 3)
+        for words in (["package:2,core"], ["pu:2", "--slots", "a"], ["pu:2", "--slots", ""], ["pu:2", "--nodes", "1000000"],
+                      ["pu:4097"], ["<topology>"], ["pu:2", "--bind-to", "crate"]):
+            result = here.cli("map", "--topology", *words, "x")
+            equal(result.returncode, 2, f"{words}: {result.stderr}")
 
 
 def test_display_map():
