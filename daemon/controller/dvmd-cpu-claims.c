@@ -137,7 +137,9 @@ make_shares (Claims *self, DvmdMap *map)
   GArray *shares = g_array_new (FALSE, FALSE, sizeof (Share));
   g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
-  g_autoptr (GPtrArray) last = NULL;
+  /* Nodes that are alike have one list of cpus, which is counted once. */
+  g_autoptr (GHashTable)
+      counts = g_hash_table_new_full (NULL, NULL, (GDestroyNotify)g_ptr_array_unref, (GDestroyNotify)g_array_unref);
 
   g_array_set_clear_func (shares, share_clear);
   for (guint i = 0; i < nodes->len; i++)
@@ -148,13 +150,11 @@ make_shares (Claims *self, DvmdMap *map)
 
       g_return_val_if_fail (lists != NULL, shares);
 
-      if (lists == last)
-        share.counts = g_array_ref (g_array_index (shares, Share, shares->len - 1).counts);
-      else
-        share.counts = count_lists (lists);
+      if (!g_hash_table_contains (counts, lists))
+        g_hash_table_insert (counts, g_ptr_array_ref (lists), count_lists (lists));
+      share.counts = g_array_ref (g_hash_table_lookup (counts, lists));
       g_array_append_val (shares, share);
-      g_clear_pointer (&last, g_ptr_array_unref);
-      last = lists;
+      g_ptr_array_unref (lists);
     }
   return shares;
 }

@@ -25,6 +25,7 @@ dvmd_map_new (void)
 
   self->rows = g_array_new (FALSE, FALSE, sizeof (DvmdMapRow));
   self->cpusets = g_ptr_array_new_with_free_func (g_free);
+  self->texts = g_hash_table_new (g_str_hash, g_str_equal);
   self->excluded = g_hash_table_new (NULL, NULL);
   return self;
 }
@@ -33,6 +34,7 @@ void
 dvmd_map_free (DvmdMap *self)
 {
   g_array_unref (self->rows);
+  g_hash_table_unref (self->texts);
   g_ptr_array_unref (self->cpusets);
   g_hash_table_unref (self->excluded);
   g_free (self->unbound);
@@ -207,17 +209,22 @@ dvmd_map_add_run (DvmdMap *self, const DvmdMapRow *run)
   self->num_procs += row.count;
 }
 
+static void
+append_cpuset (DvmdMap *self, const char *cpus)
+{
+  char *text = g_strdup (cpus);
+
+  g_ptr_array_add (self->cpusets, text);
+  if (!g_hash_table_contains (self->texts, text))
+    g_hash_table_insert (self->texts, text, GUINT_TO_POINTER (self->cpusets->len));
+}
+
 guint32
 dvmd_map_add_cpuset (DvmdMap *self, const char *cpus)
 {
-  guint index;
-
-  if (!g_ptr_array_find_with_equal_func (self->cpusets, cpus, g_str_equal, &index))
-    {
-      index = self->cpusets->len;
-      g_ptr_array_add (self->cpusets, g_strdup (cpus));
-    }
-  return index;
+  if (!g_hash_table_contains (self->texts, cpus))
+    append_cpuset (self, cpus);
+  return GPOINTER_TO_UINT (g_hash_table_lookup (self->texts, cpus)) - 1;
 }
 
 void
@@ -400,7 +407,7 @@ read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **err
 
   g_variant_iter_init (&iter, cpusets);
   while (g_variant_iter_next (&iter, "&s", &text))
-    g_ptr_array_add (self->cpusets, g_strdup (text));
+    append_cpuset (self, text);
   g_variant_iter_init (&iter, excluded);
   while (g_variant_iter_next (&iter, "(uu)", &node, &index))
     {
@@ -586,6 +593,22 @@ compare_ranks (gconstpointer a, gconstpointer b)
   guint32 right = ((const DvmdMapRank *)b)->rank;
 
   return left < right ? -1 : left > right;
+}
+
+gint64
+dvmd_map_find_only_row (DvmdMap *self, guint node)
+{
+  gint64 found = -1;
+  guint position;
+
+  for (guint i = 0; i < self->rows->len; i++)
+    if (row_find_node (DVMD_MAP_ROW (self, i), node, &position))
+      {
+        if (found >= 0)
+          return -1;
+        found = i;
+      }
+  return found;
 }
 
 GArray *

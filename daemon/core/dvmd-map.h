@@ -43,6 +43,7 @@ typedef struct
   GArray *rows; /* DvmdMapRow */
   DvmdBindingPolicy binding;
   GPtrArray *cpusets;   /* texts, for places of DVMD_KIND_CPUS and for what is excluded */
+  GHashTable *texts;    /* the same texts -> their index, plus one */
   GHashTable *excluded; /* rank of an agent -> index of a text, plus one: cpus there that other jobs have */
   char *unbound;        /* (nullable): why processes are not bound that would be, for people; it does not travel */
 } DvmdMap;
@@ -85,6 +86,8 @@ DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);
 DvmdProcTable *dvmd_map_expand (DvmdMap *self);
 /* The processes of that node alone, ascending by rank (element-type DvmdMapRank). */
 GArray *dvmd_map_expand_node (DvmdMap *self, guint node);
+/* (-1): the index of the one row that has processes of the node; not so if it is none, or several */
+gint64 dvmd_map_find_only_row (DvmdMap *self, guint node);
 /* The ranks of the agents that have processes of the map, ascending (element-type guint). */
 GArray *dvmd_map_get_nodes (DvmdMap *self);
 /* The same agents, each with the number of its processes (element-type DvmdMapShare). */

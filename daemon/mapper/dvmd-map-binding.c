@@ -8,19 +8,31 @@
 
 #include "dvmd-map-binding.h"
 
-#include <string.h>
-
 #include "dvmd-binding.h"
+
+/* So many answers are kept. */
+#define KEPT_ANSWERS 256
 
 struct _DvmdMapBinder
 {
   DvmdMap *map;
-  /* Of the last node. */
-  DvmdTopology *topology; /* (nullable): there was none */
-  GArray *places;         /* DvmdBindingPlace */
-  const char *excluded;
-  GPtrArray *lists;
+  GHashTable *answers;    /* GBytes -> GPtrArray: of nodes of one row, and by the places of processes */
+  GHashTable *topologies; /* set of DvmdTopology: those of the answers */
 };
+
+/* The cpus of a node follow from this, and from the places of its processes. */
+typedef struct
+{
+  DvmdTopology *topology;
+  const char *excluded; /* (nullable): a text of the map */
+  gint64 row;           /* the only one of the node; -1: the places follow */
+} Key;
+
+static void
+unref_topology (gpointer topology)
+{
+  dvmd_topology_unref (topology);
+}
 
 DvmdMapBinder *
 dvmd_map_binder_new (DvmdMap *map)
@@ -28,21 +40,17 @@ dvmd_map_binder_new (DvmdMap *map)
   DvmdMapBinder *self = g_new0 (DvmdMapBinder, 1);
 
   self->map = map;
+  self->answers = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
+                                         (GDestroyNotify)g_ptr_array_unref);
+  self->topologies = g_hash_table_new_full (NULL, NULL, unref_topology, NULL);
   return self;
-}
-
-static void
-forget_last (DvmdMapBinder *self)
-{
-  g_clear_pointer (&self->topology, dvmd_topology_unref);
-  g_clear_pointer (&self->places, g_array_unref);
-  g_clear_pointer (&self->lists, g_ptr_array_unref);
 }
 
 void
 dvmd_map_binder_free (DvmdMapBinder *self)
 {
-  forget_last (self);
+  g_hash_table_unref (self->answers);
+  g_hash_table_unref (self->topologies);
   g_free (self);
 }
 
@@ -57,35 +65,71 @@ list_places (DvmdMap *map, guint node)
   return places;
 }
 
-static gboolean
-is_like_the_last (DvmdMapBinder *self, GArray *places, const char *excluded, DvmdTopology *topology)
+static GBytes *
+make_key (const Key *key, GArray *places)
 {
-  return self->topology == topology && self->places->len == places->len && g_strcmp0 (self->excluded, excluded) == 0
-         && memcmp (self->places->data, places->data, places->len * sizeof (DvmdBindingPlace)) == 0;
+  GByteArray *bytes = g_byte_array_new ();
+
+  g_byte_array_append (bytes, (const guint8 *)key, sizeof *key);
+  if (places != NULL)
+    g_byte_array_append (bytes, (const guint8 *)places->data, places->len * sizeof (DvmdBindingPlace));
+  return g_byte_array_free_to_bytes (bytes);
 }
 
-GPtrArray *
-dvmd_map_binder_bind (DvmdMapBinder *self, guint node, DvmdTopology *topology, GError **error)
+static void
+keep (DvmdMapBinder *self, GBytes *key, DvmdTopology *topology, GPtrArray *lists)
 {
-  g_autoptr (GArray) places = list_places (self->map, node);
+  if (g_hash_table_size (self->answers) >= KEPT_ANSWERS)
+    g_hash_table_remove_all (self->answers);
+  if (!g_hash_table_contains (self->topologies, topology))
+    g_hash_table_add (self->topologies, dvmd_topology_ref (topology));
+  g_hash_table_insert (self->answers, g_bytes_ref (key), g_ptr_array_ref (lists));
+}
+
+/* (transfer full) (nullable) */
+static GPtrArray *
+bind_places (DvmdMapBinder *self, const Key *key, GArray *places, GError **error)
+{
+  g_autoptr (GBytes) bytes = make_key (key, places);
+  GPtrArray *lists = g_hash_table_lookup (self->answers, bytes);
   const DvmdBindingRequest request = {
-    .topology = topology,
+    .topology = key->topology,
     .policy = &self->map->binding,
-    .excluded = dvmd_map_get_excluded (self->map, node),
+    .excluded = key->excluded,
     .places = (const DvmdBindingPlace *)places->data,
     .n_places = places->len,
     .cpusets = (const char *const *)self->map->cpusets->pdata,
     .n_cpusets = self->map->cpusets->len,
   };
 
-  if (is_like_the_last (self, places, request.excluded, topology))
-    return g_ptr_array_ref (self->lists);
-  forget_last (self);
-  self->lists = dvmd_binding_compute (&request, error);
-  if (self->lists == NULL)
-    return NULL;
-  self->topology = dvmd_topology_ref (topology);
-  self->places = g_steal_pointer (&places);
-  self->excluded = request.excluded;
-  return g_ptr_array_ref (self->lists);
+  if (lists != NULL)
+    return g_ptr_array_ref (lists);
+  lists = dvmd_binding_compute (&request, error);
+  if (lists != NULL)
+    keep (self, bytes, key->topology, lists);
+  return lists;
+}
+
+/* All nodes of one row have the same places, which are then looked at once. */
+GPtrArray *
+dvmd_map_binder_bind (DvmdMapBinder *self, guint node, DvmdTopology *topology, GError **error)
+{
+  Key key = { .topology = topology, .excluded = dvmd_map_get_excluded (self->map, node) };
+  g_autoptr (GBytes) of_row = NULL;
+  g_autoptr (GArray) places = NULL;
+  GPtrArray *lists;
+
+  key.row = dvmd_map_find_only_row (self->map, node);
+  if (key.row >= 0)
+    {
+      of_row = make_key (&key, NULL);
+      lists = g_hash_table_lookup (self->answers, of_row);
+      if (lists != NULL)
+        return g_ptr_array_ref (lists);
+    }
+  places = list_places (self->map, node);
+  lists = bind_places (self, &(const Key){ key.topology, key.excluded, -1 }, places, error);
+  if (lists != NULL && of_row != NULL)
+    keep (self, of_row, topology, lists);
+  return lists;
 }

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* The cpus of the processes of a map, node by node. Nodes that are alike and follow each other cost one answer. */
+/* The cpus of the processes of a map, node by node. Nodes that are alike cost one answer. */
 typedef struct _DvmdMapBinder DvmdMapBinder;
 
 /* map: borrowed */

@@ -321,24 +321,56 @@ choose_region (Binder *self)
   return best;
 }
 
-/* (nullable): the first of those in the region that the fewest processes have */
-static Unit *
-find_least_used (Binder *self, GArray *members, guint region, hwloc_const_bitmap_t taken)
+static guint
+load_of (const Binder *self, guint index)
 {
-  Unit *best = NULL;
+  const Unit *unit = &g_array_index (self->units, Unit, index);
 
+  return unit->used + unit->excluded;
+}
+
+static int
+compare_loads (gconstpointer a, gconstpointer b, gpointer binder)
+{
+  guint left = *(const guint *)a;
+  guint right = *(const guint *)b;
+  guint of_left = load_of (binder, left);
+  guint of_right = load_of (binder, right);
+
+  if (of_left != of_right)
+    return of_left < of_right ? -1 : 1;
+  return left < right ? -1 : left > right;
+}
+
+/* (transfer full) (element-type guint): those in the region that the fewest processes have, as many as one takes */
+static GArray *
+choose_units (Binder *self, GArray *members, guint region)
+{
+  GArray *chosen = g_array_new (FALSE, FALSE, sizeof (guint));
+  guint need = cpus_per_process (self);
+
+  for (guint i = 0; i < members->len && chosen->len < need; i++)
+    {
+      guint index = g_array_index (members, guint, i);
+      const Unit *unit = &g_array_index (self->units, Unit, index);
+
+      if (unit->region == region && is_free (unit))
+        g_array_append_val (chosen, index);
+    }
+  if (chosen->len == need)
+    return chosen;
+  g_array_set_size (chosen, 0);
   for (guint i = 0; i < members->len; i++)
     {
-      Unit *unit = &g_array_index (self->units, Unit, g_array_index (members, guint, i));
+      guint index = g_array_index (members, guint, i);
+      const Unit *unit = &g_array_index (self->units, Unit, index);
 
-      if (unit->region != region || hwloc_bitmap_isincluded (unit->cpus, taken) || !takes_more (self, unit))
-        continue;
-      if (is_free (unit))
-        return unit;
-      if (best == NULL || unit->used + unit->excluded < best->used + best->excluded)
-        best = unit;
+      if (unit->region == region && takes_more (self, unit))
+        g_array_append_val (chosen, index);
     }
-  return best;
+  g_array_sort_with_data (chosen, compare_loads, self);
+  g_array_set_size (chosen, MIN (chosen->len, need));
+  return chosen;
 }
 
 /* All cores of which some thread is in the set, as far as they may be used. */
@@ -374,12 +406,13 @@ static char *
 take_units (Binder *self, GArray *members, guint index)
 {
   Region *region = &g_array_index (self->regions, Region, index);
+  g_autoptr (GArray) chosen = choose_units (self, members, index);
   hwloc_bitmap_t taken = hwloc_bitmap_alloc ();
   char *list;
 
-  for (guint n = cpus_per_process (self); n > 0; n--)
+  for (guint i = 0; i < chosen->len; i++)
     {
-      Unit *unit = find_least_used (self, members, index, taken);
+      Unit *unit = &g_array_index (self->units, Unit, g_array_index (chosen, guint, i));
 
       unit->used++;
       hwloc_bitmap_or (taken, taken, unit->cpus);

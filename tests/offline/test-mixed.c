@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "dvmd-map-binding.h"
 #include "dvmd-plugins.h"
 #include "offline-job.h"
 
@@ -187,6 +188,39 @@ test_why_unbound (gconstpointer mappers)
     }
 }
 
+/* Nodes of two kinds that take turns are bound once for each kind. */
+static void
+test_bound_once (gconstpointer mappers)
+{
+  static const guint32 np = 8;
+  static const char *const ways[] = { "ppr:2:node", "core", "node" };
+
+  for (gsize way = 0; way < G_N_ELEMENTS (ways); way++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autoptr (DvmdMap) map = NULL;
+      g_autoptr (DvmdMapBinder) binder = NULL;
+      GPtrArray *cpus[4];
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      add_nodes (&job, "wowo");
+      for (guint i = 0; i < 4; i++)
+        g_array_index (job.nodes, OfflineNode, i).slots = 2;
+      g_array_append_val (job.app_np, np);
+      job.wishes = (DvmdMapWishes){ .map_by = ways[way], .bind_to = "core", .binds = TRUE };
+      map = offline_job_map (&job, NULL);
+      binder = dvmd_map_binder_new (map);
+      for (guint i = 0; i < 4; i++)
+        {
+          cpus[i] = dvmd_map_binder_bind (binder, i + 1, g_array_index (job.nodes, OfflineNode, i).topology, NULL);
+          g_assert_nonnull (cpus[i]);
+        }
+      g_assert_true (cpus[0] == cpus[2] && cpus[1] == cpus[3] && cpus[0] != cpus[1]);
+      for (guint i = 0; i < 4; i++)
+        g_ptr_array_unref (cpus[i]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -200,5 +234,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/mixed/passed-over", mappers, test_passed_over);
   g_test_add_data_func ("/mixed/no-cores", mappers, test_no_cores);
   g_test_add_data_func ("/mixed/why-unbound", mappers, test_why_unbound);
+  g_test_add_data_func ("/mixed/bound-once", mappers, test_bound_once);
   return g_test_run ();
 }

@@ -10,6 +10,29 @@
 
 #include <string.h>
 
+/* Besides the last file others are kept while all texts together have so many bytes at most. */
+#define KEPT_BYTES (4 * 1024 * 1024)
+
+/* A file as it was read. */
+typedef struct
+{
+  char *text;
+  char *name;
+  gsize length;
+  GArray *lines; /* DvmdMapLine */
+} File;
+
+static void
+file_free (gpointer data)
+{
+  File *self = data;
+
+  g_free (self->text);
+  g_free (self->name);
+  g_array_unref (self->lines);
+  g_free (self);
+}
+
 static void
 line_clear (gpointer data)
 {
@@ -38,11 +61,63 @@ add_line (GArray *lines, const char *name, guint number, char *text, DvmdMapRead
   return read (line, text, error);
 }
 
-GArray *
-dvmd_map_file_read (const DvmdMapRequest *request, DvmdMapReadLine read, GError **error)
+/* (transfer full) (nullable) */
+static GArray *
+read_lines (const char *text, const char *name, DvmdMapReadLine read, GError **error)
 {
   g_autoptr (GArray) lines = g_array_new (FALSE, TRUE, sizeof (DvmdMapLine));
-  g_auto (GStrv) texts = NULL;
+  g_auto (GStrv) texts = g_strsplit (text, "\n", -1);
+
+  g_array_set_clear_func (lines, line_clear);
+  for (guint i = 0; texts[i] != NULL; i++)
+    if (!add_line (lines, name, i + 1, texts[i], read, error))
+      return NULL;
+  return g_steal_pointer (&lines);
+}
+
+DvmdMapFiles *
+dvmd_map_files_new (void)
+{
+  return g_ptr_array_new_with_free_func (file_free);
+}
+
+/* (transfer full) (nullable): it becomes the last one */
+static GArray *
+find_lines (DvmdMapFiles *self, const char *text, const char *name)
+{
+  for (guint i = 0; i < self->len; i++)
+    {
+      File *file = self->pdata[i];
+
+      if (strcmp (file->text, text) != 0 || strcmp (file->name, name) != 0)
+        continue;
+      g_ptr_array_insert (self, 0, g_ptr_array_steal_index (self, i));
+      return g_array_ref (file->lines);
+    }
+  return NULL;
+}
+
+static void
+keep_lines (DvmdMapFiles *self, const char *text, const char *name, GArray *lines)
+{
+  File *file = g_new (File, 1);
+  gsize length = strlen (text);
+
+  *file = (File){ g_strdup (text), g_strdup (name), length, g_array_ref (lines) };
+  g_ptr_array_insert (self, 0, file);
+  for (guint i = 1; i < self->len; i++)
+    {
+      length += ((File *)self->pdata[i])->length;
+      if (length > KEPT_BYTES)
+        g_ptr_array_set_size (self, (int)i);
+    }
+}
+
+GArray *
+dvmd_map_files_read (DvmdMapFiles *self, const DvmdMapRequest *request, DvmdMapReadLine read, GError **error)
+{
+  const char *name = request->file_name != NULL ? request->file_name : "file";
+  GArray *lines;
 
   if (request->file == NULL)
     {
@@ -50,12 +125,13 @@ dvmd_map_file_read (const DvmdMapRequest *request, DvmdMapReadLine read, GError 
                    "map-by: “%s” is without its file: it is written %s:file=PATH", request->word, request->word);
       return NULL;
     }
-  g_array_set_clear_func (lines, line_clear);
-  texts = g_strsplit (request->file, "\n", -1);
-  for (guint i = 0; texts[i] != NULL; i++)
-    if (!add_line (lines, request->file_name != NULL ? request->file_name : "file", i + 1, texts[i], read, error))
-      return NULL;
-  return g_steal_pointer (&lines);
+  lines = find_lines (self, request->file, name);
+  if (lines != NULL)
+    return lines;
+  lines = read_lines (request->file, name, read, error);
+  if (lines != NULL)
+    keep_lines (self, request->file, name, lines);
+  return lines;
 }
 
 gboolean

@@ -21,8 +21,13 @@ typedef struct
 /* Reads what stands in a line that is not empty. FALSE: an error that begins with the place of the line. */
 typedef gboolean (*DvmdMapReadLine) (DvmdMapLine *line, const char *text, GError **error);
 
+/* The files that a mapper has read, the last ones first: a job that waits is mapped again and again. */
+typedef GPtrArray DvmdMapFiles;
+
+/* (transfer full): g_ptr_array_unref() */
+DvmdMapFiles *dvmd_map_files_new (void);
 /* (transfer full) (element-type DvmdMapLine): all lines of the request's file; comments begin with "#" */
-GArray *dvmd_map_file_read (const DvmdMapRequest *request, DvmdMapReadLine read, GError **error);
+GArray *dvmd_map_files_read (DvmdMapFiles *self, const DvmdMapRequest *request, DvmdMapReadLine read, GError **error);
 /* The cpus of the line. */
 gboolean dvmd_map_line_set_cpus (DvmdMapLine *line, const char *text, GError **error);
 

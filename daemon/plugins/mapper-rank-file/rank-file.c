@@ -20,6 +20,8 @@ G_DECLARE_FINAL_TYPE (DvmdRankFile, dvmd_rank_file, DVMD, RANK_FILE, DvmdMapper)
 struct _DvmdRankFile
 {
   DvmdMapper parent_instance;
+
+  DvmdMapFiles *files;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdRankFile, dvmd_rank_file, DVMD_TYPE_MAPPER)
@@ -110,7 +112,7 @@ find_lines (GArray *lines, GError **error)
 static gboolean
 dvmd_rank_file_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
 {
-  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, error);
+  g_autoptr (GArray) lines = dvmd_map_files_read (DVMD_RANK_FILE (mapper)->files, request, read_line, error);
   g_autoptr (GHashTable) of_rank = lines != NULL ? find_lines (lines, error) : NULL;
 
   return of_rank != NULL;
@@ -119,7 +121,7 @@ dvmd_rank_file_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
 static gboolean
 dvmd_rank_file_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
-  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, NULL);
+  g_autoptr (GArray) lines = dvmd_map_files_read (DVMD_RANK_FILE (mapper)->files, request, read_line, NULL);
 
   if (lines != NULL)
     dvmd_map_file_count (request, lines->len, app_np);
@@ -147,7 +149,7 @@ check_ranks (GArray *lines, guint64 np, GError **error)
 static DvmdPluginVerdict
 dvmd_rank_file_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, error);
+  g_autoptr (GArray) lines = dvmd_map_files_read (DVMD_RANK_FILE (mapper)->files, request, read_line, error);
   g_autoptr (GHashTable) of_rank = lines != NULL ? find_lines (lines, error) : NULL;
   g_auto (DvmdFilePlan) plan = { 0 };
   guint64 np = 0;
@@ -175,10 +177,18 @@ dvmd_rank_file_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlace
 }
 
 static void
+dvmd_rank_file_finalize (GObject *object)
+{
+  g_ptr_array_unref (DVMD_RANK_FILE (object)->files);
+  G_OBJECT_CLASS (dvmd_rank_file_parent_class)->finalize (object);
+}
+
+static void
 dvmd_rank_file_class_init (DvmdRankFileClass *klass)
 {
   DvmdMapperClass *mapper_class = DVMD_MAPPER_CLASS (klass);
 
+  G_OBJECT_CLASS (klass)->finalize = dvmd_rank_file_finalize;
   mapper_class->map = dvmd_rank_file_map;
   mapper_class->check = dvmd_rank_file_check;
   mapper_class->count = dvmd_rank_file_count;
@@ -187,6 +197,7 @@ dvmd_rank_file_class_init (DvmdRankFileClass *klass)
 static void
 dvmd_rank_file_init (DvmdRankFile *self)
 {
+  self->files = dvmd_map_files_new ();
 }
 
 static const char *const words[] = { "rankfile", NULL };

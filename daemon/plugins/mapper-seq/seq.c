@@ -17,6 +17,8 @@ G_DECLARE_FINAL_TYPE (DvmdSeq, dvmd_seq, DVMD, SEQ, DvmdMapper)
 struct _DvmdSeq
 {
   DvmdMapper parent_instance;
+
+  DvmdMapFiles *files;
 };
 
 G_DEFINE_FINAL_TYPE (DvmdSeq, dvmd_seq, DVMD_TYPE_MAPPER)
@@ -36,7 +38,7 @@ read_line (DvmdMapLine *line, const char *text, GError **error)
 static gboolean
 dvmd_seq_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **error)
 {
-  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, error);
+  g_autoptr (GArray) lines = dvmd_map_files_read (DVMD_SEQ (mapper)->files, request, read_line, error);
 
   return lines != NULL;
 }
@@ -44,7 +46,7 @@ dvmd_seq_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **erro
 static gboolean
 dvmd_seq_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
-  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, NULL);
+  g_autoptr (GArray) lines = dvmd_map_files_read (DVMD_SEQ (mapper)->files, request, read_line, NULL);
 
   if (lines != NULL)
     dvmd_map_file_count (request, lines->len, app_np);
@@ -54,7 +56,7 @@ dvmd_seq_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_
 static DvmdPluginVerdict
 dvmd_seq_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  g_autoptr (GArray) lines = dvmd_map_file_read (request, read_line, error);
+  g_autoptr (GArray) lines = dvmd_map_files_read (DVMD_SEQ (mapper)->files, request, read_line, error);
   g_auto (DvmdFilePlan) plan = { 0 };
   guint64 np = 0;
 
@@ -77,10 +79,18 @@ dvmd_seq_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
 }
 
 static void
+dvmd_seq_finalize (GObject *object)
+{
+  g_ptr_array_unref (DVMD_SEQ (object)->files);
+  G_OBJECT_CLASS (dvmd_seq_parent_class)->finalize (object);
+}
+
+static void
 dvmd_seq_class_init (DvmdSeqClass *klass)
 {
   DvmdMapperClass *mapper_class = DVMD_MAPPER_CLASS (klass);
 
+  G_OBJECT_CLASS (klass)->finalize = dvmd_seq_finalize;
   mapper_class->map = dvmd_seq_map;
   mapper_class->check = dvmd_seq_check;
   mapper_class->count = dvmd_seq_count;
@@ -89,6 +99,7 @@ dvmd_seq_class_init (DvmdSeqClass *klass)
 static void
 dvmd_seq_init (DvmdSeq *self)
 {
+  self->files = dvmd_map_files_new ();
 }
 
 static const char *const words[] = { "seq", NULL };
