@@ -177,6 +177,20 @@ check_one_cpu (const DvmPlacementReader *self, GError **error)
   return FALSE;
 }
 
+/* To bind to hardware threads means that each is a cpu. */
+static gboolean
+check_threads (const DvmPlacementReader *self, GError **error)
+{
+  const DvmPlacement *placement = self->placement;
+
+  if (!placement->bind_given || placement->bind_to != DVM_BIND_TO_HWTHREAD || placement->cpus != DVM_CPUS_CORE)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sbind-to: “hwthread” contradicts map-by “corecpus”: a hardware thread is less than a core"),
+               self->place);
+  return FALSE;
+}
+
 static gboolean
 check_binding (const DvmPlacementReader *self, GError **error)
 {
@@ -199,5 +213,5 @@ gboolean
 _dvm_placement_check (const DvmPlacementReader *self, GError **error)
 {
   return check_contraries (self, error) && (self->word == DVM_MAP_WORD_FOREIGN || check_qualifiers (self, error))
-         && check_ranking (self, error) && check_binding (self, error);
+         && check_ranking (self, error) && check_threads (self, error) && check_binding (self, error);
 }

@@ -280,6 +280,12 @@ dvmd_map_to_variant (DvmdMap *self)
 
 /* ---- reading ---- */
 
+static guint64
+row_last_object (const DvmdMapRow *row)
+{
+  return row->place.object + (row->count - 1) / row->per_object * (guint64)row->object_stride;
+}
+
 /* A row by itself: numbers that cannot be are found before anything is made as large as they say. */
 static gboolean
 row_is_sound (const DvmdMapRow *row)
@@ -290,7 +296,7 @@ row_is_sound (const DvmdMapRow *row)
     return FALSE;
   if ((row->count > 1 && row->stride == 0) || (last > 0 && (row->node_stride == 0 || row->step == 0)))
     return FALSE;
-  if (row->per_object == 0 || (row->count - 1) / row->per_object * (guint64)row->object_stride > G_MAXUINT16)
+  if (row->per_object == 0 || row_last_object (row) > (row->place.kind == DVMD_KIND_CPUS ? G_MAXUINT32 : G_MAXUINT16))
     return FALSE;
   return row->node != DVMD_NO_NODE && row_node (row, last) >= 0 && row_node (row, last) < DVMD_NO_NODE
          && row_first_rank (row, last) >= 0;
@@ -430,6 +436,23 @@ read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **err
   return TRUE;
 }
 
+static gboolean
+check_cpusets (DvmdMap *self, GError **error)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      const DvmdMapRow *row = DVMD_MAP_ROW (self, i);
+
+      if (row->place.kind != DVMD_KIND_CPUS || row_last_object (row) < self->cpusets->len)
+        continue;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                   "Row %u of the map speaks of set %" G_GUINT64_FORMAT " of cpus, and the map has %u sets", i,
+                   row_last_object (row), self->cpusets->len);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 DvmdMap *
 dvmd_map_new_from_variant (GVariant *variant, GError **error)
 {
@@ -447,7 +470,7 @@ dvmd_map_new_from_variant (GVariant *variant, GError **error)
                    binding->bind_to);
       return NULL;
     }
-  if (!read_rows (self, rows, error) || !read_cpusets (self, cpusets, excluded, error))
+  if (!read_rows (self, rows, error) || !read_cpusets (self, cpusets, excluded, error) || !check_cpusets (self, error))
     return NULL;
   if (!dvmd_map_is_whole (self))
     {

@@ -455,6 +455,16 @@ take_cpus (Binder *self, guint32 index, GError **error)
       return NULL;
     }
   cpus = read_cpus (list);
+  /* hwloc reads "3-" as a range without an end. */
+  if (hwloc_bitmap_last (cpus) < 0
+      || !hwloc_bitmap_intersects (cpus, hwloc_topology_get_allowed_cpuset (self->topology)))
+    {
+      hwloc_bitmap_free (cpus);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   "bind-to: “%s” is no list of cpus of the node, such as 0-3,8, of which a process may use some",
+                   list);
+      return NULL;
+    }
   for (guint i = 0; i < self->units->len; i++)
     {
       Unit *unit = &g_array_index (self->units, Unit, i);

@@ -160,11 +160,30 @@ wrap (hwloc_topology_t topology)
   return self;
 }
 
+/* Lists of cpus are read as far as this, everywhere. */
+static gboolean
+check_numbers (hwloc_topology_t topology, const char *what, GError **error)
+{
+  int last = hwloc_bitmap_last (hwloc_topology_get_complete_cpuset (topology));
+
+  if (last >= 0 && last <= DVMD_TOPOLOGY_LARGEST_CPU)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+               "hwloc has loaded the topology of %s with hardware thread %d: their numbers go from 0 to %d", what, last,
+               DVMD_TOPOLOGY_LARGEST_CPU);
+  return FALSE;
+}
+
 static DvmdTopology *
 load (hwloc_topology_t topology, const char *what, GError **error)
 {
   if (hwloc_topology_load (topology) == 0)
-    return wrap (topology);
+    {
+      if (check_numbers (topology, what, error))
+        return wrap (topology);
+      hwloc_topology_destroy (topology);
+      return NULL;
+    }
   hwloc_topology_destroy (topology);
   g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "hwloc could not load the topology of %s", what);
   return NULL;

@@ -31,6 +31,9 @@ typedef enum
   DVMD_N_TOPOLOGY_KINDS
 } DvmdTopologyKind;
 
+/* Hardware threads of larger numbers, as the operating system has them, are not taken. */
+#define DVMD_TOPOLOGY_LARGEST_CPU 65535
+
 /* This call sets a variable to this value in the environment of the daemon, which jobs are not to inherit. */
 #define DVMD_TOPOLOGY_NO_PLUGINS "/dev/null"
 /* Else the environment is changed for a moment by each new topology: not good where there are threads. */

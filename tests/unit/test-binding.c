@@ -165,6 +165,28 @@ test_given (void)
   g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
 }
 
+/* A set that is none, or not of the node, is an error: else the process would run unbound. */
+static void
+test_unreadable (void)
+{
+  static const char *const wrong[] = { "", "x", "0-", "64", "4096-4097" };
+  g_autoptr (DvmdTopology) topology = new_synthetic (A);
+  const DvmdBindingPolicy policy = { CORE, 0, 1, 0 };
+  const DvmdBindingPlace place = { DVMD_KIND_CPUS, 0 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      const DvmdBindingRequest request = {
+        .topology = topology, .policy = &policy, .places = &place, .n_places = 1, .cpusets = &wrong[i], .n_cpusets = 1
+      };
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (dvmd_binding_compute (&request, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+      g_assert_nonnull (strstr (error->message, "is no list of cpus of the node"));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -177,5 +199,6 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/binding/none", test_none);
   g_test_add_func ("/binding/given", test_given);
+  g_test_add_func ("/binding/unreadable", test_unreadable);
   return g_test_run ();
 }

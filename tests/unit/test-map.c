@@ -274,6 +274,40 @@ test_hostile_binding (void)
   g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
 }
 
+/* As many sets of cpus as processes, more than a machine has objects; one that is not there is refused. */
+static void
+test_cpusets (void)
+{
+  const guint n = 70000;
+  g_autoptr (DvmdMap) map = dvmd_map_new ();
+  g_autoptr (GVariant) variant = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) back = NULL;
+  g_autoptr (GVariant) wrong = NULL;
+  g_autofree char *last = g_strdup_printf ("0,%u", n - 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *cpus = g_strdup_printf ("0,%u", i);
+      const DvmdMapRow run = { .node = 1,
+                               .first_rank = i,
+                               .count = 1,
+                               .stride = 1,
+                               .place = { DVMD_KIND_CPUS, dvmd_map_add_cpuset (map, cpus) } };
+
+      dvmd_map_add_run (map, &run);
+    }
+  variant = g_variant_ref_sink (dvmd_map_to_variant (map));
+  back = dvmd_map_new_from_variant (variant, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (dvmd_map_add_cpuset (back, last), ==, n - 1);
+  g_assert_cmpuint (dvmd_map_add_cpuset (back, "1"), ==, n);
+  g_ptr_array_set_size (map->cpusets, (int)n - 1);
+  wrong = g_variant_ref_sink (dvmd_map_to_variant (map));
+  g_assert_null (dvmd_map_new_from_variant (wrong, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+}
+
 /* Whatever the bytes are, they are refused, or they are a map. */
 static void
 test_noise (void)
@@ -392,6 +426,7 @@ main (int argc, char **argv)
   g_test_add_func ("/map/hostile", test_hostile);
   g_test_add_func ("/map/hostile-binding", test_hostile_binding);
   g_test_add_func ("/map/noise", test_noise);
+  g_test_add_func ("/map/cpusets", test_cpusets);
   g_test_add_func ("/map/objects", test_objects);
   g_test_add_func ("/map/objects-are-compact", test_objects_are_compact);
   return g_test_run ();

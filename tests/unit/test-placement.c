@@ -222,6 +222,8 @@ static const struct
   { NULL, NULL, "n", "$.bind-to: “n” is the beginning of more than one word: “none”, “numa”" },
   { NULL, NULL, "l", "“l1cache”, “l2cache”, “l3cache”" },
   { "device=gpu:interleave=l", NULL, NULL, "“l3cache”, “l2cache”, “l1cache”" },
+  { "slot:PE=2:CORECPUS", NULL, "hwthread", "“hwthread” contradicts map-by “corecpus”" },
+  { "mine:HWTCPUS=no", NULL, "hwthread", "“hwthread” contradicts map-by “corecpus”" },
   /* unknown ones */
   { NULL, "bogus", NULL, "unknown word “bogus” (there are: slot, node, fill, span)" },
   { NULL, "socket", NULL, "unknown word “socket”" },

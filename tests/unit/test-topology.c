@@ -158,6 +158,22 @@ test_neighbour (void)
   g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
 }
 
+/* Lists of cpus are read up to a number: a machine that passes it is refused when it is read, as a whole. */
+static void
+test_large_number (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_from_synthetic ("core:2 pu:1(indexes=0,65535)", &error);
+  g_autofree char *xml = NULL;
+
+  g_assert_no_error (error);
+  xml = dvmd_topology_dup_xml (topology, NULL);
+  g_assert_nonnull (strstr (xml, "os_index=\"65535\""));
+  g_assert_null (dvmd_topology_new_from_synthetic ("core:2 pu:1(indexes=0,65536)", &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+  g_assert_nonnull (strstr (error->message, "hardware thread 65536: their numbers go from 0 to 65535"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -165,6 +181,7 @@ main (int argc, char **argv)
   g_test_add_func ("/topology/local", test_local);
   g_test_add_func ("/topology/synthetic", test_synthetic);
   g_test_add_func ("/topology/synthetic-objects", test_synthetic_objects);
+  g_test_add_func ("/topology/large-number", test_large_number);
   g_test_add_func ("/topology/xml", test_xml);
   g_test_add_func ("/topology/bad", test_bad);
   g_test_add_func ("/topology/bitmap", test_bitmap);
