@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * People are shown the cpus that the agents bind processes to.
+ * People are shown the cpus that the agents bind processes to, and the objects that these were placed on.
  */
 
 #include "config.h"
@@ -10,6 +10,7 @@
 
 #include "dvmd-controller-cpus.h"
 
+#include "dvmd-binding.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-map-binding.h"
 
@@ -18,6 +19,8 @@ struct _DvmdControllerCpus
   DvmdController *controller; /* (nullable): unowned; of a plan it is that */
   DvmdPlan *plan;
   DvmdMapBinder *binder; /* (nullable): there is no map, or nothing is bound */
+  DvmdMap *map;          /* (nullable) */
+  GArray *places;        /* (nullable): DvmdBindingPlace by rank, when objects are asked for */
   GHashTable *nodes;     /* rank of an agent -> GPtrArray of lists, NULL: not known */
 };
 
@@ -34,6 +37,7 @@ dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
   DvmdControllerCpus *self = g_new0 (DvmdControllerCpus, 1);
 
   self->controller = controller;
+  self->map = map;
   if (map != NULL && map->binding.bind_to != DVMD_KIND_NODE)
     self->binder = dvmd_map_binder_new (map);
   self->nodes = g_hash_table_new_full (NULL, NULL, NULL, unref_lists);
@@ -54,6 +58,7 @@ dvmd_controller_cpus_free (DvmdControllerCpus *self)
 {
   g_hash_table_unref (self->nodes);
   g_clear_pointer (&self->binder, dvmd_map_binder_free);
+  g_clear_pointer (&self->places, g_array_unref);
   g_free (self);
 }
 
@@ -83,4 +88,16 @@ dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank
   if (lists != NULL && local_rank < ((GPtrArray *)lists)->len)
     list = g_ptr_array_index ((GPtrArray *)lists, local_rank);
   return list != NULL ? list : "";
+}
+
+char *
+dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank)
+{
+  if (self->places == NULL && self->map != NULL)
+    self->places = dvmd_map_list_places (self->map);
+  /* Without objects it is not looked at again. */
+  self->map = NULL;
+  return self->places != NULL && rank < self->places->len
+             ? dvmd_binding_describe_place (&g_array_index (self->places, DvmdBindingPlace, rank))
+             : g_strdup ("");
 }

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* The cpus of the processes of a map, found node by node as they are asked for. */
+/* The cpus and objects of the processes of a map: cpus are found node by node as they are asked for. */
 typedef struct _DvmdControllerCpus DvmdControllerCpus;
 
 /* map (nullable): borrowed */
@@ -20,6 +20,9 @@ void dvmd_controller_cpus_free (DvmdControllerCpus *self);
 
 /* "0-3,8" as the operating system of the node numbers them; "": the process is not bound, or that is not known. */
 const char *dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank);
+
+/* (transfer full): "core 3", on which the mapper has placed the rank; "": it was not placed by objects */
+char *dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdControllerCpus, dvmd_controller_cpus_free)
 

@@ -663,3 +663,36 @@ dvmd_map_expand_node (DvmdMap *self, guint node)
     g_array_sort (ranks, compare_ranks);
   return ranks;
 }
+
+static gboolean
+is_on_objects (const DvmdMapRow *row)
+{
+  return row->place.kind != DVMD_KIND_NODE && row->place.kind != DVMD_KIND_CPUS;
+}
+
+GArray *
+dvmd_map_list_places (DvmdMap *self)
+{
+  GArray *places = NULL;
+
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      const DvmdMapRow *row = DVMD_MAP_ROW (self, i);
+
+      if (!is_on_objects (row))
+        continue;
+      if (places == NULL)
+        {
+          places = g_array_sized_new (FALSE, TRUE, sizeof (DvmdBindingPlace), self->num_procs);
+          g_array_set_size (places, self->num_procs);
+        }
+      for (guint n = 0; n < row->n_nodes; n++)
+        for (guint k = 0; k < row->count; k++)
+          {
+            gint64 rank = row_first_rank (row, n) + (gint64)k * row->stride;
+
+            g_array_index (places, DvmdBindingPlace, rank) = row_place (row, k);
+          }
+    }
+  return places;
+}

@@ -88,6 +88,11 @@ DvmdProcTable *dvmd_map_expand (DvmdMap *self);
 GArray *dvmd_map_expand_node (DvmdMap *self, guint node);
 /* (-1): the index of the one row that has processes of the node; not so if it is none, or several */
 gint64 dvmd_map_find_only_row (DvmdMap *self, guint node);
+/*
+ * (transfer full) (nullable) (element-type DvmdBindingPlace): by rank; NULL: no process is placed on an object of a
+ * node
+ */
+GArray *dvmd_map_list_places (DvmdMap *self);
 /* The ranks of the agents that have processes of the map, ascending (element-type guint). */
 GArray *dvmd_map_get_nodes (DvmdMap *self);
 /* The same agents, each with the number of its processes (element-type DvmdMapShare). */

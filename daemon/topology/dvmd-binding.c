@@ -549,3 +549,11 @@ dvmd_binding_get_name (const DvmdBindingPolicy *policy)
   return policy->bind_to != DVMD_KIND_NODE && policy->bind_to < G_N_ELEMENTS (kinds) ? kinds[policy->bind_to].name
                                                                                      : NULL;
 }
+
+char *
+dvmd_binding_describe_place (const DvmdBindingPlace *place)
+{
+  if (place->kind == DVMD_KIND_NODE || place->kind >= G_N_ELEMENTS (kinds))
+    return g_strdup ("");
+  return g_strdup_printf ("%s %u", kinds[place->kind].name, place->object);
+}

@@ -45,5 +45,7 @@ GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, GError **err
 cpu_set_t *dvmd_binding_dup_cpu_set (const char *list, gsize *size);
 /* (nullable): "core" and so on; NULL: nothing is bound */
 const char *dvmd_binding_get_name (const DvmdBindingPolicy *policy);
+/* (transfer full): "core 3"; "": it is no object of a node */
+char *dvmd_binding_describe_place (const DvmdBindingPlace *place);
 
 G_END_DECLS

@@ -363,6 +363,12 @@ dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank
   return "";
 }
 
+char *
+dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank)
+{
+  return g_strdup ("");
+}
+
 void
 dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncReadyCallback callback, gpointer user_data)
 {

@@ -213,6 +213,52 @@ test_random (void)
     }
 }
 
+/* ---- objects ---- */
+
+static void
+check_place (GArray *places, guint rank, guint kind, guint object)
+{
+  const DvmdBindingPlace *place = &g_array_index (places, DvmdBindingPlace, rank);
+
+  g_assert_cmpuint (place->kind, ==, kind);
+  g_assert_cmpuint (place->object, ==, object);
+}
+
+/* Two ranks on each second core of two nodes, then two on a whole node and one on cpus that the user has named. */
+static void
+test_places (void)
+{
+  g_autoptr (DvmdMap) map = dvmd_map_new ();
+  g_autoptr (GArray) places = NULL;
+
+  for (guint node = 0; node < 2; node++)
+    dvmd_map_add_run (map, &(DvmdMapRow){ .node = 1 + node,
+                                          .first_rank = node,
+                                          .count = 4,
+                                          .stride = 2,
+                                          .place = { 6, 1 },
+                                          .per_object = 2,
+                                          .object_stride = 2 });
+  dvmd_map_add_run (map, &(DvmdMapRow){ .node = 3, .app = 1, .first_rank = 8, .count = 2, .stride = 1 });
+  dvmd_map_add_run (map,
+                    &(DvmdMapRow){ .node = 4, .app = 1, .first_rank = 10, .count = 1, .place = { DVMD_KIND_CPUS, 5 } });
+  places = dvmd_map_list_places (map);
+  g_assert_nonnull (places);
+  g_assert_cmpuint (places->len, ==, 11);
+  for (guint rank = 0; rank < 8; rank++)
+    check_place (places, rank, 6, rank < 4 ? 1 : 3);
+  for (guint rank = 8; rank < 11; rank++)
+    check_place (places, rank, DVMD_KIND_NODE, 0);
+}
+
+static void
+test_no_places (void)
+{
+  g_autoptr (DvmdMap) map = regular (10, 4, FALSE, 1);
+
+  g_assert_null (dvmd_map_list_places (map));
+}
+
 /* ---- hostile rows ---- */
 
 static void
@@ -423,6 +469,8 @@ main (int argc, char **argv)
   g_test_add_func ("/map/irregular", test_irregular);
   g_test_add_func ("/map/turns", test_turns);
   g_test_add_func ("/map/random", test_random);
+  g_test_add_func ("/map/places", test_places);
+  g_test_add_func ("/map/no-places", test_no_places);
   g_test_add_func ("/map/hostile", test_hostile);
   g_test_add_func ("/map/hostile-binding", test_hostile_binding);
   g_test_add_func ("/map/noise", test_noise);

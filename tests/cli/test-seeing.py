@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What people see of placement: the objects of a map, the words of --display, pictures of nodes."""
+
+import json
+import sys
+
+from dvmtest import contains, equal, functions, place, run_tests, wait_until
+
+# Two packages of two NUMA nodes each, eight cores of two threads in all.
+MACHINE = "package:2 numa:2 core:2 pu:2"
+
+
+def map_rows(here, *args, topology=MACHINE):
+    """The rows of dvm-cli map on machines that are only described"""
+    result = here.cli("map", "--json", "--topology", topology, *args, "true")
+    equal(result.returncode, 0, f"{args}: {result.stderr}")
+    return json.loads(result.stdout)
+
+
+def objects(rows):
+    return [row["object"] or "" for row in rows]
+
+
+def test_objects():
+    """a map says on which object each rank is, where the policy works by objects"""
+    with place() as here:
+        equal(objects(map_rows(here, "-n", "5")), [f"core {n}" for n in range(5)])
+        equal(objects(map_rows(here, "-n", "4", "--map-by", "hwthread")), [f"hwthread {n}" for n in range(4)])
+        equal(objects(map_rows(here, "-n", "5", "--map-by", "numa")), [f"numa {n}" for n in (0, 0, 1, 2, 3)])
+        equal(objects(map_rows(here, "-n", "4", "--map-by", "package", "--rank-by", "span")),
+              [f"package {n}" for n in (0, 1, 0, 1)])
+        equal(objects(map_rows(here, "--map-by", "ppr:1:package", "--bind-to", "core", "--nodes", "2")),
+              ["package 0", "package 1"] * 2)
+        equal(objects(map_rows(here, "-n", "2", "--map-by", "core", "--bind-to", "none")), ["core 0", "core 1"])
+        for policy in ("slot", "node", "ppr:2:node", "pe-list=0,1"):
+            equal(objects(map_rows(here, "-n", "2", "--map-by", policy)), ["", ""], policy)
+        # The numbers are the logical ones, whatever those of the operating system are.
+        rows = map_rows(here, "-n", "4", "--map-by", "core", topology="package:2 core:2 pu:1(indexes=0,2,1,3)")
+        equal([(row["object"], row["cpuset"]) for row in rows],
+              [("core 0", "0"), ("core 1", "2"), ("core 2", "1"), ("core 3", "3")])
+        rows = map_rows(here, "--ranks", "1,3", "-n", "4")
+        equal([(row["rank"], row["object"]) for row in rows], [(1, "core 1"), (3, "core 3")])
+        result = here.cli("map", "--topology", MACHINE, "-n", "1", "true")
+        contains(result.stdout, "core 0")
+        equal(here.cli("start", "--bus", "none").returncode, 0)
+        job = here.cli("submit", "-n", "1", "--map-by", "core", "sleep", "600").stdout.strip()
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 1, "it runs")
+        equal(objects(here.json("job", "map", job)), ["core 0"])
+        equal(here.cli("kill", job).returncode, 0)
+        here.cli("wait", job)
+        equal(objects(here.json("job", "map", job)), ["core 0"], "when it has ended")
+        equal(here.cli("stop").returncode, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))
