@@ -12,7 +12,12 @@
 #include <string.h>
 
 #include "dvm-cli-output.h"
+#include "dvm-cli-picture.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-screen.h"
+
+/* More nodes than this are not drawn. */
+#define MAX_PICTURES 16
 
 static const DvmCliColumn columns[] = {
   { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },        { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER },
@@ -94,4 +99,107 @@ dvm_cli_print_allocation (DvmCli *cli, GPtrArray *nodes, GError **error)
       dvm_cli_table_add (table, values);
     }
   return dvm_cli_print_table (cli, table, error);
+}
+
+/* ---- pictures ---- */
+
+const DvmCliOption dvm_cli_picture_options[] = {
+  { "picture", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("draw the nodes: packages, NUMA nodes, cores, and the ranks that are bound to these") },
+  { NULL },
+};
+
+gboolean
+dvm_cli_check_picture (DvmCli *cli, GError **error)
+{
+  if (!dvm_cli_args_has (cli->args, "picture") || !cli->json)
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--picture and --json exclude each other: a picture is for people"));
+  return FALSE;
+}
+
+/* (transfer full): the first nodes of the map */
+static GStrv
+list_nodes (GVariant *map, guint limit)
+{
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (gsize i = 0; i < g_variant_n_children (map) && g_hash_table_size (seen) < limit; i++)
+    {
+      const char *name;
+
+      g_variant_get_child (map, i, "(uuu&s&s&s&s)", NULL, NULL, NULL, &name, NULL, NULL, NULL);
+      if (g_hash_table_add (seen, (gpointer)name))
+        g_strv_builder_add (names, name);
+    }
+  return g_strv_builder_end (names);
+}
+
+GPtrArray *
+dvm_cli_ask_machines (DvmClient *client, const char *const *names, GVariant *question, GError **error)
+{
+  static const char *const keys[] = { "topologies", NULL };
+  static const char *const of_question[] = { "topology", "nodes", NULL };
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+  g_autoptr (GVariant) answer = NULL;
+  g_autoptr (GVariant) topologies = NULL;
+
+  if (names != NULL)
+    g_variant_dict_insert (&dict, "names", "^as", names);
+  for (gsize i = 0; question != NULL && of_question[i] != NULL; i++)
+    {
+      g_autoptr (GVariant) value = g_variant_lookup_value (question, of_question[i], NULL);
+
+      if (value != NULL)
+        g_variant_dict_insert_value (&dict, of_question[i], value);
+    }
+  answer = dvm_client_query (client, keys, g_variant_dict_end (&dict), NULL, error);
+  if (answer == NULL)
+    return NULL;
+  topologies = g_variant_lookup_value (answer, keys[0], G_VARIANT_TYPE ("a(sasa{sas})"));
+  return topologies != NULL ? dvm_cli_machines_new (topologies) : g_ptr_array_new ();
+}
+
+static char *
+draw_all (DvmCli *cli, GPtrArray *pictures, guint n_left)
+{
+  const DvmCliStyle style = {
+    .width = dvm_cli_terminal_width (),
+    .ascii = !g_get_charset (NULL),
+    .colour = dvm_cli_may_use_colour (cli),
+  };
+  GString *text = g_string_new (NULL);
+  g_autofree char *cells = dvm_cli_picture_describe_cells (&style);
+
+  for (guint i = 0; i < pictures->len; i++)
+    {
+      g_autofree char *picture = dvm_cli_picture_to_text (pictures->pdata[i], &style);
+
+      g_string_append_printf (text, "%s\n", picture);
+    }
+  if (n_left > 0)
+    g_string_append_printf (text, _ ("%u more nodes have processes; --ranks chooses those that are drawn\n"), n_left);
+  g_string_append (text, cells);
+  return g_string_free (text, FALSE);
+}
+
+gboolean
+dvm_cli_show_map (DvmCli *cli, DvmClient *client, GVariant *map, GVariant *question, GError **error)
+{
+  g_auto (GStrv) names = NULL;
+  g_autoptr (GPtrArray) machines = NULL;
+  g_autoptr (GPtrArray) pictures = NULL;
+  g_autofree char *text = NULL;
+  guint n_left;
+
+  if (!dvm_cli_args_has (cli->args, "picture"))
+    return dvm_cli_print_map (cli, map, error);
+  names = list_nodes (map, MAX_PICTURES);
+  machines = dvm_cli_ask_machines (client, (const char *const *)names, question, error);
+  if (machines == NULL)
+    return FALSE;
+  pictures = dvm_cli_pictures_new (map, machines, MAX_PICTURES, &n_left);
+  text = draw_all (cli, pictures, n_left);
+  return dvm_cli_show (cli, text, error);
 }

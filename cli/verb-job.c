@@ -177,7 +177,7 @@ map (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
   g_autoptr (GVariant) rows = dvm_client_map_job (client, job, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
 
-  return rows != NULL && dvm_cli_print_map (cli, rows, error);
+  return rows != NULL && dvm_cli_show_map (cli, client, rows, NULL, error);
 }
 
 /* Entries about processes carry the numbers of process states. */
@@ -281,7 +281,9 @@ get_view_options (const char *name)
 {
   View view = looks_like_job (name) ? show_job : find_view (name, NULL);
 
-  if (view == procs || view == map)
+  if (view == map)
+    return "ranks json-lines picture";
+  if (view == procs)
     return "ranks json-lines";
   return view != NULL ? "json-lines" : NULL;
 }
@@ -302,7 +304,8 @@ job_verb (DvmCli *cli, GError **error)
     }
   else
     view = find_view (words[0], error);
-  if (view == NULL || !dvm_cli_verb_check_options (cli->verb, cli->args, words[0], error))
+  if (view == NULL || !dvm_cli_verb_check_options (cli->verb, cli->args, words[0], error)
+      || !dvm_cli_check_picture (cli, error))
     return DVM_CLI_EXIT_USAGE;
   if (reference == NULL)
     {
@@ -327,7 +330,7 @@ const DvmCliVerb dvm_cli_verb_job = {
   .synopsis = "show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
               "[OPTION...] JOB...\ncontinue [OPTION...] JOB",
   .summary = N_ ("look at a job: as a whole, its processes, its way through the states, its times; let it go on"),
-  .options = { options },
+  .options = { options, dvm_cli_picture_options },
   .min_words = 1,
   .max_words = G_MAXUINT,
   .failure = DVM_CLI_EXIT_FAILED,

@@ -84,20 +84,21 @@ describe_question (DvmCli *cli, GError **error)
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
-/* (transfer full) (nullable) */
-static GVariant *
-ask (DvmCli *cli, DvmClient *client, GError **error)
+static gboolean
+show (DvmCli *cli, DvmClient *client, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (cli, NULL, error);
   g_autoptr (GVariant) question = spec != NULL ? describe_question (cli, error) : NULL;
+  g_autoptr (GVariant) map = NULL;
 
   if (question == NULL || !dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error))
-    return NULL;
-  return dvm_client_map_with_options (client, spec, question, NULL, error);
+    return FALSE;
+  map = dvm_client_map_with_options (client, spec, question, NULL, error);
+  return map != NULL && dvm_cli_show_map (cli, client, map, question, error);
 }
 
-static GVariant *
-ask_embedded (DvmCli *cli, GError **error)
+static gboolean
+show_embedded (DvmCli *cli, GError **error)
 {
   int fd;
   const char *none = NULL;
@@ -106,40 +107,40 @@ ask_embedded (DvmCli *cli, GError **error)
 
   if (!is_described (cli))
     dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));
-  return client != NULL && dvm_client_connect (client, NULL, error) ? ask (cli, client, error) : NULL;
+  return client != NULL && dvm_client_connect (client, NULL, error) && show (cli, client, error);
 }
 
-static GVariant *
-get_map (DvmCli *cli, GError **error)
+static gboolean
+show_map (DvmCli *cli, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
   g_autoptr (GError) local_error = NULL;
 
   /* Machines that one does not have are no matter of the DVM that one has. */
   if (is_described (cli) && !dvm_cli_is_chosen (cli))
-    return ask_embedded (cli, error);
+    return show_embedded (cli, error);
   if (dvm_client_connect (client, NULL, &local_error))
-    return ask (cli, client, error);
+    return show (cli, client, error);
   if (!dvm_cli_is_chosen (cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
-    return ask_embedded (cli, error);
+    return show_embedded (cli, error);
   g_propagate_error (error, g_steal_pointer (&local_error));
   dvm_cli_explain_connect (cli, error);
-  return NULL;
+  return FALSE;
 }
 
 static int
 map_verb (DvmCli *cli, GError **error)
 {
-  g_autoptr (GVariant) map = get_map (cli, error);
-
-  return map != NULL && dvm_cli_print_map (cli, map, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+  if (!dvm_cli_check_picture (cli, error))
+    return DVM_CLI_EXIT_USAGE;
+  return show_map (cli, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
 const DvmCliVerb dvm_cli_verb_map = {
   .name = "map",
   .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...",
   .summary = N_ ("show where the processes of a job would go; nothing is started"),
-  .options = { dvm_cli_app_options, dvm_cli_job_options, options, dvm_cli_old_options },
+  .options = { dvm_cli_app_options, dvm_cli_job_options, options, dvm_cli_picture_options, dvm_cli_old_options },
   .min_words = 1,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

@@ -14,6 +14,8 @@
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-parts.h"
 #include "dvmd-bus-rows.h"
+#include "dvmd-controller-map.h"
+#include "dvmd-controller-topologies.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -30,8 +32,11 @@ typedef struct
   const char *node_name;
   guint rank;
   gboolean has_rank;
-  DvmdJob *job;   /* of nspace; (nullable) */
-  DvmdNode *node; /* of node_name; (nullable) */
+  DvmdJob *job;            /* of nspace; (nullable) */
+  DvmdNode *node;          /* of node_name; (nullable) */
+  const char **names;      /* (nullable): of nodes */
+  const char **topologies; /* (nullable): of nodes that are only described */
+  guint n_nodes;           /* likewise */
 } Query;
 
 enum
@@ -41,6 +46,7 @@ enum
   TAKES_NODE = 1 << 2,
   NEEDS_NODE = 1 << 3,
   TAKES_RANK = 1 << 4,
+  TAKES_NAMES = 1 << 5, /* and topology and nodes */
 };
 
 typedef struct
@@ -225,6 +231,26 @@ get_nodes (Query *query, GError **error)
 }
 
 static GVariant *
+get_topologies (Query *query, GError **error)
+{
+  DvmdController *controller = query->server->controller;
+  const DvmdPlanShape shape = { .topologies = query->topologies, .n_nodes = query->n_nodes };
+  g_autoptr (DvmdPlan) plan = NULL;
+
+  if (query->topologies == NULL)
+    return dvmd_controller_list_topologies (controller, NULL, query->names);
+  /* As for Map: it takes time. */
+  if (!query->may_change)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                   "topology needs the user that this DVM belongs to (uid %u) or root", (guint)getuid ());
+      return NULL;
+    }
+  plan = dvmd_controller_new_plan (controller, &shape, error);
+  return plan != NULL ? dvmd_controller_list_topologies (controller, plan, query->names) : NULL;
+}
+
+static GVariant *
 get_slots (Query *query, GError **error)
 {
   return g_variant_new_uint32 (query->node != NULL ? query->node->slots
@@ -395,6 +421,7 @@ static const QueryKey keys[] = {
   { "settings", NULL, 0, get_settings },
   { "slots", "PMIX_NUM_SLOTS", TAKES_NODE, get_slots },
   { "statistics", NULL, 0, get_statistics },
+  { "topologies", NULL, TAKES_NAMES, get_topologies },
   { "uptime", NULL, 0, get_uptime },
   { "version", NULL, 0, get_version },
 };
@@ -434,6 +461,9 @@ parse_qualifiers (GVariant *dict, Query *query, GError **error)
     { "nspace", "s", &query->nspace },
     { "node", "s", &query->node_name },
     { "rank", "u", &query->rank, &query->has_rank },
+    { "names", "as", &query->names },
+    { "topology", "as", &query->topologies },
+    { "nodes", "u", &query->n_nodes },
     { "PMIX_NSPACE", "s", &query->nspace },
     { "PMIX_HOSTNAME", "s", &query->node_name },
     { "PMIX_RANK", "u", &query->rank, &query->has_rank },
@@ -441,7 +471,10 @@ parse_qualifiers (GVariant *dict, Query *query, GError **error)
 
   if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), error))
     return FALSE;
-  if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->server->core, query->nspace)) == NULL)
+  if (query->n_nodes > 0 && query->topologies == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "nodes: they are nodes that are only described, and need a topology");
+  else if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->server->core, query->nspace)) == NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                  "There is no job of the namespace “%s”, or it has been forgotten", query->nspace);
   else if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
@@ -468,7 +501,9 @@ check_qualifiers (const QueryKey *key, Query *query, GError **error)
 {
   return check_qualifier (key, "nspace", query->nspace != NULL, TAKES_JOB, NEEDS_JOB, error)
          && check_qualifier (key, "node", query->node_name != NULL, TAKES_NODE, NEEDS_NODE, error)
-         && check_qualifier (key, "rank", query->has_rank, TAKES_RANK, 0, error);
+         && check_qualifier (key, "rank", query->has_rank, TAKES_RANK, 0, error)
+         && check_qualifier (key, "names", query->names != NULL, TAKES_NAMES, 0, error)
+         && check_qualifier (key, "topology", query->topologies != NULL, TAKES_NAMES, 0, error);
 }
 
 /* The value of one key under the name that it was asked by. */
@@ -507,6 +542,8 @@ dvmd_bus_query (DvmdBusCall *call)
   else if (parse_qualifiers (dict, &query, &error))
     for (gsize i = 0; names[i] != NULL && error == NULL; i++)
       answer (&query, names[i], &values, &error);
+  g_free (query.names);
+  g_free (query.topologies);
   if (error == NULL)
     dvmd_bus_return_value (call->invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
   else

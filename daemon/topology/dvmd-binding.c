@@ -544,16 +544,21 @@ dvmd_binding_dup_cpu_set (const char *list, gsize *size)
 }
 
 const char *
+dvmd_binding_get_kind_name (guint kind)
+{
+  return kind != DVMD_KIND_NODE && kind < G_N_ELEMENTS (kinds) ? kinds[kind].name : NULL;
+}
+
+const char *
 dvmd_binding_get_name (const DvmdBindingPolicy *policy)
 {
-  return policy->bind_to != DVMD_KIND_NODE && policy->bind_to < G_N_ELEMENTS (kinds) ? kinds[policy->bind_to].name
-                                                                                     : NULL;
+  return dvmd_binding_get_kind_name (policy->bind_to);
 }
 
 char *
 dvmd_binding_describe_place (const DvmdBindingPlace *place)
 {
-  if (place->kind == DVMD_KIND_NODE || place->kind >= G_N_ELEMENTS (kinds))
-    return g_strdup ("");
-  return g_strdup_printf ("%s %u", kinds[place->kind].name, place->object);
+  const char *name = dvmd_binding_get_kind_name (place->kind);
+
+  return name != NULL ? g_strdup_printf ("%s %u", name, place->object) : g_strdup ("");
 }

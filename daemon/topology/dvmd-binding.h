@@ -43,6 +43,8 @@ GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, GError **err
  * no list.
  */
 cpu_set_t *dvmd_binding_dup_cpu_set (const char *list, gsize *size);
+/* (nullable): "core" and so on, by the numbers of kinds; NULL: it is the node, or none */
+const char *dvmd_binding_get_kind_name (guint kind);
 /* (nullable): "core" and so on; NULL: nothing is bound */
 const char *dvmd_binding_get_name (const DvmdBindingPolicy *policy);
 /* (transfer full): "core 3"; "": it is no object of a node */

@@ -5,7 +5,7 @@
 import json
 import sys
 
-from dvmtest import contains, equal, functions, place, run_tests, wait_until
+from dvmtest import check, contains, equal, functions, place, run_tests, wait_until
 
 # Two packages of two NUMA nodes each, eight cores of two threads in all.
 MACHINE = "package:2 numa:2 core:2 pu:2"
@@ -51,6 +51,46 @@ def test_objects():
         here.cli("wait", job)
         equal(objects(here.json("job", "map", job)), ["core 0"], "when it has ended")
         equal(here.cli("stop").returncode, 0)
+
+
+def draw(here, *args, env=None, topology=MACHINE):
+    """What map draws, in UTF-8"""
+    result = here.cli("map", "--picture", "--topology", topology, *args, "true", env={"LC_ALL": "C.UTF-8", **(env or {})})
+    equal(result.returncode, 0, f"{args}: {result.stderr}")
+    return result.stdout
+
+
+def test_picture():
+    """map --picture draws packages, NUMA nodes and cores with the ranks that are bound to them"""
+    with place() as here:
+        lines = draw(here, "-n", "5").splitlines()
+        equal(lines[:9], ["head: packages 2, NUMA nodes 4, cores 8, hardware threads 16",
+                          "┌─ package 0 ───┐", "│ numa 0 [0][1] │", "│ numa 1 [2][3] │", "└───────────────┘",
+                          "┌─ package 1 ───┐", "│ numa 2 [4][·] │", "│ numa 3 [·][·] │", "└───────────────┘"])
+        contains(draw(here, "-n", "3", "--map-by", "hwthread"), "numa 0 [0|1][2|·]")
+        contains(draw(here, "-n", "4", "--map-by", "package", "--bind-to", "package"), "numa 1 [0-1][0-1]")
+        contains(draw(here, "-n", "3", "--map-by", "slot", "--bind-to", "none"), "not bound: ranks 0-2")
+        # Each node has its own hardware; ranks choose which are drawn.
+        text = draw(here, "--topology", "package:1 core:2 pu:1", "--map-by", "ppr:1:node", "--bind-to", "core")
+        contains(text, "n001: packages 1, NUMA nodes 1, cores 2, hardware threads 2\n┌─ package 0 ─┐\n│ [1][·]      │\n")
+        text = draw(here, "--nodes", "20", "--map-by", "ppr:1:node", "--bind-to", "core")
+        equal(text.count("package 0"), 16)
+        contains(text, "\n4 more nodes have processes; --ranks chooses")
+        text = draw(here, "--nodes", "20", "--map-by", "ppr:1:node", "--bind-to", "core", "--ranks", "19")
+        contains(text, "n019: packages 2")
+        equal(text.count("package 0"), 1)
+        check(text.isascii() is False and draw(here, "-n", "1", env={"LC_ALL": "C"}).isascii(), "signs that the screen has")
+        contains(draw(here, "-n", "1", "--color=always"), "[\033[30;42m0\033[0m]")
+        result = here.cli("map", "--picture", "--json", "true")
+        equal(result.returncode, 2)
+        contains(result.stderr, "exclude each other")
+        equal(here.cli("start", "--bus", "none").returncode, 0)
+        contains(here.cli("map", "--picture", "-n", "1", "true").stdout, "[0]")
+        job = here.cli("submit", "-n", "1", "--bind-to", "core", "sleep", "600").stdout.strip()
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 1, "it runs")
+        contains(here.cli("job", "map", "--picture", job).stdout, "[0]")
+        equal(here.cli("job", "procs", "--picture", job).returncode, 2)
+        equal(here.cli("stop", "--force").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -474,6 +474,9 @@ test_query (Fixture *f, gconstpointer data)
   QUERY_REFUSED ("(['proc-table'], {'nspace': <'dvm-fake@1'>, 'rank': <uint32 2>})", NOT_FOUND, "rank 2");
   QUERY_REFUSED ("(['proc-table'], {'nspace': <'no'>})", NOT_FOUND, "no");
   QUERY_REFUSED ("(['slots'], {'node': <'nowhere'>})", NOT_FOUND, "nowhere");
+  QUERY_REFUSED ("(['nodes'], {'names': <['here']>})", BAD_PARAM, "nodes takes no qualifier");
+  QUERY_REFUSED ("(['topologies'], {'nodes': <uint32 2>})", BAD_PARAM, "need a topology");
+  QUERY_REFUSED ("(['topologies'], {'topology': <['package:x']>})", BAD_PARAM, "package:x");
   QUERY_REFUSED ("(['settings'], @a{sv} {})", "org.dvm.Error.NotSupported", "settings");
 }
 
